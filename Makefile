@@ -1,0 +1,20 @@
+# Two commands for a fresh machine; everything else is CMake (see CMakePresets.json).
+.PHONY: train test build setup format clean
+
+build: setup
+	@tools/build.sh release
+
+train: build
+	build/release/lockstep train configs/lenet_digits.yaml
+
+test: setup
+	@tools/run_tests.sh
+
+setup:
+	@tools/setup.sh
+
+format:
+	git ls-files '*.h' '*.cc' | xargs clang-format -i
+
+clean:
+	rm -rf build

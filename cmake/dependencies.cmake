@@ -1,0 +1,20 @@
+# Every outside library, found and given one name. No network at configure time.
+# Included by the project and, installed, by LockstepConfig.cmake.
+find_package(Protobuf REQUIRED)
+find_package(ONNX REQUIRED CONFIG)
+# Debian's dnnl-config.cmake asks for OpenCL's headers, which a CPU build does not need.
+if(NOT TARGET DNNL::dnnl)
+  find_library(LOCKSTEP_DNNL dnnl REQUIRED)
+  find_path(LOCKSTEP_DNNL_INCLUDE oneapi/dnnl/dnnl.hpp REQUIRED)
+  add_library(DNNL::dnnl UNKNOWN IMPORTED)
+  set_target_properties(DNNL::dnnl PROPERTIES IMPORTED_LOCATION ${LOCKSTEP_DNNL}
+                        INTERFACE_INCLUDE_DIRECTORIES ${LOCKSTEP_DNNL_INCLUDE})
+endif()
+find_package(Threads REQUIRED)
+find_package(yaml-cpp REQUIRED CONFIG)
+find_package(fmt REQUIRED CONFIG)
+find_package(nlohmann_json REQUIRED CONFIG)
+find_package(CLI11 REQUIRED CONFIG)
+if(NOT TARGET yaml-cpp::yaml-cpp)  # 0.7 exports it without a namespace
+  add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
+endif()

@@ -1,0 +1,21 @@
+# lockstep_library(NAME sources...): the library of one folder, with the project's warnings.
+add_library(lockstep_options INTERFACE)
+target_compile_features(lockstep_options INTERFACE cxx_std_20)
+target_compile_options(lockstep_options INTERFACE
+  $<BUILD_INTERFACE:-Wall;-Wextra;-Werror;-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
+target_include_directories(lockstep_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/lockstep>)
+if(LOCKSTEP_SANITIZE)
+  target_compile_options(lockstep_options INTERFACE
+    -fsanitize=${LOCKSTEP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(lockstep_options INTERFACE -fsanitize=${LOCKSTEP_SANITIZE})
+endif()
+
+set_property(GLOBAL PROPERTY lockstep_libraries lockstep_options)
+function(lockstep_library name)
+  add_library(lockstep_${name} STATIC ${ARGN})
+  add_library(Lockstep::${name} ALIAS lockstep_${name})
+  set_target_properties(lockstep_${name} PROPERTIES EXPORT_NAME ${name})
+  target_link_libraries(lockstep_${name} PUBLIC lockstep_options)
+  set_property(GLOBAL APPEND PROPERTY lockstep_libraries lockstep_${name})
+endfunction()

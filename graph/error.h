@@ -1,0 +1,56 @@
+// Errors and call sites. Everything Lockstep refuses is an Error whose text says what was wrong,
+// where, the offending values and what to do; the command line prints it and exits with 2.
+#pragma once
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace lockstep {
+
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Prints its arguments one after the other: join("axis ", 3) == "axis 3".
+template <class... Parts>
+std::string join(const Parts&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  return text.str();
+}
+
+template <class... Parts>
+[[noreturn]] void fail(const Parts&... parts) {
+  throw Error(join(parts...));
+}
+
+template <class... Parts>
+void check(bool holds, const Parts&... parts) {
+  if (!holds) fail(parts...);
+}
+
+// The line of user code that asked for a node. std::source_location is missing in clang 14.
+struct Where {
+  const char* file = "";
+  int line = 0;
+
+  static Where here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+  std::string text() const { return line > 0 ? join(file, ":", line) : std::string(file); }
+};
+
+// Last argument of every function that adds a node: a name for it (optional) and the call site.
+// A string converts to a Site, so that `relu(g, x, "relu1")` records the line it stands on.
+struct Site {
+  std::string name;
+  Where where;
+
+  Site(std::string name = "", Where where = Where::here())  // NOLINT: converts by intent
+      : name(std::move(name)), where(where) {}
+  Site(const char* name, Where where = Where::here()) : name(name), where(where) {}  // NOLINT
+};
+
+}  // namespace lockstep

@@ -1,0 +1,160 @@
+#include "graph/gradient.h"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+class ReversePass {
+ public:
+  ReversePass(Graph& graph, const std::vector<Loss>& losses, const std::vector<Value>& wanted)
+      : graph_(graph), forward_nodes_(graph.node_count()) {
+    contributions_.resize(graph.value_count());
+    mark_needed(wanted);
+    seed(losses);
+  }
+
+  Gradients run(const std::vector<Value>& wanted) {
+    const std::string scope = graph_.scope();
+    const int replica = graph_.replica();
+    graph_.set_scope("");  // gradient names derive from full names
+    for (int index = forward_nodes_ - 1; index >= 0; --index) differentiate(index);
+    Gradients result;
+    for (Value value : wanted) {
+      Value gradient = accumulated(value, Where{"", 0});
+      if (gradient) gradient = named_after(value, gradient);
+      result.values.push_back(gradient);
+      if (!gradient) result.unreached.push_back(graph_.name(value));
+    }
+    graph_.set_scope(scope);
+    graph_.set_replica(replica);
+    return result;
+  }
+
+ private:
+  // needed_[v]: v is asked for, or is computed from a value that is.
+  void mark_needed(const std::vector<Value>& wanted) {
+    needed_.assign(graph_.value_count(), false);
+    for (Value value : wanted) {
+      check(is_floating(graph_.dtype(value)), "a gradient is asked for '", graph_.name(value),
+            "', which is ", graph_.type(value));
+      needed_[value.id] = true;
+    }
+    for (int index = 0; index < forward_nodes_; ++index) {
+      Node node = graph_.node(index);
+      if (node.op()->differentiable == Differentiable::zero) continue;
+      bool any = std::any_of(node.inputs().begin(), node.inputs().end(),
+                             [&](Value input) { return input && needed_[input.id]; });
+      if (!any) continue;
+      for (Value output : node.outputs())
+        if (is_floating(graph_.dtype(output))) needed_[output.id] = true;
+    }
+  }
+
+  void seed(const std::vector<Loss>& losses) {
+    for (const Loss& loss : losses) {
+      Value seed = loss.seed;
+      if (!seed) {
+        check(graph_.shape(loss.value).empty(), "loss '", graph_.name(loss.value), "' has shape ",
+              text_of(graph_.shape(loss.value)), "; a loss without a seed must be a scalar");
+        const std::string scope = graph_.scope();
+        graph_.set_scope("");
+        check(graph_.dtype(loss.value) == DType::float32, "loss '", graph_.name(loss.value),
+              "' is ", graph_.dtype(loss.value), ", should be float32");
+        seed = graph_.constant(graph_.name(loss.value) + "_grad", Literal::scalar(1.0F));
+        graph_.set_scope(scope);
+      }
+      contributions_[loss.value.id].push_back(seed);
+    }
+  }
+
+  void differentiate(int index) {
+    Node node = graph_.node(index);
+    if (std::none_of(node.outputs().begin(), node.outputs().end(),
+                     [&](Value output) { return needed_[output.id]; }))
+      return;
+    graph_.set_replica(node.replica());
+    Where where{node.where().c_str(), 0};
+    std::vector<Value> dy;
+    for (Value output : node.outputs())
+      dy.push_back(needed_[output.id] ? accumulated(output, where) : none);
+    if (std::none_of(dy.begin(), dy.end(), [](Value v) { return bool(v); })) return;
+
+    std::vector<bool> wanted;
+    for (Value input : node.inputs())
+      wanted.push_back(input && input.id < static_cast<int>(needed_.size()) && needed_[input.id]);
+    check(node.op()->differentiable == Differentiable::yes, node.description(),
+          " has no gradient, and a parameter needs one through it");
+    std::vector<Value> inputs(node.inputs().begin(), node.inputs().end());
+    int first_new = graph_.node_count();
+    std::vector<Value> dx = node.op()->gradient({graph_, node, dy, wanted});
+    for (int added = first_new; added < graph_.node_count(); ++added)
+      graph_.set_note(added, node.where());
+    for (std::size_t i = 0; i < dx.size(); ++i)
+      if (i < inputs.size() && wanted[i] && dx[i]) contribute(inputs[i], dx[i]);
+  }
+
+  void contribute(Value to, Value gradient) {
+    check(!graph_.type(gradient).ranked || !graph_.type(to).ranked ||
+              graph_.shape(gradient).size() == graph_.shape(to).size(),
+          "internal: the gradient of '", graph_.name(to), "' ", graph_.type(to), " came out as ",
+          graph_.type(gradient));
+    contributions_[to.id].push_back(gradient);
+  }
+
+  // The sum of all contributions to a value's gradient; asked for when all its users are done.
+  Value accumulated(Value value, Where where) {
+    std::vector<Value>& parts = contributions_[value.id];
+    if (parts.size() <= 1) {
+      if (!parts.empty()) claim(value, parts[0]);
+      return parts.empty() ? none : parts[0];
+    }
+    const std::string base = graph_.name(value) + "_grad";
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (may_rename(parts[i])) graph_.rename(parts[i], join(base, "_autosplit_", i));
+    Value sum = graph_.add_value({.type = "Sum", .inputs = parts}, Site(base, where));
+    named_.resize(graph_.value_count(), false);
+    named_[sum.id] = true;
+    parts = {sum};
+    return sum;
+  }
+
+  // Values made by this pass that do not stand for another gradient yet.
+  bool may_rename(Value gradient) {
+    auto producer = graph_.producer(gradient);
+    named_.resize(graph_.value_count(), false);
+    return producer && producer->index() >= forward_nodes_ && !named_[gradient.id];
+  }
+
+  void claim(Value value, Value gradient) {
+    if (!may_rename(gradient)) return;
+    std::string name = graph_.name(value) + "_grad";
+    if (graph_.find(name)) return;
+    graph_.rename(gradient, name);
+    named_[gradient.id] = true;
+  }
+
+  // What callers get is always called x_grad, with a copy where that tensor has another name.
+  Value named_after(Value value, Value gradient) {
+    std::string name = graph_.name(value) + "_grad";
+    if (graph_.name(gradient) == name) return gradient;
+    if (auto producer = graph_.producer(gradient)) graph_.set_replica(producer->replica());
+    return graph_.add_value({.type = "Identity", .inputs = {gradient}}, Site(name, Where{"", 0}));
+  }
+
+  Graph& graph_;
+  int forward_nodes_;
+  std::vector<bool> needed_;
+  std::vector<bool> named_;
+  std::vector<std::vector<Value>> contributions_;
+};
+
+}  // namespace
+
+Gradients add_gradients(Graph& graph, const std::vector<Loss>& losses,
+                        const std::vector<Value>& wanted) {
+  check(!losses.empty(), "gradients need at least one loss");
+  return ReversePass(graph, losses, wanted).run(wanted);
+}
+
+}  // namespace lockstep

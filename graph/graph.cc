@@ -1,0 +1,386 @@
+#include "graph/graph.h"
+
+#include <algorithm>
+
+#include "graph/infer.h"
+#include "graph/onnx.h"
+#include "graph/placement.h"
+
+namespace lockstep {
+
+// ---- Node
+
+const onnx::NodeProto& Node::proto() const { return graph_->proto_->node(index_); }
+const std::string& Node::type() const { return proto().op_type(); }
+const std::string& Node::domain() const { return proto().domain(); }
+const std::string& Node::name() const { return proto().name(); }
+std::span<const Value> Node::inputs() const { return graph_->nodes_[index_].inputs; }
+std::span<const Value> Node::outputs() const { return graph_->nodes_[index_].outputs; }
+int Node::replica() const { return graph_->nodes_[index_].replica; }
+const std::string& Node::where() const { return proto().doc_string(); }
+const Op* Node::op() const { return graph_->nodes_[index_].op; }
+
+AttributeReader Node::attributes() const {
+  std::vector<const onnx::AttributeProto*> attributes;
+  for (const auto& attribute : proto().attribute()) attributes.push_back(&attribute);
+  return AttributeReader(name(), std::move(attributes));
+}
+
+std::vector<std::string> Node::attribute_texts() const {
+  std::vector<std::string> texts;
+  for (const auto& attribute : proto().attribute()) texts.push_back(text_of(attribute));
+  return texts;
+}
+
+std::string Node::description() const {
+  std::string text = name() + " (" + type();
+  if (replica() != kEveryReplica) text += join(", replica ", replica());
+  if (!where().empty()) text += ", " + where();
+  return text + ")";
+}
+
+// ---- Graph: building
+
+Graph::Graph(const OpSet& ops, std::string name)
+    : ops_(&ops), name_(std::move(name)), proto_(std::make_unique<onnx::GraphProto>()) {}
+Graph::~Graph() = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+
+Graph Graph::clone() const {
+  Graph copy(*ops_, name_);
+  copy.scope_ = scope_;
+  copy.replica_ = replica_;
+  *copy.proto_ = *proto_;
+  copy.nodes_ = nodes_;
+  copy.inputs_ = inputs_;
+  copy.outputs_ = outputs_;
+  copy.by_name_ = by_name_;
+  copy.next_suffix_ = next_suffix_;
+  copy.values_.reserve(values_.size());
+  for (const ValueInfo& from : values_) {
+    ValueInfo to;
+    to.name = from.name;
+    to.type = from.type;
+    to.producer = from.producer;
+    to.consumers = from.consumers;
+    if (from.literal) to.literal = std::make_unique<Literal>(*from.literal);
+    if (from.content) to.content = std::make_unique<Shape>(*from.content);
+    copy.values_.push_back(std::move(to));
+  }
+  return copy;
+}
+
+Value Graph::new_value(std::string name, TensorType type) {
+  check(!name.empty(), "a value needs a name");
+  Value value{static_cast<int>(values_.size())};
+  check(by_name_.emplace(name, value).second, "graph '", name_, "' has a value named '", name,
+        "' already");
+  ValueInfo info;
+  info.name = std::move(name);
+  info.type = std::move(type);
+  values_.push_back(std::move(info));
+  return value;
+}
+
+Value Graph::input(const std::string& name, const TensorType& type) {
+  Value value = new_value(scoped(name), type);
+  inputs_.push_back(value);
+  return value;
+}
+
+Value Graph::constant(const std::string& name, Literal literal) {
+  Value value = new_value(fresh_name(scoped(name)), literal.type());
+  values_[value.id].literal = std::make_unique<Literal>(std::move(literal));
+  return value;
+}
+
+std::string Graph::fresh_name(const std::string& base) {
+  if (!by_name_.contains(base)) return base;
+  int& suffix = next_suffix_[base];
+  std::string name;
+  do name = base + "_" + std::to_string(++suffix);
+  while (by_name_.contains(name));
+  return name;
+}
+
+Node Graph::add(const NodeSpec& spec, const Site& site) {
+  NodeInfo node;
+  node.op = ops_->find(spec.domain, spec.type);
+  check(node.op, "no operator ", spec.domain.empty() ? "" : join(spec.domain, "."), spec.type,
+        " is known (asked for by ", site.where.text(), ")");
+  node.inputs = spec.inputs;
+  while (!node.inputs.empty() && !node.inputs.back()) node.inputs.pop_back();
+  node.replica = replica_;
+
+  // Filled outside the graph, so that a node that is refused leaves no trace.
+  onnx::NodeProto proto;
+  proto.set_op_type(std::string(spec.type));
+  proto.set_domain(std::string(spec.domain));
+  proto.set_name(fresh_name(scoped(site.name.empty() ? spec.type : std::string_view(site.name))));
+  proto.set_doc_string(site.where.text());
+  for (Value value : node.inputs) proto.add_input(value ? info(value).name : "");
+  for (int i = 0; i < spec.outputs; ++i) {
+    bool named = i < static_cast<int>(spec.output_names.size());
+    proto.add_output(named    ? scoped(spec.output_names[i])
+                     : i == 0 ? proto.name()
+                              : fresh_name(join(proto.name(), "_", i)));
+  }
+  for (const auto& [name, value] : spec.attributes) to_proto(name, value, *proto.add_attribute());
+  if (replica_ != kEveryReplica) write_replica(proto, replica_);
+
+  return append(std::move(proto), std::move(node), site.where.text());
+}
+
+Node Graph::adopt(onnx::NodeProto proto) {
+  NodeInfo node;
+  node.op = ops_->find(proto.domain(), proto.op_type());
+  check(node.op, proto.name(), ": no operator ", proto.op_type(), " is known");
+  for (const std::string& name : proto.input()) node.inputs.push_back(name.empty() ? none : at(name));
+  while (!node.inputs.empty() && !node.inputs.back()) node.inputs.pop_back();
+  node.replica = read_replica(proto);
+  // ONNX leaves node names optional; ours appear in errors and plans.
+  if (proto.name().empty() && proto.output_size() > 0) proto.set_name(proto.output(0));
+  std::string where = proto.doc_string();
+  return append(std::move(proto), std::move(node), where);
+}
+
+Node Graph::append(onnx::NodeProto proto, NodeInfo node, const std::string& where) {
+  std::vector<TensorType> types;
+  try {
+    types = infer(proto, node);
+  } catch (const Error& error) {
+    std::string operands;
+    for (Value value : node.inputs)
+      operands += value ? join("\n  ", name(value), " ", type(value)) : "\n  (left out)";
+    fail(proto.name(), " (", proto.op_type(),
+         node.replica >= 0 ? join(", replica ", node.replica) : "", where.empty() ? "" : ", ", where,
+         "): ", error.what(), operands.empty() ? "" : "; inputs:", operands);
+  }
+  int index = node_count();
+  // A trailing output that is left out has an empty name; it is no value.
+  int outputs = proto.output_size();
+  for (int i = 0; i < outputs; ++i) {
+    node.outputs.push_back(proto.output(i).empty() ? none : new_value(proto.output(i), types[i]));
+    if (node.outputs.back()) values_[node.outputs.back().id].producer = index;
+  }
+  for (Value value : node.inputs)
+    if (value) values_[value.id].consumers.push_back(index);
+  learn_content(proto, node);
+  *proto_->add_node() = std::move(proto);
+  nodes_.push_back(std::move(node));
+  return {*this, index};
+}
+
+Value Graph::add_value(const NodeSpec& spec, const Site& site) {
+  return add(spec, site).outputs()[0];
+}
+
+std::vector<TensorType> Graph::infer(onnx::NodeProto& proto, const NodeInfo& node) const {
+  InferenceInputs inputs;
+  for (Value value : node.inputs) {
+    inputs.types.push_back(value ? &info(value).type : nullptr);
+    inputs.constants.push_back(value ? info(value).literal.get() : nullptr);
+    inputs.contents.push_back(value ? info(value).content.get() : nullptr);
+  }
+  return infer_node(*node.op, proto, inputs);
+}
+
+// A Shape node's output is known as far as its input's shape is: this is what lets Reshape to
+// another value's shape keep a symbolic batch.
+void Graph::learn_content(const onnx::NodeProto& proto, const NodeInfo& node) {
+  if (proto.op_type() != "Shape" || proto.attribute_size() > 0) return;
+  const TensorType& of = type(node.inputs[0]);
+  if (of.ranked) values_[node.outputs[0].id].content = std::make_unique<Shape>(of.shape);
+}
+
+void Graph::output(Value value) {
+  info(value);
+  if (std::find(outputs_.begin(), outputs_.end(), value) == outputs_.end())
+    outputs_.push_back(value);
+}
+
+void Graph::rename(Value value, const std::string& name) {
+  ValueInfo& changed = values_[value.id];
+  if (changed.name == name) return;
+  check(by_name_.emplace(name, value).second, "cannot rename ", changed.name, ": '", name,
+        "' is taken");
+  by_name_.erase(changed.name);
+  if (changed.producer >= 0) {
+    auto& outputs = *proto_->mutable_node(changed.producer)->mutable_output();
+    std::replace(outputs.begin(), outputs.end(), changed.name, name);
+    auto& node = *proto_->mutable_node(changed.producer);
+    if (node.name() == changed.name) node.set_name(name);
+  }
+  for (int user : changed.consumers) {
+    auto& inputs = *proto_->mutable_node(user)->mutable_input();
+    std::replace(inputs.begin(), inputs.end(), changed.name, name);
+  }
+  changed.name = name;
+}
+
+std::string Graph::scoped(std::string_view name) const {
+  return scope_.empty() ? std::string(name) : scope_ + "/" + std::string(name);
+}
+
+NameScope::NameScope(Graph& graph, std::string_view name) : graph_(graph), saved_(graph.scope()) {
+  graph_.set_scope(graph_.scoped(name));
+}
+
+// ---- Graph: reading
+
+int Graph::node_count() const { return static_cast<int>(nodes_.size()); }
+
+const Graph::ValueInfo& Graph::info(Value value) const {
+  check(value.id >= 0 && value.id < value_count(), "graph '", name_, "' has no value number ",
+        value.id, "; does the value belong to another graph?");
+  return values_[value.id];
+}
+
+Value Graph::find(std::string_view name) const {
+  auto found = by_name_.find(std::string(name));
+  return found == by_name_.end() ? none : found->second;
+}
+
+Value Graph::at(std::string_view name) const {
+  if (Value value = find(name)) return value;
+  std::vector<std::string> names;
+  for (const ValueInfo& value : values_) names.push_back(value.name);
+  std::string near = nearest(name, names);
+  fail("graph '", name_, "' has no value '", name, "'",
+       near.empty() ? "" : join("; the nearest is '", near, "'"));
+}
+
+const std::string& Graph::name(Value value) const { return info(value).name; }
+const TensorType& Graph::type(Value value) const { return info(value).type; }
+
+const Shape& Graph::shape(Value value) const {
+  check(info(value).type.ranked, "the number of dimensions of '", name(value), "' is not known");
+  return info(value).type.shape;
+}
+
+const Literal* Graph::literal(Value value) const { return info(value).literal.get(); }
+const Shape* Graph::content(Value value) const { return info(value).content.get(); }
+
+std::optional<Node> Graph::producer(Value value) const {
+  int index = info(value).producer;
+  if (index < 0) return std::nullopt;
+  return Node(*this, index);
+}
+
+const std::vector<int>& Graph::consumers(Value value) const { return info(value).consumers; }
+
+// ---- Graph: passes
+
+void Graph::reorder(const std::vector<int>& order) {
+  check(order.size() == nodes_.size(), "reorder: ", order.size(), " of ", nodes_.size(), " nodes");
+  std::vector<int> new_index(nodes_.size(), -1);
+  for (int i = 0; i < static_cast<int>(order.size()); ++i) {
+    check(order[i] >= 0 && order[i] < node_count() && new_index[order[i]] < 0,
+          "reorder: node ", order[i], " is listed twice or does not exist");
+    for (Value input : nodes_[order[i]].inputs) {
+      int made_by = input ? values_[input.id].producer : -1;
+      check(made_by < 0 || new_index[made_by] >= 0, "reorder: ", node(order[i]).name(),
+            " would come before its operand ", input ? name(input) : "");
+    }
+    new_index[order[i]] = i;
+  }
+  std::vector<NodeInfo> nodes(nodes_.size());
+  std::vector<onnx::NodeProto*> protos(nodes_.size());
+  for (int i = node_count() - 1; i >= 0; --i) {
+    nodes[new_index[i]] = std::move(nodes_[i]);
+    protos[new_index[i]] = proto_->mutable_node()->ReleaseLast();
+  }
+  for (onnx::NodeProto* proto : protos) proto_->mutable_node()->AddAllocated(proto);
+  nodes_ = std::move(nodes);
+  for (ValueInfo& value : values_) {
+    if (value.producer >= 0) value.producer = new_index[value.producer];
+    for (int& user : value.consumers) user = new_index[user];
+    std::sort(value.consumers.begin(), value.consumers.end());
+  }
+}
+
+void Graph::keep(const std::vector<bool>& kept) {
+  Graph smaller(*ops_, name_);
+  std::vector<Value> moved(values_.size());
+  std::vector<bool> used(values_.size(), false);
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    if (kept[i])
+      for (Value input : nodes_[i].inputs)
+        if (input) used[input.id] = true;
+  for (Value value : outputs_) used[value.id] = true;
+
+  auto move = [&](Value value) {
+    ValueInfo& from = values_[value.id];
+    moved[value.id] = smaller.new_value(from.name, std::move(from.type));
+    smaller.values_.back().literal = std::move(from.literal);
+    smaller.values_.back().content = std::move(from.content);
+  };
+  for (Value value : inputs_) {
+    move(value);
+    smaller.inputs_.push_back(moved[value.id]);
+  }
+  for (int id = 0; id < value_count(); ++id)
+    if (used[id] && values_[id].literal && !moved[id]) move({id});
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!kept[i]) continue;
+    int index = smaller.node_count();
+    NodeInfo& node = nodes_[i];
+    for (Value& input : node.inputs) {
+      if (!input) continue;
+      input = moved[input.id];
+      check(bool(input), "keep: ", this->node(static_cast<int>(i)).name(), " lost an operand");
+      smaller.values_[input.id].consumers.push_back(index);
+    }
+    for (Value& output : node.outputs) {
+      move(output);
+      output = moved[output.id];
+      smaller.values_[output.id].producer = index;
+    }
+    *smaller.proto_->add_node() = std::move(*proto_->mutable_node(static_cast<int>(i)));
+    smaller.nodes_.push_back(std::move(node));
+  }
+  for (Value value : outputs_)
+    if (moved[value.id]) smaller.outputs_.push_back(moved[value.id]);
+  smaller.scope_ = scope_;
+  smaller.replica_ = replica_;
+  smaller.next_suffix_ = next_suffix_;
+  *this = std::move(smaller);
+}
+
+void Graph::fold(Value value, Literal literal) {
+  ValueInfo& folded = values_[value.id];
+  check(folded.type.dtype == literal.dtype(), "'", folded.name, "' is ", folded.type,
+        " but folds to ", literal.type());
+  folded.type = literal.type();
+  folded.literal = std::make_unique<Literal>(std::move(literal));
+}
+
+void Graph::set_note(int node, const std::string& note) {
+  proto_->mutable_node(node)->set_doc_string(note);
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string best;
+  std::size_t best_distance = word.size() / 3 + 2;
+  for (const std::string& candidate : candidates) {
+    std::vector<std::size_t> row(candidate.size() + 1);
+    for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= word.size(); ++i) {
+      std::size_t diagonal = row[0];
+      row[0] = i;
+      for (std::size_t j = 1; j < row.size(); ++j) {
+        std::size_t substituted = diagonal + (word[i - 1] == candidate[j - 1] ? 0 : 1);
+        diagonal = row[j];
+        row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+      }
+    }
+    if (row.back() < best_distance) {
+      best_distance = row.back();
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace lockstep

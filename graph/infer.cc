@@ -1,0 +1,74 @@
+#include "graph/infer.h"
+
+#include <onnx/checker.h>
+#include <onnx/defs/schema.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include "graph/onnx.h"
+#include "graph/schema.h"
+
+namespace lockstep {
+namespace {
+
+AttributeReader reader_of(const onnx::NodeProto& proto) {
+  std::vector<const onnx::AttributeProto*> attributes;
+  for (const auto& attribute : proto.attribute()) attributes.push_back(&attribute);
+  return AttributeReader(proto.op_type(), std::move(attributes));
+}
+
+// Takes ONNX's exceptions apart: their text is prefixed with the inference's own bookkeeping.
+[[noreturn]] void rethrow_plainly(const std::exception& error) {
+  std::string text = error.what();
+  for (std::string_view prefix : {"[ShapeInferenceError] ", "[TypeInferenceError] "})
+    if (text.rfind(prefix, 0) == 0) text.erase(0, prefix.size());
+  throw Error(text);
+}
+
+std::vector<TensorType> infer_by_onnx(const onnx::OpSchema& schema, onnx::NodeProto& proto,
+                                      const InferenceInputs& inputs) {
+  std::vector<onnx::TypeProto> types(inputs.types.size());
+  std::vector<onnx::TensorProto> tensors(inputs.types.size());
+  std::unordered_map<std::string, onnx::TypeProto*> type_of;
+  std::unordered_map<std::string, const onnx::TensorProto*> data_of;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (!inputs.types[i]) continue;
+    to_proto(*inputs.types[i], types[i]);
+    type_of[proto.input(static_cast<int>(i))] = &types[i];
+    if (!inputs.constants[i]) continue;
+    to_proto(*inputs.constants[i], tensors[i]);
+    data_of[proto.input(static_cast<int>(i))] = &tensors[i];
+  }
+  onnx::shape_inference::InferenceContextImpl context(proto, type_of, data_of, {});
+  schema.GetTypeAndShapeInferenceFunction()(context);
+  std::vector<TensorType> outputs;
+  for (const onnx::TypeProto& type : context.allOutputTypes_) {
+    outputs.push_back(from_proto(type));
+    if (!type.has_tensor_type() || !type.tensor_type().has_shape()) outputs.back().ranked = false;
+  }
+  return outputs;
+}
+
+}  // namespace
+
+std::vector<TensorType> infer_node(const Op& op, onnx::NodeProto& proto,
+                                   const InferenceInputs& inputs) {
+  const onnx::OpSchema* schema = schema_of(op.domain, op.type);
+  check(schema, "ONNX opset ", kOpset, " has no operator ", op.type);
+  Inference inference{
+      op.type,           inputs.types, inputs.constants, inputs.contents,
+      reader_of(proto), {}};
+  try {
+    schema->Verify(proto);
+    if (op.domain.empty() && schema->has_type_and_shape_inference_function())
+      inference.outputs = infer_by_onnx(*schema, proto, inputs);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    rethrow_plainly(error);
+  }
+  inference.outputs.resize(proto.output_size());
+  if (op.law) op.law(inference);
+  return inference.outputs;
+}
+
+}  // namespace lockstep

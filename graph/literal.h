@@ -1,0 +1,75 @@
+// A constant tensor that is part of a graph: shapes for Reshape, axes, learning constants.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "graph/error.h"
+#include "graph/shape.h"
+
+namespace lockstep {
+
+template <class T>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, float>) return DType::float32;
+  if constexpr (std::is_same_v<T, double>) return DType::float64;
+  if constexpr (std::is_same_v<T, int64_t>) return DType::int64;
+  if constexpr (std::is_same_v<T, int32_t>) return DType::int32;
+  if constexpr (std::is_same_v<T, uint8_t>) return DType::uint8;
+  if constexpr (std::is_same_v<T, int8_t>) return DType::int8;
+  if constexpr (std::is_same_v<T, bool>) return DType::boolean;
+  return DType::undefined;
+}
+
+class Literal {
+ public:
+  Literal() = default;
+  Literal(DType dtype, Dims dims)
+      : dtype_(dtype), dims_(std::move(dims)), bytes_(element_count(dims_) * size_of(dtype)) {}
+
+  template <class T>
+  static Literal of(std::span<const T> values, Dims dims) {
+    Literal literal(dtype_of<T>(), std::move(dims));
+    check(literal.count() == static_cast<int64_t>(values.size()), "a literal of shape ",
+          text_of(literal.dims_), " cannot be made of ", values.size(), " values");
+    if (!values.empty()) std::memcpy(literal.bytes_.data(), values.data(), literal.bytes_.size());
+    return literal;
+  }
+  template <class T>
+  static Literal scalar(T value) {
+    return of<T>({&value, 1}, {});
+  }
+  static Literal vector(const std::vector<int64_t>& values) {
+    return of<int64_t>(values, {static_cast<int64_t>(values.size())});
+  }
+
+  DType dtype() const { return dtype_; }
+  const Dims& dims() const { return dims_; }
+  int64_t count() const { return element_count(dims_); }
+  TensorType type() const { return {dtype_, to_shape(dims_)}; }
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::span<std::byte> bytes() { return bytes_; }
+  template <class T>
+  std::span<const T> values() const {
+    check(dtype_ == dtype_of<T>(), "a literal of ", dtype_, " was read as ", dtype_of<T>());
+    return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  }
+  // Integers of either width, widened: what shape and axis inputs are read as.
+  std::vector<int64_t> integers() const;
+
+  friend bool operator==(const Literal&, const Literal&) = default;
+
+ private:
+  DType dtype_ = DType::undefined;
+  Dims dims_;
+  std::vector<std::byte> bytes_;
+};
+
+// `float32[2]{1, 0.5}`; long ones are cut after eight values.
+std::string text_of(const Literal& literal);
+
+}  // namespace lockstep

@@ -1,0 +1,48 @@
+#include "graph/op.h"
+
+#include "graph/graph.h"
+#include "graph/schema.h"
+
+namespace lockstep {
+namespace {
+
+std::string key_of(std::string_view domain, std::string_view type) {
+  std::string key(domain);
+  key += ':';
+  key += type;
+  return key;
+}
+
+}  // namespace
+
+const TensorType& Inference::input(std::size_t i) const {
+  check(i < inputs.size() && inputs[i], op, " needs its input ", i);
+  return *inputs[i];
+}
+
+void Inference::require_ranked() const {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    check(!inputs[i] || inputs[i]->ranked, op, ": the number of dimensions of input ", i,
+          " is not known when the graph is built");
+}
+
+Value GradientRequest::x(std::size_t i) const {
+  return i < node.inputs().size() ? node.inputs()[i] : none;
+}
+
+Value GradientRequest::y(std::size_t i) const { return node.outputs()[i]; }
+
+OpSet::OpSet(std::vector<Op> ops) : ops_(std::move(ops)) {
+  for (std::size_t i = 0; i < ops_.size(); ++i) {
+    bool fresh = index_.emplace(key_of(ops_[i].domain, ops_[i].type), i).second;
+    check(fresh, "operator ", ops_[i].type, " is listed twice");
+  }
+  register_schemas(ops_);
+}
+
+const Op* OpSet::find(std::string_view domain, std::string_view type) const {
+  auto found = index_.find(key_of(domain, type));
+  return found == index_.end() ? nullptr : &ops_[found->second];
+}
+
+}  // namespace lockstep

@@ -1,0 +1,107 @@
+#include "graph/passes/bind.h"
+
+#include <algorithm>
+
+#include "graph/onnx.h"
+#include "graph/passes/prune.h"
+
+namespace lockstep {
+namespace {
+
+class Symbols {
+ public:
+  // Checks a fed shape against the declared one and learns its symbols.
+  void learn(const std::string& name, const Shape& declared, const Dims& fed) {
+    bool fits = declared.size() == fed.size();
+    for (std::size_t i = 0; fits && i < fed.size(); ++i) {
+      if (declared[i].known()) {
+        fits = declared[i].size() == fed[i];
+      } else if (declared[i].symbol() != "?") {
+        auto [known, fresh] = sizes_.emplace(declared[i].symbol(), fed[i]);
+        check(known->second == fed[i], "input '", name, "' is fed ", text_of(fed), " but '",
+              declared[i].symbol(), "' is ", known->second, " already");
+      }
+    }
+    check(fits, "input '", name, "' is declared ", text_of(declared), " but is fed ", text_of(fed));
+  }
+
+  Dims bound(const std::string& name, const Shape& shape) const {
+    Dims dims;
+    for (const Dim& dim : shape) {
+      auto size = dim.known() ? sizes_.end() : sizes_.find(dim.symbol());
+      check(dim.known() || size != sizes_.end(), "input '", name, "' ", text_of(shape),
+            " must be fed: '", dim.symbol(), "' is not known");
+      dims.push_back(dim.known() ? dim.size() : size->second);
+    }
+    return dims;
+  }
+
+ private:
+  std::map<std::string, int64_t> sizes_;
+};
+
+std::optional<std::vector<Literal>> folded(const Graph& graph, const Node& node,
+                                           const Folder& folder) {
+  if (node.type() == "Constant" && node.domain().empty()) {
+    auto attributes = node.attributes();
+    if (attributes.has("value")) return {{attributes.literal("value")}};
+  }
+  if (node.type() == "Shape" && node.domain().empty()) {
+    auto attributes = node.attributes();
+    Dims dims = to_dims(graph.shape(node.inputs()[0]));
+    int64_t rank = static_cast<int64_t>(dims.size());
+    auto within = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
+    int64_t start = within(attributes.integer("start", 0));
+    int64_t end = std::max(start, within(attributes.integer("end", rank)));
+    return {{Literal::vector({dims.begin() + start, dims.begin() + end})}};
+  }
+  if (node.inputs().empty() || node.op()->random || node.op()->collective) return std::nullopt;
+  for (Value input : node.inputs())
+    if (input && !graph.literal(input)) return std::nullopt;
+  return folder ? folder(node) : std::nullopt;
+}
+
+}  // namespace
+
+Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
+                  const std::vector<std::string>& wanted, const Folder& folder) {
+  std::vector<Value> targets;
+  for (const std::string& name : wanted) targets.push_back(graph.at(name));
+  std::vector<bool> needed = needed_nodes(graph, targets);
+
+  Symbols symbols;
+  for (const auto& [name, dims] : feeds) {
+    Value value = graph.at(name);
+    symbols.learn(name, graph.shape(value), dims);
+  }
+  Graph bound(graph.ops(), graph.name());
+  for (Value input : graph.inputs()) {
+    const std::string& name = graph.name(input);
+    bool used = std::find(targets.begin(), targets.end(), input) != targets.end();
+    for (int user : graph.consumers(input)) used = used || needed[user];
+    if (!used) continue;
+    auto fed = feeds.find(name);
+    Dims dims = fed != feeds.end() ? fed->second : symbols.bound(name, graph.shape(input));
+    bound.input(name, {graph.dtype(input), to_shape(dims)});
+  }
+  for (int id = 0; id < graph.value_count(); ++id)
+    if (const Literal* literal = graph.literal({id}))
+      if (!graph.producer({id})) bound.constant(graph.name({id}), *literal);
+  for (int index = 0; index < graph.node_count(); ++index) {
+    if (!needed[index]) continue;
+    Node node = bound.adopt(graph.node(index).proto());
+    if (auto literals = folded(bound, node, folder))
+      for (std::size_t i = 0; i < literals->size(); ++i)
+        bound.fold(node.outputs()[i], std::move((*literals)[i]));
+    for (Value output : node.outputs())
+      check(!output || (bound.type(output).ranked && is_static(bound.shape(output))),
+            node.description(), ": the shape of '", output ? bound.name(output) : "", "', ",
+            output ? text_of(bound.type(output)) : "", ", depends on data; shapes must be static");
+  }
+  for (const std::string& name : wanted) bound.output(bound.at(name));
+  std::vector<Value> outputs = bound.outputs();
+  prune(bound, outputs);
+  return bound;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,24 @@
+// Gives a graph the shapes of one batch: symbols become numbers, every type is inferred again, and
+// what follows from constants and shapes alone becomes constant.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace lockstep {
+
+// Computes a node all of whose inputs are constants; nothing where it cannot or should not.
+using Folder = std::function<std::optional<std::vector<Literal>>(const Node& node)>;
+
+// A graph of the nodes that `wanted` depends on, all shapes numbers. `feeds` gives the shape of
+// inputs that have symbols; throws naming an input whose fed shape does not fit its declared one,
+// or a symbol that gets two sizes.
+Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
+                  const std::vector<std::string>& wanted, const Folder& folder);
+
+}  // namespace lockstep

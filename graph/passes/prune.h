@@ -1,0 +1,15 @@
+// Drops what no wanted value depends on.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace lockstep {
+
+// For each node: does any of `wanted` depend on it?
+std::vector<bool> needed_nodes(const Graph& graph, const std::vector<Value>& wanted);
+
+void prune(Graph& graph, const std::vector<Value>& wanted);
+
+}  // namespace lockstep

@@ -1,0 +1,38 @@
+#include "graph/passes/schedule.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+namespace lockstep {
+
+void schedule(Graph& graph, int first_update) {
+  // Where a node stands: (position within its replica, 0 for computation and 1 for updates).
+  // An update stands with the latest of its operands.
+  using Key = std::tuple<int, int>;
+  std::vector<Key> keys(graph.node_count());
+  std::map<int, int> position;
+  for (int index = 0; index < graph.node_count(); ++index) {
+    Node node = graph.node(index);
+    if (index < first_update) {
+      keys[index] = {position[node.replica()]++, 0};
+      // Shared nodes (no replica) must not come after their users on any replica.
+      for (Value input : node.inputs())
+        if (auto producer = input ? graph.producer(input) : std::nullopt)
+          keys[index] = std::max(keys[index], keys[producer->index()]);
+      continue;
+    }
+    Key latest{0, 1};
+    for (Value input : node.inputs())
+      if (auto producer = input ? graph.producer(input) : std::nullopt)
+        latest = std::max(latest, {std::get<0>(keys[producer->index()]), 1});
+    keys[index] = latest;
+  }
+  std::vector<int> order(graph.node_count());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return keys[a] < keys[b]; });
+  graph.reorder(order);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,168 @@
+#include "graph/print.h"
+
+#include <iomanip>
+#include <map>
+
+namespace lockstep {
+namespace {
+
+std::string value_text(const Graph& graph, Value value) {
+  return value ? graph.name(value) : "-";
+}
+
+void print_node(std::ostream& out, const Node& node, const PrintOptions& options) {
+  const Graph& graph = node.graph();
+  out << "  ";
+  bool first = true;
+  for (Value output : node.outputs()) {
+    out << (first ? "" : ", ") << value_text(graph, output);
+    first = false;
+  }
+  out << " = " << (node.domain().empty() ? "" : node.domain() + ".") << node.type() << "(";
+  first = true;
+  for (Value input : node.inputs()) {
+    out << (first ? "" : ", ") << value_text(graph, input);
+    first = false;
+  }
+  out << ")";
+  std::string attributes;
+  for (const std::string& text : node.attribute_texts())
+    if (text.rfind("__", 0) != 0) attributes += (attributes.empty() ? "" : " ") + text;
+  if (!attributes.empty()) out << " {" << attributes << "}";
+  out << " :";
+  for (Value output : node.outputs())
+    if (output) out << " " << graph.type(output);
+  if (node.replica() != kEveryReplica) out << " @" << node.replica();
+  if (options.where && !node.where().empty()) out << "  # " << node.where();
+  out << "\n";
+}
+
+std::string scientific(double count) {
+  std::ostringstream text;
+  const char* unit = "";
+  for (const char* next : {"k", "M", "G"}) {
+    if (count < 10000) break;
+    count /= 1000;
+    unit = next;
+  }
+  text << std::setprecision(4) << count << unit;
+  return text.str();
+}
+
+void print_list(std::ostream& out, const char* title, const TrainingModel& model,
+                const std::vector<Replicated>& items) {
+  for (const Replicated& item : items)
+    out << std::left << std::setw(9) << title << std::setw(24) << item.name
+        << model.step.type(model.step.at(item.values[0])) << "  x" << item.values.size() << "\n";
+}
+
+}  // namespace
+
+std::string text_of(const Graph& graph, const PrintOptions& options) {
+  std::ostringstream out;
+  out << "graph " << graph.name() << "\n";
+  for (Value value : graph.inputs())
+    out << "  input " << graph.name(value) << " " << graph.type(value) << "\n";
+  for (int id = 0; id < graph.value_count(); ++id)
+    if (const Literal* literal = graph.literal({id}))
+      out << "  constant " << graph.name({id}) << " " << text_of(*literal) << "\n";
+  for (int index = 0; index < graph.node_count(); ++index)
+    print_node(out, graph.node(index), options);
+  for (Value value : graph.outputs()) out << "  output " << graph.name(value) << "\n";
+  return out.str();
+}
+
+std::string text_of(const TrainingModel& model, const PrintOptions& options) {
+  std::ostringstream out;
+  out << "model of " << model.replicas << (model.replicas == 1 ? " replica\n" : " replicas\n");
+  for (const State& state : model.states) {
+    out << "state " << state.name << " " << name_of(state.kind) << " "
+        << model.step.type(model.step.at(state.values[0])) << ":";
+    for (const std::string& value : state.values) out << " " << value;
+    out << "\n";
+  }
+  out << text_of(model.inference, options) << text_of(model.init, options)
+      << text_of(model.step, options);
+  for (const Binding& binding : model.initial)
+    out << "initially " << binding.state << " := " << binding.value << "\n";
+  for (const Binding& binding : model.updates)
+    out << "then " << binding.state << " := " << binding.value << "\n";
+  return out.str();
+}
+
+std::string order_of(const TrainingModel& model) {
+  const Graph& graph = model.step.node_count() > 0 ? model.step : model.inference;
+  std::ostringstream out;
+  for (int index = 0; index < graph.node_count(); ++index) {
+    Node node = graph.node(index);
+    out << std::right << std::setw(6) << index << "  "
+        << (node.replica() == kEveryReplica ? std::string("all") : std::to_string(node.replica()))
+        << "  " << std::left << std::setw(28) << node.type();
+    bool first = true;
+    for (Value output : node.outputs()) {
+      out << (first ? "" : " ") << value_text(graph, output);
+      first = false;
+    }
+    out << "\n";
+  }
+  return out.str();
+}
+
+std::string summary_of(const TrainingModel& model) {
+  std::ostringstream out;
+  double parameters = 0;
+  int trained = 0;
+  for (const State& state : model.states) {
+    if (state.kind == StateKind::momentum || state.kind == StateKind::computed) continue;
+    parameters += static_cast<double>(
+        element_count(to_dims(model.step.shape(model.step.at(state.values[0])))));
+    ++trained;
+  }
+  out << "replicas   " << model.replicas << "\n"
+      << "nodes      " << model.inference.node_count() << " inference, " << model.init.node_count()
+      << " init, " << model.step.node_count() << " step\n"
+      << "parameters " << trained << " (" << scientific(parameters) << " values per replica)\n";
+  for (const State& state : model.states)
+    out << "  " << std::left << std::setw(9) << name_of(state.kind) << std::setw(28) << state.name
+        << model.step.type(model.step.at(state.values[0])) << "\n";
+  print_list(out, "input", model, model.inputs);
+  print_list(out, "loss", model, model.losses);
+  print_list(out, "metric", model, model.metrics);
+  const Graph& graph = model.step.node_count() > 0 ? model.step : model.inference;
+  std::map<std::string, int> by_type;
+  for (int index = 0; index < graph.node_count(); ++index) ++by_type[graph.node(index).type()];
+  out << "operators of the " << graph.name() << " graph\n";
+  for (const auto& [type, count] : by_type)
+    out << "  " << std::right << std::setw(6) << count << "  " << type << "\n";
+  if (model.step.node_count() == 0)
+    for (Value value : graph.inputs())
+      out << "input    " << graph.name(value) << " " << graph.type(value) << "\n";
+  for (Value value : model.inference.outputs())
+    out << "predicts " << model.inference.name(value) << " " << model.inference.type(value) << "\n";
+  return out.str();
+}
+
+std::string dot_of(const Graph& graph) {
+  std::ostringstream out;
+  out << "digraph \"" << graph.name() << "\" {\n  node [shape=box fontname=\"sans-serif\"];\n";
+  std::map<int, std::vector<int>> of_replica;
+  for (int index = 0; index < graph.node_count(); ++index)
+    of_replica[graph.node(index).replica()].push_back(index);
+  for (const auto& [replica, nodes] : of_replica) {
+    if (replica != kEveryReplica)
+      out << "  subgraph cluster_" << replica << " {\n    label=\"replica " << replica << "\";\n";
+    for (int index : nodes)
+      out << "    n" << index << " [label=\"" << graph.node(index).type() << "\\n"
+          << graph.node(index).name() << "\"];\n";
+    if (replica != kEveryReplica) out << "  }\n";
+  }
+  for (int id = 0; id < graph.value_count(); ++id)
+    if (auto producer = graph.producer({id}))
+      for (int user : graph.consumers({id}))
+        out << "  n" << producer->index() << " -> n" << user << " [label=\"" << graph.type({id})
+            << "\"];\n";
+  out << "}\n";
+  return out.str();
+}
+
+}  // namespace lockstep

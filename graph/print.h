@@ -1,0 +1,25 @@
+// Stable text of graphs and models: what goldens hold, what `lockstep inspect` prints.
+#pragma once
+
+#include <string>
+
+#include "graph/training.h"
+
+namespace lockstep {
+
+struct PrintOptions {
+  bool where = false;  // file:line of the builder call behind each node
+};
+
+// One line per input, constant and node, in graph order, with types.
+std::string text_of(const Graph& graph, const PrintOptions& options = {});
+// All three graphs, states, bindings.
+std::string text_of(const TrainingModel& model, const PrintOptions& options = {});
+// Nodes of the step in running order: number, replica, operator, what it makes.
+std::string order_of(const TrainingModel& model);
+// A page: counts, parameters with sizes, inputs, losses, operators by type.
+std::string summary_of(const TrainingModel& model);
+// The step graph for Graphviz, one cluster a replica.
+std::string dot_of(const Graph& graph);
+
+}  // namespace lockstep

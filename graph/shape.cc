@@ -1,0 +1,117 @@
+#include "graph/shape.h"
+
+#include <array>
+#include <limits>
+#include <ostream>
+
+#include "graph/error.h"
+
+namespace lockstep {
+namespace {
+
+struct DTypeFacts {
+  DType type;
+  std::string_view name;
+  std::size_t size;
+};
+
+constexpr std::array<DTypeFacts, 14> kTypes{{
+    {DType::float32, "float32", 4},
+    {DType::uint8, "uint8", 1},
+    {DType::int8, "int8", 1},
+    {DType::uint16, "uint16", 2},
+    {DType::int16, "int16", 2},
+    {DType::int32, "int32", 4},
+    {DType::int64, "int64", 8},
+    {DType::string, "string", 0},
+    {DType::boolean, "bool", 1},
+    {DType::float16, "float16", 2},
+    {DType::float64, "float64", 8},
+    {DType::uint32, "uint32", 4},
+    {DType::uint64, "uint64", 8},
+    {DType::bfloat16, "bfloat16", 2},
+}};
+
+template <class List, class Print>
+std::string bracketed(const List& list, Print print) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i > 0) text += ",";
+    text += print(list[i]);
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+std::string_view name_of(DType type) {
+  for (const DTypeFacts& facts : kTypes)
+    if (facts.type == type) return facts.name;
+  return "undefined";
+}
+
+DType dtype_named(std::string_view name) {
+  for (const DTypeFacts& facts : kTypes)
+    if (facts.name == name) return facts.type;
+  fail("no element type is called '", name, "'");
+}
+
+std::size_t size_of(DType type) {
+  for (const DTypeFacts& facts : kTypes)
+    if (facts.type == type && facts.size > 0) return facts.size;
+  fail("a tensor of element type ", name_of(type), " cannot be stored");
+}
+
+bool is_floating(DType type) {
+  return type == DType::float32 || type == DType::float64 || type == DType::float16 ||
+         type == DType::bfloat16;
+}
+
+std::ostream& operator<<(std::ostream& out, DType type) { return out << name_of(type); }
+
+int64_t element_count(const Dims& dims) {
+  int64_t count = 1;
+  for (int64_t size : dims) {
+    check(size >= 0, "negative dimension in shape ", text_of(dims));
+    check(size == 0 || count <= std::numeric_limits<int64_t>::max() / 16 / size, "shape ",
+          text_of(dims), " has more elements than memory can hold");
+    count *= size;
+  }
+  return count;
+}
+
+std::string text_of(const Dims& dims) {
+  return bracketed(dims, [](int64_t size) { return std::to_string(size); });
+}
+
+Shape to_shape(const Dims& dims) { return Shape(dims.begin(), dims.end()); }
+
+bool is_static(const Shape& shape) {
+  for (const Dim& dim : shape)
+    if (!dim.known()) return false;
+  return true;
+}
+
+Dims to_dims(const Shape& shape) {
+  Dims dims;
+  dims.reserve(shape.size());
+  for (const Dim& dim : shape) {
+    check(dim.known(), "shape ", text_of(shape), " has the unbound dimension '", dim.symbol(),
+          "'; feed a tensor that binds it");
+    dims.push_back(dim.size());
+  }
+  return dims;
+}
+
+std::string text_of(const Shape& shape) {
+  return bracketed(
+      shape, [](const Dim& dim) { return dim.known() ? std::to_string(dim.size()) : dim.symbol(); });
+}
+
+std::string text_of(const TensorType& type) {
+  return std::string(name_of(type.dtype)) + (type.ranked ? text_of(type.shape) : "[..]");
+}
+
+std::ostream& operator<<(std::ostream& out, const TensorType& type) { return out << text_of(type); }
+
+}  // namespace lockstep

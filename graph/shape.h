@@ -1,0 +1,80 @@
+// Element types, dimensions and shapes. A dimension is a number, or a symbol such as the batch
+// size N that is bound to a number when a plan is made.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep {
+
+// Values equal ONNX's TensorProto.DataType.
+enum class DType : int {
+  undefined = 0,
+  float32 = 1,
+  uint8 = 2,
+  int8 = 3,
+  uint16 = 4,
+  int16 = 5,
+  int32 = 6,
+  int64 = 7,
+  string = 8,
+  boolean = 9,
+  float16 = 10,
+  float64 = 11,
+  uint32 = 12,
+  uint64 = 13,
+  bfloat16 = 16,
+};
+
+std::string_view name_of(DType type);
+DType dtype_named(std::string_view name);  // throws for an unknown name
+std::size_t size_of(DType type);           // bytes of one element; throws for strings
+bool is_floating(DType type);
+std::ostream& operator<<(std::ostream& out, DType type);
+
+using Dims = std::vector<int64_t>;
+int64_t element_count(const Dims& dims);
+std::string text_of(const Dims& dims);
+
+class Dim {
+ public:
+  Dim(int64_t size) : size_(size) {}                                           // NOLINT
+  Dim(int size) : size_(size) {}                                               // NOLINT
+  Dim(std::string symbol) : symbol_(symbol.empty() ? "?" : std::move(symbol)) {}  // NOLINT
+  Dim(const char* symbol) : Dim(std::string(symbol)) {}                        // NOLINT
+
+  bool known() const { return size_ >= 0; }
+  int64_t size() const { return size_; }
+  const std::string& symbol() const { return symbol_; }
+  // Two unknown dimensions are the same only if they carry the same name.
+  friend bool operator==(const Dim& a, const Dim& b) {
+    return a.size_ == b.size_ && a.symbol_ == b.symbol_ && a.symbol_ != "?";
+  }
+
+ private:
+  int64_t size_ = -1;
+  std::string symbol_;
+};
+
+using Shape = std::vector<Dim>;
+Shape to_shape(const Dims& dims);
+bool is_static(const Shape& shape);
+Dims to_dims(const Shape& shape);  // throws when a dimension is a symbol
+std::string text_of(const Shape& shape);
+
+// What is known of a value when the graph is built. `ranked` is false where inference could not
+// even find the number of dimensions (possible only in imported models).
+struct TensorType {
+  DType dtype = DType::undefined;
+  Shape shape;
+  bool ranked = true;
+
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+std::string text_of(const TensorType& type);
+std::ostream& operator<<(std::ostream& out, const TensorType& type);
+
+}  // namespace lockstep

@@ -1,0 +1,43 @@
+#include "graph/training.h"
+
+#include <array>
+
+namespace lockstep {
+namespace {
+
+constexpr std::array<std::pair<StateKind, std::string_view>, 5> kKinds{{
+    {StateKind::weight, "weight"},
+    {StateKind::bias, "bias"},
+    {StateKind::norm, "norm"},
+    {StateKind::computed, "computed"},
+    {StateKind::momentum, "momentum"},
+}};
+
+}  // namespace
+
+std::string_view name_of(StateKind kind) {
+  for (const auto& [known, name] : kKinds)
+    if (known == kind) return name;
+  return "?";
+}
+
+StateKind state_kind_named(std::string_view name) {
+  for (const auto& [kind, known] : kKinds)
+    if (known == name) return kind;
+  fail("no kind of state is called '", name, "'");
+}
+
+const State* TrainingModel::find_state(std::string_view name) const {
+  for (const State& state : states)
+    if (state.name == name) return &state;
+  return nullptr;
+}
+
+std::vector<std::string> TrainingModel::state_values() const {
+  std::vector<std::string> names;
+  for (const State& state : states)
+    names.insert(names.end(), state.values.begin(), state.values.end());
+  return names;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,55 @@
+// TrainingModel: a whole training step as data. Three graphs share named state: `init` makes the
+// first values, `step` computes losses and the new value of every state, `inference` is the same
+// network for prediction. On disk it is one ONNX model (see io.h and docs/graph.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/placement.h"
+
+namespace lockstep {
+
+// What a state is, hence how it is trained: see builders/optimizers.h.
+enum class StateKind { weight, bias, norm, computed, momentum };
+std::string_view name_of(StateKind kind);
+StateKind state_kind_named(std::string_view name);
+
+// One parameter or buffer, with its value name on every replica.
+struct State : Replicated {
+  StateKind kind = StateKind::weight;
+};
+
+// `state` takes `value`: an output of the init graph before step 1, a value of the step graph
+// after each step.
+struct Binding {
+  std::string state;
+  std::string value;
+  friend bool operator==(const Binding&, const Binding&) = default;
+};
+
+struct TrainingModel {
+  explicit TrainingModel(const OpSet& ops)
+      : inference(ops, "inference"), init(ops, "init"), step(ops, "step") {}
+
+  Graph inference;
+  Graph init;
+  Graph step;
+  std::vector<Binding> initial;
+  std::vector<Binding> updates;
+
+  int replicas = 1;
+  std::vector<State> states;
+  std::vector<Replicated> inputs;   // what a step is fed with, per replica
+  std::vector<Replicated> losses;   // each already scaled by 1/replicas: their sum is the loss
+  std::vector<Replicated> metrics;  // to be averaged over replicas
+
+  // Null when there is no such state.
+  const State* find_state(std::string_view name) const;
+  // Full names of all states, in order.
+  std::vector<std::string> state_values() const;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,200 @@
+#include "runtime/compile.h"
+
+#include <algorithm>
+#include <climits>
+#include <optional>
+
+#include "graph/passes/bind.h"
+#include "runtime/fold.h"
+#include "runtime/memory_plan.h"
+#include "runtime/parallel.h"
+#include "runtime/storage.h"
+#include "runtime/waits.h"
+
+namespace lockstep {
+namespace {
+
+class Compiler {
+ public:
+  explicit Compiler(const CompileRequest& request) : request_(request) {}
+
+  Plan run() {
+    plan_.name = request_.graph.name();
+    plan_.devices = request_.devices;
+    plan_.threads = request_.options.threads;
+    plan_.states = request_.states;
+    plan_.of_worker.resize(plan_.devices.size());
+
+    Graph bound = bind();           // 1. shapes of this batch, constants folded, the rest pruned
+    make_slots(bound);              // 2. values become numbers, each on its replica's worker
+    choose_kernels(bound);          // 3. one step per node and worker
+    plan_storage();                 // 4. state in place, views, operands overwritten
+    lay_out_memory();               // 5. lifetimes, then offsets in one arena per worker
+    plan_waits(plan_);              // 6. what must wait for another worker
+    return std::move(plan_);
+  }
+
+ private:
+  Graph bind() {
+    std::map<std::string, Dims> feeds;
+    for (std::size_t i = 0; i < request_.feeds.size(); ++i)
+      feeds[request_.feeds[i]] = request_.feed_dims[i];
+    std::vector<std::string> wanted = request_.fetches;
+    for (const Binding& update : request_.updates) wanted.push_back(update.value);
+    return bind_shapes(request_.graph, feeds, wanted, folder_for(request_.kernels));
+  }
+
+  int worker_of(const Node& node, int replica) const {
+    check(replica < static_cast<int>(plan_.devices.size()), node.description(),
+          ": the graph has replicas up to ", replica, ", but there are ", plan_.devices.size(),
+          " devices");
+    return replica;
+  }
+
+  int state_number(const std::string& name) const {
+    auto found = std::find(plan_.states.begin(), plan_.states.end(), name);
+    return found == plan_.states.end() ? -1 : static_cast<int>(found - plan_.states.begin());
+  }
+
+  void make_slots(const Graph& bound) {
+    for (int id = 0; id < bound.value_count(); ++id) {
+      Value value{id};
+      Slot slot{bound.name(value), {bound.dtype(value), to_dims(bound.shape(value))}, 0,
+                Storage::arena, -1};
+      slot.worker = std::min<int>(replica_of(bound, value), static_cast<int>(plan_.devices.size()) - 1);
+      if (const Literal* literal = bound.literal(value)) {
+        slot.storage = Storage::constant;
+        slot.index = static_cast<int>(plan_.literals.size());
+        plan_.literals.push_back(*literal);
+      }
+      plan_.slots.push_back(std::move(slot));
+    }
+    plan_.state_descs.resize(plan_.states.size());
+    plan_.state_workers.resize(plan_.states.size(), 0);
+    for (Value input : bound.inputs()) {
+      int state = state_number(bound.name(input));
+      if (state < 0) continue;
+      Slot& slot = plan_.slots[input.id];
+      slot.storage = Storage::state;
+      slot.index = state;
+      plan_.state_descs[state] = slot.desc;
+      plan_.state_workers[state] = slot.worker;
+    }
+    for (const std::string& feed : request_.feeds) plan_.feeds.push_back(bound.find(feed).id);
+    for (Value input : bound.inputs())
+      check(plan_.slots[input.id].storage == Storage::state ||
+                std::count(plan_.feeds.begin(), plan_.feeds.end(), input.id) == 1,
+            "input '", bound.name(input), "' is neither fed nor state");
+    for (const std::string& fetch : request_.fetches) plan_.fetches.push_back(bound.at(fetch).id);
+    for (const Binding& update : request_.updates) {
+      int state = state_number(update.state);
+      check(state >= 0, "binding: there is no state '", update.state, "'");
+      int slot = bound.at(update.value).id;
+      TensorDesc& desc = plan_.state_descs[state];
+      check(!desc.present() || desc == plan_.slots[slot].desc, "state '", update.state, "' is ",
+            text_of(desc), " but its new value '", update.value, "' is ",
+            text_of(plan_.slots[slot].desc));
+      if (!desc.present()) plan_.state_workers[state] = plan_.slots[slot].worker;
+      desc = plan_.slots[slot].desc;
+      updates_.push_back({state, slot});
+    }
+  }
+
+  const KernelTable& table_for(Device device) const {
+    for (const KernelTable& table : request_.kernels)
+      if (table.kind() == device.kind) return table;
+    fail("this build of Lockstep cannot run on ", text_of(device), "; see `lockstep doctor`");
+  }
+
+  void choose_kernels(const Graph& bound) {
+    set_threads_of_this_thread(plan_.threads);
+    for (int index = 0; index < bound.node_count(); ++index) {
+      Node node = bound.node(index);
+      std::vector<int> workers;
+      if (node.op()->collective) {
+        for (Value output : node.outputs())
+          workers.push_back(worker_of(node, replica_of(bound, output)));
+      } else {
+        workers.push_back(worker_of(node, std::max(node.replica(), 0)));
+      }
+      for (std::size_t part = 0; part < workers.size(); ++part)
+        add_step(bound, node, workers[part], static_cast<int>(part),
+                 static_cast<int>(workers.size()));
+      ops_.push_back(node.op());
+    }
+    nodes_ = bound.node_count();
+  }
+
+  void add_step(const Graph& bound, const Node& node, int worker, int part, int parts) {
+    PlanStep step;
+    step.name = node.name();
+    step.type = node.type();
+    step.node = node.index();
+    step.worker = worker;
+    step.part = part;
+    step.parts = parts;
+    KernelRequest request{node, {}, {}, {}, plan_.threads, part, parts};
+    for (Value input : node.inputs()) {
+      step.in.push_back(input.id);
+      request.in.push_back(input ? plan_.slots[input.id].desc : TensorDesc{});
+      request.constants.push_back(input ? bound.literal(input) : nullptr);
+    }
+    for (Value output : node.outputs()) {
+      step.out.push_back(output.id);
+      request.out.push_back(output ? plan_.slots[output.id].desc : TensorDesc{});
+    }
+    try {
+      step.kernel = table_for(plan_.devices[worker]).at(node)(request);
+    } catch (const std::exception& error) {
+      std::string message = error.what();
+      bool named = message.rfind(node.name(), 0) == 0;
+      fail(named ? "" : node.description() + ": ", message);
+    }
+    plan_.of_worker[worker].push_back(static_cast<int>(plan_.steps.size()));
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void plan_storage() {
+    assign_storage(plan_, {ops_, updates_, nodes_, request_.options.alias});
+  }
+
+  void lay_out_memory() {
+    const std::size_t guard = request_.options.guard_bytes;
+    for (PlanStep& step : plan_.steps) {
+      std::size_t bytes = step.kernel->workspace_bytes();
+      if (bytes == 0) continue;
+      step.workspace = static_cast<int>(plan_.blocks.size());
+      plan_.blocks.push_back({step.worker, bytes, 0, step.node, step.node});
+    }
+    for (std::size_t worker = 0; worker < plan_.devices.size(); ++worker) {
+      std::vector<Lifetime> lifetimes;
+      std::vector<int> of_block;
+      for (std::size_t i = 0; i < plan_.blocks.size(); ++i) {
+        const Block& block = plan_.blocks[i];
+        if (block.worker != static_cast<int>(worker)) continue;
+        lifetimes.push_back({block.bytes + 2 * guard, block.first, block.last});
+        of_block.push_back(static_cast<int>(i));
+      }
+      Offsets offsets = request_.options.reuse_memory ? plan_offsets(lifetimes)
+                                                      : separate_offsets(lifetimes);
+      for (std::size_t i = 0; i < of_block.size(); ++i)
+        plan_.blocks[of_block[i]].offset = offsets.offset[i] + guard;
+      plan_.arena_bytes.push_back(offsets.total);
+    }
+  }
+
+  const CompileRequest& request_;
+  Plan plan_;
+  std::vector<StateUpdate> updates_;
+  std::vector<const Op*> ops_;
+  int nodes_ = 0;
+};
+
+}  // namespace
+
+Plan compile(const CompileRequest& request) {
+  check(!request.devices.empty(), "a plan needs at least one device");
+  return Compiler(request).run();
+}
+
+}  // namespace lockstep

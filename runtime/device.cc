@@ -1,0 +1,72 @@
+#include "runtime/device.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "graph/error.h"
+
+namespace lockstep {
+namespace {
+
+int parse_count(std::string_view text, std::string_view whole) {
+  int number = -1;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  check(error == std::errc() && end == text.data() + text.size() && number >= 0, "'", whole,
+        "' is no list of devices; write cpu*2, gpu*8 or gpu:0,gpu:2");
+  return number;
+}
+
+DeviceKind parse_kind(std::string_view text, std::string_view whole) {
+  if (text == "cpu") return DeviceKind::cpu;
+  check(text == "gpu", "'", whole, "' is no list of devices: '", text,
+        "' is neither cpu nor gpu; write cpu*2, gpu*8 or gpu:0,gpu:2");
+  return DeviceKind::gpu;
+}
+
+}  // namespace
+
+std::string text_of(Device device) {
+  return join(device.kind == DeviceKind::cpu ? "cpu" : "gpu", ":", device.index);
+}
+
+std::vector<Device> parse_devices(std::string_view text) {
+  std::vector<Device> devices;
+  std::string_view rest = text;
+  while (true) {
+    std::string_view item = rest.substr(0, rest.find(','));
+    if (auto star = item.find('*'); star != item.npos) {
+      DeviceKind kind = parse_kind(item.substr(0, star), text);
+      int count = parse_count(item.substr(star + 1), text);
+      check(count > 0, "'", text, "' asks for no device");
+      for (int i = 0; i < count; ++i) devices.push_back({kind, i});
+    } else {
+      auto colon = item.find(':');
+      Device device{parse_kind(item.substr(0, colon), text), 0};
+      if (colon != item.npos) device.index = parse_count(item.substr(colon + 1), text);
+      check(std::find(devices.begin(), devices.end(), device) == devices.end(), "'", text,
+            "' lists ", text_of(device), " twice");
+      devices.push_back(device);
+    }
+    if (item.size() == rest.size()) return devices;
+    rest.remove_prefix(item.size() + 1);
+  }
+}
+
+std::vector<Device> cpu_devices(int count) {
+  std::vector<Device> devices;
+  for (int i = 0; i < count; ++i) devices.push_back({DeviceKind::cpu, i});
+  return devices;
+}
+
+int cpu_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+int threads_per_replica(int replicas) { return std::max(1, cpu_cores() / std::max(1, replicas)); }
+
+}  // namespace lockstep

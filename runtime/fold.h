@@ -1,0 +1,19 @@
+// Constant folding with the CPU kernels.
+#pragma once
+
+#include <vector>
+
+#include "graph/passes/bind.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// Computes small nodes (at most 64 KiB of results) on the CPU; leaves alone what has no CPU kernel.
+// `tables` must outlive the folder.
+Folder folder_for(const std::vector<KernelTable>& tables);
+
+// Runs one node on given operands. `operands` holds null where an input is left out.
+std::vector<Literal> run_node(const KernelTable& table, const Node& node,
+                              const std::vector<const Literal*>& operands);
+
+}  // namespace lockstep

@@ -1,0 +1,101 @@
+// What the executor runs. Life of a kernel: *prepare* (a factory gets one node with concrete
+// shapes, chooses its algorithm and says how much workspace it needs), then *run*, many times, on
+// bound pointers. A kernel never allocates in run, never sees a name, never looks at the graph.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/attributes.h"
+#include "graph/graph.h"
+#include "runtime/device.h"
+#include "runtime/tensor.h"
+
+namespace lockstep {
+
+// What a run is told beside its operands.
+struct RunContext {
+  uint64_t seed = 0;
+  uint64_t step = 0;  // counts runs of the program, from 0
+};
+
+struct KernelArgs {
+  std::span<const Tensor> in;   // data is null where an operand is left out
+  std::span<const Tensor> out;
+  std::byte* workspace;
+  const RunContext& context;
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual void run(const KernelArgs& args) = 0;
+  virtual std::size_t workspace_bytes() const { return 0; }
+  // The algorithm taken, for the plan dump.
+  virtual std::string describe() const { return ""; }
+};
+
+struct KernelRequest {
+  const Node& node;
+  std::vector<TensorDesc> in;
+  std::vector<TensorDesc> out;
+  std::vector<const Literal*> constants;  // contents of an operand that is known, else null
+  int threads = 1;
+  int part = 0;  // of a collective: this worker's share
+  int parts = 1;
+
+  AttributeReader attributes() const { return node.attributes(); }
+  // Contents of a small integer operand; throws when they are not known at plan time.
+  std::vector<int64_t> integers(std::size_t operand) const;
+};
+
+using KernelFactory = std::function<std::unique_ptr<Kernel>(const KernelRequest&)>;
+
+struct KernelEntry {
+  std::string type;
+  std::string domain;
+  KernelFactory prepare;
+};
+
+// The kernels of one kind of device.
+class KernelTable {
+ public:
+  KernelTable(DeviceKind kind, std::vector<KernelEntry> entries);
+
+  DeviceKind kind() const { return kind_; }
+  // Throws naming node and device when there is no kernel for it.
+  const KernelFactory& at(const Node& node) const;
+  bool has(const std::string& domain, const std::string& type) const;
+
+ private:
+  DeviceKind kind_;
+  std::unordered_map<std::string, KernelFactory> factories_;
+};
+
+// A kernel that is one function of its arguments.
+template <class Run>
+class FunctionKernel final : public Kernel {
+ public:
+  FunctionKernel(Run run, std::string description, std::size_t workspace)
+      : run_(std::move(run)), description_(std::move(description)), workspace_(workspace) {}
+  void run(const KernelArgs& args) override { run_(args); }
+  std::size_t workspace_bytes() const override { return workspace_; }
+  std::string describe() const override { return description_; }
+
+ private:
+  Run run_;
+  std::string description_;
+  std::size_t workspace_;
+};
+
+template <class Run>
+std::unique_ptr<Kernel> make_kernel(Run run, std::string description = "",
+                                    std::size_t workspace = 0) {
+  return std::make_unique<FunctionKernel<Run>>(std::move(run), std::move(description), workspace);
+}
+
+}  // namespace lockstep

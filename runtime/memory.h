@@ -1,0 +1,17 @@
+// Owned, aligned memory.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace lockstep {
+
+struct FreeMemory {
+  void operator()(std::byte* data) const;
+};
+using Memory = std::unique_ptr<std::byte[], FreeMemory>;
+
+// 64-byte aligned and zeroed; never null, also for 0 bytes.
+Memory allocate(std::size_t bytes);
+
+}  // namespace lockstep

@@ -1,0 +1,72 @@
+// Philox 4x32-10 (Salmon et al., SC 2011): random numbers as a function of (key, counter), hence
+// the same on any device, in any order, on any number of threads.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+namespace lockstep {
+
+using PhiloxBlock = std::array<uint32_t, 4>;
+
+// `stream` separates the users of one seed; `index` counts blocks of four numbers.
+inline PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t index) {
+  PhiloxBlock x{static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
+                static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)};
+  uint32_t k0 = static_cast<uint32_t>(seed);
+  uint32_t k1 = static_cast<uint32_t>(seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    uint64_t a = uint64_t{0xD2511F53U} * x[0];
+    uint64_t b = uint64_t{0xCD9E8D57U} * x[2];
+    x = {static_cast<uint32_t>(b >> 32) ^ x[1] ^ k0, static_cast<uint32_t>(b),
+         static_cast<uint32_t>(a >> 32) ^ x[3] ^ k1, static_cast<uint32_t>(a)};
+    k0 += 0x9E3779B9U;
+    k1 += 0xBB67AE85U;
+  }
+  return x;
+}
+
+// In (0, 1), never either end.
+inline double uniform_of(uint32_t bits) { return (bits + 0.5) * 0x1p-32; }
+
+// Two standard normal numbers from two words. In double, so that devices whose float functions
+// differ in the last place still round to the same float.
+inline std::array<double, 2> normal_of(uint32_t a, uint32_t b) {
+  double radius = std::sqrt(-2.0 * std::log(uniform_of(a)));
+  double angle = 6.283185307179586476925 * uniform_of(b);
+  return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
+// A sequence over one stream, for host code that draws one number after the other.
+class PhiloxSequence {
+ public:
+  PhiloxSequence(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
+
+  uint32_t bits() {
+    if (used_ == 4) {
+      block_ = philox(seed_, stream_, index_++);
+      used_ = 0;
+    }
+    return block_[used_++];
+  }
+  double uniform() { return uniform_of(bits()); }
+  double uniform(double low, double high) { return low + (high - low) * uniform(); }
+  double normal() {
+    uint32_t a = bits();
+    return normal_of(a, bits())[0];
+  }
+  // In [0, count).
+  int64_t below(int64_t count) {
+    return static_cast<int64_t>((static_cast<unsigned __int128>(bits()) * count) >> 32);
+  }
+
+ private:
+  uint64_t seed_;
+  uint64_t stream_;
+  uint64_t index_ = 0;
+  PhiloxBlock block_{};
+  int used_ = 4;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,73 @@
+#include "runtime/plan.h"
+
+#include <iomanip>
+#include <sstream>
+
+namespace lockstep {
+namespace {
+
+std::string place_of(const Plan& plan, const Slot& slot) {
+  switch (slot.storage) {
+    case Storage::state: return "state " + plan.states[slot.index];
+    case Storage::constant: return "constant";
+    default: {
+      const Block& block = plan.blocks[slot.index];
+      return join(text_of(plan.devices[block.worker]), "+", block.offset);
+    }
+  }
+}
+
+std::string slot_text(const Plan& plan, int index) {
+  if (index < 0) return "-";
+  const Slot& slot = plan.slots[index];
+  return slot.name + "@" + place_of(plan, slot);
+}
+
+void print_slots(std::ostream& out, const Plan& plan, const std::vector<int>& slots) {
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    out << (i > 0 ? ", " : "") << slot_text(plan, slots[i]);
+}
+
+}  // namespace
+
+std::string text_of(const Plan& plan) {
+  std::ostringstream out;
+  out << "plan of " << plan.name << ": " << plan.steps.size() << " steps on";
+  for (Device device : plan.devices) out << " " << text_of(device);
+  out << ", " << plan.threads << (plan.threads == 1 ? " thread" : " threads") << " each\n";
+  std::size_t arena = 0;
+  for (std::size_t bytes : plan.arena_bytes) arena += bytes;
+  out << "memory: " << arena << " bytes in arenas for " << plan.tensor_bytes
+      << " bytes of tensors";
+  if (plan.tensor_bytes > 0) out << " (" << 100 * arena / plan.tensor_bytes << " %)";
+  out << "; " << plan.views << " views, " << plan.in_place << " values in place\n";
+  for (int feed : plan.feeds)
+    if (feed >= 0)
+      out << "feed  " << slot_text(plan, feed) << " " << text_of(plan.slots[feed].desc) << "\n";
+  for (std::size_t worker = 0; worker < plan.of_worker.size(); ++worker) {
+    out << text_of(plan.devices[worker]) << " arena " << plan.arena_bytes[worker] << " bytes\n";
+    int number = 0;
+    for (int index : plan.of_worker[worker]) {
+      const PlanStep& step = plan.steps[index];
+      out << std::right << std::setw(5) << number++ << "  " << step.type;
+      if (step.parts > 1) out << " part " << step.part << "/" << step.parts;
+      std::string how = step.kernel->describe();
+      if (!how.empty()) out << " [" << how << "]";
+      out << " ";
+      print_slots(out, plan, step.in);
+      out << " -> ";
+      print_slots(out, plan, step.out);
+      if (step.workspace >= 0)
+        out << " workspace " << plan.blocks[step.workspace].bytes << "+"
+            << plan.blocks[step.workspace].offset;
+      for (Wait wait : step.waits)
+        out << " waits " << text_of(plan.devices[wait.worker]) << "#" << wait.step;
+      out << "\n";
+    }
+  }
+  for (int fetch : plan.fetches)
+    out << "fetch " << slot_text(plan, fetch) << " " << text_of(plan.slots[fetch].desc) << "\n";
+  return out.str();
+}
+
+}  // namespace lockstep

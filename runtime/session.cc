@@ -1,0 +1,126 @@
+#include "runtime/session.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kPlansKept = 4;
+
+std::vector<TensorDesc> state_descs(const TrainingModel& model) {
+  std::vector<TensorDesc> descs;
+  for (const std::string& name : model.state_values()) {
+    Value value = model.step.at(name);
+    descs.push_back({model.step.dtype(value), to_dims(model.step.shape(value))});
+  }
+  return descs;
+}
+
+std::vector<std::string> values_of(const std::vector<Replicated>& items) {
+  std::vector<std::string> names;
+  for (const Replicated& item : items)
+    names.insert(names.end(), item.values.begin(), item.values.end());
+  return names;
+}
+
+int chosen_threads(const SessionOptions& options, std::size_t replicas) {
+  return options.threads > 0 ? options.threads : threads_per_replica(static_cast<int>(replicas));
+}
+
+}  // namespace
+
+std::span<const Tensor> Program::run(std::span<const Tensor> feeds, const RunOptions& options) {
+  Executor& chosen = executor(feeds);
+  chosen.run(feeds, options);
+  return chosen.fetches();
+}
+
+Executor& Program::executor(std::span<const Tensor> feeds) {
+  check(feeds.size() == spec_.feeds.size(), spec_.graph.name(), " takes ", spec_.feeds.size(),
+        " feeds, was given ", feeds.size());
+  for (auto it = cache_.begin(); it != cache_.end(); ++it) {
+    const Plan& plan = (*it)->plan();
+    bool fits = true;
+    for (std::size_t i = 0; i < feeds.size() && fits; ++i)
+      fits = plan.feeds[i] < 0 || plan.slots[plan.feeds[i]].desc == feeds[i].desc;
+    if (!fits) continue;
+    std::rotate(cache_.begin(), it, it + 1);
+    return *cache_.front();
+  }
+  std::vector<Dims> dims;
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    Value input = spec_.graph.at(spec_.feeds[i]);
+    check(feeds[i].desc.dtype == spec_.graph.dtype(input), "input '", spec_.feeds[i], "' is ",
+          spec_.graph.type(input), " but is fed ", text_of(feeds[i].desc));
+    dims.push_back(feeds[i].desc.dims);
+  }
+  CompileOptions options = session_.options_.compile;
+  options.threads = session_.threads_;
+  Plan plan = compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches,
+                       session_.state_.names(), spec_.updates, session_.devices_,
+                       session_.kernels_, options});
+  if (cache_.size() == kPlansKept) cache_.pop_back();
+  cache_.insert(cache_.begin(), std::make_unique<Executor>(std::move(plan), session_.state_,
+                                                           session_.workers_));
+  return *cache_.front();
+}
+
+Session::Session(const TrainingModel& model, std::vector<Device> devices,
+                 const std::vector<KernelTable>& kernels, const SessionOptions& options)
+    : model_(model),
+      devices_(std::move(devices)),
+      kernels_(kernels),
+      options_(options),
+      threads_(chosen_threads(options, devices_.size())),
+      workers_(static_cast<int>(devices_.size()), threads_),
+      state_(model.state_values(), state_descs(model)) {
+  check(static_cast<int>(devices_.size()) == model.replicas, "the model has ", model.replicas,
+        model.replicas == 1 ? " replica" : " replicas", " but ", devices_.size(),
+        " devices were given");
+  init_ = make_program(model.init, {}, {}, model.initial);
+  std::vector<std::string> fetches = values_of(model.losses);
+  for (std::string& name : values_of(model.metrics)) fetches.push_back(std::move(name));
+  step_ = make_program(model.step, values_of(model.inputs), std::move(fetches), model.updates);
+
+  std::vector<std::string> inputs, outputs;
+  for (Value input : model.inference.inputs()) {
+    const std::string& name = model.inference.name(input);
+    const auto& states = state_.names();
+    if (std::find(states.begin(), states.end(), name) == states.end()) inputs.push_back(name);
+  }
+  for (Value output : model.inference.outputs()) outputs.push_back(model.inference.name(output));
+  inference_ = make_program(model.inference, std::move(inputs), std::move(outputs), {});
+}
+
+std::unique_ptr<Program> Session::make_program(const Graph& graph, std::vector<std::string> feeds,
+                                               std::vector<std::string> fetches,
+                                               std::vector<Binding> updates) {
+  return std::unique_ptr<Program>(new Program(
+      *this, {graph, std::move(feeds), std::move(fetches), std::move(updates)}));
+}
+
+void Session::initialise() { init_->run({}, run_options(0)); }
+
+void Session::load(const StateValues& values) {
+  for (const auto& [name, value] : values) state_.write(name, value);
+}
+
+StateValues Session::save() const {
+  StateValues values;
+  for (const std::string& name : state_.names()) values.emplace(name, state_.read(name));
+  return values;
+}
+
+std::string find_drift(const TrainingModel& model, const StateStore& state) {
+  for (const State& item : model.states) {
+    if (item.kind == StateKind::computed) continue;  // each replica has its own statistics
+    const Tensor& first = state.at(item.values[0]);
+    for (std::size_t replica = 1; replica < item.values.size(); ++replica)
+      if (std::memcmp(first.data, state.at(item.values[replica]).data, first.desc.bytes()) != 0)
+        return join("'", item.values[replica], "' differs from '", item.values[0], "'");
+  }
+  return "";
+}
+
+}  // namespace lockstep

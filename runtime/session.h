@@ -1,0 +1,100 @@
+// Session: the public face of the runtime. It holds the state of one TrainingModel on a list of
+// devices and runs its three graphs there.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/io.h"
+#include "graph/training.h"
+#include "runtime/compile.h"
+#include "runtime/executor.h"
+
+namespace lockstep {
+
+// One graph of a session with fixed feeds and fetches. Plans are made when a new batch shape comes
+// and the last few are kept.
+class Program {
+ public:
+  struct Spec {
+    const Graph& graph;
+    std::vector<std::string> feeds;
+    std::vector<std::string> fetches;
+    std::vector<Binding> updates;
+  };
+
+  const std::vector<std::string>& feeds() const { return spec_.feeds; }
+  const std::vector<std::string>& fetches() const { return spec_.fetches; }
+
+  // Runs with feeds in the order of feeds(); the result, in the order of fetches(), is valid until
+  // the next run of this program.
+  std::span<const Tensor> run(std::span<const Tensor> feeds, const RunOptions& options);
+
+  // The plan for these shapes (made if need be).
+  const Plan& plan(std::span<const Tensor> feeds) { return executor(feeds).plan(); }
+
+ private:
+  friend class Session;
+  Program(class Session& session, Spec spec) : session_(session), spec_(std::move(spec)) {}
+  Executor& executor(std::span<const Tensor> feeds);
+
+  class Session& session_;
+  Spec spec_;
+  std::vector<std::unique_ptr<Executor>> cache_;  // most recently used first
+};
+
+struct SessionOptions {
+  uint64_t seed = 1;
+  int threads = 0;  // per CPU replica; 0: an equal share of the cores
+  CompileOptions compile = {};
+};
+
+class Session {
+ public:
+  // Replica k runs on devices[k]. `model` and `kernels` must outlive the session.
+  Session(const TrainingModel& model, std::vector<Device> devices,
+          const std::vector<KernelTable>& kernels, const SessionOptions& options = {});
+
+  const TrainingModel& model() const { return model_; }
+  const std::vector<Device>& devices() const { return devices_; }
+  int threads() const { return threads_; }
+  StateStore& state() { return state_; }
+
+  // Runs the init graph: the seed decides every bit of it, on any device.
+  void initialise();
+  // Takes values by full name; states that are not in `values` keep theirs.
+  void load(const StateValues& values);
+  StateValues save() const;
+
+  // The training step. Feeds: every model input of every replica, input by input, replicas inside;
+  // fetches: losses, then metrics, likewise.
+  Program& step() { return *step_; }
+  // Prediction, on replica 0's device with replica 0's state. Feeds: the inference graph's inputs.
+  Program& inference() { return *inference_; }
+
+  RunOptions run_options(uint64_t step) const { return {{options_.seed, step}, false}; }
+
+ private:
+  friend class Program;
+  std::unique_ptr<Program> make_program(const Graph& graph, std::vector<std::string> feeds,
+                                        std::vector<std::string> fetches,
+                                        std::vector<Binding> updates);
+
+  const TrainingModel& model_;
+  std::vector<Device> devices_;
+  const std::vector<KernelTable>& kernels_;
+  SessionOptions options_;
+  int threads_;
+  Workers workers_;
+  StateStore state_;
+  std::unique_ptr<Program> init_;
+  std::unique_ptr<Program> step_;
+  std::unique_ptr<Program> inference_;
+};
+
+// The first replica whose copy of a state differs in any bit from replica 0's, as text, or "".
+std::string find_drift(const TrainingModel& model, const StateStore& state);
+
+}  // namespace lockstep

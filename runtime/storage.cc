@@ -1,0 +1,246 @@
+#include "runtime/storage.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+namespace lockstep {
+namespace {
+
+constexpr int kToTheEnd = INT_MAX;
+
+class StorageAssigner {
+ public:
+  StorageAssigner(Plan& plan, const StorageRequest& request) : plan_(plan), request_(request) {
+    steps_of_node_.resize(request.nodes);
+    for (int i = 0; i < static_cast<int>(plan.steps.size()); ++i)
+      steps_of_node_[plan.steps[i].node].push_back(i);
+    find_uses();
+  }
+
+  void run() {
+    for (int feed : plan_.feeds)
+      if (feed >= 0) new_block(feed, -1);
+    place_updates();
+    for (int node = 0; node < request_.nodes; ++node) place_outputs(node);
+    drop_views();
+    append_copies();
+    count_bytes();
+  }
+
+ private:
+  void find_uses() {
+    last_use_.assign(plan_.slots.size(), -1);
+    readers_.resize(plan_.slots.size());
+    made_by_.assign(plan_.slots.size(), -1);
+    target_.assign(plan_.slots.size(), -1);
+    is_view_.assign(request_.nodes, false);
+    for (int node = 0; node < request_.nodes; ++node) {
+      for (int slot : first_step(node).in)
+        if (slot >= 0) {
+          last_use_[slot] = node;
+          readers_[slot].push_back(node);
+        }
+      for (int slot : first_step(node).out)
+        if (slot >= 0) {
+          made_by_[slot] = node;
+          last_use_[slot] = std::max(last_use_[slot], node);  // made, even if nobody reads it
+        }
+    }
+    for (int slot : plan_.fetches) last_use_[slot] = kToTheEnd;
+  }
+
+  const PlanStep& first_step(int node) const { return plan_.steps[steps_of_node_[node][0]]; }
+
+  // Nodes that read this slot or a view of it.
+  std::vector<int> readers_through_views(int slot) const {
+    std::vector<int> nodes = readers_[slot];
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (!request_.ops[nodes[i]]->view) continue;
+      const auto& more = readers_[first_step(nodes[i]).out[0]];
+      nodes.insert(nodes.end(), more.begin(), more.end());
+    }
+    return nodes;
+  }
+
+  // A new value is computed right into its state if nobody reads the old one afterwards.
+  void place_updates() {
+    std::vector<int> slot_of(plan_.states.size(), -1);
+    for (std::size_t i = 0; i < plan_.slots.size(); ++i)
+      if (plan_.slots[i].storage == Storage::state) slot_of[plan_.slots[i].index] = static_cast<int>(i);
+    for (const StateUpdate& update : request_.updates) {
+      int maker = made_by_[update.slot];
+      int old = slot_of[update.state];
+      bool fits = request_.alias && maker >= 0 && target_[update.slot] < 0 &&
+                  plan_.slots[update.slot].storage == Storage::arena &&
+                  plan_.slots[update.slot].worker == plan_.state_workers[update.state] &&
+                  (old < 0 || may_overwrite(old, maker, update.slot));
+      if (fits)
+        target_[update.slot] = update.state;
+      else
+        copies_.push_back(update);
+    }
+  }
+
+  bool may_overwrite(int old, int maker, int slot) const {
+    if (last_use_[old] == kToTheEnd) return false;
+    for (int reader : readers_through_views(old)) {
+      if (reader > maker) return false;
+      if (reader == maker && !listed_as_alias(maker, slot, old)) return false;
+    }
+    return true;
+  }
+
+  bool listed_as_alias(int node, int out_slot, int in_slot) const {
+    const PlanStep& step = first_step(node);
+    for (std::size_t input = 0; input < step.in.size(); ++input) {
+      if (step.in[input] != in_slot) continue;
+      bool listed = false;
+      for (MayAlias pair : request_.ops[node]->may_alias)
+        listed = listed || (pair.input == static_cast<int>(input) && step.out[pair.output] == out_slot);
+      if (!listed) return false;
+    }
+    return true;
+  }
+
+  void new_block(int slot, int first) {
+    Slot& of = plan_.slots[slot];
+    of.storage = Storage::arena;
+    of.index = static_cast<int>(plan_.blocks.size());
+    plan_.blocks.push_back({of.worker, of.desc.bytes(), 0, first, last_use_[slot]});
+  }
+
+  void place_outputs(int node) {
+    const PlanStep& step = first_step(node);
+    const Op& op = *request_.ops[node];
+    std::vector<int> taken;  // blocks that an output of this node lives in already
+    for (std::size_t i = 0; i < step.out.size(); ++i) {
+      int slot = step.out[i];
+      if (slot < 0) continue;
+      if (target_[slot] >= 0) {
+        plan_.slots[slot].storage = Storage::state;
+        plan_.slots[slot].index = target_[slot];
+        ++plan_.in_place;
+      } else if (i == 0 && op.view && can_view(node)) {
+        share(slot, step.in[0]);
+        is_view_[node] = true;
+        ++plan_.views;
+      } else if (int over = operand_to_overwrite(node, static_cast<int>(i), taken); over >= 0) {
+        share(slot, over);
+        taken.push_back(plan_.slots[slot].index);
+        ++plan_.in_place;
+      } else {
+        new_block(slot, node);
+      }
+    }
+  }
+
+  void share(int slot, int with) {
+    plan_.slots[slot].storage = plan_.slots[with].storage;
+    plan_.slots[slot].index = plan_.slots[with].index;
+    if (plan_.slots[slot].storage == Storage::arena) {
+      Block& block = plan_.blocks[plan_.slots[slot].index];
+      block.last = std::max(block.last, last_use_[slot]);
+    }
+  }
+
+  bool can_view(int node) const {
+    const PlanStep& step = first_step(node);
+    const Slot& from = plan_.slots[step.in[0]];
+    const Slot& to = plan_.slots[step.out[0]];
+    if (!request_.alias || from.worker != to.worker || from.desc.bytes() != to.desc.bytes())
+      return false;
+    bool kept = last_use_[step.out[0]] == kToTheEnd || is_update(step.out[0]);
+    return from.storage == Storage::arena || !kept;
+  }
+
+  bool is_update(int slot) const {
+    return std::any_of(request_.updates.begin(), request_.updates.end(),
+                       [&](const StateUpdate& update) { return update.slot == slot; });
+  }
+
+  int operand_to_overwrite(int node, int output, const std::vector<int>& taken) const {
+    if (!request_.alias) return -1;
+    const PlanStep& step = first_step(node);
+    const Slot& to = plan_.slots[step.out[output]];
+    for (MayAlias pair : request_.ops[node]->may_alias) {
+      if (pair.output != output || pair.input >= static_cast<int>(step.in.size())) continue;
+      int operand = step.in[pair.input];
+      if (operand < 0) continue;
+      const Slot& from = plan_.slots[operand];
+      if (from.storage != Storage::arena) continue;
+      const Block& block = plan_.blocks[from.index];
+      // Another operand in the same block, seen through another view, would be read torn.
+      bool shared = std::any_of(step.in.begin(), step.in.end(), [&](int other) {
+        return other >= 0 && other != operand && plan_.slots[other].storage == Storage::arena &&
+               plan_.slots[other].index == from.index;
+      });
+      if (!shared && block.worker == to.worker && block.bytes == to.desc.bytes() &&
+          block.last <= node && std::count(taken.begin(), taken.end(), from.index) == 0)
+        return operand;
+    }
+    return -1;
+  }
+
+  void drop_views() {
+    std::vector<PlanStep> steps;
+    for (auto& worker : plan_.of_worker) worker.clear();
+    for (PlanStep& step : plan_.steps) {
+      if (is_view_[step.node]) continue;
+      plan_.of_worker[step.worker].push_back(static_cast<int>(steps.size()));
+      steps.push_back(std::move(step));
+    }
+    plan_.steps = std::move(steps);
+  }
+
+  void append_copies() {
+    for (const StateUpdate& update : copies_) {
+      Slot slot = plan_.slots[update.slot];
+      slot.name = plan_.states[update.state];
+      slot.storage = Storage::state;
+      slot.index = update.state;
+      slot.worker = plan_.state_workers[update.state];
+      if (plan_.slots[update.slot].storage == Storage::arena)
+        plan_.blocks[plan_.slots[update.slot].index].last = kToTheEnd;
+      PlanStep step;
+      step.name = slot.name;
+      step.type = "CopyToState";
+      step.node = request_.nodes;
+      step.worker = slot.worker;
+      step.in = {update.slot};
+      step.out = {static_cast<int>(plan_.slots.size())};
+      std::size_t bytes = slot.desc.bytes();
+      step.kernel = make_kernel([bytes](const KernelArgs& args) {
+        std::memcpy(args.out[0].data, args.in[0].data, bytes);
+      });
+      plan_.slots.push_back(std::move(slot));
+      plan_.of_worker[step.worker].push_back(static_cast<int>(plan_.steps.size()));
+      plan_.steps.push_back(std::move(step));
+    }
+  }
+
+  void count_bytes() {
+    for (std::size_t i = 0; i < made_by_.size(); ++i)
+      if ((made_by_[i] >= 0 && target_[i] < 0) ||
+          std::count(plan_.feeds.begin(), plan_.feeds.end(), static_cast<int>(i)) > 0)
+        plan_.tensor_bytes += plan_.slots[i].desc.bytes();
+  }
+
+  Plan& plan_;
+  const StorageRequest& request_;
+  std::vector<std::vector<int>> steps_of_node_;
+  std::vector<int> last_use_;
+  std::vector<std::vector<int>> readers_;
+  std::vector<int> made_by_;
+  std::vector<int> target_;  // state that this slot is computed into, or -1
+  std::vector<bool> is_view_;
+  std::vector<StateUpdate> copies_;
+};
+
+}  // namespace
+
+void assign_storage(Plan& plan, const StorageRequest& request) {
+  StorageAssigner(plan, request).run();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,41 @@
+// A view of a tensor in memory; owns nothing.
+#pragma once
+
+#include <cstddef>
+
+#include "graph/literal.h"
+#include "graph/shape.h"
+
+namespace lockstep {
+
+struct TensorDesc {
+  DType dtype = DType::undefined;  // undefined: an optional operand that is left out
+  Dims dims;
+
+  int64_t count() const { return element_count(dims); }
+  std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype); }
+  bool present() const { return dtype != DType::undefined; }
+  friend bool operator==(const TensorDesc&, const TensorDesc&) = default;
+};
+
+inline std::string text_of(const TensorDesc& desc) {
+  return std::string(name_of(desc.dtype)) + text_of(desc.dims);
+}
+
+struct Tensor {
+  TensorDesc desc;
+  void* data = nullptr;
+
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+  int64_t count() const { return desc.count(); }
+};
+
+// The bytes of a literal as a tensor that nobody may write to.
+inline Tensor view_of(const Literal& literal) {
+  return {{literal.dtype(), literal.dims()}, const_cast<std::byte*>(literal.bytes().data())};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,36 @@
+// One thread per replica, kept for the life of a session.
+#pragma once
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace lockstep {
+
+class Workers {
+ public:
+  // `threads`: what each worker's kernels may use.
+  Workers(int count, int threads);
+  ~Workers();
+  Workers(const Workers&) = delete;
+
+  int count() const { return count_; }
+
+  // Calls job(context, worker) on every worker and returns when all are done. A single worker is
+  // the calling thread. Allocates nothing. The job must not throw.
+  using Job = void (*)(void* context, int worker);
+  void run(Job job, void* context);
+
+ private:
+  void serve(int worker);
+
+  int count_;
+  int threads_;
+  std::vector<std::thread> pool_;
+  Job job_ = nullptr;
+  void* context_ = nullptr;
+  std::atomic<int> round_{0};
+  std::atomic<int> left_{0};
+};
+
+}  // namespace lockstep

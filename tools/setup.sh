@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Installs what Lockstep needs to build and to run its tests, on Debian 12 and Ubuntu 24.04.
+# Idempotent: prints what is missing before it acts, prints one line when nothing is.
+set -euo pipefail
+
+packages=(
+  g++ make cmake ninja-build git                         # tool chain
+  libonnx-dev libprotobuf-dev protobuf-compiler          # the graph
+  libdnnl-dev                                            # CPU kernels
+  libyaml-cpp-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
+  libgtest-dev libbenchmark-dev                          # tests, benchmarks
+  python3 python3-venv clang clang-format libclang-rt-14-dev  # oracles, second compiler, format
+)
+# Names that another release spells differently.
+[ "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" = noble ] &&
+  packages=("${packages[@]/libclang-rt-14-dev/libclang-rt-18-dev}")
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+  echo "setup: all ${#packages[@]} packages are installed"
+  exit 0
+fi
+
+echo "setup: missing packages: ${missing[*]}"
+install=(apt-get install -y --no-install-recommends "${missing[@]}")
+if [ "$(id -u)" -eq 0 ]; then
+  root=()
+elif sudo -n true 2>/dev/null; then
+  root=(sudo)
+else
+  echo "setup: may not install packages here. Run this, then the same make command again:" >&2
+  echo "  sudo apt-get update && sudo ${install[*]}" >&2
+  exit 2
+fi
+echo "setup: running: ${install[*]}"
+"${root[@]}" apt-get update -qq
+DEBIAN_FRONTEND=noninteractive "${root[@]}" "${install[@]}" -qq >/dev/null
+echo "setup: installed ${#missing[@]} packages"
