@@ -56,7 +56,7 @@ class Node {
 struct NodeSpec {
   std::string_view type;
   std::string_view domain = "";
-  std::vector<Value> inputs;
+  std::vector<Value> inputs = {};
   Attributes attributes = {};
   int outputs = 1;
   std::vector<std::string> output_names = {};  // default: the node's name, then name_1, ...

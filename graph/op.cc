@@ -1,5 +1,7 @@
 #include "graph/op.h"
 
+#include <algorithm>
+
 #include "graph/graph.h"
 #include "graph/schema.h"
 
@@ -31,6 +33,13 @@ Value GradientRequest::x(std::size_t i) const {
 }
 
 Value GradientRequest::y(std::size_t i) const { return node.outputs()[i]; }
+
+bool Op::allows_alias(int output, int input) const {
+  if (alias_in_pairs) return output == input;
+  return std::any_of(may_alias.begin(), may_alias.end(), [&](MayAlias pair) {
+    return pair.output == output && pair.input == input;
+  });
+}
 
 OpSet::OpSet(std::vector<Op> ops) : ops_(std::move(ops)) {
   for (std::size_t i = 0; i < ops_.size(); ++i) {

@@ -73,7 +73,7 @@ enum class Arity { single, optional, variadic };
 
 struct Formal {
   std::string name;
-  std::string type = "T";  // T: any number; or a full type such as tensor(int64)
+  std::string type = "T";  // T: any number, the same for all; I: int32 or int64
   Arity arity = Arity::single;
 };
 
@@ -102,9 +102,12 @@ struct Op {
   Differentiable differentiable = Differentiable::no;
   GradientRule gradient = nullptr;
   std::vector<MayAlias> may_alias{};
+  bool alias_in_pairs = false;  // output i may live in the memory of input i, for every i
   bool view = false;        // output 0 has the bytes of input 0; only the shape differs
   bool collective = false;  // runs on every replica that holds one of its values
   bool random = false;      // two runs of it differ: never folded, never shared
+
+  bool allows_alias(int output, int input) const;
 };
 
 class OpSet {

@@ -68,7 +68,8 @@ OpSchema schema_for(const Op& op) {
       .SetDomain(kOwnDomain)
       .SinceVersion(kOwnOpset)
       .SetDoc(signature.doc)
-      .TypeConstraint("T", OpSchema::all_numeric_types_with_bfloat(), "any number");
+      .TypeConstraint("T", OpSchema::all_numeric_types_with_bfloat(), "any number")
+      .TypeConstraint("I", {"tensor(int32)", "tensor(int64)"}, "an index");
   int position = 0;
   for (const Formal& formal : signature.inputs)
     schema.Input(position++, formal.name, "", formal.type, option_of(formal.arity), false, 0);

@@ -23,8 +23,29 @@ void append(const List& from, List& to, std::set<std::string>& seen, bool once) 
   }
 }
 
-void check_by_onnx(const onnx::ModelProto& model) {
+// State whose bytes lie elsewhere (or nowhere yet) is for the checker an input of the same type: its
+// bytes are not what is being checked, and the checker would look for the file.
+onnx::ModelProto without_external_data(onnx::ModelProto model) {
+  auto& graph = *model.mutable_graph();
+  google::protobuf::RepeatedPtrField<onnx::TensorProto> kept;
+  for (auto& tensor : *graph.mutable_initializer()) {
+    if (tensor.data_location() != onnx::TensorProto::EXTERNAL) {
+      *kept.Add() = std::move(tensor);
+      continue;
+    }
+    auto* input = graph.add_input();
+    input->set_name(tensor.name());
+    to_proto(TensorType{static_cast<DType>(tensor.data_type()),
+                        Shape(tensor.dims().begin(), tensor.dims().end())},
+             *input->mutable_type());
+  }
+  *graph.mutable_initializer() = std::move(kept);
+  return model;
+}
+
+void check_by_onnx(const onnx::ModelProto& with_external) {
   try {
+    onnx::ModelProto model = without_external_data(with_external);
     onnx::checker::check_model(model);
     onnx::ModelProto inferred = model;
     onnx::shape_inference::InferShapes(inferred, onnx::OpSchemaRegistry::Instance(),

@@ -93,13 +93,11 @@ class StorageAssigner {
 
   bool listed_as_alias(int node, int out_slot, int in_slot) const {
     const PlanStep& step = first_step(node);
-    for (std::size_t input = 0; input < step.in.size(); ++input) {
-      if (step.in[input] != in_slot) continue;
-      bool listed = false;
-      for (MayAlias pair : request_.ops[node]->may_alias)
-        listed = listed || (pair.input == static_cast<int>(input) && step.out[pair.output] == out_slot);
-      if (!listed) return false;
-    }
+    const auto output = std::find(step.out.begin(), step.out.end(), out_slot) - step.out.begin();
+    for (std::size_t input = 0; input < step.in.size(); ++input)
+      if (step.in[input] == in_slot &&
+          !request_.ops[node]->allows_alias(static_cast<int>(output), static_cast<int>(input)))
+        return false;
     return true;
   }
 
@@ -163,10 +161,10 @@ class StorageAssigner {
     if (!request_.alias) return -1;
     const PlanStep& step = first_step(node);
     const Slot& to = plan_.slots[step.out[output]];
-    for (MayAlias pair : request_.ops[node]->may_alias) {
-      if (pair.output != output || pair.input >= static_cast<int>(step.in.size())) continue;
-      int operand = step.in[pair.input];
-      if (operand < 0) continue;
+    for (std::size_t input = 0; input < step.in.size(); ++input) {
+      int operand = step.in[input];
+      if (operand < 0 || !request_.ops[node]->allows_alias(output, static_cast<int>(input)))
+        continue;
       const Slot& from = plan_.slots[operand];
       if (from.storage != Storage::arena) continue;
       const Block& block = plan_.blocks[from.index];

@@ -1,0 +1,59 @@
+#include "builders/net.h"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+void add_once(std::vector<Net::Named>& list, const std::string& name, Value value,
+              const char* what) {
+  bool fresh = std::none_of(list.begin(), list.end(),
+                            [&](const Net::Named& item) { return item.name == name; });
+  check(fresh, what, " '", name, "' is declared twice");
+  list.push_back({name, value});
+}
+
+}  // namespace
+
+std::string Net::local(std::string_view name) const {
+  std::string full = graph.scoped(name);
+  return scope_.empty() ? full : full.substr(scope_.size() + 1);
+}
+
+Value Net::input(std::string_view name, const TensorType& type) {
+  Value value = graph.input(std::string(name), type);
+  add_once(inputs_, local(name), value, "input");
+  return value;
+}
+
+Value Net::param(std::string_view name, const Dims& dims, const Initializer& initializer,
+                 StateKind kind) {
+  const std::string own = local(name);
+  for (const Param& param : params_)
+    check(param.name != own, "parameter '", own,
+          "' is made twice; keep its Value to share it between layers");
+  const std::string scope = graph.scope();
+  graph.set_scope(state_scope_);
+  Value value = graph.input(own, {DType::float32, to_shape(dims)});
+  graph.set_scope(scope);
+  params_.push_back({own, value, kind, initializer, dims});
+  return value;
+}
+
+void Net::loss(std::string_view name, Value value) {
+  check(graph.shape(value).empty(), "loss '", name, "' has shape ", text_of(graph.shape(value)),
+        ", should be a scalar");
+  add_once(losses_, local(name), value, "loss");
+}
+
+void Net::metric(std::string_view name, Value value) {
+  check(graph.shape(value).empty(), "metric '", name, "' has shape ", text_of(graph.shape(value)),
+        ", should be a scalar");
+  add_once(metrics_, local(name), value, "metric");
+}
+
+void Net::output(std::string_view name, Value value) {
+  add_once(outputs_, local(name), value, "output");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,73 @@
+// Net: what a model function writes its network into. The function is written once, for one
+// device; it is called once per replica and once for prediction.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "builders/initializers.h"
+#include "graph/training.h"
+
+namespace lockstep {
+
+enum class Mode {
+  train,  // inputs, losses and metrics
+  infer,  // inputs and predictions
+};
+
+class Net {
+ public:
+  struct Named {
+    std::string name;  // without the replica's scope
+    Value value;
+  };
+  struct Param {
+    std::string name;
+    Value value;
+    StateKind kind;
+    Initializer initializer;
+    Dims dims;
+  };
+
+  // Values are named under `scope` ("" or "gpu_0"), states under `state_scope`.
+  Net(Graph& graph, Mode mode, std::string scope, std::string state_scope)
+      : graph(graph), mode(mode), scope_(std::move(scope)), state_scope_(std::move(state_scope)) {}
+
+  Graph& graph;
+  const Mode mode;
+  bool training() const { return mode == Mode::train; }
+
+  // A tensor that every step is fed with: the replica's share of a batch.
+  Value input(std::string_view name, const TensorType& type);
+  // A parameter. The same name twice is an error; to share a parameter, keep its Value.
+  Value param(std::string_view name, const Dims& dims, const Initializer& initializer,
+              StateKind kind = StateKind::weight);
+  void loss(std::string_view name, Value value);
+  void metric(std::string_view name, Value value);
+  void output(std::string_view name, Value value);
+
+  const std::vector<Named>& inputs() const { return inputs_; }
+  const std::vector<Param>& params() const { return params_; }
+  const std::vector<Named>& losses() const { return losses_; }
+  const std::vector<Named>& metrics() const { return metrics_; }
+  const std::vector<Named>& outputs() const { return outputs_; }
+
+ private:
+  // The current scope within the replica's, and the name under it.
+  std::string local(std::string_view name) const;
+
+  std::string scope_;
+  std::string state_scope_;
+  std::vector<Named> inputs_;
+  std::vector<Param> params_;
+  std::vector<Named> losses_;
+  std::vector<Named> metrics_;
+  std::vector<Named> outputs_;
+};
+
+using ModelFn = std::function<void(Net& net)>;
+
+}  // namespace lockstep

@@ -1,0 +1,23 @@
+#include "builders/layers.h"
+#include "builders/losses.h"
+#include "models/models.h"
+#include "operators/activation/activation.h"
+
+namespace lockstep {
+
+ModelFn mlp(const ClassifierOptions& options) {
+  return [options](Net& net) {
+    const ImageShape& image = options.image;
+    Value x = net.input("data", {DType::float32, {"N", image.channels, image.height, image.width}});
+    int number = 1;
+    for (int64_t width : options.hidden) {
+      x = fc_layer(net, x, width, {}, join("fc", number));
+      x = relu(net.graph, x, join("relu", number));
+      ++number;
+    }
+    x = fc_layer(net, x, options.classes, {}, "pred");
+    classify(net, x);
+  };
+}
+
+}  // namespace lockstep

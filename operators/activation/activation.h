@@ -1,0 +1,19 @@
+// Relu, Sigmoid, Tanh and their gradients, which are computed from the output.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+Value relu(Graph& graph, Value x, const Site& site = {});
+Value sigmoid(Graph& graph, Value x, const Site& site = {});
+Value tanh(Graph& graph, Value x, const Site& site = {});
+
+std::vector<Op> activation_ops();
+std::vector<KernelEntry> activation_cpu();
+
+}  // namespace lockstep

@@ -1,0 +1,28 @@
+#include "operators/all.h"
+
+#include "operators/activation/activation.h"
+#include "operators/collective/collective.h"
+#include "operators/conv/conv.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/fill/fill.h"
+#include "operators/gemm/gemm.h"
+#include "operators/loss/loss.h"
+#include "operators/optimizer/optimizer.h"
+#include "operators/pool/pool.h"
+#include "operators/reduce/reduce.h"
+#include "operators/shape/shape.h"
+
+namespace lockstep {
+
+const OpSet& all_ops() {
+  static const OpSet ops = [] {
+    std::vector<Op> all;
+    for (auto room : {activation_ops, collective_ops, conv_ops, elementwise_ops, fill_ops, gemm_ops,
+                      loss_ops, optimizer_ops, pool_ops, reduce_ops, shape_ops})
+      for (Op& op : room()) all.push_back(std::move(op));
+    return OpSet(std::move(all));
+  }();
+  return ops;
+}
+
+}  // namespace lockstep

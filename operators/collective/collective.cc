@@ -1,0 +1,85 @@
+#include "operators/collective/collective.h"
+
+#include <numeric>
+
+#include "graph/placement.h"
+#include "operators/room.h"
+
+namespace lockstep {
+namespace {
+
+void all_reduce_law(Inference& inference) {
+  check(inference.outputs.size() == inference.inputs.size(), "has ", inference.inputs.size(),
+        " operands but ", inference.outputs.size(), " results");
+  std::string reduction = inference.attributes.text("reduction", "sum");
+  check(reduction == "sum" || reduction == "mean", "reduction is '", reduction,
+        "', should be sum or mean");
+  for (std::size_t i = 0; i < inference.inputs.size(); ++i) {
+    check(inference.input(i) == inference.input(0), "operand ", i, " is ", inference.input(i),
+          ", operand 0 is ", inference.input(0));
+    inference.outputs[i] = inference.input(i);
+  }
+}
+
+// A collective belongs to no replica, whichever is current.
+std::vector<Value> add_collective(Graph& graph, NodeSpec spec, const Site& site) {
+  ReplicaScope no_replica(graph, kEveryReplica);
+  std::vector<int64_t> replicas(spec.output_names.size());
+  std::iota(replicas.begin(), replicas.end(), 0);
+  spec.attributes.push_back(replicas_attribute(replicas));
+  spec.outputs = static_cast<int>(spec.output_names.size());
+  auto outputs = graph.add(spec, site).outputs();
+  return {outputs.begin(), outputs.end()};
+}
+
+}  // namespace
+
+std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values, Reduction reduction,
+                              const std::vector<std::string>& names, const Site& site) {
+  check(values.size() == names.size(), "all_reduce: ", values.size(), " values, ", names.size(),
+        " names");
+  return add_collective(
+      graph,
+      {.type = "AllReduce",
+       .domain = kOwnDomain,
+       .inputs = values,
+       .attributes = {{"reduction", reduction == Reduction::sum ? "sum" : "mean"}},
+       .output_names = names},
+      site);
+}
+
+std::vector<Value> broadcast(Graph& graph, Value value, const std::vector<std::string>& names,
+                             const Site& site) {
+  return add_collective(
+      graph,
+      {.type = "Broadcast", .domain = kOwnDomain, .inputs = {value}, .output_names = names}, site);
+}
+
+Value copy(Graph& graph, Value value, const Site& site) {
+  return graph.add_value({.type = "Copy", .domain = kOwnDomain, .inputs = {value}}, site);
+}
+
+std::vector<Op> collective_ops() {
+  return {{.type = "AllReduce",
+           .domain = kOwnDomain,
+           .signature = Signature{"Every result is the sum (or mean) of all operands.",
+                                  {{"x", "T", Arity::variadic}},
+                                  {{"y", "T", Arity::variadic}},
+                                  {{"reduction", AttributeKind::text}}},
+           .law = all_reduce_law,
+           .alias_in_pairs = true,
+           .collective = true},
+          {.type = "Broadcast",
+           .domain = kOwnDomain,
+           .signature = Signature{"Every result is a copy of the operand.",
+                                  {{"x"}},
+                                  {{"y", "T", Arity::variadic}}},
+           .law = same_as_first,
+           .collective = true},
+          {.type = "Copy",
+           .domain = kOwnDomain,
+           .signature = Signature{"A copy on another replica.", {{"x"}}, {{"y"}}},
+           .law = same_as_first}};
+}
+
+}  // namespace lockstep

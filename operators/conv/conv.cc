@@ -1,0 +1,138 @@
+// Conv      (x, w, bias) -> y
+// ConvGradX (dy, w)      -> dx   attribute x_shape: the spatial sizes, which strides leave open
+// ConvGradW (x, dy)      -> dw   attribute kernel_shape: likewise
+// Backward needs x and w only; the bias gradient is a standard ReduceSum.
+#include "operators/conv/conv.h"
+
+#include "operators/reduce/reduce.h"
+#include "operators/room.h"
+
+namespace lockstep {
+namespace {
+
+Shape spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
+
+// What ONNX lets pass: channel counts, bias length, groups.
+void conv_law(Inference& inference) {
+  inference.require_ranked();
+  ConvAttrs attrs = read_conv(inference.attributes);
+  inference.attributes.done();
+  const Shape& x = inference.input(0).shape;
+  const Shape& w = inference.input(1).shape;
+  check(x.size() == w.size() && x.size() >= 3, "data has ", x.size(), " dimensions, weight has ",
+        w.size());
+  check(attrs.group >= 1, "group is ", attrs.group);
+  check(!x[1].known() || !w[1].known() || x[1].size() == w[1].size() * attrs.group, "weight expects ",
+        w[1].size() * attrs.group, " channels, data has ", x[1].size());
+  check(!w[0].known() || w[0].size() % attrs.group == 0, w[0].size(),
+        " output channels do not divide into ", attrs.group, " groups");
+  if (inference.inputs.size() > 2 && inference.inputs[2])
+    check(inference.input(2).shape == Shape{w[0]}, "bias is ", text_of(inference.input(2).shape),
+          ", should be ", text_of(Shape{w[0]}));
+  Window window = resolved(attrs.window, to_dims(spatial_of(w)), spatial_of(x));
+  Shape& y = inference.outputs[0].shape;
+  y = {x[0], w[0]};
+  for (std::size_t i = 0; i + 2 < x.size(); ++i)
+    y.push_back(x[i + 2].known() ? Dim(output_size(window, i, x[i + 2].size())) : Dim("?"));
+  inference.outputs[0].ranked = true;
+}
+
+void grad_x_law(Inference& inference) {
+  ConvAttrs attrs = read_conv(inference.attributes);
+  const Shape& dy = inference.input(0).shape;
+  const Shape& w = inference.input(1).shape;
+  Shape dx{dy[0], w[1].known() ? Dim(w[1].size() * attrs.group) : Dim("?")};
+  for (int64_t size : inference.attributes.integers("x_shape")) dx.push_back(size);
+  check(dx.size() == dy.size(), "x_shape has the wrong length");
+  inference.outputs[0] = {inference.input(0).dtype, dx};
+}
+
+void grad_w_law(Inference& inference) {
+  ConvAttrs attrs = read_conv(inference.attributes);
+  const Shape& x = inference.input(0).shape;
+  const Shape& dy = inference.input(1).shape;
+  Shape dw{dy[1], x[1].known() ? Dim(x[1].size() / attrs.group) : Dim("?")};
+  for (int64_t size : attrs.window.kernel) dw.push_back(size);
+  check(dw.size() == x.size(), "kernel_shape has the wrong length");
+  inference.outputs[0] = {inference.input(0).dtype, dw};
+}
+
+std::vector<Value> conv_gradient(const GradientRequest& r) {
+  AttributeReader reader = r.node.attributes();
+  ConvAttrs attrs = read_conv(reader);
+  const Shape x = r.graph.shape(r.x(0));
+  const Shape w = r.graph.shape(r.x(1));
+  Window window = resolved(attrs.window, to_dims(spatial_of(w)), spatial_of(x));
+  Attributes attributes = write_window(window);
+  if (attrs.group != 1) attributes.push_back({"group", attrs.group});
+
+  std::vector<Value> dx(3);
+  if (r.wanted[0]) {
+    Attributes with_shape = attributes;
+    with_shape.push_back({"x_shape", to_dims(spatial_of(x))});
+    dx[0] = r.graph.add_value({.type = "ConvGradX",
+                               .domain = kOwnDomain,
+                               .inputs = {r.dy[0], r.x(1)},
+                               .attributes = with_shape},
+                              gradient_site(r, 0));
+  }
+  if (r.wanted[1])
+    dx[1] = r.graph.add_value({.type = "ConvGradW",
+                               .domain = kOwnDomain,
+                               .inputs = {r.x(0), r.dy[0]},
+                               .attributes = attributes},
+                              gradient_site(r, 1));
+  if (r.x(2) && r.wanted[2]) {
+    std::vector<int64_t> axes{0};
+    for (std::size_t i = 2; i < x.size(); ++i) axes.push_back(static_cast<int64_t>(i));
+    dx[2] = reduce_sum(r.graph, r.dy[0], axes, false, gradient_site(r, 2));
+  }
+  return dx;
+}
+
+Signature grad_signature(const char* doc, std::vector<Formal> inputs, const char* output) {
+  return {doc,
+          std::move(inputs),
+          {{output}},
+          {{"kernel_shape", AttributeKind::integers},
+           {"strides", AttributeKind::integers},
+           {"pads", AttributeKind::integers},
+           {"dilations", AttributeKind::integers},
+           {"group", AttributeKind::integer},
+           {"x_shape", AttributeKind::integers}}};
+}
+
+}  // namespace
+
+ConvAttrs read_conv(AttributeReader& attributes) {
+  ConvAttrs attrs;
+  attrs.window = read_window(attributes);
+  attrs.group = attributes.integer("group", 1);
+  return attrs;
+}
+
+Value conv(Graph& graph, Value x, Value w, Value bias, const ConvAttrs& attrs, const Site& site) {
+  Attributes attributes = write_window(attrs.window);
+  if (attrs.group != 1) attributes.push_back({"group", attrs.group});
+  return graph.add_value({.type = "Conv", .inputs = {x, w, bias}, .attributes = attributes}, site);
+}
+
+std::vector<Op> conv_ops() {
+  return {{.type = "Conv",
+           .domain = "",
+           .law = conv_law,
+           .differentiable = Differentiable::yes,
+           .gradient = conv_gradient},
+          {.type = "ConvGradX",
+           .domain = kOwnDomain,
+           .signature = grad_signature("Gradient of Conv with respect to its data.",
+                                       {{"dy"}, {"w"}}, "dx"),
+           .law = grad_x_law},
+          {.type = "ConvGradW",
+           .domain = kOwnDomain,
+           .signature = grad_signature("Gradient of Conv with respect to its weight.",
+                                       {{"x"}, {"dy"}}, "dw"),
+           .law = grad_w_law}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,19 @@
+// From an element type known at plan time to a template argument.
+#pragma once
+
+#include "graph/error.h"
+#include "graph/literal.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// Calls make.operator()<T>() for the T of `Types` that `dtype` names; throws for any other type.
+template <class... Types, class Make>
+std::unique_ptr<Kernel> dispatch(DType dtype, Make&& make) {
+  std::unique_ptr<Kernel> kernel;
+  ((dtype == dtype_of<Types>() ? (kernel = make.template operator()<Types>(), true) : false) || ...);
+  check(kernel != nullptr, "has no CPU kernel for ", dtype);
+  return kernel;
+}
+
+}  // namespace lockstep

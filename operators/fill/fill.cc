@@ -1,0 +1,50 @@
+// RandomNormal, RandomUniform: ONNX's attribute `seed` is a float; we write the number of a Philox
+// stream there, exact up to 2^24. ConstantOfShape, Constant.
+#include "operators/fill/fill.h"
+
+#include "operators/room.h"
+
+namespace lockstep {
+namespace {
+
+Value random(Graph& graph, const char* type, const Dims& shape, Attributes attributes, int stream,
+             const Site& site) {
+  attributes.push_back({"shape", shape});
+  attributes.push_back({"seed", static_cast<float>(stream)});
+  attributes.push_back({"dtype", static_cast<int64_t>(DType::float32)});
+  return graph.add_value({.type = type, .attributes = attributes}, site);
+}
+
+}  // namespace
+
+Value random_normal(Graph& graph, const Dims& shape, float mean, float deviation, int stream,
+                    const Site& site) {
+  return random(graph, "RandomNormal", shape, {{"mean", mean}, {"scale", deviation}}, stream, site);
+}
+
+Value random_uniform(Graph& graph, const Dims& shape, float low, float high, int stream,
+                     const Site& site) {
+  return random(graph, "RandomUniform", shape, {{"low", low}, {"high", high}}, stream, site);
+}
+
+Value constant_fill(Graph& graph, const Dims& shape, float value, const Site& site) {
+  Value dims = graph.constant((site.name.empty() ? "fill" : site.name) + "_shape",
+                              Literal::vector(shape));
+  return graph.add_value({.type = "ConstantOfShape",
+                          .inputs = {dims},
+                          .attributes = {{"value", Literal::of<float>({&value, 1}, {1})}}},
+                         site);
+}
+
+std::vector<Op> fill_ops() {
+  auto source = [](const char* type, bool random) {
+    return Op{.type = type,
+              .domain = "",
+              .differentiable = Differentiable::zero,
+              .random = random};
+  };
+  return {source("RandomNormal", true), source("RandomUniform", true),
+          source("ConstantOfShape", false), source("Constant", false)};
+}
+
+}  // namespace lockstep

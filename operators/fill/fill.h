@@ -1,0 +1,23 @@
+// Operators that make tensors: random fills, constants.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// Random numbers are a function of (seed of the session, `stream`, position): give every fill of a
+// model its own stream.
+Value random_normal(Graph& graph, const Dims& shape, float mean, float deviation, int stream,
+                    const Site& site = {});
+Value random_uniform(Graph& graph, const Dims& shape, float low, float high, int stream,
+                     const Site& site = {});
+Value constant_fill(Graph& graph, const Dims& shape, float value, const Site& site = {});
+
+std::vector<Op> fill_ops();
+std::vector<KernelEntry> fill_cpu();
+
+}  // namespace lockstep

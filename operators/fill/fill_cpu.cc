@@ -1,0 +1,69 @@
+#include <cstring>
+
+#include "operators/fill/fill.h"
+#include "runtime/parallel.h"
+#include "runtime/philox.h"
+
+namespace lockstep {
+namespace {
+
+// Runs draw further along their stream: run s of a program starts at block s * 2^40.
+uint64_t first_block(const RunContext& context) { return context.step << 40; }
+
+// A Philox block gives four numbers; make(block) turns it into four floats.
+template <class Make>
+std::unique_ptr<Kernel> random_kernel(const KernelRequest& request, Make make) {
+  auto attributes = request.attributes();
+  const uint64_t stream = static_cast<uint64_t>(attributes.number("seed", 0));
+  check(request.out[0].dtype == DType::float32, "has no CPU kernel for ", request.out[0].dtype);
+  return make_kernel([stream, make, count = request.out[0].count(),
+                      threads = request.threads](const KernelArgs& args) {
+    float* y = args.out[0].as<float>();
+    parallel_for((count + 3) / 4, 4096, threads, [&](int64_t begin, int64_t end) {
+      for (int64_t block = begin; block < end; ++block) {
+        auto bits = philox(args.context.seed, stream, first_block(args.context) + block);
+        std::array<float, 4> values = make(bits);
+        for (int64_t i = 0; i < 4 && block * 4 + i < count; ++i) y[block * 4 + i] = values[i];
+      }
+    });
+  });
+}
+
+std::unique_ptr<Kernel> prepare_normal(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const double mean = attributes.number("mean", 0), scale = attributes.number("scale", 1);
+  return random_kernel(request, [mean, scale](const PhiloxBlock& bits) {
+    auto a = normal_of(bits[0], bits[1]), b = normal_of(bits[2], bits[3]);
+    auto value = [&](double x) { return static_cast<float>(mean + scale * x); };
+    return std::array<float, 4>{value(a[0]), value(a[1]), value(b[0]), value(b[1])};
+  });
+}
+
+std::unique_ptr<Kernel> prepare_uniform(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const double low = attributes.number("low", 0), high = attributes.number("high", 1);
+  return random_kernel(request, [low, high](const PhiloxBlock& bits) {
+    auto value = [&](uint32_t x) { return static_cast<float>(low + (high - low) * uniform_of(x)); };
+    return std::array<float, 4>{value(bits[0]), value(bits[1]), value(bits[2]), value(bits[3])};
+  });
+}
+
+std::unique_ptr<Kernel> prepare_constant_of_shape(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  Literal value = attributes.literal("value", Literal(DType::float32, {1}));
+  return make_kernel([value, count = request.out[0].count()](const KernelArgs& args) {
+    auto* to = args.out[0].as<std::byte>();
+    const std::size_t size = value.bytes().size();
+    for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * size, value.bytes().data(), size);
+  });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> fill_cpu() {
+  return {{"RandomNormal", "", prepare_normal},
+          {"RandomUniform", "", prepare_uniform},
+          {"ConstantOfShape", "", prepare_constant_of_shape}};
+}
+
+}  // namespace lockstep

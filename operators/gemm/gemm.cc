@@ -1,0 +1,130 @@
+#include "operators/gemm/gemm.h"
+
+#include <numeric>
+
+#include "operators/elementwise/elementwise.h"
+#include "operators/room.h"
+#include "operators/shape/shape.h"
+
+namespace lockstep {
+namespace {
+
+// With P = op(A), Q = op(B): dP = alpha dY Q', dQ = alpha P' dY, and dA is dP or its transpose.
+std::vector<Value> gemm_gradient(const GradientRequest& r) {
+  GemmAttrs attrs = read_gemm(r.node.attributes());
+  Value a = r.x(0), b = r.x(1), c = r.x(2), dy = r.dy[0];
+  std::vector<Value> dx(3);
+  GemmAttrs scaled{.alpha = attrs.alpha, .beta = 0};
+  if (r.wanted[0]) {
+    Site site = gradient_site(r, 0);
+    GemmAttrs how = scaled;
+    how.trans_a = attrs.trans_a && attrs.trans_b;
+    how.trans_b = attrs.trans_a || !attrs.trans_b;
+    dx[0] = attrs.trans_a ? gemm(r.graph, b, dy, none, how, site)
+                          : gemm(r.graph, dy, b, none, how, site);
+  }
+  if (r.wanted[1]) {
+    Site site = gradient_site(r, 1);
+    GemmAttrs how = scaled;
+    how.trans_a = attrs.trans_b || !attrs.trans_a;
+    how.trans_b = attrs.trans_b && attrs.trans_a;
+    dx[1] = attrs.trans_b ? gemm(r.graph, dy, a, none, how, site)
+                          : gemm(r.graph, a, dy, none, how, site);
+  }
+  if (c && r.wanted[2]) {
+    Site site = gradient_site(r, 2);
+    Value dc = sum_to(r.graph, dy, c, site);
+    dx[2] = attrs.beta == 1 ? dc
+                            : mul(r.graph, dc, scalar_like(r.graph, c, attrs.beta, "beta"), site);
+  }
+  return dx;
+}
+
+Value swapped(Graph& graph, Value x, const Site& site) {
+  std::vector<int64_t> order(graph.shape(x).size());
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return transpose(graph, x, order, site);
+}
+
+std::vector<Value> matmul_gradient(const GradientRequest& r) {
+  Value a = r.x(0), b = r.x(1), dy = r.dy[0];
+  const std::size_t rank_a = r.graph.shape(a).size(), rank_b = r.graph.shape(b).size();
+  check(rank_a >= 2 && rank_b >= 2, r.node.description(),
+        ": the gradient of MatMul with a vector is not written; give it a dimension of 1");
+  std::vector<Value> dx(2);
+  const bool plain = rank_a == 2 && rank_b == 2;
+  if (r.wanted[0]) {
+    Site site = gradient_site(r, 0);
+    dx[0] = plain ? gemm(r.graph, dy, b, none, {.trans_b = true}, site)
+                  : sum_to(r.graph, matmul(r.graph, dy, swapped(r.graph, b, site), site), a, site);
+  }
+  if (r.wanted[1]) {
+    Site site = gradient_site(r, 1);
+    dx[1] = plain ? gemm(r.graph, a, dy, none, {.trans_a = true}, site)
+                  : sum_to(r.graph, matmul(r.graph, swapped(r.graph, a, site), dy, site), b, site);
+  }
+  return dx;
+}
+
+// ONNX leaves the inner dimension and the shape of C unchecked.
+void gemm_law(Inference& inference) {
+  inference.require_ranked();
+  GemmAttrs attrs = read_gemm(inference.attributes);
+  const Shape& a = inference.input(0).shape;
+  const Shape& b = inference.input(1).shape;
+  check(a.size() == 2 && b.size() == 2, "operands must have two dimensions");
+  const Dim& k_a = a[attrs.trans_a ? 0 : 1];
+  const Dim& k_b = b[attrs.trans_b ? 1 : 0];
+  check(!k_a.known() || !k_b.known() || k_a == k_b, "inner dimensions are ", k_a.size(), " and ",
+        k_b.size());
+  if (inference.inputs.size() < 3 || !inference.inputs[2]) return;
+  const Shape& c = inference.input(2).shape;
+  const Shape out{a[attrs.trans_a ? 1 : 0], b[attrs.trans_b ? 0 : 1]};
+  check(c.size() <= 2, "C has ", c.size(), " dimensions");
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    const Dim& to = out[2 - c.size() + i];
+    check(c[i] == to || c[i] == Dim(1) || !c[i].known() || !to.known(), "C ", text_of(c),
+          " does not broadcast to ", text_of(out));
+  }
+}
+
+}  // namespace
+
+GemmAttrs read_gemm(AttributeReader attributes) {
+  GemmAttrs attrs;
+  attrs.alpha = attributes.number("alpha", 1);
+  attrs.beta = attributes.number("beta", 1);
+  attrs.trans_a = attributes.integer("transA", 0) != 0;
+  attrs.trans_b = attributes.integer("transB", 0) != 0;
+  attributes.done();
+  return attrs;
+}
+
+Value gemm(Graph& graph, Value a, Value b, Value c, const GemmAttrs& attrs, const Site& site) {
+  Attributes written;
+  if (attrs.alpha != 1) written.push_back({"alpha", attrs.alpha});
+  if (attrs.beta != 1 && c) written.push_back({"beta", attrs.beta});
+  if (attrs.trans_a) written.push_back({"transA", int64_t{1}});
+  if (attrs.trans_b) written.push_back({"transB", int64_t{1}});
+  return graph.add_value({.type = "Gemm", .inputs = {a, b, c}, .attributes = written}, site);
+}
+
+Value matmul(Graph& graph, Value a, Value b, const Site& site) {
+  return graph.add_value({.type = "MatMul", .inputs = {a, b}}, site);
+}
+
+std::vector<Op> gemm_ops() {
+  return {{.type = "Gemm",
+           .domain = "",
+           .law = gemm_law,
+           .differentiable = Differentiable::yes,
+           .gradient = gemm_gradient,
+           .may_alias = {}},
+          {.type = "MatMul",
+           .domain = "",
+           .differentiable = Differentiable::yes,
+           .gradient = matmul_gradient}};
+}
+
+}  // namespace lockstep

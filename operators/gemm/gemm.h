@@ -1,0 +1,29 @@
+// Matrix products. Their gradients are the same operators with operands transposed.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// Y = alpha * op(A) op(B) + beta * C, C broadcast.
+struct GemmAttrs {
+  float alpha = 1;
+  float beta = 1;
+  bool trans_a = false;
+  bool trans_b = false;
+};
+GemmAttrs read_gemm(AttributeReader attributes);
+
+Value gemm(Graph& graph, Value a, Value b, Value c = none, const GemmAttrs& attrs = {},
+           const Site& site = {});
+// numpy's matmul: the last two dimensions are multiplied, the others broadcast.
+Value matmul(Graph& graph, Value a, Value b, const Site& site = {});
+
+std::vector<Op> gemm_ops();
+std::vector<KernelEntry> gemm_cpu();
+
+}  // namespace lockstep

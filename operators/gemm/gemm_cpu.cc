@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <cstring>
+
+#include "operators/broadcast.h"
+#include "operators/dispatch.h"
+#include "operators/gemm/gemm.h"
+#include "runtime/dnnl.h"
+
+namespace lockstep {
+namespace {
+
+struct Product {
+  bool trans_a = false;
+  bool trans_b = false;
+  int64_t m = 0, n = 0, k = 0;
+};
+
+// Y = alpha * op(A) op(B) + beta * Y for one pair of matrices.
+template <class T>
+void multiply(const Product& p, T alpha, const T* a, const T* b, T beta, T* y) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (p.m == 0 || p.n == 0) return;
+    if (p.k > 0)
+      return sgemm(p.trans_a, p.trans_b, p.m, p.n, p.k, alpha, a, p.trans_a ? p.m : p.k, b,
+                   p.trans_b ? p.k : p.n, beta, y, p.n);
+  }
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j) {
+      T total{};
+      for (int64_t l = 0; l < p.k; ++l)
+        total += a[p.trans_a ? l * p.m + i : i * p.k + l] * b[p.trans_b ? j * p.k + l : l * p.n + j];
+      T old = beta == T(0) ? T(0) : beta * y[i * p.n + j];
+      y[i * p.n + j] = alpha * total + old;
+    }
+}
+
+template <class T>
+std::unique_ptr<Kernel> gemm_kernel(const KernelRequest& request) {
+  GemmAttrs attrs = read_gemm(request.attributes());
+  const Dims& a = request.in[0].dims;
+  const Dims& y = request.out[0].dims;
+  Product product{attrs.trans_a, attrs.trans_b, y[0], y[1], a[attrs.trans_a ? 0 : 1]};
+  const bool has_c = request.in.size() > 2 && request.in[2].present();
+  Broadcast<1> walk(y, {has_c ? request.in[2].dims : Dims{}});
+  auto run = [=](const KernelArgs& args) {
+    T* out = args.out[0].as<T>();
+    if (has_c) {
+      const T* c = args.in[2].as<T>();
+      for (int64_t row = 0; row < walk.rows; ++row) {
+        const T* from = c + walk.at(row)[0];
+        T* to = out + row * walk.row_length;
+        if (walk.step[0] == 1)
+          std::copy_n(from, walk.row_length, to);
+        else
+          std::fill_n(to, walk.row_length, *from);
+      }
+    }
+    multiply<T>(product, static_cast<T>(attrs.alpha), args.in[0].as<T>(), args.in[1].as<T>(),
+                static_cast<T>(has_c ? attrs.beta : 0), out);
+  };
+  return make_kernel(run, std::is_same_v<T, float> ? "dnnl sgemm" : "plain loops");
+}
+
+template <class T>
+std::unique_ptr<Kernel> matmul_kernel(const KernelRequest& request) {
+  Dims a = request.in[0].dims, b = request.in[1].dims, y = request.out[0].dims;
+  if (a.size() == 1) a.insert(a.begin(), 1), y.insert(y.end() - (b.size() > 1 ? 1 : 0), 1);
+  if (b.size() == 1) b.push_back(1), y.push_back(1);
+  auto matrix = [](const Dims& dims) { return dims[dims.size() - 1] * dims[dims.size() - 2]; };
+  auto batch = [](const Dims& dims) { return Dims(dims.begin(), dims.end() - 2); };
+  const std::size_t last = y.size() - 1;
+  Product product{false, false, y[last - 1], y[last], a.back()};
+  // One shared right operand: all rows of the left one form a single matrix.
+  if (b.size() == 2 && a.size() > 2) {
+    product.m = element_count(y) / std::max<int64_t>(1, product.n);
+    y = {product.m, product.n};
+    a = {product.m, product.k};
+  }
+  Broadcast<2> walk(batch(y), {batch(a), batch(b)});
+  const int64_t size_a = matrix(a), size_b = matrix(b), size_y = matrix(y);
+  auto run = [=](const KernelArgs& args) {
+    for (int64_t row = 0; row < walk.rows; ++row) {
+      auto at = walk.at(row);
+      for (int64_t i = 0; i < walk.row_length; ++i)
+        multiply<T>(product, T(1), args.in[0].as<T>() + (at[0] + i * walk.step[0]) * size_a,
+                    args.in[1].as<T>() + (at[1] + i * walk.step[1]) * size_b, T(0),
+                    args.out[0].as<T>() + (row * walk.row_length + i) * size_y);
+    }
+  };
+  return make_kernel(run, std::is_same_v<T, float> ? "dnnl sgemm" : "plain loops");
+}
+
+}  // namespace
+
+std::vector<KernelEntry> gemm_cpu() {
+  return {{"Gemm", "",
+           [](const KernelRequest& request) {
+             return dispatch<float, double, int32_t, int64_t>(
+                 request.in[0].dtype, [&]<class T>() { return gemm_kernel<T>(request); });
+           }},
+          {"MatMul", "", [](const KernelRequest& request) {
+             return dispatch<float, double, int32_t, int64_t>(
+                 request.in[0].dtype, [&]<class T>() { return matmul_kernel<T>(request); });
+           }}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,29 @@
+// Softmax, its logarithm, and the cross-entropy loss.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+struct CrossEntropyAttrs {
+  std::string reduction = "mean";  // none, sum, mean (weighted, ignored labels not counted)
+  bool ignores = false;
+  int64_t ignore_index = 0;
+};
+CrossEntropyAttrs read_cross_entropy(AttributeReader attributes);
+
+Value softmax(Graph& graph, Value x, int64_t axis = -1, const Site& site = {});
+Value log_softmax(Graph& graph, Value x, int64_t axis = -1, const Site& site = {});
+// scores [N, C, d..], labels [N, d..] of integers, weights [C] or none.
+Value softmax_cross_entropy(Graph& graph, Value scores, Value labels, Value weights = none,
+                            const CrossEntropyAttrs& attrs = {}, const Site& site = {});
+
+std::vector<Op> loss_ops();
+std::vector<KernelEntry> loss_cpu();
+
+}  // namespace lockstep

@@ -1,0 +1,207 @@
+#include <algorithm>
+#include <cmath>
+
+#include "operators/dispatch.h"
+#include "operators/loss/loss.h"
+#include "operators/room.h"
+#include "runtime/parallel.h"
+
+namespace lockstep {
+namespace {
+
+// The tensor as [outer, size, inner] around one axis.
+struct Columns {
+  int64_t outer = 1, size = 1, inner = 1;
+
+  Columns(const Dims& dims, int64_t axis) {
+    axis = normal_axes({axis}, dims.size())[0];
+    for (std::size_t i = 0; i < dims.size(); ++i)
+      (static_cast<int64_t>(i) < axis ? outer : static_cast<int64_t>(i) > axis ? inner : size) *=
+          dims[i];
+  }
+  int64_t grain() const { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, size)); }
+  int64_t start(int64_t column) const { return column / inner * size * inner + column % inner; }
+};
+
+int64_t axis_of(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  return attributes.integer("axis", -1);
+}
+
+// log(sum(exp(x))) of one column, and its maximum, without overflow.
+template <class T>
+std::pair<T, T> log_sum_exp(const T* x, int64_t size, int64_t stride) {
+  T top = x[0];
+  for (int64_t i = 1; i < size; ++i) top = std::max(top, x[i * stride]);
+  T total = 0;
+  for (int64_t i = 0; i < size; ++i) total += std::exp(x[i * stride] - top);
+  return {std::log(total), top};
+}
+
+template <class T, bool kLog>
+std::unique_ptr<Kernel> softmax_kernel(const KernelRequest& request, int64_t axis) {
+  Columns columns(request.in[0].dims, axis);
+  return make_kernel([columns, threads = request.threads](const KernelArgs& args) {
+    const T* x = args.in[0].as<T>();
+    T* y = args.out[0].as<T>();
+    parallel_for(columns.outer * columns.inner, columns.grain(), threads,
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t c = begin; c < end; ++c) {
+                     const int64_t at = columns.start(c);
+                     auto [log_sum, top] = log_sum_exp(x + at, columns.size, columns.inner);
+                     for (int64_t i = 0; i < columns.size; ++i) {
+                       T value = x[at + i * columns.inner] - top - log_sum;
+                       y[at + i * columns.inner] = kLog ? value : std::exp(value);
+                     }
+                   }
+                 });
+  });
+}
+
+template <class T, bool kLog>
+std::unique_ptr<Kernel> softmax_grad_kernel(const KernelRequest& request, int64_t axis) {
+  Columns columns(request.in[0].dims, axis);
+  return make_kernel([columns, threads = request.threads](const KernelArgs& args) {
+    const T* dy = args.in[0].as<T>();
+    const T* y = args.in[1].as<T>();
+    T* dx = args.out[0].as<T>();
+    parallel_for(columns.outer * columns.inner, columns.grain(), threads,
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t c = begin; c < end; ++c) {
+                     const int64_t at = columns.start(c);
+                     T total = 0;
+                     for (int64_t i = 0; i < columns.size; ++i) {
+                       const int64_t k = at + i * columns.inner;
+                       total += kLog ? dy[k] : dy[k] * y[k];
+                     }
+                     for (int64_t i = 0; i < columns.size; ++i) {
+                       const int64_t k = at + i * columns.inner;
+                       dx[k] = kLog ? dy[k] - std::exp(y[k]) * total : y[k] * (dy[k] - total);
+                     }
+                   }
+                 });
+  });
+}
+
+// A label's weight: 0 when it is ignored; throws when no class has that number.
+template <class Label>
+double weight_of(Label label, const CrossEntropyAttrs& attrs, int64_t classes,
+                 const float* weights) {
+  if (attrs.ignores && label == attrs.ignore_index) return 0;
+  if (label < 0 || label >= classes)
+    fail("label ", label, " is outside 0..", classes - 1, " (and is not ignored)");
+  return weights ? weights[label] : 1;
+}
+
+// What the weighted losses are divided by. Looks at every label, so that a bad one is found here
+// and not on a thread of a parallel loop.
+template <class Label>
+double divisor(const Label* labels, int64_t count, const CrossEntropyAttrs& attrs, int64_t classes,
+               const float* weights) {
+  double total = 0;
+  for (int64_t i = 0; i < count; ++i) total += weight_of(labels[i], attrs, classes, weights);
+  return attrs.reduction == "mean" ? total : 1;
+}
+
+template <class Label>
+std::unique_ptr<Kernel> cross_entropy_kernel(const KernelRequest& request) {
+  CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
+  Columns columns(request.in[0].dims, 1);
+  const bool weighted = request.in.size() > 2 && request.in[2].present();
+  auto run = [=](const KernelArgs& args) {
+    const float* x = args.in[0].as<float>();
+    const Label* labels = args.in[1].as<Label>();
+    const float* weights = weighted ? args.in[2].as<float>() : nullptr;
+    float* log_prob = args.out.size() > 1 ? args.out[1].as<float>() : nullptr;
+    float* loss = args.out[0].as<float>();
+    const int64_t count = columns.outer * columns.inner;
+    double total = 0;
+    for (int64_t c = 0; c < count; ++c) {
+      const int64_t at = columns.start(c);
+      const double weight = weight_of(labels[c], attrs, columns.size, weights);
+      auto [log_sum, top] = log_sum_exp(x + at, columns.size, columns.inner);
+      // Before log_prob is written: it may lie over x.
+      const float own = weight == 0 ? 0 : x[at + labels[c] * columns.inner] - top - log_sum;
+      if (log_prob)
+        for (int64_t i = 0; i < columns.size; ++i)
+          log_prob[at + i * columns.inner] = x[at + i * columns.inner] - top - log_sum;
+      if (attrs.reduction == "none")
+        loss[c] = static_cast<float>(-weight * own);
+      else
+        total -= weight * own;
+    }
+    if (attrs.reduction != "none")
+      loss[0] = static_cast<float>(total / divisor(labels, count, attrs, columns.size, weights));
+  };
+  return make_kernel(run);
+}
+
+template <class Label>
+std::unique_ptr<Kernel> cross_entropy_grad_kernel(const KernelRequest& request) {
+  CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
+  Columns columns(request.in[1].dims, 1);
+  const bool weighted = request.in.size() > 3 && request.in[3].present();
+  auto run = [=, threads = request.threads](const KernelArgs& args) {
+    const float* dloss = args.in[0].as<float>();
+    const float* log_prob = args.in[1].as<float>();
+    const Label* labels = args.in[2].as<Label>();
+    const float* weights = weighted ? args.in[3].as<float>() : nullptr;
+    float* dx = args.out[0].as<float>();
+    const int64_t count = columns.outer * columns.inner;
+    const double total = divisor(labels, count, attrs, columns.size, weights);
+    parallel_for(count, columns.grain(), threads, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) {
+        const int64_t at = columns.start(c);
+        const double weight = weight_of(labels[c], attrs, columns.size, weights);
+        const float slope = dloss[attrs.reduction == "none" ? c : 0];
+        const float factor = weight == 0 ? 0 : static_cast<float>(slope * weight / total);
+        for (int64_t i = 0; i < columns.size; ++i) {
+          const int64_t k = at + i * columns.inner;
+          dx[k] = factor * (std::exp(log_prob[k]) - (i == labels[c] ? 1.0F : 0.0F));
+        }
+      }
+    });
+  };
+  return make_kernel(run);
+}
+
+template <bool kLog>
+std::unique_ptr<Kernel> prepare_softmax(const KernelRequest& request) {
+  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return softmax_kernel<T, kLog>(request, axis_of(request));
+  });
+}
+
+template <bool kLog>
+std::unique_ptr<Kernel> prepare_softmax_grad(const KernelRequest& request) {
+  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return softmax_grad_kernel<T, kLog>(request, axis_of(request));
+  });
+}
+
+std::unique_ptr<Kernel> prepare_cross_entropy(const KernelRequest& request) {
+  check(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
+  return dispatch<int32_t, int64_t>(request.in[1].dtype, [&]<class Label>() {
+    return cross_entropy_kernel<Label>(request);
+  });
+}
+
+std::unique_ptr<Kernel> prepare_cross_entropy_grad(const KernelRequest& request) {
+  check(request.in[1].dtype == DType::float32, "has no CPU kernel for ", request.in[1].dtype);
+  return dispatch<int32_t, int64_t>(request.in[2].dtype, [&]<class Label>() {
+    return cross_entropy_grad_kernel<Label>(request);
+  });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> loss_cpu() {
+  return {{"Softmax", "", prepare_softmax<false>},
+          {"LogSoftmax", "", prepare_softmax<true>},
+          {"SoftmaxGrad", kOwnDomain, prepare_softmax_grad<false>},
+          {"LogSoftmaxGrad", kOwnDomain, prepare_softmax_grad<true>},
+          {"SoftmaxCrossEntropyLoss", "", prepare_cross_entropy},
+          {"SoftmaxCrossEntropyLossGrad", kOwnDomain, prepare_cross_entropy_grad}};
+}
+
+}  // namespace lockstep

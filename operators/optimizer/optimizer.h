@@ -1,0 +1,37 @@
+// The update operators of a training step, under the names that users of Caffe2 know.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// y = factor * x
+Value scale(Graph& graph, Value x, float factor, const Site& site = {});
+// y = sum of weight_i * x_i; weights are tensors of one element.
+Value weighted_sum(Graph& graph, const std::vector<std::pair<Value, Value>>& terms,
+                   const Site& site = {});
+
+struct MomentumAttrs {
+  float momentum = 0;
+  bool nesterov = false;
+};
+struct MomentumUpdate {
+  Value step;      // what was subtracted
+  Value momentum;
+  Value param;
+};
+// v' = mu * v + lr * g; step = v' (Nesterov: (1 + mu) * v' - mu * v); param' = param - step.
+// `names` are those of the three outputs.
+MomentumUpdate momentum_sgd(Graph& graph, Value gradient, Value momentum, Value rate, Value param,
+                            const MomentumAttrs& attrs, const std::vector<std::string>& names,
+                            const Site& site = {});
+
+std::vector<Op> optimizer_ops();
+std::vector<KernelEntry> optimizer_cpu();
+
+}  // namespace lockstep

@@ -1,0 +1,78 @@
+#include "operators/optimizer/optimizer.h"
+#include "runtime/parallel.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kGrain = 16384;
+
+void require_float(const KernelRequest& request) {
+  check(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
+}
+
+std::unique_ptr<Kernel> prepare_scale(const KernelRequest& request) {
+  require_float(request);
+  auto attributes = request.attributes();
+  const float factor = attributes.number("scale", 1);
+  return make_kernel(
+      [factor, count = request.out[0].count(), threads = request.threads](const KernelArgs& args) {
+        const float* x = args.in[0].as<float>();
+        float* y = args.out[0].as<float>();
+        parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) y[i] = factor * x[i];
+        });
+      });
+}
+
+std::unique_ptr<Kernel> prepare_weighted_sum(const KernelRequest& request) {
+  require_float(request);
+  return make_kernel(
+      [count = request.out[0].count(), threads = request.threads](const KernelArgs& args) {
+        float* y = args.out[0].as<float>();
+        parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            float total = 0;
+            for (std::size_t k = 0; k < args.in.size(); k += 2)
+              total += args.in[k].as<float>()[i] * *args.in[k + 1].as<float>();
+            y[i] = total;
+          }
+        });
+      });
+}
+
+std::unique_ptr<Kernel> prepare_momentum(const KernelRequest& request) {
+  require_float(request);
+  auto attributes = request.attributes();
+  const float mu = attributes.number("momentum", 0);
+  const bool nesterov = attributes.integer("nesterov", 0) != 0;
+  return make_kernel([mu, nesterov, count = request.out[0].count(),
+                      threads = request.threads](const KernelArgs& args) {
+    const float* gradient = args.in[0].as<float>();
+    const float* momentum = args.in[1].as<float>();
+    const float rate = *args.in[2].as<float>();
+    const float* param = args.in[3].as<float>();
+    float* step = args.out[0].as<float>();
+    float* new_momentum = args.out[1].as<float>();
+    float* new_param = args.out[2].as<float>();
+    parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const float old = momentum[i];
+        const float fresh = mu * old + rate * gradient[i];
+        const float taken = nesterov ? (1 + mu) * fresh - mu * old : fresh;
+        step[i] = taken;
+        new_momentum[i] = fresh;
+        new_param[i] = param[i] - taken;
+      }
+    });
+  });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> optimizer_cpu() {
+  return {{"Scale", kOwnDomain, prepare_scale},
+          {"WeightedSum", kOwnDomain, prepare_weighted_sum},
+          {"MomentumSGDUpdate", kOwnDomain, prepare_momentum}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,145 @@
+// MaxPool, AveragePool, GlobalAveragePool.
+// MaxPoolGrad (dy, x) finds the maxima again: the first one of a window takes the gradient.
+// AveragePoolGrad (dy) and GlobalAveragePoolGrad (dy) need only the spatial sizes of x.
+#include "operators/pool/pool.h"
+
+#include "operators/room.h"
+
+namespace lockstep {
+namespace {
+
+Shape spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
+
+void pool_law(Inference& inference) {
+  inference.require_ranked();
+  check(inference.outputs.size() == 1, "the second output (indices) is not supported");
+  PoolAttrs attrs = read_pool(inference.attributes);
+  check(inference.attributes.integer("storage_order", 0) == 0, "storage_order 1 is not supported");
+  inference.attributes.done();
+  const Shape& x = inference.input(0).shape;
+  check(x.size() >= 3, "data has ", x.size(), " dimensions, should have at least 3");
+  Window window = resolved(attrs.window, attrs.window.kernel, spatial_of(x));
+  for (std::size_t i = 0; i < window.kernel.size(); ++i)
+    check(window.pads[i] < window.kernel[i] * window.dilations[i], "padding ", window.pads[i],
+          " is not smaller than the window");
+  Shape y{x[0], x[1]};
+  for (std::size_t i = 0; i + 2 < x.size(); ++i)
+    y.push_back(x[i + 2].known() ? Dim(output_size(window, i, x[i + 2].size())) : Dim("?"));
+  inference.outputs[0] = {inference.input(0).dtype, y};
+}
+
+void grad_law(Inference& inference) {
+  const Shape& dy = inference.input(0).shape;
+  Shape dx{dy[0], dy[1]};
+  for (int64_t size : inference.attributes.integers("x_shape")) dx.push_back(size);
+  check(dx.size() == dy.size(), "x_shape has the wrong length");
+  inference.outputs[0] = {inference.input(0).dtype, dx};
+}
+
+void max_grad_law(Inference& inference) { inference.outputs[0] = inference.input(1); }
+
+Attributes written(const GradientRequest& r) {
+  AttributeReader reader = r.node.attributes();
+  PoolAttrs attrs = read_pool(reader);
+  Attributes attributes = write_window(
+      resolved(attrs.window, attrs.window.kernel, spatial_of(r.graph.shape(r.x(0)))));
+  if (attrs.count_include_pad) attributes.push_back({"count_include_pad", int64_t{1}});
+  return attributes;
+}
+
+std::vector<Value> max_gradient(const GradientRequest& r) {
+  return {r.graph.add_value({.type = "MaxPoolGrad",
+                             .domain = kOwnDomain,
+                             .inputs = {r.dy[0], r.x(0)},
+                             .attributes = written(r)},
+                            gradient_site(r, 0))};
+}
+
+std::vector<Value> average_gradient(const GradientRequest& r) {
+  Attributes attributes = written(r);
+  attributes.push_back({"x_shape", to_dims(spatial_of(r.graph.shape(r.x(0))))});
+  return {r.graph.add_value({.type = "AveragePoolGrad",
+                             .domain = kOwnDomain,
+                             .inputs = {r.dy[0]},
+                             .attributes = attributes},
+                            gradient_site(r, 0))};
+}
+
+std::vector<Value> global_average_gradient(const GradientRequest& r) {
+  return {r.graph.add_value(
+      {.type = "GlobalAveragePoolGrad",
+       .domain = kOwnDomain,
+       .inputs = {r.dy[0]},
+       .attributes = {{"x_shape", to_dims(spatial_of(r.graph.shape(r.x(0))))}}},
+      gradient_site(r, 0))};
+}
+
+const std::vector<FormalAttribute> kWindowAttributes{
+    {"kernel_shape", AttributeKind::integers}, {"strides", AttributeKind::integers},
+    {"pads", AttributeKind::integers},         {"dilations", AttributeKind::integers},
+    {"ceil_mode", AttributeKind::integer},     {"count_include_pad", AttributeKind::integer},
+    {"x_shape", AttributeKind::integers}};
+
+}  // namespace
+
+PoolAttrs read_pool(AttributeReader& attributes) {
+  PoolAttrs attrs;
+  attrs.window = read_window(attributes);
+  attrs.count_include_pad = attributes.integer("count_include_pad", 0) != 0;
+  return attrs;
+}
+
+Value max_pool(Graph& graph, Value x, const Window& window, const Site& site) {
+  return graph.add_value(
+      {.type = "MaxPool", .inputs = {x}, .attributes = write_window(window)}, site);
+}
+
+Value average_pool(Graph& graph, Value x, const PoolAttrs& attrs, const Site& site) {
+  Attributes attributes = write_window(attrs.window);
+  if (attrs.count_include_pad) attributes.push_back({"count_include_pad", int64_t{1}});
+  return graph.add_value({.type = "AveragePool", .inputs = {x}, .attributes = attributes}, site);
+}
+
+Value global_average_pool(Graph& graph, Value x, const Site& site) {
+  return graph.add_value({.type = "GlobalAveragePool", .inputs = {x}}, site);
+}
+
+std::vector<Op> pool_ops() {
+  return {{.type = "MaxPool",
+           .domain = "",
+           .law = pool_law,
+           .differentiable = Differentiable::yes,
+           .gradient = max_gradient},
+          {.type = "AveragePool",
+           .domain = "",
+           .law = pool_law,
+           .differentiable = Differentiable::yes,
+           .gradient = average_gradient},
+          {.type = "GlobalAveragePool",
+           .domain = "",
+           .differentiable = Differentiable::yes,
+           .gradient = global_average_gradient},
+          {.type = "MaxPoolGrad",
+           .domain = kOwnDomain,
+           .signature = Signature{"Each window's dy goes to its first maximum.",
+                                  {{"dy"}, {"x"}},
+                                  {{"dx"}},
+                                  kWindowAttributes},
+           .law = max_grad_law},
+          {.type = "AveragePoolGrad",
+           .domain = kOwnDomain,
+           .signature = Signature{"Each window's dy is spread over it evenly.",
+                                  {{"dy"}},
+                                  {{"dx"}},
+                                  kWindowAttributes},
+           .law = grad_law},
+          {.type = "GlobalAveragePoolGrad",
+           .domain = kOwnDomain,
+           .signature = Signature{"dy / count at every place.",
+                                  {{"dy"}},
+                                  {{"dx"}},
+                                  {{"x_shape", AttributeKind::integers, true}}},
+           .law = grad_law}};
+}
+
+}  // namespace lockstep

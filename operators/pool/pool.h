@@ -1,0 +1,26 @@
+// Pooling over spatial windows.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "operators/window.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+struct PoolAttrs {
+  Window window;
+  bool count_include_pad = false;  // AveragePool: are padded places part of the mean?
+};
+PoolAttrs read_pool(AttributeReader& attributes);
+
+Value max_pool(Graph& graph, Value x, const Window& window, const Site& site = {});
+Value average_pool(Graph& graph, Value x, const PoolAttrs& attrs, const Site& site = {});
+Value global_average_pool(Graph& graph, Value x, const Site& site = {});
+
+std::vector<Op> pool_ops();
+std::vector<KernelEntry> pool_cpu();
+
+}  // namespace lockstep

@@ -1,0 +1,149 @@
+// Pooling through oneDNN. A maximum's backward pass needs oneDNN's record of where it was; the
+// record never leaves the kernel: MaxPoolGrad pools forward again into its workspace.
+#include "operators/pool/pool.h"
+#include "runtime/dnnl.h"
+
+namespace lockstep {
+namespace {
+
+struct Problem {
+  Dims x, y, kernel, strides, dilations, begin, end;
+  dnnl::algorithm algorithm;
+
+  Problem(const PoolAttrs& attrs, dnnl::algorithm algorithm, const Dims& x, const Dims& y)
+      : x(x), y(y), algorithm(algorithm) {
+    Window window =
+        resolved(attrs.window, attrs.window.kernel, to_shape(Dims(x.begin() + 2, x.end())));
+    kernel = window.kernel;
+    strides = window.strides;
+    for (std::size_t i = 0; i < kernel.size(); ++i) {
+      dilations.push_back(window.dilations[i] - 1);
+      begin.push_back(window.pads[i]);
+      end.push_back(covering_end_pad(window, i, x[i + 2], y[i + 2]));
+      // ONNX's windows that reach past the declared padding count real places only.
+      check(algorithm != dnnl::algorithm::pooling_avg_include_padding ||
+                end.back() <= window.pads[kernel.size() + i],
+            "count_include_pad with ceil_mode reaching past the padding is not supported");
+    }
+  }
+};
+
+using Forward = DnnlPoolForward;
+using Backward = DnnlPoolBackward;
+
+Forward::primitive_desc forward_desc(const Problem& p, dnnl::prop_kind kind) {
+  return describe_primitive<Forward>(kind, p.algorithm, plain_desc(p.x), plain_desc(p.y), p.strides,
+                                     p.kernel, p.dilations, p.begin, p.end);
+}
+
+Backward::primitive_desc backward_desc(const Problem& p, const Forward::primitive_desc& hint) {
+  return describe_backward<Backward>(hint, p.algorithm, plain_desc(p.x), plain_desc(p.y), p.strides,
+                                     p.kernel, p.dilations, p.begin, p.end);
+}
+
+void require_float(const KernelRequest& request) {
+  check(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
+}
+
+dnnl::algorithm average_of(const PoolAttrs& attrs) {
+  return attrs.count_include_pad ? dnnl::algorithm::pooling_avg_include_padding
+                                 : dnnl::algorithm::pooling_avg_exclude_padding;
+}
+
+PoolAttrs attrs_of(const KernelRequest& request) {
+  AttributeReader reader = request.attributes();
+  return read_pool(reader);
+}
+
+// One window over everything.
+PoolAttrs global_window(const Dims& x) {
+  PoolAttrs attrs;
+  attrs.window.kernel = Dims(x.begin() + 2, x.end());
+  return attrs;
+}
+
+std::unique_ptr<Kernel> forward_kernel(const Problem& p) {
+  auto desc = forward_desc(p, dnnl::prop_kind::forward_inference);
+  auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
+  kernel->execute(desc, Forward(desc),
+                  {{DNNL_ARG_SRC, kernel->input(0, plain_desc(p.x), desc.src_desc())},
+                   {DNNL_ARG_DST, kernel->output(0, plain_desc(p.y), desc.dst_desc())}});
+  kernel->finish();
+  return kernel;
+}
+
+std::unique_ptr<Kernel> average_grad_kernel(const Problem& p) {
+  auto desc = backward_desc(p, forward_desc(p, dnnl::prop_kind::forward_training));
+  auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
+  kernel->execute(
+      desc, Backward(desc),
+      {{DNNL_ARG_DIFF_DST, kernel->input(0, plain_desc(p.y), desc.diff_dst_desc())},
+       {DNNL_ARG_DIFF_SRC, kernel->output(0, plain_desc(p.x), desc.diff_src_desc())}});
+  kernel->finish();
+  return kernel;
+}
+
+std::unique_ptr<Kernel> prepare_max(const KernelRequest& request) {
+  require_float(request);
+  return forward_kernel({attrs_of(request), dnnl::algorithm::pooling_max, request.in[0].dims,
+                         request.out[0].dims});
+}
+
+std::unique_ptr<Kernel> prepare_average(const KernelRequest& request) {
+  require_float(request);
+  PoolAttrs attrs = attrs_of(request);
+  return forward_kernel({attrs, average_of(attrs), request.in[0].dims, request.out[0].dims});
+}
+
+std::unique_ptr<Kernel> prepare_global_average(const KernelRequest& request) {
+  require_float(request);
+  PoolAttrs attrs = global_window(request.in[0].dims);
+  return forward_kernel({attrs, average_of(attrs), request.in[0].dims, request.out[0].dims});
+}
+
+std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
+  require_float(request);
+  Problem p(attrs_of(request), dnnl::algorithm::pooling_max, request.in[1].dims,
+            request.in[0].dims);
+  auto forward = forward_desc(p, dnnl::prop_kind::forward_training);
+  auto desc = backward_desc(p, forward);
+  auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
+  dnnl::memory record = kernel->scratch(forward.workspace_desc());
+  dnnl::memory maxima = kernel->scratch(forward.dst_desc());
+  kernel->execute(forward, Forward(forward),
+                  {{DNNL_ARG_SRC, kernel->input(1, plain_desc(p.x), forward.src_desc())},
+                   {DNNL_ARG_DST, maxima},
+                   {DNNL_ARG_WORKSPACE, record}});
+  kernel->execute(
+      desc, Backward(desc),
+      {{DNNL_ARG_DIFF_DST, kernel->input(0, plain_desc(p.y), desc.diff_dst_desc())},
+       {DNNL_ARG_WORKSPACE, record},
+       {DNNL_ARG_DIFF_SRC, kernel->output(0, plain_desc(p.x), desc.diff_src_desc())}});
+  kernel->finish();
+  return kernel;
+}
+
+std::unique_ptr<Kernel> prepare_average_grad(const KernelRequest& request) {
+  require_float(request);
+  PoolAttrs attrs = attrs_of(request);
+  return average_grad_kernel({attrs, average_of(attrs), request.out[0].dims, request.in[0].dims});
+}
+
+std::unique_ptr<Kernel> prepare_global_average_grad(const KernelRequest& request) {
+  require_float(request);
+  PoolAttrs attrs = global_window(request.out[0].dims);
+  return average_grad_kernel({attrs, average_of(attrs), request.out[0].dims, request.in[0].dims});
+}
+
+}  // namespace
+
+std::vector<KernelEntry> pool_cpu() {
+  return {{"MaxPool", "", prepare_max},
+          {"AveragePool", "", prepare_average},
+          {"GlobalAveragePool", "", prepare_global_average},
+          {"MaxPoolGrad", kOwnDomain, prepare_max_grad},
+          {"AveragePoolGrad", kOwnDomain, prepare_average_grad},
+          {"GlobalAveragePoolGrad", kOwnDomain, prepare_global_average_grad}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,119 @@
+// ReduceSum (axes are an operand since opset 13), ReduceMean ReduceMax ReduceMin (an attribute),
+// ArgMax. Gradients spread dy over what was reduced; a maximum's goes to all places that reach it,
+// in equal shares.
+#include "operators/reduce/reduce.h"
+
+#include "operators/elementwise/elementwise.h"
+#include "operators/room.h"
+#include "operators/shape/shape.h"
+
+namespace lockstep {
+namespace {
+
+Value reduce_by_attribute(Graph& graph, const char* type, Value x, const std::vector<int64_t>& axes,
+                          bool keep_dims, const Site& site) {
+  Attributes attributes{{"keepdims", int64_t{keep_dims}}};
+  if (!axes.empty()) attributes.push_back({"axes", axes});
+  return graph.add_value({.type = type, .inputs = {x}, .attributes = attributes}, site);
+}
+
+// The axes of a reduction node; all of them where none are named.
+std::vector<int64_t> axes_of(const GradientRequest& r) {
+  auto attributes = r.node.attributes();
+  std::vector<int64_t> axes = attributes.integers("axes");
+  if (Value operand = r.x(1)) {
+    const Literal* literal = r.graph.literal(operand);
+    check(literal, r.node.description(), ": its axes must be constant");
+    axes = literal->integers();
+  }
+  const std::size_t rank = r.graph.shape(r.x(0)).size();
+  if (axes.empty())
+    for (std::size_t i = 0; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
+  return normal_axes(axes, rank);
+}
+
+// `value`, which has the shape of the reduced output, with the reduced dimensions back as ones.
+Value with_ones(const GradientRequest& r, Value value, const Site& site) {
+  auto attributes = r.node.attributes();
+  if (attributes.integer("keepdims", 1) != 0 || r.graph.shape(r.x(0)).empty()) return value;
+  Value axes = r.graph.constant(site.name + "_axes", Literal::vector(axes_of(r)));
+  return r.graph.add_value({.type = "Unsqueeze", .inputs = {value, axes}}, site);
+}
+
+Value spread(const GradientRequest& r, Value dy, const Site& site) {
+  return expand_like(r.graph, with_ones(r, dy, site), r.x(0), site);
+}
+
+std::vector<Value> sum_gradient(const GradientRequest& r) {
+  return {spread(r, r.dy[0], gradient_site(r, 0))};
+}
+
+// The count may depend on the batch, so it is summed where it is not known: a tensor of ones.
+std::vector<Value> mean_gradient(const GradientRequest& r) {
+  Site site = gradient_site(r, 0);
+  const Shape x = r.graph.shape(r.x(0));
+  int64_t count = 1;
+  bool known = true;
+  for (int64_t axis : axes_of(r)) {
+    known = known && x[axis].known();
+    if (known) count *= x[axis].size();
+  }
+  if (known) {
+    Value scale = scalar_like(r.graph, r.x(0), 1.0 / static_cast<double>(count), "share");
+    return {spread(r, mul(r.graph, r.dy[0], scale, site), site)};
+  }
+  Value ones = expand_like(r.graph, scalar_like(r.graph, r.x(0), 1, "one"), r.x(0), site);
+  Value total = reduce_sum(r.graph, ones, axes_of(r), true, site);
+  return {div(r.graph, spread(r, r.dy[0], site), total, site)};
+}
+
+std::vector<Value> extreme_gradient(const GradientRequest& r) {
+  Site site = gradient_site(r, 0);
+  Value hit = equal(r.graph, r.x(0), with_ones(r, r.y(0), site), site);
+  Value mask = cast(r.graph, hit, r.graph.dtype(r.x(0)), site);
+  Value count = reduce_sum(r.graph, mask, axes_of(r), true, site);
+  Value share = div(r.graph, with_ones(r, r.dy[0], site), count, site);
+  return {mul(r.graph, mask, share, site)};
+}
+
+Op reduction(const char* type, GradientRule gradient) {
+  return {.type = type,
+          .domain = "",
+          .differentiable = Differentiable::yes,
+          .gradient = gradient};
+}
+
+}  // namespace
+
+Value reduce_sum(Graph& graph, Value x, const std::vector<int64_t>& axes, bool keep_dims,
+                 const Site& site) {
+  Value operand = none;
+  if (!axes.empty())
+    operand = graph.constant((site.name.empty() ? graph.name(x) : site.name) + "_axes",
+                             Literal::vector(axes));
+  return graph.add_value({.type = "ReduceSum",
+                          .inputs = {x, operand},
+                          .attributes = {{"keepdims", int64_t{keep_dims}}}},
+                         site);
+}
+
+Value reduce_mean(Graph& graph, Value x, const std::vector<int64_t>& axes, bool keep_dims,
+                  const Site& site) {
+  return reduce_by_attribute(graph, "ReduceMean", x, axes, keep_dims, site);
+}
+
+Value arg_max(Graph& graph, Value x, int64_t axis, bool keep_dims, const Site& site) {
+  return graph.add_value(
+      {.type = "ArgMax",
+       .inputs = {x},
+       .attributes = {{"axis", axis}, {"keepdims", int64_t{keep_dims}}}},
+      site);
+}
+
+std::vector<Op> reduce_ops() {
+  return {reduction("ReduceSum", sum_gradient), reduction("ReduceMean", mean_gradient),
+          reduction("ReduceMax", extreme_gradient), reduction("ReduceMin", extreme_gradient),
+          {.type = "ArgMax", .domain = "", .differentiable = Differentiable::zero}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+// Reductions over axes.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// Over all axes when `axes` is empty.
+Value reduce_sum(Graph& graph, Value x, const std::vector<int64_t>& axes, bool keep_dims,
+                 const Site& site = {});
+Value reduce_mean(Graph& graph, Value x, const std::vector<int64_t>& axes, bool keep_dims,
+                  const Site& site = {});
+Value arg_max(Graph& graph, Value x, int64_t axis, bool keep_dims, const Site& site = {});
+
+std::vector<Op> reduce_ops();
+std::vector<KernelEntry> reduce_cpu();
+
+}  // namespace lockstep

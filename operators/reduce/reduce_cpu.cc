@@ -1,0 +1,218 @@
+// Every output element is reduced by one thread in one fixed order, so bits do not depend on the
+// number of threads. Sums of floats run in double.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "operators/dispatch.h"
+#include "operators/reduce/reduce.h"
+#include "operators/room.h"
+#include "runtime/parallel.h"
+
+namespace lockstep {
+namespace {
+
+struct Axis {
+  int64_t size;
+  int64_t stride;
+};
+
+// The input as kept and reduced dimensions, neighbours of one kind merged.
+struct Layout {
+  std::vector<Axis> kept;     // slowest first
+  std::vector<Axis> reduced;  // slowest first
+  int64_t count = 1;          // elements per output
+
+  Layout(const Dims& x, const std::vector<bool>& is_reduced) {
+    int64_t stride = 1;
+    std::vector<std::pair<Axis, bool>> merged;  // fastest first
+    for (std::size_t i = x.size(); i-- > 0;) {
+      if (x[i] != 1) {
+        if (!merged.empty() && merged.back().second == is_reduced[i])
+          merged.back().first.size *= x[i];
+        else
+          merged.push_back({{x[i], stride}, is_reduced[i]});
+      }
+      stride *= x[i];
+    }
+    for (std::size_t i = merged.size(); i-- > 0;)
+      (merged[i].second ? reduced : kept).push_back(merged[i].first);
+    for (const Axis& axis : reduced) count *= axis.size;
+  }
+};
+
+int64_t offset_of(const std::vector<Axis>& axes, int64_t index) {
+  int64_t offset = 0;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    offset += index % axes[i].size * axes[i].stride;
+    index /= axes[i].size;
+  }
+  return offset;
+}
+
+template <class T>
+using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+
+struct Sum {
+  template <class A>
+  static A start() {
+    return A(0);
+  }
+  template <class A>
+  static A join(A a, A b) {
+    return a + b;
+  }
+};
+struct Max {
+  template <class A>
+  static A start() {
+    return std::is_floating_point_v<A> ? -std::numeric_limits<A>::infinity()
+                                       : std::numeric_limits<A>::lowest();
+  }
+  template <class A>
+  static A join(A a, A b) {
+    return b > a || b != b ? b : a;
+  }
+};
+struct Min {
+  template <class A>
+  static A start() {
+    return std::is_floating_point_v<A> ? std::numeric_limits<A>::infinity()
+                                       : std::numeric_limits<A>::max();
+  }
+  template <class A>
+  static A join(A a, A b) {
+    return b < a || b != b ? b : a;
+  }
+};
+
+constexpr int64_t kLanes = 64;
+
+// Outputs [begin, end), `width` neighbours at a time where the fastest dimension is kept.
+template <class T, class How, class Finish>
+void reduce_block(const Layout& layout, const T* x, T* y, int64_t begin, int64_t width,
+                  Finish finish) {
+  using A = Accumulator<T>;
+  std::array<A, kLanes> total;
+  total.fill(How::template start<A>());
+  const T* base = x + offset_of(layout.kept, begin);
+  for (int64_t i = 0; i < layout.count; ++i) {
+    const T* row = base + offset_of(layout.reduced, i);
+    for (int64_t lane = 0; lane < width; ++lane)
+      total[lane] = How::template join<A>(total[lane], static_cast<A>(row[lane]));
+  }
+  for (int64_t lane = 0; lane < width; ++lane) y[begin + lane] = static_cast<T>(finish(total[lane]));
+}
+
+// One output whose fastest dimension is reduced: rows of neighbours.
+template <class T, class How>
+Accumulator<T> reduce_rows(const Layout& layout, const T* x) {
+  using A = Accumulator<T>;
+  constexpr int kParts = 8;
+  std::array<A, kParts> part;
+  part.fill(How::template start<A>());
+  const int64_t length = layout.reduced.back().size;
+  for (int64_t row = 0; row < layout.count / length; ++row) {
+    const T* from = x + offset_of(layout.reduced, row * length);
+    int64_t i = 0;
+    for (; i + kParts <= length; i += kParts)
+      for (int k = 0; k < kParts; ++k)
+        part[k] = How::template join<A>(part[k], static_cast<A>(from[i + k]));
+    for (; i < length; ++i) part[0] = How::template join<A>(part[0], static_cast<A>(from[i]));
+  }
+  for (int k = 1; k < kParts; ++k) part[0] = How::template join<A>(part[0], part[k]);
+  return part[0];
+}
+
+template <class T, class How, bool kMean>
+std::unique_ptr<Kernel> reduce_kernel(const Layout& layout, const KernelRequest& request) {
+  const int64_t outputs = request.out[0].count();
+  const bool rows = !layout.reduced.empty() && layout.reduced.back().stride == 1;
+  return make_kernel([=, threads = request.threads](const KernelArgs& args) {
+    const T* x = args.in[0].as<T>();
+    T* y = args.out[0].as<T>();
+    auto finish = [&](Accumulator<T> total) {
+      return kMean ? total / static_cast<Accumulator<T>>(layout.count) : total;
+    };
+    const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, layout.count));
+    if (rows) {
+      parallel_for(outputs, grain, threads, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          y[i] = static_cast<T>(finish(reduce_rows<T, How>(layout, x + offset_of(layout.kept, i))));
+      });
+      return;
+    }
+    const int64_t inner = layout.kept.empty() ? 1 : layout.kept.back().size;
+    const int64_t blocks = (inner + kLanes - 1) / kLanes;
+    const int64_t all = outputs == 0 ? 0 : outputs / inner * blocks;
+    parallel_for(all, std::max<int64_t>(1, grain / kLanes), threads,
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     int64_t lane = i % blocks * kLanes;
+                     reduce_block<T, How>(layout, x, y, i / blocks * inner + lane,
+                                          std::min(kLanes, inner - lane), finish);
+                   }
+                 });
+  });
+}
+
+Layout layout_of(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const Dims& x = request.in[0].dims;
+  std::vector<int64_t> axes = attributes.integers("axes");
+  if (request.in.size() > 1 && request.in[1].present()) axes = request.integers(1);
+  std::vector<bool> is_reduced(x.size(), axes.empty());
+  if (axes.empty() && attributes.integer("noop_with_empty_axes", 0) != 0)
+    is_reduced.assign(x.size(), false);
+  for (int64_t axis : normal_axes(axes, x.size())) is_reduced[axis] = true;
+  return Layout(x, is_reduced);
+}
+
+template <class How, bool kMean = false>
+std::unique_ptr<Kernel> prepare_reduce(const KernelRequest& request) {
+  Layout layout = layout_of(request);
+  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+    return reduce_kernel<T, How, kMean>(layout, request);
+  });
+}
+
+template <class T>
+std::unique_ptr<Kernel> arg_max_kernel(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const Dims& x = request.in[0].dims;
+  const int64_t axis = normal_axes({attributes.integer("axis", 0)}, x.size())[0];
+  const bool last = attributes.integer("select_last_index", 0) != 0;
+  int64_t inner = 1;
+  for (std::size_t i = axis + 1; i < x.size(); ++i) inner *= x[i];
+  const int64_t size = x[axis], outer = request.out[0].count() / std::max<int64_t>(1, inner);
+  check(size > 0, "ArgMax over an empty dimension");
+  return make_kernel([=](const KernelArgs& args) {
+    const T* data = args.in[0].as<T>();
+    int64_t* y = args.out[0].as<int64_t>();
+    for (int64_t o = 0; o < outer; ++o)
+      for (int64_t i = 0; i < inner; ++i) {
+        const T* column = data + o * size * inner + i;
+        int64_t best = 0;
+        for (int64_t k = 1; k < size; ++k) {
+          T value = column[k * inner], top = column[best * inner];
+          if (value > top || (last && value == top)) best = k;
+        }
+        y[o * inner + i] = best;
+      }
+  });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> reduce_cpu() {
+  return {{"ReduceSum", "", prepare_reduce<Sum>},
+          {"ReduceMean", "", prepare_reduce<Sum, true>},
+          {"ReduceMax", "", prepare_reduce<Max>},
+          {"ReduceMin", "", prepare_reduce<Min>},
+          {"ArgMax", "", [](const KernelRequest& request) {
+             return dispatch<float, double, int32_t, int64_t>(
+                 request.in[0].dtype, [&]<class T>() { return arg_max_kernel<T>(request); });
+           }}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,46 @@
+#include "operators/room.h"
+
+#include "operators/reduce/reduce.h"
+#include "operators/shape/shape.h"
+
+namespace lockstep {
+
+Value scalar_like(Graph& graph, Value like, double value, const std::string& name) {
+  DType dtype = graph.dtype(like);
+  if (dtype == DType::float64) return graph.constant(name, Literal::scalar(value));
+  check(dtype == DType::float32, "gradients are not written for ", dtype, " ('", graph.name(like),
+        "')");
+  return graph.constant(name, Literal::scalar(static_cast<float>(value)));
+}
+
+Value sum_to(Graph& graph, Value dy, Value like, const Site& site) {
+  const Shape from = graph.shape(dy);
+  const Shape to = graph.shape(like);
+  const std::size_t extra = from.size() - to.size();
+  std::vector<int64_t> leading, inner;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (i < extra)
+      leading.push_back(static_cast<int64_t>(i));
+    else if (to[i - extra].known() && to[i - extra].size() == 1 && !(from[i] == Dim(1)))
+      inner.push_back(static_cast<int64_t>(i));
+  }
+  if (!inner.empty()) dy = reduce_sum(graph, dy, inner, true, site);
+  if (!leading.empty()) dy = reduce_sum(graph, dy, leading, false, site);
+  return dy;
+}
+
+std::vector<int64_t> normal_axes(const std::vector<int64_t>& axes, std::size_t rank) {
+  std::vector<int64_t> normal;
+  const int64_t n = static_cast<int64_t>(rank);
+  for (int64_t axis : axes) {
+    check(axis >= -n && axis < n, "axis ", axis, " does not exist in ", n, " dimensions");
+    normal.push_back(axis < 0 ? axis + n : axis);
+  }
+  return normal;
+}
+
+void same_as_first(Inference& inference) {
+  for (TensorType& output : inference.outputs) output = inference.input(0);
+}
+
+}  // namespace lockstep

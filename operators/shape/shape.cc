@@ -1,0 +1,237 @@
+// Identity StopGradient Reshape Flatten Squeeze Unsqueeze (views), Transpose Concat Slice Expand
+// (copies), Shape (always folded). SliceGrad (dy, shape of x, starts, ends, axes, steps) -> dx puts
+// dy back where Slice took it from, zeros elsewhere.
+#include "operators/shape/shape.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "operators/room.h"
+
+namespace lockstep {
+namespace {
+
+// What an integer vector holds, symbols included, as far as it is known.
+std::optional<Shape> content_of(const Inference& inference, std::size_t i) {
+  if (i >= inference.inputs.size()) return std::nullopt;
+  if (const Literal* literal = inference.constants[i]) return to_shape(literal->integers());
+  if (const Shape* content = inference.contents[i]) return *content;
+  return std::nullopt;
+}
+
+Value shape_of(Graph& graph, Value x, const Site& site) {
+  if (is_static(graph.shape(x)))
+    return graph.constant(graph.name(x) + "_shape", Literal::vector(to_dims(graph.shape(x))));
+  return graph.add_value({.type = "Shape", .inputs = {x}},
+                         Site(graph.name(x) + "_shape", site.where));
+}
+
+// Does the shape vector hold -1 at this place?
+bool is_rest(const Inference& inference, std::size_t i) {
+  return inference.constants[1] && inference.constants[1]->integers()[i] == -1;
+}
+
+// 0 and -1 are resolved as ONNX says; -1 also where symbols are only copied, not multiplied.
+void reshape_law(Inference& inference) {
+  auto wanted = content_of(inference, 1);
+  const TensorType& x = inference.input(0);
+  if (!wanted) return;
+  const bool allow_zero = inference.attributes.integer("allowzero", 0) != 0;
+  Shape shape;
+  int unknown = -1;
+  std::vector<bool> copied(x.shape.size(), false);
+  for (std::size_t i = 0; i < wanted->size(); ++i) {
+    Dim dim = (*wanted)[i];
+    if (dim == Dim(0) && !allow_zero) {
+      check(i < x.shape.size(), "shape ", text_of(*wanted), " copies dimension ", i,
+            ", which the data does not have");
+      dim = x.shape[i];
+      copied[i] = true;
+    } else if (dim.known() == false && dim.symbol() != "?") {
+      auto same = std::find(x.shape.begin(), x.shape.end(), dim);
+      if (same != x.shape.end()) copied[same - x.shape.begin()] = true;
+    }
+    shape.push_back(dim);
+  }
+  for (std::size_t i = 0; i < wanted->size(); ++i)
+    if (is_rest(inference, i)) unknown = static_cast<int>(i);
+  if (!x.ranked) {
+    inference.outputs[0] = {x.dtype, shape, true};
+    return;
+  }
+  int64_t from = 1, to = 1;
+  bool countable = true;
+  for (std::size_t i = 0; i < x.shape.size(); ++i)
+    if (x.shape[i].known())
+      from *= x.shape[i].size();
+    else
+      countable = countable && copied[i];
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (static_cast<int>(i) != unknown && shape[i].known()) to *= shape[i].size();
+  if (unknown >= 0)
+    shape[unknown] = countable && to > 0 && from % to == 0 ? Dim(from / to) : Dim("?");
+  else if (countable && is_static(shape) && is_static(x.shape))
+    check(from == to, "cannot reshape ", text_of(x.shape), " to ", text_of(shape));
+  inference.outputs[0] = {x.dtype, shape, true};
+}
+
+void slice_grad_law(Inference& inference) {
+  auto shape = content_of(inference, 1);
+  inference.outputs[0].dtype = inference.input(0).dtype;
+  inference.outputs[0].ranked = shape.has_value();
+  if (shape) inference.outputs[0].shape = *shape;
+}
+
+void expand_law(Inference& inference) {
+  auto to = content_of(inference, 1);
+  const TensorType& x = inference.input(0);
+  if (!to || !x.ranked) return;
+  Shape shape(std::max(to->size(), x.shape.size()), Dim(1));
+  for (std::size_t back = 0; back < shape.size(); ++back) {
+    Dim a = back < x.shape.size() ? x.shape[x.shape.size() - 1 - back] : Dim(1);
+    Dim b = back < to->size() ? (*to)[to->size() - 1 - back] : Dim(1);
+    check(a == b || a == Dim(1) || b == Dim(1) || !a.known() || !b.known(), "cannot expand ",
+          text_of(x.shape), " to ", text_of(*to));
+    shape[shape.size() - 1 - back] = a == Dim(1) ? b : a;
+  }
+  inference.outputs[0] = {x.dtype, shape, true};
+}
+
+std::vector<Value> pass_through(const GradientRequest& r) { return {r.dy[0]}; }
+
+std::vector<Value> reshape_gradient(const GradientRequest& r) {
+  return {reshape_like(r.graph, r.dy[0], r.x(0), gradient_site(r, 0))};
+}
+
+std::vector<Value> transpose_gradient(const GradientRequest& r) {
+  auto attributes = r.node.attributes();
+  std::vector<int64_t> order = attributes.integers("perm");
+  const std::size_t rank = r.graph.shape(r.x(0)).size();
+  std::vector<int64_t> inverse(rank);
+  for (std::size_t i = 0; i < rank; ++i)
+    inverse[order.empty() ? rank - 1 - i : order[i]] = static_cast<int64_t>(i);
+  return {transpose(r.graph, r.dy[0], inverse, gradient_site(r, 0))};
+}
+
+std::vector<Value> concat_gradient(const GradientRequest& r) {
+  auto attributes = r.node.attributes();
+  const std::size_t rank = r.graph.shape(r.x(0)).size();
+  int64_t axis = normal_axes({attributes.integer("axis", 0)}, rank)[0];
+  std::vector<Value> dx(r.node.inputs().size());
+  int64_t start = 0;
+  for (std::size_t i = 0; i < dx.size(); ++i) {
+    const Dim size = r.graph.shape(r.x(i))[axis];
+    check(size.known(), r.node.description(), ": its gradient needs known sizes along axis ", axis);
+    if (r.wanted[i])
+      dx[i] = slice(r.graph, r.dy[0], axis, start, start + size.size(), gradient_site(r, i));
+    start += size.size();
+  }
+  return dx;
+}
+
+std::vector<Value> slice_gradient(const GradientRequest& r) {
+  Site site = gradient_site(r, 0);
+  std::vector<Value> inputs{r.dy[0], shape_of(r.graph, r.x(0), site)};
+  for (std::size_t i = 1; i < r.node.inputs().size(); ++i) inputs.push_back(r.x(i));
+  return {r.graph.add_value({.type = "SliceGrad", .domain = kOwnDomain, .inputs = inputs}, site)};
+}
+
+std::vector<Value> expand_gradient(const GradientRequest& r) {
+  return {sum_to(r.graph, r.dy[0], r.x(0), gradient_site(r, 0))};
+}
+
+Op view(const char* type, ShapeLaw law, GradientRule gradient) {
+  return {.type = type,
+          .domain = "",
+          .law = law,
+          .differentiable = Differentiable::yes,
+          .gradient = gradient,
+          .view = true};
+}
+
+Op copy(const char* type, ShapeLaw law, GradientRule gradient) {
+  return {.type = type,
+          .domain = "",
+          .law = law,
+          .differentiable = Differentiable::yes,
+          .gradient = gradient};
+}
+
+}  // namespace
+
+Value identity(Graph& graph, Value x, const Site& site) {
+  return graph.add_value({.type = "Identity", .inputs = {x}}, site);
+}
+
+Value stop_gradient(Graph& graph, Value x, const Site& site) {
+  return graph.add_value({.type = "StopGradient", .domain = kOwnDomain, .inputs = {x}}, site);
+}
+
+Value reshape(Graph& graph, Value x, const std::vector<int64_t>& shape, const Site& site) {
+  Value to = graph.constant((site.name.empty() ? graph.name(x) : site.name) + "_shape",
+                            Literal::vector(shape));
+  return graph.add_value({.type = "Reshape", .inputs = {x, to}}, site);
+}
+
+Value reshape_like(Graph& graph, Value x, Value like, const Site& site) {
+  return graph.add_value({.type = "Reshape", .inputs = {x, shape_of(graph, like, site)}}, site);
+}
+
+Value flatten(Graph& graph, Value x, int64_t axis, const Site& site) {
+  return graph.add_value({.type = "Flatten", .inputs = {x}, .attributes = {{"axis", axis}}}, site);
+}
+
+Value transpose(Graph& graph, Value x, const std::vector<int64_t>& order, const Site& site) {
+  return graph.add_value({.type = "Transpose", .inputs = {x}, .attributes = {{"perm", order}}},
+                         site);
+}
+
+Value concat(Graph& graph, const std::vector<Value>& parts, int64_t axis, const Site& site) {
+  return graph.add_value({.type = "Concat", .inputs = parts, .attributes = {{"axis", axis}}}, site);
+}
+
+Value slice(Graph& graph, Value x, int64_t axis, int64_t start, int64_t end, const Site& site) {
+  auto one = [&](const char* what, int64_t value) {
+    return graph.constant((site.name.empty() ? graph.name(x) : site.name) + what,
+                          Literal::vector({value}));
+  };
+  return graph.add_value(
+      {.type = "Slice", .inputs = {x, one("_start", start), one("_end", end), one("_axis", axis)}},
+      site);
+}
+
+Value expand_like(Graph& graph, Value x, Value like, const Site& site) {
+  return graph.add_value({.type = "Expand", .inputs = {x, shape_of(graph, like, site)}}, site);
+}
+
+std::vector<Op> shape_ops() {
+  return {view("Identity", nullptr, pass_through),
+          {.type = "StopGradient",
+           .domain = kOwnDomain,
+           .signature = Signature{"y = x; no gradient flows back.", {{"x"}}, {{"y"}}},
+           .law = same_as_first,
+           .differentiable = Differentiable::zero,
+           .view = true},
+          view("Reshape", reshape_law, reshape_gradient),
+          view("Flatten", nullptr, reshape_gradient),
+          view("Squeeze", nullptr, reshape_gradient),
+          view("Unsqueeze", nullptr, reshape_gradient),
+          copy("Transpose", nullptr, transpose_gradient),
+          copy("Concat", nullptr, concat_gradient),
+          copy("Slice", nullptr, slice_gradient),
+          copy("Expand", expand_law, expand_gradient),
+          {.type = "Shape", .domain = "", .differentiable = Differentiable::zero},
+          {.type = "SliceGrad",
+           .domain = kOwnDomain,
+           .signature = Signature{"Puts dy where Slice took it from; zeros elsewhere.",
+                                  {{"dy"},
+                                   {"shape", "I"},
+                                   {"starts", "I"},
+                                   {"ends", "I"},
+                                   {"axes", "I", Arity::optional},
+                                   {"steps", "I", Arity::optional}},
+                                  {{"dx"}}},
+           .law = slice_grad_law}};
+}
+
+}  // namespace lockstep

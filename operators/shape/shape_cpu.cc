@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "operators/room.h"
+#include "operators/shape/shape.h"
+#include "runtime/parallel.h"
+
+namespace lockstep {
+namespace {
+
+// A walk over a contiguous tensor of `dims` beside another one with free strides.
+struct Walk {
+  Dims dims;
+  std::vector<int64_t> strides;  // of the other, in elements; may be 0 or negative
+  int64_t base = 0;
+
+  int64_t row_length() const { return dims.empty() ? 1 : dims.back(); }
+  int64_t row_stride() const { return strides.empty() ? 1 : strides.back(); }
+  int64_t rows() const { return row_length() == 0 ? 0 : element_count(dims) / row_length(); }
+  int64_t at(int64_t row) const {
+    int64_t offset = base;
+    for (std::size_t i = dims.size(); i-- > 1;) {
+      offset += row % dims[i - 1] * strides[i - 1];
+      row /= dims[i - 1];
+    }
+    return offset;
+  }
+};
+
+std::vector<int64_t> contiguous_strides(const Dims& dims) {
+  std::vector<int64_t> strides(dims.size(), 1);
+  for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  return strides;
+}
+
+enum class Direction { gather, scatter };  // contiguous side: destination, source
+
+template <class T, Direction direction>
+void copy_rows(const Walk& walk, const void* from, void* to, int threads) {
+  const int64_t length = walk.row_length(), stride = walk.row_stride();
+  parallel_for(walk.rows(), std::max<int64_t>(1, 16384 / std::max<int64_t>(1, length)), threads,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) {
+                   if constexpr (direction == Direction::gather) {
+                     const T* source = static_cast<const T*>(from) + walk.at(row);
+                     T* target = static_cast<T*>(to) + row * length;
+                     for (int64_t i = 0; i < length; ++i) target[i] = source[i * stride];
+                   } else {
+                     const T* source = static_cast<const T*>(from) + row * length;
+                     T* target = static_cast<T*>(to) + walk.at(row);
+                     for (int64_t i = 0; i < length; ++i) target[i * stride] = source[i];
+                   }
+                 }
+               });
+}
+
+template <Direction direction>
+void copy_walk(const Walk& walk, std::size_t element, const void* from, void* to, int threads) {
+  switch (element) {
+    case 1: return copy_rows<uint8_t, direction>(walk, from, to, threads);
+    case 2: return copy_rows<uint16_t, direction>(walk, from, to, threads);
+    case 4: return copy_rows<uint32_t, direction>(walk, from, to, threads);
+    default: return copy_rows<uint64_t, direction>(walk, from, to, threads);
+  }
+}
+
+std::unique_ptr<Kernel> gather_kernel(Walk walk, const KernelRequest& request) {
+  return make_kernel([walk = std::move(walk), element = size_of(request.in[0].dtype),
+                      threads = request.threads](const KernelArgs& args) {
+    copy_walk<Direction::gather>(walk, element, args.in[0].data, args.out[0].data, threads);
+  });
+}
+
+// For views that the planner could not make views of.
+std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
+  return make_kernel([bytes = request.out[0].bytes()](const KernelArgs& args) {
+    if (bytes > 0) std::memcpy(args.out[0].data, args.in[0].data, bytes);
+  });
+}
+
+std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request) {
+  const Dims& x = request.in[0].dims;
+  auto attributes = request.attributes();
+  std::vector<int64_t> order = attributes.integers("perm");
+  if (order.empty()) {
+    order.resize(x.size());
+    std::iota(order.rbegin(), order.rend(), 0);
+  }
+  std::vector<int64_t> strides = contiguous_strides(x);
+  Walk walk{request.out[0].dims, {}, 0};
+  for (int64_t axis : order) walk.strides.push_back(strides[axis]);
+  return gather_kernel(std::move(walk), request);
+}
+
+std::unique_ptr<Kernel> prepare_expand(const KernelRequest& request) {
+  const Dims& x = request.in[0].dims;
+  std::vector<int64_t> strides = contiguous_strides(x);
+  Walk walk{request.out[0].dims, std::vector<int64_t>(request.out[0].dims.size(), 0), 0};
+  const std::size_t extra = walk.dims.size() - x.size();
+  for (std::size_t i = 0; i < x.size(); ++i)
+    walk.strides[extra + i] = x[i] == 1 ? 0 : strides[i];
+  return gather_kernel(std::move(walk), request);
+}
+
+// Slice's operands from `first` on, against a tensor of shape `x`; `dims` is the slice's shape.
+Walk slice_walk(const KernelRequest& request, std::size_t first, const Dims& x, const Dims& dims) {
+  auto optional = [&](std::size_t operand, std::vector<int64_t> fallback) {
+    bool given = operand < request.in.size() && request.in[operand].present();
+    return given ? request.integers(operand) : fallback;
+  };
+  std::vector<int64_t> starts = request.integers(first);
+  std::vector<int64_t> all(starts.size());
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<int64_t> axes = normal_axes(optional(first + 2, all), x.size());
+  std::vector<int64_t> steps = optional(first + 3, std::vector<int64_t>(starts.size(), 1));
+  Walk walk{dims, contiguous_strides(x), 0};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const int64_t axis = axes[i], size = x[axis];
+    int64_t start = starts[i] < 0 ? starts[i] + size : starts[i];
+    start = std::clamp<int64_t>(start, 0, steps[i] < 0 ? size - 1 : size);
+    walk.base += start * walk.strides[axis];
+    walk.strides[axis] *= steps[i];
+  }
+  return walk;
+}
+
+std::unique_ptr<Kernel> prepare_slice(const KernelRequest& request) {
+  return gather_kernel(slice_walk(request, 1, request.in[0].dims, request.out[0].dims), request);
+}
+
+std::unique_ptr<Kernel> prepare_slice_grad(const KernelRequest& request) {
+  Walk walk = slice_walk(request, 2, request.out[0].dims, request.in[0].dims);
+  return make_kernel([walk, bytes = request.out[0].bytes(), element = size_of(request.in[0].dtype),
+                      threads = request.threads](const KernelArgs& args) {
+    std::memset(args.out[0].data, 0, bytes);
+    copy_walk<Direction::scatter>(walk, element, args.in[0].data, args.out[0].data, threads);
+  });
+}
+
+std::unique_ptr<Kernel> prepare_concat(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const Dims& y = request.out[0].dims;
+  int64_t axis = normal_axes({attributes.integer("axis", 0)}, y.size())[0];
+  int64_t rows = 1;
+  for (int64_t i = 0; i < axis; ++i) rows *= y[i];
+  std::vector<std::size_t> widths;  // bytes of one row of each part
+  for (const TensorDesc& part : request.in)
+    widths.push_back(rows == 0 ? 0 : part.bytes() / static_cast<std::size_t>(rows));
+  return make_kernel([rows, widths](const KernelArgs& args) {
+    auto* to = args.out[0].as<std::byte>();
+    for (int64_t row = 0; row < rows; ++row)
+      for (std::size_t i = 0; i < widths.size(); ++i) {
+        if (widths[i] == 0) continue;
+        std::memcpy(to, args.in[i].as<std::byte>() + row * widths[i], widths[i]);
+        to += widths[i];
+      }
+  });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> shape_cpu() {
+  return {{"Identity", "", prepare_copy},
+          {"StopGradient", kOwnDomain, prepare_copy},
+          {"Reshape", "", prepare_copy},
+          {"Flatten", "", prepare_copy},
+          {"Squeeze", "", prepare_copy},
+          {"Unsqueeze", "", prepare_copy},
+          {"Transpose", "", prepare_transpose},
+          {"Concat", "", prepare_concat},
+          {"Slice", "", prepare_slice},
+          {"SliceGrad", kOwnDomain, prepare_slice_grad},
+          {"Expand", "", prepare_expand}};
+}
+
+}  // namespace lockstep

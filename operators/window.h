@@ -1,0 +1,37 @@
+// Sliding windows: what convolution and pooling share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/attributes.h"
+#include "graph/graph.h"
+#include "graph/shape.h"
+
+namespace lockstep {
+
+// All vectors have one entry per spatial dimension, `pads` two: all begins, then all ends.
+struct Window {
+  std::vector<int64_t> kernel = {};
+  std::vector<int64_t> strides = {};
+  std::vector<int64_t> pads = {};
+  std::vector<int64_t> dilations = {};
+  bool ceil_mode = false;
+  std::string auto_pad = "NOTSET";
+};
+
+// Reads the window's attributes; empty where left out. auto_pad stays to be resolved.
+Window read_window(AttributeReader& attributes);
+// Fills defaults and resolves auto_pad for an input of these spatial sizes (which may be symbols
+// where auto_pad is not used). Throws for lists of the wrong length or sizes below one.
+Window resolved(Window window, const std::vector<int64_t>& kernel, const Shape& spatial);
+Attributes write_window(const Window& window);
+
+// Size of the output along dimension `i`; throws when the window does not fit.
+int64_t output_size(const Window& window, std::size_t i, int64_t input);
+
+// The end padding that makes the windows cover exactly the output: with ceil_mode more than
+// declared, with a remainder less.
+int64_t covering_end_pad(const Window& window, std::size_t i, int64_t input, int64_t output);
+
+}  // namespace lockstep

@@ -1,0 +1,117 @@
+#include "runtime/dnnl.h"
+
+namespace lockstep {
+namespace {
+
+dnnl::memory::data_type data_type_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return dnnl::memory::data_type::f32;
+    case DType::bfloat16: return dnnl::memory::data_type::bf16;
+    case DType::float16: return dnnl::memory::data_type::f16;
+    default: fail("oneDNN kernels do not take ", dtype);
+  }
+}
+
+void check_status(dnnl_status_t status, const char* what) {
+  if (status != dnnl_success) fail("oneDNN: ", what, " failed with status ", status);
+}
+
+}  // namespace
+
+dnnl::engine& cpu_engine() {
+  static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::primitive_attr planned_scratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+dnnl::memory::desc plain_desc(const Dims& dims, DType dtype) {
+  Dims strides(dims.size(), 1);
+  for (std::size_t i = dims.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * std::max<int64_t>(1, dims[i]);
+  return {dims, data_type_of(dtype), strides};
+}
+
+dnnl::memory::desc any_desc(const Dims& dims, DType dtype) {
+  return {dims, data_type_of(dtype), dnnl::memory::format_tag::any};
+}
+
+dnnl::memory DnnlKernel::bind(const dnnl::memory::desc& desc, Source source, std::size_t index) {
+  dnnl::memory memory(desc, cpu_engine(), DNNL_MEMORY_NONE);
+  bindings_.push_back({memory, source, index});
+  return memory;
+}
+
+dnnl::memory DnnlKernel::input(int index, const dnnl::memory::desc& plain,
+                               const dnnl::memory::desc& wanted) {
+  dnnl::memory from = bind(plain, Source::in, static_cast<std::size_t>(index));
+  if (plain == wanted) return from;
+  dnnl::memory to = scratch(wanted);
+  reorder(from, to);
+  return to;
+}
+
+dnnl::memory DnnlKernel::output(int index, const dnnl::memory::desc& plain,
+                                const dnnl::memory::desc& made) {
+  dnnl::memory to = bind(plain, Source::out, static_cast<std::size_t>(index));
+  if (plain == made) return to;
+  dnnl::memory from = scratch(made);
+  results_.emplace_back(from, to);
+  return from;
+}
+
+dnnl::memory DnnlKernel::scratch(const dnnl::memory::desc& desc) {
+  std::size_t offset = workspace_;
+  workspace_ += (desc.get_size() + 63) / 64 * 64;
+  return bind(desc, Source::workspace, offset);
+}
+
+void DnnlKernel::append(const dnnl::primitive& primitive,
+                        const std::vector<std::pair<int, dnnl::memory>>& args) {
+  Execution execution{primitive, {}};
+  for (const auto& [arg, memory] : args) execution.args.push_back({arg, memory.get()});
+  executions_.push_back(std::move(execution));
+}
+
+void DnnlKernel::reorder(dnnl::memory from, dnnl::memory to) {
+  dnnl::reorder::primitive_desc desc(from, to, planned_scratchpad());
+  execute(desc, dnnl::reorder(desc), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+}
+
+void DnnlKernel::finish() {
+  for (auto& [made, plain] : results_) reorder(made, plain);
+}
+
+// Through the C interface: the C++ one copies its arguments into a map first.
+void DnnlKernel::run(const KernelArgs& args) {
+  for (Binding& binding : bindings_) {
+    void* data = binding.source == Source::in    ? args.in[binding.index].data
+                 : binding.source == Source::out ? args.out[binding.index].data
+                                                 : args.workspace + binding.index;
+    check_status(dnnl_memory_set_data_handle(binding.memory.get(), data), "binding a tensor");
+  }
+  for (Execution& execution : executions_)
+    check_status(dnnl_primitive_execute(execution.primitive.get(), stream_.get(),
+                                        static_cast<int>(execution.args.size()),
+                                        execution.args.data()),
+                 "executing a primitive");
+}
+
+void sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
+           const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
+           int64_t ldc) {
+  check_status(dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha, a, lda,
+                          b, ldb, beta, c, ldc),
+               "sgemm");
+}
+
+std::string dnnl_version() {
+  const dnnl_version_t* version = ::dnnl_version();
+  return join(version->major, ".", version->minor, ".", version->patch);
+}
+
+}  // namespace lockstep
