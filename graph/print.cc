@@ -61,11 +61,14 @@ void print_list(std::ostream& out, const char* title, const TrainingModel& model
 std::string text_of(const Graph& graph, const PrintOptions& options) {
   std::ostringstream out;
   out << "graph " << graph.name() << "\n";
-  for (Value value : graph.inputs())
-    out << "  input " << graph.name(value) << " " << graph.type(value) << "\n";
+  // Sorted: a file keeps no order between inputs and state, so neither does the text.
+  std::map<std::string, std::string> inputs, constants;
+  for (Value value : graph.inputs()) inputs[graph.name(value)] = text_of(graph.type(value));
   for (int id = 0; id < graph.value_count(); ++id)
     if (const Literal* literal = graph.literal({id}))
-      out << "  constant " << graph.name({id}) << " " << text_of(*literal) << "\n";
+      constants[graph.name({id})] = text_of(*literal);
+  for (const auto& [name, type] : inputs) out << "  input " << name << " " << type << "\n";
+  for (const auto& [name, value] : constants) out << "  constant " << name << " " << value << "\n";
   for (int index = 0; index < graph.node_count(); ++index)
     print_node(out, graph.node(index), options);
   for (Value value : graph.outputs()) out << "  output " << graph.name(value) << "\n";

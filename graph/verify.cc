@@ -3,6 +3,7 @@
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <iostream>
 #include <map>
 #include <set>
 
@@ -43,7 +44,20 @@ onnx::ModelProto without_external_data(onnx::ModelProto model) {
   return model;
 }
 
+// ONNX's checker warns on stderr about every operator that is called like one of its old
+// experimental ones (ours: Scale), whatever its domain.
+class QuietStderr {
+ public:
+  QuietStderr() : saved_(std::cerr.rdbuf(nullptr)) {}
+  ~QuietStderr() { std::cerr.rdbuf(saved_); }
+  QuietStderr(const QuietStderr&) = delete;
+
+ private:
+  std::streambuf* saved_;
+};
+
 void check_by_onnx(const onnx::ModelProto& with_external) {
+  QuietStderr quiet;
   try {
     onnx::ModelProto model = without_external_data(with_external);
     onnx::checker::check_model(model);

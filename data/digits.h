@@ -1,0 +1,28 @@
+// Generated 28x28 pictures of handwritten-looking digits: strokes under a random affine map, of
+// random width, with noise. A network must learn shapes to read them, and no download is needed.
+#pragma once
+
+#include <vector>
+
+#include "data/dataset.h"
+
+namespace lockstep {
+
+class DigitImages final : public Dataset {
+ public:
+  // Draws all images at once; the seed decides every pixel.
+  explicit DigitImages(const DatasetOptions& options);
+
+  int64_t size() const override { return static_cast<int64_t>(labels_.size()); }
+  int64_t channels() const override { return 1; }
+  int64_t height() const override { return 28; }
+  int64_t width() const override { return 28; }
+  int64_t classes() const override { return 10; }
+  void read(int64_t index, float* image, int64_t* label) const override;
+
+ private:
+  std::vector<uint8_t> pixels_;
+  std::vector<uint8_t> labels_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,37 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "graph/io.h"
+#include "graph/verify.h"
+#include "tools/command.h"
+#include "tools/model_source.h"
+
+namespace lockstep {
+
+void add_build(CLI::App& app, Command& chosen) {
+  struct Options {
+    ModelRequest model;
+    std::string output = "step.onnx";
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("build", "write a data-parallel training step as ONNX");
+  command->add_option("model", options->model.source, "a model's name or a CONFIG.yaml")->required();
+  command->add_option("--devices", options->model.devices,
+                      "one replica per device: cpu*2, gpu*8, gpu:0,gpu:2");
+  command->add_option("-o,--output", options->output, "file to write")->capture_default_str();
+  command->footer("Example:  lockstep build lenet --devices gpu*8 -o step.onnx\n"
+                  "Building needs none of the devices it names.");
+  command->callback([options, &chosen] {
+    chosen = [options] {
+      TrainingModel model = model_from(options->model);
+      verify(model);
+      save_model(model, options->output);
+      std::cout << options->output << ": " << model.replicas
+                << (model.replicas == 1 ? " replica, " : " replicas, ") << model.step.node_count()
+                << " nodes a step, " << model.states.size() << " states each\n";
+      return 0;
+    };
+  });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+// The subcommands of `lockstep`; each lives in a file of its own and adds itself to the parser.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep {
+
+// What main() runs once the command line is parsed; returns the exit code.
+using Command = std::function<int()>;
+
+void add_train(CLI::App& app, Command& chosen);
+void add_build(CLI::App& app, Command& chosen);
+void add_inspect(CLI::App& app, Command& chosen);
+void add_plan(CLI::App& app, Command& chosen);
+void add_bench(CLI::App& app, Command& chosen);
+void add_doctor(CLI::App& app, Command& chosen);
+
+}  // namespace lockstep

@@ -1,0 +1,61 @@
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iostream>
+
+#include "operators/all.h"
+#include "runtime/device.h"
+#include "runtime/dnnl.h"
+#include "tools/command.h"
+
+namespace lockstep {
+namespace {
+
+std::string processor() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+std::string memory() {
+  std::ifstream info("/proc/meminfo");
+  std::string name;
+  double kilobytes = 0;
+  info >> name >> kilobytes;
+  return join(static_cast<int64_t>(kilobytes / 1024 / 1024 + 0.5), " GiB");
+}
+
+// What is there, what is missing, how to get it.
+int diagnose() {
+  std::cout << "processor  " << processor() << ", " << cpu_cores() << " cores, " << memory() << "\n"
+            << "vectors    "
+            << (__builtin_cpu_supports("avx512f") ? "AVX-512"
+                : __builtin_cpu_supports("avx2")  ? "AVX2"
+                                                  : "SSE only: expect a tenth of the speed")
+            << "\n"
+            << "oneDNN     " << dnnl_version() << " (CPU kernels)\n"
+            << "operators  " << all_ops().ops().size() << "\n";
+  bool gpu = false;
+  for (const KernelTable& table : all_kernels()) gpu = gpu || table.kind() == DeviceKind::gpu;
+  std::ifstream driver("/proc/driver/nvidia/version");
+  std::string version;
+  std::getline(driver, version);
+  std::cout << "GPU driver " << (driver ? version : "none: training runs on CPU replicas") << "\n"
+            << "GPU build  "
+            << (gpu ? "yes"
+                    : "no: this build has CPU kernels only; graphs for GPUs can be built and read")
+            << "\n"
+            << "default    --devices cpu*N, " << threads_per_replica(1)
+            << " threads shared by N replicas\n";
+  return 0;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Command& chosen) {
+  CLI::App* command = app.add_subcommand("doctor", "what this machine has, what is missing");
+  command->footer("Example:  lockstep doctor");
+  command->callback([&chosen] { chosen = diagnose; });
+}
+
+}  // namespace lockstep

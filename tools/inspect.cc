@@ -1,0 +1,42 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "graph/print.h"
+#include "tools/command.h"
+#include "tools/model_source.h"
+
+namespace lockstep {
+
+void add_inspect(CLI::App& app, Command& chosen) {
+  struct Options {
+    ModelRequest model;
+    std::string format = "summary";
+    bool where = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("inspect", "print what is in a model or a training step");
+  command->add_option("model", options->model.source, "FILE.onnx, CONFIG.yaml or a model's name")
+      ->required();
+  command->add_option("--format", options->format, "summary, text, order or dot")
+      ->check(CLI::IsMember({"summary", "text", "order", "dot"}))
+      ->capture_default_str();
+  command->add_option("--devices", options->model.devices, "replicas, when a model is built here");
+  command->add_flag("--where", options->where, "with text: the line of code behind each node");
+  command->footer("Example:  lockstep inspect step.onnx --format order");
+  command->callback([options, &chosen] {
+    chosen = [options] {
+      TrainingModel model = model_from(options->model);
+      if (options->format == "text")
+        std::cout << text_of(model, {options->where});
+      else if (options->format == "order")
+        std::cout << order_of(model);
+      else if (options->format == "dot")
+        std::cout << dot_of(model.step.node_count() > 0 ? model.step : model.inference);
+      else
+        std::cout << summary_of(model);
+      return 0;
+    };
+  });
+}
+
+}  // namespace lockstep

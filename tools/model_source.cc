@@ -1,0 +1,39 @@
+#include "tools/model_source.h"
+
+#include "builders/data_parallel.h"
+#include "graph/io.h"
+#include "models/models.h"
+#include "operators/all.h"
+#include "runtime/device.h"
+#include "tools/train/config.h"
+#include "tools/train/training_run.h"
+
+namespace lockstep {
+namespace {
+
+bool ends_with(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+}  // namespace
+
+bool is_yaml(const std::string& path) {
+  return ends_with(path, ".yaml") || ends_with(path, ".yml");
+}
+bool is_onnx(const std::string& path) { return ends_with(path, ".onnx"); }
+
+TrainingModel model_from(const ModelRequest& request) {
+  if (is_onnx(request.source)) return load_model(all_ops(), request.source).model;
+  if (is_yaml(request.source)) {
+    TrainConfig config = read_config(request.source, {});
+    if (!request.devices.empty()) config.devices = request.devices;
+    return build_configured_model(config);
+  }
+  auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);
+  return build_data_parallel_model(
+      all_ops(), model_named(request.source, {}), {},
+      {.replicas = static_cast<int>(devices.size()),
+       .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu"});
+}
+
+}  // namespace lockstep

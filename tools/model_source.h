@@ -1,0 +1,20 @@
+// From what a user names on the command line (MODEL, CONFIG.yaml or FILE.onnx) to a TrainingModel.
+#pragma once
+
+#include <string>
+
+#include "graph/training.h"
+
+namespace lockstep {
+
+struct ModelRequest {
+  std::string source;
+  std::string devices = "";     // "": the file's own replicas, or what the configuration says, or cpu
+};
+
+TrainingModel model_from(const ModelRequest& request);
+
+bool is_yaml(const std::string& path);
+bool is_onnx(const std::string& path);
+
+}  // namespace lockstep

@@ -1,0 +1,58 @@
+#include "tools/train/metrics.h"
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "graph/error.h"
+#include "graph/file.h"
+
+namespace lockstep {
+namespace {
+
+std::string line_of(const MetricRow& row) {
+  nlohmann::ordered_json json;
+  for (const auto& [name, value] : row) {
+    if (value == std::floor(value) && std::abs(value) < 1e15)
+      json[name] = static_cast<int64_t>(value);
+    else
+      json[name] = value;
+  }
+  return json.dump() + "\n";
+}
+
+}  // namespace
+
+MetricsFile::MetricsFile(const std::string& path, int64_t first) {
+  std::string kept;
+  if (first > 0 && std::filesystem::exists(path))
+    for (const MetricRow& row : read_metrics(path))
+      if (value_of(row, "iter") < static_cast<double>(first)) kept += line_of(row);
+  write_file(path, kept);
+  file_.open(path, std::ios::app);
+  check(bool(file_), "cannot write ", path);
+}
+
+void MetricsFile::append(const MetricRow& row) { file_ << line_of(row) << std::flush; }
+
+std::vector<MetricRow> read_metrics(const std::string& path) {
+  std::vector<MetricRow> rows;
+  std::istringstream text(read_file(path));
+  for (std::string line; std::getline(text, line);) {
+    auto json = nlohmann::ordered_json::parse(line, nullptr, false);
+    if (!json.is_object()) continue;
+    MetricRow row;
+    for (const auto& [name, value] : json.items())
+      if (value.is_number()) row.emplace_back(name, value.get<double>());
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+double value_of(const MetricRow& row, const std::string& name) {
+  for (const auto& [known, value] : row)
+    if (known == name) return value;
+  return std::nan("");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,29 @@
+#include "tools/train/progress.h"
+
+#include <unistd.h>
+
+#include <iostream>
+
+namespace lockstep {
+
+Progress::Progress() : terminal_(isatty(STDOUT_FILENO) != 0) {}
+
+Progress::~Progress() {
+  if (open_) std::cout << std::endl;
+}
+
+void Progress::status(const std::string& line) {
+  if (terminal_)
+    std::cout << "\r\x1b[K" << line << std::flush;
+  else
+    std::cout << line << std::endl;
+  open_ = terminal_;
+}
+
+void Progress::note(const std::string& line) {
+  if (open_) std::cout << "\r\x1b[K";
+  std::cout << line << std::endl;
+  open_ = false;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,25 @@
+// TensorBoard event files: TFRecord frames around Event messages, written by hand (four fields).
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace lockstep {
+
+uint32_t crc32c(std::string_view bytes);
+
+class EventWriter {
+ public:
+  // Makes a new file events.out.tfevents.<time>.lockstep in the folder.
+  explicit EventWriter(const std::string& folder);
+  void scalar(const std::string& tag, int64_t step, float value);
+  void flush() { file_.flush(); }
+
+ private:
+  void write(const std::string& event);
+  std::ofstream file_;
+};
+
+}  // namespace lockstep

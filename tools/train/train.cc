@@ -1,0 +1,193 @@
+// lockstep train: the loop around a TrainingRun, and its files.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <iomanip>
+
+#include "graph/file.h"
+#include "graph/io.h"
+#include "tools/command.h"
+#include "tools/train/config.h"
+#include "tools/train/metrics.h"
+#include "tools/train/progress.h"
+#include "tools/train/report.h"
+#include "tools/train/tensorboard.h"
+#include "tools/train/training_run.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TrainOptions {
+  std::string config;
+  std::string devices;
+  bool resume = false;
+  std::vector<std::string> overrides;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string fixed(double value, int digits) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(digits) << value;
+  return text.str();
+}
+
+class TrainCommand {
+ public:
+  TrainCommand(const TrainConfig& config, bool resume)
+      : config_(config), folder_(prepare_folder(resume)), run_(config) {
+    first_ = resume && fs::exists(checkpoint()) ? run_.resume(checkpoint()) : run_.start();
+    metrics_ = std::make_unique<MetricsFile>(folder_ + "/metrics.jsonl", first_);
+    events_ = std::make_unique<EventWriter>(folder_);
+    save_model(run_.session().model(), folder_ + "/step.onnx");
+    write_file(folder_ + "/config.txt", config_text());
+  }
+
+  int run() {
+    progress_.note(join(config_.model, " on ", run_.session().devices().size(), " x ",
+                        text_of(run_.session().devices()[0]).substr(0, 3), ", ",
+                        run_.session().threads(), " threads each, ", config_.batch_size,
+                        " images a step -> ", folder_));
+    if (first_ > 0) progress_.note(join("resumed after iteration ", first_));
+    start_ = window_start_ = std::chrono::steady_clock::now();
+    const int64_t last = config_.schedule.max_iter;
+    for (int64_t step = first_; step < last; ++step) {
+      StepResult result = run_.step(step);
+      loss_sum_ += result.loss;
+      accuracy_sum_ += result.accuracy;
+      ++window_;
+      if ((step + 1) % config_.log_iters == 0 || step + 1 == last) log(step);
+      if ((step + 1) % config_.snapshot_iters == 0) run_.save(checkpoint(), step + 1);
+      if ((step + 1) % config_.test_iters == 0 && step + 1 < last) test(step);
+    }
+    run_.save(checkpoint(), last);
+    TestResult result = test(last - 1);
+    write_report(result);
+    progress_.note(join("held-out accuracy ", fixed(100 * result.accuracy, 2), " % after ", last,
+                        " iterations, ", fixed(seconds_since(start_), 1), " s; open ", folder_,
+                        "/report.html"));
+    return 0;
+  }
+
+ private:
+  // A new run never overwrites the checkpoint of an old one: that moves to <folder>.previous.
+  std::string prepare_folder(bool resume) const {
+    const fs::path folder = config_.output_dir;
+    try {
+      if (!resume && fs::exists(folder / "checkpoint.safetensors")) {
+        fs::path previous = folder;
+        previous += ".previous";
+        fs::remove_all(previous);
+        fs::rename(folder, previous);
+      }
+      fs::create_directories(folder);
+    } catch (const fs::filesystem_error& error) {
+      fail("OUTPUT_DIR: ", error.what());
+    }
+    return folder.string();
+  }
+
+  std::string checkpoint() const { return folder_ + "/checkpoint.safetensors"; }
+
+  std::string config_text() const {
+    std::string text;
+    for (const auto& [key, value] : config_.entries()) text += key + ": " + value + "\n";
+    return text;
+  }
+
+  void log(int64_t step) {
+    const double elapsed = seconds_since(window_start_);
+    const double count = static_cast<double>(window_);
+    const double images = count * static_cast<double>(config_.batch_size) / elapsed;
+    const double rate = learning_rate(config_.schedule, step);
+    const double data_seconds = run_.data_seconds() - data_seconds_;
+    metrics_->append({{"iter", static_cast<double>(step)},
+                      {"loss", loss_sum_ / count},
+                      {"accuracy", accuracy_sum_ / count},
+                      {"lr", rate},
+                      {"time", elapsed / count},
+                      {"data_time", data_seconds / count},
+                      {"images_per_second", images}});
+    events_->scalar("train/loss", step, static_cast<float>(loss_sum_ / count));
+    events_->scalar("train/accuracy", step, static_cast<float>(accuracy_sum_ / count));
+    events_->scalar("train/lr", step, static_cast<float>(rate));
+    events_->scalar("train/images_per_second", step, static_cast<float>(images));
+    events_->flush();
+    progress_.status(join("iter ", std::setw(6), step + 1, "/", config_.schedule.max_iter, "  loss ",
+                          fixed(loss_sum_ / count, 4), "  accuracy ",
+                          fixed(100 * accuracy_sum_ / count, 1), " %  lr ", fixed(rate, 5), "  ",
+                          fixed(images, 0), " images/s"));
+    loss_sum_ = accuracy_sum_ = 0;
+    window_ = 0;
+    window_start_ = std::chrono::steady_clock::now();
+    data_seconds_ = run_.data_seconds();
+  }
+
+  TestResult test(int64_t step) {
+    TestResult result = run_.test();
+    metrics_->append(
+        {{"iter", static_cast<double>(step)}, {"test_accuracy", result.accuracy}});
+    events_->scalar("test/accuracy", step, static_cast<float>(result.accuracy));
+    events_->flush();
+    progress_.note(join("iter ", std::setw(6), step + 1, "  held-out accuracy ",
+                        fixed(100 * result.accuracy, 2), " %"));
+    window_start_ = std::chrono::steady_clock::now();  // testing is not training time
+    return result;
+  }
+
+  void write_report(const TestResult& result) {
+    Report report;
+    report.title = join("Lockstep: ", config_.model, " on ", config_.dataset);
+    report.metrics = read_metrics(folder_ + "/metrics.jsonl");
+    double images = 0, rows = 0;
+    for (const MetricRow& row : report.metrics)
+      if (double rate = value_of(row, "images_per_second"); std::isfinite(rate)) images += rate, ++rows;
+    report.facts = {{"held-out accuracy", fixed(100 * result.accuracy, 2) + " %"},
+                    {"iterations", std::to_string(config_.schedule.max_iter)},
+                    {"images a second", fixed(rows > 0 ? images / rows : 0, 0)},
+                    {"replicas", config_.devices},
+                    {"seed", std::to_string(config_.seed)}};
+    report.config = config_.entries();
+    report.samples = result.samples;
+    report.confusion = result.confusion;
+    write_file(folder_ + "/report.html", html_of(report));
+  }
+
+  TrainConfig config_;
+  std::string folder_;
+  TrainingRun run_;
+  Progress progress_;
+  int64_t first_ = 0;
+  std::unique_ptr<MetricsFile> metrics_;
+  std::unique_ptr<EventWriter> events_;
+  std::chrono::steady_clock::time_point start_, window_start_;
+  double loss_sum_ = 0, accuracy_sum_ = 0, data_seconds_ = 0;
+  int64_t window_ = 0;
+};
+
+}  // namespace
+
+void add_train(CLI::App& app, Command& chosen) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App* command = app.add_subcommand("train", "train what a CONFIG.yaml describes");
+  command->add_option("config", options->config, "CONFIG.yaml")->required();
+  command->add_option("overrides", options->overrides, "KEY VALUE pairs that replace the file's");
+  command->add_option("--devices", options->devices, "one replica per device: cpu*2, cpu:0,cpu:1");
+  command->add_flag("--resume", options->resume, "go on from the run's last checkpoint");
+  command->footer(
+      "Example:  lockstep train configs/lenet_digits.yaml --devices cpu*4 SOLVER.MAX_ITER 300");
+  command->callback([options, &chosen] {
+    chosen = [options] {
+      std::vector<std::string> overrides = options->overrides;
+      if (!options->devices.empty()) overrides.insert(overrides.end(), {"DEVICES", options->devices});
+      return TrainCommand(read_config(options->config, overrides), options->resume).run();
+    };
+  });
+}
+
+}  // namespace lockstep

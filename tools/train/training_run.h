@@ -1,0 +1,67 @@
+// One training run: model, data, session, and the files it leaves in its folder.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "graph/training.h"
+#include "runtime/checkpoint.h"
+#include "runtime/session.h"
+#include "tools/train/config.h"
+#include "tools/train/report.h"
+
+namespace lockstep {
+
+TrainingModel build_configured_model(const TrainConfig& config);
+
+struct StepResult {
+  float loss = 0;
+  float accuracy = 0;
+};
+
+struct TestResult {
+  double accuracy = 0;
+  std::vector<std::vector<int64_t>> confusion;
+  std::vector<SamplePicture> samples;  // mistakes first
+};
+
+class TrainingRun {
+ public:
+  explicit TrainingRun(const TrainConfig& config);
+
+  // From the seed, or from a checkpoint of the same model and data; the number of steps done.
+  int64_t start();
+  int64_t resume(const std::string& checkpoint);
+
+  // Runs step number `step`. When the loss is not finite, repeats the run from where it last
+  // started or saved with every value checked, and throws naming the first that was not finite.
+  StepResult step(int64_t step);
+  TestResult test();
+  void save(const std::string& checkpoint, int64_t steps_done);
+
+  Session& session() { return *session_; }
+  double data_seconds() const { return data_seconds_; }
+
+ private:
+  void feed(int64_t step);
+  StepResult run_step(int64_t step, bool check_finite);
+  [[noreturn]] void explain(int64_t step, float loss);
+
+  TrainConfig config_;
+  std::unique_ptr<Dataset> train_;
+  std::unique_ptr<Dataset> test_;
+  BatchSource source_;
+  TrainingModel model_;
+  std::unique_ptr<Session> session_;
+  std::vector<float> images_;
+  std::vector<int64_t> labels_;
+  float rate_ = 0;
+  std::vector<Tensor> feeds_;
+  std::string last_checkpoint_;  // what explain() starts from; "": the seed
+  int64_t last_start_ = 0;
+  double data_seconds_ = 0;
+};
+
+}  // namespace lockstep
