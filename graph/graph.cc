@@ -63,6 +63,7 @@ Graph Graph::clone() const {
     to.name = from.name;
     to.type = from.type;
     to.producer = from.producer;
+    to.is_output = from.is_output;
     to.consumers = from.consumers;
     if (from.literal) to.literal = std::make_unique<Literal>(*from.literal);
     if (from.content) to.content = std::make_unique<Shape>(*from.content);
@@ -195,9 +196,9 @@ void Graph::learn_content(const onnx::NodeProto& proto, const NodeInfo& node) {
 }
 
 void Graph::output(Value value) {
-  info(value);
-  if (std::find(outputs_.begin(), outputs_.end(), value) == outputs_.end())
-    outputs_.push_back(value);
+  if (info(value).is_output) return;
+  values_[value.id].is_output = true;
+  outputs_.push_back(value);
 }
 
 void Graph::rename(Value value, const std::string& name) {
@@ -341,7 +342,7 @@ void Graph::keep(const std::vector<bool>& kept) {
     smaller.nodes_.push_back(std::move(node));
   }
   for (Value value : outputs_)
-    if (moved[value.id]) smaller.outputs_.push_back(moved[value.id]);
+    if (moved[value.id]) smaller.output(moved[value.id]);
   smaller.scope_ = scope_;
   smaller.replica_ = replica_;
   smaller.next_suffix_ = next_suffix_;

@@ -124,6 +124,7 @@ class Graph {
     std::string name;
     TensorType type;
     int producer = -1;
+    bool is_output = false;
     std::vector<int> consumers;
     std::unique_ptr<Literal> literal;
     std::unique_ptr<Shape> content;

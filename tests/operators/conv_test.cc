@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/op_case.h"
+
+namespace lockstep::testing {
+namespace {
+
+struct Conv2d {
+  int64_t stride_h = 1, stride_w = 1;
+  int64_t top = 0, left = 0, bottom = 0, right = 0;
+  int64_t dilation_h = 1, dilation_w = 1;
+  int64_t group = 1;
+};
+
+Attributes attributes_of(const Conv2d& p) {
+  return {{"strides", std::vector<int64_t>{p.stride_h, p.stride_w}},
+          {"pads", std::vector<int64_t>{p.top, p.left, p.bottom, p.right}},
+          {"dilations", std::vector<int64_t>{p.dilation_h, p.dilation_w}},
+          {"group", p.group}};
+}
+
+Reference naive(const Conv2d& p) {
+  return [p](const std::vector<Doubles>& in) {
+    const Doubles &x = in[0], &w = in[1];
+    int64_t n = x.dims[0], c = x.dims[1], h = x.dims[2], wd = x.dims[3];
+    int64_t m = w.dims[0], per = w.dims[1], kh = w.dims[2], kw = w.dims[3];
+    int64_t oh = (h + p.top + p.bottom - ((kh - 1) * p.dilation_h + 1)) / p.stride_h + 1;
+    int64_t ow = (wd + p.left + p.right - ((kw - 1) * p.dilation_w + 1)) / p.stride_w + 1;
+    Doubles y{{n, m, oh, ow}, std::vector<double>(n * m * oh * ow)};
+    for (int64_t b = 0; b < n; ++b)
+      for (int64_t o = 0; o < m; ++o)
+        for (int64_t i = 0; i < oh; ++i)
+          for (int64_t j = 0; j < ow; ++j) {
+            double total = in.size() > 2 ? in[2][o] : 0;
+            for (int64_t q = 0; q < per; ++q)
+              for (int64_t u = 0; u < kh; ++u)
+                for (int64_t v = 0; v < kw; ++v) {
+                  int64_t yy = i * p.stride_h - p.top + u * p.dilation_h;
+                  int64_t xx = j * p.stride_w - p.left + v * p.dilation_w;
+                  if (yy < 0 || yy >= h || xx < 0 || xx >= wd) continue;
+                  int64_t channel = o / (m / p.group) * per + q;
+                  total += x[((b * c + channel) * h + yy) * wd + xx] *
+                           w[((o * per + q) * kh + u) * kw + v];
+                }
+            y[((b * m + o) * oh + i) * ow + j] = total;
+          }
+    return std::vector<Doubles>{y};
+  };
+}
+
+OpCase conv(const std::string& name, const Dims& x, const Dims& w, const Conv2d& p = {},
+            bool bias = false) {
+  OpCase c{.name = name,
+           .type = "Conv",
+           .attributes = attributes_of(p),
+           .inputs = {random(x), random(w, 2)},
+           .reference = naive(p),
+           .tolerance = 1e-4};
+  if (bias) c.inputs.push_back(random({w[0]}, 3));
+  return c;
+}
+
+std::vector<OpCase> cases() {
+  std::vector<OpCase> all{
+      conv("one_by_one", {2, 3, 4, 4}, {5, 3, 1, 1}),
+      conv("one_by_one_strided", {2, 3, 5, 5}, {4, 3, 1, 1}, {.stride_h = 2, .stride_w = 2}),
+      conv("three", {2, 3, 5, 5}, {4, 3, 3, 3}),
+      conv("three_bias", {1, 2, 5, 5}, {3, 2, 3, 3}, {}, true),
+      conv("padded", {1, 2, 4, 4}, {3, 2, 3, 3}, {.top = 1, .left = 1, .bottom = 1, .right = 1}, true),
+      conv("asymmetric", {1, 2, 4, 5}, {3, 2, 3, 2}, {.top = 0, .left = 1, .bottom = 2, .right = 0}),
+      conv("strided", {1, 2, 7, 7}, {3, 2, 3, 3}, {.stride_h = 2, .stride_w = 2, .top = 1, .left = 1, .bottom = 1, .right = 1}),
+      conv("stride_leaves_rest", {1, 1, 6, 6}, {2, 1, 3, 3}, {.stride_h = 2, .stride_w = 2}),
+      conv("uneven_strides", {1, 2, 6, 7}, {2, 2, 2, 3}, {.stride_h = 1, .stride_w = 3}),
+      conv("dilated", {1, 2, 7, 7}, {2, 2, 3, 3}, {.dilation_h = 2, .dilation_w = 2}),
+      conv("dilated_uneven", {1, 1, 7, 6}, {2, 1, 3, 2}, {.dilation_h = 3, .dilation_w = 2}),
+      conv("groups", {2, 4, 4, 4}, {6, 2, 3, 3}, {.group = 2}, true),
+      conv("depthwise", {1, 4, 5, 5}, {4, 1, 3, 3}, {.top = 1, .left = 1, .bottom = 1, .right = 1, .group = 4}),
+      conv("depthwise_double", {1, 3, 4, 4}, {6, 1, 3, 3}, {.group = 3}),
+      conv("large_kernel", {1, 1, 8, 8}, {4, 1, 5, 5}, {.top = 2, .left = 2, .bottom = 2, .right = 2}),
+      conv("whole_image", {2, 3, 4, 4}, {5, 3, 4, 4}),
+      conv("many_channels", {1, 17, 3, 3}, {33, 17, 3, 3}, {.top = 1, .left = 1, .bottom = 1, .right = 1}),
+      conv("single_pixel", {1, 1, 1, 1}, {1, 1, 1, 1}),
+      conv("wide", {1, 2, 1, 9}, {2, 2, 1, 3}),
+      conv("lenet1", {2, 1, 12, 12}, {20, 1, 5, 5}, {}, true),
+  };
+  OpCase batch = conv("batch", {2, 2, 4, 4}, {3, 2, 3, 3});
+  batch.symbolic_batch = true;
+  batch.inputs[1].constant = true;
+  batch.inputs[1].differentiable = false;
+  all.push_back(batch);
+  all.push_back({.name = "one_dimension", .type = "Conv", .inputs = {random({2, 3, 8}), random({4, 3, 3}, 2)}, .tolerance = 1e-4});
+  all.push_back({.name = "three_dimensions", .type = "Conv", .inputs = {random({1, 2, 3, 4, 3}), random({2, 2, 2, 2, 2}, 2)}, .tolerance = 1e-4});
+  all.push_back({.name = "same_upper", .type = "Conv", .attributes = {{"auto_pad", "SAME_UPPER"}, {"strides", std::vector<int64_t>{2, 2}}}, .inputs = {random({1, 2, 5, 5}), random({2, 2, 2, 2}, 2)}, .tolerance = 1e-4});
+  all.push_back({.name = "same_lower", .type = "Conv", .attributes = {{"auto_pad", "SAME_LOWER"}}, .inputs = {random({1, 2, 5, 5}), random({2, 2, 2, 2}, 2)}, .tolerance = 1e-4});
+  return all;
+}
+
+class Conv : public ::testing::TestWithParam<OpCase> {};
+TEST_P(Conv, Case) { check_case(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Table, Conv, ::testing::ValuesIn(cases()));
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,97 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/op_case.h"
+
+namespace lockstep::testing {
+namespace {
+
+using Numbers = std::vector<double>;
+
+// y[i, j] = f(a[i, j], b[j]) for b of one dimension less.
+Reference by_row(double (*f)(double, double)) {
+  return [f](const std::vector<Doubles>& in) {
+    Doubles y = in[0];
+    for (std::size_t i = 0; i < y.values.size(); ++i)
+      y[i] = f(in[0][i], in[1][i % in[1].values.size()]);
+    return std::vector<Doubles>{y};
+  };
+}
+
+// [2,1] with [1,3] -> [2,3]
+Reference outer(double (*f)(double, double)) {
+  return [f](const std::vector<Doubles>& in) {
+    Doubles y{{2, 3}, Numbers(6)};
+    for (int i = 0; i < 2; ++i)
+      for (int j = 0; j < 3; ++j) y[i * 3 + j] = f(in[0][i], in[1][j]);
+    return std::vector<Doubles>{y};
+  };
+}
+
+double plus(double a, double b) { return a + b; }
+double minus(double a, double b) { return a - b; }
+double times(double a, double b) { return a * b; }
+double over(double a, double b) { return a / b; }
+
+std::vector<OpCase> cases() {
+  auto same = [](double (*f)(double, double)) {
+    return elementwise([f](const Numbers& x) { return f(x[0], x[1]); });
+  };
+  auto of_one = [](double (*f)(double)) {
+    return elementwise([f](const Numbers& x) { return f(x[0]); });
+  };
+  Literal flags = Literal::of<int32_t>(std::vector<int32_t>{0, 1, 5, -3}, {4});
+  return {
+      {.name = "same", .type = "Add", .inputs = {random({3, 4}), random({3, 4}, 2)}, .reference = same(plus)},
+      {.name = "row", .type = "Add", .inputs = {random({3, 4}), random({4}, 2)}, .reference = by_row(plus)},
+      {.name = "outer", .type = "Add", .inputs = {random({2, 1}), random({1, 3}, 2)}, .reference = outer(plus)},
+      {.name = "batch", .type = "Add", .inputs = {random({3, 4}), random({3, 4}, 2)}, .reference = same(plus), .symbolic_batch = true},
+      {.name = "empty", .type = "Add", .inputs = {random({0, 4}), random({4}, 2)}, .reference = by_row(plus), .gradient = false},
+      {.name = "same", .type = "Sub", .inputs = {random({5}), random({5}, 2)}, .reference = same(minus)},
+      {.name = "outer", .type = "Sub", .inputs = {random({2, 1}), random({1, 3}, 2)}, .reference = outer(minus)},
+      {.name = "same", .type = "Mul", .inputs = {random({2, 3}), random({2, 3}, 2)}, .reference = same(times)},
+      {.name = "row", .type = "Mul", .inputs = {random({2, 3, 2}), random({2}, 2)}, .reference = by_row(times)},
+      {.name = "scalar", .type = "Mul", .inputs = {random({2, 3}), random({}, 2)}, .reference = by_row(times)},
+      {.name = "outer", .type = "Mul", .inputs = {random({2, 1}), random({1, 3}, 2)}, .reference = outer(times)},
+      {.name = "middle", .type = "Mul", .inputs = {random({2, 3, 4}), random({3, 1}, 2)}},
+      {.name = "same", .type = "Div", .inputs = {random({6}), positive({6}, 2)}, .reference = same(over)},
+      {.name = "row", .type = "Div", .inputs = {random({2, 3}), positive({3}, 2)}, .reference = by_row(over)},
+      {.name = "integers", .type = "Div", .inputs = {given(Literal::vector({7, -7, 9})), given(Literal::vector({2, 2, 3}))}, .reference = elementwise([](const Numbers& x) { return std::trunc(x[0] / x[1]); }), .gradient = false},
+      {.name = "positive", .type = "Pow", .inputs = {positive({2, 3}), random({2, 3}, 2)}, .reference = elementwise([](const Numbers& x) { return std::pow(x[0], x[1]); })},
+      {.name = "scalar_exponent", .type = "Pow", .inputs = {positive({4}), positive({}, 2)}},
+      {.name = "three", .type = "Sum", .inputs = {random({2, 3}), random({2, 3}, 2), random({2, 3}, 3)}, .reference = elementwise([](const Numbers& x) { return x[0] + x[1] + x[2]; })},
+      {.name = "broadcast", .type = "Sum", .inputs = {random({2, 3}), random({3}, 2)}, .reference = by_row(plus)},
+      {.name = "one", .type = "Sum", .inputs = {random({3})}, .reference = of_one(+[](double x) { return x; })},
+      {.name = "small", .type = "Neg", .inputs = {random({7})}, .reference = of_one(+[](double x) { return -x; })},
+      {.name = "small", .type = "Exp", .inputs = {random({2, 3})}, .reference = of_one(+[](double x) { return std::exp(x); })},
+      {.name = "small", .type = "Log", .inputs = {positive({2, 3})}, .reference = of_one(+[](double x) { return std::log(x); })},
+      {.name = "small", .type = "Sqrt", .inputs = {positive({2, 3})}, .reference = of_one(+[](double x) { return std::sqrt(x); })},
+      {.name = "small", .type = "Reciprocal", .inputs = {positive({2, 3})}, .reference = of_one(+[](double x) { return 1 / x; })},
+      {.name = "small", .type = "Abs", .inputs = {random({2, 3})}, .reference = of_one(+[](double x) { return std::abs(x); })},
+      {.name = "small", .type = "Sign", .inputs = {random({5})}, .reference = of_one(+[](double x) { return double((x > 0) - (x < 0)); }), .gradient = false},
+      {.name = "integers", .type = "Equal", .inputs = {given(Literal::vector({1, 2, 3})), given(Literal::vector({1, 5, 3}))}, .reference = elementwise([](const Numbers& x) { return double(x[0] == x[1]); }), .gradient = false},
+      {.name = "small", .type = "Greater", .inputs = {random({6}), random({6}, 2)}, .reference = elementwise([](const Numbers& x) { return double(x[0] > x[1]); }), .gradient = false},
+      {.name = "small", .type = "Less", .inputs = {random({6}), random({6}, 2)}, .reference = elementwise([](const Numbers& x) { return double(x[0] < x[1]); }), .gradient = false},
+      {.name = "to_int", .type = "Cast", .attributes = {{"to", int64_t{7}}}, .inputs = {positive({4})}, .reference = of_one(+[](double x) { return std::trunc(x); }), .gradient = false},
+      {.name = "to_bool", .type = "Cast", .attributes = {{"to", int64_t{9}}}, .inputs = {given(flags)}, .reference = of_one(+[](double x) { return double(x != 0); }), .gradient = false},
+      {.name = "to_double", .type = "Cast", .attributes = {{"to", int64_t{11}}}, .inputs = {random({4})}, .reference = of_one(+[](double x) { return x; }), .gradient = false},
+  };
+}
+
+class Elementwise : public ::testing::TestWithParam<OpCase> {};
+TEST_P(Elementwise, Case) { check_case(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Table, Elementwise, ::testing::ValuesIn(cases()));
+
+TEST(ElementwiseErrors, DividingAnIntegerByZeroIsAnErrorNotACrash) {
+  OpCase c{.name = "zero", .type = "Div", .inputs = {given(Literal::vector({1, 2})), given(Literal::vector({1, 0}))}, .gradient = false};
+  try {
+    check_case(c);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("divided by zero"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing

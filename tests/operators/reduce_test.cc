@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/op_case.h"
+
+namespace lockstep::testing {
+namespace {
+
+enum class How { sum, mean, max, min };
+
+// Reduces `axes` of any shape.
+Reference naive(How how, std::vector<int64_t> axes, bool keep) {
+  return [=](const std::vector<Doubles>& in) {
+    const Doubles& x = in[0];
+    const std::size_t rank = x.dims.size();
+    std::vector<bool> gone(rank, axes.empty());
+    for (int64_t axis : axes) gone[axis < 0 ? axis + static_cast<int64_t>(rank) : axis] = true;
+    Dims kept, shape;
+    int64_t count = 1;
+    for (std::size_t i = 0; i < rank; ++i) {
+      kept.push_back(gone[i] ? 1 : x.dims[i]);
+      if (!gone[i]) shape.push_back(x.dims[i]);
+      if (gone[i]) count *= x.dims[i];
+    }
+    double start = how == How::max ? -1e300 : how == How::min ? 1e300 : 0;
+    Doubles y{keep ? kept : shape, std::vector<double>(element_count(kept), start)};
+    for (std::size_t i = 0; i < x.values.size(); ++i) {
+      int64_t rest = static_cast<int64_t>(i), to = 0, stride = 1;
+      for (std::size_t k = rank; k-- > 0;) {
+        if (!gone[k]) to += rest % x.dims[k] * stride;
+        stride *= kept[k];
+        rest /= x.dims[k];
+      }
+      double& at = y[to];
+      at = how == How::max ? std::max(at, x[i]) : how == How::min ? std::min(at, x[i]) : at + x[i];
+    }
+    if (how == How::mean)
+      for (double& value : y.values) value /= static_cast<double>(count);
+    return std::vector<Doubles>{y};
+  };
+}
+
+OpCase by_operand(const std::string& name, const Dims& x, std::vector<int64_t> axes, bool keep) {
+  OpCase c{.name = name, .type = "ReduceSum", .attributes = {{"keepdims", int64_t{keep}}}, .inputs = {random(x)}, .reference = naive(How::sum, axes, keep)};
+  if (!axes.empty()) c.inputs.push_back(fixed(axes));
+  return c;
+}
+
+OpCase by_attribute(const std::string& name, const std::string& type, How how, const Dims& x, std::vector<int64_t> axes, bool keep) {
+  OpCase c{.name = name, .type = type, .attributes = {{"keepdims", int64_t{keep}}}, .inputs = {random(x)}, .reference = naive(how, axes, keep)};
+  if (!axes.empty()) c.attributes.push_back({"axes", axes});
+  return c;
+}
+
+std::vector<OpCase> cases() {
+  std::vector<OpCase> all{
+      by_operand("all", {2, 3, 4}, {}, false),
+      by_operand("all_kept", {2, 3, 4}, {}, true),
+      by_operand("last", {3, 5}, {1}, false),
+      by_operand("last_kept", {3, 5}, {-1}, true),
+      by_operand("first", {3, 5}, {0}, false),
+      by_operand("wide_first", {3, 150}, {0}, false),
+      by_operand("channels", {2, 3, 2, 2}, {0, 2, 3}, false),
+      by_operand("middle", {2, 3, 4}, {1}, true),
+      by_operand("outer_and_inner", {2, 3, 4}, {0, 2}, false),
+      by_operand("long_row", {2, 37}, {1}, false),
+      by_attribute("all", "ReduceMean", How::mean, {2, 3}, {}, false),
+      by_attribute("rows", "ReduceMean", How::mean, {2, 3, 2}, {1, 2}, true),
+      by_attribute("first", "ReduceMean", How::mean, {4, 3}, {0}, false),
+      by_attribute("all", "ReduceMax", How::max, {2, 3}, {}, false),
+      by_attribute("rows", "ReduceMax", How::max, {2, 5}, {1}, true),
+      by_attribute("columns", "ReduceMax", How::max, {3, 2, 2}, {0}, false),
+      by_attribute("rows", "ReduceMin", How::min, {2, 5}, {1}, false),
+      by_attribute("columns", "ReduceMin", How::min, {3, 4}, {0}, true),
+  };
+  OpCase batch = by_operand("batch", {3, 5}, {0}, false);
+  batch.symbolic_batch = true;
+  all.push_back(batch);
+  batch = by_attribute("batch", "ReduceMean", How::mean, {3, 4}, {}, false);
+  batch.symbolic_batch = true;
+  all.push_back(batch);
+  Reference best = [](const std::vector<Doubles>& in) {
+    Doubles y{{3}, {}};
+    for (int i = 0; i < 3; ++i)
+      y.values.push_back(std::max_element(in[0].values.begin() + i * 4, in[0].values.begin() + i * 4 + 4) - (in[0].values.begin() + i * 4));
+    return std::vector<Doubles>{y};
+  };
+  all.push_back({.name = "rows", .type = "ArgMax", .attributes = {{"axis", int64_t{1}}, {"keepdims", int64_t{0}}}, .inputs = {random({3, 4})}, .reference = best, .gradient = false});
+  all.push_back({.name = "columns", .type = "ArgMax", .attributes = {{"axis", int64_t{0}}}, .inputs = {random({3, 4})}, .gradient = false});
+  float ties[] = {1, 3, 3, 0};
+  all.push_back({.name = "last_tie", .type = "ArgMax", .attributes = {{"select_last_index", int64_t{1}}}, .inputs = {given(Literal::of<float>(ties, {4}))}, .reference = [](const std::vector<Doubles>&) { return std::vector<Doubles>{{{1}, {2}}}; }, .gradient = false});
+  return all;
+}
+
+class Reduce : public ::testing::TestWithParam<OpCase> {};
+TEST_P(Reduce, Case) { check_case(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Table, Reduce, ::testing::ValuesIn(cases()));
+
+}  // namespace
+}  // namespace lockstep::testing

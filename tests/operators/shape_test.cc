@@ -1,0 +1,78 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/op_case.h"
+
+namespace lockstep::testing {
+namespace {
+
+// The same numbers in another shape.
+Reference as(const Dims& dims) {
+  return [dims](const std::vector<Doubles>& in) {
+    return std::vector<Doubles>{{dims, in[0].values}};
+  };
+}
+
+std::vector<OpCase> cases() {
+  Reference transposed = [](const std::vector<Doubles>& in) {
+    Doubles y{{4, 3}, std::vector<double>(12)};
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 4; ++j) y[j * 3 + i] = in[0][i * 4 + j];
+    return std::vector<Doubles>{y};
+  };
+  Reference middle = [](const std::vector<Doubles>& in) {  // rows 1..3 of 5, columns 0, 2 of 4
+    Doubles y{{2, 2}, {}};
+    for (int i : {1, 2})
+      for (int j : {0, 2}) y.values.push_back(in[0][i * 4 + j]);
+    return std::vector<Doubles>{y};
+  };
+  Reference backwards = [](const std::vector<Doubles>& in) {
+    return std::vector<Doubles>{{{3}, {in[0][4], in[0][2], in[0][0]}}};
+  };
+  Reference side_by_side = [](const std::vector<Doubles>& in) {
+    Doubles y{{2, 5}, {}};
+    for (int i = 0; i < 2; ++i) {
+      for (int j = 0; j < 2; ++j) y.values.push_back(in[0][i * 2 + j]);
+      for (int j = 0; j < 3; ++j) y.values.push_back(in[1][i * 3 + j]);
+    }
+    return std::vector<Doubles>{y};
+  };
+  Reference repeated = [](const std::vector<Doubles>& in) {
+    Doubles y{{2, 3, 2}, {}};
+    for (int i = 0; i < 2; ++i)
+      for (int j = 0; j < 3; ++j)
+        for (int k = 0; k < 2; ++k) y.values.push_back(in[0][j]);
+    return std::vector<Doubles>{y};
+  };
+  return {
+      {.name = "plain", .type = "Identity", .inputs = {random({2, 3})}, .reference = as({2, 3})},
+      {.name = "plain", .type = "Reshape", .inputs = {random({2, 6}), fixed({3, 4})}, .reference = as({3, 4})},
+      {.name = "rest", .type = "Reshape", .inputs = {random({2, 6}), fixed({0, 2, -1})}, .reference = as({2, 2, 3})},
+      {.name = "batch", .type = "Reshape", .inputs = {random({2, 6}), fixed({0, 2, 3})}, .reference = as({2, 2, 3}), .symbolic_batch = true},
+      {.name = "batch_rest", .type = "Reshape", .inputs = {random({2, 6}), fixed({0, -1, 3})}, .reference = as({2, 2, 3}), .symbolic_batch = true},
+      {.name = "axis1", .type = "Flatten", .inputs = {random({2, 3, 2})}, .reference = as({2, 6})},
+      {.name = "batch", .type = "Flatten", .inputs = {random({2, 3, 2})}, .reference = as({2, 6}), .symbolic_batch = true},
+      {.name = "axis0", .type = "Flatten", .attributes = {{"axis", int64_t{0}}}, .inputs = {random({2, 3})}, .reference = as({1, 6})},
+      {.name = "axes", .type = "Squeeze", .inputs = {random({2, 1, 3, 1}), fixed({1, 3})}, .reference = as({2, 3})},
+      {.name = "all", .type = "Squeeze", .inputs = {random({1, 3, 1})}, .reference = as({3})},
+      {.name = "axes", .type = "Unsqueeze", .inputs = {random({2, 3}), fixed({0, 3})}, .reference = as({1, 2, 3, 1})},
+      {.name = "default", .type = "Transpose", .inputs = {random({3, 4})}, .reference = transposed},
+      {.name = "perm", .type = "Transpose", .attributes = {{"perm", std::vector<int64_t>{2, 0, 1}}}, .inputs = {random({2, 3, 4})}},
+      {.name = "batch", .type = "Transpose", .attributes = {{"perm", std::vector<int64_t>{0, 2, 1}}}, .inputs = {random({2, 3, 4})}, .symbolic_batch = true},
+      {.name = "columns", .type = "Concat", .attributes = {{"axis", int64_t{1}}}, .inputs = {random({2, 2}), random({2, 3}, 2)}, .reference = side_by_side},
+      {.name = "negative_axis", .type = "Concat", .attributes = {{"axis", int64_t{-1}}}, .inputs = {random({2, 2}), random({2, 3}, 2)}, .reference = side_by_side, .symbolic_batch = true},
+      {.name = "rows", .type = "Concat", .attributes = {{"axis", int64_t{0}}}, .inputs = {random({1, 2}), random({2, 2}, 2), random({1, 2}, 3)}},
+      {.name = "steps", .type = "Slice", .inputs = {random({5, 4}), fixed({1, 0}), fixed({3, 4}), fixed({0, 1}), fixed({1, 2})}, .reference = middle},
+      {.name = "backwards", .type = "Slice", .inputs = {random({5}), fixed({-1}), fixed({-100}), fixed({0}), fixed({-2})}, .reference = backwards},
+      {.name = "defaults", .type = "Slice", .inputs = {random({5, 4}), fixed({1}), fixed({1000})}},
+      {.name = "batch", .type = "Slice", .inputs = {random({2, 4}), fixed({1}), fixed({3}), fixed({1})}, .symbolic_batch = true},
+      {.name = "both", .type = "Expand", .inputs = {random({3, 1}), fixed({2, 3, 2})}, .reference = repeated},
+      {.name = "keeps", .type = "Expand", .inputs = {random({2, 3}), fixed({1, 1})}, .reference = as({2, 3})},
+  };
+}
+
+class Shapes : public ::testing::TestWithParam<OpCase> {};
+TEST_P(Shapes, Case) { check_case(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Table, Shapes, ::testing::ValuesIn(cases()));
+
+}  // namespace
+}  // namespace lockstep::testing

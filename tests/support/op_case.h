@@ -1,0 +1,64 @@
+// The operator harness. A room's test is a table of OpCases; check_case() puts each one through
+//   - the kernel against a naive reference in double,
+//   - guard bytes around every buffer,
+//   - the same bits when operands are overwritten, memory is reused and views are made,
+//   - finite differences against the gradient graph.
+// With LOCKSTEP_CASE_DIR set, every case of a standard operator is also written there as an ONNX
+// model with inputs and outputs, for tests/python/check_cases.py to run in ONNX Runtime.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "graph/attributes.h"
+#include "graph/literal.h"
+
+namespace lockstep::testing {
+
+// A tensor of the naive reference.
+struct Doubles {
+  Dims dims;
+  std::vector<double> values;
+  double& operator[](int64_t i) { return values[i]; }
+  double operator[](int64_t i) const { return values[i]; }
+};
+using Reference = std::function<std::vector<Doubles>(const std::vector<Doubles>&)>;
+
+struct CaseInput {
+  Literal value;
+  bool differentiable = false;
+  bool constant = false;  // known when the graph is built
+  bool absent = false;    // an optional operand that is left out
+};
+// Values in (-1, 1) with distance from 0 and from each other, so that neither ReLU nor a maximum
+// changes its mind within a finite difference.
+CaseInput random(const Dims& dims, int seed = 1);
+// In (0.5, 1.5).
+CaseInput positive(const Dims& dims, int seed = 1);
+CaseInput fixed(std::vector<int64_t> values);                 // a constant vector of int64
+CaseInput labels(std::vector<int64_t> values, const Dims& dims);
+CaseInput given(Literal value);                               // fed, not differentiable
+CaseInput left_out();
+
+struct OpCase {
+  std::string name;
+  std::string type;
+  std::string domain = "";
+  Attributes attributes = {};
+  std::vector<CaseInput> inputs = {};
+  int outputs = 1;
+  Reference reference = nullptr;  // none: another case or an oracle covers it
+  double tolerance = 1e-5;
+  bool gradient = true;
+  bool symbolic_batch = false;  // dimension 0 of every fed input is N when the graph is built
+};
+std::ostream& operator<<(std::ostream& out, const OpCase& c);
+
+void check_case(const OpCase& c);
+
+// For references: one output computed element by element from inputs of the same shape.
+Reference elementwise(std::function<double(const std::vector<double>&)> f);
+
+}  // namespace lockstep::testing
