@@ -132,8 +132,8 @@ class DataParallelBuilder {
           nets_[0].inputs()[i].name, [&](std::size_t k) { return nets_[k].inputs()[i].value; }));
     model_.inputs.push_back(replicated("lr", [&](std::size_t k) { return rates_[k]; }));
     for (std::size_t i = 0; i < nets_[0].losses().size(); ++i)
-      model_.losses.push_back(replicated(nets_[0].losses()[i].name,
-                                         [&](std::size_t k) { return losses_[k][i]; }));
+      model_.losses.push_back(
+          replicated(nets_[0].losses()[i].name, [&](std::size_t k) { return losses_[k][i]; }));
     for (std::size_t i = 0; i < nets_[0].metrics().size(); ++i)
       model_.metrics.push_back(replicated(
           nets_[0].metrics()[i].name, [&](std::size_t k) { return nets_[k].metrics()[i].value; }));

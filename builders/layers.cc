@@ -22,12 +22,11 @@ Value conv_layer(Net& net, Value x, int64_t channels, const ConvLayer& options, 
   const int64_t in = known(net, x, 1, site);
   check(in % options.group == 0, site.name, ": ", in, " channels do not divide into ",
         options.group, " groups");
-  Value w = net.param(site.name + "_w",
-                      {channels, in / options.group, options.kernel, options.kernel},
-                      options.weight, StateKind::weight);
-  Value b = options.bias
-                ? net.param(site.name + "_b", {channels}, constant(0), StateKind::bias)
-                : none;
+  Value w =
+      net.param(site.name + "_w", {channels, in / options.group, options.kernel, options.kernel},
+                options.weight, StateKind::weight);
+  Value b =
+      options.bias ? net.param(site.name + "_b", {channels}, constant(0), StateKind::bias) : none;
   ConvAttrs attrs{{.kernel = {options.kernel, options.kernel},
                    .strides = {options.stride, options.stride},
                    .pads = {options.pad, options.pad, options.pad, options.pad},
@@ -42,9 +41,8 @@ Value fc_layer(Net& net, Value x, int64_t outputs, const FcLayer& options, const
     x = flatten(net.graph, x, 1, Site(site.name + "_in", site.where));
   Value w = net.param(site.name + "_w", {outputs, known(net, x, 1, site)}, options.weight,
                       StateKind::weight);
-  Value b = options.bias
-                ? net.param(site.name + "_b", {outputs}, constant(0), StateKind::bias)
-                : none;
+  Value b =
+      options.bias ? net.param(site.name + "_b", {outputs}, constant(0), StateKind::bias) : none;
   return gemm(net.graph, x, w, b, {.trans_b = true}, site);
 }
 

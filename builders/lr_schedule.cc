@@ -25,16 +25,14 @@ double by_policy(const LrSchedule& schedule, int64_t iteration) {
   if (schedule.policy == "step")
     return schedule.base_lr *
            std::pow(schedule.gamma, static_cast<double>(iteration / schedule.step_size));
-  if (schedule.policy == "cosine_decay")
-    return schedule.base_lr * 0.5 * (std::cos(M_PI * at) + 1);
+  if (schedule.policy == "cosine_decay") return schedule.base_lr * 0.5 * (std::cos(M_PI * at) + 1);
   return schedule.base_lr * std::exp(at * std::log(schedule.gamma));
 }
 
 double warm_up(const LrSchedule& schedule, int64_t iteration) {
   if (iteration >= schedule.warm_up_iters) return 1;
   if (schedule.warm_up_method == "constant") return schedule.warm_up_factor;
-  const double alpha =
-      static_cast<double>(iteration) / static_cast<double>(schedule.warm_up_iters);
+  const double alpha = static_cast<double>(iteration) / static_cast<double>(schedule.warm_up_iters);
   return schedule.warm_up_factor * (1 - alpha) + alpha;
 }
 

@@ -11,9 +11,9 @@ struct LrSchedule {
   std::string policy = "step";  // step, steps_with_decay, steps_with_lrs, cosine_decay, exp_decay
   double base_lr = 0.001;
   double gamma = 0.1;
-  int64_t step_size = 30000;       // step
-  std::vector<int64_t> steps;      // steps_with_*: first iterations of the intervals, from 0
-  std::vector<double> lrs;         // steps_with_lrs: one rate per interval
+  int64_t step_size = 30000;   // step
+  std::vector<int64_t> steps;  // steps_with_*: first iterations of the intervals, from 0
+  std::vector<double> lrs;     // steps_with_lrs: one rate per interval
   int64_t max_iter = 40000;
   int64_t warm_up_iters = 0;
   double warm_up_factor = 1.0 / 3;

@@ -21,8 +21,10 @@ Value adjusted(Graph& graph, const MomentumSgd& optimizer, const ParamUpdate& up
       if (optimizer.bias_rate_factor == 1) return update.gradient;
       return scale(graph, update.gradient, optimizer.bias_rate_factor,
                    update.name + "_grad_scaled");
-    case StateKind::norm: return decayed(graph, update, optimizer.weight_decay_norm);
-    default: return decayed(graph, update, optimizer.weight_decay);
+    case StateKind::norm:
+      return decayed(graph, update, optimizer.weight_decay_norm);
+    default:
+      return decayed(graph, update, optimizer.weight_decay);
   }
 }
 

@@ -33,16 +33,27 @@ Stroke arc(Point centre, double rx, double ry, double from, double to) {
 // The ten digits in a box from (-0.5, -1) to (0.5, 1).
 std::vector<Stroke> strokes_of(int digit) {
   switch (digit) {
-    case 0: return {arc({0, 0}, 0.5, 0.95, 0, 1)};
-    case 1: return {{{-0.25, -0.6}, {0.05, -0.95}, {0.05, 0.95}}};
-    case 2: return {arc({0, -0.45}, 0.45, 0.5, 0.5, 1.1), {{0.36, -0.15}, {-0.45, 0.95}, {0.5, 0.95}}};
-    case 3: return {arc({-0.05, -0.48}, 0.45, 0.47, 0.6, 1.25), arc({-0.05, 0.47}, 0.5, 0.48, 0.75, 1.4)};
-    case 4: return {{{0.25, 0.95}, {0.25, -0.95}, {-0.5, 0.35}, {0.5, 0.35}}};
-    case 5: return {{{0.42, -0.95}, {-0.38, -0.95}, {-0.42, -0.1}}, arc({-0.02, 0.35}, 0.48, 0.58, 0.62, 1.4)};
-    case 6: return {{{0.3, -0.95}, {-0.25, -0.35}, {-0.47, 0.4}}, arc({0, 0.42}, 0.47, 0.53, 0, 1)};
-    case 7: return {{{-0.48, -0.95}, {0.48, -0.95}, {-0.1, 0.95}}};
-    case 8: return {arc({0, -0.48}, 0.4, 0.46, 0, 1), arc({0, 0.47}, 0.48, 0.49, 0, 1)};
-    default: return {arc({0, -0.42}, 0.45, 0.52, 0, 1), {{0.45, -0.4}, {0.38, 0.3}, {0.0, 0.95}}};
+    case 0:
+      return {arc({0, 0}, 0.5, 0.95, 0, 1)};
+    case 1:
+      return {{{-0.25, -0.6}, {0.05, -0.95}, {0.05, 0.95}}};
+    case 2:
+      return {arc({0, -0.45}, 0.45, 0.5, 0.5, 1.1), {{0.36, -0.15}, {-0.45, 0.95}, {0.5, 0.95}}};
+    case 3:
+      return {arc({-0.05, -0.48}, 0.45, 0.47, 0.6, 1.25), arc({-0.05, 0.47}, 0.5, 0.48, 0.75, 1.4)};
+    case 4:
+      return {{{0.25, 0.95}, {0.25, -0.95}, {-0.5, 0.35}, {0.5, 0.35}}};
+    case 5:
+      return {{{0.42, -0.95}, {-0.38, -0.95}, {-0.42, -0.1}},
+              arc({-0.02, 0.35}, 0.48, 0.58, 0.62, 1.4)};
+    case 6:
+      return {{{0.3, -0.95}, {-0.25, -0.35}, {-0.47, 0.4}}, arc({0, 0.42}, 0.47, 0.53, 0, 1)};
+    case 7:
+      return {{{-0.48, -0.95}, {0.48, -0.95}, {-0.1, 0.95}}};
+    case 8:
+      return {arc({0, -0.48}, 0.4, 0.46, 0, 1), arc({0, 0.47}, 0.48, 0.49, 0, 1)};
+    default:
+      return {arc({0, -0.42}, 0.45, 0.52, 0, 1), {{0.45, -0.4}, {0.38, 0.3}, {0.0, 0.95}}};
   }
 }
 
@@ -58,7 +69,8 @@ double distance_to_segment(Point p, Point a, Point b) {
 std::vector<Stroke> handwriting(int digit, PhiloxSequence& random) {
   const double turn = random.uniform(-0.22, 0.22), slant = random.uniform(-0.25, 0.25);
   const double height = random.uniform(7.5, 10.5), width = random.uniform(7.5, 11.5);
-  const Point centre{kSide / 2.0 + random.uniform(-2.2, 2.2), kSide / 2.0 + random.uniform(-2.2, 2.2)};
+  const Point centre{kSide / 2.0 + random.uniform(-2.2, 2.2),
+                     kSide / 2.0 + random.uniform(-2.2, 2.2)};
   std::vector<Stroke> strokes = strokes_of(digit);
   for (Stroke& stroke : strokes)
     for (Point& point : stroke) {
@@ -78,7 +90,8 @@ void draw(int digit, PhiloxSequence& random, uint8_t* pixels) {
       double nearest = kSide;
       for (const Stroke& stroke : strokes)
         for (std::size_t i = 0; i + 1 < stroke.size(); ++i)
-          nearest = std::min(nearest, distance_to_segment({x + 0.5, y + 0.5}, stroke[i], stroke[i + 1]));
+          nearest =
+              std::min(nearest, distance_to_segment({x + 0.5, y + 0.5}, stroke[i], stroke[i + 1]));
       double value = ink * std::clamp(pen + 0.5 - nearest, 0.0, 1.0) + 0.06 * random.normal();
       pixels[y * kSide + x] = static_cast<uint8_t>(std::lround(255 * std::clamp(value, 0.0, 1.0)));
     }

@@ -40,20 +40,36 @@ std::string text_of(const AttributeProto& proto) {
     text << "]";
   };
   switch (proto.type()) {
-    case AttributeProto::INT: text << proto.i(); break;
-    case AttributeProto::FLOAT: text << proto.f(); break;
-    case AttributeProto::STRING: text << '"' << proto.s() << '"'; break;
-    case AttributeProto::INTS: list(proto.ints()); break;
-    case AttributeProto::FLOATS: list(proto.floats()); break;
-    case AttributeProto::STRINGS: list(proto.strings()); break;
-    case AttributeProto::TENSOR: text << text_of(from_proto(proto.t(), "", proto.name())); break;
-    default: text << "<" << AttributeProto::AttributeType_Name(proto.type()) << ">";
+    case AttributeProto::INT:
+      text << proto.i();
+      break;
+    case AttributeProto::FLOAT:
+      text << proto.f();
+      break;
+    case AttributeProto::STRING:
+      text << '"' << proto.s() << '"';
+      break;
+    case AttributeProto::INTS:
+      list(proto.ints());
+      break;
+    case AttributeProto::FLOATS:
+      list(proto.floats());
+      break;
+    case AttributeProto::STRINGS:
+      list(proto.strings());
+      break;
+    case AttributeProto::TENSOR:
+      text << text_of(from_proto(proto.t(), "", proto.name()));
+      break;
+    default:
+      text << "<" << AttributeProto::AttributeType_Name(proto.type()) << ">";
   }
   return text.str();
 }
 
 bool AttributeReader::has(std::string_view name) const {
-  return std::any_of(left_.begin(), left_.end(), [&](auto* proto) { return proto->name() == name; });
+  return std::any_of(left_.begin(), left_.end(),
+                     [&](auto* proto) { return proto->name() == name; });
 }
 
 const AttributeProto* AttributeReader::take(std::string_view name, int type) {

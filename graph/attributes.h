@@ -18,8 +18,8 @@ class AttributeProto;
 
 namespace lockstep {
 
-using AttributeValue = std::variant<int64_t, float, std::string, std::vector<int64_t>,
-                                    std::vector<float>, Literal>;
+using AttributeValue =
+    std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, Literal>;
 using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 
 void to_proto(const std::string& name, const AttributeValue& value, onnx::AttributeProto& proto);

@@ -10,13 +10,13 @@
 namespace lockstep {
 
 struct Loss {
-  Value value;    // a scalar, or any tensor whose elements are summed
-  Value seed{};   // d(total)/d(value); default: ones of its shape (a scalar needs none)
+  Value value;   // a scalar, or any tensor whose elements are summed
+  Value seed{};  // d(total)/d(value); default: ones of its shape (a scalar needs none)
 };
 
 struct Gradients {
-  std::vector<Value> values;            // one per value asked for; none where no loss reaches it
-  std::vector<std::string> unreached;   // their names
+  std::vector<Value> values;           // one per value asked for; none where no loss reaches it
+  std::vector<std::string> unreached;  // their names
 };
 
 // Adds gradients of the sum of `losses` with respect to `wanted`. The gradient of x is named

@@ -137,7 +137,8 @@ Node Graph::adopt(onnx::NodeProto proto) {
   NodeInfo node;
   node.op = ops_->find(proto.domain(), proto.op_type());
   check(node.op, proto.name(), ": no operator ", proto.op_type(), " is known");
-  for (const std::string& name : proto.input()) node.inputs.push_back(name.empty() ? none : at(name));
+  for (const std::string& name : proto.input())
+    node.inputs.push_back(name.empty() ? none : at(name));
   while (!node.inputs.empty() && !node.inputs.back()) node.inputs.pop_back();
   node.replica = read_replica(proto);
   // ONNX leaves node names optional; ours appear in errors and plans.
@@ -155,8 +156,8 @@ Node Graph::append(onnx::NodeProto proto, NodeInfo node, const std::string& wher
     for (Value value : node.inputs)
       operands += value ? join("\n  ", name(value), " ", type(value)) : "\n  (left out)";
     fail(proto.name(), " (", proto.op_type(),
-         node.replica >= 0 ? join(", replica ", node.replica) : "", where.empty() ? "" : ", ", where,
-         "): ", error.what(), operands.empty() ? "" : "; inputs:", operands);
+         node.replica >= 0 ? join(", replica ", node.replica) : "", where.empty() ? "" : ", ",
+         where, "): ", error.what(), operands.empty() ? "" : "; inputs:", operands);
   }
   int index = node_count();
   // A trailing output that is left out has an empty name; it is no value.
@@ -277,8 +278,8 @@ void Graph::reorder(const std::vector<int>& order) {
   check(order.size() == nodes_.size(), "reorder: ", order.size(), " of ", nodes_.size(), " nodes");
   std::vector<int> new_index(nodes_.size(), -1);
   for (int i = 0; i < static_cast<int>(order.size()); ++i) {
-    check(order[i] >= 0 && order[i] < node_count() && new_index[order[i]] < 0,
-          "reorder: node ", order[i], " is listed twice or does not exist");
+    check(order[i] >= 0 && order[i] < node_count() && new_index[order[i]] < 0, "reorder: node ",
+          order[i], " is listed twice or does not exist");
     for (Value input : nodes_[order[i]].inputs) {
       int made_by = input ? values_[input.id].producer : -1;
       check(made_by < 0 || new_index[made_by] >= 0, "reorder: ", node(order[i]).name(),

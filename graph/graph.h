@@ -107,15 +107,15 @@ class Graph {
   const TensorType& type(Value value) const;
   const Shape& shape(Value value) const;  // throws when the rank is unknown
   DType dtype(Value value) const { return type(value).dtype; }
-  const Literal* literal(Value value) const;           // contents of a constant, or null
-  const Shape* content(Value value) const;             // contents of a shape vector, or null
-  std::optional<Node> producer(Value value) const;     // nothing for inputs and constants
+  const Literal* literal(Value value) const;             // contents of a constant, or null
+  const Shape* content(Value value) const;               // contents of a shape vector, or null
+  std::optional<Node> producer(Value value) const;       // nothing for inputs and constants
   const std::vector<int>& consumers(Value value) const;  // node indices, one per use
 
   // -- passes
-  void reorder(const std::vector<int>& order);       // throws unless a valid order of all nodes
-  void keep(const std::vector<bool>& nodes);         // drops the others and unused constants
-  void fold(Value value, Literal literal);           // from now on a constant; prune() drops its node
+  void reorder(const std::vector<int>& order);  // throws unless a valid order of all nodes
+  void keep(const std::vector<bool>& nodes);    // drops the others and unused constants
+  void fold(Value value, Literal literal);      // from now on a constant; prune() drops its node
   void set_note(int node, const std::string& note);  // doc_string: where a node came from
 
  private:

@@ -15,8 +15,8 @@ std::vector<int> sorted_nodes(const onnx::GraphProto& proto, const std::set<std:
   for (int i = 0; i < proto.node_size(); ++i)
     for (const std::string& name : proto.node(i).output())
       if (!name.empty())
-        check(producer.emplace(name, i).second && !given.count(name), "two nodes, or a node and an ",
-              "input, make the value '", name, "'");
+        check(producer.emplace(name, i).second && !given.count(name),
+              "two nodes, or a node and an ", "input, make the value '", name, "'");
   std::vector<int> order;
   std::vector<char> state(proto.node_size(), 0);  // 0 unseen, 1 under way, 2 done
   std::vector<std::pair<int, int>> stack;         // node, next input
@@ -41,7 +41,8 @@ std::vector<int> sorted_nodes(const onnx::GraphProto& proto, const std::set<std:
               ") reads '", name, "', which nothing makes");
       } else if (state[found->second] == 1) {
         std::string cycle;
-        for (const auto& [on_stack, unused] : stack) cycle += proto.node(on_stack).output(0) + " -> ";
+        for (const auto& [on_stack, unused] : stack)
+          cycle += proto.node(on_stack).output(0) + " -> ";
         fail("the graph has a cycle: ", cycle, name);
       } else if (state[found->second] == 0) {
         state[found->second] = 1;
@@ -86,7 +87,8 @@ Graph import_graph(const onnx::GraphProto& proto, const std::string& name,
   std::set<std::string> used;
   for (const auto& node : proto.node()) used.insert(node.input().begin(), node.input().end());
   for (const auto* tensor : options.outer)
-    if (used.count(tensor->name()) && options.states.count(tensor->name())) add_initializer(*tensor);
+    if (used.count(tensor->name()) && options.states.count(tensor->name()))
+      add_initializer(*tensor);
   for (const auto& input : proto.input()) {
     if (!given.insert(input.name()).second) continue;
     check(input.type().has_tensor_type(), "input '", input.name(), "' is no tensor");

@@ -17,9 +17,9 @@ namespace lockstep {
 
 struct ImportOptions {
   const OpSet& ops;
-  std::string directory;           // where external data lies
-  std::set<std::string> states;    // initializers that are state become graph inputs
-  StateValues* values;             // takes what those initializers hold, or null
+  std::string directory;                        // where external data lies
+  std::set<std::string> states;                 // initializers that are state become graph inputs
+  StateValues* values;                          // takes what those initializers hold, or null
   std::vector<const onnx::TensorProto*> outer;  // state that lives in the inference graph
 };
 

@@ -54,9 +54,8 @@ std::vector<TensorType> infer_node(const Op& op, onnx::NodeProto& proto,
                                    const InferenceInputs& inputs) {
   const onnx::OpSchema* schema = schema_of(op.domain, op.type);
   check(schema, "ONNX opset ", kOpset, " has no operator ", op.type);
-  Inference inference{
-      op.type,           inputs.types, inputs.constants, inputs.contents,
-      reader_of(proto), {}};
+  Inference inference{op.type,         inputs.types,     inputs.constants,
+                      inputs.contents, reader_of(proto), {}};
   try {
     schema->Verify(proto);
     if (op.domain.empty() && schema->has_type_and_shape_inference_function())

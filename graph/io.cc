@@ -38,8 +38,8 @@ void write_roles(const TrainingModel& model, onnx::ModelProto& proto) {
   add_metadata(proto, "replicas", std::to_string(model.replicas));
   for (const State& state : model.states)
     add_metadata(proto, join("state.", name_of(state.kind), ".", state.name), lines(state.values));
-  for (auto& [role, items] : {std::pair{"input.", &model.inputs}, {"loss.", &model.losses},
-                              {"metric.", &model.metrics}})
+  for (auto& [role, items] :
+       {std::pair{"input.", &model.inputs}, {"loss.", &model.losses}, {"metric.", &model.metrics}})
     for (const Replicated& item : *items) add_metadata(proto, role + item.name, lines(item.values));
 }
 
@@ -226,8 +226,11 @@ LoadedModel load_model(const OpSet& ops, const std::string& path) {
     read_roles(proto, loaded);
     std::set<std::string> states;
     for (const std::string& name : loaded.model.state_values()) states.insert(name);
-    ImportOptions options{ops, std::filesystem::path(path).parent_path().string(), states,
-                          loaded.initialised ? &loaded.values : nullptr, {}};
+    ImportOptions options{ops,
+                          std::filesystem::path(path).parent_path().string(),
+                          states,
+                          loaded.initialised ? &loaded.values : nullptr,
+                          {}};
     loaded.model.inference = import_graph(proto.graph(), "inference", options);
     for (const auto& tensor : proto.graph().initializer()) options.outer.push_back(&tensor);
     if (proto.training_info_size() > 0) {

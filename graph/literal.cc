@@ -27,14 +27,29 @@ std::string text_of(const Literal& literal) {
   std::ostringstream text;
   text << literal.type() << "{";
   switch (literal.dtype()) {
-    case DType::float32: print_values<float>(text, literal); break;
-    case DType::float64: print_values<double>(text, literal); break;
-    case DType::int64: print_values<int64_t>(text, literal); break;
-    case DType::int32: print_values<int32_t>(text, literal); break;
-    case DType::uint8: print_values<uint8_t>(text, literal); break;
-    case DType::int8: print_values<int8_t>(text, literal); break;
-    case DType::boolean: print_values<bool>(text, literal); break;
-    default: text << literal.bytes().size() << " bytes";
+    case DType::float32:
+      print_values<float>(text, literal);
+      break;
+    case DType::float64:
+      print_values<double>(text, literal);
+      break;
+    case DType::int64:
+      print_values<int64_t>(text, literal);
+      break;
+    case DType::int32:
+      print_values<int32_t>(text, literal);
+      break;
+    case DType::uint8:
+      print_values<uint8_t>(text, literal);
+      break;
+    case DType::int8:
+      print_values<int8_t>(text, literal);
+      break;
+    case DType::boolean:
+      print_values<bool>(text, literal);
+      break;
+    default:
+      text << literal.bytes().size() << " bytes";
   }
   text << "}";
   return text.str();

@@ -18,20 +18,32 @@ void copy_field(const Field& field, Literal& literal, const std::string& what) {
 
 void copy_typed_data(const onnx::TensorProto& proto, Literal& literal, const std::string& what) {
   switch (literal.dtype()) {
-    case DType::float32: return copy_field<float>(proto.float_data(), literal, what);
-    case DType::float64: return copy_field<double>(proto.double_data(), literal, what);
-    case DType::int64: return copy_field<int64_t>(proto.int64_data(), literal, what);
-    case DType::int32: return copy_field<int32_t>(proto.int32_data(), literal, what);
-    case DType::int16: return copy_field<int16_t>(proto.int32_data(), literal, what);
-    case DType::uint16: return copy_field<uint16_t>(proto.int32_data(), literal, what);
-    case DType::int8: return copy_field<int8_t>(proto.int32_data(), literal, what);
+    case DType::float32:
+      return copy_field<float>(proto.float_data(), literal, what);
+    case DType::float64:
+      return copy_field<double>(proto.double_data(), literal, what);
+    case DType::int64:
+      return copy_field<int64_t>(proto.int64_data(), literal, what);
+    case DType::int32:
+      return copy_field<int32_t>(proto.int32_data(), literal, what);
+    case DType::int16:
+      return copy_field<int16_t>(proto.int32_data(), literal, what);
+    case DType::uint16:
+      return copy_field<uint16_t>(proto.int32_data(), literal, what);
+    case DType::int8:
+      return copy_field<int8_t>(proto.int32_data(), literal, what);
     case DType::uint8:
-    case DType::boolean: return copy_field<uint8_t>(proto.int32_data(), literal, what);
+    case DType::boolean:
+      return copy_field<uint8_t>(proto.int32_data(), literal, what);
     case DType::float16:
-    case DType::bfloat16: return copy_field<uint16_t>(proto.int32_data(), literal, what);
-    case DType::uint32: return copy_field<uint32_t>(proto.uint64_data(), literal, what);
-    case DType::uint64: return copy_field<uint64_t>(proto.uint64_data(), literal, what);
-    default: fail(what, ": element type ", literal.dtype(), " is not supported");
+    case DType::bfloat16:
+      return copy_field<uint16_t>(proto.int32_data(), literal, what);
+    case DType::uint32:
+      return copy_field<uint32_t>(proto.uint64_data(), literal, what);
+    case DType::uint64:
+      return copy_field<uint64_t>(proto.uint64_data(), literal, what);
+    default:
+      fail(what, ": element type ", literal.dtype(), " is not supported");
   }
 }
 

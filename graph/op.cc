@@ -36,9 +36,8 @@ Value GradientRequest::y(std::size_t i) const { return node.outputs()[i]; }
 
 bool Op::allows_alias(int output, int input) const {
   if (alias_in_pairs) return output == input;
-  return std::any_of(may_alias.begin(), may_alias.end(), [&](MayAlias pair) {
-    return pair.output == output && pair.input == input;
-  });
+  return std::any_of(may_alias.begin(), may_alias.end(),
+                     [&](MayAlias pair) { return pair.output == output && pair.input == input; });
 }
 
 OpSet::OpSet(std::vector<Op> ops) : ops_(std::move(ops)) {

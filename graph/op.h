@@ -31,9 +31,9 @@ inline constexpr Value none{};
 // `outputs` already and the law checks what ONNX lets pass; for ours the law fills them.
 struct Inference {
   std::string_view op;
-  std::vector<const TensorType*> inputs;   // null where an optional input is left out
-  std::vector<const Literal*> constants;   // contents of an input where known, else null
-  std::vector<const Shape*> contents;      // contents of a 1-D integer input, symbols included
+  std::vector<const TensorType*> inputs;  // null where an optional input is left out
+  std::vector<const Literal*> constants;  // contents of an input where known, else null
+  std::vector<const Shape*> contents;     // contents of a 1-D integer input, symbols included
   AttributeReader attributes;
   std::vector<TensorType> outputs;
 
@@ -103,9 +103,9 @@ struct Op {
   GradientRule gradient = nullptr;
   std::vector<MayAlias> may_alias{};
   bool alias_in_pairs = false;  // output i may live in the memory of input i, for every i
-  bool view = false;        // output 0 has the bytes of input 0; only the shape differs
-  bool collective = false;  // runs on every replica that holds one of its values
-  bool random = false;      // two runs of it differ: never folded, never shared
+  bool view = false;            // output 0 has the bytes of input 0; only the shape differs
+  bool collective = false;      // runs on every replica that holds one of its values
+  bool random = false;          // two runs of it differ: never folded, never shared
 
   bool allows_alias(int output, int input) const;
 };

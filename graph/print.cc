@@ -6,9 +6,7 @@
 namespace lockstep {
 namespace {
 
-std::string value_text(const Graph& graph, Value value) {
-  return value ? graph.name(value) : "-";
-}
+std::string value_text(const Graph& graph, Value value) { return value ? graph.name(value) : "-"; }
 
 void print_node(std::ostream& out, const Node& node, const PrintOptions& options) {
   const Graph& graph = node.graph();

@@ -15,19 +15,27 @@ using onnx::OpSchema;
 
 OpSchema::FormalParameterOption option_of(Arity arity) {
   switch (arity) {
-    case Arity::optional: return OpSchema::Optional;
-    case Arity::variadic: return OpSchema::Variadic;
-    default: return OpSchema::Single;
+    case Arity::optional:
+      return OpSchema::Optional;
+    case Arity::variadic:
+      return OpSchema::Variadic;
+    default:
+      return OpSchema::Single;
   }
 }
 
 AttributeProto::AttributeType type_of(AttributeKind kind) {
   switch (kind) {
-    case AttributeKind::integer: return AttributeProto::INT;
-    case AttributeKind::number: return AttributeProto::FLOAT;
-    case AttributeKind::text: return AttributeProto::STRING;
-    case AttributeKind::integers: return AttributeProto::INTS;
-    default: return AttributeProto::TENSOR;
+    case AttributeKind::integer:
+      return AttributeProto::INT;
+    case AttributeKind::number:
+      return AttributeProto::FLOAT;
+    case AttributeKind::text:
+      return AttributeProto::STRING;
+    case AttributeKind::integers:
+      return AttributeProto::INTS;
+    default:
+      return AttributeProto::TENSOR;
   }
 }
 

@@ -104,8 +104,9 @@ Dims to_dims(const Shape& shape) {
 }
 
 std::string text_of(const Shape& shape) {
-  return bracketed(
-      shape, [](const Dim& dim) { return dim.known() ? std::to_string(dim.size()) : dim.symbol(); });
+  return bracketed(shape, [](const Dim& dim) {
+    return dim.known() ? std::to_string(dim.size()) : dim.symbol();
+  });
 }
 
 std::string text_of(const TensorType& type) {

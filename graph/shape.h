@@ -41,10 +41,10 @@ std::string text_of(const Dims& dims);
 
 class Dim {
  public:
-  Dim(int64_t size) : size_(size) {}                                           // NOLINT
-  Dim(int size) : size_(size) {}                                               // NOLINT
+  Dim(int64_t size) : size_(size) {}                                              // NOLINT
+  Dim(int size) : size_(size) {}                                                  // NOLINT
   Dim(std::string symbol) : symbol_(symbol.empty() ? "?" : std::move(symbol)) {}  // NOLINT
-  Dim(const char* symbol) : Dim(std::string(symbol)) {}                        // NOLINT
+  Dim(const char* symbol) : Dim(std::string(symbol)) {}                           // NOLINT
 
   bool known() const { return size_ >= 0; }
   int64_t size() const { return size_; }

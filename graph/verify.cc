@@ -24,8 +24,8 @@ void append(const List& from, List& to, std::set<std::string>& seen, bool once) 
   }
 }
 
-// State whose bytes lie elsewhere (or nowhere yet) is for the checker an input of the same type: its
-// bytes are not what is being checked, and the checker would look for the file.
+// State whose bytes lie elsewhere (or nowhere yet) is for the checker an input of the same type:
+// its bytes are not what is being checked, and the checker would look for the file.
 onnx::ModelProto without_external_data(onnx::ModelProto model) {
   auto& graph = *model.mutable_graph();
   google::protobuf::RepeatedPtrField<onnx::TensorProto> kept;

@@ -11,7 +11,8 @@ namespace lockstep {
 template <class... Types, class Make>
 std::unique_ptr<Kernel> dispatch(DType dtype, Make&& make) {
   std::unique_ptr<Kernel> kernel;
-  ((dtype == dtype_of<Types>() ? (kernel = make.template operator()<Types>(), true) : false) || ...);
+  ((dtype == dtype_of<Types>() ? (kernel = make.template operator()<Types>(), true) : false) ||
+   ...);
   check(kernel != nullptr, "has no CPU kernel for ", dtype);
   return kernel;
 }

@@ -25,12 +25,12 @@ class Compiler {
     plan_.states = request_.states;
     plan_.of_worker.resize(plan_.devices.size());
 
-    Graph bound = bind();           // 1. shapes of this batch, constants folded, the rest pruned
-    make_slots(bound);              // 2. values become numbers, each on its replica's worker
-    choose_kernels(bound);          // 3. one step per node and worker
-    plan_storage();                 // 4. state in place, views, operands overwritten
-    lay_out_memory();               // 5. lifetimes, then offsets in one arena per worker
-    plan_waits(plan_);              // 6. what must wait for another worker
+    Graph bound = bind();   // 1. shapes of this batch, constants folded, the rest pruned
+    make_slots(bound);      // 2. values become numbers, each on its replica's worker
+    choose_kernels(bound);  // 3. one step per node and worker
+    plan_storage();         // 4. state in place, views, operands overwritten
+    lay_out_memory();       // 5. lifetimes, then offsets in one arena per worker
+    plan_waits(plan_);      // 6. what must wait for another worker
     return std::move(plan_);
   }
 
@@ -59,9 +59,13 @@ class Compiler {
   void make_slots(const Graph& bound) {
     for (int id = 0; id < bound.value_count(); ++id) {
       Value value{id};
-      Slot slot{bound.name(value), {bound.dtype(value), to_dims(bound.shape(value))}, 0,
-                Storage::arena, -1};
-      slot.worker = std::min<int>(replica_of(bound, value), static_cast<int>(plan_.devices.size()) - 1);
+      Slot slot{bound.name(value),
+                {bound.dtype(value), to_dims(bound.shape(value))},
+                0,
+                Storage::arena,
+                -1};
+      slot.worker =
+          std::min<int>(replica_of(bound, value), static_cast<int>(plan_.devices.size()) - 1);
       if (const Literal* literal = bound.literal(value)) {
         slot.storage = Storage::constant;
         slot.index = static_cast<int>(plan_.literals.size());
@@ -154,9 +158,7 @@ class Compiler {
     plan_.steps.push_back(std::move(step));
   }
 
-  void plan_storage() {
-    assign_storage(plan_, {ops_, updates_, nodes_, request_.options.alias});
-  }
+  void plan_storage() { assign_storage(plan_, {ops_, updates_, nodes_, request_.options.alias}); }
 
   void lay_out_memory() {
     const std::size_t guard = request_.options.guard_bytes;
@@ -175,8 +177,8 @@ class Compiler {
         lifetimes.push_back({block.bytes + 2 * guard, block.first, block.last});
         of_block.push_back(static_cast<int>(i));
       }
-      Offsets offsets = request_.options.reuse_memory ? plan_offsets(lifetimes)
-                                                      : separate_offsets(lifetimes);
+      Offsets offsets =
+          request_.options.reuse_memory ? plan_offsets(lifetimes) : separate_offsets(lifetimes);
       for (std::size_t i = 0; i < of_block.size(); ++i)
         plan_.blocks[of_block[i]].offset = offsets.offset[i] + guard;
       plan_.arena_bytes.push_back(offsets.total);

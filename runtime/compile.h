@@ -11,20 +11,20 @@
 namespace lockstep {
 
 struct CompileOptions {
-  int threads = 1;             // per CPU worker
-  bool reuse_memory = true;    // false: every block its own bytes
-  bool alias = true;           // false: no views, nothing in place
+  int threads = 1;              // per CPU worker
+  bool reuse_memory = true;     // false: every block its own bytes
+  bool alias = true;            // false: no views, nothing in place
   std::size_t guard_bytes = 0;  // kept free around every block; for tests
 };
 
 struct CompileRequest {
   const Graph& graph;
-  std::vector<std::string> feeds;        // inputs that are fed, in the order of Plan::feeds
-  std::vector<Dims> feed_dims;           // their shapes
-  std::vector<std::string> fetches;      // values to read afterwards
-  std::vector<std::string> states;       // all states, in the order of Plan::states
-  std::vector<Binding> updates;          // state := value, done by the end of the step
-  std::vector<Device> devices;           // of each replica
+  std::vector<std::string> feeds;    // inputs that are fed, in the order of Plan::feeds
+  std::vector<Dims> feed_dims;       // their shapes
+  std::vector<std::string> fetches;  // values to read afterwards
+  std::vector<std::string> states;   // all states, in the order of Plan::states
+  std::vector<Binding> updates;      // state := value, done by the end of the step
+  std::vector<Device> devices;       // of each replica
   const std::vector<KernelTable>& kernels;
   CompileOptions options;
 };

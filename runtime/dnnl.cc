@@ -5,10 +5,14 @@ namespace {
 
 dnnl::memory::data_type data_type_of(DType dtype) {
   switch (dtype) {
-    case DType::float32: return dnnl::memory::data_type::f32;
-    case DType::bfloat16: return dnnl::memory::data_type::bf16;
-    case DType::float16: return dnnl::memory::data_type::f16;
-    default: fail("oneDNN kernels do not take ", dtype);
+    case DType::float32:
+      return dnnl::memory::data_type::f32;
+    case DType::bfloat16:
+      return dnnl::memory::data_type::bf16;
+    case DType::float16:
+      return dnnl::memory::data_type::f16;
+    default:
+      fail("oneDNN kernels do not take ", dtype);
   }
 }
 
@@ -95,10 +99,10 @@ void DnnlKernel::run(const KernelArgs& args) {
     check_status(dnnl_memory_set_data_handle(binding.memory.get(), data), "binding a tensor");
   }
   for (Execution& execution : executions_)
-    check_status(dnnl_primitive_execute(execution.primitive.get(), stream_.get(),
-                                        static_cast<int>(execution.args.size()),
-                                        execution.args.data()),
-                 "executing a primitive");
+    check_status(
+        dnnl_primitive_execute(execution.primitive.get(), stream_.get(),
+                               static_cast<int>(execution.args.size()), execution.args.data()),
+        "executing a primitive");
 }
 
 void sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha,

@@ -1,5 +1,5 @@
-// oneDNN behind one helper: versions 2.6 (Debian 12) and 3.x differ in how a primitive is described,
-// nothing outside this file sees that. For operators/*_cpu.cc.
+// oneDNN behind one helper: versions 2.6 (Debian 12) and 3.x differ in how a primitive is
+// described, nothing outside this file sees that. For operators/*_cpu.cc.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -34,8 +34,8 @@ typename Primitive::primitive_desc describe_backward(const Hint& hint, Args&&...
 #if DNNL_VERSION_MAJOR >= 3
   return {cpu_engine(), std::forward<Args>(args)..., hint, planned_scratchpad()};
 #else
-  return {typename Primitive::desc(std::forward<Args>(args)...), planned_scratchpad(),
-          cpu_engine(), hint};
+  return {typename Primitive::desc(std::forward<Args>(args)...), planned_scratchpad(), cpu_engine(),
+          hint};
 #endif
 }
 

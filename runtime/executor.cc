@@ -46,8 +46,10 @@ Tensor Executor::bind(int slot) const {
   if (slot < 0) return {};
   const Slot& of = plan_.slots[slot];
   switch (of.storage) {
-    case Storage::state: return {of.desc, state_.at(of.index).data};
-    case Storage::constant: return {of.desc, view_of(plan_.literals[of.index]).data};
+    case Storage::state:
+      return {of.desc, state_.at(of.index).data};
+    case Storage::constant:
+      return {of.desc, view_of(plan_.literals[of.index]).data};
     default: {
       const Block& block = plan_.blocks[of.index];
       return {of.desc, arenas_[block.worker].get() + block.offset};

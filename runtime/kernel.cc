@@ -3,14 +3,15 @@
 namespace lockstep {
 
 std::vector<int64_t> KernelRequest::integers(std::size_t operand) const {
-  check(operand < constants.size() && constants[operand], node.description(), ": operand ",
-        operand, " must be a constant, shapes are static inside a step");
+  check(operand < constants.size() && constants[operand], node.description(), ": operand ", operand,
+        " must be a constant, shapes are static inside a step");
   return constants[operand]->integers();
 }
 
 KernelTable::KernelTable(DeviceKind kind, std::vector<KernelEntry> entries) : kind_(kind) {
   for (KernelEntry& entry : entries) {
-    bool fresh = factories_.emplace(entry.domain + ":" + entry.type, std::move(entry.prepare)).second;
+    bool fresh =
+        factories_.emplace(entry.domain + ":" + entry.type, std::move(entry.prepare)).second;
     check(fresh, "the kernel of ", entry.type, " is listed twice");
   }
 }

@@ -24,7 +24,7 @@ struct RunContext {
 };
 
 struct KernelArgs {
-  std::span<const Tensor> in;   // data is null where an operand is left out
+  std::span<const Tensor> in;  // data is null where an operand is left out
   std::span<const Tensor> out;
   std::byte* workspace;
   const RunContext& context;

@@ -8,8 +8,10 @@ namespace {
 
 std::string place_of(const Plan& plan, const Slot& slot) {
   switch (slot.storage) {
-    case Storage::state: return "state " + plan.states[slot.index];
-    case Storage::constant: return "constant";
+    case Storage::state:
+      return "state " + plan.states[slot.index];
+    case Storage::constant:
+      return "constant";
     default: {
       const Block& block = plan.blocks[slot.index];
       return join(text_of(plan.devices[block.worker]), "+", block.offset);
@@ -37,8 +39,7 @@ std::string text_of(const Plan& plan) {
   out << ", " << plan.threads << (plan.threads == 1 ? " thread" : " threads") << " each\n";
   std::size_t arena = 0;
   for (std::size_t bytes : plan.arena_bytes) arena += bytes;
-  out << "memory: " << arena << " bytes in arenas for " << plan.tensor_bytes
-      << " bytes of tensors";
+  out << "memory: " << arena << " bytes in arenas for " << plan.tensor_bytes << " bytes of tensors";
   if (plan.tensor_bytes > 0) out << " (" << 100 * arena / plan.tensor_bytes << " %)";
   out << "; " << plan.views << " views, " << plan.in_place << " values in place\n";
   for (int feed : plan.feeds)

@@ -69,13 +69,13 @@ struct Plan {
   std::vector<TensorDesc> state_descs;
   std::vector<int> state_workers;
 
-  std::vector<PlanStep> steps;               // in one order that every worker respects
-  std::vector<std::vector<int>> of_worker;   // the steps of each
-  std::vector<int> feeds;                    // slots, in the order they were asked for; -1: unused
-  std::vector<int> fetches;                  // slots
+  std::vector<PlanStep> steps;              // in one order that every worker respects
+  std::vector<std::vector<int>> of_worker;  // the steps of each
+  std::vector<int> feeds;                   // slots, in the order they were asked for; -1: unused
+  std::vector<int> fetches;                 // slots
 
-  int views = 0;            // nodes that became mere views
-  int in_place = 0;         // values that live in an operand's or a state's memory
+  int views = 0;                         // nodes that became mere views
+  int in_place = 0;                      // values that live in an operand's or a state's memory
   std::vector<std::size_t> arena_bytes;  // per worker
   std::size_t tensor_bytes = 0;  // what the arenas would take if every value had its own memory
 };

@@ -57,12 +57,12 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   }
   CompileOptions options = session_.options_.compile;
   options.threads = session_.threads_;
-  Plan plan = compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches,
-                       session_.state_.names(), spec_.updates, session_.devices_,
-                       session_.kernels_, options});
+  Plan plan =
+      compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches, session_.state_.names(),
+               spec_.updates, session_.devices_, session_.kernels_, options});
   if (cache_.size() == kPlansKept) cache_.pop_back();
-  cache_.insert(cache_.begin(), std::make_unique<Executor>(std::move(plan), session_.state_,
-                                                           session_.workers_));
+  cache_.insert(cache_.begin(),
+                std::make_unique<Executor>(std::move(plan), session_.state_, session_.workers_));
   return *cache_.front();
 }
 
@@ -96,8 +96,8 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
 std::unique_ptr<Program> Session::make_program(const Graph& graph, std::vector<std::string> feeds,
                                                std::vector<std::string> fetches,
                                                std::vector<Binding> updates) {
-  return std::unique_ptr<Program>(new Program(
-      *this, {graph, std::move(feeds), std::move(fetches), std::move(updates)}));
+  return std::unique_ptr<Program>(
+      new Program(*this, {graph, std::move(feeds), std::move(fetches), std::move(updates)}));
 }
 
 void Session::initialise() { init_->run({}, run_options(0)); }

@@ -27,8 +27,7 @@ const Tensor& StateStore::at(const std::string& name) const {
 Literal StateStore::read(const std::string& name) const {
   const Tensor& tensor = at(name);
   Literal value(tensor.desc.dtype, tensor.desc.dims);
-  if (!value.bytes().empty())
-    std::memcpy(value.bytes().data(), tensor.data, value.bytes().size());
+  if (!value.bytes().empty()) std::memcpy(value.bytes().data(), tensor.data, value.bytes().size());
   return value;
 }
 
@@ -36,8 +35,7 @@ void StateStore::write(const std::string& name, const Literal& value) {
   const Tensor& tensor = at(name);
   check(tensor.desc.dtype == value.dtype() && tensor.desc.dims == value.dims(), "state '", name,
         "' is ", text_of(tensor.desc), ", it cannot take ", value.type());
-  if (!value.bytes().empty())
-    std::memcpy(tensor.data, value.bytes().data(), value.bytes().size());
+  if (!value.bytes().empty()) std::memcpy(tensor.data, value.bytes().data(), value.bytes().size());
 }
 
 }  // namespace lockstep

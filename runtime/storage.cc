@@ -67,7 +67,8 @@ class StorageAssigner {
   void place_updates() {
     std::vector<int> slot_of(plan_.states.size(), -1);
     for (std::size_t i = 0; i < plan_.slots.size(); ++i)
-      if (plan_.slots[i].storage == Storage::state) slot_of[plan_.slots[i].index] = static_cast<int>(i);
+      if (plan_.slots[i].storage == Storage::state)
+        slot_of[plan_.slots[i].index] = static_cast<int>(i);
     for (const StateUpdate& update : request_.updates) {
       int maker = made_by_[update.slot];
       int old = slot_of[update.state];

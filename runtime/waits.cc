@@ -79,7 +79,8 @@ class WaitPlanner {
 
   void follow_reuse() {
     std::vector<char> is_foreign(plan_.blocks.size());
-    for (std::size_t i = 0; i < is_foreign.size(); ++i) is_foreign[i] = foreign(static_cast<int>(i));
+    for (std::size_t i = 0; i < is_foreign.size(); ++i)
+      is_foreign[i] = foreign(static_cast<int>(i));
     for (std::size_t a = 0; a < plan_.blocks.size(); ++a)
       for (std::size_t b = 0; b < plan_.blocks.size(); ++b)
         if ((is_foreign[a] || is_foreign[b]) && succeeds(plan_.blocks[a], plan_.blocks[b]))

@@ -6,7 +6,8 @@ namespace lockstep {
 
 Workers::Workers(int count, int threads) : count_(count), threads_(threads) {
   if (count_ == 1) return;
-  for (int worker = 0; worker < count_; ++worker) pool_.emplace_back([this, worker] { serve(worker); });
+  for (int worker = 0; worker < count_; ++worker)
+    pool_.emplace_back([this, worker] { serve(worker); });
 }
 
 Workers::~Workers() {

@@ -24,8 +24,8 @@ int bench_build_graph(bool as_json) {
     int nodes = 0;
     for (int run = 0; run < 3; ++run) {
       auto start = std::chrono::steady_clock::now();
-      TrainingModel model = build_data_parallel_model(all_ops(), mlp(options), {},
-                                                      {.replicas = replicas});
+      TrainingModel model =
+          build_data_parallel_model(all_ops(), mlp(options), {}, {.replicas = replicas});
       seconds.push_back(
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       nodes = model.step.node_count();

@@ -9,7 +9,7 @@ namespace lockstep {
 
 struct ModelRequest {
   std::string source;
-  std::string devices = "";     // "": the file's own replicas, or what the configuration says, or cpu
+  std::string devices = "";  // "": the file's own replicas, or what the configuration says, or cpu
 };
 
 TrainingModel model_from(const ModelRequest& request);

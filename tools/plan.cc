@@ -45,9 +45,15 @@ int print_plan(const PlanOptions& options) {
   std::vector<Device> devices = options.model.devices.empty()
                                     ? cpu_devices(inference ? 1 : model.replicas)
                                     : parse_devices(options.model.devices);
-  std::cout << text_of(compile({graph, feeds, dims, fetches, states,
-                                inference ? std::vector<Binding>{} : model.updates, devices,
-                                all_kernels(), {.threads = options.threads}}));
+  std::cout << text_of(compile({graph,
+                                feeds,
+                                dims,
+                                fetches,
+                                states,
+                                inference ? std::vector<Binding>{} : model.updates,
+                                devices,
+                                all_kernels(),
+                                {.threads = options.threads}}));
   return 0;
 }
 
@@ -55,7 +61,8 @@ int print_plan(const PlanOptions& options) {
 
 void add_plan(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<PlanOptions>();
-  CLI::App* command = app.add_subcommand("plan", "print how a step will run: kernels, memory, waits");
+  CLI::App* command =
+      app.add_subcommand("plan", "print how a step will run: kernels, memory, waits");
   command->add_option("model", options->model.source, "FILE.onnx, CONFIG.yaml or a model's name")
       ->required();
   command->add_option("--devices", options->model.devices, "one per replica: cpu*2");

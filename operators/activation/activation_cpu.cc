@@ -14,14 +14,14 @@ template <class F>
 KernelFactory unary(F f) {
   return [f](const KernelRequest& request) {
     return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
-      return make_kernel([f, count = request.out[0].count(), threads = request.threads](
-                             const KernelArgs& args) {
-        const T* x = args.in[0].as<T>();
-        T* y = args.out[0].as<T>();
-        parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) y[i] = f(x[i]);
-        });
-      });
+      return make_kernel(
+          [f, count = request.out[0].count(), threads = request.threads](const KernelArgs& args) {
+            const T* x = args.in[0].as<T>();
+            T* y = args.out[0].as<T>();
+            parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
+              for (int64_t i = begin; i < end; ++i) y[i] = f(x[i]);
+            });
+          });
     });
   };
 }
@@ -30,15 +30,15 @@ template <class F>
 KernelFactory binary(F f) {
   return [f](const KernelRequest& request) {
     return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
-      return make_kernel([f, count = request.out[0].count(), threads = request.threads](
-                             const KernelArgs& args) {
-        const T* dy = args.in[0].as<T>();
-        const T* y = args.in[1].as<T>();
-        T* dx = args.out[0].as<T>();
-        parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) dx[i] = f(dy[i], y[i]);
-        });
-      });
+      return make_kernel(
+          [f, count = request.out[0].count(), threads = request.threads](const KernelArgs& args) {
+            const T* dy = args.in[0].as<T>();
+            const T* y = args.in[1].as<T>();
+            T* dx = args.out[0].as<T>();
+            parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
+              for (int64_t i = begin; i < end; ++i) dx[i] = f(dy[i], y[i]);
+            });
+          });
     });
   };
 }

@@ -51,8 +51,8 @@ std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values, Re
 std::vector<Value> broadcast(Graph& graph, Value value, const std::vector<std::string>& names,
                              const Site& site) {
   return add_collective(
-      graph,
-      {.type = "Broadcast", .domain = kOwnDomain, .inputs = {value}, .output_names = names}, site);
+      graph, {.type = "Broadcast", .domain = kOwnDomain, .inputs = {value}, .output_names = names},
+      site);
 }
 
 Value copy(Graph& graph, Value value, const Site& site) {

@@ -24,21 +24,24 @@ std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request) {
   const int64_t end = std::min(count, lines * (request.part + 1) / request.parts * kLine);
   auto run = [=, threads = request.threads](const KernelArgs& args) {
     constexpr int64_t kChunk = 1024;  // stays in the first-level cache
-    parallel_for((end - begin + kChunk - 1) / kChunk, 16, threads, [&](int64_t first, int64_t last) {
-      T total[kChunk];
-      for (int64_t chunk = first; chunk < last; ++chunk) {
-        const int64_t at = begin + chunk * kChunk;
-        const int64_t size = std::min(kChunk, end - at);
-        std::copy_n(args.in[0].as<T>() + at, size, total);
-        for (std::size_t k = 1; k < args.in.size(); ++k) {
-          const T* term = args.in[k].as<T>() + at;
-          for (int64_t i = 0; i < size; ++i) total[i] += term[i];
-        }
-        if (mean)
-          for (int64_t i = 0; i < size; ++i) total[i] /= static_cast<T>(args.in.size());
-        for (const Tensor& result : args.out) std::copy_n(total, size, result.as<T>() + at);
-      }
-    });
+    parallel_for((end - begin + kChunk - 1) / kChunk, 16, threads,
+                 [&](int64_t first, int64_t last) {
+                   T total[kChunk];
+                   for (int64_t chunk = first; chunk < last; ++chunk) {
+                     const int64_t at = begin + chunk * kChunk;
+                     const int64_t size = std::min(kChunk, end - at);
+                     std::copy_n(args.in[0].as<T>() + at, size, total);
+                     for (std::size_t k = 1; k < args.in.size(); ++k) {
+                       const T* term = args.in[k].as<T>() + at;
+                       for (int64_t i = 0; i < size; ++i) total[i] += term[i];
+                     }
+                     if (mean)
+                       for (int64_t i = 0; i < size; ++i)
+                         total[i] /= static_cast<T>(args.in.size());
+                     for (const Tensor& result : args.out)
+                       std::copy_n(total, size, result.as<T>() + at);
+                   }
+                 });
   };
   return make_kernel(run, "shared memory");
 }

@@ -22,8 +22,8 @@ void conv_law(Inference& inference) {
   check(x.size() == w.size() && x.size() >= 3, "data has ", x.size(), " dimensions, weight has ",
         w.size());
   check(attrs.group >= 1, "group is ", attrs.group);
-  check(!x[1].known() || !w[1].known() || x[1].size() == w[1].size() * attrs.group, "weight expects ",
-        w[1].size() * attrs.group, " channels, data has ", x[1].size());
+  check(!x[1].known() || !w[1].known() || x[1].size() == w[1].size() * attrs.group,
+        "weight expects ", w[1].size() * attrs.group, " channels, data has ", x[1].size());
   check(!w[0].known() || w[0].size() % attrs.group == 0, w[0].size(),
         " output channels do not divide into ", attrs.group, " groups");
   if (inference.inputs.size() > 2 && inference.inputs[2])
@@ -125,8 +125,8 @@ std::vector<Op> conv_ops() {
            .gradient = conv_gradient},
           {.type = "ConvGradX",
            .domain = kOwnDomain,
-           .signature = grad_signature("Gradient of Conv with respect to its data.",
-                                       {{"dy"}, {"w"}}, "dx"),
+           .signature =
+               grad_signature("Gradient of Conv with respect to its data.", {{"dy"}, {"w"}}, "dx"),
            .law = grad_x_law},
           {.type = "ConvGradW",
            .domain = kOwnDomain,

@@ -58,8 +58,7 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
       {DNNL_ARG_WEIGHTS, kernel->input(1, plain_desc(p.plain_w), desc.weights_desc())},
       {DNNL_ARG_DST, kernel->output(0, plain_desc(p.y), desc.dst_desc())}};
   if (bias)
-    args.emplace_back(DNNL_ARG_BIAS,
-                      kernel->input(2, plain_desc({p.w[0]}), plain_desc({p.w[0]})));
+    args.emplace_back(DNNL_ARG_BIAS, kernel->input(2, plain_desc({p.w[0]}), plain_desc({p.w[0]})));
   kernel->execute(desc, dnnl::convolution_forward(desc), args);
   kernel->finish();
   return kernel;
@@ -73,11 +72,10 @@ std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
       forward_desc(p, false), dnnl::algorithm::convolution_direct, any_desc(p.x),
       any_desc(p.plain_w), any_desc(p.y), p.strides, p.dilations, p.begin, p.end);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
-  kernel->execute(
-      desc, dnnl::convolution_backward_data(desc),
-      {{DNNL_ARG_DIFF_DST, kernel->input(0, plain_desc(p.y), desc.diff_dst_desc())},
-       {DNNL_ARG_WEIGHTS, kernel->input(1, plain_desc(p.plain_w), desc.weights_desc())},
-       {DNNL_ARG_DIFF_SRC, kernel->output(0, plain_desc(p.x), desc.diff_src_desc())}});
+  kernel->execute(desc, dnnl::convolution_backward_data(desc),
+                  {{DNNL_ARG_DIFF_DST, kernel->input(0, plain_desc(p.y), desc.diff_dst_desc())},
+                   {DNNL_ARG_WEIGHTS, kernel->input(1, plain_desc(p.plain_w), desc.weights_desc())},
+                   {DNNL_ARG_DIFF_SRC, kernel->output(0, plain_desc(p.x), desc.diff_src_desc())}});
   kernel->finish();
   return kernel;
 }
@@ -90,12 +88,11 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
       forward_desc(p, false), dnnl::algorithm::convolution_direct, any_desc(p.x),
       any_desc(p.plain_w), any_desc(p.y), p.strides, p.dilations, p.begin, p.end);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
-  kernel->execute(
-      desc, dnnl::convolution_backward_weights(desc),
-      {{DNNL_ARG_SRC, kernel->input(0, plain_desc(p.x), desc.src_desc())},
-       {DNNL_ARG_DIFF_DST, kernel->input(1, plain_desc(p.y), desc.diff_dst_desc())},
-       {DNNL_ARG_DIFF_WEIGHTS,
-        kernel->output(0, plain_desc(p.plain_w), desc.diff_weights_desc())}});
+  kernel->execute(desc, dnnl::convolution_backward_weights(desc),
+                  {{DNNL_ARG_SRC, kernel->input(0, plain_desc(p.x), desc.src_desc())},
+                   {DNNL_ARG_DIFF_DST, kernel->input(1, plain_desc(p.y), desc.diff_dst_desc())},
+                   {DNNL_ARG_DIFF_WEIGHTS,
+                    kernel->output(0, plain_desc(p.plain_w), desc.diff_weights_desc())}});
   kernel->finish();
   return kernel;
 }

@@ -90,14 +90,14 @@ template <class F>
 KernelFactory function(F f) {
   return [f](const KernelRequest& request) {
     return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
-      return make_kernel([f, count = request.out[0].count(), threads = request.threads](
-                             const KernelArgs& args) {
-        const T* x = args.in[0].as<T>();
-        T* y = args.out[0].as<T>();
-        parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(f(x[i]));
-        });
-      });
+      return make_kernel(
+          [f, count = request.out[0].count(), threads = request.threads](const KernelArgs& args) {
+            const T* x = args.in[0].as<T>();
+            T* y = args.out[0].as<T>();
+            parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
+              for (int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(f(x[i]));
+            });
+          });
     });
   };
 }
@@ -127,8 +127,8 @@ std::unique_ptr<Kernel> sum_kernel(const KernelRequest& request) {
       T total{};
       for (std::size_t k = 0; k < walks.size(); ++k) {
         const auto& walk = walks[k];
-        T term = args.in[k].as<T>()[walk.at(i / walk.row_length)[0] +
-                                    i % walk.row_length * walk.step[0]];
+        T term = args.in[k]
+                     .as<T>()[walk.at(i / walk.row_length)[0] + i % walk.row_length * walk.step[0]];
         total = k == 0 ? term : total + term;
       }
       y[i] = total;

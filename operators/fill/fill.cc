@@ -28,8 +28,8 @@ Value random_uniform(Graph& graph, const Dims& shape, float low, float high, int
 }
 
 Value constant_fill(Graph& graph, const Dims& shape, float value, const Site& site) {
-  Value dims = graph.constant((site.name.empty() ? "fill" : site.name) + "_shape",
-                              Literal::vector(shape));
+  Value dims =
+      graph.constant((site.name.empty() ? "fill" : site.name) + "_shape", Literal::vector(shape));
   return graph.add_value({.type = "ConstantOfShape",
                           .inputs = {dims},
                           .attributes = {{"value", Literal::of<float>({&value, 1}, {1})}}},
@@ -38,10 +38,7 @@ Value constant_fill(Graph& graph, const Dims& shape, float value, const Site& si
 
 std::vector<Op> fill_ops() {
   auto source = [](const char* type, bool random) {
-    return Op{.type = type,
-              .domain = "",
-              .differentiable = Differentiable::zero,
-              .random = random};
+    return Op{.type = type, .domain = "", .differentiable = Differentiable::zero, .random = random};
   };
   return {source("RandomNormal", true), source("RandomUniform", true),
           source("ConstantOfShape", false), source("Constant", false)};

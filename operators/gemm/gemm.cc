@@ -34,8 +34,8 @@ std::vector<Value> gemm_gradient(const GradientRequest& r) {
   if (c && r.wanted[2]) {
     Site site = gradient_site(r, 2);
     Value dc = sum_to(r.graph, dy, c, site);
-    dx[2] = attrs.beta == 1 ? dc
-                            : mul(r.graph, dc, scalar_like(r.graph, c, attrs.beta, "beta"), site);
+    dx[2] =
+        attrs.beta == 1 ? dc : mul(r.graph, dc, scalar_like(r.graph, c, attrs.beta, "beta"), site);
   }
   return dx;
 }

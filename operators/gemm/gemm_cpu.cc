@@ -28,7 +28,8 @@ void multiply(const Product& p, T alpha, const T* a, const T* b, T beta, T* y) {
     for (int64_t j = 0; j < p.n; ++j) {
       T total{};
       for (int64_t l = 0; l < p.k; ++l)
-        total += a[p.trans_a ? l * p.m + i : i * p.k + l] * b[p.trans_b ? j * p.k + l : l * p.n + j];
+        total +=
+            a[p.trans_a ? l * p.m + i : i * p.k + l] * b[p.trans_b ? j * p.k + l : l * p.n + j];
       T old = beta == T(0) ? T(0) : beta * y[i * p.n + j];
       y[i * p.n + j] = alpha * total + old;
     }

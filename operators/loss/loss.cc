@@ -136,14 +136,12 @@ std::vector<Op> loss_ops() {
            .may_alias = {{0, 0}, {0, 1}}},
           {.type = "SoftmaxCrossEntropyLossGrad",
            .domain = kOwnDomain,
-           .signature = Signature{"Gradient of the loss with respect to the scores.",
-                                  {{"dloss"},
-                                   {"log_prob"},
-                                   {"labels", "I"},
-                                   {"weights", "T", Arity::optional}},
-                                  {{"dscores"}},
-                                  {{"reduction", AttributeKind::text},
-                                   {"ignore_index", AttributeKind::integer}}},
+           .signature =
+               Signature{
+                   "Gradient of the loss with respect to the scores.",
+                   {{"dloss"}, {"log_prob"}, {"labels", "I"}, {"weights", "T", Arity::optional}},
+                   {{"dscores"}},
+                   {{"reduction", AttributeKind::text}, {"ignore_index", AttributeKind::integer}}},
            .law = cross_entropy_grad_law,
            .may_alias = {{0, 1}}}};
 }

@@ -16,8 +16,9 @@ struct Columns {
   Columns(const Dims& dims, int64_t axis) {
     axis = normal_axes({axis}, dims.size())[0];
     for (std::size_t i = 0; i < dims.size(); ++i)
-      (static_cast<int64_t>(i) < axis ? outer : static_cast<int64_t>(i) > axis ? inner : size) *=
-          dims[i];
+      (static_cast<int64_t>(i) < axis   ? outer
+       : static_cast<int64_t>(i) > axis ? inner
+                                        : size) *= dims[i];
   }
   int64_t grain() const { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, size)); }
   int64_t start(int64_t column) const { return column / inner * size * inner + column % inner; }
@@ -181,9 +182,8 @@ std::unique_ptr<Kernel> prepare_softmax_grad(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> prepare_cross_entropy(const KernelRequest& request) {
   check(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
-  return dispatch<int32_t, int64_t>(request.in[1].dtype, [&]<class Label>() {
-    return cross_entropy_kernel<Label>(request);
-  });
+  return dispatch<int32_t, int64_t>(
+      request.in[1].dtype, [&]<class Label>() { return cross_entropy_kernel<Label>(request); });
 }
 
 std::unique_ptr<Kernel> prepare_cross_entropy_grad(const KernelRequest& request) {

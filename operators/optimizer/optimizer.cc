@@ -34,11 +34,9 @@ void momentum_law(Inference& inference) {
 }  // namespace
 
 Value scale(Graph& graph, Value x, float factor, const Site& site) {
-  return graph.add_value({.type = "Scale",
-                          .domain = kOwnDomain,
-                          .inputs = {x},
-                          .attributes = {{"scale", factor}}},
-                         site);
+  return graph.add_value(
+      {.type = "Scale", .domain = kOwnDomain, .inputs = {x}, .attributes = {{"scale", factor}}},
+      site);
 }
 
 Value weighted_sum(Graph& graph, const std::vector<std::pair<Value, Value>>& terms,

@@ -21,7 +21,7 @@ struct MomentumAttrs {
   bool nesterov = false;
 };
 struct MomentumUpdate {
-  Value step;      // what was subtracted
+  Value step;  // what was subtracted
   Value momentum;
   Value param;
 };

@@ -41,8 +41,8 @@ void max_grad_law(Inference& inference) { inference.outputs[0] = inference.input
 Attributes written(const GradientRequest& r) {
   AttributeReader reader = r.node.attributes();
   PoolAttrs attrs = read_pool(reader);
-  Attributes attributes = write_window(
-      resolved(attrs.window, attrs.window.kernel, spatial_of(r.graph.shape(r.x(0)))));
+  Attributes attributes =
+      write_window(resolved(attrs.window, attrs.window.kernel, spatial_of(r.graph.shape(r.x(0)))));
   if (attrs.count_include_pad) attributes.push_back({"count_include_pad", int64_t{1}});
   return attributes;
 }
@@ -66,12 +66,12 @@ std::vector<Value> average_gradient(const GradientRequest& r) {
 }
 
 std::vector<Value> global_average_gradient(const GradientRequest& r) {
-  return {r.graph.add_value(
-      {.type = "GlobalAveragePoolGrad",
-       .domain = kOwnDomain,
-       .inputs = {r.dy[0]},
-       .attributes = {{"x_shape", to_dims(spatial_of(r.graph.shape(r.x(0))))}}},
-      gradient_site(r, 0))};
+  return {
+      r.graph.add_value({.type = "GlobalAveragePoolGrad",
+                         .domain = kOwnDomain,
+                         .inputs = {r.dy[0]},
+                         .attributes = {{"x_shape", to_dims(spatial_of(r.graph.shape(r.x(0))))}}},
+                        gradient_site(r, 0))};
 }
 
 const std::vector<FormalAttribute> kWindowAttributes{
@@ -90,8 +90,8 @@ PoolAttrs read_pool(AttributeReader& attributes) {
 }
 
 Value max_pool(Graph& graph, Value x, const Window& window, const Site& site) {
-  return graph.add_value(
-      {.type = "MaxPool", .inputs = {x}, .attributes = write_window(window)}, site);
+  return graph.add_value({.type = "MaxPool", .inputs = {x}, .attributes = write_window(window)},
+                         site);
 }
 
 Value average_pool(Graph& graph, Value x, const PoolAttrs& attrs, const Site& site) {
@@ -105,41 +105,41 @@ Value global_average_pool(Graph& graph, Value x, const Site& site) {
 }
 
 std::vector<Op> pool_ops() {
-  return {{.type = "MaxPool",
-           .domain = "",
-           .law = pool_law,
-           .differentiable = Differentiable::yes,
-           .gradient = max_gradient},
-          {.type = "AveragePool",
-           .domain = "",
-           .law = pool_law,
-           .differentiable = Differentiable::yes,
-           .gradient = average_gradient},
-          {.type = "GlobalAveragePool",
-           .domain = "",
-           .differentiable = Differentiable::yes,
-           .gradient = global_average_gradient},
-          {.type = "MaxPoolGrad",
-           .domain = kOwnDomain,
-           .signature = Signature{"Each window's dy goes to its first maximum.",
-                                  {{"dy"}, {"x"}},
-                                  {{"dx"}},
-                                  kWindowAttributes},
-           .law = max_grad_law},
-          {.type = "AveragePoolGrad",
-           .domain = kOwnDomain,
-           .signature = Signature{"Each window's dy is spread over it evenly.",
-                                  {{"dy"}},
-                                  {{"dx"}},
-                                  kWindowAttributes},
-           .law = grad_law},
-          {.type = "GlobalAveragePoolGrad",
-           .domain = kOwnDomain,
-           .signature = Signature{"dy / count at every place.",
-                                  {{"dy"}},
-                                  {{"dx"}},
-                                  {{"x_shape", AttributeKind::integers, true}}},
-           .law = grad_law}};
+  return {
+      {.type = "MaxPool",
+       .domain = "",
+       .law = pool_law,
+       .differentiable = Differentiable::yes,
+       .gradient = max_gradient},
+      {.type = "AveragePool",
+       .domain = "",
+       .law = pool_law,
+       .differentiable = Differentiable::yes,
+       .gradient = average_gradient},
+      {.type = "GlobalAveragePool",
+       .domain = "",
+       .differentiable = Differentiable::yes,
+       .gradient = global_average_gradient},
+      {.type = "MaxPoolGrad",
+       .domain = kOwnDomain,
+       .signature = Signature{"Each window's dy goes to its first maximum.",
+                              {{"dy"}, {"x"}},
+                              {{"dx"}},
+                              kWindowAttributes},
+       .law = max_grad_law},
+      {.type = "AveragePoolGrad",
+       .domain = kOwnDomain,
+       .signature =
+           Signature{
+               "Each window's dy is spread over it evenly.", {{"dy"}}, {{"dx"}}, kWindowAttributes},
+       .law = grad_law},
+      {.type = "GlobalAveragePoolGrad",
+       .domain = kOwnDomain,
+       .signature = Signature{"dy / count at every place.",
+                              {{"dy"}},
+                              {{"dx"}},
+                              {{"x_shape", AttributeKind::integers, true}}},
+       .law = grad_law}};
 }
 
 }  // namespace lockstep

@@ -75,18 +75,17 @@ std::unique_ptr<Kernel> forward_kernel(const Problem& p) {
 std::unique_ptr<Kernel> average_grad_kernel(const Problem& p) {
   auto desc = backward_desc(p, forward_desc(p, dnnl::prop_kind::forward_training));
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
-  kernel->execute(
-      desc, Backward(desc),
-      {{DNNL_ARG_DIFF_DST, kernel->input(0, plain_desc(p.y), desc.diff_dst_desc())},
-       {DNNL_ARG_DIFF_SRC, kernel->output(0, plain_desc(p.x), desc.diff_src_desc())}});
+  kernel->execute(desc, Backward(desc),
+                  {{DNNL_ARG_DIFF_DST, kernel->input(0, plain_desc(p.y), desc.diff_dst_desc())},
+                   {DNNL_ARG_DIFF_SRC, kernel->output(0, plain_desc(p.x), desc.diff_src_desc())}});
   kernel->finish();
   return kernel;
 }
 
 std::unique_ptr<Kernel> prepare_max(const KernelRequest& request) {
   require_float(request);
-  return forward_kernel({attrs_of(request), dnnl::algorithm::pooling_max, request.in[0].dims,
-                         request.out[0].dims});
+  return forward_kernel(
+      {attrs_of(request), dnnl::algorithm::pooling_max, request.in[0].dims, request.out[0].dims});
 }
 
 std::unique_ptr<Kernel> prepare_average(const KernelRequest& request) {
@@ -114,11 +113,10 @@ std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
                   {{DNNL_ARG_SRC, kernel->input(1, plain_desc(p.x), forward.src_desc())},
                    {DNNL_ARG_DST, maxima},
                    {DNNL_ARG_WORKSPACE, record}});
-  kernel->execute(
-      desc, Backward(desc),
-      {{DNNL_ARG_DIFF_DST, kernel->input(0, plain_desc(p.y), desc.diff_dst_desc())},
-       {DNNL_ARG_WORKSPACE, record},
-       {DNNL_ARG_DIFF_SRC, kernel->output(0, plain_desc(p.x), desc.diff_src_desc())}});
+  kernel->execute(desc, Backward(desc),
+                  {{DNNL_ARG_DIFF_DST, kernel->input(0, plain_desc(p.y), desc.diff_dst_desc())},
+                   {DNNL_ARG_WORKSPACE, record},
+                   {DNNL_ARG_DIFF_SRC, kernel->output(0, plain_desc(p.x), desc.diff_src_desc())}});
   kernel->finish();
   return kernel;
 }

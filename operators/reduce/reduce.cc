@@ -77,10 +77,7 @@ std::vector<Value> extreme_gradient(const GradientRequest& r) {
 }
 
 Op reduction(const char* type, GradientRule gradient) {
-  return {.type = type,
-          .domain = "",
-          .differentiable = Differentiable::yes,
-          .gradient = gradient};
+  return {.type = type, .domain = "", .differentiable = Differentiable::yes, .gradient = gradient};
 }
 
 }  // namespace
@@ -103,16 +100,17 @@ Value reduce_mean(Graph& graph, Value x, const std::vector<int64_t>& axes, bool 
 }
 
 Value arg_max(Graph& graph, Value x, int64_t axis, bool keep_dims, const Site& site) {
-  return graph.add_value(
-      {.type = "ArgMax",
-       .inputs = {x},
-       .attributes = {{"axis", axis}, {"keepdims", int64_t{keep_dims}}}},
-      site);
+  return graph.add_value({.type = "ArgMax",
+                          .inputs = {x},
+                          .attributes = {{"axis", axis}, {"keepdims", int64_t{keep_dims}}}},
+                         site);
 }
 
 std::vector<Op> reduce_ops() {
-  return {reduction("ReduceSum", sum_gradient), reduction("ReduceMean", mean_gradient),
-          reduction("ReduceMax", extreme_gradient), reduction("ReduceMin", extreme_gradient),
+  return {reduction("ReduceSum", sum_gradient),
+          reduction("ReduceMean", mean_gradient),
+          reduction("ReduceMax", extreme_gradient),
+          reduction("ReduceMin", extreme_gradient),
           {.type = "ArgMax", .domain = "", .differentiable = Differentiable::zero}};
 }
 

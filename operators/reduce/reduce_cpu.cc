@@ -101,7 +101,8 @@ void reduce_block(const Layout& layout, const T* x, T* y, int64_t begin, int64_t
     for (int64_t lane = 0; lane < width; ++lane)
       total[lane] = How::template join<A>(total[lane], static_cast<A>(row[lane]));
   }
-  for (int64_t lane = 0; lane < width; ++lane) y[begin + lane] = static_cast<T>(finish(total[lane]));
+  for (int64_t lane = 0; lane < width; ++lane)
+    y[begin + lane] = static_cast<T>(finish(total[lane]));
 }
 
 // One output whose fastest dimension is reduced: rows of neighbours.

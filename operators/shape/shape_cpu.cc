@@ -58,10 +58,14 @@ void copy_rows(const Walk& walk, const void* from, void* to, int threads) {
 template <Direction direction>
 void copy_walk(const Walk& walk, std::size_t element, const void* from, void* to, int threads) {
   switch (element) {
-    case 1: return copy_rows<uint8_t, direction>(walk, from, to, threads);
-    case 2: return copy_rows<uint16_t, direction>(walk, from, to, threads);
-    case 4: return copy_rows<uint32_t, direction>(walk, from, to, threads);
-    default: return copy_rows<uint64_t, direction>(walk, from, to, threads);
+    case 1:
+      return copy_rows<uint8_t, direction>(walk, from, to, threads);
+    case 2:
+      return copy_rows<uint16_t, direction>(walk, from, to, threads);
+    case 4:
+      return copy_rows<uint32_t, direction>(walk, from, to, threads);
+    default:
+      return copy_rows<uint64_t, direction>(walk, from, to, threads);
   }
 }
 
@@ -98,8 +102,7 @@ std::unique_ptr<Kernel> prepare_expand(const KernelRequest& request) {
   std::vector<int64_t> strides = contiguous_strides(x);
   Walk walk{request.out[0].dims, std::vector<int64_t>(request.out[0].dims.size(), 0), 0};
   const std::size_t extra = walk.dims.size() - x.size();
-  for (std::size_t i = 0; i < x.size(); ++i)
-    walk.strides[extra + i] = x[i] == 1 ? 0 : strides[i];
+  for (std::size_t i = 0; i < x.size(); ++i) walk.strides[extra + i] = x[i] == 1 ? 0 : strides[i];
   return gather_kernel(std::move(walk), request);
 }
 
@@ -161,16 +164,11 @@ std::unique_ptr<Kernel> prepare_concat(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> shape_cpu() {
-  return {{"Identity", "", prepare_copy},
-          {"StopGradient", kOwnDomain, prepare_copy},
-          {"Reshape", "", prepare_copy},
-          {"Flatten", "", prepare_copy},
-          {"Squeeze", "", prepare_copy},
-          {"Unsqueeze", "", prepare_copy},
-          {"Transpose", "", prepare_transpose},
-          {"Concat", "", prepare_concat},
-          {"Slice", "", prepare_slice},
-          {"SliceGrad", kOwnDomain, prepare_slice_grad},
+  return {{"Identity", "", prepare_copy},       {"StopGradient", kOwnDomain, prepare_copy},
+          {"Reshape", "", prepare_copy},        {"Flatten", "", prepare_copy},
+          {"Squeeze", "", prepare_copy},        {"Unsqueeze", "", prepare_copy},
+          {"Transpose", "", prepare_transpose}, {"Concat", "", prepare_concat},
+          {"Slice", "", prepare_slice},         {"SliceGrad", kOwnDomain, prepare_slice_grad},
           {"Expand", "", prepare_expand}};
 }
 

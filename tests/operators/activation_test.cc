@@ -12,10 +12,23 @@ std::vector<OpCase> cases() {
     return elementwise([f](const std::vector<double>& x) { return f(x[0]); });
   };
   return {
-      {.name = "small", .type = "Relu", .inputs = {random({3, 5})}, .reference = of_one(+[](double x) { return std::max(x, 0.0); })},
-      {.name = "batch", .type = "Relu", .inputs = {random({2, 3, 2, 2})}, .reference = of_one(+[](double x) { return std::max(x, 0.0); }), .symbolic_batch = true},
-      {.name = "small", .type = "Sigmoid", .inputs = {random({3, 5})}, .reference = of_one(+[](double x) { return 1 / (1 + std::exp(-x)); })},
-      {.name = "small", .type = "Tanh", .inputs = {random({3, 5})}, .reference = of_one(+[](double x) { return std::tanh(x); })},
+      {.name = "small",
+       .type = "Relu",
+       .inputs = {random({3, 5})},
+       .reference = of_one(+[](double x) { return std::max(x, 0.0); })},
+      {.name = "batch",
+       .type = "Relu",
+       .inputs = {random({2, 3, 2, 2})},
+       .reference = of_one(+[](double x) { return std::max(x, 0.0); }),
+       .symbolic_batch = true},
+      {.name = "small",
+       .type = "Sigmoid",
+       .inputs = {random({3, 5})},
+       .reference = of_one(+[](double x) { return 1 / (1 + std::exp(-x)); })},
+      {.name = "small",
+       .type = "Tanh",
+       .inputs = {random({3, 5})},
+       .reference = of_one(+[](double x) { return std::tanh(x); })},
   };
 }
 

@@ -66,19 +66,25 @@ std::vector<OpCase> cases() {
       conv("one_by_one_strided", {2, 3, 5, 5}, {4, 3, 1, 1}, {.stride_h = 2, .stride_w = 2}),
       conv("three", {2, 3, 5, 5}, {4, 3, 3, 3}),
       conv("three_bias", {1, 2, 5, 5}, {3, 2, 3, 3}, {}, true),
-      conv("padded", {1, 2, 4, 4}, {3, 2, 3, 3}, {.top = 1, .left = 1, .bottom = 1, .right = 1}, true),
-      conv("asymmetric", {1, 2, 4, 5}, {3, 2, 3, 2}, {.top = 0, .left = 1, .bottom = 2, .right = 0}),
-      conv("strided", {1, 2, 7, 7}, {3, 2, 3, 3}, {.stride_h = 2, .stride_w = 2, .top = 1, .left = 1, .bottom = 1, .right = 1}),
+      conv("padded", {1, 2, 4, 4}, {3, 2, 3, 3}, {.top = 1, .left = 1, .bottom = 1, .right = 1},
+           true),
+      conv("asymmetric", {1, 2, 4, 5}, {3, 2, 3, 2},
+           {.top = 0, .left = 1, .bottom = 2, .right = 0}),
+      conv("strided", {1, 2, 7, 7}, {3, 2, 3, 3},
+           {.stride_h = 2, .stride_w = 2, .top = 1, .left = 1, .bottom = 1, .right = 1}),
       conv("stride_leaves_rest", {1, 1, 6, 6}, {2, 1, 3, 3}, {.stride_h = 2, .stride_w = 2}),
       conv("uneven_strides", {1, 2, 6, 7}, {2, 2, 2, 3}, {.stride_h = 1, .stride_w = 3}),
       conv("dilated", {1, 2, 7, 7}, {2, 2, 3, 3}, {.dilation_h = 2, .dilation_w = 2}),
       conv("dilated_uneven", {1, 1, 7, 6}, {2, 1, 3, 2}, {.dilation_h = 3, .dilation_w = 2}),
       conv("groups", {2, 4, 4, 4}, {6, 2, 3, 3}, {.group = 2}, true),
-      conv("depthwise", {1, 4, 5, 5}, {4, 1, 3, 3}, {.top = 1, .left = 1, .bottom = 1, .right = 1, .group = 4}),
+      conv("depthwise", {1, 4, 5, 5}, {4, 1, 3, 3},
+           {.top = 1, .left = 1, .bottom = 1, .right = 1, .group = 4}),
       conv("depthwise_double", {1, 3, 4, 4}, {6, 1, 3, 3}, {.group = 3}),
-      conv("large_kernel", {1, 1, 8, 8}, {4, 1, 5, 5}, {.top = 2, .left = 2, .bottom = 2, .right = 2}),
+      conv("large_kernel", {1, 1, 8, 8}, {4, 1, 5, 5},
+           {.top = 2, .left = 2, .bottom = 2, .right = 2}),
       conv("whole_image", {2, 3, 4, 4}, {5, 3, 4, 4}),
-      conv("many_channels", {1, 17, 3, 3}, {33, 17, 3, 3}, {.top = 1, .left = 1, .bottom = 1, .right = 1}),
+      conv("many_channels", {1, 17, 3, 3}, {33, 17, 3, 3},
+           {.top = 1, .left = 1, .bottom = 1, .right = 1}),
       conv("single_pixel", {1, 1, 1, 1}, {1, 1, 1, 1}),
       conv("wide", {1, 2, 1, 9}, {2, 2, 1, 3}),
       conv("lenet1", {2, 1, 12, 12}, {20, 1, 5, 5}, {}, true),
@@ -88,10 +94,25 @@ std::vector<OpCase> cases() {
   batch.inputs[1].constant = true;
   batch.inputs[1].differentiable = false;
   all.push_back(batch);
-  all.push_back({.name = "one_dimension", .type = "Conv", .inputs = {random({2, 3, 8}), random({4, 3, 3}, 2)}, .tolerance = 1e-4});
-  all.push_back({.name = "three_dimensions", .type = "Conv", .inputs = {random({1, 2, 3, 4, 3}), random({2, 2, 2, 2, 2}, 2)}, .tolerance = 1e-4});
-  all.push_back({.name = "same_upper", .type = "Conv", .attributes = {{"auto_pad", "SAME_UPPER"}, {"strides", std::vector<int64_t>{2, 2}}}, .inputs = {random({1, 2, 5, 5}), random({2, 2, 2, 2}, 2)}, .tolerance = 1e-4});
-  all.push_back({.name = "same_lower", .type = "Conv", .attributes = {{"auto_pad", "SAME_LOWER"}}, .inputs = {random({1, 2, 5, 5}), random({2, 2, 2, 2}, 2)}, .tolerance = 1e-4});
+  all.push_back({.name = "one_dimension",
+                 .type = "Conv",
+                 .inputs = {random({2, 3, 8}), random({4, 3, 3}, 2)},
+                 .tolerance = 1e-4});
+  all.push_back({.name = "three_dimensions",
+                 .type = "Conv",
+                 .inputs = {random({1, 2, 3, 4, 3}), random({2, 2, 2, 2, 2}, 2)},
+                 .tolerance = 1e-4});
+  all.push_back(
+      {.name = "same_upper",
+       .type = "Conv",
+       .attributes = {{"auto_pad", "SAME_UPPER"}, {"strides", std::vector<int64_t>{2, 2}}},
+       .inputs = {random({1, 2, 5, 5}), random({2, 2, 2, 2}, 2)},
+       .tolerance = 1e-4});
+  all.push_back({.name = "same_lower",
+                 .type = "Conv",
+                 .attributes = {{"auto_pad", "SAME_LOWER"}},
+                 .inputs = {random({1, 2, 5, 5}), random({2, 2, 2, 2}, 2)},
+                 .tolerance = 1e-4});
   return all;
 }
 

@@ -24,7 +24,9 @@ Doubles softmax_of(const Doubles& x, bool log) {
 }
 
 Reference softmax_reference(bool log) {
-  return [log](const std::vector<Doubles>& in) { return std::vector<Doubles>{softmax_of(in[0], log)}; };
+  return [log](const std::vector<Doubles>& in) {
+    return std::vector<Doubles>{softmax_of(in[0], log)};
+  };
 }
 
 Reference cross_entropy(const std::string& reduction, double ignored = NAN) {
@@ -38,7 +40,8 @@ Reference cross_entropy(const std::string& reduction, double ignored = NAN) {
       double label = in[1][i];
       if (label == ignored) continue;
       double weight = in.size() > 2 ? in[2][static_cast<int64_t>(label)] : 1;
-      each[i] = -weight * log_prob[(i / inner * c + static_cast<int64_t>(label)) * inner + i % inner];
+      each[i] =
+          -weight * log_prob[(i / inner * c + static_cast<int64_t>(label)) * inner + i % inner];
       total += each[i];
       weight_total += weight;
     }
@@ -47,8 +50,9 @@ Reference cross_entropy(const std::string& reduction, double ignored = NAN) {
   };
 }
 
-OpCase loss(const std::string& name, const Dims& scores, std::vector<int64_t> label_values, const Dims& label_dims,
-            const std::string& reduction, bool weighted = false, bool ignores = false) {
+OpCase loss(const std::string& name, const Dims& scores, std::vector<int64_t> label_values,
+            const Dims& label_dims, const std::string& reduction, bool weighted = false,
+            bool ignores = false) {
   OpCase c{.name = name,
            .type = "SoftmaxCrossEntropyLoss",
            .attributes = {{"reduction", reduction}},
@@ -65,11 +69,29 @@ OpCase loss(const std::string& name, const Dims& scores, std::vector<int64_t> la
 
 std::vector<OpCase> cases() {
   std::vector<OpCase> all{
-      {.name = "rows", .type = "Softmax", .inputs = {random({3, 4})}, .reference = softmax_reference(false)},
-      {.name = "channels", .type = "Softmax", .attributes = {{"axis", int64_t{1}}}, .inputs = {random({2, 3, 4})}, .reference = softmax_reference(false)},
-      {.name = "batch", .type = "Softmax", .inputs = {random({3, 4})}, .reference = softmax_reference(false), .symbolic_batch = true},
-      {.name = "rows", .type = "LogSoftmax", .inputs = {random({3, 4})}, .reference = softmax_reference(true)},
-      {.name = "channels", .type = "LogSoftmax", .attributes = {{"axis", int64_t{1}}}, .inputs = {random({2, 3, 4})}, .reference = softmax_reference(true)},
+      {.name = "rows",
+       .type = "Softmax",
+       .inputs = {random({3, 4})},
+       .reference = softmax_reference(false)},
+      {.name = "channels",
+       .type = "Softmax",
+       .attributes = {{"axis", int64_t{1}}},
+       .inputs = {random({2, 3, 4})},
+       .reference = softmax_reference(false)},
+      {.name = "batch",
+       .type = "Softmax",
+       .inputs = {random({3, 4})},
+       .reference = softmax_reference(false),
+       .symbolic_batch = true},
+      {.name = "rows",
+       .type = "LogSoftmax",
+       .inputs = {random({3, 4})},
+       .reference = softmax_reference(true)},
+      {.name = "channels",
+       .type = "LogSoftmax",
+       .attributes = {{"axis", int64_t{1}}},
+       .inputs = {random({2, 3, 4})},
+       .reference = softmax_reference(true)},
       loss("mean", {3, 4}, {0, 3, 1}, {3}, "mean"),
       loss("sum", {3, 4}, {0, 3, 1}, {3}, "sum"),
       loss("none", {3, 4}, {0, 3, 1}, {3}, "none"),

@@ -25,13 +25,40 @@ Reference momentum(double mu, bool nesterov) {
 
 std::vector<OpCase> cases() {
   return {
-      {.name = "double", .type = "Scale", .domain = kOwnDomain, .attributes = {{"scale", 2.0F}}, .inputs = {random({5})}, .reference = elementwise([](const std::vector<double>& x) { return 2 * x[0]; })},
-      {.name = "decay", .type = "WeightedSum", .domain = kOwnDomain, .inputs = {random({2, 3}), given(one(1)), random({2, 3}, 2), given(one(0.01F))}, .reference = [](const std::vector<Doubles>& in) {
-         Doubles y = in[0];
-         for (std::size_t i = 0; i < y.values.size(); ++i) y[i] = in[0][i] * in[1][0] + in[2][i] * in[3][0];
-         return std::vector<Doubles>{y}; }, .gradient = false},
-      {.name = "plain", .type = "MomentumSGDUpdate", .domain = kOwnDomain, .attributes = {{"momentum", 0.9F}}, .inputs = {random({6}), random({6}, 2), given(one(0.1F)), random({6}, 3)}, .outputs = 3, .reference = momentum(0.9F, false), .gradient = false},
-      {.name = "nesterov", .type = "MomentumSGDUpdate", .domain = kOwnDomain, .attributes = {{"momentum", 0.9F}, {"nesterov", int64_t{1}}}, .inputs = {random({6}), random({6}, 2), given(one(0.1F)), random({6}, 3)}, .outputs = 3, .reference = momentum(0.9F, true), .gradient = false},
+      {.name = "double",
+       .type = "Scale",
+       .domain = kOwnDomain,
+       .attributes = {{"scale", 2.0F}},
+       .inputs = {random({5})},
+       .reference = elementwise([](const std::vector<double>& x) { return 2 * x[0]; })},
+      {.name = "decay",
+       .type = "WeightedSum",
+       .domain = kOwnDomain,
+       .inputs = {random({2, 3}), given(one(1)), random({2, 3}, 2), given(one(0.01F))},
+       .reference =
+           [](const std::vector<Doubles>& in) {
+             Doubles y = in[0];
+             for (std::size_t i = 0; i < y.values.size(); ++i)
+               y[i] = in[0][i] * in[1][0] + in[2][i] * in[3][0];
+             return std::vector<Doubles>{y};
+           },
+       .gradient = false},
+      {.name = "plain",
+       .type = "MomentumSGDUpdate",
+       .domain = kOwnDomain,
+       .attributes = {{"momentum", 0.9F}},
+       .inputs = {random({6}), random({6}, 2), given(one(0.1F)), random({6}, 3)},
+       .outputs = 3,
+       .reference = momentum(0.9F, false),
+       .gradient = false},
+      {.name = "nesterov",
+       .type = "MomentumSGDUpdate",
+       .domain = kOwnDomain,
+       .attributes = {{"momentum", 0.9F}, {"nesterov", int64_t{1}}},
+       .inputs = {random({6}), random({6}, 2), given(one(0.1F)), random({6}, 3)},
+       .outputs = 3,
+       .reference = momentum(0.9F, true),
+       .gradient = false},
   };
 }
 

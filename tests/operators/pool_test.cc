@@ -20,7 +20,8 @@ Attributes attributes_of(const Pool2d& p, bool average) {
                         {"pads", std::vector<int64_t>{p.begin, p.begin, p.end, p.end}},
                         {"ceil_mode", int64_t{p.ceil}}};
   if (average) attributes.push_back({"count_include_pad", int64_t{p.include}});
-  if (p.dilation > 1) attributes.push_back({"dilations", std::vector<int64_t>{p.dilation, p.dilation}});
+  if (p.dilation > 1)
+    attributes.push_back({"dilations", std::vector<int64_t>{p.dilation, p.dilation}});
   return attributes;
 }
 
@@ -77,7 +78,8 @@ std::vector<OpCase> cases() {
       pool("many_channels", "MaxPool", {2, 19, 2, 2}, {}),
       pool("two", "AveragePool", {1, 2, 4, 4}, {}),
       pool("padded", "AveragePool", {1, 1, 5, 5}, {.kernel = 3, .begin = 1, .end = 1}),
-      pool("padded_counted", "AveragePool", {1, 1, 5, 5}, {.kernel = 3, .begin = 1, .end = 1, .include = true}),
+      pool("padded_counted", "AveragePool", {1, 1, 5, 5},
+           {.kernel = 3, .begin = 1, .end = 1, .include = true}),
       pool("ceil", "AveragePool", {1, 1, 6, 6}, {.kernel = 3, .ceil = true}),
       pool("overlap", "AveragePool", {1, 2, 5, 5}, {.kernel = 3, .stride = 1}),
   };
@@ -94,8 +96,15 @@ std::vector<OpCase> cases() {
     for (int64_t i = 0; i < planes * size; ++i) y[i / size] += in[0][i] / size;
     return std::vector<Doubles>{y};
   };
-  all.push_back({.name = "square", .type = "GlobalAveragePool", .inputs = {random({2, 3, 4, 4})}, .reference = mean});
-  all.push_back({.name = "batch", .type = "GlobalAveragePool", .inputs = {random({2, 3, 3, 5})}, .reference = mean, .symbolic_batch = true});
+  all.push_back({.name = "square",
+                 .type = "GlobalAveragePool",
+                 .inputs = {random({2, 3, 4, 4})},
+                 .reference = mean});
+  all.push_back({.name = "batch",
+                 .type = "GlobalAveragePool",
+                 .inputs = {random({2, 3, 3, 5})},
+                 .reference = mean,
+                 .symbolic_batch = true});
   return all;
 }
 

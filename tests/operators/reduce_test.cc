@@ -42,13 +42,22 @@ Reference naive(How how, std::vector<int64_t> axes, bool keep) {
 }
 
 OpCase by_operand(const std::string& name, const Dims& x, std::vector<int64_t> axes, bool keep) {
-  OpCase c{.name = name, .type = "ReduceSum", .attributes = {{"keepdims", int64_t{keep}}}, .inputs = {random(x)}, .reference = naive(How::sum, axes, keep)};
+  OpCase c{.name = name,
+           .type = "ReduceSum",
+           .attributes = {{"keepdims", int64_t{keep}}},
+           .inputs = {random(x)},
+           .reference = naive(How::sum, axes, keep)};
   if (!axes.empty()) c.inputs.push_back(fixed(axes));
   return c;
 }
 
-OpCase by_attribute(const std::string& name, const std::string& type, How how, const Dims& x, std::vector<int64_t> axes, bool keep) {
-  OpCase c{.name = name, .type = type, .attributes = {{"keepdims", int64_t{keep}}}, .inputs = {random(x)}, .reference = naive(how, axes, keep)};
+OpCase by_attribute(const std::string& name, const std::string& type, How how, const Dims& x,
+                    std::vector<int64_t> axes, bool keep) {
+  OpCase c{.name = name,
+           .type = type,
+           .attributes = {{"keepdims", int64_t{keep}}},
+           .inputs = {random(x)},
+           .reference = naive(how, axes, keep)};
   if (!axes.empty()) c.attributes.push_back({"axes", axes});
   return c;
 }
@@ -83,13 +92,32 @@ std::vector<OpCase> cases() {
   Reference best = [](const std::vector<Doubles>& in) {
     Doubles y{{3}, {}};
     for (int i = 0; i < 3; ++i)
-      y.values.push_back(std::max_element(in[0].values.begin() + i * 4, in[0].values.begin() + i * 4 + 4) - (in[0].values.begin() + i * 4));
+      y.values.push_back(
+          std::max_element(in[0].values.begin() + i * 4, in[0].values.begin() + i * 4 + 4) -
+          (in[0].values.begin() + i * 4));
     return std::vector<Doubles>{y};
   };
-  all.push_back({.name = "rows", .type = "ArgMax", .attributes = {{"axis", int64_t{1}}, {"keepdims", int64_t{0}}}, .inputs = {random({3, 4})}, .reference = best, .gradient = false});
-  all.push_back({.name = "columns", .type = "ArgMax", .attributes = {{"axis", int64_t{0}}}, .inputs = {random({3, 4})}, .gradient = false});
+  all.push_back({.name = "rows",
+                 .type = "ArgMax",
+                 .attributes = {{"axis", int64_t{1}}, {"keepdims", int64_t{0}}},
+                 .inputs = {random({3, 4})},
+                 .reference = best,
+                 .gradient = false});
+  all.push_back({.name = "columns",
+                 .type = "ArgMax",
+                 .attributes = {{"axis", int64_t{0}}},
+                 .inputs = {random({3, 4})},
+                 .gradient = false});
   float ties[] = {1, 3, 3, 0};
-  all.push_back({.name = "last_tie", .type = "ArgMax", .attributes = {{"select_last_index", int64_t{1}}}, .inputs = {given(Literal::of<float>(ties, {4}))}, .reference = [](const std::vector<Doubles>&) { return std::vector<Doubles>{{{1}, {2}}}; }, .gradient = false});
+  all.push_back({.name = "last_tie",
+                 .type = "ArgMax",
+                 .attributes = {{"select_last_index", int64_t{1}}},
+                 .inputs = {given(Literal::of<float>(ties, {4}))},
+                 .reference =
+                     [](const std::vector<Doubles>&) {
+                       return std::vector<Doubles>{{{1}, {2}}};
+                     },
+                 .gradient = false});
   return all;
 }
 

@@ -7,14 +7,22 @@ namespace {
 
 const char* descr_of(DType dtype) {
   switch (dtype) {
-    case DType::float32: return "<f4";
-    case DType::float64: return "<f8";
-    case DType::int64: return "<i8";
-    case DType::int32: return "<i4";
-    case DType::uint8: return "|u1";
-    case DType::int8: return "|i1";
-    case DType::boolean: return "|b1";
-    default: fail("no .npy for ", dtype);
+    case DType::float32:
+      return "<f4";
+    case DType::float64:
+      return "<f8";
+    case DType::int64:
+      return "<i8";
+    case DType::int32:
+      return "<i4";
+    case DType::uint8:
+      return "|u1";
+    case DType::int8:
+      return "|i1";
+    case DType::boolean:
+      return "|b1";
+    default:
+      fail("no .npy for ", dtype);
   }
 }
 

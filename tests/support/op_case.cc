@@ -32,14 +32,29 @@ Doubles to_doubles(const Literal& literal) {
   Doubles result{literal.dims(), {}};
   auto take = [&](auto values) { result.values.assign(values.begin(), values.end()); };
   switch (literal.dtype()) {
-    case DType::float32: take(literal.values<float>()); break;
-    case DType::float64: take(literal.values<double>()); break;
-    case DType::int64: take(literal.values<int64_t>()); break;
-    case DType::int32: take(literal.values<int32_t>()); break;
-    case DType::uint8: take(literal.values<uint8_t>()); break;
-    case DType::int8: take(literal.values<int8_t>()); break;
-    case DType::boolean: take(literal.values<bool>()); break;
-    default: fail("a test reads ", literal.type());
+    case DType::float32:
+      take(literal.values<float>());
+      break;
+    case DType::float64:
+      take(literal.values<double>());
+      break;
+    case DType::int64:
+      take(literal.values<int64_t>());
+      break;
+    case DType::int32:
+      take(literal.values<int32_t>());
+      break;
+    case DType::uint8:
+      take(literal.values<uint8_t>());
+      break;
+    case DType::int8:
+      take(literal.values<int8_t>());
+      break;
+    case DType::boolean:
+      take(literal.values<bool>());
+      break;
+    default:
+      fail("a test reads ", literal.type());
   }
   return result;
 }
@@ -143,7 +158,8 @@ std::vector<Literal> check_forward(const OpCase& c) {
   Built built = build(c);
   std::vector<std::string> fetches;
   for (Value output : built.outputs) fetches.push_back(built.graph.name(output));
-  std::vector<Literal> plain = Runner(built.graph, c, built.feeds, fetches, guarded()).run(fed_values(c));
+  std::vector<Literal> plain =
+      Runner(built.graph, c, built.feeds, fetches, guarded()).run(fed_values(c));
   if (c.reference) {
     std::vector<Doubles> inputs;
     for (const CaseInput& input : c.inputs)
@@ -243,12 +259,13 @@ void write_for_oracle(const OpCase& c, const std::vector<Literal>& outputs) {
   std::vector<Literal> values = fed_values(c);
   for (std::size_t i = 0; i < values.size(); ++i)
     write_npy(join(folder, "/", built.feeds[i], ".npy"), values[i]);
-  for (std::size_t i = 0; i < outputs.size(); ++i) write_npy(join(folder, "/y", i, ".npy"), outputs[i]);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    write_npy(join(folder, "/y", i, ".npy"), outputs[i]);
 }
 
 CaseInput drawn(const Dims& dims, int seed, bool positive) {
-  // A shuffled, evenly spaced ladder: no two values within 0.03 for up to 60 elements, and ties only
-  // far apart beyond.
+  // A shuffled, evenly spaced ladder: no two values within 0.03 for up to 60 elements, and ties
+  // only far apart beyond.
   const int64_t count = element_count(dims);
   PhiloxSequence random(99, static_cast<uint64_t>(seed));
   std::vector<double> values(count);
@@ -267,7 +284,9 @@ CaseInput drawn(const Dims& dims, int seed, bool positive) {
 
 CaseInput random(const Dims& dims, int seed) { return drawn(dims, seed, false); }
 CaseInput positive(const Dims& dims, int seed) { return drawn(dims, seed, true); }
-CaseInput fixed(std::vector<int64_t> values) { return {Literal::vector(values), false, true, false}; }
+CaseInput fixed(std::vector<int64_t> values) {
+  return {Literal::vector(values), false, true, false};
+}
 CaseInput labels(std::vector<int64_t> values, const Dims& dims) {
   return {Literal::of<int64_t>(values, dims), false, false, false};
 }

@@ -37,9 +37,9 @@ struct CaseInput {
 CaseInput random(const Dims& dims, int seed = 1);
 // In (0.5, 1.5).
 CaseInput positive(const Dims& dims, int seed = 1);
-CaseInput fixed(std::vector<int64_t> values);                 // a constant vector of int64
+CaseInput fixed(std::vector<int64_t> values);  // a constant vector of int64
 CaseInput labels(std::vector<int64_t> values, const Dims& dims);
-CaseInput given(Literal value);                               // fed, not differentiable
+CaseInput given(Literal value);  // fed, not differentiable
 CaseInput left_out();
 
 struct OpCase {

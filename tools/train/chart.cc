@@ -78,8 +78,9 @@ class Drawing {
     const double step_y = tick_step(y_), step_x = tick_step(x_);
     for (double y = std::ceil(y_.low / step_y) * step_y; y <= y_.high + step_y * 1e-9; y += step_y)
       out_ << "<line class=\"grid\" x1=\"" << kLeft << "\" x2=\"" << kWidth - kRight << "\" y1=\""
-           << at_y(y) << "\" y2=\"" << at_y(y) << "\"/><text class=\"tick\" text-anchor=\"end\" x=\""
-           << kLeft - 7 << "\" y=\"" << at_y(y) + 4 << "\">" << number(y) << "</text>\n";
+           << at_y(y) << "\" y2=\"" << at_y(y)
+           << "\"/><text class=\"tick\" text-anchor=\"end\" x=\"" << kLeft - 7 << "\" y=\""
+           << at_y(y) + 4 << "\">" << number(y) << "</text>\n";
     for (double x = std::ceil(x_.low / step_x) * step_x; x <= x_.high + step_x * 1e-9; x += step_x)
       out_ << "<text class=\"tick\" text-anchor=\"middle\" x=\"" << at_x(x) << "\" y=\""
            << kHeight - kBottom + 17 << "\">" << number(x) << "</text>\n";

@@ -57,8 +57,8 @@ std::vector<Field> fields_of(TrainConfig& c) {
 }
 
 const char* kind_of(const Target& target) {
-  constexpr const char* kNames[] = {"a text", "a whole number", "a number", "a number",
-                                    "true or false", "a list of whole numbers",
+  constexpr const char* kNames[] = {"a text",           "a whole number", "a number",
+                                    "a number",         "true or false",  "a list of whole numbers",
                                     "a list of numbers"};
   return kNames[target.index()];
 }
@@ -77,8 +77,7 @@ void assign(const Field& field, const YAML::Node& node, const std::string& at) {
       [&](auto* target) {
         using T = std::remove_pointer_t<decltype(target)>;
         try {
-          if constexpr (std::is_same_v<T, std::string>)
-            check(node.IsScalar(), "");
+          if constexpr (std::is_same_v<T, std::string>) check(node.IsScalar(), "");
           *target = node.as<T>();
         } catch (const std::exception&) {
           fail(at, ": ", field.key, " should be ", kind_of(field.target), ", is '",

@@ -33,11 +33,16 @@ th { background: #f0f2f5; font-weight: 600; } .config td { text-align: left; fon
 std::string escaped(const std::string& text) {
   std::string safe;
   for (char c : text) {
-    if (c == '<') safe += "&lt;";
-    else if (c == '>') safe += "&gt;";
-    else if (c == '&') safe += "&amp;";
-    else if (c == '"') safe += "&quot;";
-    else safe += c;
+    if (c == '<')
+      safe += "&lt;";
+    else if (c == '>')
+      safe += "&gt;";
+    else if (c == '&')
+      safe += "&amp;";
+    else if (c == '"')
+      safe += "&quot;";
+    else
+      safe += c;
   }
   return safe;
 }
@@ -71,7 +76,8 @@ std::string bitmap(const SamplePicture& picture) {
   for (uint32_t grey = 0; grey < 256; ++grey) put(grey * 0x010101U, 4);
   for (int y = picture.height - 1; y >= 0; --y) {
     for (int x = 0; x < picture.width; ++x) {
-      float ink = std::clamp(picture.grey[static_cast<std::size_t>(y * picture.width + x)], 0.F, 1.F);
+      float ink =
+          std::clamp(picture.grey[static_cast<std::size_t>(y * picture.width + x)], 0.F, 1.F);
       file += static_cast<char>(std::lround(255 * (1 - ink)));
     }
     file.append(row - static_cast<uint32_t>(picture.width), '\0');
@@ -97,7 +103,8 @@ void write_charts(std::ostream& out, const std::vector<MetricRow>& rows) {
                  {series_of(rows, "accuracy", "training", "#2463b4", false),
                   series_of(rows, "test_accuracy", "held out", "#d9822b", true)},
                  false})
-      << svg_of({"Learning rate", "iteration", {series_of(rows, "lr", "lr", "#3a9a5c", false)}, true})
+      << svg_of(
+             {"Learning rate", "iteration", {series_of(rows, "lr", "lr", "#3a9a5c", false)}, true})
       << svg_of({"Images per second",
                  "iteration",
                  {series_of(rows, "images_per_second", "images/s", "#8255b5", false)},
@@ -121,7 +128,8 @@ void write_samples(std::ostream& out, const std::vector<SamplePicture>& samples)
 
 void write_confusion(std::ostream& out, const std::vector<std::vector<int64_t>>& confusion) {
   if (confusion.empty()) return;
-  out << "<h2>Confusion</h2>\n<p>Rows: true label. Columns: what the network reads.</p>\n<table><tr>"
+  out << "<h2>Confusion</h2>\n<p>Rows: true label. Columns: what the network "
+         "reads.</p>\n<table><tr>"
          "<th></th>";
   for (std::size_t guess = 0; guess < confusion.size(); ++guess) out << "<th>" << guess << "</th>";
   out << "</tr>\n";

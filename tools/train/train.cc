@@ -118,8 +118,8 @@ class TrainCommand {
     events_->scalar("train/lr", step, static_cast<float>(rate));
     events_->scalar("train/images_per_second", step, static_cast<float>(images));
     events_->flush();
-    progress_.status(join("iter ", std::setw(6), step + 1, "/", config_.schedule.max_iter, "  loss ",
-                          fixed(loss_sum_ / count, 4), "  accuracy ",
+    progress_.status(join("iter ", std::setw(6), step + 1, "/", config_.schedule.max_iter,
+                          "  loss ", fixed(loss_sum_ / count, 4), "  accuracy ",
                           fixed(100 * accuracy_sum_ / count, 1), " %  lr ", fixed(rate, 5), "  ",
                           fixed(images, 0), " images/s"));
     loss_sum_ = accuracy_sum_ = 0;
@@ -130,8 +130,7 @@ class TrainCommand {
 
   TestResult test(int64_t step) {
     TestResult result = run_.test();
-    metrics_->append(
-        {{"iter", static_cast<double>(step)}, {"test_accuracy", result.accuracy}});
+    metrics_->append({{"iter", static_cast<double>(step)}, {"test_accuracy", result.accuracy}});
     events_->scalar("test/accuracy", step, static_cast<float>(result.accuracy));
     events_->flush();
     progress_.note(join("iter ", std::setw(6), step + 1, "  held-out accuracy ",
@@ -146,7 +145,8 @@ class TrainCommand {
     report.metrics = read_metrics(folder_ + "/metrics.jsonl");
     double images = 0, rows = 0;
     for (const MetricRow& row : report.metrics)
-      if (double rate = value_of(row, "images_per_second"); std::isfinite(rate)) images += rate, ++rows;
+      if (double rate = value_of(row, "images_per_second"); std::isfinite(rate))
+        images += rate, ++rows;
     report.facts = {{"held-out accuracy", fixed(100 * result.accuracy, 2) + " %"},
                     {"iterations", std::to_string(config_.schedule.max_iter)},
                     {"images a second", fixed(rows > 0 ? images / rows : 0, 0)},
@@ -184,7 +184,8 @@ void add_train(CLI::App& app, Command& chosen) {
   command->callback([options, &chosen] {
     chosen = [options] {
       std::vector<std::string> overrides = options->overrides;
-      if (!options->devices.empty()) overrides.insert(overrides.end(), {"DEVICES", options->devices});
+      if (!options->devices.empty())
+        overrides.insert(overrides.end(), {"DEVICES", options->devices});
       return TrainCommand(read_config(options->config, overrides), options->resume).run();
     };
   });

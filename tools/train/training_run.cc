@@ -34,10 +34,9 @@ TrainingModel build_configured_model(const TrainConfig& config) {
   options.classes = config.classes;
   options.hidden = config.hidden;
   auto devices = parse_devices(config.devices);
-  return build_data_parallel_model(
-      all_ops(), model_named(config.model, options), config.optimizer,
-      {.replicas = static_cast<int>(devices.size()),
-       .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu"});
+  return build_data_parallel_model(all_ops(), model_named(config.model, options), config.optimizer,
+                                   {.replicas = static_cast<int>(devices.size()),
+                                    .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu"});
 }
 
 TrainingRun::TrainingRun(const TrainConfig& config)
@@ -59,9 +58,9 @@ TrainingRun::TrainingRun(const TrainConfig& config)
   for (const Replicated& input : model_.inputs)
     for (int64_t k = 0; k < model_.replicas; ++k) {
       if (input.name == "data")
-        feeds_.push_back({{DType::float32,
-                           {rows, train_->channels(), train_->height(), train_->width()}},
-                          images_.data() + k * rows * train_->image_values()});
+        feeds_.push_back(
+            {{DType::float32, {rows, train_->channels(), train_->height(), train_->width()}},
+             images_.data() + k * rows * train_->image_values()});
       else if (input.name == "label")
         feeds_.push_back({{DType::int64, {rows}}, labels_.data() + k * rows});
       else if (input.name == "lr")
@@ -80,8 +79,8 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
   Metadata metadata = load_checkpoint(*session_, checkpoint);
   for (const char* key : kFixedKeys) {
     auto saved = metadata.find(key);
-    check(saved == metadata.end() || saved->second == entry(config_, key), checkpoint, ": saved with ",
-          key, " ", saved == metadata.end() ? "" : saved->second, ", now it is ",
+    check(saved == metadata.end() || saved->second == entry(config_, key), checkpoint,
+          ": saved with ", key, " ", saved == metadata.end() ? "" : saved->second, ", now it is ",
           entry(config_, key), "; start a new OUTPUT_DIR, or set it back");
   }
   last_checkpoint_ = checkpoint;
@@ -103,8 +102,7 @@ void TrainingRun::feed(int64_t step) {
   auto start = std::chrono::steady_clock::now();
   source_.fill(step, images_.data(), labels_.data());
   rate_ = learning_rate(config_.schedule, step);
-  data_seconds_ +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  data_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 StepResult TrainingRun::run_step(int64_t step, bool check_finite) {
@@ -169,8 +167,11 @@ TestResult TrainingRun::test() {
       hits += guess == labels[i];
       auto& list = guess == labels[i] ? right : result.samples;
       if (list.size() >= kPictures || test_->channels() != 1) continue;
-      SamplePicture picture{static_cast<int>(test_->height()), static_cast<int>(test_->width()),
-                            {}, labels[i], guess};
+      SamplePicture picture{static_cast<int>(test_->height()),
+                            static_cast<int>(test_->width()),
+                            {},
+                            labels[i],
+                            guess};
       for (int64_t p = 0; p < test_->image_values(); ++p)
         picture.grey.push_back(images[i * test_->image_values() + p] * 0.3F + 0.15F);
       list.push_back(std::move(picture));

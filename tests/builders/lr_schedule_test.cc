@@ -1,0 +1,92 @@
+#include "builders/lr_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/expect_error.h"
+
+namespace lockstep::testing {
+namespace {
+
+LrSchedule plain(const std::string& policy) {
+  LrSchedule schedule;
+  schedule.policy = policy;
+  schedule.base_lr = 0.1;
+  schedule.gamma = 0.1;
+  schedule.max_iter = 100;
+  return schedule;
+}
+
+TEST(LrSchedule, Step) {
+  LrSchedule s = plain("step");
+  s.step_size = 30;
+  EXPECT_FLOAT_EQ(learning_rate(s, 0), 0.1F);
+  EXPECT_FLOAT_EQ(learning_rate(s, 29), 0.1F);
+  EXPECT_FLOAT_EQ(learning_rate(s, 30), 0.01F);
+  EXPECT_FLOAT_EQ(learning_rate(s, 99), 0.0001F);
+}
+
+TEST(LrSchedule, StepsWithDecay) {
+  LrSchedule s = plain("steps_with_decay");
+  s.steps = {0, 60, 80};
+  EXPECT_FLOAT_EQ(learning_rate(s, 59), 0.1F);
+  EXPECT_FLOAT_EQ(learning_rate(s, 60), 0.01F);
+  EXPECT_FLOAT_EQ(learning_rate(s, 80), 0.001F);
+  EXPECT_FLOAT_EQ(learning_rate(s, 99), 0.001F);
+}
+
+TEST(LrSchedule, StepsWithLrs) {
+  LrSchedule s = plain("steps_with_lrs");
+  s.steps = {0, 60, 80};
+  s.lrs = {0.02, 0.3, 0.004};
+  EXPECT_FLOAT_EQ(learning_rate(s, 0), 0.02F);
+  EXPECT_FLOAT_EQ(learning_rate(s, 79), 0.3F);
+  EXPECT_FLOAT_EQ(learning_rate(s, 80), 0.004F);
+}
+
+TEST(LrSchedule, Cosine) {
+  LrSchedule s = plain("cosine_decay");
+  EXPECT_FLOAT_EQ(learning_rate(s, 0), 0.1F);
+  EXPECT_FLOAT_EQ(learning_rate(s, 50), 0.05F);
+  EXPECT_NEAR(learning_rate(s, 99), 0.1 * 0.5 * (std::cos(M_PI * 0.99) + 1), 1e-9);
+}
+
+TEST(LrSchedule, ExponentialEndsAtGamma) {
+  LrSchedule s = plain("exp_decay");
+  EXPECT_FLOAT_EQ(learning_rate(s, 0), 0.1F);
+  EXPECT_NEAR(learning_rate(s, 50), 0.1 * std::sqrt(0.1), 1e-7);
+  EXPECT_NEAR(learning_rate(s, 100), 0.01, 1e-8);
+}
+
+TEST(LrSchedule, WarmUp) {
+  LrSchedule s = plain("step");
+  s.warm_up_iters = 10;
+  s.warm_up_factor = 0.2;
+  EXPECT_FLOAT_EQ(learning_rate(s, 0), 0.02F);
+  EXPECT_FLOAT_EQ(learning_rate(s, 5), static_cast<float>(0.1 * (0.2 * 0.5 + 0.5)));
+  EXPECT_FLOAT_EQ(learning_rate(s, 10), 0.1F);
+  s.warm_up_method = "constant";
+  EXPECT_FLOAT_EQ(learning_rate(s, 9), 0.02F);
+  EXPECT_FLOAT_EQ(learning_rate(s, 10), 0.1F);
+}
+
+TEST(LrSchedule, NamesWhatDoesNotFit) {
+  auto with = [](auto change) {
+    LrSchedule s = plain("steps_with_decay");
+    s.steps = {0, 5};
+    change(s);
+    return [s] { validate(s); };
+  };
+  expect_error(with([](auto& s) { s.policy = "steps_with_decai"; }), "steps_with_decai",
+               "did you mean 'steps_with_decay'");
+  expect_error(with([](auto& s) { s.steps = {}; }), "STEPS", "begin with 0");
+  expect_error(with([](auto& s) { s.steps = {5, 10}; }), "STEPS", "begin with 0");
+  expect_error(with([](auto& s) { s.steps = {0, 10, 7}; }), "STEPS", "ascend");
+  expect_error(with([](auto& s) { s.policy = "steps_with_lrs"; }), "LRS has 0 entries for 2 STEPS");
+  expect_error(with([](auto& s) { s.max_iter = 0; }), "MAX_ITER is 0");
+  expect_error(with([](auto& s) { s.warm_up_method = "quick"; }), "WARM_UP_METHOD is 'quick'");
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,44 @@
+// The first of the three ways of use: build_data_parallel_model from one's own model code.
+#include <iostream>
+#include <vector>
+
+#include "builders/data_parallel.h"
+#include "builders/layers.h"
+#include "builders/losses.h"
+#include "graph/io.h"
+#include "operators/activation/activation.h"
+#include "operators/all.h"
+#include "runtime/session.h"
+
+using namespace lockstep;
+
+void two_layers(Net& net) {
+  Value x = net.input("data", {DType::float32, {"N", 2}});
+  x = relu(net.graph, fc_layer(net, x, 8, {}, "fc1"), "relu1");
+  classify(net, fc_layer(net, x, 2, {}, "pred"));
+}
+
+int main() {
+  auto model = build_data_parallel_model(all_ops(), two_layers, {.momentum = 0.9F},
+                                         {.replicas = 2, .scope = "cpu"});
+  save_model(model, "step.onnx");
+  Session session(model, cpu_devices(2), all_kernels(), {.seed = 7});
+  session.initialise();
+
+  // Which side of a line is a point on? Replica k gets rows 4k to 4k + 3.
+  std::vector<float> points{0, 1, 1, 0, 2, 3, 3, 2, -1, 0, 0, -1, 5, 6, 6, 5};
+  std::vector<int64_t> sides{0, 1, 0, 1, 0, 1, 0, 1};
+  float rate = 0.1F;
+  std::vector<Tensor> feeds;
+  for (int k = 0; k < 2; ++k) feeds.push_back({{DType::float32, {4, 2}}, &points[8 * k]});
+  for (int k = 0; k < 2; ++k) feeds.push_back({{DType::int64, {4}}, &sides[4 * k]});
+  for (int k = 0; k < 2; ++k) feeds.push_back({{DType::float32, {1}}, &rate});
+  float first = 0, last = 0;
+  for (int step = 0; step < 100; ++step) {
+    auto fetched = session.step().run(feeds, session.run_options(step));
+    last = *fetched[0].as<float>() + *fetched[1].as<float>();
+    if (step == 0) first = last;
+  }
+  std::cout << "loss " << first << " -> " << last << "\n";
+  return last < 0.5F * first ? 0 : 1;
+}

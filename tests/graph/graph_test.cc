@@ -1,0 +1,177 @@
+#include "graph/graph.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/passes/bind.h"
+#include "graph/passes/prune.h"
+#include "operators/activation/activation.h"
+#include "operators/all.h"
+#include "operators/conv/conv.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/gemm/gemm.h"
+#include "operators/shape/shape.h"
+#include "tests/support/expect_error.h"
+
+namespace lockstep::testing {
+namespace {
+
+const TensorType kRow{DType::float32, {"N", 4}};
+
+TEST(Graph, NamesNestAndStayUnique) {
+  Graph graph(all_ops());
+  NameScope outer(graph, "gpu_0");
+  Value x = graph.input("x", kRow);
+  EXPECT_EQ(graph.name(x), "gpu_0/x");
+  NameScope inner(graph, "block1");
+  EXPECT_EQ(graph.name(relu(graph, x, "act")), "gpu_0/block1/act");
+  EXPECT_EQ(graph.name(relu(graph, x, "act")), "gpu_0/block1/act_1");
+  EXPECT_EQ(graph.name(relu(graph, x)), "gpu_0/block1/Relu");
+  EXPECT_EQ(graph.name(relu(graph, x)), "gpu_0/block1/Relu_1");
+}
+
+TEST(Graph, RemembersReplicaAndCallSite) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", kRow);
+  ReplicaScope replica(graph, 3);
+  Value y = relu(graph, x, "act");
+  const int line = __LINE__ - 1;
+  Node node = *graph.producer(y);
+  EXPECT_EQ(node.replica(), 3);
+  EXPECT_EQ(node.where(), join("tests/graph/graph_test.cc:", line));
+  EXPECT_EQ(node.description(),
+            join("act (Relu, replica 3, tests/graph/graph_test.cc:", line, ")"));
+}
+
+TEST(Graph, KnowsProducersAndConsumers) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", kRow);
+  Value y = add(graph, x, x, "y");
+  relu(graph, y);
+  EXPECT_FALSE(graph.producer(x));
+  EXPECT_EQ(graph.producer(y)->name(), "y");
+  EXPECT_EQ(graph.consumers(x), (std::vector<int>{0, 0}));
+  EXPECT_EQ(graph.consumers(y), std::vector<int>{1});
+}
+
+TEST(Graph, ASymbolicBatchFlowsThrough) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", {DType::float32, {"N", 3, 8, 8}});
+  Value w = graph.input("w", {DType::float32, {6, 3, 3, 3}});
+  Value y = conv(graph, x, w);
+  EXPECT_EQ(text_of(graph.type(y)), "float32[N,6,6,6]");
+  EXPECT_EQ(text_of(graph.type(flatten(graph, y))), "float32[N,216]");
+}
+
+// ONNX's own inference lets these pass (pitfall: inference is lax).
+TEST(Graph, RefusesWhatOnnxLetsPass) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", {DType::float32, {2, 4, 8, 8}});
+  Value w = graph.input("w", {DType::float32, {6, 3, 3, 3}});
+  expect_error([&] { conv(graph, x, w, none, {}, "conv1"); }, "conv1", "Conv",
+               "tests/graph/graph_test.cc", "weight expects 3 channels, data has 4",
+               "float32[2,4,8,8]", "float32[6,3,3,3]");
+  Value b = graph.input("b", {DType::float32, {5}});
+  Value w4 = graph.input("w4", {DType::float32, {6, 4, 3, 3}});
+  expect_error([&] { conv(graph, x, w4, b, {}, "conv2"); }, "conv2", "bias is [5], should be [6]");
+  EXPECT_EQ(graph.node_count(), 0) << "a refused node leaves a trace";
+}
+
+TEST(Graph, NamesTheNodeWhoseShapesDoNotFit) {
+  Graph graph(all_ops());
+  Value a = graph.input("a", {DType::float32, {2, 3}});
+  Value b = graph.input("b", {DType::float32, {4, 5}});
+  expect_error([&] { matmul(graph, a, b, "product"); }, "product", "MatMul", "float32[2,3]",
+               "float32[4,5]");
+  expect_error([&] { gemm(graph, a, b, none, {}, "fc"); }, "fc", "inner dimensions are 3 and 4");
+  expect_error([&] { add(graph, a, b, "sum"); }, "sum", "Add");
+}
+
+TEST(Graph, RefusesAttributesThatNobodyReads) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", kRow);
+  auto with = [&](const char* name) {
+    graph.add({.type = "Relu", .inputs = {x}, .attributes = {{name, int64_t{1}}}}, "act");
+  };
+  expect_error([&] { with("device"); }, "act", "device");
+  with("__replica");  // a double underscore marks an internal attribute
+}
+
+TEST(Graph, RefusesUnknownOperatorsAndForeignValues) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", kRow);
+  expect_error([&] { graph.add({.type = "Conw", .inputs = {x}}, ""); }, "no operator Conw");
+  expect_error([&] { relu(graph, Value{17}); }, "value number 17");
+  expect_error([&] { graph.input("x", kRow); }, "a value named 'x' already");
+  expect_error([&] { graph.at("xx"); }, "no value 'xx'", "nearest is 'x'");
+}
+
+TEST(Graph, ReordersOnlyIntoValidOrders) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", kRow);
+  Value a = relu(graph, x, "a");
+  relu(graph, a, "b");
+  relu(graph, x, "c");
+  graph.reorder({2, 0, 1});
+  EXPECT_EQ(graph.node(0).name(), "c");
+  EXPECT_EQ(graph.producer(a)->index(), 1);
+  EXPECT_EQ(graph.consumers(a), std::vector<int>{2});
+  expect_error([&] { graph.reorder({2, 1, 0}); }, "b would come before its operand a");
+  expect_error([&] { graph.reorder({0, 0, 1}); }, "listed twice");
+}
+
+TEST(Graph, PrunesWhatNothingNeeds) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", kRow);
+  Value y = relu(graph, x, "y");
+  reshape(graph, x, {-1}, "unused");
+  prune(graph, {y});
+  EXPECT_EQ(graph.node_count(), 1);
+  EXPECT_FALSE(graph.find("unused_shape"));
+  EXPECT_TRUE(bool(graph.find("y")));
+}
+
+TEST(Graph, ACloneIsIndependent) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", kRow);
+  relu(graph, x, "a");
+  Graph copy = graph.clone();
+  relu(copy, x, "b");
+  EXPECT_EQ(graph.node_count(), 1);
+  EXPECT_EQ(copy.node_count(), 2);
+}
+
+TEST(Bind, GivesSymbolsTheirSizeAndFoldsShapes) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", {DType::float32, {"N", 2, 3}});
+  Value flat = flatten(graph, x, 1, "flat");
+  Value back = reshape_like(graph, flat, x, "back");
+  EXPECT_EQ(text_of(graph.type(back)), "float32[N,2,3]");
+  Graph bound = bind_shapes(graph, {{"x", {5, 2, 3}}}, {"back"}, nullptr);
+  EXPECT_EQ(text_of(bound.type(bound.at("back"))), "float32[5,2,3]");
+  EXPECT_EQ(bound.node_count(), 2) << "the Shape node should be a constant";
+}
+
+TEST(Bind, RefusesFeedsThatDoNotFit) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", {DType::float32, {"N", 4}});
+  Value y = graph.input("y", {DType::float32, {"N", 4}});
+  add(graph, x, y, "sum");
+  auto bind = [&](Dims of_x, Dims of_y) {
+    bind_shapes(graph, {{"x", of_x}, {"y", of_y}}, {"sum"}, nullptr);
+  };
+  expect_error([&] { bind({2, 5}, {2, 4}); }, "input 'x' is declared [N,4] but is fed [2,5]");
+  expect_error([&] { bind({2, 4}, {3, 4}); }, "input 'y'", "'N' is 2 already");
+}
+
+// Shapes that depend on data cannot be planned (pitfall: data-dependent shapes).
+TEST(Bind, NamesANodeWhoseShapeDependsOnData) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", {DType::float32, {6}});
+  Value to = graph.input("to", {DType::int64, {2}});
+  graph.add({.type = "Reshape", .inputs = {x, to}}, "free");
+  expect_error([&] { bind_shapes(graph, {}, {"free"}, nullptr); }, "free (Reshape",
+               "depends on data");
+}
+
+}  // namespace
+}  // namespace lockstep::testing

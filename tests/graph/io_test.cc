@@ -1,0 +1,260 @@
+// Files: what is written, what is refused. These sources may see protobuf: they make broken models.
+#include "graph/io.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "graph/file.h"
+#include "graph/onnx.h"
+#include "graph/print.h"
+#include "graph/schema.h"
+#include "graph/verify.h"
+#include "operators/all.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/step_feeds.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+onnx::ModelProto read_proto(const std::string& path) {
+  onnx::ModelProto proto;
+  EXPECT_TRUE(proto.ParseFromString(read_file(path)));
+  return proto;
+}
+
+// y = Relu(x) as a file, changed by `change` first.
+std::string write_relu(const TemporaryFolder& folder, void (*change)(onnx::ModelProto&)) {
+  onnx::ModelProto proto;
+  proto.set_ir_version(kIrVersion);
+  proto.add_opset_import()->set_version(kOpset);
+  auto* graph = proto.mutable_graph();
+  graph->set_name("g");
+  auto* input = graph->add_input();
+  input->set_name("x");
+  to_proto(TensorType{DType::float32, {2, 3}}, *input->mutable_type());
+  auto* node = graph->add_node();
+  node->set_op_type("Relu");
+  node->set_name("act");
+  node->add_input("x");
+  node->add_output("y");
+  auto* output = graph->add_output();
+  *output = *input;
+  output->set_name("y");
+  change(proto);
+  std::string path = folder / "model.onnx";
+  write_file(path, proto.SerializeAsString());
+  return path;
+}
+
+TEST(ModelFile, KeepsEverything) {
+  TemporaryFolder folder;
+  TrainingModel model = small_mlp(2);
+  save_model(model, folder / "step.onnx");
+  LoadedModel loaded = load_model(all_ops(), folder / "step.onnx");
+  EXPECT_EQ(text_of(loaded.model, {.where = true}), text_of(model, {.where = true}));
+  EXPECT_FALSE(loaded.initialised);
+  verify(loaded.model);
+}
+
+TEST(ModelFile, KeepsTheValuesOfTheState) {
+  TemporaryFolder folder;
+  TrainingModel model = small_mlp(2);
+  StateValues values = train(model, 8, 2, {1, 6, 6});
+  for (std::size_t limit : {std::size_t{0}, std::size_t{1} << 30}) {
+    save_model(model, folder / "step.onnx", {&values, limit});
+    LoadedModel loaded = load_model(all_ops(), folder / "step.onnx");
+    EXPECT_TRUE(loaded.initialised);
+    EXPECT_TRUE(loaded.values == values) << "inline limit " << limit;
+  }
+}
+
+// Equal replicas are stored once (pitfall: initializers must carry data).
+TEST(ModelFile, StoresEqualStateOnce) {
+  TemporaryFolder folder;
+  auto data_size = [&](int replicas) {
+    TrainingModel model = small_mlp(replicas);
+    StateValues values = train(model, 8, 1, {1, 6, 6});
+    save_model(model, folder / "step.onnx", {&values, 0});
+    return std::filesystem::file_size(folder / "step.onnx.data");
+  };
+  EXPECT_EQ(data_size(1), data_size(4));
+}
+
+TEST(ModelFile, PinsVersionsAndFollowsTheTrainingInfoText) {
+  TemporaryFolder folder;
+  TrainingModel model = small_mlp(2);
+  save_model(model, folder / "step.onnx");
+  onnx::ModelProto proto = read_proto(folder / "step.onnx");
+  EXPECT_EQ(proto.ir_version(), 8);
+  EXPECT_EQ(proto.opset_import(0).version(), 17);
+  ASSERT_EQ(proto.training_info_size(), 1);
+  const auto& info = proto.training_info(0);
+  EXPECT_EQ(info.update_binding_size(), static_cast<int>(model.updates.size()));
+  EXPECT_EQ(info.initialization_binding_size(), static_cast<int>(model.initial.size()));
+  // Keys are initializers of the inference graph or the algorithm, once in all.
+  std::map<std::string, int> initializers;
+  for (const auto& tensor : proto.graph().initializer()) ++initializers[tensor.name()];
+  for (const auto& tensor : info.algorithm().initializer()) ++initializers[tensor.name()];
+  for (const auto& binding : info.update_binding()) EXPECT_EQ(initializers[binding.key()], 1);
+  EXPECT_EQ(initializers["cpu_0/fc1_w"], 1);
+  EXPECT_EQ(initializers["cpu_1/fc1_w"], 1);
+  verify(proto);
+}
+
+// ONNX's checker never looks into training_info; ours does.
+TEST(Verify, LooksIntoTheTrainingInfo) {
+  TrainingModel model = small_mlp(2);
+  const onnx::ModelProto good = to_onnx(model);
+  verify(good);
+  auto broken = [&](auto change) {
+    onnx::ModelProto proto = good;
+    change(*proto.mutable_training_info(0));
+    return [proto] { verify(proto); };
+  };
+  expect_error(broken([](auto& info) { info.mutable_update_binding(0)->set_key("nothing"); }),
+               "'nothing' is no initializer");
+  expect_error(broken([](auto& info) { info.mutable_update_binding(0)->set_value("nothing"); }),
+               "takes 'nothing', which does not exist");
+  expect_error(broken([](auto& info) { *info.add_update_binding() = info.update_binding(0); }),
+               "is bound twice");
+  expect_error(broken([](auto& info) {
+                 info.mutable_update_binding(0)->set_value(info.update_binding(2).value());
+                 info.mutable_update_binding(0)->set_value("cpu_0/fc1_w_new");
+               }),
+               "but takes 'cpu_0/fc1_w_new'");
+  expect_error(broken([](auto& info) {
+                 info.mutable_algorithm()->mutable_node(0)->set_op_type("NoSuchOperator");
+               }),
+               "NoSuchOperator");
+  expect_error(broken([](auto& info) {
+                 info.mutable_algorithm()->mutable_node(3)->set_input(0, "nothing");
+               }),
+               "nothing");
+}
+
+// A later lookup of an operator whose domain is unknown crashes libonnx 1.12.
+TEST(Schemas, EveryOperatorOfOursIsKnownToOnnx) {
+  register_schemas(all_ops().ops());  // twice is once
+  for (const Op& op : all_ops().ops()) EXPECT_NE(schema_of(op.domain, op.type), nullptr) << op.type;
+  Op foreign{.type = "Relu", .domain = "", .signature = Signature{"", {{"x"}}, {{"y"}}}};
+  expect_error([&] { register_schemas({foreign}); }, "Relu", "only operators of ai.lockstep");
+}
+
+TEST(LoadModel, RefusesWhatIsNoModel) {
+  TemporaryFolder folder;
+  TrainingModel model = small_mlp(1);
+  save_model(model, folder / "step.onnx");
+  std::string text = read_file(folder / "step.onnx");
+  auto load = [&](const std::string& content) {
+    write_file(folder / "bad.onnx", content);
+    return [&folder] { load_model(all_ops(), folder / "bad.onnx"); };
+  };
+  expect_error(load(""), "bad.onnx", "not an ONNX model");
+  expect_error(load("this is no protobuf at all, only text"), "bad.onnx", "not an ONNX model");
+  for (std::size_t part = 1; part < 8; ++part)
+    expect_error(load(text.substr(0, text.size() * part / 8)), "bad.onnx");
+  expect_error([] { load_model(all_ops(), "/does/not/exist.onnx"); }, "/does/not/exist.onnx");
+}
+
+TEST(LoadModel, ListsAllUnknownOperatorsAtOnce) {
+  TemporaryFolder folder;
+  std::string path = write_relu(folder, [](onnx::ModelProto& proto) {
+    for (const char* type : {"LSTM", "NonMaxSuppression", "LSTM"}) {
+      auto* node = proto.mutable_graph()->add_node();
+      node->set_op_type(type);
+      node->set_name(join(type, proto.graph().node_size()));
+      node->add_output(node->name());
+    }
+  });
+  expect_error([&] { load_model(all_ops(), path); }, "model.onnx", "LSTM (2 nodes: LSTM2, LSTM4)",
+               "NonMaxSuppression (1 node: NonMaxSuppression3)");
+}
+
+TEST(LoadModel, NamesACycle) {
+  TemporaryFolder folder;
+  std::string path = write_relu(folder, [](onnx::ModelProto& proto) {
+    auto* node = proto.mutable_graph()->add_node();
+    node->set_op_type("Relu");
+    node->add_input("y");
+    node->add_output("z");
+    proto.mutable_graph()->mutable_node(0)->set_input(0, "z");
+  });
+  expect_error([&] { load_model(all_ops(), path); }, "model.onnx", "cycle", "y", "z");
+}
+
+TEST(LoadModel, SortsNodesThatComeInAnyOrder) {
+  TemporaryFolder folder;
+  std::string path = write_relu(folder, [](onnx::ModelProto& proto) {
+    auto* node = proto.mutable_graph()->add_node();
+    node->set_op_type("Sigmoid");
+    node->add_input("x");
+    node->add_output("first");
+    proto.mutable_graph()->mutable_node(0)->set_input(0, "first");
+  });
+  LoadedModel loaded = load_model(all_ops(), path);
+  EXPECT_EQ(loaded.model.inference.node(0).type(), "Sigmoid");
+}
+
+TEST(LoadModel, NamesWrongShapesMissingValuesAndDoubleNames) {
+  TemporaryFolder folder;
+  std::string path = write_relu(folder, [](onnx::ModelProto& proto) {
+    proto.mutable_graph()->mutable_node(0)->set_input(0, "nothing");
+  });
+  expect_error([&] { load_model(all_ops(), path); }, "act", "Relu",
+               "'nothing', which nothing makes");
+  path = write_relu(folder, [](onnx::ModelProto& proto) {
+    auto* node = proto.mutable_graph()->mutable_node(0);
+    node->set_op_type("MatMul");
+    node->add_input("x");
+  });
+  expect_error([&] { load_model(all_ops(), path); }, "act (MatMul", "float32[2,3]");
+  path = write_relu(folder, [](onnx::ModelProto& proto) {
+    *proto.mutable_graph()->add_node() = proto.graph().node(0);
+  });
+  expect_error([&] { load_model(all_ops(), path); }, "make the value 'y'");
+}
+
+TEST(LoadModel, StaysInsideTheModelsFolder) {
+  TemporaryFolder folder;
+  std::string path = write_relu(folder, [](onnx::ModelProto& proto) {
+    auto* tensor = proto.mutable_graph()->add_initializer();
+    tensor->set_name("w");
+    tensor->set_data_type(onnx::TensorProto::FLOAT);
+    tensor->add_dims(1);
+    tensor->set_data_location(onnx::TensorProto::EXTERNAL);
+    auto* entry = tensor->add_external_data();
+    entry->set_key("location");
+    entry->set_value("../secret");
+  });
+  expect_error([&] { load_model(all_ops(), path); }, "w", "leaves the model's folder");
+}
+
+TEST(LoadModel, RefusesOperatorsThatMeantSomethingElse) {
+  TemporaryFolder folder;
+  std::string path = write_relu(folder, [](onnx::ModelProto& proto) {
+    proto.mutable_opset_import(0)->set_version(9);
+    proto.mutable_graph()->mutable_node(0)->set_op_type("Softmax");
+  });
+  expect_error([&] { load_model(all_ops(), path); }, "Softmax of opset 9");
+}
+
+TEST(WriteFile, LeavesNothingHalfWritten) {
+  TemporaryFolder folder;
+  write_file(folder / "a", "old");
+  expect_error(
+      [&] {
+        write_file(folder / "a", [](const FileSink& sink) {
+          sink(std::as_bytes(std::span("new", 3)));
+          fail("no more space");
+        });
+      },
+      "no more space");
+  EXPECT_EQ(read_file(folder / "a"), "old");
+  EXPECT_FALSE(std::filesystem::exists(folder / "a.tmp"));
+  expect_error([&] { write_file("/proc/nowhere/a", "x"); }, "/proc/nowhere/a");
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,44 @@
+"""Runs the operator cases that operators_test wrote (LOCKSTEP_CASE_DIR) in ONNX Runtime.
+
+Usage: check_cases.py CASE_DIR. Exits with 1 when an output differs, 77 (skip) without the oracle.
+"""
+import pathlib
+import sys
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+onnxruntime.set_default_logger_severity(4)
+failed = unsupported = passed = 0
+for folder in sorted(pathlib.Path(sys.argv[1]).iterdir()):
+    model = onnx.load(folder / "model.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    feeds = {i.name: np.load(folder / f"{i.name}.npy") for i in model.graph.input}
+    try:
+        session = onnxruntime.InferenceSession(
+            str(folder / "model.onnx"), providers=["CPUExecutionProvider"])
+    except Exception as error:  # an element type or mode that ONNX Runtime lacks
+        if "NOT_IMPLEMENTED" not in str(error):
+            raise
+        print(f"unsupported by ONNX Runtime: {folder.name}")
+        unsupported += 1
+        continue
+    names = [o.name for o in model.graph.output]
+    for name, theirs in zip(names, session.run(names, feeds)):
+        ours = np.load(folder / f"{name}.npy")
+        if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+            print(f"{folder.name} {name}: ours {ours.dtype}{ours.shape}, theirs {theirs.dtype}{theirs.shape}")
+            failed += 1
+        elif not np.allclose(ours, theirs, rtol=1e-4, atol=1e-5, equal_nan=True):
+            print(f"{folder.name} {name}: differs by {np.max(np.abs(ours - theirs))}")
+            failed += 1
+        else:
+            passed += 1
+print(f"{passed} outputs agree with ONNX Runtime {onnxruntime.__version__}, {failed} differ, "
+      f"{unsupported} cases it does not support")
+sys.exit(1 if failed or passed < 100 else 0)

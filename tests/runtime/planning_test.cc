@@ -1,0 +1,189 @@
+// Memory, aliases, waits: what a plan promises before it runs.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "operators/activation/activation.h"
+#include "operators/all.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/shape/shape.h"
+#include "runtime/compile.h"
+#include "runtime/memory_plan.h"
+#include "runtime/philox.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/step_feeds.h"
+
+namespace lockstep::testing {
+namespace {
+
+TEST(PlanOffsets, NeverOverlapInTimeAndMemory) {
+  PhiloxSequence random(3, 3);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Lifetime> items;
+    for (int i = 0; i < 60; ++i) {
+      int first = static_cast<int>(random.below(50));
+      items.push_back({static_cast<std::size_t>(random.below(1000)), first,
+                       first + static_cast<int>(random.below(10))});
+    }
+    Offsets plan = plan_offsets(items);
+    for (std::size_t a = 0; a < items.size(); ++a) {
+      EXPECT_EQ(plan.offset[a] % 64, 0u);
+      EXPECT_LE(plan.offset[a] + items[a].bytes, plan.total);
+      for (std::size_t b = 0; b < a; ++b) {
+        bool in_time = items[a].first <= items[b].last && items[b].first <= items[a].last;
+        bool in_memory = plan.offset[a] < plan.offset[b] + items[b].bytes &&
+                         plan.offset[b] < plan.offset[a] + items[a].bytes;
+        EXPECT_FALSE(in_time && in_memory);
+      }
+    }
+  }
+}
+
+TEST(PlanOffsets, ComesNearTheLowerBound) {
+  // A forward and backward pass of ten layers: activations live until their gradient is done.
+  std::vector<Lifetime> items;
+  for (int layer = 0; layer < 10; ++layer) {
+    std::size_t bytes = 64 * (1 + (layer * 37) % 11);
+    items.push_back({bytes, layer, 20 - layer});        // activation
+    items.push_back({bytes, 19 - layer, 20 - layer});   // gradient
+    items.push_back({64 * 9, layer, layer});            // workspace forward
+    items.push_back({64 * 9, 20 - layer, 20 - layer});  // workspace backward
+  }
+  EXPECT_LE(static_cast<double>(plan_offsets(items).total),
+            1.1 * static_cast<double>(most_alive(items)));
+}
+
+TEST(PlanOffsets, ReusesWhatIsFree) {
+  EXPECT_EQ(plan_offsets({{64, 0, 1}, {64, 2, 3}, {64, 4, 5}}).total, 64u);
+  EXPECT_EQ(plan_offsets({{64, 0, 1}, {64, 1, 2}, {64, 2, 3}}).total, 128u);
+  EXPECT_EQ(separate_offsets({{64, 0, 1}, {10, 2, 3}}).total, 128u);
+}
+
+Plan plan_of(const Graph& graph, std::vector<std::string> fetches,
+             const CompileOptions& options = {}) {
+  return compile(
+      {graph, {"x"}, {{4, 4}}, std::move(fetches), {}, {}, cpu_devices(1), all_kernels(), options});
+}
+
+TEST(Compile, ViewsCostNothingAndDyingOperandsAreOverwritten) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", {DType::float32, {4, 4}});
+  Value y = relu(graph, reshape(graph, relu(graph, x, "a"), {16}, "b"), "c");
+  Plan plan = plan_of(graph, {graph.name(y)});
+  EXPECT_EQ(plan.steps.size(), 2u);
+  EXPECT_EQ(plan.views, 1);
+  EXPECT_EQ(plan.in_place, 2);
+  EXPECT_EQ(plan.arena_bytes[0], 64u);
+  EXPECT_EQ(plan_of(graph, {"c"}, {.alias = false}).steps.size(), 3u);
+}
+
+TEST(Compile, AnOperandThatIsStillNeededIsNotOverwritten) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", {DType::float32, {4, 4}});
+  Value a = relu(graph, x, "a");
+  sub(graph, sigmoid(graph, a, "b"), a, "c");
+  Plan plan = plan_of(graph, {"c", "a"});
+  auto block = [&](const std::string& name) {
+    for (const Slot& slot : plan.slots)
+      if (slot.name == name) return slot.index;
+    return -1;
+  };
+  EXPECT_NE(block("a"), block("b"));
+  EXPECT_NE(block("a"), block("c"));
+}
+
+TEST(Compile, PrunesAndFolds) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", {DType::float32, {4, 4}});
+  Value two = graph.constant("two", Literal::scalar(2.0F));
+  Value four = mul(graph, two, two, "four");
+  mul(graph, x, four, "y");
+  sigmoid(graph, x, "unused");
+  Plan plan = plan_of(graph, {"y"});
+  ASSERT_EQ(plan.steps.size(), 1u);
+  EXPECT_EQ(plan.steps[0].type, "Mul");
+  EXPECT_EQ(plan.literals.size(), 1u);
+}
+
+TEST(Compile, NamesWhatIsMissing) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", {DType::float32, {4, 4}});
+  graph.input("z", {DType::float32, {4, 4}});
+  add(graph, x, graph.at("z"), "y");
+  expect_error([&] { plan_of(graph, {"y"}); }, "input 'z' is neither fed nor state");
+  expect_error([&] { plan_of(graph, {"w"}); }, "no value 'w'");
+  Graph integers(all_ops());
+  relu(integers, integers.input("x", {DType::int32, {4, 4}}), "r");
+  expect_error([&] { plan_of(integers, {"r"}); }, "r (Relu", "int32");
+  expect_error(
+      [&] {
+        compile({graph,
+                 {"x", "z"},
+                 {{4, 4}, {4, 4}},
+                 {"y"},
+                 {},
+                 {},
+                 {{DeviceKind::gpu, 0}},
+                 all_kernels(),
+                 {}});
+      },
+      "cannot run on gpu:0");
+}
+
+TEST(Compile, ArenasTakeAtMostSixtyPercent) {
+  struct Case {
+    TrainingModel model;
+    Dims image;
+    int64_t classes, batch;
+  };
+  std::vector<Case> cases;
+  for (int replicas : {1, 2, 4}) {
+    cases.push_back({small_lenet(replicas), {1, 28, 28}, 10, 64});
+    cases.push_back({small_mlp(replicas), {1, 6, 6}, 5, 64});
+  }
+  for (Case& c : cases) {
+    Session session(c.model, cpu_devices(c.model.replicas), all_kernels(), {1, 1, {}});
+    StepFeeds feeds(c.model, c.batch, c.classes, c.image);
+    const Plan& plan = session.step().plan(feeds.at(0, 0.1F));
+    std::size_t arena = 0;
+    for (std::size_t bytes : plan.arena_bytes) arena += bytes;
+    EXPECT_LE(static_cast<double>(arena), 0.6 * static_cast<double>(plan.tensor_bytes))
+        << c.model.replicas << " replicas";
+    EXPECT_EQ(std::count_if(plan.steps.begin(), plan.steps.end(),
+                            [](const PlanStep& step) { return step.type == "CopyToState"; }),
+              0)
+        << "state should be updated in place";
+  }
+}
+
+// All workers meet the collectives in the order of the graph.
+TEST(Compile, CollectivesComeInOneOrder) {
+  TrainingModel model = small_mlp(3);
+  Session session(model, cpu_devices(3), all_kernels(), {1, 1, {}});
+  StepFeeds feeds(model, 6, 5, {1, 6, 6});
+  const Plan& plan = session.step().plan(feeds.at(0, 0.1F));
+  std::vector<std::vector<std::string>> order(3);
+  for (int worker = 0; worker < 3; ++worker)
+    for (int step : plan.of_worker[worker])
+      if (plan.steps[step].parts > 1) order[worker].push_back(plan.steps[step].name);
+  EXPECT_EQ(order[0].size(), 6u);
+  EXPECT_EQ(order[0], order[1]);
+  EXPECT_EQ(order[0], order[2]);
+}
+
+TEST(Compile, WaitsPointBackwards) {
+  TrainingModel model = small_lenet(4);
+  Session session(model, cpu_devices(4), all_kernels(), {1, 1, {}});
+  StepFeeds feeds(model, 8, 10, {1, 28, 28});
+  const Plan& plan = session.step().plan(feeds.at(0, 0.1F));
+  int waits = 0;
+  for (std::size_t step = 0; step < plan.steps.size(); ++step)
+    for (const Wait& wait : plan.steps[step].waits) {
+      EXPECT_LT(plan.of_worker[wait.worker][wait.step], static_cast<int>(step));
+      ++waits;
+    }
+  EXPECT_GT(waits, 0);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

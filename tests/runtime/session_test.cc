@@ -1,0 +1,258 @@
+#include "runtime/session.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "graph/file.h"
+#include "operators/activation/activation.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/shape/shape.h"
+#include "runtime/checkpoint.h"
+#include "runtime/philox.h"
+#include "runtime/safetensors.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/step_feeds.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+const Dims kImage{1, 6, 6};
+
+TEST(Philox, MatchesThePublishedVectors) {
+  // Known answers of Random123 for philox4x32-10.
+  EXPECT_EQ(philox(0, 0, 0), (PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox(~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}),
+            (PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox(0x299f31d0a4093822, 0x0370734413198a2e, 0x85a308d3243f6a88),
+            (PhiloxBlock{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(Philox, NormalNumbersAreNormal) {
+  PhiloxSequence random(1, 1);
+  double sum = 0, squares = 0;
+  constexpr int kCount = 100000;
+  for (int i = 0; i < kCount; ++i) {
+    double x = random.normal();
+    sum += x;
+    squares += x * x;
+  }
+  EXPECT_NEAR(sum / kCount, 0, 0.02);
+  EXPECT_NEAR(squares / kCount, 1, 0.02);
+}
+
+TEST(ParseDevices, ReadsListsAndCounts) {
+  EXPECT_EQ(parse_devices("cpu*2"), cpu_devices(2));
+  EXPECT_EQ(parse_devices("cpu"), cpu_devices(1));
+  EXPECT_EQ(parse_devices("gpu:0,gpu:2"),
+            (std::vector<Device>{{DeviceKind::gpu, 0}, {DeviceKind::gpu, 2}}));
+  EXPECT_EQ(parse_devices("gpu*11").size(), 11u);
+  for (const char* bad : {"", "tpu", "cpu*", "cpu*x", "cpu:0,", "cpu*0", "cpu:-1", "cpu:0,cpu:0"})
+    expect_error([&] { parse_devices(bad); }, std::string("'") + bad + "'");
+}
+
+TEST(Session, ANewBatchSizeIsANewPlanAndTheOldOneIsKept) {
+  TrainingModel model = small_mlp(2);
+  Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  session.initialise();
+  StepFeeds eight(model, 8, 5, kImage), six(model, 6, 5, kImage);
+  const Plan* first = &session.step().plan(eight.at(0, 0.1F));
+  session.step().run(six.at(0, 0.1F), session.run_options(0));
+  EXPECT_NE(first, &session.step().plan(six.at(0, 0.1F)));
+  EXPECT_EQ(first, &session.step().plan(eight.at(0, 0.1F)));
+}
+
+TEST(Session, RefusesWrongFeedsAndDevices) {
+  TrainingModel model = small_mlp(2);
+  Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  StepFeeds feeds(model, 8, 5, kImage);
+  auto all = feeds.at(0, 0.1F);
+  expect_error([&] { session.step().run(all.subspan(1), {}); }, "takes 6 feeds, was given 5");
+  std::vector<Tensor> wrong(all.begin(), all.end());
+  wrong[0].desc.dims = {4, 1, 6, 7};
+  expect_error([&] { session.step().run(wrong, {}); }, "cpu_0/data", "[4,1,6,7]");
+  wrong[0] = all[2];
+  expect_error([&] { session.step().run(wrong, {}); }, "cpu_0/data", "int64");
+  expect_error([&] { Session(model, cpu_devices(3), all_kernels()); },
+               "the model has 2 replicas but 3 devices");
+}
+
+TEST(Session, PredictsWithTheStateOfReplicaZero) {
+  TrainingModel model = small_mlp(2);
+  Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  session.initialise();
+  std::vector<float> image(36 * 3, 0.5F);
+  Tensor feed{{DType::float32, {3, 1, 6, 6}}, image.data()};
+  auto prob = session.inference().run({&feed, 1}, {});
+  ASSERT_EQ(text_of(prob[0].desc), "float32[3,5]");
+  for (int row = 0; row < 3; ++row) {
+    float total = 0;
+    for (int i = 0; i < 5; ++i) total += prob[0].as<float>()[row * 5 + i];
+    EXPECT_NEAR(total, 1, 1e-5);
+  }
+}
+
+TEST(Session, AnErrorInOneWorkerReachesTheCaller) {
+  TrainingModel model = small_mlp(4);
+  Session session(model, cpu_devices(4), all_kernels(), {1, 1, {}});
+  session.initialise();
+  StepFeeds feeds(model, 8, 5, kImage);
+  auto all = feeds.at(0, 0.1F);
+  all[4 + 2].as<int64_t>()[0] = 77;  // a label of replica 2
+  expect_error([&] { session.step().run(all, {}); }, "label 77 is outside 0..4");
+  session.initialise();
+  session.step().run(feeds.at(0, 0.1F), {});  // and the session goes on
+}
+
+TEST(Session, NamesTheFirstValueThatIsNotFinite) {
+  TrainingModel model = small_mlp(2);
+  Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  session.initialise();
+  Literal w = session.state().read("cpu_1/fc2_w");
+  reinterpret_cast<float*>(w.bytes().data())[3] = std::nanf("");
+  session.state().write("cpu_1/fc2_w", w);
+  StepFeeds feeds(model, 8, 5, kImage);
+  RunOptions options = session.run_options(7);
+  options.check_finite = true;
+  for (int again = 0; again < 20; ++again)
+    expect_error([&] { session.step().run(feeds.at(0, 0.1F), options); }, "step 7",
+                 "'cpu_1/fc2' (Gemm on cpu:1)");
+}
+
+// State that takes another state's old value must not see its new one.
+TEST(Session, UpdatesThatCrossAreCopied) {
+  TrainingModel model(all_ops());
+  TensorType pair{DType::float32, {2}};
+  Value a = model.step.input("a", pair), b = model.step.input("b", pair);
+  model.step.output(identity(model.step, b, "a_new"));
+  model.step.output(relu(model.step, a, "b_new"));
+  model.updates = {{"a", "a_new"}, {"b", "b_new"}};
+  model.states = {{{"a", {"a"}}, StateKind::computed}, {{"b", {"b"}}, StateKind::computed}};
+  Session session(model, cpu_devices(1), all_kernels());
+  float first[] = {1, 2}, second[] = {3, 4};
+  session.load({{"a", Literal::of<float>(first, {2})}, {"b", Literal::of<float>(second, {2})}});
+  session.step().run({}, {});
+  EXPECT_EQ(session.state().read("a").values<float>()[0], 3);
+  EXPECT_EQ(session.state().read("b").values<float>()[0], 1);
+}
+
+TEST(FindDrift, NamesTheStateThatDiffers) {
+  TrainingModel model = small_mlp(3);
+  Session session(model, cpu_devices(3), all_kernels(), {1, 1, {}});
+  session.initialise();
+  EXPECT_EQ(find_drift(model, session.state()), "");
+  session.state().at("cpu_2/fc2_b").as<float>()[1] = 1e-30F;
+  EXPECT_EQ(find_drift(model, session.state()), "'cpu_2/fc2_b' differs from 'cpu_0/fc2_b'");
+}
+
+TEST(Gpu, ReplicasTrainLikeTheCpu) {
+  const auto& tables = all_kernels();
+  if (std::none_of(tables.begin(), tables.end(),
+                   [](const KernelTable& table) { return table.kind() == DeviceKind::gpu; }))
+    GTEST_SKIP() << "skipped: no GPU";
+  TrainingModel model = small_mlp(2);
+  StepFeeds feeds(model, 8, 5, kImage);
+  std::vector<Literal> results;
+  for (const char* devices : {"cpu*2", "gpu*2"}) {
+    Session session(model, parse_devices(devices), tables, {1, 1, {}});
+    session.initialise();
+    for (int i = 0; i < 10; ++i) session.step().run(feeds.at(i, 0.1F), session.run_options(i));
+    results.push_back(session.state().read("cpu_0/fc1_w"));
+  }
+  for (std::size_t i = 0; i < results[0].values<float>().size(); ++i)
+    EXPECT_NEAR(results[0].values<float>()[i], results[1].values<float>()[i], 1e-4);
+}
+
+TEST(Checkpoint, GoesOnWithTheSameBits) {
+  TemporaryFolder folder;
+  TrainingModel model = small_mlp(2);
+  StepFeeds feeds(model, 8, 5, kImage);
+  auto steps = [&](Session& session, int from, int to) {
+    for (int i = from; i < to; ++i) session.step().run(feeds.at(i, 0.1F), session.run_options(i));
+  };
+  Session whole(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  whole.initialise();
+  steps(whole, 0, 4);
+  save_checkpoint(whole, folder / "c", {{"steps", "4"}});
+  steps(whole, 4, 9);
+  Session resumed(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  EXPECT_EQ(load_checkpoint(resumed, folder / "c").at("steps"), "4");
+  steps(resumed, 4, 9);
+  EXPECT_TRUE(whole.save() == resumed.save());
+}
+
+TEST(Checkpoint, FitsAnotherNumberOfReplicas) {
+  TemporaryFolder folder;
+  TrainingModel two = small_mlp(2), four = small_mlp(4);
+  Session from(two, cpu_devices(2), all_kernels(), {1, 1, {}});
+  from.initialise();
+  save_checkpoint(from, folder / "c", {});
+  EXPECT_EQ(read_safetensors(folder / "c").tensors.count("fc1_w"), 1u);
+  Session to(four, cpu_devices(4), all_kernels(), {2, 1, {}});
+  load_checkpoint(to, folder / "c");
+  EXPECT_TRUE(to.state().read("cpu_3/fc1_w") == from.state().read("cpu_0/fc1_w"));
+}
+
+TEST(Checkpoint, KeepsReplicasThatDiffer) {
+  TemporaryFolder folder;
+  TrainingModel model = small_mlp(2);
+  Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  session.initialise();
+  session.state().at("cpu_1/fc1_b").as<float>()[0] = 42;
+  save_checkpoint(session, folder / "c", {});
+  StateValues saved = session.save();
+  session.initialise();
+  load_checkpoint(session, folder / "c");
+  EXPECT_TRUE(session.save() == saved);
+}
+
+TEST(Checkpoint, OfAnotherModelIsRefusedWhole) {
+  TemporaryFolder folder;
+  TrainingModel model = small_mlp(1), other = small_lenet(1);
+  Session session(model, cpu_devices(1), all_kernels(), {1, 1, {}});
+  session.initialise();
+  Session of_other(other, cpu_devices(1), all_kernels(), {1, 1, {}});
+  save_checkpoint(of_other, folder / "c", {});
+  StateValues before = session.save();
+  expect_error([&] { load_checkpoint(session, folder / "c"); }, "/c", "another model");
+  EXPECT_TRUE(session.save() == before);
+}
+
+TEST(Safetensors, ReadsWhatItWrites) {
+  TemporaryFolder folder;
+  float numbers[] = {1, 2, 3};
+  Literal a = Literal::of<float>(numbers, {3}), b = Literal::vector({4, 5}),
+          c(DType::float32, {0, 2});
+  write_safetensors(folder / "f", {{"a", view_of(a)}, {"b", view_of(b)}, {"c", view_of(c)}},
+                    {{"key", "value"}});
+  Safetensors file = read_safetensors(folder / "f");
+  EXPECT_TRUE(file.tensors.at("a") == a);
+  EXPECT_TRUE(file.tensors.at("b") == b);
+  EXPECT_TRUE(file.tensors.at("c") == c);
+  EXPECT_EQ(file.metadata.at("key"), "value");
+}
+
+TEST(Safetensors, RefusesDamage) {
+  TemporaryFolder folder;
+  float numbers[] = {1, 2, 3};
+  Literal a = Literal::of<float>(numbers, {3});
+  write_safetensors(folder / "f", {{"a", view_of(a)}}, {});
+  std::string text = read_file(folder / "f");
+  auto read = [&](const std::string& content) {
+    write_file(folder / "bad", content);
+    return [&folder] { read_safetensors(folder / "bad"); };
+  };
+  for (std::size_t size = 0; size < text.size(); size += 5)
+    expect_error(read(text.substr(0, size)), "/bad");
+  expect_error(read(std::string(8, '\xff') + "{}"), "/bad", "truncated");
+  std::string wrong = text;
+  wrong.replace(wrong.find("[3]"), 3, "[9]");
+  expect_error(read(wrong), "tensor 'a'");
+}
+
+}  // namespace
+}  // namespace lockstep::testing

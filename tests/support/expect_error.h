@@ -1,0 +1,25 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "graph/error.h"
+
+namespace lockstep::testing {
+
+// Runs `act`, expects an Error whose text contains every one of `parts`.
+template <class Act, class... Parts>
+void expect_error(const Act& act, const Parts&... parts) {
+  try {
+    act();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    for (const std::string& part : {std::string(parts)...})
+      EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in: " << text;
+    return;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+}
+
+}  // namespace lockstep::testing

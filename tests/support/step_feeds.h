@@ -1,0 +1,34 @@
+// Feeds for a training step over one batch of images, and the session to run it.
+#pragma once
+
+#include <vector>
+
+#include "builders/data_parallel.h"
+#include "operators/all.h"
+#include "runtime/session.h"
+
+namespace lockstep::testing {
+
+// A batch that depends on `step` alone, shared out over the replicas of `model` in order.
+class StepFeeds {
+ public:
+  StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes, const Dims& image);
+  std::span<const Tensor> at(int64_t step, float rate);
+
+ private:
+  std::vector<float> images_;
+  std::vector<int64_t> labels_;
+  float rate_ = 0;
+  int64_t classes_;
+  std::vector<Tensor> feeds_;
+};
+
+// A replicated MLP (no batch norm) over 6x6 images.
+TrainingModel small_mlp(int replicas, const MomentumSgd& optimizer = {});
+TrainingModel small_lenet(int replicas);
+
+// Runs `steps` training steps of a global batch of `batch` from the seed; the state afterwards.
+StateValues train(const TrainingModel& model, int64_t batch, int64_t steps, const Dims& image,
+                  int threads = 1);
+
+}  // namespace lockstep::testing

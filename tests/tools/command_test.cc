@@ -1,0 +1,231 @@
+// The binary as a user meets it: what it prints, what it refuses, what it leaves behind.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "graph/file.h"
+#include "runtime/safetensors.h"
+#include "tests/support/program.h"
+#include "tests/support/temporary_folder.h"
+#include "tools/train/metrics.h"
+#include "tools/train/tensorboard.h"
+
+namespace lockstep::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kConfig = R"(DEVICES: cpu*2
+THREADS: 1
+MODEL: {TYPE: mlp, HIDDEN: [32, 16]}
+DATA: {NAME: digits, TRAIN_SIZE: 400, TEST_SIZE: 100}
+TRAIN: {BATCH_SIZE: 16, SNAPSHOT_ITERS: 7, LOG_ITERS: 5}
+TEST: {ITERS: 1000}
+SOLVER: {BASE_LR: 0.02, MAX_ITER: 60, STEP_SIZE: 40}
+)";
+
+class CommandTest : public ::testing::Test {
+ protected:
+  std::string config(const std::string& text = kConfig) {
+    write_file(folder / "config.yaml", text);
+    return folder / "config.yaml";
+  }
+  // Trains into the folder `run`.
+  Outcome train(const std::string& run, std::vector<std::string> more = {},
+                const ProgramOptions& options = {}) {
+    std::vector<std::string> arguments{"train", config(), "OUTPUT_DIR", folder / run};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_lockstep(arguments, options);
+  }
+  std::string checkpoint(const std::string& run) {
+    return read_file(folder / (run + "/checkpoint.safetensors"));
+  }
+  void expect_refused(const Outcome& outcome, const std::vector<std::string>& parts) {
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    for (const std::string& part : parts)
+      EXPECT_NE(outcome.err.find(part), std::string::npos)
+          << "no '" << part << "' in: " << outcome.err;
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
+  for (const char* command : {"train", "build", "inspect", "plan", "bench", "doctor"}) {
+    Outcome outcome = run_lockstep({command, "--help"});
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_NE(outcome.out.find("Example:  lockstep " + std::string(command)), std::string::npos);
+  }
+  EXPECT_EQ(run_lockstep({"--help"}).exit_code, 0);
+}
+
+TEST_F(CommandTest, TrainLeavesEverything) {
+  Outcome outcome = train("run");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("held-out accuracy"), std::string::npos);
+  auto rows = read_metrics(folder / "run/metrics.jsonl");
+  ASSERT_EQ(rows.size(), 13u);  // 60 / 5 and the final test
+  EXPECT_EQ(value_of(rows[0], "iter"), 4);
+  EXPECT_GT(value_of(rows[0], "loss"), value_of(rows[11], "loss"));
+  EXPECT_GT(value_of(rows[12], "test_accuracy"), 0.1);
+  std::string report = read_file(folder / "run/report.html");
+  for (const char* part :
+       {"Loss", "Accuracy", "Learning rate", "<svg", "data:image/bmp", "SOLVER.BASE_LR"})
+    EXPECT_NE(report.find(part), std::string::npos) << part;
+  auto file = read_safetensors(folder / "run/checkpoint.safetensors");
+  EXPECT_EQ(file.metadata.at("steps"), "60");
+  EXPECT_EQ(file.tensors.count("fc1_w"), 1u);
+  EXPECT_TRUE(fs::exists(folder / "run/step.onnx"));
+}
+
+// Frames of TensorBoard's files: length, its checksum, data, its checksum.
+TEST_F(CommandTest, TrainWritesTensorBoardEvents) {
+  EXPECT_EQ(crc32c("123456789"), 0xE3069283U);
+  ASSERT_EQ(train("run").exit_code, 0);
+  std::string events;
+  for (const auto& entry : fs::directory_iterator(folder / "run"))
+    if (entry.path().filename().string().rfind("events.out.tfevents", 0) == 0)
+      events = read_file(entry.path());
+  int frames = 0;
+  for (std::size_t at = 0; at < events.size(); ++frames) {
+    uint64_t length = 0;
+    uint32_t checksum = 0;
+    ASSERT_LE(at + 12, events.size());
+    std::memcpy(&length, &events[at], 8);
+    ASSERT_LE(at + 16 + length, events.size());
+    std::memcpy(&checksum, &events[at + 12 + length], 4);
+    uint32_t crc = crc32c(std::string_view(events).substr(at + 12, length));
+    EXPECT_EQ(checksum, ((crc >> 15) | (crc << 17)) + 0xA282EAD8U);
+    at += 16 + length;
+  }
+  EXPECT_EQ(frames, 1 + 12 * 4 + 1);
+  EXPECT_NE(events.find("brain.Event:2"), std::string::npos);
+}
+
+TEST_F(CommandTest, TwoRunsGiveTheSameBits) {
+  ASSERT_EQ(train("a").exit_code, 0);
+  ASSERT_EQ(train("b").exit_code, 0);
+  EXPECT_TRUE(checkpoint("a") == checkpoint("b"));
+}
+
+// kill -9 at many moments, resume each time: the same bits as never stopping.
+TEST_F(CommandTest, ResumeAfterKillGivesTheSameBits) {
+  ASSERT_EQ(train("whole", {"SOLVER.MAX_ITER", "400"}).exit_code, 0);
+  int killed = 0;
+  for (long delay : {15, 25, 40, 55, 70, 90, 110, 140})
+    killed +=
+        train("cut", {"SOLVER.MAX_ITER", "400", "--resume"}, {.kill_after_ms = delay}).exit_code ==
+        128 + 9;
+  EXPECT_GE(killed, 3) << "the run ended before it could be killed";
+  Outcome last = train("cut", {"SOLVER.MAX_ITER", "400", "--resume"});
+  ASSERT_EQ(last.exit_code, 0) << last.err;
+  EXPECT_TRUE(checkpoint("whole") == checkpoint("cut"));
+  auto whole = read_metrics(folder / "whole/metrics.jsonl");
+  auto cut = read_metrics(folder / "cut/metrics.jsonl");
+  EXPECT_EQ(value_of(whole.back(), "iter"), value_of(cut.back(), "iter"));
+}
+
+TEST_F(CommandTest, ResumeCanTrainLongerAndRefusesAnotherRun) {
+  ASSERT_EQ(train("run").exit_code, 0);
+  Outcome longer = train("run", {"--resume", "SOLVER.MAX_ITER", "65"});
+  EXPECT_EQ(longer.exit_code, 0) << longer.err;
+  EXPECT_NE(longer.out.find("resumed after iteration 60"), std::string::npos);
+  expect_refused(train("run", {"--resume", "TRAIN.BATCH_SIZE", "32"}),
+                 {"checkpoint.safetensors", "TRAIN.BATCH_SIZE 16", "now it is 32"});
+}
+
+TEST_F(CommandTest, ANewRunKeepsTheOldOne) {
+  ASSERT_EQ(train("run").exit_code, 0);
+  std::string old = checkpoint("run");
+  ASSERT_EQ(train("run", {"RNG_SEED", "4"}).exit_code, 0);
+  EXPECT_TRUE(checkpoint("run.previous") == old);
+  EXPECT_FALSE(checkpoint("run") == old);
+}
+
+TEST_F(CommandTest, AFullDiskKeepsTheOldCheckpoint) {
+  ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
+  std::string old = checkpoint("run");
+  ASSERT_GT(old.size(), 200000u);
+  expect_refused(train("run", {"--resume"}, {.file_size_limit = 150000}),
+                 {"checkpoint.safetensors.tmp", "File too large"});
+  EXPECT_TRUE(checkpoint("run") == old);
+  EXPECT_FALSE(fs::exists(folder / "run/checkpoint.safetensors.tmp"));
+  EXPECT_EQ(train("run", {"--resume"}).exit_code, 0);
+}
+
+TEST_F(CommandTest, ALossThatIsNotFiniteNamesItsOrigin) {
+  Outcome outcome = train("run", {"SOLVER.BASE_LR", "1e6"});
+  expect_refused(outcome, {"the loss is", "at iteration", "first value that is not finite is 'cpu_",
+                           "lower SOLVER.BASE_LR"});
+}
+
+TEST_F(CommandTest, MisspeltKeysGetFileLineAndTheNearestKey) {
+  std::string path = config("DEVICES: cpu\nSOLVER:\n  BASE_LRR: 0.1\n");
+  expect_refused(run_lockstep({"train", path}),
+                 {path + ":3", "unknown key SOLVER.BASE_LRR", "did you mean SOLVER.BASE_LR?"});
+  path = config("SOLVER:\n  BASE_LR: quick\n");
+  expect_refused(run_lockstep({"train", path}),
+                 {path + ":2", "SOLVER.BASE_LR should be a number", "quick"});
+  path = config("TRAIN:\n  BATCH_SIZE: -4\n");
+  expect_refused(run_lockstep({"train", path}), {path + ":2", "TRAIN.BATCH_SIZE is '-4'"});
+  path = config("TRAIN: [1, 2\n");
+  expect_refused(run_lockstep({"train", path}), {path + ":"});
+  path = config("MODEL: {TYPE: lenett}\n");
+  expect_refused(run_lockstep({"train", path}), {"no model 'lenett'", "'lenet'"});
+  path = config("DEVICES: cpu*3\nTRAIN: {BATCH_SIZE: 16}\n");
+  expect_refused(run_lockstep({"train", path}), {"TRAIN.BATCH_SIZE 16", "3 replicas"});
+  path = config();
+  expect_refused(run_lockstep({"train", path, "SOLVER.GAMA", "1"}),
+                 {"SOLVER.GAMA", "SOLVER.GAMMA"});
+  expect_refused(run_lockstep({"train", path, "SOLVER.GAMMA"}), {"SOLVER.GAMMA", "has no value"});
+  expect_refused(run_lockstep({"train", path, "--devices", "tpu"}), {"tpu"});
+  expect_refused(run_lockstep({"train", folder / "none.yaml"}), {"none.yaml"});
+}
+
+TEST_F(CommandTest, GpuTrainingSaysWhatIsMissing) {
+  expect_refused(train("run", {"--devices", "gpu*2"}), {"cannot run on gpu:0", "lockstep doctor"});
+}
+
+TEST_F(CommandTest, BadCommandLinesExitWithTwo) {
+  EXPECT_EQ(run_lockstep({}).exit_code, 2);
+  EXPECT_EQ(run_lockstep({"trian"}).exit_code, 2);
+  EXPECT_EQ(run_lockstep({"inspect", "lenet", "--format", "pdf"}).exit_code, 2);
+  EXPECT_EQ(run_lockstep({"plan", "lenet", "--batch", "0"}).exit_code, 2);
+}
+
+TEST_F(CommandTest, BuildInspectAndPlanWorkTogether) {
+  std::string step = folder / "step.onnx";
+  Outcome built = run_lockstep({"build", "lenet", "--devices", "gpu*8", "-o", step});
+  ASSERT_EQ(built.exit_code, 0) << built.err;
+  EXPECT_NE(built.out.find("8 replicas"), std::string::npos);
+  EXPECT_NE(run_lockstep({"inspect", step}).out.find("replicas   8"), std::string::npos);
+  EXPECT_NE(run_lockstep({"inspect", step, "--format", "text"}).out.find("gpu_7/conv1 = Conv("),
+            std::string::npos);
+  EXPECT_NE(run_lockstep({"inspect", step, "--format", "order"}).out.find("AllReduce"),
+            std::string::npos);
+  EXPECT_NE(run_lockstep({"inspect", step, "--format", "dot"}).out.find("digraph"),
+            std::string::npos);
+  Outcome planned = run_lockstep({"plan", step, "--devices", "cpu*8"});
+  EXPECT_EQ(planned.exit_code, 0) << planned.err;
+  EXPECT_NE(planned.out.find("AllReduce part 7/8"), std::string::npos);
+  write_file(folder / "bad.onnx", read_file(step).substr(0, 5000));
+  expect_refused(run_lockstep({"inspect", folder / "bad.onnx"}), {"bad.onnx"});
+  expect_refused(run_lockstep({"plan", step, "--devices", "cpu*2"}), {"there are 2 devices"});
+}
+
+TEST_F(CommandTest, DoctorSaysWhatIsThere) {
+  Outcome outcome = run_lockstep({"doctor"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  for (const char* part : {"processor", "oneDNN", "GPU"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos);
+}
+
+TEST_F(CommandTest, BenchPrintsATableOrJson) {
+  auto rows = nlohmann::json::parse(run_lockstep({"bench", "build-graph", "--json"}).out);
+  ASSERT_EQ(rows.size(), 7u);
+  EXPECT_EQ(rows[6]["replicas"], 64);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

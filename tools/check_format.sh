@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Is every source formatted as .clang-format says? `make format` mends it.
+set -u
+cd "$(dirname "$0")/.."
+files=$(git ls-files '*.h' '*.cc' '*.cu' 2>/dev/null)
+[ -n "$files" ] || files=$(find graph runtime operators builders models data tools tests -name '*.h' -o -name '*.cc')
+bad=$(echo "$files" | xargs clang-format --dry-run -Werror 2>&1 | grep -oE '^[^:]+' | sort -u)
+if [ -n "$bad" ]; then
+  echo "not formatted (make format):"
+  echo "$bad"
+  exit 1
+fi
+echo "format: in order"

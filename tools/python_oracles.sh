@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# A virtual environment with the engines that tests compare against: the newest onnx, ONNX Runtime,
+# safetensors, numpy. Tests find it at build/oracles and skip visibly where it is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+venv=build/oracles
+if [ -f $venv/complete ]; then
+  echo "oracles: $(cat $venv/complete)"
+  exit 0
+fi
+mkdir -p build
+python3 -m venv $venv
+$venv/bin/pip install -q --disable-pip-version-check numpy onnx onnxruntime safetensors
+$venv/bin/python - > $venv/complete.tmp <<'P'
+import numpy, onnx, onnxruntime, safetensors
+print(f"numpy {numpy.__version__}, onnx {onnx.__version__}, onnxruntime {onnxruntime.__version__}, "
+      f"safetensors {safetensors.__version__}")
+P
+mv $venv/complete.tmp $venv/complete
+echo "oracles: installed $(cat $venv/complete)"

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Everything this machine can test: format, layers, the release build and all its tests, then the
+# unit tests under the address and thread sanitizers. LOCKSTEP_QUICK=1 leaves the sanitizers out.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tools/check_format.sh
+tools/check_layers.sh
+tools/python_oracles.sh || echo "Python oracles: not to be had here; their tests skip"
+
+run() {  # preset, ctest arguments
+  local preset=$1
+  shift
+  echo "== $preset"
+  tools/build.sh "$preset"
+  ctest --preset "$preset" -j"$(nproc)" "$@"
+}
+if [ -z "${LOCKSTEP_QUICK:-}" ]; then
+  # One thread per replica: libgomp is not instrumented, its barriers look like races.
+  OMP_NUM_THREADS=1 run tsan -L unit
+  run asan -L unit
+fi
+run release
