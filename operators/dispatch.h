@@ -11,8 +11,10 @@ namespace lockstep {
 template <class... Types, class Make>
 std::unique_ptr<Kernel> dispatch(DType dtype, Make&& make) {
   std::unique_ptr<Kernel> kernel;
-  ((dtype == dtype_of<Types>() ? (kernel = make.template operator()<Types>(), true) : false) ||
-   ...);
+  auto try_type = [&]<class T>() {
+    if (dtype == dtype_of<T>()) kernel = make.template operator()<T>();
+  };
+  (try_type.template operator()<Types>(), ...);
   check(kernel != nullptr, "has no CPU kernel for ", dtype);
   return kernel;
 }

@@ -66,7 +66,7 @@ void Executor::run(std::span<const Tensor> feeds, const RunOptions& options) {
     if (feeds[i].desc != desc)
       fail(plan_.name, ": feed ", i, " is ", text_of(feeds[i].desc), ", the plan is for ",
            text_of(desc));
-    std::memcpy(feed_slots_[i].data, feeds[i].data, desc.bytes());
+    if (desc.count() > 0) std::memcpy(feed_slots_[i].data, feeds[i].data, desc.bytes());
   }
   options_ = options;
   for (Progress& progress : progress_) progress.done.store(0, std::memory_order_relaxed);

@@ -44,7 +44,7 @@ class TrainCommand {
     first_ = resume && fs::exists(checkpoint()) ? run_.resume(checkpoint()) : run_.start();
     metrics_ = std::make_unique<MetricsFile>(folder_ + "/metrics.jsonl", first_);
     events_ = std::make_unique<EventWriter>(folder_);
-    save_model(run_.session().model(), folder_ + "/step.onnx");
+    if (first_ == 0) save_model(run_.session().model(), folder_ + "/step.onnx");
     write_file(folder_ + "/config.txt", config_text());
   }
 
