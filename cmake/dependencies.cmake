@@ -12,7 +12,6 @@ if(NOT TARGET DNNL::dnnl)
 endif()
 find_package(Threads REQUIRED)
 find_package(yaml-cpp REQUIRED CONFIG)
-find_package(fmt REQUIRED CONFIG)
 find_package(nlohmann_json REQUIRED CONFIG)
 find_package(CLI11 REQUIRED CONFIG)
 if(NOT TARGET yaml-cpp::yaml-cpp)  # 0.7 exports it without a namespace

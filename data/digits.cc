@@ -67,8 +67,8 @@ double distance_to_segment(Point p, Point a, Point b) {
 
 // Where the pen goes, in pixels.
 std::vector<Stroke> handwriting(int digit, PhiloxSequence& random) {
-  const double turn = random.uniform(-0.22, 0.22), slant = random.uniform(-0.25, 0.25);
-  const double height = random.uniform(7.5, 10.5), width = random.uniform(7.5, 11.5);
+  const double turn = random.uniform(-0.35, 0.35), slant = random.uniform(-0.4, 0.4);
+  const double height = random.uniform(6, 10.5), width = random.uniform(6, 11);
   const Point centre{kSide / 2.0 + random.uniform(-2.2, 2.2),
                      kSide / 2.0 + random.uniform(-2.2, 2.2)};
   std::vector<Stroke> strokes = strokes_of(digit);
@@ -92,7 +92,7 @@ void draw(int digit, PhiloxSequence& random, uint8_t* pixels) {
         for (std::size_t i = 0; i + 1 < stroke.size(); ++i)
           nearest =
               std::min(nearest, distance_to_segment({x + 0.5, y + 0.5}, stroke[i], stroke[i + 1]));
-      double value = ink * std::clamp(pen + 0.5 - nearest, 0.0, 1.0) + 0.06 * random.normal();
+      double value = ink * std::clamp(pen + 0.5 - nearest, 0.0, 1.0) + 0.2 * random.normal();
       pixels[y * kSide + x] = static_cast<uint8_t>(std::lround(255 * std::clamp(value, 0.0, 1.0)));
     }
 }

@@ -2,6 +2,11 @@
 # Is every source formatted as .clang-format says? `make format` mends it.
 set -u
 cd "$(dirname "$0")/.."
+version=$(clang-format --version | grep -oE '[0-9]+' | head -1)
+if [ "$version" != 14 ]; then  # other versions break lines elsewhere
+  echo "format: not checked, clang-format is $version, not 14"
+  exit 0
+fi
 files=$(git ls-files '*.h' '*.cc' '*.cu' 2>/dev/null)
 [ -n "$files" ] || files=$(find graph runtime operators builders models data tools tests -name '*.h' -o -name '*.cc')
 bad=$(echo "$files" | xargs clang-format --dry-run -Werror 2>&1 | grep -oE '^[^:]+' | sort -u)

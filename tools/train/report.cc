@@ -17,7 +17,7 @@ h1 { font-size: 26px; margin: 0 0 18px; } h2 { font-size: 18px; margin: 34px 0 1
 .facts { display: flex; flex-wrap: wrap; gap: 12px; }
 .fact { background: #fff; border: 1px solid #e1e5ea; border-radius: 8px; padding: 10px 16px; }
 .fact b { display: block; font-size: 20px; } .fact span { color: #5c6b7a; font-size: 13px; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(420px, 1fr)); gap: 16px; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(560px, 1fr)); gap: 16px; }
 .charts svg { background: #fff; border: 1px solid #e1e5ea; border-radius: 8px; width: 100%; }
 .grid { stroke: #e8ebef; } .tick { font: 12px system-ui, sans-serif; fill: #5c6b7a; }
 .title { font: 600 14px system-ui, sans-serif; fill: #1c2733; }
