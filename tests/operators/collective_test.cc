@@ -1,0 +1,138 @@
+// Collectives on real workers: every number of replicas, every awkward length.
+#include "operators/collective/collective.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "operators/activation/activation.h"
+#include "operators/all.h"
+#include "operators/elementwise/elementwise.h"
+#include "runtime/compile.h"
+#include "runtime/executor.h"
+#include "runtime/philox.h"
+#include "tests/support/expect_error.h"
+
+namespace lockstep::testing {
+namespace {
+
+std::vector<std::string> named(const std::string& prefix, int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back(join(prefix, i));
+  return names;
+}
+
+class Replicas {
+ public:
+  Replicas(int count, int64_t length) : count_(count), length_(length), workers_(count, 1) {
+    PhiloxSequence random(count, static_cast<uint64_t>(length));
+    for (int k = 0; k < count; ++k) {
+      std::vector<float> values(length);
+      for (float& value : values) value = static_cast<float>(random.normal());
+      data_.push_back(std::move(values));
+      ReplicaScope scope(graph, k);
+      Value x = graph.input(join("x", k), {DType::float32, {length}});
+      // Made and used on its own replica, so that aliases and waits matter.
+      values_.push_back(neg(graph, x, join("negative", k)));
+    }
+  }
+  const std::vector<Value>& values() const { return values_; }
+  const std::vector<std::vector<float>>& data() const { return data_; }
+
+  std::vector<std::vector<float>> run(const std::vector<std::string>& fetches) {
+    std::vector<Dims> dims(count_, Dims{length_});
+    Executor executor(compile({graph, named("x", count_), dims, fetches, {}, {}, cpu_devices(count_),
+                               all_kernels(), {}}),
+                      none_, workers_);
+    std::vector<Tensor> feeds;
+    for (auto& values : data_) feeds.push_back({{DType::float32, {length_}}, values.data()});
+    std::vector<std::vector<float>> results;
+    for (int again = 0; again < 3; ++again) {
+      executor.run(feeds, {});
+      std::vector<std::vector<float>> fetched;
+      for (const Tensor& tensor : executor.fetches())
+        fetched.emplace_back(tensor.as<float>(), tensor.as<float>() + tensor.count());
+      if (again > 0) {
+        EXPECT_EQ(results, fetched) << "another run, another result";
+      }
+      results = std::move(fetched);
+    }
+    return results;
+  }
+
+  Graph graph{all_ops()};
+
+ private:
+  int count_;
+  int64_t length_;
+  std::vector<std::vector<float>> data_;
+  std::vector<Value> values_;
+  StateStore none_{{}, {}};
+  Workers workers_;
+};
+
+class Collective : public ::testing::TestWithParam<std::tuple<int, int64_t>> {};
+INSTANTIATE_TEST_SUITE_P(Table, Collective,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 4, 5, 7, 8, 16),
+                                            ::testing::Values(0, 1, 3, 7, 1000, 65537)));
+
+TEST_P(Collective, AllReduceSumsInReplicaOrder) {
+  auto [count, length] = GetParam();
+  Replicas replicas(count, length);
+  auto sums = all_reduce(replicas.graph, replicas.values(), Reduction::sum, named("sum", count));
+  std::vector<std::string> fetches;
+  for (int k = 0; k < count; ++k) {
+    ReplicaScope scope(replicas.graph, k);
+    fetches.push_back(replicas.graph.name(neg(replicas.graph, sums[k], join("y", k))));
+  }
+  auto results = replicas.run(fetches);
+  for (int64_t i = 0; i < length; ++i) {
+    float expected = -replicas.data()[0][i];
+    for (int k = 1; k < count; ++k) expected += -replicas.data()[k][i];
+    for (int k = 0; k < count; ++k)
+      ASSERT_EQ(results[k][i], -expected) << "replica " << k << ", element " << i;
+  }
+}
+
+TEST_P(Collective, MeanDividesOnce) {
+  auto [count, length] = GetParam();
+  Replicas replicas(count, length);
+  all_reduce(replicas.graph, replicas.values(), Reduction::mean, named("mean", count));
+  auto results = replicas.run(named("mean", count));
+  for (int64_t i = 0; i < length; ++i) {
+    float expected = -replicas.data()[0][i];
+    for (int k = 1; k < count; ++k) expected += -replicas.data()[k][i];
+    for (int k = 0; k < count; ++k)
+      ASSERT_EQ(results[k][i], expected / static_cast<float>(count));
+  }
+}
+
+TEST_P(Collective, BroadcastCopiesReplicaZero) {
+  auto [count, length] = GetParam();
+  Replicas replicas(count, length);
+  broadcast(replicas.graph, replicas.values()[0], named("copy", count));
+  for (const auto& result : replicas.run(named("copy", count)))
+    for (int64_t i = 0; i < length; ++i) ASSERT_EQ(result[i], -replicas.data()[0][i]);
+}
+
+TEST(Copy, CrossesReplicas) {
+  Replicas replicas(3, 100);
+  {
+    ReplicaScope scope(replicas.graph, 2);
+    neg(replicas.graph, copy(replicas.graph, replicas.values()[0], "copied"), "y");
+  }
+  auto results = replicas.run({"y"});
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(results[0][i], replicas.data()[0][i]);
+}
+
+TEST(AllReduce, RefusesOperandsThatDiffer) {
+  Graph graph(all_ops());
+  Value a = graph.input("a", {DType::float32, {2}});
+  Value b = graph.input("b", {DType::float32, {3}});
+  expect_error([&] { all_reduce(graph, {a, b}, Reduction::sum, named("s", 2), "grads"); }, "grads",
+               "operand 1 is float32[3], operand 0 is float32[2]");
+  expect_error([&] { all_reduce(graph, {a}, Reduction::sum, named("s", 2)); }, "1 values, 2 names");
+}
+
+}  // namespace
+}  // namespace lockstep::testing
