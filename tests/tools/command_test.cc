@@ -135,6 +135,13 @@ TEST_F(CommandTest, ResumeCanTrainLongerAndRefusesAnotherRun) {
                  {"checkpoint.safetensors", "TRAIN.BATCH_SIZE 16", "now it is 32"});
 }
 
+TEST_F(CommandTest, ResumeKeepsTheNumberOfThreads) {
+  ASSERT_EQ(train("run", {"DEVICES", "cpu", "THREADS", "3"}).exit_code, 0);
+  Outcome again =
+      train("run", {"DEVICES", "cpu", "THREADS", "0", "--resume", "SOLVER.MAX_ITER", "61"});
+  EXPECT_NE(again.out.find("3 threads each"), std::string::npos) << again.out << again.err;
+}
+
 TEST_F(CommandTest, ANewRunKeepsTheOldOne) {
   ASSERT_EQ(train("run").exit_code, 0);
   std::string old = checkpoint("run");

@@ -7,6 +7,7 @@
 
 #include "graph/file.h"
 #include "graph/io.h"
+#include "runtime/safetensors.h"
 #include "tools/command.h"
 #include "tools/train/config.h"
 #include "tools/train/metrics.h"
@@ -40,7 +41,7 @@ std::string fixed(double value, int digits) {
 class TrainCommand {
  public:
   TrainCommand(const TrainConfig& config, bool resume)
-      : config_(config), folder_(prepare_folder(resume)), run_(config) {
+      : config_(config), folder_(prepare_folder(resume)), run_(with_saved_threads(resume)) {
     first_ = resume && fs::exists(checkpoint()) ? run_.resume(checkpoint()) : run_.start();
     metrics_ = std::make_unique<MetricsFile>(folder_ + "/metrics.jsonl", first_);
     events_ = std::make_unique<EventWriter>(folder_);
@@ -51,8 +52,9 @@ class TrainCommand {
   int run() {
     progress_.note(join(config_.model, " on ", run_.session().devices().size(), " x ",
                         text_of(run_.session().devices()[0]).substr(0, 3), ", ",
-                        run_.session().threads(), " threads each, ", config_.batch_size,
-                        " images a step -> ", folder_));
+                        run_.session().threads(),
+                        run_.session().threads() == 1 ? " thread each, " : " threads each, ",
+                        config_.batch_size, " images a step -> ", folder_));
     if (first_ > 0) progress_.note(join("resumed after iteration ", first_));
     start_ = window_start_ = std::chrono::steady_clock::now();
     const int64_t last = config_.schedule.max_iter;
@@ -90,6 +92,17 @@ class TrainCommand {
       fail("OUTPUT_DIR: ", error.what());
     }
     return folder.string();
+  }
+
+  // The order of a sum inside a convolution can depend on the number of threads: a run goes on with
+  // as many as it began with, wherever it is resumed.
+  TrainConfig with_saved_threads(bool resume) const {
+    TrainConfig config = config_;
+    if (!resume || config.threads != 0 || !fs::exists(checkpoint())) return config;
+    Metadata metadata = read_safetensors(checkpoint()).metadata;
+    if (metadata["replicas"] == std::to_string(parse_devices(config.devices).size()))
+      config.threads = std::atoll(metadata["threads"].c_str());
+    return config;
   }
 
   std::string checkpoint() const { return folder_ + "/checkpoint.safetensors"; }

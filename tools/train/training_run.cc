@@ -90,6 +90,7 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
 
 void TrainingRun::save(const std::string& checkpoint, int64_t steps_done) {
   Metadata metadata{{"steps", std::to_string(steps_done)},
+                    {"replicas", std::to_string(model_.replicas)},
                     {"threads", std::to_string(session_->threads())},
                     {"format", "lockstep checkpoint 1"}};
   for (const char* key : kFixedKeys) metadata[key] = entry(config_, key);
