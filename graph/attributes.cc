@@ -107,6 +107,12 @@ std::vector<int64_t> AttributeReader::integers(std::string_view name,
   return {proto->ints().begin(), proto->ints().end()};
 }
 
+std::vector<float> AttributeReader::numbers(std::string_view name, std::vector<float> fallback) {
+  auto* proto = take(name, AttributeProto::FLOATS);
+  if (!proto) return fallback;
+  return {proto->floats().begin(), proto->floats().end()};
+}
+
 Literal AttributeReader::literal(std::string_view name, const Literal& fallback) {
   auto* proto = take(name, AttributeProto::TENSOR);
   return proto ? from_proto(proto->t(), "", join(owner_, " attribute '", name, "'")) : fallback;

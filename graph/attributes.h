@@ -36,6 +36,7 @@ class AttributeReader {
   float number(std::string_view name, float fallback);
   std::string text(std::string_view name, std::string_view fallback);
   std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> fallback = {});
+  std::vector<float> numbers(std::string_view name, std::vector<float> fallback = {});
   Literal literal(std::string_view name, const Literal& fallback = {});
   void done() const;
 

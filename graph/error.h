@@ -13,6 +13,12 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What was asked for is valid, but this version of Lockstep does not have it.
+class Unsupported : public Error {
+ public:
+  using Error::Error;
+};
+
 // Prints its arguments one after the other: join("axis ", 3) == "axis 3".
 template <class... Parts>
 std::string join(const Parts&... parts) {
@@ -24,6 +30,17 @@ std::string join(const Parts&... parts) {
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
   throw Error(join(parts...));
+}
+
+template <class... Parts>
+void supported(bool holds, const Parts&... parts) {
+  if (!holds) throw Unsupported(join(parts...));
+}
+
+// Throws an error of the kind of `error` with another text.
+[[noreturn]] inline void rethrow_as(const std::exception& error, const std::string& text) {
+  if (dynamic_cast<const Unsupported*>(&error)) throw Unsupported(text);
+  throw Error(text);
 }
 
 template <class... Parts>

@@ -1,6 +1,7 @@
 #include "graph/import.h"
 
 #include <onnx/defs/schema.h>
+#include <onnx/version_converter/convert.h>
 
 #include <map>
 
@@ -60,6 +61,35 @@ void import_state(const onnx::TensorProto& tensor, const ImportOptions& options,
     options.values->emplace(tensor.name(), from_proto(tensor, options.directory, tensor.name()));
 }
 
+// Does every standard operator of the graph mean at opset `version` what it means at ours?
+bool unchanged_since(const onnx::GraphProto& proto, int64_t version) {
+  if (version == kOpset) return true;
+  for (const auto& node : proto.node()) {
+    if (!node.domain().empty() && node.domain() != "ai.onnx") continue;
+    auto* theirs = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(version), "");
+    auto* ours = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(kOpset), "");
+    if (!theirs || !ours || theirs->since_version() != ours->since_version()) return false;
+  }
+  return true;
+}
+
+// A Constant node's contents in any of its spellings.
+Literal constant_of(const onnx::NodeProto& node) {
+  std::vector<const onnx::AttributeProto*> attributes;
+  for (const auto& attribute : node.attribute()) attributes.push_back(&attribute);
+  const std::string name = node.output_size() > 0 ? node.output(0) : node.name();
+  AttributeReader reader(name, attributes);
+  if (reader.has("value")) return reader.literal("value");
+  if (reader.has("value_int")) return Literal::scalar(reader.integer("value_int", 0));
+  if (reader.has("value_float")) return Literal::scalar(reader.number("value_float", 0));
+  if (reader.has("value_ints")) return Literal::vector(reader.integers("value_ints"));
+  if (reader.has("value_floats")) {
+    std::vector<float> values = reader.numbers("value_floats");
+    return Literal::of<float>(values, {static_cast<int64_t>(values.size())});
+  }
+  throw Unsupported(join("constant '", name, "' holds neither numbers nor a dense tensor"));
+}
+
 void list_unknown(const onnx::GraphProto& proto, const OpSet& ops,
                   std::map<std::string, std::vector<std::string>>& unknown) {
   for (const auto& node : proto.node()) {
@@ -91,13 +121,17 @@ Graph import_graph(const onnx::GraphProto& proto, const std::string& name,
       add_initializer(*tensor);
   for (const auto& input : proto.input()) {
     if (!given.insert(input.name()).second) continue;
-    check(input.type().has_tensor_type(), "input '", input.name(), "' is no tensor");
+    supported(input.type().has_tensor_type(), "input '", input.name(), "' is no tensor");
     graph.input(input.name(), from_proto(input.type()));
   }
   for (int index : sorted_nodes(proto, given)) {
     onnx::NodeProto node = proto.node(index);
     if (node.domain() == "ai.onnx") node.clear_domain();
-    graph.adopt(std::move(node));
+    // Known when the graph is built, so that shapes that follow from it are too.
+    if (node.op_type() == "Constant" && node.domain().empty() && node.output_size() == 1)
+      graph.constant(node.output(0), constant_of(node));
+    else
+      graph.adopt(std::move(node));
   }
   for (const auto& output : proto.output()) graph.output(graph.at(output.name()));
   return graph;
@@ -117,19 +151,26 @@ void check_known_operators(const onnx::ModelProto& proto, const OpSet& ops) {
     for (std::size_t i = 0; i < nodes.size() && i < 5; ++i) text += (i > 0 ? ", " : "") + nodes[i];
     text += nodes.size() > 5 ? ", ..)" : ")";
   }
-  fail("operators that Lockstep does not have:", text);
+  throw Unsupported(join("operators that Lockstep does not have:", text));
 }
 
-void check_unchanged_operators(const onnx::GraphProto& proto, int64_t version,
-                               const std::string& path) {
-  if (version == kOpset) return;
-  for (const auto& node : proto.node()) {
-    if (!node.domain().empty() && node.domain() != "ai.onnx") continue;
-    auto* theirs = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(version), "");
-    auto* ours = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(kOpset), "");
-    check(theirs && ours && theirs->since_version() == ours->since_version(), path, ": operator ",
-          node.op_type(), " of opset ", version, " is not the one of opset ", kOpset,
-          "; convert the model with onnx.version_converter first");
+onnx::ModelProto at_our_opset(onnx::ModelProto proto) {
+  int64_t version = -1;
+  for (const auto& import : proto.opset_import()) {
+    if (import.domain() == kOwnDomain)
+      check(import.version() == kOwnOpset, "version ", import.version(), " of ", kOwnDomain,
+            " is not known");
+    if (import.domain().empty() || import.domain() == "ai.onnx") version = import.version();
+  }
+  if (version < 0 && proto.ir_version() < 3) version = 1;  // older files name no opset
+  supported(version <= kOpset, "opset ", version, " is newer than ", kOpset,
+            ", the newest that this version reads");
+  if (version < 0 || unchanged_since(proto.graph(), version)) return proto;
+  try {
+    return onnx::version_conversion::ConvertVersion(proto, static_cast<int>(kOpset));
+  } catch (const std::exception& error) {
+    throw Unsupported(
+        join("opset ", version, " cannot be converted to ", kOpset, ": ", error.what()));
   }
 }
 

@@ -30,8 +30,8 @@ Graph import_graph(const onnx::GraphProto& proto, const std::string& name,
 // Lists every operator that `ops` lacks, with node names, in one Error.
 void check_known_operators(const onnx::ModelProto& proto, const OpSet& ops);
 
-// Throws unless every standard operator means at opset `version` what it means at ours.
-void check_unchanged_operators(const onnx::GraphProto& proto, int64_t version,
-                               const std::string& path);
+// The model at our opset: as it is where its operators mean the same there, else through ONNX's
+// version converter. Throws Unsupported where that does not serve.
+onnx::ModelProto at_our_opset(onnx::ModelProto proto);
 
 }  // namespace lockstep

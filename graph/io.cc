@@ -144,16 +144,6 @@ void write_external(const std::vector<onnx::TensorProto*>& tensors, const StateV
   });
 }
 
-void check_opset(const onnx::ModelProto& proto, const std::string& path) {
-  for (const auto& import : proto.opset_import()) {
-    if (import.domain() == kOwnDomain)
-      check(import.version() == kOwnOpset, path, ": version ", import.version(), " of ", kOwnDomain,
-            " is not known");
-    else if (import.domain().empty() || import.domain() == "ai.onnx")
-      check_unchanged_operators(proto.graph(), import.version(), path);
-  }
-}
-
 }  // namespace
 
 onnx::ModelProto to_onnx(const TrainingModel& model) {
@@ -221,7 +211,8 @@ LoadedModel load_model(const OpSet& ops, const std::string& path) {
         ": not an ONNX model, or a truncated one (", text.size(), " bytes)");
   LoadedModel loaded{TrainingModel(ops), {}, false};
   try {
-    check_opset(proto, path);
+    check_known_operators(proto, ops);
+    proto = at_our_opset(std::move(proto));
     check_known_operators(proto, ops);
     read_roles(proto, loaded);
     std::set<std::string> states;
@@ -242,9 +233,15 @@ LoadedModel load_model(const OpSet& ops, const std::string& path) {
     }
   } catch (const Error& error) {
     std::string message = error.what();
-    throw Error(message.rfind(path, 0) == 0 ? message : path + ": " + message);
+    rethrow_as(error, message.rfind(path, 0) == 0 ? message : path + ": " + message);
   }
   return loaded;
+}
+
+Literal load_tensor(const std::string& path) {
+  onnx::TensorProto proto;
+  check(proto.ParseFromString(read_file(path)), path, ": not a tensor");
+  return from_proto(proto, std::filesystem::path(path).parent_path().string(), path);
 }
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 #include "graph/onnx.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -47,29 +48,63 @@ void copy_typed_data(const onnx::TensorProto& proto, Literal& literal, const std
   }
 }
 
-void copy_external(const onnx::TensorProto& proto, const std::string& directory, Literal& literal,
-                   const std::string& what) {
-  std::string location;
+struct ExternalData {
+  std::filesystem::path path;
   int64_t offset = 0;
-  int64_t length = static_cast<int64_t>(literal.bytes().size());
+  int64_t length = -1;
+};
+
+ExternalData external_data(const onnx::TensorProto& proto, const std::string& directory,
+                           const std::string& what) {
+  ExternalData data;
+  std::string location;
   for (const auto& entry : proto.external_data()) {
     if (entry.key() == "location") location = entry.value();
-    if (entry.key() == "offset") offset = std::strtoll(entry.value().c_str(), nullptr, 10);
-    if (entry.key() == "length") length = std::strtoll(entry.value().c_str(), nullptr, 10);
+    if (entry.key() == "offset") data.offset = std::strtoll(entry.value().c_str(), nullptr, 10);
+    if (entry.key() == "length") data.length = std::strtoll(entry.value().c_str(), nullptr, 10);
   }
-  check(length == static_cast<int64_t>(literal.bytes().size()), what, ": external data of ", length,
-        " bytes for ", literal.type());
   // A model must not be able to read files outside its own folder.
   std::filesystem::path relative(location);
   check(!location.empty() && relative.is_relative() &&
             relative.lexically_normal().string().rfind("..", 0) != 0,
         what, ": external data location '", location, "' leaves the model's folder");
-  auto path = std::filesystem::path(directory) / relative;
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(offset);
+  data.path = std::filesystem::path(directory) / relative;
+  return data;
+}
+
+// Is there as much data as the shape says? Asked before memory is taken for it: the shape may come
+// from a damaged file.
+void check_size(const onnx::TensorProto& proto, const Dims& dims, DType dtype,
+                const std::string& directory, const std::string& what) {
+  const auto wanted = element_count(dims) * static_cast<int64_t>(size_of(dtype));
+  int64_t there = wanted;
+  if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
+    ExternalData data = external_data(proto, directory, what);
+    std::error_code error;
+    const auto size = std::filesystem::file_size(data.path, error);
+    check(!error, what, ": cannot read ", data.path.string(), ": ", error.message());
+    there = data.offset < 0 ? 0 : static_cast<int64_t>(size) - data.offset;
+    if (data.length >= 0) there = std::min(there, data.length);
+  } else if (proto.has_raw_data()) {
+    there = static_cast<int64_t>(proto.raw_data().size());
+  } else {
+    const int64_t values = proto.float_data_size() + proto.int32_data_size() +
+                           proto.int64_data_size() + proto.double_data_size() +
+                           proto.uint64_data_size();
+    there = values * static_cast<int64_t>(size_of(dtype));
+  }
+  check(there == wanted, what, ": has ", there, " bytes of data for ", dtype, text_of(dims));
+}
+
+void copy_external(const onnx::TensorProto& proto, const std::string& directory, Literal& literal,
+                   const std::string& what) {
+  ExternalData data = external_data(proto, directory, what);
+  const auto length = static_cast<std::streamsize>(literal.bytes().size());
+  std::ifstream file(data.path, std::ios::binary);
+  file.seekg(data.offset);
   file.read(reinterpret_cast<char*>(literal.bytes().data()), length);
-  check(file.gcount() == length, what, ": cannot read ", length, " bytes at offset ", offset,
-        " of ", path.string());
+  check(file.gcount() == length, what, ": cannot read ", length, " bytes at offset ", data.offset,
+        " of ", data.path.string());
 }
 
 }  // namespace
@@ -102,14 +137,14 @@ void to_proto(const TensorType& type, onnx::TypeProto& proto) {
 Literal from_proto(const onnx::TensorProto& proto, const std::string& directory,
                    const std::string& what) {
   auto dtype = static_cast<DType>(proto.data_type());
-  check(dtype != DType::string && name_of(dtype) != "undefined", what, ": element type ",
-        proto.data_type(), " is not supported");
-  Literal literal(dtype, Dims(proto.dims().begin(), proto.dims().end()));
+  supported(dtype != DType::string && name_of(dtype) != "undefined", what, ": element type ",
+            proto.data_type(), " is not supported");
+  const Dims dims(proto.dims().begin(), proto.dims().end());
+  check_size(proto, dims, dtype, directory, what);
+  Literal literal(dtype, dims);
   if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
     copy_external(proto, directory, literal, what);
   } else if (proto.has_raw_data()) {
-    check(proto.raw_data().size() == literal.bytes().size(), what, ": holds ",
-          proto.raw_data().size(), " bytes for ", literal.type());
     if (!literal.bytes().empty())
       std::memcpy(literal.bytes().data(), proto.raw_data().data(), literal.bytes().size());
   } else {

@@ -59,7 +59,7 @@ DType dtype_named(std::string_view name) {
 std::size_t size_of(DType type) {
   for (const DTypeFacts& facts : kTypes)
     if (facts.type == type && facts.size > 0) return facts.size;
-  fail("a tensor of element type ", name_of(type), " cannot be stored");
+  throw Unsupported(join("a tensor of element type ", name_of(type), " cannot be stored"));
 }
 
 bool is_floating(DType type) {

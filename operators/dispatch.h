@@ -15,7 +15,7 @@ std::unique_ptr<Kernel> dispatch(DType dtype, Make&& make) {
     if (dtype == dtype_of<T>()) kernel = make.template operator()<T>();
   };
   (try_type.template operator()<Types>(), ...);
-  check(kernel != nullptr, "has no CPU kernel for ", dtype);
+  supported(kernel != nullptr, "has no CPU kernel for ", dtype);
   return kernel;
 }
 

@@ -152,7 +152,7 @@ class Compiler {
     } catch (const std::exception& error) {
       std::string message = error.what();
       bool named = message.rfind(node.name(), 0) == 0;
-      fail(named ? "" : node.description() + ": ", message);
+      rethrow_as(error, (named ? "" : node.description() + ": ") + message);
     }
     plan_.of_worker[worker].push_back(static_cast<int>(plan_.steps.size()));
     plan_.steps.push_back(std::move(step));

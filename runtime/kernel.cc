@@ -3,8 +3,8 @@
 namespace lockstep {
 
 std::vector<int64_t> KernelRequest::integers(std::size_t operand) const {
-  check(operand < constants.size() && constants[operand], node.description(), ": operand ", operand,
-        " must be a constant, shapes are static inside a step");
+  supported(operand < constants.size() && constants[operand], node.description(), ": operand ",
+            operand, " must be a constant, shapes are static inside a step");
   return constants[operand]->integers();
 }
 
@@ -18,8 +18,8 @@ KernelTable::KernelTable(DeviceKind kind, std::vector<KernelEntry> entries) : ki
 
 const KernelFactory& KernelTable::at(const Node& node) const {
   auto found = factories_.find(node.domain() + ":" + node.type());
-  check(found != factories_.end(), node.description(), ": there is no ",
-        kind_ == DeviceKind::cpu ? "CPU" : "GPU", " kernel for ", node.type());
+  supported(found != factories_.end(), node.description(), ": there is no ",
+            kind_ == DeviceKind::cpu ? "CPU" : "GPU", " kernel for ", node.type());
   return found->second;
 }
 

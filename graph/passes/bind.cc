@@ -76,6 +76,7 @@ Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
   }
   Graph bound(graph.ops(), graph.name());
   for (Value input : graph.inputs()) {
+    if (graph.literal(input)) continue;  // a constant by now
     const std::string& name = graph.name(input);
     bool used = std::find(targets.begin(), targets.end(), input) != targets.end();
     for (int user : graph.consumers(input)) used = used || needed[user];
@@ -94,9 +95,10 @@ Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
       for (std::size_t i = 0; i < literals->size(); ++i)
         bound.fold(node.outputs()[i], std::move((*literals)[i]));
     for (Value output : node.outputs())
-      check(!output || (bound.type(output).ranked && is_static(bound.shape(output))),
-            node.description(), ": the shape of '", output ? bound.name(output) : "", "', ",
-            output ? text_of(bound.type(output)) : "", ", depends on data; shapes must be static");
+      supported(!output || (bound.type(output).ranked && is_static(bound.shape(output))),
+                node.description(), ": the shape of '", output ? bound.name(output) : "", "', ",
+                output ? text_of(bound.type(output)) : "",
+                ", depends on data; shapes must be static");
   }
   for (const std::string& name : wanted) bound.output(bound.at(name));
   std::vector<Value> outputs = bound.outputs();

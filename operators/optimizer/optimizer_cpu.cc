@@ -7,7 +7,7 @@ namespace {
 constexpr int64_t kGrain = 16384;
 
 void require_float(const KernelRequest& request) {
-  check(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
+  supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
 }
 
 std::unique_ptr<Kernel> prepare_scale(const KernelRequest& request) {

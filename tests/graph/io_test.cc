@@ -11,6 +11,7 @@
 #include "graph/schema.h"
 #include "graph/verify.h"
 #include "operators/all.h"
+#include "runtime/philox.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"
@@ -158,6 +159,40 @@ TEST(LoadModel, RefusesWhatIsNoModel) {
   expect_error([] { load_model(all_ops(), "/does/not/exist.onnx"); }, "/does/not/exist.onnx");
 }
 
+// Whatever bytes a file holds, it is a model or an Error.
+TEST(LoadModel, SurvivesDamage) {
+  TemporaryFolder folder;
+  save_model(small_mlp(2), folder / "step.onnx");
+  const std::string good = read_file(folder / "step.onnx");
+  PhiloxSequence random(11, 1);
+  int refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::string bad = good;
+    for (int64_t i = 0; i <= round % 7; ++i)
+      bad[random.below(static_cast<int64_t>(bad.size()))] = static_cast<char>(random.below(256));
+    write_file(folder / "bad.onnx", bad);
+    try {
+      load_model(all_ops(), folder / "bad.onnx");
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("bad.onnx"), std::string::npos) << error.what();
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 50);
+}
+
+TEST(LoadModel, NeedsAsMuchDataAsAShapeSays) {
+  TemporaryFolder folder;
+  std::string path = write_relu(folder, [](onnx::ModelProto& proto) {
+    auto* tensor = proto.mutable_graph()->add_initializer();
+    tensor->set_name("w");
+    tensor->set_data_type(onnx::TensorProto::FLOAT);
+    tensor->add_dims(int64_t{1} << 40);
+    tensor->set_raw_data("four");
+  });
+  expect_error([&] { load_model(all_ops(), path); }, "w", "has 4 bytes of data");
+}
+
 TEST(LoadModel, ListsAllUnknownOperatorsAtOnce) {
   TemporaryFolder folder;
   std::string path = write_relu(folder, [](onnx::ModelProto& proto) {
@@ -231,13 +266,34 @@ TEST(LoadModel, StaysInsideTheModelsFolder) {
   expect_error([&] { load_model(all_ops(), path); }, "w", "leaves the model's folder");
 }
 
-TEST(LoadModel, RefusesOperatorsThatMeantSomethingElse) {
+TEST(LoadModel, ConvertsOlderOpsetsAndRefusesNewerOnes) {
   TemporaryFolder folder;
   std::string path = write_relu(folder, [](onnx::ModelProto& proto) {
     proto.mutable_opset_import(0)->set_version(9);
-    proto.mutable_graph()->mutable_node(0)->set_op_type("Softmax");
+    auto* node = proto.mutable_graph()->mutable_node(0);
+    node->set_op_type("Squeeze");  // its axes were an attribute then
+    auto* axes = node->add_attribute();
+    axes->set_name("axes");
+    axes->set_type(onnx::AttributeProto::INTS);
+    axes->add_ints(0);
+    for (auto* info :
+         {proto.mutable_graph()->mutable_input(0), proto.mutable_graph()->mutable_output(0)})
+      info->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(
+          1);
+    proto.mutable_graph()
+        ->mutable_output(0)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->mutable_shape()
+        ->mutable_dim()
+        ->DeleteSubrange(0, 1);
   });
-  expect_error([&] { load_model(all_ops(), path); }, "Softmax of opset 9");
+  LoadedModel loaded = load_model(all_ops(), path);
+  const Graph& graph = loaded.model.inference;
+  EXPECT_EQ(text_of(graph.type(graph.outputs()[0])), "float32[3]");
+  path = write_relu(
+      folder, [](onnx::ModelProto& proto) { proto.mutable_opset_import(0)->set_version(99); });
+  expect_error([&] { load_model(all_ops(), path); }, "opset 99 is newer than 17");
 }
 
 TEST(WriteFile, LeavesNothingHalfWritten) {

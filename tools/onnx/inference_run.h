@@ -1,0 +1,19 @@
+// Runs the inference graph of any model once, on the CPU.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/training.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// Inputs by name; outputs in the order of the graph. Shapes must be known before a step runs, so
+// where an operator's output shape depends on the value of an input (Reshape's target, say), small
+// inputs are taken as constants of this one plan.
+std::vector<Literal> run_inference(const Graph& graph, const std::map<std::string, Literal>& inputs,
+                                   const std::vector<KernelTable>& kernels);
+
+}  // namespace lockstep

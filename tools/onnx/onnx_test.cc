@@ -1,0 +1,119 @@
+// lockstep onnx-test: ONNX's own backend test cases.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+
+#include "graph/io.h"
+#include "operators/all.h"
+#include "tools/command.h"
+#include "tools/onnx/inference_run.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kRelative = 1e-3, kAbsolute = 1e-7;  // what ONNX's own runner allows
+
+struct Totals {
+  int pass = 0, fail = 0, unsupported = 0;
+};
+
+double number_at(const Literal& literal, int64_t i) {
+  switch (literal.dtype()) {
+    case DType::float32: return literal.values<float>()[i];
+    case DType::float64: return literal.values<double>()[i];
+    case DType::int64: return static_cast<double>(literal.values<int64_t>()[i]);
+    case DType::int32: return literal.values<int32_t>()[i];
+    case DType::int8: return literal.values<int8_t>()[i];
+    case DType::uint8: return literal.values<uint8_t>()[i];
+    case DType::boolean: return literal.values<bool>()[i];
+    default: throw Unsupported(join("outputs of ", literal.dtype(), " are not compared"));
+  }
+}
+
+void compare(const Literal& ours, const Literal& expected, const std::string& name) {
+  check(ours.dtype() == expected.dtype() && ours.dims() == expected.dims(), "output '", name,
+        "' is ", ours.type(), ", should be ", expected.type());
+  for (int64_t i = 0; i < ours.count(); ++i) {
+    const double a = number_at(ours, i), b = number_at(expected, i);
+    const bool same = a == b || (std::isnan(a) && std::isnan(b)) ||
+                      std::abs(a - b) <= kAbsolute + kRelative * std::abs(b);
+    check(same, "output '", name, "' element ", i, " is ", a, ", should be ", b);
+  }
+}
+
+// input_0.pb, input_1.pb, ... for the graph's inputs in order.
+void run_data_set(const Graph& graph, const fs::path& folder) {
+  std::map<std::string, Literal> inputs;
+  int position = 0;
+  for (Value input : graph.inputs()) {
+    fs::path file = folder / join("input_", position++, ".pb");
+    if (fs::exists(file)) inputs.emplace(graph.name(input), load_tensor(file.string()));
+  }
+  std::vector<Literal> outputs = run_inference(graph, inputs, all_kernels());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    fs::path file = folder / join("output_", i, ".pb");
+    if (fs::exists(file))
+      compare(outputs[i], load_tensor(file.string()), graph.name(graph.outputs()[i]));
+  }
+}
+
+// One line a reason: the first of an error's lines, and the names of operators that are missing.
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+void run_case(const fs::path& folder, Totals& totals) {
+  const std::string name = folder.filename().string();
+  try {
+    LoadedModel loaded = load_model(all_ops(), (folder / "model.onnx").string());
+    for (int set = 0; fs::exists(folder / join("test_data_set_", set)); ++set)
+      run_data_set(loaded.model.inference, folder / join("test_data_set_", set));
+    std::cout << "pass " << name << "\n";
+    ++totals.pass;
+  } catch (const Unsupported& error) {
+    std::cout << "unsupported " << name << " " << one_line(error.what()) << "\n";
+    ++totals.unsupported;
+  } catch (const std::exception& error) {
+    std::cout << "fail " << name << " " << one_line(error.what()) << "\n";
+    ++totals.fail;
+  }
+}
+
+int run_cases(const std::vector<std::string>& folders) {
+  Totals totals;
+  for (const std::string& folder : folders) {
+    check(fs::is_directory(folder), "'", folder, "' is no folder");
+    if (fs::exists(fs::path(folder) / "model.onnx")) {
+      run_case(folder, totals);
+      continue;
+    }
+    std::vector<fs::path> cases;
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (fs::exists(entry.path() / "model.onnx")) cases.push_back(entry.path());
+    check(!cases.empty(), "'", folder, "' holds no case: no model.onnx, and no folders with one");
+    std::sort(cases.begin(), cases.end());
+    for (const fs::path& one : cases) run_case(one, totals);
+  }
+  std::cout << totals.pass << " pass, " << totals.fail << " fail, " << totals.unsupported
+            << " unsupported\n";
+  return totals.fail == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+void add_onnx_test(CLI::App& app, Command& chosen) {
+  auto folders = std::make_shared<std::vector<std::string>>();
+  CLI::App* command = app.add_subcommand("onnx-test", "run ONNX backend test cases");
+  command->add_option("folders", *folders, "a case, or folders of cases")->required();
+  command->footer("Example:  lockstep onnx-test /usr/share/libonnx-testdata/data/node\n"
+                  "A case is a folder with model.onnx and test_data_set_0, ... One line a case:\n"
+                  "pass NAME, fail NAME why, or unsupported NAME why; then the totals.");
+  command->callback([folders, &chosen] { chosen = [folders] { return run_cases(*folders); }; });
+}
+
+}  // namespace lockstep
