@@ -1,6 +1,7 @@
 #include "graph/import.h"
 
 #include <onnx/defs/schema.h>
+#include <onnx/shape_inference/implementation.h>
 #include <onnx/version_converter/convert.h>
 
 #include <map>
@@ -71,6 +72,35 @@ bool unchanged_since(const onnx::GraphProto& proto, int64_t version) {
     if (!theirs || !ours || theirs->since_version() != ours->since_version()) return false;
   }
   return true;
+}
+
+// Before opset 7 a PRelu's slope of one dimension was one per channel, wherever the channel stood;
+// now it broadcasts like any operand. The version converter leaves it alone.
+void mend_old_prelu(onnx::ModelProto& proto) {
+  onnx::ModelProto inferred = proto;
+  onnx::shape_inference::InferShapes(inferred);
+  std::map<std::string, int> rank;
+  for (const auto* list : {&inferred.graph().input(), &inferred.graph().value_info()})
+    for (const auto& info : *list)
+      if (info.type().tensor_type().has_shape())
+        rank[info.name()] = info.type().tensor_type().shape().dim_size();
+  auto& graph = *proto.mutable_graph();
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+  for (auto& node : *graph.mutable_node()) {
+    if (node.op_type() == "PRelu" && rank[node.input(1)] == 1 && rank[node.input(0)] > 2) {
+      auto* unsqueeze = nodes.Add();
+      unsqueeze->set_op_type("Unsqueeze");
+      unsqueeze->add_input(node.input(1));
+      unsqueeze->add_output(node.output(0) + "_slope");
+      auto* axes = unsqueeze->add_attribute();
+      axes->set_name("axes");
+      axes->set_type(onnx::AttributeProto::INTS);
+      for (int axis = 1; axis + 1 < rank[node.input(0)]; ++axis) axes->add_ints(axis);
+      node.set_input(1, unsqueeze->output(0));
+    }
+    *nodes.Add() = std::move(node);
+  }
+  *graph.mutable_node() = std::move(nodes);
 }
 
 // A Constant node's contents in any of its spellings.
@@ -167,6 +197,7 @@ onnx::ModelProto at_our_opset(onnx::ModelProto proto) {
             ", the newest that this version reads");
   if (version < 0 || unchanged_since(proto.graph(), version)) return proto;
   try {
+    if (version < 7) mend_old_prelu(proto);
     return onnx::version_conversion::ConvertVersion(proto, static_cast<int>(kOpset));
   } catch (const std::exception& error) {
     throw Unsupported(

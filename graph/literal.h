@@ -20,6 +20,10 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, int32_t>) return DType::int32;
   if constexpr (std::is_same_v<T, uint8_t>) return DType::uint8;
   if constexpr (std::is_same_v<T, int8_t>) return DType::int8;
+  if constexpr (std::is_same_v<T, int16_t>) return DType::int16;
+  if constexpr (std::is_same_v<T, uint16_t>) return DType::uint16;
+  if constexpr (std::is_same_v<T, uint32_t>) return DType::uint32;
+  if constexpr (std::is_same_v<T, uint64_t>) return DType::uint64;
   if constexpr (std::is_same_v<T, bool>) return DType::boolean;
   return DType::undefined;
 }

@@ -5,6 +5,7 @@
 #include "operators/conv/conv.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/fill/fill.h"
+#include "operators/function/function.h"
 #include "operators/gemm/gemm.h"
 #include "operators/loss/loss.h"
 #include "operators/optimizer/optimizer.h"
@@ -17,8 +18,9 @@ namespace lockstep {
 const OpSet& all_ops() {
   static const OpSet ops = [] {
     std::vector<Op> all;
-    for (auto room : {activation_ops, collective_ops, conv_ops, elementwise_ops, fill_ops, gemm_ops,
-                      loss_ops, optimizer_ops, pool_ops, reduce_ops, shape_ops})
+    for (auto room :
+         {activation_ops, collective_ops, conv_ops, elementwise_ops, fill_ops, function_ops,
+          gemm_ops, loss_ops, optimizer_ops, pool_ops, reduce_ops, shape_ops})
       for (Op& op : room()) all.push_back(std::move(op));
     return OpSet(std::move(all));
   }();

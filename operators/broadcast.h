@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "graph/error.h"
 #include "graph/shape.h"
 
 namespace lockstep {
@@ -25,12 +26,18 @@ struct Broadcast {
     std::vector<std::array<int64_t, N>> walk;
     std::array<int64_t, N> stride;
     stride.fill(1);
+    for (int k = 0; k < N; ++k)
+      check(operands[k].size() <= out.size(), "operand ", k, " ", text_of(operands[k]),
+            " does not broadcast to ", text_of(out));
     for (std::size_t back = 0; back < out.size(); ++back) {  // from the fastest dimension
       int64_t size = out[out.size() - 1 - back];
       std::array<int64_t, N> here{};
       for (int k = 0; k < N; ++k) {
         const Dims& of = operands[k];
         int64_t own = back < of.size() ? of[of.size() - 1 - back] : 1;
+        // ONNX's own laws do not check this for every operator.
+        check(own == 1 || own == size, "operand ", k, " ", text_of(of), " does not broadcast to ",
+              text_of(out));
         here[k] = own == 1 ? 0 : stride[k];
         stride[k] *= own;
       }

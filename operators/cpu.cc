@@ -4,6 +4,7 @@
 #include "operators/conv/conv.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/fill/fill.h"
+#include "operators/function/function.h"
 #include "operators/gemm/gemm.h"
 #include "operators/loss/loss.h"
 #include "operators/optimizer/optimizer.h"
@@ -16,8 +17,9 @@ namespace lockstep {
 const std::vector<KernelTable>& all_kernels() {
   static const std::vector<KernelTable> tables = [] {
     std::vector<KernelEntry> cpu;
-    for (auto room : {activation_cpu, collective_cpu, conv_cpu, elementwise_cpu, fill_cpu, gemm_cpu,
-                      loss_cpu, optimizer_cpu, pool_cpu, reduce_cpu, shape_cpu})
+    for (auto room :
+         {activation_cpu, collective_cpu, conv_cpu, elementwise_cpu, fill_cpu, function_cpu,
+          gemm_cpu, loss_cpu, optimizer_cpu, pool_cpu, reduce_cpu, shape_cpu})
       for (KernelEntry& entry : room()) cpu.push_back(std::move(entry));
     return std::vector<KernelTable>{KernelTable(DeviceKind::cpu, std::move(cpu))};
   }();

@@ -1,5 +1,7 @@
 #include "operators/room.h"
 
+#include <algorithm>
+
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
 
@@ -37,6 +39,22 @@ std::vector<int64_t> normal_axes(const std::vector<int64_t>& axes, std::size_t r
     normal.push_back(axis < 0 ? axis + n : axis);
   }
   return normal;
+}
+
+Shape broadcast_shape(const Shape& a, const Shape& b) {
+  Shape shape(std::max(a.size(), b.size()), Dim(1));
+  for (std::size_t back = 0; back < shape.size(); ++back) {
+    const Dim from_a = back < a.size() ? a[a.size() - 1 - back] : Dim(1);
+    const Dim from_b = back < b.size() ? b[b.size() - 1 - back] : Dim(1);
+    check(from_a == from_b || from_a == Dim(1) || from_b == Dim(1) || !from_a.known() ||
+              !from_b.known(),
+          "shapes ", text_of(a), " and ", text_of(b), " do not broadcast");
+    // A symbol beside a number must turn out to be that number, or 1.
+    const bool take_b =
+        from_a == Dim(1) || (!from_a.known() && from_b.known() && !(from_b == Dim(1)));
+    shape[shape.size() - 1 - back] = take_b ? from_b : from_a;
+  }
+  return shape;
 }
 
 void same_as_first(Inference& inference) {

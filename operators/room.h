@@ -23,6 +23,9 @@ Value sum_to(Graph& graph, Value dy, Value like, const Site& site);
 // Axes as ONNX writes them (negative from the end) as 0..rank-1; throws for one out of range.
 std::vector<int64_t> normal_axes(const std::vector<int64_t>& axes, std::size_t rank);
 
+// The shape that operands of these shapes broadcast to; throws when they do not.
+Shape broadcast_shape(const Shape& a, const Shape& b);
+
 // Law of operators that keep type and shape of input 0 for every output.
 void same_as_first(Inference& inference);
 

@@ -1,5 +1,6 @@
-// Add Sub Mul Div Pow Sum (broadcasting); Neg Exp Log Sqrt Reciprocal Abs; Equal Greater Less;
-// Cast. Gradients are standard operators again; sum_to undoes the broadcast.
+// Add Sub Mul Div Pow Sum Mean Max Min PRelu Where Mod BitShift (broadcasting); Neg Exp Log Sqrt
+// Reciprocal Abs Clip; comparisons and logic; Cast CastLike. Gradients are standard operators
+// again; sum_to undoes the broadcast.
 #include "operators/elementwise/elementwise.h"
 
 #include "operators/room.h"
@@ -107,6 +108,81 @@ std::vector<Value> cast_gradient(const GradientRequest& r) {
   return {cast(r.graph, r.dy[0], r.graph.dtype(r.x(0)), gradient_site(r, 0))};
 }
 
+std::vector<Value> cast_like_gradient(const GradientRequest& r) {
+  return {cast(r.graph, r.dy[0], r.graph.dtype(r.x(0)), gradient_site(r, 0)), none};
+}
+
+// Each operand gets its share of the mean.
+std::vector<Value> mean_gradient(const GradientRequest& r) {
+  const double share = 1.0 / static_cast<double>(r.node.inputs().size());
+  std::vector<Value> dx(r.node.inputs().size());
+  for (std::size_t i = 0; i < dx.size(); ++i) {
+    if (!r.wanted[i]) continue;
+    Site site = gradient_site(r, i);
+    Value part = mul(r.graph, r.dy[0], scalar_like(r.graph, r.dy[0], share, "share"), site);
+    dx[i] = sum_to(r.graph, part, r.x(i), site);
+  }
+  return dx;
+}
+
+// dy goes to the operands that are the extreme, in equal shares.
+std::vector<Value> extreme_gradient(const GradientRequest& r) {
+  const std::size_t count = r.node.inputs().size();
+  std::vector<Value> hits, dx(count);
+  Site site = gradient_site(r, 0);
+  for (std::size_t i = 0; i < count; ++i)
+    hits.push_back(
+        cast(r.graph, equal(r.graph, r.x(i), r.y(0), site), r.graph.dtype(r.y(0)), site));
+  Value total = r.graph.add_value({.type = "Sum", .inputs = hits}, site);
+  Value share = div(r.graph, r.dy[0], total, site);
+  for (std::size_t i = 0; i < count; ++i)
+    if (r.wanted[i])
+      dx[i] = sum_to(r.graph, mul(r.graph, hits[i], share, gradient_site(r, i)), r.x(i),
+                     gradient_site(r, i));
+  return dx;
+}
+
+Value where(Graph& graph, Value condition, Value a, Value b, const Site& site) {
+  return graph.add_value({.type = "Where", .inputs = {condition, a, b}}, site);
+}
+
+std::vector<Value> where_gradient(const GradientRequest& r) {
+  std::vector<Value> dx(3);
+  Value zero = scalar_like(r.graph, r.dy[0], 0, "zero");
+  for (std::size_t i = 1; i < 3; ++i) {
+    if (!r.wanted[i]) continue;
+    Site site = gradient_site(r, i);
+    Value part = i == 1 ? where(r.graph, r.x(0), r.dy[0], zero, site)
+                        : where(r.graph, r.x(0), zero, r.dy[0], site);
+    dx[i] = sum_to(r.graph, part, r.x(i), site);
+  }
+  return dx;
+}
+
+// x where it is positive, slope * x else.
+std::vector<Value> prelu_gradient(const GradientRequest& r) {
+  std::vector<Value> dx(2);
+  Site site = gradient_site(r, 0);
+  Value zero = scalar_like(r.graph, r.x(0), 0, "zero");
+  Value positive = binary(r.graph, "Greater", r.x(0), zero, site);
+  if (r.wanted[0])
+    dx[0] = where(r.graph, positive, r.dy[0], mul(r.graph, r.dy[0], r.x(1), site), site);
+  if (r.wanted[1]) {
+    Site of_slope = gradient_site(r, 1);
+    Value part = where(r.graph, positive, zero, mul(r.graph, r.dy[0], r.x(0), of_slope), of_slope);
+    dx[1] = sum_to(r.graph, part, r.x(1), of_slope);
+  }
+  return dx;
+}
+
+// dy where the value was not clipped; the bounds are constants of the network.
+std::vector<Value> clip_gradient(const GradientRequest& r) {
+  check(r.wanted.size() < 2 || !r.wanted[1], r.node.description(), ": bounds cannot be trained");
+  Site site = gradient_site(r, 0);
+  Value inside = equal(r.graph, r.x(0), r.y(0), site);
+  return {where(r.graph, inside, r.dy[0], scalar_like(r.graph, r.dy[0], 0, "zero"), site)};
+}
+
 // Either operand may be overwritten; the planner only does so where sizes agree, so a broadcast
 // operand never is.
 Op arithmetic(const char* type, GradientRule gradient) {
@@ -123,6 +199,15 @@ Op function(const char* type, GradientRule gradient) {
           .differentiable = Differentiable::yes,
           .gradient = gradient,
           .may_alias = {{0, 0}}};
+}
+
+void clip_law(Inference& inference) { inference.outputs[0] = inference.input(0); }
+
+// ONNX 1.12 infers nothing for GreaterOrEqual and LessOrEqual.
+void comparison_law(Inference& inference) {
+  if (!inference.input(0).ranked || !inference.input(1).ranked) return;
+  inference.outputs[0] = {DType::boolean,
+                          broadcast_shape(inference.input(0).shape, inference.input(1).shape)};
 }
 
 Op comparison(const char* type) {
@@ -169,6 +254,44 @@ std::vector<Op> elementwise_ops() {
           comparison("Equal"),
           comparison("Greater"),
           comparison("Less"),
+          {.type = "GreaterOrEqual",
+           .domain = "",
+           .law = comparison_law,
+           .differentiable = Differentiable::zero},
+          {.type = "LessOrEqual",
+           .domain = "",
+           .law = comparison_law,
+           .differentiable = Differentiable::zero},
+          comparison("And"),
+          comparison("Or"),
+          comparison("Xor"),
+          comparison("Not"),
+          comparison("IsNaN"),
+          comparison("IsInf"),
+          comparison("Mod"),
+          comparison("BitShift"),
+          arithmetic("Mean", mean_gradient),
+          arithmetic("Max", extreme_gradient),
+          arithmetic("Min", extreme_gradient),
+          {.type = "PRelu",
+           .domain = "",
+           .differentiable = Differentiable::yes,
+           .gradient = prelu_gradient,
+           .may_alias = {{0, 0}}},
+          {.type = "Where",
+           .domain = "",
+           .differentiable = Differentiable::yes,
+           .gradient = where_gradient},
+          {.type = "Clip",
+           .domain = "",
+           .law = clip_law,
+           .differentiable = Differentiable::yes,
+           .gradient = clip_gradient,
+           .may_alias = {{0, 0}}},
+          {.type = "CastLike",
+           .domain = "",
+           .differentiable = Differentiable::yes,
+           .gradient = cast_like_gradient},
           {.type = "Cast",
            .domain = "",
            .differentiable = Differentiable::yes,

@@ -73,15 +73,17 @@ KernelFactory arithmetic(F f) {
   return [f](const KernelRequest& request) {
     check(request.in[0].dtype == request.in[1].dtype, "operands are ", request.in[0].dtype, " and ",
           request.in[1].dtype, "; cast one");
-    return dispatch<float, double, int32_t, int64_t>(
-        request.in[0].dtype, [&]<class T>() { return broadcast_kernel<T, T>(request, f); });
+    return dispatch<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
+                    uint64_t>(request.in[0].dtype,
+                              [&]<class T>() { return broadcast_kernel<T, T>(request, f); });
   };
 }
 
 template <class F>
 KernelFactory comparison(F f) {
   return [f](const KernelRequest& request) {
-    return dispatch<float, double, int32_t, int64_t, uint8_t, bool>(
+    return dispatch<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
+                    uint64_t, bool>(
         request.in[0].dtype, [&]<class T>() { return broadcast_kernel<T, bool>(request, f); });
   };
 }
@@ -89,7 +91,8 @@ KernelFactory comparison(F f) {
 template <class F>
 KernelFactory function(F f) {
   return [f](const KernelRequest& request) {
-    return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+    return dispatch<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
+                    uint64_t>(request.in[0].dtype, [&]<class T>() {
       return make_kernel(
           [f, count = request.out[0].count(), threads = request.threads](const KernelArgs& args) {
             const T* x = args.in[0].as<T>();
@@ -102,23 +105,26 @@ KernelFactory function(F f) {
   };
 }
 
-// Sum adds its operands left to right, so its bits do not depend on threads or aliases.
-template <class T>
-std::unique_ptr<Kernel> sum_kernel(const KernelRequest& request) {
+// Folds any number of operands left to right, so bits do not depend on threads or aliases; the
+// result is divided by `divisor` at the end (Mean).
+template <class T, class Fold>
+std::unique_ptr<Kernel> variadic_kernel(const KernelRequest& request, Fold fold, T divisor) {
   std::vector<Broadcast<1>> walks;
-  for (const TensorDesc& in : request.in)
-    walks.emplace_back(request.out[0].dims, std::array<Dims, 1>{in.dims});
-  int64_t count = request.out[0].count();
   bool same = true;
-  for (const TensorDesc& in : request.in) same = same && in.dims == request.out[0].dims;
-  return make_kernel([walks, count, same, threads = request.threads](const KernelArgs& args) {
+  for (const TensorDesc& in : request.in) {
+    walks.emplace_back(request.out[0].dims, std::array<Dims, 1>{in.dims});
+    same = same && in.dims == request.out[0].dims;
+  }
+  const int64_t count = request.out[0].count();
+  return make_kernel([=, threads = request.threads](const KernelArgs& args) {
     T* y = args.out[0].as<T>();
     if (same) {
       parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           T total = args.in[0].as<T>()[i];
-          for (std::size_t k = 1; k < args.in.size(); ++k) total += args.in[k].as<T>()[i];
-          y[i] = total;
+          for (std::size_t k = 1; k < args.in.size(); ++k)
+            total = fold(total, args.in[k].as<T>()[i]);
+          y[i] = divisor == T(1) ? total : total / divisor;
         }
       });
       return;
@@ -129,16 +135,129 @@ std::unique_ptr<Kernel> sum_kernel(const KernelRequest& request) {
         const auto& walk = walks[k];
         T term = args.in[k]
                      .as<T>()[walk.at(i / walk.row_length)[0] + i % walk.row_length * walk.step[0]];
-        total = k == 0 ? term : total + term;
+        total = k == 0 ? term : fold(total, term);
       }
-      y[i] = total;
+      y[i] = divisor == T(1) ? total : total / divisor;
     }
   });
 }
 
-std::unique_ptr<Kernel> prepare_sum(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t>(
-      request.out[0].dtype, [&]<class T>() { return sum_kernel<T>(request); });
+template <class Fold>
+KernelFactory variadic(Fold fold, bool mean = false) {
+  return [fold, mean](const KernelRequest& request) {
+    return dispatch<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
+                    uint64_t>(request.out[0].dtype, [&]<class T>() {
+      return variadic_kernel<T>(request, fold,
+                                mean ? static_cast<T>(request.in.size()) : static_cast<T>(1));
+    });
+  };
+}
+
+// A function of bool, or a test of a float.
+template <class F>
+KernelFactory predicate(F f) {
+  return [f](const KernelRequest& request) {
+    return dispatch<float, double, bool>(request.in[0].dtype, [&]<class T>() {
+      return make_kernel([f, count = request.out[0].count()](const KernelArgs& args) {
+        const T* x = args.in[0].as<T>();
+        for (int64_t i = 0; i < count; ++i) args.out[0].as<bool>()[i] = f(x[i]);
+      });
+    });
+  };
+}
+
+std::unique_ptr<Kernel> prepare_is_inf(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const bool up = attributes.integer("detect_positive", 1) != 0;
+  const bool down = attributes.integer("detect_negative", 1) != 0;
+  return predicate([up, down](auto x) { return std::isinf(x) && (x > 0 ? up : down); })(request);
+}
+
+// The base may be of another type than the exponent; the result is of the base's.
+std::unique_ptr<Kernel> prepare_pow(const KernelRequest& request) {
+  Broadcast<2> walk(request.out[0].dims, {request.in[0].dims, request.in[1].dims});
+  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class A>() {
+    return dispatch<float, double, int32_t, int64_t, uint32_t, uint64_t>(
+        request.in[1].dtype, [&]<class B>() {
+          return make_kernel([walk](const KernelArgs& args) {
+            for (int64_t row = 0; row < walk.rows; ++row) {
+              auto at = walk.at(row);
+              for (int64_t i = 0; i < walk.row_length; ++i)
+                args.out[0].as<A>()[row * walk.row_length + i] =
+                    static_cast<A>(std::pow(args.in[0].as<A>()[at[0] + i * walk.step[0]],
+                                            args.in[1].as<B>()[at[1] + i * walk.step[1]]));
+            }
+          });
+        });
+  });
+}
+
+// fmod = 1: the sign of the dividend, as C; else that of the divisor, as Python.
+struct Modulo {
+  bool c_like;
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      T rest = std::fmod(a, b);
+      return !c_like && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    } else {
+      if (b == 0) return 0;
+      T rest = static_cast<T>(a % b);
+      return !c_like && rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+    }
+  }
+};
+
+std::unique_ptr<Kernel> prepare_mod(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  return arithmetic(Modulo{attributes.integer("fmod", 0) != 0})(request);
+}
+
+std::unique_ptr<Kernel> prepare_bit_shift(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const bool left = attributes.text("direction", "") == "LEFT";
+  return dispatch<uint8_t, uint16_t, uint32_t, uint64_t>(request.in[0].dtype, [&]<class T>() {
+    return broadcast_kernel<T, T>(request, [left](T a, T b) {
+      if (b >= 8 * sizeof(T)) return T(0);
+      return static_cast<T>(left ? a << b : a >> b);
+    });
+  });
+}
+
+std::unique_ptr<Kernel> prepare_where(const KernelRequest& request) {
+  Broadcast<3> walk(request.out[0].dims,
+                    {request.in[0].dims, request.in[1].dims, request.in[2].dims});
+  return dispatch<float, double, int32_t, int64_t, uint8_t, bool>(
+      request.in[1].dtype, [&]<class T>() {
+        return make_kernel([walk](const KernelArgs& args) {
+          for (int64_t row = 0; row < walk.rows; ++row) {
+            auto at = walk.at(row);
+            const bool* condition = args.in[0].as<bool>() + at[0];
+            const T* a = args.in[1].as<T>() + at[1];
+            const T* b = args.in[2].as<T>() + at[2];
+            T* y = args.out[0].as<T>() + row * walk.row_length;
+            for (int64_t i = 0; i < walk.row_length; ++i)
+              y[i] = condition[i * walk.step[0]] ? a[i * walk.step[1]] : b[i * walk.step[2]];
+          }
+        });
+      });
+}
+
+// Bounds are operands since opset 11, each optional.
+std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
+  const bool low = request.in.size() > 1 && request.in[1].present();
+  const bool high = request.in.size() > 2 && request.in[2].present();
+  return dispatch<float, double, int32_t, int64_t, int8_t, uint8_t>(
+      request.in[0].dtype, [&]<class T>() {
+        return make_kernel([low, high, count = request.out[0].count()](const KernelArgs& args) {
+          for (int64_t i = 0; i < count; ++i) {
+            T x = args.in[0].as<T>()[i];
+            if (low && x < *args.in[1].as<T>()) x = *args.in[1].as<T>();
+            if (high && x > *args.in[2].as<T>()) x = *args.in[2].as<T>();
+            args.out[0].as<T>()[i] = x;
+          }
+        });
+      });
 }
 
 template <class From, class To>
@@ -164,24 +283,43 @@ std::unique_ptr<Kernel> prepare_cast(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> elementwise_cpu() {
-  return {{"Add", "", arithmetic([](auto a, auto b) { return a + b; })},
-          {"Sub", "", arithmetic([](auto a, auto b) { return a - b; })},
-          {"Mul", "", arithmetic([](auto a, auto b) { return a * b; })},
-          {"Div", "", arithmetic(Divide())},
-          {"Pow", "",
-           arithmetic([](auto a, auto b) { return static_cast<decltype(a)>(std::pow(a, b)); })},
-          {"Sum", "", prepare_sum},
-          {"Neg", "", function([](auto x) { return -x; })},
-          {"Exp", "", function([](auto x) { return std::exp(x); })},
-          {"Log", "", function([](auto x) { return std::log(x); })},
-          {"Sqrt", "", function([](auto x) { return std::sqrt(x); })},
-          {"Reciprocal", "", function([](auto x) { return 1.0 / x; })},
-          {"Abs", "", function([](auto x) { return x < 0 ? -x : x; })},
-          {"Sign", "", function([](auto x) { return (x > 0) - (x < 0); })},
-          {"Equal", "", comparison([](auto a, auto b) { return a == b; })},
-          {"Greater", "", comparison([](auto a, auto b) { return a > b; })},
-          {"Less", "", comparison([](auto a, auto b) { return a < b; })},
-          {"Cast", "", prepare_cast}};
+  return {
+      {"Add", "", arithmetic([](auto a, auto b) { return a + b; })},
+      {"Sub", "", arithmetic([](auto a, auto b) { return a - b; })},
+      {"Mul", "", arithmetic([](auto a, auto b) { return a * b; })},
+      {"Div", "", arithmetic(Divide())},
+      {"Pow", "", prepare_pow},
+      {"Sum", "", variadic([](auto a, auto b) { return static_cast<decltype(a)>(a + b); })},
+      {"Mean", "", variadic([](auto a, auto b) { return static_cast<decltype(a)>(a + b); }, true)},
+      {"Max", "", variadic([](auto a, auto b) { return b > a || b != b ? b : a; })},
+      {"Min", "", variadic([](auto a, auto b) { return b < a || b != b ? b : a; })},
+      {"PRelu", "", arithmetic([](auto x, auto slope) {
+         return x < 0 ? static_cast<decltype(x)>(slope * x) : x;
+       })},
+      {"Mod", "", prepare_mod},
+      {"BitShift", "", prepare_bit_shift},
+      {"Where", "", prepare_where},
+      {"Clip", "", prepare_clip},
+      {"GreaterOrEqual", "", comparison([](auto a, auto b) { return a >= b; })},
+      {"LessOrEqual", "", comparison([](auto a, auto b) { return a <= b; })},
+      {"And", "", comparison([](auto a, auto b) { return a && b; })},
+      {"Or", "", comparison([](auto a, auto b) { return a || b; })},
+      {"Xor", "", comparison([](auto a, auto b) { return (a != 0) != (b != 0); })},
+      {"Not", "", predicate([](auto x) { return !x; })},
+      {"IsNaN", "", predicate([](auto x) { return std::isnan(x); })},
+      {"IsInf", "", prepare_is_inf},
+      {"CastLike", "", prepare_cast},
+      {"Neg", "", function([](auto x) { return -x; })},
+      {"Exp", "", function([](auto x) { return std::exp(x); })},
+      {"Log", "", function([](auto x) { return std::log(x); })},
+      {"Sqrt", "", function([](auto x) { return std::sqrt(x); })},
+      {"Reciprocal", "", function([](auto x) { return 1.0 / x; })},
+      {"Abs", "", function([](auto x) { return x < 0 ? -x : x; })},
+      {"Sign", "", function([](auto x) { return (x > 0) - (x < 0); })},
+      {"Equal", "", comparison([](auto a, auto b) { return a == b; })},
+      {"Greater", "", comparison([](auto a, auto b) { return a > b; })},
+      {"Less", "", comparison([](auto a, auto b) { return a < b; })},
+      {"Cast", "", prepare_cast}};
 }
 
 }  // namespace lockstep

@@ -12,9 +12,10 @@ Shape spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; 
 
 void pool_law(Inference& inference) {
   inference.require_ranked();
-  check(inference.outputs.size() == 1, "the second output (indices) is not supported");
+  supported(inference.outputs.size() == 1, "the second output (indices) is not supported");
   PoolAttrs attrs = read_pool(inference.attributes);
-  check(inference.attributes.integer("storage_order", 0) == 0, "storage_order 1 is not supported");
+  supported(inference.attributes.integer("storage_order", 0) == 0,
+            "storage_order 1 is not supported");
   inference.attributes.done();
   const Shape& x = inference.input(0).shape;
   check(x.size() >= 3, "data has ", x.size(), " dimensions, should have at least 3");

@@ -1,6 +1,7 @@
-// ReduceSum (axes are an operand since opset 13), ReduceMean ReduceMax ReduceMin (an attribute),
-// ArgMax. Gradients spread dy over what was reduced; a maximum's goes to all places that reach it,
-// in equal shares.
+// ReduceSum (axes are an operand since opset 13); ReduceMean ReduceMax ReduceMin ReduceProd
+// ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp (an attribute); ArgMax ArgMin.
+// Gradients spread dy over what was reduced; a maximum's goes to all places that reach it, in equal
+// shares.
 #include "operators/reduce/reduce.h"
 
 #include "operators/elementwise/elementwise.h"
@@ -76,6 +77,38 @@ std::vector<Value> extreme_gradient(const GradientRequest& r) {
   return {mul(r.graph, mask, share, site)};
 }
 
+Value apply(Graph& graph, const char* type, Value x, const Site& site) {
+  return graph.add_value({.type = type, .inputs = {x}}, site);
+}
+
+std::vector<Value> l1_gradient(const GradientRequest& r) {
+  Site site = gradient_site(r, 0);
+  return {mul(r.graph, spread(r, r.dy[0], site), apply(r.graph, "Sign", r.x(0), site), site)};
+}
+
+std::vector<Value> l2_gradient(const GradientRequest& r) {
+  Site site = gradient_site(r, 0);
+  Value slope = spread(r, div(r.graph, r.dy[0], r.y(0), site), site);
+  return {mul(r.graph, slope, r.x(0), site)};
+}
+
+std::vector<Value> sum_square_gradient(const GradientRequest& r) {
+  Site site = gradient_site(r, 0);
+  Value twice = mul(r.graph, r.x(0), scalar_like(r.graph, r.x(0), 2, "two"), site);
+  return {mul(r.graph, spread(r, r.dy[0], site), twice, site)};
+}
+
+std::vector<Value> log_sum_gradient(const GradientRequest& r) {
+  Site site = gradient_site(r, 0);
+  return {spread(r, div(r.graph, r.dy[0], apply(r.graph, "Exp", r.y(0), site), site), site)};
+}
+
+std::vector<Value> log_sum_exp_gradient(const GradientRequest& r) {
+  Site site = gradient_site(r, 0);
+  Value below = sub(r.graph, r.x(0), with_ones(r, r.y(0), site), site);
+  return {mul(r.graph, spread(r, r.dy[0], site), apply(r.graph, "Exp", below, site), site)};
+}
+
 Op reduction(const char* type, GradientRule gradient) {
   return {.type = type, .domain = "", .differentiable = Differentiable::yes, .gradient = gradient};
 }
@@ -111,6 +144,13 @@ std::vector<Op> reduce_ops() {
           reduction("ReduceMean", mean_gradient),
           reduction("ReduceMax", extreme_gradient),
           reduction("ReduceMin", extreme_gradient),
+          reduction("ReduceL1", l1_gradient),
+          reduction("ReduceL2", l2_gradient),
+          reduction("ReduceSumSquare", sum_square_gradient),
+          reduction("ReduceLogSum", log_sum_gradient),
+          reduction("ReduceLogSumExp", log_sum_exp_gradient),
+          {.type = "ReduceProd", .domain = ""},
+          {.type = "ArgMin", .domain = "", .differentiable = Differentiable::zero},
           {.type = "ArgMax", .domain = "", .differentiable = Differentiable::zero}};
 }
 

@@ -2,6 +2,7 @@
 // number of threads. Sums of floats run in double.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "operators/dispatch.h"
@@ -53,17 +54,72 @@ int64_t offset_of(const std::vector<Axis>& axes, int64_t index) {
 template <class T>
 using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 
+// How a reduction starts, what it takes of an element, how it joins, what it makes of the total.
 struct Sum {
   template <class A>
   static A start() {
     return A(0);
   }
   template <class A>
+  static A load(A x) {
+    return x;
+  }
+  template <class A>
   static A join(A a, A b) {
     return a + b;
   }
+  template <class A>
+  static A finish(A total, int64_t) {
+    return total;
+  }
 };
-struct Max {
+struct Mean : Sum {
+  template <class A>
+  static A finish(A total, int64_t count) {
+    return total / static_cast<A>(count);
+  }
+};
+struct L1 : Sum {
+  template <class A>
+  static A load(A x) {
+    return x < 0 ? -x : x;
+  }
+};
+struct SumSquare : Sum {
+  template <class A>
+  static A load(A x) {
+    return x * x;
+  }
+};
+struct L2 : SumSquare {
+  template <class A>
+  static A finish(A total, int64_t) {
+    return static_cast<A>(std::sqrt(total));
+  }
+};
+struct LogSum : Sum {
+  template <class A>
+  static A finish(A total, int64_t) {
+    return static_cast<A>(std::log(total));
+  }
+};
+struct LogSumExp : LogSum {
+  template <class A>
+  static A load(A x) {
+    return static_cast<A>(std::exp(x));  // in double: no float overflows it
+  }
+};
+struct Prod : Sum {
+  template <class A>
+  static A start() {
+    return A(1);
+  }
+  template <class A>
+  static A join(A a, A b) {
+    return a * b;
+  }
+};
+struct Max : Sum {
   template <class A>
   static A start() {
     return std::is_floating_point_v<A> ? -std::numeric_limits<A>::infinity()
@@ -74,7 +130,7 @@ struct Max {
     return b > a || b != b ? b : a;
   }
 };
-struct Min {
+struct Min : Sum {
   template <class A>
   static A start() {
     return std::is_floating_point_v<A> ? std::numeric_limits<A>::infinity()
@@ -89,9 +145,8 @@ struct Min {
 constexpr int64_t kLanes = 64;
 
 // Outputs [begin, end), `width` neighbours at a time where the fastest dimension is kept.
-template <class T, class How, class Finish>
-void reduce_block(const Layout& layout, const T* x, T* y, int64_t begin, int64_t width,
-                  Finish finish) {
+template <class T, class How>
+void reduce_block(const Layout& layout, const T* x, T* y, int64_t begin, int64_t width) {
   using A = Accumulator<T>;
   std::array<A, kLanes> total;
   total.fill(How::template start<A>());
@@ -99,10 +154,10 @@ void reduce_block(const Layout& layout, const T* x, T* y, int64_t begin, int64_t
   for (int64_t i = 0; i < layout.count; ++i) {
     const T* row = base + offset_of(layout.reduced, i);
     for (int64_t lane = 0; lane < width; ++lane)
-      total[lane] = How::template join<A>(total[lane], static_cast<A>(row[lane]));
+      total[lane] = How::template join<A>(total[lane], How::load(static_cast<A>(row[lane])));
   }
   for (int64_t lane = 0; lane < width; ++lane)
-    y[begin + lane] = static_cast<T>(finish(total[lane]));
+    y[begin + lane] = static_cast<T>(How::finish(total[lane], layout.count));
 }
 
 // One output whose fastest dimension is reduced: rows of neighbours.
@@ -118,28 +173,27 @@ Accumulator<T> reduce_rows(const Layout& layout, const T* x) {
     int64_t i = 0;
     for (; i + kParts <= length; i += kParts)
       for (int k = 0; k < kParts; ++k)
-        part[k] = How::template join<A>(part[k], static_cast<A>(from[i + k]));
-    for (; i < length; ++i) part[0] = How::template join<A>(part[0], static_cast<A>(from[i]));
+        part[k] = How::template join<A>(part[k], How::load(static_cast<A>(from[i + k])));
+    for (; i < length; ++i)
+      part[0] = How::template join<A>(part[0], How::load(static_cast<A>(from[i])));
   }
   for (int k = 1; k < kParts; ++k) part[0] = How::template join<A>(part[0], part[k]);
   return part[0];
 }
 
-template <class T, class How, bool kMean>
+template <class T, class How>
 std::unique_ptr<Kernel> reduce_kernel(const Layout& layout, const KernelRequest& request) {
   const int64_t outputs = request.out[0].count();
   const bool rows = !layout.reduced.empty() && layout.reduced.back().stride == 1;
   return make_kernel([=, threads = request.threads](const KernelArgs& args) {
     const T* x = args.in[0].as<T>();
     T* y = args.out[0].as<T>();
-    auto finish = [&](Accumulator<T> total) {
-      return kMean ? total / static_cast<Accumulator<T>>(layout.count) : total;
-    };
     const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, layout.count));
     if (rows) {
       parallel_for(outputs, grain, threads, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
-          y[i] = static_cast<T>(finish(reduce_rows<T, How>(layout, x + offset_of(layout.kept, i))));
+          y[i] = static_cast<T>(How::finish(
+              reduce_rows<T, How>(layout, x + offset_of(layout.kept, i)), layout.count));
       });
       return;
     }
@@ -151,7 +205,7 @@ std::unique_ptr<Kernel> reduce_kernel(const Layout& layout, const KernelRequest&
                    for (int64_t i = begin; i < end; ++i) {
                      int64_t lane = i % blocks * kLanes;
                      reduce_block<T, How>(layout, x, y, i / blocks * inner + lane,
-                                          std::min(kLanes, inner - lane), finish);
+                                          std::min(kLanes, inner - lane));
                    }
                  });
   });
@@ -169,16 +223,15 @@ Layout layout_of(const KernelRequest& request) {
   return Layout(x, is_reduced);
 }
 
-template <class How, bool kMean = false>
+template <class How>
 std::unique_ptr<Kernel> prepare_reduce(const KernelRequest& request) {
   Layout layout = layout_of(request);
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
-    return reduce_kernel<T, How, kMean>(layout, request);
-  });
+  return dispatch<float, double, int32_t, int64_t>(
+      request.in[0].dtype, [&]<class T>() { return reduce_kernel<T, How>(layout, request); });
 }
 
-template <class T>
-std::unique_ptr<Kernel> arg_max_kernel(const KernelRequest& request) {
+template <class T, bool kMax>
+std::unique_ptr<Kernel> arg_kernel(const KernelRequest& request) {
   auto attributes = request.attributes();
   const Dims& x = request.in[0].dims;
   const int64_t axis = normal_axes({attributes.integer("axis", 0)}, x.size())[0];
@@ -186,7 +239,7 @@ std::unique_ptr<Kernel> arg_max_kernel(const KernelRequest& request) {
   int64_t inner = 1;
   for (std::size_t i = axis + 1; i < x.size(); ++i) inner *= x[i];
   const int64_t size = x[axis], outer = request.out[0].count() / std::max<int64_t>(1, inner);
-  check(size > 0, "ArgMax over an empty dimension");
+  check(size > 0, "the arg of an empty dimension");
   return make_kernel([=](const KernelArgs& args) {
     const T* data = args.in[0].as<T>();
     int64_t* y = args.out[0].as<int64_t>();
@@ -196,24 +249,34 @@ std::unique_ptr<Kernel> arg_max_kernel(const KernelRequest& request) {
         int64_t best = 0;
         for (int64_t k = 1; k < size; ++k) {
           T value = column[k * inner], top = column[best * inner];
-          if (value > top || (last && value == top)) best = k;
+          if ((kMax ? value > top : value < top) || (last && value == top)) best = k;
         }
         y[o * inner + i] = best;
       }
   });
 }
 
+template <bool kMax>
+std::unique_ptr<Kernel> prepare_arg(const KernelRequest& request) {
+  return dispatch<float, double, int32_t, int64_t>(
+      request.in[0].dtype, [&]<class T>() { return arg_kernel<T, kMax>(request); });
+}
+
 }  // namespace
 
 std::vector<KernelEntry> reduce_cpu() {
   return {{"ReduceSum", "", prepare_reduce<Sum>},
-          {"ReduceMean", "", prepare_reduce<Sum, true>},
+          {"ReduceMean", "", prepare_reduce<Mean>},
+          {"ReduceL1", "", prepare_reduce<L1>},
+          {"ReduceL2", "", prepare_reduce<L2>},
+          {"ReduceSumSquare", "", prepare_reduce<SumSquare>},
+          {"ReduceLogSum", "", prepare_reduce<LogSum>},
+          {"ReduceLogSumExp", "", prepare_reduce<LogSumExp>},
+          {"ReduceProd", "", prepare_reduce<Prod>},
           {"ReduceMax", "", prepare_reduce<Max>},
           {"ReduceMin", "", prepare_reduce<Min>},
-          {"ArgMax", "", [](const KernelRequest& request) {
-             return dispatch<float, double, int32_t, int64_t>(
-                 request.in[0].dtype, [&]<class T>() { return arg_max_kernel<T>(request); });
-           }}};
+          {"ArgMax", "", prepare_arg<true>},
+          {"ArgMin", "", prepare_arg<false>}};
 }
 
 }  // namespace lockstep

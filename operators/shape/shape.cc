@@ -86,15 +86,7 @@ void expand_law(Inference& inference) {
   auto to = content_of(inference, 1);
   const TensorType& x = inference.input(0);
   if (!to || !x.ranked) return;
-  Shape shape(std::max(to->size(), x.shape.size()), Dim(1));
-  for (std::size_t back = 0; back < shape.size(); ++back) {
-    Dim a = back < x.shape.size() ? x.shape[x.shape.size() - 1 - back] : Dim(1);
-    Dim b = back < to->size() ? (*to)[to->size() - 1 - back] : Dim(1);
-    check(a == b || a == Dim(1) || b == Dim(1) || !a.known() || !b.known(), "cannot expand ",
-          text_of(x.shape), " to ", text_of(*to));
-    shape[shape.size() - 1 - back] = a == Dim(1) ? b : a;
-  }
-  inference.outputs[0] = {x.dtype, shape, true};
+  inference.outputs[0] = {x.dtype, broadcast_shape(x.shape, *to), true};
 }
 
 std::vector<Value> pass_through(const GradientRequest& r) { return {r.dy[0]}; }

@@ -41,8 +41,15 @@ class Replicas {
 
   std::vector<std::vector<float>> run(const std::vector<std::string>& fetches) {
     std::vector<Dims> dims(count_, Dims{length_});
-    Executor executor(compile({graph, named("x", count_), dims, fetches, {}, {}, cpu_devices(count_),
-                               all_kernels(), {}}),
+    Executor executor(compile({graph,
+                               named("x", count_),
+                               dims,
+                               fetches,
+                               {},
+                               {},
+                               cpu_devices(count_),
+                               all_kernels(),
+                               {}}),
                       none_, workers_);
     std::vector<Tensor> feeds;
     for (auto& values : data_) feeds.push_back({{DType::float32, {length_}}, values.data()});
@@ -102,8 +109,7 @@ TEST_P(Collective, MeanDividesOnce) {
   for (int64_t i = 0; i < length; ++i) {
     float expected = -replicas.data()[0][i];
     for (int k = 1; k < count; ++k) expected += -replicas.data()[k][i];
-    for (int k = 0; k < count; ++k)
-      ASSERT_EQ(results[k][i], expected / static_cast<float>(count));
+    for (int k = 0; k < count; ++k) ASSERT_EQ(results[k][i], expected / static_cast<float>(count));
   }
 }
 
@@ -129,8 +135,11 @@ TEST(AllReduce, RefusesOperandsThatDiffer) {
   Graph graph(all_ops());
   Value a = graph.input("a", {DType::float32, {2}});
   Value b = graph.input("b", {DType::float32, {3}});
-  expect_error([&] { all_reduce(graph, {a, b}, Reduction::sum, named("s", 2), "grads"); }, "grads",
-               "operand 1 is float32[3], operand 0 is float32[2]");
+  expect_error(
+      [&] {
+        all_reduce(graph, {a, b}, Reduction::sum, named("s", 2), "grads");
+      },
+      "grads", "operand 1 is float32[3], operand 0 is float32[2]");
   expect_error([&] { all_reduce(graph, {a}, Reduction::sum, named("s", 2)); }, "1 values, 2 names");
 }
 

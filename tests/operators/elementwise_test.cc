@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/support/op_case.h"
@@ -33,6 +34,16 @@ double plus(double a, double b) { return a + b; }
 double minus(double a, double b) { return a - b; }
 double times(double a, double b) { return a * b; }
 double over(double a, double b) { return a / b; }
+
+constexpr bool kMask[] = {true, false, false, true};
+
+Reference elementwise_of_first(double (*f)(double)) {
+  return [f](const std::vector<Doubles>& in) {
+    Doubles y = in[0];
+    for (double& value : y.values) value = f(value);
+    return std::vector<Doubles>{y};
+  };
+}
 
 std::vector<OpCase> cases() {
   auto same = [](double (*f)(double, double)) {
@@ -161,6 +172,79 @@ std::vector<OpCase> cases() {
        .type = "Less",
        .inputs = {random({6}), random({6}, 2)},
        .reference = elementwise([](const Numbers& x) { return double(x[0] < x[1]); }),
+       .gradient = false},
+      {.name = "broadcast",
+       .type = "Mean",
+       .inputs = {random({2, 3}), random({3}, 2)},
+       .reference = by_row(+[](double a, double b) { return (a + b) / 2; })},
+      {.name = "two",
+       .type = "Max",
+       .inputs = {random({2, 3}), random({2, 3}, 2)},
+       .reference = elementwise([](const Numbers& x) { return std::max(x[0], x[1]); })},
+      {.name = "row",
+       .type = "Max",
+       .inputs = {random({2, 3}), random({3}, 3)},
+       .reference = by_row(+[](double a, double b) { return std::max(a, b); })},
+      {.name = "three",
+       .type = "Min",
+       .inputs = {random({2, 4}), random({4}, 2), random({}, 3)},
+       .reference =
+           [](const std::vector<Doubles>& in) {
+             Doubles y = in[0];
+             for (std::size_t i = 0; i < 8; ++i)
+               y[i] = std::min({in[0][i], in[1][i % 4], in[2][0]});
+             return std::vector<Doubles>{y};
+           }},
+      {.name = "row",
+       .type = "PRelu",
+       .inputs = {random({4, 3}), random({3}, 2)},
+       .reference = by_row(+[](double x, double slope) { return x < 0 ? slope * x : x; })},
+      {.name = "same",
+       .type = "Where",
+       .inputs = {given(Literal::of<bool>(std::span<const bool>(kMask), {4})), random({4}),
+                  random({4}, 2)},
+       .reference = elementwise([](const Numbers& x) { return x[0] != 0 ? x[1] : x[2]; })},
+      {.name = "broadcast",
+       .type = "Where",
+       .inputs = {given(Literal::of<bool>(std::span<const bool>(kMask), {4, 1})), random({3}),
+                  random({4, 3}, 2)}},
+      {.name = "both",
+       .type = "Clip",
+       .inputs = {random({3, 4}),
+                  {Literal::scalar(-0.52F), false, true, false},
+                  {Literal::scalar(0.48F), false, true, false}},
+       .reference = elementwise_of_first(
+           [](double x) { return std::clamp(x, double(-0.52F), double(0.48F)); })},
+      {.name = "low",
+       .type = "Clip",
+       .inputs = {random({3, 4}), {Literal::scalar(-0.52F), false, true, false}}},
+      {.name = "high",
+       .type = "Clip",
+       .inputs = {random({3, 4}), left_out(), {Literal::scalar(0.48F), false, true, false}}},
+      {.name = "floor",
+       .type = "Mod",
+       .inputs = {given(Literal::vector({-4, 7, 5, 4, -7, 8})),
+                  given(Literal::vector({2, -3, 8, -2, 3, 5}))},
+       .gradient = false},
+      {.name = "c_like",
+       .type = "Mod",
+       .attributes = {{"fmod", int64_t{1}}},
+       .inputs = {random({5}), positive({5}, 2)},
+       .reference = elementwise([](const Numbers& x) { return std::fmod(x[0], x[1]); }),
+       .gradient = false},
+      {.name = "small",
+       .type = "GreaterOrEqual",
+       .inputs = {random({6}), random({6})},
+       .reference = elementwise([](const Numbers& x) { return double(x[0] >= x[1]); }),
+       .gradient = false},
+      {.name = "small",
+       .type = "LessOrEqual",
+       .inputs = {random({6}), random({6}, 2)},
+       .reference = elementwise([](const Numbers& x) { return double(x[0] <= x[1]); }),
+       .gradient = false},
+      {.name = "like_int",
+       .type = "CastLike",
+       .inputs = {positive({4}), given(Literal::vector({1}))},
        .gradient = false},
       {.name = "to_int",
        .type = "Cast",

@@ -1,13 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tests/support/op_case.h"
 
 namespace lockstep::testing {
 namespace {
 
-enum class How { sum, mean, max, min };
+enum class How { sum, mean, max, min, l1, l2, sum_square, log_sum, log_sum_exp, prod };
 
 // Reduces `axes` of any shape.
 Reference naive(How how, std::vector<int64_t> axes, bool keep) {
@@ -23,7 +24,7 @@ Reference naive(How how, std::vector<int64_t> axes, bool keep) {
       if (!gone[i]) shape.push_back(x.dims[i]);
       if (gone[i]) count *= x.dims[i];
     }
-    double start = how == How::max ? -1e300 : how == How::min ? 1e300 : 0;
+    double start = how == How::max ? -1e300 : how == How::min ? 1e300 : how == How::prod ? 1 : 0;
     Doubles y{keep ? kept : shape, std::vector<double>(element_count(kept), start)};
     for (std::size_t i = 0; i < x.values.size(); ++i) {
       int64_t rest = static_cast<int64_t>(i), to = 0, stride = 1;
@@ -33,10 +34,35 @@ Reference naive(How how, std::vector<int64_t> axes, bool keep) {
         rest /= x.dims[k];
       }
       double& at = y[to];
-      at = how == How::max ? std::max(at, x[i]) : how == How::min ? std::min(at, x[i]) : at + x[i];
+      switch (how) {
+        case How::max:
+          at = std::max(at, x[i]);
+          break;
+        case How::min:
+          at = std::min(at, x[i]);
+          break;
+        case How::prod:
+          at *= x[i];
+          break;
+        case How::l1:
+          at += std::abs(x[i]);
+          break;
+        case How::l2:
+        case How::sum_square:
+          at += x[i] * x[i];
+          break;
+        case How::log_sum_exp:
+          at += std::exp(x[i]);
+          break;
+        default:
+          at += x[i];
+      }
     }
-    if (how == How::mean)
-      for (double& value : y.values) value /= static_cast<double>(count);
+    for (double& value : y.values) {
+      if (how == How::mean) value /= static_cast<double>(count);
+      if (how == How::l2) value = std::sqrt(value);
+      if (how == How::log_sum || how == How::log_sum_exp) value = std::log(value);
+    }
     return std::vector<Doubles>{y};
   };
 }
@@ -80,9 +106,23 @@ std::vector<OpCase> cases() {
       by_attribute("all", "ReduceMax", How::max, {2, 3}, {}, false),
       by_attribute("rows", "ReduceMax", How::max, {2, 5}, {1}, true),
       by_attribute("columns", "ReduceMax", How::max, {3, 2, 2}, {0}, false),
+      by_attribute("rows", "ReduceL1", How::l1, {2, 5}, {1}, true),
+      by_attribute("all", "ReduceL1", How::l1, {2, 5}, {}, false),
+      by_attribute("rows", "ReduceL2", How::l2, {2, 5}, {1}, false),
+      by_attribute("columns", "ReduceL2", How::l2, {2, 5}, {0}, true),
+      by_attribute("columns", "ReduceSumSquare", How::sum_square, {3, 2, 2}, {0, 2}, false),
+      by_attribute("rows", "ReduceLogSumExp", How::log_sum_exp, {2, 5}, {1}, false),
+      by_attribute("kept", "ReduceLogSumExp", How::log_sum_exp, {2, 3, 2}, {1}, true),
+      by_attribute("rows", "ReduceProd", How::prod, {2, 3}, {1}, false),
       by_attribute("rows", "ReduceMin", How::min, {2, 5}, {1}, false),
       by_attribute("columns", "ReduceMin", How::min, {3, 4}, {0}, true),
   };
+  all.push_back({.name = "positive",
+                 .type = "ReduceLogSum",
+                 .attributes = {{"axes", std::vector<int64_t>{1}}},
+                 .inputs = {positive({3, 4})},
+                 .reference = naive(How::log_sum, {1}, true)});
+  for (OpCase& c : all) c.gradient = c.type != "ReduceProd";
   OpCase batch = by_operand("batch", {3, 5}, {0}, false);
   batch.symbolic_batch = true;
   all.push_back(batch);

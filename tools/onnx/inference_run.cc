@@ -15,8 +15,7 @@ Graph with_constants(const Graph& graph, const std::map<std::string, Literal>& i
   Graph copy = graph.clone();
   for (Value input : copy.inputs()) {
     auto found = inputs.find(copy.name(input));
-    if (found != inputs.end() && found->second.count() <= kSmall)
-      copy.fold(input, found->second);
+    if (found != inputs.end() && found->second.count() <= kSmall) copy.fold(input, found->second);
   }
   return copy;
 }
@@ -40,9 +39,10 @@ std::vector<Literal> run_graph(const Graph& graph, const std::map<std::string, L
   for (Value output : graph.outputs()) fetches.push_back(graph.name(output));
   StateStore none({}, {});
   Workers workers(1, cpu_cores());
-  Executor executor(compile({graph, feeds, dims, fetches, {}, {}, cpu_devices(1), kernels,
-                             {.threads = cpu_cores()}}),
-                    none, workers);
+  Executor executor(
+      compile(
+          {graph, feeds, dims, fetches, {}, {}, cpu_devices(1), kernels, {.threads = cpu_cores()}}),
+      none, workers);
   executor.run(values, {});
   std::vector<Literal> outputs;
   for (const Tensor& tensor : executor.fetches()) {
@@ -57,6 +57,9 @@ std::vector<Literal> run_graph(const Graph& graph, const std::map<std::string, L
 
 std::vector<Literal> run_inference(const Graph& graph, const std::map<std::string, Literal>& inputs,
                                    const std::vector<KernelTable>& kernels) {
+  for (Value input : graph.inputs())
+    supported(graph.dtype(input) != DType::bfloat16, "input '", graph.name(input), "' is ",
+              graph.type(input));
   try {
     return run_graph(graph, inputs, kernels);
   } catch (const Unsupported&) {

@@ -23,14 +23,22 @@ struct Totals {
 
 double number_at(const Literal& literal, int64_t i) {
   switch (literal.dtype()) {
-    case DType::float32: return literal.values<float>()[i];
-    case DType::float64: return literal.values<double>()[i];
-    case DType::int64: return static_cast<double>(literal.values<int64_t>()[i]);
-    case DType::int32: return literal.values<int32_t>()[i];
-    case DType::int8: return literal.values<int8_t>()[i];
-    case DType::uint8: return literal.values<uint8_t>()[i];
-    case DType::boolean: return literal.values<bool>()[i];
-    default: throw Unsupported(join("outputs of ", literal.dtype(), " are not compared"));
+    case DType::float32:
+      return literal.values<float>()[i];
+    case DType::float64:
+      return literal.values<double>()[i];
+    case DType::int64:
+      return static_cast<double>(literal.values<int64_t>()[i]);
+    case DType::int32:
+      return literal.values<int32_t>()[i];
+    case DType::int8:
+      return literal.values<int8_t>()[i];
+    case DType::uint8:
+      return literal.values<uint8_t>()[i];
+    case DType::boolean:
+      return literal.values<bool>()[i];
+    default:
+      throw Unsupported(join("outputs of ", literal.dtype(), " are not compared"));
   }
 }
 
@@ -110,9 +118,10 @@ void add_onnx_test(CLI::App& app, Command& chosen) {
   auto folders = std::make_shared<std::vector<std::string>>();
   CLI::App* command = app.add_subcommand("onnx-test", "run ONNX backend test cases");
   command->add_option("folders", *folders, "a case, or folders of cases")->required();
-  command->footer("Example:  lockstep onnx-test /usr/share/libonnx-testdata/data/node\n"
-                  "A case is a folder with model.onnx and test_data_set_0, ... One line a case:\n"
-                  "pass NAME, fail NAME why, or unsupported NAME why; then the totals.");
+  command->footer(
+      "Example:  lockstep onnx-test /usr/share/libonnx-testdata/data/node\n"
+      "A case is a folder with model.onnx and test_data_set_0, ... One line a case:\n"
+      "pass NAME, fail NAME why, or unsupported NAME why; then the totals.");
   command->callback([folders, &chosen] { chosen = [folders] { return run_cases(*folders); }; });
 }
 

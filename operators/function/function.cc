@@ -1,0 +1,85 @@
+// y = f(x; a, b). The gradient of all of them is one operator of ours,
+//   FunctionGrad (dy, x) -> dy * f'(x; a, b)   attribute function: which one; a, b: its parameters
+#include "operators/function/function.h"
+
+#include "operators/room.h"
+
+namespace lockstep {
+namespace {
+
+std::vector<Value> function_gradient(const GradientRequest& r) {
+  AttributeReader reader = r.node.attributes();
+  Attributes attributes{{"function", r.node.type()}};
+  const char* const names[] = {"a", "b"};
+  int position = 0;
+  for (const FunctionParameter& parameter : function_entry(r.node.type()).parameters)
+    attributes.push_back({names[position++], reader.number(parameter.name, parameter.fallback)});
+  return {r.graph.add_value({.type = "FunctionGrad",
+                             .domain = kOwnDomain,
+                             .inputs = {r.dy[0], r.x(0)},
+                             .attributes = attributes},
+                            gradient_site(r, 0))};
+}
+
+}  // namespace
+
+const std::vector<FunctionEntry>& function_entries() {
+  static const std::vector<FunctionEntry> entries{
+      {"LeakyRelu", {{"alpha", 0.01F}}},
+      {"Elu", {{"alpha", 1}}},
+      {"Celu", {{"alpha", 1}}},
+      {"Selu", {{"alpha", 1.67326319217681884765625F}, {"gamma", 1.05070102214813232421875F}}},
+      {"HardSigmoid", {{"alpha", 0.2F}, {"beta", 0.5F}}},
+      {"HardSwish", {}},
+      {"Softplus", {}},
+      {"Softsign", {}},
+      {"ThresholdedRelu", {{"alpha", 1}}},
+      {"Shrink", {{"lambd", 0.5F}, {"bias", 0}}},
+      {"Erf", {}},
+      {"Sin", {}},
+      {"Cos", {}},
+      {"Tan", {}},
+      {"Asin", {}},
+      {"Acos", {}},
+      {"Atan", {}},
+      {"Sinh", {}},
+      {"Cosh", {}},
+      {"Asinh", {}},
+      {"Acosh", {}},
+      {"Atanh", {}},
+      {"Ceil", {}, false},
+      {"Floor", {}, false},
+      {"Round", {}, false}};
+  return entries;
+}
+
+const FunctionEntry& function_entry(const std::string& type) {
+  for (const FunctionEntry& entry : function_entries())
+    if (entry.type == type) return entry;
+  fail("there is no function '", type, "'");
+}
+
+std::vector<Op> function_ops() {
+  std::vector<Op> ops;
+  for (const FunctionEntry& entry : function_entries())
+    ops.push_back(
+        {.type = entry.type,
+         .domain = "",
+         .law = same_as_first,
+         .differentiable = entry.differentiable ? Differentiable::yes : Differentiable::zero,
+         .gradient = entry.differentiable ? function_gradient : nullptr,
+         .may_alias = {{0, 0}}});
+  ops.push_back({.type = "FunctionGrad",
+                 .domain = kOwnDomain,
+                 .signature = Signature{"dx = dy * f'(x) for a function of one element.",
+                                        {{"dy"}, {"x"}},
+                                        {{"dx"}},
+                                        {{"function", AttributeKind::text, true},
+                                         {"a", AttributeKind::number},
+                                         {"b", AttributeKind::number}}},
+                 .law = same_as_first,
+                 .may_alias = {{0, 0}, {0, 1}}});
+  return ops;
+}
+
+}  // namespace lockstep

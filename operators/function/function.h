@@ -1,0 +1,29 @@
+// Functions of one element, with at most two parameters: the Elu and Softplus families,
+// trigonometry, rounding. One table on the graph side, one of formulas in the kernels.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// An attribute of a function and its value when it is left out.
+struct FunctionParameter {
+  const char* name;
+  float fallback;
+};
+struct FunctionEntry {
+  const char* type;
+  std::vector<FunctionParameter> parameters;
+  bool differentiable = true;  // false: the gradient is zero everywhere (rounding)
+};
+const std::vector<FunctionEntry>& function_entries();
+const FunctionEntry& function_entry(const std::string& type);
+
+std::vector<Op> function_ops();
+std::vector<KernelEntry> function_cpu();
+
+}  // namespace lockstep
