@@ -6,8 +6,10 @@
 #include "operators/elementwise/elementwise.h"
 #include "operators/fill/fill.h"
 #include "operators/function/function.h"
+#include "operators/gather/gather.h"
 #include "operators/gemm/gemm.h"
 #include "operators/loss/loss.h"
+#include "operators/norm/norm.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/pool/pool.h"
 #include "operators/reduce/reduce.h"
@@ -20,7 +22,7 @@ const OpSet& all_ops() {
     std::vector<Op> all;
     for (auto room :
          {activation_ops, collective_ops, conv_ops, elementwise_ops, fill_ops, function_ops,
-          gemm_ops, loss_ops, optimizer_ops, pool_ops, reduce_ops, shape_ops})
+          gather_ops, gemm_ops, loss_ops, norm_ops, optimizer_ops, pool_ops, reduce_ops, shape_ops})
       for (Op& op : room()) all.push_back(std::move(op));
     return OpSet(std::move(all));
   }();

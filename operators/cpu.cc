@@ -5,8 +5,10 @@
 #include "operators/elementwise/elementwise.h"
 #include "operators/fill/fill.h"
 #include "operators/function/function.h"
+#include "operators/gather/gather.h"
 #include "operators/gemm/gemm.h"
 #include "operators/loss/loss.h"
+#include "operators/norm/norm.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/pool/pool.h"
 #include "operators/reduce/reduce.h"
@@ -19,7 +21,7 @@ const std::vector<KernelTable>& all_kernels() {
     std::vector<KernelEntry> cpu;
     for (auto room :
          {activation_cpu, collective_cpu, conv_cpu, elementwise_cpu, fill_cpu, function_cpu,
-          gemm_cpu, loss_cpu, optimizer_cpu, pool_cpu, reduce_cpu, shape_cpu})
+          gather_cpu, gemm_cpu, loss_cpu, norm_cpu, optimizer_cpu, pool_cpu, reduce_cpu, shape_cpu})
       for (KernelEntry& entry : room()) cpu.push_back(std::move(entry));
     return std::vector<KernelTable>{KernelTable(DeviceKind::cpu, std::move(cpu))};
   }();

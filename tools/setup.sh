@@ -8,7 +8,7 @@ packages=(
   libonnx-dev libprotobuf-dev protobuf-compiler          # the graph
   libdnnl-dev                                            # CPU kernels
   libyaml-cpp-dev libcli11-dev nlohmann-json3-dev        # configuration, commands, JSON
-  libgtest-dev                                           # tests
+  libgtest-dev libonnx-testdata                          # tests
   python3 python3-venv clang clang-format libclang-rt-14-dev  # oracles, second compiler, format
 )
 # Names that another release spells differently.

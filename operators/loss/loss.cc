@@ -4,10 +4,13 @@
 // SoftmaxCrossEntropyLoss has a second output, the logarithms of the probabilities; backward is
 //   SoftmaxCrossEntropyLossGrad (dloss, log_prob, labels, weights) -> dscores
 //     = dloss * weight[label] / total * (exp(log_prob) - onehot(label)), 0 for ignored labels
+// NegativeLogLikelihoodLoss is the same without the softmax; backward is
+//   NegativeLogLikelihoodLossGrad (dloss, shape of x, labels, weights) -> dx
 #include "operators/loss/loss.h"
 
 #include "operators/elementwise/elementwise.h"
 #include "operators/room.h"
+#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {
@@ -50,6 +53,18 @@ std::vector<Value> cross_entropy_gradient(const GradientRequest& r) {
   check(r.wanted.size() < 3 || !r.wanted[2], r.node.description(),
         ": the class weights of a loss cannot be trained");
   return dx;
+}
+
+std::vector<Value> likelihood_gradient(const GradientRequest& r) {
+  check(r.wanted.size() < 3 || !r.wanted[2], r.node.description(),
+        ": the class weights of a loss cannot be trained");
+  Site site = gradient_site(r, 0);
+  return {r.graph.add_value({.type = "NegativeLogLikelihoodLossGrad",
+                             .domain = kOwnDomain,
+                             .inputs = {r.dy[0], shape_of(r.graph, r.x(0), site), r.x(1), r.x(2)},
+                             .attributes = written(read_cross_entropy(r.node.attributes()))},
+                            site),
+          none, none};
 }
 
 // ONNX checks neither ranks nor the length of the weights.
@@ -124,6 +139,20 @@ std::vector<Op> loss_ops() {
            .differentiable = Differentiable::yes,
            .gradient = cross_entropy_gradient,
            .may_alias = {{1, 0}}},
+          {.type = "NegativeLogLikelihoodLoss",
+           .domain = "",
+           .law = cross_entropy_law,
+           .differentiable = Differentiable::yes,
+           .gradient = likelihood_gradient},
+          {.type = "NegativeLogLikelihoodLossGrad",
+           .domain = kOwnDomain,
+           .signature =
+               Signature{
+                   "Gradient of the loss with respect to the log-probabilities.",
+                   {{"dloss"}, {"shape", "I"}, {"labels", "I"}, {"weights", "T", Arity::optional}},
+                   {{"dx"}},
+                   {{"reduction", AttributeKind::text}, {"ignore_index", AttributeKind::integer}}},
+           .law = shape_from_operand},
           {.type = "SoftmaxGrad",
            .domain = kOwnDomain,
            .signature = Signature{"dx = y * (dy - sum(dy * y))", {{"dy"}, {"y"}}, {{"dx"}}, axis},

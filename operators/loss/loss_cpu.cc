@@ -166,6 +166,66 @@ std::unique_ptr<Kernel> cross_entropy_grad_kernel(const KernelRequest& request) 
   return make_kernel(run);
 }
 
+// The weighted log-probability of each label, negated.
+template <class Label>
+std::unique_ptr<Kernel> likelihood_kernel(const KernelRequest& request) {
+  CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
+  Columns columns(request.in[0].dims, 1);
+  const bool weighted = request.in.size() > 2 && request.in[2].present();
+  return make_kernel([=](const KernelArgs& args) {
+    const float* x = args.in[0].as<float>();
+    const Label* labels = args.in[1].as<Label>();
+    const float* weights = weighted ? args.in[2].as<float>() : nullptr;
+    float* loss = args.out[0].as<float>();
+    const int64_t count = columns.outer * columns.inner;
+    double total = 0;
+    for (int64_t c = 0; c < count; ++c) {
+      const double weight = weight_of(labels[c], attrs, columns.size, weights);
+      const double term =
+          weight == 0 ? 0 : -weight * x[columns.start(c) + labels[c] * columns.inner];
+      if (attrs.reduction == "none") loss[c] = static_cast<float>(term);
+      total += term;
+    }
+    if (attrs.reduction != "none")
+      loss[0] = static_cast<float>(total / divisor(labels, count, attrs, columns.size, weights));
+  });
+}
+
+template <class Label>
+std::unique_ptr<Kernel> likelihood_grad_kernel(const KernelRequest& request) {
+  CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
+  Columns columns(request.out[0].dims, 1);
+  const bool weighted = request.in.size() > 3 && request.in[3].present();
+  return make_kernel([=, size = request.out[0].count()](const KernelArgs& args) {
+    const float* dloss = args.in[0].as<float>();
+    const Label* labels = args.in[2].as<Label>();
+    const float* weights = weighted ? args.in[3].as<float>() : nullptr;
+    float* dx = args.out[0].as<float>();
+    const int64_t count = columns.outer * columns.inner;
+    const double total = divisor(labels, count, attrs, columns.size, weights);
+    std::fill_n(dx, size, 0.0F);
+    for (int64_t c = 0; c < count; ++c) {
+      const double weight = weight_of(labels[c], attrs, columns.size, weights);
+      if (weight == 0) continue;
+      const float slope = dloss[attrs.reduction == "none" ? c : 0];
+      dx[columns.start(c) + labels[c] * columns.inner] =
+          static_cast<float>(-slope * weight / total);
+    }
+  });
+}
+
+std::unique_ptr<Kernel> prepare_likelihood(const KernelRequest& request) {
+  supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
+  return dispatch<int32_t, int64_t>(
+      request.in[1].dtype, [&]<class Label>() { return likelihood_kernel<Label>(request); });
+}
+
+std::unique_ptr<Kernel> prepare_likelihood_grad(const KernelRequest& request) {
+  supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
+  return dispatch<int32_t, int64_t>(
+      request.in[2].dtype, [&]<class Label>() { return likelihood_grad_kernel<Label>(request); });
+}
+
 template <bool kLog>
 std::unique_ptr<Kernel> prepare_softmax(const KernelRequest& request) {
   return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
@@ -200,6 +260,8 @@ std::vector<KernelEntry> loss_cpu() {
           {"LogSoftmax", "", prepare_softmax<true>},
           {"SoftmaxGrad", kOwnDomain, prepare_softmax_grad<false>},
           {"LogSoftmaxGrad", kOwnDomain, prepare_softmax_grad<true>},
+          {"NegativeLogLikelihoodLoss", "", prepare_likelihood},
+          {"NegativeLogLikelihoodLossGrad", kOwnDomain, prepare_likelihood_grad},
           {"SoftmaxCrossEntropyLoss", "", prepare_cross_entropy},
           {"SoftmaxCrossEntropyLossGrad", kOwnDomain, prepare_cross_entropy_grad}};
 }

@@ -1,30 +1,17 @@
 // Identity StopGradient Reshape Flatten Squeeze Unsqueeze (views), Transpose Concat Slice Expand
-// (copies), Shape (always folded). SliceGrad (dy, shape of x, starts, ends, axes, steps) -> dx puts
-// dy back where Slice took it from, zeros elsewhere.
+// Split Tile Pad (copies), Shape Size Range (folded). SliceGrad (dy, shape of x, starts, ends,
+// axes, steps) -> dx puts dy back where Slice took it from, zeros elsewhere.
 #include "operators/shape/shape.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
+#include "operators/reduce/reduce.h"
 #include "operators/room.h"
 
 namespace lockstep {
 namespace {
-
-// What an integer vector holds, symbols included, as far as it is known.
-std::optional<Shape> content_of(const Inference& inference, std::size_t i) {
-  if (i >= inference.inputs.size()) return std::nullopt;
-  if (const Literal* literal = inference.constants[i]) return to_shape(literal->integers());
-  if (const Shape* content = inference.contents[i]) return *content;
-  return std::nullopt;
-}
-
-Value shape_of(Graph& graph, Value x, const Site& site) {
-  if (is_static(graph.shape(x)))
-    return graph.constant(graph.name(x) + "_shape", Literal::vector(to_dims(graph.shape(x))));
-  return graph.add_value({.type = "Shape", .inputs = {x}},
-                         Site(graph.name(x) + "_shape", site.where));
-}
 
 // Does the shape vector hold -1 at this place?
 bool is_rest(const Inference& inference, std::size_t i) {
@@ -75,13 +62,6 @@ void reshape_law(Inference& inference) {
   inference.outputs[0] = {x.dtype, shape, true};
 }
 
-void slice_grad_law(Inference& inference) {
-  auto shape = content_of(inference, 1);
-  inference.outputs[0].dtype = inference.input(0).dtype;
-  inference.outputs[0].ranked = shape.has_value();
-  if (shape) inference.outputs[0].shape = *shape;
-}
-
 void expand_law(Inference& inference) {
   auto to = content_of(inference, 1);
   const TensorType& x = inference.input(0);
@@ -126,6 +106,53 @@ std::vector<Value> slice_gradient(const GradientRequest& r) {
   std::vector<Value> inputs{r.dy[0], shape_of(r.graph, r.x(0), site)};
   for (std::size_t i = 1; i < r.node.inputs().size(); ++i) inputs.push_back(r.x(i));
   return {r.graph.add_value({.type = "SliceGrad", .domain = kOwnDomain, .inputs = inputs}, site)};
+}
+
+// The gradients of all parts side by side; zeros for a part that no loss reaches.
+std::vector<Value> split_gradient(const GradientRequest& r) {
+  auto attributes = r.node.attributes();
+  Site site = gradient_site(r, 0);
+  std::vector<Value> parts;
+  for (std::size_t i = 0; i < r.dy.size(); ++i)
+    parts.push_back(
+        r.dy[i] ? r.dy[i]
+                : expand_like(r.graph, scalar_like(r.graph, r.y(i), 0, "zero"), r.y(i), site));
+  return {concat(r.graph, parts, attributes.integer("axis", 0), site), none};
+}
+
+// Where x went, zeros around it: the gradient is that part of dy. Only constant padding adds zeros.
+std::vector<Value> pad_gradient(const GradientRequest& r) {
+  auto attributes = r.node.attributes();
+  check(attributes.text("mode", "constant") == "constant", r.node.description(),
+        ": only constant padding has a gradient");
+  const Literal* literal = r.graph.literal(r.x(1));
+  check(literal, r.node.description(), ": its pads must be constant");
+  const std::vector<int64_t> pads = literal->integers();
+  const std::size_t rank = pads.size() / 2;
+  Value dx = r.dy[0];
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (pads[i] == 0 && pads[rank + i] == 0) continue;
+    check(pads[i] >= 0 && pads[rank + i] >= 0, r.node.description(), ": negative pads ",
+          text_of(pads), " have no gradient");
+    const int64_t end = pads[rank + i] == 0 ? INT64_MAX : -pads[rank + i];
+    dx = slice(r.graph, dx, static_cast<int64_t>(i), pads[i], end, gradient_site(r, 0));
+  }
+  return {dx};
+}
+
+// x was repeated: [n, d] -> [repeats, n, ..] summed over the repeats.
+std::vector<Value> tile_gradient(const GradientRequest& r) {
+  const Literal* literal = r.graph.literal(r.x(1));
+  check(literal, r.node.description(), ": its repeats must be constant");
+  const std::vector<int64_t> repeats = literal->integers();
+  const Dims x = to_dims(r.graph.shape(r.x(0)));
+  std::vector<int64_t> apart, axes;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    axes.push_back(static_cast<int64_t>(apart.size()));
+    apart.insert(apart.end(), {repeats[i], x[i]});
+  }
+  Site site = gradient_site(r, 0);
+  return {reduce_sum(r.graph, reshape(r.graph, r.dy[0], apart, site), axes, false, site), none};
 }
 
 std::vector<Value> expand_gradient(const GradientRequest& r) {
@@ -192,6 +219,13 @@ Value slice(Graph& graph, Value x, int64_t axis, int64_t start, int64_t end, con
       site);
 }
 
+Value shape_of(Graph& graph, Value x, const Site& site) {
+  if (is_static(graph.shape(x)))
+    return graph.constant(graph.name(x) + "_shape", Literal::vector(to_dims(graph.shape(x))));
+  return graph.add_value({.type = "Shape", .inputs = {x}},
+                         Site(graph.name(x) + "_shape", site.where));
+}
+
 Value expand_like(Graph& graph, Value x, Value like, const Site& site) {
   return graph.add_value({.type = "Expand", .inputs = {x, shape_of(graph, like, site)}}, site);
 }
@@ -212,6 +246,11 @@ std::vector<Op> shape_ops() {
           copy("Concat", nullptr, concat_gradient),
           copy("Slice", nullptr, slice_gradient),
           copy("Expand", expand_law, expand_gradient),
+          copy("Split", nullptr, split_gradient),
+          copy("Pad", nullptr, pad_gradient),
+          copy("Tile", nullptr, tile_gradient),
+          {.type = "Size", .domain = "", .differentiable = Differentiable::zero},
+          {.type = "Range", .domain = "", .differentiable = Differentiable::zero},
           {.type = "Shape", .domain = "", .differentiable = Differentiable::zero},
           {.type = "SliceGrad",
            .domain = kOwnDomain,
@@ -223,7 +262,7 @@ std::vector<Op> shape_ops() {
                                    {"axes", "I", Arity::optional},
                                    {"steps", "I", Arity::optional}},
                                   {{"dx"}}},
-           .law = slice_grad_law}};
+           .law = shape_from_operand}};
 }
 
 }  // namespace lockstep

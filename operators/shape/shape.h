@@ -20,6 +20,8 @@ Value flatten(Graph& graph, Value x, int64_t axis = 1, const Site& site = {});
 Value transpose(Graph& graph, Value x, const std::vector<int64_t>& order, const Site& site = {});
 Value concat(Graph& graph, const std::vector<Value>& parts, int64_t axis, const Site& site = {});
 Value slice(Graph& graph, Value x, int64_t axis, int64_t start, int64_t end, const Site& site = {});
+// The shape of x as a value: a constant where it is known, else a Shape node.
+Value shape_of(Graph& graph, Value x, const Site& site = {});
 Value expand_like(Graph& graph, Value x, Value like, const Site& site = {});
 
 std::vector<Op> shape_ops();

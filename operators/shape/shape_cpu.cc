@@ -2,6 +2,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "operators/dispatch.h"
 #include "operators/room.h"
 #include "operators/shape/shape.h"
 #include "runtime/parallel.h"
@@ -161,15 +162,125 @@ std::unique_ptr<Kernel> prepare_concat(const KernelRequest& request) {
   });
 }
 
+std::unique_ptr<Kernel> prepare_split(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const Dims& x = request.in[0].dims;
+  int64_t axis = normal_axes({attributes.integer("axis", 0)}, x.size())[0];
+  int64_t rows = 1;
+  for (int64_t i = 0; i < axis; ++i) rows *= x[i];
+  std::vector<std::size_t> widths;  // bytes of one row of each part
+  for (const TensorDesc& part : request.out)
+    widths.push_back(rows == 0 ? 0 : part.bytes() / static_cast<std::size_t>(rows));
+  return make_kernel([rows, widths](const KernelArgs& args) {
+    auto* from = args.in[0].as<std::byte>();
+    for (int64_t row = 0; row < rows; ++row)
+      for (std::size_t i = 0; i < widths.size(); ++i) {
+        if (widths[i] == 0) continue;
+        std::memcpy(args.out[i].as<std::byte>() + row * widths[i], from, widths[i]);
+        from += widths[i];
+      }
+  });
+}
+
+// For every place of y the place of x it comes from along one dimension; -1: the constant.
+std::vector<int64_t> pad_sources(int64_t x, int64_t y, int64_t begin, const std::string& mode) {
+  std::vector<int64_t> sources;
+  for (int64_t i = 0; i < y; ++i) {
+    int64_t at = i - begin;
+    if (mode == "edge") {
+      at = std::clamp<int64_t>(at, 0, x - 1);
+    } else if (mode == "reflect") {
+      while (x > 1 && (at < 0 || at >= x)) at = at < 0 ? -at : 2 * (x - 1) - at;
+    } else if (at < 0 || at >= x) {
+      at = -1;
+    }
+    sources.push_back(at);
+  }
+  return sources;
+}
+
+std::unique_ptr<Kernel> prepare_pad(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const std::string mode = attributes.text("mode", "constant");
+  const std::vector<int64_t> pads = request.integers(1);
+  const Dims x = request.in[0].dims, y = request.out[0].dims;
+  const bool has_value = request.in.size() > 2 && request.in[2].present();
+  std::vector<std::vector<int64_t>> sources;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    sources.push_back(pad_sources(x[i], y[i], pads[i], mode));
+  return make_kernel([=, strides = contiguous_strides(x), size = size_of(request.in[0].dtype),
+                      count = request.out[0].count()](const KernelArgs& args) {
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t rest = i, from = 0;
+      bool inside = true;
+      for (std::size_t d = y.size(); d-- > 0;) {
+        const int64_t at = sources[d][rest % y[d]];
+        rest /= y[d];
+        inside = inside && at >= 0;
+        from += at * strides[d];
+      }
+      std::byte* to = args.out[0].as<std::byte>() + i * size;
+      if (inside)
+        std::memcpy(to, args.in[0].as<std::byte>() + from * size, size);
+      else if (has_value)
+        std::memcpy(to, args.in[2].data, size);
+      else
+        std::memset(to, 0, size);
+    }
+  });
+}
+
+std::unique_ptr<Kernel> prepare_tile(const KernelRequest& request) {
+  const Dims x = request.in[0].dims, y = request.out[0].dims;
+  return make_kernel([=, strides = contiguous_strides(x), size = size_of(request.in[0].dtype),
+                      count = request.out[0].count()](const KernelArgs& args) {
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t rest = i, from = 0;
+      for (std::size_t d = y.size(); d-- > 0;) {
+        from += rest % y[d] % x[d] * strides[d];
+        rest /= y[d];
+      }
+      std::memcpy(args.out[0].as<std::byte>() + i * size, args.in[0].as<std::byte>() + from * size,
+                  size);
+    }
+  });
+}
+
+std::unique_ptr<Kernel> prepare_size(const KernelRequest& request) {
+  return make_kernel([count = request.in[0].count()](const KernelArgs& args) {
+    *args.out[0].as<int64_t>() = count;
+  });
+}
+
+std::unique_ptr<Kernel> prepare_range(const KernelRequest& request) {
+  return dispatch<float, double, int32_t, int64_t>(request.out[0].dtype, [&]<class T>() {
+    return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
+      for (int64_t i = 0; i < count; ++i)
+        args.out[0].as<T>()[i] =
+            static_cast<T>(*args.in[0].as<T>() + static_cast<T>(i) * *args.in[2].as<T>());
+    });
+  });
+}
+
 }  // namespace
 
 std::vector<KernelEntry> shape_cpu() {
-  return {{"Identity", "", prepare_copy},       {"StopGradient", kOwnDomain, prepare_copy},
-          {"Reshape", "", prepare_copy},        {"Flatten", "", prepare_copy},
-          {"Squeeze", "", prepare_copy},        {"Unsqueeze", "", prepare_copy},
-          {"Transpose", "", prepare_transpose}, {"Concat", "", prepare_concat},
-          {"Slice", "", prepare_slice},         {"SliceGrad", kOwnDomain, prepare_slice_grad},
-          {"Expand", "", prepare_expand}};
+  return {{"Identity", "", prepare_copy},
+          {"StopGradient", kOwnDomain, prepare_copy},
+          {"Reshape", "", prepare_copy},
+          {"Flatten", "", prepare_copy},
+          {"Squeeze", "", prepare_copy},
+          {"Unsqueeze", "", prepare_copy},
+          {"Transpose", "", prepare_transpose},
+          {"Concat", "", prepare_concat},
+          {"Slice", "", prepare_slice},
+          {"SliceGrad", kOwnDomain, prepare_slice_grad},
+          {"Expand", "", prepare_expand},
+          {"Split", "", prepare_split},
+          {"Pad", "", prepare_pad},
+          {"Tile", "", prepare_tile},
+          {"Size", "", prepare_size},
+          {"Range", "", prepare_range}};
 }
 
 }  // namespace lockstep

@@ -102,6 +102,31 @@ std::vector<OpCase> cases() {
       loss("ignored_none", {4, 3}, {0, -1, 2, 1}, {4}, "none", false, true),
       loss("pixels", {2, 3, 2, 2}, {0, 1, 2, 0, 1, 1, 2, 2}, {2, 2, 2}, "mean"),
   };
+  for (const char* reduction : {"mean", "sum", "none"}) {
+    OpCase c = loss(reduction, {3, 4}, {0, 3, 1}, {3}, reduction, true);
+    c.type = "NegativeLogLikelihoodLoss";
+    c.outputs = 1;
+    c.reference = [reduction](const std::vector<Doubles>& in) {
+      Doubles each{{3}, {}};
+      double total = 0, weights = 0;
+      for (int i = 0; i < 3; ++i) {
+        auto label = static_cast<int64_t>(in[1][i]);
+        each.values.push_back(-in[2][label] * in[0][i * 4 + label]);
+        total += each[i];
+        weights += in[2][label];
+      }
+      const std::string how = reduction;
+      if (how == "none") return std::vector<Doubles>{each};
+      return std::vector<Doubles>{{{}, {how == "mean" ? total / weights : total}}};
+    };
+    all.push_back(c);
+  }
+  OpCase pixels =
+      loss("pixels", {2, 3, 2, 2}, {0, 1, 2, 0, 1, -1, 2, 2}, {2, 2, 2}, "mean", false, true);
+  pixels.type = "NegativeLogLikelihoodLoss";
+  pixels.outputs = 1;
+  pixels.reference = nullptr;
+  all.push_back(pixels);
   OpCase single = loss("loss_only", {3, 4}, {0, 3, 1}, {3}, "mean");
   single.outputs = 1;
   single.reference = nullptr;

@@ -1,0 +1,95 @@
+// Gather (slices along an axis), GatherElements and ScatterElements (element by element), OneHot,
+// Trilu. What several indices pick receives the sum of their gradients:
+//   GatherGrad         (dy, shape of x, indices) -> dx
+//   GatherElementsGrad (dy, shape of x, indices) -> dx
+#include "operators/gather/gather.h"
+
+#include "operators/room.h"
+#include "operators/shape/shape.h"
+
+namespace lockstep {
+namespace {
+
+std::vector<Value> gather_gradient(const GradientRequest& r) {
+  auto attributes = r.node.attributes();
+  Site site = gradient_site(r, 0);
+  return {r.graph.add_value({.type = r.node.type() + "Grad",
+                             .domain = kOwnDomain,
+                             .inputs = {r.dy[0], shape_of(r.graph, r.x(0), site), r.x(1)},
+                             .attributes = {{"axis", attributes.integer("axis", 0)}}},
+                            site),
+          none};
+}
+
+std::vector<Value> trilu_gradient(const GradientRequest& r) {
+  auto attributes = r.node.attributes();
+  return {r.graph.add_value({.type = "Trilu",
+                             .inputs = {r.dy[0], r.x(1)},
+                             .attributes = {{"upper", attributes.integer("upper", 1)}}},
+                            gradient_site(r, 0)),
+          none};
+}
+
+// ONNX leaves the new dimension open even where the depth is known.
+void one_hot_law(Inference& inference) {
+  const Literal* depth = inference.constants[1];
+  const TensorType& indices = inference.input(0);
+  if (!depth || !indices.ranked) return;
+  int64_t size = 0;
+  switch (depth->dtype()) {
+    case DType::float32:
+      size = static_cast<int64_t>(depth->values<float>()[0]);
+      break;
+    case DType::float64:
+      size = static_cast<int64_t>(depth->values<double>()[0]);
+      break;
+    default:
+      size = depth->integers()[0];
+  }
+  Shape shape = indices.shape;
+  int64_t axis =
+      normal_axes({inference.attributes.integer("axis", -1)}, indices.shape.size() + 1)[0];
+  shape.insert(shape.begin() + axis, Dim(size));
+  inference.outputs[0] = {inference.input(2).dtype, shape};
+}
+
+Op backward(const char* type) {
+  return {.type = type,
+          .domain = kOwnDomain,
+          .signature = Signature{"Adds dy to where it was gathered from.",
+                                 {{"dy"}, {"shape", "I"}, {"indices", "I"}},
+                                 {{"dx"}},
+                                 {{"axis", AttributeKind::integer}}},
+          .law = shape_from_operand};
+}
+
+}  // namespace
+
+Value gather(Graph& graph, Value x, Value indices, int64_t axis, const Site& site) {
+  return graph.add_value({.type = "Gather", .inputs = {x, indices}, .attributes = {{"axis", axis}}},
+                         site);
+}
+
+std::vector<Op> gather_ops() {
+  auto picking = [](const char* type) {
+    return Op{.type = type,
+              .domain = "",
+              .differentiable = Differentiable::yes,
+              .gradient = gather_gradient};
+  };
+  return {
+      picking("Gather"),
+      picking("GatherElements"),
+      {.type = "ScatterElements", .domain = "", .law = same_as_first},
+      {.type = "OneHot", .domain = "", .law = one_hot_law, .differentiable = Differentiable::zero},
+      {.type = "Trilu",
+       .domain = "",
+       .law = same_as_first,
+       .differentiable = Differentiable::yes,
+       .gradient = trilu_gradient,
+       .may_alias = {{0, 0}}},
+      backward("GatherGrad"),
+      backward("GatherElementsGrad")};
+}
+
+}  // namespace lockstep

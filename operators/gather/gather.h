@@ -1,0 +1,18 @@
+// Picking elements by index, and putting them back.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// Whole slices of x along `axis`, one per index.
+Value gather(Graph& graph, Value x, Value indices, int64_t axis, const Site& site = {});
+
+std::vector<Op> gather_ops();
+std::vector<KernelEntry> gather_cpu();
+
+}  // namespace lockstep

@@ -1,0 +1,202 @@
+#include <cstring>
+
+#include "operators/dispatch.h"
+#include "operators/gather/gather.h"
+#include "operators/room.h"
+
+namespace lockstep {
+namespace {
+
+// x as [outer, size, inner] around the axis.
+struct Around {
+  int64_t outer = 1, size = 1, inner = 1;
+
+  Around(const Dims& x, int64_t axis) {
+    axis = normal_axes({axis}, x.size())[0];
+    for (std::size_t i = 0; i < x.size(); ++i)
+      (static_cast<int64_t>(i) < axis   ? outer
+       : static_cast<int64_t>(i) > axis ? inner
+                                        : size) *= x[i];
+  }
+};
+
+int64_t axis_of(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  return attributes.integer("axis", 0);
+}
+
+// An index counts from the end when it is negative.
+template <class Index>
+int64_t checked(Index index, int64_t size, const char* op) {
+  const int64_t at = index < 0 ? index + size : index;
+  if (at < 0 || at >= size) fail(op, ": index ", index, " is outside 0..", size - 1);
+  return at;
+}
+
+template <class Make>
+std::unique_ptr<Kernel> by_index(DType dtype, Make&& make) {
+  return dispatch<int32_t, int64_t>(dtype, std::forward<Make>(make));
+}
+
+std::unique_ptr<Kernel> prepare_gather(const KernelRequest& request) {
+  const Around around(request.in[0].dims, axis_of(request));
+  const int64_t count = request.in[1].count();
+  const std::size_t bytes = around.inner * size_of(request.in[0].dtype);
+  return by_index(request.in[1].dtype, [&]<class Index>() {
+    return make_kernel([=](const KernelArgs& args) {
+      const Index* indices = args.in[1].as<Index>();
+      for (int64_t o = 0; o < around.outer; ++o)
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t from = checked(indices[i], around.size, "Gather");
+          std::memcpy(args.out[0].as<std::byte>() + (o * count + i) * bytes,
+                      args.in[0].as<std::byte>() + (o * around.size + from) * bytes, bytes);
+        }
+    });
+  });
+}
+
+std::unique_ptr<Kernel> prepare_gather_grad(const KernelRequest& request) {
+  const Around around(request.out[0].dims, axis_of(request));
+  const int64_t count = request.in[2].count();
+  return by_index(request.in[2].dtype, [&]<class Index>() {
+    return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+      return make_kernel([=](const KernelArgs& args) {
+        const Index* indices = args.in[2].as<Index>();
+        const T* dy = args.in[0].as<T>();
+        T* dx = args.out[0].as<T>();
+        std::fill_n(dx, around.outer * around.size * around.inner, T(0));
+        for (int64_t o = 0; o < around.outer; ++o)
+          for (int64_t i = 0; i < count; ++i) {
+            const int64_t to = checked(indices[i], around.size, "GatherGrad");
+            for (int64_t k = 0; k < around.inner; ++k)
+              dx[(o * around.size + to) * around.inner + k] +=
+                  dy[(o * count + i) * around.inner + k];
+          }
+      });
+    });
+  });
+}
+
+// For every element of `indices`: its own place, and the place in x that it points to.
+template <class Index, class Visit>
+void visit_elements(const Dims& x, const Dims& indices_dims, int64_t axis, const Index* indices,
+                    const Visit& visit) {
+  const int64_t count = element_count(indices_dims);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = i, at = 0, stride = 1;
+    for (std::size_t d = x.size(); d-- > 0;) {
+      int64_t place = rest % indices_dims[d];
+      rest /= indices_dims[d];
+      if (static_cast<int64_t>(d) == axis) place = checked(indices[i], x[d], "GatherElements");
+      at += place * stride;
+      stride *= x[d];
+    }
+    visit(i, at);
+  }
+}
+
+std::unique_ptr<Kernel> prepare_gather_elements(const KernelRequest& request) {
+  const Dims x = request.in[0].dims, of = request.in[1].dims;
+  const int64_t axis = normal_axes({axis_of(request)}, x.size())[0];
+  const std::size_t size = size_of(request.in[0].dtype);
+  return by_index(request.in[1].dtype, [&]<class Index>() {
+    return make_kernel([=](const KernelArgs& args) {
+      visit_elements(x, of, axis, args.in[1].as<Index>(), [&](int64_t i, int64_t at) {
+        std::memcpy(args.out[0].as<std::byte>() + i * size, args.in[0].as<std::byte>() + at * size,
+                    size);
+      });
+    });
+  });
+}
+
+std::unique_ptr<Kernel> prepare_gather_elements_grad(const KernelRequest& request) {
+  const Dims x = request.out[0].dims, of = request.in[2].dims;
+  const int64_t axis = normal_axes({axis_of(request)}, x.size())[0];
+  return by_index(request.in[2].dtype, [&]<class Index>() {
+    return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+      return make_kernel([=](const KernelArgs& args) {
+        T* dx = args.out[0].as<T>();
+        std::fill_n(dx, element_count(x), T(0));
+        visit_elements(x, of, axis, args.in[2].as<Index>(),
+                       [&](int64_t i, int64_t at) { dx[at] += args.in[0].as<T>()[i]; });
+      });
+    });
+  });
+}
+
+std::unique_ptr<Kernel> prepare_scatter_elements(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const std::string reduction = attributes.text("reduction", "none");
+  supported(reduction == "none" || reduction == "add" || reduction == "mul",
+            "ScatterElements with reduction '", reduction, "'");
+  const Dims x = request.in[0].dims, of = request.in[1].dims;
+  const int64_t axis = normal_axes({axis_of(request)}, x.size())[0];
+  const std::size_t bytes = request.in[0].bytes();
+  return by_index(request.in[1].dtype, [&]<class Index>() {
+    return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+      return make_kernel([=](const KernelArgs& args) {
+        std::memcpy(args.out[0].data, args.in[0].data, bytes);
+        visit_elements(x, of, axis, args.in[1].as<Index>(), [&](int64_t i, int64_t at) {
+          T& to = args.out[0].as<T>()[at];
+          const T update = args.in[2].as<T>()[i];
+          to = reduction == "add" ? to + update : reduction == "mul" ? to * update : update;
+        });
+      });
+    });
+  });
+}
+
+// Depth and both values may be of any type; an index outside the depth is "off" everywhere.
+std::unique_ptr<Kernel> prepare_one_hot(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const Dims y = request.out[0].dims;
+  const Around around(y, attributes.integer("axis", -1));
+  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class Index>() {
+    return dispatch<float, double, int32_t, int64_t>(request.out[0].dtype, [&]<class T>() {
+      return make_kernel([=](const KernelArgs& args) {
+        const T off = args.in[2].as<T>()[0], on = args.in[2].as<T>()[1];
+        std::fill_n(args.out[0].as<T>(), element_count(y), off);
+        for (int64_t i = 0; i < around.outer * around.inner; ++i) {
+          auto index = static_cast<int64_t>(args.in[0].as<Index>()[i]);
+          if (index < 0) index += around.size;
+          if (index < 0 || index >= around.size) continue;
+          args.out[0]
+              .as<T>()[(i / around.inner * around.size + index) * around.inner + i % around.inner] =
+              on;
+        }
+      });
+    });
+  });
+}
+
+std::unique_ptr<Kernel> prepare_trilu(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const bool upper = attributes.integer("upper", 1) != 0;
+  const bool shifted = request.in.size() > 1 && request.in[1].present();
+  const Dims& x = request.in[0].dims;
+  const int64_t rows = x[x.size() - 2], columns = x.back(), count = request.in[0].count();
+  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+    return make_kernel([=](const KernelArgs& args) {
+      const int64_t k = shifted ? *args.in[1].as<int64_t>() : 0;
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t row = i / columns % rows, column = i % columns;
+        const bool kept = upper ? column - row >= k : column - row <= k;
+        args.out[0].as<T>()[i] = kept ? args.in[0].as<T>()[i] : T(0);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> gather_cpu() {
+  return {{"Gather", "", prepare_gather},
+          {"GatherElements", "", prepare_gather_elements},
+          {"ScatterElements", "", prepare_scatter_elements},
+          {"OneHot", "", prepare_one_hot},
+          {"Trilu", "", prepare_trilu},
+          {"GatherGrad", kOwnDomain, prepare_gather_grad},
+          {"GatherElementsGrad", kOwnDomain, prepare_gather_elements_grad}};
+}
+
+}  // namespace lockstep

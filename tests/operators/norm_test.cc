@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/op_case.h"
+
+namespace lockstep::testing {
+namespace {
+
+// Rows of `length` become mean 0 and deviation 1, then scale and bias by position or channel.
+std::vector<double> normalised(const std::vector<double>& row, double epsilon) {
+  double mean = 0, square = 0;
+  for (double x : row) mean += x / static_cast<double>(row.size());
+  for (double x : row) square += (x - mean) * (x - mean) / static_cast<double>(row.size());
+  std::vector<double> y;
+  for (double x : row) y.push_back((x - mean) / std::sqrt(square + epsilon));
+  return y;
+}
+
+std::vector<Doubles> batch(const std::vector<Doubles>& in) {
+  Doubles y = in[0];
+  const int64_t c = y.dims[1], plane = element_count(y.dims) / (y.dims[0] * c);
+  for (int64_t i = 0; i < element_count(y.dims); ++i) {
+    int64_t k = i / plane % c;
+    y[i] = in[1][k] * (in[0][i] - in[3][k]) / std::sqrt(in[4][k] + 1e-5) + in[2][k];
+  }
+  return {y};
+}
+
+std::vector<Doubles> instance(const std::vector<Doubles>& in) {
+  Doubles y{in[0].dims, {}};
+  const int64_t c = y.dims[1], plane = element_count(y.dims) / (y.dims[0] * c);
+  for (int64_t p = 0; p < y.dims[0] * c; ++p) {
+    auto begin = in[0].values.begin() + p * plane;
+    for (double x : normalised({begin, begin + plane}, 1e-5))
+      y.values.push_back(x * in[1][p % c] + in[2][p % c]);
+  }
+  return {y};
+}
+
+std::vector<Doubles> layer(const std::vector<Doubles>& in) {
+  Doubles y{in[0].dims, {}};
+  const auto length = static_cast<int64_t>(in[1].values.size());
+  for (int64_t row = 0; row < element_count(y.dims) / length; ++row) {
+    auto begin = in[0].values.begin() + row * length;
+    auto values = normalised({begin, begin + length}, 1e-5);
+    for (int64_t i = 0; i < length; ++i)
+      y.values.push_back(values[i] * in[1][i] + (in.size() > 2 ? in[2][i] : 0));
+  }
+  return {y};
+}
+
+CaseInput given_vector(const Dims& dims, int seed) {
+  CaseInput input = positive(dims, seed);
+  input.differentiable = false;
+  return input;
+}
+
+std::vector<OpCase> cases() {
+  std::vector<OpCase> all{
+      {.name = "images",
+       .type = "BatchNormalization",
+       .inputs = {random({2, 3, 2, 2}), random({3}, 2), random({3}, 3), given_vector({3}, 4),
+                  given_vector({3}, 5)},
+       .reference = batch},
+      {.name = "rows",
+       .type = "BatchNormalization",
+       .inputs = {random({4, 3}), random({3}, 2), random({3}, 3), given_vector({3}, 4),
+                  given_vector({3}, 5)},
+       .reference = batch},
+      {.name = "images",
+       .type = "InstanceNormalization",
+       .inputs = {random({2, 3, 2, 3}), random({3}, 2), random({3}, 3)},
+       .reference = instance,
+       .gradient = false},
+      {.name = "last",
+       .type = "LayerNormalization",
+       .inputs = {random({2, 3, 4}), random({4}, 2), random({4}, 3)},
+       .reference = layer,
+       .gradient = false},
+      {.name = "two_axes",
+       .type = "LayerNormalization",
+       .attributes = {{"axis", int64_t{1}}},
+       .inputs = {random({2, 3, 4}), random({3, 4}, 2)},
+       .reference = layer,
+       .gradient = false},
+      {.name = "statistics",
+       .type = "LayerNormalization",
+       .inputs = {random({2, 5}), random({5}, 2), random({5}, 3)},
+       .outputs = 3,
+       .reference = layer,
+       .gradient = false},
+      {.name = "not_training",
+       .type = "Dropout",
+       .inputs = {random({3, 4})},
+       .reference = elementwise([](const std::vector<double>& x) { return x[0]; })},
+      {.name = "mask", .type = "Dropout", .inputs = {random({3, 4})}, .outputs = 2},
+  };
+  for (OpCase& c : all) c.tolerance = 1e-4;
+  return all;
+}
+
+class Norms : public ::testing::TestWithParam<OpCase> {};
+TEST_P(Norms, Case) { check_case(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Table, Norms, ::testing::ValuesIn(cases()));
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# ONNX's own test cases (Debian's libonnx-testdata): none may fail, and no fewer may pass than did.
+# Usage: onnx_cases.sh LOCKSTEP_BINARY. Exit code 77: the data is not installed.
+set -u
+data=/usr/share/libonnx-testdata/data
+[ -d $data ] || { echo "skipped: libonnx-testdata is not installed"; exit 77; }
+status=0
+while read -r set least; do
+  last=$("$1" onnx-test $data/"$set" 2>/dev/null | tee "onnx_$set.txt" | tail -1)
+  echo "$set: $last (at least $least must pass)"
+  read -r pass _ fail _ <<< "${last//,/}"
+  if [ "$fail" != 0 ] || [ "$pass" -lt "$least" ]; then
+    grep '^fail' "onnx_$set.txt"
+    status=1
+  fi
+done <<SETS
+node 666
+simple 7
+pytorch-operator 31
+pytorch-converted 78
+SETS
+exit $status
