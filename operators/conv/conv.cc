@@ -2,7 +2,11 @@
 // ConvGradX (dy, w)      -> dx   attribute x_shape: the spatial sizes, which strides leave open
 // ConvGradW (x, dy)      -> dw   attribute kernel_shape: likewise
 // Backward needs x and w only; the bias gradient is a standard ReduceSum.
+// ConvTranspose (x, w, bias) -> y runs ConvGradX forwards; its gradients are a Conv and a ConvGradW
+// with data and gradient exchanged.
 #include "operators/conv/conv.h"
+
+#include <algorithm>
 
 #include "operators/reduce/reduce.h"
 #include "operators/room.h"
@@ -90,6 +94,55 @@ std::vector<Value> conv_gradient(const GradientRequest& r) {
   return dx;
 }
 
+void conv_transpose_law(Inference& inference) {
+  inference.require_ranked();
+  const Shape& x = inference.input(0).shape;
+  const Shape& w = inference.input(1).shape;
+  const int64_t group = inference.attributes.integer("group", 1);
+  check(x.size() == w.size() && x.size() >= 3, "data has ", x.size(), " dimensions, weight has ",
+        w.size());
+  check(x[1] == w[0] || !x[1].known(), "weight expects ", w[0].size(), " channels, data has ",
+        x[1].size());
+  TransposedWindow t = read_transposed(inference.attributes, x, w);
+  Shape y{x[0], w[1].size() * group};
+  for (int64_t size : t.output) y.push_back(size);
+  if (inference.inputs.size() > 2 && inference.inputs[2])
+    check(inference.input(2).shape == Shape{y[1]}, "bias is ", text_of(inference.input(2).shape),
+          ", should be ", text_of(Shape{y[1]}));
+  inference.outputs[0] = {inference.input(0).dtype, y};
+}
+
+std::vector<Value> conv_transpose_gradient(const GradientRequest& r) {
+  AttributeReader reader = r.node.attributes();
+  const int64_t group = reader.integer("group", 1);
+  const Shape x = r.graph.shape(r.x(0));
+  Window window = read_transposed(reader, x, r.graph.shape(r.x(1))).window;
+  // As a convolution from y to x, whose windows end where x says.
+  for (std::size_t i = 0; i < window.kernel.size(); ++i) {
+    const int64_t y = r.graph.shape(r.y(0))[i + 2].size();
+    window.pads[window.kernel.size() + i] =
+        std::max<int64_t>(0, covering_end_pad(window, i, y, x[i + 2].size()));
+  }
+  std::vector<Value> dx(3);
+  if (r.wanted[0])
+    dx[0] = conv(r.graph, r.dy[0], r.x(1), none, {window, group}, gradient_site(r, 0));
+  if (r.wanted[1]) {
+    Attributes attributes = write_window(window);
+    if (group != 1) attributes.push_back({"group", group});
+    dx[1] = r.graph.add_value({.type = "ConvGradW",
+                               .domain = kOwnDomain,
+                               .inputs = {r.dy[0], r.x(0)},
+                               .attributes = attributes},
+                              gradient_site(r, 1));
+  }
+  if (r.x(2) && r.wanted[2]) {
+    std::vector<int64_t> axes{0};
+    for (std::size_t i = 2; i < x.size(); ++i) axes.push_back(static_cast<int64_t>(i));
+    dx[2] = reduce_sum(r.graph, r.dy[0], axes, false, gradient_site(r, 2));
+  }
+  return dx;
+}
+
 Signature grad_signature(const char* doc, std::vector<Formal> inputs, const char* output) {
   return {doc,
           std::move(inputs),
@@ -111,14 +164,59 @@ ConvAttrs read_conv(AttributeReader& attributes) {
   return attrs;
 }
 
+TransposedWindow read_transposed(AttributeReader& attributes, const Shape& x, const Shape& w) {
+  Window window = read_window(attributes);
+  std::vector<int64_t> extra = attributes.integers("output_padding");
+  std::vector<int64_t> wanted = attributes.integers("output_shape");
+  const std::string auto_pad = window.auto_pad;
+  window.auto_pad = "NOTSET";
+  window = resolved(window, to_dims(spatial_of(w)), spatial_of(x));
+  const std::size_t rank = window.kernel.size();
+  extra.resize(rank, 0);
+  if (wanted.size() == rank + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
+  check(wanted.empty() || wanted.size() == rank, "output_shape ", text_of(wanted), " should have ",
+        rank, " entries");
+  TransposedWindow result{window, {}};
+  for (std::size_t i = 0; i < rank; ++i) {
+    check(x[i + 2].known(), "spatial sizes must be known");
+    const int64_t reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
+    const int64_t full = window.strides[i] * (x[i + 2].size() - 1) + extra[i] + reach;
+    if (auto_pad.rfind("SAME", 0) == 0 || !wanted.empty()) {
+      const int64_t output = wanted.empty() ? x[i + 2].size() * window.strides[i] : wanted[i];
+      const int64_t total = std::max<int64_t>(0, full - output);
+      const int64_t begin = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+      result.window.pads[i] = begin;
+      result.window.pads[rank + i] = total - begin;
+      result.output.push_back(output);
+    } else {
+      result.output.push_back(full - window.pads[i] - window.pads[rank + i]);
+    }
+    check(result.output[i] > 0, "the output would have size ", result.output[i]);
+  }
+  return result;
+}
+
 Value conv(Graph& graph, Value x, Value w, Value bias, const ConvAttrs& attrs, const Site& site) {
   Attributes attributes = write_window(attrs.window);
   if (attrs.group != 1) attributes.push_back({"group", attrs.group});
   return graph.add_value({.type = "Conv", .inputs = {x, w, bias}, .attributes = attributes}, site);
 }
 
+Value conv_transpose(Graph& graph, Value x, Value w, Value bias, const ConvAttrs& attrs,
+                     const Site& site) {
+  Attributes attributes = write_window(attrs.window);
+  if (attrs.group != 1) attributes.push_back({"group", attrs.group});
+  return graph.add_value(
+      {.type = "ConvTranspose", .inputs = {x, w, bias}, .attributes = attributes}, site);
+}
+
 std::vector<Op> conv_ops() {
-  return {{.type = "Conv",
+  return {{.type = "ConvTranspose",
+           .domain = "",
+           .law = conv_transpose_law,
+           .differentiable = Differentiable::yes,
+           .gradient = conv_transpose_gradient},
+          {.type = "Conv",
            .domain = "",
            .law = conv_law,
            .differentiable = Differentiable::yes,

@@ -20,6 +20,19 @@ ConvAttrs read_conv(AttributeReader& attributes);
 Value conv(Graph& graph, Value x, Value w, Value bias = none, const ConvAttrs& attrs = {},
            const Site& site = {});
 
+// x [N, C, spatial..], w [C, M / group, kernel..], bias [M]: the transpose of a convolution, which
+// makes images larger.
+Value conv_transpose(Graph& graph, Value x, Value w, Value bias = none, const ConvAttrs& attrs = {},
+                     const Site& site = {});
+
+// The window of a ConvTranspose and the spatial sizes of its output, which auto_pad or output_shape
+// may decide. Reads the attributes that Conv does not have, too.
+struct TransposedWindow {
+  Window window;
+  std::vector<int64_t> output;
+};
+TransposedWindow read_transposed(AttributeReader& attributes, const Shape& x, const Shape& w);
+
 std::vector<Op> conv_ops();
 std::vector<KernelEntry> conv_cpu();
 

@@ -1,24 +1,32 @@
 // oneDNN convolutions. `any` lets a primitive choose its layout; DnnlKernel reorders between that
 // and the plan's row-major one.
+#include <algorithm>
+
 #include "operators/conv/conv.h"
 #include "runtime/dnnl.h"
+#include "runtime/parallel.h"
 
 namespace lockstep {
 namespace {
 
 // The shapes of one convolution as oneDNN wants them.
 struct Problem {
-  Dims x, w, y;
+  Dims x, w;
   Dims plain_w;  // with the group dimension split off
+  Dims y;
   Dims strides, dilations, begin, end;
 
-  Problem(const ConvAttrs& attrs, const Dims& x, const Dims& w, const Dims& y) : x(x), w(w), y(y) {
-    Window window = resolved(attrs.window, Dims(w.begin() + 2, w.end()),
-                             to_shape(Dims(x.begin() + 2, x.end())));
-    plain_w = w;
-    if (attrs.group > 1) {
-      plain_w[0] /= attrs.group;
-      plain_w.insert(plain_w.begin(), attrs.group);
+  Problem(const ConvAttrs& attrs, const Dims& x, const Dims& w, const Dims& y)
+      : Problem(resolved(attrs.window, Dims(w.begin() + 2, w.end()),
+                         to_shape(Dims(x.begin() + 2, x.end()))),
+                attrs.group, x, w, y) {}
+
+  // `window` has no defaults left; where it ends follows from the sizes.
+  Problem(const Window& window, int64_t group, const Dims& x, const Dims& w, const Dims& y)
+      : x(x), w(w), plain_w(w), y(y) {
+    if (group > 1) {
+      plain_w[0] /= group;
+      plain_w.insert(plain_w.begin(), group);
     }
     strides = window.strides;
     for (std::size_t i = 0; i + 2 < x.size(); ++i) {
@@ -64,10 +72,8 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   return kernel;
 }
 
-std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
-  require_float(request);
-  AttributeReader reader = request.attributes();
-  Problem p(read_conv(reader), request.out[0].dims, request.in[1].dims, request.in[0].dims);
+// From y [operand 0] and w [operand 1] back to x.
+std::unique_ptr<DnnlKernel> backward_data(const Problem& p) {
   auto desc = describe_backward<dnnl::convolution_backward_data>(
       forward_desc(p, false), dnnl::algorithm::convolution_direct, any_desc(p.x),
       any_desc(p.plain_w), any_desc(p.y), p.strides, p.dilations, p.begin, p.end);
@@ -78,6 +84,54 @@ std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
                    {DNNL_ARG_DIFF_SRC, kernel->output(0, plain_desc(p.x), desc.diff_src_desc())}});
   kernel->finish();
   return kernel;
+}
+
+std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
+  require_float(request);
+  AttributeReader reader = request.attributes();
+  return backward_data(
+      {read_conv(reader), request.out[0].dims, request.in[1].dims, request.in[0].dims});
+}
+
+// The bias comes on top, plane by plane.
+class BiasedKernel final : public Kernel {
+ public:
+  BiasedKernel(std::unique_ptr<DnnlKernel> kernel, const Dims& y, int threads)
+      : kernel_(std::move(kernel)),
+        planes_(y[0] * y[1]),
+        channels_(y[1]),
+        plane_(element_count(y) / std::max<int64_t>(1, y[0] * y[1])),
+        threads_(threads) {}
+
+  void run(const KernelArgs& args) override {
+    kernel_->run(args);
+    parallel_for(planes_, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, plane_)), threads_,
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t p = begin; p < end; ++p) {
+                     const float bias = args.in[2].as<float>()[p % channels_];
+                     float* y = args.out[0].as<float>() + p * plane_;
+                     for (int64_t i = 0; i < plane_; ++i) y[i] += bias;
+                   }
+                 });
+  }
+  std::size_t workspace_bytes() const override { return kernel_->workspace_bytes(); }
+  std::string describe() const override { return kernel_->describe() + ", bias"; }
+
+ private:
+  std::unique_ptr<DnnlKernel> kernel_;
+  int64_t planes_, channels_, plane_;
+  int threads_;
+};
+
+std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request) {
+  require_float(request);
+  AttributeReader reader = request.attributes();
+  const int64_t group = reader.integer("group", 1);
+  const Dims &x = request.in[0].dims, &w = request.in[1].dims, &y = request.out[0].dims;
+  Window window = read_transposed(reader, to_shape(x), to_shape(w)).window;
+  auto kernel = backward_data({window, group, y, w, x});
+  if (request.in.size() < 3 || !request.in[2].present()) return kernel;
+  return std::make_unique<BiasedKernel>(std::move(kernel), y, request.threads);
 }
 
 std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
@@ -101,6 +155,7 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
 
 std::vector<KernelEntry> conv_cpu() {
   return {{"Conv", "", prepare_forward},
+          {"ConvTranspose", "", prepare_transpose},
           {"ConvGradX", kOwnDomain, prepare_grad_x},
           {"ConvGradW", kOwnDomain, prepare_grad_w}};
 }

@@ -116,6 +116,65 @@ std::vector<OpCase> cases() {
   return all;
 }
 
+// Every output place gathers the inputs whose window covers it.
+Reference naive_transpose(const Conv2d& p, int64_t extra) {
+  return [=](const std::vector<Doubles>& in) {
+    const Doubles &x = in[0], &w = in[1];
+    int64_t n = x.dims[0], c = x.dims[1], h = x.dims[2], wd = x.dims[3];
+    int64_t per = w.dims[1], m = per * p.group, kh = w.dims[2], kw = w.dims[3];
+    int64_t oh = (h - 1) * p.stride_h + (kh - 1) * p.dilation_h + 1 - p.top - p.bottom + extra;
+    int64_t ow = (wd - 1) * p.stride_w + (kw - 1) * p.dilation_w + 1 - p.left - p.right + extra;
+    Doubles y{{n, m, oh, ow}, std::vector<double>(n * m * oh * ow)};
+    for (int64_t i = 0; i < n * m * oh * ow; ++i)
+      if (in.size() > 2) y[i] = in[2][i / (oh * ow) % m];
+    for (int64_t b = 0; b < n; ++b)
+      for (int64_t q = 0; q < c; ++q)
+        for (int64_t i = 0; i < h; ++i)
+          for (int64_t j = 0; j < wd; ++j)
+            for (int64_t o = 0; o < per; ++o)
+              for (int64_t u = 0; u < kh; ++u)
+                for (int64_t v = 0; v < kw; ++v) {
+                  int64_t yy = i * p.stride_h - p.top + u * p.dilation_h;
+                  int64_t xx = j * p.stride_w - p.left + v * p.dilation_w;
+                  if (yy < 0 || yy >= oh || xx < 0 || xx >= ow) continue;
+                  int64_t channel = q / (c / p.group) * per + o;
+                  y[((b * m + channel) * oh + yy) * ow + xx] +=
+                      x[((b * c + q) * h + i) * wd + j] * w[((q * per + o) * kh + u) * kw + v];
+                }
+    return std::vector<Doubles>{y};
+  };
+}
+
+OpCase transposed(const std::string& name, const Dims& x, const Dims& w, const Conv2d& p = {},
+                  bool bias = false, int64_t extra = 0) {
+  OpCase c = conv(name, x, w, p);
+  c.type = "ConvTranspose";
+  c.reference = naive_transpose(p, extra);
+  if (bias) c.inputs.push_back(random({w[1] * p.group}, 3));
+  if (extra > 0) c.attributes.push_back({"output_padding", std::vector<int64_t>{extra, extra}});
+  return c;
+}
+
+std::vector<OpCase> transposed_cases() {
+  return {
+      transposed("plain", {1, 2, 3, 3}, {2, 3, 3, 3}),
+      transposed("bias", {2, 2, 3, 4}, {2, 3, 2, 2}, {}, true),
+      transposed("strided", {1, 2, 3, 3}, {2, 3, 3, 3}, {.stride_h = 2, .stride_w = 2}),
+      transposed("upsample", {1, 3, 4, 4}, {3, 2, 4, 4},
+                 {.stride_h = 2, .stride_w = 2, .top = 1, .left = 1, .bottom = 1, .right = 1},
+                 true),
+      transposed("output_padding", {1, 2, 3, 3}, {2, 2, 3, 3},
+                 {.stride_h = 2, .stride_w = 2, .top = 1, .left = 1, .bottom = 1, .right = 1},
+                 false, 1),
+      transposed("dilated", {1, 2, 3, 3}, {2, 2, 2, 2}, {.dilation_h = 2, .dilation_w = 2}),
+      transposed("groups", {1, 4, 3, 3}, {4, 2, 3, 3}, {.group = 2}, true),
+  };
+}
+
+class ConvTranspose : public ::testing::TestWithParam<OpCase> {};
+TEST_P(ConvTranspose, Case) { check_case(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Table, ConvTranspose, ::testing::ValuesIn(transposed_cases()));
+
 class Conv : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Conv, Case) { check_case(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Table, Conv, ::testing::ValuesIn(cases()));

@@ -14,9 +14,9 @@ while read -r set least; do
     status=1
   fi
 done <<SETS
-node 666
+node 676
 simple 7
-pytorch-operator 31
-pytorch-converted 78
+pytorch-operator 32
+pytorch-converted 80
 SETS
 exit $status
