@@ -77,10 +77,8 @@ bool unchanged_since(const onnx::GraphProto& proto, int64_t version) {
 // Before opset 7 a PRelu's slope of one dimension was one per channel, wherever the channel stood;
 // now it broadcasts like any operand. The version converter leaves it alone.
 void mend_old_prelu(onnx::ModelProto& proto) {
-  onnx::ModelProto inferred = proto;
-  onnx::shape_inference::InferShapes(inferred);
   std::map<std::string, int> rank;
-  for (const auto* list : {&inferred.graph().input(), &inferred.graph().value_info()})
+  for (const auto* list : {&proto.graph().input(), &proto.graph().value_info()})
     for (const auto& info : *list)
       if (info.type().tensor_type().has_shape())
         rank[info.name()] = info.type().tensor_type().shape().dim_size();
@@ -197,6 +195,7 @@ onnx::ModelProto at_our_opset(onnx::ModelProto proto) {
             ", the newest that this version reads");
   if (version < 0 || unchanged_since(proto.graph(), version)) return proto;
   try {
+    onnx::shape_inference::InferShapes(proto);  // the converter asks for shapes
     if (version < 7) mend_old_prelu(proto);
     return onnx::version_conversion::ConvertVersion(proto, static_cast<int>(kOpset));
   } catch (const std::exception& error) {

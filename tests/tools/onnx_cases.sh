@@ -14,9 +14,9 @@ while read -r set least; do
     status=1
   fi
 done <<SETS
-node 676
+node 694
 simple 7
-pytorch-operator 32
-pytorch-converted 80
+pytorch-operator 35
+pytorch-converted 82
 SETS
 exit $status

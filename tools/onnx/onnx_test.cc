@@ -31,6 +31,14 @@ double number_at(const Literal& literal, int64_t i) {
       return static_cast<double>(literal.values<int64_t>()[i]);
     case DType::int32:
       return literal.values<int32_t>()[i];
+    case DType::uint64:
+      return static_cast<double>(literal.values<uint64_t>()[i]);
+    case DType::uint32:
+      return literal.values<uint32_t>()[i];
+    case DType::uint16:
+      return literal.values<uint16_t>()[i];
+    case DType::int16:
+      return literal.values<int16_t>()[i];
     case DType::int8:
       return literal.values<int8_t>()[i];
     case DType::uint8:
