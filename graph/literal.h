@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/error.h"
+#include "graph/half.h"
 #include "graph/shape.h"
 
 namespace lockstep {
@@ -24,6 +25,8 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, uint16_t>) return DType::uint16;
   if constexpr (std::is_same_v<T, uint32_t>) return DType::uint32;
   if constexpr (std::is_same_v<T, uint64_t>) return DType::uint64;
+  if constexpr (std::is_same_v<T, Half>) return DType::float16;
+  if constexpr (std::is_same_v<T, BFloat16>) return DType::bfloat16;
   if constexpr (std::is_same_v<T, bool>) return DType::boolean;
   return DType::undefined;
 }

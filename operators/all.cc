@@ -13,6 +13,7 @@
 #include "operators/optimizer/optimizer.h"
 #include "operators/pool/pool.h"
 #include "operators/reduce/reduce.h"
+#include "operators/resize/resize.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {
@@ -20,9 +21,9 @@ namespace lockstep {
 const OpSet& all_ops() {
   static const OpSet ops = [] {
     std::vector<Op> all;
-    for (auto room :
-         {activation_ops, collective_ops, conv_ops, elementwise_ops, fill_ops, function_ops,
-          gather_ops, gemm_ops, loss_ops, norm_ops, optimizer_ops, pool_ops, reduce_ops, shape_ops})
+    for (auto room : {activation_ops, collective_ops, conv_ops, elementwise_ops, fill_ops,
+                      function_ops, gather_ops, gemm_ops, loss_ops, norm_ops, optimizer_ops,
+                      pool_ops, reduce_ops, resize_ops, shape_ops})
       for (Op& op : room()) all.push_back(std::move(op));
     return OpSet(std::move(all));
   }();

@@ -12,6 +12,7 @@
 #include "operators/optimizer/optimizer.h"
 #include "operators/pool/pool.h"
 #include "operators/reduce/reduce.h"
+#include "operators/resize/resize.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {
@@ -19,9 +20,9 @@ namespace lockstep {
 const std::vector<KernelTable>& all_kernels() {
   static const std::vector<KernelTable> tables = [] {
     std::vector<KernelEntry> cpu;
-    for (auto room :
-         {activation_cpu, collective_cpu, conv_cpu, elementwise_cpu, fill_cpu, function_cpu,
-          gather_cpu, gemm_cpu, loss_cpu, norm_cpu, optimizer_cpu, pool_cpu, reduce_cpu, shape_cpu})
+    for (auto room : {activation_cpu, collective_cpu, conv_cpu, elementwise_cpu, fill_cpu,
+                      function_cpu, gather_cpu, gemm_cpu, loss_cpu, norm_cpu, optimizer_cpu,
+                      pool_cpu, reduce_cpu, resize_cpu, shape_cpu})
       for (KernelEntry& entry : room()) cpu.push_back(std::move(entry));
     return std::vector<KernelTable>{KernelTable(DeviceKind::cpu, std::move(cpu))};
   }();

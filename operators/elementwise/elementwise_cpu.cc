@@ -260,6 +260,17 @@ std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
       });
 }
 
+// 16-bit floats go through float.
+template <class To, class From>
+To converted(From x) {
+  if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>)
+    return To(static_cast<float>(x));
+  else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>)
+    return static_cast<To>(static_cast<float>(x));
+  else
+    return static_cast<To>(x);
+}
+
 template <class From, class To>
 std::unique_ptr<Kernel> cast_kernel(const KernelRequest& request) {
   return make_kernel(
@@ -267,15 +278,15 @@ std::unique_ptr<Kernel> cast_kernel(const KernelRequest& request) {
         const From* x = args.in[0].as<From>();
         To* y = args.out[0].as<To>();
         parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) y[i] = static_cast<To>(x[i]);
+          for (int64_t i = begin; i < end; ++i) y[i] = converted<To>(x[i]);
         });
       });
 }
 
 std::unique_ptr<Kernel> prepare_cast(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t, uint8_t, int8_t, bool>(
+  return dispatch<float, double, int32_t, int64_t, uint8_t, int8_t, bool, Half, BFloat16>(
       request.in[0].dtype, [&]<class From>() {
-        return dispatch<float, double, int32_t, int64_t, uint8_t, int8_t, bool>(
+        return dispatch<float, double, int32_t, int64_t, uint8_t, int8_t, bool, Half, BFloat16>(
             request.out[0].dtype, [&]<class To>() { return cast_kernel<From, To>(request); });
       });
 }

@@ -1,7 +1,7 @@
 // ReduceSum (axes are an operand since opset 13); ReduceMean ReduceMax ReduceMin ReduceProd
-// ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp (an attribute); ArgMax ArgMin.
-// Gradients spread dy over what was reduced; a maximum's goes to all places that reach it, in equal
-// shares.
+// ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp (an attribute); ArgMax ArgMin;
+// CumSum; Hardmax. Gradients spread dy over what was reduced; a maximum's goes to all places that
+// reach it, in equal shares.
 #include "operators/reduce/reduce.h"
 
 #include "operators/elementwise/elementwise.h"
@@ -113,6 +113,18 @@ Op reduction(const char* type, GradientRule gradient) {
   return {.type = type, .domain = "", .differentiable = Differentiable::yes, .gradient = gradient};
 }
 
+// dy summed from the other end.
+std::vector<Value> cum_sum_gradient(const GradientRequest& r) {
+  auto attributes = r.node.attributes();
+  return {r.graph.add_value(
+              {.type = "CumSum",
+               .inputs = {r.dy[0], r.x(1)},
+               .attributes = {{"exclusive", attributes.integer("exclusive", 0)},
+                              {"reverse", int64_t{attributes.integer("reverse", 0) == 0}}}},
+              gradient_site(r, 0)),
+          none};
+}
+
 }  // namespace
 
 Value reduce_sum(Graph& graph, Value x, const std::vector<int64_t>& axes, bool keep_dims,
@@ -140,7 +152,16 @@ Value arg_max(Graph& graph, Value x, int64_t axis, bool keep_dims, const Site& s
 }
 
 std::vector<Op> reduce_ops() {
-  return {reduction("ReduceSum", sum_gradient),
+  return {{.type = "CumSum",
+           .domain = "",
+           .law = same_as_first,
+           .differentiable = Differentiable::yes,
+           .gradient = cum_sum_gradient},
+          {.type = "Hardmax",
+           .domain = "",
+           .law = same_as_first,
+           .differentiable = Differentiable::zero},
+          reduction("ReduceSum", sum_gradient),
           reduction("ReduceMean", mean_gradient),
           reduction("ReduceMax", extreme_gradient),
           reduction("ReduceMin", extreme_gradient),

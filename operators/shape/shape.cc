@@ -1,6 +1,7 @@
 // Identity StopGradient Reshape Flatten Squeeze Unsqueeze (views), Transpose Concat Slice Expand
-// Split Tile Pad (copies), Shape Size Range (folded). SliceGrad (dy, shape of x, starts, ends,
-// axes, steps) -> dx puts dy back where Slice took it from, zeros elsewhere.
+// Split Tile Pad DepthToSpace SpaceToDepth (copies), Shape Size Range (folded). SliceGrad (dy,
+// shape of x, starts, ends, axes, steps) -> dx puts dy back where Slice took it from, zeros
+// elsewhere.
 #include "operators/shape/shape.h"
 
 #include <algorithm>
@@ -155,6 +156,26 @@ std::vector<Value> tile_gradient(const GradientRequest& r) {
   return {reduce_sum(r.graph, reshape(r.graph, r.dy[0], apart, site), axes, false, site), none};
 }
 
+// Each undoes the other; SpaceToDepth always puts the block before the channels (mode DCR), so the
+// gradient of mode CRD is not it.
+std::vector<Value> depth_to_space_gradient(const GradientRequest& r) {
+  auto attributes = r.node.attributes();
+  check(attributes.text("mode", "DCR") == "DCR", r.node.description(),
+        ": the gradient of mode CRD is not written");
+  return {r.graph.add_value({.type = "SpaceToDepth",
+                             .inputs = {r.dy[0]},
+                             .attributes = {{"blocksize", attributes.integer("blocksize", 1)}}},
+                            gradient_site(r, 0))};
+}
+
+std::vector<Value> space_to_depth_gradient(const GradientRequest& r) {
+  auto attributes = r.node.attributes();
+  return {r.graph.add_value({.type = "DepthToSpace",
+                             .inputs = {r.dy[0]},
+                             .attributes = {{"blocksize", attributes.integer("blocksize", 1)}}},
+                            gradient_site(r, 0))};
+}
+
 std::vector<Value> expand_gradient(const GradientRequest& r) {
   return {sum_to(r.graph, r.dy[0], r.x(0), gradient_site(r, 0))};
 }
@@ -249,6 +270,8 @@ std::vector<Op> shape_ops() {
           copy("Split", nullptr, split_gradient),
           copy("Pad", nullptr, pad_gradient),
           copy("Tile", nullptr, tile_gradient),
+          copy("DepthToSpace", nullptr, depth_to_space_gradient),
+          copy("SpaceToDepth", nullptr, space_to_depth_gradient),
           {.type = "Size", .domain = "", .differentiable = Differentiable::zero},
           {.type = "Range", .domain = "", .differentiable = Differentiable::zero},
           {.type = "Shape", .domain = "", .differentiable = Differentiable::zero},

@@ -98,6 +98,37 @@ std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request) {
   return gather_kernel(std::move(walk), request);
 }
 
+// y as a transpose of x seen in more dimensions: `split` are x's, `order` names them in y's order.
+std::unique_ptr<Kernel> transposed_view(const KernelRequest& request, const Dims& split,
+                                        const std::vector<int>& order) {
+  std::vector<int64_t> strides = contiguous_strides(split);
+  Walk walk;
+  for (int axis : order) {
+    walk.dims.push_back(split[axis]);
+    walk.strides.push_back(strides[axis]);
+  }
+  return gather_kernel(std::move(walk), request);
+}
+
+std::unique_ptr<Kernel> prepare_depth_to_space(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const int64_t b = attributes.integer("blocksize", 1);
+  const Dims& x = request.in[0].dims;
+  check(x[1] % (b * b) == 0, x[1], " channels do not divide into blocks of ", b);
+  const int64_t c = x[1] / (b * b);
+  if (attributes.text("mode", "DCR") == "DCR")
+    return transposed_view(request, {x[0], b, b, c, x[2], x[3]}, {0, 3, 4, 1, 5, 2});
+  return transposed_view(request, {x[0], c, b, b, x[2], x[3]}, {0, 1, 4, 2, 5, 3});
+}
+
+std::unique_ptr<Kernel> prepare_space_to_depth(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const int64_t b = attributes.integer("blocksize", 1);
+  const Dims& x = request.in[0].dims;
+  check(x[2] % b == 0 && x[3] % b == 0, text_of(x), " does not divide into blocks of ", b);
+  return transposed_view(request, {x[0], x[1], x[2] / b, b, x[3] / b, b}, {0, 3, 5, 1, 2, 4});
+}
+
 std::unique_ptr<Kernel> prepare_expand(const KernelRequest& request) {
   const Dims& x = request.in[0].dims;
   std::vector<int64_t> strides = contiguous_strides(x);
@@ -279,6 +310,8 @@ std::vector<KernelEntry> shape_cpu() {
           {"Split", "", prepare_split},
           {"Pad", "", prepare_pad},
           {"Tile", "", prepare_tile},
+          {"DepthToSpace", "", prepare_depth_to_space},
+          {"SpaceToDepth", "", prepare_space_to_depth},
           {"Size", "", prepare_size},
           {"Range", "", prepare_range}};
 }

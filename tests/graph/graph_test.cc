@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "graph/half.h"
 #include "graph/passes/bind.h"
 #include "graph/passes/prune.h"
 #include "operators/activation/activation.h"
@@ -138,6 +139,24 @@ TEST(Graph, ACloneIsIndependent) {
   relu(copy, x, "b");
   EXPECT_EQ(graph.node_count(), 1);
   EXPECT_EQ(copy.node_count(), 2);
+}
+
+TEST(Half, RoundsToNearestEvenAndBack) {
+  for (uint32_t bits = 0; bits < 65536; ++bits) {  // every half survives the way to float and back
+    Half half;
+    half.bits = static_cast<uint16_t>(bits);
+    const float wide = half;
+    if (wide == wide) {
+      EXPECT_EQ(Half(wide).bits, bits);
+    }
+  }
+  EXPECT_EQ(Half(65519.0F).bits, 0x7BFF);
+  EXPECT_EQ(Half(65520.0F).bits, 0x7C00);
+  EXPECT_EQ(Half(1.0F + 0x1p-11F).bits, 0x3C00) << "a tie goes to the even neighbour";
+  EXPECT_EQ(Half(1.0F + 3 * 0x1p-11F).bits, 0x3C02);
+  EXPECT_EQ(Half(0x1p-25F).bits, 0x0000);
+  EXPECT_EQ(BFloat16(1.0F + 0x1p-8F).bits, 0x3F80);
+  EXPECT_EQ(static_cast<float>(BFloat16(3.140625F)), 3.140625F);
 }
 
 TEST(Bind, GivesSymbolsTheirSizeAndFoldsShapes) {

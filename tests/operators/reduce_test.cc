@@ -148,6 +148,28 @@ std::vector<OpCase> cases() {
                  .attributes = {{"axis", int64_t{0}}},
                  .inputs = {random({3, 4})},
                  .gradient = false});
+  for (int64_t reverse : {0, 1})
+    for (int64_t exclusive : {0, 1})
+      all.push_back({.name = join("reverse", reverse, "_exclusive", exclusive),
+                     .type = "CumSum",
+                     .attributes = {{"reverse", reverse}, {"exclusive", exclusive}},
+                     .inputs = {random({2, 4}), {Literal::scalar(int64_t{1}), false, true, false}},
+                     .reference = [=](const std::vector<Doubles>& in) {
+                       Doubles y{{2, 4}, std::vector<double>(8)};
+                       for (int i = 0; i < 8; ++i)
+                         for (int k = 0; k < 4; ++k) {
+                           int at = i % 4;
+                           bool counts = (reverse ? k > at : k < at) || (k == at && !exclusive);
+                           if (counts) y[i] += in[0][i / 4 * 4 + k];
+                         }
+                       return std::vector<Doubles>{y};
+                     }});
+  all.push_back({.name = "rows", .type = "Hardmax", .inputs = {random({3, 4})}, .gradient = false});
+  all.push_back({.name = "columns",
+                 .type = "Hardmax",
+                 .attributes = {{"axis", int64_t{0}}},
+                 .inputs = {random({3, 4})},
+                 .gradient = false});
   float ties[] = {1, 3, 3, 0};
   all.push_back({.name = "last_tie",
                  .type = "ArgMax",

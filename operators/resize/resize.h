@@ -1,0 +1,14 @@
+// Resize: images (tensors of any rank) to other sizes by nearest, linear or cubic interpolation.
+#pragma once
+
+#include <vector>
+
+#include "graph/op.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+std::vector<Op> resize_ops();
+std::vector<KernelEntry> resize_cpu();
+
+}  // namespace lockstep
