@@ -61,6 +61,14 @@ void grad_w_law(Inference& inference) {
   inference.outputs[0] = {inference.input(0).dtype, dw};
 }
 
+// The sum over everything but the channels.
+Value bias_gradient(const GradientRequest& r) {
+  std::vector<int64_t> axes{0};
+  for (std::size_t i = 2; i < r.graph.shape(r.dy[0]).size(); ++i)
+    axes.push_back(static_cast<int64_t>(i));
+  return reduce_sum(r.graph, r.dy[0], axes, false, gradient_site(r, 2));
+}
+
 std::vector<Value> conv_gradient(const GradientRequest& r) {
   AttributeReader reader = r.node.attributes();
   ConvAttrs attrs = read_conv(reader);
@@ -86,11 +94,7 @@ std::vector<Value> conv_gradient(const GradientRequest& r) {
                                .inputs = {r.x(0), r.dy[0]},
                                .attributes = attributes},
                               gradient_site(r, 1));
-  if (r.x(2) && r.wanted[2]) {
-    std::vector<int64_t> axes{0};
-    for (std::size_t i = 2; i < x.size(); ++i) axes.push_back(static_cast<int64_t>(i));
-    dx[2] = reduce_sum(r.graph, r.dy[0], axes, false, gradient_site(r, 2));
-  }
+  if (r.x(2) && r.wanted[2]) dx[2] = bias_gradient(r);
   return dx;
 }
 
@@ -135,11 +139,7 @@ std::vector<Value> conv_transpose_gradient(const GradientRequest& r) {
                                .attributes = attributes},
                               gradient_site(r, 1));
   }
-  if (r.x(2) && r.wanted[2]) {
-    std::vector<int64_t> axes{0};
-    for (std::size_t i = 2; i < x.size(); ++i) axes.push_back(static_cast<int64_t>(i));
-    dx[2] = reduce_sum(r.graph, r.dy[0], axes, false, gradient_site(r, 2));
-  }
+  if (r.x(2) && r.wanted[2]) dx[2] = bias_gradient(r);
   return dx;
 }
 

@@ -1,24 +1,11 @@
 #include <cstring>
 
+#include "operators/axis.h"
 #include "operators/dispatch.h"
 #include "operators/gather/gather.h"
-#include "operators/room.h"
 
 namespace lockstep {
 namespace {
-
-// x as [outer, size, inner] around the axis.
-struct Around {
-  int64_t outer = 1, size = 1, inner = 1;
-
-  Around(const Dims& x, int64_t axis) {
-    axis = normal_axes({axis}, x.size())[0];
-    for (std::size_t i = 0; i < x.size(); ++i)
-      (static_cast<int64_t>(i) < axis   ? outer
-       : static_cast<int64_t>(i) > axis ? inner
-                                        : size) *= x[i];
-  }
-};
 
 int64_t axis_of(const KernelRequest& request) {
   auto attributes = request.attributes();
@@ -39,7 +26,7 @@ std::unique_ptr<Kernel> by_index(DType dtype, Make&& make) {
 }
 
 std::unique_ptr<Kernel> prepare_gather(const KernelRequest& request) {
-  const Around around(request.in[0].dims, axis_of(request));
+  const AroundAxis around(request.in[0].dims, axis_of(request));
   const int64_t count = request.in[1].count();
   const std::size_t bytes = around.inner * size_of(request.in[0].dtype);
   return by_index(request.in[1].dtype, [&]<class Index>() {
@@ -56,7 +43,7 @@ std::unique_ptr<Kernel> prepare_gather(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_gather_grad(const KernelRequest& request) {
-  const Around around(request.out[0].dims, axis_of(request));
+  const AroundAxis around(request.out[0].dims, axis_of(request));
   const int64_t count = request.in[2].count();
   return by_index(request.in[2].dtype, [&]<class Index>() {
     return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
@@ -150,7 +137,7 @@ std::unique_ptr<Kernel> prepare_scatter_elements(const KernelRequest& request) {
 std::unique_ptr<Kernel> prepare_one_hot(const KernelRequest& request) {
   auto attributes = request.attributes();
   const Dims y = request.out[0].dims;
-  const Around around(y, attributes.integer("axis", -1));
+  const AroundAxis around(y, attributes.integer("axis", -1));
   return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class Index>() {
     return dispatch<float, double, int32_t, int64_t>(request.out[0].dtype, [&]<class T>() {
       return make_kernel([=](const KernelArgs& args) {

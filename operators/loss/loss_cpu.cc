@@ -1,28 +1,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operators/axis.h"
 #include "operators/dispatch.h"
 #include "operators/loss/loss.h"
-#include "operators/room.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
 namespace {
 
-// The tensor as [outer, size, inner] around one axis.
-struct Columns {
-  int64_t outer = 1, size = 1, inner = 1;
-
-  Columns(const Dims& dims, int64_t axis) {
-    axis = normal_axes({axis}, dims.size())[0];
-    for (std::size_t i = 0; i < dims.size(); ++i)
-      (static_cast<int64_t>(i) < axis   ? outer
-       : static_cast<int64_t>(i) > axis ? inner
-                                        : size) *= dims[i];
-  }
-  int64_t grain() const { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, size)); }
-  int64_t start(int64_t column) const { return column / inner * size * inner + column % inner; }
-};
+// Columns that are worth a thread of their own.
+int64_t grain_of(const AroundAxis& columns) {
+  return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns.size));
+}
 
 int64_t axis_of(const KernelRequest& request) {
   auto attributes = request.attributes();
@@ -41,46 +31,44 @@ std::pair<T, T> log_sum_exp(const T* x, int64_t size, int64_t stride) {
 
 template <class T, bool kLog>
 std::unique_ptr<Kernel> softmax_kernel(const KernelRequest& request, int64_t axis) {
-  Columns columns(request.in[0].dims, axis);
+  AroundAxis columns(request.in[0].dims, axis);
   return make_kernel([columns, threads = request.threads](const KernelArgs& args) {
     const T* x = args.in[0].as<T>();
     T* y = args.out[0].as<T>();
-    parallel_for(columns.outer * columns.inner, columns.grain(), threads,
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t c = begin; c < end; ++c) {
-                     const int64_t at = columns.start(c);
-                     auto [log_sum, top] = log_sum_exp(x + at, columns.size, columns.inner);
-                     for (int64_t i = 0; i < columns.size; ++i) {
-                       T value = x[at + i * columns.inner] - top - log_sum;
-                       y[at + i * columns.inner] = kLog ? value : std::exp(value);
-                     }
-                   }
-                 });
+    parallel_for(columns.columns(), grain_of(columns), threads, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) {
+        const int64_t at = columns.start(c);
+        auto [log_sum, top] = log_sum_exp(x + at, columns.size, columns.inner);
+        for (int64_t i = 0; i < columns.size; ++i) {
+          T value = x[at + i * columns.inner] - top - log_sum;
+          y[at + i * columns.inner] = kLog ? value : std::exp(value);
+        }
+      }
+    });
   });
 }
 
 template <class T, bool kLog>
 std::unique_ptr<Kernel> softmax_grad_kernel(const KernelRequest& request, int64_t axis) {
-  Columns columns(request.in[0].dims, axis);
+  AroundAxis columns(request.in[0].dims, axis);
   return make_kernel([columns, threads = request.threads](const KernelArgs& args) {
     const T* dy = args.in[0].as<T>();
     const T* y = args.in[1].as<T>();
     T* dx = args.out[0].as<T>();
-    parallel_for(columns.outer * columns.inner, columns.grain(), threads,
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t c = begin; c < end; ++c) {
-                     const int64_t at = columns.start(c);
-                     T total = 0;
-                     for (int64_t i = 0; i < columns.size; ++i) {
-                       const int64_t k = at + i * columns.inner;
-                       total += kLog ? dy[k] : dy[k] * y[k];
-                     }
-                     for (int64_t i = 0; i < columns.size; ++i) {
-                       const int64_t k = at + i * columns.inner;
-                       dx[k] = kLog ? dy[k] - std::exp(y[k]) * total : y[k] * (dy[k] - total);
-                     }
-                   }
-                 });
+    parallel_for(columns.columns(), grain_of(columns), threads, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) {
+        const int64_t at = columns.start(c);
+        T total = 0;
+        for (int64_t i = 0; i < columns.size; ++i) {
+          const int64_t k = at + i * columns.inner;
+          total += kLog ? dy[k] : dy[k] * y[k];
+        }
+        for (int64_t i = 0; i < columns.size; ++i) {
+          const int64_t k = at + i * columns.inner;
+          dx[k] = kLog ? dy[k] - std::exp(y[k]) * total : y[k] * (dy[k] - total);
+        }
+      }
+    });
   });
 }
 
@@ -107,7 +95,7 @@ double divisor(const Label* labels, int64_t count, const CrossEntropyAttrs& attr
 template <class Label>
 std::unique_ptr<Kernel> cross_entropy_kernel(const KernelRequest& request) {
   CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
-  Columns columns(request.in[0].dims, 1);
+  AroundAxis columns(request.in[0].dims, 1);
   const bool weighted = request.in.size() > 2 && request.in[2].present();
   auto run = [=](const KernelArgs& args) {
     const float* x = args.in[0].as<float>();
@@ -115,7 +103,7 @@ std::unique_ptr<Kernel> cross_entropy_kernel(const KernelRequest& request) {
     const float* weights = weighted ? args.in[2].as<float>() : nullptr;
     float* log_prob = args.out.size() > 1 ? args.out[1].as<float>() : nullptr;
     float* loss = args.out[0].as<float>();
-    const int64_t count = columns.outer * columns.inner;
+    const int64_t count = columns.columns();
     double total = 0;
     for (int64_t c = 0; c < count; ++c) {
       const int64_t at = columns.start(c);
@@ -140,7 +128,7 @@ std::unique_ptr<Kernel> cross_entropy_kernel(const KernelRequest& request) {
 template <class Label>
 std::unique_ptr<Kernel> cross_entropy_grad_kernel(const KernelRequest& request) {
   CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
-  Columns columns(request.in[1].dims, 1);
+  AroundAxis columns(request.in[1].dims, 1);
   const bool weighted = request.in.size() > 3 && request.in[3].present();
   auto run = [=, threads = request.threads](const KernelArgs& args) {
     const float* dloss = args.in[0].as<float>();
@@ -148,9 +136,9 @@ std::unique_ptr<Kernel> cross_entropy_grad_kernel(const KernelRequest& request) 
     const Label* labels = args.in[2].as<Label>();
     const float* weights = weighted ? args.in[3].as<float>() : nullptr;
     float* dx = args.out[0].as<float>();
-    const int64_t count = columns.outer * columns.inner;
+    const int64_t count = columns.columns();
     const double total = divisor(labels, count, attrs, columns.size, weights);
-    parallel_for(count, columns.grain(), threads, [&](int64_t begin, int64_t end) {
+    parallel_for(count, grain_of(columns), threads, [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
         const int64_t at = columns.start(c);
         const double weight = weight_of(labels[c], attrs, columns.size, weights);
@@ -170,14 +158,14 @@ std::unique_ptr<Kernel> cross_entropy_grad_kernel(const KernelRequest& request) 
 template <class Label>
 std::unique_ptr<Kernel> likelihood_kernel(const KernelRequest& request) {
   CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
-  Columns columns(request.in[0].dims, 1);
+  AroundAxis columns(request.in[0].dims, 1);
   const bool weighted = request.in.size() > 2 && request.in[2].present();
   return make_kernel([=](const KernelArgs& args) {
     const float* x = args.in[0].as<float>();
     const Label* labels = args.in[1].as<Label>();
     const float* weights = weighted ? args.in[2].as<float>() : nullptr;
     float* loss = args.out[0].as<float>();
-    const int64_t count = columns.outer * columns.inner;
+    const int64_t count = columns.columns();
     double total = 0;
     for (int64_t c = 0; c < count; ++c) {
       const double weight = weight_of(labels[c], attrs, columns.size, weights);
@@ -194,14 +182,14 @@ std::unique_ptr<Kernel> likelihood_kernel(const KernelRequest& request) {
 template <class Label>
 std::unique_ptr<Kernel> likelihood_grad_kernel(const KernelRequest& request) {
   CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
-  Columns columns(request.out[0].dims, 1);
+  AroundAxis columns(request.out[0].dims, 1);
   const bool weighted = request.in.size() > 3 && request.in[3].present();
   return make_kernel([=, size = request.out[0].count()](const KernelArgs& args) {
     const float* dloss = args.in[0].as<float>();
     const Label* labels = args.in[2].as<Label>();
     const float* weights = weighted ? args.in[3].as<float>() : nullptr;
     float* dx = args.out[0].as<float>();
-    const int64_t count = columns.outer * columns.inner;
+    const int64_t count = columns.columns();
     const double total = divisor(labels, count, attrs, columns.size, weights);
     std::fill_n(dx, size, 0.0F);
     for (int64_t c = 0; c < count; ++c) {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "operators/axis.h"
 #include "operators/dispatch.h"
 #include "operators/reduce/reduce.h"
-#include "operators/room.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -256,19 +256,6 @@ std::unique_ptr<Kernel> arg_kernel(const KernelRequest& request) {
   });
 }
 
-// The tensor as [outer, size, inner] around an axis.
-struct AroundAxis {
-  int64_t outer = 1, size = 1, inner = 1;
-
-  AroundAxis(const Dims& x, int64_t axis) {
-    axis = normal_axes({axis}, x.size())[0];
-    for (std::size_t i = 0; i < x.size(); ++i)
-      (static_cast<int64_t>(i) < axis   ? outer
-       : static_cast<int64_t>(i) > axis ? inner
-                                        : size) *= x[i];
-  }
-};
-
 std::unique_ptr<Kernel> prepare_cum_sum(const KernelRequest& request) {
   auto attributes = request.attributes();
   const bool exclusive = attributes.integer("exclusive", 0) != 0;
@@ -276,17 +263,16 @@ std::unique_ptr<Kernel> prepare_cum_sum(const KernelRequest& request) {
   const AroundAxis a(request.in[0].dims, request.integers(1).at(0));
   return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([=](const KernelArgs& args) {
-      for (int64_t o = 0; o < a.outer; ++o)
-        for (int64_t k = 0; k < a.inner; ++k) {
-          Accumulator<T> total{};
-          for (int64_t n = 0; n < a.size; ++n) {
-            const int64_t i = (o * a.size + (reverse ? a.size - 1 - n : n)) * a.inner + k;
-            const T x = args.in[0].as<T>()[i];
-            if (!exclusive) total += x;
-            args.out[0].as<T>()[i] = static_cast<T>(total);
-            if (exclusive) total += x;
-          }
+      for (int64_t column = 0; column < a.columns(); ++column) {
+        Accumulator<T> total{};
+        for (int64_t n = 0; n < a.size; ++n) {
+          const int64_t i = a.start(column) + (reverse ? a.size - 1 - n : n) * a.inner;
+          const T x = args.in[0].as<T>()[i];
+          if (!exclusive) total += x;
+          args.out[0].as<T>()[i] = static_cast<T>(total);
+          if (exclusive) total += x;
         }
+      }
     });
   });
 }
@@ -299,14 +285,13 @@ std::unique_ptr<Kernel> prepare_hardmax(const KernelRequest& request) {
     return make_kernel([=](const KernelArgs& args) {
       const T* x = args.in[0].as<T>();
       T* y = args.out[0].as<T>();
-      for (int64_t o = 0; o < a.outer; ++o)
-        for (int64_t k = 0; k < a.inner; ++k) {
-          const int64_t start = o * a.size * a.inner + k;
-          int64_t best = 0;
-          for (int64_t n = 1; n < a.size; ++n)
-            if (x[start + n * a.inner] > x[start + best * a.inner]) best = n;
-          for (int64_t n = 0; n < a.size; ++n) y[start + n * a.inner] = n == best ? T(1) : T(0);
-        }
+      for (int64_t column = 0; column < a.columns(); ++column) {
+        const int64_t start = a.start(column);
+        int64_t best = 0;
+        for (int64_t n = 1; n < a.size; ++n)
+          if (x[start + n * a.inner] > x[start + best * a.inner]) best = n;
+        for (int64_t n = 0; n < a.size; ++n) y[start + n * a.inner] = n == best ? T(1) : T(0);
+      }
     });
   });
 }
