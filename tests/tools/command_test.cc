@@ -221,6 +221,24 @@ TEST_F(CommandTest, BuildInspectAndPlanWorkTogether) {
   expect_refused(run_lockstep({"plan", step, "--devices", "cpu*2"}), {"there are 2 devices"});
 }
 
+// Bytes of a good file exchanged for others of the same length.
+TEST_F(CommandTest, BrokenModelsAreRefusedByName) {
+  std::string step = folder / "step.onnx", bad = folder / "bad.onnx";
+  ASSERT_EQ(run_lockstep({"build", "mlp", "--devices", "cpu*2", "-o", step}).exit_code, 0);
+  auto exchanged = [&](const std::string& from, const std::string& to, bool once) {
+    std::string text = read_file(step);
+    for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + 1)) {
+      text.replace(at, from.size(), to);
+      if (once) break;
+    }
+    write_file(bad, text);
+    return run_lockstep({"inspect", bad});
+  };
+  expect_refused(exchanged("Gemm", "Gemx", false), {"bad.onnx", "does not have", "Gemx (", "fc1"});
+  expect_refused(exchanged("transB", "transX", true), {"bad.onnx", "fc1 (Gemm", "transX"});
+  expect_refused(exchanged("relu1", "relu9", true), {"bad.onnx"});
+}
+
 TEST_F(CommandTest, DoctorSaysWhatIsThere) {
   Outcome outcome = run_lockstep({"doctor"});
   EXPECT_EQ(outcome.exit_code, 0);
