@@ -1,5 +1,5 @@
 // RandomNormal, RandomUniform: ONNX's attribute `seed` is a float; we write the number of a Philox
-// stream there, exact up to 2^24. ConstantOfShape, Constant.
+// stream there, exact up to 2^24. ConstantOfShape, Constant, EyeLike.
 #include "operators/fill/fill.h"
 
 #include "operators/room.h"
@@ -41,7 +41,7 @@ std::vector<Op> fill_ops() {
     return Op{.type = type, .domain = "", .differentiable = Differentiable::zero, .random = random};
   };
   return {source("RandomNormal", true), source("RandomUniform", true),
-          source("ConstantOfShape", false), source("Constant", false)};
+          source("ConstantOfShape", false), source("Constant", false), source("EyeLike", false)};
 }
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "operators/dispatch.h"
 #include "operators/fill/fill.h"
 #include "runtime/parallel.h"
 #include "runtime/philox.h"
@@ -58,11 +59,25 @@ std::unique_ptr<Kernel> prepare_constant_of_shape(const KernelRequest& request) 
   });
 }
 
+// Ones on the k-th diagonal.
+std::unique_ptr<Kernel> prepare_eye_like(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const int64_t k = attributes.integer("k", 0);
+  const int64_t rows = request.out[0].dims[0], columns = request.out[0].dims[1];
+  return dispatch<float, double, int32_t, int64_t>(request.out[0].dtype, [&]<class T>() {
+    return make_kernel([=](const KernelArgs& args) {
+      for (int64_t i = 0; i < rows * columns; ++i)
+        args.out[0].as<T>()[i] = i % columns - i / columns == k ? T(1) : T(0);
+    });
+  });
+}
+
 }  // namespace
 
 std::vector<KernelEntry> fill_cpu() {
   return {{"RandomNormal", "", prepare_normal},
           {"RandomUniform", "", prepare_uniform},
+          {"EyeLike", "", prepare_eye_like},
           {"ConstantOfShape", "", prepare_constant_of_shape}};
 }
 

@@ -1,5 +1,6 @@
-// Gather (slices along an axis), GatherElements and ScatterElements (element by element), OneHot,
-// Trilu. What several indices pick receives the sum of their gradients:
+// Gather (slices along an axis), GatherElements and ScatterElements (element by element), GatherND
+// and ScatterND (slices by coordinates), TopK, OneHot, Trilu. What several indices pick receives
+// the sum of their gradients:
 //   GatherGrad         (dy, shape of x, indices) -> dx
 //   GatherElementsGrad (dy, shape of x, indices) -> dx
 #include "operators/gather/gather.h"
@@ -17,6 +18,19 @@ std::vector<Value> gather_gradient(const GradientRequest& r) {
                              .domain = kOwnDomain,
                              .inputs = {r.dy[0], shape_of(r.graph, r.x(0), site), r.x(1)},
                              .attributes = {{"axis", attributes.integer("axis", 0)}}},
+                            site),
+          none};
+}
+
+// The values came from where the indices say.
+std::vector<Value> top_k_gradient(const GradientRequest& r) {
+  auto attributes = r.node.attributes();
+  Site site = gradient_site(r, 0);
+  if (!r.dy[0]) return {};
+  return {r.graph.add_value({.type = "GatherElementsGrad",
+                             .domain = kOwnDomain,
+                             .inputs = {r.dy[0], shape_of(r.graph, r.x(0), site), r.y(1)},
+                             .attributes = {{"axis", attributes.integer("axis", -1)}}},
                             site),
           none};
 }
@@ -81,6 +95,12 @@ std::vector<Op> gather_ops() {
       picking("Gather"),
       picking("GatherElements"),
       {.type = "ScatterElements", .domain = "", .law = same_as_first},
+      {.type = "GatherND", .domain = ""},
+      {.type = "ScatterND", .domain = "", .law = same_as_first},
+      {.type = "TopK",
+       .domain = "",
+       .differentiable = Differentiable::yes,
+       .gradient = top_k_gradient},
       {.type = "OneHot", .domain = "", .law = one_hot_law, .differentiable = Differentiable::zero},
       {.type = "Trilu",
        .domain = "",

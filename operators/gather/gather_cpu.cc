@@ -133,6 +133,102 @@ std::unique_ptr<Kernel> prepare_scatter_elements(const KernelRequest& request) {
   });
 }
 
+// Coordinates in the first `depth` dimensions of x, after `batch` of them; slices of `slice`
+// elements.
+struct Coordinates {
+  Dims x;
+  int64_t batch = 0, depth = 0, count = 0, slice = 1, per_batch = 1;
+
+  Coordinates(const Dims& x, const Dims& indices, int64_t batch)
+      : x(x), batch(batch), depth(indices.back()), count(element_count(indices)) {
+    check(batch + depth <= static_cast<int64_t>(x.size()), "indices of ", depth,
+          " coordinates for data of ", x.size(), " dimensions");
+    count = depth == 0 ? element_count(Dims(indices.begin(), indices.end() - 1)) : count / depth;
+    for (std::size_t i = batch + depth; i < x.size(); ++i) slice *= x[i];
+    int64_t batches = 1;
+    for (int64_t i = 0; i < batch; ++i) batches *= x[i];
+    per_batch = count / std::max<int64_t>(1, batches);
+  }
+
+  // The first element of the slice that tuple `i` names.
+  template <class Index>
+  int64_t at(const Index* indices, int64_t i) const {
+    int64_t offset = batch > 0 ? i / per_batch : 0;
+    for (int64_t k = 0; k < depth; ++k)
+      offset = offset * x[batch + k] + checked(indices[i * depth + k], x[batch + k], "GatherND");
+    return offset * slice;
+  }
+};
+
+std::unique_ptr<Kernel> prepare_gather_nd(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const Coordinates c(request.in[0].dims, request.in[1].dims, attributes.integer("batch_dims", 0));
+  const std::size_t size = size_of(request.in[0].dtype);
+  return by_index(request.in[1].dtype, [&]<class Index>() {
+    return make_kernel([=](const KernelArgs& args) {
+      for (int64_t i = 0; i < c.count; ++i)
+        std::memcpy(args.out[0].as<std::byte>() + i * c.slice * size,
+                    args.in[0].as<std::byte>() + c.at(args.in[1].as<Index>(), i) * size,
+                    c.slice * size);
+    });
+  });
+}
+
+std::unique_ptr<Kernel> prepare_scatter_nd(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const std::string reduction = attributes.text("reduction", "none");
+  supported(reduction == "none" || reduction == "add" || reduction == "mul",
+            "ScatterND with reduction '", reduction, "'");
+  const Coordinates c(request.in[0].dims, request.in[1].dims, 0);
+  const std::size_t bytes = request.in[0].bytes();
+  return by_index(request.in[1].dtype, [&]<class Index>() {
+    return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+      return make_kernel([=](const KernelArgs& args) {
+        std::memcpy(args.out[0].data, args.in[0].data, bytes);
+        for (int64_t i = 0; i < c.count; ++i) {
+          T* to = args.out[0].as<T>() + c.at(args.in[1].as<Index>(), i);
+          const T* update = args.in[2].as<T>() + i * c.slice;
+          for (int64_t k = 0; k < c.slice; ++k)
+            to[k] = reduction == "add"   ? to[k] + update[k]
+                    : reduction == "mul" ? to[k] * update[k]
+                                         : update[k];
+        }
+      });
+    });
+  });
+}
+
+// The k largest (or smallest) of each column, best first, equal ones in order; by repeated search,
+// which needs no memory and is quick for the small k that networks use.
+std::unique_ptr<Kernel> prepare_top_k(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const int64_t axis = attributes.integer("axis", -1);
+  const AroundAxis x(request.in[0].dims, axis), y(request.out[0].dims, axis);
+  const bool largest = attributes.integer("largest", 1) != 0;
+  check(y.size <= x.size, "k is ", y.size, ", but there are ", x.size, " elements");
+  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+    return make_kernel([=](const KernelArgs& args) {
+      const T* data = args.in[0].as<T>();
+      for (int64_t column = 0; column < x.columns(); ++column) {
+        auto value = [&](int64_t i) { return data[x.start(column) + i * x.inner]; };
+        auto before = [&](int64_t a, int64_t b) {  // does a come before b?
+          if (value(a) == value(b)) return a < b;
+          return largest ? value(a) > value(b) : value(a) < value(b);
+        };
+        int64_t last = -1;
+        for (int64_t k = 0; k < y.size; ++k) {
+          int64_t best = -1;
+          for (int64_t i = 0; i < x.size; ++i)
+            if ((last < 0 || before(last, i)) && (best < 0 || before(i, best))) best = i;
+          args.out[0].as<T>()[y.start(column) + k * y.inner] = value(best);
+          args.out[1].as<int64_t>()[y.start(column) + k * y.inner] = best;
+          last = best;
+        }
+      }
+    });
+  });
+}
+
 // Depth and both values may be of any type; an index outside the depth is "off" everywhere.
 std::unique_ptr<Kernel> prepare_one_hot(const KernelRequest& request) {
   auto attributes = request.attributes();
@@ -180,6 +276,9 @@ std::vector<KernelEntry> gather_cpu() {
   return {{"Gather", "", prepare_gather},
           {"GatherElements", "", prepare_gather_elements},
           {"ScatterElements", "", prepare_scatter_elements},
+          {"GatherND", "", prepare_gather_nd},
+          {"ScatterND", "", prepare_scatter_nd},
+          {"TopK", "", prepare_top_k},
           {"OneHot", "", prepare_one_hot},
           {"Trilu", "", prepare_trilu},
           {"GatherGrad", kOwnDomain, prepare_gather_grad},

@@ -1,6 +1,7 @@
 // BatchNormalization (training_mode 0): y = scale * (x - mean) / sqrt(var + epsilon) + bias, per
 // channel. Its gradient is standard operators: mean and variance are constants here.
 // InstanceNormalization: mean and variance of each plane. LayerNormalization: of the last axes.
+// LRN: x / (bias + alpha / size * sum of squares over neighbouring channels) ^ beta.
 // Dropout with training_mode 0 is the identity.
 #include "operators/norm/norm.h"
 
@@ -92,6 +93,7 @@ std::vector<Op> norm_ops() {
            .gradient = batch_norm_gradient,
            .may_alias = {{0, 0}}},
           {.type = "InstanceNormalization", .domain = "", .law = same_as_first},
+          {.type = "LRN", .domain = "", .law = same_as_first},
           {.type = "LayerNormalization", .domain = "", .law = layer_norm_law},
           {.type = "Dropout",
            .domain = "",

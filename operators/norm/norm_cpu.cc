@@ -103,6 +103,34 @@ std::unique_ptr<Kernel> prepare_layer_norm(const KernelRequest& request) {
   });
 }
 
+std::unique_ptr<Kernel> prepare_lrn(const KernelRequest& request) {
+  require_float(request);
+  auto attributes = request.attributes();
+  const double alpha = attributes.number("alpha", 1e-4F), beta = attributes.number("beta", 0.75F);
+  const double bias = attributes.number("bias", 1);
+  const int64_t size = attributes.integer("size", 1);
+  const Dims& x = request.in[0].dims;
+  return make_kernel([=, planes = x[0] * x[1], channels = x[1],
+                      plane = plane_of(x)](const KernelArgs& args) {
+    const float* data = args.in[0].as<float>();
+    for (int64_t p = 0; p < planes; ++p) {
+      const int64_t c = p % channels;
+      const int64_t first = std::max<int64_t>(0, c - (size - 1) / 2);
+      const int64_t last = std::min(channels - 1, c + size / 2);
+      for (int64_t i = 0; i < plane; ++i) {
+        double squares = 0;
+        for (int64_t k = first; k <= last; ++k) {
+          const double near = data[(p - c + k) * plane + i];
+          squares += near * near;
+        }
+        args.out[0].as<float>()[p * plane + i] =
+            static_cast<float>(data[p * plane + i] /
+                               std::pow(bias + alpha / static_cast<double>(size) * squares, beta));
+      }
+    }
+  });
+}
+
 std::unique_ptr<Kernel> prepare_dropout(const KernelRequest& request) {
   return make_kernel(
       [bytes = request.in[0].bytes(), count = request.in[0].count()](const KernelArgs& args) {
@@ -119,6 +147,7 @@ std::vector<KernelEntry> norm_cpu() {
   return {{"BatchNormalization", "", prepare_batch_norm},
           {"InstanceNormalization", "", prepare_instance_norm},
           {"LayerNormalization", "", prepare_layer_norm},
+          {"LRN", "", prepare_lrn},
           {"Dropout", "", prepare_dropout}};
 }
 

@@ -1,4 +1,4 @@
-// MaxPool, AveragePool, GlobalAveragePool.
+// MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool.
 // MaxPoolGrad (dy, x) finds the maxima again: the first one of a window takes the gradient.
 // AveragePoolGrad (dy) and GlobalAveragePoolGrad (dy) need only the spatial sizes of x.
 #include "operators/pool/pool.h"
@@ -75,6 +75,17 @@ std::vector<Value> global_average_gradient(const GradientRequest& r) {
                         gradient_site(r, 0))};
 }
 
+// One window over everything; its maximum is found again as MaxPool's is.
+std::vector<Value> global_max_gradient(const GradientRequest& r) {
+  Window window;
+  window.kernel = to_dims(spatial_of(r.graph.shape(r.x(0))));
+  return {r.graph.add_value({.type = "MaxPoolGrad",
+                             .domain = kOwnDomain,
+                             .inputs = {r.dy[0], r.x(0)},
+                             .attributes = write_window(window)},
+                            gradient_site(r, 0))};
+}
+
 const std::vector<FormalAttribute> kWindowAttributes{
     {"kernel_shape", AttributeKind::integers}, {"strides", AttributeKind::integers},
     {"pads", AttributeKind::integers},         {"dilations", AttributeKind::integers},
@@ -107,6 +118,10 @@ Value global_average_pool(Graph& graph, Value x, const Site& site) {
 
 std::vector<Op> pool_ops() {
   return {
+      {.type = "GlobalMaxPool",
+       .domain = "",
+       .differentiable = Differentiable::yes,
+       .gradient = global_max_gradient},
       {.type = "MaxPool",
        .domain = "",
        .law = pool_law,

@@ -100,6 +100,12 @@ std::unique_ptr<Kernel> prepare_global_average(const KernelRequest& request) {
   return forward_kernel({attrs, average_of(attrs), request.in[0].dims, request.out[0].dims});
 }
 
+std::unique_ptr<Kernel> prepare_global_max(const KernelRequest& request) {
+  require_float(request);
+  return forward_kernel({global_window(request.in[0].dims), dnnl::algorithm::pooling_max,
+                         request.in[0].dims, request.out[0].dims});
+}
+
 std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
   require_float(request);
   Problem p(attrs_of(request), dnnl::algorithm::pooling_max, request.in[1].dims,
@@ -139,6 +145,7 @@ std::vector<KernelEntry> pool_cpu() {
   return {{"MaxPool", "", prepare_max},
           {"AveragePool", "", prepare_average},
           {"GlobalAveragePool", "", prepare_global_average},
+          {"GlobalMaxPool", "", prepare_global_max},
           {"MaxPoolGrad", kOwnDomain, prepare_max_grad},
           {"AveragePoolGrad", kOwnDomain, prepare_average_grad},
           {"GlobalAveragePoolGrad", kOwnDomain, prepare_global_average_grad}};

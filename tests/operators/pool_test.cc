@@ -105,6 +105,7 @@ std::vector<OpCase> cases() {
                  .inputs = {random({2, 3, 3, 5})},
                  .reference = mean,
                  .symbolic_batch = true});
+  all.push_back({.name = "square", .type = "GlobalMaxPool", .inputs = {random({2, 3, 4, 4})}});
   return all;
 }
 
