@@ -73,6 +73,9 @@ bool AttributeReader::has(std::string_view name) const {
 }
 
 const AttributeProto* AttributeReader::take(std::string_view name, int type) {
+  for (const std::string& asked : asked_)
+    check(asked != name, owner_, ": attribute '", name, "' is read twice");
+  asked_.emplace_back(name);
   for (auto it = left_.begin(); it != left_.end(); ++it) {
     if ((*it)->name() != name) continue;
     const AttributeProto* found = *it;

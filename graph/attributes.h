@@ -1,6 +1,6 @@
 // Typed attributes. A writer lists name and value; a reader asks for each name it knows with its
 // default, then calls done(), which refuses whatever was left over: a misspelt attribute is an
-// error, never a silent default.
+// error, never a silent default. Asking for a name twice is an error too: one place reads it.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,7 @@ class AttributeReader {
 
   std::string owner_;
   std::vector<const onnx::AttributeProto*> left_;
+  std::vector<std::string> asked_;
 };
 
 }  // namespace lockstep

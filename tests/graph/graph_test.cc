@@ -192,5 +192,14 @@ TEST(Bind, NamesANodeWhoseShapeDependsOnData) {
                "depends on data");
 }
 
+TEST(Attributes, AreReadOnce) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", {DType::float32, {4}});
+  Node node = graph.add({.type = "LeakyRelu", .inputs = {x}, .attributes = {{"alpha", 0.2F}}}, "y");
+  AttributeReader reader = node.attributes();
+  EXPECT_FLOAT_EQ(0.2F, reader.number("alpha", 0.01F));
+  expect_error([&] { reader.number("alpha", 0.01F); }, "attribute 'alpha' is read twice");
+}
+
 }  // namespace
 }  // namespace lockstep::testing
