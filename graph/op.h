@@ -73,7 +73,8 @@ enum class Arity { single, optional, variadic };
 
 struct Formal {
   std::string name;
-  std::string type = "T";  // T: any number, the same for all; I: int32 or int64
+  // T: any number, the same for all; I: int32 or int64; R: any real number; B: bool
+  std::string type = "T";
   Arity arity = Arity::single;
 };
 

@@ -1,7 +1,9 @@
 #include "operators/activation/activation.h"
 #include "operators/all.h"
+#include "operators/batch_norm/batch_norm.h"
 #include "operators/collective/collective.h"
 #include "operators/conv/conv.h"
+#include "operators/dropout/dropout.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/fill/fill.h"
 #include "operators/function/function.h"
@@ -20,9 +22,9 @@ namespace lockstep {
 const std::vector<KernelTable>& all_kernels() {
   static const std::vector<KernelTable> tables = [] {
     std::vector<KernelEntry> cpu;
-    for (auto room : {activation_cpu, collective_cpu, conv_cpu, elementwise_cpu, fill_cpu,
-                      function_cpu, gather_cpu, gemm_cpu, loss_cpu, norm_cpu, optimizer_cpu,
-                      pool_cpu, reduce_cpu, resize_cpu, shape_cpu})
+    for (auto room : {activation_cpu, batch_norm_cpu, collective_cpu, conv_cpu, dropout_cpu,
+                      elementwise_cpu, fill_cpu, function_cpu, gather_cpu, gemm_cpu, loss_cpu,
+                      norm_cpu, optimizer_cpu, pool_cpu, reduce_cpu, resize_cpu, shape_cpu})
       for (KernelEntry& entry : room()) cpu.push_back(std::move(entry));
     return std::vector<KernelTable>{KernelTable(DeviceKind::cpu, std::move(cpu))};
   }();

@@ -44,6 +44,56 @@ dnnl::memory::desc any_desc(const Dims& dims, DType dtype) {
   return {dims, data_type_of(dtype), dnnl::memory::format_tag::any};
 }
 
+dnnl::memory::desc desc_of(const TensorDesc& tensor) {
+  if (tensor.channel_block == 1) return plain_desc(tensor.dims, tensor.dtype);
+  // oneDNN's tags name the block; the spatial dimensions are those the tensor has.
+  using Tag = dnnl::memory::format_tag;
+  const bool wide = tensor.channel_block == 16;
+  check(wide || tensor.channel_block == 8, "internal: channel blocks of ", tensor.channel_block);
+  const Tag tags[2][3] = {{Tag::aBc8b, Tag::aBcd8b, Tag::aBcde8b},
+                          {Tag::aBc16b, Tag::aBcd16b, Tag::aBcde16b}};
+  check(tensor.dims.size() >= 3 && tensor.dims.size() <= 5, "internal: channel blocks in ",
+        tensor.dims.size(), " dimensions");
+  return {tensor.dims, data_type_of(tensor.dtype), tags[wide ? 1 : 0][tensor.dims.size() - 3]};
+}
+
+int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims) {
+  if (desc == plain_desc(dims)) return 1;
+  for (int block : {16, 8})
+    if (dims.size() >= 3 && dims.size() <= 5 && dims[1] % block == 0 &&
+        desc == desc_of({DType::float32, dims, block}))
+      return block;
+  return 0;
+}
+
+#if DNNL_VERSION_MAJOR >= 3
+dnnl::batch_normalization_forward::primitive_desc describe_batch_norm(
+    dnnl::prop_kind kind, const dnnl::memory::desc& x, float epsilon,
+    dnnl::normalization_flags flags) {
+  return {cpu_engine(), kind, x, x, epsilon, flags, planned_scratchpad()};
+}
+dnnl::batch_normalization_backward::primitive_desc describe_batch_norm_backward(
+    const dnnl::batch_normalization_forward::primitive_desc& forward, const dnnl::memory::desc& x,
+    float epsilon, dnnl::normalization_flags flags) {
+  return {cpu_engine(), dnnl::prop_kind::backward, x, x, x, epsilon, flags,
+          forward,      planned_scratchpad()};
+}
+#else
+dnnl::batch_normalization_forward::primitive_desc describe_batch_norm(
+    dnnl::prop_kind kind, const dnnl::memory::desc& x, float epsilon,
+    dnnl::normalization_flags flags) {
+  return {{kind, x, epsilon, flags}, planned_scratchpad(), cpu_engine()};
+}
+dnnl::batch_normalization_backward::primitive_desc describe_batch_norm_backward(
+    const dnnl::batch_normalization_forward::primitive_desc& forward, const dnnl::memory::desc& x,
+    float epsilon, dnnl::normalization_flags flags) {
+  return {{dnnl::prop_kind::backward, x, x, epsilon, flags},
+          planned_scratchpad(),
+          cpu_engine(),
+          forward};
+}
+#endif
+
 dnnl::memory DnnlKernel::bind(const dnnl::memory::desc& desc, Source source, std::size_t index) {
   dnnl::memory memory(desc, cpu_engine(), DNNL_MEMORY_NONE);
   bindings_.push_back({memory, source, index});

@@ -52,6 +52,19 @@ using DnnlPoolBackward = dnnl::pooling_v2_backward;
 dnnl::memory::desc plain_desc(const Dims& dims, DType dtype = DType::float32);
 dnnl::memory::desc any_desc(const Dims& dims, DType dtype = DType::float32);
 
+// The same for a tensor in the layout that its description names.
+dnnl::memory::desc desc_of(const TensorDesc& tensor);
+// The channel block that `desc` is laid out in: 1 when it is row-major, 0 for any other layout.
+int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims);
+
+// Batch normalisation, whose result has the layout of its data.
+dnnl::batch_normalization_forward::primitive_desc describe_batch_norm(
+    dnnl::prop_kind kind, const dnnl::memory::desc& x, float epsilon,
+    dnnl::normalization_flags flags);
+dnnl::batch_normalization_backward::primitive_desc describe_batch_norm_backward(
+    const dnnl::batch_normalization_forward::primitive_desc& forward, const dnnl::memory::desc& x,
+    float epsilon, dnnl::normalization_flags flags);
+
 // A kernel made of oneDNN primitives. Prepared by naming operands and what to execute in order;
 // reorders between the plan's layout and a primitive's go through the workspace.
 class DnnlKernel final : public Kernel {

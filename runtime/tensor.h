@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "graph/error.h"
 #include "graph/literal.h"
 #include "graph/shape.h"
 
@@ -11,6 +12,9 @@ namespace lockstep {
 struct TensorDesc {
   DType dtype = DType::undefined;  // undefined: an optional operand that is left out
   Dims dims;
+  // 1: row-major. More: blocks of so many channels are innermost, [N, C / b, spatial.., b], and C
+  // divides into them, so that a tensor has as many elements in either order.
+  int channel_block = 1;
 
   int64_t count() const { return element_count(dims); }
   std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype); }
@@ -19,7 +23,8 @@ struct TensorDesc {
 };
 
 inline std::string text_of(const TensorDesc& desc) {
-  return std::string(name_of(desc.dtype)) + text_of(desc.dims);
+  return std::string(name_of(desc.dtype)) + text_of(desc.dims) +
+         (desc.channel_block > 1 ? join("/c", desc.channel_block) : "");
 }
 
 struct Tensor {

@@ -3,6 +3,7 @@
 // the sum of their gradients:
 //   GatherGrad         (dy, shape of x, indices) -> dx
 //   GatherElementsGrad (dy, shape of x, indices) -> dx
+//   GatherNDGrad       (dy, shape of x, indices) -> dx
 #include "operators/gather/gather.h"
 
 #include "operators/room.h"
@@ -20,6 +21,52 @@ std::vector<Value> gather_gradient(const GradientRequest& r) {
                              .attributes = {{"axis", attributes.integer("axis", 0)}}},
                             site),
           none};
+}
+
+std::vector<Value> gather_nd_gradient(const GradientRequest& r) {
+  auto attributes = r.node.attributes();
+  Site site = gradient_site(r, 0);
+  return {r.graph.add_value({.type = "GatherNDGrad",
+                             .domain = kOwnDomain,
+                             .inputs = {r.dy[0], shape_of(r.graph, r.x(0), site), r.x(1)},
+                             .attributes = {{"batch_dims", attributes.integer("batch_dims", 0)}}},
+                            site),
+          none};
+}
+
+// What was overwritten has no gradient; what was written takes its own from where it went. (Where
+// two updates go to one place ONNX does not say which stays, so neither do we.)
+std::vector<Value> scatter_gradient(const GradientRequest& r, const char* gather,
+                                    const Attributes& gathering, const Attributes& scattering) {
+  auto attributes = r.node.attributes();
+  const std::string reduction = attributes.text("reduction", "none");
+  check(reduction == "none" || reduction == "add", r.node.description(), ": reduction '", reduction,
+        "' has no gradient");
+  Graph& graph = r.graph;
+  std::vector<Value> dx(3);
+  if (r.wanted[0] && reduction == "add") dx[0] = r.dy[0];
+  if (r.wanted[0] && reduction == "none") {
+    Site site = gradient_site(r, 0);
+    Value zero = scalar_like(graph, r.x(2), 0, "zero");
+    dx[0] = graph.add_value({.type = r.node.type(),
+                             .inputs = {r.dy[0], r.x(1), expand_like(graph, zero, r.x(2), site)},
+                             .attributes = scattering},
+                            site);
+  }
+  if (r.wanted[2])
+    dx[2] = graph.add_value({.type = gather, .inputs = {r.dy[0], r.x(1)}, .attributes = gathering},
+                            gradient_site(r, 2));
+  return dx;
+}
+
+std::vector<Value> scatter_elements_gradient(const GradientRequest& r) {
+  auto attributes = r.node.attributes();
+  const Attributes axis{{"axis", attributes.integer("axis", 0)}};
+  return scatter_gradient(r, "GatherElements", axis, axis);
+}
+
+std::vector<Value> scatter_nd_gradient(const GradientRequest& r) {
+  return scatter_gradient(r, "GatherND", {}, {});
 }
 
 // The values came from where the indices say.
@@ -67,13 +114,13 @@ void one_hot_law(Inference& inference) {
   inference.outputs[0] = {inference.input(2).dtype, shape};
 }
 
-Op backward(const char* type) {
+Op backward(const char* type, const char* attribute = "axis") {
   return {.type = type,
           .domain = kOwnDomain,
           .signature = Signature{"Adds dy to where it was gathered from.",
                                  {{"dy"}, {"shape", "I"}, {"indices", "I"}},
                                  {{"dx"}},
-                                 {{"axis", AttributeKind::integer}}},
+                                 {{attribute, AttributeKind::integer}}},
           .law = shape_from_operand};
 }
 
@@ -94,9 +141,20 @@ std::vector<Op> gather_ops() {
   return {
       picking("Gather"),
       picking("GatherElements"),
-      {.type = "ScatterElements", .domain = "", .law = same_as_first},
-      {.type = "GatherND", .domain = ""},
-      {.type = "ScatterND", .domain = "", .law = same_as_first},
+      {.type = "ScatterElements",
+       .domain = "",
+       .law = same_as_first,
+       .differentiable = Differentiable::yes,
+       .gradient = scatter_elements_gradient},
+      {.type = "GatherND",
+       .domain = "",
+       .differentiable = Differentiable::yes,
+       .gradient = gather_nd_gradient},
+      {.type = "ScatterND",
+       .domain = "",
+       .law = same_as_first,
+       .differentiable = Differentiable::yes,
+       .gradient = scatter_nd_gradient},
       {.type = "TopK",
        .domain = "",
        .differentiable = Differentiable::yes,
@@ -109,7 +167,8 @@ std::vector<Op> gather_ops() {
        .gradient = trilu_gradient,
        .may_alias = {{0, 0}}},
       backward("GatherGrad"),
-      backward("GatherElementsGrad")};
+      backward("GatherElementsGrad"),
+      backward("GatherNDGrad", "batch_dims")};
 }
 
 }  // namespace lockstep

@@ -174,6 +174,22 @@ std::unique_ptr<Kernel> prepare_gather_nd(const KernelRequest& request) {
   });
 }
 
+std::unique_ptr<Kernel> prepare_gather_nd_grad(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const Coordinates c(request.out[0].dims, request.in[2].dims, attributes.integer("batch_dims", 0));
+  return by_index(request.in[2].dtype, [&]<class Index>() {
+    return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+      return make_kernel([=, total = request.out[0].count()](const KernelArgs& args) {
+        std::fill_n(args.out[0].as<T>(), total, T(0));
+        for (int64_t i = 0; i < c.count; ++i) {
+          T* to = args.out[0].as<T>() + c.at(args.in[2].as<Index>(), i);
+          for (int64_t k = 0; k < c.slice; ++k) to[k] += args.in[0].as<T>()[i * c.slice + k];
+        }
+      });
+    });
+  });
+}
+
 std::unique_ptr<Kernel> prepare_scatter_nd(const KernelRequest& request) {
   auto attributes = request.attributes();
   const std::string reduction = attributes.text("reduction", "none");
@@ -282,7 +298,8 @@ std::vector<KernelEntry> gather_cpu() {
           {"OneHot", "", prepare_one_hot},
           {"Trilu", "", prepare_trilu},
           {"GatherGrad", kOwnDomain, prepare_gather_grad},
-          {"GatherElementsGrad", kOwnDomain, prepare_gather_elements_grad}};
+          {"GatherElementsGrad", kOwnDomain, prepare_gather_elements_grad},
+          {"GatherNDGrad", kOwnDomain, prepare_gather_nd_grad}};
 }
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
-// Normalisation with statistics that are given or computed per example. (Training-mode batch
-// normalisation, with its running statistics, is a step of its own and not here yet.)
+// Normalisation with statistics of each example: of a plane (InstanceNormalization), of the last
+// axes (LayerNormalization), of neighbouring channels (LRN).
 #pragma once
 
 #include <vector>
@@ -9,6 +9,17 @@
 #include "runtime/kernel.h"
 
 namespace lockstep {
+
+struct GroupNormAttrs {
+  int64_t groups = 32;
+  float epsilon = 1e-5F;
+};
+// Mean and variance over each group of channels; scale and bias [C] per channel. ONNX writes it as
+// an InstanceNormalization of [N, groups, ..] between reshapes.
+Value group_norm(Graph& graph, Value x, Value scale, Value bias, const GroupNormAttrs& attrs = {},
+                 const Site& site = {});
+Value layer_norm(Graph& graph, Value x, Value scale, Value bias, int64_t axis = -1,
+                 float epsilon = 1e-5F, const Site& site = {});
 
 std::vector<Op> norm_ops();
 std::vector<KernelEntry> norm_cpu();

@@ -1,7 +1,8 @@
+// Rows are normalised one by one: a plane of a channel, or the last axes of an example. The sums
+// over rows that dscale and dbias are go through rows in order, whatever the threads.
 #include <cmath>
 #include <cstring>
 
-#include "operators/dispatch.h"
 #include "operators/norm/norm.h"
 #include "operators/room.h"
 #include "runtime/parallel.h"
@@ -22,11 +23,6 @@ Statistics statistics_of(const float* x, int64_t count, double epsilon) {
   return {mean, 1 / std::sqrt(square / static_cast<double>(count) + epsilon)};
 }
 
-float epsilon_of(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  return attributes.number("epsilon", 1e-5F);
-}
-
 void require_float(const KernelRequest& request) {
   supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
 }
@@ -34,121 +30,186 @@ void require_float(const KernelRequest& request) {
 // [N, C, plane]: the size of a plane.
 int64_t plane_of(const Dims& x) { return element_count(x) / std::max<int64_t>(1, x[0] * x[1]); }
 
-std::unique_ptr<Kernel> prepare_batch_norm(const KernelRequest& request) {
+// How a tensor falls into rows, and which scale an element of a row takes.
+struct Rows {
+  int64_t count = 1;
+  int64_t length = 1;
+  int64_t channels = 0;  // 0: scale by position; else by row modulo channels
+  double epsilon = 0;
+  int threads = 1;
+
+  int64_t scale_of(int64_t row, int64_t i) const { return channels > 0 ? row % channels : i; }
+  int64_t grain() const { return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, length)); }
+};
+
+Rows planes_of(const KernelRequest& request, std::size_t operand) {
   require_float(request);
-  const Dims& x = request.in[0].dims;
-  return make_kernel([planes = x[0] * x[1], channels = x[1], plane = plane_of(x),
-                      epsilon = epsilon_of(request),
-                      threads = request.threads](const KernelArgs& args) {
-    const float *scale = args.in[1].as<float>(), *bias = args.in[2].as<float>();
-    const float *mean = args.in[3].as<float>(), *variance = args.in[4].as<float>();
-    parallel_for(planes, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, plane)), threads,
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t p = begin; p < end; ++p) {
-                     const int64_t c = p % channels;
-                     const float slope = scale[c] / std::sqrt(variance[c] + epsilon);
-                     const float* from = args.in[0].as<float>() + p * plane;
-                     float* to = args.out[0].as<float>() + p * plane;
-                     for (int64_t i = 0; i < plane; ++i)
-                       to[i] = (from[i] - mean[c]) * slope + bias[c];
-                   }
-                 });
-  });
+  AttributeReader reader = request.attributes();
+  const Dims& x = request.in[operand].dims;
+  return {x[0] * x[1], plane_of(x), x[1], reader.number("epsilon", 1e-5F), request.threads};
 }
 
-std::unique_ptr<Kernel> prepare_instance_norm(const KernelRequest& request) {
+Rows last_axes_of(const KernelRequest& request, std::size_t operand) {
   require_float(request);
-  const Dims& x = request.in[0].dims;
-  return make_kernel([planes = x[0] * x[1], channels = x[1], plane = plane_of(x),
-                      epsilon = epsilon_of(request)](const KernelArgs& args) {
-    for (int64_t p = 0; p < planes; ++p) {
-      const float* from = args.in[0].as<float>() + p * plane;
-      float* to = args.out[0].as<float>() + p * plane;
-      const Statistics s = statistics_of(from, plane, epsilon);
-      const double slope = args.in[1].as<float>()[p % channels] * s.inverse_deviation;
-      for (int64_t i = 0; i < plane; ++i)
-        to[i] =
-            static_cast<float>((from[i] - s.mean) * slope + args.in[2].as<float>()[p % channels]);
-    }
-  });
+  AttributeReader reader = request.attributes();
+  const Dims& x = request.in[operand].dims;
+  const int64_t axis = normal_axes({reader.integer("axis", -1)}, x.size())[0];
+  Rows rows;
+  for (int64_t i = 0; i < axis; ++i) rows.count *= x[i];
+  rows.length = element_count(x) / std::max<int64_t>(1, rows.count);
+  rows.epsilon = reader.number("epsilon", 1e-5F);
+  rows.threads = request.threads;
+  const TensorDesc& scale = request.in[operand + 1];
+  check(scale.count() == rows.length, "scale is ", text_of(scale), ", should have ", rows.length,
+        " elements");
+  return rows;
 }
 
-// Scale and bias have the shape of the normalised axes.
-std::unique_ptr<Kernel> prepare_layer_norm(const KernelRequest& request) {
-  require_float(request);
-  auto attributes = request.attributes();
-  const Dims& x = request.in[0].dims;
-  const int64_t axis = normal_axes({attributes.integer("axis", -1)}, x.size())[0];
-  int64_t rows = 1;
-  for (int64_t i = 0; i < axis; ++i) rows *= x[i];
-  const int64_t length = element_count(x) / std::max<int64_t>(1, rows);
-  const bool has_bias = request.in.size() > 2 && request.in[2].present();
-  check(request.in[1].count() == length, "scale is ", text_of(request.in[1]), ", should have ",
-        length, " elements");
-  return make_kernel([=, epsilon = epsilon_of(request)](const KernelArgs& args) {
+std::unique_ptr<Kernel> forward(const Rows& rows) {
+  return make_kernel([rows](const KernelArgs& args) {
     const float* scale = args.in[1].as<float>();
-    const float* bias = has_bias ? args.in[2].as<float>() : nullptr;
-    for (int64_t row = 0; row < rows; ++row) {
-      const float* from = args.in[0].as<float>() + row * length;
-      float* to = args.out[0].as<float>() + row * length;
-      const Statistics s = statistics_of(from, length, epsilon);
-      for (int64_t i = 0; i < length; ++i)
-        to[i] = static_cast<float>((from[i] - s.mean) * s.inverse_deviation * scale[i] +
-                                   (bias ? bias[i] : 0));
-      if (args.out.size() > 1 && args.out[1].data)
-        args.out[1].as<float>()[row] = static_cast<float>(s.mean);
-      if (args.out.size() > 2 && args.out[2].data)
-        args.out[2].as<float>()[row] = static_cast<float>(s.inverse_deviation);
-    }
+    const float* bias = args.in.size() > 2 ? args.in[2].as<float>() : nullptr;
+    auto statistic = [&](std::size_t i, int64_t row, double value) {
+      if (i < args.out.size() && args.out[i].data)
+        args.out[i].as<float>()[row] = static_cast<float>(value);
+    };
+    parallel_for(rows.count, rows.grain(), rows.threads, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const float* from = args.in[0].as<float>() + row * rows.length;
+        float* to = args.out[0].as<float>() + row * rows.length;
+        const Statistics s = statistics_of(from, rows.length, rows.epsilon);
+        for (int64_t i = 0; i < rows.length; ++i) {
+          const int64_t k = rows.scale_of(row, i);
+          to[i] = static_cast<float>((from[i] - s.mean) * s.inverse_deviation * scale[k] +
+                                     (bias ? bias[k] : 0));
+        }
+        statistic(1, row, s.mean);
+        statistic(2, row, s.inverse_deviation);
+      }
+    });
   });
+}
+
+// With g = dy * scale and n the normalised x:  dx = (g - mean(g) - n * mean(g * n)) / deviation,
+// dscale = sum of dy * n, dbias = sum of dy over all rows that share them.
+std::unique_ptr<Kernel> backward(const Rows& rows, int64_t scales) {
+  return make_kernel(
+      [rows, scales](const KernelArgs& args) {
+        const float *dy = args.in[0].as<float>(), *x = args.in[1].as<float>(),
+                    *scale = args.in[2].as<float>();
+        auto* of_row = reinterpret_cast<Statistics*>(args.workspace);
+        auto* sums = reinterpret_cast<double*>(of_row + rows.count);
+        parallel_for(rows.count, rows.grain(), rows.threads, [&](int64_t begin, int64_t end) {
+          for (int64_t row = begin; row < end; ++row) {
+            const float *from = x + row * rows.length, *g = dy + row * rows.length;
+            float* to = args.out[0].as<float>() + row * rows.length;
+            const Statistics s = statistics_of(from, rows.length, rows.epsilon);
+            of_row[row] = s;
+            double mean = 0, slope = 0;
+            for (int64_t i = 0; i < rows.length; ++i) {
+              const double scaled = static_cast<double>(g[i]) * scale[rows.scale_of(row, i)];
+              mean += scaled;
+              slope += scaled * (from[i] - s.mean) * s.inverse_deviation;
+            }
+            mean /= static_cast<double>(rows.length);
+            slope /= static_cast<double>(rows.length);
+            for (int64_t i = 0; i < rows.length; ++i) {
+              const double scaled = static_cast<double>(g[i]) * scale[rows.scale_of(row, i)];
+              const double normal = (from[i] - s.mean) * s.inverse_deviation;
+              to[i] = static_cast<float>((scaled - mean - normal * slope) * s.inverse_deviation);
+            }
+          }
+        });
+        std::fill_n(sums, 2 * scales, 0.0);
+        for (int64_t row = 0; row < rows.count; ++row)
+          for (int64_t i = 0; i < rows.length; ++i) {
+            const int64_t at = row * rows.length + i, k = rows.scale_of(row, i);
+            sums[k] += dy[at] * (x[at] - of_row[row].mean) * of_row[row].inverse_deviation;
+            sums[scales + k] += dy[at];
+          }
+        for (int64_t k = 0; k < scales; ++k) {
+          if (args.out[1].data) args.out[1].as<float>()[k] = static_cast<float>(sums[k]);
+          if (args.out[2].data) args.out[2].as<float>()[k] = static_cast<float>(sums[scales + k]);
+        }
+      },
+      "", sizeof(Statistics) * rows.count + sizeof(double) * 2 * scales);
+}
+
+struct Lrn {
+  double alpha, beta, bias;
+  int64_t size, planes, channels, plane;
+
+  // Channels whose squares count for channel c.
+  int64_t first(int64_t c) const { return std::max<int64_t>(0, c - (size - 1) / 2); }
+  int64_t last(int64_t c) const { return std::min(channels - 1, c + size / 2); }
+  // bias + alpha / size * the sum of squares around channel c.
+  double base(const float* x, int64_t c, int64_t at) const {
+    double square = 0;
+    for (int64_t k = first(c); k <= last(c); ++k) {
+      const double value = x[at + (k - c) * plane];
+      square += value * value;
+    }
+    return bias + alpha / static_cast<double>(size) * square;
+  }
+};
+
+Lrn lrn_of(const KernelRequest& request) {
+  require_float(request);
+  AttributeReader reader = request.attributes();
+  const Dims& x = request.in[0].dims;
+  return {reader.number("alpha", 1e-4F),
+          reader.number("beta", 0.75F),
+          reader.number("bias", 1),
+          reader.integer("size", 1),
+          x[0] * x[1],
+          x[1],
+          plane_of(x)};
 }
 
 std::unique_ptr<Kernel> prepare_lrn(const KernelRequest& request) {
-  require_float(request);
-  auto attributes = request.attributes();
-  const double alpha = attributes.number("alpha", 1e-4F), beta = attributes.number("beta", 0.75F);
-  const double bias = attributes.number("bias", 1);
-  const int64_t size = attributes.integer("size", 1);
-  const Dims& x = request.in[0].dims;
-  return make_kernel([=, planes = x[0] * x[1], channels = x[1],
-                      plane = plane_of(x)](const KernelArgs& args) {
-    const float* data = args.in[0].as<float>();
-    for (int64_t p = 0; p < planes; ++p) {
-      const int64_t c = p % channels;
-      const int64_t first = std::max<int64_t>(0, c - (size - 1) / 2);
-      const int64_t last = std::min(channels - 1, c + size / 2);
-      for (int64_t i = 0; i < plane; ++i) {
-        double squares = 0;
-        for (int64_t k = first; k <= last; ++k) {
-          const double near = data[(p - c + k) * plane + i];
-          squares += near * near;
-        }
-        args.out[0].as<float>()[p * plane + i] =
-            static_cast<float>(data[p * plane + i] /
-                               std::pow(bias + alpha / static_cast<double>(size) * squares, beta));
-      }
-    }
+  return make_kernel([lrn = lrn_of(request), threads = request.threads](const KernelArgs& args) {
+    const float* x = args.in[0].as<float>();
+    parallel_for(lrn.planes, 1, threads, [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin * lrn.plane; at < end * lrn.plane; ++at)
+        args.out[0].as<float>()[at] = static_cast<float>(
+            x[at] / std::pow(lrn.base(x, at / lrn.plane % lrn.channels, at), lrn.beta));
+    });
   });
 }
 
-std::unique_ptr<Kernel> prepare_dropout(const KernelRequest& request) {
-  return make_kernel(
-      [bytes = request.in[0].bytes(), count = request.in[0].count()](const KernelArgs& args) {
-        if (args.out[0].data != args.in[0].data && bytes > 0)
-          std::memcpy(args.out[0].data, args.in[0].data, bytes);
-        if (args.out.size() > 1 && args.out[1].data)
-          std::fill_n(args.out[1].as<bool>(), count, true);
-      });
+// x of channel c also stands in the divisor of every channel k around it.
+std::unique_ptr<Kernel> prepare_lrn_grad(const KernelRequest& request) {
+  return make_kernel([lrn = lrn_of(request), threads = request.threads](const KernelArgs& args) {
+    const float *dy = args.in[0].as<float>(), *x = args.in[1].as<float>();
+    const double slope = 2 * lrn.alpha * lrn.beta / static_cast<double>(lrn.size);
+    parallel_for(lrn.planes, 1, threads, [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin * lrn.plane; at < end * lrn.plane; ++at) {
+        const int64_t c = at / lrn.plane % lrn.channels;
+        double around = 0;
+        for (int64_t k = std::max<int64_t>(0, c - lrn.size); k < lrn.channels; ++k) {
+          if (k > c + lrn.size) break;
+          if (c < lrn.first(k) || c > lrn.last(k)) continue;
+          const int64_t there = at + (k - c) * lrn.plane;
+          around += dy[there] * x[there] * std::pow(lrn.base(x, k, there), -lrn.beta - 1);
+        }
+        args.out[0].as<float>()[at] = static_cast<float>(
+            dy[at] * std::pow(lrn.base(x, c, at), -lrn.beta) - slope * x[at] * around);
+      }
+    });
+  });
 }
 
 }  // namespace
 
 std::vector<KernelEntry> norm_cpu() {
-  return {{"BatchNormalization", "", prepare_batch_norm},
-          {"InstanceNormalization", "", prepare_instance_norm},
-          {"LayerNormalization", "", prepare_layer_norm},
+  return {{"InstanceNormalization", "", [](const auto& r) { return forward(planes_of(r, 0)); }},
+          {"LayerNormalization", "", [](const auto& r) { return forward(last_axes_of(r, 0)); }},
           {"LRN", "", prepare_lrn},
-          {"Dropout", "", prepare_dropout}};
+          {"InstanceNormGrad", kOwnDomain,
+           [](const auto& r) { return backward(planes_of(r, 1), r.in[2].count()); }},
+          {"LayerNormGrad", kOwnDomain,
+           [](const auto& r) { return backward(last_axes_of(r, 1), r.in[2].count()); }},
+          {"LrnGrad", kOwnDomain, prepare_lrn_grad}};
 }
 
 }  // namespace lockstep

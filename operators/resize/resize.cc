@@ -1,10 +1,11 @@
-// Resize (x, roi, scales, sizes): sizes or scales decide the output; both must be constants. Its
-// gradient is not written yet.
+// Resize (x, roi, scales, sizes): sizes or scales decide the output; both must be constants.
+//   ResizeGrad (dy, shape of x, roi, scales) -> dx   what each place was taken from gets it back
 #include "operators/resize/resize.h"
 
 #include <cmath>
 
 #include "operators/room.h"
+#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {
@@ -42,8 +43,47 @@ void resize_law(Inference& inference) {
         " dimensions");
 }
 
+std::vector<Value> resize_gradient(const GradientRequest& r) {
+  AttributeReader reader = r.node.attributes();
+  Site site = gradient_site(r, 0);
+  Attributes attributes;
+  for (const char* name : {"mode", "coordinate_transformation_mode", "nearest_mode"})
+    if (reader.has(name)) attributes.push_back({name, reader.text(name, "")});
+  for (const char* name : {"cubic_coeff_a", "extrapolation_value"})
+    if (reader.has(name)) attributes.push_back({name, reader.number(name, 0)});
+  if (reader.has("exclude_outside"))
+    attributes.push_back({"exclude_outside", reader.integer("exclude_outside", 0)});
+  std::vector<Value> operands{r.dy[0], shape_of(r.graph, r.x(0), site)};
+  for (std::size_t i = 1; i < 3; ++i)
+    operands.push_back(i < r.node.inputs().size() ? r.x(i) : none);
+  return {r.graph.add_value(
+      {.type = "ResizeGrad", .domain = kOwnDomain, .inputs = operands, .attributes = attributes},
+      site)};
+}
+
 }  // namespace
 
-std::vector<Op> resize_ops() { return {{.type = "Resize", .domain = "", .law = resize_law}}; }
+std::vector<Op> resize_ops() {
+  return {{.type = "Resize",
+           .domain = "",
+           .law = resize_law,
+           .differentiable = Differentiable::yes,
+           .gradient = resize_gradient},
+          {.type = "ResizeGrad",
+           .domain = kOwnDomain,
+           .signature = Signature{"Gradient of Resize.",
+                                  {{"dy"},
+                                   {"shape", "I"},
+                                   {"roi", "R", Arity::optional},
+                                   {"scales", "R", Arity::optional}},
+                                  {{"dx"}},
+                                  {{"mode", AttributeKind::text},
+                                   {"coordinate_transformation_mode", AttributeKind::text},
+                                   {"nearest_mode", AttributeKind::text},
+                                   {"cubic_coeff_a", AttributeKind::number},
+                                   {"extrapolation_value", AttributeKind::number},
+                                   {"exclude_outside", AttributeKind::integer}}},
+           .law = shape_from_operand}};
+}
 
 }  // namespace lockstep

@@ -100,14 +100,15 @@ std::vector<Tap> taps_at(const ResizeAttrs& attrs, double at, int64_t before) {
   return taps;
 }
 
-std::vector<Line> lines_of(const KernelRequest& request) {
+// `options`: the operand that is the region of interest; the scales come after it.
+std::vector<Line> lines_of(const KernelRequest& request, const Dims& x, const Dims& y,
+                           std::size_t options) {
   const ResizeAttrs attrs = read(request.attributes());
-  const Dims &x = request.in[0].dims, &y = request.out[0].dims;
   auto values = [&](std::size_t i) {
     const Literal* literal = i < request.constants.size() ? request.constants[i] : nullptr;
     return literal && literal->count() > 0 ? literal->values<float>() : std::span<const float>();
   };
-  auto roi = values(1), scales = values(2);
+  auto roi = values(options), scales = values(options + 1);
   std::vector<Line> lines;
   for (std::size_t d = 0; d < x.size(); ++d) {
     Line line{x[d], y[d], {}, {}};
@@ -126,7 +127,7 @@ std::vector<Line> lines_of(const KernelRequest& request) {
   return lines;
 }
 
-// One dimension of [outer, before, inner].
+// One dimension of [outer, before, inner] to [outer, after, inner].
 void apply(const Line& line, int64_t outer, int64_t inner, const float* from, float* to) {
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t i = 0; i < line.after; ++i)
@@ -138,17 +139,30 @@ void apply(const Line& line, int64_t outer, int64_t inner, const float* from, fl
       }
 }
 
+// The transpose of that: [outer, after, inner] back to [outer, before, inner].
+void apply_back(const Line& line, int64_t outer, int64_t inner, const float* from, float* to) {
+  std::fill_n(to, outer * line.before * inner, 0.0F);
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < line.after; ++i)
+      for (const Tap& tap : line.taps[i])
+        for (int64_t k = 0; k < inner; ++k)
+          to[(o * line.before + tap.index) * inner + k] +=
+              tap.weight * from[(o * line.after + i) * inner + k];
+}
+
+enum class Direction { forward, back };
+
 class ResizeKernel final : public Kernel {
  public:
-  explicit ResizeKernel(const KernelRequest& request)
-      : lines_(lines_of(request)),
-        extrapolation_(read(request.attributes()).extrapolation),
-        input_(request.in[0].count()) {
-    for (std::size_t d = 0; d < lines_.size(); ++d)
+  ResizeKernel(std::vector<Line> lines, Direction direction, float extrapolation)
+      : lines_(std::move(lines)), direction_(direction), extrapolation_(extrapolation) {
+    for (std::size_t d = 0; d < lines_.size(); ++d) {
       if (!trivial(lines_[d])) active_.push_back(d);
+      input_ *= source(lines_[d]);
+    }
     int64_t size = input_;
     for (std::size_t d : active_) {
-      size = size / std::max<int64_t>(1, lines_[d].before) * lines_[d].after;
+      size = size / std::max<int64_t>(1, source(lines_[d])) * target(lines_[d]);
       largest_ = std::max(largest_, size);
     }
   }
@@ -165,22 +179,26 @@ class ResizeKernel final : public Kernel {
     int64_t size = input_;
     for (std::size_t n = 0; n < active_.size(); ++n) {
       const Line& line = lines_[active_[n]];
-      int64_t inner = 1;
-      for (std::size_t d = active_[n] + 1; d < lines_.size(); ++d) inner *= lines_[d].before;
-      for (std::size_t m = 0; m < n; ++m)  // dimensions that come earlier are resized by now
-        if (active_[m] > active_[n])
-          inner = inner / lines_[active_[m]].before * lines_[active_[m]].after;
-      const int64_t outer = size / (line.before * inner);
+      int64_t inner = 1;  // of dimensions that come later, which have their old size still
+      for (std::size_t d = active_[n] + 1; d < lines_.size(); ++d) inner *= source(lines_[d]);
+      const int64_t outer = size / (source(line) * inner);
       const bool last = n + 1 == active_.size();
       float* to = last ? args.out[0].as<float>() : buffers + (n % 2) * largest_;
-      apply(line, outer, inner, from, to);
-      size = outer * line.after * inner;
+      (direction_ == Direction::forward ? apply : apply_back)(line, outer, inner, from, to);
+      size = outer * target(line) * inner;
       from = to;
     }
-    blank_outside(args.out[0].as<float>());
+    if (direction_ == Direction::forward) blank_outside(args.out[0].as<float>());
   }
 
  private:
+  int64_t source(const Line& line) const {
+    return direction_ == Direction::forward ? line.before : line.after;
+  }
+  int64_t target(const Line& line) const {
+    return direction_ == Direction::forward ? line.after : line.before;
+  }
+
   static bool trivial(const Line& line) {
     if (line.before != line.after) return false;
     for (int64_t i = 0; i < line.after; ++i)
@@ -210,18 +228,31 @@ class ResizeKernel final : public Kernel {
 
   std::vector<Line> lines_;
   std::vector<std::size_t> active_;  // dimensions that change
+  Direction direction_;
   float extrapolation_;
-  int64_t input_;
+  int64_t input_ = 1;
   int64_t largest_ = 0;
 };
 
 std::unique_ptr<Kernel> prepare_resize(const KernelRequest& request) {
   supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
-  return std::make_unique<ResizeKernel>(request);
+  return std::make_unique<ResizeKernel>(
+      lines_of(request, request.in[0].dims, request.out[0].dims, 1), Direction::forward,
+      read(request.attributes()).extrapolation);
+}
+
+std::unique_ptr<Kernel> prepare_resize_grad(const KernelRequest& request) {
+  supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
+  const ResizeAttrs attrs = read(request.attributes());
+  supported(attrs.coordinates != "tf_crop_and_resize", "the gradient of tf_crop_and_resize");
+  return std::make_unique<ResizeKernel>(
+      lines_of(request, request.out[0].dims, request.in[0].dims, 2), Direction::back, 0);
 }
 
 }  // namespace
 
-std::vector<KernelEntry> resize_cpu() { return {{"Resize", "", prepare_resize}}; }
+std::vector<KernelEntry> resize_cpu() {
+  return {{"Resize", "", prepare_resize}, {"ResizeGrad", kOwnDomain, prepare_resize_grad}};
+}
 
 }  // namespace lockstep

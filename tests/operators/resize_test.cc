@@ -46,8 +46,7 @@ std::vector<OpCase> cases() {
                   .type = "Resize",
                   .attributes = attributes,
                   .inputs = {random({1, 1, 2, 3}), left_out(), floats({1, 1, 2, 2})},
-                  .reference = std::move(reference),
-                  .gradient = false};
+                  .reference = std::move(reference)};
   };
   OpCase sizes =
       resize("sizes", {{"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "floor"}},

@@ -52,6 +52,8 @@ struct OpCase {
   Reference reference = nullptr;  // none: another case or an oracle covers it
   double tolerance = 1e-5;
   bool gradient = true;
+  int loss_outputs = -1;        // only the first so many outputs count in the loss; -1: all
+  bool oracle = true;           // false: another engine cannot agree (random numbers)
   bool symbolic_batch = false;  // dimension 0 of every fed input is N when the graph is built
 };
 std::ostream& operator<<(std::ostream& out, const OpCase& c);

@@ -1,0 +1,36 @@
+// Batch normalisation: with statistics of the batch, and with statistics that are given.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+struct BatchNormAttrs {
+  float epsilon = 1e-5F;
+  float momentum = 0.9F;  // how much of the running statistics a step keeps
+  bool training = false;  // statistics of the batch
+};
+// Of a BatchNormalization or a BatchNormTrain.
+BatchNormAttrs read_batch_norm(const Node& node);
+
+// The operands of both: x [N, C, ..]; the others [C].
+struct BatchNormOperands {
+  Value x, scale, bias, mean, variance;
+};
+struct BatchNormResults {
+  Value y, mean, variance;  // the running statistics after this batch
+};
+BatchNormResults batch_norm_train(Graph& graph, const BatchNormOperands& operands,
+                                  const BatchNormAttrs& attrs, const Site& site = {});
+// With the statistics given as mean and variance.
+Value batch_norm(Graph& graph, const BatchNormOperands& operands, const BatchNormAttrs& attrs,
+                 const Site& site = {});
+
+std::vector<Op> batch_norm_ops();
+std::vector<KernelEntry> batch_norm_cpu();
+
+}  // namespace lockstep

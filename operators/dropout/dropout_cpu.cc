@@ -1,0 +1,73 @@
+#include <cmath>
+#include <cstring>
+
+#include "operators/dispatch.h"
+#include "operators/dropout/dropout.h"
+#include "operators/dropout/stream.h"
+#include "runtime/parallel.h"
+#include "runtime/philox.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kGrain = 4096;                    // blocks of four numbers
+constexpr uint64_t kStreams = uint64_t{1} << 63;    // beyond those of parameters and data
+constexpr uint64_t kStepMask = 0x7fffffffU;
+
+double ratio_of(const KernelArgs& args) {
+  if (args.in.size() < 2 || !args.in[1].data) return 0.5;
+  const Tensor& ratio = args.in[1];
+  return ratio.desc.dtype == DType::float64 ? *ratio.as<double>() : *ratio.as<float>();
+}
+
+bool training_of(const KernelArgs& args) {
+  return args.in.size() > 2 && args.in[2].data && *args.in[2].as<bool>();
+}
+
+// Element i is kept when its number, in (0, 1), is above the ratio. The same for both operators:
+// only Dropout has a mask to write.
+std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
+  for (std::size_t i = 1; i < request.in.size(); ++i)
+    check(!request.in[i].present() || request.in[i].count() == 1, "operand ", i, " is ",
+          text_of(request.in[i]), ", should be a scalar");
+  supported(request.in.size() < 2 || !request.in[1].present() ||
+                request.in[1].dtype == DType::float32 || request.in[1].dtype == DType::float64,
+            "a ratio of ", request.in.size() < 2 ? DType::undefined : request.in[1].dtype);
+  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return make_kernel([count = request.in[0].count(), threads = request.threads,
+                        stream = static_cast<uint64_t>(dropout_stream(request.node))](
+                           const KernelArgs& args) {
+      const T* x = args.in[0].as<T>();
+      T* y = args.out[0].as<T>();
+      bool* mask =
+          args.out.size() > 1 && args.out[1].data ? args.out[1].as<bool>() : nullptr;
+      const double ratio = ratio_of(args);
+      if (!training_of(args) || ratio == 0) {
+        if (x != y) std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(T));
+        if (mask) std::fill_n(mask, count, true);
+        return;
+      }
+      const uint64_t numbers = kStreams | (args.context.step & kStepMask) << 32 | stream;
+      const T growth = ratio < 1 ? static_cast<T>(1 / (1 - ratio)) : T(0);
+      parallel_for((count + 3) / 4, kGrain, threads, [&](int64_t begin, int64_t end) {
+        for (int64_t block = begin; block < end; ++block) {
+          const PhiloxBlock bits =
+              philox(args.context.seed, numbers, static_cast<uint64_t>(block));
+          for (int64_t i = 4 * block; i < std::min(count, 4 * block + 4); ++i) {
+            const bool kept = uniform_of(bits[static_cast<std::size_t>(i % 4)]) > ratio;
+            y[i] = kept ? x[i] * growth : T(0);
+            if (mask) mask[i] = kept;
+          }
+        }
+      });
+    });
+  });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> dropout_cpu() {
+  return {{"Dropout", "", prepare}, {"DropoutGrad", kOwnDomain, prepare}};
+}
+
+}  // namespace lockstep

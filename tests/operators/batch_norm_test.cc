@@ -1,0 +1,100 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "graph/op.h"
+#include "tests/support/op_case.h"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr double kEpsilon = 1e-5;
+
+// Calls visit(element, channel).
+template <class Visit>
+void each(const Dims& dims, const Visit& visit) {
+  const int64_t plane = element_count(dims) / (dims[0] * dims[1]);
+  for (int64_t i = 0; i < element_count(dims); ++i) visit(i, i / plane % dims[1]);
+}
+
+std::vector<Doubles> given_statistics(const std::vector<Doubles>& in) {
+  Doubles y = in[0];
+  each(y.dims, [&](int64_t i, int64_t c) {
+    y[i] = in[1][c] * (in[0][i] - in[3][c]) / std::sqrt(in[4][c] + kEpsilon) + in[2][c];
+  });
+  return {y};
+}
+
+// y, the new running mean and variance, the batch's mean and variance.
+Reference of_batch(double momentum) {
+  return [momentum](const std::vector<Doubles>& in) {
+    const Doubles& x = in[0];
+    const double count = static_cast<double>(element_count(x.dims) / x.dims[1]);
+    Doubles mean{in[3].dims, std::vector<double>(x.dims[1], 0)}, variance = mean;
+    each(x.dims, [&](int64_t i, int64_t c) { mean[c] += x[i] / count; });
+    each(x.dims, [&](int64_t i, int64_t c) {
+      variance[c] += (x[i] - mean[c]) * (x[i] - mean[c]) / count;
+    });
+    std::vector<Doubles> out{
+        given_statistics({x, in[1], in[2], mean, variance})[0], in[3], in[4], mean, variance};
+    for (int64_t c = 0; c < x.dims[1]; ++c) {
+      out[1][c] = momentum * in[3][c] + (1 - momentum) * mean[c];
+      out[2][c] = momentum * in[4][c] + (1 - momentum) * variance[c];
+    }
+    return out;
+  };
+}
+
+CaseInput running(const Dims& dims, int seed) {
+  CaseInput input = positive(dims, seed);
+  input.differentiable = false;
+  return input;
+}
+
+std::vector<CaseInput> operands(const Dims& x) {
+  const Dims c{x[1]};
+  return {random(x), random(c, 2), random(c, 3), running(c, 4), running(c, 5)};
+}
+
+std::vector<OpCase> cases() {
+  std::vector<OpCase> all;
+  for (const auto& [name, dims] : std::vector<std::pair<std::string, Dims>>{
+           {"images", {2, 3, 2, 2}},
+           {"rows", {4, 3}},
+           {"many_channels", {2, 16, 3, 3}},
+           {"volumes", {2, 2, 2, 3, 2}},
+           {"one_image", {1, 2, 3, 5}}}) {
+    all.push_back({.name = name,
+                   .type = "BatchNormalization",
+                   .inputs = operands(dims),
+                   .reference = given_statistics});
+    all.push_back({.name = name,
+                   .type = "BatchNormTrain",
+                   .domain = kOwnDomain,
+                   .attributes = {{"momentum", 0.8F}},
+                   .inputs = operands(dims),
+                   .outputs = 5,
+                   .reference = of_batch(0.8),
+                   .loss_outputs = 1});
+  }
+  all.push_back({.name = "training_mode",
+                 .type = "BatchNormalization",
+                 .attributes = {{"training_mode", int64_t{1}}, {"momentum", 0.7F}},
+                 .inputs = operands({3, 2, 2, 2}),
+                 .outputs = 3,
+                 .reference = [](const auto& in) {
+                   auto out = of_batch(0.7)(in);
+                   out.resize(3);
+                   return out;
+                 },
+                 .gradient = false});
+  for (OpCase& c : all) c.tolerance = 1e-4;
+  return all;
+}
+
+class BatchNorms : public ::testing::TestWithParam<OpCase> {};
+TEST_P(BatchNorms, Case) { check_case(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Table, BatchNorms, ::testing::ValuesIn(cases()));
+
+}  // namespace
+}  // namespace lockstep::testing
