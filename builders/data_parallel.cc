@@ -103,8 +103,14 @@ class DataParallelBuilder {
   }
 
   void update_parameters() {
+    for (const Net& net : nets_)
+      for (const Net::Param& param : net.params())
+        if (param.next)
+          model_.updates.push_back({step().name(param.value), step().name(param.next)});
     for (std::size_t p = params().size(); p-- > 0;) {
       if (!gradients_[0][p]) continue;
+      model_.gradients.push_back(
+          replicated(params()[p].name, [&](std::size_t k) { return gradients_[k][p]; }));
       for (std::size_t k = 0; k < nets_.size(); ++k) {
         ReplicaScope replica(step(), static_cast<int>(k));
         const Net::Param& param = nets_[k].params()[p];

@@ -1,8 +1,10 @@
 #include "builders/initializers.h"
 
 #include <cmath>
+#include <memory>
 
 #include "operators/fill/fill.h"
+#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {
@@ -19,6 +21,15 @@ float fan(const Dims& dims, std::size_t kept) {
 Initializer constant(float value) {
   return [value](Graph& init, const Dims& dims, int, const Site& site) {
     return constant_fill(init, dims, value, site);
+  };
+}
+
+Initializer given(Literal value) {
+  return [value = std::make_shared<Literal>(std::move(value))](Graph& init, const Dims& dims, int,
+                                                               const Site& site) {
+    check(value->dims() == dims, site.name, ": the given value is ", value->type(),
+          ", should have shape ", text_of(dims));
+    return identity(init, init.constant(site.name + "_value", *value), site);
   };
 }
 

@@ -12,6 +12,7 @@ using Initializer =
     std::function<Value(Graph& init, const Dims& dims, int stream, const Site& site)>;
 
 Initializer constant(float value);
+Initializer given(Literal value);  // as it stands in a file
 Initializer gaussian(float deviation, float mean = 0);
 Initializer uniform(float low, float high);
 // Weights are [outputs, inputs, kernel..]. fan_in = inputs * kernel, fan_out = outputs * kernel.

@@ -40,6 +40,19 @@ Value Net::param(std::string_view name, const Dims& dims, const Initializer& ini
   return value;
 }
 
+void Net::next(Value state, Value value) {
+  if (!training()) return;
+  for (Param& param : params_) {
+    if (!(param.value == state)) continue;
+    check(param.kind == StateKind::computed, "'", param.name, "' is a ", name_of(param.kind),
+          ", which the optimiser updates; only computed state takes a value of the network");
+    check(!param.next, "'", param.name, "' is given two next values");
+    param.next = value;
+    return;
+  }
+  fail("'", graph.name(state), "' is no parameter of this network");
+}
+
 void Net::loss(std::string_view name, Value value) {
   check(graph.shape(value).empty(), "loss '", name, "' has shape ", text_of(graph.shape(value)),
         ", should be a scalar");

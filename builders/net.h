@@ -30,6 +30,7 @@ class Net {
     StateKind kind;
     Initializer initializer;
     Dims dims;
+    Value next = none;
   };
 
   // Values are named under `scope` ("" or "gpu_0"), states under `state_scope`.
@@ -45,6 +46,9 @@ class Net {
   // A parameter. The same name twice is an error; to share a parameter, keep its Value.
   Value param(std::string_view name, const Dims& dims, const Initializer& initializer,
               StateKind kind = StateKind::weight);
+  // After a step the state takes this value instead of an optimiser's: running statistics. In
+  // prediction nothing happens.
+  void next(Value state, Value value);
   void loss(std::string_view name, Value value);
   void metric(std::string_view name, Value value);
   void output(std::string_view name, Value value);

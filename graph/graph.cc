@@ -67,6 +67,7 @@ Graph Graph::clone() const {
     to.consumers = from.consumers;
     if (from.literal) to.literal = std::make_unique<Literal>(*from.literal);
     if (from.content) to.content = std::make_unique<Shape>(*from.content);
+    if (from.known) to.known = std::make_unique<Literal>(*from.known);
     copy.values_.push_back(std::move(to));
   }
   return copy;
@@ -147,10 +148,30 @@ Node Graph::adopt(onnx::NodeProto proto) {
   return append(std::move(proto), std::move(node), where);
 }
 
+Node Graph::copy(const Node& node, const std::vector<Value>& inputs) {
+  onnx::NodeProto proto = node.proto();
+  NodeInfo copied;
+  copied.op = ops_->find(proto.domain(), proto.op_type());
+  check(copied.op, proto.name(), ": no operator ", proto.op_type(), " is known");
+  copied.inputs = inputs;
+  copied.replica = replica_;
+  proto.clear_input();
+  for (Value value : inputs) proto.add_input(value ? info(value).name : "");
+  for (std::string& name : *proto.mutable_output())
+    if (!name.empty()) name = scoped(name);
+  proto.set_name(fresh_name(scoped(proto.name())));
+  auto& attributes = *proto.mutable_attribute();
+  for (int i = attributes.size() - 1; i >= 0; --i)
+    if (attributes[i].name().rfind("__", 0) == 0) attributes.DeleteSubrange(i, 1);
+  if (replica_ != kEveryReplica) write_replica(proto, replica_);
+  std::string where = proto.doc_string();
+  return append(std::move(proto), std::move(copied), where);
+}
+
 Node Graph::append(onnx::NodeProto proto, NodeInfo node, const std::string& where) {
-  std::vector<TensorType> types;
+  Inferred inferred;
   try {
-    types = infer(proto, node);
+    inferred = infer(proto, node);
   } catch (const Error& error) {
     std::string operands;
     for (Value value : node.inputs)
@@ -164,12 +185,13 @@ Node Graph::append(onnx::NodeProto proto, NodeInfo node, const std::string& wher
   // A trailing output that is left out has an empty name; it is no value.
   int outputs = proto.output_size();
   for (int i = 0; i < outputs; ++i) {
-    node.outputs.push_back(proto.output(i).empty() ? none : new_value(proto.output(i), types[i]));
+    node.outputs.push_back(proto.output(i).empty() ? none
+                                                   : new_value(proto.output(i), inferred.types[i]));
     if (node.outputs.back()) values_[node.outputs.back().id].producer = index;
   }
   for (Value value : node.inputs)
     if (value) values_[value.id].consumers.push_back(index);
-  learn_content(proto, node);
+  if (inferred.content && node.outputs[0]) learn_content(node.outputs[0], *inferred.content);
   *proto_->add_node() = std::move(proto);
   nodes_.push_back(std::move(node));
   return {*this, index};
@@ -179,22 +201,29 @@ Value Graph::add_value(const NodeSpec& spec, const Site& site) {
   return add(spec, site).outputs()[0];
 }
 
-std::vector<TensorType> Graph::infer(onnx::NodeProto& proto, const NodeInfo& node) const {
+Inferred Graph::infer(onnx::NodeProto& proto, const NodeInfo& node) const {
   InferenceInputs inputs;
   for (Value value : node.inputs) {
     inputs.types.push_back(value ? &info(value).type : nullptr);
-    inputs.constants.push_back(value ? info(value).literal.get() : nullptr);
+    const Literal* constant = value ? info(value).literal.get() : nullptr;
+    inputs.constants.push_back(value && !constant ? info(value).known.get() : constant);
     inputs.contents.push_back(value ? info(value).content.get() : nullptr);
   }
   return infer_node(*node.op, proto, inputs);
 }
 
-// A Shape node's output is known as far as its input's shape is: this is what lets Reshape to
-// another value's shape keep a symbolic batch.
-void Graph::learn_content(const onnx::NodeProto& proto, const NodeInfo& node) {
-  if (proto.op_type() != "Shape" || proto.attribute_size() > 0) return;
-  const TensorType& of = type(node.inputs[0]);
-  if (of.ranked) values_[node.outputs[0].id].content = std::make_unique<Shape>(of.shape);
+void Graph::learn_content(Value value, const Shape& content) {
+  ValueInfo& learned = values_[value.id];
+  learned.content = std::make_unique<Shape>(content);
+  Dims numbers;
+  for (const Dim& entry : content) {
+    if (!entry.symbol().empty()) return;
+    numbers.push_back(entry.size());
+  }
+  if (learned.type.dtype != DType::int64) return;
+  const Dims dims =
+      learned.type.shape.empty() ? Dims{} : Dims{static_cast<int64_t>(numbers.size())};
+  learned.known = std::make_unique<Literal>(Literal::of<int64_t>(numbers, dims));
 }
 
 void Graph::output(Value value) {

@@ -25,6 +25,7 @@ class NodeProto;
 
 namespace lockstep {
 
+struct Inferred;
 inline constexpr int kEveryReplica = -1;
 
 // A read-only view of one node; valid until the graph's nodes are next reordered or removed.
@@ -83,7 +84,9 @@ class Graph {
   Node add(const NodeSpec& spec, const Site& site);
   // Adds a node read from a file, names as they are there.
   Node adopt(onnx::NodeProto proto);
-  // The first output of such a node.
+  // Adds a copy of a node of any graph, with these operands, under the current scope and replica.
+  Node copy(const Node& node, const std::vector<Value>& inputs);
+  // Adds a node as add() does; its first output.
   Value add_value(const NodeSpec& spec, const Site& site);
   void output(Value value);  // declares a graph output; twice is once
   void rename(Value value, const std::string& name);
@@ -108,7 +111,7 @@ class Graph {
   const Shape& shape(Value value) const;  // throws when the rank is unknown
   DType dtype(Value value) const { return type(value).dtype; }
   const Literal* literal(Value value) const;             // contents of a constant, or null
-  const Shape* content(Value value) const;               // contents of a shape vector, or null
+  const Shape* content(Value value) const;               // of a small integer vector, or null
   std::optional<Node> producer(Value value) const;       // nothing for inputs and constants
   const std::vector<int>& consumers(Value value) const;  // node indices, one per use
 
@@ -128,6 +131,7 @@ class Graph {
     std::vector<int> consumers;
     std::unique_ptr<Literal> literal;
     std::unique_ptr<Shape> content;
+    std::unique_ptr<Literal> known;  // the content where it has no symbol
   };
   struct NodeInfo {
     std::vector<Value> inputs;
@@ -141,8 +145,8 @@ class Graph {
   Node append(onnx::NodeProto proto, NodeInfo node, const std::string& where);
   const ValueInfo& info(Value value) const;
   std::string fresh_name(const std::string& base);
-  std::vector<TensorType> infer(onnx::NodeProto& proto, const NodeInfo& node) const;
-  void learn_content(const onnx::NodeProto& proto, const NodeInfo& node);
+  Inferred infer(onnx::NodeProto& proto, const NodeInfo& node) const;
+  void learn_content(Value value, const Shape& content);
 
   const OpSet* ops_;
   std::string name_;

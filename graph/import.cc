@@ -101,6 +101,40 @@ void mend_old_prelu(onnx::ModelProto& proto) {
   *graph.mutable_node() = std::move(nodes);
 }
 
+// Before opset 14 a BatchNormalization was told to train by having more outputs; the version
+// converter refuses those. They are taken off first, and put back as training_mode after.
+class OldTrainingBatchNorms {
+ public:
+  explicit OldTrainingBatchNorms(onnx::GraphProto& graph) {
+    std::set<std::string> used;
+    for (const auto& node : graph.node()) used.insert(node.input().begin(), node.input().end());
+    for (auto& node : *graph.mutable_node()) {
+      if (node.op_type() != "BatchNormalization" || node.output_size() < 2) continue;
+      for (int i = 3; i < node.output_size(); ++i)
+        supported(!used.count(node.output(i)), "'", node.output(i),
+                  "', a saved statistic of BatchNormalization, is used");
+      auto& running = running_[node.output(0)];
+      for (int i = 1; i < std::min(3, node.output_size()); ++i) running.push_back(node.output(i));
+      while (node.output_size() > 1) node.mutable_output()->RemoveLast();
+    }
+  }
+
+  void restore(onnx::GraphProto& graph) const {
+    for (auto& node : *graph.mutable_node()) {
+      auto found = node.output_size() > 0 ? running_.find(node.output(0)) : running_.end();
+      if (found == running_.end() || node.op_type() != "BatchNormalization") continue;
+      for (const std::string& name : found->second) node.add_output(name);
+      auto* mode = node.add_attribute();
+      mode->set_name("training_mode");
+      mode->set_type(onnx::AttributeProto::INT);
+      mode->set_i(1);
+    }
+  }
+
+ private:
+  std::map<std::string, std::vector<std::string>> running_;  // by first output
+};
+
 // A Constant node's contents in any of its spellings.
 Literal constant_of(const onnx::NodeProto& node) {
   std::vector<const onnx::AttributeProto*> attributes;
@@ -197,7 +231,13 @@ onnx::ModelProto at_our_opset(onnx::ModelProto proto) {
   try {
     onnx::shape_inference::InferShapes(proto);  // the converter asks for shapes
     if (version < 7) mend_old_prelu(proto);
-    return onnx::version_conversion::ConvertVersion(proto, static_cast<int>(kOpset));
+    if (version >= 14)
+      return onnx::version_conversion::ConvertVersion(proto, static_cast<int>(kOpset));
+    OldTrainingBatchNorms batch_norms(*proto.mutable_graph());
+    onnx::ModelProto converted =
+        onnx::version_conversion::ConvertVersion(proto, static_cast<int>(kOpset));
+    batch_norms.restore(*converted.mutable_graph());
+    return converted;
   } catch (const std::exception& error) {
     throw Unsupported(
         join("opset ", version, " cannot be converted to ", kOpset, ": ", error.what()));

@@ -48,10 +48,14 @@ std::vector<TensorType> infer_by_onnx(const onnx::OpSchema& schema, onnx::NodePr
   return outputs;
 }
 
+bool is_integer_vector(const TensorType& type) {
+  return (type.dtype == DType::int64 || type.dtype == DType::int32) && type.ranked &&
+         type.shape.size() <= 1;
+}
+
 }  // namespace
 
-std::vector<TensorType> infer_node(const Op& op, onnx::NodeProto& proto,
-                                   const InferenceInputs& inputs) {
+Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs& inputs) {
   const onnx::OpSchema* schema = schema_of(op.domain, op.type);
   check(schema, "ONNX opset ", kOpset, " has no operator ", op.type);
   Inference inference{op.type,         inputs.types,     inputs.constants,
@@ -67,7 +71,11 @@ std::vector<TensorType> infer_node(const Op& op, onnx::NodeProto& proto,
   }
   inference.outputs.resize(proto.output_size());
   if (op.law) op.law(inference);
-  return inference.outputs;
+  Inferred inferred{inference.outputs, std::nullopt};
+  if (!op.content || !is_integer_vector(inferred.types[0])) return inferred;
+  inference.attributes = reader_of(proto);
+  inferred.content = op.content(inference);
+  return inferred;
 }
 
 }  // namespace lockstep

@@ -19,8 +19,12 @@ struct InferenceInputs {
   std::vector<const Shape*> contents;
 };
 
-// One type per output. Throws Error with the reason alone; the caller adds node and shapes.
-std::vector<TensorType> infer_node(const Op& op, onnx::NodeProto& proto,
-                                   const InferenceInputs& inputs);
+struct Inferred {
+  std::vector<TensorType> types;  // one per output
+  std::optional<Shape> content;   // of output 0
+};
+
+// Throws Error with the reason alone; the caller adds node and shapes.
+Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs& inputs);
 
 }  // namespace lockstep

@@ -38,8 +38,10 @@ void write_roles(const TrainingModel& model, onnx::ModelProto& proto) {
   add_metadata(proto, "replicas", std::to_string(model.replicas));
   for (const State& state : model.states)
     add_metadata(proto, join("state.", name_of(state.kind), ".", state.name), lines(state.values));
-  for (auto& [role, items] :
-       {std::pair{"input.", &model.inputs}, {"loss.", &model.losses}, {"metric.", &model.metrics}})
+  for (auto& [role, items] : {std::pair{"input.", &model.inputs},
+                              {"loss.", &model.losses},
+                              {"metric.", &model.metrics},
+                              {"gradient.", &model.gradients}})
     for (const Replicated& item : *items) add_metadata(proto, role + item.name, lines(item.values));
 }
 
@@ -70,6 +72,8 @@ void read_roles(const onnx::ModelProto& proto, LoadedModel& loaded) {
       loaded.model.losses.push_back(item());
     } else if (take("metric.")) {
       loaded.model.metrics.push_back(item());
+    } else if (take("gradient.")) {
+      loaded.model.gradients.push_back(item());
     }
   }
 }
@@ -209,7 +213,7 @@ LoadedModel load_model(const OpSet& ops, const std::string& path) {
   onnx::ModelProto proto;
   check(proto.ParseFromString(text) && proto.has_graph() && proto.ir_version() > 0, path,
         ": not an ONNX model, or a truncated one (", text.size(), " bytes)");
-  LoadedModel loaded{TrainingModel(ops), {}, false};
+  LoadedModel loaded{TrainingModel(ops)};
   try {
     check_known_operators(proto, ops);
     proto = at_our_opset(std::move(proto));
@@ -223,7 +227,10 @@ LoadedModel load_model(const OpSet& ops, const std::string& path) {
                           loaded.initialised ? &loaded.values : nullptr,
                           {}};
     loaded.model.inference = import_graph(proto.graph(), "inference", options);
-    for (const auto& tensor : proto.graph().initializer()) options.outer.push_back(&tensor);
+    for (const auto& tensor : proto.graph().initializer()) {
+      options.outer.push_back(&tensor);
+      loaded.initializers.push_back(tensor.name());
+    }
     if (proto.training_info_size() > 0) {
       const auto& info = proto.training_info(0);
       loaded.model.init = import_graph(info.initialization(), "init", options);

@@ -18,8 +18,9 @@ using StateValues = std::map<std::string, Literal>;  // by full name
 
 struct LoadedModel {
   TrainingModel model;
-  StateValues values;        // empty unless `initialised`
+  StateValues values = {};   // empty unless `initialised`
   bool initialised = false;  // were values of the state saved, or only its shapes?
+  std::vector<std::string> initializers = {};  // of the inference graph, as the file calls them
 };
 
 // The model with its state as initializers without data (marked external).

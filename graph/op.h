@@ -33,7 +33,7 @@ struct Inference {
   std::string_view op;
   std::vector<const TensorType*> inputs;  // null where an optional input is left out
   std::vector<const Literal*> constants;  // contents of an input where known, else null
-  std::vector<const Shape*> contents;     // contents of a 1-D integer input, symbols included
+  std::vector<const Shape*> contents;     // of an integer vector or scalar, symbols included
   AttributeReader attributes;
   std::vector<TensorType> outputs;
 
@@ -42,6 +42,8 @@ struct Inference {
   void require_ranked() const;
 };
 using ShapeLaw = void (*)(Inference&);
+// What output 0 holds, for operators on small integer vectors: see operators/content.h.
+using ContentLaw = std::optional<Shape> (*)(Inference&);
 
 // What a gradient rule sees: a node, the gradients of its outputs (none where no loss reaches that
 // output), and which inputs want one. It answers with one value per input, none for "no gradient";
@@ -100,6 +102,7 @@ struct Op {
   std::string domain;                    // "" is ONNX's own
   std::optional<Signature> signature{};  // ours only
   ShapeLaw law = nullptr;
+  ContentLaw content = nullptr;
   Differentiable differentiable = Differentiable::no;
   GradientRule gradient = nullptr;
   std::vector<MayAlias> may_alias{};

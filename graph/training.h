@@ -45,6 +45,9 @@ struct TrainingModel {
   std::vector<Replicated> inputs;   // what a step is fed with, per replica
   std::vector<Replicated> losses;   // each already scaled by 1/replicas: their sum is the loss
   std::vector<Replicated> metrics;  // to be averaged over replicas
+  // Of each trained parameter, under its name: the gradient that its update takes (reduced, before
+  // weight decay).
+  std::vector<Replicated> gradients;
 
   // Null when there is no such state.
   const State* find_state(std::string_view name) const;

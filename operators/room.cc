@@ -57,13 +57,6 @@ Shape broadcast_shape(const Shape& a, const Shape& b) {
   return shape;
 }
 
-std::optional<Shape> content_of(const Inference& inference, std::size_t operand) {
-  if (operand >= inference.inputs.size()) return std::nullopt;
-  if (const Literal* literal = inference.constants[operand]) return to_shape(literal->integers());
-  if (const Shape* content = inference.contents[operand]) return *content;
-  return std::nullopt;
-}
-
 void shape_from_operand(Inference& inference) {
   auto shape = content_of(inference, 1);
   inference.outputs[0].dtype = inference.input(0).dtype;

@@ -7,6 +7,7 @@
 
 #include "graph/graph.h"
 #include "graph/op.h"
+#include "operators/content.h"
 
 namespace lockstep {
 
@@ -26,9 +27,6 @@ std::vector<int64_t> normal_axes(const std::vector<int64_t>& axes, std::size_t r
 
 // The shape that operands of these shapes broadcast to; throws when they do not.
 Shape broadcast_shape(const Shape& a, const Shape& b);
-
-// What a 1-D integer operand holds, symbols included, as far as it is known.
-std::optional<Shape> content_of(const Inference& inference, std::size_t operand);
 
 // Law of gradients whose operand 1 is the shape of the result.
 void shape_from_operand(Inference& inference);

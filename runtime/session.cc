@@ -78,10 +78,10 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
   check(static_cast<int>(devices_.size()) == model.replicas, "the model has ", model.replicas,
         model.replicas == 1 ? " replica" : " replicas", " but ", devices_.size(),
         " devices were given");
-  init_ = make_program(model.init, {}, {}, model.initial);
+  init_ = program(model.init, {}, {}, model.initial);
   std::vector<std::string> fetches = values_of(model.losses);
   for (std::string& name : values_of(model.metrics)) fetches.push_back(std::move(name));
-  step_ = make_program(model.step, values_of(model.inputs), std::move(fetches), model.updates);
+  step_ = program(model.step, values_of(model.inputs), std::move(fetches), model.updates);
 
   std::vector<std::string> inputs, outputs;
   for (Value input : model.inference.inputs()) {
@@ -90,12 +90,12 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
     if (std::find(states.begin(), states.end(), name) == states.end()) inputs.push_back(name);
   }
   for (Value output : model.inference.outputs()) outputs.push_back(model.inference.name(output));
-  inference_ = make_program(model.inference, std::move(inputs), std::move(outputs), {});
+  inference_ = program(model.inference, std::move(inputs), std::move(outputs), {});
 }
 
-std::unique_ptr<Program> Session::make_program(const Graph& graph, std::vector<std::string> feeds,
-                                               std::vector<std::string> fetches,
-                                               std::vector<Binding> updates) {
+std::unique_ptr<Program> Session::program(const Graph& graph, std::vector<std::string> feeds,
+                                          std::vector<std::string> fetches,
+                                          std::vector<Binding> updates) {
   return std::unique_ptr<Program>(
       new Program(*this, {graph, std::move(feeds), std::move(fetches), std::move(updates)}));
 }

@@ -74,14 +74,14 @@ class Session {
   // Prediction, on replica 0's device with replica 0's state. Feeds: the inference graph's inputs.
   Program& inference() { return *inference_; }
 
+  // Another program over the same state: any graph of the model, with feeds and fetches of choice.
+  std::unique_ptr<Program> program(const Graph& graph, std::vector<std::string> feeds,
+                                   std::vector<std::string> fetches, std::vector<Binding> updates);
+
   RunOptions run_options(uint64_t step) const { return {{options_.seed, step}, false}; }
 
  private:
   friend class Program;
-  std::unique_ptr<Program> make_program(const Graph& graph, std::vector<std::string> feeds,
-                                        std::vector<std::string> fetches,
-                                        std::vector<Binding> updates);
-
   const TrainingModel& model_;
   std::vector<Device> devices_;
   const std::vector<KernelTable>& kernels_;

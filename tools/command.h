@@ -16,6 +16,8 @@ void add_train(CLI::App& app, Command& chosen);
 void add_build(CLI::App& app, Command& chosen);
 void add_inspect(CLI::App& app, Command& chosen);
 void add_plan(CLI::App& app, Command& chosen);
+void add_run(CLI::App& app, Command& chosen);
+void add_step(CLI::App& app, Command& chosen);
 void add_onnx_test(CLI::App& app, Command& chosen);
 void add_bench(CLI::App& app, Command& chosen);
 void add_doctor(CLI::App& app, Command& chosen);

@@ -1,8 +1,21 @@
 #!/usr/bin/env bash
-# A virtual environment with the engines that tests compare against: the newest onnx, ONNX Runtime,
+# PyTorch, and a virtual environment with the engines that tests compare against: the newest onnx, ONNX Runtime,
 # safetensors, numpy. Tests find it at build/oracles and skip visibly where it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+# PyTorch comes from the distribution: small, without a GPU's libraries.
+if ! dpkg-query -W -f='${Status}' python3-torch 2>/dev/null | grep -q 'ok installed'; then
+  root=()
+  [ "$(id -u)" -eq 0 ] || root=(sudo -n)
+  if DEBIAN_FRONTEND=noninteractive "${root[@]}" \
+      apt-get install -y --no-install-recommends -qq python3-torch >/dev/null 2>&1; then
+    echo "oracles: installed python3-torch"
+  else
+    echo "oracles: python3-torch cannot be installed here; its test skips"
+  fi
+fi
+
 venv=build/oracles
 if [ -f $venv/complete ]; then
   echo "oracles: $(cat $venv/complete)"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/onnx.h"
+#include "graph/passes/fold.h"
 #include "graph/passes/prune.h"
 
 namespace lockstep {
@@ -40,27 +41,6 @@ class Symbols {
   std::map<std::string, int64_t> sizes_;
 };
 
-std::optional<std::vector<Literal>> folded(const Graph& graph, const Node& node,
-                                           const Folder& folder) {
-  if (node.type() == "Constant" && node.domain().empty()) {
-    auto attributes = node.attributes();
-    if (attributes.has("value")) return {{attributes.literal("value")}};
-  }
-  if (node.type() == "Shape" && node.domain().empty()) {
-    auto attributes = node.attributes();
-    Dims dims = to_dims(graph.shape(node.inputs()[0]));
-    int64_t rank = static_cast<int64_t>(dims.size());
-    auto within = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
-    int64_t start = within(attributes.integer("start", 0));
-    int64_t end = std::max(start, within(attributes.integer("end", rank)));
-    return {{Literal::vector({dims.begin() + start, dims.begin() + end})}};
-  }
-  if (node.inputs().empty() || node.op()->random || node.op()->collective) return std::nullopt;
-  for (Value input : node.inputs())
-    if (input && !graph.literal(input)) return std::nullopt;
-  return folder ? folder(node) : std::nullopt;
-}
-
 }  // namespace
 
 Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
@@ -91,7 +71,7 @@ Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
   for (int index = 0; index < graph.node_count(); ++index) {
     if (!needed[index]) continue;
     Node node = bound.adopt(graph.node(index).proto());
-    if (auto literals = folded(bound, node, folder))
+    if (auto literals = folded(node, folder))
       for (std::size_t i = 0; i < literals->size(); ++i)
         bound.fold(node.outputs()[i], std::move((*literals)[i]));
     for (Value output : node.outputs())

@@ -2,18 +2,13 @@
 // what follows from constants and shapes alone becomes constant.
 #pragma once
 
-#include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/passes/fold.h"
 
 namespace lockstep {
-
-// Computes a node all of whose inputs are constants; nothing where it cannot or should not.
-using Folder = std::function<std::optional<std::vector<Literal>>(const Node& node)>;
 
 // A graph of the nodes that `wanted` depends on, all shapes numbers. `feeds` gives the shape of
 // inputs that have symbols; throws naming an input whose fed shape does not fit its declared one,

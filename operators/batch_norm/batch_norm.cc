@@ -37,13 +37,13 @@ void batch_norm_grad_law(Inference& inference) {
 
 std::vector<Value> backward(const GradientRequest& r, Value mean, Value variance, bool given) {
   Site site = gradient_site(r, 0);
-  Node node = r.graph.add({.type = "BatchNormGrad",
-                           .domain = kOwnDomain,
-                           .inputs = {r.dy[0], r.x(0), r.x(1), mean, variance},
-                           .attributes = {{"epsilon", read_batch_norm(r.node).epsilon},
-                                          {"given", int64_t{given}}},
-                           .outputs = 3},
-                          site);
+  Node node = r.graph.add(
+      {.type = "BatchNormGrad",
+       .domain = kOwnDomain,
+       .inputs = {r.dy[0], r.x(0), r.x(1), mean, variance},
+       .attributes = {{"epsilon", read_batch_norm(r.node).epsilon}, {"given", int64_t{given}}},
+       .outputs = 3},
+      site);
   return {node.outputs()[0], node.outputs()[1], node.outputs()[2], none, none};
 }
 
@@ -80,55 +80,52 @@ BatchNormAttrs read_batch_norm(const Node& node) {
 
 BatchNormResults batch_norm_train(Graph& graph, const BatchNormOperands& operands,
                                   const BatchNormAttrs& attrs, const Site& site) {
-  Node node = graph.add({.type = "BatchNormTrain",
-                         .domain = kOwnDomain,
-                         .inputs = {operands.x, operands.scale, operands.bias, operands.mean,
-                                    operands.variance},
-                         .attributes = attributes_of(attrs),
-                         .outputs = 5},
-                        site);
+  Node node = graph.add(
+      {.type = "BatchNormTrain",
+       .domain = kOwnDomain,
+       .inputs = {operands.x, operands.scale, operands.bias, operands.mean, operands.variance},
+       .attributes = attributes_of(attrs),
+       .outputs = 5},
+      site);
   return {node.outputs()[0], node.outputs()[1], node.outputs()[2]};
 }
 
 Value batch_norm(Graph& graph, const BatchNormOperands& operands, const BatchNormAttrs& attrs,
                  const Site& site) {
-  return graph.add_value({.type = "BatchNormalization",
-                          .inputs = {operands.x, operands.scale, operands.bias, operands.mean,
-                                     operands.variance},
-                          .attributes = attributes_of(attrs)},
-                         site);
+  return graph.add_value(
+      {.type = "BatchNormalization",
+       .inputs = {operands.x, operands.scale, operands.bias, operands.mean, operands.variance},
+       .attributes = attributes_of(attrs)},
+      site);
 }
 
 std::vector<Op> batch_norm_ops() {
-  return {{.type = "BatchNormalization",
-           .domain = "",
-           .law = batch_norm_law,
-           .differentiable = Differentiable::yes,
-           .gradient = given_gradient},
-          {.type = "BatchNormTrain",
-           .domain = kOwnDomain,
-           .signature = Signature{"Batch normalisation with the statistics of this batch.",
-                                  {{"x"}, {"scale"}, {"bias"}, {"mean"}, {"variance"}},
-                                  {{"y"},
-                                   {"new_mean"},
-                                   {"new_variance"},
-                                   {"saved_mean"},
-                                   {"saved_variance"}},
-                                  {{"epsilon", AttributeKind::number},
-                                   {"momentum", AttributeKind::number}}},
-           .law = batch_norm_law,
-           .differentiable = Differentiable::yes,
-           .gradient = train_gradient,
-           .may_alias = {{1, 3}, {2, 4}}},
-          {.type = "BatchNormGrad",
-           .domain = kOwnDomain,
-           .signature = Signature{"Gradients of batch normalisation.",
-                                  {{"dy"}, {"x"}, {"scale"}, {"mean"}, {"variance"}},
-                                  {{"dx"}, {"dscale"}, {"dbias"}},
-                                  {{"epsilon", AttributeKind::number},
-                                   {"given", AttributeKind::integer}}},
-           .law = batch_norm_grad_law,
-           .may_alias = {{0, 0}}}};
+  return {
+      {.type = "BatchNormalization",
+       .domain = "",
+       .law = batch_norm_law,
+       .differentiable = Differentiable::yes,
+       .gradient = given_gradient},
+      {.type = "BatchNormTrain",
+       .domain = kOwnDomain,
+       .signature =
+           Signature{"Batch normalisation with the statistics of this batch.",
+                     {{"x"}, {"scale"}, {"bias"}, {"mean"}, {"variance"}},
+                     {{"y"}, {"new_mean"}, {"new_variance"}, {"saved_mean"}, {"saved_variance"}},
+                     {{"epsilon", AttributeKind::number}, {"momentum", AttributeKind::number}}},
+       .law = batch_norm_law,
+       .differentiable = Differentiable::yes,
+       .gradient = train_gradient,
+       .may_alias = {{1, 3}, {2, 4}}},
+      {.type = "BatchNormGrad",
+       .domain = kOwnDomain,
+       .signature =
+           Signature{"Gradients of batch normalisation.",
+                     {{"dy"}, {"x"}, {"scale"}, {"mean"}, {"variance"}},
+                     {{"dx"}, {"dscale"}, {"dbias"}},
+                     {{"epsilon", AttributeKind::number}, {"given", AttributeKind::integer}}},
+       .law = batch_norm_grad_law,
+       .may_alias = {{0, 0}}}};
 }
 
 }  // namespace lockstep

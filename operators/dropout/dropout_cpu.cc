@@ -10,8 +10,8 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kGrain = 4096;                    // blocks of four numbers
-constexpr uint64_t kStreams = uint64_t{1} << 63;    // beyond those of parameters and data
+constexpr int64_t kGrain = 4096;                  // blocks of four numbers
+constexpr uint64_t kStreams = uint64_t{1} << 63;  // beyond those of parameters and data
 constexpr uint64_t kStepMask = 0x7fffffffU;
 
 double ratio_of(const KernelArgs& args) {
@@ -39,8 +39,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
                            const KernelArgs& args) {
       const T* x = args.in[0].as<T>();
       T* y = args.out[0].as<T>();
-      bool* mask =
-          args.out.size() > 1 && args.out[1].data ? args.out[1].as<bool>() : nullptr;
+      bool* mask = args.out.size() > 1 && args.out[1].data ? args.out[1].as<bool>() : nullptr;
       const double ratio = ratio_of(args);
       if (!training_of(args) || ratio == 0) {
         if (x != y) std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(T));
@@ -51,8 +50,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
       const T growth = ratio < 1 ? static_cast<T>(1 / (1 - ratio)) : T(0);
       parallel_for((count + 3) / 4, kGrain, threads, [&](int64_t begin, int64_t end) {
         for (int64_t block = begin; block < end; ++block) {
-          const PhiloxBlock bits =
-              philox(args.context.seed, numbers, static_cast<uint64_t>(block));
+          const PhiloxBlock bits = philox(args.context.seed, numbers, static_cast<uint64_t>(block));
           for (int64_t i = 4 * block; i < std::min(count, 4 * block + 4); ++i) {
             const bool kept = uniform_of(bits[static_cast<std::size_t>(i % 4)]) > ratio;
             y[i] = kept ? x[i] * growth : T(0);

@@ -188,6 +188,7 @@ std::vector<Value> clip_gradient(const GradientRequest& r) {
 Op arithmetic(const char* type, GradientRule gradient) {
   return {.type = type,
           .domain = "",
+          .content = content_of_arithmetic,
           .differentiable = Differentiable::yes,
           .gradient = gradient,
           .may_alias = {{0, 0}, {0, 1}}};
@@ -294,6 +295,7 @@ std::vector<Op> elementwise_ops() {
            .gradient = cast_like_gradient},
           {.type = "Cast",
            .domain = "",
+           .content = same_content,
            .differentiable = Differentiable::yes,
            .gradient = cast_gradient}};
 }

@@ -132,14 +132,15 @@ Value gather(Graph& graph, Value x, Value indices, int64_t axis, const Site& sit
 }
 
 std::vector<Op> gather_ops() {
-  auto picking = [](const char* type) {
+  auto picking = [](const char* type, ContentLaw content = nullptr) {
     return Op{.type = type,
               .domain = "",
+              .content = content,
               .differentiable = Differentiable::yes,
               .gradient = gather_gradient};
   };
   return {
-      picking("Gather"),
+      picking("Gather", content_of_gather),
       picking("GatherElements"),
       {.type = "ScatterElements",
        .domain = "",

@@ -30,6 +30,7 @@ void resize_law(Inference& inference) {
     const bool crops =
         inference.attributes.text("coordinate_transformation_mode", "") == "tf_crop_and_resize";
     for (std::size_t i = 0; i < x.size(); ++i) {
+      if (scales[i] == 1 && !crops) y.shape[i] = x[i];
       if (!x[i].known()) continue;
       double size = static_cast<double>(x[i].size());
       if (crops && holds_values(inference, 1)) {

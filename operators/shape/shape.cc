@@ -14,11 +14,6 @@
 namespace lockstep {
 namespace {
 
-// Does the shape vector hold -1 at this place?
-bool is_rest(const Inference& inference, std::size_t i) {
-  return inference.constants[1] && inference.constants[1]->integers()[i] == -1;
-}
-
 // 0 and -1 are resolved as ONNX says; -1 also where symbols are only copied, not multiplied.
 void reshape_law(Inference& inference) {
   auto wanted = content_of(inference, 1);
@@ -35,14 +30,14 @@ void reshape_law(Inference& inference) {
             ", which the data does not have");
       dim = x.shape[i];
       copied[i] = true;
-    } else if (dim.known() == false && dim.symbol() != "?") {
+    } else if (!number_of(dim) && dim.symbol() != "?") {
       auto same = std::find(x.shape.begin(), x.shape.end(), dim);
       if (same != x.shape.end()) copied[same - x.shape.begin()] = true;
     }
     shape.push_back(dim);
   }
   for (std::size_t i = 0; i < wanted->size(); ++i)
-    if (is_rest(inference, i)) unknown = static_cast<int>(i);
+    if (number_of((*wanted)[i]) == -1) unknown = static_cast<int>(i);
   if (!x.ranked) {
     inference.outputs[0] = {x.dtype, shape, true};
     return;
@@ -184,15 +179,17 @@ Op view(const char* type, ShapeLaw law, GradientRule gradient) {
   return {.type = type,
           .domain = "",
           .law = law,
+          .content = same_content,
           .differentiable = Differentiable::yes,
           .gradient = gradient,
           .view = true};
 }
 
-Op copy(const char* type, ShapeLaw law, GradientRule gradient) {
+Op copy(const char* type, ShapeLaw law, GradientRule gradient, ContentLaw content = nullptr) {
   return {.type = type,
           .domain = "",
           .law = law,
+          .content = content,
           .differentiable = Differentiable::yes,
           .gradient = gradient};
 }
@@ -264,8 +261,8 @@ std::vector<Op> shape_ops() {
           view("Squeeze", nullptr, reshape_gradient),
           view("Unsqueeze", nullptr, reshape_gradient),
           copy("Transpose", nullptr, transpose_gradient),
-          copy("Concat", nullptr, concat_gradient),
-          copy("Slice", nullptr, slice_gradient),
+          copy("Concat", nullptr, concat_gradient, content_of_concat),
+          copy("Slice", nullptr, slice_gradient, content_of_slice),
           copy("Expand", expand_law, expand_gradient),
           copy("Split", nullptr, split_gradient),
           copy("Pad", nullptr, pad_gradient),
@@ -274,7 +271,10 @@ std::vector<Op> shape_ops() {
           copy("SpaceToDepth", nullptr, space_to_depth_gradient),
           {.type = "Size", .domain = "", .differentiable = Differentiable::zero},
           {.type = "Range", .domain = "", .differentiable = Differentiable::zero},
-          {.type = "Shape", .domain = "", .differentiable = Differentiable::zero},
+          {.type = "Shape",
+           .domain = "",
+           .content = content_of_shape,
+           .differentiable = Differentiable::zero},
           {.type = "SliceGrad",
            .domain = kOwnDomain,
            .signature = Signature{"Puts dy where Slice took it from; zeros elsewhere.",

@@ -32,11 +32,10 @@ Reference of_batch(double momentum) {
     const double count = static_cast<double>(element_count(x.dims) / x.dims[1]);
     Doubles mean{in[3].dims, std::vector<double>(x.dims[1], 0)}, variance = mean;
     each(x.dims, [&](int64_t i, int64_t c) { mean[c] += x[i] / count; });
-    each(x.dims, [&](int64_t i, int64_t c) {
-      variance[c] += (x[i] - mean[c]) * (x[i] - mean[c]) / count;
-    });
-    std::vector<Doubles> out{
-        given_statistics({x, in[1], in[2], mean, variance})[0], in[3], in[4], mean, variance};
+    each(x.dims,
+         [&](int64_t i, int64_t c) { variance[c] += (x[i] - mean[c]) * (x[i] - mean[c]) / count; });
+    std::vector<Doubles> out{given_statistics({x, in[1], in[2], mean, variance})[0], in[3], in[4],
+                             mean, variance};
     for (int64_t c = 0; c < x.dims[1]; ++c) {
       out[1][c] = momentum * in[3][c] + (1 - momentum) * mean[c];
       out[2][c] = momentum * in[4][c] + (1 - momentum) * variance[c];
@@ -58,12 +57,12 @@ std::vector<CaseInput> operands(const Dims& x) {
 
 std::vector<OpCase> cases() {
   std::vector<OpCase> all;
-  for (const auto& [name, dims] : std::vector<std::pair<std::string, Dims>>{
-           {"images", {2, 3, 2, 2}},
-           {"rows", {4, 3}},
-           {"many_channels", {2, 16, 3, 3}},
-           {"volumes", {2, 2, 2, 3, 2}},
-           {"one_image", {1, 2, 3, 5}}}) {
+  for (const auto& [name, dims] :
+       std::vector<std::pair<std::string, Dims>>{{"images", {2, 3, 2, 2}},
+                                                 {"rows", {4, 3}},
+                                                 {"many_channels", {2, 16, 3, 3}},
+                                                 {"volumes", {2, 2, 2, 3, 2}},
+                                                 {"one_image", {1, 2, 3, 5}}}) {
     all.push_back({.name = name,
                    .type = "BatchNormalization",
                    .inputs = operands(dims),
@@ -82,11 +81,12 @@ std::vector<OpCase> cases() {
                  .attributes = {{"training_mode", int64_t{1}}, {"momentum", 0.7F}},
                  .inputs = operands({3, 2, 2, 2}),
                  .outputs = 3,
-                 .reference = [](const auto& in) {
-                   auto out = of_batch(0.7)(in);
-                   out.resize(3);
-                   return out;
-                 },
+                 .reference =
+                     [](const auto& in) {
+                       auto out = of_batch(0.7)(in);
+                       out.resize(3);
+                       return out;
+                     },
                  .gradient = false});
   for (OpCase& c : all) c.tolerance = 1e-4;
   return all;

@@ -49,10 +49,12 @@ std::vector<std::vector<float>> draw(uint64_t seed, uint64_t step, int threads) 
   Value x = graph.input("x", {DType::float32, {kCount}});
   Value first = dropout(graph, x, 0.3F, true, "first");
   Value second = dropout(graph, x, 0.3F, true, "second");
-  Value dx = add_gradients(graph, {{first, graph.constant("ones", Literal::of<float>(
-                                              std::vector<float>(kCount, 1), {kCount}))}},
-                           {x})
-                 .values[0];
+  Value dx =
+      add_gradients(graph,
+                    {{first, graph.constant("ones", Literal::of<float>(
+                                                        std::vector<float>(kCount, 1), {kCount}))}},
+                    {x})
+          .values[0];
   StateStore store({}, {});
   Workers workers(1, threads);
   Executor executor(compile({graph,

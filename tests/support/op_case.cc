@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <ostream>
 
+#include "data/npy.h"
 #include "graph/gradient.h"
 #include "graph/io.h"
 #include "operators/all.h"
@@ -16,7 +17,6 @@
 #include "runtime/compile.h"
 #include "runtime/executor.h"
 #include "runtime/philox.h"
-#include "tests/support/npy.h"
 
 namespace lockstep::testing {
 namespace {

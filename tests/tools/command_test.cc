@@ -52,7 +52,8 @@ class CommandTest : public ::testing::Test {
 };
 
 TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
-  for (const char* command : {"train", "build", "inspect", "plan", "bench", "doctor"}) {
+  for (const char* command :
+       {"train", "build", "inspect", "plan", "run", "step", "bench", "doctor"}) {
     Outcome outcome = run_lockstep({command, "--help"});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_NE(outcome.out.find("Example:  lockstep " + std::string(command)), std::string::npos);

@@ -1,0 +1,41 @@
+// A network that came as an ONNX file, as a model function: build_data_parallel_model() makes a
+// training step of it like of any other.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "builders/net.h"
+#include "graph/io.h"
+
+namespace lockstep {
+
+struct ImportedOptions {
+  // What becomes a parameter: see trainable_initializers(). Other initializers stay constants.
+  std::set<std::string> trainable;
+  // Types of inputs in training, where they differ from the file's (the share of a batch).
+  std::map<std::string, TensorType> input_types;
+  // Parameters that start otherwise than in the file, by name.
+  std::map<std::string, Initializer> initializers;
+};
+
+// Float initializers that get a gradient from `loss`, a value of the file's graph. Not among them:
+// running statistics, and names that match one of the `frozen` patterns (* and ?).
+std::set<std::string> trainable_initializers(const LoadedModel& file, const std::string& loss,
+                                             const std::vector<std::string>& frozen);
+
+// Writes the file's network into a Net; answers with the value that the file calls by a name.
+// BatchNormalization with training_mode 1 becomes BatchNormTrain, its running statistics state that
+// each step renews; for prediction it and Dropout stop training.
+using ImportedValues = std::function<Value(const std::string& name)>;
+ImportedValues add_imported(Net& net, const LoadedModel& file, const ImportedOptions& options);
+
+// The whole file as a model: its inputs, its loss, its outputs.
+ModelFn imported_model(std::shared_ptr<const LoadedModel> file, const std::string& loss,
+                       const ImportedOptions& options);
+
+}  // namespace lockstep

@@ -1,0 +1,112 @@
+#include "data/npy.h"
+
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+#include "graph/file.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+
+constexpr std::array<std::pair<DType, std::string_view>, 12> kTypes{{{DType::float32, "<f4"},
+                                                                     {DType::float64, "<f8"},
+                                                                     {DType::float16, "<f2"},
+                                                                     {DType::int64, "<i8"},
+                                                                     {DType::int32, "<i4"},
+                                                                     {DType::int16, "<i2"},
+                                                                     {DType::int8, "|i1"},
+                                                                     {DType::uint64, "<u8"},
+                                                                     {DType::uint32, "<u4"},
+                                                                     {DType::uint16, "<u2"},
+                                                                     {DType::uint8, "|u1"},
+                                                                     {DType::boolean, "|b1"}}};
+
+// What stands after `'key':` in the header, a Python dictionary.
+std::string_view entry(std::string_view header, std::string_view key, const std::string& path) {
+  auto at = header.find(key);
+  check(at != header.npos, path, ": the .npy header has no ", key);
+  at = header.find(':', at);
+  check(at != header.npos, path, ": the .npy header is damaged");
+  header.remove_prefix(at + 1);
+  while (header.starts_with(' ')) header.remove_prefix(1);
+  return header;
+}
+
+DType dtype_of(std::string_view header, const std::string& path) {
+  std::string_view text = entry(header, "'descr'", path);
+  text = text.substr(0, text.find(','));
+  for (const auto& [dtype, name] : kTypes)
+    if (text.find(name) != text.npos) return dtype;
+  fail(path, ": element type ", text, " is not read");
+}
+
+Dims dims_of(std::string_view header, const std::string& path) {
+  std::string_view text = entry(header, "'shape'", path);
+  text = text.substr(0, text.find(')'));
+  Dims dims;
+  for (const char *at = text.data(), *end = at + text.size(); at < end;) {
+    int64_t size = 0;
+    auto [after, error] = std::from_chars(at, end, size);
+    if (error == std::errc()) {
+      check(size >= 0, path, ": a dimension of ", size);
+      dims.push_back(size);
+      at = after;
+    } else {
+      ++at;
+    }
+  }
+  return dims;
+}
+
+}  // namespace
+
+Literal read_npy(const std::string& path) {
+  const std::string text = read_file(path);
+  check(text.size() >= 12 && text.starts_with(kMagic), path, ": not a .npy file");
+  auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<uint8_t>(text[i])); };
+  const bool wide = text[6] > 1;  // version 2 and later count the header in four bytes
+  std::size_t start = wide ? 12 : 10;
+  std::size_t length = byte(8) + (byte(9) << 8);
+  if (wide) length += (byte(10) << 16) + (byte(11) << 24);
+  check(start + length <= text.size(), path, ": truncated");
+  const std::string_view header = std::string_view(text).substr(start, length);
+  check(entry(header, "'fortran_order'", path).starts_with("False"), path,
+        ": column-major arrays are not read; save numpy.ascontiguousarray(x)");
+  const DType dtype = dtype_of(header, path);
+  const Dims dims = dims_of(header, path);
+  int64_t bytes = static_cast<int64_t>(size_of(dtype));  // grows only as far as the file is long
+  for (int64_t size : dims) {
+    check(size == 0 || bytes <= static_cast<int64_t>(text.size()) / size, path, ": truncated");
+    bytes *= size;
+  }
+  check(text.size() - start - length >= static_cast<std::size_t>(bytes), path, ": truncated");
+  Literal value(dtype, dims);
+  if (bytes > 0) std::memcpy(value.bytes().data(), text.data() + start + length, bytes);
+  return value;
+}
+
+void write_npy(const std::string& path, const Literal& value) {
+  std::string_view descr;
+  for (const auto& [dtype, name] : kTypes)
+    if (dtype == value.dtype()) descr = name;
+  check(!descr.empty(), path, ": NumPy has no element type for ", value.dtype());
+  std::string shape;
+  for (int64_t size : value.dims()) shape += std::to_string(size) + ",";
+  std::string header =
+      join("{'descr': '", descr, "', 'fortran_order': False, 'shape': (", shape, "), }");
+  header.resize((header.size() + 11 + 63) / 64 * 64 - 11, ' ');
+  header += '\n';
+  std::string text(kMagic);
+  text += std::string_view("\x01\x00", 2);
+  text += static_cast<char>(header.size() & 0xFF);
+  text += static_cast<char>(header.size() >> 8);
+  text += header;
+  text.append(reinterpret_cast<const char*>(value.bytes().data()), value.bytes().size());
+  write_file(path, text);
+}
+
+}  // namespace lockstep

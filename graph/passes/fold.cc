@@ -1,0 +1,73 @@
+#include "graph/passes/fold.h"
+
+#include <algorithm>
+
+#include "graph/onnx.h"
+#include "graph/passes/prune.h"
+
+namespace lockstep {
+namespace {
+
+// A small integer vector that is known entirely though its node has other operands.
+std::optional<Literal> known_content(const Graph& graph, Value value) {
+  const Shape* content = graph.content(value);
+  if (!content || graph.dtype(value) != DType::int64) return std::nullopt;
+  Dims numbers;
+  for (const Dim& entry : *content) {
+    if (!entry.symbol().empty()) return std::nullopt;
+    numbers.push_back(entry.size());
+  }
+  const bool scalar = graph.shape(value).empty();
+  return Literal::of<int64_t>(numbers, scalar ? Dims{} : Dims{static_cast<int64_t>(numbers.size())});
+}
+
+}  // namespace
+
+std::optional<std::vector<Literal>> folded(const Node& node, const Folder& folder) {
+  const Graph& graph = node.graph();
+  if (node.type() == "Constant" && node.domain().empty()) {
+    auto attributes = node.attributes();
+    if (attributes.has("value")) return {{attributes.literal("value")}};
+  }
+  if (node.type() == "Shape" && node.domain().empty()) {
+    if (!is_static(graph.shape(node.inputs()[0]))) return std::nullopt;
+    auto attributes = node.attributes();
+    Dims dims = to_dims(graph.shape(node.inputs()[0]));
+    int64_t rank = static_cast<int64_t>(dims.size());
+    auto within = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
+    int64_t start = within(attributes.integer("start", 0));
+    int64_t end = std::max(start, within(attributes.integer("end", rank)));
+    return {{Literal::vector({dims.begin() + start, dims.begin() + end})}};
+  }
+  if (node.inputs().empty() || node.op()->random || node.op()->collective) return std::nullopt;
+  for (Value input : node.inputs())
+    if (input && !graph.literal(input)) return std::nullopt;
+  return folder ? folder(node) : std::nullopt;
+}
+
+Graph fold_constants(const Graph& graph, const std::set<std::string>& kept, const Folder& folder) {
+  Graph result(graph.ops(), graph.name());
+  for (Value input : graph.inputs()) result.input(graph.name(input), graph.type(input));
+  for (int id = 0; id < graph.value_count(); ++id)
+    if (const Literal* literal = graph.literal({id}))
+      if (!graph.producer({id})) result.constant(graph.name({id}), *literal);
+  for (int index = 0; index < graph.node_count(); ++index) {
+    Node node = result.adopt(graph.node(index).proto());
+    const bool from_kept = std::any_of(node.inputs().begin(), node.inputs().end(), [&](Value input) {
+      return input && kept.count(result.name(input));
+    });
+    if (from_kept) continue;
+    if (auto literals = folded(node, folder)) {
+      for (std::size_t i = 0; i < literals->size(); ++i)
+        result.fold(node.outputs()[i], std::move((*literals)[i]));
+    } else if (Value output = node.outputs()[0]) {
+      if (auto known = known_content(result, output)) result.fold(output, std::move(*known));
+    }
+  }
+  for (Value output : graph.outputs()) result.output(result.at(graph.name(output)));
+  std::vector<Value> outputs = result.outputs();
+  prune(result, outputs);
+  return result;
+}
+
+}  // namespace lockstep

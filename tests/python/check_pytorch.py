@@ -1,0 +1,345 @@
+"""Networks written in PyTorch and exported to ONNX: one `lockstep step` on 1 and on 2 replicas
+against PyTorch's loss, gradients and SGD update, to 1e-4 relative.
+
+    check_pytorch.py LOCKSTEP FOLDER [NETWORK...]
+
+Two replicas see half the batch each; where batch normalisation makes that matter, PyTorch runs the
+halves by themselves and averages. Exit code 77: PyTorch is not installed.
+"""
+import copy
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+
+try:
+    import numpy as np
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+except ImportError as missing:
+    print(f"skipped: {missing} (Debian: python3-torch)")
+    sys.exit(77)
+
+warnings.filterwarnings("ignore")
+BATCH, RATE, MOMENTUM, DECAY, LIMIT = 16, 0.1, 0.9, 0.01, 1e-4
+
+
+class WithLoss(nn.Module):
+    """A network and its loss in one graph, so that the file holds both."""
+
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def forward(self, data, target):
+        out = self.net(data)
+        if target.dtype == torch.int64:
+            return F.cross_entropy(out, target)
+        return (out - target).pow(2).mean()
+
+
+class Residual(nn.Module):
+    """Two residual blocks, the second with a projection, batch norm that trains."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem, self.stem_bn = nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8)
+        self.a, self.a_bn = nn.Conv2d(8, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8)
+        self.b, self.b_bn = nn.Conv2d(8, 16, 3, 2, padding=1, bias=False), nn.BatchNorm2d(16)
+        self.down, self.down_bn = nn.Conv2d(8, 16, 1, 2, bias=False), nn.BatchNorm2d(16)
+        self.fc = nn.Linear(16, 5)
+
+    def forward(self, x):
+        x = F.relu(self.stem_bn(self.stem(x)))
+        x = F.relu(x + self.a_bn(self.a(x)))
+        x = F.relu(self.b_bn(self.b(x)) + self.down_bn(self.down(x)))
+        return self.fc(F.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+class SharedWeights(nn.Module):
+    """One convolution used three times, one linear layer tied to itself transposed."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.first = nn.Conv2d(6, 6, 3, padding=1), nn.Conv2d(3, 6, 1)
+        self.tied, self.fc = nn.Linear(6, 6, bias=False), nn.Linear(6, 5)
+
+    def forward(self, x):
+        x = self.first(x)
+        for _ in range(3):
+            x = torch.tanh(self.conv(x))
+        x = x.mean((2, 3))
+        return self.fc(torch.sigmoid(self.tied(x)) @ self.tied.weight)
+
+
+class Grouped(nn.Module):
+    """Grouped, depthwise and dilated convolutions, ReLU6 and HardSwish, average pooling."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Conv2d(4, 8, 3, padding=1, groups=2)
+        self.b = nn.Conv2d(8, 8, 3, padding=2, dilation=2, groups=8)
+        self.c = nn.Conv2d(8, 12, 1, groups=4)
+        self.fc = nn.Linear(12, 5)
+
+    def forward(self, x):
+        x = F.avg_pool2d(F.relu6(3 * self.a(x)), 2)
+        x = F.hardswish(self.b(x))
+        return self.fc(F.leaky_relu(self.c(x), 0.2).amax((2, 3)))
+
+
+class AutoEncoder(nn.Module):
+    """Down by strides, up by transposed convolutions; regression."""
+
+    def __init__(self):
+        super().__init__()
+        self.down1, self.down2 = nn.Conv2d(3, 6, 3, 2, 1), nn.Conv2d(6, 8, 3, 2, 1)
+        self.up1 = nn.ConvTranspose2d(8, 6, 4, 2, 1)
+        self.up2 = nn.ConvTranspose2d(6, 3, 3, 2, 1, output_padding=1, groups=3)
+
+    def forward(self, x):
+        x = F.elu(self.down2(F.elu(self.down1(x))))
+        return self.up2(F.softplus(self.up1(x)))
+
+
+class Attention(nn.Module):
+    """Layer norm, multi-head attention written out, GELU: a transformer block over patches."""
+
+    def __init__(self):
+        super().__init__()
+        self.patch, self.norm1, self.norm2 = nn.Conv2d(3, 16, 4, 4), nn.LayerNorm(16), nn.LayerNorm(16)
+        self.qkv, self.out = nn.Linear(16, 48), nn.Linear(16, 16)
+        self.wide, self.narrow, self.fc = nn.Linear(16, 32), nn.Linear(32, 16), nn.Linear(16, 5)
+
+    def forward(self, x):
+        x = self.patch(x).flatten(2).transpose(1, 2)
+        q, k, v = self.qkv(self.norm1(x)).chunk(3, 2)
+        heads = lambda t: t.reshape(t.shape[0], t.shape[1], 4, 4).transpose(1, 2)
+        weights = torch.softmax(heads(q) @ heads(k).transpose(2, 3) / 2.0, -1)
+        x = x + self.out((weights @ heads(v)).transpose(1, 2).reshape(x.shape))
+        x = x + self.narrow(F.gelu(self.wide(self.norm2(x))))
+        return self.fc(x.mean(1))
+
+
+class Branches(nn.Module):
+    """Inception: branches of different depth that meet in a Concat, max pooling.
+
+    No bias before batch norm, here and elsewhere: its gradient is zero but for rounding.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b1 = nn.Conv2d(3, 4, 1, bias=False), nn.Conv2d(3, 4, 1)
+        self.b2 = nn.Conv2d(4, 6, 3, padding=1, bias=False)
+        self.c, self.bn = nn.Conv2d(3, 2, 5, padding=2, bias=False), nn.BatchNorm2d(12)
+        self.fc = nn.Linear(12, 5)
+
+    def forward(self, x):
+        x = torch.cat([self.a(F.max_pool2d(x, 3, 1, 1)), self.b2(F.relu(self.b1(x))), self.c(x)], 1)
+        return self.fc(F.max_pool2d(F.relu(self.bn(x)), 4).mean((2, 3)))
+
+
+class FrozenNorm(nn.Module):
+    """Batch norm with given statistics (eval), group norm and instance norm that train."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.bn = nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8)
+        self.b, self.gn = nn.Conv2d(8, 8, 3, padding=1), nn.GroupNorm(4, 8)
+        self.c, self.inn = nn.Conv2d(8, 6, 3), nn.InstanceNorm2d(6, affine=True)
+        self.fc = nn.Linear(6, 5)
+        self.bn.running_mean.uniform_(-0.5, 0.5)
+        self.bn.running_var.uniform_(0.5, 2)
+
+    def train(self, mode=True):
+        super().train(mode)
+        self.bn.eval()
+        return self
+
+    def forward(self, x):
+        x = F.relu(self.gn(self.b(F.relu(self.bn(self.a(x))))))
+        x = self.inn(self.c(x))
+        return self.fc((x * torch.sigmoid(x)).mean((2, 3)))
+
+
+class Unet(nn.Module):
+    """Down, up by Resize (linear and nearest), skip connections; a label for every pixel."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(3, 6, 3, padding=1), nn.Conv2d(6, 8, 3, padding=1)
+        self.mid, self.mid_bn = nn.Conv2d(8, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8)
+        self.up, self.out = nn.Conv2d(16, 6, 3, padding=1), nn.Conv2d(12, 4, 1)
+
+    def forward(self, x):
+        a = F.relu(self.a(x))
+        b = F.relu(self.b(F.max_pool2d(a, 2)))
+        m = F.relu(self.mid_bn(self.mid(F.max_pool2d(b, 2))))
+        m = F.interpolate(m, scale_factor=2.0, mode="bilinear", align_corners=False)
+        u = F.relu(self.up(torch.cat([m, b], 1)))
+        return self.out(torch.cat([F.interpolate(u, scale_factor=2.0, mode="nearest"), a], 1))
+
+
+class Odd(nn.Module):
+    """Operators off the beaten track: PReLU, SELU, padding by reflection, strided slices, where,
+    gather by constant indices, expand, pow, sqrt, log-sum-exp, dropout of ratio 0."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.act = nn.Conv2d(3, 8, 3, 2), nn.PReLU(8)
+        self.scale, self.fc = nn.Parameter(torch.rand(1, 8, 1, 1)), nn.Linear(24, 5)
+        self.register_buffer("pick", torch.tensor([5, 0, 3, 3]))
+
+    def forward(self, x):
+        x = self.act(self.conv(F.pad(x, (1, 1, 1, 1), mode="reflect"))) * self.scale.expand(-1, -1, 8, 8)
+        x = torch.where(x > 0.5, torch.sqrt(x.abs() + 0.1), F.selu(x[:, :, :, :]))
+        a = x[:, :, ::2, 1:].pow(2.0).mean((2, 3))
+        b = torch.logsumexp(x.flatten(2), 2)
+        c = x.index_select(1, self.pick).amax((2, 3))
+        d = torch.min(a, b)[:, :4] - torch.exp(-torch.abs(c))
+        return self.fc(torch.cat([a, b, c, F.dropout(d, 0.0, self.training)], 1))
+
+
+class Hundred(nn.Module):
+    """A hundred convolutions in residual blocks."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 3, padding=1)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.Conv2d(8, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(),
+                          nn.Conv2d(8, 8, 3, padding=1)) for _ in range(50))
+        self.fc = nn.Linear(8, 5)
+
+    def forward(self, x):
+        x = self.stem(x)
+        for block in self.blocks:
+            x = x + 0.2 * block(x)
+        return self.fc(x.mean((2, 3)))
+
+
+def classify(*shape):
+    return torch.rand(BATCH, *shape) * 2 - 1, torch.randint(0, 5, (BATCH,))
+
+
+NETWORKS = {
+    "residual": (Residual, lambda: classify(3, 16, 16), 14),
+    "shared_weights": (SharedWeights, lambda: classify(3, 8, 8), 13),
+    "grouped": (Grouped, lambda: classify(4, 12, 12), 14),
+    "auto_encoder": (AutoEncoder, lambda: (torch.rand(BATCH, 3, 16, 16), torch.rand(BATCH, 3, 16, 16)), 11),
+    "attention": (Attention, lambda: classify(3, 16, 16), 14),
+    "branches": (Branches, lambda: classify(3, 8, 8), 12),
+    "frozen_norm": (FrozenNorm, lambda: classify(3, 8, 8), 15),
+    "unet": (Unet, lambda: (torch.rand(BATCH, 3, 16, 16), torch.randint(0, 4, (BATCH, 16, 16))), 13),
+    "odd": (Odd, lambda: classify(3, 16, 16), 14),
+    "hundred_layers": (Hundred, lambda: classify(3, 8, 8), 14),
+    "mlp_deep": (
+        lambda: nn.Sequential(nn.Flatten(), *[m for _ in range(12) for m in (nn.Linear(48, 48, bias=False), nn.BatchNorm1d(48), nn.CELU())], nn.Linear(48, 5)),
+        lambda: classify(3, 4, 4), 14),
+}
+
+
+def as_onnx_has_it(statistics, start, counts):
+    """PyTorch's running variance takes the sample's variance of each batch, ONNX's the population's."""
+    mended = {}
+    for name, value in statistics.items():
+        layer, _, kind = name.rpartition(".")
+        if kind == "running_var" and layer in counts:
+            n = counts[layer]
+            of_batch = (value - 0.9 * start[name]) / 0.1
+            value = 0.9 * start[name] + 0.1 * of_batch * (n - 1) / n
+        if kind in ("running_var", "running_mean") and layer in counts:
+            mended[name] = value
+    return mended
+
+
+def pytorch_step(model, data, target, shards):
+    """Loss, gradients, new parameters and the running statistics of the first shard."""
+    net, losses, counts = copy.deepcopy(model), [], {}
+    for name, layer in net.named_modules():
+        if isinstance(layer, (nn.BatchNorm1d, nn.BatchNorm2d)) and layer.training:
+            layer.register_forward_hook(
+                lambda m, x, y, name=name: counts.update({name: x[0].numel() / m.num_features}))
+    statistics = None
+    start = {name: value.clone() for name, value in net.named_buffers()}
+    optimizer = torch.optim.SGD(net.parameters(), RATE, MOMENTUM, weight_decay=DECAY)
+    optimizer.zero_grad()
+    for x, y in zip(data.chunk(shards), target.chunk(shards)):
+        for name, value in net.named_buffers():
+            value.copy_(start[name])
+        loss = net(x, y) / shards
+        loss.backward()
+        losses.append(loss.item())
+        if statistics is None:
+            statistics = {k: v.clone() for k, v in net.named_buffers()}
+    gradients = {name: p.grad.clone() for name, p in net.named_parameters()}
+    optimizer.step()
+    return (sum(losses), gradients, dict(net.named_parameters()),
+            as_onnx_has_it(statistics, start, counts))
+
+
+def relative(ours, theirs):
+    theirs = theirs.detach().numpy()
+    if ours.shape != theirs.shape:
+        return float("inf")
+    return float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-3))
+
+
+def check(lockstep, folder, name):
+    make, batch, opset = NETWORKS[name]
+    torch.manual_seed(sum(map(ord, name)))
+    model = WithLoss(make())
+    model.train()
+    data, target = batch()
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(f"{folder}/in")
+    # Tracing renews running statistics, and the file holds the renewed ones.
+    torch.onnx.export(
+        model, (data, target), f"{folder}/model.onnx", opset_version=opset,
+        input_names=["data", "target"], output_names=["loss"],
+        dynamic_axes={"data": {0: "N"}, "target": {0: "N"}},
+        training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False)
+    np.save(f"{folder}/in/data.npy", data.numpy())
+    np.save(f"{folder}/in/target.npy", target.numpy())
+    worst = 0.0
+    for replicas in (1, 2):
+        out = f"{folder}/out{replicas}"
+        run = subprocess.run(
+            [lockstep, "step", f"{folder}/model.onnx", "--inputs", f"{folder}/in", "--outputs", out,
+             "--loss", "loss", "--lr", str(RATE), "--momentum", str(MOMENTUM), "--weight-decay",
+             str(DECAY), "--devices", f"cpu*{replicas}"], capture_output=True, text=True)
+        if run.returncode != 0:
+            return f"exit code {run.returncode}: {run.stderr.strip()}"
+        loss, gradients, params, statistics = pytorch_step(model, data, target, replicas)
+        pairs = [("loss", torch.tensor(loss))]
+        pairs += [(f"{n}_grad", g) for n, g in gradients.items()]
+        pairs += list(params.items())
+        pairs += list(statistics.items())
+        for tensor, theirs in pairs:
+            path = f"{out}/{tensor}.npy"
+            if not os.path.exists(path):
+                return f"{replicas} replicas: no {tensor} was written"
+            error = relative(np.load(path), theirs)
+            worst = max(worst, error)
+            if not error <= LIMIT:
+                return f"{replicas} replicas: {tensor} is off by {error:.2e}"
+    return worst
+
+
+def main():
+    lockstep, folder = sys.argv[1:3]
+    failed = 0
+    for name in sys.argv[3:] or NETWORKS:
+        result = check(lockstep, f"{folder}/{name}", name)
+        if isinstance(result, str):
+            failed += 1
+            print(f"fail {name} {result}")
+        else:
+            print(f"pass {name} worst relative difference {result:.1e}")
+    print(f"PyTorch {torch.__version__}: {failed} of {len(sys.argv[3:] or NETWORKS)} networks differ")
+    return 1 if failed else 0
+
+
+sys.exit(main())

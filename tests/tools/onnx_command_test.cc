@@ -1,0 +1,154 @@
+// `lockstep run` and `lockstep step`: files in, files out, and what they refuse.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "data/npy.h"
+#include "graph/file.h"
+#include "graph/io.h"
+#include "operators/all.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/gemm/gemm.h"
+#include "operators/reduce/reduce.h"
+#include "tests/support/program.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+Literal floats(const std::vector<float>& values, const Dims& dims) {
+  return Literal::of<float>(values, dims);
+}
+
+// loss = mean((x w + b)^2), x [N, 2]; y/out is x w + b.
+class OnnxCommand : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Graph graph(all_ops(), "net");
+    Value x = graph.input("x", {DType::float32, {"N", 2}});
+    Value w = graph.constant("layer/w", floats({0.5F, -1}, {2, 1}));
+    Value b = graph.constant("b", floats({0.25F}, {1}));
+    Value y = add(graph, matmul(graph, x, w, "product"), b, "y/out");
+    graph.output(y);
+    graph.output(reduce_mean(graph, mul(graph, y, y, "square"), {}, false, "loss"));
+    TrainingModel model(all_ops());
+    model.inference = std::move(graph);
+    save_model(model, folder / "net.onnx");
+    fs::create_directories(folder / "in");
+    write_npy(folder / "in/x.npy", floats({1, 2, 3, 4, -1, 0, 2, 2}, {4, 2}));
+  }
+
+  Outcome step(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments{"step",      folder / "net.onnx", "--inputs",
+                                       folder / "in", "--outputs",         folder / "out"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_lockstep(arguments);
+  }
+  std::vector<float> output(const std::string& name) {
+    Literal value = read_npy(folder / ("out/" + name + ".npy"));
+    return {value.values<float>().begin(), value.values<float>().end()};
+  }
+  void expect_refused(const Outcome& outcome, const std::vector<std::string>& parts) {
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    for (const std::string& part : parts)
+      EXPECT_NE(outcome.err.find(part), std::string::npos)
+          << "no '" << part << "' in: " << outcome.err;
+    EXPECT_FALSE(fs::exists(folder / "out")) << "something was written";
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(OnnxCommand, RunWritesEveryOutputUnderItsName) {
+  Outcome outcome = run_lockstep({"run", folder / "net.onnx", "--inputs", folder / "in",
+                                  "--outputs", folder / "out"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(output("y%2Fout"), (std::vector<float>{-1.25F, -2.25F, -0.25F, -0.75F}));
+  EXPECT_FLOAT_EQ(output("loss")[0], (1.5625F + 5.0625F + 0.0625F + 0.5625F) / 4);
+}
+
+TEST_F(OnnxCommand, StepIsSgdWithMomentumAndDecayOnEveryParameter) {
+  for (const char* devices : {"cpu", "cpu*2", "cpu*4"}) {
+    Outcome outcome = step({"--loss", "loss", "--lr", "0.1", "--weight-decay", "0.5", "--devices",
+                            devices});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_FLOAT_EQ(output("loss")[0], 1.8125F);
+    // d loss / d y = y / 2; then y x and y summed over the batch.
+    const std::vector<float> dw{0.5F * (-1.25F - 6.75F + 0.25F - 1.5F),
+                                0.5F * (-2.5F - 9 + 0 - 1.5F)};
+    const float db = 0.5F * (-1.25F - 2.25F - 0.25F - 0.75F);
+    const std::vector<float> w{0.5F, -1};
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_FLOAT_EQ(output("layer%2Fw_grad")[i], dw[i]);
+      EXPECT_FLOAT_EQ(output("layer%2Fw")[i], w[i] - 0.1F * (dw[i] + 0.5F * w[i]));
+    }
+    EXPECT_FLOAT_EQ(output("b_grad")[0], db);
+    EXPECT_FLOAT_EQ(output("b")[0], 0.25F - 0.1F * (db + 0.5F * 0.25F));
+  }
+}
+
+TEST_F(OnnxCommand, FrozenParametersStay) {
+  ASSERT_EQ(step({"--loss", "loss", "--freeze", "layer/*"}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder / "out/b_grad.npy"));
+  EXPECT_FALSE(fs::exists(folder / "out/layer%2Fw_grad.npy"));
+  EXPECT_FALSE(fs::exists(folder / "out/layer%2Fw.npy"));
+}
+
+TEST_F(OnnxCommand, InputsMayBeNamedByPosition) {
+  fs::rename(folder / "in/x.npy", folder / "in/input_0.npy");
+  EXPECT_EQ(step({"--loss", "loss"}).exit_code, 0);
+}
+
+TEST_F(OnnxCommand, RefusesByName) {
+  expect_refused(step({"--loss", "los"}), {"los", "loss"});
+  expect_refused(step({"--loss", "y/out"}), {"y/out", "scalar"});
+  expect_refused(step({"--loss", "loss", "--freeze", "*"}), {"nothing to train"});
+  expect_refused(step({"--loss", "loss", "--devices", "cpu*3"}), {"batch of 4", "3 devices"});
+  expect_refused(step({"--loss", "loss", "--devices", "tpu"}), {"tpu"});
+}
+
+TEST_F(OnnxCommand, RefusesBadInputs) {
+  auto expect = [&](const std::string& what, const std::vector<std::string>& parts) {
+    SCOPED_TRACE(what);
+    expect_refused(step({"--loss", "loss"}), parts);
+  };
+  write_npy(folder / "in/z.npy", floats({1}, {1}));
+  expect("an input too many", {"z.npy", "no such input"});
+  fs::remove(folder / "in/z.npy");
+
+  write_npy(folder / "in/x.npy", floats({1, 2, 3}, {1, 3}));
+  expect("wrong shape", {"x.npy", "float32[N,2]", "float32[1,3]"});
+  write_npy(folder / "in/x.npy", Literal::of<int64_t>(std::vector<int64_t>{1, 2}, {1, 2}));
+  expect("wrong type", {"x.npy", "int64[1,2]"});
+
+  write_file(folder / "in/x.npy", "numbers");
+  expect("garbage", {"x.npy", "not a .npy file"});
+  write_npy(folder / "in/x.npy", floats({1, 2, 3, 4}, {2, 2}));
+  std::string whole = read_file(folder / "in/x.npy");
+  write_file(folder / "in/x.npy", whole.substr(0, whole.size() - 3));
+  expect("truncated", {"x.npy", "truncated"});
+  std::string column_major = whole;
+  column_major.replace(column_major.find("False"), 5, "True ");
+  write_file(folder / "in/x.npy", column_major);
+  expect("column-major", {"x.npy", "column-major"});
+
+  fs::remove(folder / "in/x.npy");
+  expect("missing", {"lacks", "x float32[N,2]: x.npy"});
+  fs::remove(folder / "in");
+  expect("no folder", {"is no folder"});
+}
+
+TEST(Npy, EveryTypeComesBackTheSame) {
+  TemporaryFolder folder;
+  for (const Literal& value :
+       {floats({1.5F, -2}, {2, 1}), Literal::scalar(3.25), Literal::vector({1, -2, 3}),
+        Literal::scalar(true), Literal::of<uint8_t>(std::vector<uint8_t>{7, 255}, {1, 2}),
+        Literal::of<int32_t>(std::vector<int32_t>{}, {0, 3})}) {
+    write_npy(folder / "a.npy", value);
+    EXPECT_TRUE(read_npy(folder / "a.npy") == value) << text_of(value);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,44 @@
+// lockstep run: inference of any ONNX model.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "graph/io.h"
+#include "operators/all.h"
+#include "tools/command.h"
+#include "tools/onnx/inference_run.h"
+#include "tools/onnx/tensor_files.h"
+
+namespace lockstep {
+
+void add_run(CLI::App& app, Command& chosen) {
+  struct Options {
+    std::string model, inputs, outputs;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("run", "run an ONNX model once");
+  command->add_option("model", options->model, "FILE.onnx")->required();
+  command->add_option("--inputs", options->inputs, "folder with NAME.npy, NAME.pb or input_0.pb, ..")
+      ->required();
+  command->add_option("--outputs", options->outputs, "folder that takes NAME.npy of each output")
+      ->required();
+  command->footer(
+      "Example:  lockstep run model.onnx --inputs in --outputs out\n"
+      "A / in a name is written %2F.");
+  command->callback([options, &chosen] {
+    chosen = [options] {
+      LoadedModel file = load_model(all_ops(), options->model);
+      check(!file.model.inference.outputs().empty(), options->model, ": the graph has no outputs");
+      const Graph& graph = file.model.inference;
+      std::vector<Literal> outputs =
+          run_inference(graph, read_inputs(graph, options->inputs), all_kernels());
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const std::string& name = graph.name(graph.outputs()[i]);
+        write_tensor(options->outputs, name, outputs[i]);
+        std::cout << name << " " << outputs[i].type() << "\n";
+      }
+      return 0;
+    };
+  });
+}
+
+}  // namespace lockstep

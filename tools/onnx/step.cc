@@ -1,0 +1,163 @@
+// lockstep step: one training step of any ONNX model whose graph computes a loss.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstring>
+#include <iostream>
+
+#include "builders/data_parallel.h"
+#include "builders/imported.h"
+#include "operators/all.h"
+#include "runtime/session.h"
+#include "tools/command.h"
+#include "tools/onnx/network_file.h"
+#include "tools/onnx/tensor_files.h"
+
+namespace lockstep {
+namespace {
+
+struct StepOptions {
+  std::string model, inputs, outputs, loss;
+  std::string devices = "cpu";
+  std::vector<std::string> freeze;
+  float rate = 0.01F, momentum = 0.9F, weight_decay = 0;
+  uint64_t seed = 1;
+};
+
+using Literals = std::map<std::string, Literal>;
+
+// The size that is split over replicas: the first dimension of the first input that has one.
+int64_t batch_of(const Graph& graph, const Literals& inputs) {
+  for (Value input : graph.inputs())
+    if (const Literal& value = inputs.at(graph.name(input)); !value.dims().empty())
+      return value.dims()[0];
+  return 0;
+}
+
+// Replica k's share of each input; an input without the batch's dimension goes to every replica.
+class Shares {
+ public:
+  Shares(const Graph& graph, const Literals& inputs, int replicas)
+      : inputs_(inputs), batch_(batch_of(graph, inputs)), replicas_(replicas) {
+    check(batch_ % replicas == 0, "a batch of ", batch_, " does not divide over ", replicas,
+          " devices");
+  }
+
+  Tensor of(const std::string& name, int replica) const {
+    Tensor share = view_of(inputs_.at(name));
+    if (!splits(share.desc.dims)) return share;
+    share.desc.dims[0] /= replicas_;
+    share.data = share.as<std::byte>() + share.desc.bytes() * static_cast<std::size_t>(replica);
+    return share;
+  }
+
+ private:
+  bool splits(const Dims& dims) const { return !dims.empty() && dims[0] == batch_ && batch_ > 0; }
+
+  const Literals& inputs_;
+  int64_t batch_;
+  int replicas_;
+};
+
+// One rule for every parameter, as torch.optim.SGD has it.
+MomentumSgd rule_of(const StepOptions& options) {
+  return {.momentum = options.momentum,
+          .weight_decay = options.weight_decay,
+          .weight_decay_norm = options.weight_decay,
+          .bias_rate_factor = 1};
+}
+
+Literal copy_of(const Tensor& tensor) {
+  Literal copy(tensor.desc.dtype, tensor.desc.dims);
+  if (tensor.count() > 0) std::memcpy(copy.bytes().data(), tensor.data, tensor.desc.bytes());
+  return copy;
+}
+
+void write_results(const StepOptions& options, Session& session,
+                   std::span<const Tensor> fetched) {
+  const TrainingModel& model = session.model();
+  const int replicas = model.replicas;
+  double loss = 0;
+  for (int k = 0; k < replicas; ++k) loss += *fetched[static_cast<std::size_t>(k)].as<float>();
+  write_tensor(options.outputs, options.loss, Literal::scalar(static_cast<float>(loss)));
+  for (std::size_t i = 0; i < model.gradients.size(); ++i)
+    write_tensor(options.outputs, model.gradients[i].name + "_grad",
+                 copy_of(fetched[static_cast<std::size_t>(replicas) + i]));
+  std::size_t computed = 0;
+  for (const State& state : model.states) {
+    if (state.kind == StateKind::momentum) continue;
+    computed += state.kind == StateKind::computed;
+    write_tensor(options.outputs, state.name, session.state().read(state.values[0]));
+  }
+  std::cout << options.loss << " = " << loss << "; " << model.gradients.size()
+            << (model.gradients.size() == 1 ? " parameter" : " parameters") << " updated, "
+            << computed << " running statistics, on " << replicas
+            << (replicas == 1 ? " replica\n" : " replicas\n");
+}
+
+int run_step(const StepOptions& options) {
+  auto file = load_network(options.model);
+  const Graph& graph = file->model.inference;
+  const Literals inputs = read_inputs(graph, options.inputs);
+  const std::vector<Device> devices = parse_devices(options.devices);
+  const int replicas = static_cast<int>(devices.size());
+  const Shares shares(graph, inputs, replicas);
+
+  ImportedOptions imported;
+  imported.trainable = trainable_initializers(*file, options.loss, options.freeze);
+  check(!imported.trainable.empty(), "'", options.loss,
+        "' reaches no float initializer that is not frozen: there is nothing to train");
+  for (const auto& [name, value] : inputs) {
+    const TensorDesc share = shares.of(name, 0).desc;
+    imported.input_types[name] = {share.dtype, to_shape(share.dims)};
+  }
+  TrainingModel model = build_data_parallel_model(
+      all_ops(), imported_model(file, options.loss, imported), rule_of(options),
+      {.replicas = replicas, .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu"});
+
+  Session session(model, devices, all_kernels(), {.seed = options.seed});
+  session.initialise();
+  std::vector<std::string> feeds, fetches;
+  std::vector<Tensor> values;
+  const Literal rate = Literal::of<float>({&options.rate, 1}, {1});
+  for (const Replicated& input : model.inputs)
+    for (int k = 0; k < replicas; ++k) {
+      feeds.push_back(input.values[static_cast<std::size_t>(k)]);
+      values.push_back(input.name == "lr" ? view_of(rate) : shares.of(input.name, k));
+    }
+  for (const std::string& name : model.losses[0].values) fetches.push_back(name);
+  for (const Replicated& gradient : model.gradients) fetches.push_back(gradient.values[0]);
+  auto program = session.program(model.step, feeds, fetches, model.updates);
+  write_results(options, session, program->run(values, session.run_options(0)));
+  return 0;
+}
+
+}  // namespace
+
+void add_step(CLI::App& app, Command& chosen) {
+  auto options = std::make_shared<StepOptions>();
+  CLI::App* command = app.add_subcommand("step", "one training step of any ONNX model");
+  command->add_option("model", options->model, "FILE.onnx, whose graph computes the loss")
+      ->required();
+  command->add_option("--inputs", options->inputs, "folder with NAME.npy, NAME.pb or input_0.pb, ..")
+      ->required();
+  command->add_option("--outputs", options->outputs,
+                      "folder that takes the loss, NAME_grad and the new NAME of each parameter")
+      ->required();
+  command->add_option("--loss", options->loss, "the value to minimise, a scalar")->required();
+  command->add_option("--lr", options->rate, "learning rate")->capture_default_str();
+  command->add_option("--momentum", options->momentum)->capture_default_str();
+  command->add_option("--weight-decay", options->weight_decay, "of every parameter")
+      ->capture_default_str();
+  command->add_option("--freeze", options->freeze, "parameters that stay: names with * and ?");
+  command->add_option("--devices", options->devices,
+                      "the batch is split over them: cpu*2, cpu:0,cpu:1")
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "of dropout")->capture_default_str();
+  command->footer(
+      "Example:  lockstep step model.onnx --inputs in --outputs out --loss loss --lr 0.1\n"
+      "Every float initializer that the loss reaches is trained by momentum SGD, all by one rule;\n"
+      "running statistics of batch normalisation are renewed. A / in a name is written %2F.");
+  command->callback([options, &chosen] { chosen = [options] { return run_step(*options); }; });
+}
+
+}  // namespace lockstep
