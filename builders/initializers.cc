@@ -51,6 +51,13 @@ Initializer msra() {
   };
 }
 
+Initializer glorot() {
+  return [](Graph& init, const Dims& dims, int stream, const Site& site) {
+    float bound = std::sqrt(6 / (fan(dims, 0) + fan(dims, 1)));
+    return random_uniform(init, dims, -bound, bound, stream, site);
+  };
+}
+
 Initializer xavier() {
   return [](Graph& init, const Dims& dims, int stream, const Site& site) {
     float bound = std::sqrt(3 / fan(dims, 0));

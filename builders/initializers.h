@@ -17,6 +17,7 @@ Initializer gaussian(float deviation, float mean = 0);
 Initializer uniform(float low, float high);
 // Weights are [outputs, inputs, kernel..]. fan_in = inputs * kernel, fan_out = outputs * kernel.
 Initializer msra();    // gaussian, deviation sqrt(2 / fan_out), as Caffe2's MSRAFill
+Initializer glorot();  // uniform within +-sqrt(6 / (fan_in + fan_out)), as Keras
 Initializer xavier();  // uniform within +-sqrt(3 / fan_in), as Caffe2's XavierFill
 
 }  // namespace lockstep

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "builders/initializers.h"
+#include "builders/param_names.h"
 #include "graph/training.h"
 
 namespace lockstep {
@@ -39,6 +40,7 @@ class Net {
 
   Graph& graph;
   const Mode mode;
+  ParamNames names = kCaffe2Names;  // for the layers that follow
   bool training() const { return mode == Mode::train; }
 
   // A tensor that every step is fed with: the replica's share of a batch.

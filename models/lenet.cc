@@ -10,9 +10,9 @@ ModelFn lenet(const ClassifierOptions& options) {
     const ImageShape& image = options.image;
     Value x = net.input("data", {DType::float32, {"N", image.channels, image.height, image.width}});
     x = conv_layer(net, x, 20, {.kernel = 5}, "conv1");
-    x = max_pool_layer(net, x, 2, 2, "pool1");
+    x = max_pool_layer(net, x, {}, "pool1");
     x = conv_layer(net, x, 50, {.kernel = 5}, "conv2");
-    x = max_pool_layer(net, x, 2, 2, "pool2");
+    x = max_pool_layer(net, x, {}, "pool2");
     x = fc_layer(net, x, 500, {}, "fc3");
     x = relu(net.graph, x, "relu3");
     x = fc_layer(net, x, options.classes, {}, "pred");

@@ -15,8 +15,8 @@ std::optional<Shape> content_of(const Inference& inference, std::size_t i);
 // The number that one entry is; nothing for a symbol.
 std::optional<int64_t> number_of(const Dim& entry);
 
-std::optional<Shape> content_of_shape(Inference& inference);   // Shape
-std::optional<Shape> same_content(Inference& inference);       // Identity, Cast, Squeeze, Unsqueeze..
+std::optional<Shape> content_of_shape(Inference& inference);  // Shape
+std::optional<Shape> same_content(Inference& inference);  // Identity, Cast, Squeeze, Unsqueeze..
 std::optional<Shape> content_of_gather(Inference& inference);  // Gather
 std::optional<Shape> content_of_concat(Inference& inference);  // Concat
 std::optional<Shape> content_of_slice(Inference& inference);   // Slice

@@ -30,9 +30,10 @@ TrainingModel model_from(const ModelRequest& request) {
     return build_configured_model(config);
   }
   auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);
-  return build_data_parallel_model(all_ops(), model_named(request.source, {}), {},
-                                   {.replicas = static_cast<int>(devices.size()),
-                                    .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu"});
+  return build_data_parallel_model(
+      all_ops(), model_named(request.source, published_options(request.source)), {},
+      {.replicas = static_cast<int>(devices.size()),
+       .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu"});
 }
 
 }  // namespace lockstep

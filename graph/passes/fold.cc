@@ -18,7 +18,8 @@ std::optional<Literal> known_content(const Graph& graph, Value value) {
     numbers.push_back(entry.size());
   }
   const bool scalar = graph.shape(value).empty();
-  return Literal::of<int64_t>(numbers, scalar ? Dims{} : Dims{static_cast<int64_t>(numbers.size())});
+  return Literal::of<int64_t>(numbers,
+                              scalar ? Dims{} : Dims{static_cast<int64_t>(numbers.size())});
 }
 
 }  // namespace
@@ -53,9 +54,9 @@ Graph fold_constants(const Graph& graph, const std::set<std::string>& kept, cons
       if (!graph.producer({id})) result.constant(graph.name({id}), *literal);
   for (int index = 0; index < graph.node_count(); ++index) {
     Node node = result.adopt(graph.node(index).proto());
-    const bool from_kept = std::any_of(node.inputs().begin(), node.inputs().end(), [&](Value input) {
-      return input && kept.count(result.name(input));
-    });
+    const bool from_kept =
+        std::any_of(node.inputs().begin(), node.inputs().end(),
+                    [&](Value input) { return input && kept.count(result.name(input)); });
     if (from_kept) continue;
     if (auto literals = folded(node, folder)) {
       for (std::size_t i = 0; i < literals->size(); ++i)

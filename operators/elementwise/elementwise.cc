@@ -230,6 +230,14 @@ Value div(Graph& graph, Value a, Value b, const Site& site) {
   return binary(graph, "Div", a, b, site);
 }
 Value neg(Graph& graph, Value x, const Site& site) { return unary(graph, "Neg", x, site); }
+Value clip(Graph& graph, Value x, float low, float high, const Site& site) {
+  const std::string name = site.name.empty() ? "clip" : site.name;
+  return graph.add_value({.type = "Clip",
+                          .inputs = {x, graph.constant(name + "_low", Literal::scalar(low)),
+                                     graph.constant(name + "_high", Literal::scalar(high))}},
+                         site);
+}
+
 Value equal(Graph& graph, Value a, Value b, const Site& site) {
   return binary(graph, "Equal", a, b, site);
 }

@@ -14,6 +14,7 @@ Value sub(Graph& graph, Value a, Value b, const Site& site = {});
 Value mul(Graph& graph, Value a, Value b, const Site& site = {});
 Value div(Graph& graph, Value a, Value b, const Site& site = {});
 Value neg(Graph& graph, Value x, const Site& site = {});
+Value clip(Graph& graph, Value x, float low, float high, const Site& site = {});
 Value equal(Graph& graph, Value a, Value b, const Site& site = {});
 Value cast(Graph& graph, Value x, DType to, const Site& site = {});
 

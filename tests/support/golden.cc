@@ -4,9 +4,12 @@
 
 #include <cstdlib>
 
+#include "graph/error.h"
 #include "graph/file.h"
 
 namespace lockstep::testing {
+
+std::string source_path(const std::string& name) { return join(LOCKSTEP_SOURCE_DIR, "/", name); }
 
 void expect_golden(const std::string& name, const std::string& text) {
   const std::string path = std::string(LOCKSTEP_SOURCE_DIR "/tests/golden/") + name;

@@ -41,7 +41,7 @@ class OnnxCommand : public ::testing::Test {
   }
 
   Outcome step(std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments{"step",      folder / "net.onnx", "--inputs",
+    std::vector<std::string> arguments{"step",        folder / "net.onnx", "--inputs",
                                        folder / "in", "--outputs",         folder / "out"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_lockstep(arguments);
@@ -61,8 +61,8 @@ class OnnxCommand : public ::testing::Test {
 };
 
 TEST_F(OnnxCommand, RunWritesEveryOutputUnderItsName) {
-  Outcome outcome = run_lockstep({"run", folder / "net.onnx", "--inputs", folder / "in",
-                                  "--outputs", folder / "out"});
+  Outcome outcome = run_lockstep(
+      {"run", folder / "net.onnx", "--inputs", folder / "in", "--outputs", folder / "out"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(output("y%2Fout"), (std::vector<float>{-1.25F, -2.25F, -0.25F, -0.75F}));
   EXPECT_FLOAT_EQ(output("loss")[0], (1.5625F + 5.0625F + 0.0625F + 0.5625F) / 4);
@@ -70,8 +70,8 @@ TEST_F(OnnxCommand, RunWritesEveryOutputUnderItsName) {
 
 TEST_F(OnnxCommand, StepIsSgdWithMomentumAndDecayOnEveryParameter) {
   for (const char* devices : {"cpu", "cpu*2", "cpu*4"}) {
-    Outcome outcome = step({"--loss", "loss", "--lr", "0.1", "--weight-decay", "0.5", "--devices",
-                            devices});
+    Outcome outcome =
+        step({"--loss", "loss", "--lr", "0.1", "--weight-decay", "0.5", "--devices", devices});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_FLOAT_EQ(output("loss")[0], 1.8125F);
     // d loss / d y = y / 2; then y x and y summed over the batch.

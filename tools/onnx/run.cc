@@ -17,7 +17,8 @@ void add_run(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("run", "run an ONNX model once");
   command->add_option("model", options->model, "FILE.onnx")->required();
-  command->add_option("--inputs", options->inputs, "folder with NAME.npy, NAME.pb or input_0.pb, ..")
+  command
+      ->add_option("--inputs", options->inputs, "folder with NAME.npy, NAME.pb or input_0.pb, ..")
       ->required();
   command->add_option("--outputs", options->outputs, "folder that takes NAME.npy of each output")
       ->required();

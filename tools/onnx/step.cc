@@ -72,8 +72,7 @@ Literal copy_of(const Tensor& tensor) {
   return copy;
 }
 
-void write_results(const StepOptions& options, Session& session,
-                   std::span<const Tensor> fetched) {
+void write_results(const StepOptions& options, Session& session, std::span<const Tensor> fetched) {
   const TrainingModel& model = session.model();
   const int replicas = model.replicas;
   double loss = 0;
@@ -138,10 +137,12 @@ void add_step(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("step", "one training step of any ONNX model");
   command->add_option("model", options->model, "FILE.onnx, whose graph computes the loss")
       ->required();
-  command->add_option("--inputs", options->inputs, "folder with NAME.npy, NAME.pb or input_0.pb, ..")
+  command
+      ->add_option("--inputs", options->inputs, "folder with NAME.npy, NAME.pb or input_0.pb, ..")
       ->required();
-  command->add_option("--outputs", options->outputs,
-                      "folder that takes the loss, NAME_grad and the new NAME of each parameter")
+  command
+      ->add_option("--outputs", options->outputs,
+                   "folder that takes the loss, NAME_grad and the new NAME of each parameter")
       ->required();
   command->add_option("--loss", options->loss, "the value to minimise, a scalar")->required();
   command->add_option("--lr", options->rate, "learning rate")->capture_default_str();
@@ -149,8 +150,9 @@ void add_step(CLI::App& app, Command& chosen) {
   command->add_option("--weight-decay", options->weight_decay, "of every parameter")
       ->capture_default_str();
   command->add_option("--freeze", options->freeze, "parameters that stay: names with * and ?");
-  command->add_option("--devices", options->devices,
-                      "the batch is split over them: cpu*2, cpu:0,cpu:1")
+  command
+      ->add_option("--devices", options->devices,
+                   "the batch is split over them: cpu*2, cpu:0,cpu:1")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "of dropout")->capture_default_str();
   command->footer(

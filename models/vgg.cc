@@ -1,0 +1,34 @@
+#include "builders/layers.h"
+#include "builders/losses.h"
+#include "models/models.h"
+#include "operators/activation/activation.h"
+
+namespace lockstep {
+
+ModelFn vgg16(const ClassifierOptions& options) {
+  return [options](Net& net) {
+    net.names = kPyTorchNames;
+    const ImageShape& image = options.image;
+    Value x = net.input("data", {DType::float32, {"N", image.channels, image.height, image.width}});
+    constexpr int64_t kPool = 0;  // in the list of widths: halve the image
+    int number = 0;               // torchvision counts convolutions, activations and pools alike
+    for (int64_t width : {64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512,
+                          0}) {
+      if (width == kPool) {
+        x = max_pool_layer(net, x, {}, join("features.", number++));
+        continue;
+      }
+      x = conv_layer(net, x, width, {.kernel = 3, .pad = 1}, join("features.", number));
+      x = relu(net.graph, x, join("features.", number + 1));
+      number += 2;
+    }
+    const FcLayer small{.weight = gaussian(0.01F)};
+    x = relu(net.graph, fc_layer(net, x, 4096, small, "classifier.0"), "classifier.1");
+    x = dropout_layer(net, x, 0.5F, "classifier.2");
+    x = relu(net.graph, fc_layer(net, x, 4096, small, "classifier.3"), "classifier.4");
+    x = dropout_layer(net, x, 0.5F, "classifier.5");
+    classify(net, fc_layer(net, x, options.classes, small, "classifier.6"));
+  };
+}
+
+}  // namespace lockstep
