@@ -1,5 +1,6 @@
 #include "runtime/executor.h"
 
+#include <chrono>
 #include <climits>
 #include <cmath>
 #include <cstring>
@@ -10,6 +11,7 @@ namespace lockstep {
 namespace {
 
 constexpr int kSpins = 200;  // before a worker that waits goes to sleep
+using Clock = std::chrono::steady_clock;
 constexpr auto kGuard = std::byte{0xA5};
 
 template <class T>
@@ -87,7 +89,11 @@ void Executor::work(int worker) {
     if (number > first_failure_.load(std::memory_order_acquire)) break;
     const BoundStep& bound = steps_[number];
     try {
+      const auto start = options_.times ? Clock::now() : Clock::time_point();
       step.kernel->run({bound.in, bound.out, bound.workspace, options_.context});
+      if (options_.times)
+        (*options_.times)[static_cast<std::size_t>(number)] +=
+            std::chrono::duration<double>(Clock::now() - start).count();
       if (options_.check_finite && !finite(bound))
         fail("step ", options_.context.step, ": the first value that is not finite is '",
              plan_.slots[step.out[0]].name, "' (", step.type, " on ",

@@ -15,9 +15,12 @@
 
 namespace lockstep {
 
+using StepTimes = std::vector<double>;  // seconds, by position in Plan::steps
+
 struct RunOptions {
   RunContext context;
-  bool check_finite = false;  // stop at the first value that is not finite
+  bool check_finite = false;   // stop at the first value that is not finite
+  StepTimes* times = nullptr;  // what each step takes is added here
 };
 
 class Executor {

@@ -78,7 +78,7 @@ class Session {
   std::unique_ptr<Program> program(const Graph& graph, std::vector<std::string> feeds,
                                    std::vector<std::string> fetches, std::vector<Binding> updates);
 
-  RunOptions run_options(uint64_t step) const { return {{options_.seed, step}, false}; }
+  RunOptions run_options(uint64_t step) const { return {{options_.seed, step}}; }
 
  private:
   friend class Program;

@@ -1,4 +1,4 @@
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <iomanip>
 #include <iostream>
@@ -7,13 +7,11 @@
 #include "builders/data_parallel.h"
 #include "models/models.h"
 #include "operators/all.h"
-#include "tools/command.h"
+#include "tools/bench/bench.h"
 
 namespace lockstep {
-namespace {
 
-// How long it takes to build a step graph: an MLP of 500 forward operators on 1 to 64 replicas.
-// The median of three.
+// An MLP of 500 forward operators on 1 to 64 replicas, the median of three.
 int bench_build_graph(bool as_json) {
   ClassifierOptions options;
   options.hidden.assign(249, 16);
@@ -39,24 +37,6 @@ int bench_build_graph(bool as_json) {
   }
   if (as_json) std::cout << rows.dump(2) << "\n";
   return 0;
-}
-
-}  // namespace
-
-void add_bench(CLI::App& app, Command& chosen) {
-  struct Options {
-    std::string name;
-    bool json = false;
-  };
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("bench", "run one of the built-in benchmarks");
-  command->add_option("name", options->name, "build-graph")
-      ->required()
-      ->check(CLI::IsMember({"build-graph"}));
-  command->add_flag("--json", options->json, "print JSON instead of a table");
-  command->footer("Example:  lockstep bench build-graph");
-  command->callback(
-      [options, &chosen] { chosen = [options] { return bench_build_graph(options->json); }; });
 }
 
 }  // namespace lockstep
