@@ -162,7 +162,7 @@ Node Graph::copy(const Node& node, const std::vector<Value>& inputs) {
   proto.set_name(fresh_name(scoped(proto.name())));
   auto& attributes = *proto.mutable_attribute();
   for (int i = attributes.size() - 1; i >= 0; --i)
-    if (attributes[i].name().rfind("__", 0) == 0) attributes.DeleteSubrange(i, 1);
+    if (attributes[i].name() == "__replica") attributes.DeleteSubrange(i, 1);
   if (replica_ != kEveryReplica) write_replica(proto, replica_);
   std::string where = proto.doc_string();
   return append(std::move(proto), std::move(copied), where);

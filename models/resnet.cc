@@ -52,8 +52,8 @@ class ResNet {
 
   Value block(Value x, int64_t width, int64_t stride, const std::string& name) {
     const int64_t channels = variant_.bottleneck ? 4 * width : width;
-    Value y = variant_.bottleneck ? bottleneck(x, width, stride, name)
-                                  : basic(x, width, stride, name);
+    Value y =
+        variant_.bottleneck ? bottleneck(x, width, stride, name) : basic(x, width, stride, name);
     if (stride != 1 || !(net_.graph.shape(x)[1] == Dim(channels)))
       x = conv_bn(x, channels, {.kernel = 1, .stride = stride}, name + ".downsample.0",
                   name + ".downsample.1");

@@ -1,4 +1,5 @@
-// The order in which a block makes its layers is that of Keras, which is the order of its variables.
+// The order in which a block makes its layers is that of Keras, which is the order of its
+// variables.
 #include <array>
 
 #include "builders/layers.h"
@@ -16,10 +17,9 @@ constexpr BatchNormLayer kBatchNorm{.epsilon = 1.001e-5F, .momentum = 0.99F};
 Value block(Net& net, Value x, int64_t width, int64_t stride, bool projects,
             const std::string& name) {
   auto conv = [&](Value from, int64_t channels, int64_t kernel, int64_t step, int part) {
-    return conv_layer(
-        net, from, channels,
-        {.kernel = kernel, .stride = step, .pad = kernel / 2, .weight = glorot()},
-        join(name, "_", part, "_conv"));
+    return conv_layer(net, from, channels,
+                      {.kernel = kernel, .stride = step, .pad = kernel / 2, .weight = glorot()},
+                      join(name, "_", part, "_conv"));
   };
   auto normal = [&](Value from, int part) {
     return batch_norm_layer(net, from, kBatchNorm, join(name, "_", part, "_bn"));

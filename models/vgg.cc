@@ -12,8 +12,8 @@ ModelFn vgg16(const ClassifierOptions& options) {
     Value x = net.input("data", {DType::float32, {"N", image.channels, image.height, image.width}});
     constexpr int64_t kPool = 0;  // in the list of widths: halve the image
     int number = 0;               // torchvision counts convolutions, activations and pools alike
-    for (int64_t width : {64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512,
-                          0}) {
+    for (int64_t width :
+         {64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0}) {
       if (width == kPool) {
         x = max_pool_layer(net, x, {}, join("features.", number++));
         continue;

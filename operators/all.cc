@@ -10,6 +10,7 @@
 #include "operators/function/function.h"
 #include "operators/gather/gather.h"
 #include "operators/gemm/gemm.h"
+#include "operators/layout/layout.h"
 #include "operators/loss/loss.h"
 #include "operators/norm/norm.h"
 #include "operators/optimizer/optimizer.h"
@@ -23,9 +24,10 @@ namespace lockstep {
 const OpSet& all_ops() {
   static const OpSet ops = [] {
     std::vector<Op> all;
-    for (auto room : {activation_ops, batch_norm_ops, collective_ops, conv_ops, dropout_ops,
-                      elementwise_ops, fill_ops, function_ops, gather_ops, gemm_ops, loss_ops,
-                      norm_ops, optimizer_ops, pool_ops, reduce_ops, resize_ops, shape_ops})
+    for (auto room :
+         {activation_ops, batch_norm_ops, collective_ops, conv_ops, dropout_ops, elementwise_ops,
+          fill_ops, function_ops, gather_ops, gemm_ops, layout_ops, loss_ops, norm_ops,
+          optimizer_ops, pool_ops, reduce_ops, resize_ops, shape_ops})
       for (Op& op : room()) all.push_back(std::move(op));
     return OpSet(std::move(all));
   }();

@@ -9,6 +9,7 @@
 #include "operators/function/function.h"
 #include "operators/gather/gather.h"
 #include "operators/gemm/gemm.h"
+#include "operators/layout/layout.h"
 #include "operators/loss/loss.h"
 #include "operators/norm/norm.h"
 #include "operators/optimizer/optimizer.h"
@@ -22,9 +23,10 @@ namespace lockstep {
 const std::vector<KernelTable>& all_kernels() {
   static const std::vector<KernelTable> tables = [] {
     std::vector<KernelEntry> cpu;
-    for (auto room : {activation_cpu, batch_norm_cpu, collective_cpu, conv_cpu, dropout_cpu,
-                      elementwise_cpu, fill_cpu, function_cpu, gather_cpu, gemm_cpu, loss_cpu,
-                      norm_cpu, optimizer_cpu, pool_cpu, reduce_cpu, resize_cpu, shape_cpu})
+    for (auto room :
+         {activation_cpu, batch_norm_cpu, collective_cpu, conv_cpu, dropout_cpu, elementwise_cpu,
+          fill_cpu, function_cpu, gather_cpu, gemm_cpu, layout_cpu, loss_cpu, norm_cpu,
+          optimizer_cpu, pool_cpu, reduce_cpu, resize_cpu, shape_cpu})
       for (KernelEntry& entry : room()) cpu.push_back(std::move(entry));
     return std::vector<KernelTable>{KernelTable(DeviceKind::cpu, std::move(cpu))};
   }();

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <climits>
 #include <optional>
+#include <set>
 
 #include "graph/passes/bind.h"
 #include "runtime/fold.h"
+#include "runtime/layout.h"
 #include "runtime/memory_plan.h"
 #include "runtime/parallel.h"
 #include "runtime/storage.h"
@@ -25,12 +27,14 @@ class Compiler {
     plan_.states = request_.states;
     plan_.of_worker.resize(plan_.devices.size());
 
-    Graph bound = bind();   // 1. shapes of this batch, constants folded, the rest pruned
-    make_slots(bound);      // 2. values become numbers, each on its replica's worker
-    choose_kernels(bound);  // 3. one step per node and worker
-    plan_storage();         // 4. state in place, views, operands overwritten
-    lay_out_memory();       // 5. lifetimes, then offsets in one arena per worker
-    plan_waits(plan_);      // 6. what must wait for another worker
+    set_threads_of_this_thread(plan_.threads);
+    Graph bound = bind();            // 1. shapes of this batch, constants folded, the rest pruned
+    bound = lay_out_tensors(bound);  // 2. channel blocks, and reorders where kernels disagree
+    make_slots(bound);               // 3. values become numbers, each on its replica's worker
+    choose_kernels(bound);           // 4. one step per node and worker
+    plan_storage();                  // 5. state in place, views, operands overwritten
+    lay_out_memory();                // 6. lifetimes, then offsets in one arena per worker
+    plan_waits(plan_);               // 7. what must wait for another worker
     return std::move(plan_);
   }
 
@@ -42,6 +46,19 @@ class Compiler {
     std::vector<std::string> wanted = request_.fetches;
     for (const Binding& update : request_.updates) wanted.push_back(update.value);
     return bind_shapes(request_.graph, feeds, wanted, folder_for(request_.kernels));
+  }
+
+  Graph lay_out_tensors(Graph& bound) {
+    if (!request_.options.layouts) {
+      channel_block_.assign(static_cast<std::size_t>(bound.value_count()), 1);
+      return std::move(bound);
+    }
+    std::set<std::string> seen(request_.fetches.begin(), request_.fetches.end());
+    for (const Binding& update : request_.updates) seen.insert(update.value);
+    LaidOut laid = lay_out({bound, seen, request_.kernels, request_.devices, plan_.threads});
+    channel_block_ = std::move(laid.channel_block);
+    channel_block_.resize(static_cast<std::size_t>(laid.graph.value_count()), 1);
+    return std::move(laid.graph);
   }
 
   int worker_of(const Node& node, int replica) const {
@@ -60,7 +77,8 @@ class Compiler {
     for (int id = 0; id < bound.value_count(); ++id) {
       Value value{id};
       Slot slot{bound.name(value),
-                {bound.dtype(value), to_dims(bound.shape(value))},
+                {bound.dtype(value), to_dims(bound.shape(value)),
+                 channel_block_[static_cast<std::size_t>(id)]},
                 0,
                 Storage::arena,
                 -1};
@@ -111,7 +129,6 @@ class Compiler {
   }
 
   void choose_kernels(const Graph& bound) {
-    set_threads_of_this_thread(plan_.threads);
     for (int index = 0; index < bound.node_count(); ++index) {
       Node node = bound.node(index);
       std::vector<int> workers;
@@ -189,6 +206,7 @@ class Compiler {
   Plan plan_;
   std::vector<StateUpdate> updates_;
   std::vector<const Op*> ops_;
+  std::vector<int> channel_block_;  // by value
   int nodes_ = 0;
 };
 

@@ -14,6 +14,7 @@ struct CompileOptions {
   int threads = 1;              // per CPU worker
   bool reuse_memory = true;     // false: every block its own bytes
   bool alias = true;            // false: no views, nothing in place
+  bool layouts = true;          // false: every tensor row-major
   std::size_t guard_bytes = 0;  // kept free around every block; for tests
 };
 

@@ -136,6 +136,11 @@ void DnnlKernel::reorder(dnnl::memory from, dnnl::memory to) {
   execute(desc, dnnl::reorder(desc), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 
+void DnnlKernel::move(int index, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+  const auto operand = static_cast<std::size_t>(index);
+  reorder(bind(from, Source::in, operand), bind(to, Source::out, operand));
+}
+
 void DnnlKernel::finish() {
   for (auto& [made, plain] : results_) reorder(made, plain);
 }

@@ -76,6 +76,8 @@ class DnnlKernel final : public Kernel {
   // Result `index`; finish() adds the reorder back to `plain`.
   dnnl::memory output(int index, const dnnl::memory::desc& plain, const dnnl::memory::desc& made);
   dnnl::memory scratch(const dnnl::memory::desc& desc);
+  // Operand `index` into result `index`, in another layout.
+  void move(int index, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
   // The scratchpad of a primitive is added here.
   template <class PrimitiveDesc, class Primitive>
   void execute(const PrimitiveDesc& desc, const Primitive& primitive,

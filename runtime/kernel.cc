@@ -10,21 +10,26 @@ std::vector<int64_t> KernelRequest::integers(std::size_t operand) const {
 
 KernelTable::KernelTable(DeviceKind kind, std::vector<KernelEntry> entries) : kind_(kind) {
   for (KernelEntry& entry : entries) {
-    bool fresh =
-        factories_.emplace(entry.domain + ":" + entry.type, std::move(entry.prepare)).second;
-    check(fresh, "the kernel of ", entry.type, " is listed twice");
+    const std::string key = entry.domain + ":" + entry.type;
+    check(entries_.emplace(key, std::move(entry)).second, "the kernel of ", key,
+          " is listed twice");
   }
 }
 
 const KernelFactory& KernelTable::at(const Node& node) const {
-  auto found = factories_.find(node.domain() + ":" + node.type());
-  supported(found != factories_.end(), node.description(), ": there is no ",
+  auto found = entries_.find(node.domain() + ":" + node.type());
+  supported(found != entries_.end(), node.description(), ": there is no ",
             kind_ == DeviceKind::cpu ? "CPU" : "GPU", " kernel for ", node.type());
-  return found->second;
+  return found->second.prepare;
 }
 
 bool KernelTable::has(const std::string& domain, const std::string& type) const {
-  return factories_.count(domain + ":" + type) == 1;
+  return entries_.count(domain + ":" + type) == 1;
+}
+
+const LayoutWish* KernelTable::wish(const Node& node) const {
+  auto found = entries_.find(node.domain() + ":" + node.type());
+  return found == entries_.end() || !found->second.wish ? nullptr : &found->second.wish;
 }
 
 }  // namespace lockstep

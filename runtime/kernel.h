@@ -55,10 +55,20 @@ struct KernelRequest {
 
 using KernelFactory = std::function<std::unique_ptr<Kernel>(const KernelRequest&)>;
 
+// The channel block (see TensorDesc) that a kernel would like each operand and result to have.
+struct Layouts {
+  std::vector<int> in;
+  std::vector<int> out;
+};
+// Told in which layouts its operands come as things stand; its results are row-major in the
+// request.
+using LayoutWish = std::function<Layouts(const KernelRequest&)>;
+
 struct KernelEntry {
   std::string type;
   std::string domain;
   KernelFactory prepare;
+  LayoutWish wish = nullptr;  // none: everything row-major
 };
 
 // The kernels of one kind of device.
@@ -70,10 +80,11 @@ class KernelTable {
   // Throws naming node and device when there is no kernel for it.
   const KernelFactory& at(const Node& node) const;
   bool has(const std::string& domain, const std::string& type) const;
+  const LayoutWish* wish(const Node& node) const;  // null: none
 
  private:
   DeviceKind kind_;
-  std::unordered_map<std::string, KernelFactory> factories_;
+  std::unordered_map<std::string, KernelEntry> entries_;
 };
 
 // A kernel that is one function of its arguments.

@@ -22,7 +22,8 @@ std::string place_of(const Plan& plan, const Slot& slot) {
 std::string slot_text(const Plan& plan, int index) {
   if (index < 0) return "-";
   const Slot& slot = plan.slots[index];
-  return slot.name + "@" + place_of(plan, slot);
+  const int block = slot.desc.channel_block;
+  return slot.name + (block > 1 ? join("/c", block) : "") + "@" + place_of(plan, slot);
 }
 
 void print_slots(std::ostream& out, const Plan& plan, const std::vector<int>& slots) {

@@ -1,5 +1,5 @@
 // Where each value lives: in a state, as a view of an operand, over an operand that dies, or in a
-// block of its own. Pass 4 of compile().
+// block of its own. Pass 5 of compile().
 #pragma once
 
 #include <vector>

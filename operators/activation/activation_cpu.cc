@@ -2,6 +2,7 @@
 
 #include "operators/activation/activation.h"
 #include "operators/dispatch.h"
+#include "operators/layout/layout.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -47,13 +48,14 @@ KernelFactory binary(F f) {
 
 std::vector<KernelEntry> activation_cpu() {
   // NaN stays NaN: the comparison is written so that it fails for it.
-  return {{"Relu", "", unary([](auto x) { return x < 0 ? decltype(x)(0) : x; })},
-          {"Sigmoid", "", unary([](auto x) { return 1 / (1 + std::exp(-x)); })},
-          {"Tanh", "", unary([](auto x) { return std::tanh(x); })},
-          {"ReluGrad", kOwnDomain,
-           binary([](auto dy, auto y) { return y > 0 ? dy : decltype(dy)(0); })},
-          {"SigmoidGrad", kOwnDomain, binary([](auto dy, auto y) { return dy * y * (1 - y); })},
-          {"TanhGrad", kOwnDomain, binary([](auto dy, auto y) { return dy * (1 - y * y); })}};
+  return {
+      {"Relu", "", unary([](auto x) { return x < 0 ? decltype(x)(0) : x; }), flat},
+      {"Sigmoid", "", unary([](auto x) { return 1 / (1 + std::exp(-x)); }), flat},
+      {"Tanh", "", unary([](auto x) { return std::tanh(x); }), flat},
+      {"ReluGrad", kOwnDomain, binary([](auto dy, auto y) { return y > 0 ? dy : decltype(dy)(0); }),
+       flat},
+      {"SigmoidGrad", kOwnDomain, binary([](auto dy, auto y) { return dy * y * (1 - y); }), flat},
+      {"TanhGrad", kOwnDomain, binary([](auto dy, auto y) { return dy * (1 - y * y); }), flat}};
 }
 
 }  // namespace lockstep

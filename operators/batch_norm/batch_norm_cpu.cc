@@ -1,5 +1,6 @@
 // oneDNN's batch normalisation. It asks for 4 dimensions; whatever comes after the channels is one.
 #include "operators/batch_norm/batch_norm.h"
+#include "operators/layout/layout.h"
 #include "runtime/dnnl.h"
 
 namespace lockstep {
@@ -105,9 +106,9 @@ std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> batch_norm_cpu() {
-  return {{"BatchNormalization", "", prepare_forward},
-          {"BatchNormTrain", kOwnDomain, prepare_forward},
-          {"BatchNormGrad", kOwnDomain, prepare_grad}};
+  return {{"BatchNormalization", "", prepare_forward, together({0}, {0})},
+          {"BatchNormTrain", kOwnDomain, prepare_forward, together({0}, {0})},
+          {"BatchNormGrad", kOwnDomain, prepare_grad, together({0, 1}, {0})}};
 }
 
 }  // namespace lockstep

@@ -1,8 +1,9 @@
-// oneDNN convolutions. `any` lets a primitive choose its layout; DnnlKernel reorders between that
-// and the plan's row-major one.
+// oneDNN convolutions. `any` lets a primitive choose its layouts. What it chooses is the kernel's
+// wish to the plan; where the plan has a tensor otherwise, DnnlKernel reorders on the way.
 #include <algorithm>
 
 #include "operators/conv/conv.h"
+#include "operators/layout/layout.h"
 #include "runtime/dnnl.h"
 #include "runtime/parallel.h"
 
@@ -54,17 +55,43 @@ void require_float(const KernelRequest& request) {
   supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
 }
 
+// A primitive's own layout as the plan knows layouts; row-major where it does not.
+int wished(const dnnl::memory::desc& desc, const Dims& dims) {
+  return std::max(1, channel_block_of(desc, dims));
+}
+
+ConvAttrs attrs_of(const KernelRequest& request) {
+  AttributeReader reader = request.attributes();
+  return read_conv(reader);
+}
+
+Problem forward_problem(const KernelRequest& request) {
+  return {attrs_of(request), request.in[0].dims, request.in[1].dims, request.out[0].dims};
+}
+
+bool has_bias(const KernelRequest& request) {
+  return request.in.size() > 2 && request.in[2].present();
+}
+
+Layouts forward_wish(const KernelRequest& request) {
+  Problem p = forward_problem(request);
+  auto desc = forward_desc(p, has_bias(request));
+  Layouts layouts = row_major(request);
+  layouts.in[0] = wished(desc.src_desc(), p.x);
+  layouts.out[0] = wished(desc.dst_desc(), p.y);
+  return layouts;
+}
+
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   require_float(request);
-  AttributeReader reader = request.attributes();
-  Problem p(read_conv(reader), request.in[0].dims, request.in[1].dims, request.out[0].dims);
-  const bool bias = request.in.size() > 2 && request.in[2].present();
+  Problem p = forward_problem(request);
+  const bool bias = has_bias(request);
   auto desc = forward_desc(p, bias);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   std::vector<std::pair<int, dnnl::memory>> args{
-      {DNNL_ARG_SRC, kernel->input(0, plain_desc(p.x), desc.src_desc())},
+      {DNNL_ARG_SRC, kernel->input(0, desc_of(request.in[0]), desc.src_desc())},
       {DNNL_ARG_WEIGHTS, kernel->input(1, plain_desc(p.plain_w), desc.weights_desc())},
-      {DNNL_ARG_DST, kernel->output(0, plain_desc(p.y), desc.dst_desc())}};
+      {DNNL_ARG_DST, kernel->output(0, desc_of(request.out[0]), desc.dst_desc())}};
   if (bias)
     args.emplace_back(DNNL_ARG_BIAS, kernel->input(2, plain_desc({p.w[0]}), plain_desc({p.w[0]})));
   kernel->execute(desc, dnnl::convolution_forward(desc), args);
@@ -72,25 +99,41 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   return kernel;
 }
 
-// From y [operand 0] and w [operand 1] back to x.
-std::unique_ptr<DnnlKernel> backward_data(const Problem& p) {
-  auto desc = describe_backward<dnnl::convolution_backward_data>(
+dnnl::convolution_backward_data::primitive_desc grad_x_desc(const Problem& p) {
+  return describe_backward<dnnl::convolution_backward_data>(
       forward_desc(p, false), dnnl::algorithm::convolution_direct, any_desc(p.x),
       any_desc(p.plain_w), any_desc(p.y), p.strides, p.dilations, p.begin, p.end);
+}
+
+// From y [operand 0] and w [operand 1] back to x.
+std::unique_ptr<DnnlKernel> backward_data(const Problem& p, const KernelRequest& request) {
+  auto desc = grad_x_desc(p);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
-  kernel->execute(desc, dnnl::convolution_backward_data(desc),
-                  {{DNNL_ARG_DIFF_DST, kernel->input(0, plain_desc(p.y), desc.diff_dst_desc())},
-                   {DNNL_ARG_WEIGHTS, kernel->input(1, plain_desc(p.plain_w), desc.weights_desc())},
-                   {DNNL_ARG_DIFF_SRC, kernel->output(0, plain_desc(p.x), desc.diff_src_desc())}});
+  kernel->execute(
+      desc, dnnl::convolution_backward_data(desc),
+      {{DNNL_ARG_DIFF_DST, kernel->input(0, desc_of(request.in[0]), desc.diff_dst_desc())},
+       {DNNL_ARG_WEIGHTS, kernel->input(1, plain_desc(p.plain_w), desc.weights_desc())},
+       {DNNL_ARG_DIFF_SRC, kernel->output(0, desc_of(request.out[0]), desc.diff_src_desc())}});
   kernel->finish();
   return kernel;
 }
 
+Problem grad_x_problem(const KernelRequest& request) {
+  return {attrs_of(request), request.out[0].dims, request.in[1].dims, request.in[0].dims};
+}
+
+Layouts grad_x_wish(const KernelRequest& request) {
+  Problem p = grad_x_problem(request);
+  auto desc = grad_x_desc(p);
+  Layouts layouts = row_major(request);
+  layouts.in[0] = wished(desc.diff_dst_desc(), p.y);
+  layouts.out[0] = wished(desc.diff_src_desc(), p.x);
+  return layouts;
+}
+
 std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
   require_float(request);
-  AttributeReader reader = request.attributes();
-  return backward_data(
-      {read_conv(reader), request.out[0].dims, request.in[1].dims, request.in[0].dims});
+  return backward_data(grad_x_problem(request), request);
 }
 
 // The bias comes on top, plane by plane.
@@ -129,24 +172,41 @@ std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request) {
   const int64_t group = reader.integer("group", 1);
   const Dims &x = request.in[0].dims, &w = request.in[1].dims, &y = request.out[0].dims;
   Window window = read_transposed(reader, to_shape(x), to_shape(w)).window;
-  auto kernel = backward_data({window, group, y, w, x});
+  auto kernel = backward_data({window, group, y, w, x}, request);
   if (request.in.size() < 3 || !request.in[2].present()) return kernel;
   return std::make_unique<BiasedKernel>(std::move(kernel), y, request.threads);
 }
 
-std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
-  require_float(request);
-  AttributeReader reader = request.attributes();
-  Problem p(read_conv(reader), request.in[0].dims, request.out[0].dims, request.in[1].dims);
-  auto desc = describe_backward<dnnl::convolution_backward_weights>(
+Problem grad_w_problem(const KernelRequest& request) {
+  return {attrs_of(request), request.in[0].dims, request.out[0].dims, request.in[1].dims};
+}
+
+dnnl::convolution_backward_weights::primitive_desc grad_w_desc(const Problem& p) {
+  return describe_backward<dnnl::convolution_backward_weights>(
       forward_desc(p, false), dnnl::algorithm::convolution_direct, any_desc(p.x),
       any_desc(p.plain_w), any_desc(p.y), p.strides, p.dilations, p.begin, p.end);
+}
+
+Layouts grad_w_wish(const KernelRequest& request) {
+  Problem p = grad_w_problem(request);
+  auto desc = grad_w_desc(p);
+  Layouts layouts = row_major(request);
+  layouts.in[0] = wished(desc.src_desc(), p.x);
+  layouts.in[1] = wished(desc.diff_dst_desc(), p.y);
+  return layouts;
+}
+
+std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
+  require_float(request);
+  Problem p = grad_w_problem(request);
+  auto desc = grad_w_desc(p);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
-  kernel->execute(desc, dnnl::convolution_backward_weights(desc),
-                  {{DNNL_ARG_SRC, kernel->input(0, plain_desc(p.x), desc.src_desc())},
-                   {DNNL_ARG_DIFF_DST, kernel->input(1, plain_desc(p.y), desc.diff_dst_desc())},
-                   {DNNL_ARG_DIFF_WEIGHTS,
-                    kernel->output(0, plain_desc(p.plain_w), desc.diff_weights_desc())}});
+  kernel->execute(
+      desc, dnnl::convolution_backward_weights(desc),
+      {{DNNL_ARG_SRC, kernel->input(0, desc_of(request.in[0]), desc.src_desc())},
+       {DNNL_ARG_DIFF_DST, kernel->input(1, desc_of(request.in[1]), desc.diff_dst_desc())},
+       {DNNL_ARG_DIFF_WEIGHTS,
+        kernel->output(0, plain_desc(p.plain_w), desc.diff_weights_desc())}});
   kernel->finish();
   return kernel;
 }
@@ -154,10 +214,10 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> conv_cpu() {
-  return {{"Conv", "", prepare_forward},
+  return {{"Conv", "", prepare_forward, forward_wish},
           {"ConvTranspose", "", prepare_transpose},
-          {"ConvGradX", kOwnDomain, prepare_grad_x},
-          {"ConvGradW", kOwnDomain, prepare_grad_w}};
+          {"ConvGradX", kOwnDomain, prepare_grad_x, grad_x_wish},
+          {"ConvGradW", kOwnDomain, prepare_grad_w, grad_w_wish}};
 }
 
 }  // namespace lockstep

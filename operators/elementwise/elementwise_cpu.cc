@@ -4,6 +4,7 @@
 #include "operators/broadcast.h"
 #include "operators/dispatch.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/layout/layout.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -295,12 +296,12 @@ std::unique_ptr<Kernel> prepare_cast(const KernelRequest& request) {
 
 std::vector<KernelEntry> elementwise_cpu() {
   return {
-      {"Add", "", arithmetic([](auto a, auto b) { return a + b; })},
-      {"Sub", "", arithmetic([](auto a, auto b) { return a - b; })},
-      {"Mul", "", arithmetic([](auto a, auto b) { return a * b; })},
-      {"Div", "", arithmetic(Divide())},
+      {"Add", "", arithmetic([](auto a, auto b) { return a + b; }), flat},
+      {"Sub", "", arithmetic([](auto a, auto b) { return a - b; }), flat},
+      {"Mul", "", arithmetic([](auto a, auto b) { return a * b; }), flat},
+      {"Div", "", arithmetic(Divide()), flat},
       {"Pow", "", prepare_pow},
-      {"Sum", "", variadic([](auto a, auto b) { return static_cast<decltype(a)>(a + b); })},
+      {"Sum", "", variadic([](auto a, auto b) { return static_cast<decltype(a)>(a + b); }), flat},
       {"Mean", "", variadic([](auto a, auto b) { return static_cast<decltype(a)>(a + b); }, true)},
       {"Max", "", variadic([](auto a, auto b) { return b > a || b != b ? b : a; })},
       {"Min", "", variadic([](auto a, auto b) { return b < a || b != b ? b : a; })},
@@ -310,7 +311,7 @@ std::vector<KernelEntry> elementwise_cpu() {
       {"Mod", "", prepare_mod},
       {"BitShift", "", prepare_bit_shift},
       {"Where", "", prepare_where},
-      {"Clip", "", prepare_clip},
+      {"Clip", "", prepare_clip, flat},
       {"GreaterOrEqual", "", comparison([](auto a, auto b) { return a >= b; })},
       {"LessOrEqual", "", comparison([](auto a, auto b) { return a <= b; })},
       {"And", "", comparison([](auto a, auto b) { return a && b; })},

@@ -3,6 +3,7 @@
 
 #include "operators/dispatch.h"
 #include "operators/function/function.h"
+#include "operators/layout/layout.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -179,8 +180,9 @@ std::unique_ptr<Kernel> prepare_gradient(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> function_cpu() {
-  std::vector<KernelEntry> entries{{"FunctionGrad", kOwnDomain, prepare_gradient}};
-  for (const Formula& formula : formulas()) entries.push_back({formula.type, "", formula.value});
+  std::vector<KernelEntry> entries{{"FunctionGrad", kOwnDomain, prepare_gradient, flat}};
+  for (const Formula& formula : formulas())
+    entries.push_back({formula.type, "", formula.value, flat});
   return entries;
 }
 

@@ -1,5 +1,6 @@
 // Pooling through oneDNN. A maximum's backward pass needs oneDNN's record of where it was; the
 // record never leaves the kernel: MaxPoolGrad pools forward again into its workspace.
+#include "operators/layout/layout.h"
 #include "operators/pool/pool.h"
 #include "runtime/dnnl.h"
 
@@ -7,11 +8,14 @@ namespace lockstep {
 namespace {
 
 struct Problem {
-  Dims x, y, kernel, strides, dilations, begin, end;
+  dnnl::memory::desc x_desc, y_desc;
+  Dims kernel, strides, dilations, begin, end;
   dnnl::algorithm algorithm;
 
-  Problem(const PoolAttrs& attrs, dnnl::algorithm algorithm, const Dims& x, const Dims& y)
-      : x(x), y(y), algorithm(algorithm) {
+  Problem(const PoolAttrs& attrs, dnnl::algorithm algorithm, const TensorDesc& x_tensor,
+          const TensorDesc& y_tensor)
+      : x_desc(desc_of(x_tensor)), y_desc(desc_of(y_tensor)), algorithm(algorithm) {
+    const Dims &x = x_tensor.dims, &y = y_tensor.dims;
     Window window =
         resolved(attrs.window, attrs.window.kernel, to_shape(Dims(x.begin() + 2, x.end())));
     kernel = window.kernel;
@@ -32,13 +36,13 @@ using Forward = DnnlPoolForward;
 using Backward = DnnlPoolBackward;
 
 Forward::primitive_desc forward_desc(const Problem& p, dnnl::prop_kind kind) {
-  return describe_primitive<Forward>(kind, p.algorithm, plain_desc(p.x), plain_desc(p.y), p.strides,
-                                     p.kernel, p.dilations, p.begin, p.end);
+  return describe_primitive<Forward>(kind, p.algorithm, p.x_desc, p.y_desc, p.strides, p.kernel,
+                                     p.dilations, p.begin, p.end);
 }
 
 Backward::primitive_desc backward_desc(const Problem& p, const Forward::primitive_desc& hint) {
-  return describe_backward<Backward>(hint, p.algorithm, plain_desc(p.x), plain_desc(p.y), p.strides,
-                                     p.kernel, p.dilations, p.begin, p.end);
+  return describe_backward<Backward>(hint, p.algorithm, p.x_desc, p.y_desc, p.strides, p.kernel,
+                                     p.dilations, p.begin, p.end);
 }
 
 void require_float(const KernelRequest& request) {
@@ -66,8 +70,8 @@ std::unique_ptr<Kernel> forward_kernel(const Problem& p) {
   auto desc = forward_desc(p, dnnl::prop_kind::forward_inference);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   kernel->execute(desc, Forward(desc),
-                  {{DNNL_ARG_SRC, kernel->input(0, plain_desc(p.x), desc.src_desc())},
-                   {DNNL_ARG_DST, kernel->output(0, plain_desc(p.y), desc.dst_desc())}});
+                  {{DNNL_ARG_SRC, kernel->input(0, p.x_desc, desc.src_desc())},
+                   {DNNL_ARG_DST, kernel->output(0, p.y_desc, desc.dst_desc())}});
   kernel->finish();
   return kernel;
 }
@@ -76,8 +80,8 @@ std::unique_ptr<Kernel> average_grad_kernel(const Problem& p) {
   auto desc = backward_desc(p, forward_desc(p, dnnl::prop_kind::forward_training));
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   kernel->execute(desc, Backward(desc),
-                  {{DNNL_ARG_DIFF_DST, kernel->input(0, plain_desc(p.y), desc.diff_dst_desc())},
-                   {DNNL_ARG_DIFF_SRC, kernel->output(0, plain_desc(p.x), desc.diff_src_desc())}});
+                  {{DNNL_ARG_DIFF_DST, kernel->input(0, p.y_desc, desc.diff_dst_desc())},
+                   {DNNL_ARG_DIFF_SRC, kernel->output(0, p.x_desc, desc.diff_src_desc())}});
   kernel->finish();
   return kernel;
 }
@@ -85,44 +89,43 @@ std::unique_ptr<Kernel> average_grad_kernel(const Problem& p) {
 std::unique_ptr<Kernel> prepare_max(const KernelRequest& request) {
   require_float(request);
   return forward_kernel(
-      {attrs_of(request), dnnl::algorithm::pooling_max, request.in[0].dims, request.out[0].dims});
+      {attrs_of(request), dnnl::algorithm::pooling_max, request.in[0], request.out[0]});
 }
 
 std::unique_ptr<Kernel> prepare_average(const KernelRequest& request) {
   require_float(request);
   PoolAttrs attrs = attrs_of(request);
-  return forward_kernel({attrs, average_of(attrs), request.in[0].dims, request.out[0].dims});
+  return forward_kernel({attrs, average_of(attrs), request.in[0], request.out[0]});
 }
 
 std::unique_ptr<Kernel> prepare_global_average(const KernelRequest& request) {
   require_float(request);
   PoolAttrs attrs = global_window(request.in[0].dims);
-  return forward_kernel({attrs, average_of(attrs), request.in[0].dims, request.out[0].dims});
+  return forward_kernel({attrs, average_of(attrs), request.in[0], request.out[0]});
 }
 
 std::unique_ptr<Kernel> prepare_global_max(const KernelRequest& request) {
   require_float(request);
   return forward_kernel({global_window(request.in[0].dims), dnnl::algorithm::pooling_max,
-                         request.in[0].dims, request.out[0].dims});
+                         request.in[0], request.out[0]});
 }
 
 std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
   require_float(request);
-  Problem p(attrs_of(request), dnnl::algorithm::pooling_max, request.in[1].dims,
-            request.in[0].dims);
+  Problem p(attrs_of(request), dnnl::algorithm::pooling_max, request.in[1], request.in[0]);
   auto forward = forward_desc(p, dnnl::prop_kind::forward_training);
   auto desc = backward_desc(p, forward);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   dnnl::memory record = kernel->scratch(forward.workspace_desc());
   dnnl::memory maxima = kernel->scratch(forward.dst_desc());
   kernel->execute(forward, Forward(forward),
-                  {{DNNL_ARG_SRC, kernel->input(1, plain_desc(p.x), forward.src_desc())},
+                  {{DNNL_ARG_SRC, kernel->input(1, p.x_desc, forward.src_desc())},
                    {DNNL_ARG_DST, maxima},
                    {DNNL_ARG_WORKSPACE, record}});
   kernel->execute(desc, Backward(desc),
-                  {{DNNL_ARG_DIFF_DST, kernel->input(0, plain_desc(p.y), desc.diff_dst_desc())},
+                  {{DNNL_ARG_DIFF_DST, kernel->input(0, p.y_desc, desc.diff_dst_desc())},
                    {DNNL_ARG_WORKSPACE, record},
-                   {DNNL_ARG_DIFF_SRC, kernel->output(0, plain_desc(p.x), desc.diff_src_desc())}});
+                   {DNNL_ARG_DIFF_SRC, kernel->output(0, p.x_desc, desc.diff_src_desc())}});
   kernel->finish();
   return kernel;
 }
@@ -130,25 +133,26 @@ std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
 std::unique_ptr<Kernel> prepare_average_grad(const KernelRequest& request) {
   require_float(request);
   PoolAttrs attrs = attrs_of(request);
-  return average_grad_kernel({attrs, average_of(attrs), request.out[0].dims, request.in[0].dims});
+  return average_grad_kernel({attrs, average_of(attrs), request.out[0], request.in[0]});
 }
 
 std::unique_ptr<Kernel> prepare_global_average_grad(const KernelRequest& request) {
   require_float(request);
   PoolAttrs attrs = global_window(request.out[0].dims);
-  return average_grad_kernel({attrs, average_of(attrs), request.out[0].dims, request.in[0].dims});
+  return average_grad_kernel({attrs, average_of(attrs), request.out[0], request.in[0]});
 }
 
 }  // namespace
 
 std::vector<KernelEntry> pool_cpu() {
-  return {{"MaxPool", "", prepare_max},
-          {"AveragePool", "", prepare_average},
-          {"GlobalAveragePool", "", prepare_global_average},
-          {"GlobalMaxPool", "", prepare_global_max},
-          {"MaxPoolGrad", kOwnDomain, prepare_max_grad},
-          {"AveragePoolGrad", kOwnDomain, prepare_average_grad},
-          {"GlobalAveragePoolGrad", kOwnDomain, prepare_global_average_grad}};
+  const LayoutWish forward = together({0}, {0});
+  return {{"MaxPool", "", prepare_max, forward},
+          {"AveragePool", "", prepare_average, forward},
+          {"GlobalAveragePool", "", prepare_global_average, forward},
+          {"GlobalMaxPool", "", prepare_global_max, forward},
+          {"MaxPoolGrad", kOwnDomain, prepare_max_grad, together({0, 1}, {0})},
+          {"AveragePoolGrad", kOwnDomain, prepare_average_grad, forward},
+          {"GlobalAveragePoolGrad", kOwnDomain, prepare_global_average_grad, forward}};
 }
 
 }  // namespace lockstep

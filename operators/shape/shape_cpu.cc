@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "operators/dispatch.h"
+#include "operators/layout/layout.h"
 #include "operators/room.h"
 #include "operators/shape/shape.h"
 #include "runtime/parallel.h"
@@ -293,17 +294,27 @@ std::unique_ptr<Kernel> prepare_range(const KernelRequest& request) {
   });
 }
 
+// Along the channels blocks stay whole where every part has whole blocks.
+Layouts concat_wish(const KernelRequest& request) {
+  AttributeReader reader = request.attributes();
+  if (normal_axes({reader.integer("axis", 0)}, request.out[0].dims.size())[0] != 1)
+    return row_major(request);
+  std::vector<std::size_t> parts(request.in.size());
+  std::iota(parts.begin(), parts.end(), 0);
+  return together(parts, {0})(request);
+}
+
 }  // namespace
 
 std::vector<KernelEntry> shape_cpu() {
-  return {{"Identity", "", prepare_copy},
-          {"StopGradient", kOwnDomain, prepare_copy},
+  return {{"Identity", "", prepare_copy, flat},
+          {"StopGradient", kOwnDomain, prepare_copy, flat},
           {"Reshape", "", prepare_copy},
           {"Flatten", "", prepare_copy},
           {"Squeeze", "", prepare_copy},
           {"Unsqueeze", "", prepare_copy},
           {"Transpose", "", prepare_transpose},
-          {"Concat", "", prepare_concat},
+          {"Concat", "", prepare_concat, concat_wish},
           {"Slice", "", prepare_slice},
           {"SliceGrad", kOwnDomain, prepare_slice_grad},
           {"Expand", "", prepare_expand},

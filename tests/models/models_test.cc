@@ -52,9 +52,9 @@ TEST(Models, AreNamedAsTorchvisionNamesThem) {
   has("resnet50", {"conv1.weight", "bn1.running_mean", "layer1.0.downsample.1.bias",
                    "layer4.2.conv3.weight", "layer4.2.bn3.running_var", "fc.bias"});
   has("vgg16", {"features.0.weight", "features.28.bias", "classifier.6.weight"});
-  has("mobilenet_v2", {"features.0.0.weight", "features.1.conv.0.1.running_var",
-                       "features.1.conv.1.weight", "features.17.conv.2.weight",
-                       "features.18.1.bias", "classifier.1.weight"});
+  has("mobilenet_v2",
+      {"features.0.0.weight", "features.1.conv.0.1.running_var", "features.1.conv.1.weight",
+       "features.17.conv.2.weight", "features.18.1.bias", "classifier.1.weight"});
 }
 
 // `k j name shape values bytes`: k counts trained variables, j all of them; kernels lie
@@ -94,11 +94,11 @@ TEST_P(EveryModel, LearnsABatchByHeart) {
                                 {.momentum = 0.9F, .weight_decay = 0}, {.replicas = 2});
   Session session(model, cpu_devices(2), all_kernels(), {.threads = 1});
   session.initialise();
-  StepFeeds feeds(model, 8, options.classes,
+  StepFeeds feeds(model, 16, options.classes,
                   {options.image.channels, options.image.height, options.image.width});
   double first = 0, last = 0;
-  for (uint64_t step = 0; step < 6; ++step) {
-    auto fetched = session.step().run(feeds.at(0, 0.002F), session.run_options(step));
+  for (uint64_t step = 0; step < 8; ++step) {
+    auto fetched = session.step().run(feeds.at(0, 0.001F), session.run_options(step));
     double loss = 0;
     for (std::size_t k = 0; k < 2; ++k) loss += *fetched[k].as<float>();
     ASSERT_TRUE(std::isfinite(loss)) << "step " << step;

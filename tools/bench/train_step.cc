@@ -94,12 +94,9 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
   if (as_json) {
-    std::cout << nlohmann::json{{"model", options.model},
-                                {"batch", options.batch},
-                                {"devices", options.devices},
-                                {"threads", session.threads()},
-                                {"seconds", median},
-                                {"fastest", seconds.front()}}
+    std::cout << nlohmann::json{{"model", options.model},     {"batch", options.batch},
+                                {"devices", options.devices}, {"threads", session.threads()},
+                                {"seconds", median},          {"fastest", seconds.front()}}
                      .dump()
               << "\n";
     return 0;

@@ -1,0 +1,65 @@
+#include "operators/layout/layout.h"
+
+#include <algorithm>
+
+#include "operators/room.h"
+
+namespace lockstep {
+namespace {
+
+// Can a tensor lie in blocks of so many channels?
+bool divides(const TensorDesc& tensor, int block) {
+  return tensor.dtype == DType::float32 && tensor.dims.size() >= 3 && tensor.dims.size() <= 5 &&
+         tensor.dims[1] % block == 0;
+}
+
+}  // namespace
+
+Layouts row_major(const KernelRequest& request) {
+  return {std::vector<int>(request.in.size(), 1), std::vector<int>(request.out.size(), 1)};
+}
+
+Layouts flat(const KernelRequest& request) {
+  const Dims& shape = request.out[0].dims;
+  int block = 1;
+  for (const TensorDesc& operand : request.in)
+    if (operand.dims == shape) block = std::max(block, operand.channel_block);
+  auto fits = [&](const TensorDesc& tensor) {
+    return !tensor.present() || (tensor.dims == shape && divides(tensor, block)) ||
+           (tensor.dims != shape && tensor.count() == 1);
+  };
+  if (block == 1 || !std::all_of(request.in.begin(), request.in.end(), fits) ||
+      !std::all_of(request.out.begin(), request.out.end(), fits))
+    return row_major(request);
+  auto blocks = [&](const std::vector<TensorDesc>& tensors) {
+    std::vector<int> all;
+    for (const TensorDesc& tensor : tensors)
+      all.push_back(tensor.present() && tensor.dims == shape ? block : 1);
+    return all;
+  };
+  return {blocks(request.in), blocks(request.out)};
+}
+
+LayoutWish together(std::vector<std::size_t> in, std::vector<std::size_t> out) {
+  return [in, out](const KernelRequest& request) {
+    Layouts layouts = row_major(request);
+    int block = 1;
+    for (std::size_t i : in) block = std::max(block, request.in[i].channel_block);
+    for (std::size_t i : in)
+      if (!divides(request.in[i], block)) return layouts;
+    for (std::size_t i : out)
+      if (!divides(request.out[i], block)) return layouts;
+    for (std::size_t i : in) layouts.in[i] = block;
+    for (std::size_t i : out) layouts.out[i] = block;
+    return layouts;
+  };
+}
+
+std::vector<Op> layout_ops() {
+  return {{.type = "Reorder",
+           .domain = kOwnDomain,
+           .signature = Signature{"The same tensor, laid out otherwise.", {{"x"}}, {{"y"}}},
+           .law = same_as_first}};
+}
+
+}  // namespace lockstep

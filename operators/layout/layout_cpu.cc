@@ -1,0 +1,18 @@
+#include "operators/layout/layout.h"
+#include "runtime/dnnl.h"
+
+namespace lockstep {
+namespace {
+
+std::unique_ptr<Kernel> prepare_reorder(const KernelRequest& request) {
+  auto kernel = std::make_unique<DnnlKernel>(
+      join(request.in[0].channel_block, " -> ", request.out[0].channel_block));
+  kernel->move(0, desc_of(request.in[0]), desc_of(request.out[0]));
+  return kernel;
+}
+
+}  // namespace
+
+std::vector<KernelEntry> layout_cpu() { return {{"Reorder", kOwnDomain, prepare_reorder}}; }
+
+}  // namespace lockstep
