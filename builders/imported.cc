@@ -6,6 +6,8 @@
 
 #include "graph/gradient.h"
 #include "operators/batch_norm/batch_norm.h"
+#include "operators/gemm/gemm.h"
+#include "operators/reduce/reduce.h"
 
 namespace lockstep {
 namespace {
@@ -35,12 +37,8 @@ class Copy {
   Copy(Net& net, const LoadedModel& file, const ImportedOptions& options)
       : net_(net), from_(file.model.inference), options_(options) {
     values_.resize(from_.value_count());
-    for (Value input : from_.inputs()) {
-      const std::string& name = from_.name(input);
-      auto other = options.input_types.find(name);
-      const bool replaced = net.training() && other != options.input_types.end();
-      values_[input.id] = net.input(name, replaced ? other->second : from_.type(input));
-    }
+    for (Value input : from_.inputs())
+      values_[input.id] = net.input(from_.name(input), from_.type(input));
     for (int i = 0; i < from_.node_count(); ++i) copy(from_.node(i));
   }
 
@@ -62,9 +60,10 @@ class Copy {
   }
 
   Value param(const std::string& name, const Literal& literal, StateKind kind) {
-    auto other = options_.initializers.find(name);
-    return net_.param(name, literal.dims(),
-                      other != options_.initializers.end() ? other->second : given(literal), kind);
+    auto other = options_.renewed.find(name);
+    if (other == options_.renewed.end())
+      return net_.param(name, literal.dims(), given(literal), kind);
+    return net_.param(name, other->second.dims, other->second.initializer, kind);
   }
 
   void copy(const Node& node) {
@@ -135,12 +134,45 @@ std::set<std::string> trainable_initializers(const LoadedModel& file, const std:
   for (const Net::Param& param : net.params())
     if (param.kind != StateKind::computed) params.push_back(param.value);
   Value target = value_named(loss);
+  if (!scratch.shape(target).empty()) target = reduce_sum(scratch, target, {}, false, "total");
   std::vector<Value> gradients =
       params.empty() ? params : add_gradients(scratch, {{target}}, params).values;
   std::set<std::string> names;
   for (std::size_t i = 0; i < params.size(); ++i)
     if (gradients[i]) names.insert(scratch.name(params[i]));
   return names;
+}
+
+Classifier find_classifier(const LoadedModel& file, const std::string& scores) {
+  const Graph& graph = file.model.inference;
+  auto node = graph.producer(graph.at(scores));
+  check(node.has_value(), "'", scores, "' is made by no node");
+  Value weight, bias;
+  Classifier found;
+  if (node->type() == "Gemm") {
+    weight = node->inputs()[1];
+    bias = node->inputs().size() > 2 ? node->inputs()[2] : none;
+    found.class_axis = read_gemm(node->attributes()).trans_b ? 0 : 1;
+  } else {
+    if (node->type() == "Add")
+      for (std::size_t i : {0, 1})
+        if (graph.literal(node->inputs()[i])) {
+          bias = node->inputs()[i];
+          node = graph.producer(node->inputs()[1 - i]);
+          break;
+        }
+    check(node && node->type() == "MatMul", "'", scores,
+          "' is not made by a Gemm, or a MatMul and an Add, whose parameters could be renewed");
+    weight = node->inputs()[1];
+    found.class_axis = 1;
+  }
+  const Literal* literal = graph.literal(weight);
+  check(literal && literal->dims().size() == 2, "the weight behind '", scores,
+        "' is no initializer of two dimensions");
+  found.weight = graph.name(weight);
+  found.bias = bias ? graph.name(bias) : "";
+  found.classes = literal->dims()[found.class_axis];
+  return found;
 }
 
 ImportedValues add_imported(Net& net, const LoadedModel& file, const ImportedOptions& options) {

@@ -17,14 +17,26 @@ namespace lockstep {
 struct ImportedOptions {
   // What becomes a parameter: see trainable_initializers(). Other initializers stay constants.
   std::set<std::string> trainable;
-  // Types of inputs in training, where they differ from the file's (the share of a batch).
-  std::map<std::string, TensorType> input_types;
-  // Parameters that start otherwise than in the file, by name.
-  std::map<std::string, Initializer> initializers;
+  // Parameters that are made anew, perhaps of another shape, by name.
+  struct NewParam {
+    Dims dims;
+    Initializer initializer;
+  };
+  std::map<std::string, NewParam> renewed;
 };
 
-// Float initializers that get a gradient from `loss`, a value of the file's graph. Not among them:
-// running statistics, and names that match one of the `frozen` patterns (* and ?).
+// The layer that makes a network's scores [N, classes]: a Gemm, or a MatMul and an Add.
+struct Classifier {
+  std::string weight;
+  std::string bias;            // "" when there is none
+  std::size_t class_axis = 0;  // of the weight
+  int64_t classes = 0;
+};
+// Throws, naming what makes the scores, when it is another operator.
+Classifier find_classifier(const LoadedModel& file, const std::string& scores);
+
+// Float initializers that get a gradient from `loss`, a value (or scores) of the file's graph. Not
+// among them: running statistics, and names that match one of the `frozen` patterns (* and ?).
 std::set<std::string> trainable_initializers(const LoadedModel& file, const std::string& loss,
                                              const std::vector<std::string>& frozen);
 

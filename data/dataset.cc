@@ -1,44 +1,60 @@
 #include "data/dataset.h"
 
-#include <numeric>
+#include <array>
 
 #include "data/digits.h"
+#include "data/image_folder.h"
+#include "data/packed.h"
+#include "data/synthetic.h"
 #include "graph/error.h"
-#include "runtime/philox.h"
+#include "graph/graph.h"
 
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kShuffleStream = uint64_t{1} << 40;  // beyond the streams of parameters
+template <class Kind>
+std::unique_ptr<Dataset> make(const DatasetOptions& options) {
+  return std::make_unique<Kind>(options);
+}
+
+struct Entry {
+  const char* name;
+  std::unique_ptr<Dataset> (*make)(const DatasetOptions&);
+  ImageSize size;  // 0: DATA.IMAGE_SIZE
+};
+
+constexpr std::array<Entry, 5> kDatasets{{{"digits", make<DigitImages>, {1, 28, 28}},
+                                          {"synthetic", make<SyntheticImages>, {3, 0, 0}},
+                                          {"image_folder", make<ImageFolder>, {3, 0, 0}},
+                                          {"cifar10", cifar10, {3, 32, 32}},
+                                          {"mnist", mnist, {1, 28, 28}}}};
+
+const Entry& entry_of(const DatasetOptions& options) {
+  for (const Entry& entry : kDatasets)
+    if (options.name == entry.name) return entry;
+  std::string known;
+  for (const std::string& name : dataset_names()) known += " " + name;
+  const std::string near = nearest(options.name, dataset_names());
+  fail("there is no data set '", options.name, "'",
+       near.empty() ? "" : "; did you mean '" + near + "'?", " Known:", known);
+}
 
 }  // namespace
 
-int64_t EpochOrder::at(int64_t position) {
-  const int64_t epoch = position / size_;
-  if (epoch != epoch_) {
-    order_.resize(static_cast<std::size_t>(size_));
-    std::iota(order_.begin(), order_.end(), 0);
-    PhiloxSequence random(seed_, kShuffleStream + static_cast<uint64_t>(epoch));
-    for (int64_t i = size_ - 1; i > 0; --i) std::swap(order_[i], order_[random.below(i + 1)]);
-    epoch_ = epoch;
-  }
-  return order_[position % size_];
-}
-
-BatchSource::BatchSource(const Dataset& dataset, int64_t batch, uint64_t seed)
-    : dataset_(dataset), batch_(batch), order_(dataset.size(), seed) {
-  check(batch > 0, "a batch of ", batch, " images");
-  check(dataset.size() > 0, "the data set is empty");
-}
-
-void BatchSource::fill(int64_t step, float* images, int64_t* labels) {
-  for (int64_t i = 0; i < batch_; ++i)
-    dataset_.read(order_.at(step * batch_ + i), images + i * dataset_.image_values(), labels + i);
+std::vector<std::string> dataset_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kDatasets) names.emplace_back(entry.name);
+  return names;
 }
 
 std::unique_ptr<Dataset> dataset_named(const DatasetOptions& options) {
-  if (options.name == "digits") return std::make_unique<DigitImages>(options);
-  fail("there is no data set '", options.name, "'; known: digits");
+  return entry_of(options).make(options);
+}
+
+ImageSize image_size_of(const DatasetOptions& options) {
+  const ImageSize& size = entry_of(options).size;
+  if (size.height > 0) return size;
+  return {size.channels, options.image_size, options.image_size};
 }
 
 }  // namespace lockstep

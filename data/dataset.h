@@ -1,7 +1,8 @@
-// Labelled images for classification. A dataset is a function of its number; a BatchSource turns it
-// into an endless, seekable stream of batches.
+// Labelled images for classification. A dataset is a function of the number of an image and, for
+// augmentation, of the number of a draw; who reads which when is the business of data/loader.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,46 +18,37 @@ class Dataset {
   virtual int64_t height() const = 0;
   virtual int64_t width() const = 0;
   virtual int64_t classes() const = 0;
-  // Writes image `index`, channels x height x width values, and its label. Thread-safe.
-  virtual void read(int64_t index, float* image, int64_t* label) const = 0;
+  // Writes image `index`, channels x height x width values, and its label. Augmentation, if any,
+  // depends on (seed, draw) alone; in training every image drawn has its own number. Thread-safe.
+  virtual void read(int64_t index, uint64_t draw, float* image, int64_t* label) const = 0;
+
+  virtual std::string class_name(int64_t label) const { return std::to_string(label); }
 
   int64_t image_values() const { return channels() * height() * width(); }
 };
 
-// Which example comes at which place: each epoch is a permutation that depends on (seed, epoch)
-// alone, so any step can be reached without the ones before it.
-class EpochOrder {
- public:
-  EpochOrder(int64_t size, uint64_t seed) : size_(size), seed_(seed) {}
-  int64_t at(int64_t position);  // position counts examples from the start of training
-
- private:
-  int64_t size_;
-  uint64_t seed_;
-  int64_t epoch_ = -1;
-  std::vector<int32_t> order_;
-};
-
-class BatchSource {
- public:
-  BatchSource(const Dataset& dataset, int64_t batch, uint64_t seed);
-  int64_t batch() const { return batch_; }
-  // The batch of training step `step`: `batch` images and labels.
-  void fill(int64_t step, float* images, int64_t* labels);
-
- private:
-  const Dataset& dataset_;
-  int64_t batch_;
-  EpochOrder order_;
-};
-
 struct DatasetOptions {
   std::string name = "digits";
-  int64_t size = 10000;
+  std::string root = "";  // folder of the files, for those that have files
+  int64_t size = 10000;   // of generated sets
   uint64_t seed = 1;
   bool held_out = false;  // examples that the training set of the same seed does not have
+  int64_t classes = 10;   // synthetic: how many; others know
+
+  // image_folder and synthetic
+  int64_t image_size = 224;
+  int64_t resize = 256;                  // held out: the shorter side before the middle is cut out
+  std::array<double, 2> scale{0.08, 1};  // training: share of the picture's area
+  bool flip = true;                      // training: half of the images are mirrored
 };
 // Throws with the known names.
 std::unique_ptr<Dataset> dataset_named(const DatasetOptions& options);
+std::vector<std::string> dataset_names();
+
+struct ImageSize {
+  int64_t channels, height, width;
+};
+// What the images of a set measure; needs none of its files.
+ImageSize image_size_of(const DatasetOptions& options);
 
 }  // namespace lockstep

@@ -111,7 +111,7 @@ DigitImages::DigitImages(const DatasetOptions& options) {
   }
 }
 
-void DigitImages::read(int64_t index, float* image, int64_t* label) const {
+void DigitImages::read(int64_t index, uint64_t, float* image, int64_t* label) const {
   const uint8_t* from = pixels_.data() + index * kSide * kSide;
   // Roughly mean 0, deviation 1.
   for (int i = 0; i < kSide * kSide; ++i)

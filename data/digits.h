@@ -18,7 +18,7 @@ class DigitImages final : public Dataset {
   int64_t height() const override { return 28; }
   int64_t width() const override { return 28; }
   int64_t classes() const override { return 10; }
-  void read(int64_t index, float* image, int64_t* label) const override;
+  void read(int64_t index, uint64_t draw, float* image, int64_t* label) const override;
 
  private:
   std::vector<uint8_t> pixels_;

@@ -20,7 +20,8 @@ class LayoutPass {
         note(input, laid_.graph.input(bound_.name(input), bound_.type(input)), 1);
     for (int id = 0; id < bound_.value_count(); ++id)
       if (const Literal* literal = bound_.literal({id}))
-        if (!bound_.producer({id})) note({id}, laid_.graph.constant(bound_.name({id}), *literal), 1);
+        if (!bound_.producer({id}))
+          note({id}, laid_.graph.constant(bound_.name({id}), *literal), 1);
     for (int index = 0; index < bound_.node_count(); ++index) copy(bound_.node(index));
     for (Value output : bound_.outputs()) laid_.graph.output(translated(output, 1));
     return std::move(laid_);
@@ -68,8 +69,10 @@ class LayoutPass {
   Layouts wish_of(const Node& node) const {
     Layouts plain{std::vector<int>(node.inputs().size(), 1),
                   std::vector<int>(node.outputs().size(), 1)};
-    if (node.op()->collective) return plain;
-    const Device device = request_.devices.at(static_cast<std::size_t>(std::max(node.replica(), 0)));
+    const auto replica = static_cast<std::size_t>(std::max(node.replica(), 0));
+    // A replica without a device is refused when its kernels are chosen.
+    if (node.op()->collective || replica >= request_.devices.size()) return plain;
+    const Device device = request_.devices[replica];
     const LayoutWish* wish = nullptr;
     for (const KernelTable& table : request_.kernels)
       if (table.kind() == device.kind) wish = table.wish(node);
@@ -109,7 +112,7 @@ class LayoutPass {
   const LayoutRequest& request_;
   const Graph& bound_;
   LaidOut laid_;
-  std::vector<Value> here_;                        // of each value of the bound graph
+  std::vector<Value> here_;                         // of each value of the bound graph
   std::map<std::pair<int, int>, Value> reordered_;  // (old value, block)
 };
 

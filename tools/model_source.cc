@@ -6,7 +6,7 @@
 #include "operators/all.h"
 #include "runtime/device.h"
 #include "tools/train/config.h"
-#include "tools/train/training_run.h"
+#include "tools/train/network.h"
 
 namespace lockstep {
 namespace {

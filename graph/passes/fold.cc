@@ -46,9 +46,13 @@ std::optional<std::vector<Literal>> folded(const Node& node, const Folder& folde
   return folder ? folder(node) : std::nullopt;
 }
 
-Graph fold_constants(const Graph& graph, const std::set<std::string>& kept, const Folder& folder) {
+Graph fold_constants(const Graph& graph, const FoldOptions& options, const Folder& folder) {
   Graph result(graph.ops(), graph.name());
-  for (Value input : graph.inputs()) result.input(graph.name(input), graph.type(input));
+  for (Value input : graph.inputs()) {
+    auto other = options.input_types.find(graph.name(input));
+    result.input(graph.name(input),
+                 other == options.input_types.end() ? graph.type(input) : other->second);
+  }
   for (int id = 0; id < graph.value_count(); ++id)
     if (const Literal* literal = graph.literal({id}))
       if (!graph.producer({id})) result.constant(graph.name({id}), *literal);
@@ -56,7 +60,7 @@ Graph fold_constants(const Graph& graph, const std::set<std::string>& kept, cons
     Node node = result.adopt(graph.node(index).proto());
     const bool from_kept =
         std::any_of(node.inputs().begin(), node.inputs().end(),
-                    [&](Value input) { return input && kept.count(result.name(input)); });
+                    [&](Value input) { return input && options.kept.count(result.name(input)); });
     if (from_kept) continue;
     if (auto literals = folded(node, folder)) {
       for (std::size_t i = 0; i < literals->size(); ++i)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,8 +18,12 @@ using Folder = std::function<std::optional<std::vector<Literal>>(const Node& nod
 // The results of `node`, if they follow from constants and shapes.
 std::optional<std::vector<Literal>> folded(const Node& node, const Folder& folder);
 
-// The same graph with constants for what follows from constants; shapes that depend on them are
-// inferred anew. Nothing is computed from the constants in `kept`: they may become parameters.
-Graph fold_constants(const Graph& graph, const std::set<std::string>& kept, const Folder& folder);
+struct FoldOptions {
+  std::set<std::string> kept = {};                     // constants that nothing is computed from
+  std::map<std::string, TensorType> input_types = {};  // in place of declared ones
+};
+// The same graph with constants for what follows from constants and shapes; all shapes are inferred
+// anew.
+Graph fold_constants(const Graph& graph, const FoldOptions& options, const Folder& folder);
 
 }  // namespace lockstep

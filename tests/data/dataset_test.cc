@@ -1,9 +1,11 @@
-#include "data/dataset.h"
+#include "data/loader.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "graph/error.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {
@@ -30,10 +32,11 @@ TEST(EpochOrder, CanBeEnteredAnywhere) {
 
 TEST(Digits, TheSeedDecidesAndHeldOutIsOther) {
   auto pixels = [](uint64_t seed, bool held_out) {
-    auto data = dataset_named({"digits", 50, seed, held_out});
+    auto data = dataset_named({.size = 50, .seed = seed, .held_out = held_out});
     std::vector<float> all(50 * data->image_values());
     int64_t label = 0;
-    for (int64_t i = 0; i < 50; ++i) data->read(i, all.data() + i * data->image_values(), &label);
+    for (int64_t i = 0; i < 50; ++i)
+      data->read(i, 0, all.data() + i * data->image_values(), &label);
     return all;
   };
   EXPECT_EQ(pixels(1, false), pixels(1, false));
@@ -42,12 +45,12 @@ TEST(Digits, TheSeedDecidesAndHeldOutIsOther) {
 }
 
 TEST(Digits, HasAllClassesAndInk) {
-  auto data = dataset_named({"digits", 500, 1, false});
+  auto data = dataset_named({.size = 500});
   std::set<int64_t> seen;
   std::vector<float> image(data->image_values());
   for (int64_t i = 0; i < data->size(); ++i) {
     int64_t label = -1;
-    data->read(i, image.data(), &label);
+    data->read(i, 0, image.data(), &label);
     seen.insert(label);
     int dark = 0;
     for (float value : image) dark += value > 1;
@@ -58,8 +61,69 @@ TEST(Digits, HasAllClassesAndInk) {
 }
 
 TEST(Dataset, BadRequestsAreNamed) {
-  expect_error([] { dataset_named({"mnist2", 10, 1, false}); }, "'mnist2'", "digits");
-  expect_error([] { dataset_named({"digits", 0, 1, false}); }, "0 images");
+  expect_error([] { dataset_named({.name = "mnist2"}); }, "'mnist2'", "digits",
+               "did you mean 'mnist'");
+  expect_error([] { dataset_named({.size = 0}); }, "0 images");
+}
+
+// -- Loader
+
+std::vector<float> batches(const Dataset& data, int threads, const std::vector<int64_t>& steps) {
+  Loader loader(data, {.batch = 7, .seed = 4, .threads = threads});
+  std::vector<float> all;
+  for (int64_t step : steps) {
+    const Batch& batch = loader.get(step);
+    all.insert(all.end(), batch.images.begin(), batch.images.end());
+    for (int64_t label : batch.labels) all.push_back(static_cast<float>(label));
+  }
+  return all;
+}
+
+TEST(Loader, GivesTheSameBatchesWhateverTheThreads) {
+  auto data = dataset_named({.name = "synthetic", .size = 30, .image_size = 12});
+  const std::vector<int64_t> steps{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const auto one = batches(*data, 1, steps);
+  for (int threads : {2, 5, 16}) EXPECT_EQ(one, batches(*data, threads, steps)) << threads;
+}
+
+TEST(Loader, CanBeEnteredAnywhere) {
+  auto data = dataset_named({.name = "synthetic", .size = 30, .image_size = 12});
+  const auto ordered = batches(*data, 3, {4, 5, 2, 3});
+  const std::size_t size = ordered.size() / 4;
+  auto part = [&](const std::vector<float>& all, std::size_t i) {
+    return std::vector<float>(all.begin() + i * size, all.begin() + (i + 1) * size);
+  };
+  EXPECT_EQ(part(ordered, 1), batches(*data, 1, {5}));
+  EXPECT_EQ(part(ordered, 2), batches(*data, 1, {2}));
+}
+
+// Image 13 cannot be read the first time.
+class Damaged final : public Dataset {
+ public:
+  int64_t size() const override { return 20; }
+  int64_t channels() const override { return 1; }
+  int64_t height() const override { return 2; }
+  int64_t width() const override { return 2; }
+  int64_t classes() const override { return 20; }
+  void read(int64_t index, uint64_t, float* image, int64_t* label) const override {
+    check(index != 13 || mended, "image ", index, " is damaged");
+    std::fill_n(image, 4, 1.0F);
+    *label = index;
+  }
+  bool mended = false;
+};
+
+TEST(Loader, AnUnreadableImageIsAnErrorOfItsBatchAlone) {
+  Damaged data;
+  Loader loader(data, {.batch = 5, .shuffle = false, .threads = 3});
+  EXPECT_EQ(loader.get(0).labels[4], 4);
+  EXPECT_EQ(loader.get(1).labels[0], 5);
+  expect_error([&] { loader.get(2); }, "image 13 is damaged");
+  expect_error([&] { loader.get(2); }, "image 13 is damaged");
+  EXPECT_EQ(loader.get(3).labels[0], 15);
+  data.mended = true;
+  EXPECT_EQ(loader.get(2).labels[3], 13);
+  EXPECT_EQ(loader.get(4).labels[0], 0) << "round and round";
 }
 
 }  // namespace

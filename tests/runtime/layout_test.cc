@@ -106,13 +106,15 @@ TEST(Layout, KeepsBlocksFromConvolutionToConvolution) {
   // One for the fetched `sum`, two around ReduceMean and its gradient, three around the Slices that
   // are Concat's gradient; none between convolutions, pools and activations.
   std::size_t reorders = 0;
-  for (std::size_t at = plan.find("Reorder ["); at != plan.npos; at = plan.find("Reorder [", at + 1))
+  for (std::size_t at = plan.find("Reorder ["); at != plan.npos;
+       at = plan.find("Reorder [", at + 1))
     ++reorders;
   EXPECT_EQ(reorders, 6u) << plan;
 }
 
 // Wishes by themselves.
-KernelRequest request_of(const Node& node, std::vector<TensorDesc> in, std::vector<TensorDesc> out) {
+KernelRequest request_of(const Node& node, std::vector<TensorDesc> in,
+                         std::vector<TensorDesc> out) {
   return {node, std::move(in), std::move(out), {}};
 }
 

@@ -1,6 +1,7 @@
 // An ONNX file that a user brings: a network, perhaps with its loss.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -8,8 +9,13 @@
 
 namespace lockstep {
 
-// Read and made simple: what follows from constants is constant, but for float initializers, which
-// may become parameters. Throws when the file holds a training step instead.
-std::shared_ptr<const LoadedModel> load_network(const std::string& path);
+// Throws when the file holds a training step instead.
+LoadedModel load_network(const std::string& path);
+
+// The network for inputs of these types (the others are as declared), made simple: what follows
+// from constants and shapes is constant, but for what depends on float initializers, which may
+// become parameters.
+std::shared_ptr<const LoadedModel> specialised(LoadedModel file,
+                                               const std::map<std::string, TensorType>& types);
 
 }  // namespace lockstep

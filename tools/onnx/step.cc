@@ -94,21 +94,22 @@ void write_results(const StepOptions& options, Session& session, std::span<const
 }
 
 int run_step(const StepOptions& options) {
-  auto file = load_network(options.model);
-  const Graph& graph = file->model.inference;
-  const Literals inputs = read_inputs(graph, options.inputs);
+  LoadedModel network = load_network(options.model);
+  const Literals inputs = read_inputs(network.model.inference, options.inputs);
   const std::vector<Device> devices = parse_devices(options.devices);
   const int replicas = static_cast<int>(devices.size());
-  const Shares shares(graph, inputs, replicas);
+  const Shares shares(network.model.inference, inputs, replicas);
+  std::map<std::string, TensorType> types;
+  for (const auto& [name, value] : inputs) {
+    const TensorDesc share = shares.of(name, 0).desc;
+    types[name] = {share.dtype, to_shape(share.dims)};
+  }
+  auto file = specialised(std::move(network), types);
 
   ImportedOptions imported;
   imported.trainable = trainable_initializers(*file, options.loss, options.freeze);
   check(!imported.trainable.empty(), "'", options.loss,
         "' reaches no float initializer that is not frozen: there is nothing to train");
-  for (const auto& [name, value] : inputs) {
-    const TensorDesc share = shares.of(name, 0).desc;
-    imported.input_types[name] = {share.dtype, to_shape(share.dims)};
-  }
   TrainingModel model = build_data_parallel_model(
       all_ops(), imported_model(file, options.loss, imported), rule_of(options),
       {.replicas = replicas, .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu"});

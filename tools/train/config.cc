@@ -15,7 +15,7 @@ namespace lockstep {
 namespace {
 
 using Target = std::variant<std::string*, int64_t*, float*, double*, bool*, std::vector<int64_t>*,
-                            std::vector<double>*>;
+                            std::vector<double>*, std::vector<std::string>*>;
 
 struct Field {
   std::string key;
@@ -32,9 +32,21 @@ std::vector<Field> fields_of(TrainConfig& c) {
           {"MODEL.TYPE", &c.model},
           {"MODEL.NUM_CLASSES", &c.classes, 2},
           {"MODEL.HIDDEN", &c.hidden, 1},
+          {"MODEL.ONNX", &c.onnx},
+          {"MODEL.NEW_CLASSIFIER", &c.new_classifier},
+          {"MODEL.FREEZE", &c.freeze},
+          {"MODEL.WEIGHTS", &c.weights},
+          {"RESNETS.STRIDE_1X1", &c.stride_in_1x1},
+          {"RESNETS.ZERO_INIT_GAMMA", &c.zero_init_gamma},
           {"DATA.NAME", &c.dataset},
+          {"DATA.ROOT", &c.data_root},
           {"DATA.TRAIN_SIZE", &c.train_size, 1},
           {"DATA.TEST_SIZE", &c.test_size, 1},
+          {"DATA.IMAGE_SIZE", &c.image_size, 1},
+          {"DATA.RESIZE", &c.resize, 1},
+          {"DATA.CROP_SCALE", &c.crop_scale, 0},
+          {"DATA.FLIP", &c.flip},
+          {"DATA.THREADS", &c.data_threads, 0},
           {"TRAIN.BATCH_SIZE", &c.batch_size, 1},
           {"TRAIN.SNAPSHOT_ITERS", &c.snapshot_iters, 1},
           {"TRAIN.LOG_ITERS", &c.log_iters, 1},
@@ -57,9 +69,9 @@ std::vector<Field> fields_of(TrainConfig& c) {
 }
 
 const char* kind_of(const Target& target) {
-  constexpr const char* kNames[] = {"a text",           "a whole number", "a number",
-                                    "a number",         "true or false",  "a list of whole numbers",
-                                    "a list of numbers"};
+  constexpr const char* kNames[] = {
+      "a text",        "a whole number",          "a number",          "a number",
+      "true or false", "a list of whole numbers", "a list of numbers", "a list of texts"};
   return kNames[target.index()];
 }
 
@@ -83,7 +95,8 @@ void assign(const Field& field, const YAML::Node& node, const std::string& at) {
           fail(at, ": ", field.key, " should be ", kind_of(field.target), ", is '",
                node.IsScalar() ? node.Scalar() : YAML::Dump(node), "'");
         }
-        if constexpr (!std::is_same_v<T, std::string> && !std::is_same_v<T, bool>)
+        if constexpr (!std::is_same_v<T, std::string> && !std::is_same_v<T, bool> &&
+                      !std::is_same_v<T, std::vector<std::string>>)
           check(smallest(*target) >= field.least, at, ": ", field.key, " is '",
                 node.IsScalar() ? node.Scalar() : YAML::Dump(node), "', the least is ",
                 field.least);
@@ -142,6 +155,10 @@ void check_together(const TrainConfig& config) {
   const auto replicas = static_cast<int64_t>(devices.size());
   check(config.batch_size % replicas == 0, "TRAIN.BATCH_SIZE ", config.batch_size,
         " does not divide by the ", replicas, " replicas of DEVICES ", config.devices);
+  check(config.crop_scale.size() == 2 && config.crop_scale[0] > 0 &&
+            config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
+        "DATA.CROP_SCALE should be two numbers, 0 < least <= most <= 1");
+  check(config.freeze.empty() || !config.onnx.empty(), "MODEL.FREEZE goes with MODEL.ONNX");
   validate(config.schedule);
 }
 

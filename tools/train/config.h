@@ -22,9 +22,24 @@ struct TrainConfig {
   int64_t classes = 10;                      // MODEL.NUM_CLASSES
   std::vector<int64_t> hidden = {256, 128};  // MODEL.HIDDEN
 
+  bool stride_in_1x1 = false;   // RESNETS.STRIDE_1X1
+  bool zero_init_gamma = true;  // RESNETS.ZERO_INIT_GAMMA
+
+  // A network that is brought along, in place of MODEL.TYPE.
+  std::string onnx;                 // MODEL.ONNX
+  bool new_classifier = false;      // MODEL.NEW_CLASSIFIER: the layer that makes the scores is new
+  std::vector<std::string> freeze;  // MODEL.FREEZE: names with * and ?, of MODEL.ONNX
+  std::string weights;              // MODEL.WEIGHTS: a safetensors file to start from
+
   std::string dataset = "digits";  // DATA.NAME
-  int64_t train_size = 10000;      // DATA.TRAIN_SIZE
+  std::string data_root;           // DATA.ROOT: folder of its files
+  int64_t train_size = 10000;      // DATA.TRAIN_SIZE, of generated sets
   int64_t test_size = 2000;        // DATA.TEST_SIZE
+  int64_t image_size = 224;        // DATA.IMAGE_SIZE
+  int64_t resize = 256;            // DATA.RESIZE: the shorter side before a test's middle is cut
+  std::vector<double> crop_scale{0.08, 1};  // DATA.CROP_SCALE: share of the area in training
+  bool flip = true;                         // DATA.FLIP
+  int64_t data_threads = 0;                 // DATA.THREADS that read images; 0: one for each core
 
   int64_t batch_size = 64;       // TRAIN.BATCH_SIZE, over all replicas
   int64_t snapshot_iters = 200;  // TRAIN.SNAPSHOT_ITERS

@@ -60,27 +60,24 @@ std::string base64(const std::string& bytes) {
   return text;
 }
 
-// A grey 8-bit BMP, dark ink on white; browsers show it and it needs no library.
+// A 24-bit BMP; browsers show it and it needs no library.
 std::string bitmap(const SamplePicture& picture) {
-  const uint32_t row = (static_cast<uint32_t>(picture.width) + 3) / 4 * 4;
-  const uint32_t data = 54 + 1024;
-  const uint32_t size = data + row * static_cast<uint32_t>(picture.height);
+  const uint32_t row = (3 * static_cast<uint32_t>(picture.width) + 3) / 4 * 4;
+  const uint32_t data = 54;
   std::string file = "BM";
   auto put = [&](uint32_t value, int bytes) {
     for (int i = 0; i < bytes; ++i) file += static_cast<char>(value >> (8 * i));
   };
-  put(size, 4), put(0, 4), put(data, 4);
+  put(data + row * static_cast<uint32_t>(picture.height), 4), put(0, 4), put(data, 4);
   put(40, 4), put(static_cast<uint32_t>(picture.width), 4);
-  put(static_cast<uint32_t>(picture.height), 4), put(1, 2), put(8, 2);
-  for (uint32_t field : {0U, 0U, 2835U, 2835U, 256U, 0U}) put(field, 4);
-  for (uint32_t grey = 0; grey < 256; ++grey) put(grey * 0x010101U, 4);
+  put(static_cast<uint32_t>(picture.height), 4), put(1, 2), put(24, 2);
+  for (uint32_t field : {0U, 0U, 2835U, 2835U, 0U, 0U}) put(field, 4);
   for (int y = picture.height - 1; y >= 0; --y) {
-    for (int x = 0; x < picture.width; ++x) {
-      float ink =
-          std::clamp(picture.grey[static_cast<std::size_t>(y * picture.width + x)], 0.F, 1.F);
-      file += static_cast<char>(std::lround(255 * (1 - ink)));
-    }
-    file.append(row - static_cast<uint32_t>(picture.width), '\0');
+    for (int x = 0; x < picture.width; ++x)
+      for (int c = 2; c >= 0; --c)  // blue first
+        file += static_cast<char>(
+            picture.rgb[static_cast<std::size_t>(3 * (y * picture.width + x) + c)]);
+    file.append(row - 3 * static_cast<uint32_t>(picture.width), '\0');
   }
   return file;
 }
@@ -119,15 +116,16 @@ void write_samples(std::ostream& out, const std::vector<SamplePicture>& samples)
   for (const SamplePicture& sample : samples) {
     const bool wrong = sample.label != sample.guess;
     out << "<figure><img alt=\"\" src=\"data:image/bmp;base64," << base64(bitmap(sample))
-        << "\"><figcaption" << (wrong ? " class=\"wrong\"" : "") << ">" << sample.guess;
-    if (wrong) out << " (" << sample.label << ")";
+        << "\"><figcaption" << (wrong ? " class=\"wrong\"" : "") << ">" << escaped(sample.guess);
+    if (wrong) out << " (" << escaped(sample.label) << ")";
     out << "</figcaption></figure>\n";
   }
   out << "</div>\n";
 }
 
 void write_confusion(std::ostream& out, const std::vector<std::vector<int64_t>>& confusion) {
-  if (confusion.empty()) return;
+  constexpr std::size_t kMostClasses = 40;  // a larger table says nothing
+  if (confusion.empty() || confusion.size() > kMostClasses) return;
   out << "<h2>Confusion</h2>\n<p>Rows: true label. Columns: what the network "
          "reads.</p>\n<table><tr>"
          "<th></th>";

@@ -1,6 +1,7 @@
 // report.html: what a run did, on one page that needs no other file.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,9 +14,9 @@ namespace lockstep {
 struct SamplePicture {
   int height = 0;
   int width = 0;
-  std::vector<float> grey;  // 0 to 1
-  int64_t label = 0;
-  int64_t guess = 0;
+  std::vector<uint8_t> rgb;
+  std::string label;
+  std::string guess;
 };
 
 struct Report {

@@ -25,7 +25,6 @@ struct TrainOptions {
   std::string config;
   std::string devices;
   bool resume = false;
-  std::vector<std::string> overrides;
 };
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -50,11 +49,12 @@ class TrainCommand {
   }
 
   int run() {
-    progress_.note(join(config_.model, " on ", run_.session().devices().size(), " x ",
+    progress_.note(join(network(), " on ", run_.session().devices().size(), " x ",
                         text_of(run_.session().devices()[0]).substr(0, 3), ", ",
                         run_.session().threads(),
                         run_.session().threads() == 1 ? " thread each, " : " threads each, ",
                         config_.batch_size, " images a step -> ", folder_));
+    for (const std::string& line : run_.weights_report()) progress_.note(line);
     if (first_ > 0) progress_.note(join("resumed after iteration ", first_));
     start_ = window_start_ = std::chrono::steady_clock::now();
     const int64_t last = config_.schedule.max_iter;
@@ -105,6 +105,9 @@ class TrainCommand {
     return config;
   }
 
+  std::string network() const {
+    return config_.onnx.empty() ? config_.model : fs::path(config_.onnx).filename().string();
+  }
   std::string checkpoint() const { return folder_ + "/checkpoint.safetensors"; }
 
   std::string config_text() const {
@@ -154,7 +157,7 @@ class TrainCommand {
 
   void write_report(const TestResult& result) {
     Report report;
-    report.title = join("Lockstep: ", config_.model, " on ", config_.dataset);
+    report.title = join("Lockstep: ", network(), " on ", config_.dataset);
     report.metrics = read_metrics(folder_ + "/metrics.jsonl");
     double images = 0, rows = 0;
     for (const MetricRow& row : report.metrics)
@@ -189,14 +192,18 @@ void add_train(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App* command = app.add_subcommand("train", "train what a CONFIG.yaml describes");
   command->add_option("config", options->config, "CONFIG.yaml")->required();
-  command->add_option("overrides", options->overrides, "KEY VALUE pairs that replace the file's");
+  // Not an option: CLI11 would take the brackets of a list apart.
+  command->allow_extras();
   command->add_option("--devices", options->devices, "one replica per device: cpu*2, cpu:0,cpu:1");
   command->add_flag("--resume", options->resume, "go on from the run's last checkpoint");
   command->footer(
-      "Example:  lockstep train configs/lenet_digits.yaml --devices cpu*4 SOLVER.MAX_ITER 300");
-  command->callback([options, &chosen] {
-    chosen = [options] {
-      std::vector<std::string> overrides = options->overrides;
+      "Example:  lockstep train configs/lenet_digits.yaml --devices cpu*4 SOLVER.MAX_ITER 300\n"
+      "KEY VALUE pairs after it replace what the file says.");
+  command->callback([options, command, &chosen] {
+    std::vector<std::string> overrides = command->remaining();
+    for (const std::string& word : overrides)
+      if (word.rfind("--", 0) == 0) throw CLI::ExtrasError({word});
+    chosen = [options, overrides]() mutable {
       if (!options->devices.empty())
         overrides.insert(overrides.end(), {"DEVICES", options->devices});
       return TrainCommand(read_config(options->config, overrides), options->resume).run();

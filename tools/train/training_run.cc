@@ -4,22 +4,50 @@
 #include <chrono>
 #include <cmath>
 
-#include "builders/data_parallel.h"
-#include "models/models.h"
 #include "operators/all.h"
+#include "tools/train/weights.h"
 
 namespace lockstep {
 namespace {
 
-DatasetOptions dataset_of(const TrainConfig& config, bool held_out) {
-  return {config.dataset, held_out ? config.test_size : config.train_size,
-          static_cast<uint64_t>(config.seed), held_out};
+constexpr int64_t kTestBatch = 100;
+constexpr std::size_t kPictures = 36;
+constexpr int64_t kPictureSide = 64;  // larger images are shown smaller
+
+int reading_threads(const TrainConfig& config) {
+  return config.data_threads > 0 ? static_cast<int>(config.data_threads) : cpu_cores();
+}
+
+LoaderOptions training_batches(const TrainConfig& config) {
+  return {config.batch_size, static_cast<uint64_t>(config.seed), true, reading_threads(config)};
+}
+
+LoaderOptions test_batches(const TrainConfig& config) {
+  return {kTestBatch, 0, false, reading_threads(config)};
+}
+
+SamplePicture picture_of(const float* image, const Dataset& data) {
+  const int64_t step = (std::max(data.height(), data.width()) - 1) / kPictureSide + 1;
+  SamplePicture picture;
+  picture.height = static_cast<int>(data.height() / step);
+  picture.width = static_cast<int>(data.width() / step);
+  for (int64_t y = 0; y < picture.height; ++y)
+    for (int64_t x = 0; x < picture.width; ++x)
+      for (int64_t c = 0; c < 3; ++c) {
+        const int64_t plane = data.channels() == 3 ? c : 0;
+        const float value = image[(plane * data.height() + y * step) * data.width() + x * step];
+        // Grey data is ink on paper; both are shown at a contrast that suits normalised values.
+        const float light = data.channels() == 3 ? 0.5F + 0.22F * value : 0.85F - 0.3F * value;
+        picture.rgb.push_back(static_cast<uint8_t>(255 * std::clamp(light, 0.F, 1.F)));
+      }
+  return picture;
 }
 
 // Keys that decide what a checkpoint's numbers mean; the others may change between sessions.
 const char* const kFixedKeys[] = {"MODEL.TYPE",      "MODEL.NUM_CLASSES", "MODEL.HIDDEN",
-                                  "DATA.NAME",       "DATA.TRAIN_SIZE",   "RNG_SEED",
-                                  "TRAIN.BATCH_SIZE"};
+                                  "MODEL.ONNX",      "MODEL.FREEZE",      "DATA.NAME",
+                                  "DATA.TRAIN_SIZE", "DATA.IMAGE_SIZE",   "DATA.CROP_SCALE",
+                                  "DATA.FLIP",       "RNG_SEED",          "TRAIN.BATCH_SIZE"};
 
 std::string entry(const TrainConfig& config, const std::string& key) {
   for (const auto& [name, value] : config.entries())
@@ -29,24 +57,17 @@ std::string entry(const TrainConfig& config, const std::string& key) {
 
 }  // namespace
 
-TrainingModel build_configured_model(const TrainConfig& config) {
-  ClassifierOptions options;
-  options.classes = config.classes;
-  options.hidden = config.hidden;
-  auto devices = parse_devices(config.devices);
-  return build_data_parallel_model(all_ops(), model_named(config.model, options), config.optimizer,
-                                   {.replicas = static_cast<int>(devices.size()),
-                                    .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu"});
-}
-
 TrainingRun::TrainingRun(const TrainConfig& config)
     : config_(config),
       train_(dataset_named(dataset_of(config, false))),
       test_(dataset_named(dataset_of(config, true))),
-      source_(*train_, config.batch_size, static_cast<uint64_t>(config.seed)),
+      loader_(*train_, training_batches(config)),
+      test_loader_(*test_, test_batches(config)),
       model_(build_configured_model(config)) {
   check(train_->classes() <= config.classes, "MODEL.NUM_CLASSES is ", config.classes,
         " but the data has ", train_->classes(), " classes");
+  check(test_->classes() <= train_->classes(), "the held-out data has ", test_->classes(),
+        " classes, the training data ", train_->classes());
   session_ = std::make_unique<Session>(
       model_, parse_devices(config.devices), all_kernels(),
       SessionOptions{static_cast<uint64_t>(config.seed), static_cast<int>(config.threads), {}});
@@ -57,21 +78,22 @@ TrainingRun::TrainingRun(const TrainConfig& config)
   const int64_t rows = config.batch_size / model_.replicas;
   for (const Replicated& input : model_.inputs)
     for (int64_t k = 0; k < model_.replicas; ++k) {
-      if (input.name == "data")
-        feeds_.push_back(
-            {{DType::float32, {rows, train_->channels(), train_->height(), train_->width()}},
-             images_.data() + k * rows * train_->image_values()});
-      else if (input.name == "label")
+      if (input.name == "label")
         feeds_.push_back({{DType::int64, {rows}}, labels_.data() + k * rows});
       else if (input.name == "lr")
         feeds_.push_back({{DType::float32, {1}}, &rate_});
-      else
-        fail("the model has an input '", input.name, "' that a data set of labelled images lacks");
+      else  // the images, whatever a brought network calls them
+        feeds_.push_back(
+            {{DType::float32, {rows, train_->channels(), train_->height(), train_->width()}},
+             images_.data() + k * rows * train_->image_values()});
     }
 }
 
 int64_t TrainingRun::start() {
   session_->initialise();
+  if (!config_.weights.empty())
+    weights_report_ =
+        load_weights(*session_, {config_.weights, config_.new_classifier, config_.classes});
   return 0;
 }
 
@@ -101,7 +123,9 @@ void TrainingRun::save(const std::string& checkpoint, int64_t steps_done) {
 
 void TrainingRun::feed(int64_t step) {
   auto start = std::chrono::steady_clock::now();
-  source_.fill(step, images_.data(), labels_.data());
+  const Batch& batch = loader_.get(step);
+  std::copy(batch.images.begin(), batch.images.end(), images_.begin());
+  std::copy(batch.labels.begin(), batch.labels.end(), labels_.begin());
   rate_ = learning_rate(config_.schedule, step);
   data_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -130,7 +154,7 @@ StepResult TrainingRun::step(int64_t step) {
 void TrainingRun::explain(int64_t step, float loss) {
   const std::string what = join("the loss is ", loss, " at iteration ", step);
   if (last_checkpoint_.empty())
-    session_->initialise();
+    start();
   else
     load_checkpoint(*session_, last_checkpoint_);
   try {
@@ -145,36 +169,28 @@ void TrainingRun::explain(int64_t step, float loss) {
 }
 
 TestResult TrainingRun::test() {
-  constexpr int64_t kBatch = 200;
-  constexpr std::size_t kPictures = 36;
   TestResult result;
   result.confusion.assign(config_.classes, std::vector<int64_t>(config_.classes, 0));
-  std::vector<float> images(kBatch * test_->image_values());
-  std::vector<int64_t> labels(kBatch);
   std::vector<SamplePicture> right;
   int64_t hits = 0;
-  for (int64_t first = 0; first < test_->size(); first += kBatch) {
-    const int64_t count = std::min(kBatch, test_->size() - first);
-    for (int64_t i = 0; i < count; ++i)
-      test_->read(first + i, images.data() + i * test_->image_values(), &labels[i]);
+  for (int64_t first = 0; first < test_->size(); first += kTestBatch) {
+    const int64_t count = std::min(kTestBatch, test_->size() - first);
+    const Batch& batch = test_loader_.get(first / kTestBatch);
     Tensor feed{{DType::float32, {count, test_->channels(), test_->height(), test_->width()}},
-                images.data()};
+                const_cast<float*>(batch.images.data())};
     const float* prob =
         session_->inference().run({&feed, 1}, session_->run_options(0))[0].as<float>();
     for (int64_t i = 0; i < count; ++i) {
       const float* row = prob + i * config_.classes;
+      const int64_t label = batch.labels[static_cast<std::size_t>(i)];
       const int64_t guess = std::max_element(row, row + config_.classes) - row;
-      ++result.confusion[labels[i]][guess];
-      hits += guess == labels[i];
-      auto& list = guess == labels[i] ? right : result.samples;
-      if (list.size() >= kPictures || test_->channels() != 1) continue;
-      SamplePicture picture{static_cast<int>(test_->height()),
-                            static_cast<int>(test_->width()),
-                            {},
-                            labels[i],
-                            guess};
-      for (int64_t p = 0; p < test_->image_values(); ++p)
-        picture.grey.push_back(images[i * test_->image_values() + p] * 0.3F + 0.15F);
+      ++result.confusion[label][guess];
+      hits += guess == label;
+      auto& list = guess == label ? right : result.samples;
+      if (list.size() >= kPictures) continue;
+      SamplePicture picture = picture_of(batch.images.data() + i * test_->image_values(), *test_);
+      picture.label = test_->class_name(label);
+      picture.guess = guess < test_->classes() ? test_->class_name(guess) : std::to_string(guess);
       list.push_back(std::move(picture));
     }
   }

@@ -5,16 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
+#include "data/loader.h"
 #include "graph/training.h"
 #include "runtime/checkpoint.h"
 #include "runtime/session.h"
 #include "tools/train/config.h"
+#include "tools/train/network.h"
 #include "tools/train/report.h"
 
 namespace lockstep {
-
-TrainingModel build_configured_model(const TrainConfig& config);
 
 struct StepResult {
   float loss = 0;
@@ -42,7 +41,10 @@ class TrainingRun {
   void save(const std::string& checkpoint, int64_t steps_done);
 
   Session& session() { return *session_; }
+  const Dataset& held_out() const { return *test_; }
   double data_seconds() const { return data_seconds_; }
+  // What start() said of MODEL.WEIGHTS.
+  const std::vector<std::string>& weights_report() const { return weights_report_; }
 
  private:
   void feed(int64_t step);
@@ -52,7 +54,8 @@ class TrainingRun {
   TrainConfig config_;
   std::unique_ptr<Dataset> train_;
   std::unique_ptr<Dataset> test_;
-  BatchSource source_;
+  Loader loader_;
+  Loader test_loader_;
   TrainingModel model_;
   std::unique_ptr<Session> session_;
   std::vector<float> images_;
@@ -62,6 +65,7 @@ class TrainingRun {
   std::string last_checkpoint_;  // what explain() starts from; "": the seed
   int64_t last_start_ = 0;
   double data_seconds_ = 0;
+  std::vector<std::string> weights_report_;
 };
 
 }  // namespace lockstep

@@ -1,0 +1,108 @@
+#include "data/image.h"
+
+#include <png.h>
+
+#include <csetjmp>
+#include <cstdio>  // jpeglib.h needs FILE
+#include <cstring>
+#include <string_view>
+
+#include <jpeglib.h>
+
+#include "graph/error.h"
+#include "graph/file.h"
+
+namespace lockstep {
+namespace {
+
+// libjpeg reports errors by a callback that must not return.
+struct JpegErrors {
+  jpeg_error_mgr base;
+  std::jmp_buf exit;
+  char message[JMSG_LENGTH_MAX] = {};
+};
+
+void leave(j_common_ptr info) {
+  auto* errors = reinterpret_cast<JpegErrors*>(info->err);
+  info->err->format_message(info, errors->message);
+  std::longjmp(errors->exit, 1);
+}
+
+// A warning (a truncated file, bytes too many) is an error: no training on half a picture.
+void no_warnings(j_common_ptr info, int level) {
+  if (level < 0) leave(info);
+}
+
+void from_cmyk(const std::vector<uint8_t>& line, bool inverted, uint8_t* rgb, int64_t width) {
+  for (int64_t x = 0; x < width; ++x) {
+    const uint8_t* ink = &line[static_cast<std::size_t>(4 * x)];
+    for (int k = 0; k < 3; ++k) {
+      const int colour = inverted ? ink[k] : 255 - ink[k], black = inverted ? ink[3] : 255 - ink[3];
+      rgb[3 * x + k] = static_cast<uint8_t>(colour * black / 255);
+    }
+  }
+}
+
+Image read_jpeg(const std::string& text, const std::string& path) {
+  jpeg_decompress_struct info;
+  JpegErrors errors;
+  // What longjmp leaps over must not own anything: both live out here.
+  Image image;
+  std::vector<uint8_t> line;
+  info.err = jpeg_std_error(&errors.base);
+  errors.base.error_exit = leave;
+  errors.base.emit_message = no_warnings;
+  if (setjmp(errors.exit)) {
+    jpeg_destroy_decompress(&info);
+    fail(path, ": ", errors.message);
+  }
+  jpeg_create_decompress(&info);
+  jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  jpeg_read_header(&info, TRUE);
+  const bool cmyk = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
+  info.out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
+  jpeg_start_decompress(&info);
+  image.height = info.output_height;
+  image.width = info.output_width;
+  image.rgb.resize(static_cast<std::size_t>(3 * image.height * image.width));
+  line.resize(static_cast<std::size_t>(4 * image.width));
+  while (info.output_scanline < info.output_height) {
+    uint8_t* row = &image.rgb[3 * static_cast<std::size_t>(image.width) * info.output_scanline];
+    uint8_t* target = cmyk ? line.data() : row;
+    jpeg_read_scanlines(&info, &target, 1);
+    if (cmyk) from_cmyk(line, info.saw_Adobe_marker, row, image.width);
+  }
+  jpeg_finish_decompress(&info);
+  jpeg_destroy_decompress(&info);
+  return image;
+}
+
+Image read_png(const std::string& text, const std::string& path) {
+  png_image info;
+  std::memset(&info, 0, sizeof info);
+  info.version = PNG_IMAGE_VERSION;
+  check(png_image_begin_read_from_memory(&info, text.data(), text.size()), path, ": ",
+        info.message);
+  info.format = PNG_FORMAT_RGB;
+  Image image{static_cast<int64_t>(info.height), static_cast<int64_t>(info.width), {}};
+  image.rgb.resize(PNG_IMAGE_SIZE(info));
+  const png_color black{0, 0, 0};
+  if (!png_image_finish_read(&info, &black, image.rgb.data(), 0, nullptr)) {
+    const std::string message = info.message;
+    png_image_free(&info);
+    fail(path, ": ", message);
+  }
+  return image;
+}
+
+}  // namespace
+
+Image read_image(const std::string& path) {
+  const std::string text = read_file(path);
+  const std::string_view bytes = text;
+  if (bytes.starts_with("\xFF\xD8\xFF")) return read_jpeg(text, path);
+  if (bytes.starts_with("\x89PNG\r\n")) return read_png(text, path);
+  fail(path, ": neither a JPEG nor a PNG file (", text.size(), " bytes)");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,66 @@
+#include "data/image_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "graph/error.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kAugment = uint64_t{1} << 62;
+
+bool is_picture(const fs::path& file) {
+  std::string end = file.extension().string();
+  std::transform(end.begin(), end.end(), end.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return end == ".jpg" || end == ".jpeg" || end == ".png";
+}
+
+std::vector<fs::path> sorted_entries(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  for (const auto& entry : fs::directory_iterator(folder)) entries.push_back(entry.path());
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+}  // namespace
+
+ImageFolder::ImageFolder(const DatasetOptions& options) : options_(options) {
+  const fs::path folder = fs::path(options.root) / (options.held_out ? "val" : "train");
+  check(fs::is_directory(folder), "DATA.ROOT: there is no folder '", folder.string(),
+        "'; it should hold a folder of pictures for each class");
+  check(options.image_size > 0 && options.resize >= options.image_size, "DATA.IMAGE_SIZE is ",
+        options.image_size, ", DATA.RESIZE is ", options.resize, " and may not be less");
+  for (const fs::path& of_class : sorted_entries(folder)) {
+    if (!fs::is_directory(of_class)) continue;
+    const std::size_t before = files_.size();
+    for (const fs::path& file : sorted_entries(of_class))
+      if (is_picture(file)) files_.push_back({file.string(), classes()});
+    check(files_.size() > before, "'", of_class.string(), "' holds no .jpg, .jpeg or .png file");
+    class_names_.push_back(of_class.filename().string());
+  }
+  check(!files_.empty(), "'", folder.string(), "' holds no folder of pictures");
+}
+
+void ImageFolder::read(int64_t index, uint64_t draw, float* image, int64_t* label) const {
+  const File& file = files_[static_cast<std::size_t>(index)];
+  const Image picture = read_image(file.path);
+  Sampling sampling;
+  sampling.height = height();
+  sampling.width = width();
+  if (options_.held_out) {
+    sampling.region =
+        central_region(picture.height, picture.width, options_.resize, options_.image_size);
+  } else {
+    PhiloxSequence random(options_.seed, kAugment | draw);
+    sampling.region = random_region(picture.height, picture.width, options_.scale, random);
+    sampling.mirror = options_.flip && random.below(2) == 1;
+  }
+  resample(picture, sampling, image);
+  *label = file.label;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,43 @@
+#include "data/synthetic.h"
+
+#include <cmath>
+
+#include "graph/error.h"
+#include "runtime/philox.h"
+
+namespace lockstep {
+namespace {
+
+constexpr uint64_t kPattern = uint64_t{4} << 40;
+constexpr uint64_t kTrain = uint64_t{5} << 40;
+constexpr uint64_t kHeldOut = uint64_t{6} << 40;
+
+}  // namespace
+
+SyntheticImages::SyntheticImages(const DatasetOptions& options) : options_(options) {
+  check(options.size > 0, "a data set of ", options.size, " images");
+  check(options.classes > 0 && options.image_size > 0, "synthetic images of ", options.image_size,
+        " pixels in ", options.classes, " classes");
+}
+
+// A class is a wave per colour: direction, frequency and strength. Its phase is the image's own.
+void SyntheticImages::read(int64_t index, uint64_t, float* image, int64_t* label) const {
+  *label = index % options_.classes;
+  PhiloxSequence pattern(options_.seed, kPattern + static_cast<uint64_t>(*label));
+  PhiloxSequence own(options_.seed,
+                     (options_.held_out ? kHeldOut : kTrain) + static_cast<uint64_t>(index));
+  const int64_t side = options_.image_size;
+  for (int c = 0; c < 3; ++c) {
+    const double angle = pattern.uniform(0, 2 * M_PI), turns = pattern.uniform(1, 6);
+    const double strength = pattern.uniform(0.3, 1), phase = own.uniform(0, 2 * M_PI);
+    const double dx = 2 * M_PI * turns * std::cos(angle) / static_cast<double>(side);
+    const double dy = 2 * M_PI * turns * std::sin(angle) / static_cast<double>(side);
+    for (int64_t y = 0; y < side; ++y)
+      for (int64_t x = 0; x < side; ++x)
+        *image++ = static_cast<float>(
+            strength * std::sin(phase + dx * static_cast<double>(x) + dy * static_cast<double>(y)) +
+            own.uniform(-0.5, 0.5));
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,258 @@
+// Files of pictures, cutting and resampling them, and the data sets made of files.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "data/loader.h"
+#include "data/transform.h"
+#include "graph/file.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/pictures.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Image, PngComesBackTheSame) {
+  TemporaryFolder folder;
+  Image image = gradient_image(13, 17);
+  write_png(folder / "a.png", image);
+  Image read = read_image(folder / "a.png");
+  EXPECT_EQ(read.height, 13);
+  EXPECT_EQ(read.width, 17);
+  EXPECT_EQ(read.rgb, image.rgb);
+}
+
+TEST(Image, JpegComesBackAlike) {
+  TemporaryFolder folder;
+  Image image = gradient_image(40, 64);
+  write_jpeg(folder / "a.jpg", image);
+  Image read = read_image(folder / "a.jpg");
+  ASSERT_EQ(read.rgb.size(), image.rgb.size());
+  double difference = 0;
+  for (std::size_t i = 0; i < read.rgb.size(); ++i)
+    difference += std::abs(static_cast<double>(read.rgb[i]) - image.rgb[i]);
+  EXPECT_LT(difference / static_cast<double>(read.rgb.size()), 4);
+}
+
+TEST(Image, GreyBecomesColour) {
+  TemporaryFolder folder;
+  write_jpeg(folder / "a.jpg", gradient_image(8, 8), true);
+  Image read = read_image(folder / "a.jpg");
+  ASSERT_EQ(read.rgb.size(), 3u * 64);
+  for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(read.rgb[3 * i], read.rgb[3 * i + 2]);
+}
+
+TEST(Image, DamagedFilesAreNamed) {
+  TemporaryFolder folder;
+  auto cut = [&](const std::string& name, std::size_t bytes) {
+    const std::string text = read_file(folder / name);
+    write_file(folder / name, text.substr(0, bytes));
+    expect_error([&] { read_image(folder / name); }, name);
+  };
+  write_png(folder / "a.png", gradient_image(60, 60));
+  cut("a.png", 120);
+  cut("a.png", 20);
+  write_jpeg(folder / "a.jpg", gradient_image(60, 60));
+  cut("a.jpg", 700);
+  cut("a.jpg", 30);
+  write_file(folder / "b.jpg", "GIF89a");
+  expect_error([&] { read_image(folder / "b.jpg"); }, "b.jpg", "neither a JPEG nor a PNG");
+  write_file(folder / "c.jpg", "");
+  expect_error([&] { read_image(folder / "c.jpg"); }, "c.jpg", "0 bytes");
+}
+
+const Normalisation kPlain{{0, 0, 0}, {1, 1, 1}};
+
+std::vector<float> resampled(const Image& image, const Sampling& sampling) {
+  std::vector<float> chw(static_cast<std::size_t>(3 * sampling.height * sampling.width));
+  resample(image, sampling, chw.data());
+  return chw;
+}
+
+TEST(Resample, TheWholePictureAtItsSizeIsThePicture) {
+  Image image = gradient_image(6, 9);
+  auto chw = resampled(image, {{0, 0, 6, 9}, false, 6, 9, kPlain});
+  auto mirrored = resampled(image, {{0, 0, 6, 9}, true, 6, 9, kPlain});
+  for (int y = 0; y < 6; ++y)
+    for (int x = 0; x < 9; ++x)
+      for (int c = 0; c < 3; ++c) {
+        const float value = image.rgb[3 * (y * 9 + x) + c] / 255.0F;
+        EXPECT_NEAR(chw[(c * 6 + y) * 9 + x], value, 1e-6);
+        EXPECT_NEAR(mirrored[(c * 6 + y) * 9 + 8 - x], value, 1e-6);
+      }
+}
+
+TEST(Resample, ShrinkingUsesEveryPixel) {
+  // Single bright pixels: a filter that skipped pixels would miss most of them.
+  Image image{32, 32, std::vector<uint8_t>(3 * 32 * 32, 0)};
+  for (int i = 0; i < 32; i += 4)
+    for (int k = 0; k < 32; k += 4) image.rgb[3 * (i * 32 + k)] = 255;
+  auto chw = resampled(image, {{0, 0, 32, 32}, false, 8, 8, kPlain});
+  double mean = 0;
+  for (int i = 0; i < 64; ++i) mean += chw[i] / 64.0;
+  EXPECT_NEAR(mean, 1.0 / 16, 0.01);
+}
+
+TEST(Resample, NormalisesByChannel) {
+  Image image{1, 1, {255, 0, 51}};
+  auto chw = resampled(image, {{0, 0, 1, 1}, false, 1, 1, {{0.5F, 0.5F, 0.2F}, {0.5F, 0.25F, 1}}});
+  EXPECT_NEAR(chw[0], 1, 1e-6);
+  EXPECT_NEAR(chw[1], -2, 1e-6);
+  EXPECT_NEAR(chw[2], 0, 1e-6);
+}
+
+TEST(Regions, LieInThePicture) {
+  PhiloxSequence random(3, 3);
+  for (auto [h, w] : {std::pair{300, 400}, {50, 1000}, {1000, 20}, {1, 1}})
+    for (int i = 0; i < 200; ++i) {
+      Region r = random_region(h, w, {0.08, 1}, random);
+      EXPECT_GE(r.top, 0);
+      EXPECT_GE(r.left, 0);
+      EXPECT_LE(r.top + r.height, h + 1e-9);
+      EXPECT_LE(r.left + r.width, w + 1e-9);
+      EXPECT_GT(r.height * r.width, 0);
+    }
+  Region middle = central_region(300, 400, 256, 224);
+  EXPECT_NEAR(middle.height, 300 * 224.0 / 256, 1e-9);
+  EXPECT_NEAR(middle.left + middle.width / 2, 200, 1e-9);
+}
+
+class FolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* part : {"train", "val"})
+      for (int c = 0; c < 3; ++c) {
+        const std::string place = folder / (std::string(part) + "/class_" + char('a' + c));
+        fs::create_directories(place);
+        for (int i = 0; i < 4; ++i) {
+          write_jpeg(place + "/p" + std::to_string(i) + ".JPG", gradient_image(30 + i, 40, c));
+          write_png(place + "/q" + std::to_string(i) + ".png", gradient_image(40, 30 + i, c));
+        }
+      }
+  }
+  DatasetOptions options(bool held_out = false) {
+    return {.name = "image_folder",
+            .root = folder.path(),
+            .seed = 3,
+            .held_out = held_out,
+            .image_size = 16,
+            .resize = 20};
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(FolderTest, ClassesAreFoldersAndReadingIsAFunctionOfTheDraw) {
+  auto data = dataset_named(options());
+  EXPECT_EQ(data->size(), 24);
+  EXPECT_EQ(data->classes(), 3);
+  EXPECT_EQ(data->class_name(1), "class_b");
+  auto image = [&](const Dataset& set, int64_t index, uint64_t draw) {
+    std::vector<float> values(static_cast<std::size_t>(set.image_values()));
+    int64_t label = 0;
+    set.read(index, draw, values.data(), &label);
+    EXPECT_EQ(label, index / 8);
+    return values;
+  };
+  EXPECT_EQ(image(*data, 9, 5), image(*data, 9, 5));
+  EXPECT_NE(image(*data, 9, 5), image(*data, 9, 6)) << "another draw is cut otherwise";
+  auto held_out = dataset_named(options(true));
+  EXPECT_EQ(image(*held_out, 9, 5), image(*held_out, 9, 6)) << "no augmentation";
+}
+
+TEST_F(FolderTest, BatchesAreTheSameWhateverTheThreads) {
+  auto data = dataset_named(options());
+  auto read = [&](int threads) {
+    Loader loader(*data, {.batch = 10, .seed = 2, .threads = threads});
+    std::vector<float> all;
+    for (int64_t step = 0; step < 6; ++step) {
+      const Batch& batch = loader.get(step);
+      all.insert(all.end(), batch.images.begin(), batch.images.end());
+    }
+    return all;
+  };
+  EXPECT_EQ(read(1), read(4));
+}
+
+TEST_F(FolderTest, BadFoldersAreNamed) {
+  write_file(folder / "train/class_a/p0.JPG", "no picture");
+  auto data = dataset_named(options());
+  std::vector<float> values(static_cast<std::size_t>(data->image_values()));
+  int64_t label = 0;
+  expect_error([&] { data->read(0, 0, values.data(), &label); }, "class_a/p0.JPG");
+  fs::create_directories(folder / "train/empty");
+  expect_error([&] { dataset_named(options()); }, "train/empty", "no .jpg");
+  DatasetOptions elsewhere = options();
+  elsewhere.root = folder / "nowhere";
+  expect_error([&] { dataset_named(elsewhere); }, "DATA.ROOT", "nowhere/train");
+}
+
+std::string idx(const std::vector<int>& dims, std::size_t bytes) {
+  std::string text{'\0', '\0', '\x08', static_cast<char>(dims.size())};
+  for (int size : dims)
+    for (int shift : {24, 16, 8, 0}) text += static_cast<char>(size >> shift);
+  for (std::size_t i = 0; i < bytes; ++i) text += static_cast<char>(i % 10);
+  return text;
+}
+
+TEST(Mnist, ReadsIdxFilesAndRefusesOthers) {
+  TemporaryFolder folder;
+  DatasetOptions options{.name = "mnist", .root = folder.path()};
+  const std::string images = folder / "train-images-idx3-ubyte";
+  const std::string labels = folder / "train-labels-idx1-ubyte";
+  expect_error([&] { dataset_named(options); }, "train-images-idx3-ubyte");
+  write_file(images, idx({5, 28, 28}, 5 * 28 * 28));
+  write_file(labels, idx({5}, 5));
+  auto data = dataset_named(options);
+  EXPECT_EQ(data->size(), 5);
+  std::vector<float> image(28 * 28);
+  int64_t label = -1;
+  data->read(3, 0, image.data(), &label);
+  EXPECT_EQ(label, 3);
+  EXPECT_NEAR(image[0], (2 / 255.0 - 0.1307) / 0.3081, 1e-5) << "3 * 784 % 10 = 2";
+  write_file(labels, idx({4}, 4));
+  expect_error([&] { dataset_named(options); }, "5 images but 4 labels");
+  write_file(images, idx({5, 28, 28}, 100));
+  expect_error([&] { dataset_named(options); }, "100 bytes of data, should have 3920");
+  write_file(images, "zip");
+  expect_error([&] { dataset_named(options); }, "not an idx file");
+}
+
+TEST(Cifar10, ReadsRecordsAndAugmentsTrainingOnly) {
+  TemporaryFolder folder;
+  DatasetOptions options{.name = "cifar10", .root = folder.path(), .held_out = true};
+  std::string records;
+  for (int i = 0; i < 6; ++i) {
+    records += static_cast<char>(i);
+    for (int p = 0; p < 3072; ++p) records += static_cast<char>((p * 7 + i) % 251);
+  }
+  write_file(folder / "test_batch.bin", records);
+  auto held_out = dataset_named(options);
+  EXPECT_EQ(held_out->size(), 6);
+  auto read = [](const Dataset& data, uint64_t draw) {
+    std::vector<float> image(3072);
+    int64_t label = -1;
+    data.read(4, draw, image.data(), &label);
+    EXPECT_EQ(label, 4);
+    return image;
+  };
+  EXPECT_NEAR(read(*held_out, 0)[1], (11 / 255.0 - 0.4914) / 0.2470, 1e-5);
+  EXPECT_EQ(read(*held_out, 0), read(*held_out, 1));
+  for (int i = 1; i <= 5; ++i) write_file(folder / ("data_batch_" + std::to_string(i) + ".bin"), records);
+  options.held_out = false;
+  auto training = dataset_named(options);
+  EXPECT_EQ(training->size(), 30);
+  EXPECT_NE(read(*training, 0), read(*training, 1));
+  EXPECT_EQ(read(*training, 1), read(*training, 1));
+  write_file(folder / "data_batch_3.bin", records.substr(1));
+  expect_error([&] { dataset_named(options); }, "data_batch_3.bin", "3073");
+  records[0] = 12;
+  write_file(folder / "data_batch_3.bin", records);
+  expect_error([&] { dataset_named(options); }, "label 12 is 12");
+}
+
+}  // namespace
+}  // namespace lockstep::testing

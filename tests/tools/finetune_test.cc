@@ -1,0 +1,189 @@
+// `lockstep train` with what users bring: a network as ONNX, pictures in folders, weights.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "builders/layers.h"
+#include "graph/file.h"
+#include "graph/io.h"
+#include "models/models.h"
+#include "operators/all.h"
+#include "operators/gemm/gemm.h"
+#include "operators/loss/loss.h"
+#include "operators/pool/pool.h"
+#include "operators/shape/shape.h"
+#include "runtime/philox.h"
+#include "runtime/safetensors.h"
+#include "tests/support/pictures.h"
+#include "tests/support/program.h"
+#include "tests/support/temporary_folder.h"
+#include "tools/train/metrics.h"
+
+namespace lockstep::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+Literal noise(const Dims& dims, uint64_t stream, double deviation) {
+  PhiloxSequence random(1, stream);
+  std::vector<float> values(static_cast<std::size_t>(element_count(dims)));
+  for (float& value : values) value = static_cast<float>(deviation * random.normal());
+  return Literal::of<float>(values, dims);
+}
+
+// Five classes: a convolution, batch normalisation that trains, ReLU, mean, Gemm, softmax.
+void write_network(const std::string& path) {
+  Graph graph(all_ops(), "brought");
+  auto vector = [&](const char* name, float value) {
+    return graph.constant(name, Literal::of<float>(std::vector<float>(8, value), {8}));
+  };
+  Value x = graph.input("pixels", {DType::float32, {"batch", 3, "H", "W"}});
+  Value y = graph.add_value(
+      {.type = "Conv", .inputs = {x, graph.constant("conv.weight", noise({8, 3, 3, 3}, 1, 0.2))}},
+      "conv");
+  y = graph.add({.type = "BatchNormalization",
+                 .inputs = {y, vector("bn.weight", 1), vector("bn.bias", 0), vector("bn.mean", 0),
+                            vector("bn.var", 1)},
+                 .attributes = {{"training_mode", int64_t{1}}},
+                 .outputs = 3},
+                "bn")
+          .outputs()[0];
+  y = graph.add_value({.type = "Relu", .inputs = {y}}, "relu");
+  y = flatten(graph, global_average_pool(graph, y, "mean"), 1, "features");
+  Value w = graph.constant("fc.weight", noise({5, 8}, 2, 0.3));
+  Value b = graph.constant("fc.bias", noise({5}, 3, 0.1));
+  Value scores = gemm(graph, y, w, b, {.trans_b = true}, "scores");
+  graph.output(softmax(graph, scores, -1, "probabilities"));
+  TrainingModel model(all_ops());
+  model.inference = std::move(graph);
+  save_model(model, path);
+}
+
+class FineTune : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write_network(folder / "net.onnx");
+    for (const char* part : {"train", "val"})
+      for (int c = 0; c < 3; ++c) {
+        const std::string place = folder / (std::string("pictures/") + part + "/kind" +
+                                            std::to_string(c));
+        fs::create_directories(place);
+        for (int i = 0; i < 6; ++i)
+          write_png(place + "/" + std::to_string(i) + ".png", gradient_image(24 + i, 28, 2 * c));
+      }
+  }
+
+  Outcome train(const std::string& run, std::vector<std::string> more = {}) {
+    write_file(folder / "config.yaml", R"(DEVICES: cpu*2
+THREADS: 1
+MODEL: {NUM_CLASSES: 3}
+DATA: {NAME: image_folder, IMAGE_SIZE: 20, RESIZE: 22, THREADS: 2}
+TRAIN: {BATCH_SIZE: 8, SNAPSHOT_ITERS: 1000, LOG_ITERS: 10}
+TEST: {ITERS: 1000}
+SOLVER: {BASE_LR: 0.2, MAX_ITER: 60, STEP_SIZE: 40, WARM_UP_ITERS: 0}
+)");
+    std::vector<std::string> arguments{"train",     folder / "config.yaml", "OUTPUT_DIR",
+                                       folder / run, "DATA.ROOT",            folder / "pictures"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_lockstep(arguments);
+  }
+  std::vector<std::string> network() {
+    return {"MODEL.ONNX", folder / "net.onnx", "MODEL.NEW_CLASSIFIER", "true"};
+  }
+  void expect_refused(const Outcome& outcome, const std::vector<std::string>& parts) {
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    for (const std::string& part : parts)
+      EXPECT_NE(outcome.err.find(part), std::string::npos)
+          << "no '" << part << "' in: " << outcome.err;
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(FineTune, ANetworkFromAFileLearnsPicturesFromAFolder) {
+  Outcome outcome = train("run", network());
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("net.onnx on 2 x cpu"), std::string::npos) << outcome.out;
+  double accuracy = 0;
+  for (const MetricRow& row : read_metrics(folder / "run/metrics.jsonl"))
+    if (std::isfinite(value_of(row, "test_accuracy"))) accuracy = value_of(row, "test_accuracy");
+  EXPECT_GE(accuracy, 0.9);
+  const std::string report = read_file(folder / "run/report.html");
+  EXPECT_NE(report.find("kind2"), std::string::npos) << "classes are called by their folders";
+  auto saved = read_safetensors(folder / "run/checkpoint.safetensors");
+  EXPECT_EQ(saved.tensors.at("fc.weight").dims(), (Dims{3, 8}));
+  EXPECT_TRUE(saved.tensors.count("bn.mean")) << "running statistics are state";
+  EXPECT_TRUE(saved.tensors.count("bn.mean@1")) << "of each replica";
+}
+
+TEST_F(FineTune, TwoRunsGiveTheSameBitsWhateverTheReadingThreads) {
+  auto more = network();
+  ASSERT_EQ(train("one", more).exit_code, 0);
+  more.insert(more.end(), {"DATA.THREADS", "5"});
+  ASSERT_EQ(train("two", more).exit_code, 0);
+  EXPECT_EQ(read_safetensors(folder / "one/checkpoint.safetensors").tensors,
+            read_safetensors(folder / "two/checkpoint.safetensors").tensors);
+}
+
+TEST_F(FineTune, FrozenLayersStayAsTheyCame) {
+  auto more = network();
+  more.insert(more.end(), {"MODEL.FREEZE", "[conv.*, bn.*]"});
+  ASSERT_EQ(train("run", more).exit_code, 0);
+  auto saved = read_safetensors(folder / "run/checkpoint.safetensors");
+  EXPECT_FALSE(saved.tensors.count("conv.weight"));
+  EXPECT_TRUE(saved.tensors.count("fc.weight"));
+}
+
+TEST_F(FineTune, WeightsComeByNameWithAReport) {
+  ASSERT_EQ(train("first", network()).exit_code, 0);
+  const std::string weights = folder / "first/checkpoint.safetensors";
+  auto more = network();
+  more.insert(more.end(), {"MODEL.WEIGHTS", weights, "SOLVER.BASE_LR", "0", "SOLVER.MAX_ITER", "1"});
+  Outcome outcome = train("second", more);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("weights: 7 of 7 tensors"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("nobody took"), std::string::npos) << "momentum: " << outcome.out;
+  // Rate 0: what was loaded is what is saved.
+  EXPECT_TRUE(read_safetensors(weights).tensors.at("conv.weight") ==
+              read_safetensors(folder / "second/checkpoint.safetensors").tensors.at("conv.weight"));
+}
+
+TEST_F(FineTune, AnotherNumberOfClassesMustBeAskedFor) {
+  expect_refused(train("run", {"MODEL.ONNX", folder / "net.onnx"}),
+                 {"5 classes", "MODEL.NUM_CLASSES is 3", "MODEL.NEW_CLASSIFIER"});
+  Literal wide = noise({7, 8}, 5, 1);
+  Literal conv = noise({8, 3, 3, 3}, 6, 1);
+  write_safetensors(folder / "w.safetensors",
+                    {{"fc.weight", view_of(wide)}, {"conv.weight", view_of(conv)}}, {});
+  auto more = network();
+  more.insert(more.end(), {"MODEL.WEIGHTS", folder / "w.safetensors", "SOLVER.MAX_ITER", "1"});
+  Outcome outcome = train("run", more);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("1 new, for 3 classes: fc.weight"), std::string::npos) << outcome.out;
+}
+
+TEST_F(FineTune, BadWeightsAreNamed) {
+  Literal wrong = noise({8, 3, 5, 5}, 6, 1);
+  write_safetensors(folder / "w.safetensors", {{"conv.weight", view_of(wrong)}}, {});
+  auto more = network();
+  more.insert(more.end(), {"MODEL.WEIGHTS", folder / "w.safetensors"});
+  expect_refused(train("run", more), {"w.safetensors", "conv.weight", "[8,3,3,3]", "[8,3,5,5]"});
+  write_safetensors(folder / "w.safetensors", {{"other", view_of(wrong)}}, {});
+  expect_refused(train("run", more), {"no tensor that the model knows"});
+  write_file(folder / "w.safetensors", "text");
+  expect_refused(train("run", more), {"w.safetensors"});
+}
+
+TEST_F(FineTune, BadPicturesAndConfigurationsAreNamed) {
+  expect_refused(train("run", {"DATA.CROP_SCALE", "[0.5, 0.2]"}), {"DATA.CROP_SCALE"});
+  expect_refused(train("run", {"MODEL.FREEZE", "[conv]"}), {"MODEL.FREEZE", "MODEL.ONNX"});
+  expect_refused(train("run", {"MODEL.ONNX", folder / "none.onnx"}), {"none.onnx"});
+  auto digits = network();
+  digits.insert(digits.end(), {"DATA.NAME", "digits"});
+  expect_refused(train("run", digits), {"float32[batch,3,H,W]", "float32[N,1,28,28]"});
+  write_file(folder / "pictures/train/kind1/3.png", "no picture");
+  expect_refused(train("run", network()), {"kind1/3.png", "neither a JPEG nor a PNG"});
+}
+
+}  // namespace
+}  // namespace lockstep::testing

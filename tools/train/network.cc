@@ -1,0 +1,109 @@
+#include "tools/train/network.h"
+
+#include "builders/data_parallel.h"
+#include "builders/imported.h"
+#include "builders/losses.h"
+#include "models/models.h"
+#include "operators/all.h"
+#include "runtime/device.h"
+#include "tools/onnx/network_file.h"
+
+namespace lockstep {
+namespace {
+
+ImageSize image_of(const TrainConfig& config) { return image_size_of(dataset_of(config, false)); }
+
+ModelFn named_model(const TrainConfig& config) {
+  const ImageSize image = image_of(config);
+  return model_named(config.model, {.image = {image.channels, image.height, image.width},
+                                    .classes = config.classes,
+                                    .hidden = config.hidden,
+                                    .stride_in_1x1 = config.stride_in_1x1,
+                                    .zero_init_gamma = config.zero_init_gamma});
+}
+
+// The value that the loss takes: the file's output, or what its softmax is computed from.
+std::string scores_of(const Graph& graph, const std::string& path) {
+  check(graph.outputs().size() == 1, path, ": has ", graph.outputs().size(),
+        " outputs; fine-tuning takes a network with one, its scores");
+  Value scores = graph.outputs()[0];
+  auto maker = graph.producer(scores);
+  if (maker && (maker->type() == "Softmax" || maker->type() == "LogSoftmax"))
+    scores = maker->inputs()[0];
+  check(graph.shape(scores).size() == 2, path, ": the scores '", graph.name(scores), "' are ",
+        graph.type(scores), ", should be [batch, classes]");
+  return graph.name(scores);
+}
+
+TensorType data_type(const Graph& graph, const std::string& path, const ImageSize& image) {
+  check(graph.inputs().size() == 1, path, ": has ", graph.inputs().size(),
+        " inputs; fine-tuning takes a network with one, its images");
+  const TensorType& declared = graph.type(graph.inputs()[0]);
+  const TensorType fed{DType::float32, {"N", image.channels, image.height, image.width}};
+  bool fits = declared.dtype == fed.dtype && declared.shape.size() == 4;
+  for (std::size_t i = 1; fits && i < 4; ++i)
+    fits = !declared.shape[i].known() || declared.shape[i] == fed.shape[i];
+  check(fits, path, ": takes ", declared, ", the data set gives ", fed,
+        " (DATA.NAME, DATA.IMAGE_SIZE)");
+  return fed;
+}
+
+void renew_classifier(const Classifier& classifier, const LoadedModel& file, int64_t classes,
+                      ImportedOptions& options) {
+  const Graph& graph = file.model.inference;
+  Dims dims = graph.literal(graph.at(classifier.weight))->dims();
+  dims[classifier.class_axis] = classes;
+  options.renewed[classifier.weight] = {dims, gaussian(0.01F)};
+  if (!classifier.bias.empty()) options.renewed[classifier.bias] = {{classes}, constant(0)};
+  for (const auto& [name, unused] : options.renewed)
+    check(options.trainable.count(name), "MODEL.NEW_CLASSIFIER: '", name,
+          "' is frozen or no float initializer");
+}
+
+ModelFn brought_model(const TrainConfig& config) {
+  LoadedModel network = load_network(config.onnx);
+  const TensorType images = data_type(network.model.inference, config.onnx, image_of(config));
+  const std::string data = network.model.inference.name(network.model.inference.inputs()[0]);
+  auto file = specialised(std::move(network), {{data, images}});
+  const Graph& graph = file->model.inference;
+  const std::string scores = scores_of(graph, config.onnx);
+  ImportedOptions options;
+  options.trainable = trainable_initializers(*file, scores, config.freeze);
+  if (config.new_classifier) {
+    renew_classifier(find_classifier(*file, scores), *file, config.classes, options);
+  } else {
+    const Dim& classes = graph.shape(graph.at(scores))[1];
+    check(!classes.known() || classes.size() == config.classes, config.onnx, ": tells ",
+          classes.size(), " classes apart, MODEL.NUM_CLASSES is ", config.classes,
+          "; MODEL.NEW_CLASSIFIER true gives it a new last layer");
+  }
+  return [file, scores, options](Net& net) {
+    classify(net, add_imported(net, *file, options)(scores));
+  };
+}
+
+}  // namespace
+
+DatasetOptions dataset_of(const TrainConfig& config, bool held_out) {
+  return {.name = config.dataset,
+          .root = config.data_root,
+          .size = held_out ? config.test_size : config.train_size,
+          .seed = static_cast<uint64_t>(config.seed),
+          .held_out = held_out,
+          .classes = config.classes,
+          .image_size = config.image_size,
+          .resize = config.resize,
+          .scale = {config.crop_scale[0], config.crop_scale[1]},
+          .flip = config.flip};
+}
+
+TrainingModel build_configured_model(const TrainConfig& config) {
+  const auto devices = parse_devices(config.devices);
+  return build_data_parallel_model(
+      all_ops(), config.onnx.empty() ? named_model(config) : brought_model(config),
+      config.optimizer,
+      {.replicas = static_cast<int>(devices.size()),
+       .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu"});
+}
+
+}  // namespace lockstep

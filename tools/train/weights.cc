@@ -1,0 +1,87 @@
+#include "tools/train/weights.h"
+
+#include <set>
+
+#include "runtime/safetensors.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kNamesShown = 5;
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < kNamesShown; ++i)
+    text += (i > 0 ? ", " : "") + names[i];
+  return text + (names.size() > kNamesShown ? ", .." : "");
+}
+
+// Do the shapes differ only where ours is the number of classes?
+bool differs_by_classes(const Dims& ours, const Dims& theirs, int64_t classes) {
+  if (ours.size() != theirs.size()) return false;
+  int differences = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    if (ours[i] == theirs[i]) continue;
+    if (ours[i] != classes) return false;
+    ++differences;
+  }
+  return differences == 1;
+}
+
+}  // namespace
+
+std::vector<std::string> load_weights(Session& session, const WeightsOptions& options) {
+  const Safetensors file = read_safetensors(options.path);
+  // PyTorch's data-parallel wrapper puts its name before all others.
+  auto find = [&](const std::string& name) {
+    auto found = file.tensors.find(name);
+    return found != file.tensors.end() ? found : file.tensors.find("module." + name);
+  };
+  StateValues values;
+  std::vector<std::string> missing, renewed, wrong, unused;
+  std::set<std::string> used;
+  for (const State& state : session.model().states) {
+    if (state.kind == StateKind::momentum) continue;
+    auto found = find(state.name);
+    if (found == file.tensors.end()) {
+      missing.push_back(state.name);
+      continue;
+    }
+    used.insert(found->first);
+    const TensorDesc& desc = session.state().at(state.values[0]).desc;
+    const Literal& theirs = found->second;
+    if (theirs.dims() == desc.dims && theirs.dtype() == desc.dtype) {
+      for (const std::string& value : state.values) values.emplace(value, theirs);
+    } else if (options.new_classifier && theirs.dtype() == desc.dtype &&
+               differs_by_classes(desc.dims, theirs.dims(), options.classes)) {
+      renewed.push_back(state.name);
+    } else {
+      wrong.push_back(join(state.name, " is ", text_of(desc), ", in the file ", theirs.type()));
+    }
+  }
+  std::string mismatches;
+  for (const std::string& line : wrong) mismatches += "\n  " + line;
+  check(wrong.empty(), options.path, ": shapes differ (MODEL.NEW_CLASSIFIER true renews a layer ",
+        "for another number of classes):", mismatches);
+  check(!values.empty(), options.path, ": holds no tensor that the model knows; the model has ",
+        listed(missing));
+  for (const auto& [name, unused_value] : file.tensors)
+    if (!used.count(name)) unused.push_back(name);
+  session.load(values);
+
+  const std::size_t matched = values.size() / static_cast<std::size_t>(session.model().replicas);
+  std::vector<std::string> lines{join("weights: ", matched, " of ",
+                                      matched + missing.size() + renewed.size(),
+                                      " tensors from ", options.path)};
+  if (!renewed.empty())
+    lines.push_back(join("  ", renewed.size(), " new, for ", options.classes,
+                         " classes: ", listed(renewed)));
+  if (!missing.empty())
+    lines.push_back(join("  ", missing.size(), " not in the file, as initialised: ",
+                         listed(missing)));
+  if (!unused.empty())
+    lines.push_back(join("  ", unused.size(), " in the file that nobody took: ", listed(unused)));
+  return lines;
+}
+
+}  // namespace lockstep

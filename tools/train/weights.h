@@ -1,0 +1,23 @@
+// Weights from elsewhere, by name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/session.h"
+
+namespace lockstep {
+
+struct WeightsOptions {
+  std::string path;             // .safetensors
+  bool new_classifier = false;  // tensors that differ in the number of classes alone stay as they are
+  int64_t classes = 0;
+};
+
+// Every replica takes what the file holds under the names of the model's states. Lines for people:
+// how many matched, what the model has and the file lacks, what the file has and nobody took.
+// Throws, listing all of them, for shapes that differ, and when nothing matches; the session is
+// unchanged then.
+std::vector<std::string> load_weights(Session& session, const WeightsOptions& options);
+
+}  // namespace lockstep
