@@ -81,8 +81,8 @@ void Loader::work() {
   while (true) {
     // The slot of the batch in use is not to be written.
     may_read_.wait(lock, [&] {
-      return stop_ || (!paused_ && next_step_ < std::max<int64_t>(in_use_, 0) + kAhead &&
-                       in_use_ >= 0);
+      return stop_ ||
+             (!paused_ && next_step_ < std::max<int64_t>(in_use_, 0) + kAhead && in_use_ >= 0);
     });
     if (stop_) return;
     const int64_t step = next_step_, image = next_image_;

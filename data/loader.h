@@ -68,10 +68,10 @@ class Loader {
   std::vector<Slot> slots_;
   std::mutex mutex_;
   std::condition_variable may_read_, batch_done_;
-  int64_t in_use_ = -1;     // the step whose batch the caller has
-  int64_t next_step_ = 0;   // what the next free thread reads: image next_image_ of it
+  int64_t in_use_ = -1;    // the step whose batch the caller has
+  int64_t next_step_ = 0;  // what the next free thread reads: image next_image_ of it
   int64_t next_image_ = 0;
-  int64_t reading_ = 0;     // threads with an image in hand
+  int64_t reading_ = 0;  // threads with an image in hand
   bool paused_ = false;
   bool stop_ = false;
   std::vector<std::thread> threads_;

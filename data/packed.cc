@@ -51,8 +51,7 @@ class PackedImages final : public Dataset {
       for (int64_t y = 0; y < data_.height; ++y)
         for (int64_t x = 0; x < data_.width; ++x) {
           const int64_t row = y + dy, column = (mirror ? data_.width - 1 - x : x) + dx;
-          const bool inside =
-              row >= 0 && row < data_.height && column >= 0 && column < data_.width;
+          const bool inside = row >= 0 && row < data_.height && column >= 0 && column < data_.width;
           const uint8_t value =
               inside ? from[(c * data_.height + row) * data_.width + column] : uint8_t{0};
           *image++ = (static_cast<float>(value) / 255 - mean) * slope;
@@ -65,7 +64,8 @@ class PackedImages final : public Dataset {
   uint64_t seed_;
 };
 
-void append(std::vector<uint8_t>& to, const std::string& text, std::size_t from, std::size_t count) {
+void append(std::vector<uint8_t>& to, const std::string& text, std::size_t from,
+            std::size_t count) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(text.data()) + from;
   to.insert(to.end(), bytes, bytes + count);
 }

@@ -73,7 +73,8 @@ void resample(const Image& image, const Sampling& s, float* chw) {
     for (int64_t x = 0; x < s.width; ++x) {
       const Taps& taps = across[static_cast<std::size_t>(s.mirror ? s.width - 1 - x : x)];
       float sum[3] = {0, 0, 0};
-      const uint8_t* pixel = &image.rgb[static_cast<std::size_t>(3 * (y * image.width + taps.first))];
+      const uint8_t* pixel =
+          &image.rgb[static_cast<std::size_t>(3 * (y * image.width + taps.first))];
       for (float weight : taps.weights)
         for (int c = 0; c < 3; ++c) sum[c] += weight * static_cast<float>(*pixel++);
       for (int c = 0; c < 3; ++c)

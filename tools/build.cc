@@ -15,13 +15,17 @@ void add_build(CLI::App& app, Command& chosen) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("build", "write a data-parallel training step as ONNX");
-  command->add_option("model", options->model.source, "a model's name or a CONFIG.yaml")
+  command
+      ->add_option("model", options->model.source,
+                   "a model's name, a CONFIG.yaml or a network as FILE.onnx")
       ->required();
   command->add_option("--devices", options->model.devices,
                       "one replica per device: cpu*2, gpu*8, gpu:0,gpu:2");
+  command->add_option("--loss", options->model.loss, "FILE.onnx: the value to minimise");
   command->add_option("-o,--output", options->output, "file to write")->capture_default_str();
   command->footer(
       "Example:  lockstep build lenet --devices gpu*8 -o step.onnx\n"
+      "          lockstep build net.onnx --loss loss --devices cpu*2 -o step.onnx\n"
       "Building needs none of the devices it names.");
   command->callback([options, &chosen] {
     chosen = [options] {

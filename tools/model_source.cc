@@ -1,10 +1,12 @@
 #include "tools/model_source.h"
 
 #include "builders/data_parallel.h"
+#include "builders/imported.h"
 #include "graph/io.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "runtime/device.h"
+#include "tools/onnx/network_file.h"
 #include "tools/train/config.h"
 #include "tools/train/network.h"
 
@@ -15,6 +17,20 @@ bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
+DataParallelOptions options_for(const std::vector<Device>& devices) {
+  return {.replicas = static_cast<int>(devices.size()),
+          .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu"};
+}
+
+TrainingModel step_of_network(const ModelRequest& request) {
+  auto file = specialised(load_network(request.source), {});
+  ImportedOptions options;
+  options.trainable = trainable_initializers(*file, request.loss, {});
+  const auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);
+  return build_data_parallel_model(all_ops(), imported_model(file, request.loss, options), {},
+                                   options_for(devices));
+}
+
 }  // namespace
 
 bool is_yaml(const std::string& path) {
@@ -23,17 +39,19 @@ bool is_yaml(const std::string& path) {
 bool is_onnx(const std::string& path) { return ends_with(path, ".onnx"); }
 
 TrainingModel model_from(const ModelRequest& request) {
+  check(request.loss.empty() || is_onnx(request.source), "--loss names a value of a FILE.onnx; '",
+        request.source, "' has its own");
+  if (!request.loss.empty()) return step_of_network(request);
   if (is_onnx(request.source)) return load_model(all_ops(), request.source).model;
   if (is_yaml(request.source)) {
     TrainConfig config = read_config(request.source, {});
     if (!request.devices.empty()) config.devices = request.devices;
     return build_configured_model(config);
   }
-  auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);
-  return build_data_parallel_model(
-      all_ops(), model_named(request.source, published_options(request.source)), {},
-      {.replicas = static_cast<int>(devices.size()),
-       .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu"});
+  const auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);
+  return build_data_parallel_model(all_ops(),
+                                   model_named(request.source, published_options(request.source)),
+                                   {}, options_for(devices));
 }
 
 }  // namespace lockstep

@@ -10,6 +10,7 @@ namespace lockstep {
 struct ModelRequest {
   std::string source;
   std::string devices = "";  // "": the file's own replicas, or what the configuration says, or cpu
+  std::string loss = "";     // of a network in FILE.onnx: the value to minimise
 };
 
 TrainingModel model_from(const ModelRequest& request);

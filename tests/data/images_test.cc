@@ -241,7 +241,8 @@ TEST(Cifar10, ReadsRecordsAndAugmentsTrainingOnly) {
   };
   EXPECT_NEAR(read(*held_out, 0)[1], (11 / 255.0 - 0.4914) / 0.2470, 1e-5);
   EXPECT_EQ(read(*held_out, 0), read(*held_out, 1));
-  for (int i = 1; i <= 5; ++i) write_file(folder / ("data_batch_" + std::to_string(i) + ".bin"), records);
+  for (int i = 1; i <= 5; ++i)
+    write_file(folder / ("data_batch_" + std::to_string(i) + ".bin"), records);
   options.held_out = false;
   auto training = dataset_named(options);
   EXPECT_EQ(training->size(), 30);

@@ -42,12 +42,13 @@ void write_network(const std::string& path) {
   Value y = graph.add_value(
       {.type = "Conv", .inputs = {x, graph.constant("conv.weight", noise({8, 3, 3, 3}, 1, 0.2))}},
       "conv");
-  y = graph.add({.type = "BatchNormalization",
-                 .inputs = {y, vector("bn.weight", 1), vector("bn.bias", 0), vector("bn.mean", 0),
-                            vector("bn.var", 1)},
-                 .attributes = {{"training_mode", int64_t{1}}},
-                 .outputs = 3},
-                "bn")
+  y = graph
+          .add({.type = "BatchNormalization",
+                .inputs = {y, vector("bn.weight", 1), vector("bn.bias", 0), vector("bn.mean", 0),
+                           vector("bn.var", 1)},
+                .attributes = {{"training_mode", int64_t{1}}},
+                .outputs = 3},
+               "bn")
           .outputs()[0];
   y = graph.add_value({.type = "Relu", .inputs = {y}}, "relu");
   y = flatten(graph, global_average_pool(graph, y, "mean"), 1, "features");
@@ -66,8 +67,8 @@ class FineTune : public ::testing::Test {
     write_network(folder / "net.onnx");
     for (const char* part : {"train", "val"})
       for (int c = 0; c < 3; ++c) {
-        const std::string place = folder / (std::string("pictures/") + part + "/kind" +
-                                            std::to_string(c));
+        const std::string place =
+            folder / (std::string("pictures/") + part + "/kind" + std::to_string(c));
         fs::create_directories(place);
         for (int i = 0; i < 6; ++i)
           write_png(place + "/" + std::to_string(i) + ".png", gradient_image(24 + i, 28, 2 * c));
@@ -83,8 +84,9 @@ TRAIN: {BATCH_SIZE: 8, SNAPSHOT_ITERS: 1000, LOG_ITERS: 10}
 TEST: {ITERS: 1000}
 SOLVER: {BASE_LR: 0.2, MAX_ITER: 60, STEP_SIZE: 40, WARM_UP_ITERS: 0}
 )");
-    std::vector<std::string> arguments{"train",     folder / "config.yaml", "OUTPUT_DIR",
-                                       folder / run, "DATA.ROOT",            folder / "pictures"};
+    std::vector<std::string> arguments{"train",      folder / "config.yaml",
+                                       "OUTPUT_DIR", folder / run,
+                                       "DATA.ROOT",  folder / "pictures"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_lockstep(arguments);
   }
@@ -138,7 +140,8 @@ TEST_F(FineTune, WeightsComeByNameWithAReport) {
   ASSERT_EQ(train("first", network()).exit_code, 0);
   const std::string weights = folder / "first/checkpoint.safetensors";
   auto more = network();
-  more.insert(more.end(), {"MODEL.WEIGHTS", weights, "SOLVER.BASE_LR", "0", "SOLVER.MAX_ITER", "1"});
+  more.insert(more.end(),
+              {"MODEL.WEIGHTS", weights, "SOLVER.BASE_LR", "0", "SOLVER.MAX_ITER", "1"});
   Outcome outcome = train("second", more);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("weights: 7 of 7 tensors"), std::string::npos) << outcome.out;

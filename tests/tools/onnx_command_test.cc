@@ -46,6 +46,10 @@ class OnnxCommand : public ::testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_lockstep(arguments);
   }
+  Outcome step_of(const std::string& file) {
+    return run_lockstep(
+        {"step", file, "--inputs", folder / "in", "--outputs", folder / "out", "--loss", "loss"});
+  }
   std::vector<float> output(const std::string& name) {
     Literal value = read_npy(folder / ("out/" + name + ".npy"));
     return {value.values<float>().begin(), value.values<float>().end()};
@@ -86,6 +90,21 @@ TEST_F(OnnxCommand, StepIsSgdWithMomentumAndDecayOnEveryParameter) {
     EXPECT_FLOAT_EQ(output("b_grad")[0], db);
     EXPECT_FLOAT_EQ(output("b")[0], 0.25F - 0.1F * (db + 0.5F * 0.25F));
   }
+}
+
+TEST_F(OnnxCommand, BuildMakesAStepOfANetwork) {
+  Outcome built = run_lockstep({"build", folder / "net.onnx", "--loss", "loss", "--devices",
+                                "gpu*2", "-o", folder / "step.onnx"});
+  ASSERT_EQ(built.exit_code, 0) << built.err;
+  Outcome inspected = run_lockstep({"inspect", folder / "step.onnx", "--format", "order"});
+  EXPECT_NE(inspected.out.find("gpu_0/layer/w_grad_sum gpu_1/layer/w_grad_sum"), std::string::npos)
+      << inspected.out;
+  LoadedModel step = load_model(all_ops(), folder / "step.onnx");
+  EXPECT_EQ(step.model.replicas, 2);
+  ASSERT_EQ(step.model.gradients.size(), 2u);
+  EXPECT_EQ(step.model.gradients[0].values[1], "gpu_1/b_grad_sum");
+  expect_refused(run_lockstep({"build", "lenet", "--loss", "loss"}), {"--loss", "lenet"});
+  expect_refused(step_of(folder / "step.onnx"), {"holds a training step already"});
 }
 
 TEST_F(OnnxCommand, FrozenParametersStay) {

@@ -71,14 +71,14 @@ std::vector<std::string> load_weights(Session& session, const WeightsOptions& op
 
   const std::size_t matched = values.size() / static_cast<std::size_t>(session.model().replicas);
   std::vector<std::string> lines{join("weights: ", matched, " of ",
-                                      matched + missing.size() + renewed.size(),
-                                      " tensors from ", options.path)};
+                                      matched + missing.size() + renewed.size(), " tensors from ",
+                                      options.path)};
   if (!renewed.empty())
-    lines.push_back(join("  ", renewed.size(), " new, for ", options.classes,
-                         " classes: ", listed(renewed)));
+    lines.push_back(
+        join("  ", renewed.size(), " new, for ", options.classes, " classes: ", listed(renewed)));
   if (!missing.empty())
-    lines.push_back(join("  ", missing.size(), " not in the file, as initialised: ",
-                         listed(missing)));
+    lines.push_back(
+        join("  ", missing.size(), " not in the file, as initialised: ", listed(missing)));
   if (!unused.empty())
     lines.push_back(join("  ", unused.size(), " in the file that nobody took: ", listed(unused)));
   return lines;

@@ -9,8 +9,9 @@
 namespace lockstep {
 
 struct WeightsOptions {
-  std::string path;             // .safetensors
-  bool new_classifier = false;  // tensors that differ in the number of classes alone stay as they are
+  std::string path;  // .safetensors
+  bool new_classifier =
+      false;  // tensors that differ in the number of classes alone stay as they are
   int64_t classes = 0;
 };
 
