@@ -7,15 +7,14 @@ packages=(
   g++ make cmake ninja-build git                         # tool chain
   libonnx-dev libprotobuf-dev protobuf-compiler          # the graph
   libdnnl-dev                                            # CPU kernels
-  libjpeg62-turbo-dev libpng-dev                         # pictures
+  libjpeg-dev libpng-dev                                 # pictures
   libyaml-cpp-dev libcli11-dev nlohmann-json3-dev        # configuration, commands, JSON
   libgtest-dev libonnx-testdata                          # tests
   python3 python3-venv clang clang-format libclang-rt-14-dev  # oracles, second compiler, format
 )
 # Names that another release spells differently.
 [ "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" = noble ] &&
-  packages=("${packages[@]/libclang-rt-14-dev/libclang-rt-18-dev}") &&
-  packages=("${packages[@]/libjpeg62-turbo-dev/libjpeg-turbo8-dev}")
+  packages=("${packages[@]/libclang-rt-14-dev/libclang-rt-18-dev}")
 
 missing=()
 for package in "${packages[@]}"; do
