@@ -1,0 +1,17 @@
+// libgomp is not built for ThreadSanitizer: its barriers look like races. Tests that want several
+// threads in one replica ask here, and get one under that sanitizer.
+#pragma once
+
+namespace lockstep::testing {
+
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kThreadSanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+
+inline int usable_threads(int wanted) { return kThreadSanitizer ? 1 : wanted; }
+
+}  // namespace lockstep::testing
