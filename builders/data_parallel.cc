@@ -2,7 +2,6 @@
 
 #include <deque>
 
-#include "builders/all_reduce.h"
 #include "builders/replicas.h"
 #include "graph/gradient.h"
 #include "graph/passes/schedule.h"
@@ -92,12 +91,13 @@ class DataParallelBuilder {
 
   // In reverse order of creation: the last layer's gradients are ready first.
   void reduce_gradients() {
+    AllReducer reducer(options_.all_reduce, options_.replicas);
     if (options_.replicas == 1) return;
     for (std::size_t p = params().size(); p-- > 0;) {
       std::vector<Value> values;
       for (const auto& of_replica : gradients_) values.push_back(of_replica[p]);
       if (!values[0]) continue;
-      std::vector<Value> sums = all_reduce_gradient(step(), values, params()[p].name);
+      std::vector<Value> sums = reducer.sum(step(), values, params()[p].name);
       for (std::size_t k = 0; k < sums.size(); ++k) gradients_[k][p] = sums[k];
     }
   }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "builders/all_reduce/all_reduce.h"
 #include "builders/net.h"
 #include "builders/optimizers.h"
 #include "graph/training.h"
@@ -18,6 +19,8 @@ struct DataParallelOptions {
   // Parameters that no loss reaches are an error unless this allows them; they then stay as they
   // were initialised.
   bool allow_untrained = false;
+  // How gradients are summed over replicas: see builders/all_reduce/spec.h.
+  AllReduceOptions all_reduce = {};
 };
 
 // The model's graphs refer to `ops`, which must outlive it. Throws when a replica builds another

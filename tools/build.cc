@@ -21,6 +21,8 @@ void add_build(CLI::App& app, Command& chosen) {
       ->required();
   command->add_option("--devices", options->model.devices,
                       "one replica per device: cpu*2, gpu*8, gpu:0,gpu:2");
+  command->add_option("--all-reduce", options->model.all_reduce,
+                      "how gradients are summed: collective, xring#2, pscpu:32k:rechd, ..");
   command->add_option("--loss", options->model.loss, "FILE.onnx: the value to minimise");
   command->add_option("-o,--output", options->output, "file to write")->capture_default_str();
   command->footer(

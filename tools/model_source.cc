@@ -17,9 +17,12 @@ bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-DataParallelOptions options_for(const std::vector<Device>& devices) {
-  return {.replicas = static_cast<int>(devices.size()),
-          .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu"};
+DataParallelOptions options_for(const ModelRequest& request, const std::vector<Device>& devices) {
+  DataParallelOptions options;
+  options.replicas = static_cast<int>(devices.size());
+  options.scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu";
+  if (!request.all_reduce.empty()) options.all_reduce.spec = parse_all_reduce(request.all_reduce);
+  return options;
 }
 
 TrainingModel step_of_network(const ModelRequest& request) {
@@ -28,7 +31,7 @@ TrainingModel step_of_network(const ModelRequest& request) {
   options.trainable = trainable_initializers(*file, request.loss, {});
   const auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);
   return build_data_parallel_model(all_ops(), imported_model(file, request.loss, options), {},
-                                   options_for(devices));
+                                   options_for(request, devices));
 }
 
 }  // namespace
@@ -46,12 +49,13 @@ TrainingModel model_from(const ModelRequest& request) {
   if (is_yaml(request.source)) {
     TrainConfig config = read_config(request.source, {});
     if (!request.devices.empty()) config.devices = request.devices;
+    if (!request.all_reduce.empty()) config.all_reduce = request.all_reduce;
     return build_configured_model(config);
   }
   const auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);
   return build_data_parallel_model(all_ops(),
                                    model_named(request.source, published_options(request.source)),
-                                   {}, options_for(devices));
+                                   {}, options_for(request, devices));
 }
 
 }  // namespace lockstep

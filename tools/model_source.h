@@ -10,7 +10,8 @@ namespace lockstep {
 struct ModelRequest {
   std::string source;
   std::string devices = "";  // "": the file's own replicas, or what the configuration says, or cpu
-  std::string loss = "";     // of a network in FILE.onnx: the value to minimise
+  std::string all_reduce = "";  // "": what the configuration says, or collective
+  std::string loss = "";        // of a network in FILE.onnx: the value to minimise
 };
 
 TrainingModel model_from(const ModelRequest& request);

@@ -1,14 +1,144 @@
-#include "builders/all_reduce.h"
+#include "builders/all_reduce/all_reduce.h"
 
+#include <algorithm>
+#include <numeric>
+
+#include "builders/all_reduce/exchange.h"
 #include "operators/collective/collective.h"
+#include "operators/shape/shape.h"
 
 namespace lockstep {
+namespace {
 
-std::vector<Value> all_reduce_gradient(Graph& graph, const std::vector<Value>& gradients,
-                                       const std::string& param) {
+std::vector<int> first_of_workers(int replicas, int workers) {
+  std::vector<int> firsts;
+  for (int w = 0; w < workers; ++w) firsts.push_back(w * (replicas / workers));
+  return firsts;
+}
+
+// The first of every worker, then the second of every worker, ..
+std::vector<int> all_gatherers(int replicas, int workers) {
+  std::vector<int> gatherers;
+  for (int i = 0; i < replicas / workers; ++i)
+    for (int first : first_of_workers(replicas, workers)) gatherers.push_back(first + i);
+  return gatherers;
+}
+
+std::vector<int> gatherers_for(const AllReduceRange& range, int replicas, int workers,
+                               int64_t tensor) {
+  const std::vector<int> all = range.algorithm == "psgpu" ? all_gatherers(replicas, workers)
+                                                          : first_of_workers(replicas, workers);
+  const auto groups = gather_groups(static_cast<int>(all.size()), range.shards);
+  std::vector<int> chosen;
+  for (int i : groups[static_cast<std::size_t>(tensor) % groups.size()])
+    chosen.push_back(all[static_cast<std::size_t>(i)]);
+  return chosen;
+}
+
+// Within each worker to its first replica, across the firsts, back to all.
+std::vector<Value> sum_in_levels(const Reduce& whole, const AllReduceRange& range, int workers) {
+  const std::size_t per_worker = whole.values.size() / static_cast<std::size_t>(workers);
+  Reduce firsts{whole.exchange, {}, {}, whole.length};
+  for (std::size_t w = 0; w < static_cast<std::size_t>(workers); ++w) {
+    std::vector<Value> terms;
+    const int first = whole.replicas[w * per_worker];
+    for (std::size_t i = w * per_worker; i < (w + 1) * per_worker; ++i)
+      terms.push_back(whole.exchange.bring(whole.values[i], whole.replicas[i], first));
+    firsts.values.push_back(whole.exchange.sum(terms, first));
+    firsts.replicas.push_back(first);
+  }
+  std::vector<Value> sums = firsts.values;
+  if (workers > 1) {
+    if (range.cross == "xring") sums = sum_by_ring(firsts, workers, 1, {0});
+    if (range.cross == "rechd") sums = sum_by_halving(firsts);
+    if (range.cross == "pscpu") sums = sum_by_shuffle(firsts, firsts.replicas);
+  }
+  std::vector<Value> results;
+  for (std::size_t k = 0; k < whole.values.size(); ++k)
+    results.push_back(whole.exchange.bring(sums[k / per_worker], firsts.replicas[k / per_worker],
+                                           whole.replicas[k]));
+  return results;
+}
+
+}  // namespace
+
+AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
+    : options_(options), replicas_(replicas), tensors_(options.spec.size(), 0) {
+  const std::string text = text_of(options.spec);
+  check(!options.spec.empty(), "an all-reduce needs a spec");
+  check(options.workers >= 1 && replicas % options.workers == 0, "all-reduce: ", replicas,
+        " replicas do not divide over ", options.workers, " workers");
+  const int per_worker = replicas / options.workers;
+  if (options_.ring_order.empty()) {
+    options_.ring_order.resize(static_cast<std::size_t>(per_worker));
+    std::iota(options_.ring_order.begin(), options_.ring_order.end(), 0);
+  }
+  std::vector<int> sorted = options_.ring_order;
+  std::sort(sorted.begin(), sorted.end());
+  for (int i = 0; i < per_worker; ++i)
+    check(static_cast<int>(sorted.size()) == per_worker && sorted[static_cast<std::size_t>(i)] == i,
+          "all-reduce: the ring order should name replicas 0 to ", per_worker - 1, " once each");
+  for (const AllReduceRange& range : options.spec) {
+    if (replicas == 1) continue;
+    const int64_t most = range.name() == "xring"   ? per_worker
+                         : range.name() == "pscpu" ? options.workers
+                         : range.name() == "psgpu" ? replicas
+                                                   : 1;
+    check(range.shards <= most, "all-reduce spec '", text, "': ", range.name(), "#", range.shards,
+          " on ", options.workers, " x ", per_worker, " replicas; at most #", most);
+  }
+}
+
+std::vector<Value> AllReducer::reduce(Graph& graph, const AllReduceRange& range,
+                                      const std::vector<Value>& flat, int64_t length,
+                                      const std::string& name, int64_t tensor) const {
+  Exchange exchange(graph, name);
+  Reduce whole{exchange, flat, std::vector<int>(flat.size()), length};
+  std::iota(whole.replicas.begin(), whole.replicas.end(), 0);
+  const std::string algorithm = range.name();
+  if (!range.cross.empty()) return sum_in_levels(whole, range, options_.workers);
+  if (algorithm == "xring")
+    return sum_by_ring(whole, options_.workers, range.shards, options_.ring_order);
+  if (algorithm == "rechd") return sum_by_halving(whole);
+  if (algorithm == "bcube") return sum_by_factors(whole);
+  if (algorithm == "muji") return sum_by_tree(whole);
+  if (algorithm == "simple") return sum_on_first(whole);
+  if (algorithm == "hierarchical_copy") return sum_by_halves(whole, tensor);
+  if (algorithm == "trivial") return flat;
+  return sum_by_shuffle(whole, gatherers_for(range, replicas_, options_.workers, tensor));
+}
+
+std::vector<Value> AllReducer::sum(Graph& graph, const std::vector<Value>& gradients,
+                                   const std::string& param) {
+  if (replicas_ == 1) return gradients;
   std::vector<std::string> names;
   for (Value gradient : gradients) names.push_back(graph.name(gradient) + "_sum");
-  return all_reduce(graph, gradients, Reduction::sum, names, param + "_grad_all_reduce");
+  const std::string name = param + "_grad_all_reduce";
+  const Shape shape = graph.shape(gradients[0]);
+  check(is_static(shape), name, ": the shape ", text_of(shape), " must be known");
+  const int64_t length = element_count(to_dims(shape));
+  const int64_t element = static_cast<int64_t>(size_of(graph.dtype(gradients[0])));
+  const std::size_t number = range_for(options_.spec, length, element);
+  const AllReduceRange& range = options_.spec[number];
+  if (range.name() == "collective" || range.name() == "nccl")
+    return all_reduce(graph, gradients, Reduction::sum, names, name);
+
+  const bool is_flat = shape.size() == 1 || length == 0;  // nothing to cut where there is nothing
+  auto site = [](const std::string& of) { return Site(of, Where{"", 0}); };
+  std::vector<Value> flat;
+  for (std::size_t k = 0; k < gradients.size(); ++k) {
+    ReplicaScope replica(graph, static_cast<int>(k));
+    flat.push_back(is_flat ? gradients[k]
+                           : reshape(graph, gradients[k], {-1}, site(names[k] + "_flat")));
+  }
+  const int64_t tensor = tensors_[number]++;
+  std::vector<Value> sums = length == 0 ? flat : reduce(graph, range, flat, length, name, tensor);
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    ReplicaScope replica(graph, static_cast<int>(k));
+    sums[k] = is_flat ? identity(graph, sums[k], site(names[k]))
+                      : reshape(graph, sums[k], to_dims(shape), site(names[k]));
+  }
+  return sums;
 }
 
 }  // namespace lockstep

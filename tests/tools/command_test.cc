@@ -51,6 +51,19 @@ class CommandTest : public ::testing::Test {
   TemporaryFolder folder;
 };
 
+TEST_F(CommandTest, AllReduceIsASpecInTheFileOrOnTheCommandLine) {
+  Outcome built = run_lockstep({"build", "lenet", "--devices", "gpu*4", "--all-reduce",
+                                "simple:100:xring", "-o", folder / "step.onnx"});
+  ASSERT_EQ(built.exit_code, 0) << built.err;
+  Outcome order = run_lockstep({"inspect", folder / "step.onnx", "--format", "order"});
+  EXPECT_EQ(order.out.find("AllReduce"), std::string::npos) << "rings are made of Copy and Add";
+  EXPECT_NE(order.out.find("conv1_w_grad_all_reduce/3/sum"), std::string::npos) << order.out;
+  expect_refused(run_lockstep({"build", "lenet", "--all-reduce", "xrung"}),
+                 {"xrung", "did you mean 'xring'"});
+  expect_refused(train("run", {"ALL_REDUCE", "xring#7"}), {"ALL_REDUCE", "at most #2"});
+  EXPECT_EQ(train("run", {"ALL_REDUCE", "rechd", "SOLVER.MAX_ITER", "3"}).exit_code, 0);
+}
+
 TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
   for (const char* command :
        {"train", "build", "inspect", "plan", "run", "step", "bench", "doctor"}) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <variant>
 
+#include "builders/all_reduce/all_reduce.h"
 #include "graph/file.h"
 #include "graph/graph.h"
 #include "models/models.h"
@@ -27,6 +28,7 @@ struct Field {
 std::vector<Field> fields_of(TrainConfig& c) {
   return {{"OUTPUT_DIR", &c.output_dir},
           {"DEVICES", &c.devices},
+          {"ALL_REDUCE", &c.all_reduce},
           {"THREADS", &c.threads, 0},
           {"RNG_SEED", &c.seed, 0},
           {"MODEL.TYPE", &c.model},
@@ -159,6 +161,11 @@ void check_together(const TrainConfig& config) {
             config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
         "DATA.CROP_SCALE should be two numbers, 0 < least <= most <= 1");
   check(config.freeze.empty() || !config.onnx.empty(), "MODEL.FREEZE goes with MODEL.ONNX");
+  try {
+    AllReducer({.spec = parse_all_reduce(config.all_reduce)}, static_cast<int>(replicas));
+  } catch (const Error& error) {
+    fail("ALL_REDUCE: ", error.what());
+  }
   validate(config.schedule);
 }
 

@@ -13,10 +13,11 @@ namespace lockstep {
 
 struct TrainConfig {
   std::string path;
-  std::string output_dir;       // OUTPUT_DIR, default runs/<file name>
-  std::string devices = "cpu";  // DEVICES
-  int64_t threads = 0;          // THREADS, per replica; 0: an equal share of the cores
-  int64_t seed = 3;             // RNG_SEED
+  std::string output_dir;                 // OUTPUT_DIR, default runs/<file name>
+  std::string devices = "cpu";            // DEVICES
+  std::string all_reduce = "collective";  // ALL_REDUCE: see builders/all_reduce/spec.h
+  int64_t threads = 0;                    // THREADS, per replica; 0: an equal share of the cores
+  int64_t seed = 3;                       // RNG_SEED
 
   std::string model = "lenet";               // MODEL.TYPE
   int64_t classes = 10;                      // MODEL.NUM_CLASSES

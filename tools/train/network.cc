@@ -103,7 +103,8 @@ TrainingModel build_configured_model(const TrainConfig& config) {
       all_ops(), config.onnx.empty() ? named_model(config) : brought_model(config),
       config.optimizer,
       {.replicas = static_cast<int>(devices.size()),
-       .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu"});
+       .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu",
+       .all_reduce = {.spec = parse_all_reduce(config.all_reduce)}});
 }
 
 }  // namespace lockstep

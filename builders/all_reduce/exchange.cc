@@ -1,0 +1,60 @@
+#include "builders/all_reduce/exchange.h"
+
+#include "operators/collective/collective.h"
+#include "operators/shape/shape.h"
+
+namespace lockstep {
+
+Site Exchange::site(const char* what, int replica) const {
+  return Site(join(name_, "/", replica, "/", what), Where{"", 0});
+}
+
+Value Exchange::bring(Value value, int from, int to) {
+  if (!value || from == to) return value;
+  ReplicaScope scope(graph_, to);
+  return copy(graph_, value, site("copy", to));
+}
+
+Value Exchange::sum(const std::vector<Value>& terms, int replica) {
+  std::vector<Value> present;
+  for (Value term : terms)
+    if (term) present.push_back(term);
+  if (present.size() <= 1) return present.empty() ? none : present[0];
+  ReplicaScope scope(graph_, replica);
+  return graph_.add_value({.type = present.size() == 2 ? "Add" : "Sum", .inputs = present},
+                          site("sum", replica));
+}
+
+std::vector<Value> Exchange::split(Value flat, const std::vector<int64_t>& lengths, int replica) {
+  std::vector<int64_t> whole;
+  for (int64_t length : lengths)
+    if (length > 0) whole.push_back(length);
+  std::vector<Value> pieces(lengths.size());
+  std::vector<Value> made{flat};
+  if (whole.size() > 1) {
+    ReplicaScope scope(graph_, replica);
+    const Site here = site("pieces", replica);
+    Value sizes = graph_.constant(here.name + "_lengths", Literal::vector(whole));
+    Node node = graph_.add({.type = "Split",
+                            .inputs = {flat, sizes},
+                            .attributes = {{"axis", int64_t{0}}},
+                            .outputs = static_cast<int>(whole.size())},
+                           here);
+    made.assign(node.outputs().begin(), node.outputs().end());
+  }
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    if (lengths[i] > 0) pieces[i] = made[next++];
+  return pieces;
+}
+
+Value Exchange::join_pieces(const std::vector<Value>& pieces, int replica) {
+  std::vector<Value> present;
+  for (Value piece : pieces)
+    if (piece) present.push_back(piece);
+  if (present.size() == 1) return present[0];
+  ReplicaScope scope(graph_, replica);
+  return concat(graph_, present, 0, site("whole", replica));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,71 @@
+// What the all-reduce algorithms write with: pieces of one tensor that move between replicas. Every
+// node lies on one replica; what another replica has comes by a Copy node.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace lockstep {
+
+class Exchange {
+ public:
+  // Nodes are called after `name`.
+  Exchange(Graph& graph, std::string name) : graph_(graph), name_(std::move(name)) {}
+
+  // The value on that replica: itself, or a copy.
+  Value bring(Value value, int from, int to);
+  // Sums on a replica, in the order given; operands that are none (empty pieces) count as absent.
+  Value sum(const std::vector<Value>& terms, int replica);
+  // Pieces of a flat value by their lengths; none for an empty one.
+  std::vector<Value> split(Value flat, const std::vector<int64_t>& lengths, int replica);
+  Value join_pieces(const std::vector<Value>& pieces, int replica);
+
+  Graph& graph() { return graph_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  Site site(const char* what, int replica) const;
+
+  Graph& graph_;
+  std::string name_;
+};
+
+// How the algorithms are called: a flat value for each replica in, their sum on each replica out.
+// `length` is the number of elements, at least 1; there are at least 2 replicas.
+struct Reduce {
+  Exchange& exchange;
+  std::vector<Value> values;    // on replica replicas[i]
+  std::vector<int> replicas;
+  int64_t length = 0;
+};
+
+// -- one file each
+std::vector<Value> sum_by_ring(const Reduce& reduce, int workers, int64_t rings,
+                               const std::vector<int>& order);
+std::vector<Value> sum_by_halving(const Reduce& reduce);             // rechd
+std::vector<Value> sum_by_factors(const Reduce& reduce);             // bcube
+// Replicas groups[..] each sum one piece.
+std::vector<Value> sum_by_shuffle(const Reduce& reduce, const std::vector<int>& gatherers);
+std::vector<Value> sum_by_tree(const Reduce& reduce);  // muji
+std::vector<Value> sum_by_halves(const Reduce& reduce, int64_t tensor);  // hierarchical_copy
+std::vector<Value> sum_on_first(const Reduce& reduce);                // simple
+
+// Equal pieces of `length`, as many as asked for: the length of each but the last ones, and how
+// many elements are missing to make all of them equal.
+struct Chunks {
+  int64_t size = 0;
+  int64_t pad = 0;
+};
+Chunks ring_chunks(int64_t length, int64_t pieces);
+// Where the ranks of sub-ring `ring` sit and whom each replica hears: replica i + worker * G.
+struct RingOrder {
+  std::vector<int> predecessor;  // by replica
+  std::vector<int> rank;         // by replica
+};
+RingOrder ring_order(int workers, int64_t rings, int64_t ring, const std::vector<int>& order);
+// Gather groups of `size` out of `devices`, dealt round robin; the last ones wrap around.
+std::vector<std::vector<int>> gather_groups(int devices, int64_t size);
+
+}  // namespace lockstep

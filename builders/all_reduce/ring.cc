@@ -1,0 +1,83 @@
+// Rings. A tensor is cut into N * S chunks, segment g and sub-ring s at g * S + s. In N - 1 ticks the
+// replica of rank r adds its own chunk of segment r - 2 - t to what its predecessor has of it; rank
+// r then holds segment r, and N - 1 more ticks hand the sums round. A segment is summed in the order
+// of ranks g + 1, g + 2, .., g: another order in each segment, the same in every run.
+#include <algorithm>
+
+#include "builders/all_reduce/exchange.h"
+
+namespace lockstep {
+namespace {
+
+int64_t modulo(int64_t a, int64_t n) { return ((a % n) + n) % n; }
+
+}  // namespace
+
+// Padding is never stored: chunks behind the end are short or empty.
+Chunks ring_chunks(int64_t length, int64_t pieces) {
+  const int64_t size = (length + pieces - 1) / pieces;
+  return {std::max<int64_t>(size, 1), std::max<int64_t>(size, 1) * pieces - length};
+}
+
+RingOrder ring_order(int workers, int64_t rings, int64_t ring, const std::vector<int>& order) {
+  const auto per_worker = static_cast<int64_t>(order.size());
+  RingOrder result;
+  if (per_worker == 0) return result;
+  const int64_t shift = ring * std::max<int64_t>(1, per_worker / rings);
+  std::vector<int> sequence;  // replicas in order of rank
+  for (int worker = 0; worker < workers; ++worker)
+    for (int64_t i = 0; i < per_worker; ++i)
+      sequence.push_back(order[static_cast<std::size_t>(modulo(i + shift, per_worker))] +
+                         worker * static_cast<int>(per_worker));
+  result.predecessor.resize(sequence.size());
+  result.rank.resize(sequence.size());
+  for (std::size_t r = 0; r < sequence.size(); ++r) {
+    const auto replica = static_cast<std::size_t>(sequence[r]);
+    result.rank[replica] = static_cast<int>(r);
+    result.predecessor[replica] = sequence[(r + sequence.size() - 1) % sequence.size()];
+  }
+  return result;
+}
+
+std::vector<Value> sum_by_ring(const Reduce& reduce, int workers, int64_t rings,
+                               const std::vector<int>& order) {
+  const auto n = static_cast<int64_t>(reduce.values.size());
+  const int64_t pieces = n * rings, chunk = ring_chunks(reduce.length, pieces).size;
+  std::vector<int64_t> lengths;
+  for (int64_t i = 0; i < pieces; ++i)
+    lengths.push_back(std::clamp<int64_t>(reduce.length - i * chunk, 0, chunk));
+
+  Exchange& exchange = reduce.exchange;
+  std::vector<std::vector<Value>> chunks;  // [replica][chunk]
+  for (std::size_t k = 0; k < reduce.values.size(); ++k)
+    chunks.push_back(exchange.split(reduce.values[k], lengths, reduce.replicas[k]));
+  for (int64_t ring = 0; ring < rings; ++ring) {
+    const RingOrder places = ring_order(workers, rings, ring, order);
+    // One tick: every replica takes from its predecessor what that had at the tick before.
+    auto tick = [&](auto segment_of, auto combine) {
+      const auto before = chunks;
+      for (int64_t k = 0; k < n; ++k) {
+        const auto me = static_cast<std::size_t>(k);
+        const auto from = static_cast<std::size_t>(places.predecessor[me]);
+        const int64_t segment = modulo(segment_of(places.rank[me]), n);
+        const auto at = static_cast<std::size_t>(segment * rings + ring);
+        if (!before[me][at]) continue;  // an empty chunk
+        Value theirs = exchange.bring(before[from][at], reduce.replicas[from], reduce.replicas[me]);
+        chunks[me][at] = combine(theirs, before[me][at], reduce.replicas[me]);
+      }
+    };
+    for (int64_t t = 0; t < n - 1; ++t)
+      tick([&](int64_t rank) { return rank - 2 - t; },
+           [&](Value theirs, Value mine, int replica) {
+             return exchange.sum({theirs, mine}, replica);
+           });
+    for (int64_t t = 0; t < n - 1; ++t)
+      tick([&](int64_t rank) { return rank - 1 - t; }, [](Value theirs, Value, int) { return theirs; });
+  }
+  std::vector<Value> sums;
+  for (std::size_t k = 0; k < chunks.size(); ++k)
+    sums.push_back(exchange.join_pieces(chunks[k], reduce.replicas[k]));
+  return sums;
+}
+
+}  // namespace lockstep

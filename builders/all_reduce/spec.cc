@@ -1,0 +1,148 @@
+#include "builders/all_reduce/spec.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "graph/error.h"
+#include "graph/graph.h"
+
+namespace lockstep {
+namespace {
+
+const std::vector<std::string>& names() {
+  static const std::vector<std::string> all{"collective", "nccl",    "xring", "rechd",
+                                            "bcube",      "pscpu",   "psgpu", "simple",
+                                            "trivial",    "muji",    "hierarchical_copy"};
+  return all;
+}
+
+bool one_of(const std::string& name, std::initializer_list<const char*> known) {
+  return std::find(known.begin(), known.end(), name) != known.end();
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (char letter : text) {
+    if (letter == separator)
+      parts.emplace_back();
+    else
+      parts.back() += letter;
+  }
+  return parts;
+}
+
+struct Number {
+  int64_t value = 0;
+  bool bytes = false;
+};
+
+// Signs, blanks, fractions and other units are refused.
+Number number_of(std::string text, const std::string& what) {
+  const std::string original = text;
+  Number number;
+  if (!text.empty() && text.back() == 'B') {
+    number.bytes = true;
+    text.pop_back();
+  }
+  int64_t unit = 1;
+  if (!text.empty()) {
+    switch (text.back()) {
+      case 'k':
+      case 'K':
+        unit = int64_t{1} << 10;
+        break;
+      case 'M':
+        unit = int64_t{1} << 20;
+        break;
+      case 'G':
+        unit = int64_t{1} << 30;
+        break;
+      case 'T':
+        unit = int64_t{1} << 40;
+        break;
+      default:
+        break;
+    }
+    if (unit > 1) text.pop_back();
+  }
+  const bool digits = !text.empty() && std::all_of(text.begin(), text.end(), [](char letter) {
+    return letter >= '0' && letter <= '9';
+  });
+  check(digits && text.size() < 16, what, " '", original,
+        "' should be a whole number, perhaps with one of K M G T and, for bytes, B: 32k, 4MB");
+  number.value = std::stoll(text);
+  check(number.value <= std::numeric_limits<int64_t>::max() / unit, what, " '", original,
+        "' is too large");
+  number.value *= unit;
+  return number;
+}
+
+AllReduceRange range_of(const std::string& text) {
+  const std::vector<std::string> parts = split(text, '#');
+  check(parts.size() <= 2, "'", text, "' gives shards twice");
+  AllReduceRange range;
+  const std::vector<std::string> levels = split(parts[0], '/');
+  range.algorithm = levels[0];
+  if (levels.size() == 2) range.cross = levels[1];
+  const bool compound = levels.size() == 2 && one_of(range.algorithm, {"nccl", "pscpu"}) &&
+                        one_of(range.cross, {"xring", "rechd", "pscpu"});
+  const bool simple = levels.size() == 1 && std::count(names().begin(), names().end(), parts[0]);
+  if (!compound && !simple) {
+    std::string known;
+    for (const std::string& name : names()) known += " " + name;
+    const std::string near = nearest(parts[0], names());
+    fail("there is no algorithm '", parts[0], "'", near.empty() ? "" : "; did you mean '" + near + "'?",
+         " Known:", known, ", and (nccl|pscpu)/(xring|rechd|pscpu)");
+  }
+  if (parts.size() == 1) return range;
+  range.shards = number_of(parts[1], "shards").value;
+  check(range.shards >= 1, "'", text, "': shards start at 1");
+  check(range.shards == 1 || one_of(range.name(), {"xring", "pscpu", "psgpu"}), "'", text, "': ",
+        range.name(), " has no shards");
+  return range;
+}
+
+}  // namespace
+
+AllReduceSpec parse_all_reduce(const std::string& text) {
+  AllReduceSpec spec;
+  try {
+    const std::vector<std::string> fields = split(text, ':');
+    for (std::size_t i = 0; i < fields.size(); i += 2) spec.push_back(range_of(fields[i]));
+    check(fields.size() % 2 == 1, "it ends with a limit; the last range has none");
+    for (std::size_t i = 1; i < fields.size(); i += 2) {
+      const Number limit = number_of(fields[i], "limit");
+      AllReduceRange& range = spec[i / 2];
+      range.limit = limit.value;
+      range.limit_in_bytes = limit.bytes;
+      if (i == 1) continue;
+      const AllReduceRange& before = spec[i / 2 - 1];
+      check(before.limit_in_bytes == limit.bytes, "limits are all elements or all bytes (B)");
+      check(before.limit < limit.value, "limits must increase: ", before.limit, " comes before ",
+            limit.value);
+    }
+  } catch (const Error& error) {
+    fail("all-reduce spec '", text, "': ", error.what());
+  }
+  return spec;
+}
+
+std::string text_of(const AllReduceSpec& spec) {
+  std::string text;
+  for (const AllReduceRange& range : spec) {
+    text += range.name();
+    if (range.shards > 1) text += join("#", range.shards);
+    if (range.limit >= 0) text += join(":", range.limit, range.limit_in_bytes ? "B:" : ":");
+  }
+  return text;
+}
+
+std::size_t range_for(const AllReduceSpec& spec, int64_t elements, int64_t element_bytes) {
+  for (std::size_t i = 0; i < spec.size(); ++i) {
+    const int64_t size = spec[i].limit_in_bytes ? elements * element_bytes : elements;
+    if (spec[i].limit < 0 || size <= spec[i].limit) return i;
+  }
+  fail("internal: an all-reduce spec without a last range");
+}
+
+}  // namespace lockstep

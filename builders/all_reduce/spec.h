@@ -1,0 +1,41 @@
+// How gradients are summed over replicas, as text:
+//   spec  := range ( ":" limit ":" range )*
+//   range := name [ "#" shards ]
+//   limit := digits [ K | k | M | G | T ] [ "B" ]      elements; bytes where a B ends it
+// `pscpu:32k:xring#2` sums tensors of up to 32768 elements by pscpu, larger ones by rings. Limits
+// increase, the last range takes what is left. Names:
+//   collective nccl             one AllReduce node, which the backend carries out
+//   xring#S  rechd  bcube       rings; recursive halving and doubling; by the factors of N
+//   pscpu#S  psgpu#S            S gather replicas sum a piece each; on each worker's first, or on all
+//   simple   trivial            all on replica 0; nothing at all (an upper bound for measurements)
+//   muji                        Caffe2's trees for 2, 4 and 8; others on replica 0, in turn
+//   hierarchical_copy           two halves, summed each and then together
+//   LOCAL/CROSS                 within each worker by nccl or pscpu, across by xring, rechd or pscpu
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+struct AllReduceRange {
+  std::string algorithm;  // local part of a compound name
+  std::string cross;      // across workers; "" unless compound
+  int64_t shards = 1;
+  int64_t limit = -1;  // elements or bytes up to which it applies; -1: all that is left
+  bool limit_in_bytes = false;
+
+  std::string name() const { return cross.empty() ? algorithm : algorithm + "/" + cross; }
+  friend bool operator==(const AllReduceRange&, const AllReduceRange&) = default;
+};
+using AllReduceSpec = std::vector<AllReduceRange>;
+
+// Throws, naming the spec and the part that is wrong.
+AllReduceSpec parse_all_reduce(const std::string& text);
+std::string text_of(const AllReduceSpec& spec);
+
+// The first range that takes a tensor of so many elements of so many bytes each.
+std::size_t range_for(const AllReduceSpec& spec, int64_t elements, int64_t element_bytes);
+
+}  // namespace lockstep

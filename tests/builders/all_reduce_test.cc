@@ -1,0 +1,301 @@
+// The all-reduce spec and every algorithm, on real workers.
+#include "builders/all_reduce/all_reduce.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "builders/all_reduce/exchange.h"
+#include "operators/all.h"
+#include "operators/elementwise/elementwise.h"
+#include "runtime/compile.h"
+#include "runtime/executor.h"
+#include "runtime/philox.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/step_feeds.h"
+
+namespace lockstep::testing {
+namespace {
+
+// -- the spec
+
+TEST(AllReduceSpec, ReadsRangesLimitsAndShards) {
+  AllReduceSpec spec = parse_all_reduce("pscpu:32k:xring#2");
+  ASSERT_EQ(spec.size(), 2u);
+  EXPECT_EQ(spec[0], (AllReduceRange{"pscpu", "", 1, 32768, false}));
+  EXPECT_EQ(spec[1], (AllReduceRange{"xring", "", 2, -1, false}));
+  EXPECT_EQ(parse_all_reduce("nccl/rechd")[0].name(), "nccl/rechd");
+  EXPECT_EQ(parse_all_reduce("rechd:4MB:collective")[0], (AllReduceRange{"rechd", "", 1, 4 << 20, true}));
+  for (const char* text : {"collective", "pscpu:32768:xring#2", "rechd:4096B:psgpu#3:8192B:muji"})
+    EXPECT_EQ(text_of(parse_all_reduce(text)), text);
+}
+
+// The numbers of tf_cnn_benchmarks' parser; signs, blanks and underscores are refused here.
+TEST(AllReduceSpec, Numbers) {
+  auto limit = [](const std::string& text) {
+    return parse_all_reduce("rechd:" + text + ":xring")[0].limit;
+  };
+  EXPECT_EQ(limit("32k"), 32768);
+  EXPECT_EQ(limit("32K"), 32768);
+  EXPECT_EQ(limit("1M"), int64_t{1} << 20);
+  EXPECT_EQ(limit("1G"), int64_t{1} << 30);
+  EXPECT_EQ(limit("1T"), int64_t{1} << 40);
+  EXPECT_EQ(limit("007"), 7);
+  EXPECT_EQ(limit("0"), 0);
+  for (const char* text : {"5m", "1g", "k", "T", "", "32kb", "1.5k", "3.0", "0x10", "-5", "+7", " 5 ",
+                           "1_000", " 2k", "B", "99999999999999999999", "9000000T"})
+    expect_error([&] { limit(text); }, "limit '" + std::string(text) + "'");
+}
+
+TEST(AllReduceSpec, ErrorsAreOfOneKindAndNameThePart) {
+  auto refuses = [](const std::string& spec, const std::string& part) {
+    expect_error([&] { parse_all_reduce(spec); }, "all-reduce spec '" + spec + "'", part);
+  };
+  refuses("", "''");
+  refuses("xring:", "ends with a limit");
+  refuses("xring:2k", "ends with a limit");
+  refuses("xring:2k:", "''");
+  refuses("a:b:c", "'a'");
+  refuses("NCCL", "'NCCL'");
+  refuses(" xring", "' xring'");
+  refuses("xrin", "did you mean 'xring'");
+  refuses("nccl/psgpu", "'nccl/psgpu'");
+  refuses("xring/nccl", "'xring/nccl'");
+  refuses("xring#", "shards ''");
+  refuses("xring#x", "shards 'x'");
+  refuses("pscpu#2/pscpu", "shards '2/pscpu'");
+  refuses("xring#-1", "shards '-1'");
+  refuses("xring#0", "start at 1");
+  refuses("xring#2#3", "shards twice");
+  refuses("rechd#2", "rechd has no shards");
+  refuses("nccl/xring#2", "has no shards");
+  refuses("pscpu:64k:xring:2k:nccl", "must increase");
+  refuses("pscpu:2k:xring:2k:nccl", "must increase");
+  refuses("pscpu:2k:xring:4kB:nccl", "all elements or all bytes");
+}
+
+TEST(AllReduceSpec, PicksTheRangeBySize) {
+  AllReduceSpec spec = parse_all_reduce("simple:10:rechd:100:xring");
+  EXPECT_EQ(range_for(spec, 0, 4), 0u);
+  EXPECT_EQ(range_for(spec, 10, 4), 0u);
+  EXPECT_EQ(range_for(spec, 11, 4), 1u);
+  EXPECT_EQ(range_for(spec, 101, 4), 2u);
+  AllReduceSpec bytes = parse_all_reduce("simple:40B:xring");
+  EXPECT_EQ(range_for(bytes, 10, 4), 0u);
+  EXPECT_EQ(range_for(bytes, 11, 4), 1u);
+  EXPECT_EQ(range_for(bytes, 6, 8), 1u);
+  EXPECT_EQ(range_for(parse_all_reduce("simple:0:xring"), 1, 4), 1u) << "0 takes empty tensors only";
+}
+
+// -- its parts
+
+TEST(Ring, ChunksAsTheRingPadsThem) {
+  auto chunks = [](int64_t length, int64_t pieces) {
+    Chunks c = ring_chunks(length, pieces);
+    return std::pair{c.size, c.pad};
+  };
+  EXPECT_EQ(chunks(16, 4), (std::pair<int64_t, int64_t>{4, 0}));
+  EXPECT_EQ(chunks(17, 4), (std::pair<int64_t, int64_t>{5, 3}));
+  EXPECT_EQ(chunks(5, 4), (std::pair<int64_t, int64_t>{2, 3}));
+  EXPECT_EQ(chunks(13, 8), (std::pair<int64_t, int64_t>{2, 3}));
+  EXPECT_EQ(chunks(3, 8), (std::pair<int64_t, int64_t>{1, 5}));
+}
+
+TEST(Ring, PredecessorsAndRanks) {
+  using Ints = std::vector<int>;
+  struct Row {
+    int workers;
+    int64_t rings;
+    Ints order;
+    std::vector<Ints> predecessors, ranks;  // by sub-ring
+  };
+  const Row rows[] = {
+      {1, 1, {}, {{}}, {{}}},
+      {1, 1, {0}, {{0}}, {{0}}},
+      {1, 1, {0, 1, 2}, {{2, 0, 1}}, {{0, 1, 2}}},
+      {2, 1, {0, 1, 2}, {{5, 0, 1, 2, 3, 4}}, {{0, 1, 2, 3, 4, 5}}},
+      {2, 1, {2, 1, 0}, {{1, 2, 3, 4, 5, 0}}, {{2, 1, 0, 5, 4, 3}}},
+      {1, 2, {0, 1, 2, 3}, {{3, 0, 1, 2}, {3, 0, 1, 2}}, {{0, 1, 2, 3}, {2, 3, 0, 1}}},
+      {1,
+       4,
+       {0, 1, 2, 3},
+       {{3, 0, 1, 2}, {3, 0, 1, 2}, {3, 0, 1, 2}, {3, 0, 1, 2}},
+       {{0, 1, 2, 3}, {3, 0, 1, 2}, {2, 3, 0, 1}, {1, 2, 3, 0}}},
+      {2,
+       2,
+       {0, 1, 2, 3},
+       {{7, 0, 1, 2, 3, 4, 5, 6}, {3, 0, 5, 2, 7, 4, 1, 6}},
+       {{0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 6, 7, 4, 5}}},
+      {2,
+       2,
+       {0, 3, 2, 1},
+       {{5, 2, 3, 0, 1, 6, 7, 4}, {1, 2, 7, 0, 5, 6, 3, 4}},
+       {{0, 3, 2, 1, 4, 7, 6, 5}, {2, 1, 0, 3, 6, 5, 4, 7}}}};
+  for (const Row& row : rows)
+    for (std::size_t s = 0; s < row.predecessors.size(); ++s) {
+      RingOrder order = ring_order(row.workers, row.rings, static_cast<int64_t>(s), row.order);
+      EXPECT_EQ(order.predecessor, row.predecessors[s]) << row.workers << " workers, ring " << s;
+      EXPECT_EQ(order.rank, row.ranks[s]) << row.workers << " workers, ring " << s;
+    }
+}
+
+TEST(Gather, GroupsAreDealtRoundRobin) {
+  using Groups = std::vector<std::vector<int>>;
+  EXPECT_EQ(gather_groups(4, 2), (Groups{{0, 2}, {1, 3}}));
+  EXPECT_EQ(gather_groups(5, 2), (Groups{{0, 3}, {1, 4}, {2, 0}}));
+  EXPECT_EQ(gather_groups(5, 3), (Groups{{0, 2, 4}, {1, 3, 0}}));
+  EXPECT_EQ(gather_groups(6, 4), (Groups{{0, 2, 4, 0}, {1, 3, 5, 1}}));
+  expect_error([] { gather_groups(2, 3); }, "3 gather replicas", "out of 2");
+}
+
+TEST(AllReduce, SpecsThatDoNotFitTheReplicasAreRefused) {
+  auto reducer = [](const std::string& spec, int replicas, int workers) {
+    AllReducer({.spec = parse_all_reduce(spec), .workers = workers}, replicas);
+  };
+  reducer("xring#4", 8, 2);
+  expect_error([&] { reducer("xring#5", 8, 2); }, "xring#5 on 2 x 4 replicas; at most #4");
+  expect_error([&] { reducer("pscpu#3", 8, 2); }, "at most #2");
+  expect_error([&] { reducer("rechd", 6, 4); }, "6 replicas do not divide over 4 workers");
+  expect_error([] { AllReducer({.spec = parse_all_reduce("xring"), .ring_order = {0, 2}}, 2); },
+               "ring order");
+}
+
+// -- every algorithm on real data
+
+struct Case {
+  std::string spec;
+  int replicas;
+  int workers;
+};
+
+// Sums of `length` elements on each replica, twice.
+std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
+                                       std::vector<std::vector<double>>& data) {
+  Graph graph(all_ops());
+  std::vector<Value> values;
+  std::vector<std::string> feeds, fetches;
+  std::vector<std::vector<float>> fed;
+  const int64_t length = element_count(dims);
+  for (int k = 0; k < c.replicas; ++k) {
+    PhiloxSequence random(static_cast<uint64_t>(c.replicas), static_cast<uint64_t>(length * 100 + k));
+    ReplicaScope replica(graph, k);
+    Value x = graph.input(join("x", k), {DType::float32, to_shape(dims)});
+    values.push_back(neg(graph, x, join("gradient", k)));  // made on its own replica
+    feeds.push_back(join("x", k));
+    fed.emplace_back();
+    data.emplace_back();
+    for (int64_t i = 0; i < length; ++i) {
+      fed.back().push_back(static_cast<float>(random.normal()));
+      data.back().push_back(-static_cast<double>(fed.back().back()));
+    }
+  }
+  AllReducer reducer({.spec = parse_all_reduce(c.spec), .workers = c.workers}, c.replicas);
+  for (Value sum : reducer.sum(graph, values, "w")) fetches.push_back(graph.name(sum));
+  StateStore none({}, {});
+  Workers workers(c.replicas, 1);
+  Executor executor(compile({graph, feeds, std::vector<Dims>(fed.size(), dims), fetches, {}, {},
+                             cpu_devices(c.replicas), all_kernels(), {}}),
+                    none, workers);
+  std::vector<Tensor> tensors;
+  for (auto& values_of : fed) tensors.push_back({{DType::float32, dims}, values_of.data()});
+  std::vector<std::vector<float>> results;
+  for (int run = 0; run < 2; ++run) {
+    executor.run(tensors, {});
+    std::vector<std::vector<float>> fetched;
+    for (const Tensor& tensor : executor.fetches())
+      fetched.emplace_back(tensor.as<float>(), tensor.as<float>() + tensor.count());
+    if (run > 0) {
+      EXPECT_EQ(results, fetched) << "another run, another sum";
+    }
+    results = std::move(fetched);
+  }
+  return results;
+}
+
+void check_sums(const Case& c, const Dims& dims) {
+  SCOPED_TRACE(join(c.spec, " on ", c.workers, " x ", c.replicas / c.workers, ", ", text_of(dims)));
+  std::vector<std::vector<double>> data;
+  const auto results = summed(c, dims, data);
+  ASSERT_EQ(results.size(), static_cast<std::size_t>(c.replicas));
+  for (const auto& result : results) ASSERT_EQ(result, results[0]) << "replicas differ";
+  ASSERT_EQ(results[0].size(), static_cast<std::size_t>(element_count(dims)));
+  for (std::size_t i = 0; i < results[0].size(); ++i) {
+    double sum = 0;
+    for (const auto& of_replica : data) sum += of_replica[i];
+    ASSERT_NEAR(results[0][i], sum, 1e-5 * c.replicas) << "element " << i;
+  }
+}
+
+class Algorithms : public ::testing::TestWithParam<std::string> {};
+TEST_P(Algorithms, SumOnAnyNumberOfReplicas) {
+  for (int replicas : {1, 2, 3, 4, 5, 7, 8, 16})
+    for (int64_t length : {0, 1, 3, 7, 1000, 65537}) check_sums({GetParam(), replicas, 1}, {length});
+}
+TEST_P(Algorithms, SumAnyShape) {
+  for (const Dims& dims : {Dims{}, Dims{4, 4}, Dims{7, 13}, Dims{8, 8, 2}, Dims{2, 0, 3}})
+    check_sums({GetParam(), 4, 2}, dims);
+}
+INSTANTIATE_TEST_SUITE_P(All, Algorithms,
+                         ::testing::Values("collective", "nccl", "xring", "rechd", "bcube", "pscpu",
+                                           "psgpu", "simple", "muji", "hierarchical_copy",
+                                           "nccl/xring", "nccl/rechd", "nccl/pscpu", "pscpu/xring",
+                                           "pscpu/rechd", "pscpu/pscpu"));
+
+TEST(AllReduce, WithWorkersAndShards) {
+  const std::vector<Case> cases{{"xring#2", 8, 2},    {"xring#4", 8, 2},    {"xring", 6, 6},
+                                {"psgpu#3", 16, 2},   {"psgpu#16", 16, 2},  {"pscpu#2", 16, 2},
+                                {"psgpu#4", 32, 4},   {"nccl/xring", 12, 3}, {"nccl/rechd", 15, 5},
+                                {"pscpu/pscpu", 9, 3}, {"nccl/pscpu", 8, 4}, {"xring#3", 7, 1}};
+  for (const Case& c : cases)
+    for (const Dims& dims : {Dims{8}, Dims{7, 13}, Dims{8, 8}}) check_sums(c, dims);
+}
+
+TEST(AllReduce, TrivialLeavesEveryReplicaItsOwn) {
+  std::vector<std::vector<double>> data;
+  const auto results = summed({"trivial", 3, 1}, {5}, data);
+  for (std::size_t k = 0; k < 3; ++k)
+    for (std::size_t i = 0; i < 5; ++i)
+      EXPECT_EQ(results[k][i], static_cast<float>(data[k][i]));
+}
+
+// N (N - 1) S sums and as many copies in each of the two phases.
+TEST(AllReduce, ARingHasAsManyStepsAsTheTheory) {
+  for (auto [replicas, rings] : {std::pair{4, 1}, {4, 2}, {8, 2}}) {
+    Graph graph(all_ops());
+    std::vector<Value> values;
+    for (int k = 0; k < replicas; ++k) {
+      ReplicaScope replica(graph, k);
+      values.push_back(neg(graph, graph.input(join("x", k), {DType::float32, {1024}}), "g"));
+    }
+    AllReducer({.spec = parse_all_reduce(join("xring#", rings))}, replicas).sum(graph, values, "w");
+    int adds = 0, copies = 0;
+    for (int i = 0; i < graph.node_count(); ++i) {
+      adds += graph.node(i).type() == "Add";
+      copies += graph.node(i).type() == "Copy";
+    }
+    EXPECT_EQ(adds, replicas * (replicas - 1) * rings);
+    EXPECT_EQ(copies, 2 * replicas * (replicas - 1) * rings);
+  }
+}
+
+// A training run gives the same weights, up to the order of sums, whatever the algorithm.
+TEST(AllReduce, TrainingDoesNotDependOnTheAlgorithm) {
+  auto train_with = [](const std::string& spec) {
+    TrainingModel model = small_mlp(4, {}, {.spec = parse_all_reduce(spec), .workers = 2});
+    return train(model, 16, 5, {1, 6, 6});
+  };
+  const StateValues expected = train_with("collective");
+  for (const char* spec : {"xring", "rechd", "bcube", "psgpu#2:100:xring#2", "muji", "nccl/rechd",
+                           "hierarchical_copy", "simple:40B:pscpu/pscpu"}) {
+    const StateValues found = train_with(spec);
+    for (const auto& [name, value] : expected) {
+      const auto ours = found.at(name).values<float>(), theirs = value.values<float>();
+      for (std::size_t i = 0; i < ours.size(); ++i)
+        ASSERT_NEAR(ours[i], theirs[i], 1e-5) << spec << " " << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing
