@@ -36,7 +36,7 @@ class Exchange {
 // `length` is the number of elements, at least 1; there are at least 2 replicas.
 struct Reduce {
   Exchange& exchange;
-  std::vector<Value> values;    // on replica replicas[i]
+  std::vector<Value> values;  // on replica replicas[i]
   std::vector<int> replicas;
   int64_t length = 0;
 };
@@ -44,13 +44,13 @@ struct Reduce {
 // -- one file each
 std::vector<Value> sum_by_ring(const Reduce& reduce, int workers, int64_t rings,
                                const std::vector<int>& order);
-std::vector<Value> sum_by_halving(const Reduce& reduce);             // rechd
-std::vector<Value> sum_by_factors(const Reduce& reduce);             // bcube
+std::vector<Value> sum_by_halving(const Reduce& reduce);  // rechd
+std::vector<Value> sum_by_factors(const Reduce& reduce);  // bcube
 // Replicas groups[..] each sum one piece.
 std::vector<Value> sum_by_shuffle(const Reduce& reduce, const std::vector<int>& gatherers);
-std::vector<Value> sum_by_tree(const Reduce& reduce);  // muji
+std::vector<Value> sum_by_tree(const Reduce& reduce);                    // muji
 std::vector<Value> sum_by_halves(const Reduce& reduce, int64_t tensor);  // hierarchical_copy
-std::vector<Value> sum_on_first(const Reduce& reduce);                // simple
+std::vector<Value> sum_on_first(const Reduce& reduce);                   // simple
 
 // Equal pieces of `length`, as many as asked for: the length of each but the last ones, and how
 // many elements are missing to make all of them equal.

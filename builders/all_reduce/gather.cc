@@ -55,7 +55,8 @@ std::vector<Value> sum_by_halves(const Reduce& reduce, int64_t tensor) {
   for (int h = 0; h < 2; ++h) {
     std::vector<Value> terms;
     for (int64_t k = h == 0 ? 0 : half; k < (h == 0 ? half : n); ++k)
-      terms.push_back(exchange.bring(reduce.values[static_cast<std::size_t>(k)], replica(k), mains[h]));
+      terms.push_back(
+          exchange.bring(reduce.values[static_cast<std::size_t>(k)], replica(k), mains[h]));
     sums[h] = exchange.sum(terms, mains[h]);
   }
   Value total = exchange.sum({sums[0], exchange.bring(sums[1], mains[1], mains[0])}, mains[0]);

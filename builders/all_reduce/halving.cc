@@ -42,10 +42,9 @@ class Stages {
       std::vector<Value> whole;
       for (int m = 0; m < factor; ++m)
         whole.push_back(bring(summed[at(first + m * span)].value, first + m * span, k));
-      held_[at(k)] = {before[at(k)].length == 0
-                          ? none
-                          : reduce_.exchange.join_pieces(whole, replica(k)),
-                      before[at(k)].length};
+      held_[at(k)] = {
+          before[at(k)].length == 0 ? none : reduce_.exchange.join_pieces(whole, replica(k)),
+          before[at(k)].length};
     }
   }
 
@@ -99,7 +98,8 @@ std::vector<Value> sum_by_halving(const Reduce& reduce) {
     inner.replicas.push_back(reduce.replicas[here]);
   }
   Stages stages(inner);
-  stages.run(std::vector<int>(static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(within)) - 1), 2));
+  stages.run(std::vector<int>(
+      static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(within)) - 1), 2));
   std::vector<Value> sums = stages.sums();
   for (int k = within; k < n; ++k) {
     const auto from = static_cast<std::size_t>(k - within);

@@ -1,7 +1,7 @@
-// Rings. A tensor is cut into N * S chunks, segment g and sub-ring s at g * S + s. In N - 1 ticks the
-// replica of rank r adds its own chunk of segment r - 2 - t to what its predecessor has of it; rank
-// r then holds segment r, and N - 1 more ticks hand the sums round. A segment is summed in the order
-// of ranks g + 1, g + 2, .., g: another order in each segment, the same in every run.
+// Rings. A tensor is cut into N * S chunks, segment g and sub-ring s at g * S + s. In N - 1 ticks
+// the replica of rank r adds its own chunk of segment r - 2 - t to what its predecessor has of it;
+// rank r then holds segment r, and N - 1 more ticks hand the sums round. A segment is summed in the
+// order of ranks g + 1, g + 2, .., g: another order in each segment, the same in every run.
 #include <algorithm>
 
 #include "builders/all_reduce/exchange.h"
@@ -72,7 +72,8 @@ std::vector<Value> sum_by_ring(const Reduce& reduce, int workers, int64_t rings,
              return exchange.sum({theirs, mine}, replica);
            });
     for (int64_t t = 0; t < n - 1; ++t)
-      tick([&](int64_t rank) { return rank - 1 - t; }, [](Value theirs, Value, int) { return theirs; });
+      tick([&](int64_t rank) { return rank - 1 - t; },
+           [](Value theirs, Value, int) { return theirs; });
   }
   std::vector<Value> sums;
   for (std::size_t k = 0; k < chunks.size(); ++k)

@@ -10,9 +10,17 @@ namespace lockstep {
 namespace {
 
 const std::vector<std::string>& names() {
-  static const std::vector<std::string> all{"collective", "nccl",    "xring", "rechd",
-                                            "bcube",      "pscpu",   "psgpu", "simple",
-                                            "trivial",    "muji",    "hierarchical_copy"};
+  static const std::vector<std::string> all{"collective",
+                                            "nccl",
+                                            "xring",
+                                            "rechd",
+                                            "bcube",
+                                            "pscpu",
+                                            "psgpu",
+                                            "simple",
+                                            "trivial",
+                                            "muji",
+                                            "hierarchical_copy"};
   return all;
 }
 
@@ -91,14 +99,15 @@ AllReduceRange range_of(const std::string& text) {
     std::string known;
     for (const std::string& name : names()) known += " " + name;
     const std::string near = nearest(parts[0], names());
-    fail("there is no algorithm '", parts[0], "'", near.empty() ? "" : "; did you mean '" + near + "'?",
-         " Known:", known, ", and (nccl|pscpu)/(xring|rechd|pscpu)");
+    fail("there is no algorithm '", parts[0], "'",
+         near.empty() ? "" : "; did you mean '" + near + "'?", " Known:", known,
+         ", and (nccl|pscpu)/(xring|rechd|pscpu)");
   }
   if (parts.size() == 1) return range;
   range.shards = number_of(parts[1], "shards").value;
   check(range.shards >= 1, "'", text, "': shards start at 1");
-  check(range.shards == 1 || one_of(range.name(), {"xring", "pscpu", "psgpu"}), "'", text, "': ",
-        range.name(), " has no shards");
+  check(range.shards == 1 || one_of(range.name(), {"xring", "pscpu", "psgpu"}), "'", text,
+        "': ", range.name(), " has no shards");
   return range;
 }
 

@@ -6,11 +6,11 @@
 // increase, the last range takes what is left. Names:
 //   collective nccl             one AllReduce node, which the backend carries out
 //   xring#S  rechd  bcube       rings; recursive halving and doubling; by the factors of N
-//   pscpu#S  psgpu#S            S gather replicas sum a piece each; on each worker's first, or on all
-//   simple   trivial            all on replica 0; nothing at all (an upper bound for measurements)
-//   muji                        Caffe2's trees for 2, 4 and 8; others on replica 0, in turn
-//   hierarchical_copy           two halves, summed each and then together
-//   LOCAL/CROSS                 within each worker by nccl or pscpu, across by xring, rechd or pscpu
+//   pscpu#S  psgpu#S            S gather replicas sum a piece each; on each worker's first, or on
+//   all simple   trivial            all on replica 0; nothing at all (an upper bound for
+//   measurements) muji                        Caffe2's trees for 2, 4 and 8; others on replica 0,
+//   in turn hierarchical_copy           two halves, summed each and then together LOCAL/CROSS
+//   within each worker by nccl or pscpu, across by xring, rechd or pscpu
 #pragma once
 
 #include <cstdint>

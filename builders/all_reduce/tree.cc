@@ -1,6 +1,6 @@
 // Caffe2's muji: pairs add, then pairs of pairs, and the sum comes back down. (Its variant for four
-// devices that reach each other in pairs only differs in that a copy comes before an add; here every
-// operand from elsewhere is copied.) Any other number of replicas: all on the first, in turn.
+// devices that reach each other in pairs only differs in that a copy comes before an add; here
+// every operand from elsewhere is copied.) Any other number of replicas: all on the first, in turn.
 #include "builders/all_reduce/exchange.h"
 
 namespace lockstep {

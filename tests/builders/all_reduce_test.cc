@@ -26,7 +26,8 @@ TEST(AllReduceSpec, ReadsRangesLimitsAndShards) {
   EXPECT_EQ(spec[0], (AllReduceRange{"pscpu", "", 1, 32768, false}));
   EXPECT_EQ(spec[1], (AllReduceRange{"xring", "", 2, -1, false}));
   EXPECT_EQ(parse_all_reduce("nccl/rechd")[0].name(), "nccl/rechd");
-  EXPECT_EQ(parse_all_reduce("rechd:4MB:collective")[0], (AllReduceRange{"rechd", "", 1, 4 << 20, true}));
+  EXPECT_EQ(parse_all_reduce("rechd:4MB:collective")[0],
+            (AllReduceRange{"rechd", "", 1, 4 << 20, true}));
   for (const char* text : {"collective", "pscpu:32768:xring#2", "rechd:4096B:psgpu#3:8192B:muji"})
     EXPECT_EQ(text_of(parse_all_reduce(text)), text);
 }
@@ -43,8 +44,8 @@ TEST(AllReduceSpec, Numbers) {
   EXPECT_EQ(limit("1T"), int64_t{1} << 40);
   EXPECT_EQ(limit("007"), 7);
   EXPECT_EQ(limit("0"), 0);
-  for (const char* text : {"5m", "1g", "k", "T", "", "32kb", "1.5k", "3.0", "0x10", "-5", "+7", " 5 ",
-                           "1_000", " 2k", "B", "99999999999999999999", "9000000T"})
+  for (const char* text : {"5m", "1g", "k", "T", "", "32kb", "1.5k", "3.0", "0x10", "-5", "+7",
+                           " 5 ", "1_000", " 2k", "B", "99999999999999999999", "9000000T"})
     expect_error([&] { limit(text); }, "limit '" + std::string(text) + "'");
 }
 
@@ -85,7 +86,8 @@ TEST(AllReduceSpec, PicksTheRangeBySize) {
   EXPECT_EQ(range_for(bytes, 10, 4), 0u);
   EXPECT_EQ(range_for(bytes, 11, 4), 1u);
   EXPECT_EQ(range_for(bytes, 6, 8), 1u);
-  EXPECT_EQ(range_for(parse_all_reduce("simple:0:xring"), 1, 4), 1u) << "0 takes empty tensors only";
+  EXPECT_EQ(range_for(parse_all_reduce("simple:0:xring"), 1, 4), 1u)
+      << "0 takes empty tensors only";
 }
 
 // -- its parts
@@ -157,8 +159,11 @@ TEST(AllReduce, SpecsThatDoNotFitTheReplicasAreRefused) {
   expect_error([&] { reducer("xring#5", 8, 2); }, "xring#5 on 2 x 4 replicas; at most #4");
   expect_error([&] { reducer("pscpu#3", 8, 2); }, "at most #2");
   expect_error([&] { reducer("rechd", 6, 4); }, "6 replicas do not divide over 4 workers");
-  expect_error([] { AllReducer({.spec = parse_all_reduce("xring"), .ring_order = {0, 2}}, 2); },
-               "ring order");
+  expect_error(
+      [] {
+        AllReducer({.spec = parse_all_reduce("xring"), .ring_order = {0, 2}}, 2);
+      },
+      "ring order");
 }
 
 // -- every algorithm on real data
@@ -178,7 +183,8 @@ std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
   std::vector<std::vector<float>> fed;
   const int64_t length = element_count(dims);
   for (int k = 0; k < c.replicas; ++k) {
-    PhiloxSequence random(static_cast<uint64_t>(c.replicas), static_cast<uint64_t>(length * 100 + k));
+    PhiloxSequence random(static_cast<uint64_t>(c.replicas),
+                          static_cast<uint64_t>(length * 100 + k));
     ReplicaScope replica(graph, k);
     Value x = graph.input(join("x", k), {DType::float32, to_shape(dims)});
     values.push_back(neg(graph, x, join("gradient", k)));  // made on its own replica
@@ -194,8 +200,15 @@ std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
   for (Value sum : reducer.sum(graph, values, "w")) fetches.push_back(graph.name(sum));
   StateStore none({}, {});
   Workers workers(c.replicas, 1);
-  Executor executor(compile({graph, feeds, std::vector<Dims>(fed.size(), dims), fetches, {}, {},
-                             cpu_devices(c.replicas), all_kernels(), {}}),
+  Executor executor(compile({graph,
+                             feeds,
+                             std::vector<Dims>(fed.size(), dims),
+                             fetches,
+                             {},
+                             {},
+                             cpu_devices(c.replicas),
+                             all_kernels(),
+                             {}}),
                     none, workers);
   std::vector<Tensor> tensors;
   for (auto& values_of : fed) tensors.push_back({{DType::float32, dims}, values_of.data()});
@@ -230,7 +243,8 @@ void check_sums(const Case& c, const Dims& dims) {
 class Algorithms : public ::testing::TestWithParam<std::string> {};
 TEST_P(Algorithms, SumOnAnyNumberOfReplicas) {
   for (int replicas : {1, 2, 3, 4, 5, 7, 8, 16})
-    for (int64_t length : {0, 1, 3, 7, 1000, 65537}) check_sums({GetParam(), replicas, 1}, {length});
+    for (int64_t length : {0, 1, 3, 7, 1000, 65537})
+      check_sums({GetParam(), replicas, 1}, {length});
 }
 TEST_P(Algorithms, SumAnyShape) {
   for (const Dims& dims : {Dims{}, Dims{4, 4}, Dims{7, 13}, Dims{8, 8, 2}, Dims{2, 0, 3}})
@@ -243,10 +257,10 @@ INSTANTIATE_TEST_SUITE_P(All, Algorithms,
                                            "pscpu/rechd", "pscpu/pscpu"));
 
 TEST(AllReduce, WithWorkersAndShards) {
-  const std::vector<Case> cases{{"xring#2", 8, 2},    {"xring#4", 8, 2},    {"xring", 6, 6},
-                                {"psgpu#3", 16, 2},   {"psgpu#16", 16, 2},  {"pscpu#2", 16, 2},
-                                {"psgpu#4", 32, 4},   {"nccl/xring", 12, 3}, {"nccl/rechd", 15, 5},
-                                {"pscpu/pscpu", 9, 3}, {"nccl/pscpu", 8, 4}, {"xring#3", 7, 1}};
+  const std::vector<Case> cases{{"xring#2", 8, 2},     {"xring#4", 8, 2},     {"xring", 6, 6},
+                                {"psgpu#3", 16, 2},    {"psgpu#16", 16, 2},   {"pscpu#2", 16, 2},
+                                {"psgpu#4", 32, 4},    {"nccl/xring", 12, 3}, {"nccl/rechd", 15, 5},
+                                {"pscpu/pscpu", 9, 3}, {"nccl/pscpu", 8, 4},  {"xring#3", 7, 1}};
   for (const Case& c : cases)
     for (const Dims& dims : {Dims{8}, Dims{7, 13}, Dims{8, 8}}) check_sums(c, dims);
 }
@@ -255,8 +269,7 @@ TEST(AllReduce, TrivialLeavesEveryReplicaItsOwn) {
   std::vector<std::vector<double>> data;
   const auto results = summed({"trivial", 3, 1}, {5}, data);
   for (std::size_t k = 0; k < 3; ++k)
-    for (std::size_t i = 0; i < 5; ++i)
-      EXPECT_EQ(results[k][i], static_cast<float>(data[k][i]));
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(results[k][i], static_cast<float>(data[k][i]));
 }
 
 // N (N - 1) S sums and as many copies in each of the two phases.
