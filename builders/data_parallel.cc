@@ -1,7 +1,9 @@
 #include "builders/data_parallel.h"
 
+#include <algorithm>
 #include <deque>
 
+#include "builders/patterns.h"
 #include "builders/replicas.h"
 #include "graph/gradient.h"
 #include "graph/passes/schedule.h"
@@ -25,7 +27,9 @@ class DataParallelBuilder {
     replicate_forward(model);
     add_backward();
     const int first_update = model_.step.node_count();
+    if (options_.clip.before_reduce) clip(1.0F / static_cast<float>(options_.replicas));
     reduce_gradients();
+    if (!options_.clip.before_reduce) clip(1);
     update_parameters();
     schedule(model_.step, first_update);
 
@@ -67,14 +71,36 @@ class DataParallelBuilder {
     losses_.push_back(std::move(scaled));
   }
 
+  bool is_trained(const Net::Param& param) const {
+    return param.kind != StateKind::computed && !matches_any(param.name, options_.frozen);
+  }
+
+  void check_frozen() const {
+    for (const std::string& pattern : options_.frozen) {
+      const bool used = std::any_of(params().begin(), params().end(), [&](const Net::Param& param) {
+        return matches_any(param.name, {pattern});
+      });
+      check(used, "frozen: no parameter is called '", pattern, "'");
+    }
+  }
+
+  void clip(float scale) {
+    if (!options_.clip.active()) return;
+    for (std::size_t k = 0; k < nets_.size(); ++k) {
+      ReplicaScope replica(step(), static_cast<int>(k));
+      gradients_[k] = clip_gradients(step(), options_.clip, gradients_[k], scale);
+    }
+  }
+
   void add_backward() {
+    check_frozen();
     std::vector<Loss> losses;
     for (const auto& of_replica : losses_)
       for (Value loss : of_replica) losses.push_back({loss});
     std::vector<Value> wanted;
     for (const Net& net : nets_)
       for (const Net::Param& param : net.params())
-        if (param.kind != StateKind::computed) wanted.push_back(param.value);
+        if (is_trained(param)) wanted.push_back(param.value);
     Gradients gradients = add_gradients(step(), losses, wanted);
     std::string unreached;
     for (const std::string& name : gradients.unreached) unreached += "\n  " + name;
@@ -85,8 +111,7 @@ class DataParallelBuilder {
     std::size_t next = 0;
     for (std::size_t k = 0; k < nets_.size(); ++k)
       for (const Net::Param& param : nets_[k].params())
-        gradients_[k].push_back(param.kind == StateKind::computed ? none
-                                                                  : gradients.values[next++]);
+        gradients_[k].push_back(is_trained(param) ? gradients.values[next++] : none);
   }
 
   // In reverse order of creation: the last layer's gradients are ready first.

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "builders/all_reduce/all_reduce.h"
+#include "builders/clip.h"
 #include "builders/net.h"
 #include "builders/optimizers.h"
 #include "graph/training.h"
@@ -19,6 +21,10 @@ struct DataParallelOptions {
   // Parameters that no loss reaches are an error unless this allows them; they then stay as they
   // were initialised.
   bool allow_untrained = false;
+  // Parameters, named with * and ?, that are never trained; the reverse pass stops where nothing
+  // behind them is.
+  std::vector<std::string> frozen = {};
+  ClipOptions clip = {};
   // How gradients are summed over replicas: see builders/all_reduce/spec.h.
   AllReduceOptions all_reduce = {};
 };

@@ -1,9 +1,6 @@
 #include "builders/imported.h"
 
-#include <fnmatch.h>
-
-#include <algorithm>
-
+#include "builders/patterns.h"
 #include "graph/gradient.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/gemm/gemm.h"
@@ -11,12 +8,6 @@
 
 namespace lockstep {
 namespace {
-
-bool matches(const std::string& name, const std::vector<std::string>& patterns) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
-  });
-}
 
 bool is_batch_norm(const Node& node) {
   return node.type() == "BatchNormalization" && node.domain().empty();
@@ -125,7 +116,7 @@ std::set<std::string> trainable_initializers(const LoadedModel& file, const std:
   for (const std::string& name : file.initializers) {
     Value value = graph.find(name);
     if (!value || graph.dtype(value) != DType::float32 || statistics.count(name)) continue;
-    if (!matches(name, frozen)) all.trainable.insert(name);
+    if (!matches_any(name, frozen)) all.trainable.insert(name);
   }
   Graph scratch(graph.ops(), "trainable");
   Net net(scratch, Mode::train, "", "");

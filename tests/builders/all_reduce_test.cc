@@ -295,7 +295,8 @@ TEST(AllReduce, ARingHasAsManyStepsAsTheTheory) {
 // A training run gives the same weights, up to the order of sums, whatever the algorithm.
 TEST(AllReduce, TrainingDoesNotDependOnTheAlgorithm) {
   auto train_with = [](const std::string& spec) {
-    TrainingModel model = small_mlp(4, {}, {.spec = parse_all_reduce(spec), .workers = 2});
+    TrainingModel model =
+        small_mlp(4, {}, {.all_reduce = {.spec = parse_all_reduce(spec), .workers = 2}});
     return train(model, 16, 5, {1, 6, 6});
   };
   const StateValues expected = train_with("collective");

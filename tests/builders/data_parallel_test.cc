@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "builders/layers.h"
 #include "builders/losses.h"
@@ -179,6 +181,85 @@ TEST(DataParallel, RefusesWhatCannotTrain) {
 
 TEST(Models, UnknownNameSuggestsTheNearest) {
   expect_error([] { model_named("lenett", {}); }, "no model 'lenett'", "did you mean 'lenet'");
+}
+
+// -- clipping and freezing
+
+constexpr MomentumSgd kPlainSgd{.momentum = 0, .weight_decay = 0, .bias_rate_factor = 1};
+
+// What one step of rate 0.05 moves every parameter by.
+std::map<std::string, std::vector<double>> moved(const TrainingModel& model) {
+  StateValues before = train(model, 16, 0, kSmall), after = train(model, 16, 1, kSmall);
+  std::map<std::string, std::vector<double>> by_name;
+  for (const State& state : model.states) {
+    if (state.kind == StateKind::momentum) continue;
+    const auto a = before.at(state.values[0]).values<float>();
+    const auto b = after.at(state.values[0]).values<float>();
+    for (std::size_t i = 0; i < a.size(); ++i)
+      by_name[state.name].push_back((static_cast<double>(a[i]) - b[i]) / 0.05);
+  }
+  return by_name;
+}
+
+double norm_of(const std::map<std::string, std::vector<double>>& gradients) {
+  double square = 0;
+  for (const auto& [name, values] : gradients)
+    for (double value : values) square += value * value;
+  return std::sqrt(square);
+}
+
+TEST(Clip, TheNormOfAllGradientsTogether) {
+  const auto whole = moved(small_mlp(1, kPlainSgd));
+  const double norm = norm_of(whole);
+  for (int replicas : {1, 4})
+    for (double share : {0.25, 2.0}) {
+      const auto limit = static_cast<float>(share * norm);
+      const auto clipped = moved(small_mlp(replicas, kPlainSgd, {.clip = {.norm = limit}}));
+      EXPECT_NEAR(norm_of(clipped), std::min(1.0, share) * norm, 1e-4 * norm);
+      for (const auto& [name, values] : whole)
+        for (std::size_t i = 0; i < values.size(); ++i)
+          ASSERT_NEAR(clipped.at(name)[i], values[i] * std::min(1.0, share), 2e-5) << name;
+    }
+}
+
+TEST(Clip, EveryElementByItself) {
+  const auto whole = moved(small_mlp(1, kPlainSgd));
+  const auto clipped = moved(small_mlp(2, kPlainSgd, {.clip = {.value = 0.02F}}));
+  int touched = 0;
+  for (const auto& [name, values] : whole)
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      ASSERT_NEAR(clipped.at(name)[i], std::clamp(values[i], -0.02, 0.02), 2e-5) << name;
+      touched += std::abs(values[i]) > 0.02;
+    }
+  EXPECT_GT(touched, 10);
+}
+
+// With one replica before and after are the same; with more, each share is clipped by itself, and
+// the mean of four vectors of norm at most n has norm at most n.
+TEST(Clip, BeforeTheReduceEachReplicaByItself) {
+  const double norm = norm_of(moved(small_mlp(1, kPlainSgd)));
+  const auto limit = static_cast<float>(0.5 * norm);
+  auto clipped = [&](int replicas, bool before) {
+    return moved(
+        small_mlp(replicas, kPlainSgd, {.clip = {.norm = limit, .before_reduce = before}}));
+  };
+  const auto one_before = clipped(1, true), one_after = clipped(1, false);
+  EXPECT_EQ(one_before, one_after);
+  const auto four = clipped(4, true);
+  EXPECT_LE(norm_of(four), limit * 1.0001);
+  EXPECT_LT(norm_of(four), norm_of(clipped(4, false)) * 0.9999) << "shares point elsewhere";
+}
+
+TEST(Frozen, ParametersStayAndTheReversePassStops) {
+  TrainingModel all = small_mlp(2), frozen = small_mlp(2, {}, {.frozen = {"fc1_*"}});
+  EXPECT_EQ(frozen.find_state("fc1_w_momentum"), nullptr);
+  EXPECT_NE(frozen.find_state("fc1_w"), nullptr);
+  EXPECT_FALSE(bool(frozen.step.find("cpu_0/fc1_grad"))) << "nothing behind it is trained";
+  EXPECT_TRUE(bool(all.step.find("cpu_0/fc1_grad")));
+  StateValues before = train(frozen, 8, 0, kSmall), after = train(frozen, 8, 3, kSmall);
+  EXPECT_TRUE(before.at("cpu_1/fc1_w") == after.at("cpu_1/fc1_w"));
+  EXPECT_FALSE(before.at("cpu_1/fc2_w") == after.at("cpu_1/fc2_w"));
+  expect_error([] { small_mlp(2, {}, {.frozen = {"fc9*"}}); }, "no parameter is called 'fc9*'");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -81,6 +82,86 @@ TEST(Models, KerasResNetHasItsVariablesInOrder) {
   }
   EXPECT_EQ(row, 320u);
   EXPECT_EQ(params.size(), 320u);
+}
+
+// -- the order of the Keras ResNet-50's step, against that of a data-parallel TensorFlow step
+
+// Trained parameters by number k of the table.
+std::vector<std::string> trained_in_order() {
+  std::vector<std::string> names;
+  for (const Net::Param& param : params_of("resnet50_keras"))
+    if (param.kind != StateKind::computed) names.push_back(param.name);
+  return names;
+}
+
+TrainingModel keras_step(int replicas) {
+  return build_data_parallel_model(
+      all_ops(), model_named("resnet50_keras", published_options("resnet50_keras")), {},
+      {.replicas = replicas});
+}
+
+TEST(KerasStep, UpdatesComeInTheReferenceOrder) {
+  std::ifstream file(source_path("tests/models/resnet50_update_order.txt"));
+  std::vector<int> reference;
+  for (int k = 0; file >> k;) reference.push_back(k);
+  ASSERT_EQ(reference.size(), 214u);
+  const auto names = trained_in_order();
+  TrainingModel model = keras_step(1);
+  std::map<std::string, int> place;  // of each parameter's update in our step
+  for (int i = 0; i < model.step.node_count(); ++i) {
+    Node node = model.step.node(i);
+    EXPECT_NE(node.type(), "AllReduce") << "one replica needs none";
+    if (node.type() == "MomentumSGDUpdate")
+      place.emplace(node.name(), static_cast<int>(place.size()));
+  }
+  ASSERT_EQ(place.size(), 214u);
+  ASSERT_EQ(model.gradients.size(), 214u);
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    const std::string& name = names[static_cast<std::size_t>(reference[i])];
+    auto found = place.find("gpu_0/" + name + "_update");
+    ASSERT_NE(found, place.end()) << name;
+    EXPECT_LE(std::abs(found->second - static_cast<int>(i)), 3) << name;
+  }
+  EXPECT_EQ(model.updates.size(), 2 * 214u + 106u) << "parameters, momentum, running statistics";
+}
+
+// Each reduce stands right behind the gradient that completes it, each update behind its reduce.
+TEST(KerasStep, ReducesComeAsEarlyAsGradientsAllow) {
+  TrainingModel model = keras_step(2);
+  const Graph& step = model.step;
+  int last_forward = 0, heavy = 0, reduces = 0;
+  for (int i = 0; i < step.node_count(); ++i)
+    if (step.node(i).type() == "SoftmaxCrossEntropyLoss") last_forward = i;
+  auto is_heavy = [](const Node& node) {
+    for (const char* type : {"ConvGradX", "ConvGradW", "BatchNormGrad", "ReluGrad", "Gemm",
+                             "MaxPoolGrad", "ReduceSum"})
+      if (node.type() == type) return true;
+    return false;
+  };
+  int64_t bytes = 0;
+  std::vector<std::pair<int, int64_t>> reduced;  // (heavy nodes before it, bytes so far)
+  for (int i = last_forward + 1; i < step.node_count(); ++i) {
+    Node node = step.node(i);
+    heavy += is_heavy(node);
+    if (node.type() != "AllReduce") continue;
+    ++reduces;
+    bytes += 4 * element_count(to_dims(step.shape(node.outputs()[0])));
+    reduced.emplace_back(heavy, bytes);
+    int ready = 0;  // the last of its gradients
+    for (Value input : node.inputs()) ready = std::max(ready, step.producer(input)->index());
+    for (int between = ready + 1; between < i; ++between)
+      EXPECT_FALSE(is_heavy(step.node(between)))
+          << node.name() << " waits for " << step.node(between).name();
+    for (Value output : node.outputs())
+      for (int user : step.consumers(output)) EXPECT_GT(user, i);
+  }
+  EXPECT_EQ(reduces, 214);
+  EXPECT_EQ(bytes, 102334368);
+  int64_t early = 0;
+  for (auto [nodes, so_far] : reduced)
+    if (nodes <= heavy * 6 / 10) early = so_far;
+  EXPECT_GE(static_cast<double>(early), 0.95 * static_cast<double>(bytes))
+      << "reducible at 60 % of the backward pass";
 }
 
 // Every model trains: on small images, where the architecture allows, two replicas, three steps.

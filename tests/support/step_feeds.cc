@@ -38,11 +38,11 @@ std::span<const Tensor> StepFeeds::at(int64_t step, float rate) {
   return feeds_;
 }
 
-TrainingModel small_mlp(int replicas, const MomentumSgd& optimizer,
-                        const AllReduceOptions& all_reduce) {
+TrainingModel small_mlp(int replicas, const MomentumSgd& optimizer, DataParallelOptions options) {
+  options.replicas = replicas;
+  options.scope = "cpu";
   return build_data_parallel_model(
-      all_ops(), mlp({.image = {1, 6, 6}, .classes = 5, .hidden = {16, 12}}), optimizer,
-      {.replicas = replicas, .scope = "cpu", .all_reduce = all_reduce});
+      all_ops(), mlp({.image = {1, 6, 6}, .classes = 5, .hidden = {16, 12}}), optimizer, options);
 }
 
 TrainingModel small_lenet(int replicas) {

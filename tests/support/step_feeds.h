@@ -25,7 +25,7 @@ class StepFeeds {
 
 // A replicated MLP (no batch norm) over 6x6 images.
 TrainingModel small_mlp(int replicas, const MomentumSgd& optimizer = {},
-                        const AllReduceOptions& all_reduce = {});
+                        DataParallelOptions options = {});
 TrainingModel small_lenet(int replicas);
 
 // Runs `steps` training steps of a global batch of `batch` from the seed; the state afterwards.

@@ -179,7 +179,8 @@ TEST_F(FineTune, BadWeightsAreNamed) {
 
 TEST_F(FineTune, BadPicturesAndConfigurationsAreNamed) {
   expect_refused(train("run", {"DATA.CROP_SCALE", "[0.5, 0.2]"}), {"DATA.CROP_SCALE"});
-  expect_refused(train("run", {"MODEL.FREEZE", "[conv]"}), {"MODEL.FREEZE", "MODEL.ONNX"});
+  expect_refused(train("run", {"MODEL.TYPE", "resnet18", "MODEL.FREEZE", "[conv]"}),
+                 {"no parameter is called 'conv'"});
   expect_refused(train("run", {"MODEL.ONNX", folder / "none.onnx"}), {"none.onnx"});
   auto digits = network();
   digits.insert(digits.end(), {"DATA.NAME", "digits"});

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <numeric>
 
 #include "data/npy.h"
 #include "graph/file.h"
@@ -11,6 +12,7 @@
 #include "operators/gemm/gemm.h"
 #include "operators/reduce/reduce.h"
 #include "tests/support/program.h"
+#include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {
@@ -70,6 +72,25 @@ TEST_F(OnnxCommand, RunWritesEveryOutputUnderItsName) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(output("y%2Fout"), (std::vector<float>{-1.25F, -2.25F, -0.25F, -0.75F}));
   EXPECT_FLOAT_EQ(output("loss")[0], (1.5625F + 5.0625F + 0.0625F + 0.5625F) / 4);
+}
+
+TEST_F(OnnxCommand, RunPredictsWithATrainedStep) {
+  TrainingModel model = small_mlp(2);
+  StateValues values = train(model, 8, 2, {1, 6, 6});
+  save_model(model, folder / "trained.onnx", {&values});
+  save_model(model, folder / "untrained.onnx");
+  fs::create_directories(folder / "images");
+  write_npy(folder / "images/data.npy", floats(std::vector<float>(72, 0.5F), {2, 1, 6, 6}));
+  auto run = [&](const std::string& file) {
+    return run_lockstep(
+        {"run", folder / file, "--inputs", folder / "images", "--outputs", folder / "out"});
+  };
+  expect_refused(run("untrained.onnx"), {"holds no values of 'cpu_0/fc1_w'"});
+  Outcome outcome = run("trained.onnx");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::vector<float> prob = output("prob");
+  ASSERT_EQ(prob.size(), 10u);
+  EXPECT_NEAR(std::accumulate(prob.begin(), prob.begin() + 5, 0.0), 1, 1e-5);
 }
 
 TEST_F(OnnxCommand, StepIsSgdWithMomentumAndDecayOnEveryParameter) {

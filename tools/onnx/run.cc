@@ -29,7 +29,14 @@ void add_run(CLI::App& app, Command& chosen) {
     chosen = [options] {
       LoadedModel file = load_model(all_ops(), options->model);
       check(!file.model.inference.outputs().empty(), options->model, ": the graph has no outputs");
-      const Graph& graph = file.model.inference;
+      Graph& graph = file.model.inference;
+      // A training step that was saved with its values predicts with them.
+      for (const State& state : file.model.states)
+        if (Value value = graph.find(state.values[0])) {
+          check(file.initialised, options->model, ": holds no values of '", state.values[0],
+                "', only its shape; train it first");
+          graph.fold(value, file.values.at(state.values[0]));
+        }
       std::vector<Literal> outputs =
           run_inference(graph, read_inputs(graph, options->inputs), all_kernels());
       for (std::size_t i = 0; i < outputs.size(); ++i) {

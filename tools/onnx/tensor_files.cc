@@ -36,6 +36,7 @@ std::map<std::string, Literal> read_inputs(const Graph& graph, const std::string
   std::string missing;
   int position = 0;
   for (Value input : graph.inputs()) {
+    if (graph.literal(input)) continue;  // a constant by now
     const std::string& name = graph.name(input);
     const std::string candidates[] = {file_name(name) + ".npy", file_name(name) + ".pb",
                                       join("input_", position, ".pb"),

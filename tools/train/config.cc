@@ -52,6 +52,7 @@ std::vector<Field> fields_of(TrainConfig& c) {
           {"TRAIN.BATCH_SIZE", &c.batch_size, 1},
           {"TRAIN.SNAPSHOT_ITERS", &c.snapshot_iters, 1},
           {"TRAIN.LOG_ITERS", &c.log_iters, 1},
+          {"TRAIN.DRIFT_ITERS", &c.drift_iters, 1},
           {"TEST.ITERS", &c.test_iters, 1},
           {"SOLVER.BASE_LR", &c.schedule.base_lr, 0},
           {"SOLVER.LR_POLICY", &c.schedule.policy},
@@ -67,7 +68,10 @@ std::vector<Field> fields_of(TrainConfig& c) {
           {"SOLVER.NESTEROV", &c.optimizer.nesterov},
           {"SOLVER.WEIGHT_DECAY", &c.optimizer.weight_decay, 0},
           {"SOLVER.WEIGHT_DECAY_GN", &c.optimizer.weight_decay_norm, 0},
-          {"SOLVER.BIAS_LR_FACTOR", &c.optimizer.bias_rate_factor, 0}};
+          {"SOLVER.BIAS_LR_FACTOR", &c.optimizer.bias_rate_factor, 0},
+          {"SOLVER.CLIP_NORM", &c.clip.norm, 0},
+          {"SOLVER.CLIP_VALUE", &c.clip.value, 0},
+          {"SOLVER.CLIP_BEFORE_REDUCE", &c.clip.before_reduce}};
 }
 
 const char* kind_of(const Target& target) {
@@ -160,7 +164,6 @@ void check_together(const TrainConfig& config) {
   check(config.crop_scale.size() == 2 && config.crop_scale[0] > 0 &&
             config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
         "DATA.CROP_SCALE should be two numbers, 0 < least <= most <= 1");
-  check(config.freeze.empty() || !config.onnx.empty(), "MODEL.FREEZE goes with MODEL.ONNX");
   try {
     AllReducer({.spec = parse_all_reduce(config.all_reduce)}, static_cast<int>(replicas));
   } catch (const Error& error) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "builders/clip.h"
 #include "builders/lr_schedule.h"
 #include "builders/optimizers.h"
 
@@ -29,7 +30,7 @@ struct TrainConfig {
   // A network that is brought along, in place of MODEL.TYPE.
   std::string onnx;                 // MODEL.ONNX
   bool new_classifier = false;      // MODEL.NEW_CLASSIFIER: the layer that makes the scores is new
-  std::vector<std::string> freeze;  // MODEL.FREEZE: names with * and ?, of MODEL.ONNX
+  std::vector<std::string> freeze;  // MODEL.FREEZE: parameters that stay, names with * and ?
   std::string weights;              // MODEL.WEIGHTS: a safetensors file to start from
 
   std::string dataset = "digits";  // DATA.NAME
@@ -45,9 +46,11 @@ struct TrainConfig {
   int64_t batch_size = 64;       // TRAIN.BATCH_SIZE, over all replicas
   int64_t snapshot_iters = 200;  // TRAIN.SNAPSHOT_ITERS
   int64_t log_iters = 20;        // TRAIN.LOG_ITERS
+  int64_t drift_iters = 100;     // TRAIN.DRIFT_ITERS: how often replicas are compared bit for bit
   int64_t test_iters = 200;      // TEST.ITERS: every so many iterations, and at the end
 
   MomentumSgd optimizer;
+  ClipOptions clip;  // SOLVER.CLIP_NORM, CLIP_VALUE, CLIP_BEFORE_REDUCE
   LrSchedule schedule;
 
   // Every key with its value as text, in a fixed order.

@@ -99,12 +99,15 @@ DatasetOptions dataset_of(const TrainConfig& config, bool held_out) {
 
 TrainingModel build_configured_model(const TrainConfig& config) {
   const auto devices = parse_devices(config.devices);
-  return build_data_parallel_model(
-      all_ops(), config.onnx.empty() ? named_model(config) : brought_model(config),
-      config.optimizer,
-      {.replicas = static_cast<int>(devices.size()),
-       .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu",
-       .all_reduce = {.spec = parse_all_reduce(config.all_reduce)}});
+  DataParallelOptions options;
+  options.replicas = static_cast<int>(devices.size());
+  options.scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu";
+  options.clip = config.clip;
+  options.all_reduce.spec = parse_all_reduce(config.all_reduce);
+  if (!config.onnx.empty())
+    return build_data_parallel_model(all_ops(), brought_model(config), config.optimizer, options);
+  options.frozen = config.freeze;
+  return build_data_parallel_model(all_ops(), named_model(config), config.optimizer, options);
 }
 
 }  // namespace lockstep

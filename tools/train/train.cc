@@ -64,6 +64,7 @@ class TrainCommand {
       accuracy_sum_ += result.accuracy;
       ++window_;
       if ((step + 1) % config_.log_iters == 0 || step + 1 == last) log(step);
+      if ((step + 1) % config_.drift_iters == 0 || step + 1 == last) check_drift(step);
       if ((step + 1) % config_.snapshot_iters == 0) run_.save(checkpoint(), step + 1);
       if ((step + 1) % config_.test_iters == 0 && step + 1 < last) test(step);
     }
@@ -77,6 +78,14 @@ class TrainCommand {
   }
 
  private:
+  // Replicas compute the same update from the same sums; when their bits differ something is
+  // broken.
+  void check_drift(int64_t step) {
+    const std::string drift = find_drift(run_.session().model(), run_.session().state());
+    check(drift.empty(), "after iteration ", step + 1, " replicas have drifted apart: ", drift,
+          "; the last checkpoint is from before");
+  }
+
   // A new run never overwrites the checkpoint of an old one: that moves to <folder>.previous.
   std::string prepare_folder(bool resume) const {
     const fs::path folder = config_.output_dir;
