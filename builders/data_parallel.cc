@@ -114,17 +114,23 @@ class DataParallelBuilder {
         gradients_[k].push_back(is_trained(param) ? gradients.values[next++] : none);
   }
 
-  // In reverse order of creation: the last layer's gradients are ready first.
   void reduce_gradients() {
     AllReducer reducer(options_.all_reduce, options_.replicas);
     if (options_.replicas == 1) return;
-    for (std::size_t p = params().size(); p-- > 0;) {
-      std::vector<Value> values;
-      for (const auto& of_replica : gradients_) values.push_back(of_replica[p]);
-      if (!values[0]) continue;
-      std::vector<Value> sums = reducer.sum(step(), values, params()[p].name);
-      for (std::size_t k = 0; k < sums.size(); ++k) gradients_[k][p] = sums[k];
+    AllReducer::PerParam gradients;
+    std::vector<std::string> names;
+    std::vector<std::size_t> trained;
+    for (std::size_t p = 0; p < params().size(); ++p) {
+      if (!gradients_[0][p]) continue;
+      trained.push_back(p);
+      names.push_back(params()[p].name);
+      gradients.emplace_back();
+      for (const auto& of_replica : gradients_) gradients.back().push_back(of_replica[p]);
     }
+    const AllReducer::PerParam sums = reducer.sum_all(step(), gradients, names);
+    for (std::size_t i = 0; i < trained.size(); ++i)
+      for (std::size_t k = 0; k < sums[i].size(); ++k) gradients_[k][trained[i]] = sums[i][k];
+    model_.bucket_plan = reducer.bucket_plan();
   }
 
   void update_parameters() {

@@ -36,6 +36,7 @@ std::vector<std::string> split_lines(const std::string& text) {
 
 void write_roles(const TrainingModel& model, onnx::ModelProto& proto) {
   add_metadata(proto, "replicas", std::to_string(model.replicas));
+  if (!model.bucket_plan.empty()) add_metadata(proto, "buckets", model.bucket_plan);
   for (const State& state : model.states)
     add_metadata(proto, join("state.", name_of(state.kind), ".", state.name), lines(state.values));
   for (auto& [role, items] : {std::pair{"input.", &model.inputs},
@@ -60,6 +61,8 @@ void read_roles(const onnx::ModelProto& proto, LoadedModel& loaded) {
       loaded.model.replicas = std::atoi(entry.value().c_str());
     } else if (key == "initialised") {
       loaded.initialised = entry.value() == "true";
+    } else if (key == "buckets") {
+      loaded.model.bucket_plan = entry.value();
     } else if (take("state.")) {
       auto dot = key.find('.');
       check(dot != key.npos, "metadata '", entry.key(), "' names no state");

@@ -48,6 +48,7 @@ struct TrainingModel {
   // Of each trained parameter, under its name: the gradient that its update takes (reduced, before
   // weight decay).
   std::vector<Replicated> gradients;
+  std::string bucket_plan;  // which of them are reduced together: builders/all_reduce/packing.h
 
   // Null when there is no such state.
   const State* find_state(std::string_view name) const;

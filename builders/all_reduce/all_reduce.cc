@@ -141,4 +141,63 @@ std::vector<Value> AllReducer::sum(Graph& graph, const std::vector<Value>& gradi
   return sums;
 }
 
+AllReducer::PerParam AllReducer::sum_all(Graph& graph, const PerParam& gradients,
+                                         const std::vector<std::string>& params) {
+  std::vector<GradientSize> sizes;
+  for (std::size_t p = 0; p < params.size(); ++p) {
+    const Value gradient = gradients[p][0];
+    sizes.push_back(
+        {params[p], element_count(to_dims(graph.shape(gradient))), graph.dtype(gradient)});
+  }
+  const Buckets buckets = options_.buckets.empty() ? pack(options_.packing, sizes)
+                                                   : parse_buckets(options_.buckets, sizes);
+  bucket_plan_ = text_of(buckets, sizes);
+  PerParam sums(gradients.size());
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    const Bucket& bucket = buckets[b];
+    if (bucket.size() == 1) {
+      const auto p = static_cast<std::size_t>(bucket[0]);
+      sums[p] = sum(graph, gradients[p], params[p]);
+    } else {
+      sum_bucket(graph, gradients, bucket, join("bucket_", b), sums);
+    }
+  }
+  return sums;
+}
+
+void AllReducer::sum_bucket(Graph& graph, const PerParam& gradients, const Bucket& bucket,
+                            const std::string& name, PerParam& sums) {
+  Exchange exchange(graph, name);
+  auto at = [](int i) { return static_cast<std::size_t>(i); };
+  auto site = [](const std::string& of) { return Site(of, Where{"", 0}); };
+  std::vector<int64_t> lengths;
+  for (int p : bucket) {
+    lengths.push_back(element_count(to_dims(graph.shape(gradients[at(p)][0]))));
+    check(lengths.back() > 0, name, ": '", graph.name(gradients[at(p)][0]), "' is empty");
+  }
+  std::vector<Value> packed;
+  for (int k = 0; k < replicas_; ++k) {
+    ReplicaScope replica(graph, k);
+    std::vector<Value> parts;
+    for (int p : bucket) {
+      const Value gradient = gradients[at(p)][at(k)];
+      parts.push_back(graph.shape(gradient).size() == 1
+                          ? gradient
+                          : reshape(graph, gradient, {-1}, site(graph.name(gradient) + "_flat")));
+    }
+    packed.push_back(exchange.join_pieces(parts, k));
+  }
+  const std::vector<Value> reduced = sum(graph, packed, name);
+  for (int p : bucket) sums[at(p)].resize(gradients[at(p)].size());
+  for (int k = 0; k < replicas_; ++k) {
+    ReplicaScope replica(graph, k);
+    const std::vector<Value> pieces = exchange.split(reduced[at(k)], lengths, k);
+    for (std::size_t i = 0; i < bucket.size(); ++i) {
+      const Value gradient = gradients[at(bucket[i])][at(k)];
+      sums[at(bucket[i])][at(k)] = reshape(graph, pieces[i], to_dims(graph.shape(gradient)),
+                                           site(graph.name(gradient) + "_sum"));
+    }
+  }
+}
+
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "builders/all_reduce/packing.h"
 #include "builders/all_reduce/spec.h"
 #include "graph/graph.h"
 
@@ -12,7 +13,9 @@ namespace lockstep {
 
 struct AllReduceOptions {
   AllReduceSpec spec = {{"collective", "", 1, -1, false}};
-  int workers = 1;  // hosts; each holds the same number of replicas, in order
+  Packing packing = {};
+  std::string buckets = "";  // a plan of buckets as text, in place of a packing
+  int workers = 1;           // hosts; each holds the same number of replicas, in order
   std::vector<int> ring_order =
       {};  // xring: a worker's replicas in order of the ring; default 0, 1, ..
 };
@@ -22,18 +25,29 @@ class AllReducer {
   // Throws when the spec does not fit so many replicas.
   AllReducer(const AllReduceOptions& options, int replicas);
 
-  // One gradient per replica in, their sum on every replica out, named <gradient>_sum: the same
-  // bits on all of them. Shapes must be known.
+  // gradients[p][k]: parameter p on replica k. Answers alike with the sums, named <gradient>_sum,
+  // the same bits on all replicas; buckets are packed, reduced and taken apart. Shapes must be
+  // known.
+  using PerParam = std::vector<std::vector<Value>>;
+  PerParam sum_all(Graph& graph, const PerParam& gradients, const std::vector<std::string>& params);
+
+  // One gradient per replica in, their sum on every replica out, named <gradient>_sum.
   std::vector<Value> sum(Graph& graph, const std::vector<Value>& gradients,
                          const std::string& param);
 
+  // What sum_all() packed, for people and to be read back.
+  const std::string& bucket_plan() const { return bucket_plan_; }
+
  private:
+  void sum_bucket(Graph& graph, const PerParam& gradients, const Bucket& bucket,
+                  const std::string& name, PerParam& sums);
   std::vector<Value> reduce(Graph& graph, const AllReduceRange& range,
                             const std::vector<Value>& flat, int64_t length, const std::string& name,
                             int64_t tensor) const;
 
   AllReduceOptions options_;
   int replicas_;
+  std::string bucket_plan_;
   std::vector<int64_t> tensors_;  // so far, by range: gather replicas go round with them
 };
 

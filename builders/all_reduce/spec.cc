@@ -1,8 +1,8 @@
 #include "builders/all_reduce/spec.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "builders/all_reduce/number.h"
 #include "graph/error.h"
 #include "graph/graph.h"
 
@@ -39,52 +39,6 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-struct Number {
-  int64_t value = 0;
-  bool bytes = false;
-};
-
-// Signs, blanks, fractions and other units are refused.
-Number number_of(std::string text, const std::string& what) {
-  const std::string original = text;
-  Number number;
-  if (!text.empty() && text.back() == 'B') {
-    number.bytes = true;
-    text.pop_back();
-  }
-  int64_t unit = 1;
-  if (!text.empty()) {
-    switch (text.back()) {
-      case 'k':
-      case 'K':
-        unit = int64_t{1} << 10;
-        break;
-      case 'M':
-        unit = int64_t{1} << 20;
-        break;
-      case 'G':
-        unit = int64_t{1} << 30;
-        break;
-      case 'T':
-        unit = int64_t{1} << 40;
-        break;
-      default:
-        break;
-    }
-    if (unit > 1) text.pop_back();
-  }
-  const bool digits = !text.empty() && std::all_of(text.begin(), text.end(), [](char letter) {
-    return letter >= '0' && letter <= '9';
-  });
-  check(digits && text.size() < 16, what, " '", original,
-        "' should be a whole number, perhaps with one of K M G T and, for bytes, B: 32k, 4MB");
-  number.value = std::stoll(text);
-  check(number.value <= std::numeric_limits<int64_t>::max() / unit, what, " '", original,
-        "' is too large");
-  number.value *= unit;
-  return number;
-}
-
 AllReduceRange range_of(const std::string& text) {
   const std::vector<std::string> parts = split(text, '#');
   check(parts.size() <= 2, "'", text, "' gives shards twice");
@@ -104,7 +58,7 @@ AllReduceRange range_of(const std::string& text) {
          ", and (nccl|pscpu)/(xring|rechd|pscpu)");
   }
   if (parts.size() == 1) return range;
-  range.shards = number_of(parts[1], "shards").value;
+  range.shards = parse_number(parts[1], "shards").value;
   check(range.shards >= 1, "'", text, "': shards start at 1");
   check(range.shards == 1 || one_of(range.name(), {"xring", "pscpu", "psgpu"}), "'", text,
         "': ", range.name(), " has no shards");
@@ -120,7 +74,7 @@ AllReduceSpec parse_all_reduce(const std::string& text) {
     for (std::size_t i = 0; i < fields.size(); i += 2) spec.push_back(range_of(fields[i]));
     check(fields.size() % 2 == 1, "it ends with a limit; the last range has none");
     for (std::size_t i = 1; i < fields.size(); i += 2) {
-      const Number limit = number_of(fields[i], "limit");
+      const Number limit = parse_number(fields[i], "limit");
       AllReduceRange& range = spec[i / 2];
       range.limit = limit.value;
       range.limit_in_bytes = limit.bytes;

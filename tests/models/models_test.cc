@@ -164,6 +164,56 @@ TEST(KerasStep, ReducesComeAsEarlyAsGradientsAllow) {
       << "reducible at 60 % of the backward pass";
 }
 
+// How many reductions each packing leaves of its 214, as computed from the ancestors' rules.
+TEST(KerasStep, PackingsLeaveTheKnownNumberOfReductions) {
+  std::vector<GradientSize> sizes;
+  int64_t bytes = 0;
+  for (const Net::Param& param : params_of("resnet50_keras"))
+    if (param.kind != StateKind::computed) {
+      sizes.push_back({param.name, element_count(param.dims), DType::float32});
+      bytes += sizes.back().bytes();
+    }
+  ASSERT_EQ(sizes.size(), 214u);
+  EXPECT_EQ(bytes, 102334368);
+  auto packed = [&](const std::string& text) { return pack(parse_packing(text), sizes); };
+  for (auto [text, count] :
+       std::vector<std::pair<std::string, std::size_t>>{{"none", 214},
+                                                        {"tf_cnn:4096:10", 116},
+                                                        {"tf_cnn:64k:10", 94},
+                                                        {"tf_cnn:1M:10", 45},
+                                                        {"tf_cnn:4M:10", 25},
+                                                        {"tf_cnn:1G:100", 3},
+                                                        {"ray:64k", 53},
+                                                        {"ray:1M", 35},
+                                                        {"ray:10000000", 9},
+                                                        {"ray:25M", 4},
+                                                        {"ray:64M", 2},
+                                                        {"ray:128M", 1}})
+    EXPECT_EQ(packed(text).size(), count) << text;
+
+  auto sizes_of = [&](const Buckets& buckets) {
+    std::vector<std::pair<int64_t, std::size_t>> result;
+    for (const Bucket& bucket : buckets) {
+      int64_t total = 0;
+      for (int i : bucket) total += sizes[static_cast<std::size_t>(i)].bytes();
+      result.emplace_back(total, bucket.size());
+    }
+    return result;
+  };
+  using Sizes = std::vector<std::pair<int64_t, std::size_t>>;
+  EXPECT_EQ(sizes_of(packed("ready:1M:25M")),
+            (Sizes{{8196000, 2}, {31524864, 20}, {26275840, 16}, {27648000, 72}, {8689664, 104}}));
+  EXPECT_EQ(sizes_of(packed("ray:10000000")), (Sizes{{12414880, 6},
+                                                     {13643776, 8},
+                                                     {13662208, 8},
+                                                     {16832512, 12},
+                                                     {11546624, 8},
+                                                     {10010624, 28},
+                                                     {11312128, 28},
+                                                     {10217984, 52},
+                                                     {2693632, 64}}));
+}
+
 // Every model trains: on small images, where the architecture allows, two replicas, three steps.
 class EveryModel : public ::testing::TestWithParam<std::string> {};
 TEST_P(EveryModel, LearnsABatchByHeart) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/support/op_case.h"
@@ -40,6 +41,23 @@ std::vector<Doubles> layer(const std::vector<Doubles>& in) {
   return {y};
 }
 
+// x / (bias + alpha / size * sum of squares of neighbouring channels) ^ beta
+Reference neighbours(int64_t size, double alpha, double beta, double bias) {
+  return [=](const std::vector<Doubles>& in) {
+    Doubles y = in[0];
+    const int64_t c = y.dims[1], plane = element_count(y.dims) / (y.dims[0] * c);
+    for (int64_t i = 0; i < element_count(y.dims); ++i) {
+      const int64_t k = i / plane % c;
+      double sum = 0;
+      for (int64_t j = std::max<int64_t>(0, k - (size - 1) / 2); j <= std::min(c - 1, k + size / 2);
+           ++j)
+        sum += in[0][i + (j - k) * plane] * in[0][i + (j - k) * plane];
+      y[i] /= std::pow(bias + alpha / static_cast<double>(size) * sum, beta);
+    }
+    return std::vector<Doubles>{y};
+  };
+}
+
 std::vector<OpCase> cases() {
   std::vector<OpCase> all{
       {.name = "images",
@@ -64,11 +82,14 @@ std::vector<OpCase> cases() {
       {.name = "channels",
        .type = "LRN",
        .attributes = {{"size", int64_t{3}}, {"alpha", 0.5F}},
-       .inputs = {random({2, 5, 2, 2})}},
+       .inputs = {random({2, 5, 2, 2})},
+       .reference = neighbours(3, 0.5, 0.75, 1)},
       {.name = "even_size",
        .type = "LRN",
        .attributes = {{"size", int64_t{4}}, {"alpha", 0.7F}, {"beta", 0.5F}, {"bias", 2.0F}},
-       .inputs = {random({1, 6, 3})}},
+       .inputs = {random({1, 6, 3})},
+       .reference = neighbours(4, 0.7, 0.5, 2),
+       .oracle = false},  // ONNX Runtime takes odd sizes only
   };
   for (OpCase& c : all) c.tolerance = 1e-4;
   return all;

@@ -1,0 +1,178 @@
+#include "builders/all_reduce/packing.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <sstream>
+
+#include "builders/all_reduce/number.h"
+#include "graph/error.h"
+
+namespace lockstep {
+namespace {
+
+// Small tensors next to each other; packs first, then what is large or alone, in order.
+Buckets pack_tf_cnn(const Packing& packing, const std::vector<GradientSize>& gradients) {
+  std::vector<int> small, alone;
+  for (int i = 0; i < static_cast<int>(gradients.size()); ++i) {
+    const GradientSize& gradient = gradients[static_cast<std::size_t>(i)];
+    const bool is_small = gradient.dtype == DType::float32 && gradient.bytes() <= packing.bytes;
+    (is_small && packing.group > 0 ? small : alone).push_back(i);
+  }
+  const Ranges ranges = extract_ranges(small, packing.group);
+  Buckets buckets;
+  for (auto [first, last] : ranges.runs) {
+    Bucket bucket(static_cast<std::size_t>(last - first + 1));
+    std::iota(bucket.begin(), bucket.end(), first);
+    buckets.push_back(std::move(bucket));
+  }
+  alone.insert(alone.end(), ranges.singles.begin(), ranges.singles.end());
+  std::sort(alone.begin(), alone.end());
+  for (int i : alone) buckets.push_back({i});
+  return buckets;
+}
+
+// Walks from the last to the first and closes a bin of this type before the next tensor once
+// `closes` says so.
+template <class Closes>
+Buckets pack_backwards(const std::vector<GradientSize>& gradients, const Closes& closes) {
+  Buckets buckets;
+  int64_t size = 0;
+  for (int i = static_cast<int>(gradients.size()) - 1; i >= 0; --i) {
+    const GradientSize& gradient = gradients[static_cast<std::size_t>(i)];
+    const bool fits =
+        !buckets.empty() && !closes(buckets.size(), size) &&
+        gradients[static_cast<std::size_t>(buckets.back().back())].dtype == gradient.dtype;
+    if (!fits) {
+      buckets.emplace_back();
+      size = 0;
+    }
+    buckets.back().push_back(i);
+    size += gradient.bytes();
+  }
+  return buckets;
+}
+
+}  // namespace
+
+Packing parse_packing(const std::string& text) {
+  std::vector<std::string> fields(1);
+  for (char letter : text) {
+    if (letter == ':')
+      fields.emplace_back();
+    else
+      fields.back() += letter;
+  }
+  Packing packing;
+  try {
+    auto number = [&](std::size_t i) { return parse_number(fields[i], "size").value; };
+    auto takes = [&](std::size_t count) {
+      check(fields.size() == count + 1, fields[0], " takes ", count,
+            count == 1 ? " number" : " numbers");
+    };
+    if (fields[0] == "none") {
+      takes(0);
+    } else if (fields[0] == "tf_cnn") {
+      takes(2);
+      packing = {PackingRule::tf_cnn, number(1), number(2), 0};
+    } else if (fields[0] == "ray") {
+      takes(1);
+      packing = {PackingRule::ray, number(1), 0, 0};
+    } else if (fields[0] == "ready") {
+      takes(2);
+      packing = {PackingRule::ready, number(2), 0, number(1)};
+    } else {
+      fail("there is no rule '", fields[0], "'; known: none tf_cnn ray ready");
+    }
+  } catch (const Error& error) {
+    fail("packing '", text, "': ", error.what());
+  }
+  return packing;
+}
+
+Buckets pack(const Packing& packing, const std::vector<GradientSize>& gradients) {
+  switch (packing.rule) {
+    case PackingRule::tf_cnn:
+      return pack_tf_cnn(packing, gradients);
+    case PackingRule::ray:
+      return pack_backwards(gradients,
+                            [&](std::size_t, int64_t size) { return size > packing.bytes; });
+    case PackingRule::ready:
+      return pack_backwards(gradients, [&](std::size_t number, int64_t size) {
+        return size >= (number == 1 ? packing.first : packing.bytes);
+      });
+    default:
+      return pack_backwards(gradients, [](std::size_t, int64_t) { return true; });
+  }
+}
+
+std::string text_of(const Buckets& buckets, const std::vector<GradientSize>& gradients) {
+  std::ostringstream text;
+  for (const Bucket& bucket : buckets) {
+    int64_t bytes = 0;
+    for (int i : bucket) bytes += gradients[static_cast<std::size_t>(i)].bytes();
+    text << "bucket " << bytes << " bytes:";
+    for (int i : bucket) text << " " << gradients[static_cast<std::size_t>(i)].name;
+    text << "\n";
+  }
+  return text.str();
+}
+
+Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& gradients) {
+  std::map<std::string, int> position;
+  std::vector<std::string> names;
+  for (int i = 0; i < static_cast<int>(gradients.size()); ++i) {
+    names.push_back(gradients[static_cast<std::size_t>(i)].name);
+    position.emplace(names.back(), i);
+  }
+  Buckets buckets;
+  std::vector<bool> seen(gradients.size(), false);
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == line.npos || line[0] == '#') continue;
+    const auto colon = line.find(": ");  // names may hold a colon, but no blank
+    check(line.rfind("bucket ", 0) == 0 && colon != line.npos, "buckets, line ", number,
+          ": should be 'bucket N bytes: NAME NAME ..', is '", line, "'");
+    std::istringstream members(line.substr(colon + 1));
+    Bucket bucket;
+    for (std::string name; members >> name;) {
+      auto found = position.find(name);
+      const std::string near = nearest(name, names);
+      check(found != position.end(), "buckets, line ", number, ": no gradient of '", name, "'",
+            near.empty() ? "" : "; did you mean '" + near + "'?");
+      const auto i = static_cast<std::size_t>(found->second);
+      check(!seen[i], "buckets, line ", number, ": '", name, "' is there twice");
+      check(bucket.empty() ||
+                gradients[static_cast<std::size_t>(bucket[0])].dtype == gradients[i].dtype,
+            "buckets, line ", number, ": '", name, "' is ", gradients[i].dtype,
+            ", the others are not");
+      seen[i] = true;
+      bucket.push_back(found->second);
+    }
+    check(!bucket.empty(), "buckets, line ", number, ": an empty bucket");
+    buckets.push_back(std::move(bucket));
+  }
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    check(seen[i], "buckets: '", gradients[i].name, "' is in none");
+  return buckets;
+}
+
+Ranges extract_ranges(const std::vector<int>& numbers, int64_t limit) {
+  Ranges ranges;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1 &&
+           numbers[end - 1] - numbers[i] <= limit)
+      ++end;
+    if (end - i > 1)
+      ranges.runs.emplace_back(numbers[i], numbers[end - 1]);
+    else
+      ranges.singles.push_back(numbers[i]);
+    i = end;
+  }
+  return ranges;
+}
+
+}  // namespace lockstep
