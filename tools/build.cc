@@ -23,6 +23,11 @@ void add_build(CLI::App& app, Command& chosen) {
                       "one replica per device: cpu*2, gpu*8, gpu:0,gpu:2");
   command->add_option("--all-reduce", options->model.all_reduce,
                       "how gradients are summed: collective, xring#2, pscpu:32k:rechd, ..");
+  command->add_option(
+      "--packing", options->model.packing,
+      "gradients that are summed together: none, ready:1M:25M, ray:10M, tf_cnn:4k:10");
+  command->add_option("--buckets", options->model.buckets,
+                      "a file with buckets, as inspect --format buckets prints them");
   command->add_option("--loss", options->model.loss, "FILE.onnx: the value to minimise");
   command->add_option("-o,--output", options->output, "file to write")->capture_default_str();
   command->footer(

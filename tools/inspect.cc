@@ -17,8 +17,8 @@ void add_inspect(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("inspect", "print what is in a model or a training step");
   command->add_option("model", options->model.source, "FILE.onnx, CONFIG.yaml or a model's name")
       ->required();
-  command->add_option("--format", options->format, "summary, text, order or dot")
-      ->check(CLI::IsMember({"summary", "text", "order", "dot"}))
+  command->add_option("--format", options->format, "summary, text, order, buckets or dot")
+      ->check(CLI::IsMember({"summary", "text", "order", "buckets", "dot"}))
       ->capture_default_str();
   command->add_option("--devices", options->model.devices, "replicas, when a model is built here");
   command->add_flag("--where", options->where, "with text: the line of code behind each node");
@@ -30,6 +30,8 @@ void add_inspect(CLI::App& app, Command& chosen) {
         std::cout << text_of(model, {options->where});
       else if (options->format == "order")
         std::cout << order_of(model);
+      else if (options->format == "buckets")
+        std::cout << model.bucket_plan;
       else if (options->format == "dot")
         std::cout << dot_of(model.step.node_count() > 0 ? model.step : model.inference);
       else

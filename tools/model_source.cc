@@ -2,6 +2,7 @@
 
 #include "builders/data_parallel.h"
 #include "builders/imported.h"
+#include "graph/file.h"
 #include "graph/io.h"
 #include "models/models.h"
 #include "operators/all.h"
@@ -22,6 +23,8 @@ DataParallelOptions options_for(const ModelRequest& request, const std::vector<D
   options.replicas = static_cast<int>(devices.size());
   options.scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu";
   if (!request.all_reduce.empty()) options.all_reduce.spec = parse_all_reduce(request.all_reduce);
+  if (!request.packing.empty()) options.all_reduce.packing = parse_packing(request.packing);
+  if (!request.buckets.empty()) options.all_reduce.buckets = read_file(request.buckets);
   return options;
 }
 
@@ -50,6 +53,8 @@ TrainingModel model_from(const ModelRequest& request) {
     TrainConfig config = read_config(request.source, {});
     if (!request.devices.empty()) config.devices = request.devices;
     if (!request.all_reduce.empty()) config.all_reduce = request.all_reduce;
+    if (!request.packing.empty()) config.packing = request.packing;
+    if (!request.buckets.empty()) config.buckets = request.buckets;
     return build_configured_model(config);
   }
   const auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);

@@ -11,6 +11,8 @@ struct ModelRequest {
   std::string source;
   std::string devices = "";  // "": the file's own replicas, or what the configuration says, or cpu
   std::string all_reduce = "";  // "": what the configuration says, or collective
+  std::string packing = "";     // "": what the configuration says, or none
+  std::string buckets = "";     // a file with a plan of buckets
   std::string loss = "";        // of a network in FILE.onnx: the value to minimise
 };
 

@@ -51,6 +51,35 @@ class CommandTest : public ::testing::Test {
   TemporaryFolder folder;
 };
 
+TEST_F(CommandTest, BucketsArePrintedEditedAndReplayed) {
+  ASSERT_EQ(run_lockstep({"build", "lenet", "--devices", "gpu*2", "--packing", "ready:1k:1M", "-o",
+                          folder / "step.onnx"})
+                .exit_code,
+            0);
+  Outcome plan = run_lockstep({"inspect", folder / "step.onnx", "--format", "buckets"});
+  EXPECT_EQ(plan.out,
+            "bucket 20040 bytes: pred_b pred_w\n"
+            "bucket 1602000 bytes: fc3_b fc3_w\n"
+            "bucket 102280 bytes: conv2_b conv2_w conv1_b conv1_w\n");
+  write_file(folder / "plan.txt",
+             "# everything but the first layer\n"
+             "bucket 0 bytes: pred_b pred_w fc3_b fc3_w conv2_b conv2_w\n"
+             "bucket 0 bytes: conv1_b conv1_w\n");
+  ASSERT_EQ(run_lockstep({"build", "lenet", "--devices", "gpu*2", "--buckets", folder / "plan.txt",
+                          "-o", folder / "step.onnx"})
+                .exit_code,
+            0);
+  Outcome order = run_lockstep({"inspect", folder / "step.onnx", "--format", "order"});
+  EXPECT_NE(order.out.find("bucket_1/0/whole_sum"), std::string::npos) << order.out;
+  EXPECT_EQ(train("packed", {"PACKING", "ready:1k:1M", "SOLVER.MAX_ITER", "7"}).exit_code, 0);
+  EXPECT_EQ(train("single", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
+  EXPECT_EQ(read_safetensors(folder / "packed/checkpoint.safetensors").tensors,
+            read_safetensors(folder / "single/checkpoint.safetensors").tensors);
+  expect_refused(train("run", {"PACKING", "ready"}), {"packing 'ready'"});
+  write_file(folder / "plan.txt", "bucket 0 bytes: pred_b\n");
+  expect_refused(train("run", {"BUCKETS", folder / "plan.txt"}), {"is in none"});
+}
+
 TEST_F(CommandTest, AllReduceIsASpecInTheFileOrOnTheCommandLine) {
   Outcome built = run_lockstep({"build", "lenet", "--devices", "gpu*4", "--all-reduce",
                                 "simple:100:xring", "-o", folder / "step.onnx"});

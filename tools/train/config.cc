@@ -29,6 +29,8 @@ std::vector<Field> fields_of(TrainConfig& c) {
   return {{"OUTPUT_DIR", &c.output_dir},
           {"DEVICES", &c.devices},
           {"ALL_REDUCE", &c.all_reduce},
+          {"PACKING", &c.packing},
+          {"BUCKETS", &c.buckets},
           {"THREADS", &c.threads, 0},
           {"RNG_SEED", &c.seed, 0},
           {"MODEL.TYPE", &c.model},
@@ -169,6 +171,7 @@ void check_together(const TrainConfig& config) {
   } catch (const Error& error) {
     fail("ALL_REDUCE: ", error.what());
   }
+  parse_packing(config.packing);
   validate(config.schedule);
 }
 

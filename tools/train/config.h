@@ -17,8 +17,10 @@ struct TrainConfig {
   std::string output_dir;                 // OUTPUT_DIR, default runs/<file name>
   std::string devices = "cpu";            // DEVICES
   std::string all_reduce = "collective";  // ALL_REDUCE: see builders/all_reduce/spec.h
-  int64_t threads = 0;                    // THREADS, per replica; 0: an equal share of the cores
-  int64_t seed = 3;                       // RNG_SEED
+  std::string packing = "none";           // PACKING: see builders/all_reduce/packing.h
+  std::string buckets;  // BUCKETS: a file with a plan of buckets, in place of PACKING
+  int64_t threads = 0;  // THREADS, per replica; 0: an equal share of the cores
+  int64_t seed = 3;     // RNG_SEED
 
   std::string model = "lenet";               // MODEL.TYPE
   int64_t classes = 10;                      // MODEL.NUM_CLASSES

@@ -3,6 +3,7 @@
 #include "builders/data_parallel.h"
 #include "builders/imported.h"
 #include "builders/losses.h"
+#include "graph/file.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "runtime/device.h"
@@ -104,6 +105,8 @@ TrainingModel build_configured_model(const TrainConfig& config) {
   options.scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu";
   options.clip = config.clip;
   options.all_reduce.spec = parse_all_reduce(config.all_reduce);
+  options.all_reduce.packing = parse_packing(config.packing);
+  if (!config.buckets.empty()) options.all_reduce.buckets = read_file(config.buckets);
   if (!config.onnx.empty())
     return build_data_parallel_model(all_ops(), brought_model(config), config.optimizer, options);
   options.frozen = config.freeze;
