@@ -2,28 +2,11 @@
 
 #include <algorithm>
 
+#include "graph/known.h"
 #include "graph/onnx.h"
 #include "graph/passes/prune.h"
 
 namespace lockstep {
-namespace {
-
-// A small integer vector that is known entirely though its node has other operands.
-std::optional<Literal> known_content(const Graph& graph, Value value) {
-  const Shape* content = graph.content(value);
-  if (!content || graph.dtype(value) != DType::int64) return std::nullopt;
-  Dims numbers;
-  for (const Dim& entry : *content) {
-    if (!entry.symbol().empty()) return std::nullopt;
-    numbers.push_back(entry.size());
-  }
-  const bool scalar = graph.shape(value).empty();
-  return Literal::of<int64_t>(numbers,
-                              scalar ? Dims{} : Dims{static_cast<int64_t>(numbers.size())});
-}
-
-}  // namespace
-
 std::optional<std::vector<Literal>> folded(const Node& node, const Folder& folder) {
   const Graph& graph = node.graph();
   if (node.type() == "Constant" && node.domain().empty()) {
@@ -65,8 +48,10 @@ Graph fold_constants(const Graph& graph, const FoldOptions& options, const Folde
     if (auto literals = folded(node, folder)) {
       for (std::size_t i = 0; i < literals->size(); ++i)
         result.fold(node.outputs()[i], std::move((*literals)[i]));
-    } else if (Value output = node.outputs()[0]) {
-      if (auto known = known_content(result, output)) result.fold(output, std::move(*known));
+    } else if (Value output = node.outputs()[0]; output && result.content(output)) {
+      // Known entirely, though its node has other operands (the Shape of an open batch, sliced).
+      auto known = literal_of(*result.content(output), result.type(output));
+      if (known) result.fold(output, std::move(*known));
     }
   }
   for (Value output : graph.outputs()) result.output(result.at(graph.name(output)));

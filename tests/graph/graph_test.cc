@@ -192,6 +192,21 @@ TEST(Bind, NamesANodeWhoseShapeDependsOnData) {
                "depends on data");
 }
 
+// ONNX's own shape laws want contents as literals; pruning must not lose them.
+TEST(Graph, WhatAShapeVectorHoldsIsStillKnownAfterPruning) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", {DType::float32, {2, 3, 4}});
+  Value unused = relu(graph, x, "unused");
+  Value dims = graph.add_value({.type = "Shape", .inputs = {x}}, "dims");
+  graph.output(dims);
+  EXPECT_TRUE(bool(unused));
+  prune(graph, {dims});
+  EXPECT_EQ(graph.node_count(), 1);
+  Value filled =
+      graph.add_value({.type = "ConstantOfShape", .inputs = {graph.at("dims")}}, "filled");
+  EXPECT_EQ(text_of(graph.shape(filled)), "[2,3,4]");
+}
+
 TEST(Attributes, AreReadOnce) {
   Graph graph(all_ops());
   Value x = graph.input("x", {DType::float32, {4}});

@@ -1,0 +1,13 @@
+// From what is known of a small integer vector to a literal. For graph/ only.
+#pragma once
+
+#include <optional>
+
+#include "graph/literal.h"
+
+namespace lockstep {
+
+// The content of a value of `type` as a literal; nothing while it holds a symbol.
+std::optional<Literal> literal_of(const Shape& content, const TensorType& type);
+
+}  // namespace lockstep
