@@ -174,44 +174,48 @@ std::unique_ptr<Kernel> prepare_slice_grad(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<Kernel> prepare_concat(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const Dims& y = request.out[0].dims;
-  int64_t axis = normal_axes({attributes.integer("axis", 0)}, y.size())[0];
+// A tensor and what it falls into along an axis: each part has so many bytes in each row.
+struct Parts {
   int64_t rows = 1;
-  for (int64_t i = 0; i < axis; ++i) rows *= y[i];
-  std::vector<std::size_t> widths;  // bytes of one row of each part
-  for (const TensorDesc& part : request.in)
-    widths.push_back(rows == 0 ? 0 : part.bytes() / static_cast<std::size_t>(rows));
-  return make_kernel([rows, widths](const KernelArgs& args) {
-    auto* to = args.out[0].as<std::byte>();
-    for (int64_t row = 0; row < rows; ++row)
-      for (std::size_t i = 0; i < widths.size(); ++i) {
-        if (widths[i] == 0) continue;
-        std::memcpy(to, args.in[i].as<std::byte>() + row * widths[i], widths[i]);
-        to += widths[i];
-      }
-  });
+  std::vector<std::size_t> widths;
+};
+
+Parts parts_of(const KernelRequest& request, const Dims& whole,
+               const std::vector<TensorDesc>& tensors) {
+  AttributeReader reader = request.attributes();
+  const int64_t axis = normal_axes({reader.integer("axis", 0)}, whole.size())[0];
+  Parts parts;
+  for (int64_t i = 0; i < axis; ++i) parts.rows *= whole[i];
+  for (const TensorDesc& tensor : tensors)
+    parts.widths.push_back(parts.rows == 0 ? 0
+                                           : tensor.bytes() / static_cast<std::size_t>(parts.rows));
+  return parts;
+}
+
+std::unique_ptr<Kernel> prepare_concat(const KernelRequest& request) {
+  return make_kernel(
+      [parts = parts_of(request, request.out[0].dims, request.in)](const KernelArgs& args) {
+        auto* to = args.out[0].as<std::byte>();
+        for (int64_t row = 0; row < parts.rows; ++row)
+          for (std::size_t i = 0; i < parts.widths.size(); ++i) {
+            if (parts.widths[i] == 0) continue;
+            std::memcpy(to, args.in[i].as<std::byte>() + row * parts.widths[i], parts.widths[i]);
+            to += parts.widths[i];
+          }
+      });
 }
 
 std::unique_ptr<Kernel> prepare_split(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const Dims& x = request.in[0].dims;
-  int64_t axis = normal_axes({attributes.integer("axis", 0)}, x.size())[0];
-  int64_t rows = 1;
-  for (int64_t i = 0; i < axis; ++i) rows *= x[i];
-  std::vector<std::size_t> widths;  // bytes of one row of each part
-  for (const TensorDesc& part : request.out)
-    widths.push_back(rows == 0 ? 0 : part.bytes() / static_cast<std::size_t>(rows));
-  return make_kernel([rows, widths](const KernelArgs& args) {
-    auto* from = args.in[0].as<std::byte>();
-    for (int64_t row = 0; row < rows; ++row)
-      for (std::size_t i = 0; i < widths.size(); ++i) {
-        if (widths[i] == 0) continue;
-        std::memcpy(args.out[i].as<std::byte>() + row * widths[i], from, widths[i]);
-        from += widths[i];
-      }
-  });
+  return make_kernel(
+      [parts = parts_of(request, request.in[0].dims, request.out)](const KernelArgs& args) {
+        auto* from = args.in[0].as<std::byte>();
+        for (int64_t row = 0; row < parts.rows; ++row)
+          for (std::size_t i = 0; i < parts.widths.size(); ++i) {
+            if (parts.widths[i] == 0) continue;
+            std::memcpy(args.out[i].as<std::byte>() + row * parts.widths[i], from, parts.widths[i]);
+            from += parts.widths[i];
+          }
+      });
 }
 
 // For every place of y the place of x it comes from along one dimension; -1: the constant.
