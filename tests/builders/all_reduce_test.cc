@@ -1,4 +1,4 @@
-// The all-reduce spec and every algorithm, on real workers.
+// Every all-reduce algorithm: its parts, and its sums on real workers.
 #include "builders/all_reduce/all_reduce.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "builders/all_reduce/exchange.h"
-#include "graph/print.h"
 #include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
 #include "runtime/compile.h"
@@ -18,78 +17,6 @@
 
 namespace lockstep::testing {
 namespace {
-
-// -- the spec
-
-TEST(AllReduceSpec, ReadsRangesLimitsAndShards) {
-  AllReduceSpec spec = parse_all_reduce("pscpu:32k:xring#2");
-  ASSERT_EQ(spec.size(), 2u);
-  EXPECT_EQ(spec[0], (AllReduceRange{"pscpu", "", 1, 32768, false}));
-  EXPECT_EQ(spec[1], (AllReduceRange{"xring", "", 2, -1, false}));
-  EXPECT_EQ(parse_all_reduce("nccl/rechd")[0].name(), "nccl/rechd");
-  EXPECT_EQ(parse_all_reduce("rechd:4MB:collective")[0],
-            (AllReduceRange{"rechd", "", 1, 4 << 20, true}));
-  for (const char* text : {"collective", "pscpu:32768:xring#2", "rechd:4096B:psgpu#3:8192B:muji"})
-    EXPECT_EQ(text_of(parse_all_reduce(text)), text);
-}
-
-// The numbers of tf_cnn_benchmarks' parser; signs, blanks and underscores are refused here.
-TEST(AllReduceSpec, Numbers) {
-  auto limit = [](const std::string& text) {
-    return parse_all_reduce("rechd:" + text + ":xring")[0].limit;
-  };
-  EXPECT_EQ(limit("32k"), 32768);
-  EXPECT_EQ(limit("32K"), 32768);
-  EXPECT_EQ(limit("1M"), int64_t{1} << 20);
-  EXPECT_EQ(limit("1G"), int64_t{1} << 30);
-  EXPECT_EQ(limit("1T"), int64_t{1} << 40);
-  EXPECT_EQ(limit("007"), 7);
-  EXPECT_EQ(limit("0"), 0);
-  for (const char* text : {"5m", "1g", "k", "T", "", "32kb", "1.5k", "3.0", "0x10", "-5", "+7",
-                           " 5 ", "1_000", " 2k", "B", "99999999999999999999", "9000000T"})
-    expect_error([&] { limit(text); }, "limit '" + std::string(text) + "'");
-}
-
-TEST(AllReduceSpec, ErrorsAreOfOneKindAndNameThePart) {
-  auto refuses = [](const std::string& spec, const std::string& part) {
-    expect_error([&] { parse_all_reduce(spec); }, "all-reduce spec '" + spec + "'", part);
-  };
-  refuses("", "''");
-  refuses("xring:", "ends with a limit");
-  refuses("xring:2k", "ends with a limit");
-  refuses("xring:2k:", "''");
-  refuses("a:b:c", "'a'");
-  refuses("NCCL", "'NCCL'");
-  refuses(" xring", "' xring'");
-  refuses("xrin", "did you mean 'xring'");
-  refuses("nccl/psgpu", "'nccl/psgpu'");
-  refuses("xring/nccl", "'xring/nccl'");
-  refuses("xring#", "shards ''");
-  refuses("xring#x", "shards 'x'");
-  refuses("pscpu#2/pscpu", "shards '2/pscpu'");
-  refuses("xring#-1", "shards '-1'");
-  refuses("xring#0", "start at 1");
-  refuses("xring#2#3", "shards twice");
-  refuses("rechd#2", "rechd has no shards");
-  refuses("nccl/xring#2", "has no shards");
-  refuses("pscpu:64k:xring:2k:nccl", "must increase");
-  refuses("pscpu:2k:xring:2k:nccl", "must increase");
-  refuses("pscpu:2k:xring:4kB:nccl", "all elements or all bytes");
-}
-
-TEST(AllReduceSpec, PicksTheRangeBySize) {
-  AllReduceSpec spec = parse_all_reduce("simple:10:rechd:100:xring");
-  EXPECT_EQ(range_for(spec, 0, 4), 0u);
-  EXPECT_EQ(range_for(spec, 10, 4), 0u);
-  EXPECT_EQ(range_for(spec, 11, 4), 1u);
-  EXPECT_EQ(range_for(spec, 101, 4), 2u);
-  AllReduceSpec bytes = parse_all_reduce("simple:40B:xring");
-  EXPECT_EQ(range_for(bytes, 10, 4), 0u);
-  EXPECT_EQ(range_for(bytes, 11, 4), 1u);
-  EXPECT_EQ(range_for(bytes, 6, 8), 1u);
-  EXPECT_EQ(range_for(parse_all_reduce("simple:0:xring"), 1, 4), 1u)
-      << "0 takes empty tensors only";
-}
 
 // -- its parts
 
@@ -291,108 +218,6 @@ TEST(AllReduce, ARingHasAsManyStepsAsTheTheory) {
     EXPECT_EQ(adds, replicas * (replicas - 1) * rings);
     EXPECT_EQ(copies, 2 * replicas * (replicas - 1) * rings);
   }
-}
-
-// -- packing
-
-std::vector<GradientSize> floats_of(const std::vector<int64_t>& elements) {
-  std::vector<GradientSize> sizes;
-  for (std::size_t i = 0; i < elements.size(); ++i)
-    sizes.push_back({join("w", i), elements[i], DType::float32});
-  return sizes;
-}
-
-TEST(Packing, ExtractsRanges) {
-  using Runs = std::vector<std::pair<int, int>>;
-  auto check_ranges = [](const std::vector<int>& numbers, int64_t limit, const Runs& runs,
-                         const std::vector<int>& singles) {
-    Ranges ranges = extract_ranges(numbers, limit);
-    EXPECT_EQ(ranges.runs, runs);
-    EXPECT_EQ(ranges.singles, singles);
-  };
-  check_ranges({}, 32, {}, {});
-  check_ranges({1, 3, 4, 6, 7, 8, 9}, 32, {{3, 4}, {6, 9}}, {1});
-  check_ranges({1, 2, 3, 4, 6, 7, 8, 9}, 32, {{1, 4}, {6, 9}}, {});
-  check_ranges({1, 3, 4, 6, 7, 9}, 32, {{3, 4}, {6, 7}}, {1, 9});
-  check_ranges({1, 3, 6, 9}, 32, {}, {1, 3, 6, 9});
-  std::vector<int> thirty(30), thirteen(13);
-  std::iota(thirty.begin(), thirty.end(), 0);
-  std::iota(thirteen.begin(), thirteen.end(), 0);
-  check_ranges(thirty, 10, {{0, 11}, {12, 23}, {24, 29}}, {});
-  check_ranges(thirteen, 10, {{0, 11}}, {12});
-  check_ranges({0, 1, 2, 3}, 0, {{0, 1}, {2, 3}}, {});
-}
-
-TEST(Packing, TheWorkedExampleOfTfCnn) {
-  // w0 b0 g0 be0 w1 b1 w2 b2 w3 b3
-  const auto sizes = floats_of({432, 16, 16, 16, 64, 10, 1000, 4, 1024, 64});
-  auto packed = [&](int64_t group) { return pack({PackingRule::tf_cnn, 256, group, 0}, sizes); };
-  EXPECT_EQ(packed(1), (Buckets{{1, 2, 3}, {4, 5}, {0}, {6}, {7}, {8}, {9}}));
-  EXPECT_EQ(packed(2), (Buckets{{1, 2, 3, 4}, {0}, {5}, {6}, {7}, {8}, {9}}));
-  EXPECT_EQ(packed(10), (Buckets{{1, 2, 3, 4, 5}, {0}, {6}, {7}, {8}, {9}}));
-}
-
-TEST(Packing, SmallTensorsOfTfCnnsOwnTest) {
-  const auto sizes = floats_of({4, 4, 9, 9});
-  EXPECT_EQ(pack({PackingRule::tf_cnn, 12, 10, 0}, sizes), (Buckets{{0}, {1}, {2}, {3}}));
-  EXPECT_EQ(pack({PackingRule::tf_cnn, 16, 10, 0}, sizes), (Buckets{{0, 1}, {2}, {3}}));
-  EXPECT_EQ(pack({PackingRule::tf_cnn, 256, 10, 0}, sizes), (Buckets{{0, 1, 2, 3}}));
-  EXPECT_EQ(pack({PackingRule::tf_cnn, 40, 10, 0}, floats_of({8, 9, 12, 125})),
-            (Buckets{{0, 1}, {2}, {3}}));
-}
-
-TEST(Packing, SpecsAreReadAndRefused) {
-  EXPECT_EQ(parse_packing("none"), (Packing{PackingRule::none, 0, 0, 0}));
-  EXPECT_EQ(parse_packing("tf_cnn:4k:10"), (Packing{PackingRule::tf_cnn, 4096, 10, 0}));
-  EXPECT_EQ(parse_packing("ready:1M:25M"), (Packing{PackingRule::ready, 25 << 20, 0, 1 << 20}));
-  for (const char* text : {"", "ray", "ray:1:2", "ready:1M", "tf_cnn:x:1", "bins:3"})
-    expect_error([&] { parse_packing(text); }, "packing '" + std::string(text) + "'");
-}
-
-TEST(Packing, APlanIsPrintedEditedAndReadBack) {
-  const auto sizes = floats_of({100, 7, 300});
-  const Buckets buckets{{2, 0}, {1}};
-  const std::string text = text_of(buckets, sizes);
-  EXPECT_EQ(text, "bucket 1600 bytes: w2 w0\nbucket 28 bytes: w1\n");
-  EXPECT_EQ(parse_buckets(text, sizes), buckets);
-  auto refuses = [&](const std::string& plan, const std::string& part) {
-    expect_error([&] { parse_buckets(plan, sizes); }, part);
-  };
-  refuses("bucket 1 bytes: w0 w1", "'w2' is in none");
-  refuses("bucket 1 bytes: w0 w1 w2 w3", "line 1: no gradient of 'w3'");
-  refuses("bucket 1 bytes: w0 w1\nbucket 1 bytes: w2 w0", "line 2: 'w0' is there twice");
-  refuses("w0 w1 w2", "line 1: should be");
-}
-
-// Packed, reduced in one piece, taken apart: the same training as without.
-TEST(Packing, TrainingDoesNotDependOnTheBuckets) {
-  auto train_with = [](AllReduceOptions options) {
-    options.workers = 2;
-    return train(small_mlp(4, {}, {.all_reduce = options}), 16, 5, {1, 6, 6});
-  };
-  const StateValues expected = train_with({});
-  for (const char* packing : {"ready:100:1000", "ray:100", "tf_cnn:64:10", "ready:1M:1M"})
-    for (const char* spec : {"collective", "xring#2", "rechd"}) {
-      const StateValues found =
-          train_with({.spec = parse_all_reduce(spec), .packing = parse_packing(packing)});
-      for (const auto& [name, value] : expected) {
-        const auto ours = found.at(name).values<float>(), theirs = value.values<float>();
-        for (std::size_t i = 0; i < ours.size(); ++i)
-          ASSERT_NEAR(ours[i], theirs[i], 1e-5) << packing << " " << spec << " " << name;
-      }
-      // One order for each element, whatever stands beside it.
-      if (std::string(spec) == "collective") {
-        EXPECT_TRUE(found == expected) << packing << ": packed = unpacked, bit for bit";
-      }
-    }
-}
-
-TEST(Packing, APlanInAFileIsReplayed) {
-  TrainingModel planned =
-      small_mlp(2, {}, {.all_reduce = {.packing = parse_packing("ready:100:1000")}});
-  EXPECT_NE(planned.bucket_plan.find("pred_b pred_w"), std::string::npos) << planned.bucket_plan;
-  TrainingModel replayed = small_mlp(2, {}, {.all_reduce = {.buckets = planned.bucket_plan}});
-  EXPECT_EQ(text_of(planned.step), text_of(replayed.step));
 }
 
 // A training run gives the same weights, up to the order of sums, whatever the algorithm.

@@ -101,15 +101,16 @@ TEST(Layout, ChangesNoValueThatOthersSee) {
 
 TEST(Layout, KeepsBlocksFromConvolutionToConvolution) {
   const std::string plan = run(Network(), true).plan;
-  if (plan.find("/c16") == std::string::npos && plan.find("/c8") == std::string::npos)
-    GTEST_SKIP() << "skipped: oneDNN's convolutions take row-major images on this processor";
+  const bool blocked =
+      plan.find("/c16") != std::string::npos || plan.find("/c8") != std::string::npos;
   // One for the fetched `sum`, two around ReduceMean and its gradient, three around the Slices that
-  // are Concat's gradient; none between convolutions, pools and activations.
+  // are Concat's gradient; none between convolutions, pools and activations. Where
+  // oneDNN wishes for no blocks (the processor decides) there are none at all.
   std::size_t reorders = 0;
   for (std::size_t at = plan.find("Reorder ["); at != plan.npos;
        at = plan.find("Reorder [", at + 1))
     ++reorders;
-  EXPECT_EQ(reorders, 6u) << plan;
+  EXPECT_EQ(reorders, blocked ? 6u : 0u) << plan;
 }
 
 // Wishes by themselves.

@@ -1,6 +1,7 @@
 #include "tests/support/program.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -38,6 +39,13 @@ Outcome run_lockstep(const std::vector<std::string>& arguments, const ProgramOpt
   waitpid(child, &status, 0);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(out),
           read_file(err)};
+}
+
+void expect_refused(const Outcome& outcome, const std::vector<std::string>& parts) {
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+  for (const std::string& part : parts)
+    EXPECT_NE(outcome.err.find(part), std::string::npos)
+        << "no '" << part << "' in: " << outcome.err;
 }
 
 }  // namespace lockstep::testing

@@ -17,4 +17,7 @@ struct ProgramOptions {
 };
 Outcome run_lockstep(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
 
+// Exit code 2, and every one of `parts` on stderr.
+void expect_refused(const Outcome& outcome, const std::vector<std::string>& parts);
+
 }  // namespace lockstep::testing

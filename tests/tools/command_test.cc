@@ -42,12 +42,6 @@ class CommandTest : public ::testing::Test {
   std::string checkpoint(const std::string& run) {
     return read_file(folder / (run + "/checkpoint.safetensors"));
   }
-  void expect_refused(const Outcome& outcome, const std::vector<std::string>& parts) {
-    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
-    for (const std::string& part : parts)
-      EXPECT_NE(outcome.err.find(part), std::string::npos)
-          << "no '" << part << "' in: " << outcome.err;
-  }
   TemporaryFolder folder;
 };
 

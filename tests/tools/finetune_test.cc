@@ -93,12 +93,6 @@ SOLVER: {BASE_LR: 0.2, MAX_ITER: 60, STEP_SIZE: 40, WARM_UP_ITERS: 0}
   std::vector<std::string> network() {
     return {"MODEL.ONNX", folder / "net.onnx", "MODEL.NEW_CLASSIFIER", "true"};
   }
-  void expect_refused(const Outcome& outcome, const std::vector<std::string>& parts) {
-    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
-    for (const std::string& part : parts)
-      EXPECT_NE(outcome.err.find(part), std::string::npos)
-          << "no '" << part << "' in: " << outcome.err;
-  }
   TemporaryFolder folder;
 };
 

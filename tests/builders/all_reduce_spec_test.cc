@@ -1,0 +1,81 @@
+#include "builders/all_reduce/spec.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+
+namespace lockstep::testing {
+namespace {
+
+TEST(AllReduceSpec, ReadsRangesLimitsAndShards) {
+  AllReduceSpec spec = parse_all_reduce("pscpu:32k:xring#2");
+  ASSERT_EQ(spec.size(), 2u);
+  EXPECT_EQ(spec[0], (AllReduceRange{"pscpu", "", 1, 32768, false}));
+  EXPECT_EQ(spec[1], (AllReduceRange{"xring", "", 2, -1, false}));
+  EXPECT_EQ(parse_all_reduce("nccl/rechd")[0].name(), "nccl/rechd");
+  EXPECT_EQ(parse_all_reduce("rechd:4MB:collective")[0],
+            (AllReduceRange{"rechd", "", 1, 4 << 20, true}));
+  for (const char* text : {"collective", "pscpu:32768:xring#2", "rechd:4096B:psgpu#3:8192B:muji"})
+    EXPECT_EQ(text_of(parse_all_reduce(text)), text);
+}
+
+// The numbers of tf_cnn_benchmarks' parser; signs, blanks and underscores are refused here.
+TEST(AllReduceSpec, Numbers) {
+  auto limit = [](const std::string& text) {
+    return parse_all_reduce("rechd:" + text + ":xring")[0].limit;
+  };
+  EXPECT_EQ(limit("32k"), 32768);
+  EXPECT_EQ(limit("32K"), 32768);
+  EXPECT_EQ(limit("1M"), int64_t{1} << 20);
+  EXPECT_EQ(limit("1G"), int64_t{1} << 30);
+  EXPECT_EQ(limit("1T"), int64_t{1} << 40);
+  EXPECT_EQ(limit("007"), 7);
+  EXPECT_EQ(limit("0"), 0);
+  for (const char* text : {"5m", "1g", "k", "T", "", "32kb", "1.5k", "3.0", "0x10", "-5", "+7",
+                           " 5 ", "1_000", " 2k", "B", "99999999999999999999", "9000000T"})
+    expect_error([&] { limit(text); }, "limit '" + std::string(text) + "'");
+}
+
+TEST(AllReduceSpec, ErrorsAreOfOneKindAndNameThePart) {
+  auto refuses = [](const std::string& spec, const std::string& part) {
+    expect_error([&] { parse_all_reduce(spec); }, "all-reduce spec '" + spec + "'", part);
+  };
+  refuses("", "''");
+  refuses("xring:", "ends with a limit");
+  refuses("xring:2k", "ends with a limit");
+  refuses("xring:2k:", "''");
+  refuses("a:b:c", "'a'");
+  refuses("NCCL", "'NCCL'");
+  refuses(" xring", "' xring'");
+  refuses("xrin", "did you mean 'xring'");
+  refuses("nccl/psgpu", "'nccl/psgpu'");
+  refuses("xring/nccl", "'xring/nccl'");
+  refuses("xring#", "shards ''");
+  refuses("xring#x", "shards 'x'");
+  refuses("pscpu#2/pscpu", "shards '2/pscpu'");
+  refuses("xring#-1", "shards '-1'");
+  refuses("xring#0", "start at 1");
+  refuses("xring#2#3", "shards twice");
+  refuses("rechd#2", "rechd has no shards");
+  refuses("nccl/xring#2", "has no shards");
+  refuses("pscpu:64k:xring:2k:nccl", "must increase");
+  refuses("pscpu:2k:xring:2k:nccl", "must increase");
+  refuses("pscpu:2k:xring:4kB:nccl", "all elements or all bytes");
+}
+
+TEST(AllReduceSpec, PicksTheRangeBySize) {
+  AllReduceSpec spec = parse_all_reduce("simple:10:rechd:100:xring");
+  EXPECT_EQ(range_for(spec, 0, 4), 0u);
+  EXPECT_EQ(range_for(spec, 10, 4), 0u);
+  EXPECT_EQ(range_for(spec, 11, 4), 1u);
+  EXPECT_EQ(range_for(spec, 101, 4), 2u);
+  AllReduceSpec bytes = parse_all_reduce("simple:40B:xring");
+  EXPECT_EQ(range_for(bytes, 10, 4), 0u);
+  EXPECT_EQ(range_for(bytes, 11, 4), 1u);
+  EXPECT_EQ(range_for(bytes, 6, 8), 1u);
+  EXPECT_EQ(range_for(parse_all_reduce("simple:0:xring"), 1, 4), 1u)
+      << "0 takes empty tensors only";
+}
+
+}  // namespace
+}  // namespace lockstep::testing

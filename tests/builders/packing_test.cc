@@ -1,0 +1,115 @@
+#include "builders/all_reduce/packing.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "graph/print.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/step_feeds.h"
+
+namespace lockstep::testing {
+namespace {
+
+std::vector<GradientSize> floats_of(const std::vector<int64_t>& elements) {
+  std::vector<GradientSize> sizes;
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    sizes.push_back({join("w", i), elements[i], DType::float32});
+  return sizes;
+}
+
+TEST(Packing, ExtractsRanges) {
+  using Runs = std::vector<std::pair<int, int>>;
+  auto check_ranges = [](const std::vector<int>& numbers, int64_t limit, const Runs& runs,
+                         const std::vector<int>& singles) {
+    Ranges ranges = extract_ranges(numbers, limit);
+    EXPECT_EQ(ranges.runs, runs);
+    EXPECT_EQ(ranges.singles, singles);
+  };
+  check_ranges({}, 32, {}, {});
+  check_ranges({1, 3, 4, 6, 7, 8, 9}, 32, {{3, 4}, {6, 9}}, {1});
+  check_ranges({1, 2, 3, 4, 6, 7, 8, 9}, 32, {{1, 4}, {6, 9}}, {});
+  check_ranges({1, 3, 4, 6, 7, 9}, 32, {{3, 4}, {6, 7}}, {1, 9});
+  check_ranges({1, 3, 6, 9}, 32, {}, {1, 3, 6, 9});
+  std::vector<int> thirty(30), thirteen(13);
+  std::iota(thirty.begin(), thirty.end(), 0);
+  std::iota(thirteen.begin(), thirteen.end(), 0);
+  check_ranges(thirty, 10, {{0, 11}, {12, 23}, {24, 29}}, {});
+  check_ranges(thirteen, 10, {{0, 11}}, {12});
+  check_ranges({0, 1, 2, 3}, 0, {{0, 1}, {2, 3}}, {});
+}
+
+TEST(Packing, TheWorkedExampleOfTfCnn) {
+  // w0 b0 g0 be0 w1 b1 w2 b2 w3 b3
+  const auto sizes = floats_of({432, 16, 16, 16, 64, 10, 1000, 4, 1024, 64});
+  auto packed = [&](int64_t group) { return pack({PackingRule::tf_cnn, 256, group, 0}, sizes); };
+  EXPECT_EQ(packed(1), (Buckets{{1, 2, 3}, {4, 5}, {0}, {6}, {7}, {8}, {9}}));
+  EXPECT_EQ(packed(2), (Buckets{{1, 2, 3, 4}, {0}, {5}, {6}, {7}, {8}, {9}}));
+  EXPECT_EQ(packed(10), (Buckets{{1, 2, 3, 4, 5}, {0}, {6}, {7}, {8}, {9}}));
+}
+
+TEST(Packing, SmallTensorsOfTfCnnsOwnTest) {
+  const auto sizes = floats_of({4, 4, 9, 9});
+  EXPECT_EQ(pack({PackingRule::tf_cnn, 12, 10, 0}, sizes), (Buckets{{0}, {1}, {2}, {3}}));
+  EXPECT_EQ(pack({PackingRule::tf_cnn, 16, 10, 0}, sizes), (Buckets{{0, 1}, {2}, {3}}));
+  EXPECT_EQ(pack({PackingRule::tf_cnn, 256, 10, 0}, sizes), (Buckets{{0, 1, 2, 3}}));
+  EXPECT_EQ(pack({PackingRule::tf_cnn, 40, 10, 0}, floats_of({8, 9, 12, 125})),
+            (Buckets{{0, 1}, {2}, {3}}));
+}
+
+TEST(Packing, SpecsAreReadAndRefused) {
+  EXPECT_EQ(parse_packing("none"), (Packing{PackingRule::none, 0, 0, 0}));
+  EXPECT_EQ(parse_packing("tf_cnn:4k:10"), (Packing{PackingRule::tf_cnn, 4096, 10, 0}));
+  EXPECT_EQ(parse_packing("ready:1M:25M"), (Packing{PackingRule::ready, 25 << 20, 0, 1 << 20}));
+  for (const char* text : {"", "ray", "ray:1:2", "ready:1M", "tf_cnn:x:1", "bins:3"})
+    expect_error([&] { parse_packing(text); }, "packing '" + std::string(text) + "'");
+}
+
+TEST(Packing, APlanIsPrintedEditedAndReadBack) {
+  const auto sizes = floats_of({100, 7, 300});
+  const Buckets buckets{{2, 0}, {1}};
+  const std::string text = text_of(buckets, sizes);
+  EXPECT_EQ(text, "bucket 1600 bytes: w2 w0\nbucket 28 bytes: w1\n");
+  EXPECT_EQ(parse_buckets(text, sizes), buckets);
+  auto refuses = [&](const std::string& plan, const std::string& part) {
+    expect_error([&] { parse_buckets(plan, sizes); }, part);
+  };
+  refuses("bucket 1 bytes: w0 w1", "'w2' is in none");
+  refuses("bucket 1 bytes: w0 w1 w2 w3", "line 1: no gradient of 'w3'");
+  refuses("bucket 1 bytes: w0 w1\nbucket 1 bytes: w2 w0", "line 2: 'w0' is there twice");
+  refuses("w0 w1 w2", "line 1: should be");
+}
+
+// Packed, reduced in one piece, taken apart: the same training as without.
+TEST(Packing, TrainingDoesNotDependOnTheBuckets) {
+  auto train_with = [](AllReduceOptions options) {
+    options.workers = 2;
+    return train(small_mlp(4, {}, {.all_reduce = options}), 16, 5, {1, 6, 6});
+  };
+  const StateValues expected = train_with({});
+  for (const char* packing : {"ready:100:1000", "ray:100", "tf_cnn:64:10", "ready:1M:1M"})
+    for (const char* spec : {"collective", "xring#2", "rechd"}) {
+      const StateValues found =
+          train_with({.spec = parse_all_reduce(spec), .packing = parse_packing(packing)});
+      for (const auto& [name, value] : expected) {
+        const auto ours = found.at(name).values<float>(), theirs = value.values<float>();
+        for (std::size_t i = 0; i < ours.size(); ++i)
+          ASSERT_NEAR(ours[i], theirs[i], 1e-5) << packing << " " << spec << " " << name;
+      }
+      // One order for each element, whatever stands beside it.
+      if (std::string(spec) == "collective") {
+        EXPECT_TRUE(found == expected) << packing << ": packed = unpacked, bit for bit";
+      }
+    }
+}
+
+TEST(Packing, APlanInAFileIsReplayed) {
+  TrainingModel planned =
+      small_mlp(2, {}, {.all_reduce = {.packing = parse_packing("ready:100:1000")}});
+  EXPECT_NE(planned.bucket_plan.find("pred_b pred_w"), std::string::npos) << planned.bucket_plan;
+  TrainingModel replayed = small_mlp(2, {}, {.all_reduce = {.buckets = planned.bucket_plan}});
+  EXPECT_EQ(text_of(planned.step), text_of(replayed.step));
+}
+
+}  // namespace
+}  // namespace lockstep::testing
