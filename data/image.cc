@@ -43,20 +43,12 @@ void from_cmyk(const std::vector<uint8_t>& line, bool inverted, uint8_t* rgb, in
   }
 }
 
-Image read_jpeg(const std::string& text, const std::string& path) {
-  jpeg_decompress_struct info;
-  JpegErrors errors;
-  // What longjmp leaps over must not own anything: both live out here.
-  Image image;
-  std::vector<uint8_t> line;
-  info.err = jpeg_std_error(&errors.base);
-  errors.base.error_exit = leave;
-  errors.base.emit_message = no_warnings;
-  if (setjmp(errors.exit)) {
-    jpeg_destroy_decompress(&info);
-    fail(path, ": ", errors.message);
-  }
-  jpeg_create_decompress(&info);
+// Decodes into what the caller owns; false when libjpeg gave up. All that changes between setjmp
+// and longjmp belongs to the caller's frame: locals of this one would be indeterminate after the
+// jump.
+bool decode(const std::string& text, jpeg_decompress_struct& info, JpegErrors& errors, Image& image,
+            std::vector<uint8_t>& line) {
+  if (setjmp(errors.exit)) return false;
   jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(text.data()), text.size());
   jpeg_read_header(&info, TRUE);
   const bool cmyk = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
@@ -73,7 +65,21 @@ Image read_jpeg(const std::string& text, const std::string& path) {
     if (cmyk) from_cmyk(line, info.saw_Adobe_marker, row, image.width);
   }
   jpeg_finish_decompress(&info);
+  return true;
+}
+
+Image read_jpeg(const std::string& text, const std::string& path) {
+  jpeg_decompress_struct info;
+  JpegErrors errors;
+  Image image;
+  std::vector<uint8_t> line;
+  info.err = jpeg_std_error(&errors.base);
+  errors.base.error_exit = leave;
+  errors.base.emit_message = no_warnings;
+  jpeg_create_decompress(&info);
+  const bool whole = decode(text, info, errors, image, line);
   jpeg_destroy_decompress(&info);
+  check(whole, path, ": ", errors.message);
   return image;
 }
 
