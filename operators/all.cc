@@ -15,6 +15,7 @@
 #include "operators/norm/norm.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/pool/pool.h"
+#include "operators/process/process.h"
 #include "operators/reduce/reduce.h"
 #include "operators/resize/resize.h"
 #include "operators/shape/shape.h"
@@ -27,7 +28,7 @@ const OpSet& all_ops() {
     for (auto room :
          {activation_ops, batch_norm_ops, collective_ops, conv_ops, dropout_ops, elementwise_ops,
           fill_ops, function_ops, gather_ops, gemm_ops, layout_ops, loss_ops, norm_ops,
-          optimizer_ops, pool_ops, reduce_ops, resize_ops, shape_ops})
+          optimizer_ops, pool_ops, process_ops, reduce_ops, resize_ops, shape_ops})
       for (Op& op : room()) all.push_back(std::move(op));
     return OpSet(std::move(all));
   }();

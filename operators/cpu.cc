@@ -14,6 +14,7 @@
 #include "operators/norm/norm.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/pool/pool.h"
+#include "operators/process/process.h"
 #include "operators/reduce/reduce.h"
 #include "operators/resize/resize.h"
 #include "operators/shape/shape.h"
@@ -26,7 +27,7 @@ const std::vector<KernelTable>& all_kernels() {
     for (auto room :
          {activation_cpu, batch_norm_cpu, collective_cpu, conv_cpu, dropout_cpu, elementwise_cpu,
           fill_cpu, function_cpu, gather_cpu, gemm_cpu, layout_cpu, loss_cpu, norm_cpu,
-          optimizer_cpu, pool_cpu, reduce_cpu, resize_cpu, shape_cpu})
+          optimizer_cpu, pool_cpu, process_cpu, reduce_cpu, resize_cpu, shape_cpu})
       for (KernelEntry& entry : room()) cpu.push_back(std::move(entry));
     return std::vector<KernelTable>{KernelTable(DeviceKind::cpu, std::move(cpu))};
   }();

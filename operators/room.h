@@ -31,6 +31,12 @@ Shape broadcast_shape(const Shape& a, const Shape& b);
 // Law of gradients whose operand 1 is the shape of the result.
 void shape_from_operand(Inference& inference);
 
+// An operator that all-reduce algorithms are made of.
+inline Op in_transit(Op op) {
+  op.transit = true;
+  return op;
+}
+
 // Law of operators that keep type and shape of input 0 for every output.
 void same_as_first(Inference& inference);
 

@@ -128,7 +128,38 @@ class Compiler {
     fail("this build of Lockstep cannot run on ", text_of(device), "; see `lockstep doctor`");
   }
 
+  // Messages go on a worker of their own, so that replicas compute meanwhile; so does what an
+  // all-reduce does between two messages, or a replica would stop for every one of them.
+  std::vector<bool> steps_of_exchange(const Graph& bound) const {
+    const auto count = static_cast<std::size_t>(bound.node_count());
+    std::vector<bool> after(count, false), before(count, false), chosen(count, false);
+    auto at = [](const Node& node) { return static_cast<std::size_t>(node.index()); };
+    for (int index = 0; index < bound.node_count(); ++index) {
+      Node node = bound.node(index);
+      chosen[at(node)] = node.op()->exchange;
+      if (!node.op()->transit) continue;
+      for (Value input : node.inputs())
+        if (auto made = input ? bound.producer(input) : std::nullopt)
+          if (made->op()->exchange || after[at(*made)]) after[at(node)] = true;
+    }
+    for (int index = bound.node_count() - 1; index >= 0; --index) {
+      Node node = bound.node(index);
+      if (!after[at(node)]) continue;
+      for (Value output : node.outputs())
+        for (int user : bound.consumers(output)) {
+          Node next = bound.node(user);
+          if (next.op()->exchange || (before[at(next)] && after[at(next)])) before[at(node)] = true;
+        }
+      if (before[at(node)]) chosen[at(node)] = true;
+    }
+    return chosen;
+  }
+
   void choose_kernels(const Graph& bound) {
+    const std::vector<bool> exchange = steps_of_exchange(bound);
+    const int exchange_worker = static_cast<int>(plan_.devices.size());
+    if (std::count(exchange.begin(), exchange.end(), true) > 0)
+      plan_.of_worker.resize(plan_.devices.size() + 1);
     for (int index = 0; index < bound.node_count(); ++index) {
       Node node = bound.node(index);
       std::vector<int> workers;
@@ -140,13 +171,15 @@ class Compiler {
       }
       for (std::size_t part = 0; part < workers.size(); ++part)
         add_step(bound, node, workers[part], static_cast<int>(part),
-                 static_cast<int>(workers.size()));
+                 static_cast<int>(workers.size()),
+                 exchange[static_cast<std::size_t>(index)] ? exchange_worker : workers[part]);
       ops_.push_back(node.op());
     }
     nodes_ = bound.node_count();
   }
 
-  void add_step(const Graph& bound, const Node& node, int worker, int part, int parts) {
+  void add_step(const Graph& bound, const Node& node, int replica, int part, int parts,
+                int worker) {
     PlanStep step;
     step.name = node.name();
     step.type = node.type();
@@ -154,7 +187,8 @@ class Compiler {
     step.worker = worker;
     step.part = part;
     step.parts = parts;
-    KernelRequest request{node, {}, {}, {}, plan_.threads, part, parts};
+    KernelRequest request{node, {},    {},           {}, worker == replica ? plan_.threads : 1,
+                          part, parts, request_.comm};
     for (Value input : node.inputs()) {
       step.in.push_back(input.id);
       request.in.push_back(input ? plan_.slots[input.id].desc : TensorDesc{});
@@ -165,7 +199,7 @@ class Compiler {
       request.out.push_back(output ? plan_.slots[output.id].desc : TensorDesc{});
     }
     try {
-      step.kernel = table_for(plan_.devices[worker]).at(node)(request);
+      step.kernel = table_for(plan_.devices[replica]).at(node)(request);
     } catch (const std::exception& error) {
       std::string message = error.what();
       bool named = message.rfind(node.name(), 0) == 0;
@@ -185,7 +219,7 @@ class Compiler {
       step.workspace = static_cast<int>(plan_.blocks.size());
       plan_.blocks.push_back({step.worker, bytes, 0, step.node, step.node});
     }
-    for (std::size_t worker = 0; worker < plan_.devices.size(); ++worker) {
+    for (std::size_t worker = 0; worker < plan_.of_worker.size(); ++worker) {
       std::vector<Lifetime> lifetimes;
       std::vector<int> of_block;
       for (std::size_t i = 0; i < plan_.blocks.size(); ++i) {

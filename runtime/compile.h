@@ -28,6 +28,7 @@ struct CompileRequest {
   std::vector<Device> devices;       // of each replica
   const std::vector<KernelTable>& kernels;
   CompileOptions options;
+  Comm* comm = nullptr;  // to other processes
 };
 
 Plan compile(const CompileRequest& request);

@@ -25,7 +25,7 @@ bool all_finite(const Tensor& tensor) {
 }  // namespace
 
 Executor::Executor(Plan plan, const StateStore& state, Workers& workers)
-    : plan_(std::move(plan)), state_(state), workers_(workers), progress_(plan_.devices.size()) {
+    : plan_(std::move(plan)), state_(state), workers_(workers), progress_(plan_.of_worker.size()) {
   for (std::size_t bytes : plan_.arena_bytes) {
     arenas_.push_back(allocate(bytes));
     std::memset(arenas_.back().get(), static_cast<int>(kGuard), bytes);
@@ -81,6 +81,7 @@ void Executor::run(std::span<const Tensor> feeds, const RunOptions& options) {
 // The loop. With check_finite a worker keeps going until it is past the earliest failure, so that
 // the value named is the first in plan order at any thread timing.
 void Executor::work(int worker) {
+  if (worker >= static_cast<int>(plan_.of_worker.size())) return;  // nothing to exchange here
   const std::vector<int>& mine = plan_.of_worker[worker];
   for (int i = 0; i < static_cast<int>(mine.size()); ++i) {
     const int number = mine[i];
@@ -96,8 +97,8 @@ void Executor::work(int worker) {
             std::chrono::duration<double>(Clock::now() - start).count();
       if (options_.check_finite && !finite(bound))
         fail("step ", options_.context.step, ": the first value that is not finite is '",
-             plan_.slots[step.out[0]].name, "' (", step.type, " on ",
-             text_of(plan_.devices[worker]), ")");
+             plan_.slots[step.out[0]].name, "' (", step.type, " on ", worker_name(plan_, worker),
+             ")");
     } catch (...) {
       note_failure(number, std::current_exception());
       break;

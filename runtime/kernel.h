@@ -12,6 +12,7 @@
 
 #include "graph/attributes.h"
 #include "graph/graph.h"
+#include "runtime/comm.h"
 #include "runtime/device.h"
 #include "runtime/tensor.h"
 
@@ -47,6 +48,7 @@ struct KernelRequest {
   int threads = 1;
   int part = 0;  // of a collective: this worker's share
   int parts = 1;
+  Comm* comm = nullptr;  // to other processes; null when there are none
 
   AttributeReader attributes() const { return node.attributes(); }
   // Contents of a small integer operand; throws when they are not known at plan time.

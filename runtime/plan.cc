@@ -14,7 +14,7 @@ std::string place_of(const Plan& plan, const Slot& slot) {
       return "constant";
     default: {
       const Block& block = plan.blocks[slot.index];
-      return join(text_of(plan.devices[block.worker]), "+", block.offset);
+      return join(worker_name(plan, block.worker), "+", block.offset);
     }
   }
 }
@@ -33,6 +33,11 @@ void print_slots(std::ostream& out, const Plan& plan, const std::vector<int>& sl
 
 }  // namespace
 
+std::string worker_name(const Plan& plan, int worker) {
+  const auto number = static_cast<std::size_t>(worker);
+  return number < plan.devices.size() ? text_of(plan.devices[number]) : "exchange";
+}
+
 std::string text_of(const Plan& plan) {
   std::ostringstream out;
   out << "plan of " << plan.name << ": " << plan.steps.size() << " steps on";
@@ -47,7 +52,8 @@ std::string text_of(const Plan& plan) {
     if (feed >= 0)
       out << "feed  " << slot_text(plan, feed) << " " << text_of(plan.slots[feed].desc) << "\n";
   for (std::size_t worker = 0; worker < plan.of_worker.size(); ++worker) {
-    out << text_of(plan.devices[worker]) << " arena " << plan.arena_bytes[worker] << " bytes\n";
+    out << worker_name(plan, static_cast<int>(worker)) << " arena " << plan.arena_bytes[worker]
+        << " bytes\n";
     int number = 0;
     for (int index : plan.of_worker[worker]) {
       const PlanStep& step = plan.steps[index];
@@ -63,7 +69,7 @@ std::string text_of(const Plan& plan) {
         out << " workspace " << plan.blocks[step.workspace].bytes << "+"
             << plan.blocks[step.workspace].offset;
       for (Wait wait : step.waits)
-        out << " waits " << text_of(plan.devices[wait.worker]) << "#" << wait.step;
+        out << " waits " << worker_name(plan, wait.worker) << "#" << wait.step;
       out << "\n";
     }
   }

@@ -59,7 +59,7 @@ struct PlanStep {
 
 struct Plan {
   std::string name;
-  std::vector<Device> devices;  // one worker each
+  std::vector<Device> devices;  // one worker each; a further one exchanges with other processes
   int threads = 1;              // per CPU worker
 
   std::vector<Slot> slots;
@@ -83,5 +83,6 @@ struct Plan {
 // The dump behind `lockstep plan`: one line a step. Offsets, waits and aliases are in it, so two
 // plans with the same text run alike.
 std::string text_of(const Plan& plan);
+std::string worker_name(const Plan& plan, int worker);  // cpu:0, or exchange
 
 }  // namespace lockstep

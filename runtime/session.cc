@@ -32,6 +32,7 @@ int chosen_threads(const SessionOptions& options, std::size_t replicas) {
 
 std::span<const Tensor> Program::run(std::span<const Tensor> feeds, const RunOptions& options) {
   Executor& chosen = executor(feeds);
+  if (session_.comm()) session_.comm()->at_step(options.context.step);
   chosen.run(feeds, options);
   return chosen.fetches();
 }
@@ -59,7 +60,7 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   options.threads = session_.threads_;
   Plan plan =
       compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches, session_.state_.names(),
-               spec_.updates, session_.devices_, session_.kernels_, options});
+               spec_.updates, session_.devices_, session_.kernels_, options, session_.comm()});
   if (cache_.size() == kPlansKept) cache_.pop_back();
   cache_.insert(cache_.begin(),
                 std::make_unique<Executor>(std::move(plan), session_.state_, session_.workers_));
@@ -73,7 +74,7 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
       kernels_(kernels),
       options_(options),
       threads_(chosen_threads(options, devices_.size())),
-      workers_(static_cast<int>(devices_.size()), threads_),
+      workers_(static_cast<int>(devices_.size()) + (options.comm ? 1 : 0), threads_),
       state_(model.state_values(), state_descs(model)) {
   check(static_cast<int>(devices_.size()) == model.replicas, "the model has ", model.replicas,
         model.replicas == 1 ? " replica" : " replicas", " but ", devices_.size(),

@@ -49,6 +49,9 @@ struct SessionOptions {
   uint64_t seed = 1;
   int threads = 0;  // per CPU replica; 0: an equal share of the cores
   CompileOptions compile = {};
+  // To the other processes of the run, for a model that was cut into their shares
+  // (builders/partition.h); must outlive the session.
+  Comm* comm = nullptr;
 };
 
 class Session {
@@ -60,6 +63,7 @@ class Session {
   const TrainingModel& model() const { return model_; }
   const std::vector<Device>& devices() const { return devices_; }
   int threads() const { return threads_; }
+  Comm* comm() const { return options_.comm; }
   StateStore& state() { return state_; }
 
   // Runs the init graph: the seed decides every bit of it, on any device.

@@ -7,6 +7,7 @@ packages=(
   g++ make cmake ninja-build git                         # tool chain
   libonnx-dev libprotobuf-dev protobuf-compiler          # the graph
   libdnnl-dev                                            # CPU kernels
+  libgloo-dev                                            # messages between processes
   libjpeg-dev libpng-dev                                 # pictures
   libyaml-cpp-dev libcli11-dev nlohmann-json3-dev        # configuration, commands, JSON
   libgtest-dev libonnx-testdata                          # tests

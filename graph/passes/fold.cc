@@ -23,7 +23,8 @@ std::optional<std::vector<Literal>> folded(const Node& node, const Folder& folde
     int64_t end = std::max(start, within(attributes.integer("end", rank)));
     return {{Literal::vector({dims.begin() + start, dims.begin() + end})}};
   }
-  if (node.inputs().empty() || node.op()->random || node.op()->collective) return std::nullopt;
+  const Op& op = *node.op();
+  if (node.inputs().empty() || op.random || op.collective || op.exchange) return std::nullopt;
   for (Value input : node.inputs())
     if (input && !graph.literal(input)) return std::nullopt;
   return folder ? folder(node) : std::nullopt;

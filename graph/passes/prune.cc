@@ -8,6 +8,7 @@ std::vector<bool> needed_nodes(const Graph& graph, const std::vector<Value>& wan
   for (Value value : wanted) value_needed[value.id] = true;
   for (int index = graph.node_count() - 1; index >= 0; --index) {
     Node node = graph.node(index);
+    if (node.op() && node.op()->exchange) node_needed[index] = true;
     for (Value output : node.outputs())
       if (output && value_needed[output.id] && !graph.literal(output)) node_needed[index] = true;
     if (!node_needed[index]) continue;

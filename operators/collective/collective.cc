@@ -79,7 +79,8 @@ std::vector<Op> collective_ops() {
           {.type = "Copy",
            .domain = kOwnDomain,
            .signature = Signature{"A copy on another replica.", {{"x"}}, {{"y"}}},
-           .law = same_as_first}};
+           .law = same_as_first,
+           .transit = true}};
 }
 
 }  // namespace lockstep

@@ -247,12 +247,12 @@ Value cast(Graph& graph, Value x, DType to, const Site& site) {
 }
 
 std::vector<Op> elementwise_ops() {
-  return {arithmetic("Add", add_gradient),
+  return {in_transit(arithmetic("Add", add_gradient)),
           arithmetic("Sub", sub_gradient),
           arithmetic("Mul", mul_gradient),
           arithmetic("Div", div_gradient),
           arithmetic("Pow", pow_gradient),
-          arithmetic("Sum", add_gradient),
+          in_transit(arithmetic("Sum", add_gradient)),
           function("Neg", neg_gradient),
           function("Exp", exp_gradient),
           function("Log", log_gradient),
@@ -301,11 +301,11 @@ std::vector<Op> elementwise_ops() {
            .domain = "",
            .differentiable = Differentiable::yes,
            .gradient = cast_like_gradient},
-          {.type = "Cast",
-           .domain = "",
-           .content = same_content,
-           .differentiable = Differentiable::yes,
-           .gradient = cast_gradient}};
+          in_transit({.type = "Cast",
+                      .domain = "",
+                      .content = same_content,
+                      .differentiable = Differentiable::yes,
+                      .gradient = cast_gradient})};
 }
 
 }  // namespace lockstep

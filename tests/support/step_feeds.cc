@@ -5,9 +5,11 @@
 
 namespace lockstep::testing {
 
-StepFeeds::StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes, const Dims& image)
+StepFeeds::StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes, const Dims& image,
+                     const ProcessShare& process)
     : images_(batch * element_count(image)), labels_(batch), classes_(classes) {
-  const int64_t rows = batch / model.replicas;
+  const int64_t rows = batch / process.processes / model.replicas;
+  const int64_t first = batch / process.processes * process.rank;
   Dims of_share{rows};
   for (int64_t size : image) of_share.push_back(size);
   for (const Replicated& input : model.inputs)
@@ -19,10 +21,10 @@ StepFeeds::StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes,
         feed.data = &rate_;
       } else if (input.name == "label") {
         feed.desc.dims.assign(1, rows);
-        feed.data = labels_.data() + k * rows;
+        feed.data = labels_.data() + first + k * rows;
       } else {
         feed.desc.dims = of_share;
-        feed.data = images_.data() + k * rows * element_count(image);
+        feed.data = images_.data() + (first + k * rows) * element_count(image);
       }
     }
 }

@@ -4,15 +4,18 @@
 #include <vector>
 
 #include "builders/data_parallel.h"
+#include "builders/partition.h"
 #include "operators/all.h"
 #include "runtime/session.h"
 
 namespace lockstep::testing {
 
-// A batch that depends on `step` alone, shared out over the replicas of `model` in order.
+// A batch that depends on `step` alone, shared out over the replicas of `model` in order; where the
+// model is one process's share, its part of that batch.
 class StepFeeds {
  public:
-  StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes, const Dims& image);
+  StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes, const Dims& image,
+            const ProcessShare& process = {});
   std::span<const Tensor> at(int64_t step, float rate);
 
  private:

@@ -1,0 +1,344 @@
+#include "builders/partition.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "operators/collective/collective.h"
+#include "operators/process/process.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int kEveryProcess = -1;
+constexpr int64_t kStepMessages = 0;
+constexpr int64_t kInitMessages = int64_t{1} << 32;
+
+Site named(const std::string& name) { return Site(name, Where{"", 0}); }
+
+// Which replicas a process has: as many as any other, or one more.
+class Shares {
+ public:
+  Shares(const ProcessShare& share, int replicas) : share_(share), replicas_(replicas) {
+    check(share.processes >= 1 && share.rank >= 0 && share.rank < share.processes, "rank ",
+          share.rank, " of ", share.processes, " processes");
+    check(replicas >= share.processes, replicas, " replicas cannot be shared out over ",
+          share.processes, " processes");
+  }
+  int rank() const { return share_.rank; }
+  int first() const { return first_of(share_.rank); }
+  int count() const { return first_of(share_.rank + 1) - first(); }
+  int process_of(int replica) const {
+    if (replica == kEveryReplica) return kEveryProcess;
+    int process = replica * share_.processes / replicas_;
+    while (first_of(process + 1) <= replica) ++process;
+    return process;
+  }
+
+ private:
+  int first_of(int process) const { return replicas_ * process / share_.processes; }
+
+  ProcessShare share_;
+  int replicas_;
+};
+
+// One graph, cut for one process.
+class Cutter {
+ public:
+  Cutter(const Graph& whole, const Shares& shares,
+         const std::unordered_map<std::string, int>& owners, int64_t first_message)
+      : whole_(whole),
+        shares_(shares),
+        owners_(owners),
+        next_message_(first_message),
+        part_(whole.ops(), whole.name()),
+        here_(static_cast<std::size_t>(whole.value_count())) {}
+
+  Graph run() {
+    find_crossings();
+    take_inputs();
+    for (int index = 0; index < whole_.node_count(); ++index) take_node(index);
+    for (Value output : whole_.outputs())
+      if (Value own = at(output)) part_.output(own);
+    postpone_what_follows();
+    return std::move(part_);
+  }
+
+ private:
+  struct Crossing {
+    Value value;
+    int from, to;
+    Message message;       // its peer is the other process, for whoever takes part
+    std::string received;  // name of the value over there
+    bool is_copy = false;  // stands for the Copy node itself
+    Value token = none;    // of a message under way
+  };
+
+  Value& at(Value value) { return here_[static_cast<std::size_t>(value.id)]; }
+  int process_of(int replica) const { return shares_.process_of(replica); }
+  bool mine(int process) const { return process == kEveryProcess || process == shares_.rank(); }
+
+  int home_of(Value value) const {
+    if (auto maker = whole_.producer(value)) {
+      if (!maker->op()->collective) return process_of(maker->replica());
+      const auto outputs = maker->outputs();
+      return process_of(
+          static_cast<int>(std::find(outputs.begin(), outputs.end(), value) - outputs.begin()));
+    }
+    auto owner = owners_.find(whole_.name(value));
+    return owner == owners_.end() ? kEveryProcess : process_of(owner->second);
+  }
+
+  // Who uses what of whom, in the order of the whole graph, so that all processes number alike.
+  void find_crossings() {
+    crossings_at_.resize(static_cast<std::size_t>(whole_.node_count()));
+    std::set<std::pair<int, int>> seen;  // value, process
+    for (int index = 0; index < whole_.node_count(); ++index) {
+      const Node node = whole_.node(index);
+      if (node.op()->collective && node.type() == "AllReduce") {
+        collective_message_[index] = next_message_++;
+        continue;
+      }
+      std::vector<int> users;
+      if (node.op()->collective)
+        for (std::size_t k = 0; k < node.outputs().size(); ++k)
+          users.push_back(process_of(static_cast<int>(k)));
+      else
+        users.push_back(process_of(node.replica()));
+      const bool is_copy = node.type() == "Copy" && node.domain() == kOwnDomain;
+      for (Value input : node.inputs())
+        for (int user : users) {
+          const int home = input ? home_of(input) : user;
+          if (home == user || home == kEveryProcess) continue;
+          check(user != kEveryProcess, node.description(), " is on every process, but '",
+                whole_.name(input), "' only on process ", home);
+          if (!is_copy && !seen.insert({input.id, user}).second) continue;
+          const std::string& name = whole_.name(input);
+          crossings_at_[static_cast<std::size_t>(index)].push_back(crossings_.size());
+          crossings_of_[input.id].push_back(crossings_.size());
+          crossings_.push_back({input,
+                                home,
+                                user,
+                                {shares_.rank() == home ? user : home, next_message_++, name},
+                                is_copy ? whole_.name(node.outputs()[0]) : join(name, "@", user),
+                                is_copy,
+                                none});
+        }
+    }
+  }
+
+  void take_inputs() {
+    for (int id = 0; id < whole_.value_count(); ++id) {
+      const Value value{id};
+      if (whole_.producer(value)) continue;
+      if (const Literal* literal = whole_.literal(value))
+        at(value) = part_.constant(whole_.name(value), *literal);
+    }
+    for (Value input : whole_.inputs())
+      if (mine(home_of(input))) at(input) = part_.input(whole_.name(input), whole_.type(input));
+  }
+
+  void take_node(int index) {
+    const Node node = whole_.node(index);
+    bool received_it = false;  // the node is a Copy, and the message has brought its value
+    for (std::size_t number : crossings_at_[static_cast<std::size_t>(index)])
+      received_it = cross(crossings_[number], node) || received_it;
+    if (received_it) return;
+    if (node.op()->collective)
+      node.type() == "AllReduce" ? take_all_reduce(node) : take_broadcast(node);
+    else if (mine(process_of(node.replica())))
+      take_ordinary(node);
+    // What others need goes out at once.
+    for (Value output : node.outputs())
+      if (output && at(output)) start_sending(output);
+  }
+
+  void start_sending(Value value) {
+    auto crossings = crossings_of_.find(value.id);
+    if (crossings == crossings_of_.end()) return;
+    for (std::size_t number : crossings->second) {
+      Crossing& crossing = crossings_[number];
+      if (crossing.from == shares_.rank() && !crossing.token)
+        crossing.token = send(part_, at(value), crossing.message);
+    }
+  }
+
+  // True when this process got what `node` would have made.
+  bool cross(Crossing& crossing, const Node& node) {
+    ReplicaScope replica(part_, 0);
+    if (crossing.from == shares_.rank()) {
+      start_sending(crossing.value);  // an input: nothing made it
+      sent(part_, crossing.token, at(crossing.value), crossing.message);
+    }
+    if (crossing.to != shares_.rank()) return false;
+    if (!crossing.is_copy) {
+      at(crossing.value) =
+          recv(part_, whole_.type(crossing.value), crossing.message, crossing.received);
+      return false;
+    }
+    part_.set_replica(node.replica() - shares_.first());
+    at(node.outputs()[0]) =
+        recv(part_, whole_.type(crossing.value), crossing.message, crossing.received);
+    return true;
+  }
+
+  void take_ordinary(const Node& node) {
+    const int replica =
+        node.replica() == kEveryReplica ? kEveryReplica : node.replica() - shares_.first();
+    ReplicaScope scope(part_, replica);
+    std::vector<Value> inputs;
+    for (Value input : node.inputs()) inputs.push_back(input ? at(input) : none);
+    const Node copied = part_.copy(node, inputs);
+    for (std::size_t i = 0; i < node.outputs().size(); ++i)
+      if (node.outputs()[i]) at(node.outputs()[i]) = copied.outputs()[i];
+  }
+
+  // This process's of the values that a collective has on each replica.
+  template <class List>
+  std::vector<Value> own_of(const List& values) const {
+    const auto first = values.begin() + shares_.first();
+    return {first, first + shares_.count()};
+  }
+  std::vector<std::string> names_of(const std::vector<Value>& values) const {
+    std::vector<std::string> names;
+    for (Value value : values) names.push_back(whole_.name(value));
+    return names;
+  }
+
+  // Within the process, across processes, back to all replicas of this one.
+  void take_all_reduce(const Node& node) {
+    auto attributes = node.attributes();
+    const bool mean = attributes.text("reduction", "sum") == "mean";
+    ProcessAllReduceAttrs across{collective_message_.at(node.index()),
+                                 mean ? static_cast<int64_t>(node.outputs().size()) : 0,
+                                 attributes.text("wire", "")};
+    const std::vector<Value> outputs = own_of(node.outputs());
+    const std::vector<std::string> names = names_of(outputs);
+    std::vector<Value> terms;
+    for (Value input : own_of(node.inputs())) terms.push_back(at(input));
+    if (terms.size() == 1) {
+      ReplicaScope replica(part_, 0);
+      at(outputs[0]) = process_all_reduce(part_, terms[0], across, names[0]);
+      return;
+    }
+    std::vector<std::string> within;
+    for (const std::string& name : names) within.push_back(name + "_within");
+    const Value sum =
+        all_reduce(part_, terms, Reduction::sum, within, named(names[0] + "_within"))[0];
+    Value total;
+    {
+      ReplicaScope replica(part_, 0);
+      total = process_all_reduce(part_, sum, across, names[0] + "_across");
+    }
+    const std::vector<Value> results = broadcast(part_, total, names, named(names[0] + "_back"));
+    for (std::size_t k = 0; k < results.size(); ++k) at(outputs[k]) = results[k];
+  }
+
+  void take_broadcast(const Node& node) {
+    const std::vector<Value> outputs = own_of(node.outputs());
+    const std::vector<Value> results =
+        broadcast(part_, at(node.inputs()[0]), names_of(outputs), named(node.name()));
+    for (std::size_t k = 0; k < results.size(); ++k) at(outputs[k]) = results[k];
+  }
+
+  // A replica would stop at what follows an exchange (updates, mostly) until the message is there:
+  // what no other exchange needs comes last.
+  void postpone_what_follows() {
+    const auto count = static_cast<std::size_t>(part_.node_count());
+    std::vector<bool> follows(count, false), leads(count, false);
+    auto is_exchange = [](const Node& node) { return node.op()->exchange; };
+    for (int index = 0; index < part_.node_count(); ++index)
+      for (Value input : part_.node(index).inputs())
+        if (auto maker = input ? part_.producer(input) : std::nullopt)
+          if (is_exchange(*maker) || follows[static_cast<std::size_t>(maker->index())])
+            follows[static_cast<std::size_t>(index)] = true;
+    for (int index = part_.node_count() - 1; index >= 0; --index)
+      for (Value output : part_.node(index).outputs())
+        for (int user : part_.consumers(output))
+          if (is_exchange(part_.node(user)) || leads[static_cast<std::size_t>(user)])
+            leads[static_cast<std::size_t>(index)] = true;
+    std::vector<int> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_partition(order.begin(), order.end(), [&](int index) {
+      const auto i = static_cast<std::size_t>(index);
+      return !follows[i] || leads[i] || is_exchange(part_.node(index));
+    });
+    part_.reorder(order);
+  }
+
+  const Graph& whole_;
+  const Shares& shares_;
+  const std::unordered_map<std::string, int>& owners_;  // replica of each input, by name
+  int64_t next_message_;
+  Graph part_;
+  std::vector<Value> here_;  // by value of the whole graph; none: not on this process
+  std::vector<Crossing> crossings_;
+  std::vector<std::vector<std::size_t>> crossings_at_;    // by node that uses the value
+  std::map<int, std::vector<std::size_t>> crossings_of_;  // by value
+  std::map<int, int64_t> collective_message_;             // by node
+};
+
+class ModelCutter {
+ public:
+  ModelCutter(const TrainingModel& whole, const ProcessShare& share)
+      : whole_(whole), shares_(share, whole.replicas) {}
+
+  TrainingModel run() {
+    for (const auto* list : {&whole_.inputs, &whole_.losses, &whole_.metrics})
+      for (const Replicated& item : *list) own(item);
+    for (const State& state : whole_.states) own(state);
+
+    TrainingModel part(whole_.step.ops());
+    part.replicas = shares_.count();
+    part.bucket_plan = whole_.bucket_plan;
+    for (const State& state : whole_.states) {
+      part.states.push_back(state);
+      part.states.back().values = share_of(state.values);
+    }
+    take(whole_.inputs, part.inputs);
+    take(whole_.losses, part.losses);
+    take(whole_.metrics, part.metrics);
+    take(whole_.gradients, part.gradients);
+    part.step = Cutter(whole_.step, shares_, owners_, kStepMessages).run();
+    part.init = Cutter(whole_.init, shares_, owners_, kInitMessages).run();
+    take(whole_.updates, part.updates);
+    take(whole_.initial, part.initial);
+    part.inference = whole_.inference.clone();
+    for (const State& state : whole_.states)  // prediction reads replica 0's, now another
+      if (Value input = part.inference.find(state.values[0]))
+        part.inference.rename(input, state.values[static_cast<std::size_t>(shares_.first())]);
+    return part;
+  }
+
+ private:
+  void own(const Replicated& item) {
+    for (std::size_t k = 0; k < item.values.size(); ++k)
+      owners_.emplace(item.values[k], static_cast<int>(k));
+  }
+  std::vector<std::string> share_of(const std::vector<std::string>& values) const {
+    const auto first = values.begin() + shares_.first();
+    return {first, first + shares_.count()};
+  }
+  void take(const std::vector<Replicated>& from, std::vector<Replicated>& to) const {
+    for (const Replicated& item : from) to.push_back({item.name, share_of(item.values)});
+  }
+  void take(const std::vector<Binding>& from, std::vector<Binding>& to) const {
+    for (const Binding& binding : from)
+      if (shares_.process_of(owners_.at(binding.state)) == shares_.rank()) to.push_back(binding);
+  }
+
+  const TrainingModel& whole_;
+  const Shares shares_;
+  std::unordered_map<std::string, int> owners_;
+};
+
+}  // namespace
+
+TrainingModel partition(const TrainingModel& whole, const ProcessShare& share) {
+  return ModelCutter(whole, share).run();
+}
+
+}  // namespace lockstep

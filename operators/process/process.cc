@@ -1,0 +1,115 @@
+#include "operators/process/process.h"
+
+#include "graph/placement.h"
+#include "operators/room.h"
+
+namespace lockstep {
+namespace {
+
+const TensorType kToken{DType::int64, {}};
+
+Attributes attributes_of(const Message& message) {
+  return {{"peer", int64_t{message.peer}}, {"number", message.number}, {"what", message.what}};
+}
+
+void read_message(Inference& inference) {
+  inference.attributes.integer("peer", 0);
+  inference.attributes.integer("number", 0);
+  inference.attributes.text("what", "");
+}
+
+void token_law(Inference& inference) {
+  read_message(inference);
+  inference.outputs[0] = kToken;
+}
+
+void recv_law(Inference& inference) {
+  read_message(inference);
+  const auto dtype = static_cast<DType>(inference.attributes.integer("dtype", 0));
+  inference.outputs[0] = {dtype, to_shape(inference.attributes.integers("shape", {}))};
+}
+
+void all_reduce_law(Inference& inference) {
+  inference.attributes.integer("number", 0);
+  inference.attributes.integer("mean_of", 0);
+  inference.attributes.text("wire", "");
+  inference.outputs[0] = inference.input(0);
+}
+
+const std::vector<FormalAttribute> kMessage{{"peer", AttributeKind::integer, true},
+                                            {"number", AttributeKind::integer, true},
+                                            {"what", AttributeKind::text}};
+
+Site named(const std::string& name) { return Site(name, Where{"", 0}); }
+
+}  // namespace
+
+Value send(Graph& graph, Value x, const Message& message) {
+  return graph.add_value(
+      {.type = "Send", .domain = kOwnDomain, .inputs = {x}, .attributes = attributes_of(message)},
+      named(join(message.what, "/to_", message.peer)));
+}
+
+Value sent(Graph& graph, Value token, Value x, const Message& message) {
+  return graph.add_value({.type = "Sent",
+                          .domain = kOwnDomain,
+                          .inputs = {token, x},
+                          .attributes = attributes_of(message)},
+                         named(join(message.what, "/at_", message.peer)));
+}
+
+Value recv(Graph& graph, const TensorType& type, const Message& message, const std::string& name) {
+  check(type.ranked && is_static(type.shape), "'", message.what, "' ", type,
+        " should go to another process; its shape must be known");
+  Attributes attributes = attributes_of(message);
+  attributes.push_back({"dtype", static_cast<int64_t>(type.dtype)});
+  attributes.push_back({"shape", to_dims(type.shape)});
+  return graph.add_value({.type = "Recv", .domain = kOwnDomain, .attributes = attributes},
+                         named(name));
+}
+
+Value process_all_reduce(Graph& graph, Value x, const ProcessAllReduceAttrs& attrs,
+                         const std::string& name) {
+  return graph.add_value(
+      {.type = "ProcessAllReduce",
+       .domain = kOwnDomain,
+       .inputs = {x},
+       .attributes = {{"number", attrs.number}, {"mean_of", attrs.mean_of}, {"wire", attrs.wire}}},
+      named(name));
+}
+
+std::vector<Op> process_ops() {
+  std::vector<FormalAttribute> received = kMessage;
+  received.push_back({"dtype", AttributeKind::integer, true});
+  received.push_back({"shape", AttributeKind::integers, true});
+  return {
+      {.type = "Send",
+       .domain = kOwnDomain,
+       .signature = Signature{"Begins to send x to a process.", {{"x"}}, {{"sent", "I"}}, kMessage},
+       .law = token_law,
+       .exchange = true},
+      {.type = "Sent",
+       .domain = kOwnDomain,
+       .signature =
+           Signature{"Waits until x is sent.", {{"sent", "I"}, {"x"}}, {{"done", "I"}}, kMessage},
+       .law = token_law,
+       .exchange = true},
+      {.type = "Recv",
+       .domain = kOwnDomain,
+       .signature = Signature{"What a process sends.", {}, {{"y"}}, received},
+       .law = recv_law,
+       .exchange = true},
+      {.type = "ProcessAllReduce",
+       .domain = kOwnDomain,
+       .signature = Signature{"The sum of x over all processes, on each.",
+                              {{"x"}},
+                              {{"y"}},
+                              {{"number", AttributeKind::integer, true},
+                               {"mean_of", AttributeKind::integer},
+                               {"wire", AttributeKind::text}}},
+       .law = all_reduce_law,
+       .may_alias = {{0, 0}},
+       .exchange = true}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,40 @@
+// Messages between the processes of a run. One global graph is cut into one graph for each process
+// (builders/partition.h); where a value crosses from one to another there stand, with one number,
+//   Send (x) -> sent            begins; x stays as it is until Sent
+//   Sent (sent, x) -> done      waits until it is gone
+//   Recv () -> y                waits until it is here
+//   ProcessAllReduce (x) -> y   the sum of x over all processes
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// Messages with different numbers never meet. `what` is named when one does not come.
+struct Message {
+  int peer = 0;
+  int64_t number = 0;
+  std::string what;
+};
+
+Value send(Graph& graph, Value x, const Message& message);
+Value sent(Graph& graph, Value token, Value x, const Message& message);
+Value recv(Graph& graph, const TensorType& type, const Message& message, const std::string& name);
+
+struct ProcessAllReduceAttrs {
+  int64_t number = 0;
+  int64_t mean_of = 0;  // the sum is divided by it; 0: it is not
+  std::string wire;     // see AllReduce
+};
+Value process_all_reduce(Graph& graph, Value x, const ProcessAllReduceAttrs& attrs,
+                         const std::string& name);
+
+std::vector<Op> process_ops();
+std::vector<KernelEntry> process_cpu();
+
+}  // namespace lockstep

@@ -1,0 +1,236 @@
+#include "operators/process/process.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "graph/half.h"
+#include "operators/dispatch.h"
+
+namespace lockstep {
+namespace {
+
+// One node's messages have numbers of their own under the node's.
+uint64_t message_number(int64_t node, std::size_t part = 0) {
+  return static_cast<uint64_t>(node) << 24U | part;
+}
+
+Comm& comm_of(const KernelRequest& request) {
+  check(request.comm, "is between processes, but this one is alone");
+  return *request.comm;
+}
+
+struct Line {  // to or from one peer
+  Transfer* transfer;
+  bool empty;
+};
+
+Line line_of(const KernelRequest& request, bool sends, const TensorDesc& message) {
+  auto attributes = request.attributes();
+  const auto peer = static_cast<int>(attributes.integer("peer", 0));
+  const uint64_t number = message_number(attributes.integer("number", 0));
+  const std::string what = attributes.text("what", "");
+  Comm& comm = comm_of(request);
+  check(peer >= 0 && peer < comm.size() && peer != comm.rank(), "exchanges with rank ", peer,
+        ", this is rank ", comm.rank(), " of ", comm.size());
+  return {sends ? &comm.sending(peer, number, what) : &comm.receiving(peer, number, what),
+          message.bytes() == 0};
+}
+
+std::unique_ptr<Kernel> prepare_send(const KernelRequest& request) {
+  return make_kernel([line = line_of(request, true, request.in[0])](const KernelArgs& args) {
+    if (!line.empty) line.transfer->start(args.in[0].data, args.in[0].desc.bytes());
+    *args.out[0].as<int64_t>() = 0;
+  });
+}
+
+std::unique_ptr<Kernel> prepare_sent(const KernelRequest& request) {
+  return make_kernel([line = line_of(request, true, request.in[1])](const KernelArgs& args) {
+    if (!line.empty) line.transfer->wait();
+    *args.out[0].as<int64_t>() = 0;
+  });
+}
+
+std::unique_ptr<Kernel> prepare_recv(const KernelRequest& request) {
+  return make_kernel([line = line_of(request, false, request.out[0])](const KernelArgs& args) {
+    if (line.empty) return;
+    line.transfer->start(args.out[0].data, args.out[0].desc.bytes());
+    line.transfer->wait();
+  });
+}
+
+// A tensor of T travels as W. Rank r sums the r-th chunk: it gets everybody's share of it, segment
+// by segment, adds them in the order of ranks, whatever arrives first, and hands the sum round.
+// Every element is thus summed in the same order wherever it lies in its tensor: packing tensors
+// together changes no bit.
+template <class T, class W>
+class ProcessAllReduce final : public Kernel {
+ public:
+  ProcessAllReduce(const KernelRequest& request, int64_t number, int64_t mean_of)
+      : comm_(comm_of(request)), count_(request.in[0].count()), mean_of_(mean_of) {
+    const std::string what(request.node.name());
+    for (int rank = 0; rank < comm_.size(); ++rank) {
+      Chunk& chunk = chunks_.emplace_back();
+      chunk.begin = boundary(rank);
+      chunk.end = boundary(rank + 1);
+      const auto parts = static_cast<std::size_t>(segments(chunk));
+      for (int peer = 0; peer < comm_.size(); ++peer) {
+        // Shares of this chunk go to its rank, its sums come from there.
+        if (peer == comm_.rank() || (rank != comm_.rank() && peer != rank)) continue;
+        Peer& lines = chunk.peers.emplace_back();
+        for (std::size_t part = 0; part < parts; ++part) {
+          const uint64_t share = message_number(number, 2 * part);
+          const uint64_t sum = message_number(number, 2 * part + 1);
+          const bool mine = rank == comm_.rank();
+          lines.shares.push_back(mine ? &comm_.receiving(peer, share, what)
+                                      : &comm_.sending(peer, share, what));
+          lines.sums.push_back(mine ? &comm_.sending(peer, sum, what)
+                                    : &comm_.receiving(peer, sum, what));
+        }
+      }
+    }
+  }
+
+  std::string describe() const override {
+    return join(comm_.size(), " processes, in order of ranks",
+                kConverts ? join(", as ", dtype_of<W>()) : "");
+  }
+
+  std::size_t workspace_bytes() const override {
+    const std::size_t windows = peers() * kWindow * kSegment;
+    return (windows + (kConverts ? 2 * static_cast<std::size_t>(count_) : 0)) * sizeof(W);
+  }
+
+  void run(const KernelArgs& args) override {
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].as<T>();
+    window_ = reinterpret_cast<W*>(args.workspace);
+    W* const travelling = window_ + peers() * kWindow * kSegment;
+    W* const shares = kConverts ? travelling : const_cast<W*>(reinterpret_cast<const W*>(in));
+    W* const sums = kConverts ? travelling + count_ : reinterpret_cast<W*>(out);
+    if constexpr (kConverts)
+      for (int64_t i = 0; i < count_; ++i) shares[i] = W(in[i]);
+
+    const auto me = static_cast<std::size_t>(comm_.rank());
+    start_window(0);
+    for (std::size_t c = 0; c < chunks_.size(); ++c)
+      if (c != me) start_all(chunks_[c], shares, sums);
+    for (int64_t s = 0; s < segments(chunks_[me]); ++s) {
+      for (Peer& peer : chunks_[me].peers) peer.shares[at(s)]->wait();
+      add_up(s, shares, sums);
+      for (Peer& peer : chunks_[me].peers)
+        peer.sums[at(s)]->start(sums + first(chunks_[me], s), bytes(chunks_[me], s));
+      start_window(s + 1);
+    }
+    for (std::size_t c = 0; c < chunks_.size(); ++c)
+      for (Peer& peer : chunks_[c].peers)
+        for (std::size_t s = 0; s < peer.sums.size(); ++s) {
+          if (c != me) peer.shares[s]->wait();
+          peer.sums[s]->wait();
+        }
+    if constexpr (kConverts)
+      for (int64_t i = 0; i < count_; ++i) out[i] = static_cast<T>(sums[i]);
+  }
+
+ private:
+  static constexpr bool kConverts = !std::is_same_v<T, W>;
+  static constexpr int64_t kSegment = int64_t{1 << 19} / static_cast<int64_t>(sizeof(W));
+  static constexpr int64_t kWindow = 4;  // segments of each peer on their way at once
+
+  struct Peer {
+    std::vector<Transfer*> shares, sums;  // by segment
+  };
+  struct Chunk {
+    int64_t begin = 0, end = 0;
+    std::vector<Peer> peers;  // all others for this rank's chunk, else the one whose it is
+  };
+
+  static std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
+  std::size_t peers() const { return static_cast<std::size_t>(comm_.size() - 1); }
+  int64_t boundary(int rank) const {
+    constexpr int64_t kLine = 64 / sizeof(T);
+    return std::min(
+        count_, count_ * rank / comm_.size() / kLine * kLine + (rank == comm_.size() ? count_ : 0));
+  }
+  static int64_t segments(const Chunk& chunk) {
+    return (chunk.end - chunk.begin + kSegment - 1) / kSegment;
+  }
+  static int64_t first(const Chunk& chunk, int64_t s) { return chunk.begin + s * kSegment; }
+  static int64_t length(const Chunk& chunk, int64_t s) {
+    return std::min(kSegment, chunk.end - first(chunk, s));
+  }
+  static std::size_t bytes(const Chunk& chunk, int64_t s) {
+    return at(length(chunk, s)) * sizeof(W);
+  }
+  W* window(std::size_t peer, int64_t s) {
+    return window_ + (peer * kWindow + at(s % kWindow)) * kSegment;
+  }
+
+  // Gets segments of this rank's chunk on their way: all of the first window, then one at a time.
+  void start_window(int64_t s) {
+    Chunk& mine = chunks_[at(comm_.rank())];
+    const int64_t from = s == 0 ? 0 : s + kWindow - 1, to = s + kWindow;
+    for (int64_t next = from; next < std::min(to, segments(mine)); ++next)
+      for (std::size_t p = 0; p < mine.peers.size(); ++p)
+        mine.peers[p].shares[at(next)]->start(window(p, next), bytes(mine, next));
+  }
+
+  void start_all(Chunk& chunk, W* shares, W* sums) {
+    for (int64_t s = 0; s < segments(chunk); ++s) {
+      chunk.peers[0].sums[at(s)]->start(sums + first(chunk, s), bytes(chunk, s));
+      chunk.peers[0].shares[at(s)]->start(shares + first(chunk, s), bytes(chunk, s));
+    }
+  }
+
+  void add_up(int64_t s, const W* shares, W* sums) {
+    const Chunk& mine = chunks_[at(comm_.rank())];
+    const int64_t begin = first(mine, s), size = length(mine, s);
+    constexpr int64_t kBlock = 2048;
+    T total[kBlock];
+    for (int64_t block = 0; block < size; block += kBlock) {
+      const int64_t here = std::min(kBlock, size - block);
+      for (int rank = 0; rank < comm_.size(); ++rank) {
+        const auto peer = at(rank < comm_.rank() ? rank : rank - 1);
+        const W* term = (rank == comm_.rank() ? shares + begin : window(peer, s)) + block;
+        if (rank == 0)
+          for (int64_t i = 0; i < here; ++i) total[i] = static_cast<T>(term[i]);
+        else
+          for (int64_t i = 0; i < here; ++i) total[i] += static_cast<T>(term[i]);
+      }
+      if (mean_of_ > 0)
+        for (int64_t i = 0; i < here; ++i) total[i] /= static_cast<T>(mean_of_);
+      for (int64_t i = 0; i < here; ++i) sums[begin + block + i] = static_cast<W>(total[i]);
+    }
+  }
+
+  Comm& comm_;
+  const int64_t count_;
+  const int64_t mean_of_;
+  std::vector<Chunk> chunks_;  // by rank
+  W* window_ = nullptr;
+};
+
+std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const int64_t number = attributes.integer("number", 0);
+  const int64_t mean_of = attributes.integer("mean_of", 0);
+  const std::string wire = attributes.text("wire", "");
+  if (wire == "float16")
+    return std::make_unique<ProcessAllReduce<float, Half>>(request, number, mean_of);
+  if (wire == "bfloat16")
+    return std::make_unique<ProcessAllReduce<float, BFloat16>>(request, number, mean_of);
+  return dispatch<float, double, int32_t, int64_t>(
+      request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
+        return std::make_unique<ProcessAllReduce<T, T>>(request, number, mean_of);
+      });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> process_cpu() {
+  return {{"Send", kOwnDomain, prepare_send},
+          {"Sent", kOwnDomain, prepare_sent},
+          {"Recv", kOwnDomain, prepare_recv},
+          {"ProcessAllReduce", kOwnDomain, prepare_all_reduce}};
+}
+
+}  // namespace lockstep

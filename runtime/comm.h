@@ -1,0 +1,37 @@
+// Messages between the processes of a run, as kernels see them. Two processes that name the same
+// number mean the same message; nothing is looked up by text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace lockstep {
+
+// One direction to one peer: one message at a time.
+class Transfer {
+ public:
+  virtual ~Transfer() = default;
+  // Begins and returns at once. The memory is the message's until wait() has returned.
+  virtual void start(void* data, std::size_t bytes) = 0;
+  // Throws an Error that names who is missing and what was waited for.
+  virtual void wait() = 0;
+};
+
+class Comm {
+ public:
+  virtual ~Comm() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  // The same one whenever they are asked for again. `what` is for people.
+  virtual Transfer& sending(int peer, uint64_t number, const std::string& what) = 0;
+  virtual Transfer& receiving(int peer, uint64_t number, const std::string& what) = 0;
+
+  // For messages: what comes now belongs to this step of the run.
+  virtual void at_step(uint64_t step) = 0;
+  // Tells the others why this process ends; they end with that text.
+  virtual void give_up(const std::string& why) = 0;
+};
+
+}  // namespace lockstep

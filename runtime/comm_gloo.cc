@@ -1,0 +1,155 @@
+#include "runtime/comm_gloo.h"
+
+#include <gloo/rendezvous/context.h>
+#include <gloo/transport/tcp/device.h>
+
+#include <map>
+#include <tuple>
+
+#include "graph/error.h"
+
+namespace lockstep {
+namespace {
+
+// The watch ends waits; Gloo's own limit would only say that it was reached.
+constexpr Milliseconds kNever = std::chrono::hours(1000);
+
+// Gloo finds addresses through ours.
+class GlooStore final : public gloo::rendezvous::Store {
+ public:
+  GlooStore(lockstep::Store& store, Milliseconds patience) : store_(store), patience_(patience) {}
+  void set(const std::string& key, const std::vector<char>& data) override {
+    store_.set("gloo/" + key, {data.begin(), data.end()});
+  }
+  std::vector<char> get(const std::string& key) override {
+    const std::string value = store_.wait("gloo/" + key, patience_);
+    return {value.begin(), value.end()};
+  }
+  void wait(const std::vector<std::string>& keys) override {
+    for (const std::string& key : keys) store_.wait("gloo/" + key, patience_);
+  }
+  void wait(const std::vector<std::string>& keys, const Milliseconds&) override { wait(keys); }
+
+ private:
+  lockstep::Store& store_;
+  Milliseconds patience_;
+};
+
+class GlooTransfer final : public Transfer, Watch::Interruptible {
+ public:
+  GlooTransfer(gloo::Context& context, Watch& watch, int peer, uint64_t slot, bool sends,
+               std::string what)
+      : context_(context),
+        watch_(watch),
+        peer_(peer),
+        slot_(slot),
+        sends_(sends),
+        what_(std::move(what)) {}
+
+  void start(void* data, std::size_t bytes) override {
+    if (!buffer_ || buffer_->ptr != data || buffer_->size != bytes)
+      buffer_ = context_.createUnboundBuffer(data, bytes);
+    attempt([&] {
+      if (sends_)
+        buffer_->send(peer_, slot_);
+      else
+        buffer_->recv(peer_, slot_);
+      return true;
+    });
+  }
+
+  void wait() override {
+    Watch::Waiting waiting(watch_, what_, peer_, *this);
+    attempt([&] {
+      return sends_ ? buffer_->waitSend(nullptr, kNever) : buffer_->waitRecv(nullptr, kNever);
+    });
+  }
+
+ private:
+  template <class Action>
+  void attempt(const Action& action) {
+    try {
+      if (action()) return;
+    } catch (const gloo::Exception&) {  // the connection broke; the watch knows more
+    }
+    watch_.stop(what_, peer_);
+  }
+
+  void interrupt() override {
+    if (sends_)
+      buffer_->abortWaitSend();
+    else
+      buffer_->abortWaitRecv();
+  }
+
+  gloo::Context& context_;
+  Watch& watch_;
+  const int peer_;
+  const uint64_t slot_;
+  const bool sends_;
+  const std::string what_;
+  std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
+};
+
+class GlooComm final : public Comm {
+ public:
+  GlooComm(std::unique_ptr<Store> store, const GlooOptions& options)
+      : store_(std::move(store)),
+        rank_(options.rank),
+        size_(static_cast<int>(options.members.size())) {
+    gloo::transport::tcp::attr attributes(options.address.c_str());
+    auto device = gloo::transport::tcp::CreateDevice(attributes);
+    context_ = std::make_shared<gloo::rendezvous::Context>(rank_, size_);
+    context_->setTimeout(options.patience);
+    GlooStore addresses(*store_, options.patience);
+    try {
+      context_->connectFullMesh(addresses, device);
+    } catch (const gloo::Exception& error) {
+      fail(text_of(options.members[static_cast<std::size_t>(rank_)]), " at ", options.address,
+           " cannot connect to all others: ", error.what());
+    }
+    watch_ = std::make_unique<Watch>(*store_, rank_, options.members, options.patience);
+  }
+
+  ~GlooComm() override {
+    transfers_.clear();
+    watch_.reset();
+    try {
+      store_->leave();
+    } catch (const Error&) {  // rank 0 left first
+    }
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  Transfer& sending(int peer, uint64_t number, const std::string& what) override {
+    return transfer(peer, number, true, what);
+  }
+  Transfer& receiving(int peer, uint64_t number, const std::string& what) override {
+    return transfer(peer, number, false, what);
+  }
+  void at_step(uint64_t step) override { watch_->at_step(step); }
+  void give_up(const std::string& why) override { watch_->give_up(why); }
+
+ private:
+  Transfer& transfer(int peer, uint64_t number, bool sends, const std::string& what) {
+    auto& known = transfers_[{peer, number, sends}];
+    if (!known)
+      known = std::make_unique<GlooTransfer>(*context_, *watch_, peer, number, sends, what);
+    return *known;
+  }
+
+  std::unique_ptr<Store> store_;
+  int rank_, size_;
+  std::shared_ptr<gloo::rendezvous::Context> context_;
+  std::unique_ptr<Watch> watch_;
+  std::map<std::tuple<int, uint64_t, bool>, std::unique_ptr<GlooTransfer>> transfers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Comm> connect_gloo(std::unique_ptr<Store> store, const GlooOptions& options) {
+  return std::make_unique<GlooComm>(std::move(store), options);
+}
+
+}  // namespace lockstep

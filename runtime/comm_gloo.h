@@ -1,0 +1,23 @@
+// Processes that exchange messages over Gloo's TCP transport.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/comm.h"
+#include "runtime/store.h"
+#include "runtime/watch.h"
+
+namespace lockstep {
+
+struct GlooOptions {
+  int rank = 0;
+  std::vector<Member> members;
+  std::string address;  // of this host, as the others reach it
+  Milliseconds patience{0};
+};
+
+// Connects every process with every other one.
+std::unique_ptr<Comm> connect_gloo(std::unique_ptr<Store> store, const GlooOptions& options);
+
+}  // namespace lockstep

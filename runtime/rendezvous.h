@@ -1,0 +1,30 @@
+// How a process finds its run: which rank it is, out of how many, and where the others are.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/comm.h"
+#include "runtime/store.h"
+
+namespace lockstep {
+
+struct World {
+  int rank = 0;
+  int size = 1;
+  // tcp://HOST:PORT, kept by rank 0 there, or file://FOLDER, new for each run and seen by all.
+  std::string store;
+  std::string address;            // this host's, as others reach it; "": found out
+  Milliseconds patience{60'000};  // for the others to join, and for any one message
+};
+
+// What torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), Open MPI, MPICH or Slurm say of this
+// process; alone where none does. LOCKSTEP_STORE, LOCKSTEP_ADDRESS and LOCKSTEP_TIMEOUT (seconds)
+// come before what they say. Throws naming the variable that does not fit.
+World world_of_environment();
+
+// Joins, waits for all others and connects with them; null for a process that is alone. Throws
+// naming the ranks that did not come, or the one that is there already.
+std::unique_ptr<Comm> join_world(const World& world);
+
+}  // namespace lockstep

@@ -1,0 +1,41 @@
+// Store: where the processes of a run find each other. A few small texts under names, seen by all.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace lockstep {
+
+using Milliseconds = std::chrono::milliseconds;
+
+class Store {
+ public:
+  virtual ~Store() = default;
+  virtual void set(const std::string& key, const std::string& value) = 0;
+  // Only where there is none yet; tells whether it was this call that set it.
+  virtual bool add(const std::string& key, const std::string& value) = 0;
+  virtual std::optional<std::string> get(const std::string& key) = 0;
+  // From now on this connection stands for that rank: when it breaks, `gone` says so to all.
+  virtual void stand_for(int rank) { static_cast<void>(rank); }
+  // The end of a run that went well, or that has said what went wrong.
+  virtual void leave() {}
+
+  // Waits until it is there; throws naming the key when `patience` is over.
+  std::string wait(const std::string& key, Milliseconds patience);
+};
+
+// "ended without a word": set by a store that notices it.
+std::string gone_key(int rank);
+
+// One process keeps the store, the others ask it over TCP. The keeper listens on all addresses.
+// Throws naming the address when it cannot listen, or when nobody answers within `patience`.
+std::unique_ptr<Store> keep_tcp_store(int port);
+std::unique_ptr<Store> reach_tcp_store(const std::string& host, int port, Milliseconds patience);
+int port_of(const Store& kept);  // which was chosen for port 0
+
+// A folder that all processes see: a file for each key. It must be new for each run.
+std::unique_ptr<Store> file_store(const std::string& folder);
+
+}  // namespace lockstep

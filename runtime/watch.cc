@@ -1,0 +1,167 @@
+#include "runtime/watch.h"
+
+#include <sstream>
+
+#include "graph/error.h"
+
+namespace lockstep {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr Milliseconds kLook(100);      // between two looks at the store
+constexpr Milliseconds kBeat(400);      // between two signs of life
+constexpr Milliseconds kSilence(1500);  // a process that shows no life for so long is stopped
+constexpr Milliseconds kRumour(1500);   // what a broken connection means is known by then
+constexpr const char* kFailed = "failed";
+
+std::string life_key(int rank) { return join("life/", rank); }
+
+}  // namespace
+
+std::string text_of(const Member& member) {
+  return join("rank ", member.rank, " (host ", member.host, ", process ", member.process, ")");
+}
+
+Watch::Watch(Store& store, int rank, std::vector<Member> members, Milliseconds patience)
+    : store_(store), rank_(rank), members_(std::move(members)), patience_(patience) {
+  thread_ = std::thread([this] { look(); });
+}
+
+Watch::~Watch() {
+  {
+    std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+Watch::Waiting::Waiting(Watch& watch, const std::string& what, int peer, Interruptible& wait)
+    : watch_(watch) {
+  std::unique_lock lock(watch.mutex_);
+  if (!watch.failure_.empty()) {
+    lock.unlock();
+    watch.stop(what, peer);
+  }
+  watch.what_ = &what;
+  watch.peer_ = peer;
+  watch.since_ = Clock::now();
+  watch.wait_ = &wait;
+}
+
+Watch::Waiting::~Waiting() {
+  std::lock_guard lock(watch_.mutex_);
+  watch_.wait_ = nullptr;
+  watch_.what_ = nullptr;
+  watch_.peer_ = -1;
+}
+
+void Watch::stop(const std::string& what, int peer) {
+  // A process that ends tells why before its connections break; one that is killed does not, but
+  // then rank 0 notices.
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, kRumour, [&] { return !failure_.empty(); });
+  lock.unlock();
+  blame(text(peer) + " closed its connection");
+  lock.lock();
+  fail("step ", step_.load(), ": no exchange of '", what, "' with ", text(peer), ", because ",
+       failure_);
+}
+
+void Watch::give_up(const std::string& why) { blame(text(rank_) + " gave up: " + why); }
+
+void Watch::look() {
+  auto last_beat = Clock::time_point();
+  std::unique_lock lock(mutex_);
+  while (!over_) {
+    const bool late = wait_ && failure_.empty() && Clock::now() - since_ > patience_;
+    const int peer = peer_;
+    const std::string what = what_ ? *what_ : "";
+    lock.unlock();
+    try {
+      if (auto failure = store_.get(kFailed)) learn(*failure);
+      if (rank_ == 0)
+        for (const Member& member : members_)
+          if (auto why = store_.get(gone_key(member.rank)))
+            blame(text(member.rank) + " ended without a word: " + *why);
+      if (Clock::now() - last_beat > kBeat) {
+        last_beat = Clock::now();
+        show_life();
+      }
+      if (late)
+        blame(join(find_culprit(peer), "; ", text(rank_), " waited ", patience_.count() / 1000.0,
+                   " s for '", what, "' in step ", step_.load()));
+    } catch (const std::exception& error) {
+      learn(error.what());
+    }
+    lock.lock();
+    changed_.wait_for(lock, kLook, [&] { return over_; });
+  }
+}
+
+void Watch::show_life() {
+  std::unique_lock lock(mutex_);
+  const int peer = wait_ ? peer_ : -1;
+  const std::string what = what_ ? *what_ : "";
+  lock.unlock();
+  store_.set(life_key(rank_), join(++beat_, " ", step_.load(), " ", peer, " ", what));
+}
+
+std::optional<Watch::Sign> Watch::sign_of(int rank) {
+  auto text = store_.get(life_key(rank));
+  if (!text) return std::nullopt;
+  std::istringstream stream(*text);
+  Sign sign;
+  stream >> sign.beat >> sign.step >> sign.waits_for;
+  std::getline(stream >> std::ws, sign.what);
+  return sign;
+}
+
+// Follows who waits for whom until somebody does not wait, or shows no life.
+std::string Watch::find_culprit(int peer) {
+  std::vector<std::optional<Sign>> before;
+  for (const Member& member : members_) before.push_back(sign_of(member.rank));
+  for (auto end = Clock::now() + kSilence; Clock::now() < end;) {
+    std::this_thread::sleep_for(kLook);
+    show_life();
+  }
+  std::vector<std::optional<Sign>> now;
+  for (const Member& member : members_) now.push_back(sign_of(member.rank));
+  for (const Member& member : members_) {
+    const auto at = static_cast<std::size_t>(member.rank);
+    if (member.rank != rank_ && (!now[at] || (before[at] && before[at]->beat == now[at]->beat)))
+      return join(text(member.rank), " shows no life: it is stopped, or out of reach",
+                  now[at] ? join(", since step ", now[at]->step) : "");
+  }
+  std::vector<bool> seen(members_.size(), false);
+  for (int at = peer; at >= 0 && !seen[static_cast<std::size_t>(at)];) {
+    seen[static_cast<std::size_t>(at)] = true;
+    const Sign& sign = *now[static_cast<std::size_t>(at)];
+    if (sign.waits_for < 0)
+      return join(text(at), " lives, but is busy with something else in step ", sign.step);
+    at = sign.waits_for;
+  }
+  return "the ranks wait for each other";
+}
+
+void Watch::blame(const std::string& failure) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!failure_.empty()) return;
+  }
+  try {
+    store_.add(kFailed, failure);
+    learn(store_.get(kFailed).value_or(failure));
+  } catch (const std::exception& error) {
+    learn(error.what());  // without the store there is nobody to agree with
+  }
+}
+
+void Watch::learn(const std::string& failure) {
+  std::lock_guard lock(mutex_);
+  if (failure_.empty()) failure_ = failure;
+  changed_.notify_all();
+  if (wait_) wait_->interrupt();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,75 @@
+// One step over several processes: the same bits as in one.
+#include "builders/partition.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "graph/verify.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/ranks.h"
+#include "tests/support/step_feeds.h"
+
+namespace lockstep::testing {
+namespace {
+
+// Five steps of training; what each process has of the state afterwards.
+StateValues train_over(const TrainingModel& whole, int processes, int64_t batch) {
+  StateValues all;
+  std::mutex mutex;
+  run_ranks(processes, [&](Comm& comm) {
+    const TrainingModel part = partition(whole, {comm.rank(), comm.size()});
+    Session session(part, cpu_devices(part.replicas), all_kernels(), {5, 1, {}, &comm});
+    session.initialise();
+    StepFeeds feeds(part, batch, 5, {1, 6, 6}, {comm.rank(), comm.size()});
+    for (uint64_t step = 0; step < 5; ++step)
+      session.step().run(feeds.at(static_cast<int64_t>(step), 0.05F), session.run_options(step));
+    std::lock_guard lock(mutex);
+    for (auto& [name, value] : session.save()) all.emplace(name, std::move(value));
+  });
+  return all;
+}
+
+TEST(Partition, TrainingGivesTheSameBitsOverProcesses) {
+  for (const char* spec : {"xring", "rechd", "psgpu#2", "bcube"}) {
+    DataParallelOptions options{.all_reduce = {.spec = parse_all_reduce(spec)}};
+    options.all_reduce.packing = parse_packing("ready:100:1k");
+    const TrainingModel whole = small_mlp(4, {}, options);
+    const StateValues expected = train(whole, 16, 5, {1, 6, 6});
+    for (int processes : {2, 4})
+      EXPECT_TRUE(train_over(whole, processes, 16) == expected) << spec << " " << processes;
+  }
+  const TrainingModel whole = small_mlp(4);
+  EXPECT_TRUE(train_over(whole, 4, 16) == train(whole, 16, 5, {1, 6, 6}))
+      << "collective, one replica each";
+}
+
+TEST(Partition, PartsAreValidModels) {
+  DataParallelOptions options{.all_reduce = {.spec = parse_all_reduce("xring")}};
+  for (int rank : {0, 1}) verify(partition(small_mlp(3, {}, options), {rank, 2}));
+  for (int rank : {0, 1}) verify(partition(small_mlp(3), {rank, 2}));
+}
+
+TEST(Partition, RefusesWhatCannotBeShared) {
+  const TrainingModel whole = small_mlp(2);
+  expect_error([&] { partition(whole, {0, 3}); }, "2 replicas", "over 3 processes");
+  expect_error([&] { partition(whole, {2, 2}); }, "rank 2 of 2");
+}
+
+// Messages start as soon as their value is there, and nothing that only follows one stands before
+// computation.
+TEST(Partition, ReplicasComputeWhileMessagesTravel) {
+  DataParallelOptions options{.all_reduce = {.spec = parse_all_reduce("xring")}};
+  const TrainingModel part = partition(small_mlp(2, {}, options), {1, 2});
+  const Graph& step = part.step;
+  auto at = [&](const std::string& name) { return step.producer(step.at(name))->index(); };
+  EXPECT_LT(at("cpu_1/pred_w_grad_sum"), step.node_count());
+  EXPECT_GT(at("cpu_1/pred_w_new"), at("cpu_1/fc1_w_grad"));
+  int first_recv = step.node_count();
+  for (int i = step.node_count() - 1; i >= 0; --i)
+    if (step.node(i).type() == "Recv") first_recv = i;
+  EXPECT_LT(first_recv, at("cpu_1/fc1_w_grad"));
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,31 @@
+#include "tests/support/ranks.h"
+
+#include <exception>
+#include <thread>
+#include <vector>
+
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+
+void run_ranks(int size, const std::function<void(Comm& comm)>& body, Milliseconds patience) {
+  TemporaryFolder folder;
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(size));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank)
+    threads.emplace_back([&, rank] {
+      std::unique_ptr<Comm> comm;
+      try {
+        comm = join_world({rank, size, "file://" + folder.path() + "/store", "", patience});
+        body(*comm);
+      } catch (const std::exception& error) {
+        errors[static_cast<std::size_t>(rank)] = std::current_exception();
+        if (comm) comm->give_up(error.what());
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+}
+
+}  // namespace lockstep::testing
