@@ -2,16 +2,22 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 
 #include "builders/patterns.h"
 #include "builders/replicas.h"
+#include "builders/sync_batch_norm.h"
 #include "graph/gradient.h"
 #include "graph/passes/schedule.h"
 #include "operators/collective/collective.h"
+#include "operators/elementwise/elementwise.h"
 #include "operators/optimizer/optimizer.h"
 
 namespace lockstep {
 namespace {
+
+constexpr const char* kLossWeight = "loss_weight";
+constexpr const char* kCorrection = "momentum_correction";
 
 class DataParallelBuilder {
  public:
@@ -19,17 +25,27 @@ class DataParallelBuilder {
                       const DataParallelOptions& options)
       : optimizer_(optimizer), options_(options), model_(ops) {
     check(options.replicas >= 1, "a model needs at least one replica, not ", options.replicas);
+    check(options.micro_batches >= 1, "a share of the batch has at least one part, not ",
+          options.micro_batches);
+    check(!(options.weighted && options.synchronised_batch_norm),
+          "synchronised batch norm needs equal shares; the loss is weighted, so they are not");
     model_.replicas = options.replicas;
   }
 
   // The four beats, then the graphs beside them.
   TrainingModel build(const ModelFn& model) {
-    replicate_forward(model);
-    add_backward();
+    for (int part = 0; part < options_.micro_batches; ++part) {
+      replicate_forward(model, part);
+      add_backward(part);
+    }
+    total_losses();
     const int first_update = model_.step.node_count();
+    if (options_.skip_non_finite) origin_ = find_non_finite("_origin");
     if (options_.clip.before_reduce) clip(1.0F / static_cast<float>(options_.replicas));
     reduce_gradients();
+    if (options_.skip_non_finite) skipped_ = find_non_finite("_skipped");
     if (!options_.clip.before_reduce) clip(1);
+    update_statistics();
     update_parameters();
     schedule(model_.step, first_update);
 
@@ -41,34 +57,105 @@ class DataParallelBuilder {
 
  private:
   std::string scope_of(int replica) const { return join(options_.scope, "_", replica); }
+  static std::string micro(int part) { return join("micro_", part); }
+  std::size_t at(int part, int replica) const {
+    return static_cast<std::size_t>(part * options_.replicas + replica);
+  }
+  Net& net(int part, int replica) { return nets_[at(part, replica)]; }
+  static Value of(const std::vector<Value>& values, std::size_t k) {
+    return values.empty() ? none : values[k];
+  }
   Graph& step() { return model_.step; }
   const std::vector<Net::Param>& params() const { return nets_[0].params(); }
 
-  void replicate_forward(const ModelFn& model) {
+  // The network on every replica; of a later part of the batch, with the parameters of the first.
+  void replicate_forward(const ModelFn& model, int part) {
     std::vector<ReplicaPart> parts;
+    const bool first = part == 0;
     for (int k = 0; k < options_.replicas; ++k) {
       NameScope scope(step(), scope_of(k));
       ReplicaScope replica(step(), k);
-      nets_.emplace_back(step(), Mode::train, scope_of(k), scope_of(k));
-      const int first = step().node_count();
+      std::optional<NameScope> inner;
+      if (!first) inner.emplace(step(), micro(part));
+      nets_.emplace_back(step(), Mode::train, step().scope(), scope_of(k),
+                         first ? nullptr : &net(part - 1, k));
+      const int begin = step().node_count();
       model(nets_.back());
-      parts.push_back({first, step().node_count(), &nets_.back()});
+      parts.push_back({begin, step().node_count(), &nets_.back()});
       check_same_network(step(), parts[0], parts.back(), k);
-      rates_.push_back(step().input("lr", {DType::float32, {1}}));
+      if (first) rates_.push_back(step().input("lr", {DType::float32, {1}}));
+      if (first && optimizer_.correct_momentum)
+        corrections_.push_back(step().input(kCorrection, {DType::float32, {1}}));
       scale_losses(nets_.back());
     }
     check(!nets_[0].losses().empty(), "the model declares no loss, there is nothing to train");
+    if (options_.synchronised_batch_norm && options_.replicas > 1) synchronise(parts);
+  }
+
+  void synchronise(const std::vector<ReplicaPart>& parts) {
+    Synchronised result = synchronise_batch_norm(step(), parts);
+    model_.step = std::move(result.graph);
+    auto move = [&](Value& value) {
+      if (value) value = result.moved[static_cast<std::size_t>(value.id)];
+    };
+    for (Net& net : nets_)
+      net.move_to([&](Value value) { return result.moved[static_cast<std::size_t>(value.id)]; });
+    for (auto* list : {&rates_, &corrections_, &weights_})
+      for (Value& value : *list) move(value);
+    for (auto* table : {&losses_, &gradients_})
+      for (std::vector<Value>& list : *table)
+        for (Value& value : list) move(value);
   }
 
   // The all-reduce sums; with each loss scaled by 1/N that sum is the gradient of the mean.
   void scale_losses(const Net& net) {
+    const int shares = options_.replicas * options_.micro_batches;
+    Value weight;
+    if (options_.weighted)
+      weights_.push_back(weight = step().input(kLossWeight, {DType::float32, {}}));
     std::vector<Value> scaled;
-    for (const Net::Named& loss : net.losses())
-      scaled.push_back(options_.replicas == 1
-                           ? loss.value
-                           : scale(step(), loss.value, 1.0F / static_cast<float>(options_.replicas),
-                                   Site(loss.name + "_scaled")));
+    for (const Net::Named& loss : net.losses()) {
+      const Site site(loss.name + "_scaled");
+      if (weight)
+        scaled.push_back(mul(step(), loss.value, weight, site));
+      else if (shares == 1)
+        scaled.push_back(loss.value);
+      else
+        scaled.push_back(scale(step(), loss.value, 1.0F / static_cast<float>(shares), site));
+    }
     losses_.push_back(std::move(scaled));
+  }
+
+  // What a replica reports: the sum of its parts' losses, each scaled already, and the mean of
+  // their metrics.
+  void total_losses() {
+    for (int k = 0; k < options_.replicas; ++k) {
+      NameScope scope(step(), scope_of(k));
+      ReplicaScope replica(step(), k);
+      std::vector<Value> losses, metrics;
+      for (std::size_t i = 0; i < nets_[0].losses().size(); ++i)
+        losses.push_back(sum_of_parts(nets_[0].losses()[i].name + "_total",
+                                      [&](int part) { return losses_[at(part, k)][i]; }));
+      for (std::size_t i = 0; i < nets_[0].metrics().size(); ++i) {
+        const std::string name = nets_[0].metrics()[i].name;
+        Value total = sum_of_parts(name + "_total",
+                                   [&](int part) { return net(part, k).metrics()[i].value; });
+        if (options_.micro_batches > 1)
+          total = scale(step(), total, 1.0F / static_cast<float>(options_.micro_batches),
+                        Site(name + "_mean"));
+        metrics.push_back(total);
+      }
+      reported_losses_.push_back(std::move(losses));
+      reported_metrics_.push_back(std::move(metrics));
+    }
+  }
+
+  template <class List>
+  Value sum_of_parts(const std::string& name, const List& value_of) {
+    if (options_.micro_batches == 1) return value_of(0);
+    std::vector<Value> values;
+    for (int part = 0; part < options_.micro_batches; ++part) values.push_back(value_of(part));
+    return step().add_value({.type = "Sum", .inputs = values}, Site(name));
   }
 
   bool is_trained(const Net::Param& param) const {
@@ -86,32 +173,65 @@ class DataParallelBuilder {
 
   void clip(float scale) {
     if (!options_.clip.active()) return;
-    for (std::size_t k = 0; k < nets_.size(); ++k) {
+    for (std::size_t k = 0; k < gradients_.size(); ++k) {
       ReplicaScope replica(step(), static_cast<int>(k));
       gradients_[k] = clip_gradients(step(), options_.clip, gradients_[k], scale);
     }
   }
 
-  void add_backward() {
-    check_frozen();
+  void add_backward(int part) {
+    if (part == 0) check_frozen();
     std::vector<Loss> losses;
-    for (const auto& of_replica : losses_)
-      for (Value loss : of_replica) losses.push_back({loss});
+    for (int k = 0; k < options_.replicas; ++k)
+      for (Value loss : losses_[at(part, k)]) losses.push_back({loss});
     std::vector<Value> wanted;
-    for (const Net& net : nets_)
-      for (const Net::Param& param : net.params())
+    for (int k = 0; k < options_.replicas; ++k)
+      for (const Net::Param& param : net(0, k).params())
         if (is_trained(param)) wanted.push_back(param.value);
-    Gradients gradients = add_gradients(step(), losses, wanted);
+    const bool only = options_.micro_batches == 1;
+    Gradients gradients =
+        add_gradients(step(), losses, wanted, only ? "_grad" : join("_grad_of_", micro(part)));
     std::string unreached;
     for (const std::string& name : gradients.unreached) unreached += "\n  " + name;
     check(unreached.empty() || options_.allow_untrained,
           "no loss reaches these parameters (set allow_untrained to keep them as they are):",
           unreached);
-    gradients_.resize(nets_.size());
+    gradients_.resize(static_cast<std::size_t>(options_.replicas));
     std::size_t next = 0;
-    for (std::size_t k = 0; k < nets_.size(); ++k)
-      for (const Net::Param& param : nets_[k].params())
-        gradients_[k].push_back(is_trained(param) ? gradients.values[next++] : none);
+    for (int k = 0; k < options_.replicas; ++k) {
+      ReplicaScope replica(step(), k);
+      std::vector<Value>& mine = gradients_[static_cast<std::size_t>(k)];
+      mine.resize(params().size());
+      for (std::size_t p = 0; p < params().size(); ++p) {
+        const Net::Param& param = net(0, k).params()[p];
+        if (!is_trained(param)) continue;
+        const Value gradient = gradients.values[next++];
+        mine[p] = mine[p] && gradient ? accumulate(mine[p], gradient, param, part) : gradient;
+      }
+    }
+  }
+
+  // Added up part by part, so that only the sum outlives a part.
+  Value accumulate(Value sum, Value gradient, const Net::Param& param, int part) {
+    const std::string name = step().name(param.value) + "_grad";
+    const bool last = part == options_.micro_batches - 1;
+    return add(step(), sum, gradient,
+               Site(last ? name : join(name, "_up_to_", micro(part)), Where{"", 0}));
+  }
+
+  // On each replica the first of its gradients that is not finite. They are listed as
+  // TrainingModel::gradients is.
+  std::vector<Value> find_non_finite(const char* ending) {
+    std::vector<Value> found;
+    for (int k = 0; k < options_.replicas; ++k) {
+      ReplicaScope replica(step(), k);
+      std::vector<Value> mine;
+      for (std::size_t p = params().size(); p-- > 0;)
+        if (Value gradient = gradients_[static_cast<std::size_t>(k)][p]) mine.push_back(gradient);
+      found.push_back(first_non_finite(
+          step(), mine, Site(join(scope_of(k), "/non_finite", ending), Where{"", 0})));
+    }
+    return found;
   }
 
   void reduce_gradients() {
@@ -133,23 +253,57 @@ class DataParallelBuilder {
     model_.bucket_plan = reducer.bucket_plan();
   }
 
+  void update_statistics() {
+    const int last = options_.micro_batches - 1;
+    PerReplica values;
+    std::vector<std::string> names;
+    std::vector<std::size_t> chosen;
+    for (std::size_t p = 0; p < params().size(); ++p) {
+      if (!net(last, 0).params()[p].next) continue;
+      chosen.push_back(p);
+      names.push_back(params()[p].name);
+      values.emplace_back();
+      for (int k = 0; k < options_.replicas; ++k)
+        values.back().push_back(net(last, k).params()[p].next);
+    }
+    values = settle_statistics(step(), options_.statistics, values, names);
+    for (int k = 0; k < options_.replicas; ++k)
+      for (std::size_t i = 0; i < chosen.size(); ++i) {
+        ReplicaScope replica(step(), k);
+        const Value state = net(0, k).params()[chosen[i]].value;
+        const Value next = unless_skipped(values[i][static_cast<std::size_t>(k)], state, k);
+        model_.updates.push_back({step().name(state), step().name(next)});
+      }
+  }
+
+  Value unless_skipped(Value next, Value state, int replica) {
+    if (skipped_.empty()) return next;
+    const Value skipped = skipped_[static_cast<std::size_t>(replica)];
+    const std::string& name = step().name(state);
+    const std::string flag = step().name(skipped) + "_not";
+    Value sound = step().find(flag);
+    if (!sound)
+      sound = step().add_value(
+          {.type = "Less",
+           .inputs = {skipped, step().constant(flag + "_limit", Literal::scalar<int64_t>(0))}},
+          Site(flag, Where{"", 0}));
+    return step().add_value({.type = "Where", .inputs = {sound, next, state}},
+                            Site(name + "_next", Where{"", 0}));
+  }
+
   void update_parameters() {
-    for (const Net& net : nets_)
-      for (const Net::Param& param : net.params())
-        if (param.next)
-          model_.updates.push_back({step().name(param.value), step().name(param.next)});
     for (std::size_t p = params().size(); p-- > 0;) {
       if (!gradients_[0][p]) continue;
       model_.gradients.push_back(
           replicated(params()[p].name, [&](std::size_t k) { return gradients_[k][p]; }));
-      for (std::size_t k = 0; k < nets_.size(); ++k) {
+      for (std::size_t k = 0; k < gradients_.size(); ++k) {
         ReplicaScope replica(step(), static_cast<int>(k));
         const Net::Param& param = nets_[k].params()[p];
         const std::string name = step().name(param.value);
         Value momentum = step().input(name + "_momentum", step().type(param.value));
-        UpdatedParam updated =
-            add_update(step(), optimizer_,
-                       {param.value, gradients_[k][p], momentum, rates_[k], param.kind, name});
+        UpdatedParam updated = add_update(step(), optimizer_,
+                                          {param.value, gradients_[k][p], momentum, rates_[k],
+                                           of(corrections_, k), of(skipped_, k), param.kind, name});
         model_.updates.push_back({name, step().name(updated.param)});
         model_.updates.push_back({name + "_momentum", step().name(updated.momentum)});
       }
@@ -159,22 +313,38 @@ class DataParallelBuilder {
   template <class List>
   Replicated replicated(const std::string& name, const List& value_of) {
     Replicated item{name, {}};
-    for (std::size_t k = 0; k < nets_.size(); ++k) item.values.push_back(step().name(value_of(k)));
+    for (std::size_t k = 0; k < gradients_.size(); ++k)
+      item.values.push_back(step().name(value_of(k)));
     return item;
   }
 
   void declare_outputs() {
-    for (std::size_t i = 0; i < nets_[0].inputs().size(); ++i)
-      model_.inputs.push_back(replicated(
-          nets_[0].inputs()[i].name, [&](std::size_t k) { return nets_[k].inputs()[i].value; }));
+    for (int part = 0; part < options_.micro_batches; ++part) {
+      const std::string prefix = part == 0 ? "" : micro(part) + "/";
+      for (std::size_t i = 0; i < nets_[0].inputs().size(); ++i)
+        model_.inputs.push_back(replicated(prefix + nets_[0].inputs()[i].name, [&](std::size_t k) {
+          return net(part, static_cast<int>(k)).inputs()[i].value;
+        }));
+      if (options_.weighted)
+        model_.inputs.push_back(replicated(prefix + kLossWeight, [&](std::size_t k) {
+          return weights_[at(part, static_cast<int>(k))];
+        }));
+    }
     model_.inputs.push_back(replicated("lr", [&](std::size_t k) { return rates_[k]; }));
+    if (optimizer_.correct_momentum)
+      model_.inputs.push_back(
+          replicated(kCorrection, [&](std::size_t k) { return corrections_[k]; }));
     for (std::size_t i = 0; i < nets_[0].losses().size(); ++i)
-      model_.losses.push_back(
-          replicated(nets_[0].losses()[i].name, [&](std::size_t k) { return losses_[k][i]; }));
+      model_.losses.push_back(replicated(nets_[0].losses()[i].name,
+                                         [&](std::size_t k) { return reported_losses_[k][i]; }));
     for (std::size_t i = 0; i < nets_[0].metrics().size(); ++i)
-      model_.metrics.push_back(replicated(
-          nets_[0].metrics()[i].name, [&](std::size_t k) { return nets_[k].metrics()[i].value; }));
-    for (const auto* items : {&model_.losses, &model_.metrics})
+      model_.metrics.push_back(replicated(nets_[0].metrics()[i].name,
+                                          [&](std::size_t k) { return reported_metrics_[k][i]; }));
+    if (options_.skip_non_finite) {
+      model_.checks.push_back(replicated("skipped", [&](std::size_t k) { return skipped_[k]; }));
+      model_.checks.push_back(replicated("non_finite", [&](std::size_t k) { return origin_[k]; }));
+    }
+    for (const auto* items : {&model_.losses, &model_.metrics, &model_.checks})
       for (const Replicated& item : *items)
         for (const std::string& name : item.values) step().output(step().at(name));
     for (const Binding& update : model_.updates) step().output(step().at(update.value));
@@ -199,7 +369,7 @@ class DataParallelBuilder {
       State momentum = state;
       momentum.name += "_momentum";
       momentum.kind = StateKind::momentum;
-      for (std::size_t k = 0; k < nets_.size(); ++k) {
+      for (std::size_t k = 0; k < gradients_.size(); ++k) {
         ReplicaScope replica(model_.init, static_cast<int>(k));
         momentum.values[k] += "_momentum";
         Value zero = constant(0)(model_.init, param.dims, 0,
@@ -235,9 +405,12 @@ class DataParallelBuilder {
   const MomentumSgd& optimizer_;
   const DataParallelOptions& options_;
   TrainingModel model_;
-  std::deque<Net> nets_;                       // per replica
-  std::vector<Value> rates_;                   // per replica
-  std::vector<std::vector<Value>> losses_;     // [replica][loss], scaled
+  std::deque<Net> nets_;                    // [at(part, replica)]
+  std::vector<Value> weights_;              // likewise, of losses; or none
+  std::vector<std::vector<Value>> losses_;  // likewise, [loss], scaled
+  std::vector<Value> rates_, corrections_;  // per replica
+  std::vector<Value> origin_, skipped_;     // per replica; none unless non-finite steps are skipped
+  std::vector<std::vector<Value>> reported_losses_, reported_metrics_;  // [replica][loss or metric]
   std::vector<std::vector<Value>> gradients_;  // [replica][param]; none: not trained
 };
 

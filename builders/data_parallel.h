@@ -9,6 +9,7 @@
 #include "builders/clip.h"
 #include "builders/net.h"
 #include "builders/optimizers.h"
+#include "builders/statistics.h"
 #include "graph/training.h"
 
 namespace lockstep {
@@ -24,6 +25,18 @@ struct DataParallelOptions {
   // Parameters, named with * and ?, that are never trained; the reverse pass stops where nothing
   // behind them is.
   std::vector<std::string> frozen = {};
+  // Each replica is fed the weight of its loss, `loss_weight`, in place of 1 / replicas: its share
+  // of the examples, where shares are unequal. The weights of all replicas should add up to 1.
+  bool weighted = false;
+  // A replica's share of the batch goes through the network in so many parts, one after the other,
+  // and their gradients are added up before the reduce. Inputs of the later parts are called
+  // micro_1/data, micro_2/data, ...
+  int micro_batches = 1;
+  // A step with a gradient that is not finite changes nothing and says so: TrainingModel::checks.
+  bool skip_non_finite = false;
+  // Batch normalisation over the batch of all replicas. Shares must be equal.
+  bool synchronised_batch_norm = false;
+  StatisticsPolicy statistics = StatisticsPolicy::each;
   ClipOptions clip = {};
   // How gradients are summed over replicas: see builders/all_reduce/spec.h.
   AllReduceOptions all_reduce = {};

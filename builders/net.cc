@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "operators/shape/shape.h"
+
 namespace lockstep {
 namespace {
 
@@ -21,7 +23,11 @@ std::string Net::local(std::string_view name) const {
 }
 
 Value Net::input(std::string_view name, const TensorType& type) {
-  Value value = graph.input(std::string(name), type);
+  TensorType own = type;
+  if (before_)  // parts of a batch may differ in size
+    for (Dim& dim : own.shape)
+      if (!dim.known()) dim = Dim(dim.symbol() + "_" + scope_.substr(scope_.rfind('/') + 1));
+  Value value = graph.input(std::string(name), own);
   add_once(inputs_, local(name), value, "input");
   return value;
 }
@@ -32,12 +38,31 @@ Value Net::param(std::string_view name, const Dims& dims, const Initializer& ini
   for (const Param& param : params_)
     check(param.name != own, "parameter '", own,
           "' is made twice; keep its Value to share it between layers");
+  params_.push_back({own, param_value(own, dims), kind, initializer, dims});
+  return params_.back().value;
+}
+
+Value Net::param_value(const std::string& name, const Dims& dims) {
+  if (before_) {
+    for (const Param& known : before_->params_)
+      if (known.name == name)  // no gradient flows from one part of the batch to another
+        return known.next ? stop_gradient(graph, known.next, name + "_so_far") : known.value;
+    fail("parameter '", name, "' is new; the network was built before without it");
+  }
   const std::string scope = graph.scope();
   graph.set_scope(state_scope_);
-  Value value = graph.input(own, {DType::float32, to_shape(dims)});
+  Value value = graph.input(name, {DType::float32, to_shape(dims)});
   graph.set_scope(scope);
-  params_.push_back({own, value, kind, initializer, dims});
   return value;
+}
+
+void Net::move_to(const std::function<Value(Value)>& moved) {
+  for (auto* list : {&inputs_, &losses_, &metrics_, &outputs_})
+    for (Named& item : *list) item.value = moved(item.value);
+  for (Param& param : params_) {
+    param.value = moved(param.value);
+    if (param.next) param.next = moved(param.next);
+  }
 }
 
 void Net::next(Value state, Value value) {

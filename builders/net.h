@@ -34,9 +34,16 @@ class Net {
     Value next = none;
   };
 
-  // Values are named under `scope` ("" or "gpu_0"), states under `state_scope`.
-  Net(Graph& graph, Mode mode, std::string scope, std::string state_scope)
-      : graph(graph), mode(mode), scope_(std::move(scope)), state_scope_(std::move(state_scope)) {}
+  // Values are named under `scope` ("" or "gpu_0"), states under `state_scope`. With `before`, a
+  // net of the same replica, this one has its parameters, and goes on from the values that it gave
+  // to computed states.
+  Net(Graph& graph, Mode mode, std::string scope, std::string state_scope,
+      const Net* before = nullptr)
+      : graph(graph),
+        mode(mode),
+        scope_(std::move(scope)),
+        state_scope_(std::move(state_scope)),
+        before_(before) {}
 
   Graph& graph;
   const Mode mode;
@@ -55,6 +62,9 @@ class Net {
   void metric(std::string_view name, Value value);
   void output(std::string_view name, Value value);
 
+  // Another graph has taken over all nodes: `moved` says what became of a value.
+  void move_to(const std::function<Value(Value)>& moved);
+
   const std::vector<Named>& inputs() const { return inputs_; }
   const std::vector<Param>& params() const { return params_; }
   const std::vector<Named>& losses() const { return losses_; }
@@ -64,9 +74,11 @@ class Net {
  private:
   // The current scope within the replica's, and the name under it.
   std::string local(std::string_view name) const;
+  Value param_value(const std::string& name, const Dims& dims);
 
   std::string scope_;
   std::string state_scope_;
+  const Net* before_;
   std::vector<Named> inputs_;
   std::vector<Param> params_;
   std::vector<Named> losses_;

@@ -32,11 +32,12 @@ Value adjusted(Graph& graph, const MomentumSgd& optimizer, const ParamUpdate& up
 
 UpdatedParam add_update(Graph& graph, const MomentumSgd& optimizer, const ParamUpdate& update) {
   Value gradient = adjusted(graph, optimizer, update);
-  MomentumUpdate updated =
-      momentum_sgd(graph, gradient, update.momentum, update.rate, update.param,
-                   {optimizer.momentum, optimizer.nesterov},
-                   {update.name + "_step", update.name + "_momentum_new", update.name + "_new"},
-                   update.name + "_update");
+  MomentumUpdate updated = momentum_sgd(
+      graph,
+      {gradient, update.momentum, update.rate, update.param, update.correction, update.unless},
+      {optimizer.momentum, optimizer.nesterov},
+      {update.name + "_step", update.name + "_momentum_new", update.name + "_new"},
+      update.name + "_update");
   return {updated.param, updated.momentum};
 }
 

@@ -19,6 +19,9 @@ struct MomentumSgd {
   float weight_decay_norm = 0;
   float bias_rate_factor = 2;
   bool nesterov = false;
+  // The rate stands inside the momentum. When it jumps, the momentum is scaled alike: replicas are
+  // fed `momentum_correction` (see lr_schedule.h) and multiply the old momentum by it.
+  bool correct_momentum = false;
 };
 
 struct ParamUpdate {
@@ -26,6 +29,8 @@ struct ParamUpdate {
   Value gradient;
   Value momentum;
   Value rate;
+  Value correction;  // none: the momentum is not corrected
+  Value unless;      // none, or a number: where it is not negative the parameter stays
   StateKind kind;
   std::string name;  // full name of the parameter
 };

@@ -293,6 +293,7 @@ class ModelCutter {
 
     TrainingModel part(whole_.step.ops());
     part.replicas = shares_.count();
+    part.first_replica = shares_.first();
     part.bucket_plan = whole_.bucket_plan;
     for (const State& state : whole_.states) {
       part.states.push_back(state);
@@ -301,6 +302,7 @@ class ModelCutter {
     take(whole_.inputs, part.inputs);
     take(whole_.losses, part.losses);
     take(whole_.metrics, part.metrics);
+    take(whole_.checks, part.checks);
     take(whole_.gradients, part.gradients);
     part.step = Cutter(whole_.step, shares_, owners_, kStepMessages).run();
     part.init = Cutter(whole_.init, shares_, owners_, kInitMessages).run();

@@ -27,11 +27,14 @@ int64_t EpochOrder::at(int64_t position) {
 Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
     : dataset_(dataset), options_(options), order_(dataset.size(), options.seed), slots_(kAhead) {
   check(options.batch > 0, "a batch of ", options.batch, " images");
+  if (options_.count < 0) options_.count = options.batch - options.first;
+  check(options_.count > 0 && options_.first + options_.count <= options.batch, "images ",
+        options_.first, " to ", options_.first + options_.count, " of a batch of ", options.batch);
   check(dataset.size() > 0, "the data set is empty");
   for (Slot& slot : slots_) {
-    slot.batch.images.resize(static_cast<std::size_t>(options.batch * dataset.image_values()));
-    slot.batch.labels.resize(static_cast<std::size_t>(options.batch));
-    slot.left = options.batch;
+    slot.batch.images.resize(static_cast<std::size_t>(options_.count * dataset.image_values()));
+    slot.batch.labels.resize(static_cast<std::size_t>(options_.count));
+    slot.left = options_.count;
   }
   paused_ = true;  // until the first step is asked for
   for (int i = 0; i < std::max(1, options.threads); ++i) threads_.emplace_back([this] { work(); });
@@ -49,7 +52,7 @@ Loader::~Loader() {
 const Batch& Loader::get(int64_t step) {
   std::unique_lock lock(mutex_);
   if (paused_ || step != in_use_ + 1) seek(step, lock);
-  if (in_use_ >= 0 && in_use_ < step) slot(in_use_).left = options_.batch;  // its memory is free
+  if (in_use_ >= 0 && in_use_ < step) slot(in_use_).left = options_.count;  // its memory is free
   in_use_ = step;
   may_read_.notify_all();
   Slot& wanted = slot(step);
@@ -67,7 +70,7 @@ void Loader::seek(int64_t step, std::unique_lock<std::mutex>& lock) {
   paused_ = true;
   batch_done_.wait(lock, [&] { return reading_ == 0; });
   for (Slot& slot : slots_) {
-    slot.left = options_.batch;
+    slot.left = options_.count;
     slot.error = nullptr;
   }
   in_use_ = -1;
@@ -86,11 +89,11 @@ void Loader::work() {
     });
     if (stop_) return;
     const int64_t step = next_step_, image = next_image_;
-    if (++next_image_ == options_.batch) {
+    if (++next_image_ == options_.count) {
       next_image_ = 0;
       ++next_step_;
     }
-    const int64_t position = step * options_.batch + image;
+    const int64_t position = step * options_.batch + options_.first + image;
     const int64_t index = options_.shuffle ? order_.at(position) : position % dataset_.size();
     Slot& target = slot(step);
     ++reading_;

@@ -34,6 +34,9 @@ struct Batch {
 
 struct LoaderOptions {
   int64_t batch = 64;
+  // Of each batch only this part is read: one process's share.
+  int64_t first = 0;
+  int64_t count = -1;  // -1: to the end
   uint64_t seed = 1;
   bool shuffle = true;  // false: in the data set's order, round and round
   int threads = 1;

@@ -7,9 +7,14 @@ namespace {
 
 class ReversePass {
  public:
-  ReversePass(Graph& graph, const std::vector<Loss>& losses, const std::vector<Value>& wanted)
-      : graph_(graph), forward_nodes_(graph.node_count()) {
+  ReversePass(Graph& graph, const std::vector<Loss>& losses, const std::vector<Value>& wanted,
+              const std::string& suffix)
+      : graph_(graph),
+        forward_nodes_(graph.node_count()),
+        suffix_(suffix),
+        is_wanted_(graph.value_count(), false) {
     contributions_.resize(graph.value_count());
+    for (Value value : wanted) is_wanted_[value.id] = true;
     mark_needed(wanted);
     seed(losses);
   }
@@ -109,7 +114,7 @@ class ReversePass {
       if (!parts.empty()) claim(value, parts[0]);
       return parts.empty() ? none : parts[0];
     }
-    const std::string base = graph_.name(value) + "_grad";
+    const std::string base = gradient_name(value);
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (may_rename(parts[i])) graph_.rename(parts[i], join(base, "_autosplit_", i));
     Value sum = graph_.add_value({.type = "Sum", .inputs = parts}, Site(base, where));
@@ -117,6 +122,10 @@ class ReversePass {
     named_[sum.id] = true;
     parts = {sum};
     return sum;
+  }
+
+  std::string gradient_name(Value value) const {
+    return graph_.name(value) + (is_wanted_[value.id] ? suffix_ : "_grad");
   }
 
   // Values made by this pass that do not stand for another gradient yet.
@@ -128,7 +137,7 @@ class ReversePass {
 
   void claim(Value value, Value gradient) {
     if (!may_rename(gradient)) return;
-    std::string name = graph_.name(value) + "_grad";
+    std::string name = gradient_name(value);
     if (graph_.find(name)) return;
     graph_.rename(gradient, name);
     named_[gradient.id] = true;
@@ -136,7 +145,7 @@ class ReversePass {
 
   // What callers get is always called x_grad, with a copy where that tensor has another name.
   Value named_after(Value value, Value gradient) {
-    std::string name = graph_.name(value) + "_grad";
+    std::string name = gradient_name(value);
     if (graph_.name(gradient) == name) return gradient;
     if (auto producer = graph_.producer(gradient)) graph_.set_replica(producer->replica());
     return graph_.add_value({.type = "Identity", .inputs = {gradient}}, Site(name, Where{"", 0}));
@@ -144,6 +153,8 @@ class ReversePass {
 
   Graph& graph_;
   int forward_nodes_;
+  const std::string suffix_;
+  std::vector<bool> is_wanted_;
   std::vector<bool> needed_;
   std::vector<bool> named_;
   std::vector<std::vector<Value>> contributions_;
@@ -152,9 +163,9 @@ class ReversePass {
 }  // namespace
 
 Gradients add_gradients(Graph& graph, const std::vector<Loss>& losses,
-                        const std::vector<Value>& wanted) {
+                        const std::vector<Value>& wanted, const std::string& suffix) {
   check(!losses.empty(), "gradients need at least one loss");
-  return ReversePass(graph, losses, wanted).run(wanted);
+  return ReversePass(graph, losses, wanted, suffix).run(wanted);
 }
 
 }  // namespace lockstep

@@ -20,11 +20,11 @@ struct Gradients {
 };
 
 // Adds gradients of the sum of `losses` with respect to `wanted`. The gradient of x is named
-// x_grad; what several users of x contribute is named x_grad_autosplit_k and added by one Sum.
-// Gradient nodes carry the replica and the call site of the node they belong to.
-// Throws, naming the node, when a wanted value depends on a loss through an operator that has no
-// gradient.
+// x_grad (of a wanted x: x and `suffix`); what several users of x contribute is named
+// x_grad_autosplit_k and added by one Sum. Gradient nodes carry the replica and the call site of
+// the node they belong to. Throws, naming the node, when a wanted value depends on a loss through
+// an operator that has no gradient.
 Gradients add_gradients(Graph& graph, const std::vector<Loss>& losses,
-                        const std::vector<Value>& wanted);
+                        const std::vector<Value>& wanted, const std::string& suffix = "_grad");
 
 }  // namespace lockstep

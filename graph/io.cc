@@ -42,6 +42,7 @@ void write_roles(const TrainingModel& model, onnx::ModelProto& proto) {
   for (auto& [role, items] : {std::pair{"input.", &model.inputs},
                               {"loss.", &model.losses},
                               {"metric.", &model.metrics},
+                              {"check.", &model.checks},
                               {"gradient.", &model.gradients}})
     for (const Replicated& item : *items) add_metadata(proto, role + item.name, lines(item.values));
 }
@@ -75,6 +76,8 @@ void read_roles(const onnx::ModelProto& proto, LoadedModel& loaded) {
       loaded.model.losses.push_back(item());
     } else if (take("metric.")) {
       loaded.model.metrics.push_back(item());
+    } else if (take("check.")) {
+      loaded.model.checks.push_back(item());
     } else if (take("gradient.")) {
       loaded.model.gradients.push_back(item());
     }

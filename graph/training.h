@@ -41,10 +41,14 @@ struct TrainingModel {
   std::vector<Binding> updates;
 
   int replicas = 1;
+  int first_replica = 0;  // of all, where this is one process's share
   std::vector<State> states;
   std::vector<Replicated> inputs;   // what a step is fed with, per replica
   std::vector<Replicated> losses;   // each already scaled by 1/replicas: their sum is the loss
   std::vector<Replicated> metrics;  // to be averaged over replicas
+  // Whether a step was sound. `skipped` is -1 for a step that updated; then `non_finite` is -1 on
+  // every replica, else the place in `gradients` of a replica's first one that was not finite.
+  std::vector<Replicated> checks;
   // Of each trained parameter, under its name: the gradient that its update takes (reduced, before
   // weight decay).
   std::vector<Replicated> gradients;

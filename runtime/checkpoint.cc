@@ -1,7 +1,10 @@
 #include "runtime/checkpoint.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "graph/file.h"
+#include "runtime/agree.h"
 #include "runtime/safetensors.h"
 
 namespace lockstep {
@@ -11,31 +14,85 @@ std::string key_of(const State& state, std::size_t replica) {
   return replica == 0 ? state.name : join(state.name, "@", replica);
 }
 
-bool replicas_equal(const State& state, const StateStore& store) {
-  const Tensor& first = store.at(state.values[0]);
-  for (const std::string& name : state.values)
-    if (std::memcmp(first.data, store.at(name).data, first.desc.bytes()) != 0) return false;
-  return true;
+// A state on every replica of the run, in order; on other processes it is read from what they sent.
+using Copies = std::vector<Tensor>;
+
+Copies own_copies(const Session& session, const State& state) {
+  Copies copies;
+  for (const std::string& name : state.values) copies.push_back(session.state().at(name));
+  return copies;
+}
+
+// What each replica keeps for itself, one after the other.
+std::string own_statistics(const Session& session) {
+  std::string bytes;
+  for (const State& state : session.model().states)
+    if (state.kind == StateKind::computed)
+      for (const Tensor& copy : own_copies(session, state))
+        bytes.append(copy.as<char>(), copy.desc.bytes());
+  return bytes;
+}
+
+class Statistics {
+ public:
+  Statistics(const Session& session, std::vector<std::string> of_ranks)
+      : of_ranks_(std::move(of_ranks)), at_(of_ranks_.size(), 0) {
+    for (const State& state : session.model().states)
+      if (state.kind == StateKind::computed)
+        replica_bytes_ += session.state().at(state.values[0]).desc.bytes();
+  }
+
+  void append_others(const TensorDesc& desc, Copies& copies) {
+    for (std::size_t rank = 1; rank < of_ranks_.size(); ++rank)
+      for (std::size_t k = 0; k < of_ranks_[rank].size() / replica_bytes_; ++k) {
+        copies.push_back({desc, of_ranks_[rank].data() + at_[rank]});
+        at_[rank] += desc.bytes();
+      }
+  }
+
+ private:
+  std::vector<std::string> of_ranks_;
+  std::vector<std::size_t> at_;
+  std::size_t replica_bytes_ = 0;
+};
+
+bool all_equal(const Copies& copies) {
+  return std::all_of(copies.begin(), copies.end(), [&](const Tensor& copy) {
+    return std::memcmp(copies[0].data, copy.data, copy.desc.bytes()) == 0;
+  });
 }
 
 }  // namespace
 
 void save_checkpoint(Session& session, const std::string& path, const Metadata& metadata) {
+  std::vector<std::string> of_ranks;
+  if (session.comm()) {
+    of_ranks = gather_texts(*session.comm(), own_statistics(session), "statistics to be saved");
+    if (session.comm()->rank() > 0) return;
+  }
+  Statistics statistics(session, std::move(of_ranks));
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const State& state : session.model().states) {
-    std::size_t copies = replicas_equal(state, session.state()) ? 1 : state.values.size();
-    for (std::size_t replica = 0; replica < copies; ++replica)
-      tensors.emplace_back(key_of(state, replica), session.state().at(state.values[replica]));
+    Copies copies = own_copies(session, state);
+    if (state.kind == StateKind::computed) statistics.append_others(copies[0].desc, copies);
+    const std::size_t different = all_equal(copies) ? 1 : copies.size();
+    for (std::size_t replica = 0; replica < different; ++replica)
+      tensors.emplace_back(key_of(state, replica), copies[replica]);
   }
   write_safetensors(path, tensors, metadata);
 }
 
 Metadata load_checkpoint(Session& session, const std::string& path) {
-  Safetensors file = read_safetensors(path);
+  Comm* comm = session.comm();
+  std::string content;
+  if (!comm || comm->rank() == 0) content = read_file(path);
+  if (comm) content = share_text(*comm, content, "the checkpoint");
+  Safetensors file = parse_safetensors(content, path);
   StateValues values;
+  const auto first = static_cast<std::size_t>(session.model().first_replica);
   for (const State& state : session.model().states) {
     for (std::size_t replica = 0; replica < state.values.size(); ++replica) {
-      auto found = file.tensors.find(key_of(state, replica));
+      auto found = file.tensors.find(key_of(state, first + replica));
       if (found == file.tensors.end()) found = file.tensors.find(state.name);
       check(found != file.tensors.end(), path, ": holds no '", state.name,
             "'; it belongs to another model");

@@ -12,6 +12,8 @@ namespace lockstep {
 
 using Metadata = std::map<std::string, std::string>;
 
+// Of a run of several processes rank 0 reads and writes the file; all call alike.
+
 // Written whole or not at all: on any failure, a full disk too, the old file stays as it was.
 void save_checkpoint(Session& session, const std::string& path, const Metadata& metadata);
 

@@ -76,7 +76,10 @@ void write_safetensors(const std::string& path,
 }
 
 Safetensors read_safetensors(const std::string& path) {
-  const std::string file = read_file(path);
+  return parse_safetensors(read_file(path), path);
+}
+
+Safetensors parse_safetensors(const std::string& file, const std::string& path) {
   uint64_t length = 0;
   check(file.size() >= sizeof(length), path, ": not a safetensors file (", file.size(), " bytes)");
   std::memcpy(&length, file.data(), sizeof(length));

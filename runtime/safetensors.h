@@ -22,5 +22,7 @@ void write_safetensors(const std::string& path,
                        const std::map<std::string, std::string>& metadata);
 // Throws naming the file when it is not whole or not of this format.
 Safetensors read_safetensors(const std::string& path);
+// The contents of such a file; `path` is for errors.
+Safetensors parse_safetensors(const std::string& file, const std::string& path);
 
 }  // namespace lockstep

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
+
+#include "runtime/agree.h"
 
 namespace lockstep {
 namespace {
@@ -81,7 +84,8 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
         " devices were given");
   init_ = program(model.init, {}, {}, model.initial);
   std::vector<std::string> fetches = values_of(model.losses);
-  for (std::string& name : values_of(model.metrics)) fetches.push_back(std::move(name));
+  for (const auto* more : {&model.metrics, &model.checks})
+    for (std::string& name : values_of(*more)) fetches.push_back(std::move(name));
   step_ = program(model.step, values_of(model.inputs), std::move(fetches), model.updates);
 
   std::vector<std::string> inputs, outputs;
@@ -113,7 +117,9 @@ StateValues Session::save() const {
   return values;
 }
 
-std::string find_drift(const TrainingModel& model, const StateStore& state) {
+namespace {
+
+std::string drift_within(const TrainingModel& model, const StateStore& state) {
   for (const State& item : model.states) {
     if (item.kind == StateKind::computed) continue;  // each replica has its own statistics
     const Tensor& first = state.at(item.values[0]);
@@ -122,6 +128,42 @@ std::string find_drift(const TrainingModel& model, const StateStore& state) {
         return join("'", item.values[replica], "' differs from '", item.values[0], "'");
   }
   return "";
+}
+
+// The digest of every state, a line each.
+std::string digests(const TrainingModel& model, const StateStore& state) {
+  std::string lines;
+  for (const State& item : model.states) {
+    if (item.kind == StateKind::computed) continue;
+    const Tensor& tensor = state.at(item.values[0]);
+    lines += item.name + " " + digest(tensor.data, tensor.desc.bytes()) + "\n";
+  }
+  return lines;
+}
+
+std::string first_difference(const std::string& a, const std::string& b) {
+  std::istringstream first(a), second(b);
+  for (std::string left, right; std::getline(first, left) && std::getline(second, right);)
+    if (left != right) return left.substr(0, left.rfind(' '));
+  return "the list of states";
+}
+
+}  // namespace
+
+std::string find_drift(const Session& session) {
+  std::string found = drift_within(session.model(), session.state());
+  Comm* comm = session.comm();
+  if (!comm) return found;
+  const std::string mine = digests(session.model(), session.state());
+  const auto drifts = gather_texts(*comm, found, "drift within processes");
+  const auto all = gather_texts(*comm, mine, "digests of states");
+  for (std::size_t rank = 0; rank < all.size() && found.empty(); ++rank) {
+    found = drifts[rank];
+    if (found.empty() && all[rank] != mine)
+      found = join("'", first_difference(mine, all[rank]), "' on rank ", rank,
+                   " differs from that on rank 0");
+  }
+  return share_text(*comm, found, "drift");
 }
 
 }  // namespace lockstep

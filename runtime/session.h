@@ -65,6 +65,7 @@ class Session {
   int threads() const { return threads_; }
   Comm* comm() const { return options_.comm; }
   StateStore& state() { return state_; }
+  const StateStore& state() const { return state_; }
 
   // Runs the init graph: the seed decides every bit of it, on any device.
   void initialise();
@@ -73,7 +74,7 @@ class Session {
   StateValues save() const;
 
   // The training step. Feeds: every model input of every replica, input by input, replicas inside;
-  // fetches: losses, then metrics, likewise.
+  // fetches: losses, then metrics, then checks, likewise.
   Program& step() { return *step_; }
   // Prediction, on replica 0's device with replica 0's state. Feeds: the inference graph's inputs.
   Program& inference() { return *inference_; }
@@ -98,7 +99,8 @@ class Session {
   std::unique_ptr<Program> inference_;
 };
 
-// The first replica whose copy of a state differs in any bit from replica 0's, as text, or "".
-std::string find_drift(const TrainingModel& model, const StateStore& state);
+// The first replica whose copy of a state differs in any bit from replica 0's, as text, or "". Over
+// several processes every one calls and learns the same.
+std::string find_drift(const Session& session);
 
 }  // namespace lockstep

@@ -5,20 +5,22 @@
 #include "graph/onnx.h"
 #include "graph/passes/fold.h"
 #include "graph/passes/prune.h"
+#include "graph/placement.h"
 
 namespace lockstep {
 namespace {
 
 class Symbols {
  public:
-  // Checks a fed shape against the declared one and learns its symbols.
-  void learn(const std::string& name, const Shape& declared, const Dims& fed) {
+  // Checks a fed shape against the declared one and learns its symbols. They mean something within
+  // one replica: another may have a smaller share of the batch.
+  void learn(const std::string& name, int replica, const Shape& declared, const Dims& fed) {
     bool fits = declared.size() == fed.size();
     for (std::size_t i = 0; fits && i < fed.size(); ++i) {
       if (declared[i].known()) {
         fits = declared[i].size() == fed[i];
       } else if (declared[i].symbol() != "?") {
-        auto [known, fresh] = sizes_.emplace(declared[i].symbol(), fed[i]);
+        auto [known, fresh] = sizes_.emplace(std::pair(replica, declared[i].symbol()), fed[i]);
         check(known->second == fed[i], "input '", name, "' is fed ", text_of(fed), " but '",
               declared[i].symbol(), "' is ", known->second, " already");
       }
@@ -26,10 +28,10 @@ class Symbols {
     check(fits, "input '", name, "' is declared ", text_of(declared), " but is fed ", text_of(fed));
   }
 
-  Dims bound(const std::string& name, const Shape& shape) const {
+  Dims bound(const std::string& name, int replica, const Shape& shape) const {
     Dims dims;
     for (const Dim& dim : shape) {
-      auto size = dim.known() ? sizes_.end() : sizes_.find(dim.symbol());
+      auto size = dim.known() ? sizes_.end() : sizes_.find({replica, dim.symbol()});
       check(dim.known() || size != sizes_.end(), "input '", name, "' ", text_of(shape),
             " must be fed: '", dim.symbol(), "' is not known");
       dims.push_back(dim.known() ? dim.size() : size->second);
@@ -38,7 +40,7 @@ class Symbols {
   }
 
  private:
-  std::map<std::string, int64_t> sizes_;
+  std::map<std::pair<int, std::string>, int64_t> sizes_;
 };
 
 }  // namespace
@@ -52,7 +54,7 @@ Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
   Symbols symbols;
   for (const auto& [name, dims] : feeds) {
     Value value = graph.at(name);
-    symbols.learn(name, graph.shape(value), dims);
+    symbols.learn(name, replica_of(graph, value), graph.shape(value), dims);
   }
   Graph bound(graph.ops(), graph.name());
   for (Value input : graph.inputs()) {
@@ -62,7 +64,9 @@ Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
     for (int user : graph.consumers(input)) used = used || needed[user];
     if (!used) continue;
     auto fed = feeds.find(name);
-    Dims dims = fed != feeds.end() ? fed->second : symbols.bound(name, graph.shape(input));
+    Dims dims = fed != feeds.end()
+                    ? fed->second
+                    : symbols.bound(name, replica_of(graph, input), graph.shape(input));
     bound.input(name, {graph.dtype(input), to_shape(dims)});
   }
   for (int id = 0; id < graph.value_count(); ++id)

@@ -8,6 +8,7 @@
 // minus ours) and keeps the sample's variance; both only matter to predictions.
 #include "operators/batch_norm/batch_norm.h"
 
+#include "operators/elementwise/elementwise.h"
 #include "operators/room.h"
 
 namespace lockstep {
@@ -54,13 +55,32 @@ std::vector<Value> train_gradient(const GradientRequest& r) {
   return backward(r, r.y(3), r.y(4), false);
 }
 
+// With s = 1 / sqrt(variance + epsilon): dmean = -scale s sum(dy) and
+// dvariance = -scale s^2 / 2 sum(dy (x - mean) s); the sums are dbias and dscale.
+void add_statistics_gradients(const GradientRequest& r, std::vector<Value>& dx) {
+  auto site = [&](const char* ending) { return Site(r.node.name() + ending, Where{"", 0}); };
+  Graph& graph = r.graph;
+  auto scalar = [&](const char* ending, float value) {
+    return graph.constant(r.node.name() + ending, Literal::scalar(value));
+  };
+  const float epsilon = read_batch_norm(r.node).epsilon;
+  Value spread = add(graph, r.x(4), scalar("_epsilon", epsilon), site("_spread"));
+  Value root = graph.add_value({.type = "Sqrt", .inputs = {spread}}, site("_deviation"));
+  Value by_mean = div(graph, mul(graph, r.x(1), dx[2], site("_dy_scaled")), root, site("_dm"));
+  dx[3] = neg(graph, by_mean, site("_mean_grad"));
+  Value by_scale = mul(graph, r.x(1), dx[1], site("_dscale_scaled"));
+  Value by_variance = div(graph, by_scale, spread, site("_dv"));
+  dx[4] = mul(graph, by_variance, scalar("_half", -0.5F), site("_variance_grad"));
+}
+
 std::vector<Value> given_gradient(const GradientRequest& r) {
   if (!r.dy[0]) return {};
-  check(!r.wanted[3] && !r.wanted[4], r.node.description(), ": given statistics cannot be trained");
   check(!read_batch_norm(r.node).training, r.node.description(),
         ": with training_mode 1 its gradient needs what BatchNormTrain saves; "
         "imported_model() (builders/imported.h) makes that of it");
-  return backward(r, r.x(3), r.x(4), true);
+  std::vector<Value> dx = backward(r, r.x(3), r.x(4), true);
+  if (r.wanted[3] || r.wanted[4]) add_statistics_gradients(r, dx);
+  return dx;
 }
 
 Attributes attributes_of(const BatchNormAttrs& attrs) {

@@ -32,6 +32,20 @@ std::vector<Value> add_collective(Graph& graph, NodeSpec spec, const Site& site)
   return {outputs.begin(), outputs.end()};
 }
 
+// What any replica's result contributes goes back to every operand.
+std::vector<Value> all_reduce_gradient(const GradientRequest& r) {
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < r.dy.size(); ++k) {
+    check(bool(r.dy[k]), r.node.description(), ": no loss reaches its result ", k);
+    names.push_back(r.graph.name(r.x(k)) + "_grad");
+  }
+  auto attributes = r.node.attributes();
+  const Reduction reduction =
+      attributes.text("reduction", "sum") == "mean" ? Reduction::mean : Reduction::sum;
+  return all_reduce(r.graph, {r.dy.begin(), r.dy.end()}, reduction, names,
+                    Site(r.node.name() + "_grad", Where{"", 0}));
+}
+
 }  // namespace
 
 std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values, Reduction reduction,
@@ -67,6 +81,8 @@ std::vector<Op> collective_ops() {
                                   {{"y", "T", Arity::variadic}},
                                   {{"reduction", AttributeKind::text}}},
            .law = all_reduce_law,
+           .differentiable = Differentiable::yes,
+           .gradient = all_reduce_gradient,
            .alias_in_pairs = true,
            .collective = true},
           {.type = "Broadcast",

@@ -28,8 +28,14 @@ void momentum_law(Inference& inference) {
         ", momentum ", inference.input(1), ", parameter ", inference.input(3));
   check(element_count(to_dims(inference.input(2).shape)) == 1, "the rate is ", inference.input(2),
         ", should have one element");
+  for (std::size_t i : {4, 5})
+    check(inference.inputs.size() <= i || !inference.inputs[i] ||
+              element_count(to_dims(inference.input(i).shape)) == 1,
+          "operand ", i, " should have one element");
   for (TensorType& output : inference.outputs) output = gradient;
 }
+
+void non_finite_law(Inference& inference) { inference.outputs[0] = {DType::int64, {}}; }
 
 }  // namespace
 
@@ -46,19 +52,24 @@ Value weighted_sum(Graph& graph, const std::vector<std::pair<Value, Value>>& ter
   return graph.add_value({.type = "WeightedSum", .domain = kOwnDomain, .inputs = inputs}, site);
 }
 
-MomentumUpdate momentum_sgd(Graph& graph, Value gradient, Value momentum, Value rate, Value param,
+MomentumUpdate momentum_sgd(Graph& graph, const MomentumOperands& operands,
                             const MomentumAttrs& attrs, const std::vector<std::string>& names,
                             const Site& site) {
   Attributes attributes{{"momentum", attrs.momentum}};
   if (attrs.nesterov) attributes.push_back({"nesterov", int64_t{1}});
   Node node = graph.add({.type = "MomentumSGDUpdate",
                          .domain = kOwnDomain,
-                         .inputs = {gradient, momentum, rate, param},
+                         .inputs = {operands.gradient, operands.momentum, operands.rate,
+                                    operands.param, operands.correction, operands.unless},
                          .attributes = attributes,
                          .outputs = 3,
                          .output_names = names},
                         site);
   return {node.outputs()[0], node.outputs()[1], node.outputs()[2]};
+}
+
+Value first_non_finite(Graph& graph, const std::vector<Value>& tensors, const Site& site) {
+  return graph.add_value({.type = "FirstNonFinite", .domain = kOwnDomain, .inputs = tensors}, site);
 }
 
 std::vector<Op> optimizer_ops() {
@@ -80,12 +91,23 @@ std::vector<Op> optimizer_ops() {
           {.type = "MomentumSGDUpdate",
            .domain = kOwnDomain,
            .signature = Signature{"v' = momentum * v + rate * g; param' = param - v'",
-                                  {{"gradient"}, {"momentum"}, {"rate"}, {"param"}},
+                                  {{"gradient"},
+                                   {"momentum"},
+                                   {"rate"},
+                                   {"param"},
+                                   {"correction", "T", Arity::optional},
+                                   {"unless", "I", Arity::optional}},
                                   {{"step"}, {"new_momentum"}, {"new_param"}},
                                   {{"momentum", AttributeKind::number},
                                    {"nesterov", AttributeKind::integer}}},
            .law = momentum_law,
-           .may_alias = {{0, 0}, {1, 1}, {2, 3}}}};
+           .may_alias = {{0, 0}, {1, 1}, {2, 3}}},
+          {.type = "FirstNonFinite",
+           .domain = kOwnDomain,
+           .signature = Signature{"The first operand with a NaN or an infinity, or -1.",
+                                  {{"x", "T", Arity::variadic}},
+                                  {{"number", "I"}}},
+           .law = non_finite_law}};
 }
 
 }  // namespace lockstep

@@ -20,6 +20,11 @@ struct MomentumAttrs {
   float momentum = 0;
   bool nesterov = false;
 };
+struct MomentumOperands {
+  Value gradient, momentum, rate, param;
+  Value correction{};  // one element: the old momentum is multiplied by it, when the rate jumps
+  Value unless{};      // int64, one element: where it is not negative nothing changes
+};
 struct MomentumUpdate {
   Value step;  // what was subtracted
   Value momentum;
@@ -27,9 +32,11 @@ struct MomentumUpdate {
 };
 // v' = mu * v + lr * g; step = v' (Nesterov: (1 + mu) * v' - mu * v); param' = param - step.
 // `names` are those of the three outputs.
-MomentumUpdate momentum_sgd(Graph& graph, Value gradient, Value momentum, Value rate, Value param,
+MomentumUpdate momentum_sgd(Graph& graph, const MomentumOperands& operands,
                             const MomentumAttrs& attrs, const std::vector<std::string>& names,
                             const Site& site = {});
+// The number of the first tensor that holds a value that is not finite; -1 when there is none.
+Value first_non_finite(Graph& graph, const std::vector<Value>& tensors, const Site& site = {});
 
 std::vector<Op> optimizer_ops();
 std::vector<KernelEntry> optimizer_cpu();

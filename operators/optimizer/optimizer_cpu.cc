@@ -1,3 +1,6 @@
+#include <atomic>
+#include <bit>
+
 #include "operators/optimizer/optimizer.h"
 #include "runtime/parallel.h"
 
@@ -54,9 +57,17 @@ std::unique_ptr<Kernel> prepare_momentum(const KernelRequest& request) {
     float* step = args.out[0].as<float>();
     float* new_momentum = args.out[1].as<float>();
     float* new_param = args.out[2].as<float>();
+    const bool given = args.in.size() > 4 && args.in[4].data;
+    const float correction = given ? *args.in[4].as<float>() : 1.F;
+    const bool stays = args.in.size() > 5 && *args.in[5].as<int64_t>() >= 0;
     parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const float old = momentum[i];
+      for (int64_t i = begin; i < end && stays; ++i) {
+        step[i] = 0;
+        new_momentum[i] = momentum[i];
+        new_param[i] = param[i];
+      }
+      for (int64_t i = begin; i < end && !stays; ++i) {
+        const float old = correction * momentum[i];
         const float fresh = mu * old + rate * gradient[i];
         const float taken = nesterov ? (1 + mu) * fresh - mu * old : fresh;
         step[i] = taken;
@@ -67,12 +78,33 @@ std::unique_ptr<Kernel> prepare_momentum(const KernelRequest& request) {
   });
 }
 
+std::unique_ptr<Kernel> prepare_first_non_finite(const KernelRequest& request) {
+  require_float(request);
+  return make_kernel([threads = request.threads](const KernelArgs& args) {
+    int64_t& first = *args.out[0].as<int64_t>();
+    first = -1;
+    for (std::size_t k = 0; k < args.in.size() && first < 0; ++k) {
+      const float* x = args.in[k].as<float>();
+      std::atomic<bool> finite{true};
+      parallel_for(args.in[k].count(), kGrain, threads, [&](int64_t begin, int64_t end) {
+        constexpr uint32_t kExponent = 0x7F800000U;  // all ones: NaN or infinity
+        uint32_t found = 0;
+        for (int64_t i = begin; i < end; ++i)
+          found |= (std::bit_cast<uint32_t>(x[i]) & kExponent) == kExponent ? 1U : 0U;
+        if (found != 0) finite = false;
+      });
+      if (!finite) first = static_cast<int64_t>(k);
+    }
+  });
+}
+
 }  // namespace
 
 std::vector<KernelEntry> optimizer_cpu() {
   return {{"Scale", kOwnDomain, prepare_scale},
           {"WeightedSum", kOwnDomain, prepare_weighted_sum},
-          {"MomentumSGDUpdate", kOwnDomain, prepare_momentum}};
+          {"MomentumSGDUpdate", kOwnDomain, prepare_momentum},
+          {"FirstNonFinite", kOwnDomain, prepare_first_non_finite}};
 }
 
 }  // namespace lockstep

@@ -88,5 +88,30 @@ TEST(LrSchedule, NamesWhatDoesNotFit) {
   expect_error(with([](auto& s) { s.warm_up_method = "quick"; }), "WARM_UP_METHOD is 'quick'");
 }
 
+TEST(MomentumCorrection, FollowsJumpsOfTheRateOnly) {
+  LrSchedule schedule{.policy = "steps_with_decay",
+                      .base_lr = 0.1,
+                      .gamma = 0.1,
+                      .steps = {0, 10, 20},
+                      .max_iter = 30,
+                      .warm_up_iters = 5};
+  for (int64_t i = 0; i < 30; ++i) {
+    const float expected = i == 10 || i == 20 ? 0.1F : 1.F;
+    if (i > 5) {
+      EXPECT_NEAR(momentum_correction(schedule, i), expected, 1e-6) << i;
+    }
+  }
+  schedule.warm_up_iters = 500;  // a change of less than the threshold each
+  schedule.max_iter = 1000;
+  schedule.steps = {0};
+  for (int64_t i = 0; i < 1000; ++i) EXPECT_EQ(momentum_correction(schedule, i), 1.F) << i;
+  schedule.scale_momentum = false;
+  schedule.steps = {0, 3};
+  EXPECT_EQ(momentum_correction(schedule, 3), 1.F);
+  LrSchedule from_nothing{
+      .policy = "steps_with_lrs", .steps = {0, 3}, .lrs = {0, 0.1}, .max_iter = 10};
+  EXPECT_EQ(momentum_correction(from_nothing, 3), 1.F) << "no momentum was gathered";
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -144,9 +144,9 @@ TEST(FindDrift, NamesTheStateThatDiffers) {
   TrainingModel model = small_mlp(3);
   Session session(model, cpu_devices(3), all_kernels(), {1, 1, {}});
   session.initialise();
-  EXPECT_EQ(find_drift(model, session.state()), "");
+  EXPECT_EQ(find_drift(session), "");
   session.state().at("cpu_2/fc2_b").as<float>()[1] = 1e-30F;
-  EXPECT_EQ(find_drift(model, session.state()), "'cpu_2/fc2_b' differs from 'cpu_0/fc2_b'");
+  EXPECT_EQ(find_drift(session), "'cpu_2/fc2_b' differs from 'cpu_0/fc2_b'");
 }
 
 TEST(Gpu, ReplicasTrainLikeTheCpu) {

@@ -1,35 +1,60 @@
 #include "tests/support/step_feeds.h"
 
+#include <gtest/gtest.h>
+
+#include <cmath>
+
 #include "models/models.h"
 #include "runtime/philox.h"
 
 namespace lockstep::testing {
+namespace {
+
+// micro_2/data is data of part 2.
+std::pair<int64_t, std::string> part_and_name(const std::string& input) {
+  if (input.rfind("micro_", 0) != 0) return {0, input};
+  const auto slash = input.find('/');
+  return {std::stoll(input.substr(6, slash - 6)), input.substr(slash + 1)};
+}
+
+}  // namespace
 
 StepFeeds::StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes, const Dims& image,
                      const ProcessShare& process)
     : images_(batch * element_count(image)), labels_(batch), classes_(classes) {
-  const int64_t rows = batch / process.processes / model.replicas;
-  const int64_t first = batch / process.processes * process.rank;
-  Dims of_share{rows};
-  for (int64_t size : image) of_share.push_back(size);
+  int64_t parts = 1;
   for (const Replicated& input : model.inputs)
+    parts = std::max(parts, part_and_name(input.name).first + 1);
+  const int64_t shares = parts * model.replicas * process.processes;
+  const int64_t before = parts * model.replicas * process.rank;
+  weights_.resize(static_cast<std::size_t>(shares));
+  auto feed = [&](DType dtype, Dims dims, void* data) {
+    feeds_.push_back({{dtype, std::move(dims)}, data});
+  };
+  for (const Replicated& input : model.inputs) {
+    const auto [part, name] = part_and_name(input.name);
     for (int64_t k = 0; k < model.replicas; ++k) {
-      Tensor& feed = feeds_.emplace_back();
-      feed.desc.dtype = input.name == "label" ? DType::int64 : DType::float32;
-      if (input.name == "lr") {
-        feed.desc.dims.assign(1, 1);
-        feed.data = &rate_;
-      } else if (input.name == "label") {
-        feed.desc.dims.assign(1, rows);
-        feed.data = labels_.data() + first + k * rows;
-      } else {
-        feed.desc.dims = of_share;
-        feed.data = images_.data() + (first + k * rows) * element_count(image);
-      }
+      const int64_t share = before + k * parts + part;
+      const int64_t first = batch * share / shares, rows = batch * (share + 1) / shares - first;
+      float& weight = weights_[static_cast<std::size_t>(share)];
+      weight = static_cast<float>(rows) / static_cast<float>(batch);
+      Dims dims{rows};
+      for (int64_t size : image) dims.push_back(size);
+      if (name == "lr")
+        feed(DType::float32, {1}, &rate_);
+      else if (name == "momentum_correction")
+        feed(DType::float32, {1}, &correction_);
+      else if (name == "loss_weight")
+        feed(DType::float32, {}, &weight);
+      else if (name == "label")
+        feed(DType::int64, {rows}, labels_.data() + first);
+      else
+        feed(DType::float32, dims, images_.data() + first * element_count(image));
     }
+  }
 }
 
-std::span<const Tensor> StepFeeds::at(int64_t step, float rate) {
+std::span<const Tensor> StepFeeds::at(int64_t step, float rate, float correction) {
   PhiloxSequence random(17, static_cast<uint64_t>(step));
   for (int64_t& label : labels_) label = random.below(classes_);
   const int64_t pixels = static_cast<int64_t>(images_.size() / labels_.size());
@@ -37,6 +62,7 @@ std::span<const Tensor> StepFeeds::at(int64_t step, float rate) {
     images_[i] = static_cast<float>(random.uniform(-1, 1)) +
                  0.3F * static_cast<float>(labels_[i / pixels] * static_cast<int64_t>(i % 5) % 7);
   rate_ = rate;
+  correction_ = correction;
   return feeds_;
 }
 
@@ -58,10 +84,20 @@ StateValues train(const TrainingModel& model, int64_t batch, int64_t steps, cons
   StepFeeds feeds(model, batch, image == Dims{1, 28, 28} ? 10 : 5, image);
   for (int64_t step = 0; step < steps; ++step) {
     session.step().run(feeds.at(step, 0.05F), session.run_options(step));
-    if (std::string drift = find_drift(model, session.state()); !drift.empty())
+    if (std::string drift = find_drift(session); !drift.empty())
       fail("after step ", step, ": ", drift);
   }
   return session.save();
+}
+
+void expect_close(const StateValues& a, const StateValues& b, const TrainingModel& model) {
+  for (const State& state : model.states) {
+    auto of_a = a.at(state.values[0]).values<float>();
+    auto of_b = b.at(state.values[0]).values<float>();
+    for (std::size_t i = 0; i < of_a.size(); ++i)
+      ASSERT_NEAR(of_a[i], of_b[i], 5e-5 + 1e-4 * std::abs(of_a[i]))
+          << state.name << "[" << i << "]";
+  }
 }
 
 }  // namespace lockstep::testing

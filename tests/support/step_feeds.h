@@ -16,12 +16,14 @@ class StepFeeds {
  public:
   StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes, const Dims& image,
             const ProcessShare& process = {});
-  std::span<const Tensor> at(int64_t step, float rate);
+  std::span<const Tensor> at(int64_t step, float rate, float correction = 1);
+  std::vector<float>& images() { return images_; }
 
  private:
   std::vector<float> images_;
   std::vector<int64_t> labels_;
-  float rate_ = 0;
+  std::vector<float> weights_;  // of shares: their part of the batch
+  float rate_ = 0, correction_ = 1;
   int64_t classes_;
   std::vector<Tensor> feeds_;
 };
@@ -34,5 +36,8 @@ TrainingModel small_lenet(int replicas);
 // Runs `steps` training steps of a global batch of `batch` from the seed; the state afterwards.
 StateValues train(const TrainingModel& model, int64_t batch, int64_t steps, const Dims& image,
                   int threads = 1);
+
+// States of replica 0 are equal, but for the order of sums. `model` says which there are.
+void expect_close(const StateValues& a, const StateValues& b, const TrainingModel& model);
 
 }  // namespace lockstep::testing

@@ -81,7 +81,7 @@ class TrainCommand {
   // Replicas compute the same update from the same sums; when their bits differ something is
   // broken.
   void check_drift(int64_t step) {
-    const std::string drift = find_drift(run_.session().model(), run_.session().state());
+    const std::string drift = find_drift(run_.session());
     check(drift.empty(), "after iteration ", step + 1, " replicas have drifted apart: ", drift,
           "; the last checkpoint is from before");
   }

@@ -19,11 +19,13 @@ int reading_threads(const TrainConfig& config) {
 }
 
 LoaderOptions training_batches(const TrainConfig& config) {
-  return {config.batch_size, static_cast<uint64_t>(config.seed), true, reading_threads(config)};
+  return {.batch = config.batch_size,
+          .seed = static_cast<uint64_t>(config.seed),
+          .threads = reading_threads(config)};
 }
 
 LoaderOptions test_batches(const TrainConfig& config) {
-  return {kTestBatch, 0, false, reading_threads(config)};
+  return {.batch = kTestBatch, .shuffle = false, .threads = reading_threads(config)};
 }
 
 SamplePicture picture_of(const float* image, const Dataset& data) {

@@ -1,0 +1,53 @@
+#include "builders/statistics.h"
+
+#include "builders/all_reduce/all_reduce.h"
+#include "operators/collective/collective.h"
+#include "operators/optimizer/optimizer.h"
+
+namespace lockstep {
+namespace {
+
+Site named(const std::string& name) { return Site(name, Where{"", 0}); }
+
+// All of them in one sum: statistics are small and many.
+PerReplica mean_of(Graph& graph, const PerReplica& values, const std::vector<std::string>& names) {
+  const auto replicas = static_cast<int>(values[0].size());
+  constexpr int64_t kAll = int64_t{1} << 40;
+  AllReduceOptions options;
+  options.packing = {PackingRule::ready, kAll, 0, kAll};
+  PerReplica means = AllReducer(options, replicas).sum_all(graph, values, names);
+  for (std::size_t s = 0; s < means.size(); ++s)
+    for (std::size_t k = 0; k < means[s].size(); ++k) {
+      ReplicaScope replica(graph, static_cast<int>(k));
+      means[s][k] = scale(graph, means[s][k], 1.F / static_cast<float>(replicas),
+                          named(graph.name(values[s][k]) + "_mean"));
+    }
+  return means;
+}
+
+PerReplica first_of(Graph& graph, const PerReplica& values) {
+  PerReplica shared;
+  for (const std::vector<Value>& of_replica : values) {
+    std::vector<std::string> names;
+    for (Value value : of_replica) names.push_back(graph.name(value) + "_first");
+    shared.push_back(broadcast(graph, of_replica[0], names, named(names[0] + "_broadcast")));
+  }
+  return shared;
+}
+
+}  // namespace
+
+StatisticsPolicy parse_statistics(const std::string& text) {
+  if (text == "each") return StatisticsPolicy::each;
+  if (text == "mean") return StatisticsPolicy::mean;
+  if (text == "first") return StatisticsPolicy::first;
+  fail("statistics of replicas are 'each', 'mean' or 'first', not '", text, "'");
+}
+
+PerReplica settle_statistics(Graph& graph, StatisticsPolicy policy, const PerReplica& values,
+                             const std::vector<std::string>& names) {
+  if (values.empty() || values[0].size() == 1 || policy == StatisticsPolicy::each) return values;
+  return policy == StatisticsPolicy::mean ? mean_of(graph, values, names) : first_of(graph, values);
+}
+
+}  // namespace lockstep
