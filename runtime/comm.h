@@ -23,6 +23,7 @@ class Comm {
   virtual ~Comm() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  virtual int size_here() const = 0;  // processes on this host, which share its cores
 
   // The same one whenever they are asked for again. `what` is for people.
   virtual Transfer& sending(int peer, uint64_t number, const std::string& what) = 0;

@@ -97,6 +97,8 @@ class GlooComm final : public Comm {
       : store_(std::move(store)),
         rank_(options.rank),
         size_(static_cast<int>(options.members.size())) {
+    for (const Member& member : options.members)
+      size_here_ += member.host == options.members[static_cast<std::size_t>(rank_)].host;
     gloo::transport::tcp::attr attributes(options.address.c_str());
     auto device = gloo::transport::tcp::CreateDevice(attributes);
     context_ = std::make_shared<gloo::rendezvous::Context>(rank_, size_);
@@ -122,6 +124,7 @@ class GlooComm final : public Comm {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  int size_here() const override { return size_here_; }
   Transfer& sending(int peer, uint64_t number, const std::string& what) override {
     return transfer(peer, number, true, what);
   }
@@ -140,7 +143,7 @@ class GlooComm final : public Comm {
   }
 
   std::unique_ptr<Store> store_;
-  int rank_, size_;
+  int rank_, size_, size_here_ = 0;
   std::shared_ptr<gloo::rendezvous::Context> context_;
   std::unique_ptr<Watch> watch_;
   std::map<std::tuple<int, uint64_t, bool>, std::unique_ptr<GlooTransfer>> transfers_;

@@ -28,7 +28,9 @@ std::vector<std::string> values_of(const std::vector<Replicated>& items) {
 }
 
 int chosen_threads(const SessionOptions& options, std::size_t replicas) {
-  return options.threads > 0 ? options.threads : threads_per_replica(static_cast<int>(replicas));
+  const int processes = options.comm ? options.comm->size_here() : 1;
+  return options.threads > 0 ? options.threads
+                             : threads_per_replica(static_cast<int>(replicas) * processes);
 }
 
 }  // namespace

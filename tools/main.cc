@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   app.footer("Start with:  lockstep train configs/lenet_digits.yaml");
   Command chosen;
   for (auto add : {add_train, add_build, add_inspect, add_plan, add_run, add_step, add_onnx_test,
-                   add_bench, add_doctor})
+                   add_bench, add_launch, add_doctor})
     add(app, chosen);
   try {
     app.parse(argc, argv);

@@ -7,38 +7,67 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "graph/file.h"
-#include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {
 
-Outcome run_lockstep(const std::vector<std::string>& arguments, const ProgramOptions& options) {
-  TemporaryFolder folder;
-  const std::string out = folder / "out", err = folder / "err";
+Program::Program(const std::vector<std::string>& arguments, const ProgramOptions& options) {
+  const std::string out = folder_ / "out", err = folder_ / "err";
   std::vector<char*> argv{const_cast<char*>(LOCKSTEP_BINARY)};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
-    dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
-    if (options.file_size_limit >= 0) {
-      signal(SIGXFSZ, SIG_IGN);
-      rlimit limit{static_cast<rlim_t>(options.file_size_limit),
-                   static_cast<rlim_t>(options.file_size_limit)};
-      setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    execv(argv[0], argv.data());
-    _exit(127);
+  write_file(out, "");
+  process_ = fork();
+  if (process_ != 0) return;
+  dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
+  dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+  for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+  if (options.file_size_limit >= 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{static_cast<rlim_t>(options.file_size_limit),
+                 static_cast<rlim_t>(options.file_size_limit)};
+    setrlimit(RLIMIT_FSIZE, &limit);
   }
+  execv(argv[0], argv.data());
+  _exit(127);
+}
+
+Program::~Program() {
+  if (process_ < 0) return;
+  kill(process_, SIGKILL);
+  waitpid(process_, nullptr, 0);
+}
+
+void Program::send_signal(int signal) const { kill(process_, signal); }
+
+std::string Program::out_so_far() const { return read_file(folder_ / "out"); }
+
+bool Program::wait_for(const std::string& text) {
+  while (out_so_far().find(text) == std::string::npos) {
+    siginfo_t ended{};
+    waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (ended.si_pid == process_) return out_so_far().find(text) != std::string::npos;
+    usleep(5000);
+  }
+  return true;
+}
+
+Outcome Program::finish() {
+  int status = 0;
+  waitpid(std::exchange(process_, -1), &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out_so_far(),
+          read_file(folder_ / "err")};
+}
+
+Outcome run_lockstep(const std::vector<std::string>& arguments, const ProgramOptions& options) {
+  Program program(arguments, options);
   if (options.kill_after_ms >= 0) {
     usleep(static_cast<useconds_t>(options.kill_after_ms * 1000));
-    kill(child, SIGKILL);
+    program.send_signal(SIGKILL);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(out),
-          read_file(err)};
+  return program.finish();
 }
 
 void expect_refused(const Outcome& outcome, const std::vector<std::string>& parts) {

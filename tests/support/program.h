@@ -1,8 +1,13 @@
 // Runs the lockstep binary as a user does.
 #pragma once
 
+#include <sys/types.h>
+
+#include <map>
 #include <string>
 #include <vector>
+
+#include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {
 
@@ -14,8 +19,27 @@ struct Outcome {
 struct ProgramOptions {
   long kill_after_ms = -1;    // SIGKILL
   long file_size_limit = -1;  // bytes; writing beyond fails as a full disk does
+  std::map<std::string, std::string> environment = {};  // beside this process's
 };
 Outcome run_lockstep(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
+
+// One that runs while the test goes on; killed if it still does at the end.
+class Program {
+ public:
+  explicit Program(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
+  ~Program();
+  Program(const Program&) = delete;
+
+  void send_signal(int signal) const;
+  std::string out_so_far() const;
+  // Waits until that text was printed; false when the program ended before.
+  bool wait_for(const std::string& text);
+  Outcome finish();
+
+ private:
+  TemporaryFolder folder_;
+  pid_t process_ = -1;
+};
 
 // Exit code 2, and every one of `parts` on stderr.
 void expect_refused(const Outcome& outcome, const std::vector<std::string>& parts);

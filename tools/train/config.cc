@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "builders/all_reduce/all_reduce.h"
+#include "builders/statistics.h"
 #include "graph/file.h"
 #include "graph/graph.h"
 #include "models/models.h"
@@ -55,6 +56,9 @@ std::vector<Field> fields_of(TrainConfig& c) {
           {"TRAIN.SNAPSHOT_ITERS", &c.snapshot_iters, 1},
           {"TRAIN.LOG_ITERS", &c.log_iters, 1},
           {"TRAIN.DRIFT_ITERS", &c.drift_iters, 1},
+          {"TRAIN.MICRO_BATCHES", &c.micro_batches, 1},
+          {"TRAIN.STATISTICS", &c.statistics},
+          {"TRAIN.SYNC_BATCH_NORM", &c.sync_batch_norm},
           {"TEST.ITERS", &c.test_iters, 1},
           {"SOLVER.BASE_LR", &c.schedule.base_lr, 0},
           {"SOLVER.LR_POLICY", &c.schedule.policy},
@@ -71,6 +75,9 @@ std::vector<Field> fields_of(TrainConfig& c) {
           {"SOLVER.WEIGHT_DECAY", &c.optimizer.weight_decay, 0},
           {"SOLVER.WEIGHT_DECAY_GN", &c.optimizer.weight_decay_norm, 0},
           {"SOLVER.BIAS_LR_FACTOR", &c.optimizer.bias_rate_factor, 0},
+          {"SOLVER.SCALE_MOMENTUM", &c.schedule.scale_momentum},
+          {"SOLVER.SCALE_MOMENTUM_THRESHOLD", &c.schedule.scale_momentum_threshold, 1},
+          {"SOLVER.SKIP_NON_FINITE", &c.skip_non_finite},
           {"SOLVER.CLIP_NORM", &c.clip.norm, 0},
           {"SOLVER.CLIP_VALUE", &c.clip.value, 0},
           {"SOLVER.CLIP_BEFORE_REDUCE", &c.clip.before_reduce}};
@@ -159,10 +166,10 @@ std::string value_text(const T& value) {
 }
 
 void check_together(const TrainConfig& config) {
-  auto devices = parse_devices(config.devices);
-  const auto replicas = static_cast<int64_t>(devices.size());
-  check(config.batch_size % replicas == 0, "TRAIN.BATCH_SIZE ", config.batch_size,
-        " does not divide by the ", replicas, " replicas of DEVICES ", config.devices);
+  const auto replicas = static_cast<int64_t>(parse_devices(config.devices).size());
+  check(config.batch_size >= replicas * config.micro_batches, "TRAIN.BATCH_SIZE ",
+        config.batch_size, " leaves nothing for some of the ", replicas, " replicas of DEVICES ",
+        config.devices, config.micro_batches > 1 ? " and their TRAIN.MICRO_BATCHES" : "");
   check(config.crop_scale.size() == 2 && config.crop_scale[0] > 0 &&
             config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
         "DATA.CROP_SCALE should be two numbers, 0 < least <= most <= 1");
@@ -171,7 +178,8 @@ void check_together(const TrainConfig& config) {
   } catch (const Error& error) {
     fail("ALL_REDUCE: ", error.what());
   }
-  parse_packing(config.packing);
+  if (config.packing != "auto") parse_packing(config.packing);
+  parse_statistics(config.statistics);
   validate(config.schedule);
 }
 

@@ -17,7 +17,9 @@ struct TrainConfig {
   std::string output_dir;                 // OUTPUT_DIR, default runs/<file name>
   std::string devices = "cpu";            // DEVICES
   std::string all_reduce = "collective";  // ALL_REDUCE: see builders/all_reduce/spec.h
-  std::string packing = "none";           // PACKING: see builders/all_reduce/packing.h
+  // PACKING: see builders/all_reduce/packing.h; auto: none in one process, ready:1M:25M over
+  // several
+  std::string packing = "auto";
   std::string buckets;  // BUCKETS: a file with a plan of buckets, in place of PACKING
   int64_t threads = 0;  // THREADS, per replica; 0: an equal share of the cores
   int64_t seed = 3;     // RNG_SEED
@@ -49,10 +51,15 @@ struct TrainConfig {
   int64_t snapshot_iters = 200;  // TRAIN.SNAPSHOT_ITERS
   int64_t log_iters = 20;        // TRAIN.LOG_ITERS
   int64_t drift_iters = 100;     // TRAIN.DRIFT_ITERS: how often replicas are compared bit for bit
-  int64_t test_iters = 200;      // TEST.ITERS: every so many iterations, and at the end
+  int64_t micro_batches = 1;     // TRAIN.MICRO_BATCHES: parts of a replica's share, one by one
+  std::string statistics = "each";  // TRAIN.STATISTICS of batch norm: each, mean, first
+  bool sync_batch_norm = false;     // TRAIN.SYNC_BATCH_NORM
+  int64_t test_iters = 200;         // TEST.ITERS: every so many iterations, and at the end
 
   MomentumSgd optimizer;
   ClipOptions clip;  // SOLVER.CLIP_NORM, CLIP_VALUE, CLIP_BEFORE_REDUCE
+  // SOLVER.SKIP_NON_FINITE: a step whose gradients are not finite changes nothing
+  bool skip_non_finite = false;
   LrSchedule schedule;
 
   // Every key with its value as text, in a fixed order.

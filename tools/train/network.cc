@@ -98,19 +98,38 @@ DatasetOptions dataset_of(const TrainConfig& config, bool held_out) {
           .flip = config.flip};
 }
 
-TrainingModel build_configured_model(const TrainConfig& config) {
+Rows rows_of(const TrainConfig& config, int64_t replicas, int64_t replica, int64_t part) {
+  const int64_t shares = replicas * config.micro_batches;
+  const int64_t share = replica * config.micro_batches + part;
+  const int64_t first = config.batch_size * share / shares;
+  return {first, config.batch_size * (share + 1) / shares - first};
+}
+
+TrainingModel build_configured_model(const TrainConfig& config, int processes) {
   const auto devices = parse_devices(config.devices);
   DataParallelOptions options;
-  options.replicas = static_cast<int>(devices.size());
+  options.replicas = static_cast<int>(devices.size()) * processes;
   options.scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu";
+  options.micro_batches = static_cast<int>(config.micro_batches);
+  const int64_t shares = options.replicas * config.micro_batches;
+  check(config.batch_size >= shares, "TRAIN.BATCH_SIZE ", config.batch_size,
+        " leaves nothing for some of ", options.replicas, " replicas in ", processes, " processes");
+  options.weighted = config.batch_size % shares != 0;
+  options.skip_non_finite = config.skip_non_finite;
+  options.statistics = parse_statistics(config.statistics);
+  options.synchronised_batch_norm = config.sync_batch_norm;
   options.clip = config.clip;
+  options.all_reduce.workers = processes;
   options.all_reduce.spec = parse_all_reduce(config.all_reduce);
-  options.all_reduce.packing = parse_packing(config.packing);
+  const char* packing = processes > 1 ? "ready:1M:25M" : "none";
+  options.all_reduce.packing = parse_packing(config.packing == "auto" ? packing : config.packing);
   if (!config.buckets.empty()) options.all_reduce.buckets = read_file(config.buckets);
+  MomentumSgd optimizer = config.optimizer;
+  optimizer.correct_momentum = config.schedule.scale_momentum && optimizer.momentum > 0;
   if (!config.onnx.empty())
-    return build_data_parallel_model(all_ops(), brought_model(config), config.optimizer, options);
+    return build_data_parallel_model(all_ops(), brought_model(config), optimizer, options);
   options.frozen = config.freeze;
-  return build_data_parallel_model(all_ops(), named_model(config), config.optimizer, options);
+  return build_data_parallel_model(all_ops(), named_model(config), optimizer, options);
 }
 
 }  // namespace lockstep

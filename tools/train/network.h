@@ -9,7 +9,16 @@ namespace lockstep {
 
 DatasetOptions dataset_of(const TrainConfig& config, bool held_out);
 
-// A model by name, or the network of MODEL.ONNX with a cross-entropy loss on its scores.
-TrainingModel build_configured_model(const TrainConfig& config);
+// A model by name, or the network of MODEL.ONNX with a cross-entropy loss on its scores; for all
+// replicas of that many processes.
+TrainingModel build_configured_model(const TrainConfig& config, int processes = 1);
+
+// Which examples of a batch go through the network together: part `part` of what replica `replica`
+// gets, counted over all processes. Shares are equal, or differ by one.
+struct Rows {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+Rows rows_of(const TrainConfig& config, int64_t replicas, int64_t replica, int64_t part);
 
 }  // namespace lockstep

@@ -7,6 +7,8 @@
 
 #include "graph/file.h"
 #include "graph/io.h"
+#include "runtime/agree.h"
+#include "runtime/rendezvous.h"
 #include "runtime/safetensors.h"
 #include "tools/command.h"
 #include "tools/train/config.h"
@@ -39,9 +41,19 @@ std::string fixed(double value, int digits) {
 
 class TrainCommand {
  public:
-  TrainCommand(const TrainConfig& config, bool resume)
-      : config_(config), folder_(prepare_folder(resume)), run_(with_saved_threads(resume)) {
-    first_ = resume && fs::exists(checkpoint()) ? run_.resume(checkpoint()) : run_.start();
+  // Of several processes rank 0 writes the files and speaks; the others only train.
+  TrainCommand(const TrainConfig& config, bool resume, Comm* comm)
+      : config_(config),
+        comm_(comm),
+        leads_(!comm || comm->rank() == 0),
+        folder_(config.output_dir),
+        goes_on_(decided_by_rank_0([&] {
+          prepare_folder(resume);
+          return resume && fs::exists(checkpoint());
+        })),
+        run_(with_saved_threads(), comm) {
+    first_ = goes_on_ ? run_.resume(checkpoint()) : run_.start();
+    if (!leads_) return;
     metrics_ = std::make_unique<MetricsFile>(folder_ + "/metrics.jsonl", first_);
     events_ = std::make_unique<EventWriter>(folder_);
     if (first_ == 0) save_model(run_.session().model(), folder_ + "/step.onnx");
@@ -49,17 +61,21 @@ class TrainCommand {
   }
 
   int run() {
-    progress_.note(join(network(), " on ", run_.session().devices().size(), " x ",
-                        text_of(run_.session().devices()[0]).substr(0, 3), ", ",
-                        run_.session().threads(),
-                        run_.session().threads() == 1 ? " thread each, " : " threads each, ",
-                        config_.batch_size, " images a step -> ", folder_));
-    for (const std::string& line : run_.weights_report()) progress_.note(line);
-    if (first_ > 0) progress_.note(join("resumed after iteration ", first_));
+    note(join(network(), " on ", comm_ ? join(comm_->size(), " processes of ") : "",
+              run_.session().devices().size(), " x ",
+              text_of(run_.session().devices()[0]).substr(0, 3), ", ", run_.session().threads(),
+              run_.session().threads() == 1 ? " thread each, " : " threads each, ",
+              config_.batch_size, " images a step -> ", folder_));
+    for (const std::string& line : run_.weights_report()) note(line);
+    if (first_ > 0) note(join("resumed after iteration ", first_));
     start_ = window_start_ = std::chrono::steady_clock::now();
     const int64_t last = config_.schedule.max_iter;
     for (int64_t step = first_; step < last; ++step) {
       StepResult result = run_.step(step);
+      if (!result.skipped.empty() &&
+          (leads_ || result.skipped.find("replica") != std::string::npos))
+        progress_.note(join("iter ", std::setw(6), step + 1, "  skipped: ", result.skipped));
+      if (!result.skipped.empty()) ++skipped_;
       loss_sum_ += result.loss;
       accuracy_sum_ += result.accuracy;
       ++window_;
@@ -70,6 +86,7 @@ class TrainCommand {
     }
     run_.save(checkpoint(), last);
     TestResult result = test(last - 1);
+    if (!leads_) return 0;
     write_report(result);
     progress_.note(join("held-out accuracy ", fixed(100 * result.accuracy, 2), " % after ", last,
                         " iterations, ", fixed(seconds_since(start_), 1), " s; open ", folder_,
@@ -87,8 +104,8 @@ class TrainCommand {
   }
 
   // A new run never overwrites the checkpoint of an old one: that moves to <folder>.previous.
-  std::string prepare_folder(bool resume) const {
-    const fs::path folder = config_.output_dir;
+  void prepare_folder(bool resume) const {
+    const fs::path folder = folder_;
     try {
       if (!resume && fs::exists(folder / "checkpoint.safetensors")) {
         fs::path previous = folder;
@@ -100,17 +117,32 @@ class TrainCommand {
     } catch (const fs::filesystem_error& error) {
       fail("OUTPUT_DIR: ", error.what());
     }
-    return folder.string();
+  }
+
+  template <class Decide>
+  bool decided_by_rank_0(const Decide& decide) {
+    const bool mine = leads_ && decide();
+    return comm_ ? share_text(*comm_, mine ? "yes" : "no", "whether to resume") == "yes" : mine;
+  }
+
+  void note(const std::string& line) {
+    if (leads_) progress_.note(line);
   }
 
   // The order of a sum inside a convolution can depend on the number of threads: a run goes on with
   // as many as it began with, wherever it is resumed.
-  TrainConfig with_saved_threads(bool resume) const {
+  TrainConfig with_saved_threads() const {
     TrainConfig config = config_;
-    if (!resume || config.threads != 0 || !fs::exists(checkpoint())) return config;
-    Metadata metadata = read_safetensors(checkpoint()).metadata;
-    if (metadata["replicas"] == std::to_string(parse_devices(config.devices).size()))
-      config.threads = std::atoll(metadata["threads"].c_str());
+    if (!goes_on_ || config.threads != 0) return config;
+    std::string threads = "0";
+    if (leads_) {
+      Metadata metadata = read_safetensors(checkpoint()).metadata;
+      const auto replicas = parse_devices(config.devices).size() *
+                            static_cast<std::size_t>(comm_ ? comm_->size() : 1);
+      if (metadata["replicas"] == std::to_string(replicas)) threads = metadata["threads"];
+    }
+    if (comm_) threads = share_text(*comm_, threads, "the number of threads");
+    config.threads = std::atoll(threads.c_str());
     return config;
   }
 
@@ -126,17 +158,20 @@ class TrainCommand {
   }
 
   void log(int64_t step) {
+    if (comm_) add_up_over_processes();
     const double elapsed = seconds_since(window_start_);
-    const double count = static_cast<double>(window_);
-    const double images = count * static_cast<double>(config_.batch_size) / elapsed;
+    const double count = static_cast<double>(std::max<int64_t>(window_ - skipped_, 1));
+    if (!leads_) return start_window();
+    const double images =
+        static_cast<double>(window_) * static_cast<double>(config_.batch_size) / elapsed;
     const double rate = learning_rate(config_.schedule, step);
     const double data_seconds = run_.data_seconds() - data_seconds_;
     metrics_->append({{"iter", static_cast<double>(step)},
                       {"loss", loss_sum_ / count},
                       {"accuracy", accuracy_sum_ / count},
                       {"lr", rate},
-                      {"time", elapsed / count},
-                      {"data_time", data_seconds / count},
+                      {"time", elapsed / static_cast<double>(window_)},
+                      {"data_time", data_seconds / static_cast<double>(window_)},
                       {"images_per_second", images}});
     events_->scalar("train/loss", step, static_cast<float>(loss_sum_ / count));
     events_->scalar("train/accuracy", step, static_cast<float>(accuracy_sum_ / count));
@@ -147,14 +182,30 @@ class TrainCommand {
                           "  loss ", fixed(loss_sum_ / count, 4), "  accuracy ",
                           fixed(100 * accuracy_sum_ / count, 1), " %  lr ", fixed(rate, 5), "  ",
                           fixed(images, 0), " images/s"));
+    start_window();
+  }
+
+  void start_window() {
     loss_sum_ = accuracy_sum_ = 0;
-    window_ = 0;
+    window_ = skipped_ = 0;
     window_start_ = std::chrono::steady_clock::now();
     data_seconds_ = run_.data_seconds();
   }
 
+  void add_up_over_processes() {
+    const auto texts = gather_texts(
+        *comm_, join(std::setprecision(17), loss_sum_, " ", accuracy_sum_), "losses to be printed");
+    for (std::size_t rank = 1; rank < texts.size(); ++rank) {
+      double loss = 0, accuracy = 0;
+      std::istringstream(texts[rank]) >> loss >> accuracy;
+      loss_sum_ += loss;
+      accuracy_sum_ += accuracy;
+    }
+  }
+
   TestResult test(int64_t step) {
     TestResult result = run_.test();
+    if (!leads_) return result;
     metrics_->append({{"iter", static_cast<double>(step)}, {"test_accuracy", result.accuracy}});
     events_->scalar("test/accuracy", step, static_cast<float>(result.accuracy));
     events_->flush();
@@ -184,7 +235,10 @@ class TrainCommand {
   }
 
   TrainConfig config_;
+  Comm* comm_;
+  bool leads_;
   std::string folder_;
+  bool goes_on_;
   TrainingRun run_;
   Progress progress_;
   int64_t first_ = 0;
@@ -192,7 +246,7 @@ class TrainCommand {
   std::unique_ptr<EventWriter> events_;
   std::chrono::steady_clock::time_point start_, window_start_;
   double loss_sum_ = 0, accuracy_sum_ = 0, data_seconds_ = 0;
-  int64_t window_ = 0;
+  int64_t window_ = 0, skipped_ = 0;
 };
 
 }  // namespace
@@ -207,7 +261,8 @@ void add_train(CLI::App& app, Command& chosen) {
   command->add_flag("--resume", options->resume, "go on from the run's last checkpoint");
   command->footer(
       "Example:  lockstep train configs/lenet_digits.yaml --devices cpu*4 SOLVER.MAX_ITER 300\n"
-      "KEY VALUE pairs after it replace what the file says.");
+      "KEY VALUE pairs after it replace what the file says. Several processes: `lockstep launch`,\n"
+      "torchrun, mpirun or srun around it; --devices are each process's own.");
   command->callback([options, command, &chosen] {
     std::vector<std::string> overrides = command->remaining();
     for (const std::string& word : overrides)
@@ -215,7 +270,14 @@ void add_train(CLI::App& app, Command& chosen) {
     chosen = [options, overrides]() mutable {
       if (!options->devices.empty())
         overrides.insert(overrides.end(), {"DEVICES", options->devices});
-      return TrainCommand(read_config(options->config, overrides), options->resume).run();
+      const std::unique_ptr<Comm> comm = join_world(world_of_environment());
+      try {
+        return TrainCommand(read_config(options->config, overrides), options->resume, comm.get())
+            .run();
+      } catch (const std::exception& error) {
+        if (comm) comm->give_up(error.what());
+        throw;
+      }
     };
   });
 }

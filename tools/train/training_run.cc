@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <sstream>
 
+#include "builders/partition.h"
+#include "graph/print.h"
 #include "operators/all.h"
+#include "runtime/agree.h"
 #include "tools/train/weights.h"
 
 namespace lockstep {
@@ -18,8 +22,10 @@ int reading_threads(const TrainConfig& config) {
   return config.data_threads > 0 ? static_cast<int>(config.data_threads) : cpu_cores();
 }
 
-LoaderOptions training_batches(const TrainConfig& config) {
+LoaderOptions training_batches(const TrainConfig& config, const Rows& rows) {
   return {.batch = config.batch_size,
+          .first = rows.first,
+          .count = rows.count,
           .seed = static_cast<uint64_t>(config.seed),
           .threads = reading_threads(config)};
 }
@@ -51,44 +57,113 @@ const char* const kFixedKeys[] = {"MODEL.TYPE",      "MODEL.NUM_CLASSES", "MODEL
                                   "DATA.TRAIN_SIZE", "DATA.IMAGE_SIZE",   "DATA.CROP_SCALE",
                                   "DATA.FLIP",       "RNG_SEED",          "TRAIN.BATCH_SIZE"};
 
+// Keys that may differ from process to process.
+bool is_local(const std::string& key) {
+  return key == "OUTPUT_DIR" || key == "DATA.ROOT" || key == "DATA.THREADS";
+}
+
+// Every process builds the step of all replicas and keeps its share; before that they make sure
+// that they mean the same.
+TrainingModel own_model(const TrainConfig& config, Comm* comm) {
+  if (!comm) return build_configured_model(config);
+  Entries entries;
+  for (const auto& [key, value] : config.entries())
+    if (!is_local(key)) entries.emplace_back(key, value);
+  check_agreement(*comm, entries);
+  const TrainingModel whole = build_configured_model(config, comm->size());
+  const std::string step = text_of(whole);
+  check_agreement(*comm, {{"the plan of buckets", whole.bucket_plan},
+                          {"the step graph", digest(step.data(), step.size())}});
+  return partition(whole, {comm->rank(), comm->size()});
+}
+
+Rows rows_of_process(const TrainConfig& config, int64_t replicas, const TrainingModel& model) {
+  const int64_t first = rows_of(config, replicas, model.first_replica, 0).first;
+  const Rows last =
+      rows_of(config, replicas, model.first_replica + model.replicas - 1, config.micro_batches - 1);
+  return {first, last.first + last.count - first};
+}
+
 std::string entry(const TrainConfig& config, const std::string& key) {
   for (const auto& [name, value] : config.entries())
     if (name == key) return value;
   return "";
 }
 
+// Sums over the processes, on rank 0.
+int64_t add_up(Comm& comm, int64_t hits, std::vector<std::vector<int64_t>>& confusion) {
+  std::ostringstream mine;
+  mine << hits;
+  for (const auto& row : confusion)
+    for (int64_t count : row) mine << " " << count;
+  const auto texts = gather_texts(comm, mine.str(), "test results");
+  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
+    std::istringstream other(texts[rank]);
+    int64_t number = 0;
+    other >> number;
+    hits += number;
+    for (auto& row : confusion)
+      for (int64_t& count : row) {
+        other >> number;
+        count += number;
+      }
+  }
+  return hits;
+}
+
 }  // namespace
 
-TrainingRun::TrainingRun(const TrainConfig& config)
+TrainingRun::TrainingRun(const TrainConfig& config, Comm* comm)
     : config_(config),
+      comm_(comm),
+      replicas_(static_cast<int64_t>(parse_devices(config.devices).size()) *
+                (comm ? comm->size() : 1)),
       train_(dataset_named(dataset_of(config, false))),
       test_(dataset_named(dataset_of(config, true))),
-      loader_(*train_, training_batches(config)),
-      test_loader_(*test_, test_batches(config)),
-      model_(build_configured_model(config)) {
+      model_(own_model(config, comm)),
+      rows_(rows_of_process(config, replicas_, model_)),
+      loader_(*train_, training_batches(config, rows_)),
+      test_loader_(*test_, test_batches(config)) {
   check(train_->classes() <= config.classes, "MODEL.NUM_CLASSES is ", config.classes,
         " but the data has ", train_->classes(), " classes");
   check(test_->classes() <= train_->classes(), "the held-out data has ", test_->classes(),
         " classes, the training data ", train_->classes());
   session_ = std::make_unique<Session>(
       model_, parse_devices(config.devices), all_kernels(),
-      SessionOptions{static_cast<uint64_t>(config.seed), static_cast<int>(config.threads), {}});
-  images_.resize(static_cast<std::size_t>(config.batch_size * train_->image_values()));
-  labels_.resize(static_cast<std::size_t>(config.batch_size));
+      SessionOptions{
+          static_cast<uint64_t>(config.seed), static_cast<int>(config.threads), {}, comm});
+  images_.resize(static_cast<std::size_t>(rows_.count * train_->image_values()));
+  labels_.resize(static_cast<std::size_t>(rows_.count));
+  make_feeds();
+}
 
-  // Each replica reads its rows of the batch in place.
-  const int64_t rows = config.batch_size / model_.replicas;
-  for (const Replicated& input : model_.inputs)
+// Each replica reads its rows of the batch in place.
+void TrainingRun::make_feeds() {
+  weights_.resize(static_cast<std::size_t>(model_.replicas * config_.micro_batches));
+  for (const Replicated& input : model_.inputs) {
+    // micro_2/data is what goes through the network as part 2.
+    const bool later = input.name.rfind("micro_", 0) == 0;
+    const int64_t part = later ? std::atoll(input.name.c_str() + 6) : 0;
+    const std::string name = later ? input.name.substr(input.name.find('/') + 1) : input.name;
     for (int64_t k = 0; k < model_.replicas; ++k) {
-      if (input.name == "label")
-        feeds_.push_back({{DType::int64, {rows}}, labels_.data() + k * rows});
-      else if (input.name == "lr")
+      const Rows rows = rows_of(config_, replicas_, model_.first_replica + k, part);
+      const int64_t first = rows.first - rows_.first;
+      float& weight = weights_[static_cast<std::size_t>(k * config_.micro_batches + part)];
+      weight = static_cast<float>(rows.count) / static_cast<float>(config_.batch_size);
+      if (name == "label")
+        feeds_.push_back({{DType::int64, {rows.count}}, labels_.data() + first});
+      else if (name == "lr")
         feeds_.push_back({{DType::float32, {1}}, &rate_});
+      else if (name == "momentum_correction")
+        feeds_.push_back({{DType::float32, {1}}, &correction_});
+      else if (name == "loss_weight")
+        feeds_.push_back({{DType::float32, {}}, &weight});
       else  // the images, whatever a brought network calls them
         feeds_.push_back(
-            {{DType::float32, {rows, train_->channels(), train_->height(), train_->width()}},
-             images_.data() + k * rows * train_->image_values()});
+            {{DType::float32, {rows.count, train_->channels(), train_->height(), train_->width()}},
+             images_.data() + first * train_->image_values()});
     }
+  }
 }
 
 int64_t TrainingRun::start() {
@@ -114,7 +189,7 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
 
 void TrainingRun::save(const std::string& checkpoint, int64_t steps_done) {
   Metadata metadata{{"steps", std::to_string(steps_done)},
-                    {"replicas", std::to_string(model_.replicas)},
+                    {"replicas", std::to_string(replicas_)},
                     {"threads", std::to_string(session_->threads())},
                     {"format", "lockstep checkpoint 1"}};
   for (const char* key : kFixedKeys) metadata[key] = entry(config_, key);
@@ -129,6 +204,7 @@ void TrainingRun::feed(int64_t step) {
   std::copy(batch.images.begin(), batch.images.end(), images_.begin());
   std::copy(batch.labels.begin(), batch.labels.end(), labels_.begin());
   rate_ = learning_rate(config_.schedule, step);
+  correction_ = momentum_correction(config_.schedule, step);
   data_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -139,22 +215,48 @@ StepResult TrainingRun::run_step(int64_t step, bool check_finite) {
   auto fetched = session_->step().run(feeds_, options);
   StepResult result;
   std::size_t next = 0;
-  for (std::size_t i = 0; i < model_.losses.size() * model_.replicas; ++i)
+  const auto replicas = static_cast<std::size_t>(model_.replicas);
+  for (std::size_t i = 0; i < model_.losses.size() * replicas; ++i)
     result.loss += *fetched[next++].as<float>();
-  for (int k = 0; k < model_.replicas; ++k) result.accuracy += *fetched[next++].as<float>();
-  result.accuracy /= static_cast<float>(model_.replicas);
+  // What this process adds to the mean over all.
+  for (std::size_t k = 0; k < replicas; ++k)
+    result.accuracy += *fetched[next++].as<float>() / static_cast<float>(replicas_);
+  result.skipped = why_skipped(fetched.subspan(next));
   return result;
 }
 
+// Every replica knows that the step was skipped; the one where it began knows why.
+std::string TrainingRun::why_skipped(std::span<const Tensor> checks) const {
+  if (checks.empty() || *checks[0].as<int64_t>() < 0) return "";
+  const auto replicas = static_cast<std::size_t>(model_.replicas);
+  for (std::size_t k = 0; k < replicas; ++k) {
+    const int64_t origin = *checks[replicas + k].as<int64_t>();
+    if (origin >= 0)
+      return join("the gradient '", model_.gradients[static_cast<std::size_t>(origin)].name,
+                  "' of replica ", model_.first_replica + static_cast<int64_t>(k),
+                  " is not finite");
+  }
+  return "a gradient of another process is not finite";
+}
+
 StepResult TrainingRun::step(int64_t step) {
+  constexpr int64_t kMostSkipped = 10;
   StepResult result = run_step(step, false);
-  if (!std::isfinite(result.loss)) explain(step, result.loss);
+  skipped_in_a_row_ = result.skipped.empty() ? 0 : skipped_in_a_row_ + 1;
+  check(skipped_in_a_row_ < kMostSkipped, kMostSkipped, " steps in a row were skipped, up to ",
+        step, ": ", result.skipped);
+  if (!result.skipped.empty())
+    result.loss = result.accuracy = 0;
+  else if (!std::isfinite(result.loss))
+    explain(step, result.loss);
   return result;
 }
 
 // Every run of a step gives the same bits, so the failure can be watched in slow motion.
 void TrainingRun::explain(int64_t step, float loss) {
   const std::string what = join("the loss is ", loss, " at iteration ", step);
+  check(!comm_, what, " on rank ", comm_ ? comm_->rank() : 0,
+        "; SOLVER.SKIP_NON_FINITE true names the replica and the gradient where it begins");
   if (last_checkpoint_.empty())
     start();
   else
@@ -175,7 +277,8 @@ TestResult TrainingRun::test() {
   result.confusion.assign(config_.classes, std::vector<int64_t>(config_.classes, 0));
   std::vector<SamplePicture> right;
   int64_t hits = 0;
-  for (int64_t first = 0; first < test_->size(); first += kTestBatch) {
+  const int64_t stride = comm_ ? comm_->size() : 1, start = comm_ ? comm_->rank() : 0;
+  for (int64_t first = start * kTestBatch; first < test_->size(); first += stride * kTestBatch) {
     const int64_t count = std::min(kTestBatch, test_->size() - first);
     const Batch& batch = test_loader_.get(first / kTestBatch);
     Tensor feed{{DType::float32, {count, test_->channels(), test_->height(), test_->width()}},
@@ -196,6 +299,7 @@ TestResult TrainingRun::test() {
       list.push_back(std::move(picture));
     }
   }
+  if (comm_) hits = add_up(*comm_, hits, result.confusion);
   result.accuracy = static_cast<double>(hits) / static_cast<double>(test_->size());
   for (SamplePicture& picture : right)
     if (result.samples.size() < kPictures) result.samples.push_back(std::move(picture));

@@ -16,8 +16,9 @@
 namespace lockstep {
 
 struct StepResult {
-  float loss = 0;
+  float loss = 0;  // this process's share of it
   float accuracy = 0;
+  std::string skipped;  // why nothing was updated, or ""
 };
 
 struct TestResult {
@@ -28,7 +29,8 @@ struct TestResult {
 
 class TrainingRun {
  public:
-  explicit TrainingRun(const TrainConfig& config);
+  // `comm`: to the other processes of the run, or null. All of them call everything alike.
+  TrainingRun(const TrainConfig& config, Comm* comm);
 
   // From the seed, or from a checkpoint of the same model and data; the number of steps done.
   int64_t start();
@@ -37,6 +39,7 @@ class TrainingRun {
   // Runs step number `step`. When the loss is not finite, repeats the run from where it last
   // started or saved with every value checked, and throws naming the first that was not finite.
   StepResult step(int64_t step);
+  // Over several processes each tests a part; the result is rank 0's.
   TestResult test();
   void save(const std::string& checkpoint, int64_t steps_done);
 
@@ -47,20 +50,27 @@ class TrainingRun {
   const std::vector<std::string>& weights_report() const { return weights_report_; }
 
  private:
+  void make_feeds();
   void feed(int64_t step);
+  std::string why_skipped(std::span<const Tensor> checks) const;
   StepResult run_step(int64_t step, bool check_finite);
   [[noreturn]] void explain(int64_t step, float loss);
 
   TrainConfig config_;
+  Comm* comm_;
+  int64_t replicas_;  // of all processes
   std::unique_ptr<Dataset> train_;
   std::unique_ptr<Dataset> test_;
+  TrainingModel model_;
+  Rows rows_;  // of each batch, this process's
   Loader loader_;
   Loader test_loader_;
-  TrainingModel model_;
   std::unique_ptr<Session> session_;
   std::vector<float> images_;
   std::vector<int64_t> labels_;
-  float rate_ = 0;
+  float rate_ = 0, correction_ = 1;
+  std::vector<float> weights_;
+  int64_t skipped_in_a_row_ = 0;
   std::vector<Tensor> feeds_;
   std::string last_checkpoint_;  // what explain() starts from; "": the seed
   int64_t last_start_ = 0;

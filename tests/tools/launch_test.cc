@@ -1,0 +1,205 @@
+// Several processes as a user runs them, and what the others say when one is lost, stopped, of
+// another mind, or there twice.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "graph/file.h"
+#include "runtime/safetensors.h"
+#include "tests/support/program.h"
+
+namespace lockstep::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kConfig = R"(DEVICES: cpu
+THREADS: 1
+MODEL: {TYPE: mlp, HIDDEN: [32, 16]}
+DATA: {NAME: digits, TRAIN_SIZE: 400, TEST_SIZE: 100}
+TRAIN: {BATCH_SIZE: 16, SNAPSHOT_ITERS: 50, LOG_ITERS: 50}
+TEST: {ITERS: 100000}
+SOLVER: {BASE_LR: 0.02, MAX_ITER: 200, STEP_SIZE: 150}
+)";
+
+class LaunchTest : public ::testing::Test {
+ protected:
+  void SetUp() override { write_file(folder / "config.yaml", kConfig); }
+
+  std::vector<std::string> train(const std::string& run,
+                                 const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"train", folder / "config.yaml", "OUTPUT_DIR", folder / run};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  Outcome launch(int processes, const std::vector<std::string>& command) {
+    std::vector<std::string> words{"launch", "-n", std::to_string(processes), "--", "lockstep"};
+    words.insert(words.end(), command.begin(), command.end());
+    return run_lockstep(words);
+  }
+  // One rank of four, by itself; they meet in a folder.
+  std::unique_ptr<Program> rank(int number, const std::vector<std::string>& command,
+                                int timeout = 4, int size = 4) {
+    return std::make_unique<Program>(
+        command, ProgramOptions{.environment = {{"RANK", std::to_string(number)},
+                                                {"WORLD_SIZE", std::to_string(size)},
+                                                {"LOCKSTEP_STORE", "file://" + store()},
+                                                {"LOCKSTEP_TIMEOUT", std::to_string(timeout)}}});
+  }
+  std::string store() const { return folder / join("store", meeting_); }
+  void next_meeting() { ++meeting_; }
+
+  std::map<std::string, Literal> weights(const std::string& run) {
+    return read_safetensors(folder / (run + "/checkpoint.safetensors")).tensors;
+  }
+
+  TemporaryFolder folder;
+  int meeting_ = 0;
+};
+
+TEST_F(LaunchTest, ProcessesTrainLikeReplicas) {
+  Outcome four = launch(4, train("four"));
+  ASSERT_EQ(four.exit_code, 0) << four.out << four.err;
+  EXPECT_NE(four.out.find("[0] mlp on 4 processes of 1 x cpu"), std::string::npos) << four.out;
+  EXPECT_NE(four.out.find("held-out accuracy"), std::string::npos);
+  EXPECT_EQ(four.out.find("[1]"), std::string::npos) << "rank 0 speaks for all";
+  // One replica a process: sums are taken in the same order as in one process.
+  ASSERT_EQ(run_lockstep(train("one", {"--devices", "cpu*4"})).exit_code, 0);
+  EXPECT_EQ(weights("four"), weights("one"));
+  EXPECT_TRUE(fs::exists(folder / "four/report.html"));
+}
+
+TEST_F(LaunchTest, UnequalSharesOverProcesses) {
+  Outcome three = launch(3, train("three", {"SOLVER.MAX_ITER", "20", "ALL_REDUCE", "rechd"}));
+  EXPECT_EQ(three.exit_code, 0) << three.out << three.err;
+}
+
+// rank 2 is killed: all others end in time and name it; the run goes on from its last checkpoint
+// with the bits of one that was never disturbed.
+TEST_F(LaunchTest, ARankThatIsKilledIsNamedAndTheRunGoesOn) {
+  ASSERT_EQ(launch(4, train("whole")).exit_code, 0);
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (int r = 0; r < 4; ++r) ranks.push_back(rank(r, train("run", {"SOLVER.MAX_ITER", "100000"})));
+  ASSERT_TRUE(ranks[0]->wait_for("iter    100/"));
+  const auto start = Clock::now();
+  ranks[2]->send_signal(SIGKILL);
+  for (int r : {0, 1, 3}) {
+    const Outcome outcome = ranks[static_cast<std::size_t>(r)]->finish();
+    expect_refused(outcome, {"step ", "no exchange of '", "rank 2 (host ", "process "});
+  }
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20));
+  // However far it came, it is set back to the checkpoint at 100 by training to 100 anew.
+  fs::remove_all(folder / "run");
+  ASSERT_EQ(launch(4, train("run", {"SOLVER.MAX_ITER", "100"})).exit_code, 0);
+  ASSERT_EQ(launch(4, train("run", {"--resume"})).exit_code, 0);
+  EXPECT_EQ(weights("run"), weights("whole"));
+}
+
+TEST_F(LaunchTest, ResumeAfterKillGivesTheSameBits) {
+  ASSERT_EQ(launch(4, train("whole")).exit_code, 0);
+  for (int wait_for : {50, 100}) {
+    next_meeting();
+    std::vector<std::unique_ptr<Program>> ranks;
+    for (int r = 0; r < 4; ++r) ranks.push_back(rank(r, train("run")));
+    ranks[0]->wait_for(join("iter ", wait_for < 100 ? "    " : "   ", wait_for, "/"));
+    ranks[3]->send_signal(SIGKILL);
+    for (auto& program : ranks) program->finish();
+    ASSERT_EQ(launch(4, train("run", {"--resume"})).exit_code, 0);
+    EXPECT_EQ(weights("run"), weights("whole")) << wait_for;
+    fs::remove_all(folder / "run");
+  }
+}
+
+TEST_F(LaunchTest, ACheckpointFitsAnotherNumberOfRanks) {
+  ASSERT_EQ(launch(4, train("run", {"SOLVER.MAX_ITER", "100"})).exit_code, 0);
+  Outcome two = launch(2, train("run", {"--resume"}));
+  ASSERT_EQ(two.exit_code, 0) << two.out << two.err;
+  EXPECT_NE(two.out.find("resumed after iteration 100"), std::string::npos) << two.out;
+}
+
+TEST_F(LaunchTest, ARankThatStopsIsNamedWithinTheTimeout) {
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (int r = 0; r < 4; ++r) ranks.push_back(rank(r, train("run", {"SOLVER.MAX_ITER", "100000"})));
+  ASSERT_TRUE(ranks[0]->wait_for("iter     50/"));
+  ranks[1]->send_signal(SIGSTOP);
+  const auto start = Clock::now();
+  for (int r : {0, 2, 3})
+    expect_refused(ranks[static_cast<std::size_t>(r)]->finish(),
+                   {"step ", "no exchange of '", "rank 1 (host ", "shows no life", "waited 4 s"});
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(20));
+  ranks[1]->send_signal(SIGCONT);  // and learns what has become of the run
+  expect_refused(ranks[1]->finish(), {"rank 1 (host "});
+}
+
+// Rank 0 keeps the store of a run over TCP, so its end is another case.
+TEST_F(LaunchTest, TheKeeperOfTheStoreMayBeLostToo) {
+  auto over_tcp = [&](int number, const std::string& port) {
+    return std::make_unique<Program>(
+        train("run", {"SOLVER.MAX_ITER", "100000"}),
+        ProgramOptions{.environment = {{"RANK", std::to_string(number)},
+                                       {"WORLD_SIZE", "3"},
+                                       {"MASTER_ADDR", "127.0.0.1"},
+                                       {"MASTER_PORT", port},
+                                       {"LOCKSTEP_TIMEOUT", "5"}}});
+  };
+  for (int lost : {0, 2}) {
+    const std::string port = std::to_string(21000 + getpid() % 9000 + lost);
+    std::vector<std::unique_ptr<Program>> ranks;
+    for (int r = 0; r < 3; ++r) ranks.push_back(over_tcp(r, port));
+    ASSERT_TRUE(ranks[0]->wait_for("iter     50/"));
+    ranks[static_cast<std::size_t>(lost)]->send_signal(SIGKILL);
+    for (int r = 0; r < 3; ++r) {
+      if (r == lost) continue;
+      expect_refused(ranks[static_cast<std::size_t>(r)]->finish(),
+                     {"step ", "no exchange of '", join("rank ", lost)});
+    }
+  }
+}
+
+TEST_F(LaunchTest, ARankOfAnotherMindIsNamedWithTheKey) {
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (int r = 0; r < 4; ++r)
+    ranks.push_back(rank(r, train("run", {"SOLVER.BASE_LR", r == 3 ? "0.1" : "0.02"})));
+  for (auto& program : ranks)
+    expect_refused(program->finish(), {"rank 3 has SOLVER.BASE_LR '0.1", "rank 0 has '0.02"});
+  EXPECT_FALSE(fs::exists(folder / "run/checkpoint.safetensors"));
+}
+
+TEST_F(LaunchTest, ARankThatIsThereTwiceOrNotAtAll) {
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (int r : {0, 1, 3}) ranks.push_back(rank(r, train("run", {"SOLVER.MAX_ITER", "5"})));
+  const Clock::time_point start = Clock::now();
+  while (!fs::exists(store() + "/member.1") && Clock::now() - start < std::chrono::seconds(3))
+    usleep(5000);
+  expect_refused(rank(1, train("run"))->finish(), {"rank 1 joins twice: rank 1 (host "});
+  for (auto& program : ranks)
+    expect_refused(program->finish(), {"of 4 ranks these did not join within 4 s: 2"});
+}
+
+TEST_F(LaunchTest, BadSurroundingsAreNamed) {
+  auto with = [&](std::map<std::string, std::string> environment) {
+    return run_lockstep(train("run"), {.environment = std::move(environment)});
+  };
+  expect_refused(with({{"RANK", "x"}, {"WORLD_SIZE", "2"}}), {"RANK is 'x'"});
+  expect_refused(with({{"RANK", "2"}, {"WORLD_SIZE", "2"}}), {"RANK is 2, but WORLD_SIZE is 2"});
+  expect_refused(with({{"RANK", "0"}, {"WORLD_SIZE", "2"}}), {"set MASTER_ADDR and MASTER_PORT"});
+  expect_refused(with({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"LOCKSTEP_STORE", "ftp://x"}}),
+                 {"store 'ftp://x' should be tcp://HOST:PORT or file://FOLDER"});
+  expect_refused(with({{"OMPI_COMM_WORLD_RANK", "1"},
+                       {"OMPI_COMM_WORLD_SIZE", "2"},
+                       {"MASTER_ADDR", "127.0.0.1"},
+                       {"MASTER_PORT", "1"},
+                       {"LOCKSTEP_TIMEOUT", "1"}}),
+                 {"rank 0 does not answer at 127.0.0.1:1"});
+  EXPECT_EQ(run_lockstep({"launch", "-n", "2"}).exit_code, 2);
+  Outcome unknown = run_lockstep({"launch", "-n", "2", "--", "no_such_command"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.out.find("[1] cannot run no_such_command"), std::string::npos) << unknown.out;
+}
+
+}  // namespace
+}  // namespace lockstep::testing

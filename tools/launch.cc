@@ -1,0 +1,180 @@
+// lockstep launch: several processes of one command on this machine.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <iostream>
+
+#include "graph/error.h"
+#include "tools/command.h"
+
+namespace lockstep {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct LaunchOptions {
+  int processes = 2;
+  int timeout = 60;
+  std::vector<std::string> command;
+};
+
+// Free a moment ago; the rank 0 that takes it says so when it is not any more.
+int free_port() {
+  const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  const bool found = bind(probe, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+                     getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  close(probe);
+  check(found, "no free port: ", std::strerror(errno));
+  return ntohs(address.sin_port);
+}
+
+class Child {
+ public:
+  Child(int rank, int port, const LaunchOptions& options) : rank_(rank) {
+    int ends[2];
+    check(pipe2(ends, O_CLOEXEC) == 0, "pipe: ", std::strerror(errno));
+    process_ = fork();
+    check(process_ >= 0, "fork: ", std::strerror(errno));
+    if (process_ == 0) become(ends[1], port, options);
+    close(ends[1]);
+    output_ = ends[0];
+  }
+  ~Child() {
+    if (output_ >= 0) close(output_);
+  }
+  Child(const Child&) = delete;
+
+  int output() const { return output_; }  // -1: it has ended
+  bool running() const { return running_; }
+  int exit_code() const { return exit_code_; }
+
+  // Passes on whole lines, each with the rank before it.
+  void pass_on() {
+    char bytes[4096];
+    const ssize_t count = read(output_, bytes, sizeof bytes);
+    if (count < 0 && errno == EINTR) return;
+    if (count > 0) line_.append(bytes, static_cast<std::size_t>(count));
+    for (auto end = line_.find('\n'); end != line_.npos; end = line_.find('\n')) {
+      std::cout << "[" << rank_ << "] " << line_.substr(0, end + 1) << std::flush;
+      line_.erase(0, end + 1);
+    }
+    if (count > 0) return;
+    if (!line_.empty()) std::cout << "[" << rank_ << "] " << line_ << std::endl;
+    close(output_);
+    output_ = -1;
+  }
+
+  void look() {
+    int status = 0;
+    if (!running_ || waitpid(process_, &status, WNOHANG) != process_) return;
+    running_ = false;
+    exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (WIFSIGNALED(status))
+      std::cerr << "lockstep: rank " << rank_ << " (process " << process_
+                << ") was ended by signal " << WTERMSIG(status) << "\n";
+  }
+
+  void stop(int signal) const {
+    if (running_) kill(process_, signal);
+  }
+
+ private:
+  [[noreturn]] void become(int output, int port, const LaunchOptions& options) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody outlives the launcher
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    auto set = [](const char* name, const std::string& value) { setenv(name, value.c_str(), 1); };
+    set("RANK", std::to_string(rank_));
+    set("LOCAL_RANK", std::to_string(rank_));
+    set("WORLD_SIZE", std::to_string(options.processes));
+    set("LOCAL_WORLD_SIZE", std::to_string(options.processes));
+    set("MASTER_ADDR", "127.0.0.1");
+    set("MASTER_PORT", std::to_string(port));
+    set("LOCKSTEP_TIMEOUT", std::to_string(options.timeout));
+    unsetenv("LOCKSTEP_STORE");
+    std::vector<char*> words;
+    for (const std::string& word : options.command)
+      words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    // Its own name finds itself, wherever it was called from.
+    if (options.command[0] == "lockstep") execv("/proc/self/exe", words.data());
+    execvp(words[0], words.data());
+    std::cerr << "cannot run " << words[0] << ": " << std::strerror(errno) << std::endl;
+    _exit(2);
+  }
+
+  int rank_;
+  pid_t process_ = -1;
+  int output_ = -1;
+  bool running_ = true;
+  int exit_code_ = 0;
+  std::string line_;
+};
+
+int launch(const LaunchOptions& options) {
+  check(!options.command.empty(), "nothing to launch; put the command behind --");
+  check(options.processes >= 1, "-n ", options.processes, ": at least one process");
+  const int port = free_port();
+  std::vector<std::unique_ptr<Child>> children;
+  for (int rank = 0; rank < options.processes; ++rank)
+    children.push_back(std::make_unique<Child>(rank, port, options));
+  int code = 0;
+  // The others of a failed one learn of it by themselves and say so; if not, they are ended.
+  auto deadline = Clock::time_point::max();
+  for (bool any = true; any;) {
+    std::vector<pollfd> outputs;
+    for (const auto& child : children)
+      if (child->output() >= 0) outputs.push_back({child->output(), POLLIN, 0});
+    if (poll(outputs.data(), outputs.size(), 50) < 0 && errno != EINTR)
+      fail("poll: ", std::strerror(errno));
+    any = false;
+    for (const auto& child : children) {
+      for (const pollfd& output : outputs)
+        if (output.fd == child->output() && output.revents != 0) child->pass_on();
+      child->look();
+      any = any || child->running() || child->output() >= 0;
+      if (child->running() || child->exit_code() == 0 || code != 0) continue;
+      code = child->exit_code();
+      deadline = Clock::now() + std::chrono::seconds(options.timeout + 20);
+    }
+    if (Clock::now() < deadline) continue;
+    for (const auto& child : children) child->stop(SIGKILL);
+    deadline = Clock::time_point::max();
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_launch(CLI::App& app, Command& chosen) {
+  auto options = std::make_shared<LaunchOptions>();
+  CLI::App* command = app.add_subcommand("launch", "run several processes of a command here");
+  command->add_option("-n,--processes", options->processes, "how many")->capture_default_str();
+  command
+      ->add_option("--timeout", options->timeout,
+                   "seconds that a process waits for another before it names it and ends")
+      ->capture_default_str();
+  command->add_option("command", options->command, "the command, behind --")->required();
+  command->footer(
+      "Example:  lockstep launch -n 4 -- lockstep train configs/lenet_digits.yaml\n"
+      "Sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does. Over several hosts "
+      "use\n"
+      "torchrun, mpirun or srun, or set them by hand. The exit code is that of the first to fail.");
+  command->callback([options, &chosen] { chosen = [options] { return launch(*options); }; });
+}
+
+}  // namespace lockstep
