@@ -1,8 +1,11 @@
 #include "runtime/comm_gloo.h"
 
+#include <gloo/allreduce.h>
+#include <gloo/math.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/transport/tcp/device.h>
 
+#include <csignal>
 #include <map>
 #include <tuple>
 
@@ -13,6 +16,14 @@ namespace {
 
 // The watch ends waits; Gloo's own limit would only say that it was reached.
 constexpr Milliseconds kNever = std::chrono::hours(1000);
+
+// Gloo writes to connections whose other end may be gone; that is an error to be named here, not
+// the end of the process. A program that handles the signal itself keeps its way.
+void survive_broken_connections() {
+  struct sigaction present = {};
+  sigaction(SIGPIPE, nullptr, &present);
+  if (present.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
+}
 
 // Gloo finds addresses through ours.
 class GlooStore final : public gloo::rendezvous::Store {
@@ -99,6 +110,7 @@ class GlooComm final : public Comm {
         size_(static_cast<int>(options.members.size())) {
     for (const Member& member : options.members)
       size_here_ += member.host == options.members[static_cast<std::size_t>(rank_)].host;
+    survive_broken_connections();
     gloo::transport::tcp::attr attributes(options.address.c_str());
     auto device = gloo::transport::tcp::CreateDevice(attributes);
     context_ = std::make_shared<gloo::rendezvous::Context>(rank_, size_);
@@ -131,6 +143,7 @@ class GlooComm final : public Comm {
   Transfer& receiving(int peer, uint64_t number, const std::string& what) override {
     return transfer(peer, number, false, what);
   }
+  const std::shared_ptr<gloo::rendezvous::Context>& context() const { return context_; }
   void at_step(uint64_t step) override { watch_->at_step(step); }
   void give_up(const std::string& why) override { watch_->give_up(why); }
 
@@ -150,6 +163,15 @@ class GlooComm final : public Comm {
 };
 
 }  // namespace
+
+void gloo_ring_sum(Comm& comm, float* data, std::size_t count) {
+  gloo::AllreduceOptions options(dynamic_cast<GlooComm&>(comm).context());
+  options.setOutput(data, count);
+  options.setAlgorithm(gloo::AllreduceOptions::Algorithm::RING);
+  options.setReduceFunction(
+      static_cast<void (*)(void*, const void*, const void*, std::size_t)>(&gloo::sum<float>));
+  gloo::allreduce(options);
+}
 
 std::unique_ptr<Comm> connect_gloo(std::unique_ptr<Store> store, const GlooOptions& options) {
   return std::make_unique<GlooComm>(std::move(store), options);

@@ -20,4 +20,7 @@ struct GlooOptions {
 // Connects every process with every other one.
 std::unique_ptr<Comm> connect_gloo(std::unique_ptr<Store> store, const GlooOptions& options);
 
+// Gloo's own ring, for benchmarks to measure against. `comm` is one of connect_gloo().
+void gloo_ring_sum(Comm& comm, float* data, std::size_t count);
+
 }  // namespace lockstep

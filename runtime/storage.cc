@@ -92,11 +92,17 @@ class StorageAssigner {
     return true;
   }
 
+  int behind_views(int slot) const {
+    while (made_by_[slot] >= 0 && request_.ops[made_by_[slot]]->view)
+      slot = first_step(made_by_[slot]).in[0];
+    return slot;
+  }
+
   bool listed_as_alias(int node, int out_slot, int in_slot) const {
     const PlanStep& step = first_step(node);
     const auto output = std::find(step.out.begin(), step.out.end(), out_slot) - step.out.begin();
     for (std::size_t input = 0; input < step.in.size(); ++input)
-      if (step.in[input] == in_slot &&
+      if (step.in[input] >= 0 && behind_views(step.in[input]) == in_slot &&
           !request_.ops[node]->allows_alias(static_cast<int>(output), static_cast<int>(input)))
         return false;
     return true;

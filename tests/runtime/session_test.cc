@@ -12,6 +12,8 @@
 #include "operators/elementwise/elementwise.h"
 #include "operators/shape/shape.h"
 #include "runtime/checkpoint.h"
+#include "runtime/compile.h"
+#include "runtime/executor.h"
 #include "runtime/philox.h"
 #include "runtime/safetensors.h"
 #include "tests/support/expect_error.h"
@@ -53,6 +55,40 @@ TEST(ParseDevices, ReadsListsAndCounts) {
   EXPECT_EQ(parse_devices("gpu*11").size(), 11u);
   for (const char* bad : {"", "tpu", "cpu*", "cpu*x", "cpu:0,", "cpu*0", "cpu:-1", "cpu:0,cpu:0"})
     expect_error([&] { parse_devices(bad); }, std::string("'") + bad + "'");
+}
+
+// A state's new value must not be written into it while its maker still reads the old one, not even
+// through a view. The transposed of a square matrix cannot be made in place.
+TEST(Session, AStateReadThroughAViewIsNotOverwrittenTooEarly) {
+  Graph graph(all_ops());
+  Value state = graph.input("w", {DType::float32, {3, 3}});
+  Value seen = reshape(graph, reshape(graph, state, {9}, "flat"), {3, 3}, "square");
+  transpose(graph, seen, {1, 0}, "next");
+  Plan plan =
+      compile({graph, {}, {}, {}, {"w"}, {{"w", "next"}}, cpu_devices(1), all_kernels(), {}});
+  StateStore states({"w"}, {{DType::float32, {3, 3}}});
+  const std::vector<float> rows{1, 2, 3, 4, 5, 6, 7, 8, 9}, columns{1, 4, 7, 2, 5, 8, 3, 6, 9};
+  states.write("w", Literal::of<float>(rows, {3, 3}));
+  Workers workers(1, 1);
+  Executor(std::move(plan), states, workers).run({}, {});
+  EXPECT_TRUE(states.read("w") == Literal::of<float>(columns, {3, 3}));
+}
+
+// Devices are whatever list the user gives: numbers need not begin at 0 nor follow one another.
+TEST(Session, ReplicasRunOnTheDevicesTheyAreGiven) {
+  const TrainingModel model = small_mlp(2);
+  const auto trained_on = [&](const std::string& devices) {
+    Session session(model, parse_devices(devices), all_kernels(), {5, 1, {}});
+    session.initialise();
+    StepFeeds feeds(model, 8, 5, kImage);
+    for (int64_t step = 0; step < 3; ++step)
+      session.step().run(feeds.at(step, 0.1F), session.run_options(static_cast<uint64_t>(step)));
+    EXPECT_EQ(find_drift(session), "");
+    return session.save();
+  };
+  const StateValues expected = trained_on("cpu*2");
+  for (const char* devices : {"cpu:0,cpu:2", "cpu:7,cpu:3"})
+    EXPECT_TRUE(trained_on(devices) == expected) << devices;
 }
 
 TEST(Session, ANewBatchSizeIsANewPlanAndTheOldOneIsKept) {
