@@ -92,9 +92,21 @@ AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
 std::vector<Value> AllReducer::reduce(Graph& graph, const AllReduceRange& range,
                                       const std::vector<Value>& flat, int64_t length,
                                       const std::string& name, int64_t tensor) const {
-  Exchange exchange(graph, name);
+  const DType wire = options_.wire.empty()        ? DType::undefined
+                     : options_.wire == "float16" ? DType::float16
+                                                  : DType::bfloat16;
+  Exchange exchange(graph, name, wire);
   Reduce whole{exchange, flat, std::vector<int>(flat.size()), length};
   std::iota(whole.replicas.begin(), whole.replicas.end(), 0);
+  std::vector<Value> sums = by_algorithm(whole, range, tensor);
+  if (range.algorithm != "trivial")
+    for (std::size_t k = 0; k < sums.size(); ++k)
+      sums[k] = exchange.rounded(sums[k], static_cast<int>(k));
+  return sums;
+}
+
+std::vector<Value> AllReducer::by_algorithm(const Reduce& whole, const AllReduceRange& range,
+                                            int64_t tensor) const {
   const std::string algorithm = range.name();
   if (!range.cross.empty()) return sum_in_levels(whole, range, options_.workers);
   if (algorithm == "xring")
@@ -104,7 +116,7 @@ std::vector<Value> AllReducer::reduce(Graph& graph, const AllReduceRange& range,
   if (algorithm == "muji") return sum_by_tree(whole);
   if (algorithm == "simple") return sum_on_first(whole);
   if (algorithm == "hierarchical_copy") return sum_by_halves(whole, tensor);
-  if (algorithm == "trivial") return flat;
+  if (algorithm == "trivial") return whole.values;
   return sum_by_shuffle(whole, gatherers_for(range, replicas_, options_.workers, tensor));
 }
 
@@ -119,9 +131,16 @@ std::vector<Value> AllReducer::sum(Graph& graph, const std::vector<Value>& gradi
   const int64_t length = element_count(to_dims(shape));
   const int64_t element = static_cast<int64_t>(size_of(graph.dtype(gradients[0])));
   const std::size_t number = range_for(options_.spec, length, element);
-  const AllReduceRange& range = options_.spec[number];
+  AllReduceRange range = options_.spec[number];
+  check_wire(options_.wire, graph.dtype(gradients[0]));
+  if (range.algorithm == "auto") {
+    Choice choice = choose_algorithm(options_.topology, replicas_, options_.workers,
+                                     static_cast<double>(length * element));
+    range = std::move(choice.range);
+    choices_ += join("# auto: ", choice.why, "\n");
+  }
   if (range.name() == "collective" || range.name() == "nccl")
-    return all_reduce(graph, gradients, Reduction::sum, names, name);
+    return all_reduce(graph, gradients, {Reduction::sum, options_.wire}, names, name);
 
   const bool is_flat = shape.size() == 1 || length == 0;  // nothing to cut where there is nothing
   auto site = [](const std::string& of) { return Site(of, Where{"", 0}); };
@@ -151,9 +170,10 @@ AllReducer::PerParam AllReducer::sum_all(Graph& graph, const PerParam& gradients
   }
   const Buckets buckets = options_.buckets.empty() ? pack(options_.packing, sizes)
                                                    : parse_buckets(options_.buckets, sizes);
-  bucket_plan_ = text_of(buckets, sizes);
+  bucket_plan_.clear();
   PerParam sums(gradients.size());
   for (std::size_t b = 0; b < buckets.size(); ++b) {
+    choices_.clear();
     const Bucket& bucket = buckets[b];
     if (bucket.size() == 1) {
       const auto p = static_cast<std::size_t>(bucket[0]);
@@ -161,6 +181,7 @@ AllReducer::PerParam AllReducer::sum_all(Graph& graph, const PerParam& gradients
     } else {
       sum_bucket(graph, gradients, bucket, join("bucket_", b), sums);
     }
+    bucket_plan_ += choices_ + text_of({bucket}, sizes);
   }
   return sums;
 }

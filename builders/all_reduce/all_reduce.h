@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "builders/all_reduce/cost.h"
 #include "builders/all_reduce/packing.h"
 #include "builders/all_reduce/spec.h"
 #include "graph/graph.h"
@@ -15,6 +16,9 @@ struct AllReduceOptions {
   AllReduceSpec spec = {{"collective", "", 1, -1, false}};
   Packing packing = {};
   std::string buckets = "";  // a plan of buckets as text, in place of a packing
+  std::string wire = "";     // "", float16 or bfloat16: how gradients travel; they are summed as
+                             // float32, and the sums are rounded to it
+  Topology topology = {};    // what `auto` goes by
   int workers = 1;           // hosts; each holds the same number of replicas, in order
   std::vector<int> ring_order =
       {};  // xring: a worker's replicas in order of the ring; default 0, 1, ..
@@ -41,6 +45,8 @@ class AllReducer {
  private:
   void sum_bucket(Graph& graph, const PerParam& gradients, const Bucket& bucket,
                   const std::string& name, PerParam& sums);
+  std::vector<Value> by_algorithm(const struct Reduce& whole, const AllReduceRange& range,
+                                  int64_t tensor) const;
   std::vector<Value> reduce(Graph& graph, const AllReduceRange& range,
                             const std::vector<Value>& flat, int64_t length, const std::string& name,
                             int64_t tensor) const;
@@ -48,6 +54,7 @@ class AllReducer {
   AllReduceOptions options_;
   int replicas_;
   std::string bucket_plan_;
+  std::string choices_;           // of `auto`, since sum_all() last took them: a line each
   std::vector<int64_t> tensors_;  // so far, by range: gather replicas go round with them
 };
 

@@ -1,6 +1,7 @@
 #include "builders/all_reduce/exchange.h"
 
 #include "operators/collective/collective.h"
+#include "operators/elementwise/elementwise.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {
@@ -11,8 +12,27 @@ Site Exchange::site(const char* what, int replica) const {
 
 Value Exchange::bring(Value value, int from, int to) {
   if (!value || from == to) return value;
+  if (wire_ != DType::undefined) value = packed(value, from);
   ReplicaScope scope(graph_, to);
-  return copy(graph_, value, site("copy", to));
+  Value moved = copy(graph_, value, site("copy", to));
+  return wire_ == DType::undefined ? moved
+                                   : cast(graph_, moved, DType::float32, site("unpacked", to));
+}
+
+Value Exchange::packed(Value value, int replica) {
+  auto [known, fresh] = packed_.emplace(value.id, none);
+  if (fresh) {
+    ReplicaScope scope(graph_, replica);
+    known->second = cast(graph_, value, wire_, site("packed", replica));
+  }
+  return known->second;
+}
+
+Value Exchange::rounded(Value value, int replica) {
+  if (wire_ == DType::undefined || !value) return value;
+  const Value narrow = packed(value, replica);
+  ReplicaScope scope(graph_, replica);
+  return cast(graph_, narrow, DType::float32, site("rounded", replica));
 }
 
 Value Exchange::sum(const std::vector<Value>& terms, int replica) {

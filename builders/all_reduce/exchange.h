@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/graph.h"
@@ -11,8 +12,9 @@ namespace lockstep {
 
 class Exchange {
  public:
-  // Nodes are called after `name`.
-  Exchange(Graph& graph, std::string name) : graph_(graph), name_(std::move(name)) {}
+  // Nodes are called after `name`. What moves is cast to `wire` on the way, if there is one.
+  Exchange(Graph& graph, std::string name, DType wire = DType::undefined)
+      : graph_(graph), name_(std::move(name)), wire_(wire) {}
 
   // The value on that replica: itself, or a copy.
   Value bring(Value value, int from, int to);
@@ -22,14 +24,21 @@ class Exchange {
   std::vector<Value> split(Value flat, const std::vector<int64_t>& lengths, int replica);
   Value join_pieces(const std::vector<Value>& pieces, int replica);
 
+  // As a value is that has travelled: replicas that kept theirs have the same bits then.
+  Value rounded(Value value, int replica);
+
   Graph& graph() { return graph_; }
   const std::string& name() const { return name_; }
 
  private:
   Site site(const char* what, int replica) const;
 
+  Value packed(Value value, int replica);
+
   Graph& graph_;
   std::string name_;
+  DType wire_;
+  std::unordered_map<int, Value> packed_;  // by value
 };
 
 // How the algorithms are called: a flat value for each replica in, their sum on each replica out.

@@ -10,17 +10,9 @@ namespace lockstep {
 namespace {
 
 const std::vector<std::string>& names() {
-  static const std::vector<std::string> all{"collective",
-                                            "nccl",
-                                            "xring",
-                                            "rechd",
-                                            "bcube",
-                                            "pscpu",
-                                            "psgpu",
-                                            "simple",
-                                            "trivial",
-                                            "muji",
-                                            "hierarchical_copy"};
+  static const std::vector<std::string> all{"auto",   "collective", "nccl",  "xring",
+                                            "rechd",  "bcube",      "pscpu", "psgpu",
+                                            "simple", "trivial",    "muji",  "hierarchical_copy"};
   return all;
 }
 

@@ -4,13 +4,18 @@
 //   limit := digits [ K | k | M | G | T ] [ "B" ]      elements; bytes where a B ends it
 // `pscpu:32k:xring#2` sums tensors of up to 32768 elements by pscpu, larger ones by rings. Limits
 // increase, the last range takes what is left. Names:
-//   collective nccl             one AllReduce node, which the backend carries out
-//   xring#S  rechd  bcube       rings; recursive halving and doubling; by the factors of N
-//   pscpu#S  psgpu#S            S gather replicas sum a piece each; on each worker's first, or on
-//   all simple   trivial            all on replica 0; nothing at all (an upper bound for
-//   measurements) muji                        Caffe2's trees for 2, 4 and 8; others on replica 0,
-//   in turn hierarchical_copy           two halves, summed each and then together LOCAL/CROSS
-//   within each worker by nccl or pscpu, across by xring, rechd or pscpu
+//
+//   collective, nccl     one AllReduce node, which the backend carries out
+//   xring#S              S rings
+//   rechd                recursive halving and doubling
+//   bcube                by the factors of N
+//   pscpu#S, psgpu#S     S gather replicas sum a piece each: the workers' first ones, or any
+//   simple               all on replica 0
+//   trivial              nothing at all: an upper bound for measurements
+//   muji                 Caffe2's trees for 2, 4 and 8; others on replica 0, in turn
+//   hierarchical_copy    two halves, each summed and then together
+//   LOCAL/CROSS          within each worker by nccl or pscpu, across by xring, rechd or pscpu
+//   auto                 whichever should take the least time: see cost.h
 #pragma once
 
 #include <cstdint>

@@ -14,6 +14,7 @@ void all_reduce_law(Inference& inference) {
   std::string reduction = inference.attributes.text("reduction", "sum");
   check(reduction == "sum" || reduction == "mean", "reduction is '", reduction,
         "', should be sum or mean");
+  check_wire(inference.attributes.text("wire", ""), inference.input(0).dtype);
   for (std::size_t i = 0; i < inference.inputs.size(); ++i) {
     check(inference.input(i) == inference.input(0), "operand ", i, " is ", inference.input(i),
           ", operand 0 is ", inference.input(0));
@@ -48,18 +49,26 @@ std::vector<Value> all_reduce_gradient(const GradientRequest& r) {
 
 }  // namespace
 
-std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values, Reduction reduction,
-                              const std::vector<std::string>& names, const Site& site) {
+void check_wire(const std::string& wire, DType dtype) {
+  check(wire.empty() || wire == "float16" || wire == "bfloat16", "the wire format is '", wire,
+        "', should be float16 or bfloat16");
+  check(wire.empty() || dtype == DType::float32, dtype, " cannot travel as ", wire);
+}
+
+std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values,
+                              const AllReduceAttrs& attrs, const std::vector<std::string>& names,
+                              const Site& site) {
   check(values.size() == names.size(), "all_reduce: ", values.size(), " values, ", names.size(),
         " names");
-  return add_collective(
-      graph,
-      {.type = "AllReduce",
-       .domain = kOwnDomain,
-       .inputs = values,
-       .attributes = {{"reduction", reduction == Reduction::sum ? "sum" : "mean"}},
-       .output_names = names},
-      site);
+  Attributes attributes{{"reduction", attrs.reduction == Reduction::sum ? "sum" : "mean"}};
+  if (!attrs.wire.empty()) attributes.push_back({"wire", attrs.wire});
+  return add_collective(graph,
+                        {.type = "AllReduce",
+                         .domain = kOwnDomain,
+                         .inputs = values,
+                         .attributes = attributes,
+                         .output_names = names},
+                        site);
 }
 
 std::vector<Value> broadcast(Graph& graph, Value value, const std::vector<std::string>& names,
@@ -74,29 +83,30 @@ Value copy(Graph& graph, Value value, const Site& site) {
 }
 
 std::vector<Op> collective_ops() {
-  return {{.type = "AllReduce",
-           .domain = kOwnDomain,
-           .signature = Signature{"Every result is the sum (or mean) of all operands.",
-                                  {{"x", "T", Arity::variadic}},
-                                  {{"y", "T", Arity::variadic}},
-                                  {{"reduction", AttributeKind::text}}},
-           .law = all_reduce_law,
-           .differentiable = Differentiable::yes,
-           .gradient = all_reduce_gradient,
-           .alias_in_pairs = true,
-           .collective = true},
-          {.type = "Broadcast",
-           .domain = kOwnDomain,
-           .signature = Signature{"Every result is a copy of the operand.",
-                                  {{"x"}},
-                                  {{"y", "T", Arity::variadic}}},
-           .law = same_as_first,
-           .collective = true},
-          {.type = "Copy",
-           .domain = kOwnDomain,
-           .signature = Signature{"A copy on another replica.", {{"x"}}, {{"y"}}},
-           .law = same_as_first,
-           .transit = true}};
+  return {
+      {.type = "AllReduce",
+       .domain = kOwnDomain,
+       .signature = Signature{"Every result is the sum (or mean) of all operands.",
+                              {{"x", "T", Arity::variadic}},
+                              {{"y", "T", Arity::variadic}},
+                              {{"reduction", AttributeKind::text}, {"wire", AttributeKind::text}}},
+       .law = all_reduce_law,
+       .differentiable = Differentiable::yes,
+       .gradient = all_reduce_gradient,
+       .alias_in_pairs = true,
+       .collective = true},
+      {.type = "Broadcast",
+       .domain = kOwnDomain,
+       .signature =
+           Signature{
+               "Every result is a copy of the operand.", {{"x"}}, {{"y", "T", Arity::variadic}}},
+       .law = same_as_first,
+       .collective = true},
+      {.type = "Copy",
+       .domain = kOwnDomain,
+       .signature = Signature{"A copy on another replica.", {{"x"}}, {{"y"}}},
+       .law = same_as_first,
+       .transit = true}};
 }
 
 }  // namespace lockstep

@@ -13,10 +13,21 @@ namespace lockstep {
 
 enum class Reduction { sum, mean };
 
+struct AllReduceAttrs {
+  Reduction reduction = Reduction::sum;
+  // "", float16 or bfloat16: what travels is rounded to it, and so is the result; sums are float32.
+  std::string wire;
+
+  AllReduceAttrs(Reduction reduction = Reduction::sum, std::string wire = "")  // NOLINT: converts
+      : reduction(reduction), wire(std::move(wire)) {}
+};
+void check_wire(const std::string& wire, DType dtype);
+
 // One value per replica in, the same result on every replica out: element by element in the order
 // of the operands, so the result does not depend on timing.
-std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values, Reduction reduction,
-                              const std::vector<std::string>& names, const Site& site = {});
+std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values,
+                              const AllReduceAttrs& attrs, const std::vector<std::string>& names,
+                              const Site& site = {});
 // A copy of `value` on replicas 0 .. names.size() - 1.
 std::vector<Value> broadcast(Graph& graph, Value value, const std::vector<std::string>& names,
                              const Site& site = {});

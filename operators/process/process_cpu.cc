@@ -68,6 +68,8 @@ class ProcessAllReduce final : public Kernel {
   ProcessAllReduce(const KernelRequest& request, int64_t number, int64_t mean_of)
       : comm_(comm_of(request)), count_(request.in[0].count()), mean_of_(mean_of) {
     const std::string what(request.node.name());
+    for (int rank = 0; rank < comm_.size(); ++rank)
+      segment_ = std::max(segment_, std::min(kSegment, boundary(rank + 1) - boundary(rank)));
     for (int rank = 0; rank < comm_.size(); ++rank) {
       Chunk& chunk = chunks_.emplace_back();
       chunk.begin = boundary(rank);
@@ -96,7 +98,7 @@ class ProcessAllReduce final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override {
-    const std::size_t windows = peers() * kWindow * kSegment;
+    const std::size_t windows = peers() * kWindow * at(segment_);
     return (windows + (kConverts ? 2 * static_cast<std::size_t>(count_) : 0)) * sizeof(W);
   }
 
@@ -104,7 +106,7 @@ class ProcessAllReduce final : public Kernel {
     const T* in = args.in[0].as<T>();
     T* out = args.out[0].as<T>();
     window_ = reinterpret_cast<W*>(args.workspace);
-    W* const travelling = window_ + peers() * kWindow * kSegment;
+    W* const travelling = window_ + peers() * kWindow * at(segment_);
     W* const shares = kConverts ? travelling : const_cast<W*>(reinterpret_cast<const W*>(in));
     W* const sums = kConverts ? travelling + count_ : reinterpret_cast<W*>(out);
     if constexpr (kConverts)
@@ -133,8 +135,8 @@ class ProcessAllReduce final : public Kernel {
 
  private:
   static constexpr bool kConverts = !std::is_same_v<T, W>;
-  static constexpr int64_t kSegment = int64_t{1 << 19} / static_cast<int64_t>(sizeof(W));
-  static constexpr int64_t kWindow = 4;  // segments of each peer on their way at once
+  static constexpr int64_t kSegment = int64_t{1 << 21} / static_cast<int64_t>(sizeof(W));
+  static constexpr int64_t kWindow = 3;  // segments of each peer on their way at once
 
   struct Peer {
     std::vector<Transfer*> shares, sums;  // by segment
@@ -151,18 +153,18 @@ class ProcessAllReduce final : public Kernel {
     return std::min(
         count_, count_ * rank / comm_.size() / kLine * kLine + (rank == comm_.size() ? count_ : 0));
   }
-  static int64_t segments(const Chunk& chunk) {
-    return (chunk.end - chunk.begin + kSegment - 1) / kSegment;
+  int64_t segments(const Chunk& chunk) const {
+    return (chunk.end - chunk.begin + segment_ - 1) / segment_;
   }
-  static int64_t first(const Chunk& chunk, int64_t s) { return chunk.begin + s * kSegment; }
-  static int64_t length(const Chunk& chunk, int64_t s) {
-    return std::min(kSegment, chunk.end - first(chunk, s));
+  int64_t first(const Chunk& chunk, int64_t s) const { return chunk.begin + s * segment_; }
+  int64_t length(const Chunk& chunk, int64_t s) const {
+    return std::min(segment_, chunk.end - first(chunk, s));
   }
-  static std::size_t bytes(const Chunk& chunk, int64_t s) {
+  std::size_t bytes(const Chunk& chunk, int64_t s) const {
     return at(length(chunk, s)) * sizeof(W);
   }
   W* window(std::size_t peer, int64_t s) {
-    return window_ + (peer * kWindow + at(s % kWindow)) * kSegment;
+    return window_ + (peer * kWindow + at(s % kWindow)) * at(segment_);
   }
 
   // Gets segments of this rank's chunk on their way: all of the first window, then one at a time.
@@ -205,6 +207,7 @@ class ProcessAllReduce final : public Kernel {
   Comm& comm_;
   const int64_t count_;
   const int64_t mean_of_;
+  int64_t segment_ = 1;        // elements
   std::vector<Chunk> chunks_;  // by rank
   W* window_ = nullptr;
 };

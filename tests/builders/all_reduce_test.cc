@@ -100,6 +100,7 @@ struct Case {
   std::string spec;
   int replicas;
   int workers;
+  std::string wire = "";
 };
 
 // Sums of `length` elements on each replica, twice.
@@ -124,7 +125,8 @@ std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
       data.back().push_back(-static_cast<double>(fed.back().back()));
     }
   }
-  AllReducer reducer({.spec = parse_all_reduce(c.spec), .workers = c.workers}, c.replicas);
+  AllReducer reducer({.spec = parse_all_reduce(c.spec), .wire = c.wire, .workers = c.workers},
+                     c.replicas);
   for (Value sum : reducer.sum(graph, values, "w")) fetches.push_back(graph.name(sum));
   StateStore none({}, {});
   Workers workers(c.replicas, 1);
@@ -154,17 +156,23 @@ std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
   return results;
 }
 
-void check_sums(const Case& c, const Dims& dims) {
-  SCOPED_TRACE(join(c.spec, " on ", c.workers, " x ", c.replicas / c.workers, ", ", text_of(dims)));
+// `rounding`: of one number on the wire, by its size.
+void check_sums(const Case& c, const Dims& dims, double rounding = 1e-6) {
+  SCOPED_TRACE(join(c.spec, " on ", c.workers, " x ", c.replicas / c.workers, ", ", text_of(dims),
+                    " ", c.wire));
   std::vector<std::vector<double>> data;
   const auto results = summed(c, dims, data);
   ASSERT_EQ(results.size(), static_cast<std::size_t>(c.replicas));
   for (const auto& result : results) ASSERT_EQ(result, results[0]) << "replicas differ";
   ASSERT_EQ(results[0].size(), static_cast<std::size_t>(element_count(dims)));
   for (std::size_t i = 0; i < results[0].size(); ++i) {
-    double sum = 0;
-    for (const auto& of_replica : data) sum += of_replica[i];
-    ASSERT_NEAR(results[0][i], sum, 1e-5 * c.replicas) << "element " << i;
+    double sum = 0, sizes = 0;
+    for (const auto& of_replica : data) {
+      sum += of_replica[i];
+      sizes += std::abs(of_replica[i]);
+    }
+    // A term is rounded as it leaves and whenever a sum that holds it travels on.
+    ASSERT_NEAR(results[0][i], sum, sizes * rounding * (c.replicas + 1)) << "element " << i;
   }
 }
 
@@ -177,6 +185,13 @@ TEST_P(Algorithms, SumOnAnyNumberOfReplicas) {
 TEST_P(Algorithms, SumAnyShape) {
   for (const Dims& dims : {Dims{}, Dims{4, 4}, Dims{7, 13}, Dims{8, 8, 2}, Dims{2, 0, 3}})
     check_sums({GetParam(), 4, 2}, dims);
+}
+TEST_P(Algorithms, SumWhatTravelsInHalfTheBytes) {
+  for (int replicas : {2, 3, 5, 8})
+    for (int64_t length : {0, 7, 1000}) {
+      check_sums({GetParam(), replicas, 1, "float16"}, {length}, std::ldexp(1, -11));
+      check_sums({GetParam(), replicas, 1, "bfloat16"}, {length}, std::ldexp(1, -8));
+    }
 }
 INSTANTIATE_TEST_SUITE_P(All, Algorithms,
                          ::testing::Values("collective", "nccl", "xring", "rechd", "bcube", "pscpu",
@@ -198,6 +213,31 @@ TEST(AllReduce, TrivialLeavesEveryReplicaItsOwn) {
   const auto results = summed({"trivial", 3, 1}, {5}, data);
   for (std::size_t k = 0; k < 3; ++k)
     for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(results[k][i], static_cast<float>(data[k][i]));
+}
+
+// Nothing is lost on a wire whose numbers hold the terms and sums: small whole numbers.
+TEST(AllReduce, SumsAreInFloat32WhateverTravels) {
+  Graph graph(all_ops());
+  std::vector<Value> values;
+  for (int k = 0; k < 3; ++k) {
+    ReplicaScope replica(graph, k);
+    values.push_back(neg(graph, graph.input(join("x", k), {DType::float32, {8}}), join("g", k)));
+  }
+  AllReducer({.spec = parse_all_reduce("xring"), .wire = "float16"}, 3).sum(graph, values, "w");
+  for (int i = 0; i < graph.node_count(); ++i) {
+    const Node& node = graph.node(i);
+    if (node.type() == "Add") {
+      EXPECT_EQ(graph.dtype(node.outputs()[0]), DType::float32);
+    }
+    if (node.type() == "Copy") {
+      EXPECT_EQ(graph.dtype(node.outputs()[0]), DType::float16);
+    }
+  }
+  expect_error(
+      [&] {
+        AllReducer({.spec = parse_all_reduce("xring"), .wire = "int8"}, 3).sum(graph, values, "v");
+      },
+      "int8");
 }
 
 // N (N - 1) S sums and as many copies in each of the two phases.

@@ -1,0 +1,100 @@
+// What `auto` goes by.
+#include "builders/all_reduce/cost.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "builders/all_reduce/all_reduce.h"
+#include "operators/all.h"
+#include "operators/elementwise/elementwise.h"
+#include "tests/support/expect_error.h"
+
+namespace lockstep::testing {
+namespace {
+
+AllReduceRange only(const std::string& spec) { return parse_all_reduce(spec)[0]; }
+
+// ResNet-50's gradients over 8 replicas of one link, in so many messages; adding is free.
+double milliseconds(const std::string& spec, const std::string& link, int messages) {
+  Topology topology = parse_topology(link);
+  topology.adding = std::numeric_limits<double>::infinity();
+  return 1e3 * messages * predicted_seconds(only(spec), topology, 8, 1, 102334368.0 / messages);
+}
+
+TEST(Cost, ResNetsGradientsTakeWhatTheTheorySays) {
+  EXPECT_NEAR(milliseconds("xring", "10us:10G", 214), 47.9, 0.05);
+  EXPECT_NEAR(milliseconds("xring", "10us:10G", 9), 19.2, 0.05);
+  EXPECT_NEAR(milliseconds("xring", "10us:10G", 1), 18.1, 0.06);
+  EXPECT_NEAR(milliseconds("rechd", "10us:10G", 214), 30.8, 0.06);
+  EXPECT_NEAR(milliseconds("xring", "25us:1.25G", 214), 218, 0.5);
+  EXPECT_NEAR(milliseconds("xring", "25us:1.25G", 9), 146, 0.5);
+  EXPECT_NEAR(milliseconds("xring", "25us:1.25G", 1), 144, 0.5);
+  EXPECT_NEAR(milliseconds("xring", "5us:200G", 214), 15.9, 0.05);
+  EXPECT_NEAR(milliseconds("xring", "5us:200G", 9), 1.5, 0.05);
+  EXPECT_NEAR(milliseconds("xring", "5us:200G", 1), 1.0, 0.05);
+}
+
+TEST(Cost, TopologiesAreRead) {
+  const Topology both = parse_topology("2us:10G/0.03ms:1200M");
+  EXPECT_DOUBLE_EQ(both.within.latency, 2e-6);
+  EXPECT_DOUBLE_EQ(both.within.bandwidth, 10e9);
+  EXPECT_DOUBLE_EQ(both.across.latency, 30e-6);
+  EXPECT_DOUBLE_EQ(both.across.bandwidth, 1.2e9);
+  EXPECT_DOUBLE_EQ(parse_topology("500ns:1G").across.latency, 5e-7);
+  expect_error([] { parse_topology("fast"); }, "topology 'fast'", "latency:bandwidth");
+  expect_error([] { parse_topology("2us:10"); }, "bandwidth '10'", "G, M, K");
+  expect_error([] { parse_topology("-2us:10G"); }, "latency '-2us'", "positive");
+  expect_error([] { parse_topology("2us:10G/"); }, "latency:bandwidth");
+}
+
+// Latency decides for few bytes, volume for many; levels pay where the link across is slow.
+TEST(Cost, TheFastestIsChosenAndTheOthersAreNamed) {
+  const Topology slow = parse_topology("2us:10G/100us:1G");
+  const Choice small = choose_algorithm(slow, 8, 8, 64);
+  EXPECT_EQ(small.range.name(), "rechd") << small.why;
+  EXPECT_EQ(choose_algorithm(slow, 8, 4, 1e8).range.name(), "nccl/rechd");
+  EXPECT_EQ(choose_algorithm(slow, 8, 1, 1e8).range.name(), "collective");
+  for (const char* other : {"xring", "collective", "bcube", "psgpu#8", "simple", " ms; "})
+    EXPECT_NE(small.why.find(other), small.why.npos) << other << " in " << small.why;
+  for (double bytes : {8.0, 4e3, 1e6, 1e8})
+    for (auto [replicas, workers] : {std::pair{2, 1}, {6, 1}, {8, 2}, {12, 12}}) {
+      const Choice best = choose_algorithm(slow, replicas, workers, bytes);
+      const double seconds = predicted_seconds(best.range, slow, replicas, workers, bytes);
+      for (const char* spec : {"collective", "xring", "rechd", "bcube", "simple"})
+        EXPECT_LE(seconds, predicted_seconds(only(spec), slow, replicas, workers, bytes))
+            << spec << " " << best.why;
+    }
+}
+
+// `auto` in a step is what it chooses, and the plan of buckets says why; it can be replayed.
+TEST(Cost, ThePlanSaysWhy) {
+  auto reduced = [](const AllReduceOptions& options, std::string& plan) {
+    Graph graph(all_ops());
+    AllReducer::PerParam gradients(2);
+    for (int k = 0; k < 4; ++k) {
+      ReplicaScope replica(graph, k);
+      for (std::size_t p = 0; p < 2; ++p) {
+        const int64_t length = p == 0 ? 1 << 22 : 16;
+        Value x = graph.input(join("x", p, "_", k), {DType::float32, {length}});
+        gradients[p].push_back(neg(graph, x, join("g", p, "_", k)));
+      }
+    }
+    AllReducer reducer(options, 4);
+    reducer.sum_all(graph, gradients, {"big", "small"});
+    plan = reducer.bucket_plan();
+    return graph.node_count();
+  };
+  AllReduceOptions options{.spec = parse_all_reduce("auto"), .workers = 4};
+  options.topology = parse_topology("1us:1G");
+  std::string plan, again;
+  const int nodes = reduced(options, plan);
+  EXPECT_NE(plan.find("# auto: "), plan.npos) << plan;
+  EXPECT_NE(plan.find("bucket 64 bytes: small\n"), plan.npos) << plan;
+  options.buckets = plan;
+  EXPECT_EQ(reduced(options, again), nodes);
+  EXPECT_EQ(plan, again);
+}
+
+}  // namespace
+}  // namespace lockstep::testing
