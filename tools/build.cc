@@ -23,6 +23,11 @@ void add_build(CLI::App& app, Command& chosen) {
                       "one replica per device: cpu*2, gpu*8, gpu:0,gpu:2");
   command->add_option("--all-reduce", options->model.all_reduce,
                       "how gradients are summed: collective, xring#2, pscpu:32k:rechd, ..");
+  command->add_option("--wire", options->model.wire,
+                      "gradients travel as float16 or bfloat16; they are summed as float32");
+  command->add_option("--topology", options->model.topology,
+                      "what --all-reduce auto goes by: latency:bandwidth within a host and, behind "
+                      "a /, across: 2us:10G/30us:1.2G");
   command->add_option(
       "--packing", options->model.packing,
       "gradients that are summed together: none, ready:1M:25M, ray:10M, tf_cnn:4k:10");

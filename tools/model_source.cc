@@ -23,6 +23,8 @@ DataParallelOptions options_for(const ModelRequest& request, const std::vector<D
   options.replicas = static_cast<int>(devices.size());
   options.scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu";
   if (!request.all_reduce.empty()) options.all_reduce.spec = parse_all_reduce(request.all_reduce);
+  options.all_reduce.wire = request.wire;
+  if (!request.topology.empty()) options.all_reduce.topology = parse_topology(request.topology);
   if (!request.packing.empty()) options.all_reduce.packing = parse_packing(request.packing);
   if (!request.buckets.empty()) options.all_reduce.buckets = read_file(request.buckets);
   return options;
@@ -53,6 +55,8 @@ TrainingModel model_from(const ModelRequest& request) {
     TrainConfig config = read_config(request.source, {});
     if (!request.devices.empty()) config.devices = request.devices;
     if (!request.all_reduce.empty()) config.all_reduce = request.all_reduce;
+    if (!request.wire.empty()) config.wire = request.wire;
+    if (!request.topology.empty()) config.topology = request.topology;
     if (!request.packing.empty()) config.packing = request.packing;
     if (!request.buckets.empty()) config.buckets = request.buckets;
     return build_configured_model(config);

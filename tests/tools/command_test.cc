@@ -217,8 +217,12 @@ TEST_F(CommandTest, MisspeltKeysGetFileLineAndTheNearestKey) {
   expect_refused(run_lockstep({"train", path}), {path + ":"});
   path = config("MODEL: {TYPE: lenett}\n");
   expect_refused(run_lockstep({"train", path}), {"no model 'lenett'", "'lenet'"});
-  path = config("DEVICES: cpu*3\nTRAIN: {BATCH_SIZE: 16}\n");
-  expect_refused(run_lockstep({"train", path}), {"TRAIN.BATCH_SIZE 16", "3 replicas"});
+  path = config("DEVICES: cpu*3\nTRAIN: {BATCH_SIZE: 2}\n");
+  expect_refused(run_lockstep({"train", path}), {"TRAIN.BATCH_SIZE 2", "3 replicas"});
+  path = config("WIRE: int8\n");
+  expect_refused(run_lockstep({"train", path}), {path, "WIRE", "'int8'", "float16"});
+  path = config("TOPOLOGY: fast\n");
+  expect_refused(run_lockstep({"train", path}), {path, "topology 'fast'", "latency:bandwidth"});
   path = config();
   expect_refused(run_lockstep({"train", path, "SOLVER.GAMA", "1"}),
                  {"SOLVER.GAMA", "SOLVER.GAMMA"});

@@ -11,19 +11,26 @@ void add_bench(CLI::App& app, Command& chosen) {
     std::string name;
     bool json = false;
     TrainStepBench step;
+    BuildGraphOptions graph;
+    AllReduceBench reduce;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("bench", "run one of the built-in benchmarks");
-  command->add_option("name", options->name, "build-graph or train-step")
+  command->add_option("name", options->name, "build-graph, train-step or all-reduce")
       ->required()
-      ->check(CLI::IsMember({"build-graph", "train-step"}));
+      ->check(CLI::IsMember({"build-graph", "train-step", "all-reduce"}));
   command->add_flag("--json", options->json, "print JSON instead of a table");
-  command->add_option("--model", options->step.model, "train-step: a model's name")
+  CLI::Option* model =
+      command->add_option("--model", options->step.model, "a model's name")->capture_default_str();
+  command->add_option("--replicas", options->graph.replicas, "build-graph: at most so many")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--megabytes", options->reduce.megabytes, "all-reduce: of each replica")
       ->capture_default_str();
   command->add_option("--batch", options->step.batch, "train-step: images over all devices")
       ->capture_default_str();
-  command->add_option("--devices", options->step.devices, "train-step: cpu, cpu*2")
-      ->capture_default_str();
+  CLI::Option* devices =
+      command->add_option("--devices", options->step.devices, "cpu, cpu*2")->capture_default_str();
   command->add_option("--threads", options->step.threads,
                       "train-step: per replica; 0 is an equal share of the cores");
   command->add_option("--steps", options->step.steps, "train-step: how many are timed")
@@ -31,10 +38,16 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->check(CLI::Range(1, 10000));
   command->add_flag("--profile", options->step.profile,
                     "train-step: where the time goes, by operator");
-  command->footer("Example:  lockstep bench train-step --model resnet50 --batch 16 --profile");
-  command->callback([options, &chosen] {
-    chosen = [options] {
-      if (options->name == "build-graph") return bench_build_graph(options->json);
+  command->footer(
+      "Example:  lockstep bench train-step --model resnet50 --batch 16 --profile\n"
+      "          lockstep launch -n 2 -- lockstep bench all-reduce --devices cpu");
+  command->callback([options, model, devices, &chosen] {
+    chosen = [options, model, devices] {
+      options->graph.as_json = options->reduce.as_json = options->json;
+      if (model->count() > 0) options->graph.model = options->step.model;
+      if (devices->count() > 0) options->reduce.devices = options->step.devices;
+      if (options->name == "build-graph") return bench_build_graph(options->graph);
+      if (options->name == "all-reduce") return bench_all_reduce(options->reduce);
       return bench_train_step(options->step, options->json);
     };
   });

@@ -7,7 +7,22 @@
 namespace lockstep {
 
 // How long it takes to build a step graph.
-int bench_build_graph(bool as_json);
+struct BuildGraphOptions {
+  std::string model = "";  // "": an MLP of 500 operators
+  int replicas = 64;       // at most
+  bool as_json = false;
+};
+int bench_build_graph(const BuildGraphOptions& options);
+
+// A sum of so many megabytes over replicas, beside copying memory; in a run of several processes
+// (lockstep launch) over those, beside Gloo's own ring.
+struct AllReduceBench {
+  std::string devices = "cpu*4";
+  double megabytes = 102.334368;  // ResNet-50's gradients
+  int runs = 9;
+  bool as_json = false;
+};
+int bench_all_reduce(const AllReduceBench& options);
 
 struct TrainStepBench {
   std::string model = "resnet50";

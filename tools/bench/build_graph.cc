@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <iomanip>
@@ -10,32 +12,57 @@
 #include "tools/bench/bench.h"
 
 namespace lockstep {
+namespace {
 
-// An MLP of 500 forward operators on 1 to 64 replicas, the median of three.
-int bench_build_graph(bool as_json) {
-  ClassifierOptions options;
-  options.hidden.assign(249, 16);
+struct Built {
+  int nodes = 0;
+  double seconds = 0;
+};
+
+Built build(const ModelFn& model, int replicas) {
+  const auto start = std::chrono::steady_clock::now();
+  const TrainingModel built =
+      build_data_parallel_model(all_ops(), model, {}, {.replicas = replicas});
+  return {built.step.node_count(),
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+}
+
+// So far, of the whole process.
+double most_gigabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024 / 1024;
+}
+
+}  // namespace
+
+// The network on more and more replicas, the median of three (of 1,024 replicas one).
+int bench_build_graph(const BuildGraphOptions& options) {
+  ClassifierOptions of_mlp;
+  of_mlp.hidden.assign(249, 16);
+  const ModelFn model = options.model.empty()
+                            ? mlp(of_mlp)
+                            : model_named(options.model, published_options(options.model));
   nlohmann::json rows = nlohmann::json::array();
-  if (!as_json) std::cout << "replicas   step nodes   seconds   ms/replica\n";
-  for (int replicas : {1, 2, 4, 8, 16, 32, 64}) {
-    std::vector<double> seconds;
-    int nodes = 0;
-    for (int run = 0; run < 3; ++run) {
-      auto start = std::chrono::steady_clock::now();
-      TrainingModel model =
-          build_data_parallel_model(all_ops(), mlp(options), {}, {.replicas = replicas});
-      seconds.push_back(
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-      nodes = model.step.node_count();
-    }
-    std::sort(seconds.begin(), seconds.end());
-    rows.push_back({{"replicas", replicas}, {"nodes", nodes}, {"seconds", seconds[1]}});
-    if (!as_json)
-      std::cout << std::setw(8) << replicas << std::setw(13) << nodes << std::setw(10)
-                << std::setprecision(3) << std::fixed << seconds[1] << std::setw(13)
-                << seconds[1] / replicas * 1e3 << "\n";
+  if (!options.as_json) std::cout << "replicas   step nodes   seconds   ms/replica   most GiB\n";
+  for (int replicas = 1; replicas <= options.replicas; replicas *= 2) {
+    std::vector<Built> runs;
+    for (int run = 0; run < (replicas > 64 ? 1 : 3); ++run) runs.push_back(build(model, replicas));
+    std::sort(runs.begin(), runs.end(),
+              [](const Built& a, const Built& b) { return a.seconds < b.seconds; });
+    const Built& median = runs[runs.size() / 2];
+    const double memory = most_gigabytes();
+    rows.push_back({{"replicas", replicas},
+                    {"nodes", median.nodes},
+                    {"seconds", median.seconds},
+                    {"gigabytes", memory}});
+    if (!options.as_json)
+      std::cout << std::setw(8) << replicas << std::setw(13) << median.nodes << std::setw(10)
+                << std::setprecision(3) << std::fixed << median.seconds << std::setw(13)
+                << median.seconds / replicas * 1e3 << std::setw(11) << std::setprecision(2)
+                << memory << std::endl;
   }
-  if (as_json) std::cout << rows.dump(2) << "\n";
+  if (options.as_json) std::cout << rows.dump(2) << "\n";
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "graph/file.h"
 #include "graph/graph.h"
 #include "models/models.h"
+#include "operators/collective/collective.h"
 #include "runtime/device.h"
 
 namespace lockstep {
@@ -31,6 +32,8 @@ std::vector<Field> fields_of(TrainConfig& c) {
           {"DEVICES", &c.devices},
           {"ALL_REDUCE", &c.all_reduce},
           {"PACKING", &c.packing},
+          {"WIRE", &c.wire},
+          {"TOPOLOGY", &c.topology},
           {"BUCKETS", &c.buckets},
           {"THREADS", &c.threads, 0},
           {"RNG_SEED", &c.seed, 0},
@@ -179,6 +182,12 @@ void check_together(const TrainConfig& config) {
     fail("ALL_REDUCE: ", error.what());
   }
   if (config.packing != "auto") parse_packing(config.packing);
+  if (!config.topology.empty()) parse_topology(config.topology);
+  try {
+    check_wire(config.wire, DType::float32);
+  } catch (const Error& error) {
+    fail("WIRE: ", error.what());
+  }
   parse_statistics(config.statistics);
   validate(config.schedule);
 }

@@ -20,9 +20,11 @@ struct TrainConfig {
   // PACKING: see builders/all_reduce/packing.h; auto: none in one process, ready:1M:25M over
   // several
   std::string packing = "auto";
-  std::string buckets;  // BUCKETS: a file with a plan of buckets, in place of PACKING
-  int64_t threads = 0;  // THREADS, per replica; 0: an equal share of the cores
-  int64_t seed = 3;     // RNG_SEED
+  std::string wire;      // WIRE: float16 or bfloat16 for gradients on their way; else as they are
+  std::string topology;  // TOPOLOGY that ALL_REDUCE auto goes by: builders/all_reduce/cost.h
+  std::string buckets;   // BUCKETS: a file with a plan of buckets, in place of PACKING
+  int64_t threads = 0;   // THREADS, per replica; 0: an equal share of the cores
+  int64_t seed = 3;      // RNG_SEED
 
   std::string model = "lenet";               // MODEL.TYPE
   int64_t classes = 10;                      // MODEL.NUM_CLASSES

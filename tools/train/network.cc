@@ -123,6 +123,8 @@ TrainingModel build_configured_model(const TrainConfig& config, int processes) {
   options.all_reduce.spec = parse_all_reduce(config.all_reduce);
   const char* packing = processes > 1 ? "ready:1M:25M" : "none";
   options.all_reduce.packing = parse_packing(config.packing == "auto" ? packing : config.packing);
+  options.all_reduce.wire = config.wire;
+  if (!config.topology.empty()) options.all_reduce.topology = parse_topology(config.topology);
   if (!config.buckets.empty()) options.all_reduce.buckets = read_file(config.buckets);
   MomentumSgd optimizer = config.optimizer;
   optimizer.correct_momentum = config.schedule.scale_momentum && optimizer.momentum > 0;

@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "builders/all_reduce/all_reduce.h"
+#include "builders/partition.h"
+#include "operators/all.h"
+#include "operators/shape/shape.h"
+#include "runtime/comm_gloo.h"
+#include "runtime/parallel.h"
+#include "runtime/rendezvous.h"
+#include "runtime/session.h"
+#include "tools/bench/bench.h"
+
+namespace lockstep {
+namespace {
+
+// A model of nothing but the sum of one state over all replicas, in place.
+TrainingModel sum_model(const std::string& spec, int replicas, int64_t count) {
+  TrainingModel model(all_ops());
+  model.replicas = replicas;
+  State state{{"x", {}}, StateKind::computed};
+  std::vector<Value> values;
+  for (int k = 0; k < replicas; ++k) {
+    ReplicaScope replica(model.step, k);
+    state.values.push_back(join("cpu_", k, "/x"));
+    Value x = model.step.input(state.values.back(), {DType::float32, {count}});
+    // A view, so that the state belongs to this replica.
+    values.push_back(identity(model.step, x, state.values.back() + "_grad"));
+  }
+  AllReducer reducer({.spec = parse_all_reduce(spec)}, replicas);
+  const auto sums = reducer.sum(model.step, values, "x");
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    // Behind the name that a sum gets stands the sum, which may take the state's place.
+    const Node maker = *model.step.producer(sums[k]);
+    const Value sum = maker.type() == "Identity" ? maker.inputs()[0] : sums[k];
+    model.updates.push_back({state.values[k], model.step.name(sum)});
+  }
+  model.states.push_back(state);
+  return model;
+}
+
+// The median of each, taken in turns: what disturbs the machine disturbs all alike.
+std::vector<double> median_seconds(int runs, const std::vector<std::function<void()>>& candidates) {
+  std::vector<std::vector<double>> seconds(candidates.size());
+  for (int i = 0; i <= runs; ++i)  // the first touches pages and buffers
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      const auto start = std::chrono::steady_clock::now();
+      candidates[c]();
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      if (i > 0) seconds[c].push_back(taken.count());
+    }
+  std::vector<double> medians;
+  for (auto& of_one : seconds) {
+    std::sort(of_one.begin(), of_one.end());
+    medians.push_back(of_one[of_one.size() / 2]);
+  }
+  return medians;
+}
+
+// Copies as many bytes as all replicas hold, on all cores.
+class MemoryCopy {
+ public:
+  MemoryCopy(int replicas, std::size_t bytes) : workers_(cpu_cores(), 1) {
+    for (int k = 0; k < replicas; ++k) {
+      from_.emplace_back(bytes, 'x');
+      to_.emplace_back(bytes, 'y');
+    }
+  }
+
+  void run() {
+    workers_.run([](void* self, int worker) { static_cast<MemoryCopy*>(self)->share(worker); },
+                 this);
+  }
+
+ private:
+  void share(int worker) {
+    const auto number = static_cast<std::size_t>(worker);
+    const auto count = static_cast<std::size_t>(workers_.count());
+    for (std::size_t k = 0; k < from_.size(); ++k) {
+      const std::size_t begin = from_[k].size() * number / count;
+      const std::size_t end = from_[k].size() * (number + 1) / count;
+      std::memcpy(to_[k].data() + begin, from_[k].data() + begin, end - begin);
+    }
+  }
+
+  std::vector<std::vector<char>> from_, to_;
+  Workers workers_;
+};
+
+struct Row {
+  std::string name;
+  double seconds;
+  double ratio;  // to the first row: how many times as fast
+};
+
+std::vector<Row> rows_of(const std::vector<std::string>& names,
+                         const std::vector<double>& seconds) {
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    rows.push_back({names[i], seconds[i], seconds[0] / seconds[i]});
+  return rows;
+}
+
+// Sessions that each run one algorithm; what runs them is added to `candidates`.
+struct Sums {
+  std::deque<TrainingModel> models;
+  std::deque<Session> sessions;
+
+  void add(TrainingModel model, const std::string& devices, Comm* comm,
+           std::vector<std::function<void()>>& candidates) {
+    models.push_back(std::move(model));
+    Session& session = sessions.emplace_back(models.back(), parse_devices(devices), all_kernels(),
+                                             SessionOptions{1, 0, {}, comm});
+    candidates.emplace_back([&session] { session.step().run({}, session.run_options(0)); });
+  }
+};
+
+void print(const std::vector<Row>& rows, double megabytes, const std::string& title, bool as_json) {
+  if (as_json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const Row& row : rows)
+      list.push_back({{"name", row.name}, {"seconds", row.seconds}, {"ratio", row.ratio}});
+    std::cout << nlohmann::json{{"title", title}, {"megabytes", megabytes}, {"rows", list}}.dump(2)
+              << "\n";
+    return;
+  }
+  std::cout << title << ", " << megabytes << " MB each\n" << std::fixed;
+  for (const Row& row : rows)
+    std::cout << std::left << std::setw(36) << row.name << std::right << std::setw(10)
+              << std::setprecision(1) << row.seconds * 1e3 << " ms" << std::setw(8)
+              << std::setprecision(2) << row.ratio << " x\n";
+}
+
+int over_processes(const AllReduceBench& options, Comm& comm, int64_t count) {
+  const int replicas = static_cast<int>(parse_devices(options.devices).size());
+  std::vector<float> data(static_cast<std::size_t>(count), 0.5F);
+  std::vector<std::string> names{"Gloo's ring"};
+  std::vector<std::function<void()>> candidates{
+      [&] { gloo_ring_sum(comm, data.data(), data.size()); }};
+  Sums sums;
+  for (const char* spec : {"collective", "xring", "rechd"}) {
+    names.emplace_back(spec);
+    sums.add(partition(sum_model(spec, replicas * comm.size(), count), {comm.rank(), comm.size()}),
+             options.devices, &comm, candidates);
+  }
+  const auto rows = rows_of(names, median_seconds(options.runs, candidates));
+  if (comm.rank() == 0)
+    print(rows, options.megabytes, join(comm.size(), " processes of ", replicas, " replicas"),
+          options.as_json);
+  return 0;
+}
+
+}  // namespace
+
+int bench_all_reduce(const AllReduceBench& options) {
+  const auto count = static_cast<int64_t>(options.megabytes * 1e6 / sizeof(float));
+  if (const std::unique_ptr<Comm> comm = join_world(world_of_environment()))
+    return over_processes(options, *comm, count);
+  const auto devices = parse_devices(options.devices);
+  const int replicas = static_cast<int>(devices.size());
+  MemoryCopy copy(replicas, static_cast<std::size_t>(count) * sizeof(float));
+  std::vector<std::string> names{"copying that memory"};
+  std::vector<std::function<void()>> candidates{[&] { copy.run(); }};
+  Sums sums;
+  for (const char* spec : {"collective", "xring", "rechd", "psgpu#2", "simple"}) {
+    names.emplace_back(spec);
+    sums.add(sum_model(spec, replicas, count), options.devices, nullptr, candidates);
+  }
+  const auto rows = rows_of(names, median_seconds(options.runs, candidates));
+  print(rows, options.megabytes, join(replicas, " replicas in one process"), options.as_json);
+  return 0;
+}
+
+}  // namespace lockstep
