@@ -203,13 +203,13 @@ class Odd(nn.Module):
 
 
 class Hundred(nn.Module):
-    """A hundred convolutions in residual blocks."""
+    """A hundred convolutions in residual blocks; CELU, for among so many ReLUs one is always at 0."""
 
     def __init__(self):
         super().__init__()
         self.stem = nn.Conv2d(3, 8, 3, padding=1)
         self.blocks = nn.ModuleList(
-            nn.Sequential(nn.Conv2d(8, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(),
+            nn.Sequential(nn.Conv2d(8, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.CELU(),
                           nn.Conv2d(8, 8, 3, padding=1)) for _ in range(50))
         self.fc = nn.Linear(8, 5)
 
@@ -287,12 +287,45 @@ def relative(ours, theirs):
     return float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-3))
 
 
+def can_be_judged(model, data, target):
+    """Whether PyTorch's own gradients stay the same when the parameters move by a few roundings.
+
+    A ReLU whose input is nearly zero switches with the order of a sum, which is not an error.
+    """
+    exact = copy.deepcopy(model).double()
+    as_exact = lambda t: t.double() if t.is_floating_point() else t
+    def gradients(net, shards):
+        return pytorch_step(net, as_exact(data), as_exact(target), shards)[1]
+    for shards in (1, 2):
+        there = gradients(exact, shards)
+        for _ in range(4):
+            near = copy.deepcopy(exact)
+            with torch.no_grad():
+                for p in near.parameters():
+                    p.mul_(1 + 3e-6 * torch.randn_like(p))
+            for name, g in gradients(near, shards).items():
+                if relative(g.numpy(), there[name]) > 20 * LIMIT:
+                    return False
+    return True
+
+
+def draw(name):
+    """The first of a few seeds whose network and batch can be judged."""
+    make, batch, _ = NETWORKS[name]
+    start = sum(map(ord, name))
+    for seed in range(start, start + 20):
+        torch.manual_seed(seed)
+        model = WithLoss(make())
+        model.train()
+        data, target = batch()
+        if can_be_judged(model, data, target):
+            return model, data, target
+    raise RuntimeError(f"{name}: every seed from {start} has an input at a kink")
+
+
 def check(lockstep, folder, name):
-    make, batch, opset = NETWORKS[name]
-    torch.manual_seed(sum(map(ord, name)))
-    model = WithLoss(make())
-    model.train()
-    data, target = batch()
+    opset = NETWORKS[name][2]
+    model, data, target = draw(name)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(f"{folder}/in")
     # Tracing renews running statistics, and the file holds the renewed ones.
