@@ -4,12 +4,13 @@
 #include <deque>
 #include <optional>
 
+#include "builders/initial_states.h"
+#include "builders/non_finite.h"
 #include "builders/patterns.h"
 #include "builders/replicas.h"
 #include "builders/sync_batch_norm.h"
 #include "graph/gradient.h"
 #include "graph/passes/schedule.h"
-#include "operators/collective/collective.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/optimizer/optimizer.h"
 
@@ -39,6 +40,7 @@ class DataParallelBuilder {
       add_backward(part);
     }
     total_losses();
+    if (options_.deferred) defer_gradients();
     const int first_update = model_.step.node_count();
     if (options_.skip_non_finite) origin_ = find_non_finite("_origin");
     if (options_.clip.before_reduce) clip(1.0F / static_cast<float>(options_.replicas));
@@ -219,6 +221,21 @@ class DataParallelBuilder {
                Site(last ? name : join(name, "_up_to_", micro(part)), Where{"", 0}));
   }
 
+  // From here on gradients are those of the step before; this step's wait.
+  void defer_gradients() {
+    for (std::size_t k = 0; k < gradients_.size(); ++k) {
+      ReplicaScope replica(step(), static_cast<int>(k));
+      for (std::size_t p = 0; p < params().size(); ++p) {
+        Value& gradient = gradients_[k][p];
+        if (!gradient) continue;
+        const std::string name = step().name(net(0, static_cast<int>(k)).params()[p].value);
+        const Value before = step().input(name + "_deferred", step().type(gradient));
+        model_.updates.push_back({step().name(before), step().name(gradient)});
+        gradient = before;
+      }
+    }
+  }
+
   // On each replica the first of its gradients that is not finite. They are listed as
   // TrainingModel::gradients is.
   std::vector<Value> find_non_finite(const char* ending) {
@@ -228,8 +245,8 @@ class DataParallelBuilder {
       std::vector<Value> mine;
       for (std::size_t p = params().size(); p-- > 0;)
         if (Value gradient = gradients_[static_cast<std::size_t>(k)][p]) mine.push_back(gradient);
-      found.push_back(first_non_finite(
-          step(), mine, Site(join(scope_of(k), "/non_finite", ending), Where{"", 0})));
+      found.push_back(
+          lockstep::find_non_finite(step(), mine, join(scope_of(k), "/non_finite", ending)));
     }
     return found;
   }
@@ -271,24 +288,11 @@ class DataParallelBuilder {
       for (std::size_t i = 0; i < chosen.size(); ++i) {
         ReplicaScope replica(step(), k);
         const Value state = net(0, k).params()[chosen[i]].value;
-        const Value next = unless_skipped(values[i][static_cast<std::size_t>(k)], state, k);
+        Value next = values[i][static_cast<std::size_t>(k)];
+        if (!skipped_.empty())
+          next = unless_non_finite(step(), skipped_[static_cast<std::size_t>(k)], next, state);
         model_.updates.push_back({step().name(state), step().name(next)});
       }
-  }
-
-  Value unless_skipped(Value next, Value state, int replica) {
-    if (skipped_.empty()) return next;
-    const Value skipped = skipped_[static_cast<std::size_t>(replica)];
-    const std::string& name = step().name(state);
-    const std::string flag = step().name(skipped) + "_not";
-    Value sound = step().find(flag);
-    if (!sound)
-      sound = step().add_value(
-          {.type = "Less",
-           .inputs = {skipped, step().constant(flag + "_limit", Literal::scalar<int64_t>(0))}},
-          Site(flag, Where{"", 0}));
-    return step().add_value({.type = "Where", .inputs = {sound, next, state}},
-                            Site(name + "_next", Where{"", 0}));
   }
 
   void update_parameters() {
@@ -357,41 +361,20 @@ class DataParallelBuilder {
       const Net::Param& param = params()[p];
       State state{replicated(param.name, [&](std::size_t k) { return nets_[k].params()[p].value; }),
                   param.kind};
-      Value first;
-      {
-        ReplicaScope replica(model_.init, 0);
-        first = param.initializer(model_.init, param.dims, stream++,
-                                  Site(state.values[0] + "_init", Where{"", 0}));
-      }
-      bind_initial(state, first);
+      draw_state(model_, state, param.dims, param.initializer, stream++);
       model_.states.push_back(state);
       if (!gradients_[0][p]) continue;
-      State momentum = state;
-      momentum.name += "_momentum";
-      momentum.kind = StateKind::momentum;
-      for (std::size_t k = 0; k < gradients_.size(); ++k) {
-        ReplicaScope replica(model_.init, static_cast<int>(k));
-        momentum.values[k] += "_momentum";
-        Value zero = constant(0)(model_.init, param.dims, 0,
-                                 Site(momentum.values[k] + "_init", Where{"", 0}));
-        model_.init.output(zero);
-        model_.initial.push_back({momentum.values[k], model_.init.name(zero)});
-      }
-      model_.states.push_back(momentum);
+      add_zeros_beside(state, StateKind::momentum, param.dims);
+      if (options_.deferred) add_zeros_beside(state, StateKind::deferred, param.dims);
     }
   }
 
-  void bind_initial(const State& state, Value first) {
-    std::vector<Value> values{first};
-    if (state.values.size() > 1) {
-      std::vector<std::string> names;
-      for (const std::string& name : state.values) names.push_back(name + "_shared");
-      values = broadcast(model_.init, first, names, state.name + "_broadcast");
-    }
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      model_.init.output(values[k]);
-      model_.initial.push_back({state.values[k], model_.init.name(values[k])});
-    }
+  void add_zeros_beside(State state, StateKind kind, const Dims& dims) {
+    state.kind = kind;
+    state.name += join("_", name_of(kind));
+    for (std::string& value : state.values) value += join("_", name_of(kind));
+    zero_state(model_, state, dims);
+    model_.states.push_back(std::move(state));
   }
 
   // The same network for prediction, with replica 0's state. Its values carry no replica's scope,

@@ -32,6 +32,9 @@ struct DataParallelOptions {
   // and their gradients are added up before the reduce. Inputs of the later parts are called
   // micro_1/data, micro_2/data, ...
   int micro_batches = 1;
+  // Updates take the gradients of the step before, so that communication has the whole step's time.
+  // The first step's gradients are zero.
+  bool deferred = false;
   // A step with a gradient that is not finite changes nothing and says so: TrainingModel::checks.
   bool skip_non_finite = false;
   // Batch normalisation over the batch of all replicas. Shares must be equal.

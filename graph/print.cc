@@ -114,7 +114,7 @@ std::string summary_of(const TrainingModel& model) {
   double parameters = 0;
   int trained = 0;
   for (const State& state : model.states) {
-    if (state.kind == StateKind::momentum || state.kind == StateKind::computed) continue;
+    if (!is_parameter(state.kind)) continue;
     parameters += static_cast<double>(
         element_count(to_dims(model.step.shape(model.step.at(state.values[0])))));
     ++trained;

@@ -5,12 +5,13 @@
 namespace lockstep {
 namespace {
 
-constexpr std::array<std::pair<StateKind, std::string_view>, 5> kKinds{{
+constexpr std::array<std::pair<StateKind, std::string_view>, 6> kKinds{{
     {StateKind::weight, "weight"},
     {StateKind::bias, "bias"},
     {StateKind::norm, "norm"},
     {StateKind::computed, "computed"},
     {StateKind::momentum, "momentum"},
+    {StateKind::deferred, "deferred"},
 }};
 
 }  // namespace
@@ -25,6 +26,14 @@ StateKind state_kind_named(std::string_view name) {
   for (const auto& [kind, known] : kKinds)
     if (known == name) return kind;
   fail("no kind of state is called '", name, "'");
+}
+
+bool is_parameter(StateKind kind) {
+  return kind == StateKind::weight || kind == StateKind::bias || kind == StateKind::norm;
+}
+
+bool differs_by_replica(StateKind kind) {
+  return kind == StateKind::computed || kind == StateKind::deferred;
 }
 
 const State* TrainingModel::find_state(std::string_view name) const {

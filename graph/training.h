@@ -12,10 +12,13 @@
 
 namespace lockstep {
 
-// What a state is, hence how it is trained: see builders/optimizers.h.
-enum class StateKind { weight, bias, norm, computed, momentum };
+// What a state is, hence how it is trained: see builders/optimizers.h. `computed` is made by the
+// step itself (running statistics), `deferred` is a gradient that waits for the next step.
+enum class StateKind { weight, bias, norm, computed, momentum, deferred };
 std::string_view name_of(StateKind kind);
 StateKind state_kind_named(std::string_view name);
+bool is_parameter(StateKind kind);        // what the model is, not what its training needs
+bool differs_by_replica(StateKind kind);  // each replica has its own; the others are equal
 
 // One parameter or buffer, with its value name on every replica.
 struct State : Replicated {

@@ -24,21 +24,21 @@ Copies own_copies(const Session& session, const State& state) {
 }
 
 // What each replica keeps for itself, one after the other.
-std::string own_statistics(const Session& session) {
+std::string own_differing(const Session& session) {
   std::string bytes;
   for (const State& state : session.model().states)
-    if (state.kind == StateKind::computed)
+    if (differs_by_replica(state.kind))
       for (const Tensor& copy : own_copies(session, state))
         bytes.append(copy.as<char>(), copy.desc.bytes());
   return bytes;
 }
 
-class Statistics {
+class Differing {
  public:
-  Statistics(const Session& session, std::vector<std::string> of_ranks)
+  Differing(const Session& session, std::vector<std::string> of_ranks)
       : of_ranks_(std::move(of_ranks)), at_(of_ranks_.size(), 0) {
     for (const State& state : session.model().states)
-      if (state.kind == StateKind::computed)
+      if (differs_by_replica(state.kind))
         replica_bytes_ += session.state().at(state.values[0]).desc.bytes();
   }
 
@@ -62,20 +62,39 @@ bool all_equal(const Copies& copies) {
   });
 }
 
+int replicas_of_all(const Session& session) {
+  const int here = session.model().replicas;
+  if (!session.comm()) return here;
+  int all = 0;
+  for (const std::string& text :
+       gather_texts(*session.comm(), std::to_string(here), "the number of replicas"))
+    all += std::stoi(text);
+  return std::stoi(share_text(*session.comm(), std::to_string(all), "the number of replicas"));
+}
+
+// Gradients that wait for the next step are a sum over as many replicas as there were; on another
+// number of replicas training goes on as it began, with none.
+bool fits(const State& state, const Safetensors& file, int replicas) {
+  const auto all = static_cast<std::size_t>(replicas);
+  return state.kind != StateKind::deferred || (file.tensors.contains(key_of(state, all - 1)) &&
+                                               !file.tensors.contains(key_of(state, all)));
+}
+
 }  // namespace
 
 void save_checkpoint(Session& session, const std::string& path, const Metadata& metadata) {
   std::vector<std::string> of_ranks;
   if (session.comm()) {
-    of_ranks = gather_texts(*session.comm(), own_statistics(session), "statistics to be saved");
+    of_ranks = gather_texts(*session.comm(), own_differing(session), "statistics to be saved");
     if (session.comm()->rank() > 0) return;
   }
-  Statistics statistics(session, std::move(of_ranks));
+  Differing differing(session, std::move(of_ranks));
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const State& state : session.model().states) {
     Copies copies = own_copies(session, state);
-    if (state.kind == StateKind::computed) statistics.append_others(copies[0].desc, copies);
-    const std::size_t different = all_equal(copies) ? 1 : copies.size();
+    if (differs_by_replica(state.kind)) differing.append_others(copies[0].desc, copies);
+    const bool one = all_equal(copies) && state.kind != StateKind::deferred;
+    const std::size_t different = one ? 1 : copies.size();
     for (std::size_t replica = 0; replica < different; ++replica)
       tensors.emplace_back(key_of(state, replica), copies[replica]);
   }
@@ -90,6 +109,7 @@ Metadata load_checkpoint(Session& session, const std::string& path) {
   Safetensors file = parse_safetensors(content, path);
   StateValues values;
   const auto first = static_cast<std::size_t>(session.model().first_replica);
+  const int all = replicas_of_all(session);
   for (const State& state : session.model().states) {
     for (std::size_t replica = 0; replica < state.values.size(); ++replica) {
       auto found = file.tensors.find(key_of(state, first + replica));
@@ -99,7 +119,8 @@ Metadata load_checkpoint(Session& session, const std::string& path) {
       const TensorDesc& desc = session.state().at(state.values[replica]).desc;
       check(desc.dtype == found->second.dtype() && desc.dims == found->second.dims(), path, ": '",
             state.name, "' is ", found->second.type(), ", the model has ", text_of(desc));
-      values[state.values[replica]] = found->second;
+      values[state.values[replica]] =
+          fits(state, file, all) ? found->second : Literal(desc.dtype, desc.dims);
     }
   }
   session.load(values);

@@ -123,7 +123,7 @@ namespace {
 
 std::string drift_within(const TrainingModel& model, const StateStore& state) {
   for (const State& item : model.states) {
-    if (item.kind == StateKind::computed) continue;  // each replica has its own statistics
+    if (differs_by_replica(item.kind)) continue;
     const Tensor& first = state.at(item.values[0]);
     for (std::size_t replica = 1; replica < item.values.size(); ++replica)
       if (std::memcmp(first.data, state.at(item.values[replica]).data, first.desc.bytes()) != 0)
@@ -136,7 +136,7 @@ std::string drift_within(const TrainingModel& model, const StateStore& state) {
 std::string digests(const TrainingModel& model, const StateStore& state) {
   std::string lines;
   for (const State& item : model.states) {
-    if (item.kind == StateKind::computed) continue;
+    if (differs_by_replica(item.kind)) continue;
     const Tensor& tensor = state.at(item.values[0]);
     lines += item.name + " " + digest(tensor.data, tensor.desc.bytes()) + "\n";
   }

@@ -68,6 +68,7 @@ AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
   check(!options.spec.empty(), "an all-reduce needs a spec");
   check(options.workers >= 1 && replicas % options.workers == 0, "all-reduce: ", replicas,
         " replicas do not divide over ", options.workers, " workers");
+  check(options.pieces >= 1, "all-reduce: a bucket has at least one piece, not ", options.pieces);
   const int per_worker = replicas / options.workers;
   if (options_.ring_order.empty()) {
     options_.ring_order.resize(static_cast<std::size_t>(per_worker));
@@ -175,7 +176,7 @@ AllReducer::PerParam AllReducer::sum_all(Graph& graph, const PerParam& gradients
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     choices_.clear();
     const Bucket& bucket = buckets[b];
-    if (bucket.size() == 1) {
+    if (bucket.size() == 1 && options_.pieces == 1) {
       const auto p = static_cast<std::size_t>(bucket[0]);
       sums[p] = sum(graph, gradients[p], params[p]);
     } else {
@@ -208,7 +209,7 @@ void AllReducer::sum_bucket(Graph& graph, const PerParam& gradients, const Bucke
     }
     packed.push_back(exchange.join_pieces(parts, k));
   }
-  const std::vector<Value> reduced = sum(graph, packed, name);
+  const std::vector<Value> reduced = sum_in_pieces(graph, packed, name);
   for (int p : bucket) sums[at(p)].resize(gradients[at(p)].size());
   for (int k = 0; k < replicas_; ++k) {
     ReplicaScope replica(graph, k);
@@ -219,6 +220,30 @@ void AllReducer::sum_bucket(Graph& graph, const PerParam& gradients, const Bucke
                                            site(graph.name(gradient) + "_sum"));
     }
   }
+}
+
+// Each but the last has floor(length / pieces) elements; the last takes the rest.
+std::vector<Value> AllReducer::sum_in_pieces(Graph& graph, const std::vector<Value>& flat,
+                                             const std::string& name) {
+  const int64_t length = element_count(to_dims(graph.shape(flat[0])));
+  const int64_t count = std::min<int64_t>(options_.pieces, length);
+  if (count <= 1) return sum(graph, flat, name);
+  std::vector<int64_t> lengths(static_cast<std::size_t>(count), length / count);
+  lengths.back() += length % count;
+  Exchange exchange(graph, name + "_cut");
+  std::vector<std::vector<Value>> pieces, sums(flat.size());
+  for (std::size_t k = 0; k < flat.size(); ++k)
+    pieces.push_back(exchange.split(flat[k], lengths, static_cast<int>(k)));
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    std::vector<Value> of_replicas;
+    for (const auto& mine : pieces) of_replicas.push_back(mine[i]);
+    of_replicas = sum(graph, of_replicas, join(name, "_piece_", i));
+    for (std::size_t k = 0; k < flat.size(); ++k) sums[k].push_back(of_replicas[k]);
+  }
+  std::vector<Value> whole;
+  for (std::size_t k = 0; k < flat.size(); ++k)
+    whole.push_back(exchange.join_pieces(sums[k], static_cast<int>(k)));
+  return whole;
 }
 
 }  // namespace lockstep

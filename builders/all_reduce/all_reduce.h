@@ -16,6 +16,7 @@ struct AllReduceOptions {
   AllReduceSpec spec = {{"collective", "", 1, -1, false}};
   Packing packing = {};
   std::string buckets = "";  // a plan of buckets as text, in place of a packing
+  int pieces = 1;            // a bucket is cut into so many, each summed by itself
   std::string wire = "";     // "", float16 or bfloat16: how gradients travel; they are summed as
                              // float32, and the sums are rounded to it
   Topology topology = {};    // what `auto` goes by
@@ -45,6 +46,8 @@ class AllReducer {
  private:
   void sum_bucket(Graph& graph, const PerParam& gradients, const Bucket& bucket,
                   const std::string& name, PerParam& sums);
+  std::vector<Value> sum_in_pieces(Graph& graph, const std::vector<Value>& flat,
+                                   const std::string& name);
   std::vector<Value> by_algorithm(const struct Reduce& whole, const AllReduceRange& range,
                                   int64_t tensor) const;
   std::vector<Value> reduce(Graph& graph, const AllReduceRange& range,

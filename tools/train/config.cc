@@ -32,6 +32,7 @@ std::vector<Field> fields_of(TrainConfig& c) {
           {"DEVICES", &c.devices},
           {"ALL_REDUCE", &c.all_reduce},
           {"PACKING", &c.packing},
+          {"PIECES", &c.pieces, 1},
           {"WIRE", &c.wire},
           {"TOPOLOGY", &c.topology},
           {"BUCKETS", &c.buckets},
@@ -81,6 +82,7 @@ std::vector<Field> fields_of(TrainConfig& c) {
           {"SOLVER.SCALE_MOMENTUM", &c.schedule.scale_momentum},
           {"SOLVER.SCALE_MOMENTUM_THRESHOLD", &c.schedule.scale_momentum_threshold, 1},
           {"SOLVER.SKIP_NON_FINITE", &c.skip_non_finite},
+          {"SOLVER.DEFERRED", &c.deferred},
           {"SOLVER.CLIP_NORM", &c.clip.norm, 0},
           {"SOLVER.CLIP_VALUE", &c.clip.value, 0},
           {"SOLVER.CLIP_BEFORE_REDUCE", &c.clip.before_reduce}};

@@ -20,6 +20,7 @@ struct TrainConfig {
   // PACKING: see builders/all_reduce/packing.h; auto: none in one process, ready:1M:25M over
   // several
   std::string packing = "auto";
+  int64_t pieces = 1;    // PIECES that a bucket is cut into, each summed by itself
   std::string wire;      // WIRE: float16 or bfloat16 for gradients on their way; else as they are
   std::string topology;  // TOPOLOGY that ALL_REDUCE auto goes by: builders/all_reduce/cost.h
   std::string buckets;   // BUCKETS: a file with a plan of buckets, in place of PACKING
@@ -62,6 +63,8 @@ struct TrainConfig {
   ClipOptions clip;  // SOLVER.CLIP_NORM, CLIP_VALUE, CLIP_BEFORE_REDUCE
   // SOLVER.SKIP_NON_FINITE: a step whose gradients are not finite changes nothing
   bool skip_non_finite = false;
+  // SOLVER.DEFERRED: updates take the gradients of the step before
+  bool deferred = false;
   LrSchedule schedule;
 
   // Every key with its value as text, in a fixed order.

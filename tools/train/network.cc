@@ -116,6 +116,7 @@ TrainingModel build_configured_model(const TrainConfig& config, int processes) {
         " leaves nothing for some of ", options.replicas, " replicas in ", processes, " processes");
   options.weighted = config.batch_size % shares != 0;
   options.skip_non_finite = config.skip_non_finite;
+  options.deferred = config.deferred;
   options.statistics = parse_statistics(config.statistics);
   options.synchronised_batch_norm = config.sync_batch_norm;
   options.clip = config.clip;
@@ -123,6 +124,7 @@ TrainingModel build_configured_model(const TrainConfig& config, int processes) {
   options.all_reduce.spec = parse_all_reduce(config.all_reduce);
   const char* packing = processes > 1 ? "ready:1M:25M" : "none";
   options.all_reduce.packing = parse_packing(config.packing == "auto" ? packing : config.packing);
+  options.all_reduce.pieces = static_cast<int>(config.pieces);
   options.all_reduce.wire = config.wire;
   if (!config.topology.empty()) options.all_reduce.topology = parse_topology(config.topology);
   if (!config.buckets.empty()) options.all_reduce.buckets = read_file(config.buckets);

@@ -1,0 +1,128 @@
+// The aggregation test of tf_cnn_benchmarks: variable j of replica i has the gradient n * i + j,
+// and every replica must see the sum, however gradients are packed, cut, narrowed, deferred and
+// summed.
+#include <gtest/gtest.h>
+
+#include "builders/data_parallel.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/reduce/reduce.h"
+#include "runtime/checkpoint.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/step_feeds.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr int kVariables = 10;
+constexpr int64_t kLength = 6;
+
+// Variable j's gradient is what its input is fed with.
+void fed_gradients(Net& net) {
+  if (!net.training()) return;
+  for (int j = 0; j < kVariables; ++j) {
+    Value g = net.input(join("g", j), {DType::float32, {kLength}});
+    Value v = net.param(join("v", j), {kLength}, constant(0));
+    net.loss(join("loss", j), reduce_sum(net.graph, mul(net.graph, v, g), {0}, false));
+  }
+}
+
+TrainingModel model_of(int replicas, const AllReduceOptions& reduce, bool deferred) {
+  return build_data_parallel_model(all_ops(), fed_gradients,
+                                   {.momentum = 0, .weight_decay = 0, .bias_rate_factor = 1},
+                                   {.replicas = replicas,
+                                    .scope = "cpu",
+                                    .weighted = true,
+                                    .deferred = deferred,
+                                    .all_reduce = reduce});
+}
+
+// A step with n * i + j + `more` as gradients and 1 as rate.
+void run_step(Session& session, int replicas, float more) {
+  std::vector<std::vector<float>> data;
+  std::vector<Tensor> feeds;
+  float one = 1;
+  for (const Replicated& input : session.model().inputs)
+    for (int i = 0; i < replicas; ++i) {
+      if (input.name == "loss_weight") {
+        feeds.push_back({{DType::float32, {}}, &one});
+      } else if (input.name == "lr") {
+        feeds.push_back({{DType::float32, {1}}, &one});
+      } else {
+        const auto j = static_cast<float>(std::stoi(input.name.substr(1)));
+        data.emplace_back(kLength, static_cast<float>(replicas * i) + j + more);
+        feeds.push_back({{DType::float32, {kLength}}, data.back().data()});
+      }
+    }
+  session.step().run(feeds, session.run_options(0));
+}
+
+// What variable j has been lessened by, on every replica alike.
+float total(const Session& session, int j) {
+  const State* state = session.model().find_state(join("v", j));
+  const float first = -session.state().at(state->values[0]).as<float>()[0];
+  for (const std::string& name : state->values)
+    for (int64_t i = 0; i < kLength; ++i)
+      EXPECT_EQ(-session.state().at(name).as<float>()[i], first) << name;
+  return first;
+}
+
+AllReduceOptions reduce_of(const std::string& spec, int pieces, const std::string& wire) {
+  AllReduceOptions reduce{.spec = parse_all_reduce(spec), .pieces = pieces, .wire = wire};
+  if (pieces > 1) reduce.packing = parse_packing("ready:1G:1G");
+  return reduce;
+}
+
+TEST(Aggregation, EveryReplicaSeesTheSum) {
+  for (int replicas : {10, 8})
+    for (const char* spec : {"simple", "hierarchical_copy", "pscpu", "xring"})
+      for (int pieces : {1, 3})
+        for (const char* wire : {"", "float16"})
+          for (bool deferred : {false, true}) {
+            SCOPED_TRACE(join(spec, " on ", replicas, ", ", pieces, " pieces, '", wire, "'",
+                              deferred ? ", deferred" : ""));
+            const TrainingModel model = model_of(replicas, reduce_of(spec, pieces, wire), deferred);
+            Session session(model, cpu_devices(replicas), all_kernels(), {1, 1, {}});
+            session.initialise();
+            std::vector<float> expected(kVariables, 0);
+            for (int step = 0; step < 3; ++step) {
+              run_step(session, replicas, static_cast<float>(step));
+              for (int j = 0; j < kVariables; ++j) {
+                const int summed = deferred ? step - 1 : step;
+                const int base = replicas == 10 ? 450 + 10 * j : 224 + 8 * j;
+                float& so_far = expected[static_cast<std::size_t>(j)];
+                if (summed >= 0) so_far += static_cast<float>(base + replicas * summed);
+                ASSERT_EQ(total(session, j), so_far) << "variable " << j << ", step " << step;
+              }
+            }
+          }
+}
+
+// Gradients that wait are part of a checkpoint; on another number of replicas, where they would be
+// another sum, training goes on as it began.
+TEST(Aggregation, WaitingGradientsAreSaved) {
+  TemporaryFolder folder;
+  const std::string path = folder / "checkpoint.safetensors";
+  const TrainingModel two = model_of(2, {}, true), three = model_of(3, {}, true);
+  Session first(two, cpu_devices(2), all_kernels(), {1, 1, {}});
+  first.initialise();
+  run_step(first, 2, 0);
+  save_checkpoint(first, path, {});
+  run_step(first, 2, 1);
+  Session again(two, cpu_devices(2), all_kernels(), {1, 1, {}});
+  load_checkpoint(again, path);
+  run_step(again, 2, 1);
+  EXPECT_TRUE(again.save() == first.save());
+  EXPECT_EQ(total(again, 1), 4);
+  Session other(three, cpu_devices(3), all_kernels(), {1, 1, {}});
+  load_checkpoint(other, path);
+  run_step(other, 3, 1);
+  EXPECT_EQ(total(other, 1), 0);
+}
+
+TEST(Aggregation, ABucketHasAtLeastOnePiece) {
+  expect_error([] { model_of(2, {.pieces = 0}, false); }, "at least one piece, not 0");
+}
+
+}  // namespace
+}  // namespace lockstep::testing
