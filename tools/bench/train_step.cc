@@ -4,6 +4,7 @@
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "builders/data_parallel.h"
 #include "models/models.h"
@@ -47,7 +48,9 @@ class Feeds {
   std::vector<Tensor> tensors_;
 };
 
-void print_profile(const Plan& plan, const StepTimes& times, int runs) {
+// `wall`: seconds of all runs together. What of it passes outside of kernels is the price of
+// running them from a plan; with several replicas it would hold their waits for each other too.
+void print_profile(const Plan& plan, const StepTimes& times, int runs, double wall) {
   std::map<std::string, std::pair<double, int>> by_kind;
   double all = 0;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -65,6 +68,10 @@ void print_profile(const Plan& plan, const StepTimes& times, int runs) {
     std::cout << std::setw(10) << std::setprecision(1) << seconds * 1e3 << std::setw(7)
               << 100 * seconds / all << std::setw(9) << by_kind[kind].second << "  " << kind
               << "\n";
+  if (plan.devices.size() == 1)
+    std::cout << std::setw(10) << std::setprecision(3) << (wall / runs - all) * 1e3 << std::setw(7)
+              << std::setprecision(2) << 100 * (wall / runs - all) / (wall / runs)
+              << "           outside of kernels\n";
 }
 
 }  // namespace
@@ -91,6 +98,7 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
     seconds.push_back(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
+  const double wall = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
   if (as_json) {
@@ -101,7 +109,7 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
               << "\n";
     return 0;
   }
-  if (options.profile) print_profile(plan, times, options.steps);
+  if (options.profile) print_profile(plan, times, options.steps, wall);
   std::cout << std::fixed << std::setprecision(3) << options.model << ", batch " << options.batch
             << " on " << options.devices << " with " << session.threads()
             << " threads each: " << median << " s a step (median of " << options.steps << "), "
