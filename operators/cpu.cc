@@ -1,5 +1,6 @@
+#include "operators/cpu.h"
+
 #include "operators/activation/activation.h"
-#include "operators/all.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/collective/collective.h"
 #include "operators/conv/conv.h"
@@ -21,17 +22,14 @@
 
 namespace lockstep {
 
-const std::vector<KernelTable>& all_kernels() {
-  static const std::vector<KernelTable> tables = [] {
-    std::vector<KernelEntry> cpu;
-    for (auto room :
-         {activation_cpu, batch_norm_cpu, collective_cpu, conv_cpu, dropout_cpu, elementwise_cpu,
-          fill_cpu, function_cpu, gather_cpu, gemm_cpu, layout_cpu, loss_cpu, norm_cpu,
-          optimizer_cpu, pool_cpu, process_cpu, reduce_cpu, resize_cpu, shape_cpu})
-      for (KernelEntry& entry : room()) cpu.push_back(std::move(entry));
-    return std::vector<KernelTable>{KernelTable(DeviceKind::cpu, std::move(cpu))};
-  }();
-  return tables;
+std::vector<KernelEntry> cpu_kernel_entries() {
+  std::vector<KernelEntry> all;
+  for (auto room :
+       {activation_cpu, batch_norm_cpu, collective_cpu, conv_cpu, dropout_cpu, elementwise_cpu,
+        fill_cpu, function_cpu, gather_cpu, gemm_cpu, layout_cpu, loss_cpu, norm_cpu, optimizer_cpu,
+        pool_cpu, process_cpu, reduce_cpu, resize_cpu, shape_cpu})
+    for (KernelEntry& entry : room()) all.push_back(std::move(entry));
+  return all;
 }
 
 }  // namespace lockstep

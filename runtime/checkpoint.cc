@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 
 #include "graph/file.h"
 #include "runtime/agree.h"
@@ -17,9 +18,14 @@ std::string key_of(const State& state, std::size_t replica) {
 // A state on every replica of the run, in order; on other processes it is read from what they sent.
 using Copies = std::vector<Tensor>;
 
-Copies own_copies(const Session& session, const State& state) {
+// Those of this process; `held` keeps what had to be copied from devices.
+Copies own_copies(const Session& session, const State& state, std::deque<Literal>& held) {
   Copies copies;
-  for (const std::string& name : state.values) copies.push_back(session.state().at(name));
+  for (const std::string& name : state.values) {
+    Seen seen = session.state().see(name);
+    copies.push_back(seen.tensor);
+    held.push_back(std::move(seen.copy));
+  }
   return copies;
 }
 
@@ -28,8 +34,10 @@ std::string own_differing(const Session& session) {
   std::string bytes;
   for (const State& state : session.model().states)
     if (differs_by_replica(state.kind))
-      for (const Tensor& copy : own_copies(session, state))
-        bytes.append(copy.as<char>(), copy.desc.bytes());
+      for (const std::string& name : state.values) {
+        const Seen seen = session.state().see(name);
+        bytes.append(seen.tensor.as<char>(), seen.tensor.desc.bytes());
+      }
   return bytes;
 }
 
@@ -90,8 +98,9 @@ void save_checkpoint(Session& session, const std::string& path, const Metadata& 
   }
   Differing differing(session, std::move(of_ranks));
   std::vector<std::pair<std::string, Tensor>> tensors;
+  std::deque<Literal> held;
   for (const State& state : session.model().states) {
-    Copies copies = own_copies(session, state);
+    Copies copies = own_copies(session, state, held);
     if (differs_by_replica(state.kind)) differing.append_others(copies[0].desc, copies);
     const bool one = all_equal(copies) && state.kind != StateKind::deferred;
     const std::size_t different = one ? 1 : copies.size();

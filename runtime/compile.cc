@@ -157,9 +157,18 @@ class Compiler {
 
   void choose_kernels(const Graph& bound) {
     const std::vector<bool> exchange = steps_of_exchange(bound);
-    const int exchange_worker = static_cast<int>(plan_.devices.size());
-    if (std::count(exchange.begin(), exchange.end(), true) > 0)
-      plan_.of_worker.resize(plan_.devices.size() + 1);
+    const auto devices = static_cast<int>(plan_.devices.size());
+    const bool queues = plan_.devices[0].kind == DeviceKind::gpu;
+    auto communicates = [&](const Node& node) {
+      return exchange[static_cast<std::size_t>(node.index())] || (queues && node.op()->collective);
+    };
+    // Where there are queues, communication has one beside each device's own.
+    auto worker_of_step = [&](const Node& node, int replica) {
+      return !communicates(node) ? replica : queues ? devices + replica : devices;
+    };
+    for (int index = 0; index < bound.node_count(); ++index)
+      if (communicates(bound.node(index)))
+        plan_.of_worker.resize(static_cast<std::size_t>(queues ? 2 * devices : devices + 1));
     for (int index = 0; index < bound.node_count(); ++index) {
       Node node = bound.node(index);
       std::vector<int> workers;
@@ -171,8 +180,7 @@ class Compiler {
       }
       for (std::size_t part = 0; part < workers.size(); ++part)
         add_step(bound, node, workers[part], static_cast<int>(part),
-                 static_cast<int>(workers.size()),
-                 exchange[static_cast<std::size_t>(index)] ? exchange_worker : workers[part]);
+                 static_cast<int>(workers.size()), worker_of_step(node, workers[part]));
       ops_.push_back(node.op());
     }
     nodes_ = bound.node_count();
@@ -248,6 +256,9 @@ class Compiler {
 
 Plan compile(const CompileRequest& request) {
   check(!request.devices.empty(), "a plan needs at least one device");
+  for (Device device : request.devices)
+    check(device.kind == request.devices[0].kind, "devices of a run are all of one kind, not ",
+          text_of(request.devices[0]), " and ", text_of(device));
   return Compiler(request).run();
 }
 

@@ -38,10 +38,17 @@ std::vector<Device> parse_devices(std::string_view text) {
   while (true) {
     std::string_view item = rest.substr(0, rest.find(','));
     if (auto star = item.find('*'); star != item.npos) {
-      DeviceKind kind = parse_kind(item.substr(0, star), text);
+      DeviceKind kind = parse_kind(item.substr(0, std::min(star, item.find(':'))), text);
+      const auto one = item.substr(0, star).find(':');
       int count = parse_count(item.substr(star + 1), text);
       check(count > 0, "'", text, "' asks for no device");
-      for (int i = 0; i < count; ++i) devices.push_back({kind, i});
+      if (one == item.npos) {
+        for (int i = 0; i < count; ++i) devices.push_back({kind, i});
+      } else {
+        check(kind == DeviceKind::gpu, "'", text, "': every CPU replica is a device of its own");
+        const int index = parse_count(item.substr(one + 1, star - one - 1), text);
+        for (int i = 0; i < count; ++i) devices.push_back({kind, index});
+      }
     } else {
       auto colon = item.find(':');
       Device device{parse_kind(item.substr(0, colon), text), 0};

@@ -1,14 +1,12 @@
-// Runs a plan. Everything is bound when it is made: a run copies the feeds in, then each worker
-// walks its list of steps. No allocation, no name, no lock.
+// Runs a plan. Everything is bound when an executor is made: a run copies the feeds in, then steps
+// follow their lists. There are two of them, for kernels that work where they are called
+// (thread_executor.h) and for devices that work behind the host's back (queue_executor.h).
 #pragma once
 
-#include <atomic>
-#include <exception>
+#include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "runtime/memory.h"
 #include "runtime/plan.h"
 #include "runtime/state.h"
 #include "runtime/workers.h"
@@ -25,50 +23,38 @@ struct RunOptions {
 
 class Executor {
  public:
-  // `state` and `workers` must outlive the executor.
-  Executor(Plan plan, const StateStore& state, Workers& workers);
+  virtual ~Executor() = default;
 
   const Plan& plan() const { return plan_; }
 
   // `feeds` in the order of Plan::feeds. Throws what a kernel threw; with check_finite, an Error
   // that names the first value, in plan order, that is not finite.
-  void run(std::span<const Tensor> feeds, const RunOptions& options);
+  virtual void run(std::span<const Tensor> feeds, const RunOptions& options) = 0;
 
-  // In the order of Plan::fetches; valid until the next run.
-  std::span<const Tensor> fetches() const { return fetches_; }
+  // In the order of Plan::fetches, in the host's memory; valid until the next run.
+  virtual std::span<const Tensor> fetches() const = 0;
 
   // Throws naming the block whose guard bytes a kernel wrote to (see CompileOptions::guard_bytes).
   void check_guards(std::size_t guard_bytes) const;
 
- private:
-  struct BoundStep {
-    std::vector<Tensor> in;
-    std::vector<Tensor> out;
-    std::byte* workspace = nullptr;
-  };
-  struct alignas(64) Progress {
-    std::atomic<int> done{0};
-  };
+ protected:
+  explicit Executor(Plan plan) : plan_(std::move(plan)) {}
 
-  Tensor bind(int slot) const;
-  void work(int worker);
-  void wait_for(const Wait& wait);
-  void advance(int worker, int done);
-  bool finite(const BoundStep& step) const;
-  void note_failure(int step, std::exception_ptr error);
+  static constexpr auto kGuard = std::byte{0xA5};  // what arenas are full of at first
+  // Where a worker's arena can be read by the host.
+  virtual const std::byte* arena_to_read(int worker) const = 0;
+  // Throws where number or shapes of the feeds are not the plan's.
+  void check_feeds(std::span<const Tensor> feeds) const;
+  [[noreturn]] void fail_not_finite(const PlanStep& step, uint64_t number) const;
 
   Plan plan_;
-  const StateStore& state_;
-  Workers& workers_;
-  std::vector<Memory> arenas_;
-  std::vector<BoundStep> steps_;
-  std::vector<Tensor> feed_slots_;
-  std::vector<Tensor> fetches_;
-  std::vector<Progress> progress_;
-  RunOptions options_;
-  std::atomic_flag failure_lock_ = ATOMIC_FLAG_INIT;
-  std::atomic<int> first_failure_{0};  // step number
-  std::exception_ptr failure_;
 };
+
+// Whether all floating values are.
+bool all_finite(const Tensor& tensor);
+
+// `state` and `workers` must outlive it. `accelerator`: that of the plan's devices, or null.
+std::unique_ptr<Executor> make_executor(Plan plan, const StateStore& state, Workers& workers,
+                                        Accelerator* accelerator = nullptr);
 
 }  // namespace lockstep

@@ -8,7 +8,9 @@ std::vector<int64_t> KernelRequest::integers(std::size_t operand) const {
   return constants[operand]->integers();
 }
 
-KernelTable::KernelTable(DeviceKind kind, std::vector<KernelEntry> entries) : kind_(kind) {
+KernelTable::KernelTable(DeviceKind kind, std::vector<KernelEntry> entries,
+                         Accelerator* accelerator)
+    : kind_(kind), accelerator_(accelerator) {
   for (KernelEntry& entry : entries) {
     const std::string key = entry.domain + ":" + entry.type;
     check(entries_.emplace(key, std::move(entry)).second, "the kernel of ", key,

@@ -14,6 +14,7 @@
 #include "graph/graph.h"
 #include "runtime/comm.h"
 #include "runtime/device.h"
+#include "runtime/queue.h"
 #include "runtime/tensor.h"
 
 namespace lockstep {
@@ -28,7 +29,11 @@ struct KernelArgs {
   std::span<const Tensor> in;  // data is null where an operand is left out
   std::span<const Tensor> out;
   std::byte* workspace;
-  const RunContext& context;
+  const RunContext& context;  // at the same address in every run of an executor
+  // Of a device that works behind the host's back: where the kernel puts its work, and the context
+  // in the device's memory. What is recorded is told another step by these, never by value.
+  Queue* queue = nullptr;
+  const RunContext* device_context = nullptr;
 };
 
 class Kernel {
@@ -36,6 +41,8 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual void run(const KernelArgs& args) = 0;
   virtual std::size_t workspace_bytes() const { return 0; }
+  // Why a run of it cannot be recorded (runtime/queue.h); "": it can.
+  virtual std::string not_recordable() const { return ""; }
   // The algorithm taken, for the plan dump.
   virtual std::string describe() const { return ""; }
 };
@@ -76,9 +83,12 @@ struct KernelEntry {
 // The kernels of one kind of device.
 class KernelTable {
  public:
-  KernelTable(DeviceKind kind, std::vector<KernelEntry> entries);
+  // `accelerator` is null where kernels work in the host's memory.
+  KernelTable(DeviceKind kind, std::vector<KernelEntry> entries,
+              Accelerator* accelerator = nullptr);
 
   DeviceKind kind() const { return kind_; }
+  Accelerator* accelerator() const { return accelerator_; }
   // Throws naming node and device when there is no kernel for it.
   const KernelFactory& at(const Node& node) const;
   bool has(const std::string& domain, const std::string& type) const;
@@ -86,6 +96,7 @@ class KernelTable {
 
  private:
   DeviceKind kind_;
+  Accelerator* accelerator_;
   std::unordered_map<std::string, KernelEntry> entries_;
 };
 

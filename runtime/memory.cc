@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-void FreeMemory::operator()(std::byte* data) const { std::free(data); }
+void FreeMemory::operator()(std::byte* data) const { release ? release(data) : std::free(data); }
 
 Memory allocate(std::size_t bytes) {
   std::size_t size = (bytes / 64 + 1) * 64;

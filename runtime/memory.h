@@ -7,6 +7,7 @@
 namespace lockstep {
 
 struct FreeMemory {
+  void (*release)(void*) = nullptr;  // null: it is the host's own
   void operator()(std::byte* data) const;
 };
 using Memory = std::unique_ptr<std::byte[], FreeMemory>;

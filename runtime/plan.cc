@@ -35,7 +35,13 @@ void print_slots(std::ostream& out, const Plan& plan, const std::vector<int>& sl
 
 std::string worker_name(const Plan& plan, int worker) {
   const auto number = static_cast<std::size_t>(worker);
-  return number < plan.devices.size() ? text_of(plan.devices[number]) : "exchange";
+  if (number < plan.devices.size()) return text_of(plan.devices[number]);
+  const Device device = device_of(plan, worker);
+  return device.kind == DeviceKind::cpu ? "exchange" : text_of(device) + "/comm";
+}
+
+Device device_of(const Plan& plan, int worker) {
+  return plan.devices[static_cast<std::size_t>(worker) % plan.devices.size()];
 }
 
 std::string text_of(const Plan& plan) {

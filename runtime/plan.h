@@ -59,8 +59,10 @@ struct PlanStep {
 
 struct Plan {
   std::string name;
-  std::vector<Device> devices;  // one worker each; a further one exchanges with other processes
-  int threads = 1;              // per CPU worker
+  // One worker each. Further ones communicate: on CPUs one for all, with other processes; on GPUs
+  // one for each device.
+  std::vector<Device> devices;
+  int threads = 1;  // per CPU worker
 
   std::vector<Slot> slots;
   std::vector<Block> blocks;
@@ -83,6 +85,7 @@ struct Plan {
 // The dump behind `lockstep plan`: one line a step. Offsets, waits and aliases are in it, so two
 // plans with the same text run alike.
 std::string text_of(const Plan& plan);
-std::string worker_name(const Plan& plan, int worker);  // cpu:0, or exchange
+std::string worker_name(const Plan& plan, int worker);  // cpu:0, exchange, gpu:0/comm
+Device device_of(const Plan& plan, int worker);
 
 }  // namespace lockstep

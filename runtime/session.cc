@@ -33,6 +33,28 @@ int chosen_threads(const SessionOptions& options, std::size_t replicas) {
                              : threads_per_replica(static_cast<int>(replicas) * processes);
 }
 
+Accelerator* accelerator_of(const std::vector<KernelTable>& kernels,
+                            const std::vector<Device>& devices) {
+  Accelerator* accelerator = nullptr;
+  for (const KernelTable& table : kernels)
+    if (!devices.empty() && table.kind() == devices[0].kind) accelerator = table.accelerator();
+  for (Device device : devices)
+    if (accelerator && device.index >= accelerator->devices())
+      fail(text_of(device), " is not there: this machine has ", accelerator->devices(),
+           "; see `lockstep doctor`");
+  return accelerator;
+}
+
+// In the order of TrainingModel::state_values().
+std::vector<Device> devices_of_states(const TrainingModel& model,
+                                      const std::vector<Device>& devices) {
+  std::vector<Device> result;
+  for (const State& state : model.states)
+    for (std::size_t replica = 0; replica < state.values.size(); ++replica)
+      result.push_back(devices[std::min(replica, devices.size() - 1)]);
+  return result;
+}
+
 }  // namespace
 
 std::span<const Tensor> Program::run(std::span<const Tensor> feeds, const RunOptions& options) {
@@ -67,8 +89,8 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
       compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches, session_.state_.names(),
                spec_.updates, session_.devices_, session_.kernels_, options, session_.comm()});
   if (cache_.size() == kPlansKept) cache_.pop_back();
-  cache_.insert(cache_.begin(),
-                std::make_unique<Executor>(std::move(plan), session_.state_, session_.workers_));
+  cache_.insert(cache_.begin(), make_executor(std::move(plan), session_.state_, session_.workers_,
+                                              session_.accelerator_));
   return *cache_.front();
 }
 
@@ -77,10 +99,13 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
     : model_(model),
       devices_(std::move(devices)),
       kernels_(kernels),
+      accelerator_(accelerator_of(kernels, devices_)),
       options_(options),
       threads_(chosen_threads(options, devices_.size())),
-      workers_(static_cast<int>(devices_.size()) + (options.comm ? 1 : 0), threads_),
-      state_(model.state_values(), state_descs(model)) {
+      workers_(accelerator_ ? 1 : static_cast<int>(devices_.size()) + (options.comm ? 1 : 0),
+               threads_),
+      state_(model.state_values(), state_descs(model), accelerator_,
+             accelerator_ ? devices_of_states(model, devices_) : std::vector<Device>{}) {
   check(static_cast<int>(devices_.size()) == model.replicas, "the model has ", model.replicas,
         model.replicas == 1 ? " replica" : " replicas", " but ", devices_.size(),
         " devices were given");
@@ -124,9 +149,10 @@ namespace {
 std::string drift_within(const TrainingModel& model, const StateStore& state) {
   for (const State& item : model.states) {
     if (differs_by_replica(item.kind)) continue;
-    const Tensor& first = state.at(item.values[0]);
+    const Seen first = state.see(item.values[0]);
     for (std::size_t replica = 1; replica < item.values.size(); ++replica)
-      if (std::memcmp(first.data, state.at(item.values[replica]).data, first.desc.bytes()) != 0)
+      if (std::memcmp(first.tensor.data, state.see(item.values[replica]).tensor.data,
+                      first.tensor.desc.bytes()) != 0)
         return join("'", item.values[replica], "' differs from '", item.values[0], "'");
   }
   return "";
@@ -137,8 +163,8 @@ std::string digests(const TrainingModel& model, const StateStore& state) {
   std::string lines;
   for (const State& item : model.states) {
     if (differs_by_replica(item.kind)) continue;
-    const Tensor& tensor = state.at(item.values[0]);
-    lines += item.name + " " + digest(tensor.data, tensor.desc.bytes()) + "\n";
+    const Seen seen = state.see(item.values[0]);
+    lines += item.name + " " + digest(seen.tensor.data, seen.tensor.desc.bytes()) + "\n";
   }
   return lines;
 }

@@ -90,6 +90,7 @@ class Session {
   const TrainingModel& model_;
   std::vector<Device> devices_;
   const std::vector<KernelTable>& kernels_;
+  Accelerator* accelerator_;  // null: the host's own
   SessionOptions options_;
   int threads_;
   Workers workers_;

@@ -7,12 +7,20 @@
 
 namespace lockstep {
 
-StateStore::StateStore(std::vector<std::string> names, std::vector<TensorDesc> descs)
-    : names_(std::move(names)) {
-  for (TensorDesc& desc : descs) {
-    memory_.push_back(allocate(desc.bytes()));
-    tensors_.push_back({std::move(desc), memory_.back().get()});
+StateStore::StateStore(std::vector<std::string> names, std::vector<TensorDesc> descs,
+                       Accelerator* accelerator, const std::vector<Device>& devices)
+    : names_(std::move(names)), accelerator_(accelerator) {
+  for (std::size_t i = 0; i < descs.size(); ++i) {
+    const std::size_t bytes = descs[i].bytes();
+    memory_.push_back(accelerator ? accelerator->allocate(devices[i], bytes, std::byte{0})
+                                  : allocate(bytes));
+    tensors_.push_back({std::move(descs[i]), memory_.back().get()});
   }
+}
+
+void StateStore::copy(void* to, const void* from, std::size_t bytes) const {
+  if (bytes == 0) return;
+  accelerator_ ? accelerator_->copy(to, from, bytes) : void(std::memcpy(to, from, bytes));
 }
 
 const Tensor& StateStore::at(const std::string& name) const {
@@ -27,15 +35,22 @@ const Tensor& StateStore::at(const std::string& name) const {
 Literal StateStore::read(const std::string& name) const {
   const Tensor& tensor = at(name);
   Literal value(tensor.desc.dtype, tensor.desc.dims);
-  if (!value.bytes().empty()) std::memcpy(value.bytes().data(), tensor.data, value.bytes().size());
+  copy(value.bytes().data(), tensor.data, value.bytes().size());
   return value;
+}
+
+Seen StateStore::see(const std::string& name) const {
+  if (!accelerator_) return {at(name), {}};
+  Seen seen{at(name), read(name)};
+  seen.tensor.data = seen.copy.bytes().data();
+  return seen;
 }
 
 void StateStore::write(const std::string& name, const Literal& value) {
   const Tensor& tensor = at(name);
   check(tensor.desc.dtype == value.dtype() && tensor.desc.dims == value.dims(), "state '", name,
         "' is ", text_of(tensor.desc), ", it cannot take ", value.type());
-  if (!value.bytes().empty()) std::memcpy(tensor.data, value.bytes().data(), value.bytes().size());
+  copy(tensor.data, value.bytes().data(), value.bytes().size());
 }
 
 }  // namespace lockstep

@@ -216,7 +216,10 @@ class StorageAssigner {
       step.out = {static_cast<int>(plan_.slots.size())};
       std::size_t bytes = slot.desc.bytes();
       step.kernel = make_kernel([bytes](const KernelArgs& args) {
-        std::memcpy(args.out[0].data, args.in[0].data, bytes);
+        if (args.queue)
+          args.queue->copy(args.out[0].data, args.in[0].data, bytes);
+        else
+          std::memcpy(args.out[0].data, args.in[0].data, bytes);
       });
       plan_.slots.push_back(std::move(slot));
       plan_.of_worker[step.worker].push_back(static_cast<int>(plan_.steps.size()));

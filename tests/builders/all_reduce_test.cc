@@ -130,23 +130,23 @@ std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
   for (Value sum : reducer.sum(graph, values, "w")) fetches.push_back(graph.name(sum));
   StateStore none({}, {});
   Workers workers(c.replicas, 1);
-  Executor executor(compile({graph,
-                             feeds,
-                             std::vector<Dims>(fed.size(), dims),
-                             fetches,
-                             {},
-                             {},
-                             cpu_devices(c.replicas),
-                             all_kernels(),
-                             {}}),
-                    none, workers);
+  auto executor = make_executor(compile({graph,
+                                         feeds,
+                                         std::vector<Dims>(fed.size(), dims),
+                                         fetches,
+                                         {},
+                                         {},
+                                         cpu_devices(c.replicas),
+                                         all_kernels(),
+                                         {}}),
+                                none, workers);
   std::vector<Tensor> tensors;
   for (auto& values_of : fed) tensors.push_back({{DType::float32, dims}, values_of.data()});
   std::vector<std::vector<float>> results;
   for (int run = 0; run < 2; ++run) {
-    executor.run(tensors, {});
+    executor->run(tensors, {});
     std::vector<std::vector<float>> fetched;
-    for (const Tensor& tensor : executor.fetches())
+    for (const Tensor& tensor : executor->fetches())
       fetched.emplace_back(tensor.as<float>(), tensor.as<float>() + tensor.count());
     if (run > 0) {
       EXPECT_EQ(results, fetched) << "another run, another sum";

@@ -41,23 +41,23 @@ class Replicas {
 
   std::vector<std::vector<float>> run(const std::vector<std::string>& fetches) {
     std::vector<Dims> dims(count_, Dims{length_});
-    Executor executor(compile({graph,
-                               named("x", count_),
-                               dims,
-                               fetches,
-                               {},
-                               {},
-                               cpu_devices(count_),
-                               all_kernels(),
-                               {}}),
-                      none_, workers_);
+    auto executor = make_executor(compile({graph,
+                                           named("x", count_),
+                                           dims,
+                                           fetches,
+                                           {},
+                                           {},
+                                           cpu_devices(count_),
+                                           all_kernels(),
+                                           {}}),
+                                  none_, workers_);
     std::vector<Tensor> feeds;
     for (auto& values : data_) feeds.push_back({{DType::float32, {length_}}, values.data()});
     std::vector<std::vector<float>> results;
     for (int again = 0; again < 3; ++again) {
-      executor.run(feeds, {});
+      executor->run(feeds, {});
       std::vector<std::vector<float>> fetched;
-      for (const Tensor& tensor : executor.fetches())
+      for (const Tensor& tensor : executor->fetches())
         fetched.emplace_back(tensor.as<float>(), tensor.as<float>() + tensor.count());
       if (again > 0) {
         EXPECT_EQ(results, fetched) << "another run, another result";

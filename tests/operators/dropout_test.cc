@@ -58,21 +58,21 @@ std::vector<std::vector<float>> draw(uint64_t seed, uint64_t step, int threads) 
           .values[0];
   StateStore store({}, {});
   Workers workers(1, threads);
-  Executor executor(compile({graph,
-                             {"x"},
-                             {{kCount}},
-                             {graph.name(first), graph.name(second), graph.name(dx)},
-                             {},
-                             {},
-                             cpu_devices(1),
-                             all_kernels(),
-                             {.threads = threads}}),
-                    store, workers);
+  auto executor = make_executor(compile({graph,
+                                         {"x"},
+                                         {{kCount}},
+                                         {graph.name(first), graph.name(second), graph.name(dx)},
+                                         {},
+                                         {},
+                                         cpu_devices(1),
+                                         all_kernels(),
+                                         {.threads = threads}}),
+                                store, workers);
   Literal ones = Literal::of<float>(std::vector<float>(kCount, 1), {kCount});
   std::vector<Tensor> feeds{view_of(ones)};
-  executor.run(feeds, {{seed, step}, false});
+  executor->run(feeds, {{seed, step}, false});
   std::vector<std::vector<float>> results;
-  for (const Tensor& tensor : executor.fetches())
+  for (const Tensor& tensor : executor->fetches())
     results.emplace_back(tensor.as<float>(), tensor.as<float>() + tensor.count());
   return results;
 }

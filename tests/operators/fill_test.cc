@@ -50,18 +50,18 @@ std::vector<float> drawn(const Initializer& initializer, const Dims& dims, uint6
   Value y = initializer(graph, dims, stream, "y");
   StateStore none({}, {});
   Workers workers(1, threads);
-  Executor executor(compile({graph,
-                             {},
-                             {},
-                             {graph.name(y)},
-                             {},
-                             {},
-                             cpu_devices(1),
-                             all_kernels(),
-                             {.threads = threads}}),
-                    none, workers);
-  executor.run({}, {{seed, step}, false});
-  const float* values = executor.fetches()[0].as<float>();
+  auto executor = make_executor(compile({graph,
+                                         {},
+                                         {},
+                                         {graph.name(y)},
+                                         {},
+                                         {},
+                                         cpu_devices(1),
+                                         all_kernels(),
+                                         {.threads = threads}}),
+                                none, workers);
+  executor->run({}, {{seed, step}, false});
+  const float* values = executor->fetches()[0].as<float>();
   return {values, values + element_count(dims)};
 }
 

@@ -65,21 +65,21 @@ Ran run(const Network& network, bool layouts) {
   Workers workers(1, 1);
   CompileOptions options;
   options.layouts = layouts;
-  Executor executor(compile({network.graph,
-                             {"x"},
-                             {{2, 3, 12, 12}},
-                             network.fetches,
-                             {},
-                             {},
-                             cpu_devices(1),
-                             all_kernels(),
-                             options}),
-                    store, workers);
+  auto executor = make_executor(compile({network.graph,
+                                         {"x"},
+                                         {{2, 3, 12, 12}},
+                                         network.fetches,
+                                         {},
+                                         {},
+                                         cpu_devices(1),
+                                         all_kernels(),
+                                         options}),
+                                store, workers);
   Literal x = random_literal({2, 3, 12, 12}, 99);
   std::vector<Tensor> feeds{view_of(x)};
-  executor.run(feeds, {});
-  Ran ran{{}, text_of(executor.plan())};
-  for (const Tensor& tensor : executor.fetches())
+  executor->run(feeds, {});
+  Ran ran{{}, text_of(executor->plan())};
+  for (const Tensor& tensor : executor->fetches())
     ran.values.emplace_back(tensor.as<float>(), tensor.as<float>() + tensor.count());
   return ran;
 }

@@ -53,7 +53,11 @@ TEST(ParseDevices, ReadsListsAndCounts) {
   EXPECT_EQ(parse_devices("gpu:0,gpu:2"),
             (std::vector<Device>{{DeviceKind::gpu, 0}, {DeviceKind::gpu, 2}}));
   EXPECT_EQ(parse_devices("gpu*11").size(), 11u);
-  for (const char* bad : {"", "tpu", "cpu*", "cpu*x", "cpu:0,", "cpu*0", "cpu:-1", "cpu:0,cpu:0"})
+  EXPECT_EQ(
+      parse_devices("gpu:1*2,gpu:0"),
+      (std::vector<Device>{{DeviceKind::gpu, 1}, {DeviceKind::gpu, 1}, {DeviceKind::gpu, 0}}));
+  for (const char* bad : {"", "tpu", "cpu*", "cpu*x", "cpu:0,", "cpu*0", "cpu:-1", "cpu:0,cpu:0",
+                          "cpu:0*2", "gpu:*2"})
     expect_error([&] { parse_devices(bad); }, std::string("'") + bad + "'");
 }
 
@@ -70,7 +74,7 @@ TEST(Session, AStateReadThroughAViewIsNotOverwrittenTooEarly) {
   const std::vector<float> rows{1, 2, 3, 4, 5, 6, 7, 8, 9}, columns{1, 4, 7, 2, 5, 8, 3, 6, 9};
   states.write("w", Literal::of<float>(rows, {3, 3}));
   Workers workers(1, 1);
-  Executor(std::move(plan), states, workers).run({}, {});
+  make_executor(std::move(plan), states, workers)->run({}, {});
   EXPECT_TRUE(states.read("w") == Literal::of<float>(columns, {3, 3}));
 }
 

@@ -111,7 +111,7 @@ class Runner {
     std::vector<Dims> dims;
     for (const CaseInput& input : c.inputs)
       if (!input.constant && !input.absent) dims.push_back(input.value.dims());
-    executor_ = std::make_unique<Executor>(
+    executor_ = make_executor(
         compile({graph, feeds, dims, fetches, {}, {}, cpu_devices(1), all_kernels(), options}),
         store_, workers_);
   }

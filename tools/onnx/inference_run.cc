@@ -39,13 +39,13 @@ std::vector<Literal> run_graph(const Graph& graph, const std::map<std::string, L
   for (Value output : graph.outputs()) fetches.push_back(graph.name(output));
   StateStore none({}, {});
   Workers workers(1, cpu_cores());
-  Executor executor(
+  auto executor = make_executor(
       compile(
           {graph, feeds, dims, fetches, {}, {}, cpu_devices(1), kernels, {.threads = cpu_cores()}}),
       none, workers);
-  executor.run(values, {});
+  executor->run(values, {});
   std::vector<Literal> outputs;
-  for (const Tensor& tensor : executor.fetches()) {
+  for (const Tensor& tensor : executor->fetches()) {
     outputs.emplace_back(tensor.desc.dtype, tensor.desc.dims);
     if (tensor.count() > 0)
       std::memcpy(outputs.back().bytes().data(), tensor.data, tensor.desc.bytes());

@@ -1,0 +1,13 @@
+// The list of GPU kernels.
+#pragma once
+
+#include <vector>
+
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// One table, or none where this build has no GPU kernels (no_gpu.cc).
+std::vector<KernelTable> gpu_kernels();
+
+}  // namespace lockstep

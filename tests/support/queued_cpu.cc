@@ -1,0 +1,224 @@
+#include "tests/support/queued_cpu.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "operators/all.h"
+#include "operators/cpu.h"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr int kDevices = 16;
+
+// What kernels and callers hold is this far from the memory itself: who touches it without knowing
+// that it is a device's is ended by the system.
+constexpr std::ptrdiff_t kFar = std::ptrdiff_t{1} << 46;
+
+bool is_far(const void* data) { return reinterpret_cast<std::ptrdiff_t>(data) >= kFar * 2; }
+std::byte* far_from(std::byte* data) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::ptrdiff_t>(data) + 2 * kFar);
+}
+void* near_to(const void* data) {
+  return is_far(data) ? reinterpret_cast<void*>(reinterpret_cast<std::ptrdiff_t>(data) - 2 * kFar)
+                      : const_cast<void*>(data);
+}
+
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  std::memcpy(near_to(to), near_to(from), bytes);
+}
+
+// Counts how often it was recorded; who waits, waits for the last time before.
+class ThreadEvent final : public Event {
+ public:
+  void announce() { ++announced_; }
+  uint64_t announced() const { return announced_; }
+  void reach(uint64_t number) {
+    std::lock_guard lock(mutex_);
+    reached_ = std::max(reached_, number);
+    changed_.notify_all();
+  }
+  void wait_for(uint64_t number) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return reached_ >= number; });
+  }
+
+ private:
+  uint64_t announced_ = 0;  // by the thread that fills queues
+  uint64_t reached_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+class ThreadQueue;
+using Work = std::function<void()>;
+
+// While there is one, queues keep here what they are given.
+struct Tape final : Recording {
+  // An entry is done again by being given to its queue again.
+  std::vector<Work> entries;
+  void replay() override {
+    for (const Work& entry : entries) entry();
+  }
+};
+Tape* taping = nullptr;
+
+class ThreadQueue final : public Queue {
+ public:
+  ThreadQueue() : thread_([this] { serve(); }) {}
+  ~ThreadQueue() override {
+    push([this] { ended_ = true; }, true);
+    thread_.join();
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    give([=, this] { push([=] { copy_bytes(to, from, bytes); }); });
+  }
+  void call(Work work) override {
+    give([this, work = std::move(work)] { push(work); });
+  }
+  void record(Event& event) override {
+    auto& of = dynamic_cast<ThreadEvent&>(event);
+    give([this, &of] {
+      of.announce();
+      push([&of, number = of.announced()] { of.reach(number); }, true);
+    });
+  }
+  void wait(Event& event) override {
+    auto& of = dynamic_cast<ThreadEvent&>(event);
+    give([this, &of] { push([&of, number = of.announced()] { of.wait_for(number); }, true); });
+  }
+  void finish() override {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [&] { return work_.empty() && !busy_; });
+    if (auto failure = std::exchange(failure_, nullptr)) std::rethrow_exception(failure);
+  }
+  void* native() override { return this; }
+
+ private:
+  struct Item {
+    Work work;
+    bool orders = false;  // events come also behind a failure, or others would wait for ever
+  };
+
+  void give(Work entry) {
+    if (taping)
+      taping->entries.push_back(std::move(entry));
+    else
+      entry();
+  }
+
+  void push(Work work, bool orders = false) {
+    std::lock_guard lock(mutex_);
+    work_.push_back({std::move(work), orders});
+    changed_.notify_one();
+  }
+
+  void serve() {
+    while (!ended_) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return !work_.empty(); });
+      Item item = std::move(work_.front());
+      work_.pop_front();
+      busy_ = true;
+      const bool failed = failure_ != nullptr && !ended_;
+      lock.unlock();
+      std::exception_ptr failure;
+      try {
+        if (!failed || item.orders) item.work();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      busy_ = false;
+      if (failure) failure_ = failure;
+      idle_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_, idle_;
+  std::deque<Item> work_;
+  bool busy_ = false;
+  bool ended_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+class QueuedCpu final : public Accelerator {
+ public:
+  int devices() const override { return kDevices; }
+  Memory allocate(Device, std::size_t bytes, std::byte fill) override {
+    Memory memory = lockstep::allocate(bytes);
+    std::memset(memory.get(), static_cast<int>(fill), bytes);
+    return {far_from(memory.release()), {[](void* data) { std::free(near_to(data)); }}};
+  }
+  Memory allocate_host(std::size_t bytes) override { return lockstep::allocate(bytes); }
+  void copy(void* to, const void* from, std::size_t bytes) override { copy_bytes(to, from, bytes); }
+  std::unique_ptr<Queue> queue(Device) override { return std::make_unique<ThreadQueue>(); }
+  std::unique_ptr<Event> event(Device) override { return std::make_unique<ThreadEvent>(); }
+  std::unique_ptr<Recording> record(Queue&, const std::function<void()>& work) override {
+    auto tape = std::make_unique<Tape>();
+    taping = tape.get();
+    work();
+    taping = nullptr;
+    return tape;
+  }
+};
+
+// The CPU's kernel, in its turn and on memory of devices.
+class QueuedKernel final : public Kernel {
+ public:
+  explicit QueuedKernel(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
+
+  void run(const KernelArgs& args) override {
+    auto near = [](std::span<const Tensor> tensors) {
+      std::vector<Tensor> moved(tensors.begin(), tensors.end());
+      for (Tensor& tensor : moved) tensor.data = near_to(tensor.data);
+      return moved;
+    };
+    args.queue->call([this, in = near(args.in), out = near(args.out),
+                      workspace = static_cast<std::byte*>(near_to(args.workspace)),
+                      context = static_cast<const RunContext*>(near_to(args.device_context))] {
+      kernel_->run({in, out, workspace, *context});
+    });
+  }
+  std::size_t workspace_bytes() const override { return kernel_->workspace_bytes(); }
+  std::string describe() const override { return kernel_->describe(); }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+};
+
+}  // namespace
+
+const std::vector<KernelTable>& queued_kernels() {
+  static QueuedCpu accelerator;
+  static const std::vector<KernelTable> tables = [] {
+    std::vector<KernelEntry> entries;
+    for (KernelEntry entry : cpu_kernel_entries()) {
+      KernelFactory prepare = [cpu = entry.prepare](const KernelRequest& request) {
+        return std::make_unique<QueuedKernel>(cpu(request));
+      };
+      entries.push_back({entry.type, entry.domain, std::move(prepare), entry.wish});
+    }
+    std::vector<KernelTable> all;
+    all.push_back(all_kernels().front());
+    all.emplace_back(DeviceKind::gpu, std::move(entries), &accelerator);
+    return all;
+  }();
+  return tables;
+}
+
+std::vector<Device> gpu_devices(int count) {
+  std::vector<Device> devices;
+  for (int i = 0; i < count; ++i) devices.push_back({DeviceKind::gpu, i});
+  return devices;
+}
+
+}  // namespace lockstep::testing

@@ -1,0 +1,18 @@
+// GPUs for tests on machines without any: as many as are asked for, each with queues that are
+// threads, memory that the host cannot touch, and the CPU's kernels. What is checked with them is
+// everything about a run on devices but the devices' own kernels: what waits for what, what is
+// copied when, what a recording holds.
+#pragma once
+
+#include <vector>
+
+#include "runtime/kernel.h"
+
+namespace lockstep::testing {
+
+// A table of GPU kernels; it lives as long as the program.
+const std::vector<KernelTable>& queued_kernels();
+
+std::vector<Device> gpu_devices(int count);
+
+}  // namespace lockstep::testing
