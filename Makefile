@@ -14,7 +14,7 @@ setup:
 	@tools/setup.sh
 
 format:
-	git ls-files -co --exclude-standard '*.h' '*.cc' | xargs clang-format -i
+	git ls-files -co --exclude-standard '*.h' '*.cc' '*.cu' | xargs clang-format -i
 
 clean:
 	rm -rf build

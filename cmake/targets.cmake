@@ -1,11 +1,17 @@
 # lockstep_library(NAME sources...): the library of one folder, with the project's warnings.
 add_library(lockstep_options INTERFACE)
 target_compile_features(lockstep_options INTERFACE cxx_std_20)
+set(lockstep_warnings -Wall -Wextra -Werror -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 target_compile_options(lockstep_options INTERFACE
-  $<BUILD_INTERFACE:-Wall;-Wextra;-Werror;-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
+  $<$<COMPILE_LANGUAGE:CXX>:$<BUILD_INTERFACE:${lockstep_warnings}>>)
+if(LOCKSTEP_CUDA_KERNELS)  # nvcc hands them to g++; its own code in between has line marks of its kind
+  list(JOIN lockstep_warnings "," lockstep_warnings)
+  target_compile_options(lockstep_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CUDA>:$<BUILD_INTERFACE:-Xcompiler=${lockstep_warnings}>>)
+endif()
 # g++ 12 sees an overlapping memcpy in `"text" + std::string` (GCC bug 105651).
 target_compile_options(lockstep_options INTERFACE
-  $<$<CXX_COMPILER_ID:GNU>:$<BUILD_INTERFACE:-Wno-restrict>>)
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:$<BUILD_INTERFACE:-Wno-restrict>>)
 target_include_directories(lockstep_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/lockstep>)
 if(LOCKSTEP_SANITIZE)

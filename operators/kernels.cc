@@ -1,13 +1,13 @@
 #include "operators/all.h"
 #include "operators/cpu.h"
-#include "operators/gpu.h"
+#include "operators/cuda.h"
 
 namespace lockstep {
 
 const std::vector<KernelTable>& all_kernels() {
   static const std::vector<KernelTable> tables = [] {
     std::vector<KernelTable> all{KernelTable(DeviceKind::cpu, cpu_kernel_entries())};
-    for (KernelTable& table : gpu_kernels()) all.push_back(std::move(table));
+    for (KernelTable& table : cuda_kernels()) all.push_back(std::move(table));
     return all;
   }();
   return tables;

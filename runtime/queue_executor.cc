@@ -18,8 +18,9 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 QueueExecutor::QueueExecutor(Plan plan, const StateStore& state, Accelerator& accelerator)
     : Executor(std::move(plan)), accelerator_(accelerator) {
   for (Device device : plan_.devices)
-    check(device.index < accelerator.devices(), text_of(device), " is not there: this machine has ",
-          accelerator.devices(), "; see `lockstep doctor`");
+    check(device.index < accelerator.devices(), "cannot run on ", text_of(device),
+          ": this machine has ", accelerator.devices(),
+          " GPUs that can be used; see `lockstep doctor`");
   PlanMemory memory{state, {}, [this](int literal, int worker) {
                       return literal_on(literal, device_of(plan_, worker));
                     }};

@@ -40,8 +40,8 @@ Accelerator* accelerator_of(const std::vector<KernelTable>& kernels,
     if (!devices.empty() && table.kind() == devices[0].kind) accelerator = table.accelerator();
   for (Device device : devices)
     if (accelerator && device.index >= accelerator->devices())
-      fail(text_of(device), " is not there: this machine has ", accelerator->devices(),
-           "; see `lockstep doctor`");
+      fail("cannot run on ", text_of(device), ": this machine has ", accelerator->devices(),
+           " GPUs that can be used; see `lockstep doctor`");
   return accelerator;
 }
 

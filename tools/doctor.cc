@@ -36,15 +36,22 @@ int diagnose() {
             << "oneDNN     " << dnnl_version() << " (CPU kernels)\n"
             << "operators  " << all_ops().ops().size() << "\n";
   bool gpu = false;
-  for (const KernelTable& table : all_kernels()) gpu = gpu || table.kind() == DeviceKind::gpu;
+  int gpus = 0;
+  for (const KernelTable& table : all_kernels())
+    if (table.kind() == DeviceKind::gpu) {
+      gpu = true;
+      gpus = table.accelerator()->devices();
+    }
   std::ifstream driver("/proc/driver/nvidia/version");
   std::string version;
   std::getline(driver, version);
   std::cout << "GPU driver " << (driver ? version : "none: training runs on CPU replicas") << "\n"
             << "GPU build  "
-            << (gpu ? "yes"
+            << (gpu ? "yes: kernels for compute capability 8.0 and later"
                     : "no: this build has CPU kernels only; graphs for GPUs can be built and read")
             << "\n"
+            << "GPUs       " << gpus << "\n"
+            << "processes  Gloo over TCP between CPU processes\n"
             << "default    --devices cpu*N, " << threads_per_replica(1)
             << " threads shared by N replicas\n";
   return 0;

@@ -10,7 +10,7 @@ packages=(
   libgloo-dev                                            # messages between processes
   libjpeg-dev libpng-dev                                 # pictures
   libyaml-cpp-dev libcli11-dev nlohmann-json3-dev        # configuration, commands, JSON
-  libgtest-dev libonnx-testdata                          # tests
+  libgtest-dev libonnx-testdata iproute2                 # tests
   python3 python3-venv clang clang-format libclang-rt-14-dev  # oracles, second compiler, format
 )
 # Names that another release spells differently.

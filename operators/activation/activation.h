@@ -15,5 +15,6 @@ Value tanh(Graph& graph, Value x, const Site& site = {});
 
 std::vector<Op> activation_ops();
 std::vector<KernelEntry> activation_cpu();
+std::vector<KernelEntry> activation_cuda();
 
 }  // namespace lockstep

@@ -36,5 +36,6 @@ Value copy(Graph& graph, Value value, const Site& site = {});
 
 std::vector<Op> collective_ops();
 std::vector<KernelEntry> collective_cpu();
+std::vector<KernelEntry> collective_cuda();
 
 }  // namespace lockstep

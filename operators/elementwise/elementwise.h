@@ -20,5 +20,6 @@ Value cast(Graph& graph, Value x, DType to, const Site& site = {});
 
 std::vector<Op> elementwise_ops();
 std::vector<KernelEntry> elementwise_cpu();
+std::vector<KernelEntry> elementwise_cuda();
 
 }  // namespace lockstep

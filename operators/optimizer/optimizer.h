@@ -40,5 +40,6 @@ Value first_non_finite(Graph& graph, const std::vector<Value>& tensors, const Si
 
 std::vector<Op> optimizer_ops();
 std::vector<KernelEntry> optimizer_cpu();
+std::vector<KernelEntry> optimizer_cuda();
 
 }  // namespace lockstep

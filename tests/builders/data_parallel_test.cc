@@ -15,6 +15,7 @@
 #include "operators/shape/shape.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/golden.h"
+#include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"
 
 namespace lockstep::testing {
@@ -73,6 +74,31 @@ TEST(DataParallel, GoldenPlanOfTwoReplicas) {
   Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   StepFeeds feeds(model, 8, 5, kSmall);
   expect_golden("mlp_2_replicas.plan.txt", text_of(session.step().plan(feeds.at(0, 0.1F))));
+}
+
+// Planning for GPUs needs none: each has a queue for its kernels and one for communication.
+TEST(DataParallel, GoldenPlanOfEightGpus) {
+  const TrainingModel model = small_mlp(8);
+  std::vector<std::string> feeds, fetches;
+  std::vector<Dims> dims;
+  for (const Replicated& input : model.inputs)
+    for (const std::string& name : input.values) {
+      feeds.push_back(name);
+      dims.push_back(input.name == "lr"      ? Dims{1}
+                     : input.name == "label" ? Dims{4}
+                                             : Dims{4, 1, 6, 6});
+    }
+  for (const std::string& name : model.losses[0].values) fetches.push_back(name);
+  const Plan plan = compile({model.step,
+                             feeds,
+                             dims,
+                             fetches,
+                             model.state_values(),
+                             model.updates,
+                             gpu_devices(8),
+                             queued_kernels(),
+                             {}});
+  expect_golden("mlp_8_gpus.plan.txt", text_of(plan));
 }
 
 TEST(DataParallel, GpuScopesBuildWithoutGpu) {

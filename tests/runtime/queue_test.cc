@@ -123,7 +123,7 @@ TEST(Queues, WhatAKernelThrowsIsThrown) {
 TEST(Queues, DevicesThatAreNotThereAreNamed) {
   const TrainingModel model = small_mlp(2);
   expect_error([&] { Session(model, parse_devices("gpu:0,gpu:99"), queued_kernels()); },
-               "gpu:99 is not there: this machine has 16");
+               "cannot run on gpu:99: this machine has 16 GPUs");
   expect_error([&] { Session(model, parse_devices("cpu:0,gpu:0"), queued_kernels()).initialise(); },
                "all of one kind", "cpu:0 and gpu:0");
 }

@@ -189,24 +189,6 @@ TEST(FindDrift, NamesTheStateThatDiffers) {
   EXPECT_EQ(find_drift(session), "'cpu_2/fc2_b' differs from 'cpu_0/fc2_b'");
 }
 
-TEST(Gpu, ReplicasTrainLikeTheCpu) {
-  const auto& tables = all_kernels();
-  if (std::none_of(tables.begin(), tables.end(),
-                   [](const KernelTable& table) { return table.kind() == DeviceKind::gpu; }))
-    GTEST_SKIP() << "skipped: no GPU";
-  TrainingModel model = small_mlp(2);
-  StepFeeds feeds(model, 8, 5, kImage);
-  std::vector<Literal> results;
-  for (const char* devices : {"cpu*2", "gpu*2"}) {
-    Session session(model, parse_devices(devices), tables, {1, 1, {}});
-    session.initialise();
-    for (int i = 0; i < 10; ++i) session.step().run(feeds.at(i, 0.1F), session.run_options(i));
-    results.push_back(session.state().read("cpu_0/fc1_w"));
-  }
-  for (std::size_t i = 0; i < results[0].values<float>().size(); ++i)
-    EXPECT_NEAR(results[0].values<float>()[i], results[1].values<float>()[i], 1e-4);
-}
-
 TEST(Checkpoint, GoesOnWithTheSameBits) {
   TemporaryFolder folder;
   TrainingModel model = small_mlp(2);

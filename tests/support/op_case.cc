@@ -17,6 +17,7 @@
 #include "runtime/compile.h"
 #include "runtime/executor.h"
 #include "runtime/philox.h"
+#include "tests/support/queued_cpu.h"
 
 namespace lockstep::testing {
 namespace {
@@ -103,6 +104,33 @@ Built build(const OpCase& c) {
   return built;
 }
 
+// Cases run on the CPU, or where LOCKSTEP_CASE_DEVICE says: on a GPU, or on a CPU behind queues.
+struct CaseDevice {
+  Device device;
+  const std::vector<KernelTable>* kernels = &all_kernels();
+  Accelerator* accelerator = nullptr;
+  double tolerance = 0;  // at least
+};
+
+const CaseDevice& case_device() {
+  static const CaseDevice chosen = [] {
+    const char* asked = std::getenv("LOCKSTEP_CASE_DEVICE");
+    const std::string name = asked ? asked : "cpu";
+    CaseDevice on;
+    if (name == "cpu") return on;
+    check(name == "gpu" || name == "queues", "LOCKSTEP_CASE_DEVICE is cpu, gpu or queues, not '",
+          name, "'");
+    on.device.kind = DeviceKind::gpu;
+    if (name == "queues") on.kernels = &queued_kernels();
+    if (name == "gpu") on.tolerance = 1e-4;
+    for (const KernelTable& table : *on.kernels)
+      if (table.kind() == DeviceKind::gpu) on.accelerator = table.accelerator();
+    check(on.accelerator != nullptr, "this build has no GPU kernels");
+    return on;
+  }();
+  return chosen;
+}
+
 class Runner {
  public:
   Runner(const Graph& graph, const OpCase& c, const std::vector<std::string>& feeds,
@@ -111,9 +139,10 @@ class Runner {
     std::vector<Dims> dims;
     for (const CaseInput& input : c.inputs)
       if (!input.constant && !input.absent) dims.push_back(input.value.dims());
+    const CaseDevice& on = case_device();
     executor_ = make_executor(
-        compile({graph, feeds, dims, fetches, {}, {}, cpu_devices(1), all_kernels(), options}),
-        store_, workers_);
+        compile({graph, feeds, dims, fetches, {}, {}, {on.device}, *on.kernels, options}), store_,
+        workers_, on.accelerator);
   }
 
   std::vector<Literal> run(const std::vector<Literal>& values) {
@@ -166,7 +195,8 @@ std::vector<Literal> check_forward(const OpCase& c) {
       inputs.push_back(input.absent ? Doubles{} : to_doubles(input.value));
     std::vector<Doubles> expected = c.reference(inputs);
     for (std::size_t i = 0; i < expected.size(); ++i)
-      expect_near(expected[i], plain[i], c.tolerance, join("output ", i));
+      expect_near(expected[i], plain[i], std::max(c.tolerance, case_device().tolerance),
+                  join("output ", i));
   }
   auto aliased = Runner(built.graph, c, built.feeds, fetches, {}).run(fed_values(c));
   for (std::size_t i = 0; i < plain.size(); ++i)

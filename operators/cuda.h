@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// One table, or none where this build has no GPU kernels (no_gpu.cc).
-std::vector<KernelTable> gpu_kernels();
+// One table, or none where this build has no GPU kernels (no_cuda.cc).
+std::vector<KernelTable> cuda_kernels();
 
 }  // namespace lockstep

@@ -1,0 +1,18 @@
+# GPU kernels, for Ampere and Hopper, and as PTX for what comes after. CUDA's runtime is linked into
+# the binary, which starts on machines without a driver.
+set(CMAKE_CUDA_COMPILER ${LOCKSTEP_NVCC})
+set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
+enable_language(CUDA)
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.4)  # C++20 as our headers use it
+  message(FATAL_ERROR "CUDA: nvcc ${CMAKE_CUDA_COMPILER_VERSION} is too old, 12.4 is needed; "
+                      "-DLOCKSTEP_CUDA=OFF builds CPU replicas")
+endif()
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc can
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+endif()
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+find_package(CUDAToolkit REQUIRED)
+set(LOCKSTEP_CUDA_KERNELS ON)
+message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER_VERSION}; building GPU kernels")

@@ -1,0 +1,68 @@
+// The GPU's table: its own kernels, and the host's for what it has none for.
+#include "operators/cuda.h"
+
+#include <map>
+
+#include "operators/activation/activation.h"
+#include "operators/collective/collective.h"
+#include "operators/cpu.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/optimizer/optimizer.h"
+#include "operators/process/process.h"
+#include "runtime/cuda/accelerator.h"
+#include "runtime/host_kernel.h"
+
+namespace lockstep {
+namespace {
+
+using Entries = std::map<std::string, KernelEntry>;
+
+void add(Entries& to, std::vector<KernelEntry> entries) {
+  for (KernelEntry& entry : entries) to.emplace(entry.domain + ":" + entry.type, std::move(entry));
+}
+
+// A type or shape that the device's kernel does not know goes to the host.
+KernelFactory first_of(KernelFactory own, KernelFactory host) {
+  return [own = std::move(own), host = std::move(host)](const KernelRequest& request) {
+    try {
+      return own(request);
+    } catch (const Unsupported&) {
+      return host(request);
+    }
+  };
+}
+
+// What the host cannot do in a device's place: sums over replicas would meet in its memory, and a
+// message that it waits for in a queue could wait for one behind it.
+Entries not_for_the_host() {
+  Entries entries;
+  add(entries, collective_cpu());
+  add(entries, process_cpu());
+  return entries;
+}
+
+}  // namespace
+
+std::vector<KernelTable> cuda_kernels() {
+  Entries own;
+  for (auto room : {activation_cuda, collective_cuda, elementwise_cuda, optimizer_cuda})
+    add(own, room());
+  const Entries excluded = not_for_the_host();
+  std::vector<KernelEntry> all;
+  for (const KernelEntry& cpu : cpu_kernel_entries()) {
+    const std::string key = cpu.domain + ":" + cpu.type;
+    const auto found = own.find(key);
+    if (excluded.contains(key)) {
+      if (found != own.end()) all.push_back(found->second);
+      continue;
+    }
+    KernelFactory host = on_host(cpu.prepare, cuda_accelerator());
+    all.push_back(
+        {cpu.type, cpu.domain, found == own.end() ? host : first_of(found->second.prepare, host)});
+  }
+  std::vector<KernelTable> tables;
+  tables.emplace_back(DeviceKind::gpu, std::move(all), &cuda_accelerator());
+  return tables;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,108 @@
+// Kernels that do one thing for each element.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "operators/broadcast.h"
+#include "runtime/cuda/check.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+inline cudaStream_t stream_of(const KernelArgs& args) {
+  return static_cast<cudaStream_t>(args.queue->native());
+}
+
+constexpr int kBlock = 256;
+constexpr int64_t kMostBlocks = 8192;  // enough to fill any GPU; threads stride over the rest
+
+template <class Body>
+__global__ void __launch_bounds__(kBlock) run_elements(int64_t count, Body body) {
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * kBlock;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x; i < count; i += stride)
+    body(i);
+}
+
+// body(i) for every i in [0, count), in no order.
+template <class Body>
+void for_elements(const KernelArgs& args, int64_t count, const Body& body) {
+  if (count == 0) return;
+  const auto blocks = std::min<int64_t>((count + kBlock - 1) / kBlock, kMostBlocks);
+  run_elements<<<static_cast<unsigned>(blocks), kBlock, 0, stream_of(args)>>>(count, body);
+  check_cuda(cudaGetLastError(), "a kernel");
+}
+
+// Where the N operands of a broadcast stand at an element of the result.
+template <int N>
+class Walk {
+ public:
+  static constexpr int kMostDims = 8;
+
+  explicit Walk(const Broadcast<N>& broadcast)
+      : row_length_(broadcast.row_length), dims_(static_cast<int>(broadcast.sizes.size())) {
+    supported(dims_ <= kMostDims, "broadcasts over more than ", kMostDims, " dimensions");
+    for (int k = 0; k < N; ++k) step_[k] = broadcast.step[static_cast<std::size_t>(k)];
+    for (int d = 0; d < dims_; ++d) {
+      size_[d] = broadcast.sizes[static_cast<std::size_t>(d)];
+      for (int k = 0; k < N; ++k)
+        stride_[d][k] = broadcast.strides[static_cast<std::size_t>(d)][static_cast<std::size_t>(k)];
+    }
+  }
+
+  __device__ void at(int64_t element, int64_t (&offset)[N]) const {
+    int64_t row = dims_ == 0 ? 0 : element / row_length_;
+    const int64_t column = element - row * row_length_;
+    for (int k = 0; k < N; ++k) offset[k] = column * step_[k];
+    for (int d = dims_ - 1; d >= 0; --d) {
+      const int64_t index = row % size_[d];
+      row /= size_[d];
+      for (int k = 0; k < N; ++k) offset[k] += index * stride_[d][k];
+    }
+  }
+
+ private:
+  int64_t row_length_;
+  int dims_;
+  int64_t step_[N] = {};
+  int64_t size_[kMostDims] = {};
+  int64_t stride_[kMostDims][N] = {};
+};
+
+// y[i] = f(x[i])
+template <class X, class Y, class F>
+struct MapOne {
+  const X* x;
+  Y* y;
+  F f;
+  __device__ void operator()(int64_t i) const { y[i] = f(x[i]); }
+};
+
+// y[i] = f(a[i], b[i])
+template <class X, class Y, class F>
+struct MapTwo {
+  const X* a;
+  const X* b;
+  Y* y;
+  F f;
+  __device__ void operator()(int64_t i) const { y[i] = f(a[i], b[i]); }
+};
+
+template <class X, class Y, class F>
+std::unique_ptr<Kernel> map_one(const KernelRequest& request, F f) {
+  return make_kernel([f, count = request.out[0].count()](const KernelArgs& args) {
+    for_elements(args, count, MapOne<X, Y, F>{args.in[0].as<X>(), args.out[0].as<Y>(), f});
+  });
+}
+
+// Of operands that have the result's shape.
+template <class X, class Y, class F>
+std::unique_ptr<Kernel> map_two(const KernelRequest& request, F f) {
+  return make_kernel([f, count = request.out[0].count()](const KernelArgs& args) {
+    for_elements(args, count,
+                 MapTwo<X, Y, F>{args.in[0].as<X>(), args.in[1].as<X>(), args.out[0].as<Y>(), f});
+  });
+}
+
+}  // namespace lockstep

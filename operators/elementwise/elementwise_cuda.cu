@@ -1,0 +1,317 @@
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "operators/dispatch.h"
+#include "operators/elements_cuda.h"
+#include "operators/elementwise/elementwise.h"
+
+namespace lockstep {
+namespace {
+
+struct Plus {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct Minus {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a - b;
+  }
+};
+struct Times {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a * b;
+  }
+};
+struct Divided {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a / b;
+  }
+};
+struct Slope {
+  template <class T>
+  __device__ T operator()(T x, T slope) const {
+    return x < 0 ? slope * x : x;
+  }
+};
+struct Larger {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return b > a || b != b ? b : a;
+  }
+};
+struct Smaller {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return b < a || b != b ? b : a;
+  }
+};
+struct Equal {
+  template <class T>
+  __device__ bool operator()(T a, T b) const {
+    return a == b;
+  }
+};
+struct Greater {
+  template <class T>
+  __device__ bool operator()(T a, T b) const {
+    return a > b;
+  }
+};
+struct Less {
+  template <class T>
+  __device__ bool operator()(T a, T b) const {
+    return a < b;
+  }
+};
+struct GreaterOrEqual {
+  template <class T>
+  __device__ bool operator()(T a, T b) const {
+    return a >= b;
+  }
+};
+struct LessOrEqual {
+  template <class T>
+  __device__ bool operator()(T a, T b) const {
+    return a <= b;
+  }
+};
+struct Negative {
+  template <class T>
+  __device__ T operator()(T x) const {
+    return -x;
+  }
+};
+struct Absolute {
+  template <class T>
+  __device__ T operator()(T x) const {
+    return x < 0 ? -x : x;
+  }
+};
+struct SignOf {
+  template <class T>
+  __device__ T operator()(T x) const {
+    return static_cast<T>((x > 0) - (x < 0));
+  }
+};
+struct Exponential {
+  template <class T>
+  __device__ T operator()(T x) const {
+    return ::exp(x);
+  }
+};
+struct Logarithm {
+  template <class T>
+  __device__ T operator()(T x) const {
+    return ::log(x);
+  }
+};
+struct Root {
+  template <class T>
+  __device__ T operator()(T x) const {
+    return ::sqrt(x);
+  }
+};
+struct OneOver {
+  template <class T>
+  __device__ T operator()(T x) const {
+    return T(1) / x;
+  }
+};
+
+// y = f(a, b) over broadcast shapes.
+template <class X, class Y, class F>
+struct BroadcastTwo {
+  Walk<2> walk;
+  const X* a;
+  const X* b;
+  Y* y;
+  F f;
+  __device__ void operator()(int64_t i) const {
+    int64_t at[2];
+    walk.at(i, at);
+    y[i] = f(a[at[0]], b[at[1]]);
+  }
+};
+
+template <class X, class Y, class F>
+std::unique_ptr<Kernel> broadcast_kernel(const KernelRequest& request) {
+  check(request.in[0].dtype == request.in[1].dtype, "operands are ", request.in[0].dtype, " and ",
+        request.in[1].dtype, "; cast one");
+  const Dims& out = request.out[0].dims;
+  if (request.in[0].dims == out && request.in[1].dims == out) return map_two<X, Y>(request, F());
+  const Walk<2> walk(Broadcast<2>(out, {request.in[0].dims, request.in[1].dims}));
+  return make_kernel([walk, count = request.out[0].count()](const KernelArgs& args) {
+    for_elements(args, count,
+                 BroadcastTwo<X, Y, F>{walk, args.in[0].as<const X>(), args.in[1].as<const X>(),
+                                       args.out[0].as<Y>(), F()});
+  });
+}
+
+template <class F>
+std::unique_ptr<Kernel> arithmetic(const KernelRequest& request) {
+  return dispatch<float, double, int32_t, int64_t>(
+      request.in[0].dtype, [&]<class T>() { return broadcast_kernel<T, T, F>(request); });
+}
+// An integer divided by zero is an error, which only the host can raise.
+template <class F>
+std::unique_ptr<Kernel> of_floats(const KernelRequest& request) {
+  return dispatch<float, double>(request.in[0].dtype,
+                                 [&]<class T>() { return broadcast_kernel<T, T, F>(request); });
+}
+template <class F>
+std::unique_ptr<Kernel> comparison(const KernelRequest& request) {
+  return dispatch<float, double, int32_t, int64_t>(
+      request.in[0].dtype, [&]<class T>() { return broadcast_kernel<T, bool, F>(request); });
+}
+template <class F>
+std::unique_ptr<Kernel> function(const KernelRequest& request) {
+  return dispatch<float, double>(request.in[0].dtype,
+                                 [&]<class T>() { return map_one<T, T>(request, F()); });
+}
+template <class F>
+std::unique_ptr<Kernel> function_of_numbers(const KernelRequest& request) {
+  return dispatch<float, double, int32_t, int64_t>(
+      request.in[0].dtype, [&]<class T>() { return map_one<T, T>(request, F()); });
+}
+
+constexpr int kMostTerms = 32;
+
+// Any number of operands of one shape, folded left to right.
+template <class T, class F>
+struct Fold {
+  int count;
+  T divisor;
+  T* y;
+  const T* term[kMostTerms];
+  __device__ void operator()(int64_t i) const {
+    const F f;
+    T total = term[0][i];
+    for (int k = 1; k < count; ++k) total = f(total, term[k][i]);
+    y[i] = divisor == T(1) ? total : total / divisor;
+  }
+};
+
+template <class F, bool mean = false>
+std::unique_ptr<Kernel> variadic(const KernelRequest& request) {
+  supported(request.in.size() <= kMostTerms, "folds more than ", kMostTerms, " operands");
+  for (const TensorDesc& in : request.in)
+    supported(in.dims == request.out[0].dims, "operands of different shapes");
+  return dispatch<float, double, int32_t, int64_t>(request.out[0].dtype, [&]<class T>() {
+    return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
+      Fold<T, F> body{static_cast<int>(args.in.size()),
+                      mean ? static_cast<T>(args.in.size()) : T(1),
+                      args.out[0].as<T>(),
+                      {}};
+      for (std::size_t k = 0; k < args.in.size(); ++k) body.term[k] = args.in[k].as<const T>();
+      for_elements(args, count, body);
+    });
+  });
+}
+
+template <class T>
+struct Choose {
+  Walk<3> walk;
+  const bool* condition;
+  const T* a;
+  const T* b;
+  T* y;
+  __device__ void operator()(int64_t i) const {
+    int64_t at[3];
+    walk.at(i, at);
+    y[i] = condition[at[0]] ? a[at[1]] : b[at[2]];
+  }
+};
+
+std::unique_ptr<Kernel> prepare_where(const KernelRequest& request) {
+  const Walk<3> walk(Broadcast<3>(request.out[0].dims,
+                                  {request.in[0].dims, request.in[1].dims, request.in[2].dims}));
+  return dispatch<float, double, int32_t, int64_t, uint8_t, bool>(
+      request.in[1].dtype, [&]<class T>() {
+        return make_kernel([walk, count = request.out[0].count()](const KernelArgs& args) {
+          for_elements(args, count,
+                       Choose<T>{walk, args.in[0].as<const bool>(), args.in[1].as<const T>(),
+                                 args.in[2].as<const T>(), args.out[0].as<T>()});
+        });
+      });
+}
+
+// The device's own types of 16 bits lie in memory as ours.
+template <class T>
+struct OnDevice {
+  using type = T;
+};
+template <>
+struct OnDevice<Half> {
+  using type = __half;
+};
+template <>
+struct OnDevice<BFloat16> {
+  using type = __nv_bfloat16;
+};
+
+template <class T>
+__device__ float wide(T x) {
+  return static_cast<float>(x);
+}
+template <class To>
+struct Converted {
+  template <class From>
+  __device__ To operator()(From x) const {
+    if constexpr (std::is_same_v<From, __half> || std::is_same_v<From, __nv_bfloat16>)
+      return Converted<To>()(wide(x));
+    else if constexpr (std::is_same_v<To, __half>)
+      return __float2half_rn(static_cast<float>(x));
+    else if constexpr (std::is_same_v<To, __nv_bfloat16>)
+      return __float2bfloat16_rn(static_cast<float>(x));
+    else
+      return static_cast<To>(x);
+  }
+};
+
+std::unique_ptr<Kernel> prepare_cast(const KernelRequest& request) {
+  return dispatch<float, double, int32_t, int64_t, bool, Half, BFloat16>(
+      request.in[0].dtype, [&]<class From>() {
+        return dispatch<float, double, int32_t, int64_t, bool, Half, BFloat16>(
+            request.out[0].dtype, [&]<class To>() {
+              using X = typename OnDevice<From>::type;
+              using Y = typename OnDevice<To>::type;
+              return map_one<X, Y>(request, Converted<Y>());
+            });
+      });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> elementwise_cuda() {
+  return {{"Add", "", arithmetic<Plus>},
+          {"Sub", "", arithmetic<Minus>},
+          {"Mul", "", arithmetic<Times>},
+          {"Div", "", of_floats<Divided>},
+          {"PRelu", "", of_floats<Slope>},
+          {"Sum", "", variadic<Plus>},
+          {"Mean", "", variadic<Plus, true>},
+          {"Max", "", variadic<Larger>},
+          {"Min", "", variadic<Smaller>},
+          {"Equal", "", comparison<Equal>},
+          {"Greater", "", comparison<Greater>},
+          {"Less", "", comparison<Less>},
+          {"GreaterOrEqual", "", comparison<GreaterOrEqual>},
+          {"LessOrEqual", "", comparison<LessOrEqual>},
+          {"Where", "", prepare_where},
+          {"Neg", "", function_of_numbers<Negative>},
+          {"Abs", "", function_of_numbers<Absolute>},
+          {"Sign", "", function_of_numbers<SignOf>},
+          {"Exp", "", function<Exponential>},
+          {"Log", "", function<Logarithm>},
+          {"Sqrt", "", function<Root>},
+          {"Reciprocal", "", function<OneOver>},
+          {"Cast", "", prepare_cast},
+          {"CastLike", "", prepare_cast}};
+}
+
+}  // namespace lockstep

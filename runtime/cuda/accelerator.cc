@@ -1,0 +1,221 @@
+#include "runtime/cuda/accelerator.h"
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "runtime/cuda/check.h"
+
+namespace lockstep {
+namespace {
+
+void use(Device device) { check_cuda(cudaSetDevice(device.index), "choosing a device"); }
+
+class CudaEvent final : public Event {
+ public:
+  explicit CudaEvent(Device device) {
+    use(device);
+    check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "an event");
+  }
+  ~CudaEvent() override { cudaEventDestroy(event_); }
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+// Calls of the host in a stream. They must not let an exception into CUDA's thread.
+struct HostCall {
+  std::function<void()> work;
+  class CudaQueue* queue = nullptr;
+  bool once = true;
+};
+
+// While a recording is made, the host calls in it are kept here: a graph runs them many times.
+std::deque<HostCall>* recorded_calls = nullptr;
+
+class CudaQueue final : public Queue {
+ public:
+  explicit CudaQueue(Device device) : device_(device) {
+    use(device);
+    check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
+  }
+  ~CudaQueue() override {
+    cudaStreamSynchronize(stream_);
+    cudaStreamDestroy(stream_);
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    if (bytes > 0)
+      check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "a copy");
+  }
+
+  void call(std::function<void()> work) override {
+    HostCall* call = nullptr;
+    if (recorded_calls)
+      call = &recorded_calls->emplace_back(HostCall{std::move(work), this, false});
+    else
+      call = new HostCall{std::move(work), this, true};
+    const cudaError_t status = cudaLaunchHostFunc(stream_, &CudaQueue::serve, call);
+    if (status != cudaSuccess && call->once) delete call;
+    check_cuda(status, "a call of the host");
+  }
+
+  void record(Event& event) override {
+    check_cuda(cudaEventRecord(dynamic_cast<CudaEvent&>(event).get(), stream_), "an event");
+  }
+  void wait(Event& event) override {
+    check_cuda(cudaStreamWaitEvent(stream_, dynamic_cast<CudaEvent&>(event).get(), 0), "a wait");
+  }
+  void finish() override {
+    check_cuda(cudaStreamSynchronize(stream_), "a step");
+    std::lock_guard lock(mutex_);
+    if (auto failure = std::exchange(failure_, nullptr)) std::rethrow_exception(failure);
+  }
+  void* native() override {
+    use(device_);
+    return stream_;
+  }
+  cudaStream_t stream() const { return stream_; }
+
+ private:
+  static void serve(void* data) {
+    auto* call = static_cast<HostCall*>(data);
+    try {
+      call->work();
+    } catch (...) {
+      std::lock_guard lock(call->queue->mutex_);
+      if (!call->queue->failure_) call->queue->failure_ = std::current_exception();
+    }
+    if (call->once) delete call;
+  }
+
+  Device device_;
+  cudaStream_t stream_ = nullptr;
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+class CudaRecording final : public Recording {
+ public:
+  CudaRecording(CudaQueue& root, const std::function<void()>& work) : root_(root) {
+    check_cuda(cudaStreamBeginCapture(root.stream(), cudaStreamCaptureModeThreadLocal),
+               "a recording");
+    recorded_calls = &calls_;
+    std::exception_ptr failure;
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    recorded_calls = nullptr;
+    cudaGraph_t graph = nullptr;
+    const cudaError_t ended = cudaStreamEndCapture(root.stream(), &graph);
+    if (failure) {
+      if (graph) cudaGraphDestroy(graph);
+      cudaGetLastError();  // what the recording broke off with is told by `failure`
+      std::rethrow_exception(failure);
+    }
+    check_cuda(ended, "a recording");
+    const cudaError_t made = cudaGraphInstantiate(&graph_, graph, 0);
+    cudaGraphDestroy(graph);
+    check_cuda(made, "a recording");
+  }
+  ~CudaRecording() override {
+    if (graph_) cudaGraphExecDestroy(graph_);
+  }
+  void replay() override {
+    root_.native();
+    check_cuda(cudaGraphLaunch(graph_, root_.stream()), "a recorded step");
+  }
+
+ private:
+  CudaQueue& root_;
+  std::deque<HostCall> calls_;  // keeps addresses
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+class CudaAccelerator final : public Accelerator {
+ public:
+  CudaAccelerator() {
+    if (cudaGetDeviceCount(&devices_) != cudaSuccess) devices_ = 0;
+    cudaGetLastError();  // no driver is no error of any later call
+  }
+
+  int devices() const override { return devices_; }
+
+  Memory allocate(Device device, std::size_t bytes, std::byte fill) override {
+    use(device);
+    void* data = nullptr;
+    const std::size_t size = std::max<std::size_t>(bytes, 1);
+    if (const cudaError_t status = cudaMalloc(&data, size); status != cudaSuccess) {
+      cudaGetLastError();
+      std::size_t free = 0, total = 0;
+      cudaMemGetInfo(&free, &total);
+      fail(text_of(device), ": ", bytes, " bytes are not to be had, ", free, " of ", total,
+           " are free: ", cudaGetErrorString(status));
+    }
+    Memory memory(static_cast<std::byte*>(data), {[](void* at) { cudaFree(at); }});
+    check_cuda(cudaMemset(data, static_cast<int>(fill), size), "filling memory");
+    check_cuda(cudaDeviceSynchronize(), "filling memory");  // streams do not wait for the default's
+    return memory;
+  }
+
+  Memory allocate_host(std::size_t bytes) override {
+    void* data = nullptr;
+    check_cuda(cudaHostAlloc(&data, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable),
+               "memory of the host");
+    return {static_cast<std::byte*>(data), {[](void* at) { cudaFreeHost(at); }}};
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    if (bytes > 0) check_cuda(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "a copy");
+  }
+
+  std::unique_ptr<Queue> queue(Device device) override {
+    join_peers(device.index);
+    return std::make_unique<CudaQueue>(device);
+  }
+  std::unique_ptr<Event> event(Device device) override {
+    return std::make_unique<CudaEvent>(device);
+  }
+  std::unique_ptr<Recording> record(Queue& root, const std::function<void()>& work) override {
+    return std::make_unique<CudaRecording>(dynamic_cast<CudaQueue&>(root), work);
+  }
+
+ private:
+  // Collectives in one process read and write the memory of other GPUs.
+  void join_peers(int device) {
+    std::lock_guard lock(mutex_);
+    if (!used_.insert(device).second) return;
+    for (int other : used_) {
+      let_reach(device, other);
+      let_reach(other, device);
+    }
+  }
+
+  static void let_reach(int from, int to) {
+    int possible = 0;
+    if (from == to || cudaDeviceCanAccessPeer(&possible, from, to) != cudaSuccess || !possible)
+      return;
+    use({DeviceKind::gpu, from});
+    cudaDeviceEnablePeerAccess(to, 0);
+    cudaGetLastError();
+  }
+
+  int devices_ = 0;
+  std::mutex mutex_;
+  std::set<int> used_;
+};
+
+}  // namespace
+
+Accelerator& cuda_accelerator() {
+  static CudaAccelerator accelerator;
+  return accelerator;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,15 @@
+// CUDA's errors as ours.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "graph/error.h"
+
+namespace lockstep {
+
+inline void check_cuda(cudaError_t status, const char* what) {
+  if (status != cudaSuccess)
+    fail("CUDA: ", what, ": ", cudaGetErrorString(status), " (", cudaGetErrorName(status), ")");
+}
+
+}  // namespace lockstep
