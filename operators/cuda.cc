@@ -7,8 +7,11 @@
 #include "operators/collective/collective.h"
 #include "operators/cpu.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/gemm/gemm.h"
+#include "operators/loss/loss.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/process/process.h"
+#include "operators/reduce/reduce.h"
 #include "runtime/cuda/accelerator.h"
 #include "runtime/host_kernel.h"
 
@@ -45,7 +48,8 @@ Entries not_for_the_host() {
 
 std::vector<KernelTable> cuda_kernels() {
   Entries own;
-  for (auto room : {activation_cuda, collective_cuda, elementwise_cuda, optimizer_cuda})
+  for (auto room : {activation_cuda, collective_cuda, elementwise_cuda, gemm_cuda, loss_cuda,
+                    optimizer_cuda, reduce_cuda})
     add(own, room());
   const Entries excluded = not_for_the_host();
   std::vector<KernelEntry> all;

@@ -34,6 +34,38 @@ void for_elements(const KernelArgs& args, int64_t count, const Body& body) {
   check_cuda(cudaGetLastError(), "a kernel");
 }
 
+constexpr int kFoldThreads = 128;
+
+template <class Body>
+__global__ void __launch_bounds__(kFoldThreads) run_blocks(int64_t count, Body body) {
+  for (int64_t i = blockIdx.x; i < count; i += gridDim.x) body(i);
+}
+
+// body(i) for every i in [0, count), each by a block of kFoldThreads threads.
+template <class Body>
+void for_blocks(const KernelArgs& args, int64_t count, const Body& body) {
+  if (count == 0) return;
+  const auto blocks = static_cast<unsigned>(std::min<int64_t>(count, 65536));
+  run_blocks<<<blocks, kFoldThreads, 0, stream_of(args)>>>(count, body);
+  check_cuda(cudaGetLastError(), "a kernel");
+}
+
+// Every thread's value folded into one, which all threads get; always in the same order.
+template <class T, class Join>
+__device__ T fold_block(T mine, Join join) {
+  __shared__ T parts[kFoldThreads];
+  parts[threadIdx.x] = mine;
+  __syncthreads();
+  for (unsigned half = kFoldThreads / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half)
+      parts[threadIdx.x] = join(parts[threadIdx.x], parts[threadIdx.x + half]);
+    __syncthreads();
+  }
+  const T total = parts[0];
+  __syncthreads();  // before the next fold writes
+  return total;
+}
+
 // Where the N operands of a broadcast stand at an element of the result.
 template <int N>
 class Walk {

@@ -25,5 +25,6 @@ Value matmul(Graph& graph, Value a, Value b, const Site& site = {});
 
 std::vector<Op> gemm_ops();
 std::vector<KernelEntry> gemm_cpu();
+std::vector<KernelEntry> gemm_cuda();
 
 }  // namespace lockstep

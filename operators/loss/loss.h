@@ -25,5 +25,6 @@ Value softmax_cross_entropy(Graph& graph, Value scores, Value labels, Value weig
 
 std::vector<Op> loss_ops();
 std::vector<KernelEntry> loss_cpu();
+std::vector<KernelEntry> loss_cuda();
 
 }  // namespace lockstep

@@ -18,5 +18,6 @@ Value arg_max(Graph& graph, Value x, int64_t axis, bool keep_dims, const Site& s
 
 std::vector<Op> reduce_ops();
 std::vector<KernelEntry> reduce_cpu();
+std::vector<KernelEntry> reduce_cuda();
 
 }  // namespace lockstep

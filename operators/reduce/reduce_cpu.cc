@@ -7,49 +7,12 @@
 
 #include "operators/axis.h"
 #include "operators/dispatch.h"
+#include "operators/reduce/extent.h"
 #include "operators/reduce/reduce.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
 namespace {
-
-struct Axis {
-  int64_t size;
-  int64_t stride;
-};
-
-// The input as kept and reduced dimensions, neighbours of one kind merged.
-struct Layout {
-  std::vector<Axis> kept;     // slowest first
-  std::vector<Axis> reduced;  // slowest first
-  int64_t count = 1;          // elements per output
-
-  Layout(const Dims& x, const std::vector<bool>& is_reduced) {
-    int64_t stride = 1;
-    std::vector<std::pair<Axis, bool>> merged;  // fastest first
-    for (std::size_t i = x.size(); i-- > 0;) {
-      if (x[i] != 1) {
-        if (!merged.empty() && merged.back().second == is_reduced[i])
-          merged.back().first.size *= x[i];
-        else
-          merged.push_back({{x[i], stride}, is_reduced[i]});
-      }
-      stride *= x[i];
-    }
-    for (std::size_t i = merged.size(); i-- > 0;)
-      (merged[i].second ? reduced : kept).push_back(merged[i].first);
-    for (const Axis& axis : reduced) count *= axis.size;
-  }
-};
-
-int64_t offset_of(const std::vector<Axis>& axes, int64_t index) {
-  int64_t offset = 0;
-  for (std::size_t i = axes.size(); i-- > 0;) {
-    offset += index % axes[i].size * axes[i].stride;
-    index /= axes[i].size;
-  }
-  return offset;
-}
 
 template <class T>
 using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, T>;
@@ -146,7 +109,7 @@ constexpr int64_t kLanes = 64;
 
 // Outputs [begin, end), `width` neighbours at a time where the fastest dimension is kept.
 template <class T, class How>
-void reduce_block(const Layout& layout, const T* x, T* y, int64_t begin, int64_t width) {
+void reduce_block(const Extent& layout, const T* x, T* y, int64_t begin, int64_t width) {
   using A = Accumulator<T>;
   std::array<A, kLanes> total;
   total.fill(How::template start<A>());
@@ -162,7 +125,7 @@ void reduce_block(const Layout& layout, const T* x, T* y, int64_t begin, int64_t
 
 // One output whose fastest dimension is reduced: rows of neighbours.
 template <class T, class How>
-Accumulator<T> reduce_rows(const Layout& layout, const T* x) {
+Accumulator<T> reduce_rows(const Extent& layout, const T* x) {
   using A = Accumulator<T>;
   constexpr int kParts = 8;
   std::array<A, kParts> part;
@@ -182,7 +145,7 @@ Accumulator<T> reduce_rows(const Layout& layout, const T* x) {
 }
 
 template <class T, class How>
-std::unique_ptr<Kernel> reduce_kernel(const Layout& layout, const KernelRequest& request) {
+std::unique_ptr<Kernel> reduce_kernel(const Extent& layout, const KernelRequest& request) {
   const int64_t outputs = request.out[0].count();
   const bool rows = !layout.reduced.empty() && layout.reduced.back().stride == 1;
   return make_kernel([=, threads = request.threads](const KernelArgs& args) {
@@ -211,21 +174,9 @@ std::unique_ptr<Kernel> reduce_kernel(const Layout& layout, const KernelRequest&
   });
 }
 
-Layout layout_of(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const Dims& x = request.in[0].dims;
-  std::vector<int64_t> axes = attributes.integers("axes");
-  if (request.in.size() > 1 && request.in[1].present()) axes = request.integers(1);
-  std::vector<bool> is_reduced(x.size(), axes.empty());
-  if (axes.empty() && attributes.integer("noop_with_empty_axes", 0) != 0)
-    is_reduced.assign(x.size(), false);
-  for (int64_t axis : normal_axes(axes, x.size())) is_reduced[axis] = true;
-  return Layout(x, is_reduced);
-}
-
 template <class How>
 std::unique_ptr<Kernel> prepare_reduce(const KernelRequest& request) {
-  Layout layout = layout_of(request);
+  const Extent layout = extent_of(request);
   return dispatch<float, double, int32_t, int64_t>(
       request.in[0].dtype, [&]<class T>() { return reduce_kernel<T, How>(layout, request); });
 }

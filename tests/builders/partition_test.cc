@@ -39,6 +39,10 @@ TEST(Partition, TrainingGivesTheSameBitsOverProcesses) {
     for (int processes : {2, 4})
       EXPECT_TRUE(train_over(whole, processes, 16) == expected) << spec << " " << processes;
   }
+  // Gradients that wait for the next step wait where they were made.
+  const TrainingModel deferred =
+      small_mlp(4, {}, {.deferred = true, .all_reduce = {.spec = parse_all_reduce("xring")}});
+  EXPECT_TRUE(train_over(deferred, 2, 16) == train(deferred, 16, 5, {1, 6, 6})) << "deferred";
   const TrainingModel whole = small_mlp(4);
   EXPECT_TRUE(train_over(whole, 4, 16) == train(whole, 16, 5, {1, 6, 6}))
       << "collective, one replica each";

@@ -1,0 +1,82 @@
+#include "operators/dispatch.h"
+#include "operators/elements_cuda.h"
+#include "operators/gemm/gemm.h"
+#include "runtime/cuda/blas.h"
+
+namespace lockstep {
+namespace {
+
+void require_product(const KernelRequest& request, int64_t k) {
+  supported(request.in[0].dtype == DType::float32, "has no GPU kernel for ", request.in[0].dtype);
+  supported(k > 0 && request.out[0].count() > 0, "multiplies nothing");
+}
+
+// What beta C adds, spread over the result before the product comes on top.
+struct Spread {
+  Walk<1> walk;
+  const float* c;
+  float* y;
+  __device__ void operator()(int64_t i) const {
+    int64_t at[1];
+    walk.at(i, at);
+    y[i] = c[at[0]];
+  }
+};
+
+std::unique_ptr<Kernel> prepare_gemm(const KernelRequest& request) {
+  const GemmAttrs attrs = read_gemm(request.attributes());
+  const Dims &a = request.in[0].dims, &y = request.out[0].dims;
+  const bool has_c = request.in.size() > 2 && request.in[2].present();
+  const int64_t k = a[attrs.trans_a ? 0 : 1];
+  require_product(request, k);
+  auto product = std::make_shared<BlasProduct>(MatrixProduct{.trans_a = attrs.trans_a,
+                                                             .trans_b = attrs.trans_b,
+                                                             .m = y[0],
+                                                             .n = y[1],
+                                                             .k = k,
+                                                             .alpha = attrs.alpha,
+                                                             .beta = has_c ? attrs.beta : 0});
+  const Walk<1> walk(Broadcast<1>(y, {has_c ? request.in[2].dims : Dims{}}));
+  auto run = [=, count = request.out[0].count()](const KernelArgs& args) {
+    auto* out = args.out[0].as<float>();
+    if (has_c) for_elements(args, count, Spread{walk, args.in[2].as<const float>(), out});
+    product->run(stream_of(args), args.in[0].as<const float>(), args.in[1].as<const float>(), out,
+                 args.workspace);
+  };
+  return make_kernel(run, "cublasLt", BlasProduct::kWorkspace);
+}
+
+std::unique_ptr<Kernel> prepare_matmul(const KernelRequest& request) {
+  Dims a = request.in[0].dims, b = request.in[1].dims, y = request.out[0].dims;
+  supported(a.size() >= 2 && b.size() >= 2, "multiplies a vector");
+  auto matrix = [](const Dims& dims) { return dims[dims.size() - 1] * dims[dims.size() - 2]; };
+  auto batch = [](const Dims& dims) { return Dims(dims.begin(), dims.end() - 2); };
+  const std::size_t last = y.size() - 1;
+  MatrixProduct product{.m = y[last - 1], .n = y[last], .k = a.back()};
+  require_product(request, product.k);
+  if (b.size() == 2 && a.size() > 2) {  // all rows of the left operand form a single matrix
+    product.m = element_count(y) / product.n;
+    y = {product.m, product.n};
+    a = {product.m, product.k};
+  }
+  const Broadcast<2> walk(batch(y), {batch(a), batch(b)});
+  supported(walk.rows == 1, "batches that are broadcast in more than one way");
+  product.batch = walk.row_length;
+  product.stride_a = walk.step[0] * matrix(a);
+  product.stride_b = walk.step[1] * matrix(b);
+  product.stride_y = matrix(y);
+  auto shared = std::make_shared<BlasProduct>(product);
+  auto run = [shared](const KernelArgs& args) {
+    shared->run(stream_of(args), args.in[0].as<const float>(), args.in[1].as<const float>(),
+                args.out[0].as<float>(), args.workspace);
+  };
+  return make_kernel(run, "cublasLt", BlasProduct::kWorkspace);
+}
+
+}  // namespace
+
+std::vector<KernelEntry> gemm_cuda() {
+  return {{"Gemm", "", prepare_gemm}, {"MatMul", "", prepare_matmul}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,289 @@
+// A column (the scores of one example) is a block's. A label that is no class cannot be an
+// exception here: it makes the loss NaN, which the run then reports.
+#include <cmath>
+
+#include "operators/axis.h"
+#include "operators/dispatch.h"
+#include "operators/elements_cuda.h"
+#include "operators/loss/loss.h"
+
+namespace lockstep {
+namespace {
+
+struct Add {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct Larger {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return b > a ? b : a;
+  }
+};
+
+struct Columns {
+  int64_t size, inner;
+  explicit Columns(const AroundAxis& a) : size(a.size), inner(a.inner) {}
+  __device__ int64_t start(int64_t column) const {
+    return column / inner * size * inner + column % inner;
+  }
+};
+
+// The column's maximum, and log(sum(exp(x - maximum))), known to every thread.
+template <class T>
+struct LogSum {
+  T top, log;
+};
+template <class T>
+__device__ LogSum<T> log_sum_exp(const T* x, const Columns& columns) {
+  T top = -INFINITY;
+  for (int64_t i = threadIdx.x; i < columns.size; i += kFoldThreads)
+    top = Larger()(top, x[i * columns.inner]);
+  top = fold_block(top, Larger());
+  T total = 0;
+  for (int64_t i = threadIdx.x; i < columns.size; i += kFoldThreads)
+    total += ::exp(x[i * columns.inner] - top);
+  return {top, ::log(fold_block(total, Add()))};
+}
+
+template <class T, bool kLog>
+struct SoftmaxColumn {
+  Columns columns;
+  const T* x;
+  T* y;
+  __device__ void operator()(int64_t column) const {
+    const int64_t at = columns.start(column);
+    const LogSum<T> sum = log_sum_exp(x + at, columns);
+    for (int64_t i = threadIdx.x; i < columns.size; i += kFoldThreads) {
+      const int64_t k = at + i * columns.inner;
+      const T value = x[k] - sum.top - sum.log;
+      y[k] = kLog ? value : ::exp(value);
+    }
+  }
+};
+
+template <class T, bool kLog>
+struct SoftmaxGradColumn {
+  Columns columns;
+  const T* dy;
+  const T* y;
+  T* dx;
+  __device__ void operator()(int64_t column) const {
+    const int64_t at = columns.start(column);
+    T total = 0;
+    for (int64_t i = threadIdx.x; i < columns.size; i += kFoldThreads) {
+      const int64_t k = at + i * columns.inner;
+      total += kLog ? dy[k] : dy[k] * y[k];
+    }
+    total = fold_block(total, Add());
+    for (int64_t i = threadIdx.x; i < columns.size; i += kFoldThreads) {
+      const int64_t k = at + i * columns.inner;
+      dx[k] = kLog ? dy[k] - ::exp(y[k]) * total : y[k] * (dy[k] - total);
+    }
+  }
+};
+
+// What a label weighs: 0 where it is ignored, NaN where it is no class.
+template <class Label>
+struct Weights {
+  const Label* labels;
+  const float* weights;  // null: all 1
+  int64_t classes;
+  bool ignores;
+  int64_t ignored;
+  __device__ double of(int64_t column) const {
+    const int64_t label = labels[column];
+    if (ignores && label == ignored) return 0;
+    if (label < 0 || label >= classes) return NAN;
+    return weights ? weights[label] : 1;
+  }
+  __device__ bool counts(int64_t column) const {
+    const double weight = of(column);
+    return weight == weight && weight != 0;
+  }
+};
+
+template <class Label>
+Weights<Label> weights_of(const CrossEntropyAttrs& attrs, int64_t classes, const Tensor& labels,
+                          const float* weights) {
+  return {labels.as<const Label>(), weights, classes, attrs.ignores, attrs.ignore_index};
+}
+
+template <class Label>
+struct CrossEntropyColumn {
+  Columns columns;
+  Weights<Label> weights;
+  const float* x;
+  float* log_prob;  // may lie over x, or be null
+  double* terms;
+  __device__ void operator()(int64_t column) const {
+    const int64_t at = columns.start(column);
+    const double weight = weights.of(column);
+    const bool counts = weights.counts(column);
+    const float own = counts ? x[at + weights.labels[column] * columns.inner] : 0;
+    const LogSum<float> sum = log_sum_exp(x + at, columns);  // all have read before one writes
+    if (threadIdx.x == 0) terms[column] = counts ? -weight * (own - sum.top - sum.log) : weight;
+    if (log_prob)
+      for (int64_t i = threadIdx.x; i < columns.size; i += kFoldThreads) {
+        const int64_t k = at + i * columns.inner;
+        log_prob[k] = x[k] - sum.top - sum.log;
+      }
+  }
+};
+
+// The terms' sum, divided by the weights' where the loss is a mean.
+template <class Label>
+struct TotalLoss {
+  Weights<Label> weights;
+  int64_t count;
+  bool mean;
+  const double* terms;
+  float* loss;
+  __device__ void operator()(int64_t) const {
+    double total = 0, weight = 0;
+    for (int64_t c = threadIdx.x; c < count; c += kFoldThreads) {
+      total += terms[c];
+      weight += weights.of(c);
+    }
+    total = fold_block(total, Add());
+    weight = fold_block(weight, Add());
+    if (threadIdx.x == 0) *loss = static_cast<float>(mean ? total / weight : total);
+  }
+};
+struct EachLoss {
+  const double* terms;
+  float* loss;
+  __device__ void operator()(int64_t column) const {
+    loss[column] = static_cast<float>(terms[column]);
+  }
+};
+
+template <class Label>
+struct TotalWeight {
+  Weights<Label> weights;
+  int64_t count;
+  bool mean;
+  double* total;
+  __device__ void operator()(int64_t) const {
+    double weight = 0;
+    for (int64_t c = threadIdx.x; c < count; c += kFoldThreads) weight += weights.of(c);
+    weight = fold_block(weight, Add());
+    if (threadIdx.x == 0) *total = mean ? weight : 1;
+  }
+};
+
+template <class Label>
+struct CrossEntropyGradColumn {
+  Columns columns;
+  Weights<Label> weights;
+  bool each;  // every column has a slope of its own
+  const float* dloss;
+  const float* log_prob;
+  const double* total;
+  float* dx;  // may lie over log_prob
+  __device__ void operator()(int64_t column) const {
+    const int64_t at = columns.start(column);
+    const double weight = weights.of(column);
+    const float slope = dloss[each ? column : 0];
+    const float factor = weight == 0 ? 0 : static_cast<float>(slope * weight / *total);
+    for (int64_t i = threadIdx.x; i < columns.size; i += kFoldThreads) {
+      const int64_t k = at + i * columns.inner;
+      dx[k] = factor * (::exp(log_prob[k]) - (i == weights.labels[column] ? 1.0F : 0.0F));
+    }
+  }
+};
+
+template <class Label>
+std::unique_ptr<Kernel> cross_entropy_kernel(const KernelRequest& request) {
+  const CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
+  const AroundAxis a(request.in[0].dims, 1);
+  const bool weighted = request.in.size() > 2 && request.in[2].present();
+  auto run = [=](const KernelArgs& args) {
+    const auto weights = weights_of<Label>(attrs, a.size, args.in[1],
+                                           weighted ? args.in[2].as<const float>() : nullptr);
+    auto* terms = reinterpret_cast<double*>(args.workspace);
+    auto* loss = args.out[0].as<float>();
+    float* log_prob = args.out.size() > 1 ? args.out[1].as<float>() : nullptr;
+    for_blocks(args, a.columns(),
+               CrossEntropyColumn<Label>{Columns(a), weights, args.in[0].as<const float>(),
+                                         log_prob, terms});
+    if (attrs.reduction == "none")
+      for_elements(args, a.columns(), EachLoss{terms, loss});
+    else
+      for_blocks(args, 1,
+                 TotalLoss<Label>{weights, a.columns(), attrs.reduction == "mean", terms, loss});
+  };
+  return make_kernel(run, "",
+                     static_cast<std::size_t>(std::max<int64_t>(a.columns(), 1)) * sizeof(double));
+}
+
+template <class Label>
+std::unique_ptr<Kernel> cross_entropy_grad_kernel(const KernelRequest& request) {
+  const CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
+  const AroundAxis a(request.in[1].dims, 1);
+  const bool weighted = request.in.size() > 3 && request.in[3].present();
+  auto run = [=](const KernelArgs& args) {
+    const auto weights = weights_of<Label>(attrs, a.size, args.in[2],
+                                           weighted ? args.in[3].as<const float>() : nullptr);
+    auto* total = reinterpret_cast<double*>(args.workspace);
+    for_blocks(args, 1, TotalWeight<Label>{weights, a.columns(), attrs.reduction == "mean", total});
+    for_blocks(args, a.columns(),
+               CrossEntropyGradColumn<Label>{
+                   Columns(a), weights, attrs.reduction == "none", args.in[0].as<const float>(),
+                   args.in[1].as<const float>(), total, args.out[0].as<float>()});
+  };
+  return make_kernel(run, "", sizeof(double));
+}
+
+std::unique_ptr<Kernel> prepare_cross_entropy(const KernelRequest& request) {
+  supported(request.in[0].dtype == DType::float32, "has no GPU kernel for ", request.in[0].dtype);
+  return dispatch<int32_t, int64_t>(
+      request.in[1].dtype, [&]<class Label>() { return cross_entropy_kernel<Label>(request); });
+}
+
+std::unique_ptr<Kernel> prepare_cross_entropy_grad(const KernelRequest& request) {
+  supported(request.in[1].dtype == DType::float32, "has no GPU kernel for ", request.in[1].dtype);
+  return dispatch<int32_t, int64_t>(request.in[2].dtype, [&]<class Label>() {
+    return cross_entropy_grad_kernel<Label>(request);
+  });
+}
+
+template <bool kLog>
+std::unique_ptr<Kernel> prepare_softmax(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const AroundAxis a(request.in[0].dims, attributes.integer("axis", -1));
+  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return make_kernel([a](const KernelArgs& args) {
+      for_blocks(args, a.columns(),
+                 SoftmaxColumn<T, kLog>{Columns(a), args.in[0].as<const T>(), args.out[0].as<T>()});
+    });
+  });
+}
+
+template <bool kLog>
+std::unique_ptr<Kernel> prepare_softmax_grad(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const AroundAxis a(request.in[0].dims, attributes.integer("axis", -1));
+  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return make_kernel([a](const KernelArgs& args) {
+      for_blocks(args, a.columns(),
+                 SoftmaxGradColumn<T, kLog>{Columns(a), args.in[0].as<const T>(),
+                                            args.in[1].as<const T>(), args.out[0].as<T>()});
+    });
+  });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> loss_cuda() {
+  return {{"Softmax", "", prepare_softmax<false>},
+          {"LogSoftmax", "", prepare_softmax<true>},
+          {"SoftmaxGrad", kOwnDomain, prepare_softmax_grad<false>},
+          {"LogSoftmaxGrad", kOwnDomain, prepare_softmax_grad<true>},
+          {"SoftmaxCrossEntropyLoss", "", prepare_cross_entropy},
+          {"SoftmaxCrossEntropyLossGrad", kOwnDomain, prepare_cross_entropy_grad}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,61 @@
+// What a reduction reduces.
+#pragma once
+
+#include <vector>
+
+#include "operators/axis.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+struct Axis {
+  int64_t size;
+  int64_t stride;
+};
+
+// The operand of a reduction as kept and reduced dimensions, neighbours of one kind merged.
+struct Extent {
+  std::vector<Axis> kept;     // slowest first
+  std::vector<Axis> reduced;  // slowest first
+  int64_t count = 1;          // elements per output
+
+  Extent(const Dims& x, const std::vector<bool>& is_reduced) {
+    int64_t stride = 1;
+    std::vector<std::pair<Axis, bool>> merged;  // fastest first
+    for (std::size_t i = x.size(); i-- > 0;) {
+      if (x[i] != 1) {
+        if (!merged.empty() && merged.back().second == is_reduced[i])
+          merged.back().first.size *= x[i];
+        else
+          merged.push_back({{x[i], stride}, is_reduced[i]});
+      }
+      stride *= x[i];
+    }
+    for (std::size_t i = merged.size(); i-- > 0;)
+      (merged[i].second ? reduced : kept).push_back(merged[i].first);
+    for (const Axis& axis : reduced) count *= axis.size;
+  }
+};
+
+inline int64_t offset_of(const std::vector<Axis>& axes, int64_t index) {
+  int64_t offset = 0;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    offset += index % axes[i].size * axes[i].stride;
+    index /= axes[i].size;
+  }
+  return offset;
+}
+
+inline Extent extent_of(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const Dims& x = request.in[0].dims;
+  std::vector<int64_t> axes = attributes.integers("axes");
+  if (request.in.size() > 1 && request.in[1].present()) axes = request.integers(1);
+  std::vector<bool> is_reduced(x.size(), axes.empty());
+  if (axes.empty() && attributes.integer("noop_with_empty_axes", 0) != 0)
+    is_reduced.assign(x.size(), false);
+  for (int64_t axis : normal_axes(axes, x.size())) is_reduced[axis] = true;
+  return Extent(x, is_reduced);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,172 @@
+// Every output is reduced by one block in one fixed order. Sums of floats run in double.
+#include <limits>
+
+#include "operators/dispatch.h"
+#include "operators/elements_cuda.h"
+#include "operators/reduce/extent.h"
+#include "operators/reduce/reduce.h"
+
+namespace lockstep {
+namespace {
+
+template <class T>
+using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+
+// Axes of an Extent, for the device.
+class DeviceAxes {
+ public:
+  explicit DeviceAxes(const std::vector<Axis>& axes) : count_(static_cast<int>(axes.size())) {
+    supported(count_ <= kMost, "reduces over more than ", kMost, " groups of dimensions");
+    for (int i = 0; i < count_; ++i) axes_[i] = axes[static_cast<std::size_t>(i)];
+  }
+  __device__ int64_t offset(int64_t index) const {
+    int64_t offset = 0;
+    for (int i = count_ - 1; i >= 0; --i) {
+      offset += index % axes_[i].size * axes_[i].stride;
+      index /= axes_[i].size;
+    }
+    return offset;
+  }
+
+ private:
+  static constexpr int kMost = 8;
+  int count_;
+  Axis axes_[kMost] = {};
+};
+
+// How a reduction starts, what it takes of an element, how it joins, what it makes of the total.
+struct Sum {
+  template <class A>
+  static A start() {
+    return A(0);
+  }
+  template <class A>
+  __device__ static A load(A x) {
+    return x;
+  }
+  template <class A>
+  __device__ A operator()(A a, A b) const {
+    return a + b;
+  }
+  template <class A>
+  __device__ static A finish(A total, int64_t) {
+    return total;
+  }
+};
+struct Mean : Sum {
+  template <class A>
+  __device__ static A finish(A total, int64_t count) {
+    return total / static_cast<A>(count);
+  }
+};
+struct SumSquare : Sum {
+  template <class A>
+  __device__ static A load(A x) {
+    return x * x;
+  }
+};
+struct L1 : Sum {
+  template <class A>
+  __device__ static A load(A x) {
+    return x < 0 ? -x : x;
+  }
+};
+struct Max : Sum {
+  template <class A>
+  static A start() {
+    return std::is_floating_point_v<A> ? -std::numeric_limits<A>::infinity()
+                                       : std::numeric_limits<A>::lowest();
+  }
+  template <class A>
+  __device__ A operator()(A a, A b) const {
+    return b > a || b != b ? b : a;
+  }
+};
+struct Min : Sum {
+  template <class A>
+  static A start() {
+    return std::is_floating_point_v<A> ? std::numeric_limits<A>::infinity()
+                                       : std::numeric_limits<A>::max();
+  }
+  template <class A>
+  __device__ A operator()(A a, A b) const {
+    return b < a || b != b ? b : a;
+  }
+};
+
+template <class T, class How>
+struct Reduction {
+  DeviceAxes kept, reduced;
+  int64_t count;
+  Accumulator<T> start;
+  const T* x;
+  T* y;
+  __device__ void operator()(int64_t output) const {
+    using A = Accumulator<T>;
+    const How how;
+    const T* base = x + kept.offset(output);
+    A mine = start;
+    for (int64_t i = threadIdx.x; i < count; i += kFoldThreads)
+      mine = how(mine, How::load(static_cast<A>(base[reduced.offset(i)])));
+    const A total = fold_block(mine, how);
+    if (threadIdx.x == 0) y[output] = static_cast<T>(How::finish(total, count));
+  }
+};
+
+template <class How>
+std::unique_ptr<Kernel> prepare_reduce(const KernelRequest& request) {
+  const Extent extent = extent_of(request);
+  const DeviceAxes kept(extent.kept), reduced(extent.reduced);
+  const int64_t outputs = request.out[0].count();
+  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+    return make_kernel([=, count = extent.count](const KernelArgs& args) {
+      for_blocks(args, outputs,
+                 Reduction<T, How>{kept, reduced, count, How::template start<Accumulator<T>>(),
+                                   args.in[0].as<const T>(), args.out[0].as<T>()});
+    });
+  });
+}
+
+template <class T, bool kMax>
+struct Arg {
+  int64_t size, inner;
+  bool last;
+  const T* x;
+  int64_t* y;
+  __device__ void operator()(int64_t output) const {
+    const T* column = x + output / inner * size * inner + output % inner;
+    int64_t best = 0;
+    for (int64_t k = 1; k < size; ++k) {
+      const T value = column[k * inner], top = column[best * inner];
+      if ((kMax ? value > top : value < top) || (last && value == top)) best = k;
+    }
+    y[output] = best;
+  }
+};
+
+template <bool kMax>
+std::unique_ptr<Kernel> prepare_arg(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const bool last = attributes.integer("select_last_index", 0) != 0;
+  const AroundAxis a(request.in[0].dims, attributes.integer("axis", 0));
+  check(a.size > 0, "the arg of an empty dimension");
+  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+    return make_kernel([=](const KernelArgs& args) {
+      for_elements(
+          args, a.columns(),
+          Arg<T, kMax>{a.size, a.inner, last, args.in[0].as<const T>(), args.out[0].as<int64_t>()});
+    });
+  });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> reduce_cuda() {
+  return {
+      {"ReduceSum", "", prepare_reduce<Sum>}, {"ReduceMean", "", prepare_reduce<Mean>},
+      {"ReduceL1", "", prepare_reduce<L1>},   {"ReduceSumSquare", "", prepare_reduce<SumSquare>},
+      {"ReduceMax", "", prepare_reduce<Max>}, {"ReduceMin", "", prepare_reduce<Min>},
+      {"ArgMax", "", prepare_arg<true>},      {"ArgMin", "", prepare_arg<false>}};
+}
+
+}  // namespace lockstep

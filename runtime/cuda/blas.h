@@ -1,0 +1,38 @@
+// Products of row-major matrices of floats, by cuBLASLt.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace lockstep {
+
+// y = alpha op(a) op(b) + beta y, `batch` times; y is m x n, k is what a and b share.
+struct MatrixProduct {
+  bool trans_a = false, trans_b = false;
+  int64_t m = 0, n = 0, k = 0;
+  float alpha = 1, beta = 0;
+  int64_t batch = 1;
+  int64_t stride_a = 0, stride_b = 0, stride_y = 0;  // elements from one of a batch to the next
+};
+
+class BlasProduct {
+ public:
+  static constexpr std::size_t kWorkspace = std::size_t{32} << 20U;
+
+  explicit BlasProduct(const MatrixProduct& product);
+  ~BlasProduct();
+
+  // On the stream's device, which is the current one. The first run chooses the algorithm.
+  void run(cudaStream_t stream, const float* a, const float* b, float* y, void* workspace);
+
+ private:
+  struct Chosen;
+  MatrixProduct product_;
+  std::unique_ptr<Chosen> chosen_;
+};
+
+bool blas_is_there();
+
+}  // namespace lockstep
