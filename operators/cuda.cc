@@ -4,14 +4,18 @@
 #include <map>
 
 #include "operators/activation/activation.h"
+#include "operators/batch_norm/batch_norm.h"
 #include "operators/collective/collective.h"
+#include "operators/conv/conv.h"
 #include "operators/cpu.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gemm/gemm.h"
 #include "operators/loss/loss.h"
 #include "operators/optimizer/optimizer.h"
+#include "operators/pool/pool.h"
 #include "operators/process/process.h"
 #include "operators/reduce/reduce.h"
+#include "operators/shape/shape.h"
 #include "runtime/cuda/accelerator.h"
 #include "runtime/host_kernel.h"
 
@@ -48,8 +52,8 @@ Entries not_for_the_host() {
 
 std::vector<KernelTable> cuda_kernels() {
   Entries own;
-  for (auto room : {activation_cuda, collective_cuda, elementwise_cuda, gemm_cuda, loss_cuda,
-                    optimizer_cuda, reduce_cuda})
+  for (auto room : {activation_cuda, batch_norm_cuda, collective_cuda, conv_cuda, elementwise_cuda,
+                    gemm_cuda, loss_cuda, optimizer_cuda, pool_cuda, reduce_cuda, shape_cuda})
     add(own, room());
   const Entries excluded = not_for_the_host();
   std::vector<KernelEntry> all;

@@ -195,8 +195,15 @@ class Compiler {
     step.worker = worker;
     step.part = part;
     step.parts = parts;
-    KernelRequest request{node, {},    {},           {}, worker == replica ? plan_.threads : 1,
-                          part, parts, request_.comm};
+    KernelRequest request{node,
+                          {},
+                          {},
+                          {},
+                          worker == replica ? plan_.threads : 1,
+                          part,
+                          parts,
+                          request_.comm,
+                          plan_.devices[replica]};
     for (Value input : node.inputs()) {
       step.in.push_back(input.id);
       request.in.push_back(input ? plan_.slots[input.id].desc : TensorDesc{});

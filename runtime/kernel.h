@@ -56,6 +56,7 @@ struct KernelRequest {
   int part = 0;  // of a collective: this worker's share
   int parts = 1;
   Comm* comm = nullptr;  // to other processes; null when there are none
+  Device device = {};    // where it will run
 
   AttributeReader attributes() const { return node.attributes(); }
   // Contents of a small integer operand; throws when they are not known at plan time.

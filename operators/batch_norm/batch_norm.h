@@ -32,5 +32,6 @@ Value batch_norm(Graph& graph, const BatchNormOperands& operands, const BatchNor
 
 std::vector<Op> batch_norm_ops();
 std::vector<KernelEntry> batch_norm_cpu();
+std::vector<KernelEntry> batch_norm_cuda();
 
 }  // namespace lockstep

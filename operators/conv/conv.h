@@ -35,5 +35,6 @@ TransposedWindow read_transposed(AttributeReader& attributes, const Shape& x, co
 
 std::vector<Op> conv_ops();
 std::vector<KernelEntry> conv_cpu();
+std::vector<KernelEntry> conv_cuda();
 
 }  // namespace lockstep

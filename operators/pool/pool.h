@@ -22,5 +22,6 @@ Value global_average_pool(Graph& graph, Value x, const Site& site = {});
 
 std::vector<Op> pool_ops();
 std::vector<KernelEntry> pool_cpu();
+std::vector<KernelEntry> pool_cuda();
 
 }  // namespace lockstep

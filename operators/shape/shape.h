@@ -26,5 +26,6 @@ Value expand_like(Graph& graph, Value x, Value like, const Site& site = {});
 
 std::vector<Op> shape_ops();
 std::vector<KernelEntry> shape_cpu();
+std::vector<KernelEntry> shape_cuda();
 
 }  // namespace lockstep
