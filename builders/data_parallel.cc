@@ -354,27 +354,16 @@ class DataParallelBuilder {
     for (const Binding& update : model_.updates) step().output(step().at(update.value));
   }
 
-  // Replica 0 draws, the others get a copy; momentum starts at zero everywhere.
   void initialise_states() {
-    int stream = 0;
+    std::vector<StateKind> of_trained{StateKind::momentum};
+    if (options_.deferred) of_trained.push_back(StateKind::deferred);
     for (std::size_t p = 0; p < params().size(); ++p) {
       const Net::Param& param = params()[p];
       State state{replicated(param.name, [&](std::size_t k) { return nets_[k].params()[p].value; }),
                   param.kind};
-      draw_state(model_, state, param.dims, param.initializer, stream++);
-      model_.states.push_back(state);
-      if (!gradients_[0][p]) continue;
-      add_zeros_beside(state, StateKind::momentum, param.dims);
-      if (options_.deferred) add_zeros_beside(state, StateKind::deferred, param.dims);
+      add_state(model_, {std::move(state), param.dims, param.initializer, static_cast<int>(p)},
+                gradients_[0][p] ? of_trained : std::vector<StateKind>{});
     }
-  }
-
-  void add_zeros_beside(State state, StateKind kind, const Dims& dims) {
-    state.kind = kind;
-    state.name += join("_", name_of(kind));
-    for (std::string& value : state.values) value += join("_", name_of(kind));
-    zero_state(model_, state, dims);
-    model_.states.push_back(std::move(state));
   }
 
   // The same network for prediction, with replica 0's state. Its values carry no replica's scope,

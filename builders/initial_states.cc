@@ -10,14 +10,13 @@ void bind_initial(TrainingModel& model, const std::string& state, Value value) {
   model.initial.push_back({state, model.init.name(value)});
 }
 
-}  // namespace
-
-void draw_state(TrainingModel& model, const State& state, const Dims& dims,
-                const Initializer& initializer, int stream) {
+void draw(TrainingModel& model, const DrawnState& drawn) {
+  const State& state = drawn.state;
   Value first;
   {
     ReplicaScope replica(model.init, 0);
-    first = initializer(model.init, dims, stream, Site(state.values[0] + "_init", Where{"", 0}));
+    first = drawn.initializer(model.init, drawn.dims, drawn.stream,
+                              Site(state.values[0] + "_init", Where{"", 0}));
   }
   std::vector<Value> values{first};
   if (state.values.size() > 1) {
@@ -28,11 +27,28 @@ void draw_state(TrainingModel& model, const State& state, const Dims& dims,
   for (std::size_t k = 0; k < values.size(); ++k) bind_initial(model, state.values[k], values[k]);
 }
 
-void zero_state(TrainingModel& model, const State& state, const Dims& dims) {
+void fill_with_zeros(TrainingModel& model, const State& state, const Dims& dims) {
   for (std::size_t k = 0; k < state.values.size(); ++k) {
     ReplicaScope replica(model.init, static_cast<int>(k));
     bind_initial(model, state.values[k],
                  constant(0)(model.init, dims, 0, Site(state.values[k] + "_init", Where{"", 0})));
+  }
+}
+
+}  // namespace
+
+void add_state(TrainingModel& model, const DrawnState& drawn,
+               const std::vector<StateKind>& beside) {
+  draw(model, drawn);
+  model.states.push_back(drawn.state);
+  for (StateKind kind : beside) {
+    State state = drawn.state;
+    const std::string ending = join("_", name_of(kind));
+    state.kind = kind;
+    state.name += ending;
+    for (std::string& value : state.values) value += ending;
+    fill_with_zeros(model, state, drawn.dims);
+    model.states.push_back(std::move(state));
   }
 }
 
