@@ -101,6 +101,17 @@ PoolAttrs read_pool(AttributeReader& attributes) {
   return attrs;
 }
 
+PoolAttrs pool_attrs_of(const KernelRequest& request) {
+  AttributeReader reader = request.attributes();
+  return read_pool(reader);
+}
+
+PoolAttrs global_window(const Dims& x) {
+  PoolAttrs attrs;
+  attrs.window.kernel = Dims(x.begin() + 2, x.end());
+  return attrs;
+}
+
 Value max_pool(Graph& graph, Value x, const Window& window, const Site& site) {
   return graph.add_value({.type = "MaxPool", .inputs = {x}, .attributes = write_window(window)},
                          site);

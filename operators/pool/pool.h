@@ -15,6 +15,8 @@ struct PoolAttrs {
   bool count_include_pad = false;  // AveragePool: are padded places part of the mean?
 };
 PoolAttrs read_pool(AttributeReader& attributes);
+PoolAttrs pool_attrs_of(const KernelRequest& request);
+PoolAttrs global_window(const Dims& x);  // one window over everything
 
 Value max_pool(Graph& graph, Value x, const Window& window, const Site& site = {});
 Value average_pool(Graph& graph, Value x, const PoolAttrs& attrs, const Site& site = {});

@@ -54,18 +54,6 @@ dnnl::algorithm average_of(const PoolAttrs& attrs) {
                                  : dnnl::algorithm::pooling_avg_exclude_padding;
 }
 
-PoolAttrs attrs_of(const KernelRequest& request) {
-  AttributeReader reader = request.attributes();
-  return read_pool(reader);
-}
-
-// One window over everything.
-PoolAttrs global_window(const Dims& x) {
-  PoolAttrs attrs;
-  attrs.window.kernel = Dims(x.begin() + 2, x.end());
-  return attrs;
-}
-
 std::unique_ptr<Kernel> forward_kernel(const Problem& p) {
   auto desc = forward_desc(p, dnnl::prop_kind::forward_inference);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
@@ -89,12 +77,12 @@ std::unique_ptr<Kernel> average_grad_kernel(const Problem& p) {
 std::unique_ptr<Kernel> prepare_max(const KernelRequest& request) {
   require_float(request);
   return forward_kernel(
-      {attrs_of(request), dnnl::algorithm::pooling_max, request.in[0], request.out[0]});
+      {pool_attrs_of(request), dnnl::algorithm::pooling_max, request.in[0], request.out[0]});
 }
 
 std::unique_ptr<Kernel> prepare_average(const KernelRequest& request) {
   require_float(request);
-  PoolAttrs attrs = attrs_of(request);
+  PoolAttrs attrs = pool_attrs_of(request);
   return forward_kernel({attrs, average_of(attrs), request.in[0], request.out[0]});
 }
 
@@ -112,7 +100,7 @@ std::unique_ptr<Kernel> prepare_global_max(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
   require_float(request);
-  Problem p(attrs_of(request), dnnl::algorithm::pooling_max, request.in[1], request.in[0]);
+  Problem p(pool_attrs_of(request), dnnl::algorithm::pooling_max, request.in[1], request.in[0]);
   auto forward = forward_desc(p, dnnl::prop_kind::forward_training);
   auto desc = backward_desc(p, forward);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
@@ -132,7 +120,7 @@ std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> prepare_average_grad(const KernelRequest& request) {
   require_float(request);
-  PoolAttrs attrs = attrs_of(request);
+  PoolAttrs attrs = pool_attrs_of(request);
   return average_grad_kernel({attrs, average_of(attrs), request.out[0], request.in[0]});
 }
 

@@ -167,16 +167,6 @@ void require_float(const KernelRequest& request) {
   supported(request.in[0].dtype == DType::float32, "has no GPU kernel for ", request.in[0].dtype);
 }
 
-PoolAttrs attrs_of(const KernelRequest& request) {
-  AttributeReader reader = request.attributes();
-  return read_pool(reader);
-}
-PoolAttrs global_window(const Dims& x) {
-  PoolAttrs attrs;
-  attrs.window.kernel = Dims(x.begin() + 2, x.end());
-  return attrs;
-}
-
 // Padding counts where that is asked for; windows that reach past it are the host's.
 int64_t divisor_of(const PoolAttrs& attrs, const Dims& x, const Dims& y) {
   if (!attrs.count_include_pad) return 0;
@@ -211,7 +201,7 @@ std::unique_ptr<Kernel> average_kernel(const KernelRequest& request, const PoolA
 // Operands dy, x.
 std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
   require_float(request);
-  const Windows windows(attrs_of(request), request.in[1].dims, request.in[0].dims);
+  const Windows windows(pool_attrs_of(request), request.in[1].dims, request.in[0].dims);
   const int64_t from = request.in[0].count(), to = request.out[0].count();
   auto run = [=](const KernelArgs& args) {
     auto* places = reinterpret_cast<int64_t*>(args.workspace);
@@ -237,19 +227,19 @@ std::unique_ptr<Kernel> average_grad_kernel(const KernelRequest& request, const 
 }  // namespace
 
 std::vector<KernelEntry> pool_cuda() {
-  return {
-      {"MaxPool", "", [](const KernelRequest& r) { return max_kernel(r, attrs_of(r)); }},
-      {"AveragePool", "", [](const KernelRequest& r) { return average_kernel(r, attrs_of(r)); }},
-      {"GlobalMaxPool", "",
-       [](const KernelRequest& r) { return max_kernel(r, global_window(r.in[0].dims)); }},
-      {"GlobalAveragePool", "",
-       [](const KernelRequest& r) { return average_kernel(r, global_window(r.in[0].dims)); }},
-      {"MaxPoolGrad", kOwnDomain, prepare_max_grad},
-      {"AveragePoolGrad", kOwnDomain,
-       [](const KernelRequest& r) { return average_grad_kernel(r, attrs_of(r)); }},
-      {"GlobalAveragePoolGrad", kOwnDomain, [](const KernelRequest& r) {
-         return average_grad_kernel(r, global_window(r.out[0].dims));
-       }}};
+  return {{"MaxPool", "", [](const KernelRequest& r) { return max_kernel(r, pool_attrs_of(r)); }},
+          {"AveragePool", "",
+           [](const KernelRequest& r) { return average_kernel(r, pool_attrs_of(r)); }},
+          {"GlobalMaxPool", "",
+           [](const KernelRequest& r) { return max_kernel(r, global_window(r.in[0].dims)); }},
+          {"GlobalAveragePool", "",
+           [](const KernelRequest& r) { return average_kernel(r, global_window(r.in[0].dims)); }},
+          {"MaxPoolGrad", kOwnDomain, prepare_max_grad},
+          {"AveragePoolGrad", kOwnDomain,
+           [](const KernelRequest& r) { return average_grad_kernel(r, pool_attrs_of(r)); }},
+          {"GlobalAveragePoolGrad", kOwnDomain, [](const KernelRequest& r) {
+             return average_grad_kernel(r, global_window(r.out[0].dims));
+           }}};
 }
 
 }  // namespace lockstep
