@@ -156,8 +156,8 @@ std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
   return results;
 }
 
-// `rounding`: of one number on the wire, by its size.
-void check_sums(const Case& c, const Dims& dims, double rounding = 1e-6) {
+// `rounding`: of one number on its way, by its size; float32 where nothing is narrowed.
+void check_sums(const Case& c, const Dims& dims, double rounding = 0x1p-24) {
   SCOPED_TRACE(join(c.spec, " on ", c.workers, " x ", c.replicas / c.workers, ", ", text_of(dims),
                     " ", c.wire));
   std::vector<std::vector<double>> data;

@@ -231,6 +231,13 @@ TEST_F(CommandTest, MisspeltKeysGetFileLineAndTheNearestKey) {
   expect_refused(run_lockstep({"train", folder / "none.yaml"}), {"none.yaml"});
 }
 
+// 16 images over 3 replicas: 6, 5 and 5, weighted by themselves.
+TEST_F(CommandTest, ABatchThatDoesNotDivideTrains) {
+  const Outcome outcome =
+      train("uneven", {"--devices", "cpu*3", "TRAIN.BATCH_SIZE", "16", "SOLVER.MAX_ITER", "5"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
 TEST_F(CommandTest, GpuTrainingSaysWhatIsMissing) {
   expect_refused(train("run", {"--devices", "gpu*2"}), {"cannot run on gpu:0", "lockstep doctor"});
 }
