@@ -1,9 +1,11 @@
 # lockstep_library(NAME sources...): the library of one folder, with the project's warnings.
 add_library(lockstep_options INTERFACE)
 target_compile_features(lockstep_options INTERFACE cxx_std_20)
-set(lockstep_warnings -Wall -Wextra -Werror -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+set(lockstep_warnings -Wall -Wextra -Werror)
+file(RELATIVE_PATH source_from_build ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})  # ../../, as ccache writes it
+set(file_names -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${source_from_build}=)
 target_compile_options(lockstep_options INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:$<BUILD_INTERFACE:${lockstep_warnings}>>)
+  $<$<COMPILE_LANGUAGE:CXX>:$<BUILD_INTERFACE:${lockstep_warnings};${file_names}>>)
 if(LOCKSTEP_CUDA_KERNELS)  # nvcc hands them to g++; its own code in between has line marks of its kind
   list(JOIN lockstep_warnings "," lockstep_warnings)
   target_compile_options(lockstep_options INTERFACE

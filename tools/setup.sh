@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(
-  g++ make cmake ninja-build git                         # tool chain
+  g++ make cmake ninja-build git ccache                  # tool chain
   libonnx-dev libprotobuf-dev protobuf-compiler          # the graph
   libdnnl-dev                                            # CPU kernels
   libgloo-dev                                            # messages between processes
