@@ -7,6 +7,7 @@
 #include "builders/initial_states.h"
 #include "builders/non_finite.h"
 #include "builders/patterns.h"
+#include "builders/precision.h"
 #include "builders/replicas.h"
 #include "builders/sync_batch_norm.h"
 #include "graph/gradient.h"
@@ -31,6 +32,7 @@ class DataParallelBuilder {
     check(!(options.weighted && options.synchronised_batch_norm),
           "synchronised batch norm needs equal shares; the loss is weighted, so they are not");
     model_.replicas = options.replicas;
+    options_.skip_non_finite = options.skip_non_finite || scales_loss();
   }
 
   // The four beats, then the graphs beside them.
@@ -40,8 +42,9 @@ class DataParallelBuilder {
       add_backward(part);
     }
     total_losses();
-    if (options_.deferred) defer_gradients();
     const int first_update = model_.step.node_count();
+    if (scales_loss()) unscale_gradients();
+    if (options_.deferred) defer_gradients();
     if (options_.skip_non_finite) origin_ = find_non_finite("_origin");
     if (options_.clip.before_reduce) clip(1.0F / static_cast<float>(options_.replicas));
     reduce_gradients();
@@ -49,11 +52,13 @@ class DataParallelBuilder {
     if (!options_.clip.before_reduce) clip(1);
     update_statistics();
     update_parameters();
+    if (scales_loss()) update_loss_scales(model_, scales_, skipped_, options_.loss_scaling);
     schedule(model_.step, first_update);
 
     declare_outputs();
     initialise_states();
     build_inference(model);
+    if (options_.precision != DType::float32) lower_precision(model_, options_.precision);
     return std::move(model_);
   }
 
@@ -69,6 +74,11 @@ class DataParallelBuilder {
   }
   Graph& step() { return model_.step; }
   const std::vector<Net::Param>& params() const { return nets_[0].params(); }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const Net::Param& param : params()) names.push_back(param.name);
+    return names;
+  }
 
   // The network on every replica; of a later part of the batch, with the parameters of the first.
   void replicate_forward(const ModelFn& model, int part) {
@@ -104,6 +114,8 @@ class DataParallelBuilder {
       net.move_to([&](Value value) { return result.moved[static_cast<std::size_t>(value.id)]; });
     for (auto* list : {&rates_, &corrections_, &weights_})
       for (Value& value : *list) move(value);
+    for (LossScale& scale : scales_)
+      for (Value* value : {&scale.scale, &scale.inverse, &scale.sound_steps}) move(*value);
     for (auto* table : {&losses_, &gradients_})
       for (std::vector<Value>& list : *table)
         for (Value& value : list) move(value);
@@ -164,15 +176,6 @@ class DataParallelBuilder {
     return param.kind != StateKind::computed && !matches_any(param.name, options_.frozen);
   }
 
-  void check_frozen() const {
-    for (const std::string& pattern : options_.frozen) {
-      const bool used = std::any_of(params().begin(), params().end(), [&](const Net::Param& param) {
-        return matches_any(param.name, {pattern});
-      });
-      check(used, "frozen: no parameter is called '", pattern, "'");
-    }
-  }
-
   void clip(float scale) {
     if (!options_.clip.active()) return;
     for (std::size_t k = 0; k < gradients_.size(); ++k) {
@@ -182,10 +185,16 @@ class DataParallelBuilder {
   }
 
   void add_backward(int part) {
-    if (part == 0) check_frozen();
+    if (part == 0) check_patterns_used(options_.frozen, names(), "frozen");
     std::vector<Loss> losses;
-    for (int k = 0; k < options_.replicas; ++k)
-      for (Value loss : losses_[at(part, k)]) losses.push_back({loss});
+    for (int k = 0; k < options_.replicas; ++k) {
+      ReplicaScope replica(step(), k);
+      if (scales_loss() && part == 0) scales_.push_back(add_loss_scale(step(), scope_of(k)));
+      for (Value loss : losses_[at(part, k)])
+        losses.push_back({loss, scales_loss()
+                                    ? seed_of(step(), scales_[static_cast<std::size_t>(k)], loss)
+                                    : none});
+    }
     std::vector<Value> wanted;
     for (int k = 0; k < options_.replicas; ++k)
       for (const Net::Param& param : net(0, k).params())
@@ -219,6 +228,16 @@ class DataParallelBuilder {
     const bool last = part == options_.micro_batches - 1;
     return add(step(), sum, gradient,
                Site(last ? name : join(name, "_up_to_", micro(part)), Where{"", 0}));
+  }
+
+  bool scales_loss() const { return options_.precision == DType::float16; }
+
+  void unscale_gradients() {
+    for (std::size_t k = 0; k < gradients_.size(); ++k) {
+      ReplicaScope replica(step(), static_cast<int>(k));
+      for (Value& gradient : gradients_[k])
+        if (gradient) gradient = unscaled(step(), scales_[k], gradient);
+    }
   }
 
   // From here on gradients are those of the step before; this step's wait.
@@ -364,6 +383,7 @@ class DataParallelBuilder {
       add_state(model_, {std::move(state), param.dims, param.initializer, static_cast<int>(p)},
                 gradients_[0][p] ? of_trained : std::vector<StateKind>{});
     }
+    if (scales_loss()) add_loss_scale_states(model_, scales_, options_.loss_scaling);
   }
 
   // The same network for prediction, with replica 0's state. Its values carry no replica's scope,
@@ -375,12 +395,13 @@ class DataParallelBuilder {
   }
 
   const MomentumSgd& optimizer_;
-  const DataParallelOptions& options_;
+  DataParallelOptions options_;
   TrainingModel model_;
   std::deque<Net> nets_;                    // [at(part, replica)]
   std::vector<Value> weights_;              // likewise, of losses; or none
   std::vector<std::vector<Value>> losses_;  // likewise, [loss], scaled
   std::vector<Value> rates_, corrections_;  // per replica
+  std::vector<LossScale> scales_;           // per replica; none unless the loss is scaled
   std::vector<Value> origin_, skipped_;     // per replica; none unless non-finite steps are skipped
   std::vector<std::vector<Value>> reported_losses_, reported_metrics_;  // [replica][loss or metric]
   std::vector<std::vector<Value>> gradients_;  // [replica][param]; none: not trained

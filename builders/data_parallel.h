@@ -7,6 +7,7 @@
 
 #include "builders/all_reduce/all_reduce.h"
 #include "builders/clip.h"
+#include "builders/loss_scale.h"
 #include "builders/net.h"
 #include "builders/optimizers.h"
 #include "builders/statistics.h"
@@ -41,6 +42,11 @@ struct DataParallelOptions {
   bool synchronised_batch_norm = false;
   StatisticsPolicy statistics = StatisticsPolicy::each;
   ClipOptions clip = {};
+  // float16 or bfloat16: what graph/passes/precision.h says may take and make 16-bit floats does in
+  // a step. Parameters, their updates, what is reduced, and prediction stay float32. With float16
+  // the loss is scaled, and steps that overflow are skipped (skip_non_finite).
+  DType precision = DType::float32;
+  LossScaling loss_scaling = {};
   // How gradients are summed over replicas: see builders/all_reduce/spec.h.
   AllReduceOptions all_reduce = {};
 };

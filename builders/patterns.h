@@ -7,5 +7,8 @@
 namespace lockstep {
 
 bool matches_any(const std::string& name, const std::vector<std::string>& patterns);
+// Throws, behind `what`, when a pattern matches no name.
+void check_patterns_used(const std::vector<std::string>& patterns,
+                         const std::vector<std::string>& names, const std::string& what);
 
 }  // namespace lockstep

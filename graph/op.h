@@ -71,11 +71,22 @@ struct MayAlias {
   int input;
 };
 
+// Whether a node may take and make 16-bit floats in place of float32: see graph/passes/precision.h.
+enum class Narrow {
+  never,    // sums of many terms, small differences, what is done once a step
+  follows,  // when all it reads comes as 16 bits anyway
+  always,   // where the time of a step goes, and devices have fast units for it
+};
+struct NarrowRule {
+  Narrow when = Narrow::never;
+  std::vector<int> wide_inputs{};  // operands that stay float32 all the same
+};
+
 enum class Arity { single, optional, variadic };
 
 struct Formal {
   std::string name;
-  // T: any number, the same for all; I: int32 or int64; R: any real number; B: bool
+  // T: any number, the same for all; U: another; I: int32 or int64; R: any real number; B: bool
   std::string type = "T";
   Arity arity = Arity::single;
 };
@@ -114,6 +125,7 @@ struct Op {
   bool exchange = false;
   // Cheap enough to run between two exchanges: moves data or adds it up.
   bool transit = false;
+  NarrowRule narrow{};
 
   bool allows_alias(int output, int input) const;
 };

@@ -77,8 +77,11 @@ OpSchema schema_for(const Op& op) {
       .SinceVersion(kOwnOpset)
       .SetDoc(signature.doc)
       .TypeConstraint("T", OpSchema::all_numeric_types_with_bfloat(), "any number")
+      .TypeConstraint("U", OpSchema::all_numeric_types_with_bfloat(), "any number")
       .TypeConstraint("I", {"tensor(int32)", "tensor(int64)"}, "an index")
-      .TypeConstraint("R", {"tensor(float16)", "tensor(float)", "tensor(double)"}, "a real number")
+      .TypeConstraint("R",
+                      {"tensor(bfloat16)", "tensor(float16)", "tensor(float)", "tensor(double)"},
+                      "a real number")
       .TypeConstraint("B", {"tensor(bool)"}, "true or false");
   int position = 0;
   for (const Formal& formal : signature.inputs)

@@ -5,13 +5,14 @@
 namespace lockstep {
 namespace {
 
-constexpr std::array<std::pair<StateKind, std::string_view>, 6> kKinds{{
+constexpr std::array<std::pair<StateKind, std::string_view>, 7> kKinds{{
     {StateKind::weight, "weight"},
     {StateKind::bias, "bias"},
     {StateKind::norm, "norm"},
     {StateKind::computed, "computed"},
     {StateKind::momentum, "momentum"},
     {StateKind::deferred, "deferred"},
+    {StateKind::scaling, "scaling"},
 }};
 
 }  // namespace

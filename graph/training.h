@@ -13,8 +13,9 @@
 namespace lockstep {
 
 // What a state is, hence how it is trained: see builders/optimizers.h. `computed` is made by the
-// step itself (running statistics), `deferred` is a gradient that waits for the next step.
-enum class StateKind { weight, bias, norm, computed, momentum, deferred };
+// step itself (running statistics), `deferred` is a gradient that waits for the next step, and
+// `scaling` keeps 16-bit gradients in range.
+enum class StateKind { weight, bias, norm, computed, momentum, deferred, scaling };
 std::string_view name_of(StateKind kind);
 StateKind state_kind_named(std::string_view name);
 bool is_parameter(StateKind kind);        // what the model is, not what its training needs

@@ -19,15 +19,17 @@
 #include "operators/reduce/reduce.h"
 #include "operators/resize/resize.h"
 #include "operators/shape/shape.h"
+#include "runtime/wide_kernel.h"
 
 namespace lockstep {
 
 std::vector<KernelEntry> cpu_kernel_entries() {
   std::vector<KernelEntry> all;
-  for (auto room :
-       {activation_cpu, batch_norm_cpu, collective_cpu, conv_cpu, dropout_cpu, elementwise_cpu,
-        fill_cpu, function_cpu, gather_cpu, gemm_cpu, layout_cpu, loss_cpu, norm_cpu, optimizer_cpu,
-        pool_cpu, process_cpu, reduce_cpu, resize_cpu, shape_cpu})
+  for (auto room : {activation_cpu, batch_norm_cpu, conv_cpu, dropout_cpu, elementwise_cpu,
+                    fill_cpu, function_cpu, gather_cpu, gemm_cpu, layout_cpu, loss_cpu, norm_cpu,
+                    optimizer_cpu, pool_cpu, reduce_cpu, resize_cpu, shape_cpu})
+    for (KernelEntry& entry : room()) all.push_back(widened(std::move(entry)));
+  for (auto room : {collective_cpu, process_cpu})
     for (KernelEntry& entry : room()) all.push_back(std::move(entry));
   return all;
 }

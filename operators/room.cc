@@ -10,9 +10,12 @@ namespace lockstep {
 Value scalar_like(Graph& graph, Value like, double value, const std::string& name) {
   DType dtype = graph.dtype(like);
   if (dtype == DType::float64) return graph.constant(name, Literal::scalar(value));
+  const auto number = static_cast<float>(value);
+  if (dtype == DType::float16) return graph.constant(name, Literal::scalar(Half(number)));
+  if (dtype == DType::bfloat16) return graph.constant(name, Literal::scalar(BFloat16(number)));
   check(dtype == DType::float32, "gradients are not written for ", dtype, " ('", graph.name(like),
         "')");
-  return graph.constant(name, Literal::scalar(static_cast<float>(value)));
+  return graph.constant(name, Literal::scalar(number));
 }
 
 Value sum_to(Graph& graph, Value dy, Value like, const Site& site) {

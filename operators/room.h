@@ -37,6 +37,12 @@ inline Op in_transit(Op op) {
   return op;
 }
 
+// An operator that goes on with 16-bit floats where it gets them.
+inline Op following_narrow(Op op) {
+  op.narrow.when = Narrow::follows;
+  return op;
+}
+
 // Law of operators that keep type and shape of input 0 for every output.
 void same_as_first(Inference& inference);
 

@@ -25,6 +25,8 @@ void add_build(CLI::App& app, Command& chosen) {
                       "how gradients are summed: collective, xring#2, pscpu:32k:rechd, ..");
   command->add_option("--wire", options->model.wire,
                       "gradients travel as float16 or bfloat16; they are summed as float32");
+  command->add_option("--precision", options->model.precision,
+                      "of the forward and backward pass: float32, bfloat16 or float16");
   command->add_option("--topology", options->model.topology,
                       "what --all-reduce auto goes by: latency:bandwidth within a host and, behind "
                       "a /, across: 2us:10G/30us:1.2G");

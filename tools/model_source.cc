@@ -2,6 +2,7 @@
 
 #include "builders/data_parallel.h"
 #include "builders/imported.h"
+#include "builders/precision.h"
 #include "graph/file.h"
 #include "graph/io.h"
 #include "models/models.h"
@@ -24,6 +25,7 @@ DataParallelOptions options_for(const ModelRequest& request, const std::vector<D
   options.scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu";
   if (!request.all_reduce.empty()) options.all_reduce.spec = parse_all_reduce(request.all_reduce);
   options.all_reduce.wire = request.wire;
+  if (!request.precision.empty()) options.precision = parse_precision(request.precision);
   if (!request.topology.empty()) options.all_reduce.topology = parse_topology(request.topology);
   if (!request.packing.empty()) options.all_reduce.packing = parse_packing(request.packing);
   if (!request.buckets.empty()) options.all_reduce.buckets = read_file(request.buckets);
@@ -56,6 +58,7 @@ TrainingModel model_from(const ModelRequest& request) {
     if (!request.devices.empty()) config.devices = request.devices;
     if (!request.all_reduce.empty()) config.all_reduce = request.all_reduce;
     if (!request.wire.empty()) config.wire = request.wire;
+    if (!request.precision.empty()) config.precision = request.precision;
     if (!request.topology.empty()) config.topology = request.topology;
     if (!request.packing.empty()) config.packing = request.packing;
     if (!request.buckets.empty()) config.buckets = request.buckets;

@@ -14,6 +14,7 @@ struct ModelRequest {
   std::string packing = "";     // "": what the configuration says, or none
   std::string buckets = "";     // a file with a plan of buckets
   std::string wire = "";        // "": what the configuration says, or as the gradients are
+  std::string precision = "";   // "": what the configuration says, or float32
   std::string topology = "";    // "": what the configuration says, or Topology's own
   std::string loss = "";        // of a network in FILE.onnx: the value to minimise
 };

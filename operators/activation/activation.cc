@@ -21,7 +21,8 @@ Op forward(const char* type) {
           .domain = "",
           .differentiable = Differentiable::yes,
           .gradient = gradient,
-          .may_alias = {{0, 0}}};
+          .may_alias = {{0, 0}},
+          .narrow = {Narrow::follows}};
 }
 
 Op backward(const char* type, const char* doc) {
@@ -29,7 +30,8 @@ Op backward(const char* type, const char* doc) {
           .domain = kOwnDomain,
           .signature = Signature{doc, {{"dy"}, {"y"}}, {{"dx"}}},
           .law = same_as_first,
-          .may_alias = {{0, 0}, {0, 1}}};
+          .may_alias = {{0, 0}, {0, 1}},
+          .narrow = {Narrow::follows}};
 }
 
 }  // namespace

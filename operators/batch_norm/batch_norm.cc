@@ -120,32 +120,38 @@ Value batch_norm(Graph& graph, const BatchNormOperands& operands, const BatchNor
 }
 
 std::vector<Op> batch_norm_ops() {
-  return {
-      {.type = "BatchNormalization",
-       .domain = "",
-       .law = batch_norm_law,
-       .differentiable = Differentiable::yes,
-       .gradient = given_gradient},
-      {.type = "BatchNormTrain",
-       .domain = kOwnDomain,
-       .signature =
-           Signature{"Batch normalisation with the statistics of this batch.",
-                     {{"x"}, {"scale"}, {"bias"}, {"mean"}, {"variance"}},
-                     {{"y"}, {"new_mean"}, {"new_variance"}, {"saved_mean"}, {"saved_variance"}},
-                     {{"epsilon", AttributeKind::number}, {"momentum", AttributeKind::number}}},
-       .law = batch_norm_law,
-       .differentiable = Differentiable::yes,
-       .gradient = train_gradient,
-       .may_alias = {{1, 3}, {2, 4}}},
-      {.type = "BatchNormGrad",
-       .domain = kOwnDomain,
-       .signature =
-           Signature{"Gradients of batch normalisation.",
-                     {{"dy"}, {"x"}, {"scale"}, {"mean"}, {"variance"}},
-                     {{"dx"}, {"dscale"}, {"dbias"}},
-                     {{"epsilon", AttributeKind::number}, {"given", AttributeKind::integer}}},
-       .law = batch_norm_grad_law,
-       .may_alias = {{0, 0}}}};
+  return {{.type = "BatchNormalization",
+           .domain = "",
+           .law = batch_norm_law,
+           .differentiable = Differentiable::yes,
+           .gradient = given_gradient,
+           .narrow = {Narrow::follows, {1, 2, 3, 4}}},
+          {.type = "BatchNormTrain",
+           .domain = kOwnDomain,
+           .signature =
+               Signature{"Batch normalisation with the statistics of this batch.",
+                         {{"x"}, {"scale", "U"}, {"bias", "U"}, {"mean", "U"}, {"variance", "U"}},
+                         {{"y"},
+                          {"new_mean", "U"},
+                          {"new_variance", "U"},
+                          {"saved_mean", "U"},
+                          {"saved_variance", "U"}},
+                         {{"epsilon", AttributeKind::number}, {"momentum", AttributeKind::number}}},
+           .law = batch_norm_law,
+           .differentiable = Differentiable::yes,
+           .gradient = train_gradient,
+           .may_alias = {{1, 3}, {2, 4}},
+           .narrow = {Narrow::follows, {1, 2, 3, 4}}},
+          {.type = "BatchNormGrad",
+           .domain = kOwnDomain,
+           .signature =
+               Signature{"Gradients of batch normalisation.",
+                         {{"dy"}, {"x"}, {"scale", "U"}, {"mean", "U"}, {"variance", "U"}},
+                         {{"dx"}, {"dscale", "U"}, {"dbias", "U"}},
+                         {{"epsilon", AttributeKind::number}, {"given", AttributeKind::integer}}},
+           .law = batch_norm_grad_law,
+           .may_alias = {{0, 0}},
+           .narrow = {Narrow::follows, {2, 3, 4}}}};
 }
 
 }  // namespace lockstep

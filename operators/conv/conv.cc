@@ -215,22 +215,26 @@ std::vector<Op> conv_ops() {
            .domain = "",
            .law = conv_transpose_law,
            .differentiable = Differentiable::yes,
-           .gradient = conv_transpose_gradient},
+           .gradient = conv_transpose_gradient,
+           .narrow = {Narrow::always}},
           {.type = "Conv",
            .domain = "",
            .law = conv_law,
            .differentiable = Differentiable::yes,
-           .gradient = conv_gradient},
+           .gradient = conv_gradient,
+           .narrow = {Narrow::always}},
           {.type = "ConvGradX",
            .domain = kOwnDomain,
            .signature =
                grad_signature("Gradient of Conv with respect to its data.", {{"dy"}, {"w"}}, "dx"),
-           .law = grad_x_law},
+           .law = grad_x_law,
+           .narrow = {Narrow::always}},
           {.type = "ConvGradW",
            .domain = kOwnDomain,
            .signature = grad_signature("Gradient of Conv with respect to its weight.",
                                        {{"x"}, {"dy"}}, "dw"),
-           .law = grad_w_law}};
+           .law = grad_w_law,
+           .narrow = {Narrow::always}}};
 }
 
 }  // namespace lockstep

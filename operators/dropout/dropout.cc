@@ -60,7 +60,8 @@ std::vector<Op> dropout_ops() {
            .differentiable = Differentiable::yes,
            .gradient = dropout_gradient,
            .may_alias = {{0, 0}},
-           .random = true},
+           .random = true,
+           .narrow = {Narrow::follows, {1}}},
           {.type = "DropoutGrad",
            .domain = kOwnDomain,
            .signature = Signature{"dy where the forward pass kept x, grown alike, else 0.",
@@ -71,7 +72,8 @@ std::vector<Op> dropout_ops() {
                                   {{"stream", AttributeKind::integer, true}}},
            .law = same_as_first,
            .may_alias = {{0, 0}},
-           .random = true}};
+           .random = true,
+           .narrow = {Narrow::follows, {1}}}};
 }
 
 }  // namespace lockstep

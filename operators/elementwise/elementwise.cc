@@ -247,12 +247,12 @@ Value cast(Graph& graph, Value x, DType to, const Site& site) {
 }
 
 std::vector<Op> elementwise_ops() {
-  return {in_transit(arithmetic("Add", add_gradient)),
-          arithmetic("Sub", sub_gradient),
-          arithmetic("Mul", mul_gradient),
+  return {in_transit(following_narrow(arithmetic("Add", add_gradient))),
+          following_narrow(arithmetic("Sub", sub_gradient)),
+          following_narrow(arithmetic("Mul", mul_gradient)),
           arithmetic("Div", div_gradient),
           arithmetic("Pow", pow_gradient),
-          in_transit(arithmetic("Sum", add_gradient)),
+          in_transit(following_narrow(arithmetic("Sum", add_gradient))),
           function("Neg", neg_gradient),
           function("Exp", exp_gradient),
           function("Log", log_gradient),

@@ -120,11 +120,12 @@ std::vector<Op> gemm_ops() {
            .law = gemm_law,
            .differentiable = Differentiable::yes,
            .gradient = gemm_gradient,
-           .may_alias = {}},
+           .narrow = {Narrow::always}},
           {.type = "MatMul",
            .domain = "",
            .differentiable = Differentiable::yes,
-           .gradient = matmul_gradient}};
+           .gradient = matmul_gradient,
+           .narrow = {Narrow::always}}};
 }
 
 }  // namespace lockstep

@@ -182,7 +182,8 @@ Op view(const char* type, ShapeLaw law, GradientRule gradient) {
           .content = same_content,
           .differentiable = Differentiable::yes,
           .gradient = gradient,
-          .view = true};
+          .view = true,
+          .narrow = {Narrow::follows}};
 }
 
 Op copy(const char* type, ShapeLaw law, GradientRule gradient, ContentLaw content = nullptr) {
@@ -191,7 +192,8 @@ Op copy(const char* type, ShapeLaw law, GradientRule gradient, ContentLaw conten
           .law = law,
           .content = content,
           .differentiable = Differentiable::yes,
-          .gradient = gradient};
+          .gradient = gradient,
+          .narrow = {Narrow::follows}};
 }
 
 }  // namespace
@@ -255,7 +257,8 @@ std::vector<Op> shape_ops() {
            .signature = Signature{"y = x; no gradient flows back.", {{"x"}}, {{"y"}}},
            .law = same_as_first,
            .differentiable = Differentiable::zero,
-           .view = true},
+           .view = true,
+           .narrow = {Narrow::follows}},
           in_transit(view("Reshape", reshape_law, reshape_gradient)),
           view("Flatten", nullptr, reshape_gradient),
           view("Squeeze", nullptr, reshape_gradient),
@@ -285,7 +288,8 @@ std::vector<Op> shape_ops() {
                                    {"axes", "I", Arity::optional},
                                    {"steps", "I", Arity::optional}},
                                   {{"dx"}}},
-           .law = shape_from_operand}};
+           .law = shape_from_operand,
+           .narrow = {Narrow::follows}}};
 }
 
 }  // namespace lockstep

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <ostream>
 
@@ -14,250 +13,97 @@
 #include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
-#include "runtime/compile.h"
-#include "runtime/executor.h"
 #include "runtime/philox.h"
-#include "tests/support/queued_cpu.h"
+#include "tests/support/case_run.h"
 
 namespace lockstep::testing {
 namespace {
-
-constexpr std::size_t kGuard = 64;
-
-Literal of_doubles(const std::vector<double>& values, const Dims& dims) {
-  std::vector<float> floats(values.begin(), values.end());
-  return Literal::of<float>(floats, dims);
-}
-
-Doubles to_doubles(const Literal& literal) {
-  Doubles result{literal.dims(), {}};
-  auto take = [&](auto values) { result.values.assign(values.begin(), values.end()); };
-  switch (literal.dtype()) {
-    case DType::float32:
-      take(literal.values<float>());
-      break;
-    case DType::float64:
-      take(literal.values<double>());
-      break;
-    case DType::int64:
-      take(literal.values<int64_t>());
-      break;
-    case DType::int32:
-      take(literal.values<int32_t>());
-      break;
-    case DType::uint8:
-      take(literal.values<uint8_t>());
-      break;
-    case DType::int8:
-      take(literal.values<int8_t>());
-      break;
-    case DType::boolean:
-      take(literal.values<bool>());
-      break;
-    default:
-      fail("a test reads ", literal.type());
-  }
-  return result;
-}
-
-Literal copy_of(const Tensor& tensor) {
-  Literal literal(tensor.desc.dtype, tensor.desc.dims);
-  if (!literal.bytes().empty())
-    std::memcpy(literal.bytes().data(), tensor.data, literal.bytes().size());
-  return literal;
-}
-
-// The case's node in a graph, its fed inputs named x0, x1, .. and its outputs y0, y1, ...
-struct Built {
-  Graph graph{all_ops(), "case"};
-  std::vector<std::string> feeds;
-  std::vector<Value> inputs;
-  std::vector<Value> outputs;
-};
-
-Built build(const OpCase& c) {
-  Built built;
-  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-    const CaseInput& input = c.inputs[i];
-    const std::string name = join("x", i);
-    if (input.absent) {
-      built.inputs.push_back(none);
-    } else if (input.constant) {
-      built.inputs.push_back(built.graph.constant(name, input.value));
-    } else {
-      TensorType type = input.value.type();
-      if (c.symbolic_batch && !type.shape.empty()) type.shape[0] = "N";
-      built.inputs.push_back(built.graph.input(name, type));
-      built.feeds.push_back(name);
-    }
-  }
-  std::vector<std::string> names;
-  for (int i = 0; i < c.outputs; ++i) names.push_back(join("y", i));
-  Node node = built.graph.add({.type = c.type,
-                               .domain = c.domain,
-                               .inputs = built.inputs,
-                               .attributes = c.attributes,
-                               .outputs = c.outputs,
-                               .output_names = names},
-                              "node");
-  built.outputs.assign(node.outputs().begin(), node.outputs().end());
-  return built;
-}
-
-// Cases run on the CPU, or where LOCKSTEP_CASE_DEVICE says: on a GPU, or on a CPU behind queues.
-struct CaseDevice {
-  Device device;
-  const std::vector<KernelTable>* kernels = &all_kernels();
-  Accelerator* accelerator = nullptr;
-  double tolerance = 0;  // at least
-};
-
-const CaseDevice& case_device() {
-  static const CaseDevice chosen = [] {
-    const char* asked = std::getenv("LOCKSTEP_CASE_DEVICE");
-    const std::string name = asked ? asked : "cpu";
-    CaseDevice on;
-    if (name == "cpu") return on;
-    check(name == "gpu" || name == "queues", "LOCKSTEP_CASE_DEVICE is cpu, gpu or queues, not '",
-          name, "'");
-    on.device.kind = DeviceKind::gpu;
-    if (name == "queues") on.kernels = &queued_kernels();
-    if (name == "gpu") on.tolerance = 1e-4;
-    for (const KernelTable& table : *on.kernels)
-      if (table.kind() == DeviceKind::gpu) on.accelerator = table.accelerator();
-    check(on.accelerator != nullptr, "this build has no GPU kernels");
-    return on;
-  }();
-  return chosen;
-}
-
-class Runner {
- public:
-  Runner(const Graph& graph, const OpCase& c, const std::vector<std::string>& feeds,
-         const std::vector<std::string>& fetches, const CompileOptions& options)
-      : options_(options), store_({}, {}), workers_(1, 1) {
-    std::vector<Dims> dims;
-    for (const CaseInput& input : c.inputs)
-      if (!input.constant && !input.absent) dims.push_back(input.value.dims());
-    const CaseDevice& on = case_device();
-    executor_ = make_executor(
-        compile({graph, feeds, dims, fetches, {}, {}, {on.device}, *on.kernels, options}), store_,
-        workers_, on.accelerator);
-  }
-
-  std::vector<Literal> run(const std::vector<Literal>& values) {
-    std::vector<Tensor> feeds;
-    for (const Literal& value : values) feeds.push_back(view_of(value));
-    executor_->run(feeds, {});
-    if (options_.guard_bytes > 0) executor_->check_guards(options_.guard_bytes);
-    std::vector<Literal> results;
-    for (const Tensor& tensor : executor_->fetches()) results.push_back(copy_of(tensor));
-    return results;
-  }
-
- private:
-  CompileOptions options_;
-  StateStore store_;
-  Workers workers_;
-  std::unique_ptr<Executor> executor_;
-};
-
-std::vector<Literal> fed_values(const OpCase& c) {
-  std::vector<Literal> values;
-  for (const CaseInput& input : c.inputs)
-    if (!input.constant && !input.absent) values.push_back(input.value);
-  return values;
-}
-
-CompileOptions guarded() {
-  return {.threads = 1, .reuse_memory = false, .alias = false, .guard_bytes = kGuard};
-}
-
-void expect_near(const Doubles& expected, const Literal& found, double tolerance,
-                 const std::string& what) {
-  ASSERT_EQ(text_of(expected.dims), text_of(found.dims())) << what;
-  Doubles values = to_doubles(found);
-  for (std::size_t i = 0; i < expected.values.size(); ++i) {
-    double bound = tolerance * std::max(1.0, std::abs(expected.values[i]));
-    ASSERT_NEAR(expected.values[i], values.values[i], bound) << what << " element " << i;
-  }
-}
 
 std::vector<Literal> check_forward(const OpCase& c) {
   Built built = build(c);
   std::vector<std::string> fetches;
   for (Value output : built.outputs) fetches.push_back(built.graph.name(output));
   std::vector<Literal> plain =
-      Runner(built.graph, c, built.feeds, fetches, guarded()).run(fed_values(c));
+      CaseRunner(built.graph, c, built.feeds, fetches, guarded()).run(fed_values(c));
   if (c.reference) {
     std::vector<Doubles> inputs;
     for (const CaseInput& input : c.inputs)
       inputs.push_back(input.absent ? Doubles{} : to_doubles(input.value));
     std::vector<Doubles> expected = c.reference(inputs);
     for (std::size_t i = 0; i < expected.size(); ++i)
-      expect_near(expected[i], plain[i], std::max(c.tolerance, case_device().tolerance),
+      expect_near(expected[i], plain[i], std::max(c.tolerance, device_tolerance()),
                   join("output ", i));
   }
-  auto aliased = Runner(built.graph, c, built.feeds, fetches, {}).run(fed_values(c));
+  auto aliased = CaseRunner(built.graph, c, built.feeds, fetches, {}).run(fed_values(c));
   for (std::size_t i = 0; i < plain.size(); ++i)
     EXPECT_TRUE(plain[i] == aliased[i]) << "output " << i << " changes when memory is shared";
   return plain;
 }
 
-// d/dx of the weighted sum of all floating outputs.
-void check_gradient(const OpCase& c) {
-  Built built = build(c);
-  Graph& graph = built.graph;
+// A case, and behind it the gradient of the weighted sum of its floating outputs.
+struct GradientCase {
+  Built built;
+  std::vector<std::string> outputs;            // that count in the sum
+  std::vector<std::vector<double>> weight_of;  // of each
+  std::vector<std::size_t> fed_index;          // of each operand with a gradient, among the feeds
+  std::vector<std::string> gradients;          // of each such operand
+};
+
+GradientCase differentiated(const OpCase& c, const std::vector<Literal>& forward) {
+  GradientCase made{build(c), {}, {}, {}, {}};
+  Graph& graph = made.built.graph;
   PhiloxSequence weights(7, 7);
-  std::vector<std::string> fetches;
-  std::vector<std::vector<double>> weight_of;
   std::vector<Loss> losses;
-  auto forward = check_forward(c);
-  for (std::size_t i = 0; i < built.outputs.size(); ++i) {
+  for (std::size_t i = 0; i < made.built.outputs.size(); ++i) {
     if (c.loss_outputs >= 0 && static_cast<int>(i) >= c.loss_outputs) break;
-    if (!is_floating(graph.dtype(built.outputs[i]))) continue;
+    const Value output = made.built.outputs[i];
+    if (!is_floating(graph.dtype(output))) continue;
     std::vector<double> weight(forward[i].count());
     for (double& w : weight) w = weights.uniform(0.2, 1);
-    Value seed = graph.constant(join("seed", i), of_doubles(weight, forward[i].dims()));
-    losses.push_back({built.outputs[i], seed});
-    fetches.push_back(graph.name(built.outputs[i]));
-    weight_of.push_back(std::move(weight));
+    Value seed =
+        graph.constant(join("seed", i), of_doubles(weight, forward[i].dims(), graph.dtype(output)));
+    losses.push_back({output, seed});
+    made.outputs.push_back(graph.name(output));
+    made.weight_of.push_back(std::move(weight));
   }
   std::vector<Value> wanted;
-  std::vector<std::size_t> fed_index;  // of each wanted input among the feeds
   std::size_t fed = 0;
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     if (c.inputs[i].constant || c.inputs[i].absent) continue;
     if (c.inputs[i].differentiable) {
-      wanted.push_back(built.inputs[i]);
-      fed_index.push_back(fed);
+      wanted.push_back(made.built.inputs[i]);
+      made.fed_index.push_back(fed);
     }
     ++fed;
   }
-  if (wanted.empty()) return;
-  Gradients gradients = add_gradients(graph, losses, wanted);
-  std::vector<std::string> gradient_names;
-  for (Value gradient : gradients.values) {
-    ASSERT_TRUE(bool(gradient));
-    gradient_names.push_back(graph.name(gradient));
-  }
+  if (wanted.empty()) return made;
+  for (Value gradient : add_gradients(graph, losses, wanted).values)
+    made.gradients.push_back(graph.name(gradient));
+  return made;
+}
+
+void check_gradient(const OpCase& c, const std::vector<Literal>& forward) {
+  const GradientCase made = differentiated(c, forward);
+  if (made.gradients.empty()) return;
+  const Graph& graph = made.built.graph;
+  const std::vector<std::string>& feeds = made.built.feeds;
   std::vector<Literal> values = fed_values(c);
-  auto found = Runner(graph, c, built.feeds, gradient_names, guarded()).run(values);
-  auto shared = Runner(graph, c, built.feeds, gradient_names, {}).run(values);
-  Runner runner(graph, c, built.feeds, fetches, {});
+  auto found = CaseRunner(graph, c, feeds, made.gradients, guarded()).run(values);
+  auto shared = CaseRunner(graph, c, feeds, made.gradients, {}).run(values);
+  CaseRunner runner(graph, c, feeds, made.outputs, {});
   auto total = [&] {
     double sum = 0;
     auto outputs = runner.run(values);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       Doubles y = to_doubles(outputs[i]);
-      for (std::size_t k = 0; k < y.values.size(); ++k) sum += y.values[k] * weight_of[i][k];
+      for (std::size_t k = 0; k < y.values.size(); ++k) sum += y.values[k] * made.weight_of[i][k];
     }
     return sum;
   };
   constexpr double kStep = 1e-2;
   for (std::size_t i = 0; i < found.size(); ++i) {
     EXPECT_TRUE(found[i] == shared[i]) << "gradient " << i << " changes when memory is shared";
-    Literal& x = values[fed_index[i]];
+    Literal& x = values[made.fed_index[i]];
     ASSERT_EQ(text_of(x.dims()), text_of(found[i].dims())) << "gradient of input " << i;
     auto* data = reinterpret_cast<float*>(x.bytes().data());
     Doubles analytic = to_doubles(found[i]);
@@ -274,6 +120,57 @@ void check_gradient(const OpCase& c) {
       ASSERT_NEAR(numeric, analytic[k], 1e-2 * std::max(1.0, std::abs(numeric)))
           << "gradient of input " << i << ", element " << k;
     }
+  }
+}
+
+// -- 16-bit floats: LOCKSTEP_CASE_PRECISION is float16 or bfloat16
+
+constexpr double kNarrowTolerance = 1e-2;
+
+DType case_precision() {
+  const char* asked = std::getenv("LOCKSTEP_CASE_PRECISION");
+  return asked ? dtype_named(asked) : DType::float32;
+}
+
+// The case with its operands rounded to `narrow`, and then held as `held`: that, or float32.
+OpCase rounded(const OpCase& c, DType narrow, DType held) {
+  const std::vector<int>& wide = all_ops().find(c.domain, c.type)->narrow.wide_inputs;
+  OpCase changed = c;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    Literal& value = changed.inputs[i].value;
+    if (c.inputs[i].absent || value.dtype() != DType::float32 ||
+        std::count(wide.begin(), wide.end(), static_cast<int>(i)) > 0)
+      continue;
+    const Doubles doubles = to_doubles(of_doubles(to_doubles(value).values, value.dims(), narrow));
+    value = of_doubles(doubles.values, value.dims(), held);
+  }
+  return changed;
+}
+
+// An operator that takes 16-bit floats gives what it gives for the same numbers as float32.
+void check_narrow(const OpCase& c, DType narrow) {
+  if (all_ops().find(c.domain, c.type)->narrow.when == Narrow::never) return;
+  const OpCase wide = rounded(c, narrow, DType::float32);
+  OpCase mine = rounded(c, narrow, narrow);
+  mine.tolerance = kNarrowTolerance;
+  const std::vector<Literal> expected = check_forward(wide);
+  const std::vector<Literal> found = check_forward(mine);
+  if (::testing::Test::HasFatalFailure()) return;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    expect_near(to_doubles(expected[i]), found[i], kNarrowTolerance, join("output ", i));
+  if (!c.gradient) return;
+  auto gradients = [](const OpCase& of, const std::vector<Literal>& forward) {
+    const GradientCase made = differentiated(of, forward);
+    if (made.gradients.empty()) return std::vector<Literal>{};
+    return CaseRunner(made.built.graph, of, made.built.feeds, made.gradients, guarded())
+        .run(fed_values(of));
+  };
+  const auto wide_gradients = gradients(wide, expected), mine_gradients = gradients(mine, found);
+  for (std::size_t i = 0; i < wide_gradients.size(); ++i) {
+    const Doubles gradient = to_doubles(wide_gradients[i]);
+    double most = 1;  // what rounding on the way costs goes by the terms, not by their sum
+    for (double value : gradient.values) most = std::max(most, std::abs(value));
+    expect_near(gradient, mine_gradients[i], kNarrowTolerance * most, join("gradient ", i));
   }
 }
 
@@ -329,10 +226,12 @@ std::ostream& operator<<(std::ostream& out, const OpCase& c) {
 }
 
 void check_case(const OpCase& c) {
+  if (const DType precision = case_precision(); precision != DType::float32)
+    return check_narrow(c, precision);
   std::vector<Literal> outputs = check_forward(c);
   if (::testing::Test::HasFatalFailure()) return;
   write_for_oracle(c, outputs);
-  if (c.gradient) check_gradient(c);
+  if (c.gradient) check_gradient(c, outputs);
 }
 
 Reference elementwise(std::function<double(const std::vector<double>&)> f) {

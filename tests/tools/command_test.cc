@@ -221,6 +221,9 @@ TEST_F(CommandTest, MisspeltKeysGetFileLineAndTheNearestKey) {
   expect_refused(run_lockstep({"train", path}), {"TRAIN.BATCH_SIZE 2", "3 replicas"});
   path = config("WIRE: int8\n");
   expect_refused(run_lockstep({"train", path}), {path, "WIRE", "'int8'", "float16"});
+  path = config("PRECISION: int8\n");
+  expect_refused(run_lockstep({"train", path}), {path, "PRECISION", "'int8'", "bfloat16"});
+  expect_refused(run_lockstep({"build", "lenet", "--precision", "half"}), {"'half'", "float16"});
   path = config("TOPOLOGY: fast\n");
   expect_refused(run_lockstep({"train", path}), {path, "topology 'fast'", "latency:bandwidth"});
   path = config();

@@ -30,6 +30,7 @@ struct TrainStepBench {
   int64_t batch = 16;
   int threads = 0;  // per replica; 0: an equal share of the cores
   int steps = 5;
+  std::string precision = "float32";
   bool profile = false;
 };
 // How long a training step takes, on random images.

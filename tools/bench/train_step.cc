@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "builders/data_parallel.h"
+#include "builders/precision.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "runtime/philox.h"
@@ -81,7 +82,9 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
   const ClassifierOptions published = published_options(options.model);
   TrainingModel model =
       build_data_parallel_model(all_ops(), model_named(options.model, published), {},
-                                {.replicas = static_cast<int>(devices.size()), .scope = "cpu"});
+                                {.replicas = static_cast<int>(devices.size()),
+                                 .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu",
+                                 .precision = parse_precision(options.precision)});
   Session session(model, devices, all_kernels(), {.threads = options.threads});
   session.initialise();
   Feeds feeds(model, options.batch, published.classes);
@@ -102,18 +105,20 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
   if (as_json) {
-    std::cout << nlohmann::json{{"model", options.model},     {"batch", options.batch},
-                                {"devices", options.devices}, {"threads", session.threads()},
-                                {"seconds", median},          {"fastest", seconds.front()}}
+    std::cout << nlohmann::json{{"model", options.model},         {"batch", options.batch},
+                                {"devices", options.devices},     {"threads", session.threads()},
+                                {"precision", options.precision}, {"seconds", median},
+                                {"fastest", seconds.front()}}
                      .dump()
               << "\n";
     return 0;
   }
   if (options.profile) print_profile(plan, times, options.steps, wall);
   std::cout << std::fixed << std::setprecision(3) << options.model << ", batch " << options.batch
-            << " on " << options.devices << " with " << session.threads()
-            << " threads each: " << median << " s a step (median of " << options.steps << "), "
-            << std::setprecision(1) << static_cast<double>(options.batch) / median << " images/s\n";
+            << " on " << options.devices << " in " << options.precision << " with "
+            << session.threads() << " threads each: " << median << " s a step (median of "
+            << options.steps << "), " << std::setprecision(1)
+            << static_cast<double>(options.batch) / median << " images/s\n";
   return 0;
 }
 

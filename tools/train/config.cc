@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "builders/all_reduce/all_reduce.h"
+#include "builders/precision.h"
 #include "builders/statistics.h"
 #include "graph/file.h"
 #include "graph/graph.h"
@@ -34,6 +35,7 @@ std::vector<Field> fields_of(TrainConfig& c) {
           {"PACKING", &c.packing},
           {"PIECES", &c.pieces, 1},
           {"WIRE", &c.wire},
+          {"PRECISION", &c.precision},
           {"TOPOLOGY", &c.topology},
           {"BUCKETS", &c.buckets},
           {"THREADS", &c.threads, 0},
@@ -189,6 +191,11 @@ void check_together(const TrainConfig& config) {
     check_wire(config.wire, DType::float32);
   } catch (const Error& error) {
     fail("WIRE: ", error.what());
+  }
+  try {
+    parse_precision(config.precision);
+  } catch (const Error& error) {
+    fail("PRECISION: ", error.what());
   }
   parse_statistics(config.statistics);
   validate(config.schedule);

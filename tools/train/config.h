@@ -20,8 +20,10 @@ struct TrainConfig {
   // PACKING: see builders/all_reduce/packing.h; auto: none in one process, ready:1M:25M over
   // several
   std::string packing = "auto";
-  int64_t pieces = 1;    // PIECES that a bucket is cut into, each summed by itself
-  std::string wire;      // WIRE: float16 or bfloat16 for gradients on their way; else as they are
+  int64_t pieces = 1;  // PIECES that a bucket is cut into, each summed by itself
+  std::string wire;    // WIRE: float16 or bfloat16 for gradients on their way; else as they are
+  // PRECISION of the forward and backward pass: float32, bfloat16 or float16 (with a scaled loss)
+  std::string precision = "float32";
   std::string topology;  // TOPOLOGY that ALL_REDUCE auto goes by: builders/all_reduce/cost.h
   std::string buckets;   // BUCKETS: a file with a plan of buckets, in place of PACKING
   int64_t threads = 0;   // THREADS, per replica; 0: an equal share of the cores

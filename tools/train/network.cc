@@ -3,6 +3,7 @@
 #include "builders/data_parallel.h"
 #include "builders/imported.h"
 #include "builders/losses.h"
+#include "builders/precision.h"
 #include "graph/file.h"
 #include "models/models.h"
 #include "operators/all.h"
@@ -120,6 +121,7 @@ TrainingModel build_configured_model(const TrainConfig& config, int processes) {
   options.statistics = parse_statistics(config.statistics);
   options.synchronised_batch_norm = config.sync_batch_norm;
   options.clip = config.clip;
+  options.precision = parse_precision(config.precision);
   options.all_reduce.workers = processes;
   options.all_reduce.spec = parse_all_reduce(config.all_reduce);
   const char* packing = processes > 1 ? "ready:1M:25M" : "none";

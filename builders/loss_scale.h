@@ -1,0 +1,39 @@
+// Loss scaling: small gradients are zero in float16, so the loss is multiplied by a power of two
+// and gradients are divided by it as soon as they are float32 again. The factor follows the run: a
+// step whose gradients are not finite changes nothing and halves it, many sound ones double it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/training.h"
+
+namespace lockstep {
+
+struct LossScaling {
+  float first = 65536;
+  float most = 16777216;
+  int growth_steps = 2000;  // so many sound steps double it
+};
+
+// One replica's, in its step graph.
+struct LossScale {
+  Value scale, inverse;
+  Value sound_steps;  // since the factor last changed
+};
+
+// Reads the two states, named under `scope`.
+LossScale add_loss_scale(Graph& step, const std::string& scope);
+// d(scale * loss) / d(loss), of the loss's shape.
+Value seed_of(Graph& step, const LossScale& scale, Value loss);
+// Takes the gradient's name over.
+Value unscaled(Graph& step, const LossScale& scale, Value gradient);
+
+// What the states become after the step. Of each replica: `skipped` is not negative when gradients
+// were not finite.
+void update_loss_scales(TrainingModel& model, const std::vector<LossScale>& scales,
+                        const std::vector<Value>& skipped, const LossScaling& options);
+void add_loss_scale_states(TrainingModel& model, const std::vector<LossScale>& scales,
+                           const LossScaling& options);
+
+}  // namespace lockstep

@@ -1,0 +1,18 @@
+// A training model whose forward and backward pass work on 16-bit floats. Prediction stays float32:
+// it is the part of the file that other engines run.
+#pragma once
+
+#include <string>
+
+#include "graph/training.h"
+
+namespace lockstep {
+
+// See graph/passes/precision.h. What the model lists by name (losses, gradients, new states) keeps
+// name and type.
+void lower_precision(TrainingModel& model, DType narrow);
+
+// float32, bfloat16 or float16; throws for any other text.
+DType parse_precision(const std::string& text);
+
+}  // namespace lockstep

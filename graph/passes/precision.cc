@@ -1,0 +1,111 @@
+#include "graph/passes/precision.h"
+
+#include <algorithm>
+
+#include "graph/error.h"
+
+namespace lockstep {
+namespace {
+
+class PrecisionPass {
+ public:
+  PrecisionPass(const Graph& from, const PrecisionOptions& options)
+      : from_(from),
+        narrow_(options.narrow),
+        known_(options.known),
+        to_(from.ops(), from.name()),
+        here_(static_cast<std::size_t>(from.value_count())),
+        cast_(here_.size()) {
+    check(narrow_ == DType::float16 || narrow_ == DType::bfloat16,
+          "precision: float16 or bfloat16, not ", narrow_);
+    for (Value output : from.outputs()) known_.insert(from.name(output));
+  }
+
+  Graph run() {
+    for (Value input : from_.inputs())
+      if (!from_.literal(input)) here(input) = to_.input(from_.name(input), from_.type(input));
+    for (int id = 0; id < from_.value_count(); ++id)
+      if (const Literal* literal = from_.literal({id}))
+        if (!from_.producer({id})) here({id}) = to_.constant(from_.name({id}), *literal);
+    for (int index = 0; index < from_.node_count(); ++index) copy(from_.node(index));
+    for (Value output : from_.outputs()) to_.output(of_type(output, from_.dtype(output)));
+    return std::move(to_);
+  }
+
+ private:
+  Value& here(Value old) { return here_[static_cast<std::size_t>(old.id)]; }
+
+  // The value in that type; a cast is made once, for whoever asks first.
+  Value of_type(Value old, DType type) {
+    const Value made = here(old);
+    if (to_.dtype(made) == type) return made;
+    Value& other = cast_[static_cast<std::size_t>(old.id)];
+    if (!other) other = cast(made, type, join(to_.name(made), "/", type));
+    return other;
+  }
+
+  Value cast(Value from, DType type, const std::string& name) {
+    auto maker = to_.producer(from);
+    ReplicaScope replica(to_, maker ? maker->replica() : to_.replica());
+    return to_.add_value(
+        {.type = "Cast", .inputs = {from}, .attributes = {{"to", static_cast<int64_t>(type)}}},
+        Site(name, Where{"", 0}));
+  }
+
+  bool may_narrow(const Node& node, std::size_t input) const {
+    const Value old = node.inputs()[input];
+    const std::vector<int>& wide = node.op()->narrow.wide_inputs;
+    return old && from_.dtype(old) == DType::float32 &&
+           std::find(wide.begin(), wide.end(), static_cast<int>(input)) == wide.end();
+  }
+
+  bool is_narrow(const Node& node) {
+    if (!node.op() || node.op()->narrow.when == Narrow::never) return false;
+    bool any = false, all = true;
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      if (!may_narrow(node, i)) continue;
+      const bool narrow = to_.dtype(here(node.inputs()[i])) == narrow_;
+      // A constant is neither; it is cast as its neighbours need it.
+      any = any || narrow || node.op()->narrow.when == Narrow::always;
+      all = all && (narrow || from_.literal(node.inputs()[i]));
+    }
+    return any && (all || node.op()->narrow.when == Narrow::always);
+  }
+
+  void copy(const Node& node) {
+    const bool narrow = is_narrow(node);
+    ReplicaScope replica(to_, node.replica());
+    std::vector<Value> inputs;
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      const Value old = node.inputs()[i];
+      inputs.push_back(
+          !old ? none : of_type(old, narrow && may_narrow(node, i) ? narrow_ : from_.dtype(old)));
+    }
+    const Node copied = to_.copy(node, inputs);
+    const std::vector<Value> made(copied.outputs().begin(), copied.outputs().end());
+    for (std::size_t i = 0; i < made.size(); ++i)
+      if (made[i]) keep(node.outputs()[i], made[i]);
+  }
+
+  void keep(Value old, Value made) {
+    here(old) = made;
+    if (to_.dtype(made) == from_.dtype(old) || !known_.count(from_.name(old))) return;
+    to_.rename(made, join(from_.name(old), "/", narrow_));
+    cast_[static_cast<std::size_t>(old.id)] = cast(made, from_.dtype(old), from_.name(old));
+  }
+
+  const Graph& from_;
+  const DType narrow_;
+  std::set<std::string> known_;
+  Graph to_;
+  std::vector<Value> here_;  // of each value of `from_`: what became of it
+  std::vector<Value> cast_;  // the same in the other type, where somebody asked
+};
+
+}  // namespace
+
+Graph in_precision(const Graph& graph, const PrecisionOptions& options) {
+  return PrecisionPass(graph, options).run();
+}
+
+}  // namespace lockstep

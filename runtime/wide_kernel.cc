@@ -1,0 +1,143 @@
+#include "runtime/wide_kernel.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "graph/half.h"
+#include "runtime/parallel.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kGrain = 16384;
+constexpr std::size_t kLine = 64;
+
+bool is_narrow(const TensorDesc& desc) {
+  return desc.dtype == DType::float16 || desc.dtype == DType::bfloat16;
+}
+
+bool any_narrow(const KernelRequest& request) {
+  return std::any_of(request.in.begin(), request.in.end(), is_narrow) ||
+         std::any_of(request.out.begin(), request.out.end(), is_narrow);
+}
+
+template <class From, class To>
+void convert(const void* from, void* to, int64_t count, int threads) {
+  const auto* x = static_cast<const From*>(from);
+  auto* y = static_cast<To*>(to);
+  parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = To(x[i]);
+  });
+}
+
+void widen(DType type, const void* from, void* to, int64_t count, int threads) {
+  if (type == DType::float16)
+    convert<Half, float>(from, to, count, threads);
+  else
+    convert<BFloat16, float>(from, to, count, threads);
+}
+
+void narrow(DType type, const void* from, void* to, int64_t count, int threads) {
+  if (type == DType::float16)
+    convert<float, Half>(from, to, count, threads);
+  else
+    convert<float, BFloat16>(from, to, count, threads);
+}
+
+// The request in float32; `literals` keeps the contents of widened constants.
+KernelRequest wide(const KernelRequest& request, std::deque<Literal>& literals) {
+  KernelRequest wide = request;
+  for (std::vector<TensorDesc>* descs : {&wide.in, &wide.out})
+    for (TensorDesc& desc : *descs)
+      if (is_narrow(desc)) desc.dtype = DType::float32;
+  for (std::size_t i = 0; i < wide.constants.size(); ++i) {
+    if (!wide.constants[i] || !is_narrow(request.in[i])) continue;
+    const Literal& from = *request.constants[i];
+    std::vector<float> values(static_cast<std::size_t>(element_count(from.dims())));
+    widen(from.dtype(), from.bytes().data(), values.data(), element_count(from.dims()), 1);
+    wide.constants[i] = &literals.emplace_back(Literal::of<float>(values, from.dims()));
+  }
+  return wide;
+}
+
+class WideKernel final : public Kernel {
+ public:
+  WideKernel(const KernelFactory& factory, const KernelRequest& request)
+      : threads_(request.threads) {
+    std::deque<Literal> literals;
+    kernel_ = factory(wide(request, literals));
+    own_bytes_ = (kernel_->workspace_bytes() + kLine - 1) / kLine * kLine;
+    std::size_t at = own_bytes_;
+    for (auto [descs, places] : {std::pair{&request.in, &in_}, std::pair{&request.out, &out_}})
+      for (const TensorDesc& desc : *descs) {
+        places->push_back(is_narrow(desc) ? at : kSame);
+        if (!is_narrow(desc)) continue;
+        at += (static_cast<std::size_t>(desc.count()) * sizeof(float) + kLine - 1) / kLine * kLine;
+      }
+    bytes_ = at;
+    inputs_.resize(in_.size());
+    outputs_.resize(out_.size());
+  }
+
+  void run(const KernelArgs& args) override {
+    for (std::size_t i = 0; i < in_.size(); ++i) {
+      inputs_[i] = placed(args.in[i], in_[i], args.workspace);
+      if (in_[i] != kSame && args.in[i].data)
+        widen(args.in[i].desc.dtype, args.in[i].data, inputs_[i].data, args.in[i].count(),
+              threads_);
+    }
+    for (std::size_t i = 0; i < out_.size(); ++i)
+      outputs_[i] = placed(args.out[i], out_[i], args.workspace);
+    KernelArgs wide{inputs_, outputs_, args.workspace, args.context};
+    kernel_->run(wide);
+    for (std::size_t i = 0; i < out_.size(); ++i)
+      if (out_[i] != kSame && args.out[i].data)
+        narrow(args.out[i].desc.dtype, outputs_[i].data, args.out[i].data, args.out[i].count(),
+               threads_);
+  }
+  std::size_t workspace_bytes() const override { return bytes_; }
+  std::string describe() const override {
+    const std::string how = kernel_->describe();
+    return how.empty() ? "in float32" : how + ", in float32";
+  }
+
+ private:
+  static constexpr std::size_t kSame = SIZE_MAX;  // not 16 bits: the operand itself
+
+  static Tensor placed(const Tensor& tensor, std::size_t place, std::byte* workspace) {
+    Tensor there = tensor;
+    if (place == kSame) return there;
+    there.desc.dtype = DType::float32;
+    if (tensor.data) there.data = workspace + place;
+    return there;
+  }
+
+  std::unique_ptr<Kernel> kernel_;
+  int threads_;
+  std::size_t own_bytes_ = 0, bytes_ = 0;
+  std::vector<std::size_t> in_, out_;  // where in the workspace each operand and result is wide
+  std::vector<Tensor> inputs_, outputs_;
+};
+
+}  // namespace
+
+KernelEntry widened(KernelEntry entry) {
+  entry.prepare =
+      [own = std::move(entry.prepare)](const KernelRequest& request) -> std::unique_ptr<Kernel> {
+    if (!any_narrow(request)) return own(request);
+    try {
+      return own(request);
+    } catch (const Unsupported&) {
+      return std::make_unique<WideKernel>(own, request);
+    }
+  };
+  if (entry.wish)
+    entry.wish = [own = std::move(entry.wish)](const KernelRequest& request) {
+      if (!any_narrow(request)) return own(request);
+      return Layouts{std::vector<int>(request.in.size(), 1),
+                     std::vector<int>(request.out.size(), 1)};
+    };
+  return entry;
+}
+
+}  // namespace lockstep

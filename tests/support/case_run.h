@@ -1,0 +1,52 @@
+// How the operator harness runs a case: its graph, its device, its buffers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "operators/all.h"
+#include "runtime/compile.h"
+#include "runtime/executor.h"
+#include "tests/support/op_case.h"
+
+namespace lockstep::testing {
+
+// The case's node in a graph, its fed inputs named x0, x1, .. and its outputs y0, y1, ...
+struct Built {
+  Graph graph{all_ops(), "case"};
+  std::vector<std::string> feeds;
+  std::vector<Value> inputs;
+  std::vector<Value> outputs;
+};
+
+Built build(const OpCase& c);
+
+// Cases run on the CPU, or where LOCKSTEP_CASE_DEVICE says: on a GPU, or on a CPU behind queues. On
+// a GPU results may be further off.
+double device_tolerance();
+
+class CaseRunner {
+ public:
+  CaseRunner(const Graph& graph, const OpCase& c, const std::vector<std::string>& feeds,
+             const std::vector<std::string>& fetches, const CompileOptions& options);
+  std::vector<Literal> run(const std::vector<Literal>& values);
+
+ private:
+  CompileOptions options_;
+  StateStore store_;
+  Workers workers_;
+  std::unique_ptr<Executor> executor_;
+};
+
+// Every buffer by itself, between bytes that nobody may touch.
+CompileOptions guarded();
+
+std::vector<Literal> fed_values(const OpCase& c);
+Doubles to_doubles(const Literal& literal);
+Literal of_doubles(const std::vector<double>& values, const Dims& dims,
+                   DType dtype = DType::float32);
+void expect_near(const Doubles& expected, const Literal& found, double tolerance,
+                 const std::string& what);
+
+}  // namespace lockstep::testing
