@@ -10,6 +10,7 @@
 #include "operators/cpu.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gemm/gemm.h"
+#include "operators/layout/layout.h"
 #include "operators/loss/loss.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/pool/pool.h"
@@ -39,6 +40,28 @@ KernelFactory first_of(KernelFactory own, KernelFactory host) {
   };
 }
 
+KernelRequest laid_out(const KernelRequest& request, const Layouts& layouts) {
+  KernelRequest changed = request;
+  for (std::size_t i = 0; i < changed.in.size(); ++i) changed.in[i].channel_block = layouts.in[i];
+  for (std::size_t i = 0; i < changed.out.size(); ++i)
+    changed.out[i].channel_block = layouts.out[i];
+  return changed;
+}
+
+// The host knows other layouts than the device: what goes there is row-major.
+LayoutWish if_its_own(LayoutWish wish, KernelFactory own) {
+  if (!wish) return nullptr;
+  return [wish = std::move(wish), own = std::move(own)](const KernelRequest& request) {
+    const Layouts wished = wish(request);
+    try {
+      own(laid_out(request, wished));
+    } catch (const Unsupported&) {
+      return row_major(request);
+    }
+    return wished;
+  };
+}
+
 // What the host cannot do in a device's place: sums over replicas would meet in its memory, and a
 // message that it waits for in a queue could wait for one behind it.
 Entries not_for_the_host() {
@@ -52,8 +75,9 @@ Entries not_for_the_host() {
 
 std::vector<KernelTable> cuda_kernels() {
   Entries own;
-  for (auto room : {activation_cuda, batch_norm_cuda, collective_cuda, conv_cuda, elementwise_cuda,
-                    gemm_cuda, loss_cuda, optimizer_cuda, pool_cuda, reduce_cuda, shape_cuda})
+  for (auto room :
+       {activation_cuda, batch_norm_cuda, collective_cuda, conv_cuda, elementwise_cuda, gemm_cuda,
+        layout_cuda, loss_cuda, optimizer_cuda, pool_cuda, reduce_cuda, shape_cuda})
     add(own, room());
   const Entries excluded = not_for_the_host();
   std::vector<KernelEntry> all;
@@ -65,8 +89,11 @@ std::vector<KernelTable> cuda_kernels() {
       continue;
     }
     KernelFactory host = on_host(cpu.prepare, cuda_accelerator());
-    all.push_back(
-        {cpu.type, cpu.domain, found == own.end() ? host : first_of(found->second.prepare, host)});
+    if (found == own.end())
+      all.push_back({cpu.type, cpu.domain, host});
+    else
+      all.push_back({cpu.type, cpu.domain, first_of(found->second.prepare, host),
+                     if_its_own(found->second.wish, found->second.prepare)});
   }
   std::vector<KernelTable> tables;
   tables.emplace_back(DeviceKind::gpu, std::move(all), &cuda_accelerator());

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "operators/broadcast.h"
+#include "operators/floats_cuda.h"
 #include "runtime/cuda/check.h"
 #include "runtime/kernel.h"
 
@@ -102,29 +103,51 @@ class Walk {
   int64_t stride_[kMostDims][N] = {};
 };
 
-// y[i] = f(x[i])
-template <class X, class Y, class F>
-struct MapOne {
-  const X* x;
+// y[i] = f(x[i] of each operand); 16-bit floats come and go as float. kCount neighbours at once.
+template <class X, class Y, class F, int kOperands, int kCount>
+struct MapElements {
+  const X* x[kOperands];
   Y* y;
   F f;
-  __device__ void operator()(int64_t i) const { y[i] = f(x[i]); }
+  __device__ void operator()(int64_t i) const {
+    Pack<X, kCount> in[kOperands];
+    for (int k = 0; k < kOperands; ++k) in[k] = reinterpret_cast<const Pack<X, kCount>*>(x[k])[i];
+    Pack<Y, kCount> out;
+    for (int e = 0; e < kCount; ++e)
+      if constexpr (kOperands == 1)
+        out.at[e] = stored<Y>(f(computed(in[0].at[e])));
+      else
+        out.at[e] = stored<Y>(f(computed(in[0].at[e]), computed(in[1].at[e])));
+    reinterpret_cast<Pack<Y, kCount>*>(y)[i] = out;
+  }
 };
 
-// y[i] = f(a[i], b[i])
-template <class X, class Y, class F>
-struct MapTwo {
-  const X* a;
-  const X* b;
-  Y* y;
-  F f;
-  __device__ void operator()(int64_t i) const { y[i] = f(a[i], b[i]); }
-};
+template <class X, class Y, class F, int kOperands>
+void map_elements(const KernelArgs& args, int64_t count, const F& f) {
+  MapElements<X, Y, F, kOperands, 1> rest{{}, args.out[0].as<Y>(), f};
+  bool aligned = is_aligned(args.out[0].data);
+  for (int k = 0; k < kOperands; ++k) {
+    rest.x[k] = args.in[static_cast<std::size_t>(k)].as<const X>();
+    aligned = aligned && is_aligned(rest.x[k]);
+  }
+  // What networks are made of; anything else goes one by one.
+  if constexpr (is_tensor_float<X> && is_tensor_float<Y>) {
+    constexpr int kWide = std::min(kPack<X>, kPack<Y>);
+    MapElements<X, Y, F, kOperands, kWide> packs{{}, rest.y, f};
+    for (int k = 0; k < kOperands; ++k) packs.x[k] = rest.x[k];
+    const int64_t many = aligned ? count / kWide : 0;
+    for_elements(args, many, packs);
+    for (int k = 0; k < kOperands; ++k) rest.x[k] += many * kWide;
+    rest.y += many * kWide;
+    count -= many * kWide;
+  }
+  for_elements(args, count, rest);
+}
 
 template <class X, class Y, class F>
 std::unique_ptr<Kernel> map_one(const KernelRequest& request, F f) {
   return make_kernel([f, count = request.out[0].count()](const KernelArgs& args) {
-    for_elements(args, count, MapOne<X, Y, F>{args.in[0].as<X>(), args.out[0].as<Y>(), f});
+    map_elements<X, Y, F, 1>(args, count, f);
   });
 }
 
@@ -132,8 +155,7 @@ std::unique_ptr<Kernel> map_one(const KernelRequest& request, F f) {
 template <class X, class Y, class F>
 std::unique_ptr<Kernel> map_two(const KernelRequest& request, F f) {
   return make_kernel([f, count = request.out[0].count()](const KernelArgs& args) {
-    for_elements(args, count,
-                 MapTwo<X, Y, F>{args.in[0].as<X>(), args.in[1].as<X>(), args.out[0].as<Y>(), f});
+    map_elements<X, Y, F, 2>(args, count, f);
   });
 }
 

@@ -179,31 +179,34 @@ class Compiler {
         workers.push_back(worker_of(node, std::max(node.replica(), 0)));
       }
       for (std::size_t part = 0; part < workers.size(); ++part)
-        add_step(bound, node, workers[part], static_cast<int>(part),
-                 static_cast<int>(workers.size()), worker_of_step(node, workers[part]));
+        add_step(bound, node, workers, part, worker_of_step(node, workers[part]));
       ops_.push_back(node.op());
     }
     nodes_ = bound.node_count();
   }
 
-  void add_step(const Graph& bound, const Node& node, int replica, int part, int parts,
-                int worker) {
+  // `replicas` that take part, of which number `part` does this step, on `worker`.
+  void add_step(const Graph& bound, const Node& node, const std::vector<int>& replicas,
+                std::size_t part, int worker) {
+    const int replica = replicas[part];
     PlanStep step;
     step.name = node.name();
     step.type = node.type();
     step.node = node.index();
     step.worker = worker;
-    step.part = part;
-    step.parts = parts;
+    step.part = static_cast<int>(part);
+    step.parts = static_cast<int>(replicas.size());
     KernelRequest request{node,
                           {},
                           {},
                           {},
                           worker == replica ? plan_.threads : 1,
-                          part,
-                          parts,
+                          step.part,
+                          step.parts,
                           request_.comm,
-                          plan_.devices[replica]};
+                          plan_.devices[replica],
+                          {}};
+    for (int other : replicas) request.part_devices.push_back(plan_.devices[other]);
     for (Value input : node.inputs()) {
       step.in.push_back(input.id);
       request.in.push_back(input ? plan_.slots[input.id].desc : TensorDesc{});

@@ -55,8 +55,9 @@ struct KernelRequest {
   int threads = 1;
   int part = 0;  // of a collective: this worker's share
   int parts = 1;
-  Comm* comm = nullptr;  // to other processes; null when there are none
-  Device device = {};    // where it will run
+  Comm* comm = nullptr;                   // to other processes; null when there are none
+  Device device = {};                     // where it will run
+  std::vector<Device> part_devices = {};  // of a collective: where each of its parts will
 
   AttributeReader attributes() const { return node.attributes(); }
   // Contents of a small integer operand; throws when they are not known at plan time.

@@ -1,6 +1,7 @@
 #include "operators/activation/activation.h"
 #include "operators/dispatch.h"
 #include "operators/elements_cuda.h"
+#include "operators/layout/layout.h"
 
 namespace lockstep {
 namespace {
@@ -45,24 +46,26 @@ struct TanhGrad {
 
 template <class F>
 std::unique_ptr<Kernel> unary(const KernelRequest& request) {
-  return dispatch<float, double>(request.in[0].dtype,
-                                 [&]<class T>() { return map_one<T, T>(request, F()); });
+  return dispatch<float, double, Half, BFloat16>(request.in[0].dtype, [&]<class T>() {
+    return map_one<DeviceType<T>, DeviceType<T>>(request, F());
+  });
 }
 template <class F>
 std::unique_ptr<Kernel> binary(const KernelRequest& request) {
-  return dispatch<float, double>(request.in[0].dtype,
-                                 [&]<class T>() { return map_two<T, T>(request, F()); });
+  return dispatch<float, double, Half, BFloat16>(request.in[0].dtype, [&]<class T>() {
+    return map_two<DeviceType<T>, DeviceType<T>>(request, F());
+  });
 }
 
 }  // namespace
 
 std::vector<KernelEntry> activation_cuda() {
-  return {{"Relu", "", unary<Relu>},
-          {"Sigmoid", "", unary<Sigmoid>},
-          {"Tanh", "", unary<Tanh>},
-          {"ReluGrad", kOwnDomain, binary<ReluGrad>},
-          {"SigmoidGrad", kOwnDomain, binary<SigmoidGrad>},
-          {"TanhGrad", kOwnDomain, binary<TanhGrad>}};
+  return {{"Relu", "", unary<Relu>, flat},
+          {"Sigmoid", "", unary<Sigmoid>, flat},
+          {"Tanh", "", unary<Tanh>, flat},
+          {"ReluGrad", kOwnDomain, binary<ReluGrad>, flat},
+          {"SigmoidGrad", kOwnDomain, binary<SigmoidGrad>, flat},
+          {"TanhGrad", kOwnDomain, binary<TanhGrad>, flat}};
 }
 
 }  // namespace lockstep

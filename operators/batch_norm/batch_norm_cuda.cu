@@ -1,6 +1,9 @@
 // A channel is a block's. Sums run in double, in one fixed order.
 #include "operators/batch_norm/batch_norm.h"
+#include "operators/batch_norm/channels_last_cuda.h"
+#include "operators/dispatch.h"
 #include "operators/elements_cuda.h"
+#include "operators/layout/layout.h"
 
 namespace lockstep {
 namespace {
@@ -22,12 +25,14 @@ struct Planes {
   }
 };
 
+template <class T>
 struct ForwardChannel {
   Planes planes;
   float epsilon, momentum;
   bool of_batch;  // statistics of the batch, not given ones
-  const float *x, *scale, *bias, *mean, *variance;
-  float* y;                                                        // may lie over x
+  const T* x;
+  const float *scale, *bias, *mean, *variance;
+  T* y;                                                            // may lie over x
   float *next_mean, *next_variance, *batch_mean, *batch_variance;  // each may be null
 
   __device__ void operator()(int64_t c) const {
@@ -35,11 +40,12 @@ struct ForwardChannel {
     double center = mean[c], spread = variance[c];
     if (of_batch) {
       double total = 0;
-      for (int64_t i = threadIdx.x; i < count; i += kFoldThreads) total += x[planes.at(c, i)];
+      for (int64_t i = threadIdx.x; i < count; i += kFoldThreads)
+        total += computed(x[planes.at(c, i)]);
       center = fold_block(total, Add()) / static_cast<double>(count);
       double squares = 0;
       for (int64_t i = threadIdx.x; i < count; i += kFoldThreads) {
-        const double away = x[planes.at(c, i)] - center;
+        const double away = computed(x[planes.at(c, i)]) - center;
         squares += away * away;
       }
       spread = fold_block(squares, Add()) / static_cast<double>(count);
@@ -47,7 +53,7 @@ struct ForwardChannel {
     const float factor = scale[c] / sqrtf(static_cast<float>(spread) + epsilon);
     for (int64_t i = threadIdx.x; i < count; i += kFoldThreads) {
       const int64_t at = planes.at(c, i);
-      y[at] = factor * (x[at] - static_cast<float>(center)) + bias[c];
+      y[at] = stored<T>(factor * (computed(x[at]) - static_cast<float>(center)) + bias[c]);
     }
     if (threadIdx.x > 0 || !of_batch) return;
     const auto m = static_cast<float>(center), v = static_cast<float>(spread);
@@ -58,32 +64,42 @@ struct ForwardChannel {
   }
 };
 
-void require_float(const KernelRequest& request) {
-  supported(request.in[0].dtype == DType::float32, "has no GPU kernel for ", request.in[0].dtype);
+bool channels_last(const TensorDesc& x) {
+  supported(x.channel_block == 1 || x.channel_block == x.dims[1], "normalises blocks of channels");
+  return x.channel_block > 1;
+}
+
+const float* input(const KernelArgs& args, std::size_t i) { return args.in[i].as<const float>(); }
+float* output(const KernelArgs& args, std::size_t i) {
+  return i < args.out.size() ? args.out[i].as<float>() : nullptr;
 }
 
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
-  require_float(request);
+  if (channels_last(request.in[0])) return channels_last_batch_norm(request);
   const BatchNormAttrs attrs = read_batch_norm(request.node);
   const Planes planes(request.in[0].dims);
-  return make_kernel([=](const KernelArgs& args) {
-    auto in = [&](std::size_t i) { return args.in[i].as<const float>(); };
-    auto out = [&](std::size_t i) {
-      return i < args.out.size() ? args.out[i].as<float>() : nullptr;
-    };
-    for_blocks(args, planes.channels,
-               ForwardChannel{planes, attrs.epsilon, attrs.momentum, attrs.training, in(0), in(1),
-                              in(2), in(3), in(4), out(0), out(1), out(2), out(3), out(4)});
+  return dispatch<float, Half, BFloat16>(request.in[0].dtype, [&]<class Host>() {
+    using T = DeviceType<Host>;
+    return make_kernel([=](const KernelArgs& args) {
+      for_blocks(
+          args, planes.channels,
+          ForwardChannel<T>{planes, attrs.epsilon, attrs.momentum, attrs.training,
+                            args.in[0].as<const T>(), input(args, 1), input(args, 2),
+                            input(args, 3), input(args, 4), args.out[0].as<T>(), output(args, 1),
+                            output(args, 2), output(args, 3), output(args, 4)});
+    });
   });
 }
 
 // Operands dy, x, scale, and the mean and variance that the forward pass normalised by.
+template <class T>
 struct BackwardChannel {
   Planes planes;
   float epsilon;
   bool given;  // mean and variance do not depend on x
-  const float *dy, *x, *scale, *mean, *variance;
-  float* dx;  // may lie over dy or x
+  const T *dy, *x;
+  const float *scale, *mean, *variance;
+  T* dx;  // may lie over dy or x
   float *dscale, *dbias;
 
   __device__ void operator()(int64_t c) const {
@@ -92,8 +108,9 @@ struct BackwardChannel {
     double sum = 0, product = 0;
     for (int64_t i = threadIdx.x; i < count; i += kFoldThreads) {
       const int64_t at = planes.at(c, i);
-      sum += dy[at];
-      product += static_cast<double>(dy[at]) * ((x[at] - center) * inverse);
+      const float slope = computed(dy[at]);
+      sum += slope;
+      product += static_cast<double>(slope) * ((computed(x[at]) - center) * inverse);
     }
     sum = fold_block(sum, Add());
     product = fold_block(product, Add());
@@ -102,8 +119,8 @@ struct BackwardChannel {
     const float factor = scale[c] * inverse;
     for (int64_t i = threadIdx.x; i < count; i += kFoldThreads) {
       const int64_t at = planes.at(c, i);
-      const float along = (x[at] - center) * inverse;
-      dx[at] = factor * (given ? dy[at] : dy[at] - mean_dy - along * mean_product);
+      const float along = (computed(x[at]) - center) * inverse, slope = computed(dy[at]);
+      dx[at] = stored<T>(factor * (given ? slope : slope - mean_dy - along * mean_product));
     }
     if (threadIdx.x > 0) return;
     if (dscale) dscale[c] = static_cast<float>(product);
@@ -112,28 +129,29 @@ struct BackwardChannel {
 };
 
 std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
-  require_float(request);
+  if (channels_last(request.in[1])) return channels_last_batch_norm_grad(request);
   AttributeReader reader = request.attributes();
   const float epsilon = reader.number("epsilon", 1e-5F);
   const bool given = reader.integer("given", 0) != 0;
   const Planes planes(request.in[1].dims);
-  return make_kernel([=](const KernelArgs& args) {
-    auto in = [&](std::size_t i) { return args.in[i].as<const float>(); };
-    auto out = [&](std::size_t i) {
-      return i < args.out.size() ? args.out[i].as<float>() : nullptr;
-    };
-    for_blocks(args, planes.channels,
-               BackwardChannel{planes, epsilon, given, in(0), in(1), in(2), in(3), in(4), out(0),
-                               out(1), out(2)});
+  return dispatch<float, Half, BFloat16>(request.in[0].dtype, [&]<class Host>() {
+    using T = DeviceType<Host>;
+    return make_kernel([=](const KernelArgs& args) {
+      for_blocks(args, planes.channels,
+                 BackwardChannel<T>{planes, epsilon, given, args.in[0].as<const T>(),
+                                    args.in[1].as<const T>(), input(args, 2), input(args, 3),
+                                    input(args, 4), args.out[0].as<T>(), output(args, 1),
+                                    output(args, 2)});
+    });
   });
 }
 
 }  // namespace
 
 std::vector<KernelEntry> batch_norm_cuda() {
-  return {{"BatchNormalization", "", prepare_forward},
-          {"BatchNormTrain", kOwnDomain, prepare_forward},
-          {"BatchNormGrad", kOwnDomain, prepare_grad}};
+  return {{"BatchNormalization", "", prepare_forward, together({0}, {0})},
+          {"BatchNormTrain", kOwnDomain, prepare_forward, together({0}, {0})},
+          {"BatchNormGrad", kOwnDomain, prepare_grad, together({0, 1}, {0})}};
 }
 
 }  // namespace lockstep

@@ -1,9 +1,8 @@
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include "operators/dispatch.h"
 #include "operators/elements_cuda.h"
+#include "operators/elementwise/cast_cuda.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/layout/layout.h"
 
 namespace lockstep {
 namespace {
@@ -134,7 +133,7 @@ struct BroadcastTwo {
   __device__ void operator()(int64_t i) const {
     int64_t at[2];
     walk.at(i, at);
-    y[i] = f(a[at[0]], b[at[1]]);
+    y[i] = stored<Y>(f(computed(a[at[0]]), computed(b[at[1]])));
   }
 };
 
@@ -154,8 +153,9 @@ std::unique_ptr<Kernel> broadcast_kernel(const KernelRequest& request) {
 
 template <class F>
 std::unique_ptr<Kernel> arithmetic(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t>(
-      request.in[0].dtype, [&]<class T>() { return broadcast_kernel<T, T, F>(request); });
+  return dispatch<float, double, int32_t, int64_t, Half, BFloat16>(
+      request.in[0].dtype,
+      [&]<class T>() { return broadcast_kernel<DeviceType<T>, DeviceType<T>, F>(request); });
 }
 // An integer divided by zero is an error, which only the host can raise.
 template <class F>
@@ -185,14 +185,14 @@ constexpr int kMostTerms = 32;
 template <class T, class F>
 struct Fold {
   int count;
-  T divisor;
+  Computed<T> divisor;
   T* y;
   const T* term[kMostTerms];
   __device__ void operator()(int64_t i) const {
     const F f;
-    T total = term[0][i];
-    for (int k = 1; k < count; ++k) total = f(total, term[k][i]);
-    y[i] = divisor == T(1) ? total : total / divisor;
+    Computed<T> total = computed(term[0][i]);
+    for (int k = 1; k < count; ++k) total = f(total, computed(term[k][i]));
+    y[i] = stored<T>(divisor == Computed<T>(1) ? total : total / divisor);
   }
 };
 
@@ -201,16 +201,18 @@ std::unique_ptr<Kernel> variadic(const KernelRequest& request) {
   supported(request.in.size() <= kMostTerms, "folds more than ", kMostTerms, " operands");
   for (const TensorDesc& in : request.in)
     supported(in.dims == request.out[0].dims, "operands of different shapes");
-  return dispatch<float, double, int32_t, int64_t>(request.out[0].dtype, [&]<class T>() {
-    return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
-      Fold<T, F> body{static_cast<int>(args.in.size()),
-                      mean ? static_cast<T>(args.in.size()) : T(1),
-                      args.out[0].as<T>(),
-                      {}};
-      for (std::size_t k = 0; k < args.in.size(); ++k) body.term[k] = args.in[k].as<const T>();
-      for_elements(args, count, body);
-    });
-  });
+  return dispatch<float, double, int32_t, int64_t, Half, BFloat16>(
+      request.out[0].dtype, [&]<class Host>() {
+        using T = DeviceType<Host>;
+        return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
+          Fold<T, F> body{static_cast<int>(args.in.size()),
+                          mean ? static_cast<Computed<T>>(args.in.size()) : Computed<T>(1),
+                          args.out[0].as<T>(),
+                          {}};
+          for (std::size_t k = 0; k < args.in.size(); ++k) body.term[k] = args.in[k].as<const T>();
+          for_elements(args, count, body);
+        });
+      });
 }
 
 template <class T>
@@ -240,60 +242,15 @@ std::unique_ptr<Kernel> prepare_where(const KernelRequest& request) {
       });
 }
 
-// The device's own types of 16 bits lie in memory as ours.
-template <class T>
-struct OnDevice {
-  using type = T;
-};
-template <>
-struct OnDevice<Half> {
-  using type = __half;
-};
-template <>
-struct OnDevice<BFloat16> {
-  using type = __nv_bfloat16;
-};
-
-template <class T>
-__device__ float wide(T x) {
-  return static_cast<float>(x);
-}
-template <class To>
-struct Converted {
-  template <class From>
-  __device__ To operator()(From x) const {
-    if constexpr (std::is_same_v<From, __half> || std::is_same_v<From, __nv_bfloat16>)
-      return Converted<To>()(wide(x));
-    else if constexpr (std::is_same_v<To, __half>)
-      return __float2half_rn(static_cast<float>(x));
-    else if constexpr (std::is_same_v<To, __nv_bfloat16>)
-      return __float2bfloat16_rn(static_cast<float>(x));
-    else
-      return static_cast<To>(x);
-  }
-};
-
-std::unique_ptr<Kernel> prepare_cast(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t, bool, Half, BFloat16>(
-      request.in[0].dtype, [&]<class From>() {
-        return dispatch<float, double, int32_t, int64_t, bool, Half, BFloat16>(
-            request.out[0].dtype, [&]<class To>() {
-              using X = typename OnDevice<From>::type;
-              using Y = typename OnDevice<To>::type;
-              return map_one<X, Y>(request, Converted<Y>());
-            });
-      });
-}
-
 }  // namespace
 
 std::vector<KernelEntry> elementwise_cuda() {
-  return {{"Add", "", arithmetic<Plus>},
-          {"Sub", "", arithmetic<Minus>},
-          {"Mul", "", arithmetic<Times>},
+  return {{"Add", "", arithmetic<Plus>, flat},
+          {"Sub", "", arithmetic<Minus>, flat},
+          {"Mul", "", arithmetic<Times>, flat},
           {"Div", "", of_floats<Divided>},
           {"PRelu", "", of_floats<Slope>},
-          {"Sum", "", variadic<Plus>},
+          {"Sum", "", variadic<Plus>, flat},
           {"Mean", "", variadic<Plus, true>},
           {"Max", "", variadic<Larger>},
           {"Min", "", variadic<Smaller>},
@@ -310,8 +267,8 @@ std::vector<KernelEntry> elementwise_cuda() {
           {"Log", "", function<Logarithm>},
           {"Sqrt", "", function<Root>},
           {"Reciprocal", "", function<OneOver>},
-          {"Cast", "", prepare_cast},
-          {"CastLike", "", prepare_cast}};
+          {"Cast", "", cast_cuda, flat},
+          {"CastLike", "", cast_cuda}};
 }
 
 }  // namespace lockstep

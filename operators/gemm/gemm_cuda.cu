@@ -7,15 +7,18 @@ namespace lockstep {
 namespace {
 
 void require_product(const KernelRequest& request, int64_t k) {
-  supported(request.in[0].dtype == DType::float32, "has no GPU kernel for ", request.in[0].dtype);
+  const DType type = request.in[0].dtype;
+  supported(type == DType::float32 || type == DType::float16 || type == DType::bfloat16,
+            "has no GPU kernel for ", type);
   supported(k > 0 && request.out[0].count() > 0, "multiplies nothing");
 }
 
 // What beta C adds, spread over the result before the product comes on top.
+template <class T>
 struct Spread {
   Walk<1> walk;
-  const float* c;
-  float* y;
+  const T* c;
+  T* y;
   __device__ void operator()(int64_t i) const {
     int64_t at[1];
     walk.at(i, at);
@@ -29,7 +32,8 @@ std::unique_ptr<Kernel> prepare_gemm(const KernelRequest& request) {
   const bool has_c = request.in.size() > 2 && request.in[2].present();
   const int64_t k = a[attrs.trans_a ? 0 : 1];
   require_product(request, k);
-  auto product = std::make_shared<BlasProduct>(MatrixProduct{.trans_a = attrs.trans_a,
+  auto product = std::make_shared<BlasProduct>(MatrixProduct{.type = request.in[0].dtype,
+                                                             .trans_a = attrs.trans_a,
                                                              .trans_b = attrs.trans_b,
                                                              .m = y[0],
                                                              .n = y[1],
@@ -37,13 +41,16 @@ std::unique_ptr<Kernel> prepare_gemm(const KernelRequest& request) {
                                                              .alpha = attrs.alpha,
                                                              .beta = has_c ? attrs.beta : 0});
   const Walk<1> walk(Broadcast<1>(y, {has_c ? request.in[2].dims : Dims{}}));
-  auto run = [=, count = request.out[0].count()](const KernelArgs& args) {
-    auto* out = args.out[0].as<float>();
-    if (has_c) for_elements(args, count, Spread{walk, args.in[2].as<const float>(), out});
-    product->run(stream_of(args), args.in[0].as<const float>(), args.in[1].as<const float>(), out,
-                 args.workspace);
-  };
-  return make_kernel(run, "cublasLt", BlasProduct::kWorkspace);
+  return dispatch<float, Half, BFloat16>(request.in[0].dtype, [&]<class Host>() {
+    using T = DeviceType<Host>;
+    auto run = [=, count = request.out[0].count()](const KernelArgs& args) {
+      if (has_c)
+        for_elements(args, count, Spread<T>{walk, args.in[2].as<const T>(), args.out[0].as<T>()});
+      product->run(stream_of(args), args.in[0].data, args.in[1].data, args.out[0].data,
+                   args.workspace);
+    };
+    return make_kernel(run, "cublasLt", BlasProduct::kWorkspace);
+  });
 }
 
 std::unique_ptr<Kernel> prepare_matmul(const KernelRequest& request) {
@@ -52,7 +59,7 @@ std::unique_ptr<Kernel> prepare_matmul(const KernelRequest& request) {
   auto matrix = [](const Dims& dims) { return dims[dims.size() - 1] * dims[dims.size() - 2]; };
   auto batch = [](const Dims& dims) { return Dims(dims.begin(), dims.end() - 2); };
   const std::size_t last = y.size() - 1;
-  MatrixProduct product{.m = y[last - 1], .n = y[last], .k = a.back()};
+  MatrixProduct product{.type = request.in[0].dtype, .m = y[last - 1], .n = y[last], .k = a.back()};
   require_product(request, product.k);
   if (b.size() == 2 && a.size() > 2) {  // all rows of the left operand form a single matrix
     product.m = element_count(y) / product.n;
@@ -67,8 +74,8 @@ std::unique_ptr<Kernel> prepare_matmul(const KernelRequest& request) {
   product.stride_y = matrix(y);
   auto shared = std::make_shared<BlasProduct>(product);
   auto run = [shared](const KernelArgs& args) {
-    shared->run(stream_of(args), args.in[0].as<const float>(), args.in[1].as<const float>(),
-                args.out[0].as<float>(), args.workspace);
+    shared->run(stream_of(args), args.in[0].data, args.in[1].data, args.out[0].data,
+                args.workspace);
   };
   return make_kernel(run, "cublasLt", BlasProduct::kWorkspace);
 }

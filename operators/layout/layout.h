@@ -22,5 +22,6 @@ LayoutWish together(std::vector<std::size_t> in, std::vector<std::size_t> out);
 
 std::vector<Op> layout_ops();
 std::vector<KernelEntry> layout_cpu();
+std::vector<KernelEntry> layout_cuda();
 
 }  // namespace lockstep

@@ -2,7 +2,9 @@
 // place has for it, window by window, so that sums have one order.
 #include <cmath>
 
+#include "operators/dispatch.h"
 #include "operators/elements_cuda.h"
+#include "operators/layout/layout.h"
 #include "operators/pool/pool.h"
 
 namespace lockstep {
@@ -12,7 +14,7 @@ constexpr int kSpatial = 3;
 
 // Windows over one plane; dimensions that are not there have size 1.
 struct Windows {
-  int64_t x[kSpatial], y[kSpatial], kernel[kSpatial], stride[kSpatial], dilation[kSpatial],
+  int x[kSpatial], y[kSpatial], kernel[kSpatial], stride[kSpatial], dilation[kSpatial],
       pad[kSpatial];
 
   Windows(const PoolAttrs& attrs, const Dims& from, const Dims& to) {
@@ -26,31 +28,31 @@ struct Windows {
     }
     for (std::size_t i = 0; i < spatial; ++i) {
       const std::size_t d = kSpatial - spatial + i;
-      x[d] = from[i + 2];
-      y[d] = to[i + 2];
-      kernel[d] = window.kernel[i];
-      stride[d] = window.strides[i];
-      dilation[d] = window.dilations[i];
-      pad[d] = window.pads[i];
+      x[d] = static_cast<int>(from[i + 2]);
+      y[d] = static_cast<int>(to[i + 2]);
+      kernel[d] = static_cast<int>(window.kernel[i]);
+      stride[d] = static_cast<int>(window.strides[i]);
+      dilation[d] = static_cast<int>(window.dilations[i]);
+      pad[d] = static_cast<int>(window.pads[i]);
     }
   }
 
-  __device__ int64_t x_plane() const { return x[0] * x[1] * x[2]; }
-  __device__ int64_t y_plane() const { return y[0] * y[1] * y[2]; }
+  __host__ __device__ int x_plane() const { return x[0] * x[1] * x[2]; }
+  __host__ __device__ int y_plane() const { return y[0] * y[1] * y[2]; }
 
   // visit(place) for every real place of a window, in order.
   template <class Visit>
-  __device__ void for_places(int64_t window, Visit visit) const {
-    int64_t first[kSpatial];
+  __device__ void for_places(int window, Visit visit) const {
+    int first[kSpatial];
     for (int d = kSpatial - 1; d >= 0; --d) {
       first[d] = window % y[d] * stride[d] - pad[d];
       window /= y[d];
     }
-    for (int64_t a = 0; a < kernel[0]; ++a)
-      for (int64_t b = 0; b < kernel[1]; ++b)
-        for (int64_t c = 0; c < kernel[2]; ++c) {
-          const int64_t i = first[0] + a * dilation[0], j = first[1] + b * dilation[1],
-                        k = first[2] + c * dilation[2];
+    for (int a = 0; a < kernel[0]; ++a)
+      for (int b = 0; b < kernel[1]; ++b)
+        for (int c = 0; c < kernel[2]; ++c) {
+          const int i = first[0] + a * dilation[0], j = first[1] + b * dilation[1],
+                    k = first[2] + c * dilation[2];
           if (i >= 0 && i < x[0] && j >= 0 && j < x[1] && k >= 0 && k < x[2])
             visit((i * x[1] + j) * x[2] + k);
         }
@@ -58,113 +60,186 @@ struct Windows {
 
   // visit(window) for every window that holds a place, in order.
   template <class Visit>
-  __device__ void for_windows(int64_t place, Visit visit) const {
-    int64_t at[kSpatial];
+  __device__ void for_windows(int place, Visit visit) const {
+    int at[kSpatial];
     for (int d = kSpatial - 1; d >= 0; --d) {
       at[d] = place % x[d] + pad[d];
       place /= x[d];
     }
-    for (int64_t a = kernel[0] - 1; a >= 0; --a)
-      for (int64_t b = kernel[1] - 1; b >= 0; --b)
-        for (int64_t c = kernel[2] - 1; c >= 0; --c) {
-          const int64_t i = at[0] - a * dilation[0], j = at[1] - b * dilation[1],
-                        k = at[2] - c * dilation[2];
+    for (int a = kernel[0] - 1; a >= 0; --a)
+      for (int b = kernel[1] - 1; b >= 0; --b)
+        for (int c = kernel[2] - 1; c >= 0; --c) {
+          const int i = at[0] - a * dilation[0], j = at[1] - b * dilation[1],
+                    k = at[2] - c * dilation[2];
           if (i < 0 || j < 0 || k < 0 || i % stride[0] || j % stride[1] || k % stride[2]) continue;
-          const int64_t u = i / stride[0], v = j / stride[1], w = k / stride[2];
+          const int u = i / stride[0], v = j / stride[1], w = k / stride[2];
           if (u < y[0] && v < y[1] && w < y[2]) visit((u * y[1] + v) * y[2] + w);
         }
   }
 
-  __device__ int64_t places(int64_t window) const {
-    int64_t count = 0;
-    for_places(window, [&](int64_t) { ++count; });
+  __device__ int places(int window) const {
+    int count = 0;
+    for_places(window, [&](int) { ++count; });
     return count;
   }
 };
 
+// How planes lie: one behind the other, or all channels of a place together.
+struct Planes {
+  int64_t channels;
+  bool channels_last;
+
+  explicit Planes(const TensorDesc& tensor)
+      : channels(tensor.dims[1]), channels_last(tensor.channel_block > 1) {
+    supported(tensor.channel_block == 1 || tensor.channel_block == channels,
+              "pools over blocks of channels");
+  }
+
+  // A place of a tensor with planes of `size`, and the same plane in a tensor of another size.
+  struct At {
+    int place;
+    int64_t image, channel;
+  };
+  __device__ At at(int64_t i, int size) const {
+    if (i <= UINT32_MAX) return decoded(static_cast<uint32_t>(i), size);
+    return decoded(static_cast<uint64_t>(i), size);
+  }
+  __device__ int64_t first(const At& at, int size) const {
+    return channels_last ? at.image * size * channels + at.channel
+                         : (at.image * channels + at.channel) * size;
+  }
+  __device__ int64_t step() const { return channels_last ? channels : 1; }
+
+ private:
+  template <class Index>
+  __device__ At decoded(Index i, int size) const {
+    const auto count = static_cast<Index>(channels), plane = static_cast<Index>(size);
+    if (!channels_last)
+      return {static_cast<int>(i % plane), static_cast<int64_t>(i / plane / count),
+              static_cast<int64_t>(i / plane % count)};
+    return {static_cast<int>(i / count % plane), static_cast<int64_t>(i / count / plane),
+            static_cast<int64_t>(i % count)};
+  }
+};
+
 // Where a window's maximum is: the first of equals; NaN wins.
-__device__ inline int64_t place_of_maximum(const Windows& windows, const float* plane,
-                                           int64_t window) {
-  int64_t best = -1;
-  windows.for_places(window, [&](int64_t place) {
-    if (best < 0 || plane[place] > plane[best] || (isnan(plane[place]) && !isnan(plane[best])))
+template <class T>
+__device__ int place_of_maximum(const Windows& windows, const T* plane, int64_t step, int window) {
+  int best = -1;
+  float most = 0;
+  windows.for_places(window, [&](int place) {
+    const float value = computed(plane[place * step]);
+    if (best < 0 || value > most || (isnan(value) && !isnan(most))) {
       best = place;
+      most = value;
+    }
   });
   return best;
 }
 
+template <class T>
 struct Maximum {
   Windows windows;
-  const float* x;
-  float* y;
+  Planes planes;
+  const T* x;
+  T* y;
   __device__ void operator()(int64_t i) const {
-    const float* plane = x + i / windows.y_plane() * windows.x_plane();
-    const int64_t best = place_of_maximum(windows, plane, i % windows.y_plane());
-    y[i] = best < 0 ? -INFINITY : plane[best];
+    const auto at = planes.at(i, windows.y_plane());
+    const T* plane = x + planes.first(at, windows.x_plane());
+    const int best = place_of_maximum(windows, plane, planes.step(), at.place);
+    y[i] = best < 0 ? stored<T>(-INFINITY) : plane[best * planes.step()];
   }
 };
 
+template <class T>
 struct Average {
   Windows windows;
+  Planes planes;
   int64_t divisor;  // 0: as many as are real
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   __device__ void operator()(int64_t i) const {
-    const float* plane = x + i / windows.y_plane() * windows.x_plane();
+    const auto at = planes.at(i, windows.y_plane());
+    const T* plane = x + planes.first(at, windows.x_plane());
     double total = 0;
-    int64_t count = 0;
-    windows.for_places(i % windows.y_plane(), [&](int64_t place) {
-      total += plane[place];
+    int count = 0;
+    windows.for_places(at.place, [&](int place) {
+      total += computed(plane[place * planes.step()]);
       ++count;
     });
-    y[i] = static_cast<float>(total / static_cast<double>(divisor > 0 ? divisor : count));
+    y[i] = stored<T>(total / static_cast<double>(divisor > 0 ? divisor : count));
   }
 };
 
+template <class T>
 struct FindMaximum {
   Windows windows;
-  const float* x;
-  int64_t* places;
+  Planes planes;
+  const T* x;
+  int* places;
   __device__ void operator()(int64_t i) const {
-    places[i] = place_of_maximum(windows, x + i / windows.y_plane() * windows.x_plane(),
-                                 i % windows.y_plane());
+    const auto at = planes.at(i, windows.y_plane());
+    places[i] =
+        place_of_maximum(windows, x + planes.first(at, windows.x_plane()), planes.step(), at.place);
   }
 };
 
+template <class T>
 struct MaximumGrad {
   Windows windows;
-  const float* dy;
-  const int64_t* places;
-  float* dx;
+  Planes planes;
+  const T* dy;
+  const int* places;
+  T* dx;
   __device__ void operator()(int64_t i) const {
-    const int64_t place = i % windows.x_plane();
-    const int64_t first = i / windows.x_plane() * windows.y_plane();
+    const auto at = planes.at(i, windows.x_plane());
+    const int64_t first = planes.first(at, windows.y_plane());
     float total = 0;
-    windows.for_windows(place, [&](int64_t window) {
-      if (places[first + window] == place) total += dy[first + window];
+    windows.for_windows(at.place, [&](int window) {
+      const int64_t there = first + window * planes.step();
+      if (places[there] == at.place) total += computed(dy[there]);
     });
-    dx[i] = total;
+    dx[i] = stored<T>(total);
   }
 };
 
+template <class T>
 struct AverageGrad {
   Windows windows;
+  Planes planes;
   int64_t divisor;
-  const float* dy;
-  float* dx;
+  const T* dy;
+  T* dx;
   __device__ void operator()(int64_t i) const {
-    const int64_t first = i / windows.x_plane() * windows.y_plane();
+    const auto at = planes.at(i, windows.x_plane());
+    const int64_t first = planes.first(at, windows.y_plane());
     float total = 0;
-    windows.for_windows(i % windows.x_plane(), [&](int64_t window) {
-      total +=
-          dy[first + window] / static_cast<float>(divisor > 0 ? divisor : windows.places(window));
+    windows.for_windows(at.place, [&](int window) {
+      total += computed(dy[first + window * planes.step()]) /
+               static_cast<float>(divisor > 0 ? divisor : windows.places(window));
     });
-    dx[i] = total;
+    dx[i] = stored<T>(total);
   }
 };
 
-void require_float(const KernelRequest& request) {
-  supported(request.in[0].dtype == DType::float32, "has no GPU kernel for ", request.in[0].dtype);
+// Of a mean over everything, where looking for windows would be most of the work.
+template <class T>
+struct GlobalAverageGrad {
+  int plane;
+  Planes planes;
+  const T* dy;
+  T* dx;
+  __device__ void operator()(int64_t i) const {
+    const auto at = planes.at(i, plane);
+    dx[i] = stored<T>(computed(dy[at.image * planes.channels + at.channel]) /
+                      static_cast<float>(plane));
+  }
+};
+
+template <class Make>
+std::unique_ptr<Kernel> of_floats(const KernelRequest& request, const Make& make) {
+  return dispatch<float, Half, BFloat16>(
+      request.in[0].dtype, [&]<class T>() { return make.template operator()<DeviceType<T>>(); });
 }
 
 // Padding counts where that is asked for; windows that reach past it are the host's.
@@ -180,66 +255,90 @@ int64_t divisor_of(const PoolAttrs& attrs, const Dims& x, const Dims& y) {
 }
 
 std::unique_ptr<Kernel> max_kernel(const KernelRequest& request, const PoolAttrs& attrs) {
-  require_float(request);
   const Windows windows(attrs, request.in[0].dims, request.out[0].dims);
-  return make_kernel([windows, count = request.out[0].count()](const KernelArgs& args) {
-    for_elements(args, count,
-                 Maximum{windows, args.in[0].as<const float>(), args.out[0].as<float>()});
+  const Planes planes(request.in[0]);
+  return of_floats(request, [&]<class T>() {
+    return make_kernel([=, count = request.out[0].count()](const KernelArgs& args) {
+      for_elements(args, count,
+                   Maximum<T>{windows, planes, args.in[0].as<const T>(), args.out[0].as<T>()});
+    });
   });
 }
 
 std::unique_ptr<Kernel> average_kernel(const KernelRequest& request, const PoolAttrs& attrs) {
-  require_float(request);
   const Windows windows(attrs, request.in[0].dims, request.out[0].dims);
+  const Planes planes(request.in[0]);
   const int64_t divisor = divisor_of(attrs, request.in[0].dims, request.out[0].dims);
-  return make_kernel([=, count = request.out[0].count()](const KernelArgs& args) {
-    for_elements(args, count,
-                 Average{windows, divisor, args.in[0].as<const float>(), args.out[0].as<float>()});
+  return of_floats(request, [&]<class T>() {
+    return make_kernel([=, count = request.out[0].count()](const KernelArgs& args) {
+      for_elements(
+          args, count,
+          Average<T>{windows, planes, divisor, args.in[0].as<const T>(), args.out[0].as<T>()});
+    });
   });
 }
 
 // Operands dy, x.
 std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
-  require_float(request);
   const Windows windows(pool_attrs_of(request), request.in[1].dims, request.in[0].dims);
+  const Planes planes(request.in[1]);
   const int64_t from = request.in[0].count(), to = request.out[0].count();
-  auto run = [=](const KernelArgs& args) {
-    auto* places = reinterpret_cast<int64_t*>(args.workspace);
-    for_elements(args, from, FindMaximum{windows, args.in[1].as<const float>(), places});
-    for_elements(
-        args, to,
-        MaximumGrad{windows, args.in[0].as<const float>(), places, args.out[0].as<float>()});
-  };
-  return make_kernel(run, "", static_cast<std::size_t>(from) * sizeof(int64_t));
+  return of_floats(request, [&]<class T>() {
+    auto run = [=](const KernelArgs& args) {
+      auto* places = reinterpret_cast<int*>(args.workspace);
+      for_elements(args, from, FindMaximum<T>{windows, planes, args.in[1].as<const T>(), places});
+      for_elements(
+          args, to,
+          MaximumGrad<T>{windows, planes, args.in[0].as<const T>(), places, args.out[0].as<T>()});
+    };
+    return make_kernel(run, "", static_cast<std::size_t>(from) * sizeof(int));
+  });
 }
 
 std::unique_ptr<Kernel> average_grad_kernel(const KernelRequest& request, const PoolAttrs& attrs) {
-  require_float(request);
   const Windows windows(attrs, request.out[0].dims, request.in[0].dims);
+  const Planes planes(request.out[0]);
   const int64_t divisor = divisor_of(attrs, request.out[0].dims, request.in[0].dims);
-  return make_kernel([=, count = request.out[0].count()](const KernelArgs& args) {
-    for_elements(
-        args, count,
-        AverageGrad{windows, divisor, args.in[0].as<const float>(), args.out[0].as<float>()});
+  return of_floats(request, [&]<class T>() {
+    return make_kernel([=, count = request.out[0].count()](const KernelArgs& args) {
+      for_elements(
+          args, count,
+          AverageGrad<T>{windows, planes, divisor, args.in[0].as<const T>(), args.out[0].as<T>()});
+    });
+  });
+}
+
+std::unique_ptr<Kernel> prepare_global_average_grad(const KernelRequest& request) {
+  const Planes planes(request.out[0]);
+  const int64_t count = request.out[0].count();
+  const auto plane = static_cast<int>(count / std::max<int64_t>(1, request.in[0].count()));
+  return of_floats(request, [&]<class T>() {
+    return make_kernel([=](const KernelArgs& args) {
+      for_elements(
+          args, count,
+          GlobalAverageGrad<T>{plane, planes, args.in[0].as<const T>(), args.out[0].as<T>()});
+    });
   });
 }
 
 }  // namespace
 
 std::vector<KernelEntry> pool_cuda() {
-  return {{"MaxPool", "", [](const KernelRequest& r) { return max_kernel(r, pool_attrs_of(r)); }},
-          {"AveragePool", "",
-           [](const KernelRequest& r) { return average_kernel(r, pool_attrs_of(r)); }},
-          {"GlobalMaxPool", "",
-           [](const KernelRequest& r) { return max_kernel(r, global_window(r.in[0].dims)); }},
-          {"GlobalAveragePool", "",
-           [](const KernelRequest& r) { return average_kernel(r, global_window(r.in[0].dims)); }},
-          {"MaxPoolGrad", kOwnDomain, prepare_max_grad},
-          {"AveragePoolGrad", kOwnDomain,
-           [](const KernelRequest& r) { return average_grad_kernel(r, pool_attrs_of(r)); }},
-          {"GlobalAveragePoolGrad", kOwnDomain, [](const KernelRequest& r) {
-             return average_grad_kernel(r, global_window(r.out[0].dims));
-           }}};
+  const LayoutWish forward = together({0}, {0}), max_backward = together({0, 1}, {0});
+  return {
+      {"MaxPool", "", [](const KernelRequest& r) { return max_kernel(r, pool_attrs_of(r)); },
+       forward},
+      {"AveragePool", "",
+       [](const KernelRequest& r) { return average_kernel(r, pool_attrs_of(r)); }, forward},
+      {"GlobalMaxPool", "",
+       [](const KernelRequest& r) { return max_kernel(r, global_window(r.in[0].dims)); }, forward},
+      {"GlobalAveragePool", "",
+       [](const KernelRequest& r) { return average_kernel(r, global_window(r.in[0].dims)); },
+       forward},
+      {"MaxPoolGrad", kOwnDomain, prepare_max_grad, max_backward},
+      {"AveragePoolGrad", kOwnDomain,
+       [](const KernelRequest& r) { return average_grad_kernel(r, pool_attrs_of(r)); }, forward},
+      {"GlobalAveragePoolGrad", kOwnDomain, prepare_global_average_grad, forward}};
 }
 
 }  // namespace lockstep

@@ -66,6 +66,11 @@ cublasLtHandle_t handle_of_current_device() {
   return handle;
 }
 
+cudaDataType_t type_of(DType type) {
+  if (type == DType::float16) return CUDA_R_16F;
+  return type == DType::bfloat16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
 }  // namespace
 
 // cuBLASLt counts columns first: a row-major matrix is its transpose there, so y' = b' a'.
@@ -79,9 +84,9 @@ struct BlasProduct::Chosen {
     check_blas(api().create_product(&product, CUBLAS_COMPUTE_32F, CUDA_R_32F), "a product");
     transpose(CUBLASLT_MATMUL_DESC_TRANSA, p.trans_b);
     transpose(CUBLASLT_MATMUL_DESC_TRANSB, p.trans_a);
-    lay_out(a, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, p.batch, p.stride_a);
-    lay_out(b, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, p.batch, p.stride_b);
-    lay_out(y, p.m, p.n, p.batch, p.stride_y);
+    lay_out(a, p, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, p.stride_a);
+    lay_out(b, p, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, p.stride_b);
+    lay_out(y, p, p.m, p.n, p.stride_y);
     choose();
   }
   ~Chosen() {
@@ -98,12 +103,12 @@ struct BlasProduct::Chosen {
   }
 
   // Of a row-major matrix of so many rows and columns.
-  static void lay_out(cublasLtMatrixLayout_t& layout, int64_t rows, int64_t columns, int64_t batch,
-                      int64_t stride) {
-    check_blas(api().create_layout(&layout, CUDA_R_32F, static_cast<uint64_t>(columns),
+  static void lay_out(cublasLtMatrixLayout_t& layout, const MatrixProduct& p, int64_t rows,
+                      int64_t columns, int64_t stride) {
+    check_blas(api().create_layout(&layout, type_of(p.type), static_cast<uint64_t>(columns),
                                    static_cast<uint64_t>(rows), columns),
                "a matrix");
-    const auto count = static_cast<int32_t>(batch);
+    const auto count = static_cast<int32_t>(p.batch);
     check_blas(api().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
                "a batch");
     check_blas(api().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
@@ -131,8 +136,7 @@ struct BlasProduct::Chosen {
 BlasProduct::BlasProduct(const MatrixProduct& product) : product_(product) {}
 BlasProduct::~BlasProduct() = default;
 
-void BlasProduct::run(cudaStream_t stream, const float* a, const float* b, float* y,
-                      void* workspace) {
+void BlasProduct::run(cudaStream_t stream, const void* a, const void* b, void* y, void* workspace) {
   if (!chosen_) chosen_ = std::make_unique<Chosen>(product_);
   check_blas(api().multiply(chosen_->handle, chosen_->product, &product_.alpha, b, chosen_->b, a,
                             chosen_->a, &product_.beta, y, chosen_->y, y, chosen_->y,

@@ -1,4 +1,4 @@
-// Products of row-major matrices of floats, by cuBLASLt.
+// Products of row-major matrices by cuBLASLt: of float32, float16 or bfloat16, added up as float32.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <memory>
 
+#include "graph/shape.h"
+
 namespace lockstep {
 
 // y = alpha op(a) op(b) + beta y, `batch` times; y is m x n, k is what a and b share.
 struct MatrixProduct {
+  DType type = DType::float32;
   bool trans_a = false, trans_b = false;
   int64_t m = 0, n = 0, k = 0;
   float alpha = 1, beta = 0;
@@ -25,7 +28,7 @@ class BlasProduct {
   ~BlasProduct();
 
   // On the stream's device, which is the current one. The first run chooses the algorithm.
-  void run(cudaStream_t stream, const float* a, const float* b, float* y, void* workspace);
+  void run(cudaStream_t stream, const void* a, const void* b, void* y, void* workspace);
 
  private:
   struct Chosen;

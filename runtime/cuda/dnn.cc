@@ -112,14 +112,32 @@ class Descriptor {
 
 constexpr int64_t kX = 'x', kW = 'w', kY = 'y';
 
-Descriptor tensor(int64_t id, const Dims& dims) {
-  Dims strides(dims.size(), 1);
-  for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
-  const cudnnDataType_t type = CUDNN_DATA_FLOAT;
+cudnnDataType_t type_of(DType type) {
+  if (type == DType::float16) return CUDNN_DATA_HALF;
+  return type == DType::bfloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+}
+
+// Elements from one place to the next in each dimension.
+Dims strides_of(const Dims& dims, bool channels_last) {
+  std::vector<std::size_t> from_the_fastest;
+  if (channels_last) from_the_fastest.push_back(1);
+  for (std::size_t i = dims.size(); i-- > 0;)
+    if (i != 1 || !channels_last) from_the_fastest.push_back(i);
+  Dims strides(dims.size());
+  int64_t stride = 1;
+  for (std::size_t i : from_the_fastest) {
+    strides[i] = stride;
+    stride *= dims[i];
+  }
+  return strides;
+}
+
+Descriptor tensor(int64_t id, const Dims& dims, const Convolution& of) {
+  const cudnnDataType_t type = type_of(of.type);
   Descriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type)
       .set(CUDNN_ATTR_TENSOR_DIMENSIONS, dims)
-      .set(CUDNN_ATTR_TENSOR_STRIDES, strides)
+      .set(CUDNN_ATTR_TENSOR_STRIDES, strides_of(dims, of.channels_last))
       .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, Dims{id})
       .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, Dims{16})
       .finish();
@@ -193,8 +211,8 @@ struct DnnConvolution::Chosen {
   int64_t engine = -1;
   int64_t workspace = 0;
 
-  explicit Chosen(const Convolution& c) {
-    const Descriptor x = tensor(kX, c.x), w = tensor(kW, c.w), y = tensor(kY, c.y);
+  explicit Chosen(const Convolution& c) : wide_(c.type == DType::float32) {
+    const Descriptor x = tensor(kX, c.x, c), w = tensor(kW, c.w, c), y = tensor(kY, c.y, c);
     const Descriptor shape = geometry(c);
     const Names names = names_of(c.kind);
     Descriptor operation(names.type);
@@ -247,19 +265,22 @@ struct DnnConvolution::Chosen {
     plan = std::move(candidate);
   }
 
-  // Full float32, and the same bits in every run.
-  static bool is_exact(const Descriptor& engine) {
+  // The same bits in every run, and nothing rounded further than the operands are: the units for
+  // matrices take float32 as 19 bits.
+  bool is_exact(const Descriptor& engine) const {
     cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
     const int64_t count = engine.read(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                                       CUDNN_NUMERICAL_NOTE_TYPE_COUNT, notes);
     for (int64_t i = 0; i < count; ++i)
-      for (cudnnBackendNumericalNote_t unwanted :
-           {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
-            CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION,
-            CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC})
-        if (notes[i] == unwanted) return false;
+      if (notes[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS ||
+          notes[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||
+          notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC ||
+          (wide_ && notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE))
+        return false;
     return true;
   }
+
+  bool wide_;
 };
 
 DnnConvolution::DnnConvolution(const Convolution& convolution, bool has_device) {

@@ -1,4 +1,4 @@
-// Convolutions of floats by cuDNN's graph API.
+// Convolutions by cuDNN's graph API: of float32, float16 or bfloat16, added up as float32.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,10 +12,12 @@ namespace lockstep {
 
 enum class ConvolutionKind { forward, by_data, by_weight };
 
-// x [N, C, spatial..], w [M, C / group, kernel..], y [N, M, spatial..], all row-major; one entry
-// for each spatial dimension.
+// x [N, C, spatial..], w [M, C / group, kernel..], y [N, M, spatial..], all row-major or all with
+// their second dimension innermost; one entry for each spatial dimension.
 struct Convolution {
   ConvolutionKind kind = ConvolutionKind::forward;
+  DType type = DType::float32;
+  bool channels_last = false;
   Dims x, w, y;
   Dims strides, dilations, pads_before, pads_after;
 };
@@ -24,7 +26,7 @@ struct Convolution {
 class DnnConvolution {
  public:
   // On a machine with a GPU the engine is chosen now, on the current device: the best that cuDNN's
-  // heuristics know among those that compute in full float32 and give the same bits every time.
+  // heuristics know among those that add up in full float32 and give the same bits every time.
   // Throws Unsupported where there is none. Without a GPU nothing is chosen, and nothing can run.
   DnnConvolution(const Convolution& convolution, bool has_device);
   ~DnnConvolution();

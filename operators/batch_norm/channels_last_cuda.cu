@@ -1,0 +1,319 @@
+#include "operators/batch_norm/channels_last_cuda.h"
+
+#include "operators/dispatch.h"
+#include "operators/elements_cuda.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int64_t kMostPieces = 1024;
+
+struct Plus {
+  __device__ double operator()(double a, double b) const { return a + b; }
+};
+
+// Which threads look at what: `columns` threads lie along the channels, kCount channels each, and
+// `lines` of such threads take the rows of a piece in turn.
+struct Tiling {
+  int64_t rows, channels;
+  int columns, lines, column_blocks;
+  int64_t pieces, rows_of_piece;
+
+  Tiling(const TensorDesc& x, int pack) : rows(x.count() / x.dims[1]), channels(x.dims[1]) {
+    const int64_t packs = channels / pack;
+    columns = 1;
+    while (columns < packs && columns < 32) columns *= 2;
+    lines = kThreads / columns;
+    column_blocks = static_cast<int>((packs + columns - 1) / columns);
+    const int64_t wanted = std::max<int64_t>(1, kMostPieces / column_blocks);
+    rows_of_piece = std::max<int64_t>((rows + wanted - 1) / wanted, lines);
+    pieces = (rows + rows_of_piece - 1) / rows_of_piece;
+  }
+  dim3 grid() const {
+    return {static_cast<unsigned>(column_blocks), static_cast<unsigned>(pieces), 1};
+  }
+
+  __device__ int64_t first_channel(int pack) const {
+    return (static_cast<int64_t>(blockIdx.x) * columns + threadIdx.x % columns) * pack;
+  }
+  // visit(row) for the rows of this thread.
+  template <class Visit>
+  __device__ void for_rows(Visit visit) const {
+    const int64_t begin = blockIdx.y * rows_of_piece;
+    const int64_t end = begin + rows_of_piece < rows ? begin + rows_of_piece : rows;
+    for (int64_t row = begin + threadIdx.x / columns; row < end; row += lines) visit(row);
+  }
+};
+
+template <class T, int kCount>
+__device__ Pack<T, kCount> load(const T* from) {
+  return *reinterpret_cast<const Pack<T, kCount>*>(from);
+}
+template <class T, int kCount>
+__device__ void store(T* to, const Pack<T, kCount>& pack) {
+  *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
+}
+
+template <class Body, int kCount>
+__global__ void __launch_bounds__(kThreads) run_tiles(Tiling tiling, Body body) {
+  body(tiling, tiling.first_channel(kCount));
+}
+
+template <int kCount, class Body>
+void for_tiles(const KernelArgs& args, const Tiling& tiling, const Body& body) {
+  run_tiles<Body, kCount><<<tiling.grid(), kThreads, 0, stream_of(args)>>>(tiling, body);
+  check_cuda(cudaGetLastError(), "a kernel");
+}
+
+// Two sums over the rows of a piece, for each channel: terms(row, at) gives both terms of the
+// channels at `at`. They go to partial[piece][channel].
+template <int kCount, class Terms>
+struct PartialSums {
+  Terms terms;
+  float2* partial;
+  __device__ void operator()(const Tiling& tiling, int64_t channel) const {
+    __shared__ float2 shared[kThreads];
+    const bool inside = channel < tiling.channels;
+    float2 mine[kCount] = {};
+    if (inside)
+      tiling.for_rows([&](int64_t row) { terms(row * tiling.channels + channel, channel, mine); });
+    for (int e = 0; e < kCount; ++e) {
+      shared[threadIdx.x] = mine[e];
+      __syncthreads();
+      if (inside && static_cast<int>(threadIdx.x) < tiling.columns) {
+        float2 total = shared[threadIdx.x];
+        for (int line = 1; line < tiling.lines; ++line) {
+          const float2 other = shared[threadIdx.x + line * tiling.columns];
+          total.x += other.x;
+          total.y += other.y;
+        }
+        partial[blockIdx.y * tiling.channels + channel + e] = total;
+      }
+      __syncthreads();
+    }
+  }
+};
+
+// Both totals of a channel, by all threads of a block.
+__device__ inline double2 total_of(const float2* partial, const Tiling& tiling, int64_t channel) {
+  double a = 0, b = 0;
+  for (int64_t piece = threadIdx.x; piece < tiling.pieces; piece += kFoldThreads) {
+    const float2 part = partial[piece * tiling.channels + channel];
+    a += part.x;
+    b += part.y;
+  }
+  a = fold_block(a, Plus());
+  b = fold_block(b, Plus());
+  return {a, b};
+}
+
+// Of x less the channel's first value, so that squares of a large mean do not swallow the variance.
+template <class T, int kCount>
+struct ShiftedSums {
+  const T* x;
+  __device__ void operator()(int64_t at, int64_t channel, float2 (&sums)[kCount]) const {
+    const auto pack = load<T, kCount>(x + at), first = load<T, kCount>(x + channel);
+    for (int e = 0; e < kCount; ++e) {
+      const float away = computed(pack.at[e]) - computed(first.at[e]);
+      sums[e].x += away;
+      sums[e].y += away * away;
+    }
+  }
+};
+
+// Settles one channel's statistics, and what an element is multiplied by and what is added.
+template <class T>
+struct Statistics {
+  Tiling tiling;
+  float epsilon, momentum;
+  bool of_batch;
+  const float2* partial;
+  const T* x;
+  const float *scale, *bias, *mean, *variance;
+  float2* affine;
+  float *next_mean, *next_variance, *batch_mean, *batch_variance;  // each may be null
+  __device__ void operator()(int64_t c) const {
+    float center = mean[c], spread = variance[c];
+    if (of_batch) {
+      const double2 total = total_of(partial, tiling, c);
+      const double away = total.x / static_cast<double>(tiling.rows);
+      center = static_cast<float>(computed(x[c]) + away);
+      const double squares = total.y / static_cast<double>(tiling.rows) - away * away;
+      spread = static_cast<float>(squares > 0 ? squares : 0);
+    }
+    if (threadIdx.x > 0) return;
+    const float factor = scale[c] / sqrtf(spread + epsilon);
+    affine[c] = {factor, bias[c] - factor * center};
+    if (!of_batch) return;
+    if (next_mean) next_mean[c] = momentum * mean[c] + (1 - momentum) * center;
+    if (next_variance) next_variance[c] = momentum * variance[c] + (1 - momentum) * spread;
+    if (batch_mean) batch_mean[c] = center;
+    if (batch_variance) batch_variance[c] = spread;
+  }
+};
+
+template <class T, int kCount>
+struct Normalise {
+  const float2* affine;
+  const T* x;
+  T* y;  // may lie over x
+  __device__ void operator()(const Tiling& tiling, int64_t channel) const {
+    if (channel >= tiling.channels) return;
+    float2 mine[kCount];
+    for (int e = 0; e < kCount; ++e) mine[e] = affine[channel + e];
+    tiling.for_rows([&](int64_t row) {
+      const int64_t at = row * tiling.channels + channel;
+      auto pack = load<T, kCount>(x + at);
+      for (int e = 0; e < kCount; ++e)
+        pack.at[e] = stored<T>(mine[e].x * computed(pack.at[e]) + mine[e].y);
+      store<T, kCount>(y + at, pack);
+    });
+  }
+};
+
+// Of dy, and of dy times where x stands among its kind.
+template <class T, int kCount>
+struct GradientSums {
+  float epsilon;
+  const T *dy, *x;
+  const float *mean, *variance;
+  __device__ void operator()(int64_t at, int64_t channel, float2 (&sums)[kCount]) const {
+    const auto d = load<T, kCount>(dy + at), pack = load<T, kCount>(x + at);
+    for (int e = 0; e < kCount; ++e) {
+      const float inverse = rsqrtf(variance[channel + e] + epsilon);
+      sums[e].x += computed(d.at[e]);
+      sums[e].y += computed(d.at[e]) * ((computed(pack.at[e]) - mean[channel + e]) * inverse);
+    }
+  }
+};
+
+// dx = a dy + b x + c
+struct Coefficients {
+  float a, b, c;
+};
+
+struct SettleGradient {
+  Tiling tiling;
+  float epsilon;
+  bool given;
+  const float2* partial;
+  const float *scale, *mean, *variance;
+  Coefficients* coefficients;
+  float *dscale, *dbias;  // each may be null
+  __device__ void operator()(int64_t c) const {
+    const double2 total = total_of(partial, tiling, c);
+    if (threadIdx.x > 0) return;
+    const float inverse = 1 / sqrtf(variance[c] + epsilon);
+    const float factor = scale[c] * inverse;
+    const auto mean_dy = static_cast<float>(total.x / static_cast<double>(tiling.rows));
+    const auto mean_product = static_cast<float>(total.y / static_cast<double>(tiling.rows));
+    const float slope = given ? 0 : -factor * inverse * mean_product;
+    coefficients[c] = {factor, slope, given ? 0 : -factor * mean_dy - slope * mean[c]};
+    if (dscale) dscale[c] = static_cast<float>(total.y);
+    if (dbias) dbias[c] = static_cast<float>(total.x);
+  }
+};
+
+template <class T, int kCount>
+struct Backward {
+  const Coefficients* coefficients;
+  const T *dy, *x;
+  T* dx;  // may lie over dy or x
+  __device__ void operator()(const Tiling& tiling, int64_t channel) const {
+    if (channel >= tiling.channels) return;
+    Coefficients mine[kCount];
+    for (int e = 0; e < kCount; ++e) mine[e] = coefficients[channel + e];
+    tiling.for_rows([&](int64_t row) {
+      const int64_t at = row * tiling.channels + channel;
+      auto d = load<T, kCount>(dy + at);
+      const auto pack = load<T, kCount>(x + at);
+      for (int e = 0; e < kCount; ++e)
+        d.at[e] =
+            stored<T>(mine[e].a * computed(d.at[e]) + mine[e].b * computed(pack.at[e]) + mine[e].c);
+      store<T, kCount>(dx + at, d);
+    });
+  }
+};
+
+// make.operator()<type on the device, channels that a thread takes at once>()
+template <class Make>
+std::unique_ptr<Kernel> packed(const TensorDesc& x, const Make& make) {
+  return dispatch<float, Half, BFloat16>(x.dtype, [&]<class Host>() {
+    using T = DeviceType<Host>;
+    if (x.dims[1] % kPack<T> == 0) return make.template operator()<T, kPack<T>>();
+    return make.template operator()<T, 1>();
+  });
+}
+
+// The workspace: partial sums, then what each channel's elements need.
+struct Workspace {
+  float2* partial;
+  std::byte* of_channels;
+  Workspace(std::byte* at, const Tiling& tiling)
+      : partial(reinterpret_cast<float2*>(at)), of_channels(at + bytes_of_partial(tiling)) {}
+  static std::size_t bytes_of_partial(const Tiling& tiling) {
+    return static_cast<std::size_t>(tiling.pieces * tiling.channels) * sizeof(float2);
+  }
+  template <class OfChannel>
+  static std::size_t bytes(const Tiling& tiling) {
+    return bytes_of_partial(tiling) + static_cast<std::size_t>(tiling.channels) * sizeof(OfChannel);
+  }
+};
+
+const float* input(const KernelArgs& args, std::size_t i) { return args.in[i].as<const float>(); }
+float* output(const KernelArgs& args, std::size_t i) {
+  return i < args.out.size() ? args.out[i].as<float>() : nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> channels_last_batch_norm(const KernelRequest& request) {
+  const BatchNormAttrs attrs = read_batch_norm(request.node);
+  return packed(request.in[0], [&]<class T, int kCount>() {
+    const Tiling tiling(request.in[0], kCount);
+    auto run = [=](const KernelArgs& args) {
+      const Workspace workspace(args.workspace, tiling);
+      auto* affine = reinterpret_cast<float2*>(workspace.of_channels);
+      const T* x = args.in[0].as<const T>();
+      using Sums = ShiftedSums<T, kCount>;
+      if (attrs.training)
+        for_tiles<kCount>(args, tiling, PartialSums<kCount, Sums>{Sums{x}, workspace.partial});
+      for_blocks(
+          args, tiling.channels,
+          Statistics<T>{tiling, attrs.epsilon, attrs.momentum, attrs.training, workspace.partial, x,
+                        input(args, 1), input(args, 2), input(args, 3), input(args, 4), affine,
+                        output(args, 1), output(args, 2), output(args, 3), output(args, 4)});
+      for_tiles<kCount>(args, tiling, Normalise<T, kCount>{affine, x, args.out[0].as<T>()});
+    };
+    return make_kernel(run, "channels last", Workspace::bytes<float2>(tiling));
+  });
+}
+
+std::unique_ptr<Kernel> channels_last_batch_norm_grad(const KernelRequest& request) {
+  AttributeReader reader = request.attributes();
+  const float epsilon = reader.number("epsilon", 1e-5F);
+  const bool given = reader.integer("given", 0) != 0;
+  return packed(request.in[1], [&]<class T, int kCount>() {
+    const Tiling tiling(request.in[1], kCount);
+    auto run = [=](const KernelArgs& args) {
+      const Workspace workspace(args.workspace, tiling);
+      auto* coefficients = reinterpret_cast<Coefficients*>(workspace.of_channels);
+      const T *dy = args.in[0].as<const T>(), *x = args.in[1].as<const T>();
+      using Sums = GradientSums<T, kCount>;
+      for_tiles<kCount>(
+          args, tiling,
+          PartialSums<kCount, Sums>{Sums{epsilon, dy, x, input(args, 3), input(args, 4)},
+                                    workspace.partial});
+      for_blocks(
+          args, tiling.channels,
+          SettleGradient{tiling, epsilon, given, workspace.partial, input(args, 2), input(args, 3),
+                         input(args, 4), coefficients, output(args, 1), output(args, 2)});
+      for_tiles<kCount>(args, tiling,
+                        Backward<T, kCount>{coefficients, dy, x, args.out[0].as<T>()});
+    };
+    return make_kernel(run, "channels last", Workspace::bytes<Coefficients>(tiling));
+  });
+}
+
+}  // namespace lockstep
