@@ -1,5 +1,5 @@
 # Two commands for a fresh machine; everything else is CMake (see CMakePresets.json).
-.PHONY: train test build setup format clean
+.PHONY: train test build bundle setup format clean
 
 build: setup
 	@tools/build.sh release
@@ -9,6 +9,9 @@ train: build
 
 test: setup
 	@tools/run_tests.sh
+
+bundle: build
+	@tools/bundle.sh
 
 setup:
 	@tools/setup.sh

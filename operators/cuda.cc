@@ -18,6 +18,8 @@
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
 #include "runtime/cuda/accelerator.h"
+#include "runtime/cuda/blas.h"
+#include "runtime/cuda/dnn.h"
 #include "runtime/host_kernel.h"
 
 namespace lockstep {
@@ -98,6 +100,11 @@ std::vector<KernelTable> cuda_kernels() {
   std::vector<KernelTable> tables;
   tables.emplace_back(DeviceKind::gpu, std::move(all), &cuda_accelerator());
   return tables;
+}
+
+std::vector<GpuLibrary> gpu_libraries() {
+  return {{"cuBLASLt", "libcublasLt.so.13", "matrix products", blas_is_there()},
+          {"cuDNN", "libcudnn.so.9", "convolutions", dnn_is_there()}};
 }
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 // The list of GPU kernels.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "runtime/kernel.h"
@@ -9,5 +10,12 @@ namespace lockstep {
 
 // One table, or none where this build has no GPU kernels (no_cuda.cc).
 std::vector<KernelTable> cuda_kernels();
+
+// What its kernels look for when they are first needed.
+struct GpuLibrary {
+  std::string name, file, purpose;
+  bool found;
+};
+std::vector<GpuLibrary> gpu_libraries();
 
 }  // namespace lockstep

@@ -1,8 +1,10 @@
 #include <CLI/CLI.hpp>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 
 #include "operators/all.h"
+#include "operators/cuda.h"
 #include "runtime/device.h"
 #include "runtime/dnnl.h"
 #include "tools/command.h"
@@ -50,8 +52,15 @@ int diagnose() {
             << (gpu ? "yes: kernels for compute capability 8.0 and later"
                     : "no: this build has CPU kernels only; graphs for GPUs can be built and read")
             << "\n"
-            << "GPUs       " << gpus << "\n"
-            << "processes  Gloo over TCP between CPU processes\n"
+            << "GPUs       " << gpus << "\n";
+  for (const GpuLibrary& library : gpu_libraries())
+    std::cout << std::left << std::setw(11) << library.name
+              << (library.found
+                      ? join("found (", library.purpose, ")")
+                      : join(gpus > 0 ? "MISSING" : "not here", ": ", library.purpose,
+                             " on GPUs need ", library.file, "; add its folder to LD_LIBRARY_PATH"))
+              << "\n";
+  std::cout << "processes  Gloo over TCP between CPU processes\n"
             << "default    --devices cpu*N, " << threads_per_replica(1)
             << " threads shared by N replicas\n";
   return 0;

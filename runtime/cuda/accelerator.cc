@@ -1,6 +1,7 @@
 #include "runtime/cuda/accelerator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -11,6 +12,8 @@
 
 namespace lockstep {
 namespace {
+
+std::atomic<int64_t> allocations{0};
 
 void use(Device device) { check_cuda(cudaSetDevice(device.index), "choosing a device"); }
 
@@ -149,6 +152,7 @@ class CudaAccelerator final : public Accelerator {
 
   Memory allocate(Device device, std::size_t bytes, std::byte fill) override {
     use(device);
+    ++allocations;
     void* data = nullptr;
     const std::size_t size = std::max<std::size_t>(bytes, 1);
     if (const cudaError_t status = cudaMalloc(&data, size); status != cudaSuccess) {
@@ -165,6 +169,7 @@ class CudaAccelerator final : public Accelerator {
   }
 
   Memory allocate_host(std::size_t bytes) override {
+    ++allocations;
     void* data = nullptr;
     check_cuda(cudaHostAlloc(&data, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable),
                "memory of the host");
@@ -217,5 +222,7 @@ Accelerator& cuda_accelerator() {
   static CudaAccelerator accelerator;
   return accelerator;
 }
+
+int64_t cuda_allocations() { return allocations; }
 
 }  // namespace lockstep

@@ -1,11 +1,15 @@
 // NVIDIA GPUs as devices that work behind the host's back: streams, events, CUDA graphs.
 #pragma once
 
+#include <cstdint>
+
 #include "runtime/queue.h"
 
 namespace lockstep {
 
 // Lives as long as the program. On a machine without a driver it has no devices.
 Accelerator& cuda_accelerator();
+// How often it took memory, of a device or of the host, since the program began.
+int64_t cuda_allocations();
 
 }  // namespace lockstep

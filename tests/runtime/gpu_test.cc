@@ -1,7 +1,10 @@
 // What only a GPU can show. Without one, every test here is listed as skipped.
 #include <gtest/gtest.h>
 
-#include "runtime/session.h"
+#include <cmath>
+
+#include "models/models.h"
+#include "operators/all.h"
 #include "tests/support/step_feeds.h"
 
 namespace lockstep::testing {
@@ -16,31 +19,77 @@ class Gpu : public ::testing::Test {
   }
 };
 
-StateValues trained(const TrainingModel& model, const std::string& devices, const Dims& image) {
-  Session session(model, parse_devices(devices), all_kernels(), {1, 1, {}});
+struct Run {
+  const TrainingModel& model;
+  Dims image;
+  int64_t batch = 16;
+  int64_t steps = 10;
+};
+
+StateValues trained(const Run& run, const std::string& devices) {
+  Session session(run.model, parse_devices(devices), all_kernels(), {1, 0, {}});
   session.initialise();
-  StepFeeds feeds(model, 16, 5, image);
-  for (int64_t step = 0; step < 10; ++step) {
+  StepFeeds feeds(run.model, run.batch, 5, run.image);
+  for (int64_t step = 0; step < run.steps; ++step) {
     session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
     EXPECT_EQ(find_drift(session), "");
   }
   return session.save();
 }
 
+// How far a state is from another, as a share of its size.
+double apart(const Literal& a, const Literal& b) {
+  const auto x = a.values<float>(), y = b.values<float>();
+  double difference = 0, size = 1e-12;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    difference += std::pow(static_cast<double>(x[i]) - y[i], 2);
+    size += std::pow(static_cast<double>(x[i]), 2);
+  }
+  return std::sqrt(difference / size);
+}
+
+void expect_like_the_cpu(const Run& run, int replicas, double tolerance) {
+  const std::string devices = join("gpu:0*", replicas);
+  const StateValues on_gpu = trained(run, devices);
+  const StateValues on_cpu = trained(run, join("cpu*", replicas));
+  for (const State& state : run.model.states)
+    if (is_parameter(state.kind)) {
+      EXPECT_LT(apart(on_cpu.at(state.values[0]), on_gpu.at(state.values[0])), tolerance)
+          << state.name << ", " << replicas << " replicas";
+    }
+  EXPECT_TRUE(trained(run, devices) == on_gpu) << "another run, other bits";
+}
+
 // 1, 2 and 8 replicas on one GPU are the CPU's, and the same again in another run.
 TEST_F(Gpu, ReplicasTrainLikeTheCpu) {
-  const Dims image{1, 6, 6};
   for (int replicas : {1, 2, 8}) {
     const TrainingModel model = small_mlp(replicas);
-    const std::string devices = join("gpu:0*", replicas);
-    const StateValues on_gpu = trained(model, devices, image);
-    const StateValues on_cpu = trained(model, join("cpu*", replicas), image);
-    expect_close(on_cpu, on_gpu, model);
-    const auto ours = on_gpu.at("cpu_0/fc1_w").values<float>();
-    const auto theirs = on_cpu.at("cpu_0/fc1_w").values<float>();
-    for (std::size_t i = 0; i < theirs.size(); ++i) EXPECT_NEAR(theirs[i], ours[i], 1e-4) << i;
-    EXPECT_TRUE(trained(model, devices, image) == on_gpu) << "another run, other bits";
+    expect_like_the_cpu({model, {1, 6, 6}}, replicas, 1e-4);
   }
+}
+
+TEST_F(Gpu, LeNetTrainsLikeTheCpu) {
+  for (int replicas : {1, 2, 8}) {
+    const TrainingModel model = small_lenet(replicas);
+    expect_like_the_cpu({model, {1, 28, 28}}, replicas, 1e-3);
+  }
+}
+
+TEST_F(Gpu, LeNetTrainsLikeTheCpuOn16Bits) {
+  for (DType precision : {DType::bfloat16, DType::float16}) {
+    const TrainingModel model =
+        build_data_parallel_model(all_ops(), model_named("lenet", published_options("lenet")), {},
+                                  {.replicas = 2, .scope = "cpu", .precision = precision});
+    expect_like_the_cpu({model, {1, 28, 28}}, 2, 2e-2);
+  }
+}
+
+TEST_F(Gpu, ResNet50TrainsLikeTheCpu) {
+  ClassifierOptions options = published_options("resnet50");
+  options.classes = 5;
+  const TrainingModel model = build_data_parallel_model(all_ops(), model_named("resnet50", options),
+                                                        {}, {.replicas = 1, .scope = "cpu"});
+  expect_like_the_cpu({model, {3, 224, 224}, 4, 3}, 1, 1e-2);
 }
 
 // The init graph's bits do not depend on the device.

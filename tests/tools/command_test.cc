@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/file.h"
+#include "operators/cuda.h"
 #include "runtime/safetensors.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_folder.h"
@@ -295,6 +296,8 @@ TEST_F(CommandTest, DoctorSaysWhatIsThere) {
   EXPECT_EQ(outcome.exit_code, 0);
   for (const char* part : {"processor", "oneDNN", "GPU"})
     EXPECT_NE(outcome.out.find(part), std::string::npos);
+  for (const GpuLibrary& library : gpu_libraries())
+    EXPECT_NE(outcome.out.find(library.found ? library.purpose : library.file), std::string::npos);
 }
 
 TEST_F(CommandTest, BenchPrintsATableOrJson) {

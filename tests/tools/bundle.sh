@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The bundle runs on a machine that has nothing but the C library: bundle.sh SOURCE WORK_FOLDER.
+# Exit code 77: only root can enter another root folder.
+set -euo pipefail
+source=$1 work=$2
+if [ "$(id -u)" -ne 0 ]; then
+  echo "skipped: chroot needs root"
+  exit 77
+fi
+"$source/tools/bundle.sh"
+
+umount "$work/proc" 2>/dev/null || true  # of a run that was killed
+rm -rf --one-file-system "$work"
+mkdir -p "$work"/{lib64,lib/x86_64-linux-gnu,proc,dev,tmp,elsewhere}
+cp -L /lib64/ld-linux-x86-64.so.2 "$work/lib64/"
+for library in libc libm libdl librt libpthread; do
+  file=$(find /lib/x86_64-linux-gnu -name "$library.so.*" | head -1)
+  if [ -n "$file" ]; then cp -L "$file" "$work/lib/x86_64-linux-gnu/"; fi
+done
+tar -C "$work/elsewhere" -xf "$source/build/lockstep-bundle.tar.xz"
+
+# Programs learn from /proc where they lie.
+mount --bind /proc "$work/proc" || { echo "skipped: /proc cannot be mounted here"; exit 77; }
+trap 'umount "$work/proc"' EXIT
+
+there() { chroot "$work" "/elsewhere/lockstep-bundle/bin/$1" "${@:2}"; }
+there lockstep doctor
+there lockstep train /elsewhere/lockstep-bundle/configs/lenet_digits.yaml --devices 'cpu*2' \
+  SOLVER.MAX_ITER 20 TEST.ITERS 20 DATA.TRAIN_SIZE 640 DATA.TEST_SIZE 64 OUTPUT_DIR /tmp/run |
+  tee "$work/log"
+grep -q "held-out accuracy" "$work/log"
+test -s "$work/tmp/run/report.html"
+there operators_test --gtest_brief=1 --gtest_filter='*Conv*:*Gemm*' | tail -1

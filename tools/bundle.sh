@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Everything that it takes to run, test and measure Lockstep on another x86-64 Linux with glibc 2.36
+# or later: tools/bundle.sh leaves build/lockstep-bundle/ and build/lockstep-bundle.tar.xz.
+# CUDA's own libraries are not in it; they are looked for at run time (lockstep doctor).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+from=build/release to=build/lockstep-bundle limit=$((60 * 1000 * 1000))
+
+programs=("$from/lockstep")
+for test in operators_test runtime_test models_test cuda_test; do
+  [ -x "$from/tests/$test" ] && programs+=("$from/tests/$test")
+done
+rm -rf "$to" "$to.tar.xz"
+mkdir -p "$to/bin" "$to/lib" "$to/bench"
+for program in "${programs[@]}"; do
+  strip -o "$to/bin/$(basename "$program")" "$program"
+done
+
+# The C library is the other machine's, as its loader is; all else comes along.
+ldd "${programs[@]}" | awk '$3 ~ /^\// {print $3}' | sort -u |
+  grep -vE '/(libc|libm|libdl|librt|libpthread|ld-linux-x86-64)\.so' |
+  while read -r library; do
+    cp -L "$library" "$to/lib/"
+  done
+strip --strip-unneeded "$to"/lib/*.so*
+cp -r configs "$to/configs"
+cp tools/bench/*.py "$to/bench/"
+cat >"$to/README.txt" <<'TEXT'
+Lockstep, to be run where it lies.
+
+  bin/lockstep doctor                                  what this machine has
+  bin/lockstep train configs/lenet_digits.yaml         train the demo
+  python3 bench/gpu_report.py --out report             test and measure on a GPU, beside PyTorch
+
+GPUs need NVIDIA's driver, cuBLASLt and cuDNN 9 on the library path.
+TEXT
+
+XZ_OPT="-6 -T0" tar -C build -cJf "$to.tar.xz" lockstep-bundle
+size=$(stat -c %s "$to.tar.xz")
+echo "bundle: $to.tar.xz, $((size / 1000000)) MB packed, $(du -sm "$to" | cut -f1) MB unpacked"
+if [ "$size" -gt "$limit" ]; then
+  echo "bundle: more than $((limit / 1000000)) MB" >&2
+  exit 1
+fi
