@@ -91,7 +91,7 @@ struct Formal {
   Arity arity = Arity::single;
 };
 
-enum class AttributeKind { integer, number, text, integers, tensor };
+enum class AttributeKind { integer, number, text, integers, numbers, tensor };
 
 struct FormalAttribute {
   std::string name;

@@ -34,6 +34,8 @@ AttributeProto::AttributeType type_of(AttributeKind kind) {
       return AttributeProto::STRING;
     case AttributeKind::integers:
       return AttributeProto::INTS;
+    case AttributeKind::numbers:
+      return AttributeProto::FLOATS;
     default:
       return AttributeProto::TENSOR;
   }

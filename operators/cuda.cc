@@ -9,6 +9,7 @@
 #include "operators/conv/conv.h"
 #include "operators/cpu.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/fusions.h"
 #include "operators/gemm/gemm.h"
 #include "operators/layout/layout.h"
 #include "operators/loss/loss.h"
@@ -98,7 +99,7 @@ std::vector<KernelTable> cuda_kernels() {
                      if_its_own(found->second.wish, found->second.prepare)});
   }
   std::vector<KernelTable> tables;
-  tables.emplace_back(DeviceKind::gpu, std::move(all), &cuda_accelerator());
+  tables.emplace_back(DeviceKind::gpu, std::move(all), &cuda_accelerator(), fusions());
   return tables;
 }
 

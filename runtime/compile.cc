@@ -29,12 +29,13 @@ class Compiler {
 
     set_threads_of_this_thread(plan_.threads);
     Graph bound = bind();            // 1. shapes of this batch, constants folded, the rest pruned
-    bound = lay_out_tensors(bound);  // 2. channel blocks, and reorders where kernels disagree
-    make_slots(bound);               // 3. values become numbers, each on its replica's worker
-    choose_kernels(bound);           // 4. one step per node and worker
-    plan_storage();                  // 5. state in place, views, operands overwritten
-    lay_out_memory();                // 6. lifetimes, then offsets in one arena per worker
-    plan_waits(plan_);               // 7. what must wait for another worker
+    bound = rewrite(bound);          // 2. several nodes in one, where the device has that
+    bound = lay_out_tensors(bound);  // 3. channel blocks, and reorders where kernels disagree
+    make_slots(bound);               // 4. values become numbers, each on its replica's worker
+    choose_kernels(bound);           // 5. one step per node and worker
+    plan_storage();                  // 6. state in place, views, operands overwritten
+    lay_out_memory();                // 7. lifetimes, then offsets in one arena per worker
+    plan_waits(plan_);               // 8. what must wait for another worker
     return std::move(plan_);
   }
 
@@ -48,13 +49,32 @@ class Compiler {
     return bind_shapes(request_.graph, feeds, wanted, folder_for(request_.kernels));
   }
 
+  std::set<std::string> seen_by_others() const {
+    std::set<std::string> seen(request_.fetches.begin(), request_.fetches.end());
+    for (const Binding& update : request_.updates) seen.insert(update.value);
+    return seen;
+  }
+
+  Graph rewrite(Graph& bound) {
+    if (!request_.options.rewrites) return std::move(bound);
+    Graph graph = std::move(bound);
+    for (const KernelTable& table : request_.kernels) {
+      if (table.kind() != plan_.devices[0].kind) continue;
+      for (Rewrite pass : table.rewrites()) {
+        Rewritten result = pass(graph, seen_by_others());
+        graph = std::move(result.graph);
+        plan_.notes.insert(plan_.notes.end(), result.notes.begin(), result.notes.end());
+      }
+    }
+    return graph;
+  }
+
   Graph lay_out_tensors(Graph& bound) {
     if (!request_.options.layouts) {
       channel_block_.assign(static_cast<std::size_t>(bound.value_count()), 1);
       return std::move(bound);
     }
-    std::set<std::string> seen(request_.fetches.begin(), request_.fetches.end());
-    for (const Binding& update : request_.updates) seen.insert(update.value);
+    const std::set<std::string> seen = seen_by_others();
     LaidOut laid = lay_out({bound, seen, request_.kernels, request_.devices, plan_.threads});
     channel_block_ = std::move(laid.channel_block);
     channel_block_.resize(static_cast<std::size_t>(laid.graph.value_count()), 1);

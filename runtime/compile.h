@@ -15,6 +15,7 @@ struct CompileOptions {
   bool reuse_memory = true;     // false: every block its own bytes
   bool alias = true;            // false: no views, nothing in place
   bool layouts = true;          // false: every tensor row-major
+  bool rewrites = true;         // false: every node by itself
   std::size_t guard_bytes = 0;  // kept free around every block; for tests
 };
 

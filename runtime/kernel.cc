@@ -9,8 +9,8 @@ std::vector<int64_t> KernelRequest::integers(std::size_t operand) const {
 }
 
 KernelTable::KernelTable(DeviceKind kind, std::vector<KernelEntry> entries,
-                         Accelerator* accelerator)
-    : kind_(kind), accelerator_(accelerator) {
+                         Accelerator* accelerator, std::vector<Rewrite> rewrites)
+    : kind_(kind), accelerator_(accelerator), rewrites_(std::move(rewrites)) {
   for (KernelEntry& entry : entries) {
     const std::string key = entry.domain + ":" + entry.type;
     check(entries_.emplace(key, std::move(entry)).second, "the kernel of ", key,

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -82,15 +83,24 @@ struct KernelEntry {
   LayoutWish wish = nullptr;  // none: everything row-major
 };
 
+// A pass that a device is better off with: several nodes become one that it has a kernel for.
+struct Rewritten {
+  Graph graph;
+  std::vector<std::string> notes;  // what was done and why, for the plan dump
+};
+// `known` are values that others read by name.
+using Rewrite = Rewritten (*)(const Graph& graph, const std::set<std::string>& known);
+
 // The kernels of one kind of device.
 class KernelTable {
  public:
-  // `accelerator` is null where kernels work in the host's memory.
-  KernelTable(DeviceKind kind, std::vector<KernelEntry> entries,
-              Accelerator* accelerator = nullptr);
+  // `accelerator` is null where kernels work in the host's memory. `rewrites` are done in order.
+  KernelTable(DeviceKind kind, std::vector<KernelEntry> entries, Accelerator* accelerator = nullptr,
+              std::vector<Rewrite> rewrites = {});
 
   DeviceKind kind() const { return kind_; }
   Accelerator* accelerator() const { return accelerator_; }
+  const std::vector<Rewrite>& rewrites() const { return rewrites_; }
   // Throws naming node and device when there is no kernel for it.
   const KernelFactory& at(const Node& node) const;
   bool has(const std::string& domain, const std::string& type) const;
@@ -99,6 +109,7 @@ class KernelTable {
  private:
   DeviceKind kind_;
   Accelerator* accelerator_;
+  std::vector<Rewrite> rewrites_;
   std::unordered_map<std::string, KernelEntry> entries_;
 };
 

@@ -54,6 +54,7 @@ std::string text_of(const Plan& plan) {
   out << "memory: " << arena << " bytes in arenas for " << plan.tensor_bytes << " bytes of tensors";
   if (plan.tensor_bytes > 0) out << " (" << 100 * arena / plan.tensor_bytes << " %)";
   out << "; " << plan.views << " views, " << plan.in_place << " values in place\n";
+  for (const std::string& note : plan.notes) out << "fused: " << note << "\n";
   for (int feed : plan.feeds)
     if (feed >= 0)
       out << "feed  " << slot_text(plan, feed) << " " << text_of(plan.slots[feed].desc) << "\n";

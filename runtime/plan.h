@@ -76,6 +76,7 @@ struct Plan {
   std::vector<int> feeds;                   // slots, in the order they were asked for; -1: unused
   std::vector<int> fetches;                 // slots
 
+  std::vector<std::string> notes;        // what rewrites did, and why
   int views = 0;                         // nodes that became mere views
   int in_place = 0;                      // values that live in an operand's or a state's memory
   std::vector<std::size_t> arena_bytes;  // per worker

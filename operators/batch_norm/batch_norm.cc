@@ -1,14 +1,18 @@
 // y = scale * (x - mean) / sqrt(variance + epsilon) + bias, per channel.
 //   BatchNormalization (ONNX)  statistics given; with training_mode 1 those of the batch
-//   BatchNormTrain (x, scale, bias, mean, variance)
+//   BatchNormTrain (x, scale, bias, mean, variance, z)
 //                           -> y, new mean, new variance, saved mean, saved variance
-//   BatchNormGrad  (dy, x, scale, saved mean, saved variance) -> dx, dscale, dbias
-// A running statistic becomes momentum * old + (1 - momentum) * of the batch, and the variance is
-// that of the population, as ONNX has it. PyTorch counts the other way round (its momentum is one
-// minus ours) and keeps the sample's variance; both only matter to predictions.
+//   BatchNormGrad  (dy, x, scale, saved mean, saved variance, bias, y) -> dx, dscale, dbias, dz
+// z is added to y if it is there, and with relu = 1 what is negative then is 0. Only a plan has
+// that (fuse_batch_norms). The gradient needs y then, or bias where no z was added, to know where
+// dy passes; that part of it is dz. A running statistic becomes momentum * old + (1 - momentum) *
+// of the batch, and the variance is that of the population, as ONNX has it. PyTorch counts the
+// other way round (its momentum is one minus ours) and keeps the sample's variance; both only
+// matter to predictions.
 #include "operators/batch_norm/batch_norm.h"
 
 #include "operators/elementwise/elementwise.h"
+#include "operators/layout/layout.h"
 #include "operators/room.h"
 
 namespace lockstep {
@@ -18,7 +22,7 @@ void check_channels(const Inference& inference, std::size_t first_vector) {
   inference.require_ranked();
   const Shape& x = inference.input(first_vector - 1).shape;
   check(x.size() >= 2, "data has ", x.size(), " dimensions, should have at least 2");
-  for (std::size_t i = first_vector; i < inference.inputs.size(); ++i)
+  for (std::size_t i = first_vector; i < first_vector + 4 && i < inference.inputs.size(); ++i)
     check(inference.input(i).shape == Shape{x[1]} || !x[1].known(), "operand ", i, " is ",
           text_of(inference.input(i).shape), ", should be ", text_of(Shape{x[1]}),
           ", one for each channel");
@@ -34,6 +38,7 @@ void batch_norm_grad_law(Inference& inference) {
   check_channels(inference, 2);
   inference.outputs[0] = inference.input(1);
   inference.outputs[1] = inference.outputs[2] = inference.input(2);
+  if (inference.outputs.size() > 3) inference.outputs[3] = inference.input(1);
 }
 
 std::vector<Value> backward(const GradientRequest& r, Value mean, Value variance, bool given) {
@@ -52,6 +57,8 @@ std::vector<Value> train_gradient(const GradientRequest& r) {
   if (!r.dy[0]) return {};
   check(!r.wanted[3] && !r.wanted[4], r.node.description(),
         ": running statistics cannot be trained");
+  check(!read_batch_norm(r.node).relu, r.node.description(),
+        ": with relu it stands in plans only, behind the gradients");
   return backward(r, r.y(3), r.y(4), false);
 }
 
@@ -94,6 +101,7 @@ BatchNormAttrs read_batch_norm(const Node& node) {
   BatchNormAttrs attrs;
   attrs.epsilon = reader.number("epsilon", attrs.epsilon);
   attrs.momentum = reader.number("momentum", attrs.momentum);
+  attrs.relu = reader.integer("relu", 0) != 0;
   attrs.training = node.type() == "BatchNormTrain" || reader.integer("training_mode", 0) != 0;
   return attrs;
 }
@@ -119,6 +127,18 @@ Value batch_norm(Graph& graph, const BatchNormOperands& operands, const BatchNor
       site);
 }
 
+Layouts batch_norm_layouts(const KernelRequest& request) {
+  if (request.in.size() > 5) return together({0, 5}, {0})(request);
+  return together({0}, {0})(request);
+}
+
+Layouts batch_norm_grad_layouts(const KernelRequest& request) {
+  const std::vector<std::size_t> dx{0}, dx_and_dz{0, 3};
+  const std::vector<std::size_t>& out = request.out.size() > 3 ? dx_and_dz : dx;
+  if (request.in.size() > 6) return together({0, 1, 6}, out)(request);
+  return together({0, 1}, out)(request);
+}
+
 std::vector<Op> batch_norm_ops() {
   return {{.type = "BatchNormalization",
            .domain = "",
@@ -128,15 +148,21 @@ std::vector<Op> batch_norm_ops() {
            .narrow = {Narrow::follows, {1, 2, 3, 4}}},
           {.type = "BatchNormTrain",
            .domain = kOwnDomain,
-           .signature =
-               Signature{"Batch normalisation with the statistics of this batch.",
-                         {{"x"}, {"scale", "U"}, {"bias", "U"}, {"mean", "U"}, {"variance", "U"}},
-                         {{"y"},
-                          {"new_mean", "U"},
-                          {"new_variance", "U"},
-                          {"saved_mean", "U"},
-                          {"saved_variance", "U"}},
-                         {{"epsilon", AttributeKind::number}, {"momentum", AttributeKind::number}}},
+           .signature = Signature{"Batch normalisation with the statistics of this batch.",
+                                  {{"x"},
+                                   {"scale", "U"},
+                                   {"bias", "U"},
+                                   {"mean", "U"},
+                                   {"variance", "U"},
+                                   {"z", "T", Arity::optional}},
+                                  {{"y"},
+                                   {"new_mean", "U"},
+                                   {"new_variance", "U"},
+                                   {"saved_mean", "U"},
+                                   {"saved_variance", "U"}},
+                                  {{"epsilon", AttributeKind::number},
+                                   {"momentum", AttributeKind::number},
+                                   {"relu", AttributeKind::integer}}},
            .law = batch_norm_law,
            .differentiable = Differentiable::yes,
            .gradient = train_gradient,
@@ -146,9 +172,18 @@ std::vector<Op> batch_norm_ops() {
            .domain = kOwnDomain,
            .signature =
                Signature{"Gradients of batch normalisation.",
-                         {{"dy"}, {"x"}, {"scale", "U"}, {"mean", "U"}, {"variance", "U"}},
-                         {{"dx"}, {"dscale", "U"}, {"dbias", "U"}},
-                         {{"epsilon", AttributeKind::number}, {"given", AttributeKind::integer}}},
+                         {{"dy"},
+                          {"x"},
+                          {"scale", "U"},
+                          {"mean", "U"},
+                          {"variance", "U"},
+                          {"bias", "U", Arity::optional},
+                          {"y", "T", Arity::optional}},
+                         {{"dx"}, {"dscale", "U"}, {"dbias", "U"}, {"dz", "T", Arity::optional}},
+                         {{"epsilon", AttributeKind::number},
+                          {"given", AttributeKind::integer},
+                          {"relu", AttributeKind::integer},
+                          {"added", AttributeKind::integer}}},
            .law = batch_norm_grad_law,
            .may_alias = {{0, 0}},
            .narrow = {Narrow::follows, {2, 3, 4}}}};

@@ -13,6 +13,7 @@ struct BatchNormAttrs {
   float epsilon = 1e-5F;
   float momentum = 0.9F;  // how much of the running statistics a step keeps
   bool training = false;  // statistics of the batch
+  bool relu = false;      // what comes out goes through a ReLU at once
 };
 // Of a BatchNormalization or a BatchNormTrain.
 BatchNormAttrs read_batch_norm(const Node& node);
@@ -29,6 +30,13 @@ BatchNormResults batch_norm_train(Graph& graph, const BatchNormOperands& operand
 // With the statistics given as mean and variance.
 Value batch_norm(Graph& graph, const BatchNormOperands& operands, const BatchNormAttrs& attrs,
                  const Site& site = {});
+
+// Batch norm, what is added to it, and the ReLU behind them become one node, as do their gradients.
+Rewritten fuse_batch_norms(const Graph& graph, const std::set<std::string>& known);
+
+// Wishes: whatever has the data's shape lies as the data does.
+Layouts batch_norm_layouts(const KernelRequest& request);
+Layouts batch_norm_grad_layouts(const KernelRequest& request);
 
 std::vector<Op> batch_norm_ops();
 std::vector<KernelEntry> batch_norm_cpu();

@@ -1,5 +1,6 @@
 // oneDNN's batch normalisation. It asks for 4 dimensions; whatever comes after the channels is one.
 #include "operators/batch_norm/batch_norm.h"
+#include "operators/batch_norm/with_relu_cpu.h"
 #include "operators/layout/layout.h"
 #include "runtime/dnnl.h"
 
@@ -74,7 +75,10 @@ class BatchNormKernel final : public Kernel {
 
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   require_float(request);
-  return std::make_unique<BatchNormKernel>(request, read_batch_norm(request.node));
+  const BatchNormAttrs attrs = read_batch_norm(request.node);
+  auto kernel = std::make_unique<BatchNormKernel>(request, attrs);
+  if (!attrs.relu) return kernel;
+  return with_relu(std::move(kernel), request);
 }
 
 std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
@@ -100,15 +104,16 @@ std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
                    {DNNL_ARG_DIFF_SCALE, kernel->output(1, vector, vector)},
                    {DNNL_ARG_DIFF_SHIFT, kernel->output(2, vector, vector)}});
   kernel->finish();
-  return kernel;
+  if (reader.integer("relu", 0) == 0) return kernel;
+  return with_relu_grad(std::move(kernel), request);
 }
 
 }  // namespace
 
 std::vector<KernelEntry> batch_norm_cpu() {
-  return {{"BatchNormalization", "", prepare_forward, together({0}, {0})},
-          {"BatchNormTrain", kOwnDomain, prepare_forward, together({0}, {0})},
-          {"BatchNormGrad", kOwnDomain, prepare_grad, together({0, 1}, {0})}};
+  return {{"BatchNormalization", "", prepare_forward, batch_norm_layouts},
+          {"BatchNormTrain", kOwnDomain, prepare_forward, batch_norm_layouts},
+          {"BatchNormGrad", kOwnDomain, prepare_grad, batch_norm_grad_layouts}};
 }
 
 }  // namespace lockstep

@@ -3,7 +3,6 @@
 #include "operators/batch_norm/channels_last_cuda.h"
 #include "operators/dispatch.h"
 #include "operators/elements_cuda.h"
-#include "operators/layout/layout.h"
 
 namespace lockstep {
 namespace {
@@ -30,7 +29,8 @@ struct ForwardChannel {
   Planes planes;
   float epsilon, momentum;
   bool of_batch;  // statistics of the batch, not given ones
-  const T* x;
+  bool relu;
+  const T *x, *z;  // z may be null
   const float *scale, *bias, *mean, *variance;
   T* y;                                                            // may lie over x
   float *next_mean, *next_variance, *batch_mean, *batch_variance;  // each may be null
@@ -53,7 +53,9 @@ struct ForwardChannel {
     const float factor = scale[c] / sqrtf(static_cast<float>(spread) + epsilon);
     for (int64_t i = threadIdx.x; i < count; i += kFoldThreads) {
       const int64_t at = planes.at(c, i);
-      y[at] = stored<T>(factor * (computed(x[at]) - static_cast<float>(center)) + bias[c]);
+      float value = factor * (computed(x[at]) - static_cast<float>(center)) + bias[c];
+      if (z) value += computed(z[at]);
+      y[at] = stored<T>(relu && value < 0 ? 0.0F : value);  // NaN stays NaN
     }
     if (threadIdx.x > 0 || !of_batch) return;
     const auto m = static_cast<float>(center), v = static_cast<float>(spread);
@@ -83,10 +85,11 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
     return make_kernel([=](const KernelArgs& args) {
       for_blocks(
           args, planes.channels,
-          ForwardChannel<T>{planes, attrs.epsilon, attrs.momentum, attrs.training,
-                            args.in[0].as<const T>(), input(args, 1), input(args, 2),
-                            input(args, 3), input(args, 4), args.out[0].as<T>(), output(args, 1),
-                            output(args, 2), output(args, 3), output(args, 4)});
+          ForwardChannel<T>{planes, attrs.epsilon, attrs.momentum, attrs.training, attrs.relu,
+                            args.in[0].as<const T>(),
+                            args.in.size() > 5 ? args.in[5].as<const T>() : nullptr, input(args, 1),
+                            input(args, 2), input(args, 3), input(args, 4), args.out[0].as<T>(),
+                            output(args, 1), output(args, 2), output(args, 3), output(args, 4)});
     });
   });
 }
@@ -96,19 +99,22 @@ template <class T>
 struct BackwardChannel {
   Planes planes;
   float epsilon;
-  bool given;  // mean and variance do not depend on x
-  const T *dy, *x;
+  bool given;           // mean and variance do not depend on x
+  const T *dy, *x, *y;  // with y, dy passes where that is positive
   const float *scale, *mean, *variance;
-  T* dx;  // may lie over dy or x
+  T *dx, *dz;  // dx may lie over dy or x; dz may be null
   float *dscale, *dbias;
 
+  __device__ float slope_at(int64_t at) const {
+    return y && !(computed(y[at]) > 0) ? 0 : computed(dy[at]);
+  }
   __device__ void operator()(int64_t c) const {
     const int64_t count = planes.count();
     const float center = mean[c], inverse = 1 / sqrtf(variance[c] + epsilon);
     double sum = 0, product = 0;
     for (int64_t i = threadIdx.x; i < count; i += kFoldThreads) {
       const int64_t at = planes.at(c, i);
-      const float slope = computed(dy[at]);
+      const float slope = slope_at(at);
       sum += slope;
       product += static_cast<double>(slope) * ((computed(x[at]) - center) * inverse);
     }
@@ -119,7 +125,8 @@ struct BackwardChannel {
     const float factor = scale[c] * inverse;
     for (int64_t i = threadIdx.x; i < count; i += kFoldThreads) {
       const int64_t at = planes.at(c, i);
-      const float along = (computed(x[at]) - center) * inverse, slope = computed(dy[at]);
+      const float along = (computed(x[at]) - center) * inverse, slope = slope_at(at);
+      if (dz) dz[at] = stored<T>(slope);
       dx[at] = stored<T>(factor * (given ? slope : slope - mean_dy - along * mean_product));
     }
     if (threadIdx.x > 0) return;
@@ -132,16 +139,18 @@ std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
   if (channels_last(request.in[1])) return channels_last_batch_norm_grad(request);
   AttributeReader reader = request.attributes();
   const float epsilon = reader.number("epsilon", 1e-5F);
-  const bool given = reader.integer("given", 0) != 0;
+  const bool given = reader.integer("given", 0) != 0, relu = reader.integer("relu", 0) != 0;
   const Planes planes(request.in[1].dims);
   return dispatch<float, Half, BFloat16>(request.in[0].dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
     return make_kernel([=](const KernelArgs& args) {
-      for_blocks(args, planes.channels,
-                 BackwardChannel<T>{planes, epsilon, given, args.in[0].as<const T>(),
-                                    args.in[1].as<const T>(), input(args, 2), input(args, 3),
-                                    input(args, 4), args.out[0].as<T>(), output(args, 1),
-                                    output(args, 2)});
+      for_blocks(
+          args, planes.channels,
+          BackwardChannel<T>{planes, epsilon, given, args.in[0].as<const T>(),
+                             args.in[1].as<const T>(), relu ? args.in[6].as<const T>() : nullptr,
+                             input(args, 2), input(args, 3), input(args, 4), args.out[0].as<T>(),
+                             args.out.size() > 3 ? args.out[3].as<T>() : nullptr, output(args, 1),
+                             output(args, 2)});
     });
   });
 }
@@ -149,9 +158,9 @@ std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> batch_norm_cuda() {
-  return {{"BatchNormalization", "", prepare_forward, together({0}, {0})},
-          {"BatchNormTrain", kOwnDomain, prepare_forward, together({0}, {0})},
-          {"BatchNormGrad", kOwnDomain, prepare_grad, together({0, 1}, {0})}};
+  return {{"BatchNormalization", "", prepare_forward, batch_norm_layouts},
+          {"BatchNormTrain", kOwnDomain, prepare_forward, batch_norm_layouts},
+          {"BatchNormGrad", kOwnDomain, prepare_grad, batch_norm_grad_layouts}};
 }
 
 }  // namespace lockstep

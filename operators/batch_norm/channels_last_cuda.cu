@@ -66,8 +66,8 @@ void for_tiles(const KernelArgs& args, const Tiling& tiling, const Body& body) {
   check_cuda(cudaGetLastError(), "a kernel");
 }
 
-// Two sums over the rows of a piece, for each channel: terms(row, at) gives both terms of the
-// channels at `at`. They go to partial[piece][channel].
+// Two sums over the rows of a piece, for each channel; they go to partial[piece][channel]. What
+// terms.of(channel) makes once for a thread's channels adds both terms of the elements at a place.
 template <int kCount, class Terms>
 struct PartialSums {
   Terms terms;
@@ -76,8 +76,10 @@ struct PartialSums {
     __shared__ float2 shared[kThreads];
     const bool inside = channel < tiling.channels;
     float2 mine[kCount] = {};
-    if (inside)
-      tiling.for_rows([&](int64_t row) { terms(row * tiling.channels + channel, channel, mine); });
+    if (inside) {
+      const auto add = terms.of(channel);
+      tiling.for_rows([&](int64_t row) { add(row * tiling.channels + channel, mine); });
+    }
     for (int e = 0; e < kCount; ++e) {
       shared[threadIdx.x] = mine[e];
       __syncthreads();
@@ -112,15 +114,27 @@ __device__ inline double2 total_of(const float2* partial, const Tiling& tiling, 
 template <class T, int kCount>
 struct ShiftedSums {
   const T* x;
-  __device__ void operator()(int64_t at, int64_t channel, float2 (&sums)[kCount]) const {
-    const auto pack = load<T, kCount>(x + at), first = load<T, kCount>(x + channel);
-    for (int e = 0; e < kCount; ++e) {
-      const float away = computed(pack.at[e]) - computed(first.at[e]);
-      sums[e].x += away;
-      sums[e].y += away * away;
+  struct Adder {
+    const T* x;
+    Pack<T, kCount> first;
+    __device__ void operator()(int64_t at, float2 (&sums)[kCount]) const {
+      const auto pack = load<T, kCount>(x + at);
+      for (int e = 0; e < kCount; ++e) {
+        const float away = computed(pack.at[e]) - computed(first.at[e]);
+        sums[e].x += away;
+        sums[e].y += away * away;
+      }
     }
-  }
+  };
+  __device__ Adder of(int64_t channel) const { return {x, load<T, kCount>(x + channel)}; }
 };
+
+// y = factor x + shift; the same wherever it is computed.
+__device__ inline float2 affine_of(float scale, float bias, float mean, float variance,
+                                   float epsilon) {
+  const float factor = scale / sqrtf(variance + epsilon);
+  return {factor, bias - factor * mean};
+}
 
 // Settles one channel's statistics, and what an element is multiplied by and what is added.
 template <class T>
@@ -143,8 +157,7 @@ struct Statistics {
       spread = static_cast<float>(squares > 0 ? squares : 0);
     }
     if (threadIdx.x > 0) return;
-    const float factor = scale[c] / sqrtf(spread + epsilon);
-    affine[c] = {factor, bias[c] - factor * center};
+    affine[c] = affine_of(scale[c], bias[c], center, spread, epsilon);
     if (!of_batch) return;
     if (next_mean) next_mean[c] = momentum * mean[c] + (1 - momentum) * center;
     if (next_variance) next_variance[c] = momentum * variance[c] + (1 - momentum) * spread;
@@ -156,8 +169,9 @@ struct Statistics {
 template <class T, int kCount>
 struct Normalise {
   const float2* affine;
-  const T* x;
-  T* y;  // may lie over x
+  bool relu;
+  const T *x, *z;  // z may be null
+  T* y;            // may lie over x
   __device__ void operator()(const Tiling& tiling, int64_t channel) const {
     if (channel >= tiling.channels) return;
     float2 mine[kCount];
@@ -165,26 +179,78 @@ struct Normalise {
     tiling.for_rows([&](int64_t row) {
       const int64_t at = row * tiling.channels + channel;
       auto pack = load<T, kCount>(x + at);
-      for (int e = 0; e < kCount; ++e)
-        pack.at[e] = stored<T>(mine[e].x * computed(pack.at[e]) + mine[e].y);
+      Pack<T, kCount> more;
+      if (z) more = load<T, kCount>(z + at);
+      for (int e = 0; e < kCount; ++e) {
+        float value = fmaf(mine[e].x, computed(pack.at[e]), mine[e].y);
+        if (z) value += computed(more.at[e]);
+        pack.at[e] = stored<T>(relu && value < 0 ? 0.0F : value);  // NaN stays NaN
+      }
       store<T, kCount>(y + at, pack);
     });
+  }
+};
+
+// Where dy comes from. Behind a ReLU it passes where the forward pass gave something positive: that
+// is read where something was added on the way, else it is x that tells, which is read anyway.
+enum class Mask { none, by_x, by_y };
+
+template <class T, int kCount>
+struct Incoming {
+  Mask mask;
+  float epsilon;
+  const T *dy, *x, *y;
+  const float *scale, *bias, *mean, *variance;
+
+  struct Reader {
+    const Incoming& from;
+    float2 affine[kCount];
+    // dy and x of the elements at a place.
+    __device__ void operator()(int64_t at, float (&slope)[kCount], float (&value)[kCount]) const {
+      const auto d = load<T, kCount>(from.dy + at), pack = load<T, kCount>(from.x + at);
+      Pack<T, kCount> result;
+      if (from.mask == Mask::by_y) result = load<T, kCount>(from.y + at);
+      for (int e = 0; e < kCount; ++e) {
+        value[e] = computed(pack.at[e]);
+        slope[e] = computed(d.at[e]);
+        if (from.mask == Mask::by_x)
+          result.at[e] = stored<T>(fmaf(affine[e].x, value[e], affine[e].y));
+        if (from.mask != Mask::none && !(computed(result.at[e]) > 0)) slope[e] = 0;
+      }
+    }
+  };
+  __device__ Reader of(int64_t channel) const {
+    Reader reader{*this, {}};
+    if (mask == Mask::by_x)
+      for (int64_t c = channel; c < channel + kCount; ++c)
+        reader.affine[c - channel] = affine_of(scale[c], bias[c], mean[c], variance[c], epsilon);
+    return reader;
   }
 };
 
 // Of dy, and of dy times where x stands among its kind.
 template <class T, int kCount>
 struct GradientSums {
-  float epsilon;
-  const T *dy, *x;
-  const float *mean, *variance;
-  __device__ void operator()(int64_t at, int64_t channel, float2 (&sums)[kCount]) const {
-    const auto d = load<T, kCount>(dy + at), pack = load<T, kCount>(x + at);
-    for (int e = 0; e < kCount; ++e) {
-      const float inverse = rsqrtf(variance[channel + e] + epsilon);
-      sums[e].x += computed(d.at[e]);
-      sums[e].y += computed(d.at[e]) * ((computed(pack.at[e]) - mean[channel + e]) * inverse);
+  Incoming<T, kCount> incoming;
+  struct Adder {
+    typename Incoming<T, kCount>::Reader read;
+    float mean[kCount], inverse[kCount];
+    __device__ void operator()(int64_t at, float2 (&sums)[kCount]) const {
+      float slope[kCount], value[kCount];
+      read(at, slope, value);
+      for (int e = 0; e < kCount; ++e) {
+        sums[e].x += slope[e];
+        sums[e].y += slope[e] * ((value[e] - mean[e]) * inverse[e]);
+      }
     }
+  };
+  __device__ Adder of(int64_t channel) const {
+    Adder adder{incoming.of(channel), {}, {}};
+    for (int e = 0; e < kCount; ++e) {
+      adder.mean[e] = incoming.mean[channel + e];
+      adder.inverse[e] = 1 / sqrtf(incoming.variance[channel + e] + incoming.epsilon);
+    }
+    return adder;
   }
 };
 
@@ -217,21 +283,25 @@ struct SettleGradient {
 
 template <class T, int kCount>
 struct Backward {
+  Incoming<T, kCount> incoming;
   const Coefficients* coefficients;
-  const T *dy, *x;
-  T* dx;  // may lie over dy or x
+  T *dx, *dz;  // dx may lie over dy or x; dz may be null
   __device__ void operator()(const Tiling& tiling, int64_t channel) const {
     if (channel >= tiling.channels) return;
+    const auto read = incoming.of(channel);
     Coefficients mine[kCount];
     for (int e = 0; e < kCount; ++e) mine[e] = coefficients[channel + e];
     tiling.for_rows([&](int64_t row) {
       const int64_t at = row * tiling.channels + channel;
-      auto d = load<T, kCount>(dy + at);
-      const auto pack = load<T, kCount>(x + at);
+      float slope[kCount], value[kCount];
+      read(at, slope, value);
+      Pack<T, kCount> pack;
       for (int e = 0; e < kCount; ++e)
-        d.at[e] =
-            stored<T>(mine[e].a * computed(d.at[e]) + mine[e].b * computed(pack.at[e]) + mine[e].c);
-      store<T, kCount>(dx + at, d);
+        pack.at[e] = stored<T>(mine[e].a * slope[e] + mine[e].b * value[e] + mine[e].c);
+      store<T, kCount>(dx + at, pack);
+      if (!dz) return;
+      for (int e = 0; e < kCount; ++e) pack.at[e] = stored<T>(slope[e]);
+      store<T, kCount>(dz + at, pack);
     });
   }
 };
@@ -276,6 +346,7 @@ std::unique_ptr<Kernel> channels_last_batch_norm(const KernelRequest& request) {
       const Workspace workspace(args.workspace, tiling);
       auto* affine = reinterpret_cast<float2*>(workspace.of_channels);
       const T* x = args.in[0].as<const T>();
+      const T* z = args.in.size() > 5 ? args.in[5].as<const T>() : nullptr;
       using Sums = ShiftedSums<T, kCount>;
       if (attrs.training)
         for_tiles<kCount>(args, tiling, PartialSums<kCount, Sums>{Sums{x}, workspace.partial});
@@ -284,7 +355,8 @@ std::unique_ptr<Kernel> channels_last_batch_norm(const KernelRequest& request) {
           Statistics<T>{tiling, attrs.epsilon, attrs.momentum, attrs.training, workspace.partial, x,
                         input(args, 1), input(args, 2), input(args, 3), input(args, 4), affine,
                         output(args, 1), output(args, 2), output(args, 3), output(args, 4)});
-      for_tiles<kCount>(args, tiling, Normalise<T, kCount>{affine, x, args.out[0].as<T>()});
+      for_tiles<kCount>(args, tiling,
+                        Normalise<T, kCount>{affine, attrs.relu, x, z, args.out[0].as<T>()});
     };
     return make_kernel(run, "channels last", Workspace::bytes<float2>(tiling));
   });
@@ -294,23 +366,31 @@ std::unique_ptr<Kernel> channels_last_batch_norm_grad(const KernelRequest& reque
   AttributeReader reader = request.attributes();
   const float epsilon = reader.number("epsilon", 1e-5F);
   const bool given = reader.integer("given", 0) != 0;
+  const bool relu = reader.integer("relu", 0) != 0, added = reader.integer("added", 0) != 0;
+  const Mask mask = !relu ? Mask::none : added ? Mask::by_y : Mask::by_x;
   return packed(request.in[1], [&]<class T, int kCount>() {
     const Tiling tiling(request.in[1], kCount);
     auto run = [=](const KernelArgs& args) {
       const Workspace workspace(args.workspace, tiling);
       auto* coefficients = reinterpret_cast<Coefficients*>(workspace.of_channels);
-      const T *dy = args.in[0].as<const T>(), *x = args.in[1].as<const T>();
+      const Incoming<T, kCount> incoming{mask,
+                                         epsilon,
+                                         args.in[0].as<const T>(),
+                                         args.in[1].as<const T>(),
+                                         relu ? args.in[6].as<const T>() : nullptr,
+                                         input(args, 2),
+                                         relu ? input(args, 5) : nullptr,
+                                         input(args, 3),
+                                         input(args, 4)};
       using Sums = GradientSums<T, kCount>;
-      for_tiles<kCount>(
-          args, tiling,
-          PartialSums<kCount, Sums>{Sums{epsilon, dy, x, input(args, 3), input(args, 4)},
-                                    workspace.partial});
+      for_tiles<kCount>(args, tiling, PartialSums<kCount, Sums>{Sums{incoming}, workspace.partial});
       for_blocks(
           args, tiling.channels,
           SettleGradient{tiling, epsilon, given, workspace.partial, input(args, 2), input(args, 3),
                          input(args, 4), coefficients, output(args, 1), output(args, 2)});
+      T* dz = args.out.size() > 3 ? args.out[3].as<T>() : nullptr;
       for_tiles<kCount>(args, tiling,
-                        Backward<T, kCount>{coefficients, dy, x, args.out[0].as<T>()});
+                        Backward<T, kCount>{incoming, coefficients, args.out[0].as<T>(), dz});
     };
     return make_kernel(run, "channels last", Workspace::bytes<Coefficients>(tiling));
   });

@@ -35,6 +35,17 @@ void momentum_law(Inference& inference) {
   for (TensorType& output : inference.outputs) output = gradient;
 }
 
+void updates_law(Inference& inference) {
+  const std::size_t n = inference.outputs.size() / 2;
+  check(inference.inputs.size() > 3 * n, "takes a rate behind ", n, " momenta, ", n,
+        " parameters and as many gradients");
+  for (std::size_t i = 0; i < 2 * n; ++i) {
+    check(inference.input(i) == inference.input(2 * n + i % n), "operand ", i, " is ",
+          inference.input(i), ", its gradient ", inference.input(2 * n + i % n));
+    inference.outputs[i] = inference.input(i);
+  }
+}
+
 void non_finite_law(Inference& inference) { inference.outputs[0] = {DType::int64, {}}; }
 
 }  // namespace
@@ -66,6 +77,14 @@ MomentumUpdate momentum_sgd(Graph& graph, const MomentumOperands& operands,
                          .output_names = names},
                         site);
   return {node.outputs()[0], node.outputs()[1], node.outputs()[2]};
+}
+
+UpdatesAttrs read_updates(AttributeReader attributes) {
+  UpdatesAttrs attrs;
+  attrs.momentum = {attributes.number("momentum", 0), attributes.integer("nesterov", 0) != 0};
+  attrs.factors = attributes.numbers("factors");
+  attrs.decays = attributes.numbers("decays");
+  return attrs;
 }
 
 Value first_non_finite(Graph& graph, const std::vector<Value>& tensors, const Site& site) {
@@ -102,6 +121,17 @@ std::vector<Op> optimizer_ops() {
                                    {"nesterov", AttributeKind::integer}}},
            .law = momentum_law,
            .may_alias = {{0, 0}, {1, 1}, {2, 3}}},
+          {.type = "MomentumSGDUpdates",
+           .domain = kOwnDomain,
+           .signature = Signature{"MomentumSGDUpdate of many parameters; in plans only.",
+                                  {{"operands", "T", Arity::variadic}},
+                                  {{"results", "T", Arity::variadic}},
+                                  {{"momentum", AttributeKind::number},
+                                   {"nesterov", AttributeKind::integer},
+                                   {"factors", AttributeKind::numbers},
+                                   {"decays", AttributeKind::numbers}}},
+           .law = updates_law,
+           .alias_in_pairs = true},
           {.type = "FirstNonFinite",
            .domain = kOwnDomain,
            .signature = Signature{"The first operand with a NaN or an infinity, or -1.",

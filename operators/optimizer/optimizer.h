@@ -38,6 +38,17 @@ MomentumUpdate momentum_sgd(Graph& graph, const MomentumOperands& operands,
 // The number of the first tensor that holds a value that is not finite; -1 when there is none.
 Value first_non_finite(Graph& graph, const std::vector<Value>& tensors, const Site& site = {});
 
+// All updates of a replica, weight decay and factors of their gradients included, become one node.
+Rewritten fuse_updates(const Graph& graph, const std::set<std::string>& known);
+// What that node is told. Of n parameters it takes n momenta, n parameters, n gradients, the rate,
+// the correction and `unless`, and makes n momenta and n parameters.
+struct UpdatesAttrs {
+  MomentumAttrs momentum;
+  std::vector<float> factors, decays;  // of each: its gradient is factor * g + decay * param
+  std::size_t count() const { return factors.size(); }
+};
+UpdatesAttrs read_updates(AttributeReader attributes);
+
 std::vector<Op> optimizer_ops();
 std::vector<KernelEntry> optimizer_cpu();
 std::vector<KernelEntry> optimizer_cuda();

@@ -78,6 +78,35 @@ std::unique_ptr<Kernel> prepare_momentum(const KernelRequest& request) {
   });
 }
 
+std::unique_ptr<Kernel> prepare_updates(const KernelRequest& request) {
+  require_float(request);
+  return make_kernel([attrs = read_updates(request.attributes()),
+                      threads = request.threads](const KernelArgs& args) {
+    const std::size_t n = attrs.count();
+    const float rate = *args.in[3 * n].as<float>(), mu = attrs.momentum.momentum;
+    const bool given = args.in.size() > 3 * n + 1 && args.in[3 * n + 1].data;
+    const float correction = given ? *args.in[3 * n + 1].as<float>() : 1.F;
+    const bool stays = args.in.size() > 3 * n + 2 && *args.in[3 * n + 2].as<int64_t>() >= 0;
+    for (std::size_t k = 0; k < n; ++k) {
+      const float *momentum = args.in[k].as<float>(), *param = args.in[n + k].as<float>();
+      const float* gradient = args.in[2 * n + k].as<float>();
+      float *new_momentum = args.out[k].as<float>(), *new_param = args.out[n + k].as<float>();
+      const float factor = attrs.factors[k], decay = attrs.decays[k];
+      parallel_for(args.out[k].count(), kGrain, threads, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const float old = correction * momentum[i], before = param[i];
+          float slope = factor * gradient[i];
+          if (decay != 0) slope += before * decay;
+          const float fresh = mu * old + rate * slope;
+          const float taken = attrs.momentum.nesterov ? (1 + mu) * fresh - mu * old : fresh;
+          new_momentum[i] = stays ? momentum[i] : fresh;
+          new_param[i] = stays ? before : before - taken;
+        }
+      });
+    }
+  });
+}
+
 std::unique_ptr<Kernel> prepare_first_non_finite(const KernelRequest& request) {
   require_float(request);
   return make_kernel([threads = request.threads](const KernelArgs& args) {
@@ -104,6 +133,7 @@ std::vector<KernelEntry> optimizer_cpu() {
   return {{"Scale", kOwnDomain, prepare_scale},
           {"WeightedSum", kOwnDomain, prepare_weighted_sum},
           {"MomentumSGDUpdate", kOwnDomain, prepare_momentum},
+          {"MomentumSGDUpdates", kOwnDomain, prepare_updates},
           {"FirstNonFinite", kOwnDomain, prepare_first_non_finite}};
 }
 

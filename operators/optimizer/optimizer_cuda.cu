@@ -88,6 +88,81 @@ std::unique_ptr<Kernel> prepare_momentum(const KernelRequest& request) {
   });
 }
 
+// What a launch is told of many parameters; it travels as the kernel's argument.
+constexpr int kMostUpdates = 256;
+constexpr int64_t kChunk = 4096;  // elements of a block
+
+struct Updates {
+  int count = 0;
+  float mu;
+  bool nesterov;
+  const float *rate, *correction;  // correction may be null
+  const int64_t* unless;           // may be null
+  int first_block[kMostUpdates + 1] = {0};
+  int64_t size[kMostUpdates];
+  float factor[kMostUpdates], decay[kMostUpdates];
+  const float *gradient[kMostUpdates], *momentum[kMostUpdates], *param[kMostUpdates];
+  float *new_momentum[kMostUpdates], *new_param[kMostUpdates];  // may lie over the old ones
+};
+
+__global__ void __launch_bounds__(kBlock) run_updates(const __grid_constant__ Updates updates) {
+  int low = 0, high = updates.count;  // the parameter whose blocks this one is among
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    (static_cast<int>(blockIdx.x) >= updates.first_block[middle] ? low : high) = middle;
+  }
+  const bool stays = updates.unless && *updates.unless >= 0;
+  const float rate = *updates.rate, mu = updates.mu;
+  const float correction = updates.correction ? *updates.correction : 1;
+  const float factor = updates.factor[low], decay = updates.decay[low];
+  const int64_t begin = (static_cast<int64_t>(blockIdx.x) - updates.first_block[low]) * kChunk;
+  const int64_t end = min(begin + kChunk, updates.size[low]);
+  for (int64_t i = begin + threadIdx.x; i < end; i += kBlock) {
+    const float kept = updates.momentum[low][i], before = updates.param[low][i];
+    const float old = correction * kept;
+    const float slope = factor * updates.gradient[low][i] + decay * before;
+    const float fresh = mu * old + rate * slope;
+    const float taken = updates.nesterov ? (1 + mu) * fresh - mu * old : fresh;
+    updates.new_momentum[low][i] = stays ? kept : fresh;
+    updates.new_param[low][i] = stays ? before : before - taken;
+  }
+}
+
+std::unique_ptr<Kernel> prepare_updates(const KernelRequest& request) {
+  require_float(request);
+  return make_kernel([attrs = read_updates(request.attributes())](const KernelArgs& args) {
+    const std::size_t n = attrs.count();
+    auto scalar = [&](std::size_t i) -> const void* {
+      return i < args.in.size() ? args.in[i].data : nullptr;
+    };
+    for (std::size_t first = 0; first < n; first += kMostUpdates) {
+      Updates updates;
+      updates.mu = attrs.momentum.momentum;
+      updates.nesterov = attrs.momentum.nesterov;
+      updates.rate = static_cast<const float*>(scalar(3 * n));
+      updates.correction = static_cast<const float*>(scalar(3 * n + 1));
+      updates.unless = static_cast<const int64_t*>(scalar(3 * n + 2));
+      for (std::size_t k = first; k < std::min(n, first + kMostUpdates); ++k) {
+        const int at = updates.count++;
+        updates.size[at] = args.out[k].count();
+        updates.factor[at] = attrs.factors[k];
+        updates.decay[at] = attrs.decays[k];
+        updates.momentum[at] = args.in[k].as<const float>();
+        updates.param[at] = args.in[n + k].as<const float>();
+        updates.gradient[at] = args.in[2 * n + k].as<const float>();
+        updates.new_momentum[at] = args.out[k].as<float>();
+        updates.new_param[at] = args.out[n + k].as<float>();
+        updates.first_block[at + 1] =
+            updates.first_block[at] + static_cast<int>((updates.size[at] + kChunk - 1) / kChunk);
+      }
+      const int blocks = updates.first_block[updates.count];
+      if (blocks == 0) continue;
+      run_updates<<<static_cast<unsigned>(blocks), kBlock, 0, stream_of(args)>>>(updates);
+      check_cuda(cudaGetLastError(), "a kernel");
+    }
+  });
+}
+
 struct Answer {
   int64_t* to;
   int64_t value;
@@ -120,6 +195,7 @@ std::vector<KernelEntry> optimizer_cuda() {
   return {{"Scale", kOwnDomain, prepare_scale},
           {"WeightedSum", kOwnDomain, prepare_weighted_sum},
           {"MomentumSGDUpdate", kOwnDomain, prepare_momentum},
+          {"MomentumSGDUpdates", kOwnDomain, prepare_updates},
           {"FirstNonFinite", kOwnDomain, prepare_first_non_finite}};
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "graph/op.h"
-#include "tests/support/op_case.h"
+#include "tests/support/case_run.h"
 
 namespace lockstep::testing {
 namespace {
@@ -55,6 +55,64 @@ std::vector<CaseInput> operands(const Dims& x) {
   return {random(x), random(c, 2), random(c, 3), running(c, 4), running(c, 5)};
 }
 
+// As a plan has it: z is added, what is negative becomes 0.
+OpCase with_relu(const Dims& dims, bool added) {
+  OpCase c{.name = join("relu", added ? "_of_sum_" : "_", dims[1]),
+           .type = "BatchNormTrain",
+           .domain = kOwnDomain,
+           .attributes = {{"momentum", 0.8F}, {"relu", int64_t{1}}},
+           .inputs = operands(dims),
+           .outputs = 5,
+           .gradient = false};
+  if (added) c.inputs.push_back(random(dims, 6));
+  c.reference = [added](const std::vector<Doubles>& in) {
+    std::vector<Doubles> out = of_batch(0.8)(in);
+    for (std::size_t i = 0; i < out[0].values.size(); ++i)
+      out[0].values[i] = std::max(0.0, out[0].values[i] + (added ? in[5].values[i] : 0));
+    return out;
+  };
+  return c;
+}
+
+// dx, dscale and dbias as the definition has them, of dy where y is positive; that too is asked
+// for.
+std::vector<Doubles> masked_gradient(const std::vector<Doubles>& in) {
+  const Doubles &dy = in[0], &x = in[1];
+  const int64_t channels = x.dims[1];
+  const double count = static_cast<double>(element_count(x.dims) / channels);
+  Doubles dz = dy, dx = dy, dscale{in[2].dims, std::vector<double>(channels, 0)}, dbias = dscale;
+  auto along = [&](int64_t i, int64_t c) {
+    return (x[i] - in[3][c]) / std::sqrt(in[4][c] + kEpsilon);
+  };
+  each(x.dims, [&](int64_t i, int64_t c) {
+    if (in[6][i] <= 0) dz[i] = 0;
+    dbias[c] += dz[i];
+    dscale[c] += dz[i] * along(i, c);
+  });
+  each(x.dims, [&](int64_t i, int64_t c) {
+    dx[i] = in[2][c] / std::sqrt(in[4][c] + kEpsilon) *
+            (dz[i] - dbias[c] / count - along(i, c) * dscale[c] / count);
+  });
+  return {dx, dscale, dbias, dz};
+}
+
+OpCase with_relu_grad(const Dims& dims, bool added) {
+  OpCase forward = with_relu(dims, added);
+  std::vector<Doubles> in;
+  for (const CaseInput& input : forward.inputs) in.push_back(to_doubles(input.value));
+  const std::vector<Doubles> out = forward.reference(in);
+  auto fed = [](const Doubles& values) { return given(of_doubles(values.values, values.dims)); };
+  return {.name = join("relu", added ? "_of_sum_" : "_", dims[1]),
+          .type = "BatchNormGrad",
+          .domain = kOwnDomain,
+          .attributes = {{"relu", int64_t{1}}, {"added", int64_t{added}}},
+          .inputs = {random(dims, 7), forward.inputs[0], forward.inputs[1], fed(out[3]),
+                     fed(out[4]), forward.inputs[2], fed(out[0])},
+          .outputs = 4,
+          .reference = masked_gradient,
+          .gradient = false};
+}
+
 std::vector<OpCase> cases() {
   std::vector<OpCase> all;
   for (const auto& [name, dims] :
@@ -88,6 +146,11 @@ std::vector<OpCase> cases() {
                        return out;
                      },
                  .gradient = false});
+  for (const Dims& dims : {Dims{2, 3, 4, 4}, Dims{3, 8, 2, 5}})
+    for (bool added : {false, true}) {
+      all.push_back(with_relu(dims, added));
+      all.push_back(with_relu_grad(dims, added));
+    }
   for (OpCase& c : all) c.tolerance = 1e-4;
   return all;
 }

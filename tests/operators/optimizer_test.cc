@@ -23,6 +23,40 @@ Reference momentum(double mu, bool nesterov) {
   };
 }
 
+// Three parameters, one of many blocks, one empty; each with a factor and a decay of its own.
+OpCase many_updates(const std::string& name, bool nesterov, int64_t unless) {
+  const std::vector<Dims> dims{{5000, 3}, {0, 4}, {7}};
+  const std::vector<float> factors{1, 1, 2}, decays{0.01F, 0, 0.5F};
+  OpCase c{.name = name,
+           .type = "MomentumSGDUpdates",
+           .domain = kOwnDomain,
+           .attributes = {{"momentum", 0.9F},
+                          {"nesterov", int64_t{nesterov}},
+                          {"factors", factors},
+                          {"decays", decays}},
+           .outputs = 6,
+           .gradient = false};
+  for (int seed : {1, 2, 3})
+    for (const Dims& of : dims) c.inputs.push_back(random(of, seed));
+  c.inputs.push_back(random({1}, 4));
+  c.inputs.push_back(random({1}, 5));
+  c.inputs.push_back(given(Literal::of<int64_t>({{unless}}, {1})));
+  c.reference = [=](const std::vector<Doubles>& in) {
+    std::vector<Doubles> out(in.begin(), in.begin() + 6);
+    for (std::size_t k = 0; k < 3 && unless < 0; ++k)
+      for (std::size_t i = 0; i < in[k].values.size(); ++i) {
+        const double param = in[3 + k].values[i];
+        const double slope = factors[k] * in[6 + k].values[i] + decays[k] * param;
+        const double old = in[10].values[0] * in[k].values[i];
+        const double fresh = 0.9F * old + in[9].values[0] * slope;
+        out[k].values[i] = fresh;
+        out[3 + k].values[i] = param - (nesterov ? (1 + 0.9F) * fresh - 0.9F * old : fresh);
+      }
+    return out;
+  };
+  return c;
+}
+
 std::vector<OpCase> cases() {
   return {
       {.name = "double",
@@ -59,6 +93,9 @@ std::vector<OpCase> cases() {
        .outputs = 3,
        .reference = momentum(0.9F, true),
        .gradient = false},
+      many_updates("plain", false, -1),
+      many_updates("nesterov", true, -1),
+      many_updates("skipped", false, 2),
   };
 }
 

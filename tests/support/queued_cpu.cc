@@ -10,6 +10,7 @@
 
 #include "operators/all.h"
 #include "operators/cpu.h"
+#include "operators/fusions.h"
 
 namespace lockstep::testing {
 namespace {
@@ -209,7 +210,7 @@ const std::vector<KernelTable>& queued_kernels() {
     }
     std::vector<KernelTable> all;
     all.push_back(all_kernels().front());
-    all.emplace_back(DeviceKind::gpu, std::move(entries), &accelerator);
+    all.emplace_back(DeviceKind::gpu, std::move(entries), &accelerator, fusions());
     return all;
   }();
   return tables;

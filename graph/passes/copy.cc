@@ -1,0 +1,42 @@
+#include "graph/passes/copy.h"
+
+namespace lockstep {
+
+GraphCopy::GraphCopy(const Graph& from)
+    : from_(from),
+      to_(from.ops(), from.name()),
+      here_(static_cast<std::size_t>(from.value_count())) {
+  for (Value input : from.inputs())
+    if (!from.literal(input)) set(input, to_.input(from.name(input), from.type(input)));
+  for (int id = 0; id < from.value_count(); ++id)
+    if (const Literal* literal = from.literal({id}))
+      if (!from.producer({id})) set({id}, to_.constant(from.name({id}), *literal));
+}
+
+std::vector<Value> GraphCopy::of(std::span<const Value> old) const {
+  std::vector<Value> values;
+  for (Value value : old) values.push_back(of(value));
+  return values;
+}
+
+void GraphCopy::copy(const Node& node) {
+  ReplicaScope replica(to_, node.replica());
+  const Node copied = to_.copy(node, of(node.inputs()));
+  const std::vector<Value> made(copied.outputs().begin(), copied.outputs().end());
+  for (std::size_t i = 0; i < made.size(); ++i)
+    if (made[i]) set(node.outputs()[i], made[i]);
+}
+
+Node GraphCopy::add(NodeSpec spec, const Node& like) {
+  ReplicaScope replica(to_, like.replica());
+  const std::string where = like.where();
+  spec.outputs = static_cast<int>(spec.output_names.size());
+  return to_.add(spec, Site(like.name(), Where{where.c_str(), 0}));
+}
+
+Graph GraphCopy::finish() {
+  for (Value output : from_.outputs()) to_.output(of(output));
+  return std::move(to_);
+}
+
+}  // namespace lockstep

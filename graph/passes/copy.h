@@ -1,0 +1,33 @@
+// What passes that replace some nodes share: a graph is copied node by node, and what became of
+// each value is kept.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace lockstep {
+
+class GraphCopy {
+ public:
+  // Takes over inputs and constants. `from` must outlive it.
+  explicit GraphCopy(const Graph& from);
+
+  Graph& to() { return to_; }
+  Value of(Value old) const { return old ? here_[static_cast<std::size_t>(old.id)] : none; }
+  void set(Value old, Value made) { here_[static_cast<std::size_t>(old.id)] = made; }
+  std::vector<Value> of(std::span<const Value> old) const;
+  // The node as it is, on what became of its operands.
+  void copy(const Node& node);
+  // A node in place of others; it stands where `like` stood, and its outputs are called as given.
+  Node add(NodeSpec spec, const Node& like);
+  // Declares the outputs.
+  Graph finish();
+
+ private:
+  const Graph& from_;
+  Graph to_;
+  std::vector<Value> here_;
+};
+
+}  // namespace lockstep

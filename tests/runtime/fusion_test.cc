@@ -1,0 +1,150 @@
+// Fused steps give the bits of the nodes they stand for. CPU kernels behind queues show it; the
+// same rewrites are a GPU's.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "builders/layers.h"
+#include "builders/losses.h"
+#include "operators/activation/activation.h"
+#include "operators/batch_norm/batch_norm.h"
+#include "operators/elementwise/elementwise.h"
+#include "runtime/compile.h"
+#include "tests/support/queued_cpu.h"
+#include "tests/support/step_feeds.h"
+
+namespace lockstep::testing {
+namespace {
+
+const Dims kImage{1, 6, 6};
+
+// Two residual blocks: one whose sum has a batch norm on either side, one with the identity.
+void residual(Net& net) {
+  Value x = net.input("data", {DType::float32, {"N", 1, 6, 6}});
+  auto block = [&](Value in, const std::string& name, bool project) {
+    Value y = conv_layer(net, in, 8, {.kernel = 3, .pad = 1, .bias = false}, name + "_conv1");
+    y = relu(net.graph, batch_norm_layer(net, y, {}, name + "_bn1"), name + "_relu1");
+    y = conv_layer(net, y, 8, {.kernel = 3, .pad = 1, .bias = false}, name + "_conv2");
+    y = batch_norm_layer(net, y, {}, name + "_bn2");
+    Value skip = in;
+    if (project) {
+      skip = conv_layer(net, in, 8, {.kernel = 1, .bias = false}, name + "_skip");
+      skip = batch_norm_layer(net, skip, {}, name + "_bn3");
+    }
+    return relu(net.graph, add(net.graph, y, skip, name + "_sum"), name + "_relu2");
+  };
+  x = block(x, "a", true);
+  x = block(x, "b", false);
+  classify(net, fc_layer(net, x, 5, {}, "pred"));
+}
+
+TrainingModel model_of(int replicas, DType precision = DType::float32) {
+  return build_data_parallel_model(all_ops(), residual, {},
+                                   {.replicas = replicas, .scope = "cpu", .precision = precision});
+}
+
+StateValues trained(const TrainingModel& model, bool fused) {
+  SessionOptions options{.seed = 5, .threads = 1};
+  options.compile.rewrites = fused;
+  Session session(model, gpu_devices(model.replicas), queued_kernels(), options);
+  session.initialise();
+  StepFeeds feeds(model, 8, 5, kImage);
+  for (int64_t step = 0; step < 4; ++step)
+    session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
+  return session.save();
+}
+
+TEST(Fusion, GivesTheBitsOfSingleNodes) {
+  for (int replicas : {1, 2}) {
+    const TrainingModel model = model_of(replicas);
+    EXPECT_TRUE(trained(model, true) == trained(model, false)) << replicas << " replicas";
+    EXPECT_TRUE(trained(model, true) == train(model, 8, 4, kImage)) << "a CPU without queues";
+  }
+}
+
+TEST(Fusion, GivesTheBitsWhateverTheUpdate) {
+  for (const bool nesterov : {false, true}) {
+    const MomentumSgd optimizer{.momentum = 0.8F,
+                                .weight_decay = 0.01F,
+                                .weight_decay_norm = 0.001F,
+                                .nesterov = nesterov,
+                                .correct_momentum = true};
+    const TrainingModel model = build_data_parallel_model(
+        all_ops(), residual, optimizer, {.replicas = 2, .scope = "cpu", .skip_non_finite = true});
+    EXPECT_TRUE(trained(model, true) == trained(model, false));
+    EXPECT_TRUE(trained(model, true) == train(model, 8, 4, kImage));
+  }
+}
+
+TEST(Fusion, RoundsLessOn16Bits) {
+  const TrainingModel model = model_of(1, DType::bfloat16);
+  const StateValues fused = trained(model, true), single = trained(model, false);
+  for (const auto& [name, value] : single) {
+    const auto a = value.values<float>(), b = fused.at(name).values<float>();
+    for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 0.1) << name << " " << i;
+  }
+}
+
+struct Counted {
+  int relus = 0, adds = 0, norms = 0, updates = 0;
+  std::string text;
+};
+
+Counted plan_of(bool fused) {
+  const TrainingModel model = model_of(1);
+  SessionOptions options{.seed = 5, .threads = 1};
+  options.compile.rewrites = fused;
+  Session session(model, gpu_devices(1), queued_kernels(), options);
+  StepFeeds feeds(model, 8, 5, kImage);
+  const Plan& plan = session.step().plan(feeds.at(0, 0.05F));
+  Counted counted;
+  for (const PlanStep& step : plan.steps) {
+    counted.relus += step.type == "Relu" || step.type == "ReluGrad";
+    counted.adds += step.type == "Add";
+    counted.norms += step.type == "BatchNormTrain";
+    counted.updates += step.type == "MomentumSGDUpdate" || step.type == "MomentumSGDUpdates" ||
+                       step.type == "WeightedSum" || step.type == "Scale";
+  }
+  counted.text = text_of(plan);
+  return counted;
+}
+
+TEST(Fusion, IsInThePlanWithItsReason) {
+  const Counted single = plan_of(false), fused = plan_of(true);
+  EXPECT_EQ(single.relus, 8);
+  EXPECT_EQ(single.adds, 2);
+  EXPECT_EQ(fused.relus, 0);
+  EXPECT_EQ(fused.adds, 0);
+  EXPECT_EQ(fused.norms, single.norms);
+  EXPECT_EQ(fused.updates, 1);
+  EXPECT_GT(single.updates, 17);
+  EXPECT_NE(fused.text.find("fused: 2 of batch norm and ReLU: "), std::string::npos) << fused.text;
+  EXPECT_NE(fused.text.find("fused: 2 of batch norm, addition and ReLU: "), std::string::npos);
+  EXPECT_NE(fused.text.find("fused: 4 of the gradients"), std::string::npos);
+  EXPECT_NE(fused.text.find("fused: 17 updates of replica 0: one launch"), std::string::npos);
+  EXPECT_EQ(single.text.find("fused: "), std::string::npos);
+}
+
+// What somebody reads by name stays, and so does what two nodes read.
+TEST(Fusion, LeavesWhatOthersRead) {
+  Graph graph(all_ops(), "net");
+  const Value x = graph.input("x", {DType::float32, {2, 3, 4, 4}});
+  auto vector = [&](const char* name) { return graph.input(name, {DType::float32, {3}}); };
+  const BatchNormOperands operands{x, vector("scale"), vector("bias"), vector("mean"),
+                                   vector("variance")};
+  const Value y = batch_norm_train(graph, operands, {}, "norm").y;
+  graph.output(relu(graph, y, "relu"));
+  auto relus = [](const Graph& of) {
+    int count = 0;
+    for (int i = 0; i < of.node_count(); ++i) count += of.node(i).type() == "Relu";
+    return count;
+  };
+  EXPECT_EQ(relus(fuse_batch_norms(graph, {}).graph), 0);
+  EXPECT_EQ(relus(fuse_batch_norms(graph, {graph.name(y)}).graph), 1);
+  graph.output(tanh(graph, y, "other"));
+  EXPECT_EQ(relus(fuse_batch_norms(graph, {}).graph), 1);
+  EXPECT_TRUE(fuse_batch_norms(graph, {}).notes.empty());
+}
+
+}  // namespace
+}  // namespace lockstep::testing
