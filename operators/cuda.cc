@@ -8,6 +8,7 @@
 #include "operators/collective/collective.h"
 #include "operators/conv/conv.h"
 #include "operators/cpu.h"
+#include "operators/dropout/dropout.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/fusions.h"
 #include "operators/gemm/gemm.h"
@@ -78,9 +79,9 @@ Entries not_for_the_host() {
 
 std::vector<KernelTable> cuda_kernels() {
   Entries own;
-  for (auto room :
-       {activation_cuda, batch_norm_cuda, collective_cuda, conv_cuda, elementwise_cuda, gemm_cuda,
-        layout_cuda, loss_cuda, optimizer_cuda, pool_cuda, reduce_cuda, shape_cuda})
+  for (auto room : {activation_cuda, batch_norm_cuda, collective_cuda, conv_cuda, dropout_cuda,
+                    elementwise_cuda, gemm_cuda, layout_cuda, loss_cuda, optimizer_cuda, pool_cuda,
+                    reduce_cuda, shape_cuda})
     add(own, room());
   const Entries excluded = not_for_the_host();
   std::vector<KernelEntry> all;

@@ -11,7 +11,7 @@ namespace lockstep {
 using PhiloxBlock = std::array<uint32_t, 4>;
 
 // `stream` separates the users of one seed; `index` counts blocks of four numbers.
-inline PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t index) {
+constexpr PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t index) {
   PhiloxBlock x{static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
                 static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)};
   uint32_t k0 = static_cast<uint32_t>(seed);
@@ -28,7 +28,7 @@ inline PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t index) {
 }
 
 // In (0, 1), never either end.
-inline double uniform_of(uint32_t bits) { return (bits + 0.5) * 0x1p-32; }
+constexpr double uniform_of(uint32_t bits) { return (bits + 0.5) * 0x1p-32; }
 
 // Two standard normal numbers from two words. In double, so that devices whose float functions
 // differ in the last place still round to the same float.

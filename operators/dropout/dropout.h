@@ -18,5 +18,6 @@ Value dropout(Graph& graph, Value x, float ratio, bool training, const Site& sit
 
 std::vector<Op> dropout_ops();
 std::vector<KernelEntry> dropout_cpu();
+std::vector<KernelEntry> dropout_cuda();
 
 }  // namespace lockstep

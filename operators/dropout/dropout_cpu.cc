@@ -10,9 +10,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kGrain = 4096;                  // blocks of four numbers
-constexpr uint64_t kStreams = uint64_t{1} << 63;  // beyond those of parameters and data
-constexpr uint64_t kStepMask = 0x7fffffffU;
+constexpr int64_t kGrain = 4096;  // blocks of four numbers
 
 double ratio_of(const KernelArgs& args) {
   if (args.in.size() < 2 || !args.in[1].data) return 0.5;
@@ -46,7 +44,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
         if (mask) std::fill_n(mask, count, true);
         return;
       }
-      const uint64_t numbers = kStreams | (args.context.step & kStepMask) << 32 | stream;
+      const uint64_t numbers = dropout_numbers(args.context.step, stream);
       const T growth = ratio < 1 ? static_cast<T>(1 / (1 - ratio)) : T(0);
       parallel_for((count + 3) / 4, kGrain, threads, [&](int64_t begin, int64_t end) {
         for (int64_t block = begin; block < end; ++block) {

@@ -215,6 +215,31 @@ std::unique_ptr<Kernel> variadic(const KernelRequest& request) {
       });
 }
 
+// Bounds are operands, on the device; either may be null.
+template <class T>
+struct Clipped {
+  const T *x, *low, *high;
+  T* y;
+  __device__ void operator()(int64_t i) const {
+    T value = x[i];
+    if (low && value < *low) value = *low;
+    if (high && value > *high) value = *high;
+    y[i] = value;
+  }
+};
+
+std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
+  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+    return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
+      auto bound = [&](std::size_t i) {
+        return i < args.in.size() ? args.in[i].as<const T>() : nullptr;
+      };
+      for_elements(args, count,
+                   Clipped<T>{args.in[0].as<const T>(), bound(1), bound(2), args.out[0].as<T>()});
+    });
+  });
+}
+
 template <class T>
 struct Choose {
   Walk<3> walk;
@@ -260,6 +285,7 @@ std::vector<KernelEntry> elementwise_cuda() {
           {"GreaterOrEqual", "", comparison<GreaterOrEqual>},
           {"LessOrEqual", "", comparison<LessOrEqual>},
           {"Where", "", prepare_where},
+          {"Clip", "", prepare_clip, flat},
           {"Neg", "", function_of_numbers<Negative>},
           {"Abs", "", function_of_numbers<Absolute>},
           {"Sign", "", function_of_numbers<SignOf>},

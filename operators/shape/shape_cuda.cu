@@ -1,6 +1,8 @@
 #include "operators/elements_cuda.h"
+#include "operators/layout/layout.h"
 #include "operators/room.h"
 #include "operators/shape/shape.h"
+#include "operators/shape/strided.h"
 
 namespace lockstep {
 namespace {
@@ -8,6 +10,95 @@ namespace {
 std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
   return make_kernel([bytes = request.out[0].bytes()](const KernelArgs& args) {
     args.queue->copy(args.out[0].data, args.in[0].data, bytes);
+  });
+}
+
+// A StridedWalk on the device. Dimensions of size 1 are left out, neighbours that walk alike are
+// one.
+struct DeviceWalk {
+  static constexpr int kMost = 12;
+  int dims = 0;
+  int64_t base = 0, size[kMost], stride[kMost];
+
+  explicit DeviceWalk(const StridedWalk& walk) : base(walk.base) {
+    for (std::size_t i = 0; i < walk.dims.size(); ++i) {
+      if (walk.dims[i] == 1) continue;
+      if (dims > 0 && stride[dims - 1] == walk.strides[i] * walk.dims[i]) {
+        size[dims - 1] *= walk.dims[i];
+        stride[dims - 1] = walk.strides[i];
+        continue;
+      }
+      supported(dims < kMost, "moves data over more than ", kMost, " dimensions");
+      size[dims] = walk.dims[i];
+      stride[dims++] = walk.strides[i];
+    }
+  }
+  // The other's place for element i of the contiguous side.
+  __device__ int64_t at(int64_t i) const {
+    return i <= UINT32_MAX ? decoded(static_cast<uint32_t>(i)) : decoded(static_cast<uint64_t>(i));
+  }
+
+ private:
+  template <class Index>
+  __device__ int64_t decoded(Index rest) const {
+    int64_t offset = base;
+    for (int d = dims - 1; d >= 0; --d) {
+      const auto whole = static_cast<Index>(size[d]);
+      offset += static_cast<int64_t>(rest % whole) * stride[d];
+      rest /= whole;
+    }
+    return offset;
+  }
+};
+
+template <class T>
+struct Gathered {
+  DeviceWalk walk;
+  const T* from;
+  T* to;
+  __device__ void operator()(int64_t i) const { to[i] = from[walk.at(i)]; }
+};
+template <class T>
+struct Scattered {
+  DeviceWalk walk;
+  const T* from;
+  T* to;
+  __device__ void operator()(int64_t i) const { to[walk.at(i)] = from[i]; }
+};
+
+// make.operator()<an unsigned integer of the element's size>()
+template <class Make>
+std::unique_ptr<Kernel> of_size(DType type, const Make& make) {
+  switch (size_of(type)) {
+    case 1:
+      return make.template operator()<uint8_t>();
+    case 2:
+      return make.template operator()<uint16_t>();
+    case 4:
+      return make.template operator()<uint32_t>();
+    default:
+      return make.template operator()<uint64_t>();
+  }
+}
+
+template <StridedWalk (*plan)(const KernelRequest&)>
+std::unique_ptr<Kernel> gathered(const KernelRequest& request) {
+  const DeviceWalk walk(plan(request));
+  return of_size(request.in[0].dtype, [&]<class T>() {
+    return make_kernel([walk, count = request.out[0].count()](const KernelArgs& args) {
+      for_elements(args, count, Gathered<T>{walk, args.in[0].as<const T>(), args.out[0].as<T>()});
+    });
+  });
+}
+
+std::unique_ptr<Kernel> prepare_slice_grad(const KernelRequest& request) {
+  const DeviceWalk walk(slice_grad_walk(request));
+  return of_size(request.in[0].dtype, [&]<class T>() {
+    return make_kernel([walk, count = request.in[0].count(),
+                        bytes = request.out[0].bytes()](const KernelArgs& args) {
+      check_cuda(cudaMemsetAsync(args.out[0].data, 0, bytes, stream_of(args)), "zeros");
+      for_elements(args, count, Scattered<T>{walk, args.in[0].as<const T>(), args.out[0].as<T>()});
+    });
   });
 }
 
@@ -65,10 +156,19 @@ std::unique_ptr<Kernel> prepare_split(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> shape_cuda() {
-  std::vector<KernelEntry> entries{{"Concat", "", prepare_concat}, {"Split", "", prepare_split}};
-  for (const char* type : {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze"})
+  std::vector<KernelEntry> entries{{"Concat", "", prepare_concat},
+                                   {"Split", "", prepare_split},
+                                   {"Identity", "", prepare_copy, flat},
+                                   {"StopGradient", kOwnDomain, prepare_copy, flat},
+                                   {"Transpose", "", gathered<transpose_walk>},
+                                   {"Slice", "", gathered<slice_walk>},
+                                   {"SliceGrad", kOwnDomain, prepare_slice_grad},
+                                   {"Expand", "", gathered<expand_walk>},
+                                   {"Tile", "", gathered<tile_walk>},
+                                   {"DepthToSpace", "", gathered<depth_to_space_walk>},
+                                   {"SpaceToDepth", "", gathered<space_to_depth_walk>}};
+  for (const char* type : {"Reshape", "Flatten", "Squeeze", "Unsqueeze"})
     entries.push_back({type, "", prepare_copy});
-  entries.push_back({"StopGradient", kOwnDomain, prepare_copy});
   return entries;
 }
 

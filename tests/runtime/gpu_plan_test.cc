@@ -45,6 +45,15 @@ TEST(GpuPlan, OfEightGpusNeedsNone) {
   expect_golden("lenet_8_gpus_bfloat16.plan.txt", text_of(plan));
 }
 
+TEST(GpuPlan, OfEveryModelHasNoStepOnTheHost) {
+  for (const std::string& name : model_names()) {
+    const Plan plan = plan_of(name, 1, DType::float32, 2);
+    for (const PlanStep& step : plan.steps)
+      ASSERT_EQ(step.kernel->describe().find("on the host"), std::string::npos)
+          << name << ": " << step.name;
+  }
+}
+
 // On 16-bit floats channels lie together from the first convolution to the last pool: what is
 // reordered is the batch, each convolution's weight on its way in, and its gradient on its way out.
 TEST(GpuPlan, OfResNet50KeepsChannelsTogether) {

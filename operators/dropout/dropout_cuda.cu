@@ -1,0 +1,72 @@
+// The CPU's numbers, so the same elements are dropped.
+#include "operators/dispatch.h"
+#include "operators/dropout/dropout.h"
+#include "operators/dropout/stream.h"
+#include "operators/elements_cuda.h"
+#include "operators/layout/layout.h"
+#include "runtime/philox.h"
+
+namespace lockstep {
+namespace {
+
+// One of a block of four numbers a thread. What decides is read on the device: a recorded step runs
+// with another number each time.
+template <class T>
+struct Dropped {
+  int64_t count;
+  uint64_t stream;
+  const RunContext* context;
+  const float* ratio;    // null: 0.5
+  const bool* training;  // null: no
+  const T* x;
+  T* y;        // may lie over x
+  bool* mask;  // may be null
+
+  __device__ void operator()(int64_t block) const {
+    const double share = ratio ? static_cast<double>(*ratio) : 0.5;
+    const bool drops = training && *training && share != 0;
+    const PhiloxBlock bits =
+        philox(context->seed, dropout_numbers(context->step, stream), static_cast<uint64_t>(block));
+    const auto growth = share < 1 ? static_cast<Computed<T>>(1 / (1 - share)) : Computed<T>(0);
+    for (int k = 0; k < 4 && 4 * block + k < count; ++k) {
+      const int64_t i = 4 * block + k;
+      const bool kept = !drops || uniform_of(bits[static_cast<std::size_t>(k)]) > share;
+      if (!drops)
+        y[i] = x[i];
+      else
+        y[i] = kept ? stored<T>(computed(x[i]) * growth) : stored<T>(0.0F);
+      if (mask) mask[i] = kept;
+    }
+  }
+};
+
+std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
+  for (std::size_t i = 1; i < request.in.size(); ++i)
+    check(!request.in[i].present() || request.in[i].count() == 1, "operand ", i, " is ",
+          text_of(request.in[i]), ", should be a scalar");
+  supported(
+      request.in.size() < 2 || !request.in[1].present() || request.in[1].dtype == DType::float32,
+      "a ratio that is not float32");
+  const auto stream = static_cast<uint64_t>(dropout_stream(request.node));
+  return dispatch<float, double, Half, BFloat16>(request.in[0].dtype, [&]<class Host>() {
+    using T = DeviceType<Host>;
+    return make_kernel([stream, count = request.in[0].count()](const KernelArgs& args) {
+      auto operand = [&](std::size_t i) -> const void* {
+        return i < args.in.size() ? args.in[i].data : nullptr;
+      };
+      for_elements(
+          args, (count + 3) / 4,
+          Dropped<T>{count, stream, args.device_context, static_cast<const float*>(operand(1)),
+                     static_cast<const bool*>(operand(2)), args.in[0].as<const T>(),
+                     args.out[0].as<T>(), args.out.size() > 1 ? args.out[1].as<bool>() : nullptr});
+    });
+  });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> dropout_cuda() {
+  return {{"Dropout", "", prepare}, {"DropoutGrad", kOwnDomain, prepare}};
+}
+
+}  // namespace lockstep
