@@ -168,6 +168,12 @@ std::unique_ptr<Kernel> comparison(const KernelRequest& request) {
   return dispatch<float, double, int32_t, int64_t>(
       request.in[0].dtype, [&]<class T>() { return broadcast_kernel<T, bool, F>(request); });
 }
+// Of 16-bit floats only what the gradient of Clip asks for.
+std::unique_ptr<Kernel> prepare_equal(const KernelRequest& request) {
+  return dispatch<float, double, int32_t, int64_t, Half, BFloat16>(
+      request.in[0].dtype,
+      [&]<class T>() { return broadcast_kernel<DeviceType<T>, bool, Equal>(request); });
+}
 template <class F>
 std::unique_ptr<Kernel> function(const KernelRequest& request) {
   return dispatch<float, double>(request.in[0].dtype,
@@ -222,22 +228,30 @@ struct Clipped {
   T* y;
   __device__ void operator()(int64_t i) const {
     T value = x[i];
-    if (low && value < *low) value = *low;
-    if (high && value > *high) value = *high;
+    if (low && computed(value) < computed(*low)) value = *low;
+    if (high && computed(value) > computed(*high)) value = *high;
     y[i] = value;
   }
 };
 
 std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
-    return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
-      auto bound = [&](std::size_t i) {
-        return i < args.in.size() ? args.in[i].as<const T>() : nullptr;
-      };
-      for_elements(args, count,
-                   Clipped<T>{args.in[0].as<const T>(), bound(1), bound(2), args.out[0].as<T>()});
-    });
-  });
+  return dispatch<float, double, int32_t, int64_t, Half, BFloat16>(
+      request.in[0].dtype, [&]<class Host>() {
+        using T = DeviceType<Host>;
+        return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
+          auto bound = [&](std::size_t i) {
+            return i < args.in.size() ? args.in[i].as<const T>() : nullptr;
+          };
+          for_elements(
+              args, count,
+              Clipped<T>{args.in[0].as<const T>(), bound(1), bound(2), args.out[0].as<T>()});
+        });
+      });
+}
+
+// Chosen from operands that have the result's shape, or one element: any order of elements will do.
+Layouts flat_choice(const KernelRequest& request) {
+  return request.in[0].dims == request.out[0].dims ? flat(request) : row_major(request);
 }
 
 template <class T>
@@ -257,8 +271,9 @@ struct Choose {
 std::unique_ptr<Kernel> prepare_where(const KernelRequest& request) {
   const Walk<3> walk(Broadcast<3>(request.out[0].dims,
                                   {request.in[0].dims, request.in[1].dims, request.in[2].dims}));
-  return dispatch<float, double, int32_t, int64_t, uint8_t, bool>(
-      request.in[1].dtype, [&]<class T>() {
+  return dispatch<float, double, int32_t, int64_t, uint8_t, bool, Half, BFloat16>(
+      request.in[1].dtype, [&]<class Host>() {
+        using T = DeviceType<Host>;
         return make_kernel([walk, count = request.out[0].count()](const KernelArgs& args) {
           for_elements(args, count,
                        Choose<T>{walk, args.in[0].as<const bool>(), args.in[1].as<const T>(),
@@ -279,12 +294,12 @@ std::vector<KernelEntry> elementwise_cuda() {
           {"Mean", "", variadic<Plus, true>},
           {"Max", "", variadic<Larger>},
           {"Min", "", variadic<Smaller>},
-          {"Equal", "", comparison<Equal>},
+          {"Equal", "", prepare_equal, flat},
           {"Greater", "", comparison<Greater>},
           {"Less", "", comparison<Less>},
           {"GreaterOrEqual", "", comparison<GreaterOrEqual>},
           {"LessOrEqual", "", comparison<LessOrEqual>},
-          {"Where", "", prepare_where},
+          {"Where", "", prepare_where, flat_choice},
           {"Clip", "", prepare_clip, flat},
           {"Neg", "", function_of_numbers<Negative>},
           {"Abs", "", function_of_numbers<Absolute>},

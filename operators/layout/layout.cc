@@ -9,8 +9,8 @@ namespace {
 
 // Can a tensor lie in blocks of so many channels?
 bool divides(const TensorDesc& tensor, int block) {
-  return is_floating(tensor.dtype) && tensor.count() > 0 && tensor.dims.size() >= 3 &&
-         tensor.dims.size() <= 5 && tensor.dims[1] % block == 0;
+  return (is_floating(tensor.dtype) || tensor.dtype == DType::boolean) && tensor.count() > 0 &&
+         tensor.dims.size() >= 3 && tensor.dims.size() <= 5 && tensor.dims[1] % block == 0;
 }
 
 }  // namespace

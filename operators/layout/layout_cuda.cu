@@ -49,6 +49,8 @@ std::unique_ptr<Kernel> indexed(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> prepare_reorder(const KernelRequest& request) {
   switch (size_of(request.in[0].dtype)) {
+    case 1:
+      return indexed<uint8_t>(request);
     case 2:
       return indexed<uint16_t>(request);
     case 4:

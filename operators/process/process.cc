@@ -63,7 +63,8 @@ Value recv(Graph& graph, const TensorType& type, const Message& message, const s
         " should go to another process; its shape must be known");
   Attributes attributes = attributes_of(message);
   attributes.push_back({"dtype", static_cast<int64_t>(type.dtype)});
-  attributes.push_back({"shape", to_dims(type.shape)});
+  // ONNX's checker takes no empty list; a scalar's is left out.
+  if (!type.shape.empty()) attributes.push_back({"shape", to_dims(type.shape)});
   return graph.add_value({.type = "Recv", .domain = kOwnDomain, .attributes = attributes},
                          named(name));
 }
@@ -81,7 +82,7 @@ Value process_all_reduce(Graph& graph, Value x, const ProcessAllReduceAttrs& att
 std::vector<Op> process_ops() {
   std::vector<FormalAttribute> received = kMessage;
   received.push_back({"dtype", AttributeKind::integer, true});
-  received.push_back({"shape", AttributeKind::integers, true});
+  received.push_back({"shape", AttributeKind::integers});
   return {
       {.type = "Send",
        .domain = kOwnDomain,

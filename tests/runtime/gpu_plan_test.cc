@@ -73,5 +73,17 @@ TEST(GpuPlan, OfResNet50KeepsChannelsTogether) {
   }
 }
 
+// Clip and its gradient go on with 16 bits and channels together too.
+TEST(GpuPlan, OfMobileNetStaysNarrow) {
+  const Plan plan = plan_of("mobilenet_v2", 1, DType::bfloat16, 8);
+  int casts = 0, reorders = 0;
+  for (const PlanStep& step : plan.steps) {
+    casts += step.type == "Cast";
+    reorders += step.type == "Reorder";
+  }
+  EXPECT_LE(casts, 2 * 52 + 6);  // weights of 52 convolutions and their gradients; the classifier
+  EXPECT_LE(reorders, 2 * 52 + 4);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

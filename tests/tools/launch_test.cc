@@ -73,6 +73,17 @@ TEST_F(LaunchTest, ProcessesTrainLikeReplicas) {
   EXPECT_TRUE(fs::exists(folder / "four/report.html"));
 }
 
+TEST_F(LaunchTest, ProcessesTrainOn16BitsLikeReplicas) {
+  const std::vector<std::string> half{"PRECISION", "float16", "SOLVER.MAX_ITER", "20"};
+  Outcome four = launch(4, train("four", half));
+  ASSERT_EQ(four.exit_code, 0) << four.out << four.err;
+  std::vector<std::string> one = half;
+  one.insert(one.end(), {"--devices", "cpu*4"});
+  ASSERT_EQ(run_lockstep(train("one", one)).exit_code, 0);
+  EXPECT_EQ(weights("four"), weights("one"));
+  EXPECT_EQ(weights("one").at("loss_scale").values<float>()[0], 65536);
+}
+
 TEST_F(LaunchTest, UnequalSharesOverProcesses) {
   Outcome three = launch(3, train("three", {"SOLVER.MAX_ITER", "20", "ALL_REDUCE", "rechd"}));
   EXPECT_EQ(three.exit_code, 0) << three.out << three.err;
