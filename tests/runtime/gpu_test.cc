@@ -19,14 +19,14 @@ class Gpu : public ::testing::Test {
   }
 };
 
-struct Run {
+struct Training {
   const TrainingModel& model;
   Dims image;
   int64_t batch = 16;
   int64_t steps = 10;
 };
 
-StateValues trained(const Run& run, const std::string& devices) {
+StateValues trained(const Training& run, const std::string& devices) {
   Session session(run.model, parse_devices(devices), all_kernels(), {1, 0, {}});
   session.initialise();
   StepFeeds feeds(run.model, run.batch, 5, run.image);
@@ -48,7 +48,7 @@ double apart(const Literal& a, const Literal& b) {
   return std::sqrt(difference / size);
 }
 
-void expect_like_the_cpu(const Run& run, int replicas, double tolerance) {
+void expect_like_the_cpu(const Training& run, int replicas, double tolerance) {
   const std::string devices = join("gpu:0*", replicas);
   const StateValues on_gpu = trained(run, devices);
   const StateValues on_cpu = trained(run, join("cpu*", replicas));
@@ -64,7 +64,14 @@ void expect_like_the_cpu(const Run& run, int replicas, double tolerance) {
 TEST_F(Gpu, ReplicasTrainLikeTheCpu) {
   for (int replicas : {1, 2, 8}) {
     const TrainingModel model = small_mlp(replicas);
-    expect_like_the_cpu({model, {1, 6, 6}}, replicas, 1e-4);
+    const Training run{model, {1, 6, 6}};
+    expect_like_the_cpu(run, replicas, 1e-4);
+    const StateValues on_gpu = trained(run, join("gpu:0*", replicas));
+    const StateValues on_cpu = trained(run, join("cpu*", replicas));
+    expect_close(on_cpu, on_gpu, model);
+    const auto ours = on_gpu.at("cpu_0/fc1_w").values<float>();
+    const auto theirs = on_cpu.at("cpu_0/fc1_w").values<float>();
+    for (std::size_t i = 0; i < theirs.size(); ++i) EXPECT_NEAR(theirs[i], ours[i], 1e-4) << i;
   }
 }
 

@@ -77,8 +77,10 @@ GradientCase differentiated(const OpCase& c, const std::vector<Literal>& forward
     ++fed;
   }
   if (wanted.empty()) return made;
-  for (Value gradient : add_gradients(graph, losses, wanted).values)
+  for (Value gradient : add_gradients(graph, losses, wanted).values) {
+    check(bool(gradient), c.name, ": an operand that should have a gradient has none");
     made.gradients.push_back(graph.name(gradient));
+  }
   return made;
 }
 
