@@ -144,19 +144,36 @@ void map_elements(const KernelArgs& args, int64_t count, const F& f) {
   for_elements(args, count, rest);
 }
 
+// A kernel that is known by how it is launched for every element of its result. There are hundreds
+// of them: as functions they cost a compiler far less than as classes.
+using LaunchElements = void (*)(const KernelArgs& args, int64_t count);
+inline std::unique_ptr<Kernel> elements_kernel(const KernelRequest& request,
+                                               LaunchElements launch) {
+  return make_kernel(
+      [launch, count = request.out[0].count()](const KernelArgs& args) { launch(args, count); });
+}
+
+template <class X, class Y, class F, int kOperands>
+std::unique_ptr<Kernel> map_kernel(const KernelRequest& request, F f) {
+  if constexpr (std::is_empty_v<F>)
+    return elements_kernel(request, [](const KernelArgs& args, int64_t count) {
+      map_elements<X, Y, F, kOperands>(args, count, F());
+    });
+  else
+    return make_kernel([f, count = request.out[0].count()](const KernelArgs& args) {
+      map_elements<X, Y, F, kOperands>(args, count, f);
+    });
+}
+
 template <class X, class Y, class F>
 std::unique_ptr<Kernel> map_one(const KernelRequest& request, F f) {
-  return make_kernel([f, count = request.out[0].count()](const KernelArgs& args) {
-    map_elements<X, Y, F, 1>(args, count, f);
-  });
+  return map_kernel<X, Y, F, 1>(request, f);
 }
 
 // Of operands that have the result's shape.
 template <class X, class Y, class F>
 std::unique_ptr<Kernel> map_two(const KernelRequest& request, F f) {
-  return make_kernel([f, count = request.out[0].count()](const KernelArgs& args) {
-    map_elements<X, Y, F, 2>(args, count, f);
-  });
+  return map_kernel<X, Y, F, 2>(request, f);
 }
 
 }  // namespace lockstep

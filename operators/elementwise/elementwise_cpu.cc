@@ -1,9 +1,10 @@
 #include <cmath>
-#include <cstring>
+#include <limits>
 
 #include "operators/broadcast.h"
 #include "operators/dispatch.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/elementwise/rows.h"
 #include "operators/layout/layout.h"
 #include "runtime/parallel.h"
 
@@ -12,20 +13,6 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-template <class T, class R, class F>
-void combine_row(const T* a, int64_t step_a, const T* b, int64_t step_b, R* y, int64_t begin,
-                 int64_t end, F f) {
-  if (step_a == 1 && step_b == 1) {
-    for (int64_t i = begin; i < end; ++i) y[i] = f(a[i], b[i]);
-  } else if (step_a == 1) {
-    for (int64_t i = begin; i < end; ++i) y[i] = f(a[i], *b);
-  } else if (step_b == 1) {
-    for (int64_t i = begin; i < end; ++i) y[i] = f(*a, b[i]);
-  } else {
-    for (int64_t i = begin; i < end; ++i) y[i] = f(*a, *b);
-  }
-}
-
 struct Divide {
   template <class T>
   T operator()(T a, T b) const {
@@ -33,76 +20,43 @@ struct Divide {
   }
 };
 
-// Integer division by zero would end the process; an exception must not leave a parallel loop.
-template <class T, class F>
-void check_divisors(const KernelArgs& args) {
-  if constexpr (std::is_same_v<F, Divide> && std::is_integral_v<T>) {
-    const T* b = args.in[1].as<T>();
-    for (int64_t i = 0; i < args.in[1].count(); ++i)
-      if (b[i] == 0) fail("Div: an integer was divided by zero");
-  }
-}
-
-// y = f(a, b) with elements of T in and of R out. A single long row is cut, many rows are shared.
-template <class T, class R, class F>
-std::unique_ptr<Kernel> broadcast_kernel(const KernelRequest& request, F f) {
-  Broadcast<2> walk(request.out[0].dims, {request.in[0].dims, request.in[1].dims});
-  return make_kernel([walk, f, threads = request.threads](const KernelArgs& args) {
-    check_divisors<T, F>(args);
-    const T* a = args.in[0].as<T>();
-    const T* b = args.in[1].as<T>();
-    R* y = args.out[0].as<R>();
-    if (walk.rows == 1) {
-      parallel_for(walk.row_length, kGrain, threads, [&](int64_t begin, int64_t end) {
-        combine_row(a, walk.step[0], b, walk.step[1], y, begin, end, f);
-      });
-      return;
-    }
-    int64_t grain = std::max<int64_t>(1, kGrain / walk.row_length);
-    parallel_for(walk.rows, grain, threads, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        auto at = walk.at(row);
-        combine_row(a + at[0], walk.step[0], b + at[1], walk.step[1], y + row * walk.row_length, 0,
-                    walk.row_length, f);
-      }
-    });
-  });
+// Integer division by zero would end the process.
+template <class T>
+void check_divisors(const Tensor& divisors) {
+  const T* b = divisors.as<T>();
+  for (int64_t i = 0; i < divisors.count(); ++i)
+    if (b[i] == 0) fail("Div: an integer was divided by zero");
 }
 
 template <class F>
-KernelFactory arithmetic(F f) {
-  return [f](const KernelRequest& request) {
+KernelFactory arithmetic(F) {
+  return [](const KernelRequest& request) {
     check(request.in[0].dtype == request.in[1].dtype, "operands are ", request.in[0].dtype, " and ",
           request.in[1].dtype, "; cast one");
     return dispatch<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
-                    uint64_t>(request.in[0].dtype,
-                              [&]<class T>() { return broadcast_kernel<T, T>(request, f); });
-  };
-}
-
-template <class F>
-KernelFactory comparison(F f) {
-  return [f](const KernelRequest& request) {
-    return dispatch<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
-                    uint64_t, bool>(
-        request.in[0].dtype, [&]<class T>() { return broadcast_kernel<T, bool>(request, f); });
-  };
-}
-
-template <class F>
-KernelFactory function(F f) {
-  return [f](const KernelRequest& request) {
-    return dispatch<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
                     uint64_t>(request.in[0].dtype, [&]<class T>() {
-      return make_kernel(
-          [f, count = request.out[0].count(), threads = request.threads](const KernelArgs& args) {
-            const T* x = args.in[0].as<T>();
-            T* y = args.out[0].as<T>();
-            parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
-              for (int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(f(x[i]));
-            });
-          });
+      constexpr bool kChecks = std::is_same_v<F, Divide> && std::is_integral_v<T>;
+      return combine_rows(request, row_of_two<T, T, T, F>, kChecks ? check_divisors<T> : nullptr);
     });
+  };
+}
+
+template <class F>
+KernelFactory comparison(F) {
+  return [](const KernelRequest& request) {
+    return dispatch<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
+                    uint64_t, bool>(request.in[0].dtype, [&]<class T>() {
+      return combine_rows(request, row_of_two<T, T, bool, F>);
+    });
+  };
+}
+
+template <class F>
+KernelFactory function(F) {
+  return [](const KernelRequest& request) {
+    return dispatch<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
+                    uint64_t>(request.in[0].dtype,
+                              [&]<class T>() { return map_rows(request, row_of_one<T, T, F>); });
   };
 }
 
@@ -156,14 +110,10 @@ KernelFactory variadic(Fold fold, bool mean = false) {
 
 // A function of bool, or a test of a float.
 template <class F>
-KernelFactory predicate(F f) {
-  return [f](const KernelRequest& request) {
-    return dispatch<float, double, bool>(request.in[0].dtype, [&]<class T>() {
-      return make_kernel([f, count = request.out[0].count()](const KernelArgs& args) {
-        const T* x = args.in[0].as<T>();
-        for (int64_t i = 0; i < count; ++i) args.out[0].as<bool>()[i] = f(x[i]);
-      });
-    });
+KernelFactory predicate(F) {
+  return [](const KernelRequest& request) {
+    return dispatch<float, double, bool>(
+        request.in[0].dtype, [&]<class T>() { return map_rows(request, row_of_one<T, bool, F>); });
   };
 }
 
@@ -171,31 +121,32 @@ std::unique_ptr<Kernel> prepare_is_inf(const KernelRequest& request) {
   auto attributes = request.attributes();
   const bool up = attributes.integer("detect_positive", 1) != 0;
   const bool down = attributes.integer("detect_negative", 1) != 0;
-  return predicate([up, down](auto x) { return std::isinf(x) && (x > 0 ? up : down); })(request);
+  if (up && down) return predicate([](auto x) { return std::isinf(x); })(request);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (up) return predicate([](auto x) { return static_cast<double>(x) == kInfinity; })(request);
+  if (down) return predicate([](auto x) { return static_cast<double>(x) == -kInfinity; })(request);
+  return predicate([](auto) { return false; })(request);
 }
+
+struct Power {
+  template <class A, class B>
+  auto operator()(A base, B exponent) const {
+    return std::pow(base, exponent);
+  }
+};
 
 // The base may be of another type than the exponent; the result is of the base's.
 std::unique_ptr<Kernel> prepare_pow(const KernelRequest& request) {
-  Broadcast<2> walk(request.out[0].dims, {request.in[0].dims, request.in[1].dims});
   return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class A>() {
     return dispatch<float, double, int32_t, int64_t, uint32_t, uint64_t>(
-        request.in[1].dtype, [&]<class B>() {
-          return make_kernel([walk](const KernelArgs& args) {
-            for (int64_t row = 0; row < walk.rows; ++row) {
-              auto at = walk.at(row);
-              for (int64_t i = 0; i < walk.row_length; ++i)
-                args.out[0].as<A>()[row * walk.row_length + i] =
-                    static_cast<A>(std::pow(args.in[0].as<A>()[at[0] + i * walk.step[0]],
-                                            args.in[1].as<B>()[at[1] + i * walk.step[1]]));
-            }
-          });
-        });
+        request.in[1].dtype,
+        [&]<class B>() { return combine_rows(request, row_of_two<A, B, A, Power>); });
   });
 }
 
-// fmod = 1: the sign of the dividend, as C; else that of the divisor, as Python.
+// c_like: the sign of the dividend, as C; else that of the divisor, as Python.
+template <bool c_like>
 struct Modulo {
-  bool c_like;
   template <class T>
   T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
@@ -211,37 +162,39 @@ struct Modulo {
 
 std::unique_ptr<Kernel> prepare_mod(const KernelRequest& request) {
   auto attributes = request.attributes();
-  return arithmetic(Modulo{attributes.integer("fmod", 0) != 0})(request);
+  return attributes.integer("fmod", 0) != 0 ? arithmetic(Modulo<true>())(request)
+                                            : arithmetic(Modulo<false>())(request);
 }
+
+template <bool left>
+struct Shift {
+  template <class T>
+  T operator()(T a, T b) const {
+    if (b >= 8 * sizeof(T)) return T(0);
+    return static_cast<T>(left ? a << b : a >> b);
+  }
+};
 
 std::unique_ptr<Kernel> prepare_bit_shift(const KernelRequest& request) {
   auto attributes = request.attributes();
   const bool left = attributes.text("direction", "") == "LEFT";
   return dispatch<uint8_t, uint16_t, uint32_t, uint64_t>(request.in[0].dtype, [&]<class T>() {
-    return broadcast_kernel<T, T>(request, [left](T a, T b) {
-      if (b >= 8 * sizeof(T)) return T(0);
-      return static_cast<T>(left ? a << b : a >> b);
-    });
+    return combine_rows(
+        request, left ? row_of_two<T, T, T, Shift<true>> : row_of_two<T, T, T, Shift<false>>);
   });
 }
 
+template <class T>
+void chosen_row(RowOperand condition, RowOperand a, RowOperand b, void* y, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    static_cast<T*>(y)[i] = static_cast<const bool*>(condition.at)[i * condition.step]
+                                ? static_cast<const T*>(a.at)[i * a.step]
+                                : static_cast<const T*>(b.at)[i * b.step];
+}
+
 std::unique_ptr<Kernel> prepare_where(const KernelRequest& request) {
-  Broadcast<3> walk(request.out[0].dims,
-                    {request.in[0].dims, request.in[1].dims, request.in[2].dims});
   return dispatch<float, double, int32_t, int64_t, uint8_t, bool>(
-      request.in[1].dtype, [&]<class T>() {
-        return make_kernel([walk](const KernelArgs& args) {
-          for (int64_t row = 0; row < walk.rows; ++row) {
-            auto at = walk.at(row);
-            const bool* condition = args.in[0].as<bool>() + at[0];
-            const T* a = args.in[1].as<T>() + at[1];
-            const T* b = args.in[2].as<T>() + at[2];
-            T* y = args.out[0].as<T>() + row * walk.row_length;
-            for (int64_t i = 0; i < walk.row_length; ++i)
-              y[i] = condition[i * walk.step[0]] ? a[i * walk.step[1]] : b[i * walk.step[2]];
-          }
-        });
-      });
+      request.in[1].dtype, [&]<class T>() { return choose_rows(request, chosen_row<T>); });
 }
 
 // Bounds are operands since opset 11, each optional.
@@ -262,33 +215,25 @@ std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
 }
 
 // 16-bit floats go through float.
-template <class To, class From>
-To converted(From x) {
-  if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>)
-    return To(static_cast<float>(x));
-  else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>)
-    return static_cast<To>(static_cast<float>(x));
-  else
-    return static_cast<To>(x);
-}
-
-template <class From, class To>
-std::unique_ptr<Kernel> cast_kernel(const KernelRequest& request) {
-  return make_kernel(
-      [count = request.out[0].count(), threads = request.threads](const KernelArgs& args) {
-        const From* x = args.in[0].as<From>();
-        To* y = args.out[0].as<To>();
-        parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) y[i] = converted<To>(x[i]);
-        });
-      });
-}
+template <class To>
+struct Converted {
+  template <class From>
+  To operator()(From x) const {
+    if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>)
+      return To(static_cast<float>(x));
+    else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>)
+      return static_cast<To>(static_cast<float>(x));
+    else
+      return static_cast<To>(x);
+  }
+};
 
 std::unique_ptr<Kernel> prepare_cast(const KernelRequest& request) {
   return dispatch<float, double, int32_t, int64_t, uint8_t, int8_t, bool, Half, BFloat16>(
       request.in[0].dtype, [&]<class From>() {
         return dispatch<float, double, int32_t, int64_t, uint8_t, int8_t, bool, Half, BFloat16>(
-            request.out[0].dtype, [&]<class To>() { return cast_kernel<From, To>(request); });
+            request.out[0].dtype,
+            [&]<class To>() { return map_rows(request, row_of_one<From, To, Converted<To>>); });
       });
 }
 

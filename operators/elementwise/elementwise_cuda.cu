@@ -137,14 +137,22 @@ struct BroadcastTwo {
   }
 };
 
+using LaunchWalk = void (*)(const KernelArgs& args, int64_t count, const Walk<2>& walk);
+std::unique_ptr<Kernel> walking_kernel(const KernelRequest& request, LaunchWalk launch) {
+  const Walk<2> walk(Broadcast<2>(request.out[0].dims, {request.in[0].dims, request.in[1].dims}));
+  return make_kernel([launch, walk, count = request.out[0].count()](const KernelArgs& args) {
+    launch(args, count, walk);
+  });
+}
+
 template <class X, class Y, class F>
 std::unique_ptr<Kernel> broadcast_kernel(const KernelRequest& request) {
   check(request.in[0].dtype == request.in[1].dtype, "operands are ", request.in[0].dtype, " and ",
         request.in[1].dtype, "; cast one");
   const Dims& out = request.out[0].dims;
-  if (request.in[0].dims == out && request.in[1].dims == out) return map_two<X, Y>(request, F());
-  const Walk<2> walk(Broadcast<2>(out, {request.in[0].dims, request.in[1].dims}));
-  return make_kernel([walk, count = request.out[0].count()](const KernelArgs& args) {
+  if constexpr (is_tensor_float<X>)
+    if (request.in[0].dims == out && request.in[1].dims == out) return map_two<X, Y>(request, F());
+  return walking_kernel(request, [](const KernelArgs& args, int64_t count, const Walk<2>& walk) {
     for_elements(args, count,
                  BroadcastTwo<X, Y, F>{walk, args.in[0].as<const X>(), args.in[1].as<const X>(),
                                        args.out[0].as<Y>(), F()});
@@ -210,7 +218,7 @@ std::unique_ptr<Kernel> variadic(const KernelRequest& request) {
   return dispatch<float, double, int32_t, int64_t, Half, BFloat16>(
       request.out[0].dtype, [&]<class Host>() {
         using T = DeviceType<Host>;
-        return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
+        return elements_kernel(request, [](const KernelArgs& args, int64_t count) {
           Fold<T, F> body{static_cast<int>(args.in.size()),
                           mean ? static_cast<Computed<T>>(args.in.size()) : Computed<T>(1),
                           args.out[0].as<T>(),

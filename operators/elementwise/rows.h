@@ -1,0 +1,66 @@
+// Element-wise work on the CPU. What differs from operator to operator and from type to type is one
+// plain loop over a row; who walks the rows of broadcast operands and shares them out over threads
+// is the same for all, and compiled once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// An operand of a row: its elements are `step` apart, which is 0 or 1.
+struct RowOperand {
+  const void* at;
+  int64_t step;
+};
+using RowOfOne = void (*)(const void* x, void* y, int64_t count);
+using RowOfTwo = void (*)(RowOperand a, RowOperand b, void* y, int64_t count);
+using RowOfThree = void (*)(RowOperand a, RowOperand b, RowOperand c, void* y, int64_t count);
+// Throws for operands that a row would fail on: an exception must not leave a parallel loop.
+using CheckOperand = void (*)(const Tensor& operand);
+
+std::unique_ptr<Kernel> map_rows(const KernelRequest& request, RowOfOne row);
+std::unique_ptr<Kernel> combine_rows(const KernelRequest& request, RowOfTwo row,
+                                     CheckOperand check_second = nullptr);
+std::unique_ptr<Kernel> choose_rows(const KernelRequest& request, RowOfThree row);
+
+// Types that networks are made of, whose loops are worth a compiler's time.
+template <class T>
+inline constexpr bool is_common = std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                                  std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
+
+// y = F(x).
+template <class X, class Y, class F>
+void row_of_one(const void* x, void* y, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    static_cast<Y*>(y)[i] = static_cast<Y>(F()(static_cast<const X*>(x)[i]));
+}
+
+// y = F(a, b).
+template <class A, class B, class Y, class F>
+void row_of_two(RowOperand left, RowOperand right, void* result, int64_t count) {
+  const A* a = static_cast<const A*>(left.at);
+  const B* b = static_cast<const B*>(right.at);
+  Y* y = static_cast<Y*>(result);
+  if constexpr (is_common<A> && std::is_same_v<A, B>) {
+    if (left.step == 1 && right.step == 1) {
+      for (int64_t i = 0; i < count; ++i) y[i] = static_cast<Y>(F()(a[i], b[i]));
+      return;
+    }
+    if (left.step == 1) {
+      for (int64_t i = 0; i < count; ++i) y[i] = static_cast<Y>(F()(a[i], *b));
+      return;
+    }
+    if (right.step == 1) {
+      for (int64_t i = 0; i < count; ++i) y[i] = static_cast<Y>(F()(*a, b[i]));
+      return;
+    }
+  }
+  for (int64_t i = 0; i < count; ++i)
+    y[i] = static_cast<Y>(F()(a[i * left.step], b[i * right.step]));
+}
+
+}  // namespace lockstep
