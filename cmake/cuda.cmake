@@ -1,7 +1,9 @@
-# GPU kernels, for Ampere and Hopper, and as PTX for what comes after. CUDA's runtime is linked into
-# the binary, which starts on machines without a driver.
+# GPU kernels, for Ampere and Hopper, and as PTX for what comes after. No kernel asks for more than
+# Ampere has, so its PTX is made once and is what all of them are made from. CUDA's runtime is linked
+# into the binary, which starts on machines without a driver.
 set(CMAKE_CUDA_COMPILER ${LOCKSTEP_NVCC})
-set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
+set(CMAKE_CUDA_ARCHITECTURES OFF)
+set(gpu_code --generate-code=arch=compute_80,code=[compute_80,sm_80,sm_90])
 enable_language(CUDA)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.4)  # C++20 as our headers use it
   message(FATAL_ERROR "CUDA: nvcc ${CMAKE_CUDA_COMPILER_VERSION} is too old, 12.4 is needed; "
@@ -12,7 +14,7 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nv
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 endif()
 set(CMAKE_CUDA_STANDARD 20)
-set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} --expt-relaxed-constexpr")  # random numbers are the host's
+set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} ${gpu_code} --expt-relaxed-constexpr")  # random numbers are the host's
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 find_package(CUDAToolkit REQUIRED)
 set(LOCKSTEP_CUDA_KERNELS ON)

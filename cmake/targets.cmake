@@ -1,4 +1,3 @@
-# lockstep_library(NAME sources...): the library of one folder, with the project's warnings.
 add_library(lockstep_options INTERFACE)
 target_compile_features(lockstep_options INTERFACE cxx_std_20)
 set(lockstep_warnings -Wall -Wextra -Werror)
@@ -22,6 +21,14 @@ if(LOCKSTEP_SANITIZE)
   target_link_options(lockstep_options INTERFACE -fsanitize=${LOCKSTEP_SANITIZE})
 endif()
 
+# Kernels are worth all of the compiler's effort; a build of minutes is worth more than that effort
+# for what runs once.
+function(lockstep_optimise target level)
+  target_compile_options(${target} PRIVATE
+    $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:${level}>)
+endfunction()
+
+# lockstep_library(NAME sources...): the library of one folder, with the project's warnings.
 set_property(GLOBAL PROPERTY lockstep_libraries lockstep_options)
 function(lockstep_library name)
   add_library(lockstep_${name} STATIC ${ARGN})
