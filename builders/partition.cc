@@ -210,11 +210,11 @@ class Cutter {
 
   // Within the process, across processes, back to all replicas of this one.
   void take_all_reduce(const Node& node) {
-    auto attributes = node.attributes();
-    const bool mean = attributes.text("reduction", "sum") == "mean";
-    ProcessAllReduceAttrs across{collective_message_.at(node.index()),
-                                 mean ? static_cast<int64_t>(node.outputs().size()) : 0,
-                                 attributes.text("wire", "")};
+    const AllReduceAttrs attrs = read_all_reduce(node.attributes());
+    const auto replicas = static_cast<int64_t>(node.outputs().size());
+    const ProcessAllReduceAttrs across{collective_message_.at(node.index()),
+                                       attrs.reduction == Reduction::mean ? replicas : 0,
+                                       attrs.wire, attrs.order};
     const std::vector<Value> outputs = own_of(node.outputs());
     const std::vector<std::string> names = names_of(outputs);
     std::vector<Value> terms;
@@ -226,8 +226,8 @@ class Cutter {
     }
     std::vector<std::string> within;
     for (const std::string& name : names) within.push_back(name + "_within");
-    const Value sum =
-        all_reduce(part_, terms, Reduction::sum, within, named(names[0] + "_within"))[0];
+    const Value sum = all_reduce(part_, terms, {Reduction::sum, "", attrs.order}, within,
+                                 named(names[0] + "_within"))[0];
     Value total;
     {
       ReplicaScope replica(part_, 0);

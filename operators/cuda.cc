@@ -22,6 +22,7 @@
 #include "runtime/cuda/accelerator.h"
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/dnn.h"
+#include "runtime/cuda/nccl.h"
 #include "runtime/host_kernel.h"
 
 namespace lockstep {
@@ -81,7 +82,7 @@ std::vector<KernelTable> cuda_kernels() {
   Entries own;
   for (auto room : {activation_cuda, batch_norm_cuda, collective_cuda, conv_cuda, dropout_cuda,
                     elementwise_cuda, gemm_cuda, layout_cuda, loss_cuda, optimizer_cuda, pool_cuda,
-                    reduce_cuda, shape_cuda})
+                    process_cuda, reduce_cuda, shape_cuda})
     add(own, room());
   const Entries excluded = not_for_the_host();
   std::vector<KernelEntry> all;
@@ -106,7 +107,8 @@ std::vector<KernelTable> cuda_kernels() {
 
 std::vector<GpuLibrary> gpu_libraries() {
   return {{"cuBLASLt", "libcublasLt.so.13", "matrix products", blas_is_there()},
-          {"cuDNN", "libcudnn.so.9", "convolutions", dnn_is_there()}};
+          {"cuDNN", "libcudnn.so.9", "convolutions", dnn_is_there()},
+          {"NCCL", "libnccl.so.2", "sums over several processes", nccl_is_there()}};
 }
 
 }  // namespace lockstep

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 
 namespace lockstep {
@@ -16,6 +18,14 @@ class Transfer {
   virtual void start(void* data, std::size_t bytes) = 0;
   // Throws an Error that names who is missing and what was waited for.
   virtual void wait() = 0;
+};
+
+// What devices have of their own to the same processes. It is made when it is first needed.
+class DeviceLinks {
+ public:
+  virtual ~DeviceLinks() = default;
+  // What is under way comes to an end, done or not; nothing can be exchanged afterwards.
+  virtual void abort() = 0;
 };
 
 class Comm {
@@ -31,8 +41,13 @@ class Comm {
 
   // For messages: what comes now belongs to this step of the run.
   virtual void at_step(uint64_t step) = 0;
+  // For what devices exchange among themselves: returns when `done` says so, which it is asked time
+  // and again. Throws what it threw, or, as a message's wait does, what the run failed of.
+  virtual void wait_until(const std::function<bool()>& done, const std::string& what) = 0;
   // Tells the others why this process ends; they end with that text.
   virtual void give_up(const std::string& why) = 0;
+
+  std::unique_ptr<DeviceLinks> device_links;
 };
 
 }  // namespace lockstep

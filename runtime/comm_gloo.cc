@@ -5,8 +5,10 @@
 #include <gloo/rendezvous/context.h>
 #include <gloo/transport/tcp/device.h>
 
+#include <atomic>
 #include <csignal>
 #include <map>
+#include <thread>
 #include <tuple>
 
 #include "graph/error.h"
@@ -102,6 +104,12 @@ class GlooTransfer final : public Transfer, Watch::Interruptible {
   std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
 };
 
+// Noticed by a thread that asks time and again.
+struct Flag final : Watch::Interruptible {
+  std::atomic<bool> raised{false};
+  void interrupt() override { raised = true; }
+};
+
 class GlooComm final : public Comm {
  public:
   GlooComm(std::unique_ptr<Store> store, const GlooOptions& options)
@@ -145,6 +153,15 @@ class GlooComm final : public Comm {
   }
   const std::shared_ptr<gloo::rendezvous::Context>& context() const { return context_; }
   void at_step(uint64_t step) override { watch_->at_step(step); }
+  void wait_until(const std::function<bool()>& done, const std::string& what) override {
+    constexpr std::chrono::microseconds kPause(20);
+    Flag flag;
+    Watch::Waiting waiting(*watch_, what, Watch::kEverybody, flag);
+    while (!done()) {
+      if (flag.raised) watch_->stop(what, Watch::kEverybody);
+      std::this_thread::sleep_for(kPause);
+    }
+  }
   void give_up(const std::string& why) override { watch_->give_up(why); }
 
  private:

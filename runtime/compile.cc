@@ -182,13 +182,17 @@ class Compiler {
     auto communicates = [&](const Node& node) {
       return exchange[static_cast<std::size_t>(node.index())] || (queues && node.op()->collective);
     };
-    // Where there are queues, communication has one beside each device's own.
+    // Where there are queues, communication has one beside each device's own. Exchanges with other
+    // processes have the first of them for themselves: they all have to come in one order.
     auto worker_of_step = [&](const Node& node, int replica) {
-      return !communicates(node) ? replica : queues ? devices + replica : devices;
+      if (!communicates(node)) return replica;
+      return queues && !node.op()->exchange ? devices + replica : devices;
     };
-    for (int index = 0; index < bound.node_count(); ++index)
+    for (int index = 0; index < bound.node_count(); ++index) {
       if (communicates(bound.node(index)))
         plan_.of_worker.resize(static_cast<std::size_t>(queues ? 2 * devices : devices + 1));
+      plan_.exchanges = plan_.exchanges || bound.node(index).op()->exchange;
+    }
     for (int index = 0; index < bound.node_count(); ++index) {
       Node node = bound.node(index);
       std::vector<int> workers;
@@ -216,17 +220,15 @@ class Compiler {
     step.worker = worker;
     step.part = static_cast<int>(part);
     step.parts = static_cast<int>(replicas.size());
-    KernelRequest request{node,
-                          {},
-                          {},
-                          {},
-                          worker == replica ? plan_.threads : 1,
-                          step.part,
-                          step.parts,
-                          request_.comm,
-                          plan_.devices[replica],
-                          {}};
+    const Device device = device_of(plan_, worker);
+    KernelRequest request{
+        node,          {},     {}, {}, worker == replica ? plan_.threads : 1, step.part, step.parts,
+        request_.comm, device, {}, {}};
     for (int other : replicas) request.part_devices.push_back(plan_.devices[other]);
+    for (const auto& values : {node.inputs(), node.outputs()})
+      for (Value value : values)
+        request.operand_devices.push_back(value ? plan_.devices[plan_.slots[value.id].worker]
+                                                : device);
     for (Value input : node.inputs()) {
       step.in.push_back(input.id);
       request.in.push_back(input ? plan_.slots[input.id].desc : TensorDesc{});
@@ -237,7 +239,7 @@ class Compiler {
       request.out.push_back(output ? plan_.slots[output.id].desc : TensorDesc{});
     }
     try {
-      step.kernel = table_for(plan_.devices[replica]).at(node)(request);
+      step.kernel = table_for(device).at(node)(request);
     } catch (const std::exception& error) {
       std::string message = error.what();
       bool named = message.rfind(node.name(), 0) == 0;

@@ -25,8 +25,9 @@ bool all_finite(const Tensor& tensor) {
 }
 
 std::unique_ptr<Executor> make_executor(Plan plan, const StateStore& state, Workers& workers,
-                                        Accelerator* accelerator) {
-  if (accelerator) return std::make_unique<QueueExecutor>(std::move(plan), state, *accelerator);
+                                        Accelerator* accelerator, Comm* comm) {
+  if (accelerator)
+    return std::make_unique<QueueExecutor>(std::move(plan), state, *accelerator, comm);
   return std::make_unique<ThreadExecutor>(std::move(plan), state, workers);
 }
 

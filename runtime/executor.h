@@ -53,8 +53,9 @@ class Executor {
 // Whether all floating values are.
 bool all_finite(const Tensor& tensor);
 
-// `state` and `workers` must outlive it. `accelerator`: that of the plan's devices, or null.
+// All but the plan must outlive it. `accelerator` is that of the plan's devices, or null; `comm`
+// leads to other processes, or is null.
 std::unique_ptr<Executor> make_executor(Plan plan, const StateStore& state, Workers& workers,
-                                        Accelerator* accelerator = nullptr);
+                                        Accelerator* accelerator = nullptr, Comm* comm = nullptr);
 
 }  // namespace lockstep

@@ -41,6 +41,8 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual void run(const KernelArgs& args) = 0;
+  // Of a collective on devices with queues: what comes behind the run of all its parts.
+  virtual void conclude(const KernelArgs&) {}
   virtual std::size_t workspace_bytes() const { return 0; }
   // Why a run of it cannot be recorded (runtime/queue.h); "": it can.
   virtual std::string not_recordable() const { return ""; }
@@ -56,9 +58,10 @@ struct KernelRequest {
   int threads = 1;
   int part = 0;  // of a collective: this worker's share
   int parts = 1;
-  Comm* comm = nullptr;                   // to other processes; null when there are none
-  Device device = {};                     // where it will run
-  std::vector<Device> part_devices = {};  // of a collective: where each of its parts will
+  Comm* comm = nullptr;                      // to other processes; null when there are none
+  Device device = {};                        // where it will run
+  std::vector<Device> part_devices = {};     // of a collective: where each of its parts will
+  std::vector<Device> operand_devices = {};  // whose memory each operand, then each result lies in
 
   AttributeReader attributes() const { return node.attributes(); }
   // Contents of a small integer operand; throws when they are not known at plan time.

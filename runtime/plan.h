@@ -60,7 +60,7 @@ struct PlanStep {
 struct Plan {
   std::string name;
   // One worker each. Further ones communicate: on CPUs one for all, with other processes; on GPUs
-  // one for each device.
+  // one for each device, of which the first goes to other processes.
   std::vector<Device> devices;
   int threads = 1;  // per CPU worker
 
@@ -77,6 +77,7 @@ struct Plan {
   std::vector<int> fetches;                 // slots
 
   std::vector<std::string> notes;        // what rewrites did, and why
+  bool exchanges = false;                // whether steps wait for other processes
   int views = 0;                         // nodes that became mere views
   int in_place = 0;                      // values that live in an operand's or a state's memory
   std::vector<std::size_t> arena_bytes;  // per worker

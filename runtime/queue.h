@@ -25,6 +25,8 @@ class Queue {
   virtual void call(std::function<void()> work) = 0;
   virtual void record(Event& event) = 0;
   virtual void wait(Event& event) = 0;
+  // Whether everything is done. Never waits.
+  virtual bool idle() = 0;
   // Returns when everything is done; throws what went wrong.
   virtual void finish() = 0;
   // As the kernels of its kind of device know it; its device is then the current one.
@@ -53,9 +55,6 @@ class Accelerator {
   // What `work` puts into `root`, and into queues that it orders behind and before it, is recorded
   // and not done.
   virtual std::unique_ptr<Recording> record(Queue& root, const std::function<void()>& work) = 0;
-  // Between these come all parts of one collective.
-  virtual void begin_collective() {}
-  virtual void end_collective() {}
 };
 
 }  // namespace lockstep

@@ -15,8 +15,9 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-QueueExecutor::QueueExecutor(Plan plan, const StateStore& state, Accelerator& accelerator)
-    : Executor(std::move(plan)), accelerator_(accelerator) {
+QueueExecutor::QueueExecutor(Plan plan, const StateStore& state, Accelerator& accelerator,
+                             Comm* comm)
+    : Executor(std::move(plan)), accelerator_(accelerator), comm_(comm) {
   for (Device device : plan_.devices)
     check(device.index < accelerator.devices(), "cannot run on ", text_of(device),
           ": this machine has ", accelerator.devices(),
@@ -92,7 +93,7 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
       if (!recording_) recording_ = accelerator_.record(queue(0), [this] { enqueue(nullptr); });
       recording_->replay();
     }
-    for (Line& line : lines_) line.queue->finish();  // all are done with the root; who failed?
+    finish();
   } catch (...) {
     abandon();
     throw;
@@ -100,8 +101,18 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
   ++runs_;
 }
 
+// A process that is alone sleeps until the device is done. One of several asks, so that it hears of
+// it when another is lost, for whose part its queues would wait for ever.
+void QueueExecutor::finish() {
+  auto idle = [](const Line& line) { return line.queue->idle(); };
+  if (comm_ && plan_.exchanges)
+    comm_->wait_until([&] { return std::all_of(lines_.begin(), lines_.end(), idle); }, plan_.name);
+  for (Line& line : lines_) line.queue->finish();
+}
+
 // What is still in the queues must not outlive the memory it works on.
 void QueueExecutor::abandon() {
+  if (comm_ && comm_->device_links) comm_->device_links->abort();
   for (Line& line : lines_) try {
       line.queue->finish();
     } catch (...) {  // the first error is the one that is told
@@ -144,19 +155,22 @@ int QueueExecutor::enqueue_node(int first, const RunOptions* step_by_step) {
       queue(plan_.steps[at(number)].worker)
           .wait(*events_[at(plan_.of_worker[at(wait.worker)][at(wait.step)])]);
   const auto began = Clock::now();
-  if (parts > 1) accelerator_.begin_collective();
-  for (int number = first; number < end; ++number) {
-    const PlanStep& step = plan_.steps[at(number)];
+  auto args = [&](int number) {
     const BoundStep& bound = bound_.steps[at(number)];
-    Line& line = lines_[at(step.worker)];
-    step.kernel->run({bound.in, bound.out, bound.workspace, *context_, line.queue.get(),
-                      reinterpret_cast<const RunContext*>(line.context.get())});
-  }
-  if (parts > 1) accelerator_.end_collective();
+    Line& line = lines_[at(plan_.steps[at(number)].worker)];
+    return KernelArgs{bound.in,         bound.out,
+                      bound.workspace,  *context_,
+                      line.queue.get(), reinterpret_cast<const RunContext*>(line.context.get())};
+  };
+  for (int number = first; number < end; ++number)
+    plan_.steps[at(number)].kernel->run(args(number));
+  if (parts > 1)
+    for (int number = first; number < end; ++number)
+      plan_.steps[at(number)].kernel->conclude(args(number));
   for (int number = first; number < end; ++number)
     if (events_[at(number)]) queue(plan_.steps[at(number)].worker).record(*events_[at(number)]);
   if (step_by_step) {
-    for (int number = first; number < end; ++number) queue(plan_.steps[at(number)].worker).finish();
+    finish();
     if (step_by_step->times)
       (*step_by_step->times)[at(first)] +=
           std::chrono::duration<double>(Clock::now() - began).count();

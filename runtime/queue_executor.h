@@ -13,8 +13,9 @@ namespace lockstep {
 
 class QueueExecutor final : public Executor {
  public:
-  // `state` and `accelerator` must outlive it. Throws for a device that is not there.
-  QueueExecutor(Plan plan, const StateStore& state, Accelerator& accelerator);
+  // `state`, `accelerator` and `comm` must outlive it; `comm` is null for a process that is alone.
+  // Throws for a device that is not there.
+  QueueExecutor(Plan plan, const StateStore& state, Accelerator& accelerator, Comm* comm);
 
   void run(std::span<const Tensor> feeds, const RunOptions& options) override;
   std::span<const Tensor> fetches() const override { return fetched_; }
@@ -44,9 +45,11 @@ class QueueExecutor final : public Executor {
   int enqueue_node(int first, const RunOptions* step_by_step);
   void inspect(int step, const RunOptions& options);
   void enqueue_fetches();
+  void finish();
   void abandon();
 
   Accelerator& accelerator_;
+  Comm* const comm_;
   std::vector<Memory> arenas_;
   mutable std::vector<std::byte> arena_copy_;
   std::map<std::pair<int, int>, Memory> literals_;  // by literal and number of the device

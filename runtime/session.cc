@@ -90,7 +90,7 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
                spec_.updates, session_.devices_, session_.kernels_, options, session_.comm()});
   if (cache_.size() == kPlansKept) cache_.pop_back();
   cache_.insert(cache_.begin(), make_executor(std::move(plan), session_.state_, session_.workers_,
-                                              session_.accelerator_));
+                                              session_.accelerator_, session_.comm()));
   return *cache_.front();
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/watch.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "graph/error.h"
@@ -37,23 +38,24 @@ Watch::~Watch() {
 }
 
 Watch::Waiting::Waiting(Watch& watch, const std::string& what, int peer, Interruptible& wait)
-    : watch_(watch) {
+    : watch_(watch), what_(what), peer_(peer), since_(Clock::now()), wait_(wait) {
   std::unique_lock lock(watch.mutex_);
   if (!watch.failure_.empty()) {
     lock.unlock();
     watch.stop(what, peer);
   }
-  watch.what_ = &what;
-  watch.peer_ = peer;
-  watch.since_ = Clock::now();
-  watch.wait_ = &wait;
+  watch.waits_.push_back(this);
 }
 
 Watch::Waiting::~Waiting() {
   std::lock_guard lock(watch_.mutex_);
-  watch_.wait_ = nullptr;
-  watch_.what_ = nullptr;
-  watch_.peer_ = -1;
+  std::erase(watch_.waits_, this);
+}
+
+const Watch::Waiting* Watch::foremost() const {
+  for (const Waiting* waiting : waits_)
+    if (waiting->peer_ != kEverybody) return waiting;
+  return waits_.empty() ? nullptr : waits_.front();
 }
 
 void Watch::stop(const std::string& what, int peer) {
@@ -62,10 +64,11 @@ void Watch::stop(const std::string& what, int peer) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kRumour, [&] { return !failure_.empty(); });
   lock.unlock();
-  blame(text(peer) + " closed its connection");
+  blame(peer == kEverybody ? text(rank_) + " lost its links to the others"
+                           : text(peer) + " closed its connection");
   lock.lock();
-  fail("step ", step_.load(), ": no exchange of '", what, "' with ", text(peer), ", because ",
-       failure_);
+  fail("step ", step_.load(), ": no exchange of '", what, "' with ",
+       peer == kEverybody ? "all others" : text(peer), ", because ", failure_);
 }
 
 void Watch::give_up(const std::string& why) { blame(text(rank_) + " gave up: " + why); }
@@ -74,9 +77,10 @@ void Watch::look() {
   auto last_beat = Clock::time_point();
   std::unique_lock lock(mutex_);
   while (!over_) {
-    const bool late = wait_ && failure_.empty() && Clock::now() - since_ > patience_;
-    const int peer = peer_;
-    const std::string what = what_ ? *what_ : "";
+    const Waiting* waiting = foremost();
+    const bool late = waiting && failure_.empty() && Clock::now() - waiting->since_ > patience_;
+    const int peer = waiting ? waiting->peer_ : kNobody;
+    const std::string what = waiting ? waiting->what_ : "";
     lock.unlock();
     try {
       if (auto failure = store_.get(kFailed)) learn(*failure);
@@ -101,8 +105,9 @@ void Watch::look() {
 
 void Watch::show_life() {
   std::unique_lock lock(mutex_);
-  const int peer = wait_ ? peer_ : -1;
-  const std::string what = what_ ? *what_ : "";
+  const Waiting* waiting = foremost();
+  const int peer = waiting ? waiting->peer_ : kNobody;
+  const std::string what = waiting ? waiting->what_ : "";
   lock.unlock();
   store_.set(life_key(rank_), join(++beat_, " ", step_.load(), " ", peer, " ", what));
 }
@@ -133,15 +138,29 @@ std::string Watch::find_culprit(int peer) {
       return join(text(member.rank), " shows no life: it is stopped, or out of reach",
                   now[at] ? join(", since step ", now[at]->step) : "");
   }
+  if (peer == kEverybody) return find_absentee(now);
   std::vector<bool> seen(members_.size(), false);
   for (int at = peer; at >= 0 && !seen[static_cast<std::size_t>(at)];) {
     seen[static_cast<std::size_t>(at)] = true;
     const Sign& sign = *now[static_cast<std::size_t>(at)];
-    if (sign.waits_for < 0)
+    if (sign.waits_for == kEverybody) return find_absentee(now);
+    if (sign.waits_for == kNobody)
       return join(text(at), " lives, but is busy with something else in step ", sign.step);
     at = sign.waits_for;
   }
   return "the ranks wait for each other";
+}
+
+// Who is not there where all should meet: the first that is in an earlier step, or does not wait.
+std::string Watch::find_absentee(const std::vector<std::optional<Sign>>& signs) {
+  uint64_t step = 0;
+  for (const auto& sign : signs) step = std::max(step, sign->step);
+  for (const Member& member : members_) {
+    const Sign& sign = *signs[static_cast<std::size_t>(member.rank)];
+    if (sign.step < step || sign.waits_for == kNobody)
+      return join(text(member.rank), " lives, but is busy with something else in step ", sign.step);
+  }
+  return join("all ranks wait for each other in step ", step);
 }
 
 void Watch::blame(const std::string& failure) {
@@ -161,7 +180,7 @@ void Watch::learn(const std::string& failure) {
   std::lock_guard lock(mutex_);
   if (failure_.empty()) failure_ = failure;
   changed_.notify_all();
-  if (wait_) wait_->interrupt();
+  for (const Waiting* waiting : waits_) waiting->wait_.interrupt();
 }
 
 }  // namespace lockstep

@@ -38,7 +38,10 @@ class Watch {
 
   void at_step(uint64_t step) { step_ = step; }
 
-  // While it lives, the calling thread waits for a message. One at a time.
+  // In the place of a peer: something that all processes take part in.
+  static constexpr int kEverybody = -2;
+
+  // While it lives, the calling thread waits, for a message or for everybody.
   class Waiting {
    public:
     // Throws when the run has failed already.
@@ -47,7 +50,12 @@ class Watch {
     Waiting(const Waiting&) = delete;
 
    private:
+    friend class Watch;
     Watch& watch_;
+    const std::string& what_;
+    const int peer_;
+    const std::chrono::steady_clock::time_point since_;
+    Interruptible& wait_;
   };
 
   // The wait was interrupted, or the connection to `peer` broke: throws what the run failed of.
@@ -56,17 +64,21 @@ class Watch {
   void give_up(const std::string& why);
 
  private:
+  static constexpr int kNobody = -1;
   struct Sign {  // of life, as the store holds it
     uint64_t beat = 0;
     uint64_t step = 0;
-    int waits_for = -1;
+    int waits_for = kNobody;
     std::string what;
   };
 
   void look();
   void show_life();
   std::optional<Sign> sign_of(int rank);
+  // What is told first: a message that is waited for says more than what everybody waits for.
+  const Waiting* foremost() const;
   std::string find_culprit(int peer);
+  std::string find_absentee(const std::vector<std::optional<Sign>>& signs);
   void learn(const std::string& failure);
   void blame(const std::string& failure);
   std::string text(int rank) const { return text_of(members_[static_cast<std::size_t>(rank)]); }
@@ -81,10 +93,7 @@ class Watch {
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   std::string failure_;
-  const std::string* what_ = nullptr;
-  int peer_ = -1;
-  std::chrono::steady_clock::time_point since_;
-  Interruptible* wait_ = nullptr;
+  std::vector<const Waiting*> waits_;
   bool over_ = false;
 
   std::thread thread_;

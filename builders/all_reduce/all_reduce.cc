@@ -140,8 +140,10 @@ std::vector<Value> AllReducer::sum(Graph& graph, const std::vector<Value>& gradi
     range = std::move(choice.range);
     choices_ += join("# auto: ", choice.why, "\n");
   }
-  if (range.name() == "collective" || range.name() == "nccl")
-    return all_reduce(graph, gradients, {Reduction::sum, options_.wire}, names, name);
+  if (range.name() == "collective" || range.name() == "nccl") {
+    const SumOrder order = range.name() == "nccl" ? SumOrder::any : SumOrder::replicas;
+    return all_reduce(graph, gradients, {Reduction::sum, options_.wire, order}, names, name);
+  }
 
   const bool is_flat = shape.size() == 1 || length == 0;  // nothing to cut where there is nothing
   auto site = [](const std::string& of) { return Site(of, Where{"", 0}); };

@@ -11,10 +11,8 @@ namespace {
 void all_reduce_law(Inference& inference) {
   check(inference.outputs.size() == inference.inputs.size(), "has ", inference.inputs.size(),
         " operands but ", inference.outputs.size(), " results");
-  std::string reduction = inference.attributes.text("reduction", "sum");
-  check(reduction == "sum" || reduction == "mean", "reduction is '", reduction,
-        "', should be sum or mean");
-  check_wire(inference.attributes.text("wire", ""), inference.input(0).dtype);
+  const AllReduceAttrs attrs = read_all_reduce(inference.attributes);
+  check_wire(attrs.wire, inference.input(0).dtype);
   for (std::size_t i = 0; i < inference.inputs.size(); ++i) {
     check(inference.input(i) == inference.input(0), "operand ", i, " is ", inference.input(i),
           ", operand 0 is ", inference.input(0));
@@ -40,14 +38,23 @@ std::vector<Value> all_reduce_gradient(const GradientRequest& r) {
     check(bool(r.dy[k]), r.node.description(), ": no loss reaches its result ", k);
     names.push_back(r.graph.name(r.x(k)) + "_grad");
   }
-  auto attributes = r.node.attributes();
-  const Reduction reduction =
-      attributes.text("reduction", "sum") == "mean" ? Reduction::mean : Reduction::sum;
-  return all_reduce(r.graph, {r.dy.begin(), r.dy.end()}, reduction, names,
+  AllReduceAttrs attrs = read_all_reduce(r.node.attributes());
+  attrs.wire.clear();
+  return all_reduce(r.graph, {r.dy.begin(), r.dy.end()}, attrs, names,
                     Site(r.node.name() + "_grad", Where{"", 0}));
 }
 
 }  // namespace
+
+AllReduceAttrs read_all_reduce(AttributeReader attributes) {
+  const std::string reduction = attributes.text("reduction", "sum");
+  check(reduction == "sum" || reduction == "mean", "reduction is '", reduction,
+        "', should be sum or mean");
+  const std::string order = attributes.text("order", "replicas");
+  check(order == "replicas" || order == "any", "order is '", order, "', should be replicas or any");
+  return {reduction == "mean" ? Reduction::mean : Reduction::sum, attributes.text("wire", ""),
+          order == "any" ? SumOrder::any : SumOrder::replicas};
+}
 
 void check_wire(const std::string& wire, DType dtype) {
   check(wire.empty() || wire == "float16" || wire == "bfloat16", "the wire format is '", wire,
@@ -62,6 +69,7 @@ std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values,
         " names");
   Attributes attributes{{"reduction", attrs.reduction == Reduction::sum ? "sum" : "mean"}};
   if (!attrs.wire.empty()) attributes.push_back({"wire", attrs.wire});
+  if (attrs.order == SumOrder::any) attributes.push_back({"order", "any"});
   return add_collective(graph,
                         {.type = "AllReduce",
                          .domain = kOwnDomain,
@@ -83,30 +91,31 @@ Value copy(Graph& graph, Value value, const Site& site) {
 }
 
 std::vector<Op> collective_ops() {
-  return {
-      {.type = "AllReduce",
-       .domain = kOwnDomain,
-       .signature = Signature{"Every result is the sum (or mean) of all operands.",
-                              {{"x", "T", Arity::variadic}},
-                              {{"y", "T", Arity::variadic}},
-                              {{"reduction", AttributeKind::text}, {"wire", AttributeKind::text}}},
-       .law = all_reduce_law,
-       .differentiable = Differentiable::yes,
-       .gradient = all_reduce_gradient,
-       .alias_in_pairs = true,
-       .collective = true},
-      {.type = "Broadcast",
-       .domain = kOwnDomain,
-       .signature =
-           Signature{
-               "Every result is a copy of the operand.", {{"x"}}, {{"y", "T", Arity::variadic}}},
-       .law = same_as_first,
-       .collective = true},
-      {.type = "Copy",
-       .domain = kOwnDomain,
-       .signature = Signature{"A copy on another replica.", {{"x"}}, {{"y"}}},
-       .law = same_as_first,
-       .transit = true}};
+  return {{.type = "AllReduce",
+           .domain = kOwnDomain,
+           .signature = Signature{"Every result is the sum (or mean) of all operands.",
+                                  {{"x", "T", Arity::variadic}},
+                                  {{"y", "T", Arity::variadic}},
+                                  {{"reduction", AttributeKind::text},
+                                   {"wire", AttributeKind::text},
+                                   {"order", AttributeKind::text}}},
+           .law = all_reduce_law,
+           .differentiable = Differentiable::yes,
+           .gradient = all_reduce_gradient,
+           .alias_in_pairs = true,
+           .collective = true},
+          {.type = "Broadcast",
+           .domain = kOwnDomain,
+           .signature = Signature{"Every result is a copy of the operand.",
+                                  {{"x"}},
+                                  {{"y", "T", Arity::variadic}}},
+           .law = same_as_first,
+           .collective = true},
+          {.type = "Copy",
+           .domain = kOwnDomain,
+           .signature = Signature{"A copy on another replica.", {{"x"}}, {{"y"}}},
+           .law = same_as_first,
+           .transit = true}};
 }
 
 }  // namespace lockstep

@@ -13,14 +13,23 @@ namespace lockstep {
 
 enum class Reduction { sum, mean };
 
+// In which order terms are added. That of replicas gives the same bits wherever they are and
+// however many tensors are summed at once. Any: what is fastest where it runs, the same bits again
+// on the same machine; CPU replicas keep to their order.
+enum class SumOrder { replicas, any };
+
 struct AllReduceAttrs {
   Reduction reduction = Reduction::sum;
-  // "", float16 or bfloat16: what travels is rounded to it, and so is the result; sums are float32.
+  // "", float16 or bfloat16: what travels is rounded to it, and so is the result; sums in the order
+  // of replicas are float32.
   std::string wire;
+  SumOrder order = SumOrder::replicas;
 
-  AllReduceAttrs(Reduction reduction = Reduction::sum, std::string wire = "")  // NOLINT: converts
-      : reduction(reduction), wire(std::move(wire)) {}
+  AllReduceAttrs(Reduction reduction = Reduction::sum, std::string wire = "",  // NOLINT: converts
+                 SumOrder order = SumOrder::replicas)
+      : reduction(reduction), wire(std::move(wire)), order(order) {}
 };
+AllReduceAttrs read_all_reduce(AttributeReader attributes);
 void check_wire(const std::string& wire, DType dtype);
 
 // One value per replica in, the same result on every replica out: element by element in the order

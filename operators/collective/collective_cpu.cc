@@ -46,8 +46,7 @@ void add_rounded(std::span<const Tensor> in, int64_t at, int64_t size, T* total)
 // anywhere, so results may lie over operands.
 template <class T, class W>
 std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const bool mean = attributes.text("reduction", "sum") == "mean";
+  const bool mean = read_all_reduce(request.attributes()).reduction == Reduction::mean;
   constexpr bool kRounds = !std::is_same_v<T, W>;
   constexpr int64_t kLine = 64 / sizeof(T);
   const int64_t count = request.out[0].count();
@@ -80,8 +79,7 @@ std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const std::string wire = attributes.text("wire", "");
+  const std::string wire = read_all_reduce(request.attributes()).wire;
   if (wire == "float16") return all_reduce_kernel<float, Half>(request);
   if (wire == "bfloat16") return all_reduce_kernel<float, BFloat16>(request);
   return dispatch<float, double, int32_t, int64_t>(

@@ -1,57 +1,39 @@
 // Collectives between the GPUs of one process, over memory that they share: replicas on one GPU,
 // and on GPUs that reach each other's memory. The plan makes each part wait for the operands it
 // reads.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
+#include <algorithm>
 
 #include "operators/collective/collective.h"
+#include "operators/collective/nccl_cuda.h"
+#include "operators/collective/terms_cuda.h"
 #include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "runtime/cuda/accelerator.h"
 
 namespace lockstep {
 namespace {
 
-constexpr int kMostReplicas = 64;
-
-// As a value is that has travelled as 16 bits.
-struct Whole {
-  template <class T>
-  __device__ T operator()(T x) const {
-    return x;
-  }
-};
-struct AsHalf {
-  __device__ float operator()(float x) const { return __half2float(__float2half_rn(x)); }
-};
-struct AsBFloat16 {
-  __device__ float operator()(float x) const { return __bfloat162float(__float2bfloat16_rn(x)); }
-};
-
 // An element is read from every operand before it is written anywhere, so results may lie over
 // operands; operands are added in the order of replicas, so all get the same bits.
-template <class T, class Wire>
+template <class T, class W>
 struct SumOfReplicas {
   int replicas;
   int64_t begin;
   T divisor;
-  const T* in[kMostReplicas];
-  T* out[kMostReplicas];
+  const T* in[kMostTerms];
+  T* out[kMostTerms];
   __device__ void operator()(int64_t element) const {
     const int64_t i = begin + element;
-    const Wire wire;
-    T total = wire(in[0][i]);
-    for (int k = 1; k < replicas; ++k) total += wire(in[k][i]);
-    total = wire(divisor == T(1) ? total : static_cast<T>(total / divisor));
+    T total = travelled<W>(in[0][i]);
+    for (int k = 1; k < replicas; ++k) total += travelled<W>(in[k][i]);
+    total = travelled<W>(divisor == T(1) ? total : static_cast<T>(total / divisor));
     for (int k = 0; k < replicas; ++k) out[k][i] = total;
   }
 };
 
 // Part p of n sums elements [count * p / n, count * (p + 1) / n).
-template <class T, class Wire>
-std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const bool mean = attributes.text("reduction", "sum") == "mean";
-  check(request.in.size() <= kMostReplicas, "sums over at most ", kMostReplicas, " replicas");
+template <class T, class W>
+std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request, bool mean) {
+  for (Device other : request.part_devices) require_reach(request.device, other);
   constexpr int64_t kLine = 128 / sizeof(T);
   const int64_t count = request.out[0].count();
   const int64_t lines = (count + kLine - 1) / kLine;
@@ -59,27 +41,32 @@ std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request) {
   const int64_t end = std::min(count, lines * (request.part + 1) / request.parts * kLine);
   return make_kernel(
       [=](const KernelArgs& args) {
-        SumOfReplicas<T, Wire> body{static_cast<int>(args.in.size()),
-                                    begin,
-                                    mean ? static_cast<T>(args.in.size()) : T(1),
-                                    {},
-                                    {}};
+        SumOfReplicas<T, DeviceType<W>> body{static_cast<int>(args.in.size()),
+                                             begin,
+                                             mean ? static_cast<T>(args.in.size()) : T(1),
+                                             {},
+                                             {}};
         for (std::size_t k = 0; k < args.in.size(); ++k) {
           body.in[k] = args.in[k].as<const T>();
           body.out[k] = args.out[k].as<T>();
         }
         for_elements(args, std::max<int64_t>(end - begin, 0), body);
       },
-      "shared memory");
+      std::is_same_v<T, W> ? "shared memory" : join("shared memory, as ", dtype_of<W>()));
 }
 
 std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const std::string wire = attributes.text("wire", "");
-  if (wire == "float16") return all_reduce_kernel<float, AsHalf>(request);
-  if (wire == "bfloat16") return all_reduce_kernel<float, AsBFloat16>(request);
+  const AllReduceAttrs attrs = read_all_reduce(request.attributes());
+  check(request.in.size() <= kMostTerms, "sums over at most ", kMostTerms, " replicas");
+  const auto& devices = request.part_devices;
+  const bool several = std::any_of(devices.begin(), devices.end(),
+                                   [&](Device device) { return device != devices[0]; });
+  if (several && attrs.order == SumOrder::any) return nccl_all_reduce(request, attrs);
+  const bool mean = attrs.reduction == Reduction::mean;
+  if (attrs.wire == "float16") return all_reduce_kernel<float, Half>(request, mean);
+  if (attrs.wire == "bfloat16") return all_reduce_kernel<float, BFloat16>(request, mean);
   return dispatch<float, double, int32_t, int64_t>(
-      request.in[0].dtype, [&]<class T>() { return all_reduce_kernel<T, Whole>(request); });
+      request.in[0].dtype, [&]<class T>() { return all_reduce_kernel<T, T>(request, mean); });
 }
 
 std::unique_ptr<Kernel> prepare_broadcast(const KernelRequest& request) {

@@ -30,9 +30,7 @@ void recv_law(Inference& inference) {
 }
 
 void all_reduce_law(Inference& inference) {
-  inference.attributes.integer("number", 0);
-  inference.attributes.integer("mean_of", 0);
-  inference.attributes.text("wire", "");
+  check_wire(read_process_all_reduce(inference.attributes).wire, inference.input(0).dtype);
   inference.outputs[0] = inference.input(0);
 }
 
@@ -71,12 +69,22 @@ Value recv(Graph& graph, const TensorType& type, const Message& message, const s
 
 Value process_all_reduce(Graph& graph, Value x, const ProcessAllReduceAttrs& attrs,
                          const std::string& name) {
+  Attributes attributes{{"number", attrs.number}, {"mean_of", attrs.mean_of}, {"wire", attrs.wire}};
+  if (attrs.order == SumOrder::any) attributes.push_back({"order", "any"});
   return graph.add_value(
-      {.type = "ProcessAllReduce",
-       .domain = kOwnDomain,
-       .inputs = {x},
-       .attributes = {{"number", attrs.number}, {"mean_of", attrs.mean_of}, {"wire", attrs.wire}}},
+      {.type = "ProcessAllReduce", .domain = kOwnDomain, .inputs = {x}, .attributes = attributes},
       named(name));
+}
+
+ProcessAllReduceAttrs read_process_all_reduce(AttributeReader attributes) {
+  const AllReduceAttrs shared = read_all_reduce(attributes);
+  return {attributes.integer("number", 0), attributes.integer("mean_of", 0), shared.wire,
+          shared.order};
+}
+
+Comm& comm_of(const KernelRequest& request) {
+  check(request.comm, "is between processes, but this one is alone");
+  return *request.comm;
 }
 
 std::vector<Op> process_ops() {
@@ -107,7 +115,8 @@ std::vector<Op> process_ops() {
                               {{"y"}},
                               {{"number", AttributeKind::integer, true},
                                {"mean_of", AttributeKind::integer},
-                               {"wire", AttributeKind::text}}},
+                               {"wire", AttributeKind::text},
+                               {"order", AttributeKind::text}}},
        .law = all_reduce_law,
        .may_alias = {{0, 0}},
        .exchange = true}};

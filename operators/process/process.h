@@ -11,6 +11,7 @@
 
 #include "graph/graph.h"
 #include "graph/op.h"
+#include "operators/collective/collective.h"
 #include "runtime/kernel.h"
 
 namespace lockstep {
@@ -29,12 +30,18 @@ Value recv(Graph& graph, const TensorType& type, const Message& message, const s
 struct ProcessAllReduceAttrs {
   int64_t number = 0;
   int64_t mean_of = 0;  // the sum is divided by it; 0: it is not
-  std::string wire;     // see AllReduce
+  std::string wire;     // this and the order: see AllReduce
+  SumOrder order = SumOrder::replicas;
 };
+ProcessAllReduceAttrs read_process_all_reduce(AttributeReader attributes);
 Value process_all_reduce(Graph& graph, Value x, const ProcessAllReduceAttrs& attrs,
                          const std::string& name);
 
 std::vector<Op> process_ops();
+// To the other processes; throws for a process that is alone.
+Comm& comm_of(const KernelRequest& request);
+
 std::vector<KernelEntry> process_cpu();
+std::vector<KernelEntry> process_cuda();
 
 }  // namespace lockstep

@@ -14,11 +14,6 @@ uint64_t message_number(int64_t node, std::size_t part = 0) {
   return static_cast<uint64_t>(node) << 24U | part;
 }
 
-Comm& comm_of(const KernelRequest& request) {
-  check(request.comm, "is between processes, but this one is alone");
-  return *request.comm;
-}
-
 struct Line {  // to or from one peer
   Transfer* transfer;
   bool empty;
@@ -65,8 +60,8 @@ std::unique_ptr<Kernel> prepare_recv(const KernelRequest& request) {
 template <class T, class W>
 class ProcessAllReduce final : public Kernel {
  public:
-  ProcessAllReduce(const KernelRequest& request, int64_t number, int64_t mean_of)
-      : comm_(comm_of(request)), count_(request.in[0].count()), mean_of_(mean_of) {
+  ProcessAllReduce(const KernelRequest& request, const ProcessAllReduceAttrs& attrs)
+      : comm_(comm_of(request)), count_(request.in[0].count()), mean_of_(attrs.mean_of) {
     const std::string what(request.node.name());
     for (int rank = 0; rank < comm_.size(); ++rank)
       segment_ = std::max(segment_, std::min(kSegment, boundary(rank + 1) - boundary(rank)));
@@ -80,8 +75,8 @@ class ProcessAllReduce final : public Kernel {
         if (peer == comm_.rank() || (rank != comm_.rank() && peer != rank)) continue;
         Peer& lines = chunk.peers.emplace_back();
         for (std::size_t part = 0; part < parts; ++part) {
-          const uint64_t share = message_number(number, 2 * part);
-          const uint64_t sum = message_number(number, 2 * part + 1);
+          const uint64_t share = message_number(attrs.number, 2 * part);
+          const uint64_t sum = message_number(attrs.number, 2 * part + 1);
           const bool mine = rank == comm_.rank();
           lines.shares.push_back(mine ? &comm_.receiving(peer, share, what)
                                       : &comm_.sending(peer, share, what));
@@ -213,17 +208,14 @@ class ProcessAllReduce final : public Kernel {
 };
 
 std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const int64_t number = attributes.integer("number", 0);
-  const int64_t mean_of = attributes.integer("mean_of", 0);
-  const std::string wire = attributes.text("wire", "");
-  if (wire == "float16")
-    return std::make_unique<ProcessAllReduce<float, Half>>(request, number, mean_of);
-  if (wire == "bfloat16")
-    return std::make_unique<ProcessAllReduce<float, BFloat16>>(request, number, mean_of);
+  const ProcessAllReduceAttrs attrs = read_process_all_reduce(request.attributes());
+  if (attrs.wire == "float16")
+    return std::make_unique<ProcessAllReduce<float, Half>>(request, attrs);
+  if (attrs.wire == "bfloat16")
+    return std::make_unique<ProcessAllReduce<float, BFloat16>>(request, attrs);
   return dispatch<float, double, int32_t, int64_t>(
       request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
-        return std::make_unique<ProcessAllReduce<T, T>>(request, number, mean_of);
+        return std::make_unique<ProcessAllReduce<T, T>>(request, attrs);
       });
 }
 

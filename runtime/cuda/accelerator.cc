@@ -37,8 +37,9 @@ struct HostCall {
   bool once = true;
 };
 
-// While a recording is made, the host calls in it are kept here: a graph runs them many times.
-std::deque<HostCall>* recorded_calls = nullptr;
+// While this thread makes a recording, the host calls in it are kept here: a graph runs them many
+// times.
+thread_local std::deque<HostCall>* recorded_calls = nullptr;
 
 class CudaQueue final : public Queue {
  public:
@@ -77,6 +78,11 @@ class CudaQueue final : public Queue {
     check_cuda(cudaStreamSynchronize(stream_), "a step");
     std::lock_guard lock(mutex_);
     if (auto failure = std::exchange(failure_, nullptr)) std::rethrow_exception(failure);
+  }
+  bool idle() override {
+    const cudaError_t status = cudaStreamQuery(stream_);
+    if (status != cudaErrorNotReady) check_cuda(status, "a step");
+    return status == cudaSuccess;
   }
   void* native() override {
     use(device_);
@@ -221,6 +227,15 @@ class CudaAccelerator final : public Accelerator {
 Accelerator& cuda_accelerator() {
   static CudaAccelerator accelerator;
   return accelerator;
+}
+
+void require_reach(Device from, Device to) {
+  const int here = cuda_accelerator().devices();
+  int possible = 1;
+  if (from == to || from.index >= here || to.index >= here) return;
+  check_cuda(cudaDeviceCanAccessPeer(&possible, from.index, to.index), "asking for a peer");
+  check(possible, text_of(from), " cannot reach the memory of ", text_of(to),
+        "; sum over them with --all-reduce nccl");
 }
 
 int64_t cuda_allocations() { return allocations; }

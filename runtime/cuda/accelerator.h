@@ -9,6 +9,9 @@ namespace lockstep {
 
 // Lives as long as the program. On a machine without a driver it has no devices.
 Accelerator& cuda_accelerator();
+
+// Throws where both are here but one cannot reach the memory of the other.
+void require_reach(Device from, Device to);
 // How often it took memory, of a device or of the host, since the program began.
 int64_t cuda_allocations();
 

@@ -4,6 +4,8 @@
 #include "builders/partition.h"
 #include "operators/elementwise/elementwise.h"
 #include "runtime/philox.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"
 
@@ -40,8 +42,10 @@ std::vector<float> share(int replica, int64_t length) {
 
 // The sums on each replica of `part`, whose first replica is `first` of all.
 std::vector<std::vector<float>> sums_of(const TrainingModel& part, int first, int64_t length,
-                                        Comm* comm) {
-  Session session(part, cpu_devices(part.replicas), all_kernels(), {1, 1, {}, comm});
+                                        Comm* comm, std::vector<Device> devices = {}) {
+  if (devices.empty()) devices = cpu_devices(part.replicas);
+  const auto& kernels = devices[0].kind == DeviceKind::gpu ? queued_kernels() : all_kernels();
+  Session session(part, devices, kernels, {1, 1, {}, comm});
   std::vector<std::vector<float>> fed;
   std::vector<Tensor> feeds;
   for (int k = 0; k < part.replicas; ++k) fed.push_back(share(first + k, length));
@@ -119,6 +123,73 @@ TEST(Processes, EveryAlgorithmOnANarrowWire) {
           }
   });
 }
+
+// Devices that work behind the host's back sum over processes as CPUs do, recorded or not, in no
+// bit otherwise; also when a process has several, or several replicas on one.
+TEST(Processes, EveryAlgorithmOnDevicesWithQueues) {
+  run_ranks(2, [&](Comm& comm) {
+    const ProcessShare own{comm.rank(), comm.size()};
+    for (const char* spec : kAlgorithms)
+      for (int replicas : {2, 3, 4})
+        for (int64_t length : {0, 7, 1000}) {
+          SCOPED_TRACE(join(spec, " on ", replicas, " replicas of ", length));
+          if (replicas < 4 && std::string(spec) == "xring#2") continue;
+          const TrainingModel part = partition(sum_model(spec, replicas, length), own);
+          const int first = replicas * own.rank / 2;
+          const auto expected = sums_of(part, first, length, &comm);
+          const auto all_on_one = parse_devices(join("gpu:3*", part.replicas));
+          EXPECT_EQ(sums_of(part, first, length, &comm, gpu_devices(part.replicas)), expected);
+          EXPECT_EQ(sums_of(part, first, length, &comm, all_on_one), expected);
+        }
+  });
+}
+
+// What devices exchange among themselves is waited for as messages are: who is lost is named.
+TEST(Processes, AnExchangeOfDevicesThatDoesNotComeIsNamed) {
+  const auto never = [] { return false; };
+  expect_error(
+      [&] {
+        run_ranks(
+            2,
+            [&](Comm& comm) {
+              comm.at_step(7);
+              if (comm.rank() == 0) comm.wait_until(never, "the step's sums");
+              fail("its device is lost");
+            },
+            Milliseconds(20'000));
+      },
+      "step 7: no exchange of 'the step's sums' with all others", "rank 1 (host ",
+      "gave up: its device is lost");
+  // Both are there, and neither comes to an end: in the time that is allowed, and by name.
+  expect_error(
+      [&] {
+        run_ranks(
+            2,
+            [&](Comm& comm) {
+              comm.at_step(8);
+              comm.wait_until(never, "the step's sums");
+            },
+            Milliseconds(500));
+      },
+      "all ranks wait for each other in step 8", "waited 0.5 s for 'the step's sums'");
+  // Rank 1 has not come so far.
+  expect_error(
+      [&] {
+        run_ranks(
+            2,
+            [&](Comm& comm) {
+              comm.at_step(comm.rank() == 0 ? 9 : 8);
+              if (comm.rank() == 0) comm.wait_until(never, "the step's sums");
+              char byte = 0;
+              Transfer& transfer = comm.receiving(0, 1, "a byte");
+              transfer.start(&byte, 1);
+              transfer.wait();
+            },
+            Milliseconds(500));
+      },
+      "rank 1 (host ", "lives, but is busy with something else in step 8");
+}
+
 TEST(Processes, EveryAlgorithmOverTwoProcesses) { sum_over(2); }
 TEST(Processes, EveryAlgorithmOverFourProcesses) { sum_over(4); }
 

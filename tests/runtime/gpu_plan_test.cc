@@ -1,19 +1,21 @@
 // Plans for GPUs, made by the GPU's own kernels, without one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "builders/data_parallel.h"
+#include "builders/partition.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "runtime/compile.h"
 #include "tests/support/golden.h"
+#include "tests/support/ranks.h"
 
 namespace lockstep::testing {
 namespace {
 
-Plan plan_of(const std::string& name, int replicas, DType precision, int64_t batch) {
-  const TrainingModel model =
-      build_data_parallel_model(all_ops(), model_named(name, published_options(name)), {},
-                                {.replicas = replicas, .precision = precision});
+Plan plan_of(const TrainingModel& model, const std::string& devices, int64_t batch,
+             Comm* comm = nullptr) {
   std::vector<std::string> feeds, fetches;
   std::vector<Dims> dims;
   for (const Replicated& input : model.inputs)
@@ -31,10 +33,32 @@ Plan plan_of(const std::string& name, int replicas, DType precision, int64_t bat
                   fetches,
                   model.state_values(),
                   model.updates,
-                  parse_devices(join("gpu*", replicas)),
+                  parse_devices(devices),
                   all_kernels(),
-                  {}});
+                  {},
+                  comm});
 }
+
+TrainingModel replicated(const std::string& name, const DataParallelOptions& options) {
+  return build_data_parallel_model(all_ops(), model_named(name, published_options(name)), {},
+                                   options);
+}
+
+Plan plan_of(const std::string& name, int replicas, DType precision, int64_t batch) {
+  return plan_of(replicated(name, {.replicas = replicas, .precision = precision}),
+                 join("gpu*", replicas), batch);
+}
+
+// What its kernels of that type say of themselves, each once, in order.
+std::vector<std::string> descriptions(const Plan& plan, const std::string& type) {
+  std::vector<std::string> found;
+  for (const PlanStep& step : plan.steps)
+    if (step.type == type &&
+        std::find(found.begin(), found.end(), step.kernel->describe()) == found.end())
+      found.push_back(step.kernel->describe());
+  return found;
+}
+using Texts = std::vector<std::string>;
 
 TEST(GpuPlan, OfEightGpusNeedsNone) {
   Plan plan = plan_of("lenet", 8, DType::bfloat16, 4);
@@ -83,6 +107,51 @@ TEST(GpuPlan, OfMobileNetStaysNarrow) {
   }
   EXPECT_LE(casts, 2 * 52 + 6);  // weights of 52 convolutions and their gradients; the classifier
   EXPECT_LE(reorders, 2 * 52 + 4);
+}
+
+// `collective` keeps the order of replicas; `nccl` leaves it to NCCL, where there is more than one
+// GPU, of which each speaks for its replicas.
+TEST(GpuPlan, SumsAsTheSpecSays) {
+  const TrainingModel ordered =
+      replicated("mlp", {.replicas = 3, .all_reduce = {.spec = parse_all_reduce("collective")}});
+  const TrainingModel any =
+      replicated("mlp", {.replicas = 3, .all_reduce = {.spec = parse_all_reduce("nccl")}});
+  const TrainingModel narrow = replicated(
+      "mlp", {.replicas = 3, .all_reduce = {.spec = parse_all_reduce("nccl"), .wire = "float16"}});
+  EXPECT_EQ(descriptions(plan_of(ordered, "gpu*3", 4), "AllReduce"), Texts{"shared memory"});
+  EXPECT_EQ(descriptions(plan_of(any, "gpu:1*3", 4), "AllReduce"), Texts{"shared memory"});
+  EXPECT_EQ(descriptions(plan_of(any, "gpu*3", 4), "AllReduce"), Texts{"NCCL over 3 GPUs"});
+  EXPECT_EQ(
+      descriptions(plan_of(any, "gpu:0*2,gpu:1", 4), "AllReduce"),
+      (Texts{"NCCL over 2 GPUs, 2 replicas here first", "NCCL, by part 0", "NCCL over 2 GPUs"}));
+  EXPECT_EQ(descriptions(plan_of(narrow, "gpu*3", 4), "AllReduce"),
+            Texts{"NCCL over 3 GPUs, as float16"});
+}
+
+// One GPU of a process exchanges for all of its replicas, in one queue.
+TEST(GpuPlan, OfAProcessExchangesInOneQueue) {
+  for (const char* spec : {"collective", "nccl", "xring"}) {
+    const TrainingModel whole =
+        replicated("mlp", {.replicas = 4, .all_reduce = {.spec = parse_all_reduce(spec)}});
+    run_ranks(2, [&](Comm& comm) {
+      const Plan plan = plan_of(partition(whole, {comm.rank(), 2}), "gpu*2", 4, &comm);
+      EXPECT_TRUE(plan.exchanges);
+      const int other = 1 - comm.rank();
+      if (spec == std::string("xring")) {
+        // The ring leaves a process by its last replica, on another GPU than the one that sends.
+        EXPECT_EQ(descriptions(plan, "Sent"), Texts{join("NCCL, rank ", other, ", by a copy")});
+        EXPECT_EQ(descriptions(plan, "Recv"), Texts{join("NCCL, rank ", other)});
+      } else {
+        EXPECT_EQ(descriptions(plan, "ProcessAllReduce"),
+                  Texts{spec == std::string("nccl") ? "NCCL's sum, 2 processes"
+                                                    : "NCCL, 2 processes, in order of ranks"});
+      }
+      for (const PlanStep& step : plan.steps)
+        if (step.type == "Sent" || step.type == "Recv" || step.type == "ProcessAllReduce") {
+          EXPECT_EQ(worker_name(plan, step.worker), "gpu:0/comm") << step.name;
+        }
+    });
+  }
 }
 
 }  // namespace

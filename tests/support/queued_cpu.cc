@@ -59,7 +59,7 @@ class ThreadEvent final : public Event {
 class ThreadQueue;
 using Work = std::function<void()>;
 
-// While there is one, queues keep here what they are given.
+// While there is one, queues keep here what they are given by this thread.
 struct Tape final : Recording {
   // An entry is done again by being given to its queue again.
   std::vector<Work> entries;
@@ -67,7 +67,7 @@ struct Tape final : Recording {
     for (const Work& entry : entries) entry();
   }
 };
-Tape* taping = nullptr;
+thread_local Tape* taping = nullptr;
 
 class ThreadQueue final : public Queue {
  public:
@@ -98,6 +98,10 @@ class ThreadQueue final : public Queue {
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [&] { return work_.empty() && !busy_; });
     if (auto failure = std::exchange(failure_, nullptr)) std::rethrow_exception(failure);
+  }
+  bool idle() override {
+    std::lock_guard lock(mutex_);
+    return work_.empty() && !busy_;
   }
   void* native() override { return this; }
 

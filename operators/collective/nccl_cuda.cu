@@ -1,0 +1,105 @@
+// Replicas that share a GPU are summed there first, by the part of the first of them: it speaks for
+// its GPU in the group, and hands the sum to the others.
+#include "operators/collective/nccl_cuda.h"
+
+#include <algorithm>
+
+#include "operators/collective/terms_cuda.h"
+#include "operators/dispatch.h"
+#include "runtime/cuda/nccl.h"
+
+namespace lockstep {
+namespace {
+
+template <class T, class W>
+class NcclAllReduce final : public Kernel {
+ public:
+  NcclAllReduce(const KernelRequest& request, const AllReduceAttrs& attrs)
+      : part_(request.part),
+        parts_(request.parts),
+        device_(request.device),
+        count_(request.out[0].count()),
+        divisor_(attrs.reduction == Reduction::mean ? request.parts : 1) {
+    for (int part = 0; part < parts_; ++part) {
+      const Device device = request.part_devices[static_cast<std::size_t>(part)];
+      if (device == device_) here_.push_back(part);
+      if (std::find(gpus_.begin(), gpus_.end(), device) == gpus_.end()) gpus_.push_back(device);
+    }
+  }
+
+  std::string describe() const override {
+    if (!speaks()) return join("NCCL, by part ", here_[0]);
+    return join("NCCL over ", gpus_.size(), " GPUs", here_.size() > 1 ? ", " : "",
+                here_.size() > 1 ? join(here_.size(), " replicas here first") : "",
+                kConverts ? join(", as ", dtype_of<W>()) : "");
+  }
+
+  std::size_t workspace_bytes() const override {
+    return kConverts && speaks() ? static_cast<std::size_t>(count_) * sizeof(W) : 0;
+  }
+
+  void run(const KernelArgs& args) override {
+    if (count_ == 0) return;
+    NcclMember* const member = speaks() ? &nccl_member(gpus_, device_) : nullptr;
+    if (part_ == 0) begin_nccl_calls();
+    if (member) {
+      DeviceType<W>* const total = total_of(args);
+      sum_terms(args, total);
+      member->sum(total, total, count_, dtype_of<W>(), stream_of(args));
+    }
+    if (part_ == parts_ - 1) end_nccl_calls();
+  }
+
+  // NCCL's work lies behind the end of its calls only.
+  void conclude(const KernelArgs& args) override {
+    if (speaks()) hand_round(args, total_of(args));
+  }
+
+ private:
+  static constexpr bool kConverts = !std::is_same_v<T, W>;
+
+  bool speaks() const { return here_[0] == part_; }
+
+  DeviceType<W>* total_of(const KernelArgs& args) const {
+    if constexpr (kConverts)
+      return reinterpret_cast<DeviceType<W>*>(args.workspace);
+    else
+      return args.out[static_cast<std::size_t>(part_)].template as<T>();
+  }
+
+  void sum_terms(const KernelArgs& args, DeviceType<W>* total) const {
+    SumTerms<T, DeviceType<W>> body{static_cast<int>(here_.size()), T(1), {}, total};
+    for (std::size_t k = 0; k < here_.size(); ++k)
+      body.in[k] = args.in[static_cast<std::size_t>(here_[k])].template as<const T>();
+    for_elements(args, count_, body);
+  }
+
+  void hand_round(const KernelArgs& args, const DeviceType<W>* total) const {
+    HandRound<T, DeviceType<W>> body{
+        static_cast<int>(here_.size()), static_cast<T>(divisor_), total, {}};
+    for (std::size_t k = 0; k < here_.size(); ++k)
+      body.out[k] = args.out[static_cast<std::size_t>(here_[k])].template as<T>();
+    for_elements(args, count_, body);
+  }
+
+  int part_, parts_;
+  Device device_;
+  int64_t count_;
+  int divisor_;
+  std::vector<int> here_;     // parts on this GPU
+  std::vector<Device> gpus_;  // all that take part, in the order of replicas
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> nccl_all_reduce(const KernelRequest& request, const AllReduceAttrs& attrs) {
+  if (attrs.wire == "float16") return std::make_unique<NcclAllReduce<float, Half>>(request, attrs);
+  if (attrs.wire == "bfloat16")
+    return std::make_unique<NcclAllReduce<float, BFloat16>>(request, attrs);
+  return dispatch<float, double, int32_t, int64_t>(
+      request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
+        return std::make_unique<NcclAllReduce<T, T>>(request, attrs);
+      });
+}
+
+}  // namespace lockstep

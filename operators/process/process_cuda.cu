@@ -1,0 +1,236 @@
+// Messages between GPUs of several processes, by NCCL. Each process has one GPU that does this, for
+// all of its replicas, and puts what it exchanges into one queue, in the order of the one graph
+// that all processes were cut from. There a message takes the place of its Sent and its Recv,
+// which is the same on both sides: no two processes wait for each other crosswise.
+#include <algorithm>
+
+#include "operators/collective/terms_cuda.h"
+#include "operators/dispatch.h"
+#include "operators/process/process.h"
+#include "runtime/cuda/nccl.h"
+
+namespace lockstep {
+namespace {
+
+std::unique_ptr<Kernel> prepare_send(const KernelRequest& request) {
+  comm_of(request);
+  return make_kernel(
+      [](const KernelArgs& args) {
+        check_cuda(cudaMemsetAsync(args.out[0].data, 0, sizeof(int64_t), stream_of(args)),
+                   "a token");
+      },
+      "when it is waited for");
+}
+
+// One message. Where its value lies on another GPU of this process it goes through a copy.
+class MessageKernel final : public Kernel {
+ public:
+  MessageKernel(const KernelRequest& request, bool sends)
+      : comm_(comm_of(request)),
+        device_(request.device),
+        peer_(static_cast<int>(request.attributes().integer("peer", 0))),
+        sends_(sends),
+        bytes_((sends ? request.in[1] : request.out[0]).bytes()),
+        copies_(request.operand_devices[sends ? 1 : 0] != request.device) {
+    check(peer_ >= 0 && peer_ < comm_.size() && peer_ != comm_.rank(), "exchanges with rank ",
+          peer_, ", this is rank ", comm_.rank(), " of ", comm_.size());
+  }
+
+  std::string describe() const override {
+    return join("NCCL, rank ", peer_, copies_ ? ", by a copy" : "");
+  }
+  std::size_t workspace_bytes() const override { return copies_ ? bytes_ : 0; }
+
+  void run(const KernelArgs& args) override {
+    if (bytes_ == 0) return;
+    void* const value = sends_ ? args.in[1].data : args.out[0].data;
+    void* const travelling = copies_ ? args.workspace : value;
+    NcclMember& member = nccl_member(comm_, device_);
+    const cudaStream_t stream = stream_of(args);
+    if (sends_ && copies_) args.queue->copy(travelling, value, bytes_);
+    with_nccl(comm_, member, [&] {
+      if (sends_)
+        member.send(travelling, bytes_, peer_, stream);
+      else
+        member.receive(travelling, bytes_, peer_, stream);
+    });
+    if (!sends_ && copies_) args.queue->copy(value, travelling, bytes_);
+  }
+
+ private:
+  Comm& comm_;
+  Device device_;
+  int peer_;
+  bool sends_;
+  std::size_t bytes_;
+  bool copies_;
+};
+
+// A tensor of T travels as W; how it is summed meanwhile is for others to say.
+template <class T, class W>
+class ProcessSum : public Kernel {
+ public:
+  ProcessSum(const KernelRequest& request, const ProcessAllReduceAttrs& attrs)
+      : comm_(comm_of(request)),
+        device_(request.device),
+        count_(request.in[0].count()),
+        divisor_(attrs.mean_of > 0 ? static_cast<T>(attrs.mean_of) : T(1)) {
+    for (Device device : request.operand_devices)
+      check(device == device_, "sums on ", text_of(device_), " what lies on ", text_of(device));
+  }
+
+  std::size_t workspace_bytes() const override {
+    const int64_t travelling = kConverts ? 2 * count_ : 0;
+    return static_cast<std::size_t>(travelling + own_workspace()) * sizeof(W);
+  }
+
+  void run(const KernelArgs& args) override {
+    if (count_ == 0) return;
+    const T* const in = args.in[0].as<const T>();
+    T* const out = args.out[0].as<T>();
+    auto* const workspace = reinterpret_cast<OnWire*>(args.workspace);
+    if constexpr (kConverts) {
+      OnWire* const terms = workspace + own_workspace();
+      OnWire* const sums = terms + count_;
+      for_elements(args, count_, SumTerms<T, OnWire>{1, T(1), {in}, terms});
+      sum(args, terms, sums, workspace);
+      for_elements(args, count_, HandRound<T, OnWire>{1, T(1), sums, {out}});
+    } else {
+      sum(args, in, out, workspace);
+    }
+  }
+
+ protected:
+  static constexpr bool kConverts = !std::is_same_v<T, W>;
+  using OnWire = DeviceType<W>;
+
+  virtual int64_t own_workspace() const { return 0; }  // elements
+  // This process's terms to everybody's sums, which may lie where the terms do.
+  virtual void sum(const KernelArgs& args, const OnWire* terms, OnWire* sums,
+                   OnWire* workspace) = 0;
+  std::string as_what() const { return kConverts ? join(", as ", dtype_of<W>()) : ""; }
+
+  Comm& comm_;
+  const Device device_;
+  const int64_t count_;
+  const T divisor_;
+};
+
+// As on CPUs: rank r gets everybody's terms of the r-th chunk, adds them in the order of ranks,
+// and hands the sums round.
+template <class T, class W>
+class SumInOrderOfRanks final : public ProcessSum<T, W> {
+ public:
+  using ProcessSum<T, W>::ProcessSum;
+  std::string describe() const override {
+    return join("NCCL, ", comm_.size(), " processes, in order of ranks", this->as_what());
+  }
+
+ private:
+  using Base = ProcessSum<T, W>;
+  using OnWire = typename Base::OnWire;
+  using Base::comm_;
+
+  int64_t own_workspace() const override { return longest() * comm_.size(); }
+
+  int64_t begin(int rank) const {
+    constexpr int64_t kLine = 64 / sizeof(T);
+    return rank == comm_.size() ? this->count_ : this->count_ * rank / comm_.size() / kLine * kLine;
+  }
+  int64_t length(int rank) const { return begin(rank + 1) - begin(rank); }
+  int64_t longest() const {
+    int64_t most = 0;
+    for (int rank = 0; rank < comm_.size(); ++rank) most = std::max(most, length(rank));
+    return most;
+  }
+
+  // Sends a chunk to every other rank and gets one of each.
+  template <class ToSend, class ToReceive>
+  void exchange(const KernelArgs& args, const ToSend& chunk_for, const ToReceive& chunk_of) {
+    NcclMember& member = nccl_member(comm_, this->device_);
+    const cudaStream_t stream = stream_of(args);
+    with_nccl(comm_, member, [&] {
+      for (int peer = 0; peer < comm_.size(); ++peer) {
+        if (peer == comm_.rank()) continue;
+        const auto [to_send, sent] = chunk_for(peer);
+        const auto [to_receive, received] = chunk_of(peer);
+        if (sent > 0)
+          member.send(to_send, static_cast<std::size_t>(sent) * sizeof(W), peer, stream);
+        if (received > 0)
+          member.receive(to_receive, static_cast<std::size_t>(received) * sizeof(W), peer, stream);
+      }
+    });
+  }
+
+  void sum(const KernelArgs& args, const OnWire* terms, OnWire* sums, OnWire* workspace) override {
+    const int me = comm_.rank();
+    const int64_t mine = length(me), stride = longest();
+    using Sent = std::pair<const OnWire*, int64_t>;
+    using Received = std::pair<OnWire*, int64_t>;
+    exchange(
+        args, [&](int peer) { return Sent(terms + begin(peer), length(peer)); },
+        [&](int peer) { return Received(workspace + peer * stride, mine); });
+    SumTerms<OnWire, OnWire> add{
+        comm_.size(), static_cast<Computed<OnWire>>(this->divisor_), {}, sums + begin(me)};
+    for (int rank = 0; rank < comm_.size(); ++rank)
+      add.in[rank] = rank == me ? terms + begin(me) : workspace + rank * stride;
+    for_elements(args, mine, add);
+    exchange(
+        args, [&](int) { return Sent(sums + begin(me), mine); },
+        [&](int peer) { return Received(sums + begin(peer), length(peer)); });
+  }
+};
+
+// In whatever order NCCL adds.
+template <class T, class W>
+class SumByNccl final : public ProcessSum<T, W> {
+ public:
+  using ProcessSum<T, W>::ProcessSum;
+  std::string describe() const override {
+    return join("NCCL's sum, ", this->comm_.size(), " processes", this->as_what());
+  }
+
+ private:
+  using OnWire = typename ProcessSum<T, W>::OnWire;
+
+  void sum(const KernelArgs& args, const OnWire* terms, OnWire* sums, OnWire*) override {
+    NcclMember& member = nccl_member(this->comm_, this->device_);
+    with_nccl(this->comm_, member,
+              [&] { member.sum(terms, sums, this->count_, dtype_of<W>(), stream_of(args)); });
+    const auto divisor = static_cast<Computed<OnWire>>(this->divisor_);
+    if (divisor != 1)
+      for_elements(args, this->count_, SumTerms<OnWire, OnWire>{1, divisor, {sums}, sums});
+  }
+};
+
+template <class T, class W>
+std::unique_ptr<Kernel> process_sum(const KernelRequest& request,
+                                    const ProcessAllReduceAttrs& attrs) {
+  if (attrs.order == SumOrder::any) return std::make_unique<SumByNccl<T, W>>(request, attrs);
+  return std::make_unique<SumInOrderOfRanks<T, W>>(request, attrs);
+}
+
+std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
+  const ProcessAllReduceAttrs attrs = read_process_all_reduce(request.attributes());
+  check(comm_of(request).size() <= kMostTerms, "sums over at most ", kMostTerms, " processes");
+  if (attrs.wire == "float16") return process_sum<float, Half>(request, attrs);
+  if (attrs.wire == "bfloat16") return process_sum<float, BFloat16>(request, attrs);
+  return dispatch<float, double, int32_t, int64_t>(
+      request.in[0].dtype, [&]<class T>() { return process_sum<T, T>(request, attrs); });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> process_cuda() {
+  auto message = [](bool sends) {
+    return [sends](const KernelRequest& request) {
+      return std::make_unique<MessageKernel>(request, sends);
+    };
+  };
+  return {{"Send", kOwnDomain, prepare_send},
+          {"Sent", kOwnDomain, message(true)},
+          {"Recv", kOwnDomain, message(false)},
+          {"ProcessAllReduce", kOwnDomain, prepare_all_reduce}};
+}
+
+}  // namespace lockstep

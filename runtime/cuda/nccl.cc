@@ -1,0 +1,194 @@
+#include "runtime/cuda/nccl.h"
+
+#include <nccl.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "graph/error.h"
+#include "runtime/agree.h"
+#include "runtime/cuda/check.h"
+#include "runtime/cuda/library.h"
+
+namespace lockstep {
+namespace {
+
+struct Api {
+  SharedLibrary library{"NCCL", {"libnccl.so.2"}};
+  decltype(ncclGetErrorString)* text_of;
+  decltype(ncclGetLastError)* last_error;
+  decltype(ncclGetUniqueId)* make_id;
+  decltype(ncclCommInitRankConfig)* join_group;
+  decltype(ncclCommInitAll)* make_group;
+  decltype(ncclCommDestroy)* destroy;
+  decltype(ncclCommAbort)* abort;
+  decltype(ncclCommGetAsyncError)* state_of;
+  decltype(ncclGroupStart)* begin;
+  decltype(ncclGroupEnd)* end;
+  decltype(ncclSend)* send;
+  decltype(ncclRecv)* receive;
+  decltype(ncclAllReduce)* all_reduce;
+
+  Api() {
+    library.load(text_of, "ncclGetErrorString");
+    library.load(last_error, "ncclGetLastError");
+    library.load(make_id, "ncclGetUniqueId");
+    library.load(join_group, "ncclCommInitRankConfig");
+    library.load(make_group, "ncclCommInitAll");
+    library.load(destroy, "ncclCommDestroy");
+    library.load(abort, "ncclCommAbort");
+    library.load(state_of, "ncclCommGetAsyncError");
+    library.load(begin, "ncclGroupStart");
+    library.load(end, "ncclGroupEnd");
+    library.load(send, "ncclSend");
+    library.load(receive, "ncclRecv");
+    library.load(all_reduce, "ncclAllReduce");
+  }
+};
+
+const Api& api() {
+  static const Api loaded;
+  return loaded;
+}
+
+// Calls of a member that others may keep waiting come back before they are done.
+void check_nccl(int result, const char* what, ncclComm_t of = nullptr) {
+  if (result != ncclSuccess && result != ncclInProgress)
+    fail("NCCL: ", what, ": ", api().text_of(static_cast<ncclResult_t>(result)), ": ",
+         api().last_error(of));
+}
+
+ncclDataType_t nccl_type(DType type) {
+  switch (type) {
+    case DType::float32:
+      return ncclFloat32;
+    case DType::float64:
+      return ncclFloat64;
+    case DType::float16:
+      return ncclFloat16;
+    case DType::bfloat16:
+      return ncclBfloat16;
+    case DType::int32:
+      return ncclInt32;
+    case DType::int64:
+      return ncclInt64;
+    default:
+      fail("NCCL has no sums of ", type);
+  }
+}
+
+// The GPU with which this process takes part in what all processes do.
+class ProcessLinks final : public DeviceLinks {
+ public:
+  ProcessLinks(Comm& comm, Device device) : device_(device) {
+    ncclUniqueId id{};
+    if (comm.rank() == 0) check_nccl(api().make_id(&id), "a group of processes");
+    const std::string shared =
+        share_text(comm, std::string(id.internal, sizeof id.internal), "NCCL's number");
+    std::memcpy(id.internal, shared.data(), sizeof id.internal);
+    check_cuda(cudaSetDevice(device.index), "choosing a device");
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;  // a process that does not come must not hold this one for ever
+    ncclComm_t handle = nullptr;
+    const auto begun = api().join_group(&handle, comm.size(), id, comm.rank(), &config);
+    check_nccl(begun, "joining the other processes");
+    member_.emplace(handle, comm.rank(), comm.size());
+    try {
+      comm.wait_until([&] { return member_->settled(); }, "NCCL's start");
+    } catch (...) {
+      member_->abort();
+      throw;
+    }
+  }
+  void abort() override { member_->abort(); }
+
+  NcclMember& member_on(Device device) {
+    check(device == device_, "exchanges with other processes on ", text_of(device),
+          ", but this process does so on ", text_of(device_));
+    return *member_;
+  }
+
+ private:
+  const Device device_;
+  std::optional<NcclMember> member_;
+};
+
+}  // namespace
+
+void NcclMember::check_result(int result, const char* what) const {
+  check_nccl(result, what, handle_);
+}
+
+NcclMember::~NcclMember() {
+  if (handle_) api().destroy(handle_);
+}
+
+void NcclMember::send(const void* data, std::size_t bytes, int peer, cudaStream_t stream) {
+  check_result(api().send(data, bytes, ncclInt8, peer, handle_, stream), "sending");
+}
+
+void NcclMember::receive(void* data, std::size_t bytes, int peer, cudaStream_t stream) {
+  check_result(api().receive(data, bytes, ncclInt8, peer, handle_, stream), "receiving");
+}
+
+void NcclMember::sum(const void* in, void* out, int64_t count, DType type, cudaStream_t stream) {
+  check_result(api().all_reduce(in, out, static_cast<std::size_t>(count), nccl_type(type), ncclSum,
+                                handle_, stream),
+               "a sum");
+}
+
+bool NcclMember::settled() const {
+  check(handle_, "NCCL: the links to the other processes were given up");
+  ncclResult_t state = ncclSuccess;
+  check_result(api().state_of(handle_, &state), "the state of a group");
+  check_result(state, "an exchange");
+  return state != ncclInProgress;
+}
+
+void NcclMember::abort() {
+  if (handle_) api().abort(handle_);  // frees it, too
+  handle_ = nullptr;
+}
+
+void begin_nccl_calls() { check_nccl(api().begin(), "a group of calls"); }
+void end_nccl_calls() { check_nccl(api().end(), "a group of calls"); }
+
+NcclMember& nccl_member(const std::vector<Device>& devices, Device device) {
+  using Group = std::map<int, NcclMember>;
+  static std::mutex mutex;
+  static auto* groups = new std::map<std::vector<int>, Group>;  // CUDA may end before we do
+  std::vector<int> numbers;
+  for (Device each : devices) numbers.push_back(each.index);
+  std::lock_guard lock(mutex);
+  Group& group = (*groups)[numbers];
+  if (group.empty()) {
+    std::vector<ncclComm_t> handles(numbers.size());
+    const auto count = static_cast<int>(numbers.size());
+    check_nccl(api().make_group(handles.data(), count, numbers.data()), "a group of GPUs");
+    for (int rank = 0; rank < count; ++rank)
+      group.try_emplace(numbers[static_cast<std::size_t>(rank)],
+                        handles[static_cast<std::size_t>(rank)], rank, count);
+  }
+  return group.at(device.index);
+}
+
+NcclMember& nccl_member(Comm& comm, Device device) {
+  if (!comm.device_links) comm.device_links = std::make_unique<ProcessLinks>(comm, device);
+  return dynamic_cast<ProcessLinks&>(*comm.device_links).member_on(device);
+}
+
+void with_nccl(Comm& comm, NcclMember& member, const std::function<void()>& calls) {
+  begin_nccl_calls();
+  calls();
+  end_nccl_calls();
+  comm.wait_until([&] { return member.settled(); }, "NCCL's calls");
+}
+
+bool nccl_is_there() {
+  static const SharedLibrary library("NCCL", {"libnccl.so.2"});
+  return library.found();
+}
+
+}  // namespace lockstep
