@@ -10,10 +10,13 @@
 #include "operators/cpu.h"
 #include "operators/dropout/dropout.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/function/function.h"
 #include "operators/fusions.h"
+#include "operators/gather/gather.h"
 #include "operators/gemm/gemm.h"
 #include "operators/layout/layout.h"
 #include "operators/loss/loss.h"
+#include "operators/norm/norm.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/pool/pool.h"
 #include "operators/process/process.h"
@@ -81,8 +84,8 @@ Entries not_for_the_host() {
 std::vector<KernelTable> cuda_kernels() {
   Entries own;
   for (auto room : {activation_cuda, batch_norm_cuda, collective_cuda, conv_cuda, dropout_cuda,
-                    elementwise_cuda, gemm_cuda, layout_cuda, loss_cuda, optimizer_cuda, pool_cuda,
-                    process_cuda, reduce_cuda, shape_cuda})
+                    elementwise_cuda, function_cuda, gather_cuda, gemm_cuda, layout_cuda, loss_cuda,
+                    norm_cuda, optimizer_cuda, pool_cuda, process_cuda, reduce_cuda, shape_cuda})
     add(own, room());
   const Entries excluded = not_for_the_host();
   std::vector<KernelEntry> all;

@@ -19,4 +19,19 @@ std::unique_ptr<Kernel> dispatch(DType dtype, Make&& make) {
   return kernel;
 }
 
+// The same for what is only moved: a type that stands for all of its size.
+template <class Make>
+std::unique_ptr<Kernel> of_size(DType dtype, Make&& make) {
+  switch (size_of(dtype)) {
+    case 1:
+      return make.template operator()<uint8_t>();
+    case 2:
+      return make.template operator()<uint16_t>();
+    case 4:
+      return make.template operator()<uint32_t>();
+    default:
+      return make.template operator()<uint64_t>();
+  }
+}
+
 }  // namespace lockstep

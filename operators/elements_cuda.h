@@ -7,13 +7,18 @@
 
 #include "operators/broadcast.h"
 #include "operators/floats_cuda.h"
-#include "runtime/cuda/check.h"
+#include "operators/launch_cuda.h"
 #include "runtime/kernel.h"
 
 namespace lockstep {
 
 inline cudaStream_t stream_of(const KernelArgs& args) {
   return static_cast<cudaStream_t>(args.queue->native());
+}
+
+__device__ inline void raise(Fault* fault, int64_t value) {
+  fault->value = value;
+  fault->raised = 1;
 }
 
 constexpr int kBlock = 256;
@@ -31,8 +36,7 @@ template <class Body>
 void for_elements(const KernelArgs& args, int64_t count, const Body& body) {
   if (count == 0) return;
   const auto blocks = std::min<int64_t>((count + kBlock - 1) / kBlock, kMostBlocks);
-  run_elements<<<static_cast<unsigned>(blocks), kBlock, 0, stream_of(args)>>>(count, body);
-  check_cuda(cudaGetLastError(), "a kernel");
+  launch(run_elements<Body>, static_cast<unsigned>(blocks), kBlock, stream_of(args), count, body);
 }
 
 constexpr int kFoldThreads = 128;
@@ -47,8 +51,7 @@ template <class Body>
 void for_blocks(const KernelArgs& args, int64_t count, const Body& body) {
   if (count == 0) return;
   const auto blocks = static_cast<unsigned>(std::min<int64_t>(count, 65536));
-  run_blocks<<<blocks, kFoldThreads, 0, stream_of(args)>>>(count, body);
-  check_cuda(cudaGetLastError(), "a kernel");
+  launch_blocks(run_blocks<Body>, blocks, kFoldThreads, stream_of(args), count, body);
 }
 
 // Every thread's value folded into one, which all threads get; always in the same order.

@@ -26,6 +26,13 @@ struct RunContext {
   uint64_t step = 0;  // counts runs of the program, from 0
 };
 
+// Where a kernel on a device says that it met an operand it cannot work on: a label that is no
+// class, say. The host reads it when the run is done.
+struct Fault {
+  int64_t raised = 0;
+  int64_t value = 0;  // see Kernel::explain
+};
+
 struct KernelArgs {
   std::span<const Tensor> in;  // data is null where an operand is left out
   std::span<const Tensor> out;
@@ -35,6 +42,7 @@ struct KernelArgs {
   // in the device's memory. What is recorded is told another step by these, never by value.
   Queue* queue = nullptr;
   const RunContext* device_context = nullptr;
+  Fault* fault = nullptr;  // in memory that the host and all devices reach
 };
 
 class Kernel {
@@ -44,6 +52,8 @@ class Kernel {
   // Of a collective on devices with queues: what comes behind the run of all its parts.
   virtual void conclude(const KernelArgs&) {}
   virtual std::size_t workspace_bytes() const { return 0; }
+  // What a fault of that value means.
+  virtual std::string explain(int64_t) const { return ""; }
   // Why a run of it cannot be recorded (runtime/queue.h); "": it can.
   virtual std::string not_recordable() const { return ""; }
   // The algorithm taken, for the plan dump.
@@ -116,26 +126,34 @@ class KernelTable {
   std::unordered_map<std::string, KernelEntry> entries_;
 };
 
+using ExplainFault = std::function<std::string(int64_t value)>;
+
 // A kernel that is one function of its arguments.
 template <class Run>
 class FunctionKernel final : public Kernel {
  public:
-  FunctionKernel(Run run, std::string description, std::size_t workspace)
-      : run_(std::move(run)), description_(std::move(description)), workspace_(workspace) {}
+  FunctionKernel(Run run, std::string description, std::size_t workspace, ExplainFault explain)
+      : run_(std::move(run)),
+        description_(std::move(description)),
+        workspace_(workspace),
+        explain_(std::move(explain)) {}
   void run(const KernelArgs& args) override { run_(args); }
   std::size_t workspace_bytes() const override { return workspace_; }
   std::string describe() const override { return description_; }
+  std::string explain(int64_t value) const override { return explain_ ? explain_(value) : ""; }
 
  private:
   Run run_;
   std::string description_;
   std::size_t workspace_;
+  ExplainFault explain_;
 };
 
 template <class Run>
 std::unique_ptr<Kernel> make_kernel(Run run, std::string description = "",
-                                    std::size_t workspace = 0) {
-  return std::make_unique<FunctionKernel<Run>>(std::move(run), std::move(description), workspace);
+                                    std::size_t workspace = 0, ExplainFault explain = nullptr) {
+  return std::make_unique<FunctionKernel<Run>>(std::move(run), std::move(description), workspace,
+                                               std::move(explain));
 }
 
 }  // namespace lockstep

@@ -51,6 +51,10 @@ QueueExecutor::QueueExecutor(Plan plan, const StateStore& state, Accelerator& ac
     staged_fetches_.push_back(stage(fetch.desc));
     fetched_.push_back(staged_fetches_.back().tensor);
   }
+  const std::size_t steps = plan_.steps.size();
+  fault_memory_ = accelerator.allocate_host(steps * sizeof(Fault));
+  faults_ = {reinterpret_cast<Fault*>(fault_memory_.get()), steps};
+  std::fill(faults_.begin(), faults_.end(), Fault{});
   context_memory_ = accelerator.allocate_host(sizeof(RunContext));
   context_ = new (context_memory_.get()) RunContext;
 }
@@ -94,6 +98,7 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
       recording_->replay();
     }
     finish();
+    check_faults();
   } catch (...) {
     abandon();
     throw;
@@ -108,6 +113,16 @@ void QueueExecutor::finish() {
   if (comm_ && plan_.exchanges)
     comm_->wait_until([&] { return std::all_of(lines_.begin(), lines_.end(), idle); }, plan_.name);
   for (Line& line : lines_) line.queue->finish();
+}
+
+void QueueExecutor::check_faults() {
+  for (std::size_t step = 0; step < faults_.size(); ++step) {
+    if (faults_[step].raised == 0) continue;
+    const PlanStep& of = plan_.steps[step];
+    const std::string why = of.kernel->explain(faults_[step].value);
+    std::fill(faults_.begin(), faults_.end(), Fault{});
+    fail(of.name, " (", of.type, " on ", worker_name(plan_, of.worker), "): ", why);
+  }
 }
 
 // What is still in the queues must not outlive the memory it works on.
@@ -158,9 +173,13 @@ int QueueExecutor::enqueue_node(int first, const RunOptions* step_by_step) {
   auto args = [&](int number) {
     const BoundStep& bound = bound_.steps[at(number)];
     Line& line = lines_[at(plan_.steps[at(number)].worker)];
-    return KernelArgs{bound.in,         bound.out,
-                      bound.workspace,  *context_,
-                      line.queue.get(), reinterpret_cast<const RunContext*>(line.context.get())};
+    return KernelArgs{bound.in,
+                      bound.out,
+                      bound.workspace,
+                      *context_,
+                      line.queue.get(),
+                      reinterpret_cast<const RunContext*>(line.context.get()),
+                      &faults_[at(number)]};
   };
   for (int number = first; number < end; ++number)
     plan_.steps[at(number)].kernel->run(args(number));
@@ -171,6 +190,7 @@ int QueueExecutor::enqueue_node(int first, const RunOptions* step_by_step) {
     if (events_[at(number)]) queue(plan_.steps[at(number)].worker).record(*events_[at(number)]);
   if (step_by_step) {
     finish();
+    check_faults();
     if (step_by_step->times)
       (*step_by_step->times)[at(first)] +=
           std::chrono::duration<double>(Clock::now() - began).count();

@@ -46,6 +46,7 @@ class QueueExecutor final : public Executor {
   void inspect(int step, const RunOptions& options);
   void enqueue_fetches();
   void finish();
+  void check_faults();
   void abandon();
 
   Accelerator& accelerator_;
@@ -58,6 +59,8 @@ class QueueExecutor final : public Executor {
   std::unique_ptr<Event> start_;
   std::vector<Staged> staged_feeds_, staged_fetches_;
   std::vector<Tensor> fetched_;
+  Memory fault_memory_;
+  std::span<Fault> faults_;  // of each step
   Memory context_memory_;
   RunContext* context_ = nullptr;
   std::unique_ptr<Recording> recording_;

@@ -62,8 +62,7 @@ __global__ void __launch_bounds__(kThreads) run_tiles(Tiling tiling, Body body) 
 
 template <int kCount, class Body>
 void for_tiles(const KernelArgs& args, const Tiling& tiling, const Body& body) {
-  run_tiles<Body, kCount><<<tiling.grid(), kThreads, 0, stream_of(args)>>>(tiling, body);
-  check_cuda(cudaGetLastError(), "a kernel");
+  launch_blocks(run_tiles<Body, kCount>, tiling.grid(), kThreads, stream_of(args), tiling, body);
 }
 
 // Two sums over the rows of a piece, for each channel; they go to partial[piece][channel]. What

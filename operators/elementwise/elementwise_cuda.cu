@@ -165,12 +165,45 @@ std::unique_ptr<Kernel> arithmetic(const KernelRequest& request) {
       request.in[0].dtype,
       [&]<class T>() { return broadcast_kernel<DeviceType<T>, DeviceType<T>, F>(request); });
 }
-// An integer divided by zero is an error, which only the host can raise.
 template <class F>
 std::unique_ptr<Kernel> of_floats(const KernelRequest& request) {
   return dispatch<float, double>(request.in[0].dtype,
                                  [&]<class T>() { return broadcast_kernel<T, T, F>(request); });
 }
+// An integer divided by zero is an error.
+template <class T>
+struct DivideIntegers {
+  Walk<2> walk;
+  const T* a;
+  const T* b;
+  T* y;
+  Fault* fault;
+  __device__ void operator()(int64_t i) const {
+    int64_t at[2];
+    walk.at(i, at);
+    if (b[at[1]] == 0)
+      raise(fault, 0);
+    else
+      y[i] = a[at[0]] / b[at[1]];
+  }
+};
+std::unique_ptr<Kernel> prepare_divide(const KernelRequest& request) {
+  const DType type = request.in[0].dtype;
+  if (type != DType::int32 && type != DType::int64) return of_floats<Divided>(request);
+  check(request.in[1].dtype == type, "operands are ", type, " and ", request.in[1].dtype,
+        "; cast one");
+  const Walk<2> walk(Broadcast<2>(request.out[0].dims, {request.in[0].dims, request.in[1].dims}));
+  return dispatch<int32_t, int64_t>(type, [&]<class T>() {
+    return make_kernel(
+        [walk, count = request.out[0].count()](const KernelArgs& args) {
+          for_elements(args, count,
+                       DivideIntegers<T>{walk, args.in[0].as<const T>(), args.in[1].as<const T>(),
+                                         args.out[0].as<T>(), args.fault});
+        },
+        "", 0, [](int64_t) { return "an integer was divided by zero"; });
+  });
+}
+
 template <class F>
 std::unique_ptr<Kernel> comparison(const KernelRequest& request) {
   return dispatch<float, double, int32_t, int64_t>(
@@ -296,7 +329,7 @@ std::vector<KernelEntry> elementwise_cuda() {
   return {{"Add", "", arithmetic<Plus>, flat},
           {"Sub", "", arithmetic<Minus>, flat},
           {"Mul", "", arithmetic<Times>, flat},
-          {"Div", "", of_floats<Divided>},
+          {"Div", "", prepare_divide},
           {"PRelu", "", of_floats<Slope>},
           {"Sum", "", variadic<Plus>, flat},
           {"Mean", "", variadic<Plus, true>},

@@ -53,6 +53,27 @@ const std::vector<FunctionEntry>& function_entries() {
   return entries;
 }
 
+FunctionParameters parameters_of(const KernelRequest& request) {
+  AttributeReader reader = request.attributes();
+  FunctionParameters parameters;
+  double* next = &parameters.a;
+  for (const FunctionParameter& parameter : function_entry(request.node.type()).parameters) {
+    *next = reader.number(parameter.name, parameter.fallback);
+    next = &parameters.b;
+  }
+  return parameters;
+}
+
+FunctionParameters parameters_of_gradient(const KernelRequest& request) {
+  AttributeReader reader = request.attributes();
+  return {reader.number("a", 0), reader.number("b", 0)};
+}
+
+std::string function_of_gradient(const KernelRequest& request) {
+  AttributeReader reader = request.attributes();
+  return reader.text("function", "");
+}
+
 const FunctionEntry& function_entry(const std::string& type) {
   for (const FunctionEntry& entry : function_entries())
     if (entry.type == type) return entry;

@@ -23,7 +23,16 @@ struct FunctionEntry {
 const std::vector<FunctionEntry>& function_entries();
 const FunctionEntry& function_entry(const std::string& type);
 
+// What kernels read off a node: a function's parameters, or those of its gradient, and which it is.
+struct FunctionParameters {
+  double a = 0, b = 0;
+};
+FunctionParameters parameters_of(const KernelRequest& request);
+FunctionParameters parameters_of_gradient(const KernelRequest& request);
+std::string function_of_gradient(const KernelRequest& request);
+
 std::vector<Op> function_ops();
 std::vector<KernelEntry> function_cpu();
+std::vector<KernelEntry> function_cuda();
 
 }  // namespace lockstep

@@ -14,5 +14,6 @@ Value gather(Graph& graph, Value x, Value indices, int64_t axis, const Site& sit
 
 std::vector<Op> gather_ops();
 std::vector<KernelEntry> gather_cpu();
+std::vector<KernelEntry> gather_cuda();
 
 }  // namespace lockstep

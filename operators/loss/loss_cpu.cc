@@ -77,8 +77,7 @@ template <class Label>
 double weight_of(Label label, const CrossEntropyAttrs& attrs, int64_t classes,
                  const float* weights) {
   if (attrs.ignores && label == attrs.ignore_index) return 0;
-  if (label < 0 || label >= classes)
-    fail("label ", label, " is outside 0..", classes - 1, " (and is not ignored)");
+  if (label < 0 || label >= classes) fail(label_outside(label, classes));
   return weights ? weights[label] : 1;
 }
 

@@ -93,16 +93,15 @@ struct Weights {
   int64_t classes;
   bool ignores;
   int64_t ignored;
+  __device__ bool is_class(int64_t column) const {
+    return labels[column] >= 0 && labels[column] < classes;
+  }
+  __device__ bool is_ignored(int64_t column) const { return ignores && labels[column] == ignored; }
   __device__ double of(int64_t column) const {
-    const int64_t label = labels[column];
-    if (ignores && label == ignored) return 0;
-    if (label < 0 || label >= classes) return NAN;
-    return weights ? weights[label] : 1;
+    if (is_ignored(column) || !is_class(column)) return 0;  // a fault tells of the latter
+    return weights ? weights[labels[column]] : 1;
   }
-  __device__ bool counts(int64_t column) const {
-    const double weight = of(column);
-    return weight == weight && weight != 0;
-  }
+  __device__ bool counts(int64_t column) const { return of(column) != 0; }
 };
 
 template <class Label>
@@ -118,13 +117,16 @@ struct CrossEntropyColumn {
   const float* x;
   float* log_prob;  // may lie over x, or be null
   double* terms;
+  Fault* fault;
   __device__ void operator()(int64_t column) const {
     const int64_t at = columns.start(column);
+    if (threadIdx.x == 0 && !weights.is_class(column) && !weights.is_ignored(column))
+      raise(fault, weights.labels[column]);
     const double weight = weights.of(column);
     const bool counts = weights.counts(column);
     const float own = counts ? x[at + weights.labels[column] * columns.inner] : 0;
     const LogSum<float> sum = log_sum_exp(x + at, columns);  // all have read before one writes
-    if (threadIdx.x == 0) terms[column] = counts ? -weight * (own - sum.top - sum.log) : weight;
+    if (threadIdx.x == 0) terms[column] = counts ? -weight * (own - sum.top - sum.log) : 0;
     if (log_prob)
       for (int64_t i = threadIdx.x; i < columns.size; i += kFoldThreads) {
         const int64_t k = at + i * columns.inner;
@@ -208,15 +210,16 @@ std::unique_ptr<Kernel> cross_entropy_kernel(const KernelRequest& request) {
     float* log_prob = args.out.size() > 1 ? args.out[1].as<float>() : nullptr;
     for_blocks(args, a.columns(),
                CrossEntropyColumn<Label>{Columns(a), weights, args.in[0].as<const float>(),
-                                         log_prob, terms});
+                                         log_prob, terms, args.fault});
     if (attrs.reduction == "none")
       for_elements(args, a.columns(), EachLoss{terms, loss});
     else
       for_blocks(args, 1,
                  TotalLoss<Label>{weights, a.columns(), attrs.reduction == "mean", terms, loss});
   };
-  return make_kernel(run, "",
-                     static_cast<std::size_t>(std::max<int64_t>(a.columns(), 1)) * sizeof(double));
+  const auto columns = static_cast<std::size_t>(std::max<int64_t>(a.columns(), 1));
+  return make_kernel(run, "", columns * sizeof(double),
+                     [classes = a.size](int64_t label) { return label_outside(label, classes); });
 }
 
 template <class Label>

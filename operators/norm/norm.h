@@ -23,5 +23,6 @@ Value layer_norm(Graph& graph, Value x, Value scale, Value bias, int64_t axis = 
 
 std::vector<Op> norm_ops();
 std::vector<KernelEntry> norm_cpu();
+std::vector<KernelEntry> norm_cuda();
 
 }  // namespace lockstep

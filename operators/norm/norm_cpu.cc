@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "operators/norm/norm.h"
+#include "operators/norm/rows.h"
 #include "operators/room.h"
 #include "runtime/parallel.h"
 
@@ -23,57 +24,20 @@ Statistics statistics_of(const float* x, int64_t count, double epsilon) {
   return {mean, 1 / std::sqrt(square / static_cast<double>(count) + epsilon)};
 }
 
-void require_float(const KernelRequest& request) {
-  supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
+// Rows that a thread takes at once, at least.
+int64_t grain_of(const NormRows& rows) {
+  return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, rows.length));
 }
 
-// [N, C, plane]: the size of a plane.
-int64_t plane_of(const Dims& x) { return element_count(x) / std::max<int64_t>(1, x[0] * x[1]); }
-
-// How a tensor falls into rows, and which scale an element of a row takes.
-struct Rows {
-  int64_t count = 1;
-  int64_t length = 1;
-  int64_t channels = 0;  // 0: scale by position; else by row modulo channels
-  double epsilon = 0;
-  int threads = 1;
-
-  int64_t scale_of(int64_t row, int64_t i) const { return channels > 0 ? row % channels : i; }
-  int64_t grain() const { return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, length)); }
-};
-
-Rows planes_of(const KernelRequest& request, std::size_t operand) {
-  require_float(request);
-  AttributeReader reader = request.attributes();
-  const Dims& x = request.in[operand].dims;
-  return {x[0] * x[1], plane_of(x), x[1], reader.number("epsilon", 1e-5F), request.threads};
-}
-
-Rows last_axes_of(const KernelRequest& request, std::size_t operand) {
-  require_float(request);
-  AttributeReader reader = request.attributes();
-  const Dims& x = request.in[operand].dims;
-  const int64_t axis = normal_axes({reader.integer("axis", -1)}, x.size())[0];
-  Rows rows;
-  for (int64_t i = 0; i < axis; ++i) rows.count *= x[i];
-  rows.length = element_count(x) / std::max<int64_t>(1, rows.count);
-  rows.epsilon = reader.number("epsilon", 1e-5F);
-  rows.threads = request.threads;
-  const TensorDesc& scale = request.in[operand + 1];
-  check(scale.count() == rows.length, "scale is ", text_of(scale), ", should have ", rows.length,
-        " elements");
-  return rows;
-}
-
-std::unique_ptr<Kernel> forward(const Rows& rows) {
-  return make_kernel([rows](const KernelArgs& args) {
+std::unique_ptr<Kernel> forward(const NormRows& rows, int threads) {
+  return make_kernel([rows, threads](const KernelArgs& args) {
     const float* scale = args.in[1].as<float>();
     const float* bias = args.in.size() > 2 ? args.in[2].as<float>() : nullptr;
     auto statistic = [&](std::size_t i, int64_t row, double value) {
       if (i < args.out.size() && args.out[i].data)
         args.out[i].as<float>()[row] = static_cast<float>(value);
     };
-    parallel_for(rows.count, rows.grain(), rows.threads, [&](int64_t begin, int64_t end) {
+    parallel_for(rows.count, grain_of(rows), threads, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const float* from = args.in[0].as<float>() + row * rows.length;
         float* to = args.out[0].as<float>() + row * rows.length;
@@ -92,14 +56,14 @@ std::unique_ptr<Kernel> forward(const Rows& rows) {
 
 // With g = dy * scale and n the normalised x:  dx = (g - mean(g) - n * mean(g * n)) / deviation,
 // dscale = sum of dy * n, dbias = sum of dy over all rows that share them.
-std::unique_ptr<Kernel> backward(const Rows& rows, int64_t scales) {
+std::unique_ptr<Kernel> backward(const NormRows& rows, int64_t scales, int threads) {
   return make_kernel(
-      [rows, scales](const KernelArgs& args) {
+      [rows, scales, threads](const KernelArgs& args) {
         const float *dy = args.in[0].as<float>(), *x = args.in[1].as<float>(),
                     *scale = args.in[2].as<float>();
         auto* of_row = reinterpret_cast<Statistics*>(args.workspace);
         auto* sums = reinterpret_cast<double*>(of_row + rows.count);
-        parallel_for(rows.count, rows.grain(), rows.threads, [&](int64_t begin, int64_t end) {
+        parallel_for(rows.count, grain_of(rows), threads, [&](int64_t begin, int64_t end) {
           for (int64_t row = begin; row < end; ++row) {
             const float *from = x + row * rows.length, *g = dy + row * rows.length;
             float* to = args.out[0].as<float>() + row * rows.length;
@@ -135,44 +99,13 @@ std::unique_ptr<Kernel> backward(const Rows& rows, int64_t scales) {
       "", sizeof(Statistics) * rows.count + sizeof(double) * 2 * scales);
 }
 
-struct Lrn {
-  double alpha, beta, bias;
-  int64_t size, planes, channels, plane;
-
-  // Channels whose squares count for channel c.
-  int64_t first(int64_t c) const { return std::max<int64_t>(0, c - (size - 1) / 2); }
-  int64_t last(int64_t c) const { return std::min(channels - 1, c + size / 2); }
-  // bias + alpha / size * the sum of squares around channel c.
-  double base(const float* x, int64_t c, int64_t at) const {
-    double square = 0;
-    for (int64_t k = first(c); k <= last(c); ++k) {
-      const double value = x[at + (k - c) * plane];
-      square += value * value;
-    }
-    return bias + alpha / static_cast<double>(size) * square;
-  }
-};
-
-Lrn lrn_of(const KernelRequest& request) {
-  require_float(request);
-  AttributeReader reader = request.attributes();
-  const Dims& x = request.in[0].dims;
-  return {reader.number("alpha", 1e-4F),
-          reader.number("beta", 0.75F),
-          reader.number("bias", 1),
-          reader.integer("size", 1),
-          x[0] * x[1],
-          x[1],
-          plane_of(x)};
-}
-
 std::unique_ptr<Kernel> prepare_lrn(const KernelRequest& request) {
   return make_kernel([lrn = lrn_of(request), threads = request.threads](const KernelArgs& args) {
     const float* x = args.in[0].as<float>();
     parallel_for(lrn.planes, 1, threads, [&](int64_t begin, int64_t end) {
       for (int64_t at = begin * lrn.plane; at < end * lrn.plane; ++at)
-        args.out[0].as<float>()[at] = static_cast<float>(
-            x[at] / std::pow(lrn.base(x, at / lrn.plane % lrn.channels, at), lrn.beta));
+        args.out[0].as<float>()[at] =
+            static_cast<float>(x[at] / std::pow(lrn.base(x, lrn.channel(at), at), lrn.beta));
     });
   });
 }
@@ -181,19 +114,16 @@ std::unique_ptr<Kernel> prepare_lrn(const KernelRequest& request) {
 std::unique_ptr<Kernel> prepare_lrn_grad(const KernelRequest& request) {
   return make_kernel([lrn = lrn_of(request), threads = request.threads](const KernelArgs& args) {
     const float *dy = args.in[0].as<float>(), *x = args.in[1].as<float>();
-    const double slope = 2 * lrn.alpha * lrn.beta / static_cast<double>(lrn.size);
     parallel_for(lrn.planes, 1, threads, [&](int64_t begin, int64_t end) {
       for (int64_t at = begin * lrn.plane; at < end * lrn.plane; ++at) {
-        const int64_t c = at / lrn.plane % lrn.channels;
+        const int64_t c = lrn.channel(at);
         double around = 0;
-        for (int64_t k = std::max<int64_t>(0, c - lrn.size); k < lrn.channels; ++k) {
-          if (k > c + lrn.size) break;
-          if (c < lrn.first(k) || c > lrn.last(k)) continue;
+        for (int64_t k = lrn.first_with(c); k <= lrn.last_with(c); ++k) {
           const int64_t there = at + (k - c) * lrn.plane;
           around += dy[there] * x[there] * std::pow(lrn.base(x, k, there), -lrn.beta - 1);
         }
         args.out[0].as<float>()[at] = static_cast<float>(
-            dy[at] * std::pow(lrn.base(x, c, at), -lrn.beta) - slope * x[at] * around);
+            dy[at] * std::pow(lrn.base(x, c, at), -lrn.beta) - lrn.slope() * x[at] * around);
       }
     });
   });
@@ -202,13 +132,15 @@ std::unique_ptr<Kernel> prepare_lrn_grad(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> norm_cpu() {
-  return {{"InstanceNormalization", "", [](const auto& r) { return forward(planes_of(r, 0)); }},
-          {"LayerNormalization", "", [](const auto& r) { return forward(last_axes_of(r, 0)); }},
+  return {{"InstanceNormalization", "",
+           [](const auto& r) { return forward(planes_of(r, 0), r.threads); }},
+          {"LayerNormalization", "",
+           [](const auto& r) { return forward(last_axes_of(r, 0), r.threads); }},
           {"LRN", "", prepare_lrn},
           {"InstanceNormGrad", kOwnDomain,
-           [](const auto& r) { return backward(planes_of(r, 1), r.in[2].count()); }},
+           [](const auto& r) { return backward(planes_of(r, 1), r.in[2].count(), r.threads); }},
           {"LayerNormGrad", kOwnDomain,
-           [](const auto& r) { return backward(last_axes_of(r, 1), r.in[2].count()); }},
+           [](const auto& r) { return backward(last_axes_of(r, 1), r.in[2].count(), r.threads); }},
           {"LrnGrad", kOwnDomain, prepare_lrn_grad}};
 }
 

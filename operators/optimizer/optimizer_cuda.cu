@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kBlock) run_updates(const __grid_constant__ Up
   const float correction = updates.correction ? *updates.correction : 1;
   const float factor = updates.factor[low], decay = updates.decay[low];
   const int64_t begin = (static_cast<int64_t>(blockIdx.x) - updates.first_block[low]) * kChunk;
-  const int64_t end = min(begin + kChunk, updates.size[low]);
+  const int64_t end = std::min(begin + kChunk, updates.size[low]);
   for (int64_t i = begin + threadIdx.x; i < end; i += kBlock) {
     const float kept = updates.momentum[low][i], before = updates.param[low][i];
     const float old = correction * kept;
@@ -157,8 +157,7 @@ std::unique_ptr<Kernel> prepare_updates(const KernelRequest& request) {
       }
       const int blocks = updates.first_block[updates.count];
       if (blocks == 0) continue;
-      run_updates<<<static_cast<unsigned>(blocks), kBlock, 0, stream_of(args)>>>(updates);
-      check_cuda(cudaGetLastError(), "a kernel");
+      launch(run_updates, static_cast<unsigned>(blocks), kBlock, stream_of(args), updates);
     }
   });
 }

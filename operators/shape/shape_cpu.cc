@@ -129,32 +129,14 @@ std::unique_ptr<Kernel> prepare_split(const KernelRequest& request) {
       });
 }
 
-// For every place of y the place of x it comes from along one dimension; -1: the constant.
-std::vector<int64_t> pad_sources(int64_t x, int64_t y, int64_t begin, const std::string& mode) {
-  std::vector<int64_t> sources;
-  for (int64_t i = 0; i < y; ++i) {
-    int64_t at = i - begin;
-    if (mode == "edge") {
-      at = std::clamp<int64_t>(at, 0, x - 1);
-    } else if (mode == "reflect") {
-      while (x > 1 && (at < 0 || at >= x)) at = at < 0 ? -at : 2 * (x - 1) - at;
-    } else if (at < 0 || at >= x) {
-      at = -1;
-    }
-    sources.push_back(at);
-  }
-  return sources;
-}
-
 std::unique_ptr<Kernel> prepare_pad(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const std::string mode = attributes.text("mode", "constant");
+  const PadMode mode = pad_mode(request);
   const std::vector<int64_t> pads = request.integers(1);
   const Dims x = request.in[0].dims, y = request.out[0].dims;
   const bool has_value = request.in.size() > 2 && request.in[2].present();
-  std::vector<std::vector<int64_t>> sources;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    sources.push_back(pad_sources(x[i], y[i], pads[i], mode));
+  std::vector<std::vector<int64_t>> sources(x.size());  // of each place along each dimension
+  for (std::size_t d = 0; d < x.size(); ++d)
+    for (int64_t i = 0; i < y[d]; ++i) sources[d].push_back(pad_source(mode, i - pads[d], x[d]));
   return make_kernel([=, strides = contiguous_strides(x), size = size_of(request.in[0].dtype),
                       count = request.out[0].count()](const KernelArgs& args) {
     for (int64_t i = 0; i < count; ++i) {

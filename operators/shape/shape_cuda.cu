@@ -1,3 +1,4 @@
+#include "operators/dispatch.h"
 #include "operators/elements_cuda.h"
 #include "operators/layout/layout.h"
 #include "operators/room.h"
@@ -66,21 +67,6 @@ struct Scattered {
   __device__ void operator()(int64_t i) const { to[walk.at(i)] = from[i]; }
 };
 
-// make.operator()<an unsigned integer of the element's size>()
-template <class Make>
-std::unique_ptr<Kernel> of_size(DType type, const Make& make) {
-  switch (size_of(type)) {
-    case 1:
-      return make.template operator()<uint8_t>();
-    case 2:
-      return make.template operator()<uint16_t>();
-    case 4:
-      return make.template operator()<uint32_t>();
-    default:
-      return make.template operator()<uint64_t>();
-  }
-}
-
 template <StridedWalk (*plan)(const KernelRequest&)>
 std::unique_ptr<Kernel> gathered(const KernelRequest& request) {
   const DeviceWalk walk(plan(request));
@@ -99,6 +85,60 @@ std::unique_ptr<Kernel> prepare_slice_grad(const KernelRequest& request) {
       check_cuda(cudaMemsetAsync(args.out[0].data, 0, bytes, stream_of(args)), "zeros");
       for_elements(args, count, Scattered<T>{walk, args.in[0].as<const T>(), args.out[0].as<T>()});
     });
+  });
+}
+
+// Where an element of a padded tensor comes from.
+struct Padding {
+  static constexpr int kMostDims = 8;
+  PadMode mode;
+  int dims;
+  int64_t x[kMostDims], y[kMostDims], before[kMostDims];
+
+  explicit Padding(const KernelRequest& request)
+      : mode(pad_mode(request)), dims(static_cast<int>(request.in[0].dims.size())) {
+    supported(dims <= kMostDims, "has more than ", kMostDims, " dimensions");
+    const std::vector<int64_t> pads = request.integers(1);
+    for (int d = 0; d < dims; ++d) {
+      const auto at = static_cast<std::size_t>(d);
+      x[d] = request.in[0].dims[at];
+      y[d] = request.out[0].dims[at];
+      before[d] = pads[at];
+    }
+  }
+  // -1: from nowhere.
+  __device__ int64_t source(int64_t i) const {
+    int64_t from = 0, stride = 1;
+    for (int d = dims - 1; d >= 0; --d) {
+      const int64_t at = pad_source(mode, i % y[d] - before[d], x[d]);
+      if (at < 0) return -1;
+      from += at * stride;
+      stride *= x[d];
+      i /= y[d];
+    }
+    return from;
+  }
+};
+
+template <class T>
+struct Padded {
+  Padding padding;
+  const T *x, *value;  // no value: zero
+  T* y;
+  __device__ void operator()(int64_t i) const {
+    const int64_t from = padding.source(i);
+    y[i] = from >= 0 ? x[from] : value ? *value : T(0);
+  }
+};
+
+std::unique_ptr<Kernel> prepare_pad(const KernelRequest& request) {
+  return of_size(request.in[0].dtype, [&]<class T>() {
+    return make_kernel(
+        [padding = Padding(request), count = request.out[0].count()](const KernelArgs& args) {
+          const T* value = args.in.size() > 2 ? args.in[2].as<const T>() : nullptr;
+          for_elements(args, count,
+                       Padded<T>{padding, args.in[0].as<const T>(), value, args.out[0].as<T>()});
+        });
   });
 }
 
@@ -165,6 +205,7 @@ std::vector<KernelEntry> shape_cuda() {
                                    {"SliceGrad", kOwnDomain, prepare_slice_grad},
                                    {"Expand", "", gathered<expand_walk>},
                                    {"Tile", "", gathered<tile_walk>},
+                                   {"Pad", "", prepare_pad},
                                    {"DepthToSpace", "", gathered<depth_to_space_walk>},
                                    {"SpaceToDepth", "", gathered<space_to_depth_walk>}};
   for (const char* type : {"Reshape", "Flatten", "Squeeze", "Unsqueeze"})

@@ -113,4 +113,10 @@ StridedWalk tile_walk(const KernelRequest& request) {
   return walk;
 }
 
+PadMode pad_mode(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const std::string mode = attributes.text("mode", "constant");
+  return mode == "edge" ? PadMode::edge : mode == "reflect" ? PadMode::reflect : PadMode::constant;
+}
+
 }  // namespace lockstep

@@ -26,4 +26,17 @@ StridedWalk tile_walk(const KernelRequest& request);
 // Of SliceGrad: dy is contiguous, the result is walked through.
 StridedWalk slice_grad_walk(const KernelRequest& request);
 
+// Pad: the place of x that a place of y comes from along one dimension, `at` being counted from the
+// first one of x; -1: from nowhere.
+enum class PadMode { constant, edge, reflect };
+PadMode pad_mode(const KernelRequest& request);
+constexpr int64_t pad_source(PadMode mode, int64_t at, int64_t size) {
+  if (mode == PadMode::edge) return at < 0 ? 0 : at < size ? at : size - 1;
+  if (mode == PadMode::reflect) {
+    while (size > 1 && (at < 0 || at >= size)) at = at < 0 ? -at : 2 * (size - 1) - at;
+    return at;
+  }
+  return at < 0 || at >= size ? -1 : at;
+}
+
 }  // namespace lockstep

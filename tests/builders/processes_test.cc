@@ -2,80 +2,20 @@
 #include <gtest/gtest.h>
 
 #include "builders/partition.h"
-#include "operators/elementwise/elementwise.h"
-#include "runtime/philox.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"
-#include "tests/support/step_feeds.h"
+#include "tests/support/sums.h"
 
 namespace lockstep::testing {
 namespace {
-
-// A model of nothing but one sum over replicas.
-TrainingModel sum_model(const std::string& spec, int replicas, int64_t length,
-                        const std::string& wire = "") {
-  TrainingModel model(all_ops());
-  model.replicas = replicas;
-  Replicated input{"x", {}}, result{"sum", {}};
-  std::vector<Value> values;
-  for (int k = 0; k < replicas; ++k) {
-    ReplicaScope replica(model.step, k);
-    input.values.push_back(join("cpu_", k, "/x"));
-    Value x = model.step.input(input.values.back(), {DType::float32, {length}});
-    values.push_back(neg(model.step, x, join("cpu_", k, "/w_grad")));
-  }
-  AllReducer reducer({.spec = parse_all_reduce(spec), .wire = wire}, replicas);
-  for (Value sum : reducer.sum(model.step, values, "w"))
-    result.values.push_back(model.step.name(sum));
-  model.inputs.push_back(input);
-  model.metrics.push_back(result);
-  return model;
-}
-
-std::vector<float> share(int replica, int64_t length) {
-  PhiloxSequence random(7, static_cast<uint64_t>(replica));
-  std::vector<float> values;
-  for (int64_t i = 0; i < length; ++i) values.push_back(static_cast<float>(random.uniform(-1, 1)));
-  return values;
-}
-
-// The sums on each replica of `part`, whose first replica is `first` of all.
-std::vector<std::vector<float>> sums_of(const TrainingModel& part, int first, int64_t length,
-                                        Comm* comm, std::vector<Device> devices = {}) {
-  if (devices.empty()) devices = cpu_devices(part.replicas);
-  const auto& kernels = devices[0].kind == DeviceKind::gpu ? queued_kernels() : all_kernels();
-  Session session(part, devices, kernels, {1, 1, {}, comm});
-  std::vector<std::vector<float>> fed;
-  std::vector<Tensor> feeds;
-  for (int k = 0; k < part.replicas; ++k) fed.push_back(share(first + k, length));
-  for (auto& values : fed) feeds.push_back({{DType::float32, {length}}, values.data()});
-  std::vector<std::vector<float>> results;
-  for (int run = 0; run < 2; ++run) {
-    std::vector<std::vector<float>> fetched;
-    for (const Tensor& tensor : session.step().run(feeds, session.run_options(0)))
-      fetched.emplace_back(tensor.as<float>(), tensor.as<float>() + tensor.count());
-    if (run > 0) {
-      EXPECT_EQ(results, fetched) << "another run, another sum";
-    }
-    results = std::move(fetched);
-  }
-  return results;
-}
-
-constexpr const char* kAlgorithms[] = {
-    "collective",  "nccl",        "xring",       "rechd",
-    "bcube",       "pscpu",       "psgpu",       "muji",
-    "simple",      "nccl/xring",  "nccl/rechd",  "nccl/pscpu",
-    "pscpu/xring", "pscpu/rechd", "pscpu/pscpu", "hierarchical_copy",
-    "xring#2"};
 
 // What algorithms that are graphs sum does not depend on the processes, in no bit. `collective`
 // sums within each process first: with one replica each, the same bits too.
 void sum_over(int processes) {
   run_ranks(processes, [&](Comm& comm) {
     const ProcessShare own{comm.rank(), comm.size()};
-    for (const char* spec : kAlgorithms)
+    for (const std::string& spec : kAlgorithms)
       for (int replicas : {2, 3, 4, 5, 7, 8, 16}) {
         if (replicas < processes) continue;
         for (int64_t length : {0, 1, 3, 7, 1000, 65537}) {
@@ -83,10 +23,10 @@ void sum_over(int processes) {
           const TrainingModel whole = sum_model(spec, replicas, length);
           const TrainingModel part = partition(whole, own);
           const int first = replicas * own.rank / processes;
-          const auto found = sums_of(part, first, length, &comm);
-          const auto expected = sums_of(whole, 0, length, nullptr)[0];
-          const std::string name = spec;
-          const bool exact = (name != "collective" && name != "nccl") || replicas == processes;
+          const auto found = sums_of(part, {first, length, &comm});
+          const auto expected = sums_of(whole, {0, length})[0];
+
+          const bool exact = (spec != "collective" && spec != "nccl") || replicas == processes;
           for (const auto& sum : found) {
             ASSERT_EQ(sum, found[0]) << "replicas differ";
             if (exact) {
@@ -105,15 +45,15 @@ TEST(Processes, EveryAlgorithmOnANarrowWire) {
   run_ranks(2, [&](Comm& comm) {
     const ProcessShare own{comm.rank(), comm.size()};
     for (const char* wire : {"float16", "bfloat16"})
-      for (const std::string spec : kAlgorithms)
+      for (const std::string& spec : kAlgorithms)
         for (int replicas : {2, 3, 4})
           for (int64_t length : {0, 7, 1000}) {
             SCOPED_TRACE(join(spec, " on ", replicas, " replicas of ", length, " ", wire));
             if (replicas < 4 && spec == "xring#2") continue;
             const TrainingModel whole = sum_model(spec, replicas, length, wire);
             const auto found =
-                sums_of(partition(whole, own), replicas * own.rank / 2, length, &comm);
-            const auto expected = sums_of(whole, 0, length, nullptr)[0];
+                sums_of(partition(whole, own), {replicas * own.rank / 2, length, &comm});
+            const auto expected = sums_of(whole, {0, length})[0];
             const bool exact = spec != "collective" && spec != "nccl";
             for (const auto& sum : found) {
               ASSERT_EQ(sum, found[0]) << "replicas differ";
@@ -129,17 +69,19 @@ TEST(Processes, EveryAlgorithmOnANarrowWire) {
 TEST(Processes, EveryAlgorithmOnDevicesWithQueues) {
   run_ranks(2, [&](Comm& comm) {
     const ProcessShare own{comm.rank(), comm.size()};
-    for (const char* spec : kAlgorithms)
+    for (const std::string& spec : kAlgorithms)
       for (int replicas : {2, 3, 4})
         for (int64_t length : {0, 7, 1000}) {
           SCOPED_TRACE(join(spec, " on ", replicas, " replicas of ", length));
-          if (replicas < 4 && std::string(spec) == "xring#2") continue;
+          if (replicas < 4 && spec == "xring#2") continue;
           const TrainingModel part = partition(sum_model(spec, replicas, length), own);
           const int first = replicas * own.rank / 2;
-          const auto expected = sums_of(part, first, length, &comm);
+          const auto expected = sums_of(part, {first, length, &comm});
           const auto all_on_one = parse_devices(join("gpu:3*", part.replicas));
-          EXPECT_EQ(sums_of(part, first, length, &comm, gpu_devices(part.replicas)), expected);
-          EXPECT_EQ(sums_of(part, first, length, &comm, all_on_one), expected);
+          EXPECT_EQ(
+              sums_of(part, {first, length, &comm, gpu_devices(part.replicas), &queued_kernels()}),
+              expected);
+          EXPECT_EQ(sums_of(part, {first, length, &comm, all_on_one, &queued_kernels()}), expected);
         }
   });
 }

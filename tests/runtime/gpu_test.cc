@@ -82,12 +82,27 @@ TEST_F(Gpu, LeNetTrainsLikeTheCpu) {
   }
 }
 
+// After a step the GPU's parameters are the CPU's to what 16 bits are held to. Later what either
+// rounds grows in training: they are no farther apart than each can be from float32.
 TEST_F(Gpu, LeNetTrainsLikeTheCpuOn16Bits) {
+  auto lenet = [](DType precision) {
+    return build_data_parallel_model(all_ops(), model_named("lenet", published_options("lenet")),
+                                     {}, {.replicas = 2, .scope = "cpu", .precision = precision});
+  };
+  const TrainingModel wide = lenet(DType::float32);
   for (DType precision : {DType::bfloat16, DType::float16}) {
-    const TrainingModel model =
-        build_data_parallel_model(all_ops(), model_named("lenet", published_options("lenet")), {},
-                                  {.replicas = 2, .scope = "cpu", .precision = precision});
-    expect_like_the_cpu({model, {1, 28, 28}}, 2, 2e-2);
+    const TrainingModel model = lenet(precision);
+    expect_like_the_cpu({model, {1, 28, 28}, 16, 1}, 2, 1e-2);
+    const StateValues on_gpu = trained({model, {1, 28, 28}}, "gpu:0*2");
+    const StateValues on_cpu = trained({model, {1, 28, 28}}, "cpu*2");
+    const StateValues in_full = trained({wide, {1, 28, 28}}, "cpu*2");
+    for (const State& state : model.states)
+      if (is_parameter(state.kind)) {
+        const std::string& name = state.values[0];
+        EXPECT_LT(apart(on_cpu.at(name), on_gpu.at(name)),
+                  2 * apart(in_full.at(name), on_cpu.at(name)) + 1e-3)
+            << name << " in " << precision;
+      }
   }
 }
 
@@ -97,6 +112,26 @@ TEST_F(Gpu, ResNet50TrainsLikeTheCpu) {
   const TrainingModel model = build_data_parallel_model(all_ops(), model_named("resnet50", options),
                                                         {}, {.replicas = 1, .scope = "cpu"});
   expect_like_the_cpu({model, {3, 224, 224}, 4, 3}, 1, 1e-2);
+}
+
+// Sums by NCCL are as good as those in the order of replicas, which are the CPU's.
+TEST_F(Gpu, SeveralTrainAlike) {
+  for (const KernelTable& table : all_kernels())
+    if (table.kind() == DeviceKind::gpu && table.accelerator()->devices() < 2)
+      GTEST_SKIP() << "skipped: one GPU";
+  for (const char* spec : {"collective", "nccl"}) {
+    const TrainingModel model = small_mlp(4, {}, {.all_reduce = {.spec = parse_all_reduce(spec)}});
+    const StateValues on_cpu = trained({model, {1, 6, 6}}, "cpu*4");
+    for (const char* devices : {"gpu:0*2,gpu:1*2", "gpu:0*3,gpu:1"}) {
+      const StateValues on_gpus = trained({model, {1, 6, 6}}, devices);
+      for (const State& state : model.states)
+        if (is_parameter(state.kind)) {
+          EXPECT_LT(apart(on_cpu.at(state.values[0]), on_gpus.at(state.values[0])), 1e-4)
+              << spec << " " << devices << " " << state.name;
+        }
+      EXPECT_TRUE(trained({model, {1, 6, 6}}, devices) == on_gpus) << "another run, other bits";
+    }
+  }
 }
 
 // The init graph's bits do not depend on the device.

@@ -103,7 +103,7 @@ class ThreadQueue final : public Queue {
     std::lock_guard lock(mutex_);
     return work_.empty() && !busy_;
   }
-  void* native() override { return this; }
+  void* native() override { return static_cast<Queue*>(this); }
 
  private:
   struct Item {
@@ -157,10 +157,13 @@ class ThreadQueue final : public Queue {
 
 class QueuedCpu final : public Accelerator {
  public:
+  explicit QueuedCpu(Reach reach) : reach_(reach) {}
+
   int devices() const override { return kDevices; }
   Memory allocate(Device, std::size_t bytes, std::byte fill) override {
     Memory memory = lockstep::allocate(bytes);
     std::memset(memory.get(), static_cast<int>(fill), bytes);
+    if (reach_ == Reach::near) return memory;
     return {far_from(memory.release()), {[](void* data) { std::free(near_to(data)); }}};
   }
   Memory allocate_host(std::size_t bytes) override { return lockstep::allocate(bytes); }
@@ -174,6 +177,9 @@ class QueuedCpu final : public Accelerator {
     taping = nullptr;
     return tape;
   }
+
+ private:
+  Reach reach_;
 };
 
 // The CPU's kernel, in its turn and on memory of devices.
@@ -202,8 +208,12 @@ class QueuedKernel final : public Kernel {
 
 }  // namespace
 
+std::unique_ptr<Accelerator> threads_as_devices(Reach reach) {
+  return std::make_unique<QueuedCpu>(reach);
+}
+
 const std::vector<KernelTable>& queued_kernels() {
-  static QueuedCpu accelerator;
+  static QueuedCpu accelerator(Reach::far);
   static const std::vector<KernelTable> tables = [] {
     std::vector<KernelEntry> entries;
     for (KernelEntry entry : cpu_kernel_entries()) {

@@ -10,6 +10,10 @@
 
 namespace lockstep::testing {
 
+// Whether the host can touch a device's memory.
+enum class Reach { near, far };
+std::unique_ptr<Accelerator> threads_as_devices(Reach reach);
+
 // A table of GPU kernels; it lives as long as the program.
 const std::vector<KernelTable>& queued_kernels();
 

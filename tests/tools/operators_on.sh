@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # The operator cases on another device than the CPU, or on 16-bit floats:
-#   operators_on.sh cpu|gpu|queues float32|bfloat16|float16 OPERATORS_TEST LOCKSTEP
-# Exit code 77: there is no GPU.
+#   operators_on.sh cpu|gpu|emulated|queues float32|bfloat16|float16 OPERATORS_TEST LOCKSTEP
+# An emulated GPU is another program (tests/emulated_gpu). Exit code 77: there is no GPU.
 set -euo pipefail
 device=$1 precision=$2 cases=$3 lockstep=$4
 if [ "$device" = gpu ] && "$lockstep" doctor | grep -qx 'GPUs       0'; then
   echo "skipped: no GPU"
   exit 77
 fi
-export LOCKSTEP_CASE_DEVICE=$device
+export LOCKSTEP_CASE_DEVICE=${device/emulated/gpu}
+cases_only='-Gpu.*:Exchange.*'
 if [ "$precision" = float32 ]; then
-  exec "$cases" --gtest_brief=1
+  exec "$cases" --gtest_brief=1 --gtest_filter="$cases_only"
 fi
 # What has no 16-bit form (and so no rounding) is left to the run in float32.
-LOCKSTEP_CASE_PRECISION=$precision exec "$cases" --gtest_brief=1 --gtest_filter='-*Errors.*'
+LOCKSTEP_CASE_PRECISION=$precision exec "$cases" --gtest_brief=1 --gtest_filter="$cases_only:*Errors.*"

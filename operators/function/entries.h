@@ -1,0 +1,30 @@
+// The room's kernels on a kind of device, which says how one formula is prepared.
+#pragma once
+
+#include "operators/function/formulas.h"
+#include "operators/function/function.h"
+#include "operators/layout/layout.h"
+
+namespace lockstep {
+
+// Prepare::value<Formula>(request) makes y = f(x), Prepare::slope<Formula>(request) dy * f'(x).
+template <class Prepare>
+std::vector<KernelEntry> formula_kernels() {
+  auto gradient = [](const KernelRequest& request) {
+    std::unique_ptr<Kernel> kernel;
+    const std::string function = function_of_gradient(request);
+    for_each_formula([&]<class Formula>(const char* type) {
+      if constexpr (has_slope<Formula>)
+        if (function == type) kernel = Prepare::template slope<Formula>(request);
+    });
+    check(kernel != nullptr, "FunctionGrad: no function '", function, "' has a gradient");
+    return kernel;
+  };
+  std::vector<KernelEntry> entries{{"FunctionGrad", kOwnDomain, gradient, flat}};
+  for_each_formula([&]<class Formula>(const char* type) {
+    entries.push_back({type, "", Prepare::template value<Formula>, flat});
+  });
+  return entries;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,352 @@
+// Where several indices name one place, its sum is one thread's, in the order of indices: the same
+// bits in every run, and the CPU's.
+#include "operators/axis.h"
+#include "operators/dispatch.h"
+#include "operators/elements_cuda.h"
+#include "operators/gather/gather.h"
+#include "operators/gather/select_cuda.h"
+
+namespace lockstep {
+namespace {
+
+int64_t axis_of(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  return attributes.integer("axis", 0);
+}
+
+// Indices into a dimension, counted from its end where they are negative.
+struct Indices {
+  const void* data;
+  bool wide;  // int64, else int32
+  Fault* fault;
+
+  Indices(const KernelArgs& args, std::size_t operand)
+      : data(args.in[operand].data),
+        wide(args.in[operand].desc.dtype == DType::int64),
+        fault(args.fault) {}
+  // The i-th one, or -1: it is outside, which the fault tells.
+  __device__ int64_t place(int64_t i, int64_t size) const {
+    const int64_t index =
+        wide ? static_cast<const int64_t*>(data)[i] : static_cast<const int32_t*>(data)[i];
+    const int64_t place = index < 0 ? index + size : index;
+    if (place >= 0 && place < size) return place;
+    raise(fault, index);
+    return -1;
+  }
+};
+
+ExplainFault outside_of(int64_t size) {
+  return [size](int64_t index) { return join("index ", index, " is outside 0..", size - 1); };
+}
+// Of several dimensions.
+std::string outside(int64_t index) { return join("index ", index, " is outside its dimension"); }
+
+template <class T>
+struct TakeSlices {
+  AroundAxis x;
+  int64_t count;
+  Indices indices;
+  const T* from;
+  T* to;
+  __device__ void operator()(int64_t element) const {
+    const int64_t slice = element / x.inner, place = indices.place(slice % count, x.size);
+    if (place >= 0)
+      to[element] = from[(slice / count * x.size + place) * x.inner + element % x.inner];
+  }
+};
+
+std::unique_ptr<Kernel> prepare_gather(const KernelRequest& request) {
+  const AroundAxis x(request.in[0].dims, axis_of(request));
+  return of_size(request.in[0].dtype, [&]<class T>() {
+    return make_kernel(
+        [x, count = request.in[1].count(), total = request.out[0].count()](const KernelArgs& args) {
+          for_elements(args, total,
+                       TakeSlices<T>{x, count, Indices(args, 1), args.in[0].as<const T>(),
+                                     args.out[0].as<T>()});
+        },
+        "", 0, outside_of(x.size));
+  });
+}
+
+// A thread has one element of every slice.
+template <class T>
+struct AddSlices {
+  AroundAxis x;
+  int64_t count;
+  Indices indices;
+  const T* dy;
+  T* dx;
+  __device__ void operator()(int64_t column) const {
+    const int64_t outer = column / x.inner, k = column % x.inner;
+    for (int64_t i = 0; i < x.size; ++i) dx[(outer * x.size + i) * x.inner + k] = T(0);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t place = indices.place(i, x.size);
+      if (place >= 0)
+        dx[(outer * x.size + place) * x.inner + k] += dy[(outer * count + i) * x.inner + k];
+    }
+  }
+};
+
+std::unique_ptr<Kernel> prepare_gather_grad(const KernelRequest& request) {
+  const AroundAxis x(request.out[0].dims, axis_of(request));
+  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return make_kernel(
+        [x, count = request.in[2].count()](const KernelArgs& args) {
+          for_elements(args, x.columns(),
+                       AddSlices<T>{x, count, Indices(args, 2), args.in[0].as<const T>(),
+                                    args.out[0].as<T>()});
+        },
+        "", 0, outside_of(x.size));
+  });
+}
+
+// Indices that lie as the result does, each into its own column of x. Columns of indices may be
+// fewer than those of x.
+struct ElementPlaces {
+  static constexpr int kMostDims = 8;
+  int dims, axis;
+  int64_t size;  // of x along the axis
+  int64_t x[kMostDims], of[kMostDims];
+
+  ElementPlaces(const Dims& x_dims, const Dims& indices, int64_t axis_given)
+      : dims(static_cast<int>(x_dims.size())),
+        axis(static_cast<int>(normal_axes({axis_given}, x_dims.size())[0])) {
+    supported(dims <= kMostDims, "has more than ", kMostDims, " dimensions");
+    for (int d = 0; d < dims; ++d) {
+      x[d] = x_dims[static_cast<std::size_t>(d)];
+      of[d] = indices[static_cast<std::size_t>(d)];
+    }
+    size = x[axis];
+  }
+  // Where `place` along the axis lies in x, beside element i of the indices.
+  __device__ int64_t at(int64_t i, int64_t place) const {
+    int64_t at = 0, stride = 1;
+    for (int d = dims - 1; d >= 0; --d) {
+      at += (d == axis ? place : i % of[d]) * stride;
+      i /= of[d];
+      stride *= x[d];
+    }
+    return at;
+  }
+};
+
+template <class T>
+struct TakeElements {
+  ElementPlaces places;
+  Indices indices;
+  const T* from;
+  T* to;
+  __device__ void operator()(int64_t i) const {
+    const int64_t place = indices.place(i, places.size);
+    if (place >= 0) to[i] = from[places.at(i, place)];
+  }
+};
+
+std::unique_ptr<Kernel> prepare_gather_elements(const KernelRequest& request) {
+  const ElementPlaces places(request.in[0].dims, request.in[1].dims, axis_of(request));
+  return of_size(request.in[0].dtype, [&]<class T>() {
+    return make_kernel(
+        [places, count = request.in[1].count()](const KernelArgs& args) {
+          for_elements(args, count,
+                       TakeElements<T>{places, Indices(args, 1), args.in[0].as<const T>(),
+                                       args.out[0].as<T>()});
+        },
+        "", 0, outside_of(places.size));
+  });
+}
+
+enum class Meeting { replaces, adds, multiplies };
+
+Meeting meeting_of(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const std::string reduction = attributes.text("reduction", "none");
+  supported(reduction == "none" || reduction == "add" || reduction == "mul", "reduction '",
+            reduction, "'");
+  return reduction == "add"   ? Meeting::adds
+         : reduction == "mul" ? Meeting::multiplies
+                              : Meeting::replaces;
+}
+
+template <class T>
+__device__ void meet(Meeting meeting, T& there, T update) {
+  there = meeting == Meeting::adds         ? there + update
+          : meeting == Meeting::multiplies ? there * update
+                                           : update;
+}
+
+// Into x, column by column of the indices: only elements of one column can meet.
+template <class T>
+struct PutElements {
+  ElementPlaces places;
+  AroundAxis around;  // the indices
+  Meeting meeting;
+  Indices indices;
+  const T* updates;
+  T* to;
+  __device__ void operator()(int64_t column) const {
+    const int64_t start =
+        column / around.inner * around.size * around.inner + column % around.inner;
+    for (int64_t n = 0; n < around.size; ++n) {
+      const int64_t i = start + n * around.inner, place = indices.place(i, places.size);
+      if (place >= 0) meet(meeting, to[places.at(i, place)], updates[i]);
+    }
+  }
+};
+
+template <class T>
+std::unique_ptr<Kernel> put_elements(const KernelRequest& request, Meeting meeting,
+                                     std::size_t updates, std::size_t indices, bool from_zero) {
+  const int64_t axis = axis_of(request);
+  const ElementPlaces places(request.out[0].dims, request.in[indices].dims, axis);
+  const AroundAxis around(request.in[indices].dims, axis);
+  return make_kernel(
+      [=, bytes = request.out[0].bytes()](const KernelArgs& args) {
+        if (from_zero)
+          check_cuda(cudaMemsetAsync(args.out[0].data, 0, bytes, stream_of(args)), "zeros");
+        else
+          args.queue->copy(args.out[0].data, args.in[0].data, bytes);
+        for_elements(args, around.columns(),
+                     PutElements<T>{places, around, meeting, Indices(args, indices),
+                                    args.in[updates].as<const T>(), args.out[0].as<T>()});
+      },
+      "", 0, outside_of(places.size));
+}
+
+std::unique_ptr<Kernel> prepare_gather_elements_grad(const KernelRequest& request) {
+  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return put_elements<T>(request, Meeting::adds, 0, 2, true);
+  });
+}
+
+std::unique_ptr<Kernel> prepare_scatter_elements(const KernelRequest& request) {
+  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+    return put_elements<T>(request, meeting_of(request), 2, 1, false);
+  });
+}
+
+// Tuples of coordinates in the first dimensions of x, after those of the batch; each names a slice.
+struct Tuples {
+  static constexpr int kMostDims = 8;
+  int64_t batch = 0, depth, count, slice = 1, per_batch = 1;
+  int64_t size[kMostDims] = {};
+
+  Tuples(const Dims& x, const Dims& indices, int64_t batch) : batch(batch), depth(indices.back()) {
+    check(batch + depth <= static_cast<int64_t>(x.size()), "indices of ", depth,
+          " coordinates for data of ", x.size(), " dimensions");
+    supported(depth <= kMostDims, "has more than ", kMostDims, " coordinates");
+    count = element_count(Dims(indices.begin(), indices.end() - 1));
+    int64_t batches = 1;
+    for (int64_t d = 0; d < static_cast<int64_t>(x.size()); ++d) {
+      const int64_t here = x[static_cast<std::size_t>(d)];
+      if (d < batch)
+        batches *= here;
+      else if (d < batch + depth)
+        size[d - batch] = here;
+      else
+        slice *= here;
+    }
+    per_batch = count / std::max<int64_t>(1, batches);
+  }
+
+  // The first element of the slice of tuple i; -1: it is outside.
+  __device__ int64_t at(const Indices& indices, int64_t i) const {
+    int64_t offset = batch > 0 ? i / per_batch : 0;
+    for (int64_t k = 0; k < depth; ++k) {
+      const int64_t place = indices.place(i * depth + k, size[k]);
+      if (place < 0) return -1;
+      offset = offset * size[k] + place;
+    }
+    return offset * slice;
+  }
+};
+
+template <class T>
+struct TakeTuples {
+  Tuples tuples;
+  Indices indices;
+  const T* from;
+  T* to;
+  __device__ void operator()(int64_t element) const {
+    const int64_t at = tuples.at(indices, element / tuples.slice);
+    if (at >= 0) to[element] = from[at + element % tuples.slice];
+  }
+};
+
+std::unique_ptr<Kernel> prepare_gather_nd(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const Tuples tuples(request.in[0].dims, request.in[1].dims, attributes.integer("batch_dims", 0));
+  return of_size(request.in[0].dtype, [&]<class T>() {
+    return make_kernel(
+        [tuples](const KernelArgs& args) {
+          for_elements(args, tuples.count * tuples.slice,
+                       TakeTuples<T>{tuples, Indices(args, 1), args.in[0].as<const T>(),
+                                     args.out[0].as<T>()});
+        },
+        "", 0, outside);
+  });
+}
+
+// A thread has one element of every slice, as any two tuples may name one slice.
+template <class T>
+struct PutTuples {
+  Tuples tuples;
+  Meeting meeting;
+  Indices indices;
+  const T* updates;
+  T* to;
+  __device__ void operator()(int64_t k) const {
+    for (int64_t i = 0; i < tuples.count; ++i) {
+      const int64_t at = tuples.at(indices, i);
+      if (at >= 0) meet(meeting, to[at + k], updates[i * tuples.slice + k]);
+    }
+  }
+};
+
+std::unique_ptr<Kernel> prepare_gather_nd_grad(const KernelRequest& request) {
+  auto attributes = request.attributes();
+  const Tuples tuples(request.out[0].dims, request.in[2].dims, attributes.integer("batch_dims", 0));
+  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return make_kernel(
+        [tuples, bytes = request.out[0].bytes()](const KernelArgs& args) {
+          check_cuda(cudaMemsetAsync(args.out[0].data, 0, bytes, stream_of(args)), "zeros");
+          for_elements(args, tuples.slice,
+                       PutTuples<T>{tuples, Meeting::adds, Indices(args, 2),
+                                    args.in[0].as<const T>(), args.out[0].as<T>()});
+        },
+        "", 0, outside);
+  });
+}
+
+std::unique_ptr<Kernel> prepare_scatter_nd(const KernelRequest& request) {
+  const Meeting meeting = meeting_of(request);
+  const Tuples tuples(request.in[0].dims, request.in[1].dims, 0);
+  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+    return make_kernel(
+        [=, bytes = request.out[0].bytes()](const KernelArgs& args) {
+          args.queue->copy(args.out[0].data, args.in[0].data, bytes);
+          for_elements(args, tuples.slice,
+                       PutTuples<T>{tuples, meeting, Indices(args, 1), args.in[2].as<const T>(),
+                                    args.out[0].as<T>()});
+        },
+        "", 0, outside);
+  });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> gather_cuda() {
+  std::vector<KernelEntry> entries = select_cuda();
+  for (KernelEntry entry :
+       std::vector<KernelEntry>{{"Gather", "", prepare_gather},
+                                {"GatherElements", "", prepare_gather_elements},
+                                {"ScatterElements", "", prepare_scatter_elements},
+                                {"GatherND", "", prepare_gather_nd},
+                                {"ScatterND", "", prepare_scatter_nd},
+                                {"GatherGrad", kOwnDomain, prepare_gather_grad},
+                                {"GatherElementsGrad", kOwnDomain, prepare_gather_elements_grad},
+                                {"GatherNDGrad", kOwnDomain, prepare_gather_nd_grad}})
+    entries.push_back(std::move(entry));
+  return entries;
+}
+
+}  // namespace lockstep

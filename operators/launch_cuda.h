@@ -1,0 +1,26 @@
+// How kernels get into a stream. Tests put another file in the place of this one, which runs
+// kernels on the host (tests/emulated_gpu).
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "runtime/cuda/check.h"
+
+namespace lockstep {
+
+// `threads` of each block, which do not wait for each other.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), dim3 blocks, int threads, cudaStream_t stream,
+            const Arguments&... arguments) {
+  kernel<<<blocks, static_cast<unsigned>(threads), 0, stream>>>(arguments...);
+  check_cuda(cudaGetLastError(), "a kernel");
+}
+
+// The threads of a block meet at barriers.
+template <class... Parameters, class... Arguments>
+void launch_blocks(void (*kernel)(Parameters...), dim3 blocks, int threads, cudaStream_t stream,
+                   const Arguments&... arguments) {
+  launch(kernel, blocks, threads, stream, arguments...);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,60 @@
+// Sums over GPUs and processes, by the GPU's own kernels over an emulated NCCL.
+#include <gtest/gtest.h>
+
+#include "builders/partition.h"
+#include "tests/support/queued_cpu.h"
+#include "tests/support/ranks.h"
+#include "tests/support/sums.h"
+
+namespace lockstep::testing {
+namespace {
+
+// Bits are the CPU's, but for sums that leave their order to NCCL and for 16 bits on its wire.
+double tolerance(const std::string& spec, const std::string& wire, int replicas) {
+  const double rounding = wire.empty() ? 1e-6 : wire == "float16" ? 1e-3 : 1e-2;
+  return spec == "nccl" ? rounding * replicas : 0;
+}
+
+void expect_near(const std::vector<std::vector<float>>& found,
+                 const std::vector<std::vector<float>>& expected, double tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    EXPECT_EQ(found[k], found[0]) << "replicas differ";
+    for (std::size_t i = 0; i < found[k].size(); ++i)
+      ASSERT_NEAR(found[k][i], expected[k][i], tolerance) << i;
+  }
+}
+
+TEST(Exchange, OfGpusOfOneProcess) {
+  for (const char* wire : {"", "float16", "bfloat16"})
+    for (const std::string& spec : kAlgorithms)
+      for (int64_t length : {0, 1, 7, 1000, 65537}) {
+        SCOPED_TRACE(join(spec, " of ", length, " ", wire));
+        const TrainingModel model = sum_model(spec, 4, length, wire);
+        const auto expected = sums_of(model, {0, length});
+        for (const char* devices : {"gpu*4", "gpu:0*4", "gpu:1*3,gpu:0", "gpu:2,gpu:5*2,gpu:0"})
+          expect_near(sums_of(model, {0, length, nullptr, parse_devices(devices)}), expected,
+                      tolerance(spec, wire, 4));
+      }
+}
+
+TEST(Exchange, OfGpusOfSeveralProcesses) {
+  for (int processes : {2, 3})
+    run_ranks(processes, [&](Comm& comm) {
+      const ProcessShare own{comm.rank(), processes};
+      for (const char* wire : {"", "float16", "bfloat16"})
+        for (const std::string& spec : kAlgorithms)
+          for (int64_t length : {0, 1, 7, 1000}) {
+            SCOPED_TRACE(join(spec, " of ", length, " ", wire));
+            const int replicas = 2 * processes;
+            const TrainingModel part = partition(sum_model(spec, replicas, length, wire), own);
+            const auto expected = sums_of(part, {2 * own.rank, length, &comm});
+            for (const char* devices : {"gpu*2", "gpu:0*2"})
+              expect_near(sums_of(part, {2 * own.rank, length, &comm, parse_devices(devices)}),
+                          expected, tolerance(spec, wire, replicas));
+          }
+    });
+}
+
+}  // namespace
+}  // namespace lockstep::testing

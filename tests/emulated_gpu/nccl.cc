@@ -1,0 +1,184 @@
+// What runtime/cuda/nccl.h promises, between threads of the host: members of a group meet at a
+// table, where a message waits for the one that it is for. As with NCCL, the calls of a group are
+// done at its end, all at once, and each stream waits for its own.
+#include "runtime/cuda/nccl.h"
+
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "graph/error.h"
+#include "graph/half.h"
+#include "graph/literal.h"
+#include "runtime/agree.h"
+#include "runtime/queue.h"
+
+// The one thing that the real one leaves open.
+struct ncclComm {
+  struct Table {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> messages;  // from, to
+
+    void put(int from, int to, std::vector<std::byte> message) {
+      std::lock_guard lock(mutex);
+      messages[{from, to}].push_back(std::move(message));
+      changed.notify_all();
+    }
+    std::vector<std::byte> take(int from, int to) {
+      std::unique_lock lock(mutex);
+      auto& line = messages[{from, to}];
+      changed.wait(lock, [&] { return !line.empty(); });
+      std::vector<std::byte> message = std::move(line.front());
+      line.pop_front();
+      return message;
+    }
+  };
+  std::shared_ptr<Table> table;
+};
+
+namespace lockstep {
+namespace {
+
+struct Call {
+  cudaStream_t stream;
+  std::function<void()> post, collect;
+};
+thread_local std::vector<Call> calls;
+thread_local int depth = 0;
+
+void put_off(Call call) {
+  check(depth > 0, "NCCL: a call outside of a group of calls");
+  calls.push_back(std::move(call));
+}
+
+std::vector<std::byte> bytes_at(const void* data, std::size_t bytes) {
+  const auto* from = static_cast<const std::byte*>(data);
+  return {from, from + bytes};
+}
+
+template <class T, class Sum>
+void add_as(const std::vector<std::byte>& term, std::vector<std::byte>& total) {
+  const T* from = reinterpret_cast<const T*>(term.data());
+  T* to = reinterpret_cast<T*>(total.data());
+  for (std::size_t i = 0; i < total.size() / sizeof(T); ++i)
+    to[i] = T(static_cast<Sum>(to[i]) + static_cast<Sum>(from[i]));
+}
+
+void add(DType type, const std::vector<std::byte>& term, std::vector<std::byte>& total) {
+  switch (type) {
+    case DType::float32:
+      return add_as<float, float>(term, total);
+    case DType::float64:
+      return add_as<double, double>(term, total);
+    case DType::float16:
+      return add_as<Half, float>(term, total);
+    case DType::bfloat16:
+      return add_as<BFloat16, float>(term, total);
+    case DType::int32:
+      return add_as<int32_t, int32_t>(term, total);
+    default:
+      return add_as<int64_t, int64_t>(term, total);
+  }
+}
+
+std::shared_ptr<ncclComm::Table> table_named(const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<ncclComm::Table>> tables;
+  std::lock_guard lock(mutex);
+  auto& table = tables[name];
+  if (!table) table = std::make_shared<ncclComm::Table>();
+  return table;
+}
+
+struct ProcessLinks final : DeviceLinks {
+  ProcessLinks(Comm& comm, Device device)
+      : device(device),
+        member(new ncclComm{table_named(share_text(comm, join(&comm), "a table's name"))},
+               comm.rank(), comm.size()) {}
+  void abort() override { member.abort(); }
+  Device device;
+  NcclMember member;
+};
+
+}  // namespace
+
+NcclMember::~NcclMember() { delete handle_; }
+
+void NcclMember::send(const void* data, std::size_t bytes, int peer, cudaStream_t stream) {
+  put_off({stream,
+           [=, this, table = handle_->table] { table->put(rank_, peer, bytes_at(data, bytes)); },
+           [] {}});
+}
+
+void NcclMember::receive(void* data, std::size_t bytes, int peer, cudaStream_t stream) {
+  put_off({stream, [] {},
+           [=, this, table = handle_->table] {
+             const std::vector<std::byte> message = table->take(peer, rank_);
+             check(message.size() == bytes, "NCCL: ", bytes, " bytes are awaited from rank ", peer,
+                   ", ", message.size(), " come");
+             std::memcpy(data, message.data(), bytes);
+           }});
+}
+
+void NcclMember::sum(const void* in, void* out, int64_t count, DType type, cudaStream_t stream) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * size_of(type);
+  put_off({stream,
+           [=, this, table = handle_->table] {
+             for (int peer = 0; peer < size_; ++peer) table->put(rank_, peer, bytes_at(in, bytes));
+           },
+           [=, this, table = handle_->table] {
+             std::vector<std::byte> total = table->take(0, rank_);
+             for (int peer = 1; peer < size_; ++peer) add(type, table->take(peer, rank_), total);
+             std::memcpy(out, total.data(), bytes);
+           }});
+}
+
+bool NcclMember::settled() const { return true; }
+void NcclMember::abort() {}
+
+void begin_nccl_calls() { ++depth; }
+
+void end_nccl_calls() {
+  check(depth > 0, "NCCL: a group of calls ends that was not begun");
+  if (--depth > 0) return;
+  std::vector<Call> group = std::move(calls);
+  calls.clear();
+  for (Call& call : group) reinterpret_cast<Queue*>(call.stream)->call(std::move(call.post));
+  for (Call& call : group) reinterpret_cast<Queue*>(call.stream)->call(std::move(call.collect));
+}
+
+NcclMember& nccl_member(const std::vector<Device>& devices, Device device) {
+  // Tests run processes as threads.
+  static thread_local std::map<std::vector<int>, std::map<int, NcclMember>> groups;
+  std::vector<int> numbers;
+  for (Device each : devices) numbers.push_back(each.index);
+  auto& group = groups[numbers];
+  if (group.empty()) {
+    const auto table = std::make_shared<ncclComm::Table>();
+    for (std::size_t rank = 0; rank < numbers.size(); ++rank)
+      group.try_emplace(numbers[rank], new ncclComm{table}, static_cast<int>(rank),
+                        static_cast<int>(numbers.size()));
+  }
+  return group.at(device.index);
+}
+
+NcclMember& nccl_member(Comm& comm, Device device) {
+  if (!comm.device_links) comm.device_links = std::make_unique<ProcessLinks>(comm, device);
+  auto& links = dynamic_cast<ProcessLinks&>(*comm.device_links);
+  check(links.device == device, "another device of this process exchanges already");
+  return links.member;
+}
+
+void with_nccl(Comm&, NcclMember&, const std::function<void()>& work) {
+  begin_nccl_calls();
+  work();
+  end_nccl_calls();
+}
+
+bool nccl_is_there() { return false; }
+
+}  // namespace lockstep

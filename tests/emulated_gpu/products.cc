@@ -1,0 +1,145 @@
+// What runtime/cuda/blas.h and dnn.h promise, word by word, by loops over all terms.
+#include <functional>
+
+#include "graph/half.h"
+#include "graph/literal.h"
+#include "runtime/cuda/blas.h"
+#include "runtime/cuda/dnn.h"
+#include "runtime/queue.h"
+
+namespace lockstep {
+namespace {
+
+void in_turn(cudaStream_t stream, std::function<void()> work) {
+  reinterpret_cast<Queue*>(stream)->call(std::move(work));
+}
+
+double element(const void* data, DType type, int64_t i) {
+  if (type == DType::float16) return static_cast<float>(static_cast<const Half*>(data)[i]);
+  if (type == DType::bfloat16) return static_cast<float>(static_cast<const BFloat16*>(data)[i]);
+  return static_cast<const float*>(data)[i];
+}
+void set_element(void* data, DType type, int64_t i, double value) {
+  const auto x = static_cast<float>(value);
+  if (type == DType::float16)
+    static_cast<Half*>(data)[i] = Half(x);
+  else if (type == DType::bfloat16)
+    static_cast<BFloat16*>(data)[i] = BFloat16(x);
+  else
+    static_cast<float*>(data)[i] = x;
+}
+
+void multiply(const MatrixProduct& p, const void* a, const void* b, void* y) {
+  for (int64_t batch = 0; batch < p.batch; ++batch)
+    for (int64_t i = 0; i < p.m; ++i)
+      for (int64_t j = 0; j < p.n; ++j) {
+        double total = 0;
+        for (int64_t k = 0; k < p.k; ++k)
+          total +=
+              element(a, p.type, batch * p.stride_a + (p.trans_a ? k * p.m + i : i * p.k + k)) *
+              element(b, p.type, batch * p.stride_b + (p.trans_b ? j * p.k + k : k * p.n + j));
+        const int64_t at = batch * p.stride_y + i * p.n + j;
+        const double before = p.beta == 0 ? 0 : p.beta * element(y, p.type, at);
+        set_element(y, p.type, at, p.alpha * total + before);
+      }
+}
+
+// A tensor [images, channels, spatial..] as numbers, channels innermost whatever its layout.
+struct Numbers {
+  int64_t channels, plane = 1;
+  std::vector<float> at;
+
+  explicit Numbers(const Dims& dims) : channels(dims[1]) {
+    for (std::size_t d = 2; d < dims.size(); ++d) plane *= dims[d];
+    at.resize(static_cast<std::size_t>(element_count(dims)));
+  }
+  float* of(int64_t image, int64_t place) { return at.data() + (image * plane + place) * channels; }
+
+  // visit(number here, its place in memory)
+  template <class Visit>
+  void for_each(bool channels_last, const Visit& visit) {
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const auto here = static_cast<int64_t>(i);
+      const int64_t channel = here % channels, place = here / channels % plane;
+      const int64_t image = here / channels / plane;
+      visit(at[i], channels_last ? here : (image * channels + channel) * plane + place);
+    }
+  }
+};
+
+// visit(place of y, place of w, place of x) where the window lies over something.
+template <class Visit>
+void for_places(const Convolution& c, int64_t y_plane, int64_t w_plane, const Visit& visit) {
+  for (int64_t to = 0; to < y_plane; ++to)
+    for (int64_t tap = 0; tap < w_plane; ++tap) {
+      int64_t to_rest = to, tap_rest = tap, from = 0, stride = 1;
+      bool inside = true;
+      for (std::size_t d = c.x.size(); d-- > 2;) {
+        const int64_t at = to_rest % c.y[d] * c.strides[d - 2] - c.pads_before[d - 2] +
+                           tap_rest % c.w[d] * c.dilations[d - 2];
+        inside = inside && at >= 0 && at < c.x[d];
+        from += at * stride;
+        stride *= c.x[d];
+        to_rest /= c.y[d];
+        tap_rest /= c.w[d];
+      }
+      if (inside) visit(to, tap, from);
+    }
+}
+
+void convolve(const Convolution& c, void* x, void* w, void* y) {
+  Numbers nx(c.x), nw(c.w), ny(c.y);
+  const bool to_y = c.kind == ConvolutionKind::forward, to_x = c.kind == ConvolutionKind::by_data;
+  auto load = [&](Numbers& numbers, const void* data) {
+    numbers.for_each(c.channels_last, [&](float& number, int64_t place) {
+      number = static_cast<float>(element(data, c.type, place));
+    });
+  };
+  if (!to_x) load(nx, x);
+  if (to_y || to_x) load(nw, w);
+  if (!to_y) load(ny, y);
+  const int64_t terms = c.w[1], filters_of_group = c.w[0] / (c.x[1] / terms);
+  for_places(c, ny.plane, nw.plane, [&](int64_t to, int64_t tap, int64_t from) {
+    for (int64_t n = 0; n < c.x[0]; ++n)
+      for (int64_t m = 0; m < c.w[0]; ++m) {
+        float* const px = nx.of(n, from) + m / filters_of_group * terms;
+        float* const pw = nw.of(m, tap);
+        float* const py = ny.of(n, to) + m;
+        if (to_y)
+          for (int64_t k = 0; k < terms; ++k) *py += px[k] * pw[k];
+        else if (to_x)
+          for (int64_t k = 0; k < terms; ++k) px[k] += *py * pw[k];
+        else
+          for (int64_t k = 0; k < terms; ++k) pw[k] += *py * px[k];
+      }
+  });
+  Numbers& made = to_y ? ny : to_x ? nx : nw;
+  void* const result = to_y ? y : to_x ? x : w;
+  made.for_each(c.channels_last,
+                [&](float number, int64_t place) { set_element(result, c.type, place, number); });
+}
+
+}  // namespace
+
+struct BlasProduct::Chosen {};
+BlasProduct::BlasProduct(const MatrixProduct& product) : product_(product) {}
+BlasProduct::~BlasProduct() = default;
+void BlasProduct::run(cudaStream_t stream, const void* a, const void* b, void* y, void*) {
+  in_turn(stream, [=, product = product_] { multiply(product, a, b, y); });
+}
+bool blas_is_there() { return false; }
+
+struct DnnConvolution::Chosen {
+  Convolution convolution;
+};
+DnnConvolution::DnnConvolution(const Convolution& convolution, bool)
+    : chosen_(new Chosen{convolution}) {}
+DnnConvolution::~DnnConvolution() = default;
+std::size_t DnnConvolution::workspace_bytes() const { return 0; }
+std::string DnnConvolution::describe() const { return "emulated"; }
+void DnnConvolution::run(cudaStream_t stream, void* x, void* w, void* y, void*) {
+  in_turn(stream, [=, convolution = chosen_->convolution] { convolve(convolution, x, w, y); });
+}
+bool dnn_is_there() { return false; }
+
+}  // namespace lockstep
