@@ -2,113 +2,17 @@
 
 #include <cudnn.h>
 
-#include <map>
-#include <mutex>
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include "graph/error.h"
 #include "runtime/cuda/check.h"
-#include "runtime/cuda/library.h"
+#include "runtime/cuda/dnn_api.h"
+#include "runtime/cuda/stopwatch.h"
+#include "runtime/engine_choices.h"
 
 namespace lockstep {
 namespace {
-
-struct Api {
-  SharedLibrary library{"cuDNN", {"libcudnn.so.9"}};
-  decltype(cudnnCreate)* create_handle;
-  decltype(cudnnSetStream)* set_stream;
-  decltype(cudnnGetErrorString)* text_of;
-  decltype(cudnnBackendCreateDescriptor)* create;
-  decltype(cudnnBackendDestroyDescriptor)* destroy;
-  decltype(cudnnBackendSetAttribute)* set;
-  decltype(cudnnBackendGetAttribute)* get;
-  decltype(cudnnBackendFinalize)* finalize;
-  decltype(cudnnBackendExecute)* execute;
-
-  Api() {
-    library.load(create_handle, "cudnnCreate");
-    library.load(set_stream, "cudnnSetStream");
-    library.load(text_of, "cudnnGetErrorString");
-    library.load(create, "cudnnBackendCreateDescriptor");
-    library.load(destroy, "cudnnBackendDestroyDescriptor");
-    library.load(set, "cudnnBackendSetAttribute");
-    library.load(get, "cudnnBackendGetAttribute");
-    library.load(finalize, "cudnnBackendFinalize");
-    library.load(execute, "cudnnBackendExecute");
-  }
-};
-
-const Api& api() {
-  static const Api loaded;
-  return loaded;
-}
-
-void check_dnn(cudnnStatus_t status, const char* what) {
-  if (status != CUDNN_STATUS_SUCCESS) fail("cuDNN: ", what, ": ", api().text_of(status));
-}
-
-// One for each device, for the life of the program.
-cudnnHandle_t handle_of_current_device() {
-  static std::mutex mutex;
-  static std::map<int, cudnnHandle_t> handles;
-  int device = 0;
-  check_cuda(cudaGetDevice(&device), "the current device");
-  std::lock_guard lock(mutex);
-  cudnnHandle_t& handle = handles[device];
-  if (!handle) check_dnn(api().create_handle(&handle), "a handle");
-  return handle;
-}
-
-// A descriptor of the graph API: made, filled, finalized.
-class Descriptor {
- public:
-  explicit Descriptor(cudnnBackendDescriptorType_t type) {
-    check_dnn(api().create(type, &descriptor_), "a descriptor");
-  }
-  ~Descriptor() {
-    if (descriptor_) api().destroy(descriptor_);
-  }
-  Descriptor(Descriptor&& other) noexcept
-      : descriptor_(std::exchange(other.descriptor_, nullptr)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    return *this;
-  }
-
-  cudnnBackendDescriptor_t get() const { return descriptor_; }
-
-  Descriptor& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
-                  const void* values) {
-    check_dnn(api().set(descriptor_, name, type, count, values), "an attribute");
-    return *this;
-  }
-  Descriptor& set(cudnnBackendAttributeName_t name, const Dims& values) {
-    return set(name, CUDNN_TYPE_INT64, static_cast<int64_t>(values.size()), values.data());
-  }
-  Descriptor& set(cudnnBackendAttributeName_t name, const Descriptor& value) {
-    return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value.descriptor_);
-  }
-  Descriptor& set(cudnnBackendAttributeName_t name, double value) {
-    return set(name, CUDNN_TYPE_DOUBLE, 1, &value);
-  }
-  Descriptor& finish() {
-    check_dnn(api().finalize(descriptor_), "a descriptor");
-    return *this;
-  }
-  bool finishes() { return api().finalize(descriptor_) == CUDNN_STATUS_SUCCESS; }
-
-  // Of the values that there are, the first `most`; how many it took.
-  int64_t read(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t most,
-               void* values) const {
-    int64_t count = 0;
-    check_dnn(api().get(descriptor_, name, type, most, &count, values), "an attribute");
-    return std::min(count, most);
-  }
-
- private:
-  cudnnBackendDescriptor_t descriptor_ = nullptr;
-};
 
 constexpr int64_t kX = 'x', kW = 'w', kY = 'y';
 
@@ -203,37 +107,69 @@ Names names_of(ConvolutionKind kind) {
   }
 }
 
-}  // namespace
+Descriptor operation_of(const Convolution& c) {
+  const Descriptor x = tensor(kX, c.x, c), w = tensor(kW, c.w, c), y = tensor(kY, c.y, c);
+  const Descriptor shape = geometry(c);
+  const Names names = names_of(c.kind);
+  Descriptor operation(names.type);
+  operation.set(names.geometry, shape)
+      .set(names.x, x)
+      .set(names.w, w)
+      .set(names.y, y)
+      .set(names.alpha, 1.0)
+      .set(names.beta, 0.0)
+      .finish();
+  return operation;
+}
 
-struct DnnConvolution::Chosen {
-  cudnnHandle_t handle = handle_of_current_device();
-  Descriptor plan{CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR};
-  int64_t engine = -1;
+// What is kept about a choice: the same text means the same candidates in the same order.
+std::string problem_text(const Convolution& c) {
+  const char* const kinds[] = {"forward", "by_data", "by_weight"};
+  return join("cudnn ", dnn_api().version(), ", ", name_of_current_device(), ", convolution ",
+              kinds[static_cast<int>(c.kind)], " ", c.type, c.channels_last ? " NHWC" : " NCHW",
+              " x ", text_of(c.x), " w ", text_of(c.w), " y ", text_of(c.y), " strides ",
+              text_of(c.strides), " dilations ", text_of(c.dilations), " pads ",
+              text_of(c.pads_before), text_of(c.pads_after));
+}
+
+struct Candidate {
+  Descriptor plan;
+  int64_t engine = 0;
   int64_t workspace = 0;
 
-  explicit Chosen(const Convolution& c) : wide_(c.type == DType::float32) {
-    const Descriptor x = tensor(kX, c.x, c), w = tensor(kW, c.w, c), y = tensor(kY, c.y, c);
-    const Descriptor shape = geometry(c);
-    const Names names = names_of(c.kind);
-    Descriptor operation(names.type);
-    operation.set(names.geometry, shape)
-        .set(names.x, x)
-        .set(names.w, w)
-        .set(names.y, y)
-        .set(names.alpha, 1.0)
-        .set(names.beta, 0.0)
+  void run(cudaStream_t stream, void* x, void* w, void* y, void* workspace_data) const {
+    const cudnnHandle_t handle = handle_of_current_device();
+    check_dnn(dnn_api().set_stream(handle, stream), "a stream");
+    void* pointers[] = {x, w, y};
+    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers)
+        .set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, Dims{kX, kW, kY})
+        .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace_data)
         .finish();
+    check_dnn(dnn_api().execute(handle, plan.get(), pack.get()), "a convolution");
+  }
+};
+
+// Engines that cuDNN's heuristics propose for a convolution, best first, but for those that round
+// further than the operands are or give other bits from run to run.
+class Candidates {
+ public:
+  Candidates(const Convolution& c, std::size_t most)
+      : most_(most), wide_(c.type == DType::float32) {
+    const Descriptor operation = operation_of(c);
     Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle)
+    graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_)
         .set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation)
         .finish();
-    for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
-      if (engine < 0) choose(graph, mode);
-    supported(engine >= 0, "cuDNN has no exact engine for this convolution");
+    propose(graph, CUDNN_HEUR_MODE_A);
+    if (all_.empty()) propose(graph, CUDNN_HEUR_MODE_FALLBACK);
+    supported(!all_.empty(), "cuDNN has no exact engine for this convolution");
   }
 
+  std::vector<Candidate>& all() { return all_; }
+
  private:
-  void choose(const Descriptor& graph, cudnnBackendHeurMode_t mode) {
+  void propose(const Descriptor& graph, cudnnBackendHeurMode_t mode) {
     Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
         .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
@@ -247,26 +183,26 @@ struct DnnConvolution::Chosen {
     }
     const int64_t count = heuristics.read(CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                           CUDNN_TYPE_BACKEND_DESCRIPTOR, kMost, raw.data());
-    for (int64_t i = 0; i < count && engine < 0; ++i)
-      take(configurations[static_cast<std::size_t>(i)]);
+    for (int64_t i = 0; i < count && all_.size() < most_; ++i)
+      add(configurations[static_cast<std::size_t>(i)]);
   }
 
-  void take(const Descriptor& configuration) {
+  void add(const Descriptor& configuration) {
     Descriptor of(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     cudnnBackendDescriptor_t raw = of.get();
     configuration.read(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw);
     if (!is_exact(of)) return;
-    Descriptor candidate(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-    candidate.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle)
+    Candidate candidate{Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)};
+    candidate.plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_)
         .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
-    if (!candidate.finishes()) return;
-    candidate.read(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &workspace);
-    of.read(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &engine);
-    plan = std::move(candidate);
+    if (!candidate.plan.finishes()) return;
+    candidate.plan.read(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
+                        &candidate.workspace);
+    of.read(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &candidate.engine);
+    all_.push_back(std::move(candidate));
   }
 
-  // The same bits in every run, and nothing rounded further than the operands are: the units for
-  // matrices take float32 as 19 bits.
+  // The units for matrices take float32 as 19 bits.
   bool is_exact(const Descriptor& engine) const {
     cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
     const int64_t count = engine.read(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
@@ -280,33 +216,80 @@ struct DnnConvolution::Chosen {
     return true;
   }
 
+  cudnnHandle_t handle_ = handle_of_current_device();
+  std::size_t most_;
   bool wide_;
+  std::vector<Candidate> all_;
+};
+
+// The fastest, on memory of its own.
+std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convolution& c) {
+  auto bytes = [&](const Dims& dims) {
+    return static_cast<std::size_t>(element_count(dims)) * size_of(c.type);
+  };
+  DeviceBuffer x(bytes(c.x)), w(bytes(c.w)), y(bytes(c.y));
+  std::size_t best = 0;
+  double best_time = 0;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    DeviceBuffer workspace(static_cast<std::size_t>(candidates[i].workspace));
+    const double time = seconds_on_device([&](cudaStream_t stream) {
+      candidates[i].run(stream, x.data(), w.data(), y.data(), workspace.data());
+    });
+    if (i > 0 && time >= best_time) continue;
+    best = i;
+    best_time = time;
+  }
+  return best;
+}
+
+}  // namespace
+
+struct DnnConvolution::Chosen {
+  Candidate candidate;
+  std::string reason;
 };
 
 DnnConvolution::DnnConvolution(const Convolution& convolution, bool has_device) {
-  if (has_device) chosen_ = std::make_unique<Chosen>(in_two_dimensions(convolution));
+  if (!has_device) return;
+  const Convolution c = in_two_dimensions(convolution);
+  EngineChoices* const choices = engine_choices();
+  constexpr std::size_t kMostTimed = 16;
+  Candidates candidates(c, choices ? kMostTimed : 1);
+  std::vector<Candidate>& all = candidates.all();
+  std::size_t taken = 0;
+  std::string reason = "by cuDNN's heuristics";
+  if (choices) {
+    const std::string problem = problem_text(c);
+    std::optional<int64_t> kept = choices->find(problem);
+    reason = join(kept ? "kept" : "timed", " among ", all.size());
+    if (!kept) {
+      kept = static_cast<int64_t>(fastest_of(all, c));
+      choices->keep(problem, *kept);
+    }
+    check(*kept >= 0 && *kept < static_cast<int64_t>(all.size()), choices->path(), ": number ",
+          *kept, " of ", all.size(), " engines for '", problem, "'; remove that line");
+    taken = static_cast<std::size_t>(*kept);
+  }
+  chosen_ = std::make_unique<Chosen>(Chosen{std::move(all[taken]), reason});
 }
 DnnConvolution::~DnnConvolution() = default;
 
 std::size_t DnnConvolution::workspace_bytes() const {
-  return chosen_ ? static_cast<std::size_t>(chosen_->workspace) : 0;
+  return chosen_ ? static_cast<std::size_t>(chosen_->candidate.workspace) : 0;
 }
 
 std::string DnnConvolution::describe() const {
-  return chosen_ ? join("cudnn engine ", chosen_->engine) : "cudnn, engine chosen on a device";
+  return chosen_ ? join("cudnn engine ", chosen_->candidate.engine, ", ", chosen_->reason)
+                 : "cudnn, engine chosen on a device";
 }
 
 void DnnConvolution::run(cudaStream_t stream, void* x, void* w, void* y, void* workspace) {
   check(chosen_ != nullptr, "this plan was made without a GPU");
-  const cudnnHandle_t handle = handle_of_current_device();
-  check_dnn(api().set_stream(handle, stream), "a stream");
-  void* pointers[] = {x, w, y};
-  Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers)
-      .set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, Dims{kX, kW, kY})
-      .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace)
-      .finish();
-  check_dnn(api().execute(handle, chosen_->plan.get(), pack.get()), "a convolution");
+  chosen_->candidate.run(stream, x, w, y, workspace);
+}
+
+void describe_to_dnn(const Convolution& convolution) {
+  operation_of(in_two_dimensions(convolution));
 }
 
 bool dnn_is_there() {

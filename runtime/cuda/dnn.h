@@ -40,6 +40,9 @@ class DnnConvolution {
   std::unique_ptr<Chosen> chosen_;
 };
 
+// Throws what cuDNN has against it; needs the library, and no GPU.
+void describe_to_dnn(const Convolution& convolution);
+
 bool dnn_is_there();
 
 }  // namespace lockstep

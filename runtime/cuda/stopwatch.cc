@@ -1,0 +1,72 @@
+#include "runtime/cuda/stopwatch.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/cuda/check.h"
+
+namespace lockstep {
+namespace {
+
+class Stream {
+ public:
+  Stream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream"); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+class Mark {
+ public:
+  Mark() { check_cuda(cudaEventCreate(&event_), "an event"); }
+  ~Mark() { cudaEventDestroy(event_); }
+  Mark(const Mark&) = delete;
+  void set(cudaStream_t stream) { check_cuda(cudaEventRecord(event_, stream), "an event"); }
+  double seconds_since(const Mark& before) const {
+    float milliseconds = 0;
+    check_cuda(cudaEventSynchronize(event_), "timing");
+    check_cuda(cudaEventElapsedTime(&milliseconds, before.event_, event_), "timing");
+    return milliseconds / 1e3;
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+}  // namespace
+
+DeviceBuffer::DeviceBuffer(std::size_t bytes) {
+  const std::size_t size = std::max<std::size_t>(bytes, 1);
+  check_cuda(cudaMalloc(&data_, size), "memory to time an engine on");
+  check_cuda(cudaMemset(data_, 0, size), "filling memory");
+  check_cuda(cudaDeviceSynchronize(), "filling memory");
+}
+DeviceBuffer::~DeviceBuffer() { cudaFree(data_); }
+
+double seconds_on_device(const std::function<void(cudaStream_t)>& work) {
+  const Stream stream;
+  Mark begin, end;
+  work(stream.get());
+  std::array<double, 5> times;
+  for (double& time : times) {
+    begin.set(stream.get());
+    work(stream.get());
+    end.set(stream.get());
+    time = end.seconds_since(begin);
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+std::string name_of_current_device() {
+  int device = 0;
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDevice(&device), "the current device");
+  check_cuda(cudaGetDeviceProperties(&properties, device), "a device's name");
+  return properties.name;
+}
+
+}  // namespace lockstep
