@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <thread>
 
 #include "graph/error.h"
@@ -26,6 +27,15 @@ DeviceKind parse_kind(std::string_view text, std::string_view whole) {
   return DeviceKind::gpu;
 }
 
+// A number, or `local`: that of this process among those on its host.
+int parse_index(std::string_view text, std::string_view whole) {
+  if (text != "local") return parse_count(text, whole);
+  for (const char* name : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
+    if (const char* rank = std::getenv(name)) return parse_count(rank, join(name, "=", rank));
+  fail("'", whole, "' is the device of this process by its number on the host, but LOCAL_RANK is ",
+       "not set; lockstep launch, torchrun, Open MPI and Slurm set it");
+}
+
 }  // namespace
 
 std::string text_of(Device device) {
@@ -46,13 +56,13 @@ std::vector<Device> parse_devices(std::string_view text) {
         for (int i = 0; i < count; ++i) devices.push_back({kind, i});
       } else {
         check(kind == DeviceKind::gpu, "'", text, "': every CPU replica is a device of its own");
-        const int index = parse_count(item.substr(one + 1, star - one - 1), text);
+        const int index = parse_index(item.substr(one + 1, star - one - 1), text);
         for (int i = 0; i < count; ++i) devices.push_back({kind, index});
       }
     } else {
       auto colon = item.find(':');
       Device device{parse_kind(item.substr(0, colon), text), 0};
-      if (colon != item.npos) device.index = parse_count(item.substr(colon + 1), text);
+      if (colon != item.npos) device.index = parse_index(item.substr(colon + 1), text);
       check(std::find(devices.begin(), devices.end(), device) == devices.end(), "'", text,
             "' lists ", text_of(device), " twice");
       devices.push_back(device);

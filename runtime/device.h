@@ -18,7 +18,7 @@ struct Device {
 
 std::string text_of(Device device);
 // "cpu*2", "gpu*8", "gpu:0,gpu:2", "cpu": one device per replica; "gpu:1*4": four replicas on one
-// GPU. Throws for anything else.
+// GPU; "gpu:local": that of this process's number on its host. Throws for anything else.
 std::vector<Device> parse_devices(std::string_view text);
 std::vector<Device> cpu_devices(int count);
 

@@ -61,6 +61,20 @@ TEST(ParseDevices, ReadsListsAndCounts) {
     expect_error([&] { parse_devices(bad); }, std::string("'") + bad + "'");
 }
 
+TEST(ParseDevices, KnowsTheDeviceOfAProcess) {
+  const char* const variables[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"};
+  for (const char* variable : variables) unsetenv(variable);
+  expect_error([] { parse_devices("gpu:local"); }, "'gpu:local'", "LOCAL_RANK is not set");
+  for (const char* variable : variables) {
+    setenv(variable, "3", 1);
+    EXPECT_EQ(parse_devices("gpu:local"), (std::vector<Device>{{DeviceKind::gpu, 3}}));
+    EXPECT_EQ(parse_devices("gpu:local*2").size(), 2u);
+    setenv(variable, "three", 1);
+    expect_error([] { parse_devices("gpu:local"); }, join("'", variable, "=three'"));
+    unsetenv(variable);
+  }
+}
+
 // A state's new value must not be written into it while its maker still reads the old one, not even
 // through a view. The transposed of a square matrix cannot be made in place.
 TEST(Session, AStateReadThroughAViewIsNotOverwrittenTooEarly) {

@@ -257,7 +257,8 @@ void add_train(CLI::App& app, Command& chosen) {
   command->add_option("config", options->config, "CONFIG.yaml")->required();
   // Not an option: CLI11 would take the brackets of a list apart.
   command->allow_extras();
-  command->add_option("--devices", options->devices, "one replica per device: cpu*2, cpu:0,cpu:1");
+  command->add_option("--devices", options->devices,
+                      "one replica per device: cpu*2, gpu*8, gpu:local");
   command->add_flag("--resume", options->resume, "go on from the run's last checkpoint");
   command->footer(
       "Example:  lockstep train configs/lenet_digits.yaml --devices cpu*4 SOLVER.MAX_ITER 300\n"
