@@ -25,7 +25,7 @@ endif()
 # for what runs once.
 function(lockstep_optimise target level)
   target_compile_options(${target} PRIVATE
-    $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:${level}>)
+    $<$<AND:$<CONFIG:Release,RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:${level}>)
 endfunction()
 
 # lockstep_library(NAME sources...): the library of one folder, with the project's warnings.

@@ -7,10 +7,13 @@ namespace {
 
 constexpr int64_t kGrain = 4096;
 
-// run(args, begin, end, a, b) for pieces of the elements; a T's.
-template <class T, class Run>
+// What a formula does with elements begin to end, with parameters a and b.
+template <class T>
+using Stretch = void (*)(const KernelArgs& args, int64_t begin, int64_t end, T a, T b);
+
+template <class T>
 std::unique_ptr<Kernel> elements_kernel(const KernelRequest& request,
-                                        const FunctionParameters& parameters, Run run) {
+                                        const FunctionParameters& parameters, Stretch<T> run) {
   return make_kernel([run, a = static_cast<T>(parameters.a), b = static_cast<T>(parameters.b),
                       count = request.out[0].count(),
                       threads = request.threads](const KernelArgs& args) {
