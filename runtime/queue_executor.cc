@@ -127,7 +127,7 @@ void QueueExecutor::check_faults() {
 
 // What is still in the queues must not outlive the memory it works on.
 void QueueExecutor::abandon() {
-  if (comm_ && comm_->device_links) comm_->device_links->abort();
+  if (comm_ && plan_.exchanges && comm_->device_links) comm_->device_links->abort();
   for (Line& line : lines_) try {
       line.queue->finish();
     } catch (...) {  // the first error is the one that is told

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "builders/partition.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"
 #include "tests/support/sums.h"
@@ -54,6 +55,26 @@ TEST(Exchange, OfGpusOfSeveralProcesses) {
                           expected, tolerance(spec, wire, replicas));
           }
     });
+}
+
+// A GPU whose queue waits for another process hears that it is lost: what it waits in is aborted,
+// and the lost one named.
+TEST(Exchange, ALostProcessIsNamed) {
+  for (const std::string spec : {"collective", "nccl", "xring"}) {
+    SCOPED_TRACE(spec);
+    expect_error(
+        [&] {
+          run_ranks(2, [&](Comm& comm) {
+            const TrainingModel part = partition(sum_model(spec, 2, 1000), {comm.rank(), 2});
+            const SumRun run{comm.rank(), 1000, &comm, parse_devices("gpu:0")};
+            sums_of(part, run);
+            check(comm.rank() == 0, "its GPU fell off the bus");
+            sums_of(part, run);
+          });
+        },
+        "no exchange of '", "with all others", "rank 1 (host ",
+        "gave up: its GPU fell off the bus");
+  }
 }
 
 }  // namespace

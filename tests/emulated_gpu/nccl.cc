@@ -3,12 +3,14 @@
 // done at its end, all at once, and each stream waits for its own.
 #include "runtime/cuda/nccl.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "graph/error.h"
 #include "graph/half.h"
@@ -22,6 +24,7 @@ struct ncclComm {
     std::mutex mutex;
     std::condition_variable changed;
     std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> messages;  // from, to
+    std::set<int> aborted;                                                       // members
 
     void put(int from, int to, std::vector<std::byte> message) {
       std::lock_guard lock(mutex);
@@ -31,10 +34,16 @@ struct ncclComm {
     std::vector<std::byte> take(int from, int to) {
       std::unique_lock lock(mutex);
       auto& line = messages[{from, to}];
-      changed.wait(lock, [&] { return !line.empty(); });
+      changed.wait(lock, [&] { return !line.empty() || aborted.contains(to); });
+      lockstep::check(!line.empty(), "NCCL: member ", to, " was aborted");
       std::vector<std::byte> message = std::move(line.front());
       line.pop_front();
       return message;
+    }
+    void abort(int member) {
+      std::lock_guard lock(mutex);
+      aborted.insert(member);
+      changed.notify_all();
     }
   };
   std::shared_ptr<Table> table;
@@ -94,10 +103,15 @@ std::shared_ptr<ncclComm::Table> table_named(const std::string& name) {
   return table;
 }
 
+std::string new_name() {
+  static std::atomic<int> names{0};
+  return join(++names);
+}
+
 struct ProcessLinks final : DeviceLinks {
   ProcessLinks(Comm& comm, Device device)
       : device(device),
-        member(new ncclComm{table_named(share_text(comm, join(&comm), "a table's name"))},
+        member(new ncclComm{table_named(share_text(comm, new_name(), "a table's name"))},
                comm.rank(), comm.size()) {}
   void abort() override { member.abort(); }
   Device device;
@@ -138,7 +152,7 @@ void NcclMember::sum(const void* in, void* out, int64_t count, DType type, cudaS
 }
 
 bool NcclMember::settled() const { return true; }
-void NcclMember::abort() {}
+void NcclMember::abort() { handle_->table->abort(rank_); }
 
 void begin_nccl_calls() { ++depth; }
 

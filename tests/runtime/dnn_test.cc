@@ -12,7 +12,7 @@ namespace {
 class Dnn : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!dnn_is_there()) GTEST_SKIP() << "skipped: no cuDNN";
+    if (!dnn_is_there()) GTEST_SKIP() << "skipped: no cuDNN, the oracle here";
   }
 };
 

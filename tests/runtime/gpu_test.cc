@@ -93,6 +93,7 @@ TEST_F(Gpu, LeNetTrainsLikeTheCpuOn16Bits) {
   for (DType precision : {DType::bfloat16, DType::float16}) {
     const TrainingModel model = lenet(precision);
     expect_like_the_cpu({model, {1, 28, 28}, 16, 1}, 2, 1e-2);
+    expect_like_the_cpu({model, {1, 28, 28}, 16, 2}, 2, 2e-2);
     const StateValues on_gpu = trained({model, {1, 28, 28}}, "gpu:0*2");
     const StateValues on_cpu = trained({model, {1, 28, 28}}, "cpu*2");
     const StateValues in_full = trained({wide, {1, 28, 28}}, "cpu*2");
@@ -118,7 +119,7 @@ TEST_F(Gpu, ResNet50TrainsLikeTheCpu) {
 TEST_F(Gpu, SeveralTrainAlike) {
   for (const KernelTable& table : all_kernels())
     if (table.kind() == DeviceKind::gpu && table.accelerator()->devices() < 2)
-      GTEST_SKIP() << "skipped: one GPU";
+      GTEST_SKIP() << "skipped: one GPU, two are needed";
   for (const char* spec : {"collective", "nccl"}) {
     const TrainingModel model = small_mlp(4, {}, {.all_reduce = {.spec = parse_all_reduce(spec)}});
     const StateValues on_cpu = trained({model, {1, 6, 6}}, "cpu*4");
