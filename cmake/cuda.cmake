@@ -15,6 +15,9 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nv
 endif()
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} ${gpu_code} --expt-relaxed-constexpr")  # random numbers are the host's
+# The host's part only prepares and launches; code for GPUs is the same at every level.
+set(CMAKE_CUDA_FLAGS_RELEASE "-O1 -DNDEBUG")
+set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O1 -g -DNDEBUG")
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 find_package(CUDAToolkit REQUIRED)
 set(LOCKSTEP_CUDA_KERNELS ON)
