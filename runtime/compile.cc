@@ -75,7 +75,8 @@ class Compiler {
       return std::move(bound);
     }
     const std::set<std::string> seen = seen_by_others();
-    LaidOut laid = lay_out({bound, seen, request_.kernels, request_.devices, plan_.threads});
+    LaidOut laid = lay_out(
+        {bound, seen, request_.kernels, request_.devices, plan_.threads, request_.options.tf32});
     channel_block_ = std::move(laid.channel_block);
     channel_block_.resize(static_cast<std::size_t>(laid.graph.value_count()), 1);
     return std::move(laid.graph);
@@ -221,9 +222,18 @@ class Compiler {
     step.part = static_cast<int>(part);
     step.parts = static_cast<int>(replicas.size());
     const Device device = device_of(plan_, worker);
-    KernelRequest request{
-        node,          {},     {}, {}, worker == replica ? plan_.threads : 1, step.part, step.parts,
-        request_.comm, device, {}, {}};
+    KernelRequest request{node,
+                          {},
+                          {},
+                          {},
+                          worker == replica ? plan_.threads : 1,
+                          step.part,
+                          step.parts,
+                          request_.comm,
+                          device,
+                          {},
+                          {},
+                          request_.options.tf32};
     for (int other : replicas) request.part_devices.push_back(plan_.devices[other]);
     for (const auto& values : {node.inputs(), node.outputs()})
       for (Value value : values)

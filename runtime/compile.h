@@ -16,6 +16,7 @@ struct CompileOptions {
   bool alias = true;            // false: no views, nothing in place
   bool layouts = true;          // false: every tensor row-major
   bool rewrites = true;         // false: every node by itself
+  bool tf32 = false;            // KernelRequest::tf32
   std::size_t guard_bytes = 0;  // kept free around every block; for tests
 };
 

@@ -72,6 +72,9 @@ struct KernelRequest {
   Device device = {};                        // where it will run
   std::vector<Device> part_devices = {};     // of a collective: where each of its parts will
   std::vector<Device> operand_devices = {};  // whose memory each operand, then each result lies in
+  // Products may take float32 operands with 10 bits behind the point, as a GPU's units for matrices
+  // do; they are added up in full. Devices without such units have no use for it.
+  bool tf32 = false;
 
   AttributeReader attributes() const { return node.attributes(); }
   // Contents of a small integer operand; throws when they are not known at plan time.

@@ -78,6 +78,7 @@ class LayoutPass {
       if (table.kind() == device.kind) wish = table.wish(node);
     if (!wish) return plain;
     KernelRequest asked{node, {}, {}, {}, request_.threads};
+    asked.tf32 = request_.tf32;
     for (Value input : node.inputs()) {
       asked.in.push_back(input ? desc_of(input, block_of(input)) : TensorDesc{});
       asked.constants.push_back(input ? bound_.literal(input) : nullptr);

@@ -18,6 +18,7 @@ struct LayoutRequest {
   const std::vector<KernelTable>& kernels;
   const std::vector<Device>& devices;
   int threads;
+  bool tf32 = false;
 };
 
 struct LaidOut {

@@ -16,6 +16,7 @@ struct PlanOptions {
   int64_t batch = 32;  // per replica
   int threads = 1;
   bool inference = false;
+  bool tf32 = false;
 };
 
 // The declared shape with every symbol replaced by the batch size.
@@ -53,7 +54,7 @@ int print_plan(const PlanOptions& options) {
                                 inference ? std::vector<Binding>{} : model.updates,
                                 devices,
                                 all_kernels(),
-                                {.threads = options.threads}}));
+                                {.threads = options.threads, .tf32 = options.tf32}}));
   return 0;
 }
 
@@ -73,6 +74,8 @@ void add_plan(CLI::App& app, Command& chosen) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--inference", options->inference, "the prediction graph instead of the step");
+  command->add_flag("--tf32", options->tf32,
+                    "GPUs may round what products take of float32 to 10 bits");
   command->footer("Example:  lockstep plan step.onnx --devices cpu*2 --batch 32");
   command->callback([options, &chosen] { chosen = [options] { return print_plan(*options); }; });
 }

@@ -13,6 +13,10 @@ void require_product(const KernelRequest& request, int64_t k) {
   supported(k > 0 && request.out[0].count() > 0, "multiplies nothing");
 }
 
+std::string description(const KernelRequest& request) {
+  return request.tf32 && request.in[0].dtype == DType::float32 ? "cublasLt, tf32" : "cublasLt";
+}
+
 // What beta C adds, spread over the result before the product comes on top.
 template <class T>
 struct Spread {
@@ -33,6 +37,7 @@ std::unique_ptr<Kernel> prepare_gemm(const KernelRequest& request) {
   const int64_t k = a[attrs.trans_a ? 0 : 1];
   require_product(request, k);
   auto product = std::make_shared<BlasProduct>(MatrixProduct{.type = request.in[0].dtype,
+                                                             .tf32 = request.tf32,
                                                              .trans_a = attrs.trans_a,
                                                              .trans_b = attrs.trans_b,
                                                              .m = y[0],
@@ -49,7 +54,7 @@ std::unique_ptr<Kernel> prepare_gemm(const KernelRequest& request) {
       product->run(stream_of(args), args.in[0].data, args.in[1].data, args.out[0].data,
                    args.workspace);
     };
-    return make_kernel(run, "cublasLt", BlasProduct::kWorkspace);
+    return make_kernel(run, description(request), BlasProduct::kWorkspace);
   });
 }
 
@@ -59,7 +64,11 @@ std::unique_ptr<Kernel> prepare_matmul(const KernelRequest& request) {
   auto matrix = [](const Dims& dims) { return dims[dims.size() - 1] * dims[dims.size() - 2]; };
   auto batch = [](const Dims& dims) { return Dims(dims.begin(), dims.end() - 2); };
   const std::size_t last = y.size() - 1;
-  MatrixProduct product{.type = request.in[0].dtype, .m = y[last - 1], .n = y[last], .k = a.back()};
+  MatrixProduct product{.type = request.in[0].dtype,
+                        .tf32 = request.tf32,
+                        .m = y[last - 1],
+                        .n = y[last],
+                        .k = a.back()};
   require_product(request, product.k);
   if (b.size() == 2 && a.size() > 2) {  // all rows of the left operand form a single matrix
     product.m = element_count(y) / product.n;
@@ -77,7 +86,7 @@ std::unique_ptr<Kernel> prepare_matmul(const KernelRequest& request) {
     shared->run(stream_of(args), args.in[0].data, args.in[1].data, args.out[0].data,
                 args.workspace);
   };
-  return make_kernel(run, "cublasLt", BlasProduct::kWorkspace);
+  return make_kernel(run, description(request), BlasProduct::kWorkspace);
 }
 
 }  // namespace

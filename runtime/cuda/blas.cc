@@ -81,7 +81,11 @@ struct BlasProduct::Chosen {
   cublasLtMatmulAlgo_t algorithm{};
 
   explicit Chosen(const MatrixProduct& p) : handle(handle_of_current_device()) {
-    check_blas(api().create_product(&product, CUBLAS_COMPUTE_32F, CUDA_R_32F), "a product");
+    const bool rounds = p.tf32 && p.type == DType::float32;
+    check_blas(
+        api().create_product(&product, rounds ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+                             CUDA_R_32F),
+        "a product");
     transpose(CUBLASLT_MATMUL_DESC_TRANSA, p.trans_b);
     transpose(CUBLASLT_MATMUL_DESC_TRANSB, p.trans_a);
     lay_out(a, p, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, p.stride_a);

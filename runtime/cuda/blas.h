@@ -13,6 +13,7 @@ namespace lockstep {
 // y = alpha op(a) op(b) + beta y, `batch` times; y is m x n, k is what a and b share.
 struct MatrixProduct {
   DType type = DType::float32;
+  bool tf32 = false;  // KernelRequest::tf32
   bool trans_a = false, trans_b = false;
   int64_t m = 0, n = 0, k = 0;
   float alpha = 1, beta = 0;

@@ -38,6 +38,8 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->add_option("--precision", options->step.precision,
                    "train-step: float32, bfloat16 or float16")
       ->capture_default_str();
+  command->add_flag("--tf32", options->step.tf32,
+                    "train-step: GPUs may round what products take of float32 to 10 bits");
   command->add_option("--steps", options->step.steps, "train-step: how many are timed")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));

@@ -31,6 +31,7 @@ struct TrainStepBench {
   int threads = 0;  // per replica; 0: an equal share of the cores
   int steps = 5;
   std::string precision = "float32";
+  bool tf32 = false;
   bool profile = false;
 };
 // How long a training step takes, on random images.

@@ -114,6 +114,8 @@ class TorchStep:
 
     def __init__(self, torch, networks, args, precision, way):
         self.torch, self.device = torch, "cuda" if args.device == "gpu" else "cpu"
+        for units in (torch.backends.cudnn, torch.backends.cuda.matmul):
+            units.allow_tf32 = precision != "float32"
         kind = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(precision)
         self.net = networks.MODELS[args.model]().to(self.device, memory_format=torch.channels_last).train()
         self.images = torch.rand(args.batch, 3, 224, 224, device=self.device)
@@ -170,8 +172,9 @@ class TorchStep:
 
 
 def our_times(args, precision):
+    how = ["--precision", "float32", "--tf32"] if precision == "tf32" else ["--precision", precision]
     command = [args.lockstep, "bench", "train-step", "--model", args.model, "--batch", str(args.batch),
-               "--devices", args.device, "--precision", precision, "--steps", str(args.steps), "--json"]
+               "--devices", args.device, *how, "--steps", str(args.steps), "--json"]
     engines = {"LOCKSTEP_ENGINES": os.path.join(args.out, "engines.txt")}  # timed in the first round
     out = subprocess.run(command, capture_output=True, text=True, env=environment() | engines)
     if out.returncode:
@@ -229,7 +232,7 @@ def main():
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--steps", type=int, default=20, help="timed steps a round")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--precisions", nargs="*", default=["bfloat16", "float16", "float32"])
+    parser.add_argument("--precisions", nargs="*", default=["bfloat16", "float16", "tf32", "float32"])
     parser.add_argument("--quick", action="store_true", help="without compute-sanitizer")
     parser.add_argument("--no-tests", action="store_true")
     parser.add_argument("--test-timeout", type=int, default=300, help="seconds for each program")

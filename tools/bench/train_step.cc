@@ -97,7 +97,8 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
                                  .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu",
                                  .precision = parse_precision(options.precision)});
   const StateValues batch = make_batch_resident(model, options.batch, published.classes);
-  Session session(model, devices, all_kernels(), {.threads = options.threads});
+  Session session(model, devices, all_kernels(),
+                  {.threads = options.threads, .compile = {.tf32 = options.tf32}});
   session.initialise();
   session.load(batch);
   const Literal rate = Literal::of<float>({{0.01F}}, {1});
@@ -120,9 +121,13 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
   if (as_json) {
-    std::cout << nlohmann::json{{"model", options.model},         {"batch", options.batch},
-                                {"devices", options.devices},     {"threads", session.threads()},
-                                {"precision", options.precision}, {"seconds", median},
+    std::cout << nlohmann::json{{"model", options.model},
+                                {"batch", options.batch},
+                                {"devices", options.devices},
+                                {"threads", session.threads()},
+                                {"precision", options.precision},
+                                {"tf32", options.tf32},
+                                {"seconds", median},
                                 {"fastest", seconds.front()}}
                      .dump()
               << "\n";
@@ -130,10 +135,10 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
   }
   if (options.profile) print_profile(plan, times, options.steps, wall);
   std::cout << std::fixed << std::setprecision(3) << options.model << ", batch " << options.batch
-            << " on " << options.devices << " in " << options.precision << " with "
-            << session.threads() << " threads each: " << median << " s a step (median of "
-            << options.steps << "), " << std::setprecision(1)
-            << static_cast<double>(options.batch) / median << " images/s\n";
+            << " on " << options.devices << " in " << options.precision
+            << (options.tf32 ? " (products in tf32)" : "") << " with " << session.threads()
+            << " threads each: " << median << " s a step (median of " << options.steps << "), "
+            << std::setprecision(1) << static_cast<double>(options.batch) / median << " images/s\n";
   return 0;
 }
 

@@ -36,6 +36,7 @@ std::vector<Field> fields_of(TrainConfig& c) {
           {"PIECES", &c.pieces, 1},
           {"WIRE", &c.wire},
           {"PRECISION", &c.precision},
+          {"TF32", &c.tf32},
           {"TOPOLOGY", &c.topology},
           {"BUCKETS", &c.buckets},
           {"THREADS", &c.threads, 0},

@@ -24,6 +24,8 @@ struct TrainConfig {
   std::string wire;    // WIRE: float16 or bfloat16 for gradients on their way; else as they are
   // PRECISION of the forward and backward pass: float32, bfloat16 or float16 (with a scaled loss)
   std::string precision = "float32";
+  bool tf32 =
+      false;  // TF32: GPUs may round what products take of float32, see docs/data_parallel.md
   std::string topology;  // TOPOLOGY that ALL_REDUCE auto goes by: builders/all_reduce/cost.h
   std::string buckets;   // BUCKETS: a file with a plan of buckets, in place of PACKING
   int64_t threads = 0;   // THREADS, per replica; 0: an equal share of the cores

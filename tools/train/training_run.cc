@@ -130,8 +130,8 @@ TrainingRun::TrainingRun(const TrainConfig& config, Comm* comm)
         " classes, the training data ", train_->classes());
   session_ = std::make_unique<Session>(
       model_, parse_devices(config.devices), all_kernels(),
-      SessionOptions{
-          static_cast<uint64_t>(config.seed), static_cast<int>(config.threads), {}, comm});
+      SessionOptions{static_cast<uint64_t>(config.seed), static_cast<int>(config.threads),
+                     CompileOptions{.tf32 = config.tf32}, comm});
   images_.resize(static_cast<std::size_t>(rows_.count * train_->image_values()));
   labels_.resize(static_cast<std::size_t>(rows_.count));
   make_feeds();
