@@ -1,22 +1,26 @@
 // From an element type known at plan time to a template argument.
 #pragma once
 
+#include <optional>
+
 #include "graph/error.h"
 #include "graph/literal.h"
 #include "runtime/kernel.h"
 
 namespace lockstep {
 
-// Calls make.operator()<T>() for the T of `Types` that `dtype` names; throws for any other type.
-template <class... Types, class Make>
-std::unique_ptr<Kernel> dispatch(DType dtype, Make&& make) {
-  std::unique_ptr<Kernel> kernel;
+// What make.operator()<T>() returns for the T of the types that `dtype` names; throws for any
+// other.
+template <class First, class... Types, class Make>
+auto dispatch(DType dtype, Make&& make) {
+  std::optional<decltype(make.template operator()<First>())> made;
   auto try_type = [&]<class T>() {
-    if (dtype == dtype_of<T>()) kernel = make.template operator()<T>();
+    if (dtype == dtype_of<T>()) made = make.template operator()<T>();
   };
+  try_type.template operator()<First>();
   (try_type.template operator()<Types>(), ...);
-  supported(kernel != nullptr, "has no CPU kernel for ", dtype);
-  return kernel;
+  supported(made.has_value(), "has no CPU kernel for ", dtype);
+  return std::move(*made);
 }
 
 // The same for what is only moved: a type that stands for all of its size.

@@ -12,9 +12,11 @@
 
 namespace lockstep {
 
+// Where work goes: to a kernel's queue, or to a stream itself.
 inline cudaStream_t stream_of(const KernelArgs& args) {
   return static_cast<cudaStream_t>(args.queue->native());
 }
+inline cudaStream_t stream_of(cudaStream_t stream) { return stream; }
 
 __device__ inline void raise(Fault* fault, int64_t value) {
   fault->value = value;
@@ -32,11 +34,11 @@ __global__ void __launch_bounds__(kBlock) run_elements(int64_t count, Body body)
 }
 
 // body(i) for every i in [0, count), in no order.
-template <class Body>
-void for_elements(const KernelArgs& args, int64_t count, const Body& body) {
+template <class Where, class Body>
+void for_elements(const Where& where, int64_t count, const Body& body) {
   if (count == 0) return;
   const auto blocks = std::min<int64_t>((count + kBlock - 1) / kBlock, kMostBlocks);
-  launch(run_elements<Body>, static_cast<unsigned>(blocks), kBlock, stream_of(args), count, body);
+  launch(run_elements<Body>, static_cast<unsigned>(blocks), kBlock, stream_of(where), count, body);
 }
 
 constexpr int kFoldThreads = 128;
@@ -47,11 +49,11 @@ __global__ void __launch_bounds__(kFoldThreads) run_blocks(int64_t count, Body b
 }
 
 // body(i) for every i in [0, count), each by a block of kFoldThreads threads.
-template <class Body>
-void for_blocks(const KernelArgs& args, int64_t count, const Body& body) {
+template <class Where, class Body>
+void for_blocks(const Where& where, int64_t count, const Body& body) {
   if (count == 0) return;
   const auto blocks = static_cast<unsigned>(std::min<int64_t>(count, 65536));
-  launch_blocks(run_blocks<Body>, blocks, kFoldThreads, stream_of(args), count, body);
+  launch_blocks(run_blocks<Body>, blocks, kFoldThreads, stream_of(where), count, body);
 }
 
 // Every thread's value folded into one, which all threads get; always in the same order.

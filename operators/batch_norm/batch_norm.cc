@@ -1,14 +1,15 @@
 // y = scale * (x - mean) / sqrt(variance + epsilon) + bias, per channel.
 //   BatchNormalization (ONNX)  statistics given; with training_mode 1 those of the batch
-//   BatchNormTrain (x, scale, bias, mean, variance, z)
+//   BatchNormTrain (x, scale, bias, mean, variance, z, sums, squares)
 //                           -> y, new mean, new variance, saved mean, saved variance
 //   BatchNormGrad  (dy, x, scale, saved mean, saved variance, bias, y) -> dx, dscale, dbias, dz
 // z is added to y if it is there, and with relu = 1 what is negative then is 0. Only a plan has
 // that (fuse_batch_norms). The gradient needs y then, or bias where no z was added, to know where
-// dy passes; that part of it is dz. A running statistic becomes momentum * old + (1 - momentum) *
-// of the batch, and the variance is that of the population, as ONNX has it. PyTorch counts the
-// other way round (its momentum is one minus ours) and keeps the sample's variance; both only
-// matter to predictions.
+// dy passes; that part of it is dz. Only a plan has sums, too: of x and of its squares, channel by
+// channel, where what made x knew them (fuse_convolutions); a kernel need not use them. A running
+// statistic becomes momentum * old + (1 - momentum) * of the batch, and the variance is that of the
+// population, as ONNX has it. PyTorch counts the other way round (its momentum is one minus ours)
+// and keeps the sample's variance; both only matter to predictions.
 #include "operators/batch_norm/batch_norm.h"
 
 #include "operators/elementwise/elementwise.h"
@@ -128,7 +129,7 @@ Value batch_norm(Graph& graph, const BatchNormOperands& operands, const BatchNor
 }
 
 Layouts batch_norm_layouts(const KernelRequest& request) {
-  if (request.in.size() > 5) return together({0, 5}, {0})(request);
+  if (request.in.size() > 5 && request.in[5].present()) return together({0, 5}, {0})(request);
   return together({0}, {0})(request);
 }
 
@@ -154,7 +155,9 @@ std::vector<Op> batch_norm_ops() {
                                    {"bias", "U"},
                                    {"mean", "U"},
                                    {"variance", "U"},
-                                   {"z", "T", Arity::optional}},
+                                   {"z", "T", Arity::optional},
+                                   {"sums", "U", Arity::optional},
+                                   {"squares", "U", Arity::optional}},
                                   {{"y"},
                                    {"new_mean", "U"},
                                    {"new_variance", "U"},

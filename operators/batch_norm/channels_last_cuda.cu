@@ -1,113 +1,9 @@
 #include "operators/batch_norm/channels_last_cuda.h"
 
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/tiles_cuda.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int kThreads = 256;
-constexpr int64_t kMostPieces = 1024;
-
-struct Plus {
-  __device__ double operator()(double a, double b) const { return a + b; }
-};
-
-// Which threads look at what: `columns` threads lie along the channels, kCount channels each, and
-// `lines` of such threads take the rows of a piece in turn.
-struct Tiling {
-  int64_t rows, channels;
-  int columns, lines, column_blocks;
-  int64_t pieces, rows_of_piece;
-
-  Tiling(const TensorDesc& x, int pack) : rows(x.count() / x.dims[1]), channels(x.dims[1]) {
-    const int64_t packs = channels / pack;
-    columns = 1;
-    while (columns < packs && columns < 32) columns *= 2;
-    lines = kThreads / columns;
-    column_blocks = static_cast<int>((packs + columns - 1) / columns);
-    const int64_t wanted = std::max<int64_t>(1, kMostPieces / column_blocks);
-    rows_of_piece = std::max<int64_t>((rows + wanted - 1) / wanted, lines);
-    pieces = (rows + rows_of_piece - 1) / rows_of_piece;
-  }
-  dim3 grid() const {
-    return {static_cast<unsigned>(column_blocks), static_cast<unsigned>(pieces), 1};
-  }
-
-  __device__ int64_t first_channel(int pack) const {
-    return (static_cast<int64_t>(blockIdx.x) * columns + threadIdx.x % columns) * pack;
-  }
-  // visit(row) for the rows of this thread.
-  template <class Visit>
-  __device__ void for_rows(Visit visit) const {
-    const int64_t begin = blockIdx.y * rows_of_piece;
-    const int64_t end = begin + rows_of_piece < rows ? begin + rows_of_piece : rows;
-    for (int64_t row = begin + threadIdx.x / columns; row < end; row += lines) visit(row);
-  }
-};
-
-template <class T, int kCount>
-__device__ Pack<T, kCount> load(const T* from) {
-  return *reinterpret_cast<const Pack<T, kCount>*>(from);
-}
-template <class T, int kCount>
-__device__ void store(T* to, const Pack<T, kCount>& pack) {
-  *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
-}
-
-template <class Body, int kCount>
-__global__ void __launch_bounds__(kThreads) run_tiles(Tiling tiling, Body body) {
-  body(tiling, tiling.first_channel(kCount));
-}
-
-template <int kCount, class Body>
-void for_tiles(const KernelArgs& args, const Tiling& tiling, const Body& body) {
-  launch_blocks(run_tiles<Body, kCount>, tiling.grid(), kThreads, stream_of(args), tiling, body);
-}
-
-// Two sums over the rows of a piece, for each channel; they go to partial[piece][channel]. What
-// terms.of(channel) makes once for a thread's channels adds both terms of the elements at a place.
-template <int kCount, class Terms>
-struct PartialSums {
-  Terms terms;
-  float2* partial;
-  __device__ void operator()(const Tiling& tiling, int64_t channel) const {
-    __shared__ float2 shared[kThreads];
-    const bool inside = channel < tiling.channels;
-    float2 mine[kCount] = {};
-    if (inside) {
-      const auto add = terms.of(channel);
-      tiling.for_rows([&](int64_t row) { add(row * tiling.channels + channel, mine); });
-    }
-    for (int e = 0; e < kCount; ++e) {
-      shared[threadIdx.x] = mine[e];
-      __syncthreads();
-      if (inside && static_cast<int>(threadIdx.x) < tiling.columns) {
-        float2 total = shared[threadIdx.x];
-        for (int line = 1; line < tiling.lines; ++line) {
-          const float2 other = shared[threadIdx.x + line * tiling.columns];
-          total.x += other.x;
-          total.y += other.y;
-        }
-        partial[blockIdx.y * tiling.channels + channel + e] = total;
-      }
-      __syncthreads();
-    }
-  }
-};
-
-// Both totals of a channel, by all threads of a block.
-__device__ inline double2 total_of(const float2* partial, const Tiling& tiling, int64_t channel) {
-  double a = 0, b = 0;
-  for (int64_t piece = threadIdx.x; piece < tiling.pieces; piece += kFoldThreads) {
-    const float2 part = partial[piece * tiling.channels + channel];
-    a += part.x;
-    b += part.y;
-  }
-  a = fold_block(a, Plus());
-  b = fold_block(b, Plus());
-  return {a, b};
-}
 
 // Of x less the channel's first value, so that squares of a large mean do not swallow the variance.
 template <class T, int kCount>
@@ -142,6 +38,7 @@ struct Statistics {
   float epsilon, momentum;
   bool of_batch;
   const float2* partial;
+  const float *sums, *squares;  // of x where they are known, else null
   const T* x;
   const float *scale, *bias, *mean, *variance;
   float2* affine;
@@ -149,11 +46,13 @@ struct Statistics {
   __device__ void operator()(int64_t c) const {
     float center = mean[c], spread = variance[c];
     if (of_batch) {
-      const double2 total = total_of(partial, tiling, c);
-      const double away = total.x / static_cast<double>(tiling.rows);
-      center = static_cast<float>(computed(x[c]) + away);
-      const double squares = total.y / static_cast<double>(tiling.rows) - away * away;
-      spread = static_cast<float>(squares > 0 ? squares : 0);
+      const auto rows = static_cast<double>(tiling.rows);
+      const double2 total = sums ? double2{sums[c], squares[c]} : total_of(partial, tiling, c);
+      const double first = sums ? 0 : computed(x[c]);  // what the others were counted from
+      const double away = total.x / rows;
+      const double square = total.y / rows - away * away;
+      center = static_cast<float>(first + away);
+      spread = static_cast<float>(square > 0 ? square : 0);
     }
     if (threadIdx.x > 0) return;
     affine[c] = affine_of(scale[c], bias[c], center, spread, epsilon);
@@ -305,25 +204,12 @@ struct Backward {
   }
 };
 
-// make.operator()<type on the device, channels that a thread takes at once>()
-template <class Make>
-std::unique_ptr<Kernel> packed(const TensorDesc& x, const Make& make) {
-  return dispatch<float, Half, BFloat16>(x.dtype, [&]<class Host>() {
-    using T = DeviceType<Host>;
-    if (x.dims[1] % kPack<T> == 0) return make.template operator()<T, kPack<T>>();
-    return make.template operator()<T, 1>();
-  });
-}
-
 // The workspace: partial sums, then what each channel's elements need.
 struct Workspace {
   float2* partial;
   std::byte* of_channels;
   Workspace(std::byte* at, const Tiling& tiling)
       : partial(reinterpret_cast<float2*>(at)), of_channels(at + bytes_of_partial(tiling)) {}
-  static std::size_t bytes_of_partial(const Tiling& tiling) {
-    return static_cast<std::size_t>(tiling.pieces * tiling.channels) * sizeof(float2);
-  }
   template <class OfChannel>
   static std::size_t bytes(const Tiling& tiling) {
     return bytes_of_partial(tiling) + static_cast<std::size_t>(tiling.channels) * sizeof(OfChannel);
@@ -346,14 +232,16 @@ std::unique_ptr<Kernel> channels_last_batch_norm(const KernelRequest& request) {
       auto* affine = reinterpret_cast<float2*>(workspace.of_channels);
       const T* x = args.in[0].as<const T>();
       const T* z = args.in.size() > 5 ? args.in[5].as<const T>() : nullptr;
+      const float* sums = args.in.size() > 7 ? input(args, 6) : nullptr;
+      const float* squares = sums ? input(args, 7) : nullptr;
       using Sums = ShiftedSums<T, kCount>;
-      if (attrs.training)
+      if (attrs.training && !sums)
         for_tiles<kCount>(args, tiling, PartialSums<kCount, Sums>{Sums{x}, workspace.partial});
-      for_blocks(
-          args, tiling.channels,
-          Statistics<T>{tiling, attrs.epsilon, attrs.momentum, attrs.training, workspace.partial, x,
-                        input(args, 1), input(args, 2), input(args, 3), input(args, 4), affine,
-                        output(args, 1), output(args, 2), output(args, 3), output(args, 4)});
+      for_blocks(args, tiling.channels,
+                 Statistics<T>{tiling, attrs.epsilon, attrs.momentum, attrs.training,
+                               workspace.partial, sums, squares, x, input(args, 1), input(args, 2),
+                               input(args, 3), input(args, 4), affine, output(args, 1),
+                               output(args, 2), output(args, 3), output(args, 4)});
       for_tiles<kCount>(args, tiling,
                         Normalise<T, kCount>{affine, attrs.relu, x, z, args.out[0].as<T>()});
     };

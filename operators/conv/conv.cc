@@ -2,6 +2,9 @@
 // ConvGradX (dy, w)      -> dx   attribute x_shape: the spatial sizes, which strides leave open
 // ConvGradW (x, dy)      -> dw   attribute kernel_shape: likewise
 // Backward needs x and w only; the bias gradient is a standard ReduceSum.
+// FusedConv (x, w, bias) -> y, sums, squares   Conv, with relu = 1 behind a ReLU, and of what comes
+//                                              out the sum of each channel, and that of squares
+// stands in plans only (fuse_convolutions).
 // ConvTranspose (x, w, bias) -> y runs ConvGradX forwards; its gradients are a Conv and a ConvGradW
 // with data and gradient exchanged.
 #include "operators/conv/conv.h"
@@ -39,6 +42,14 @@ void conv_law(Inference& inference) {
   for (std::size_t i = 0; i + 2 < x.size(); ++i)
     y.push_back(x[i + 2].known() ? Dim(output_size(window, i, x[i + 2].size())) : Dim("?"));
   inference.outputs[0].ranked = true;
+}
+
+void fused_conv_law(Inference& inference) {
+  inference.attributes.integer("relu", 0);
+  conv_law(inference);
+  inference.outputs[0].dtype = inference.input(0).dtype;
+  for (std::size_t i = 1; i < inference.outputs.size(); ++i)
+    inference.outputs[i] = {DType::float32, Shape{inference.input(1).shape[0]}};
 }
 
 void grad_x_law(Inference& inference) {
@@ -143,16 +154,15 @@ std::vector<Value> conv_transpose_gradient(const GradientRequest& r) {
   return dx;
 }
 
+std::vector<FormalAttribute> attributes_with(FormalAttribute own) {
+  return {{"kernel_shape", AttributeKind::integers}, {"strides", AttributeKind::integers},
+          {"pads", AttributeKind::integers},         {"dilations", AttributeKind::integers},
+          {"group", AttributeKind::integer},         std::move(own)};
+}
+
 Signature grad_signature(const char* doc, std::vector<Formal> inputs, const char* output) {
-  return {doc,
-          std::move(inputs),
-          {{output}},
-          {{"kernel_shape", AttributeKind::integers},
-           {"strides", AttributeKind::integers},
-           {"pads", AttributeKind::integers},
-           {"dilations", AttributeKind::integers},
-           {"group", AttributeKind::integer},
-           {"x_shape", AttributeKind::integers}}};
+  return {
+      doc, std::move(inputs), {{output}}, attributes_with({"x_shape", AttributeKind::integers})};
 }
 
 }  // namespace
@@ -162,6 +172,11 @@ ConvAttrs read_conv(AttributeReader& attributes) {
   attrs.window = read_window(attributes);
   attrs.group = attributes.integer("group", 1);
   return attrs;
+}
+
+ConvEpilogue read_epilogue(const KernelRequest& request) {
+  return {request.in.size() > 2 && request.in[2].present(),
+          request.attributes().integer("relu", 0) != 0, request.out.size() > 1};
 }
 
 TransposedWindow read_transposed(AttributeReader& attributes, const Shape& x, const Shape& w) {
@@ -222,6 +237,15 @@ std::vector<Op> conv_ops() {
            .law = conv_law,
            .differentiable = Differentiable::yes,
            .gradient = conv_gradient,
+           .narrow = {Narrow::always}},
+          {.type = "FusedConv",
+           .domain = kOwnDomain,
+           .signature =
+               Signature{"Convolution, ReLU and sums of each channel.",
+                         {{"x"}, {"w"}, {"bias", "T", Arity::optional}},
+                         {{"y"}, {"sums", "U", Arity::optional}, {"squares", "U", Arity::optional}},
+                         attributes_with({"relu", AttributeKind::integer})},
+           .law = fused_conv_law,
            .narrow = {Narrow::always}},
           {.type = "ConvGradX",
            .domain = kOwnDomain,

@@ -33,6 +33,17 @@ struct TransposedWindow {
 };
 TransposedWindow read_transposed(AttributeReader& attributes, const Shape& x, const Shape& w);
 
+// What a Conv or a FusedConv does with its result.
+struct ConvEpilogue {
+  bool bias = false, relu = false;
+  bool statistics = false;  // sums of each channel's elements, and of their squares
+};
+ConvEpilogue read_epilogue(const KernelRequest& request);
+
+// A convolution and the ReLU behind it become one node; where units for matrices work on 16-bit
+// floats, so do a convolution and the sums that the batch norm behind it begins with.
+Rewritten fuse_convolutions(const Graph& graph, const std::set<std::string>& known);
+
 std::vector<Op> conv_ops();
 std::vector<KernelEntry> conv_cpu();
 std::vector<KernelEntry> conv_cuda();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operators/conv/conv.h"
+#include "operators/conv/epilogue_cpu.h"
 #include "operators/layout/layout.h"
 #include "runtime/dnnl.h"
 #include "runtime/parallel.h"
@@ -69,13 +70,9 @@ Problem forward_problem(const KernelRequest& request) {
   return {attrs_of(request), request.in[0].dims, request.in[1].dims, request.out[0].dims};
 }
 
-bool has_bias(const KernelRequest& request) {
-  return request.in.size() > 2 && request.in[2].present();
-}
-
 Layouts forward_wish(const KernelRequest& request) {
   Problem p = forward_problem(request);
-  auto desc = forward_desc(p, has_bias(request));
+  auto desc = forward_desc(p, read_epilogue(request).bias);
   Layouts layouts = row_major(request);
   layouts.in[0] = wished(desc.src_desc(), p.x);
   layouts.out[0] = wished(desc.dst_desc(), p.y);
@@ -85,7 +82,7 @@ Layouts forward_wish(const KernelRequest& request) {
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   require_float(request);
   Problem p = forward_problem(request);
-  const bool bias = has_bias(request);
+  const bool bias = read_epilogue(request).bias;
   auto desc = forward_desc(p, bias);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   std::vector<std::pair<int, dnnl::memory>> args{
@@ -97,6 +94,10 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   kernel->execute(desc, dnnl::convolution_forward(desc), args);
   kernel->finish();
   return kernel;
+}
+
+std::unique_ptr<Kernel> prepare_fused(const KernelRequest& request) {
+  return with_epilogue(prepare_forward(request), request);
 }
 
 dnnl::convolution_backward_data::primitive_desc grad_x_desc(const Problem& p) {
@@ -215,6 +216,7 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
 
 std::vector<KernelEntry> conv_cpu() {
   return {{"Conv", "", prepare_forward, forward_wish},
+          {"FusedConv", kOwnDomain, prepare_fused, forward_wish},
           {"ConvTranspose", "", prepare_transpose},
           {"ConvGradX", kOwnDomain, prepare_grad_x, grad_x_wish},
           {"ConvGradW", kOwnDomain, prepare_grad_w, grad_w_wish}};

@@ -1,11 +1,9 @@
 #include <algorithm>
 
 #include "operators/conv/conv.h"
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/conv/epilogue_cuda.h"
 #include "operators/layout/layout.h"
 #include "runtime/cuda/accelerator.h"
-#include "runtime/cuda/dnn.h"
 
 namespace lockstep {
 namespace {
@@ -29,6 +27,7 @@ Convolution convolution(const KernelRequest& request, ConvolutionKind kind, cons
           "convolutions of mixed layouts");
   Convolution c{kind,           x.dtype,          last, x.dims, w.dims, y.dims,
                 window.strides, window.dilations, {},   {}};
+  c.tf32 = request.tf32 && x.dtype == DType::float32;
   for (std::size_t i = 0; i + 2 < x.dims.size(); ++i) {
     c.pads_before.push_back(window.pads[i]);
     c.pads_after.push_back(window.pads[x.dims.size() - 2 + i]);
@@ -36,11 +35,11 @@ Convolution convolution(const KernelRequest& request, ConvolutionKind kind, cons
   return c;
 }
 
-// The units for matrices of 16-bit floats want channels together.
+// The units for matrices want channels together.
 Layouts channels_last(const KernelRequest& request) {
   const DType type = request.in[0].dtype;
   Layouts layouts = row_major(request);
-  if (type != DType::float16 && type != DType::bfloat16) return layouts;
+  if (!is_float(type) || (type == DType::float32 && !request.tf32)) return layouts;
   auto wish = [](const std::vector<TensorDesc>& tensors, std::vector<int>& blocks) {
     for (std::size_t i = 0; i < tensors.size(); ++i)
       if (tensors[i].dims.size() == 4 && tensors[i].count() > 0)
@@ -52,66 +51,63 @@ Layouts channels_last(const KernelRequest& request) {
 }
 
 // The engine is chosen on the device that it will run on, if that is there.
-std::shared_ptr<DnnConvolution> chosen(const KernelRequest& request, const Convolution& c) {
+std::shared_ptr<DnnConvolution> chosen(const KernelRequest& request, const Convolution& c,
+                                       Epilogue epilogue = {}) {
   const bool there = request.device.index < cuda_accelerator().devices();
   if (there) check_cuda(cudaSetDevice(request.device.index), "choosing a device");
-  return std::make_shared<DnnConvolution>(c, there);
+  return std::make_shared<DnnConvolution>(c, there, std::move(epilogue));
 }
 
-// y[n, c, ..] += bias[c]
-template <class T>
-struct AddBias {
-  int64_t step, channels;  // elements from a channel to the next
-  const T* bias;
-  T* y;
-  __device__ void operator()(int64_t i) const {
-    y[i] = stored<T>(computed(y[i]) + computed(bias[i / step % channels]));
-  }
-};
+std::unique_ptr<Kernel> kernel_of(const std::shared_ptr<DnnConvolution>& own,
+                                  const std::function<ConvolutionData(const KernelArgs&)>& place) {
+  auto run = [=](const KernelArgs& args) {
+    own->run(stream_of(args), place(args), args.workspace);
+  };
+  return make_kernel(run, own->describe(), own->workspace_bytes());
+}
 
+// A Conv, or a FusedConv.
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   const TensorDesc& y = request.out[0];
-  auto own = chosen(
-      request, convolution(request, ConvolutionKind::forward, request.in[0], request.in[1], y));
-  const bool biased = request.in.size() > 2 && request.in[2].present();
-  const int64_t count = y.count(), channels = y.dims[1];
-  const int64_t step = y.channel_block > 1 ? 1 : count / (y.dims[0] * channels);
-  return dispatch<float, Half, BFloat16>(y.dtype, [&]<class Host>() {
-    using T = DeviceType<Host>;
-    auto run = [=](const KernelArgs& args) {
-      own->run(stream_of(args), args.in[0].data, args.in[1].data, args.out[0].data, args.workspace);
-      if (biased)
-        for_elements(args, count,
-                     AddBias<T>{step, channels, args.in[2].as<const T>(), args.out[0].as<T>()});
-    };
-    return make_kernel(run, own->describe(), own->workspace_bytes());
+  Convolution c = convolution(request, ConvolutionKind::forward, request.in[0], request.in[1], y);
+  const ConvEpilogue does = read_epilogue(request);
+  c.bias = does.bias;
+  c.relu = does.relu;
+  c.statistics = does.statistics;
+  return kernel_of(chosen(request, c, epilogue_of(c, y)), [=](const KernelArgs& args) {
+    ConvolutionData data{args.in[0].data, args.in[1].data, args.out[0].data};
+    if (does.bias) data.bias = args.in[2].data;
+    if (does.statistics) {
+      data.sums = args.out[1].data;
+      data.squares = args.out[2].data;
+    }
+    return data;
   });
 }
 
 // Operands dy, w.
 std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
-  auto own = chosen(request, convolution(request, ConvolutionKind::by_data, request.out[0],
-                                         request.in[1], request.in[0]));
-  auto run = [own](const KernelArgs& args) {
-    own->run(stream_of(args), args.out[0].data, args.in[1].data, args.in[0].data, args.workspace);
-  };
-  return make_kernel(run, own->describe(), own->workspace_bytes());
+  const Convolution c =
+      convolution(request, ConvolutionKind::by_data, request.out[0], request.in[1], request.in[0]);
+  return kernel_of(chosen(request, c), [](const KernelArgs& args) {
+    return ConvolutionData{args.out[0].data, args.in[1].data, args.in[0].data};
+  });
 }
 
 // Operands x, dy.
 std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
-  auto own = chosen(request, convolution(request, ConvolutionKind::by_weight, request.in[0],
-                                         request.out[0], request.in[1]));
-  auto run = [own](const KernelArgs& args) {
-    own->run(stream_of(args), args.in[0].data, args.out[0].data, args.in[1].data, args.workspace);
-  };
-  return make_kernel(run, own->describe(), own->workspace_bytes());
+  const Convolution c = convolution(request, ConvolutionKind::by_weight, request.in[0],
+                                    request.out[0], request.in[1]);
+  return kernel_of(chosen(request, c), [](const KernelArgs& args) {
+    return ConvolutionData{args.in[0].data, args.out[0].data, args.in[1].data};
+  });
 }
 
 }  // namespace
 
 std::vector<KernelEntry> conv_cuda() {
   return {{"Conv", "", prepare_forward, channels_last},
+          {"FusedConv", kOwnDomain, prepare_forward, channels_last},
           {"ConvGradX", kOwnDomain, prepare_grad_x, channels_last},
           {"ConvGradW", kOwnDomain, prepare_grad_w, channels_last}};
 }

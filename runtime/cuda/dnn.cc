@@ -2,176 +2,105 @@
 
 #include <cudnn.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "graph/error.h"
 #include "runtime/cuda/check.h"
 #include "runtime/cuda/dnn_api.h"
+#include "runtime/cuda/dnn_graph.h"
 #include "runtime/cuda/stopwatch.h"
 #include "runtime/engine_choices.h"
 
 namespace lockstep {
 namespace {
 
-constexpr int64_t kX = 'x', kW = 'w', kY = 'y';
-
-cudnnDataType_t type_of(DType type) {
-  if (type == DType::float16) return CUDNN_DATA_HALF;
-  return type == DType::bfloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
-}
-
-// Elements from one place to the next in each dimension.
-Dims strides_of(const Dims& dims, bool channels_last) {
-  std::vector<std::size_t> from_the_fastest;
-  if (channels_last) from_the_fastest.push_back(1);
-  for (std::size_t i = dims.size(); i-- > 0;)
-    if (i != 1 || !channels_last) from_the_fastest.push_back(i);
-  Dims strides(dims.size());
-  int64_t stride = 1;
-  for (std::size_t i : from_the_fastest) {
-    strides[i] = stride;
-    stride *= dims[i];
-  }
-  return strides;
-}
-
-Descriptor tensor(int64_t id, const Dims& dims, const Convolution& of) {
-  const cudnnDataType_t type = type_of(of.type);
-  Descriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type)
-      .set(CUDNN_ATTR_TENSOR_DIMENSIONS, dims)
-      .set(CUDNN_ATTR_TENSOR_STRIDES, strides_of(dims, of.channels_last))
-      .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, Dims{id})
-      .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, Dims{16})
-      .finish();
-  return made;
-}
-
-// cuDNN has no convolutions of one spatial dimension: a second one of size 1 is put before it.
-Convolution in_two_dimensions(Convolution c) {
-  if (c.strides.size() != 1) return c;
-  for (Dims* dims : {&c.x, &c.w, &c.y}) dims->insert(dims->begin() + 2, 1);
-  for (Dims* ones : {&c.strides, &c.dilations}) ones->insert(ones->begin(), 1);
-  for (Dims* zeros : {&c.pads_before, &c.pads_after}) zeros->insert(zeros->begin(), 0);
-  return c;
-}
-
-Descriptor geometry(const Convolution& c) {
-  const cudnnDataType_t type = CUDNN_DATA_FLOAT;
-  const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-  Descriptor made(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
-  made.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type)
-      .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode)
-      .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, Dims{static_cast<int64_t>(c.strides.size())})
-      .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, c.pads_before)
-      .set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, c.pads_after)
-      .set(CUDNN_ATTR_CONVOLUTION_DILATIONS, c.dilations)
-      .set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, c.strides)
-      .finish();
-  return made;
-}
-
-// The names of one kind of convolution's attributes.
-struct Names {
-  cudnnBackendDescriptorType_t type;
-  cudnnBackendAttributeName_t geometry, x, w, y, alpha, beta;
-};
-
-Names names_of(ConvolutionKind kind) {
-  switch (kind) {
-    case ConvolutionKind::forward:
-      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
-    case ConvolutionKind::by_data:
-      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
-    default:
-      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
-  }
-}
-
-Descriptor operation_of(const Convolution& c) {
-  const Descriptor x = tensor(kX, c.x, c), w = tensor(kW, c.w, c), y = tensor(kY, c.y, c);
-  const Descriptor shape = geometry(c);
-  const Names names = names_of(c.kind);
-  Descriptor operation(names.type);
-  operation.set(names.geometry, shape)
-      .set(names.x, x)
-      .set(names.w, w)
-      .set(names.y, y)
-      .set(names.alpha, 1.0)
-      .set(names.beta, 0.0)
-      .finish();
-  return operation;
+// What it does with its result, in words: "bias, ReLU".
+std::string epilogue_text(const Convolution& c) {
+  std::string text;
+  for (auto [there, word] : {std::pair{c.bias, "bias"}, std::pair{c.relu, "ReLU"},
+                             std::pair{c.statistics, "statistics"}})
+    if (there) text += join(text.empty() ? "" : ", ", word);
+  return text;
 }
 
 // What is kept about a choice: the same text means the same candidates in the same order.
 std::string problem_text(const Convolution& c) {
   const char* const kinds[] = {"forward", "by_data", "by_weight"};
   return join("cudnn ", dnn_api().version(), ", ", name_of_current_device(), ", convolution ",
-              kinds[static_cast<int>(c.kind)], " ", c.type, c.channels_last ? " NHWC" : " NCHW",
-              " x ", text_of(c.x), " w ", text_of(c.w), " y ", text_of(c.y), " strides ",
-              text_of(c.strides), " dilations ", text_of(c.dilations), " pads ",
-              text_of(c.pads_before), text_of(c.pads_after));
+              kinds[static_cast<int>(c.kind)], " ", c.type, c.tf32 ? " as tf32" : "",
+              c.channels_last ? " NHWC" : " NCHW", " x ", text_of(c.x), " w ", text_of(c.w), " y ",
+              text_of(c.y), " strides ", text_of(c.strides), " dilations ", text_of(c.dilations),
+              " pads ", text_of(c.pads_before), text_of(c.pads_after),
+              c.only_convolves() ? "" : " with " + epilogue_text(c));
 }
 
+Convolution without_epilogue(Convolution c) {
+  c.bias = c.relu = c.statistics = false;
+  return c;
+}
+
+// What cuDNN is asked about; it must outlive the answers.
+struct Question {
+  DnnOperations operations;
+  Descriptor graph{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};
+
+  Question(const Convolution& c, const cudnnHandle_t& handle) : operations(operations_of(c)) {
+    std::vector<cudnnBackendDescriptor_t> raw;
+    for (const Descriptor& operation : operations.operations) raw.push_back(operation.get());
+    graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle)
+        .set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+             static_cast<int64_t>(raw.size()), raw.data())
+        .finish();
+  }
+};
+
 struct Candidate {
+  std::shared_ptr<const Question> question;
+  Descriptor configuration;
   Descriptor plan;
+  Convolution does;  // all that was wanted, or the convolution alone
   int64_t engine = 0;
   int64_t workspace = 0;
 
-  void run(cudaStream_t stream, void* x, void* w, void* y, void* workspace_data) const {
+  void run(cudaStream_t stream, const ConvolutionData& data, void* workspace_data) const {
     const cudnnHandle_t handle = handle_of_current_device();
     check_dnn(dnn_api().set_stream(handle, stream), "a stream");
-    void* pointers[] = {x, w, y};
-    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers)
-        .set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, Dims{kX, kW, kY})
-        .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace_data)
-        .finish();
+    const Descriptor pack = pointers_to(does, data, workspace_data);
     check_dnn(dnn_api().execute(handle, plan.get(), pack.get()), "a convolution");
   }
 };
 
 // Engines that cuDNN's heuristics propose for a convolution, best first, but for those that round
-// further than the operands are or give other bits from run to run.
+// further than the operands are, give other bits from run to run, or may make a number of a NaN.
 class Candidates {
  public:
-  Candidates(const Convolution& c, std::size_t most)
-      : most_(most), wide_(c.type == DType::float32) {
-    const Descriptor operation = operation_of(c);
-    Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_)
-        .set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation)
-        .finish();
-    propose(graph, CUDNN_HEUR_MODE_A);
-    if (all_.empty()) propose(graph, CUDNN_HEUR_MODE_FALLBACK);
+  // At most so many with all that is wanted; behind them as many that only convolve, if `apart`,
+  // but none where only one is asked for and found.
+  Candidates(const Convolution& c, bool apart, std::size_t most)
+      : exact_(c.type == DType::float32 && !c.tf32) {
+    add_all(c, most);
+    if (apart && !c.only_convolves() && (most > 1 || all_.empty()))
+      add_all(without_epilogue(c), all_.size() + most);
     supported(!all_.empty(), "cuDNN has no exact engine for this convolution");
   }
 
   std::vector<Candidate>& all() { return all_; }
 
  private:
-  void propose(const Descriptor& graph, cudnnBackendHeurMode_t mode) {
+  void add_all(const Convolution& c, std::size_t until) {
+    const std::size_t before = all_.size();
+    const auto question = std::make_shared<const Question>(c, handle_);
+    for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
+      if (all_.size() == before) propose(c, question, mode, until);
+  }
+
+  void propose(const Convolution& c, const std::shared_ptr<const Question>& question,
+               cudnnBackendHeurMode_t mode, std::size_t until) {
     Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
+    heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, question->graph)
         .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
     if (!heuristics.finishes()) return;
     constexpr int64_t kMost = 32;
@@ -183,18 +112,19 @@ class Candidates {
     }
     const int64_t count = heuristics.read(CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                           CUDNN_TYPE_BACKEND_DESCRIPTOR, kMost, raw.data());
-    for (int64_t i = 0; i < count && all_.size() < most_; ++i)
-      add(configurations[static_cast<std::size_t>(i)]);
+    for (int64_t i = 0; i < count && all_.size() < until; ++i)
+      add({question, std::move(configurations[static_cast<std::size_t>(i)]),
+           Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), c});
   }
 
-  void add(const Descriptor& configuration) {
+  void add(Candidate candidate) {
     Descriptor of(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     cudnnBackendDescriptor_t raw = of.get();
-    configuration.read(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw);
-    if (!is_exact(of)) return;
-    Candidate candidate{Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)};
+    candidate.configuration.read(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                                 &raw);
+    if (!is_exact(of) || (candidate.does.relu && !notes_of(of).contains(kStrictNan))) return;
     candidate.plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_)
-        .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+        .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, candidate.configuration);
     if (!candidate.plan.finishes()) return;
     candidate.plan.read(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
                         &candidate.workspace);
@@ -202,38 +132,62 @@ class Candidates {
     all_.push_back(std::move(candidate));
   }
 
+  // Earlier versions of cuDNN 9 have no name for it.
+  static constexpr auto kStrictNan = static_cast<cudnnBackendNumericalNote_t>(9);
+
+  static std::set<cudnnBackendNumericalNote_t> notes_of(const Descriptor& engine) {
+    constexpr int64_t kMost = 32;
+    cudnnBackendNumericalNote_t notes[kMost];
+    const int64_t count =
+        engine.read(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, kMost, notes);
+    return {notes, notes + count};
+  }
+
   // The units for matrices take float32 as 19 bits.
   bool is_exact(const Descriptor& engine) const {
-    cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
-    const int64_t count = engine.read(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                                      CUDNN_NUMERICAL_NOTE_TYPE_COUNT, notes);
-    for (int64_t i = 0; i < count; ++i)
-      if (notes[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS ||
-          notes[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||
-          notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC ||
-          (wide_ && notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE))
-        return false;
-    return true;
+    const auto notes = notes_of(engine);
+    return !notes.contains(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) &&
+           !notes.contains(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) &&
+           !notes.contains(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) &&
+           !(exact_ && notes.contains(CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
   }
 
   cudnnHandle_t handle_ = handle_of_current_device();
-  std::size_t most_;
-  bool wide_;
+  bool exact_;
   std::vector<Candidate> all_;
 };
 
-// The fastest, on memory of its own.
-std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convolution& c) {
+}  // namespace
+
+struct DnnConvolution::Chosen {
+  Candidate candidate;
+  std::string reason;
+  bool apart;  // the epilogue comes behind it
+};
+
+namespace {
+
+// The fastest, with the epilogue where it is still to do, on memory of its own.
+std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convolution& c,
+                       const Epilogue& epilogue) {
   auto bytes = [&](const Dims& dims) {
     return static_cast<std::size_t>(element_count(dims)) * size_of(c.type);
   };
-  DeviceBuffer x(bytes(c.x)), w(bytes(c.w)), y(bytes(c.y));
+  const std::size_t of_channels = static_cast<std::size_t>(c.y[1]) * sizeof(float);
+  const DeviceBuffer x(bytes(c.x)), w(bytes(c.w)), y(bytes(c.y));
+  const DeviceBuffer bias(of_channels), sums(of_channels), squares(of_channels);
+  const ConvolutionData data{x.data(),    w.data(),    y.data(),
+                             bias.data(), sums.data(), squares.data()};
   std::size_t best = 0;
   double best_time = 0;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    DeviceBuffer workspace(static_cast<std::size_t>(candidates[i].workspace));
+    const Candidate& candidate = candidates[i];
+    const bool apart = candidate.does.only_convolves() && !c.only_convolves();
+    const DeviceBuffer workspace(
+        std::max(static_cast<std::size_t>(candidate.workspace), epilogue.workspace_bytes));
     const double time = seconds_on_device([&](cudaStream_t stream) {
-      candidates[i].run(stream, x.data(), w.data(), y.data(), workspace.data());
+      candidate.run(stream, data, workspace.data());
+      if (apart) epilogue.run(stream, data, workspace.data());
     });
     if (i > 0 && time >= best_time) continue;
     best = i;
@@ -244,17 +198,13 @@ std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convoluti
 
 }  // namespace
 
-struct DnnConvolution::Chosen {
-  Candidate candidate;
-  std::string reason;
-};
-
-DnnConvolution::DnnConvolution(const Convolution& convolution, bool has_device) {
+DnnConvolution::DnnConvolution(const Convolution& convolution, bool has_device, Epilogue epilogue)
+    : convolution_(in_two_dimensions(convolution)), epilogue_(std::move(epilogue)) {
   if (!has_device) return;
-  const Convolution c = in_two_dimensions(convolution);
+  const Convolution& c = convolution_;
   EngineChoices* const choices = engine_choices();
   constexpr std::size_t kMostTimed = 16;
-  Candidates candidates(c, choices ? kMostTimed : 1);
+  Candidates candidates(c, epilogue_.run != nullptr, choices ? kMostTimed : 1);
   std::vector<Candidate>& all = candidates.all();
   std::size_t taken = 0;
   std::string reason = "by cuDNN's heuristics";
@@ -263,33 +213,41 @@ DnnConvolution::DnnConvolution(const Convolution& convolution, bool has_device) 
     std::optional<int64_t> kept = choices->find(problem);
     reason = join(kept ? "kept" : "timed", " among ", all.size());
     if (!kept) {
-      kept = static_cast<int64_t>(fastest_of(all, c));
+      kept = static_cast<int64_t>(fastest_of(all, c, epilogue_));
       choices->keep(problem, *kept);
     }
     check(*kept >= 0 && *kept < static_cast<int64_t>(all.size()), choices->path(), ": number ",
           *kept, " of ", all.size(), " engines for '", problem, "'; remove that line");
     taken = static_cast<std::size_t>(*kept);
   }
-  chosen_ = std::make_unique<Chosen>(Chosen{std::move(all[taken]), reason});
+  const bool apart = all[taken].does.only_convolves() && !c.only_convolves();
+  chosen_ = std::make_unique<Chosen>(Chosen{std::move(all[taken]), reason, apart});
 }
 DnnConvolution::~DnnConvolution() = default;
 
 std::size_t DnnConvolution::workspace_bytes() const {
-  return chosen_ ? static_cast<std::size_t>(chosen_->candidate.workspace) : 0;
+  if (!chosen_) return epilogue_.workspace_bytes;
+  const auto own = static_cast<std::size_t>(chosen_->candidate.workspace);
+  return chosen_->apart ? std::max(own, epilogue_.workspace_bytes) : own;
 }
 
 std::string DnnConvolution::describe() const {
-  return chosen_ ? join("cudnn engine ", chosen_->candidate.engine, ", ", chosen_->reason)
-                 : "cudnn, engine chosen on a device";
+  std::string text = chosen_
+                         ? join("cudnn engine ", chosen_->candidate.engine, ", ", chosen_->reason)
+                         : "cudnn, engine chosen on a device";
+  if (convolution_.tf32) text += ", tf32";
+  if (convolution_.only_convolves()) return text;
+  return join(text, chosen_ && chosen_->apart ? ", then " : ", with ", epilogue_text(convolution_));
 }
 
-void DnnConvolution::run(cudaStream_t stream, void* x, void* w, void* y, void* workspace) {
+void DnnConvolution::run(cudaStream_t stream, const ConvolutionData& data, void* workspace) {
   check(chosen_ != nullptr, "this plan was made without a GPU");
-  chosen_->candidate.run(stream, x, w, y, workspace);
+  chosen_->candidate.run(stream, data, workspace);
+  if (chosen_->apart) epilogue_.run(stream, data, workspace);
 }
 
 void describe_to_dnn(const Convolution& convolution) {
-  operation_of(in_two_dimensions(convolution));
+  operations_of(in_two_dimensions(convolution));
 }
 
 bool dnn_is_there() {

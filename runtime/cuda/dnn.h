@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,23 +21,47 @@ struct Convolution {
   bool channels_last = false;
   Dims x, w, y;
   Dims strides, dilations, pads_before, pads_after;
+  bool tf32 = false;  // KernelRequest::tf32
+  // What a forward convolution does with its result at once, in this order.
+  bool bias = false;        // a number for each channel is added
+  bool relu = false;        // what is negative is 0
+  bool statistics = false;  // of each channel the sum, and the sum of squares, as float32
+
+  bool only_convolves() const { return !bias && !relu && !statistics; }
+};
+
+struct ConvolutionData {
+  void *x = nullptr, *w = nullptr, *y = nullptr;
+  void* bias = nullptr;
+  void *sums = nullptr, *squares = nullptr;
+};
+
+// What a convolution does with its result, for engines that only convolve.
+struct Epilogue {
+  std::function<void(cudaStream_t, const ConvolutionData&, void* workspace)> run;
+  std::size_t workspace_bytes = 0;
 };
 
 // One of the three tensors is computed from the two others.
 class DnnConvolution {
  public:
   // On a machine with a GPU the engine is chosen now, on the current device: the best that cuDNN's
-  // heuristics know among those that add up in full float32 and give the same bits every time.
-  // Throws Unsupported where there is none. Without a GPU nothing is chosen, and nothing can run.
-  DnnConvolution(const Convolution& convolution, bool has_device);
+  // heuristics know among those that round no operand (but see tf32), add up in full float32 and
+  // give the same bits every time; where engines are timed (runtime/engine_choices.h), the fastest.
+  // Engines that do all of the convolution and those that leave the rest to the epilogue compete;
+  // heuristics prefer the first. Throws Unsupported where there is none. Without a GPU nothing is
+  // chosen, and nothing can run.
+  DnnConvolution(const Convolution& convolution, bool has_device, Epilogue epilogue = {});
   ~DnnConvolution();
 
   std::size_t workspace_bytes() const;
   std::string describe() const;
-  void run(cudaStream_t stream, void* x, void* w, void* y, void* workspace);
+  void run(cudaStream_t stream, const ConvolutionData& data, void* workspace);
 
  private:
   struct Chosen;
+  Convolution convolution_;
+  Epilogue epilogue_;
   std::unique_ptr<Chosen> chosen_;
 };
 

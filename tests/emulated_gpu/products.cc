@@ -1,4 +1,6 @@
 // What runtime/cuda/blas.h and dnn.h promise, word by word, by loops over all terms.
+#include <bit>
+#include <cmath>
 #include <functional>
 
 #include "graph/half.h"
@@ -12,6 +14,13 @@ namespace {
 
 void in_turn(cudaStream_t stream, std::function<void()> work) {
   reinterpret_cast<Queue*>(stream)->call(std::move(work));
+}
+
+// Ten bits behind the point.
+float as_tf32(float x) {
+  if (!std::isfinite(x)) return x;
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  return std::bit_cast<float>((bits + 0xFFFU + (bits >> 13U & 1U)) & ~0x1FFFU);
 }
 
 double element(const void* data, DType type, int64_t i) {
@@ -30,14 +39,17 @@ void set_element(void* data, DType type, int64_t i, double value) {
 }
 
 void multiply(const MatrixProduct& p, const void* a, const void* b, void* y) {
+  auto operand = [&](const void* data, int64_t i) {
+    const double x = element(data, p.type, i);
+    return p.tf32 && p.type == DType::float32 ? as_tf32(static_cast<float>(x)) : x;
+  };
   for (int64_t batch = 0; batch < p.batch; ++batch)
     for (int64_t i = 0; i < p.m; ++i)
       for (int64_t j = 0; j < p.n; ++j) {
         double total = 0;
         for (int64_t k = 0; k < p.k; ++k)
-          total +=
-              element(a, p.type, batch * p.stride_a + (p.trans_a ? k * p.m + i : i * p.k + k)) *
-              element(b, p.type, batch * p.stride_b + (p.trans_b ? j * p.k + k : k * p.n + j));
+          total += operand(a, batch * p.stride_a + (p.trans_a ? k * p.m + i : i * p.k + k)) *
+                   operand(b, batch * p.stride_b + (p.trans_b ? j * p.k + k : k * p.n + j));
         const int64_t at = batch * p.stride_y + i * p.n + j;
         const double before = p.beta == 0 ? 0 : p.beta * element(y, p.type, at);
         set_element(y, p.type, at, p.alpha * total + before);
@@ -93,6 +105,7 @@ void convolve(const Convolution& c, void* x, void* w, void* y) {
   auto load = [&](Numbers& numbers, const void* data) {
     numbers.for_each(c.channels_last, [&](float& number, int64_t place) {
       number = static_cast<float>(element(data, c.type, place));
+      if (c.tf32) number = as_tf32(number);
     });
   };
   if (!to_x) load(nx, x);
@@ -119,6 +132,24 @@ void convolve(const Convolution& c, void* x, void* w, void* y) {
                 [&](float number, int64_t place) { set_element(result, c.type, place, number); });
 }
 
+void finish(const Convolution& c, const ConvolutionData& data) {
+  Numbers y(c.y);
+  std::vector<double> sums(static_cast<std::size_t>(c.y[1])), squares(sums.size());
+  y.for_each(c.channels_last, [&](const float& number, int64_t place) {
+    const int64_t channel = (&number - y.at.data()) % y.channels;
+    double value = element(data.y, c.type, place);
+    if (c.bias) value += element(data.bias, c.type, channel);
+    if (c.relu && value < 0) value = 0;
+    set_element(data.y, c.type, place, value);
+    sums[static_cast<std::size_t>(channel)] += value;
+    squares[static_cast<std::size_t>(channel)] += value * value;
+  });
+  for (std::size_t channel = 0; c.statistics && channel < sums.size(); ++channel) {
+    static_cast<float*>(data.sums)[channel] = static_cast<float>(sums[channel]);
+    static_cast<float*>(data.squares)[channel] = static_cast<float>(squares[channel]);
+  }
+}
+
 }  // namespace
 
 struct BlasProduct::Chosen {};
@@ -129,16 +160,27 @@ void BlasProduct::run(cudaStream_t stream, const void* a, const void* b, void* y
 }
 bool blas_is_there() { return false; }
 
+// As with cuDNN, some engines do all that is wanted of a convolution and others leave the rest to
+// the epilogue: here those of tensors whose channels come in eights do all.
 struct DnnConvolution::Chosen {
-  Convolution convolution;
+  bool apart;
 };
-DnnConvolution::DnnConvolution(const Convolution& convolution, bool)
-    : chosen_(new Chosen{convolution}) {}
+DnnConvolution::DnnConvolution(const Convolution& convolution, bool, Epilogue epilogue)
+    : convolution_(convolution),
+      epilogue_(std::move(epilogue)),
+      chosen_(new Chosen{!convolution.only_convolves() && convolution.x[1] % 8 != 0}) {}
 DnnConvolution::~DnnConvolution() = default;
-std::size_t DnnConvolution::workspace_bytes() const { return 0; }
-std::string DnnConvolution::describe() const { return "emulated"; }
-void DnnConvolution::run(cudaStream_t stream, void* x, void* w, void* y, void*) {
-  in_turn(stream, [=, convolution = chosen_->convolution] { convolve(convolution, x, w, y); });
+std::size_t DnnConvolution::workspace_bytes() const { return epilogue_.workspace_bytes; }
+std::string DnnConvolution::describe() const {
+  return convolution_.tf32 ? "emulated, tf32" : "emulated";
+}
+void DnnConvolution::run(cudaStream_t stream, const ConvolutionData& data, void* workspace) {
+  const bool apart = chosen_->apart;
+  in_turn(stream, [=, c = convolution_] {
+    convolve(c, data.x, data.w, data.y);
+    if (!apart) finish(c, data);
+  });
+  if (apart) epilogue_.run(stream, data, workspace);
 }
 bool dnn_is_there() { return false; }
 

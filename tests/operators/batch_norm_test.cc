@@ -74,6 +74,21 @@ OpCase with_relu(const Dims& dims, bool added) {
   return c;
 }
 
+// What made x knows the sums.
+OpCase with_sums(const Dims& dims) {
+  OpCase c = with_relu(dims, true);
+  c.name = join("sums_", dims[1]);
+  const Doubles x = to_doubles(c.inputs[0].value);
+  std::vector<float> sums(static_cast<std::size_t>(dims[1])), squares = sums;
+  each(dims, [&](int64_t i, int64_t channel) {
+    sums[static_cast<std::size_t>(channel)] += static_cast<float>(x[i]);
+    squares[static_cast<std::size_t>(channel)] += static_cast<float>(x[i] * x[i]);
+  });
+  for (const auto& known : {sums, squares})
+    c.inputs.push_back(given(Literal::of<float>(known, {dims[1]})));
+  return c;
+}
+
 // dx, dscale and dbias as the definition has them, of dy where y is positive; that too is asked
 // for.
 std::vector<Doubles> masked_gradient(const std::vector<Doubles>& in) {
@@ -151,6 +166,7 @@ std::vector<OpCase> cases() {
       all.push_back(with_relu(dims, added));
       all.push_back(with_relu_grad(dims, added));
     }
+  for (const Dims& dims : {Dims{2, 3, 4, 4}, Dims{3, 8, 2, 5}}) all.push_back(with_sums(dims));
   for (OpCase& c : all) c.tolerance = 1e-4;
   return all;
 }

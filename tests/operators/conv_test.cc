@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "graph/op.h"
 #include "tests/support/op_case.h"
 
 namespace lockstep::testing {
@@ -60,8 +61,42 @@ OpCase conv(const std::string& name, const Dims& x, const Dims& w, const Conv2d&
   return c;
 }
 
+// As a plan has it: behind a ReLU, with the sums of each channel and of its squares.
+OpCase fused(const std::string& name, const Dims& x, const Dims& w, const Conv2d& p, bool bias,
+             bool relu, bool statistics) {
+  OpCase c = conv(join("fused_", name), x, w, p, bias);
+  c.type = "FusedConv";
+  c.domain = kOwnDomain;
+  c.attributes.push_back({"relu", int64_t{relu}});
+  c.outputs = statistics ? 3 : 1;
+  c.gradient = false;
+  c.reference = [=](const std::vector<Doubles>& in) {
+    std::vector<Doubles> out = naive(p)(in);
+    Doubles& y = out[0];
+    if (relu)
+      for (double& value : y.values) value = std::max(0.0, value);
+    if (!statistics) return out;
+    const int64_t channels = y.dims[1], plane = y.dims[2] * y.dims[3];
+    Doubles sums{{channels}, std::vector<double>(channels, 0)}, squares = sums;
+    for (int64_t i = 0; i < element_count(y.dims); ++i) {
+      sums[i / plane % channels] += y[i];
+      squares[i / plane % channels] += y[i] * y[i];
+    }
+    return std::vector<Doubles>{y, sums, squares};
+  };
+  return c;
+}
+
 std::vector<OpCase> cases() {
   std::vector<OpCase> all{
+      fused("relu", {2, 3, 5, 5}, {8, 3, 3, 3}, {}, false, true, false),
+      fused("bias_relu", {2, 3, 4, 4}, {8, 3, 1, 1}, {.top = 1}, true, true, false),
+      fused("bias_relu_odd", {2, 3, 4, 4}, {5, 3, 2, 2}, {.stride_w = 2}, true, true, false),
+      fused("bias_relu_eights", {2, 8, 4, 4}, {16, 8, 1, 1}, {}, true, true, false),
+      fused("statistics", {2, 3, 6, 6}, {8, 3, 3, 3}, {}, false, false, true),
+      fused("statistics_odd", {3, 4, 4, 4}, {6, 2, 1, 1}, {.group = 2}, false, false, true),
+      fused("statistics_eights", {2, 8, 4, 4}, {8, 8, 1, 1}, {}, false, false, true),
+      fused("all", {2, 2, 5, 5}, {8, 2, 3, 3}, {.bottom = 1}, true, true, true),
       conv("one_by_one", {2, 3, 4, 4}, {5, 3, 1, 1}),
       conv("one_by_one_strided", {2, 3, 5, 5}, {4, 3, 1, 1}, {.stride_h = 2, .stride_w = 2}),
       conv("three", {2, 3, 5, 5}, {4, 3, 3, 3}),

@@ -61,7 +61,21 @@ TEST_F(Dnn, TakesEveryKindTypeAndLayout) {
         }
 }
 
-// So that the test above can fail.
+// What comes behind a convolution too, whatever of it there is.
+TEST_F(Dnn, TakesWhatIsDoneWithTheResult) {
+  for (Convolution c : convolutions())
+    for (DType type : {DType::float32, DType::float16, DType::bfloat16})
+      for (unsigned what = 1; what < 8; ++what) {
+        c.type = type;
+        c.channels_last = true;
+        c.bias = what & 1U;
+        c.relu = what & 2U;
+        c.statistics = what & 4U;
+        EXPECT_NO_THROW(describe_to_dnn(c)) << text_of(c.x) << " " << type << " " << what;
+      }
+}
+
+// So that the tests above can fail.
 TEST_F(Dnn, RefusesWhatIsNone) {
   Convolution c = convolutions()[0];
   c.y[2] = 9;

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
-#include "builders/layers.h"
-#include "builders/losses.h"
 #include "operators/activation/activation.h"
 #include "operators/batch_norm/batch_norm.h"
+#include "operators/conv/conv.h"
 #include "operators/elementwise/elementwise.h"
 #include "runtime/compile.h"
 #include "tests/support/queued_cpu.h"
@@ -18,29 +17,8 @@ namespace {
 
 const Dims kImage{1, 6, 6};
 
-// Two residual blocks: one whose sum has a batch norm on either side, one with the identity.
-void residual(Net& net) {
-  Value x = net.input("data", {DType::float32, {"N", 1, 6, 6}});
-  auto block = [&](Value in, const std::string& name, bool project) {
-    Value y = conv_layer(net, in, 8, {.kernel = 3, .pad = 1, .bias = false}, name + "_conv1");
-    y = relu(net.graph, batch_norm_layer(net, y, {}, name + "_bn1"), name + "_relu1");
-    y = conv_layer(net, y, 8, {.kernel = 3, .pad = 1, .bias = false}, name + "_conv2");
-    y = batch_norm_layer(net, y, {}, name + "_bn2");
-    Value skip = in;
-    if (project) {
-      skip = conv_layer(net, in, 8, {.kernel = 1, .bias = false}, name + "_skip");
-      skip = batch_norm_layer(net, skip, {}, name + "_bn3");
-    }
-    return relu(net.graph, add(net.graph, y, skip, name + "_sum"), name + "_relu2");
-  };
-  x = block(x, "a", true);
-  x = block(x, "b", false);
-  classify(net, fc_layer(net, x, 5, {}, "pred"));
-}
-
 TrainingModel model_of(int replicas, DType precision = DType::float32) {
-  return build_data_parallel_model(all_ops(), residual, {},
-                                   {.replicas = replicas, .scope = "cpu", .precision = precision});
+  return small_residual({.replicas = replicas, .precision = precision});
 }
 
 StateValues trained(const TrainingModel& model, bool fused) {
@@ -69,8 +47,7 @@ TEST(Fusion, GivesTheBitsWhateverTheUpdate) {
                                 .weight_decay_norm = 0.001F,
                                 .nesterov = nesterov,
                                 .correct_momentum = true};
-    const TrainingModel model = build_data_parallel_model(
-        all_ops(), residual, optimizer, {.replicas = 2, .scope = "cpu", .skip_non_finite = true});
+    const TrainingModel model = small_residual({.replicas = 2, .skip_non_finite = true}, optimizer);
     EXPECT_TRUE(trained(model, true) == trained(model, false));
     EXPECT_TRUE(trained(model, true) == train(model, 8, 4, kImage));
   }
@@ -86,12 +63,12 @@ TEST(Fusion, RoundsLessOn16Bits) {
 }
 
 struct Counted {
-  int relus = 0, adds = 0, norms = 0, updates = 0;
+  int relus = 0, adds = 0, norms = 0, updates = 0, convolutions = 0;
   std::string text;
 };
 
-Counted plan_of(bool fused) {
-  const TrainingModel model = model_of(1);
+Counted plan_of(bool fused, DType precision = DType::float32) {
+  const TrainingModel model = model_of(1, precision);
   SessionOptions options{.seed = 5, .threads = 1};
   options.compile.rewrites = fused;
   Session session(model, gpu_devices(1), queued_kernels(), options);
@@ -101,6 +78,7 @@ Counted plan_of(bool fused) {
   for (const PlanStep& step : plan.steps) {
     counted.relus += step.type == "Relu" || step.type == "ReluGrad";
     counted.adds += step.type == "Add";
+    counted.convolutions += step.type == "Conv";
     counted.norms += step.type == "BatchNormTrain";
     counted.updates += step.type == "MomentumSGDUpdate" || step.type == "MomentumSGDUpdates" ||
                        step.type == "WeightedSum" || step.type == "Scale";
@@ -111,18 +89,30 @@ Counted plan_of(bool fused) {
 
 TEST(Fusion, IsInThePlanWithItsReason) {
   const Counted single = plan_of(false), fused = plan_of(true);
-  EXPECT_EQ(single.relus, 8);
+  EXPECT_EQ(single.relus, 10);
   EXPECT_EQ(single.adds, 2);
-  EXPECT_EQ(fused.relus, 0);
+  EXPECT_EQ(fused.relus, 1);  // the gradient of the one behind a convolution
+  EXPECT_EQ(single.convolutions, 6);
+  EXPECT_EQ(fused.convolutions, 5);
   EXPECT_EQ(fused.adds, 0);
   EXPECT_EQ(fused.norms, single.norms);
   EXPECT_EQ(fused.updates, 1);
-  EXPECT_GT(single.updates, 17);
+  EXPECT_GT(single.updates, 19);
   EXPECT_NE(fused.text.find("fused: 2 of batch norm and ReLU: "), std::string::npos) << fused.text;
   EXPECT_NE(fused.text.find("fused: 2 of batch norm, addition and ReLU: "), std::string::npos);
   EXPECT_NE(fused.text.find("fused: 4 of the gradients"), std::string::npos);
-  EXPECT_NE(fused.text.find("fused: 17 updates of replica 0: one launch"), std::string::npos);
+  EXPECT_NE(fused.text.find("fused: 19 updates of replica 0: one launch"), std::string::npos);
+  EXPECT_NE(fused.text.find("fused: 1 of convolution and ReLU: "), std::string::npos);
   EXPECT_EQ(single.text.find("fused: "), std::string::npos);
+}
+
+// 16-bit floats go through units that can add up on their way.
+TEST(Fusion, MeasuresConvolutionsOf16Bits) {
+  const Counted fused = plan_of(true, DType::bfloat16);
+  EXPECT_EQ(fused.convolutions, 0);
+  EXPECT_NE(fused.text.find("fused: 5 of convolution and the sums of batch norm: "),
+            std::string::npos)
+      << fused.text;
 }
 
 // What somebody reads by name stays, and so does what two nodes read.
@@ -144,6 +134,23 @@ TEST(Fusion, LeavesWhatOthersRead) {
   graph.output(tanh(graph, y, "other"));
   EXPECT_EQ(relus(fuse_batch_norms(graph, {}).graph), 1);
   EXPECT_TRUE(fuse_batch_norms(graph, {}).notes.empty());
+}
+
+TEST(Fusion, LeavesConvolutionsThatOthersRead) {
+  Graph graph(all_ops(), "net");
+  const Value x = graph.input("x", {DType::float32, {2, 3, 4, 4}});
+  const Value w = graph.input("w", {DType::float32, {5, 3, 2, 2}});
+  const Value y = graph.add_value(
+      {.type = "Conv", .inputs = {x, w}, .attributes = {{"auto_pad", "SAME_UPPER"}}}, "conv");
+  graph.output(relu(graph, y, "relu"));
+  const Rewritten fused = fuse_convolutions(graph, {});
+  ASSERT_EQ(fused.graph.node_count(), 1);
+  EXPECT_EQ(fused.graph.node(0).type(), "FusedConv");
+  EXPECT_EQ(fused.graph.shape(fused.graph.outputs()[0]), (Shape{2, 5, 4, 4}));
+  EXPECT_EQ(fuse_convolutions(graph, {graph.name(y)}).graph.node_count(), 2);
+  graph.output(tanh(graph, y, "other"));
+  EXPECT_EQ(fuse_convolutions(graph, {}).graph.node_count(), 3);
+  EXPECT_TRUE(fuse_convolutions(graph, {}).notes.empty());
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace lockstep::testing {
 namespace {
 
 Plan plan_of(const TrainingModel& model, const std::string& devices, int64_t batch,
-             Comm* comm = nullptr) {
+             Comm* comm = nullptr, const CompileOptions& options = {}) {
   std::vector<std::string> feeds, fetches;
   std::vector<Dims> dims;
   for (const Replicated& input : model.inputs)
@@ -27,16 +27,8 @@ Plan plan_of(const TrainingModel& model, const std::string& devices, int64_t bat
     }
   for (const Replicated& loss : model.losses)
     fetches.insert(fetches.end(), loss.values.begin(), loss.values.end());
-  return compile({model.step,
-                  feeds,
-                  dims,
-                  fetches,
-                  model.state_values(),
-                  model.updates,
-                  parse_devices(devices),
-                  all_kernels(),
-                  {},
-                  comm});
+  return compile({model.step, feeds, dims, fetches, model.state_values(), model.updates,
+                  parse_devices(devices), all_kernels(), options, comm});
 }
 
 TrainingModel replicated(const std::string& name, const DataParallelOptions& options) {
@@ -78,7 +70,8 @@ TEST(GpuPlan, OfEveryModelHasNoStepOnTheHost) {
   }
 }
 
-// On 16-bit floats channels lie together from the first convolution to the last pool: what is
+// On 16-bit floats convolutions add up for the batch norms behind them, and
+// channels lie together from the first convolution to the last pool: what is
 // reordered is the batch, each convolution's weight on its way in, and its gradient on its way out.
 TEST(GpuPlan, OfResNet50KeepsChannelsTogether) {
   for (DType precision : {DType::bfloat16, DType::float16, DType::float32}) {
@@ -86,7 +79,7 @@ TEST(GpuPlan, OfResNet50KeepsChannelsTogether) {
     int reorders = 0, convolutions = 0;
     for (const PlanStep& step : plan.steps) {
       reorders += step.type == "Reorder";
-      convolutions += step.type == "Conv";
+      convolutions += step.type == (precision == DType::float32 ? "Conv" : "FusedConv");
       EXPECT_EQ(step.kernel->describe().find("on the host"), std::string::npos) << step.name;
     }
     EXPECT_EQ(convolutions, 53);
@@ -95,6 +88,29 @@ TEST(GpuPlan, OfResNet50KeepsChannelsTogether) {
     else
       EXPECT_LE(reorders, 2 * convolutions + 3) << precision;
   }
+}
+
+// Where products may round float32, the units for matrices do them, which want channels together.
+TEST(GpuPlan, OfTf32IsThatOfUnitsForMatrices) {
+  auto plan = [](DType precision, bool tf32) {
+    return plan_of(replicated("lenet", {.replicas = 1, .precision = precision}), "gpu", 4, nullptr,
+                   {.tf32 = tf32});
+  };
+  auto count = [](const Plan& of, const char* what) {
+    int found = 0;
+    for (const PlanStep& step : of.steps)
+      found += step.kernel->describe().find(what) != std::string::npos;
+    return found;
+  };
+  EXPECT_EQ(count(plan(DType::float32, false), "tf32"), 0);
+  EXPECT_EQ(count(plan(DType::float32, true), "tf32"), 11);  // 2 convolutions, 2 products; backward
+  EXPECT_EQ(count(plan(DType::bfloat16, true), "tf32"), 0);
+  auto reorders = [](const Plan& of) {
+    return std::count_if(of.steps.begin(), of.steps.end(),
+                         [](const PlanStep& step) { return step.type == "Reorder"; });
+  };
+  EXPECT_EQ(reorders(plan(DType::float32, false)), 0);
+  EXPECT_GT(reorders(plan(DType::float32, true)), 0);
 }
 
 // Clip and its gradient go on with 16 bits and channels together too.

@@ -24,10 +24,12 @@ struct Training {
   Dims image;
   int64_t batch = 16;
   int64_t steps = 10;
+  bool tf32 = false;
 };
 
 StateValues trained(const Training& run, const std::string& devices) {
-  Session session(run.model, parse_devices(devices), all_kernels(), {1, 0, {}});
+  Session session(run.model, parse_devices(devices), all_kernels(),
+                  {.seed = 1, .compile = {.tf32 = run.tf32}});
   session.initialise();
   StepFeeds feeds(run.model, run.batch, 5, run.image);
   for (int64_t step = 0; step < run.steps; ++step) {
@@ -60,6 +62,20 @@ void expect_like_the_cpu(const Training& run, int replicas, double tolerance) {
   EXPECT_TRUE(trained(run, devices) == on_gpu) << "another run, other bits";
 }
 
+// Two replicas on 16 bits are no farther apart than each can be from float32, which is `wide`.
+void expect_as_far_as_rounding(const Training& run, const TrainingModel& wide) {
+  const StateValues on_gpu = trained(run, "gpu:0*2");
+  const StateValues on_cpu = trained(run, "cpu*2");
+  const StateValues in_full = trained({wide, run.image, run.batch, run.steps}, "cpu*2");
+  for (const State& state : run.model.states)
+    if (is_parameter(state.kind)) {
+      const std::string& name = state.values[0];
+      EXPECT_LT(apart(on_cpu.at(name), on_gpu.at(name)),
+                2 * apart(in_full.at(name), on_cpu.at(name)) + 1e-3)
+          << name;
+    }
+}
+
 // 1, 2 and 8 replicas on one GPU are the CPU's, and the same again in another run.
 TEST_F(Gpu, ReplicasTrainLikeTheCpu) {
   for (int replicas : {1, 2, 8}) {
@@ -83,7 +99,7 @@ TEST_F(Gpu, LeNetTrainsLikeTheCpu) {
 }
 
 // After a step the GPU's parameters are the CPU's to what 16 bits are held to. Later what either
-// rounds grows in training: they are no farther apart than each can be from float32.
+// rounds grows in training.
 TEST_F(Gpu, LeNetTrainsLikeTheCpuOn16Bits) {
   auto lenet = [](DType precision) {
     return build_data_parallel_model(all_ops(), model_named("lenet", published_options("lenet")),
@@ -94,17 +110,41 @@ TEST_F(Gpu, LeNetTrainsLikeTheCpuOn16Bits) {
     const TrainingModel model = lenet(precision);
     expect_like_the_cpu({model, {1, 28, 28}, 16, 1}, 2, 1e-2);
     expect_like_the_cpu({model, {1, 28, 28}, 16, 2}, 2, 2e-2);
-    const StateValues on_gpu = trained({model, {1, 28, 28}}, "gpu:0*2");
-    const StateValues on_cpu = trained({model, {1, 28, 28}}, "cpu*2");
-    const StateValues in_full = trained({wide, {1, 28, 28}}, "cpu*2");
-    for (const State& state : model.states)
-      if (is_parameter(state.kind)) {
-        const std::string& name = state.values[0];
-        EXPECT_LT(apart(on_cpu.at(name), on_gpu.at(name)),
-                  2 * apart(in_full.at(name), on_cpu.at(name)) + 1e-3)
-            << name << " in " << precision;
-      }
+    expect_as_far_as_rounding({model, {1, 28, 28}}, wide);
   }
+}
+
+// Convolutions that add up, batch norms that take the sums, and what else becomes one node.
+TEST_F(Gpu, ResidualBlocksTrainLikeTheCpu) {
+  const TrainingModel wide = small_residual({.replicas = 2});
+  expect_like_the_cpu({wide, {1, 6, 6}}, 2, 1e-3);
+  for (DType precision : {DType::bfloat16, DType::float16}) {
+    const TrainingModel model = small_residual({.replicas = 2, .precision = precision});
+    for (int64_t steps : {1, 3}) expect_as_far_as_rounding({model, {1, 6, 6}, 16, steps}, wide);
+  }
+}
+
+// An engine that lost a NaN would hide that a step went wrong.
+TEST_F(Gpu, NanPassesWhatIsBehindAConvolution) {
+  const TrainingModel model = small_residual({.replicas = 1});
+  for (const char* devices : {"cpu", "gpu:0"}) {
+    Session session(model, parse_devices(devices), all_kernels());
+    session.initialise();
+    StepFeeds feeds(model, 4, 5, {1, 6, 6});
+    const auto batch = feeds.at(0, 0.05F);
+    feeds.images()[0] = std::nanf("");
+    EXPECT_TRUE(std::isnan(session.step().run(batch, session.run_options(0))[0].as<float>()[0]))
+        << devices;
+  }
+}
+
+// Float32 is taken in full unless a session says otherwise; then to 10 bits behind the point.
+TEST_F(Gpu, RoundsFloat32OnlyWhenAsked) {
+  const TrainingModel model = small_lenet(2);
+  const Training exact{model, {1, 28, 28}, 16, 1}, rounded{model, {1, 28, 28}, 16, 1, true};
+  expect_like_the_cpu(exact, 2, 1e-5);
+  expect_like_the_cpu(rounded, 2, 2e-3);
+  EXPECT_FALSE(trained(exact, "gpu:0*2") == trained(rounded, "gpu:0*2"));
 }
 
 TEST_F(Gpu, ResNet50TrainsLikeTheCpu) {

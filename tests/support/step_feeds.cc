@@ -4,7 +4,11 @@
 
 #include <cmath>
 
+#include "builders/layers.h"
+#include "builders/losses.h"
 #include "models/models.h"
+#include "operators/activation/activation.h"
+#include "operators/elementwise/elementwise.h"
 #include "runtime/philox.h"
 
 namespace lockstep::testing {
@@ -15,6 +19,26 @@ std::pair<int64_t, std::string> part_and_name(const std::string& input) {
   if (input.rfind("micro_", 0) != 0) return {0, input};
   const auto slash = input.find('/');
   return {std::stoll(input.substr(6, slash - 6)), input.substr(slash + 1)};
+}
+
+void residual(Net& net) {
+  Value x = net.input("data", {DType::float32, {"N", 1, 6, 6}});
+  x = relu(net.graph, conv_layer(net, x, 8, {.kernel = 3, .pad = 1}, "stem"), "stem_relu");
+  auto block = [&](Value in, const std::string& name, bool project) {
+    Value y = conv_layer(net, in, 8, {.kernel = 3, .pad = 1, .bias = false}, name + "_conv1");
+    y = relu(net.graph, batch_norm_layer(net, y, {}, name + "_bn1"), name + "_relu1");
+    y = conv_layer(net, y, 8, {.kernel = 3, .pad = 1, .bias = false}, name + "_conv2");
+    y = batch_norm_layer(net, y, {}, name + "_bn2");
+    Value skip = in;
+    if (project) {
+      skip = conv_layer(net, in, 8, {.kernel = 1, .bias = false}, name + "_skip");
+      skip = batch_norm_layer(net, skip, {}, name + "_bn3");
+    }
+    return relu(net.graph, add(net.graph, y, skip, name + "_sum"), name + "_relu2");
+  };
+  x = block(x, "a", true);
+  x = block(x, "b", false);
+  classify(net, fc_layer(net, x, 5, {}, "pred"));
 }
 
 }  // namespace
@@ -75,6 +99,11 @@ TrainingModel small_mlp(int replicas, const MomentumSgd& optimizer, DataParallel
 
 TrainingModel small_lenet(int replicas) {
   return build_data_parallel_model(all_ops(), lenet(), {}, {.replicas = replicas, .scope = "cpu"});
+}
+
+TrainingModel small_residual(DataParallelOptions options, const MomentumSgd& optimizer) {
+  options.scope = "cpu";
+  return build_data_parallel_model(all_ops(), residual, optimizer, options);
 }
 
 StateValues train(const TrainingModel& model, int64_t batch, int64_t steps, const Dims& image,

@@ -32,6 +32,9 @@ class StepFeeds {
 TrainingModel small_mlp(int replicas, const MomentumSgd& optimizer = {},
                         DataParallelOptions options = {});
 TrainingModel small_lenet(int replicas);
+// Over 6x6 images: a convolution with ReLU, then two residual blocks, one whose sum has a batch
+// norm on either side, one with the identity.
+TrainingModel small_residual(DataParallelOptions options, const MomentumSgd& optimizer = {});
 
 // Runs `steps` training steps of a global batch of `batch` from the seed; the state afterwards.
 StateValues train(const TrainingModel& model, int64_t batch, int64_t steps, const Dims& image,

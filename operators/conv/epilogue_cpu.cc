@@ -1,0 +1,68 @@
+#include "operators/conv/epilogue_cpu.h"
+
+#include "runtime/parallel.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kGrain = 16384;
+
+class WithEpilogue final : public Kernel {
+ public:
+  WithEpilogue(std::unique_ptr<Kernel> convolution, const KernelRequest& request)
+      : convolution_(std::move(convolution)),
+        does_(read_epilogue(request)),
+        y_(request.out[0]),
+        threads_(request.threads) {}
+
+  void run(const KernelArgs& args) override {
+    convolution_->run(args);
+    float* const y = args.out[0].as<float>();
+    if (does_.relu)
+      parallel_for(y_.count(), kGrain, threads_, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) y[i] = y[i] < 0 ? 0 : y[i];  // NaN stays NaN
+      });
+    if (does_.statistics) add_up(y, args.out[1].as<float>(), args.out[2].as<float>());
+  }
+  std::size_t workspace_bytes() const override { return convolution_->workspace_bytes(); }
+  std::string describe() const override {
+    return join(convolution_->describe(), does_.relu ? ", ReLU" : "",
+                does_.statistics ? ", statistics" : "");
+  }
+
+ private:
+  // y lies as [images, channels / block, plane, block].
+  void add_up(const float* y, float* sums, float* squares) const {
+    const int64_t channels = y_.dims[1], block = y_.channel_block;
+    const int64_t plane = y_.count() / (y_.dims[0] * channels);
+    parallel_for(channels, std::max<int64_t>(1, kGrain / (y_.dims[0] * plane)), threads_,
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t c = begin; c < end; ++c) {
+                     double sum = 0, square = 0;
+                     for (int64_t n = 0; n < y_.dims[0]; ++n)
+                       for (int64_t p = 0; p < plane; ++p) {
+                         const int64_t at =
+                             ((n * (channels / block) + c / block) * plane + p) * block + c % block;
+                         sum += y[at];
+                         square += static_cast<double>(y[at]) * y[at];
+                       }
+                     sums[c] = static_cast<float>(sum);
+                     squares[c] = static_cast<float>(square);
+                   }
+                 });
+  }
+
+  std::unique_ptr<Kernel> convolution_;
+  ConvEpilogue does_;
+  TensorDesc y_;
+  int threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> with_epilogue(std::unique_ptr<Kernel> convolution,
+                                      const KernelRequest& request) {
+  return std::make_unique<WithEpilogue>(std::move(convolution), request);
+}
+
+}  // namespace lockstep

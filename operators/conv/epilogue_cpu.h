@@ -1,0 +1,11 @@
+// What a FusedConv does behind its convolution, which adds the bias itself.
+#pragma once
+
+#include "operators/conv/conv.h"
+
+namespace lockstep {
+
+std::unique_ptr<Kernel> with_epilogue(std::unique_ptr<Kernel> convolution,
+                                      const KernelRequest& request);
+
+}  // namespace lockstep

@@ -1,0 +1,146 @@
+#include <map>
+
+#include "graph/passes/copy.h"
+#include "operators/batch_norm/batch_norm.h"
+#include "operators/conv/conv.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kZ = 5;  // of a BatchNormTrain; the sums come behind it
+
+class ConvFusion {
+ public:
+  ConvFusion(const Graph& from, const std::set<std::string>& known) : from_(from), known_(known) {}
+
+  Rewritten run() {
+    for (int i = 0; i < from_.node_count(); ++i) {
+      find_relu(from_.node(i));
+      find_norm(from_.node(i));
+    }
+    GraphCopy copy(from_);
+    for (int i = 0; i < from_.node_count(); ++i) {
+      const Node node = from_.node(i);
+      if (const auto found = convolution_of_relu_.find(i); found != convolution_of_relu_.end())
+        write_with_relu(copy, from_.node(found->second), node);
+      else if (measured_.contains(i))
+        write_with_sums(copy, node);
+      else if (const auto norm = convolution_of_norm_.find(i); norm != convolution_of_norm_.end())
+        write_norm(copy, node, norm->second);
+      else if (!gone_.contains(i))
+        copy.copy(node);
+    }
+    return {copy.finish(), notes()};
+  }
+
+ private:
+  // The convolution that makes a value.
+  int convolution_behind(Value value, const Node& user) const {
+    const auto maker = from_.producer(value);
+    if (!maker || maker->type() != "Conv" || !maker->domain().empty() ||
+        maker->replica() != user.replica())
+      return -1;
+    return maker->index();
+  }
+
+  void find_relu(const Node& node) {
+    if (node.type() != "Relu" || !node.domain().empty()) return;
+    const Value x = node.inputs()[0];
+    const int convolution = convolution_behind(x, node);
+    if (convolution < 0 || from_.consumers(x).size() > 1 || known_.contains(from_.name(x))) return;
+    convolution_of_relu_[node.index()] = convolution;
+    gone_.insert(convolution);
+  }
+
+  // Only convolutions of 16-bit floats can do it on their way, and to 16 bits squares of a large
+  // mean leave enough of the variance.
+  void find_norm(const Node& node) {
+    if (node.type() != "BatchNormTrain" || node.domain() != kOwnDomain ||
+        node.inputs().size() > kZ + 1)
+      return;
+    const Value x = node.inputs()[0];
+    const DType type = from_.dtype(x);
+    if ((type != DType::float16 && type != DType::bfloat16) || from_.shape(x).size() != 4) return;
+    const int convolution = convolution_behind(x, node);
+    if (convolution < 0 || !measured_.insert(convolution).second) return;
+    convolution_of_norm_[node.index()] = convolution;
+  }
+
+  NodeSpec fused(GraphCopy& copy, const Node& convolution) const {
+    AttributeReader reader = convolution.attributes();
+    const ConvAttrs attrs = read_conv(reader);
+    const Shape &x = from_.shape(convolution.inputs()[0]),
+                &w = from_.shape(convolution.inputs()[1]);
+    Attributes attributes = write_window(
+        resolved(attrs.window, to_dims({w.begin() + 2, w.end()}), {x.begin() + 2, x.end()}));
+    attributes.push_back({"group", attrs.group});
+    return {.type = "FusedConv",
+            .domain = kOwnDomain,
+            .inputs = copy.of(convolution.inputs()),
+            .attributes = std::move(attributes)};
+  }
+
+  void write_with_relu(GraphCopy& copy, const Node& convolution, const Node& relu) const {
+    NodeSpec spec = fused(copy, convolution);
+    spec.attributes.push_back({"relu", int64_t{1}});
+    spec.output_names = {from_.name(relu.outputs()[0])};
+    const Node made = copy.add(std::move(spec), convolution);
+    copy.set(relu.outputs()[0], made.outputs()[0]);
+  }
+
+  void write_with_sums(GraphCopy& copy, const Node& convolution) {
+    NodeSpec spec = fused(copy, convolution);
+    const std::string y = from_.name(convolution.outputs()[0]);
+    spec.output_names = {y, y + "_sums", y + "_squares"};
+    const Node made = copy.add(std::move(spec), convolution);
+    copy.set(convolution.outputs()[0], made.outputs()[0]);
+    sums_[convolution.index()] = {made.outputs()[1], made.outputs()[2]};
+  }
+
+  void write_norm(GraphCopy& copy, const Node& norm, int convolution) const {
+    const BatchNormAttrs attrs = read_batch_norm(norm);
+    std::vector<Value> inputs = copy.of(norm.inputs());
+    inputs.resize(kZ + 1, none);
+    const auto& [sum, squares] = sums_.at(convolution);
+    inputs.insert(inputs.end(), {sum, squares});
+    std::vector<std::string> names;
+    for (Value output : norm.outputs()) names.push_back(output ? from_.name(output) : "");
+    const Node made = copy.add({.type = "BatchNormTrain",
+                                .domain = kOwnDomain,
+                                .inputs = std::move(inputs),
+                                .attributes = {{"epsilon", attrs.epsilon},
+                                               {"momentum", attrs.momentum},
+                                               {"relu", int64_t{attrs.relu}}},
+                                .output_names = std::move(names)},
+                               norm);
+    for (std::size_t i = 0; i < norm.outputs().size(); ++i)
+      if (norm.outputs()[i]) copy.set(norm.outputs()[i], made.outputs()[i]);
+  }
+
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
+    if (!convolution_of_relu_.empty())
+      notes.push_back(join(convolution_of_relu_.size(),
+                           " of convolution and ReLU: the tensor between them is neither written "
+                           "nor read"));
+    if (!measured_.empty())
+      notes.push_back(join(measured_.size(),
+                           " of convolution and the sums of batch norm: they are made while the "
+                           "result is at hand, and it is read once less"));
+    return notes;
+  }
+
+  const Graph& from_;
+  const std::set<std::string>& known_;
+  std::map<int, int> convolution_of_relu_, convolution_of_norm_;  // numbers of nodes
+  std::set<int> gone_, measured_;                                 // convolutions
+  std::map<int, std::pair<Value, Value>> sums_;                   // by the convolution's number
+};
+
+}  // namespace
+
+Rewritten fuse_convolutions(const Graph& graph, const std::set<std::string>& known) {
+  return ConvFusion(graph, known).run();
+}
+
+}  // namespace lockstep
