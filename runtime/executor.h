@@ -19,6 +19,8 @@ struct RunOptions {
   RunContext context;
   bool check_finite = false;   // stop at the first value that is not finite
   StepTimes* times = nullptr;  // what each step takes is added here
+  // Where devices work behind the host's back: seconds until all of the step is theirs are added.
+  double* host_seconds = nullptr;
 };
 
 class Executor {

@@ -10,6 +10,9 @@ namespace lockstep {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
@@ -82,6 +85,7 @@ const std::byte* QueueExecutor::arena_to_read(int worker) const {
 }
 
 void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options) {
+  const auto began = Clock::now();
   check_feeds(feeds);
   for (std::size_t i = 0; i < feeds.size(); ++i)
     if (staged_feeds_[i].tensor.data && feeds[i].count() > 0)
@@ -97,6 +101,7 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
       if (!recording_) recording_ = accelerator_.record(queue(0), [this] { enqueue(nullptr); });
       recording_->replay();
     }
+    if (options.host_seconds) *options.host_seconds += seconds_since(began);
     finish();
     check_faults();
   } catch (...) {
@@ -191,9 +196,7 @@ int QueueExecutor::enqueue_node(int first, const RunOptions* step_by_step) {
   if (step_by_step) {
     finish();
     check_faults();
-    if (step_by_step->times)
-      (*step_by_step->times)[at(first)] +=
-          std::chrono::duration<double>(Clock::now() - began).count();
+    if (step_by_step->times) (*step_by_step->times)[at(first)] += seconds_since(began);
     for (int number = first; number < end; ++number) inspect(number, *step_by_step);
   }
   return end;

@@ -171,7 +171,7 @@ class TorchStep:
         return seconds
 
 
-def our_times(args, precision):
+def our_times(args, precision, host_shares):
     how = ["--precision", "float32", "--tf32"] if precision == "tf32" else ["--precision", precision]
     command = [args.lockstep, "bench", "train-step", "--model", args.model, "--batch", str(args.batch),
                "--devices", args.device, *how, "--steps", str(args.steps), "--json"]
@@ -179,11 +179,14 @@ def our_times(args, precision):
     out = subprocess.run(command, capture_output=True, text=True, env=environment() | engines)
     if out.returncode:
         raise RuntimeError(out.stderr.strip() or f"exit code {out.returncode}")
-    return [json.loads(out.stdout)["seconds"]]
+    step = json.loads(out.stdout)
+    host_shares.append(step["host_seconds"] / step["seconds"])
+    return [step["seconds"]]
 
 
 def measure(args, precision, torch, networks):
-    ways = {"Lockstep": lambda: our_times(args, precision)}
+    host_shares = []
+    ways = {"Lockstep": lambda: our_times(args, precision, host_shares)}
     if torch:
         names = ["eager"] + (["CUDA graph", "compiled"] if args.device == "gpu" else [])
         for way in names:
@@ -202,7 +205,8 @@ def measure(args, precision, torch, networks):
     peers = {name: value for name, value in median.items() if name != "Lockstep"}
     best = min(peers, key=peers.get) if peers else None
     ratio = peers[best] / median["Lockstep"] if best and "Lockstep" in median else None
-    return {"precision": precision, "seconds": median, "left_out": left_out, "best_peer": best, "ratio": ratio}
+    return {"precision": precision, "seconds": median, "left_out": left_out, "best_peer": best, "ratio": ratio,
+            "host_share": statistics.median(host_shares) if host_shares else None}
 
 
 def rows_of_benchmark(args, result):
@@ -211,6 +215,8 @@ def rows_of_benchmark(args, result):
         yield f"  {name:24} {value * 1e3:10.2f} ms {args.batch / value:10.1f} images/s"
     for name, why in result["left_out"].items():
         yield f"  {name:24} left out: {why}"
+    if result["host_share"]:
+        yield f"  of Lockstep's step the host takes {100 * result['host_share']:.2f} %"
     if result["ratio"]:
         yield f"  Lockstep against the best of PyTorch ({result['best_peer']}): {result['ratio']:.2f}x"
 

@@ -109,9 +109,11 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
   const Plan& plan = session.step().plan(feeds);
   StepTimes times(plan.steps.size(), 0);
   std::vector<double> seconds;
+  double host = 0;
   for (int step = 2; step < options.steps + 2; ++step) {
     RunOptions run = session.run_options(static_cast<uint64_t>(step));
     if (options.profile) run.times = &times;
+    run.host_seconds = &host;
     auto start = std::chrono::steady_clock::now();
     session.step().run(feeds, run);
     seconds.push_back(
@@ -128,6 +130,7 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
                                 {"precision", options.precision},
                                 {"tf32", options.tf32},
                                 {"seconds", median},
+                                {"host_seconds", host / options.steps},
                                 {"fastest", seconds.front()}}
                      .dump()
               << "\n";
@@ -139,6 +142,10 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
             << (options.tf32 ? " (products in tf32)" : "") << " with " << session.threads()
             << " threads each: " << median << " s a step (median of " << options.steps << "), "
             << std::setprecision(1) << static_cast<double>(options.batch) / median << " images/s\n";
+  if (host > 0)
+    std::cout << "of each step the host takes " << std::setprecision(3)
+              << host / options.steps * 1e3 << " ms, " << std::setprecision(2) << 100 * host / wall
+              << " %\n";
   return 0;
 }
 
