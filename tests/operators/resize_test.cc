@@ -55,6 +55,18 @@ std::vector<OpCase> cases() {
   OpCase smaller = resize("smaller", {{"mode", "linear"}}, nullptr);
   smaller.inputs = {random({2, 3, 5, 4}), left_out(), left_out(), fixed({2, 3, 3, 2})};
   OpCase cubic = resize("cubic", {{"mode", "cubic"}}, nullptr);
+  OpCase cubic_inside =
+      resize("cubic_inside", {{"mode", "cubic"}, {"exclude_outside", int64_t{1}}}, nullptr);
+  OpCase ceil = resize("ceil", {{"nearest_mode", "ceil"}}, nullptr);
+  ceil.inputs = {random({2, 2, 3, 5}), left_out(), left_out(), fixed({2, 2, 7, 4})};
+  OpCase crop = resize("crop",
+                       {{"mode", "linear"},
+                        {"coordinate_transformation_mode", "tf_crop_and_resize"},
+                        {"extrapolation_value", 7.0F}},
+                       nullptr);
+  crop.inputs = {random({1, 2, 4, 5}), floats({0, 0, 0.2F, 0.6F, 1, 1, 0.8F, 1.4F}), left_out(),
+                 fixed({1, 2, 3, 6})};
+  crop.gradient = false;
   return {
       resize("nearest", {{"mode", "nearest"}}, doubled),
       resize("half_pixel", {{"mode", "linear"}},
@@ -67,6 +79,9 @@ std::vector<OpCase> cases() {
       sizes,
       smaller,
       cubic,
+      cubic_inside,
+      ceil,
+      crop,
   };
 }
 

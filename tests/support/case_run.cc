@@ -52,14 +52,16 @@ const CaseDevice& case_device() {
 }  // namespace
 
 double device_tolerance() { return case_device().tolerance; }
+bool runs_on_the_cpu() { return case_device().device.kind == DeviceKind::cpu; }
 
 CaseRunner::CaseRunner(const Graph& graph, const OpCase& c, const std::vector<std::string>& feeds,
-                       const std::vector<std::string>& fetches, const CompileOptions& options)
+                       const std::vector<std::string>& fetches, const CompileOptions& options,
+                       Where where)
     : options_(options), store_({}, {}), workers_(1, 1) {
   std::vector<Dims> dims;
   for (const CaseInput& input : c.inputs)
     if (!input.constant && !input.absent) dims.push_back(input.value.dims());
-  const CaseDevice& on = case_device();
+  const CaseDevice on = where == Where::cpu ? CaseDevice{} : case_device();
   executor_ = make_executor(
       compile({graph, feeds, dims, fetches, {}, {}, {on.device}, *on.kernels, options}), store_,
       workers_, on.accelerator);

@@ -25,11 +25,15 @@ Built build(const OpCase& c);
 // Cases run on the CPU, or where LOCKSTEP_CASE_DEVICE says: on a GPU, or on a CPU behind queues. On
 // a GPU results may be further off.
 double device_tolerance();
+bool runs_on_the_cpu();
+
+enum class Where { as_asked, cpu };
 
 class CaseRunner {
  public:
   CaseRunner(const Graph& graph, const OpCase& c, const std::vector<std::string>& feeds,
-             const std::vector<std::string>& fetches, const CompileOptions& options);
+             const std::vector<std::string>& fetches, const CompileOptions& options,
+             Where where = Where::as_asked);
   std::vector<Literal> run(const std::vector<Literal>& values);
 
  private:

@@ -19,6 +19,16 @@
 namespace lockstep::testing {
 namespace {
 
+// The CPU's kernels are the oracle of all others.
+void expect_of_the_cpu(const Graph& graph, const OpCase& c, const std::vector<std::string>& feeds,
+                       const std::vector<std::string>& fetches, const std::vector<Literal>& found) {
+  if (runs_on_the_cpu()) return;
+  const auto expected = CaseRunner(graph, c, feeds, fetches, {}, Where::cpu).run(fed_values(c));
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    expect_near(to_doubles(expected[i]), found[i], std::max(c.tolerance, device_tolerance()),
+                join(fetches[i], " beside the CPU's"));
+}
+
 std::vector<Literal> check_forward(const OpCase& c) {
   Built built = build(c);
   std::vector<std::string> fetches;
@@ -34,6 +44,7 @@ std::vector<Literal> check_forward(const OpCase& c) {
       expect_near(expected[i], plain[i], std::max(c.tolerance, device_tolerance()),
                   join("output ", i));
   }
+  expect_of_the_cpu(built.graph, c, built.feeds, fetches, plain);
   auto aliased = CaseRunner(built.graph, c, built.feeds, fetches, {}).run(fed_values(c));
   for (std::size_t i = 0; i < plain.size(); ++i)
     EXPECT_TRUE(plain[i] == aliased[i]) << "output " << i << " changes when memory is shared";
@@ -91,6 +102,7 @@ void check_gradient(const OpCase& c, const std::vector<Literal>& forward) {
   const std::vector<std::string>& feeds = made.built.feeds;
   std::vector<Literal> values = fed_values(c);
   auto found = CaseRunner(graph, c, feeds, made.gradients, guarded()).run(values);
+  expect_of_the_cpu(graph, c, feeds, made.gradients, found);
   auto shared = CaseRunner(graph, c, feeds, made.gradients, {}).run(values);
   CaseRunner runner(graph, c, feeds, made.outputs, {});
   auto total = [&] {
