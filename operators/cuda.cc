@@ -10,6 +10,7 @@
 #include "operators/cpu.h"
 #include "operators/dropout/dropout.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/fill/fill.h"
 #include "operators/function/function.h"
 #include "operators/fusions.h"
 #include "operators/gather/gather.h"
@@ -21,6 +22,7 @@
 #include "operators/pool/pool.h"
 #include "operators/process/process.h"
 #include "operators/reduce/reduce.h"
+#include "operators/resize/resize.h"
 #include "operators/shape/shape.h"
 #include "runtime/cuda/accelerator.h"
 #include "runtime/cuda/blas.h"
@@ -83,9 +85,10 @@ Entries not_for_the_host() {
 
 std::vector<KernelTable> cuda_kernels() {
   Entries own;
-  for (auto room : {activation_cuda, batch_norm_cuda, collective_cuda, conv_cuda, dropout_cuda,
-                    elementwise_cuda, function_cuda, gather_cuda, gemm_cuda, layout_cuda, loss_cuda,
-                    norm_cuda, optimizer_cuda, pool_cuda, process_cuda, reduce_cuda, shape_cuda})
+  for (auto room :
+       {activation_cuda, batch_norm_cuda, collective_cuda, conv_cuda, dropout_cuda,
+        elementwise_cuda, fill_cuda, function_cuda, gather_cuda, gemm_cuda, layout_cuda, loss_cuda,
+        norm_cuda, optimizer_cuda, pool_cuda, process_cuda, reduce_cuda, resize_cuda, shape_cuda})
     add(own, room());
   const Entries excluded = not_for_the_host();
   std::vector<KernelEntry> all;

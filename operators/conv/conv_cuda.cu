@@ -13,14 +13,10 @@ bool is_float(DType type) {
 }
 
 // A convolution of `x` with `w` that makes `y`; the request has them in the order of its kind.
-Convolution convolution(const KernelRequest& request, ConvolutionKind kind, const TensorDesc& x,
-                        const TensorDesc& w, const TensorDesc& y) {
+Convolution convolution(const KernelRequest& request, ConvolutionKind kind, const Window& window,
+                        const TensorDesc& x, const TensorDesc& w, const TensorDesc& y) {
   supported(is_float(x.dtype), "has no GPU kernel for ", x.dtype);
   supported(x.count() > 0 && w.count() > 0 && y.count() > 0, "a convolution of nothing");
-  AttributeReader reader = request.attributes();
-  const ConvAttrs attrs = read_conv(reader);
-  const Window window = resolved(attrs.window, Dims(w.dims.begin() + 2, w.dims.end()),
-                                 to_shape(Dims(x.dims.begin() + 2, x.dims.end())));
   const bool last = std::max({x.channel_block, w.channel_block, y.channel_block}) > 1;
   for (const TensorDesc* tensor : {&x, &w, &y})
     check(!last || tensor->channel_block == tensor->dims[1] || tensor->dims[1] == 1,
@@ -33,6 +29,15 @@ Convolution convolution(const KernelRequest& request, ConvolutionKind kind, cons
     c.pads_after.push_back(window.pads[x.dims.size() - 2 + i]);
   }
   return c;
+}
+
+Convolution convolution(const KernelRequest& request, ConvolutionKind kind, const TensorDesc& x,
+                        const TensorDesc& w, const TensorDesc& y) {
+  AttributeReader reader = request.attributes();
+  return convolution(request, kind,
+                     resolved(read_conv(reader).window, Dims(w.dims.begin() + 2, w.dims.end()),
+                              to_shape(Dims(x.dims.begin() + 2, x.dims.end()))),
+                     x, w, y);
 }
 
 // The units for matrices want channels together.
@@ -94,6 +99,25 @@ std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
   });
 }
 
+// From y, which is operand x here, back to x; the bias comes behind it.
+std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request) {
+  AttributeReader reader = request.attributes();
+  const TensorDesc &x = request.in[0], &w = request.in[1], &y = request.out[0];
+  const Window window = read_transposed(reader, to_shape(x.dims), to_shape(w.dims)).window;
+  const Convolution c = convolution(request, ConvolutionKind::by_data, window, y, w, x);
+  auto own = chosen(request, c);
+  Convolution bias = c;
+  bias.bias = read_epilogue(request).bias;
+  const Epilogue epilogue = epilogue_of(bias, y);
+  auto run = [=](const KernelArgs& args) {
+    own->run(stream_of(args), {args.out[0].data, args.in[1].data, args.in[0].data}, args.workspace);
+    if (epilogue.run)
+      epilogue.run(stream_of(args), {nullptr, nullptr, args.out[0].data, args.in[2].data},
+                   args.workspace);
+  };
+  return make_kernel(run, own->describe(), own->workspace_bytes());
+}
+
 // Operands x, dy.
 std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
   const Convolution c = convolution(request, ConvolutionKind::by_weight, request.in[0],
@@ -108,6 +132,7 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
 std::vector<KernelEntry> conv_cuda() {
   return {{"Conv", "", prepare_forward, channels_last},
           {"FusedConv", kOwnDomain, prepare_forward, channels_last},
+          {"ConvTranspose", "", prepare_transpose, channels_last},
           {"ConvGradX", kOwnDomain, prepare_grad_x, channels_last},
           {"ConvGradW", kOwnDomain, prepare_grad_w, channels_last}};
 }

@@ -1,7 +1,8 @@
 #include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/elementwise/broadcast_cuda.h"
 #include "operators/elementwise/cast_cuda.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/elementwise/logic_cuda.h"
 #include "operators/layout/layout.h"
 
 namespace lockstep {
@@ -121,43 +122,6 @@ struct OneOver {
     return T(1) / x;
   }
 };
-
-// y = f(a, b) over broadcast shapes.
-template <class X, class Y, class F>
-struct BroadcastTwo {
-  Walk<2> walk;
-  const X* a;
-  const X* b;
-  Y* y;
-  F f;
-  __device__ void operator()(int64_t i) const {
-    int64_t at[2];
-    walk.at(i, at);
-    y[i] = stored<Y>(f(computed(a[at[0]]), computed(b[at[1]])));
-  }
-};
-
-using LaunchWalk = void (*)(const KernelArgs& args, int64_t count, const Walk<2>& walk);
-std::unique_ptr<Kernel> walking_kernel(const KernelRequest& request, LaunchWalk launch) {
-  const Walk<2> walk(Broadcast<2>(request.out[0].dims, {request.in[0].dims, request.in[1].dims}));
-  return make_kernel([launch, walk, count = request.out[0].count()](const KernelArgs& args) {
-    launch(args, count, walk);
-  });
-}
-
-template <class X, class Y, class F>
-std::unique_ptr<Kernel> broadcast_kernel(const KernelRequest& request) {
-  check(request.in[0].dtype == request.in[1].dtype, "operands are ", request.in[0].dtype, " and ",
-        request.in[1].dtype, "; cast one");
-  const Dims& out = request.out[0].dims;
-  if constexpr (is_tensor_float<X>)
-    if (request.in[0].dims == out && request.in[1].dims == out) return map_two<X, Y>(request, F());
-  return walking_kernel(request, [](const KernelArgs& args, int64_t count, const Walk<2>& walk) {
-    for_elements(args, count,
-                 BroadcastTwo<X, Y, F>{walk, args.in[0].as<const X>(), args.in[1].as<const X>(),
-                                       args.out[0].as<Y>(), F()});
-  });
-}
 
 template <class F>
 std::unique_ptr<Kernel> arithmetic(const KernelRequest& request) {
@@ -326,31 +290,33 @@ std::unique_ptr<Kernel> prepare_where(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> elementwise_cuda() {
-  return {{"Add", "", arithmetic<Plus>, flat},
-          {"Sub", "", arithmetic<Minus>, flat},
-          {"Mul", "", arithmetic<Times>, flat},
-          {"Div", "", prepare_divide},
-          {"PRelu", "", of_floats<Slope>},
-          {"Sum", "", variadic<Plus>, flat},
-          {"Mean", "", variadic<Plus, true>},
-          {"Max", "", variadic<Larger>},
-          {"Min", "", variadic<Smaller>},
-          {"Equal", "", prepare_equal, flat},
-          {"Greater", "", comparison<Greater>},
-          {"Less", "", comparison<Less>},
-          {"GreaterOrEqual", "", comparison<GreaterOrEqual>},
-          {"LessOrEqual", "", comparison<LessOrEqual>},
-          {"Where", "", prepare_where, flat_choice},
-          {"Clip", "", prepare_clip, flat},
-          {"Neg", "", function_of_numbers<Negative>},
-          {"Abs", "", function_of_numbers<Absolute>},
-          {"Sign", "", function_of_numbers<SignOf>},
-          {"Exp", "", function<Exponential>},
-          {"Log", "", function<Logarithm>},
-          {"Sqrt", "", function<Root>},
-          {"Reciprocal", "", function<OneOver>},
-          {"Cast", "", cast_cuda, flat},
-          {"CastLike", "", cast_cuda}};
+  std::vector<KernelEntry> entries{{"Add", "", arithmetic<Plus>, flat},
+                                   {"Sub", "", arithmetic<Minus>, flat},
+                                   {"Mul", "", arithmetic<Times>, flat},
+                                   {"Div", "", prepare_divide},
+                                   {"PRelu", "", of_floats<Slope>},
+                                   {"Sum", "", variadic<Plus>, flat},
+                                   {"Mean", "", variadic<Plus, true>},
+                                   {"Max", "", variadic<Larger>},
+                                   {"Min", "", variadic<Smaller>},
+                                   {"Equal", "", prepare_equal, flat},
+                                   {"Greater", "", comparison<Greater>},
+                                   {"Less", "", comparison<Less>},
+                                   {"GreaterOrEqual", "", comparison<GreaterOrEqual>},
+                                   {"LessOrEqual", "", comparison<LessOrEqual>},
+                                   {"Where", "", prepare_where, flat_choice},
+                                   {"Clip", "", prepare_clip, flat},
+                                   {"Neg", "", function_of_numbers<Negative>},
+                                   {"Abs", "", function_of_numbers<Absolute>},
+                                   {"Sign", "", function_of_numbers<SignOf>},
+                                   {"Exp", "", function<Exponential>},
+                                   {"Log", "", function<Logarithm>},
+                                   {"Sqrt", "", function<Root>},
+                                   {"Reciprocal", "", function<OneOver>},
+                                   {"Cast", "", cast_cuda, flat},
+                                   {"CastLike", "", cast_cuda}};
+  for (KernelEntry& entry : logic_cuda()) entries.push_back(std::move(entry));
+  return entries;
 }
 
 }  // namespace lockstep

@@ -19,5 +19,6 @@ Value constant_fill(Graph& graph, const Dims& shape, float value, const Site& si
 
 std::vector<Op> fill_ops();
 std::vector<KernelEntry> fill_cpu();
+std::vector<KernelEntry> fill_cuda();
 
 }  // namespace lockstep

@@ -69,7 +69,8 @@ std::vector<Op> resize_ops() {
            .domain = "",
            .law = resize_law,
            .differentiable = Differentiable::yes,
-           .gradient = resize_gradient},
+           .gradient = resize_gradient,
+           .narrow = {Narrow::follows, {1, 2}}},
           {.type = "ResizeGrad",
            .domain = kOwnDomain,
            .signature = Signature{"Gradient of Resize.",
@@ -84,7 +85,8 @@ std::vector<Op> resize_ops() {
                                    {"cubic_coeff_a", AttributeKind::number},
                                    {"extrapolation_value", AttributeKind::number},
                                    {"exclude_outside", AttributeKind::integer}}},
-           .law = shape_from_operand}};
+           .law = shape_from_operand,
+           .narrow = {Narrow::follows, {1, 2, 3}}}};
 }
 
 }  // namespace lockstep

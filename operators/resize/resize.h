@@ -10,5 +10,6 @@ namespace lockstep {
 
 std::vector<Op> resize_ops();
 std::vector<KernelEntry> resize_cpu();
+std::vector<KernelEntry> resize_cuda();
 
 }  // namespace lockstep

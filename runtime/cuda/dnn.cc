@@ -157,16 +157,6 @@ class Candidates {
   std::vector<Candidate> all_;
 };
 
-}  // namespace
-
-struct DnnConvolution::Chosen {
-  Candidate candidate;
-  std::string reason;
-  bool apart;  // the epilogue comes behind it
-};
-
-namespace {
-
 // The fastest, with the epilogue where it is still to do, on memory of its own.
 std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convolution& c,
                        const Epilogue& epilogue) {
@@ -197,6 +187,12 @@ std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convoluti
 }
 
 }  // namespace
+
+struct DnnConvolution::Chosen {
+  Candidate candidate;
+  std::string reason;
+  bool apart;  // the epilogue comes behind it
+};
 
 DnnConvolution::DnnConvolution(const Convolution& convolution, bool has_device, Epilogue epilogue)
     : convolution_(in_two_dimensions(convolution)), epilogue_(std::move(epilogue)) {

@@ -1,0 +1,127 @@
+#include "operators/elementwise/logic_cuda.h"
+
+#include <type_traits>
+
+#include "operators/dispatch.h"
+#include "operators/elementwise/broadcast_cuda.h"
+
+namespace lockstep {
+namespace {
+
+struct Both {
+  __device__ bool operator()(bool a, bool b) const { return a && b; }
+};
+struct Either {
+  __device__ bool operator()(bool a, bool b) const { return a || b; }
+};
+struct OneOnly {
+  __device__ bool operator()(bool a, bool b) const { return a != b; }
+};
+template <class F>
+std::unique_ptr<Kernel> logic(const KernelRequest& request) {
+  return dispatch<bool>(request.in[0].dtype,
+                        [&]<class T>() { return broadcast_kernel<bool, bool, F>(request); });
+}
+
+// y = test(x).
+template <class T, class Test>
+struct TestEach {
+  const T* x;
+  bool* y;
+  Test test;
+  __device__ void operator()(int64_t i) const { y[i] = test(computed(x[i])); }
+};
+template <class T, class Test>
+std::unique_ptr<Kernel> testing_kernel(const KernelRequest& request, const Test& test) {
+  return make_kernel([test, count = request.out[0].count()](const KernelArgs& args) {
+    for_elements(args, count,
+                 TestEach<T, Test>{args.in[0].as<const T>(), args.out[0].as<bool>(), test});
+  });
+}
+
+struct IsFalse {
+  __device__ bool operator()(bool x) const { return !x; }
+};
+struct IsNan {
+  template <class T>
+  __device__ bool operator()(T x) const {
+    return x != x;
+  }
+};
+struct IsInfinite {
+  bool up, down;
+  template <class T>
+  __device__ bool operator()(T x) const {
+    const bool infinite = x == x && x - x != T(0);
+    return infinite && (x > 0 ? up : down);
+  }
+};
+
+std::unique_ptr<Kernel> prepare_not(const KernelRequest& request) {
+  return dispatch<bool>(request.in[0].dtype,
+                        [&]<class T>() { return testing_kernel<T>(request, IsFalse()); });
+}
+template <class Test>
+std::unique_ptr<Kernel> of_floats(const KernelRequest& request, const Test& test) {
+  return dispatch<float, double>(request.in[0].dtype,
+                                 [&]<class T>() { return testing_kernel<T>(request, test); });
+}
+std::unique_ptr<Kernel> prepare_is_nan(const KernelRequest& request) {
+  return of_floats(request, IsNan());
+}
+std::unique_ptr<Kernel> prepare_is_inf(const KernelRequest& request) {
+  AttributeReader attributes = request.attributes();
+  return of_floats(request, IsInfinite{attributes.integer("detect_positive", 1) != 0,
+                                       attributes.integer("detect_negative", 1) != 0});
+}
+
+// Integers are raised as double, which holds what int32 does; larger ones are the host's.
+struct Power {
+  template <class A, class B>
+  __device__ A operator()(A base, B exponent) const {
+    if constexpr (std::is_same_v<A, float> && std::is_same_v<B, float>)
+      return ::powf(base, exponent);
+    else
+      return static_cast<A>(::pow(static_cast<double>(base), static_cast<double>(exponent)));
+  }
+};
+std::unique_ptr<Kernel> prepare_pow(const KernelRequest& request) {
+  return dispatch<float, double, int32_t>(request.in[0].dtype, [&]<class A>() {
+    return dispatch<float, double, int32_t, int64_t>(
+        request.in[1].dtype, [&]<class B>() { return kernel_of_two<A, B, A, Power>(request); });
+  });
+}
+
+// c_like: the sign of the dividend, as C; else that of the divisor, as Python.
+template <bool c_like>
+struct Modulo {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    T rest;
+    if constexpr (std::is_floating_point_v<T>)
+      rest = ::fmod(a, b);
+    else
+      rest = b == 0 ? T(0) : static_cast<T>(a % b);
+    return !c_like && rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+  }
+};
+template <bool c_like>
+std::unique_ptr<Kernel> modulo(const KernelRequest& request) {
+  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+    return broadcast_kernel<T, T, Modulo<c_like>>(request);
+  });
+}
+std::unique_ptr<Kernel> prepare_mod(const KernelRequest& request) {
+  return request.attributes().integer("fmod", 0) != 0 ? modulo<true>(request)
+                                                      : modulo<false>(request);
+}
+
+}  // namespace
+
+std::vector<KernelEntry> logic_cuda() {
+  return {{"And", "", logic<Both>}, {"Or", "", logic<Either>},     {"Xor", "", logic<OneOnly>},
+          {"Not", "", prepare_not}, {"IsNaN", "", prepare_is_nan}, {"IsInf", "", prepare_is_inf},
+          {"Pow", "", prepare_pow}, {"Mod", "", prepare_mod}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,10 @@
+// Of truth values, tests of floats, and arithmetic that few networks do, on a GPU.
+#pragma once
+
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+std::vector<KernelEntry> logic_cuda();
+
+}  // namespace lockstep

@@ -1,0 +1,56 @@
+// Random fills are the host's: they make first values, once, and those are the same bits on any
+// device, which logarithms and cosines of different libraries would not be.
+#include <cstring>
+
+#include "operators/dispatch.h"
+#include "operators/elements_cuda.h"
+#include "operators/fill/fill.h"
+
+namespace lockstep {
+namespace {
+
+template <class T>
+struct Fill {
+  T value;
+  T* y;
+  __device__ void operator()(int64_t i) const { y[i] = value; }
+};
+
+std::unique_ptr<Kernel> prepare_constant_of_shape(const KernelRequest& request) {
+  const Literal value = request.attributes().literal("value", Literal(DType::float32, {1}));
+  return of_size(request.out[0].dtype, [&]<class T>() {
+    T bits;
+    std::memcpy(&bits, value.bytes().data(), sizeof bits);
+    return make_kernel([bits, count = request.out[0].count()](const KernelArgs& args) {
+      for_elements(args, count, Fill<T>{bits, args.out[0].as<T>()});
+    });
+  });
+}
+
+// Ones on the k-th diagonal.
+template <class T>
+struct Diagonal {
+  int64_t columns, k;
+  T* y;
+  __device__ void operator()(int64_t i) const {
+    y[i] = i % columns - i / columns == k ? T(1) : T(0);
+  }
+};
+
+std::unique_ptr<Kernel> prepare_eye_like(const KernelRequest& request) {
+  const int64_t k = request.attributes().integer("k", 0);
+  return dispatch<float, double, int32_t, int64_t>(request.out[0].dtype, [&]<class T>() {
+    return make_kernel([k, columns = request.out[0].dims[1],
+                        count = request.out[0].count()](const KernelArgs& args) {
+      for_elements(args, count, Diagonal<T>{columns, k, args.out[0].as<T>()});
+    });
+  });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> fill_cuda() {
+  return {{"EyeLike", "", prepare_eye_like}, {"ConstantOfShape", "", prepare_constant_of_shape}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,157 @@
+// Interpolation is separable: along each dimension a place of the output is a weighted sum of a few
+// places of the input. Which, and with what weights, is worked out here, the same on every device:
+// functions are templates so that they may be constexpr, which a GPU's compiler takes for its own.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+namespace lockstep {
+
+enum class ResizeMode { nearest, linear, cubic };
+enum class ResizeCoordinates { half_pixel, pytorch_half_pixel, align_corners, asymmetric, crop };
+enum class ResizeNearest { round_prefer_floor, round_prefer_ceil, floor, ceil };
+
+struct ResizeTaps {
+  static constexpr int kMost = 4;
+  int count = 0;
+  int64_t place[kMost] = {};
+  float weight[kMost] = {};
+};
+
+// One dimension of so many places before and after.
+struct ResizeLine {
+  ResizeMode mode = ResizeMode::nearest;
+  ResizeCoordinates coordinates = ResizeCoordinates::half_pixel;
+  ResizeNearest nearest = ResizeNearest::round_prefer_floor;
+  double cubic_a = -0.75;
+  bool exclude_outside = false;
+  int64_t before = 1, after = 1;
+  double scale = 1;
+  double region_start = 0, region_end = 1;
+
+  // Where place i of the output lies in the input; grows with i.
+  template <class Index>
+  constexpr double position(Index i) const {
+    const double size = static_cast<double>(before), place = static_cast<double>(i);
+    switch (coordinates) {
+      case ResizeCoordinates::asymmetric:
+        return place / scale;
+      case ResizeCoordinates::align_corners:  // not rounded to whole places, as ONNX's own cases
+        return after == 1 ? 0 : place * (size - 1) / (scale * size - 1);
+      case ResizeCoordinates::pytorch_half_pixel:
+        return after > 1 ? (place + 0.5) / scale - 0.5 : 0;
+      case ResizeCoordinates::crop:
+        return after > 1
+                   ? region_start * (size - 1) + place * (region_end - region_start) * (size - 1) /
+                                                     static_cast<double>(after - 1)
+                   : 0.5 * (region_start + region_end) * (size - 1);
+      default:
+        return (place + 0.5) / scale - 0.5;
+    }
+  }
+
+  template <class Index>
+  constexpr bool outside(Index i) const {
+    if (coordinates != ResizeCoordinates::crop) return false;
+    const double at = position(i);
+    return at < 0 || at > static_cast<double>(before - 1);
+  }
+
+  template <class Index>
+  constexpr ResizeTaps taps(Index i) const {
+    const double at = position(i);
+    ResizeTaps taps;
+    if (mode == ResizeMode::nearest) {
+      add(taps, nearest_place(at), 1.0);
+      return taps;
+    }
+    const double base = std::floor(at);
+    const auto floor = static_cast<int64_t>(base);
+    if (mode == ResizeMode::linear) {
+      add(taps, floor, 1 - (at - base));
+      add(taps, floor + 1, at - base);
+      return taps;
+    }
+    double weights[ResizeTaps::kMost] = {}, total = 0;
+    for (int k = 0; k < ResizeTaps::kMost; ++k) {
+      const int64_t place = floor - 1 + k;
+      const bool out = place < 0 || place >= before;
+      weights[k] = out && exclude_outside ? 0 : cubic(at - static_cast<double>(place));
+      total += weights[k];
+    }
+    for (int k = 0; k < ResizeTaps::kMost; ++k) {
+      const auto weight = static_cast<float>(weights[k]);
+      add(taps, floor - 1 + k, exclude_outside ? static_cast<double>(weight) / total : weight);
+    }
+    return taps;
+  }
+
+  // The first place of the output that lies at `at` or behind it.
+  template <class Number>
+  constexpr int64_t first_behind(Number at) const {
+    int64_t low = 0, high = after;
+    while (low < high) {
+      const int64_t middle = (low + high) / 2;
+      if (position(middle) < at)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
+  // Outside of [first_taker, last_taker) no place of the output takes anything of that place.
+  template <class Index>
+  constexpr int64_t first_taker(Index place) const {
+    return place == 0 ? 0 : first_behind(static_cast<double>(place) - 3);
+  }
+  template <class Index>
+  constexpr int64_t last_taker(Index place) const {
+    return place == before - 1 ? after : first_behind(static_cast<double>(place) + 3);
+  }
+
+  // Does it leave a tensor as it is?
+  template <class Index = int64_t>
+  constexpr bool trivial() const {
+    if (before != after) return false;
+    for (Index i = 0; i < after; ++i) {
+      const ResizeTaps of = taps(i);
+      for (int k = 0; k < of.count; ++k)
+        if (of.weight[k] != 0 && (of.place[k] != i || of.weight[k] != 1)) return false;
+    }
+    return true;
+  }
+
+ private:
+  template <class Number>
+  constexpr void add(ResizeTaps& taps, int64_t place, Number weight) const {
+    const int64_t last = before - 1;
+    taps.place[taps.count] = place < 0 ? 0 : place > last ? last : place;
+    taps.weight[taps.count++] = static_cast<float>(weight);
+  }
+
+  template <class Number>
+  constexpr int64_t nearest_place(Number at) const {
+    switch (nearest) {
+      case ResizeNearest::floor:
+        return static_cast<int64_t>(std::floor(at));
+      case ResizeNearest::ceil:
+        return static_cast<int64_t>(std::ceil(at));
+      case ResizeNearest::round_prefer_ceil:
+        return static_cast<int64_t>(std::floor(at + 0.5));
+      default:
+        return static_cast<int64_t>(std::ceil(at - 0.5));
+    }
+  }
+
+  // The cubic kernel of Keys at a distance.
+  template <class Number>
+  constexpr Number cubic(Number distance) const {
+    const Number a = cubic_a, d = distance < 0 ? -distance : distance;
+    if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+    if (d < 2) return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+    return 0;
+  }
+};
+
+}  // namespace lockstep
