@@ -2,6 +2,8 @@
 
 #include "operators/dispatch.h"
 #include "operators/elements_cuda.h"
+#include "operators/layout/blocks_cuda.h"
+#include "operators/layout/layout.h"
 
 namespace lockstep {
 namespace {
@@ -14,9 +16,62 @@ struct Converted {
   }
 };
 
+template <class From, class To, class Index>
+struct CastBlocks {
+  Blocks<Index> blocks;
+  const From* x;
+  To* y;
+  __device__ void operator()(int64_t i) const {
+    y[i] = stored<To>(computed(x[blocks.from(static_cast<Index>(i))]));
+  }
+};
+
+template <class From, class To>
+std::unique_ptr<Kernel> cast_and_reorder(const KernelRequest& request) {
+  const TensorDesc &from = request.in[0], &to = request.out[0];
+  return indexed(from, [&]<class Index>() {
+    return make_kernel(
+        [blocks = Blocks<Index>(from, to), count = from.count()](const KernelArgs& args) {
+          for_elements(args, count,
+                       CastBlocks<From, To, Index>{blocks, args.in[0].as<const From>(),
+                                                   args.out[0].as<To>()});
+        },
+        text_of_blocks(from, to));
+  });
+}
+
+bool narrows(const KernelRequest& request) {
+  const DType to = request.out[0].dtype;
+  return request.in[0].dtype == DType::float32 && (to == DType::float16 || to == DType::bfloat16);
+}
+bool widens(const KernelRequest& request) {
+  const DType from = request.in[0].dtype;
+  return request.out[0].dtype == DType::float32 &&
+         (from == DType::float16 || from == DType::bfloat16);
+}
+
 }  // namespace
 
+Layouts cast_layouts(const KernelRequest& request) {
+  const TensorDesc& from = request.in[0];
+  if ((!narrows(request) && !widens(request)) || from.dims.size() != 4 || from.count() == 0)
+    return flat(request);
+  Layouts layouts = row_major(request);
+  layouts.in[0] = from.channel_block;
+  if (narrows(request)) layouts.out[0] = static_cast<int>(from.dims[1]);
+  return layouts;
+}
+
 std::unique_ptr<Kernel> cast_cuda(const KernelRequest& request) {
+  if (request.in[0].channel_block != request.out[0].channel_block) {
+    if (narrows(request))
+      return dispatch<Half, BFloat16>(request.out[0].dtype, [&]<class To>() {
+        return cast_and_reorder<float, DeviceType<To>>(request);
+      });
+    return dispatch<Half, BFloat16>(request.in[0].dtype, [&]<class From>() {
+      return cast_and_reorder<DeviceType<From>, float>(request);
+    });
+  }
   return dispatch<float, double, int32_t, int64_t, bool, Half, BFloat16>(
       request.in[0].dtype, [&]<class From>() {
         return dispatch<float, double, int32_t, int64_t, bool, Half, BFloat16>(

@@ -7,4 +7,8 @@ namespace lockstep {
 
 std::unique_ptr<Kernel> cast_cuda(const KernelRequest& request);
 
+// A cast goes from layout to layout as well. What becomes 16 bits is for units that want channels
+// together; what becomes float32 (gradients of weights) is for all others.
+Layouts cast_layouts(const KernelRequest& request);
+
 }  // namespace lockstep

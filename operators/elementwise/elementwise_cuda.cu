@@ -313,7 +313,7 @@ std::vector<KernelEntry> elementwise_cuda() {
                                    {"Log", "", function<Logarithm>},
                                    {"Sqrt", "", function<Root>},
                                    {"Reciprocal", "", function<OneOver>},
-                                   {"Cast", "", cast_cuda, flat},
+                                   {"Cast", "", cast_cuda, cast_layouts},
                                    {"CastLike", "", cast_cuda}};
   for (KernelEntry& entry : logic_cuda()) entries.push_back(std::move(entry));
   return entries;

@@ -225,6 +225,8 @@ TEST_F(CommandTest, MisspeltKeysGetFileLineAndTheNearestKey) {
   path = config("PRECISION: int8\n");
   expect_refused(run_lockstep({"train", path}), {path, "PRECISION", "'int8'", "bfloat16"});
   expect_refused(run_lockstep({"build", "lenet", "--precision", "half"}), {"'half'", "float16"});
+  path = config("TF32: float32\n");
+  expect_refused(run_lockstep({"train", path}), {path, "TF32", "true or false"});
   path = config("TOPOLOGY: fast\n");
   expect_refused(run_lockstep({"train", path}), {path, "topology 'fast'", "latency:bandwidth"});
   path = config();
