@@ -46,14 +46,15 @@ Convolution without_epilogue(Convolution c) {
 struct Question {
   DnnOperations operations;
   Descriptor graph{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};
+  bool understood;  // cuDNN knows operations in this connection
 
   Question(const Convolution& c, const cudnnHandle_t& handle) : operations(operations_of(c)) {
     std::vector<cudnnBackendDescriptor_t> raw;
     for (const Descriptor& operation : operations.operations) raw.push_back(operation.get());
     graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle)
         .set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-             static_cast<int64_t>(raw.size()), raw.data())
-        .finish();
+             static_cast<int64_t>(raw.size()), raw.data());
+    understood = graph.finishes();
   }
 };
 
@@ -93,6 +94,7 @@ class Candidates {
   void add_all(const Convolution& c, std::size_t until) {
     const std::size_t before = all_.size();
     const auto question = std::make_shared<const Question>(c, handle_);
+    if (!question->understood) return;
     for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
       if (all_.size() == before) propose(c, question, mode, until);
   }
@@ -157,7 +159,8 @@ class Candidates {
   std::vector<Candidate> all_;
 };
 
-// The fastest, with the epilogue where it is still to do, on memory of its own.
+// The fastest, with the epilogue where it is still to do, on memory of its own. One that cuDNN
+// takes and then cannot run is none.
 std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convolution& c,
                        const Epilogue& epilogue) {
   auto bytes = [&](const Dims& dims) {
@@ -168,22 +171,27 @@ std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convoluti
   const DeviceBuffer bias(of_channels), sums(of_channels), squares(of_channels);
   const ConvolutionData data{x.data(),    w.data(),    y.data(),
                              bias.data(), sums.data(), squares.data()};
-  std::size_t best = 0;
+  std::optional<std::size_t> best;
   double best_time = 0;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
     const bool apart = candidate.does.only_convolves() && !c.only_convolves();
     const DeviceBuffer workspace(
         std::max(static_cast<std::size_t>(candidate.workspace), epilogue.workspace_bytes));
-    const double time = seconds_on_device([&](cudaStream_t stream) {
+    auto work = [&](cudaStream_t stream) {
       candidate.run(stream, data, workspace.data());
       if (apart) epilogue.run(stream, data, workspace.data());
-    });
-    if (i > 0 && time >= best_time) continue;
-    best = i;
-    best_time = time;
+    };
+    try {
+      const double time = seconds_on_device(work);
+      if (best && time >= best_time) continue;
+      best = i;
+      best_time = time;
+    } catch (const Error&) {  // the others are there for that
+    }
   }
-  return best;
+  check(best.has_value(), "none of cuDNN's ", candidates.size(), " engines runs");
+  return *best;
 }
 
 }  // namespace
