@@ -34,6 +34,14 @@ Node GraphCopy::add(NodeSpec spec, const Node& like) {
   return to_.add(spec, Site(like.name(), Where{where.c_str(), 0}));
 }
 
+Node GraphCopy::replace(const Node& old, NodeSpec spec) {
+  for (Value output : old.outputs()) spec.output_names.push_back(output ? from_.name(output) : "");
+  const Node made = add(std::move(spec), old);
+  for (std::size_t i = 0; i < old.outputs().size(); ++i)
+    if (old.outputs()[i]) set(old.outputs()[i], made.outputs()[i]);
+  return made;
+}
+
 Graph GraphCopy::finish() {
   for (Value output : from_.outputs()) to_.output(of(output));
   return std::move(to_);

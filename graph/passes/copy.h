@@ -21,6 +21,8 @@ class GraphCopy {
   void copy(const Node& node);
   // A node in place of others; it stands where `like` stood, and its outputs are called as given.
   Node add(NodeSpec spec, const Node& like);
+  // The same where it makes all that `old` made, under the same names.
+  Node replace(const Node& old, NodeSpec spec);
   // Declares the outputs.
   Graph finish();
 

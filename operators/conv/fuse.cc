@@ -103,18 +103,12 @@ class ConvFusion {
     inputs.resize(kZ + 1, none);
     const auto& [sum, squares] = sums_.at(convolution);
     inputs.insert(inputs.end(), {sum, squares});
-    std::vector<std::string> names;
-    for (Value output : norm.outputs()) names.push_back(output ? from_.name(output) : "");
-    const Node made = copy.add({.type = "BatchNormTrain",
-                                .domain = kOwnDomain,
-                                .inputs = std::move(inputs),
-                                .attributes = {{"epsilon", attrs.epsilon},
-                                               {"momentum", attrs.momentum},
-                                               {"relu", int64_t{attrs.relu}}},
-                                .output_names = std::move(names)},
-                               norm);
-    for (std::size_t i = 0; i < norm.outputs().size(); ++i)
-      if (norm.outputs()[i]) copy.set(norm.outputs()[i], made.outputs()[i]);
+    copy.replace(norm, {.type = "BatchNormTrain",
+                        .domain = kOwnDomain,
+                        .inputs = std::move(inputs),
+                        .attributes = {{"epsilon", attrs.epsilon},
+                                       {"momentum", attrs.momentum},
+                                       {"relu", int64_t{attrs.relu}}}});
   }
 
   std::vector<std::string> notes() const {

@@ -10,18 +10,30 @@
 namespace lockstep {
 namespace {
 
+// An element of a pass's result [outer, to, inner].
+struct PassPlace {
+  int64_t outer, place, inner;
+  __device__ PassPlace(const ResizePass& pass, int64_t at)
+      : outer(at / pass.inner / pass.to),
+        place(at / pass.inner % pass.to),
+        inner(at % pass.inner) {}
+  // Where the operand's element at `from` lies that is beside it in the other dimensions.
+  __device__ int64_t beside(const ResizePass& pass, int64_t from) const {
+    return (outer * pass.from + from) * pass.inner + inner;
+  }
+};
+
 template <class From, class To>
 struct Apply {
   ResizePass pass;
   const From* from;
   To* to;
   __device__ void operator()(int64_t at) const {
-    const int64_t k = at % pass.inner, i = at / pass.inner % pass.to, o = at / pass.inner / pass.to;
-    const ResizeTaps taps = pass.line.taps(i);
+    const PassPlace here(pass, at);
+    const ResizeTaps taps = pass.line.taps(here.place);
     float total = 0;
     for (int tap = 0; tap < taps.count; ++tap)
-      total +=
-          taps.weight[tap] * computed(from[(o * pass.from + taps.place[tap]) * pass.inner + k]);
+      total += taps.weight[tap] * computed(from[here.beside(pass, taps.place[tap])]);
     to[at] = stored<To>(total);
   }
 };
@@ -32,15 +44,14 @@ struct ApplyBack {
   const From* from;
   To* to;
   __device__ void operator()(int64_t at) const {
-    const int64_t k = at % pass.inner, place = at / pass.inner % pass.to;
-    const int64_t o = at / pass.inner / pass.to;
-    const int64_t end = pass.line.last_taker(place);
+    const PassPlace here(pass, at);
+    const int64_t end = pass.line.last_taker(here.place);
     float total = 0;
-    for (int64_t i = pass.line.first_taker(place); i < end; ++i) {
+    for (int64_t i = pass.line.first_taker(here.place); i < end; ++i) {
       const ResizeTaps taps = pass.line.taps(i);
       for (int tap = 0; tap < taps.count; ++tap)
-        if (taps.place[tap] == place)
-          total += taps.weight[tap] * computed(from[(o * pass.from + i) * pass.inner + k]);
+        if (taps.place[tap] == here.place)
+          total += taps.weight[tap] * computed(from[here.beside(pass, i)]);
     }
     to[at] = stored<To>(total);
   }

@@ -66,6 +66,9 @@ struct Candidate {
   int64_t engine = 0;
   int64_t workspace = 0;
 
+  bool needs_epilogue(const Convolution& wanted) const {
+    return does.only_convolves() && !wanted.only_convolves();
+  }
   void run(cudaStream_t stream, const ConvolutionData& data, void* workspace_data) const {
     const cudnnHandle_t handle = handle_of_current_device();
     check_dnn(dnn_api().set_stream(handle, stream), "a stream");
@@ -175,7 +178,7 @@ std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convoluti
   double best_time = 0;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
-    const bool apart = candidate.does.only_convolves() && !c.only_convolves();
+    const bool apart = candidate.needs_epilogue(c);
     const DeviceBuffer workspace(
         std::max(static_cast<std::size_t>(candidate.workspace), epilogue.workspace_bytes));
     auto work = [&](cudaStream_t stream) {
@@ -224,7 +227,7 @@ DnnConvolution::DnnConvolution(const Convolution& convolution, bool has_device, 
           *kept, " of ", all.size(), " engines for '", problem, "'; remove that line");
     taken = static_cast<std::size_t>(*kept);
   }
-  const bool apart = all[taken].does.only_convolves() && !c.only_convolves();
+  const bool apart = all[taken].needs_epilogue(c);
   chosen_ = std::make_unique<Chosen>(Chosen{std::move(all[taken]), reason, apart});
 }
 DnnConvolution::~DnnConvolution() = default;
