@@ -107,6 +107,7 @@ TEST_F(Gpu, LeNetTrainsLikeTheCpuOn16Bits) {
   };
   const TrainingModel wide = lenet(DType::float32);
   for (DType precision : {DType::bfloat16, DType::float16}) {
+    SCOPED_TRACE(precision);
     const TrainingModel model = lenet(precision);
     expect_like_the_cpu({model, {1, 28, 28}, 16, 1}, 2, 1e-2);
     expect_like_the_cpu({model, {1, 28, 28}, 16, 2}, 2, 2e-2);
@@ -119,6 +120,7 @@ TEST_F(Gpu, ResidualBlocksTrainLikeTheCpu) {
   const TrainingModel wide = small_residual({.replicas = 2});
   expect_like_the_cpu({wide, {1, 6, 6}}, 2, 1e-3);
   for (DType precision : {DType::bfloat16, DType::float16}) {
+    SCOPED_TRACE(precision);
     const TrainingModel model = small_residual({.replicas = 2, .precision = precision});
     for (int64_t steps : {1, 3}) expect_as_far_as_rounding({model, {1, 6, 6}, 16, steps}, wide);
   }
