@@ -72,6 +72,13 @@ __device__ T fold_block(T mine, Join join) {
   return total;
 }
 
+struct Add {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
 // Where the N operands of a broadcast stand at an element of the result.
 template <int N>
 class Walk {

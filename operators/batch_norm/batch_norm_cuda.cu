@@ -7,10 +7,6 @@
 namespace lockstep {
 namespace {
 
-struct Add {
-  __device__ double operator()(double a, double b) const { return a + b; }
-};
-
 // Where a channel's elements are: in `images` planes, `channels` planes apart.
 struct Planes {
   int64_t images, channels, plane;
@@ -71,11 +67,6 @@ bool channels_last(const TensorDesc& x) {
   return x.channel_block > 1;
 }
 
-const float* input(const KernelArgs& args, std::size_t i) { return args.in[i].as<const float>(); }
-float* output(const KernelArgs& args, std::size_t i) {
-  return i < args.out.size() ? args.out[i].as<float>() : nullptr;
-}
-
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   if (channels_last(request.in[0])) return channels_last_batch_norm(request);
   const BatchNormAttrs attrs = read_batch_norm(request.node);
@@ -85,11 +76,12 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
     return make_kernel([=](const KernelArgs& args) {
       for_blocks(
           args, planes.channels,
-          ForwardChannel<T>{planes, attrs.epsilon, attrs.momentum, attrs.training, attrs.relu,
-                            args.in[0].as<const T>(),
-                            args.in.size() > 5 ? args.in[5].as<const T>() : nullptr, input(args, 1),
-                            input(args, 2), input(args, 3), input(args, 4), args.out[0].as<T>(),
-                            output(args, 1), output(args, 2), output(args, 3), output(args, 4)});
+          ForwardChannel<T>{
+              planes, attrs.epsilon, attrs.momentum, attrs.training, attrs.relu,
+              args.in[0].as<const T>(), args.in.size() > 5 ? args.in[5].as<const T>() : nullptr,
+              channel_input(args, 1), channel_input(args, 2), channel_input(args, 3),
+              channel_input(args, 4), args.out[0].as<T>(), channel_output(args, 1),
+              channel_output(args, 2), channel_output(args, 3), channel_output(args, 4)});
     });
   });
 }
@@ -144,13 +136,13 @@ std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
   return dispatch<float, Half, BFloat16>(request.in[0].dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
     return make_kernel([=](const KernelArgs& args) {
-      for_blocks(
-          args, planes.channels,
-          BackwardChannel<T>{planes, epsilon, given, args.in[0].as<const T>(),
-                             args.in[1].as<const T>(), relu ? args.in[6].as<const T>() : nullptr,
-                             input(args, 2), input(args, 3), input(args, 4), args.out[0].as<T>(),
-                             args.out.size() > 3 ? args.out[3].as<T>() : nullptr, output(args, 1),
-                             output(args, 2)});
+      for_blocks(args, planes.channels,
+                 BackwardChannel<T>{
+                     planes, epsilon, given, args.in[0].as<const T>(), args.in[1].as<const T>(),
+                     relu ? args.in[6].as<const T>() : nullptr, channel_input(args, 2),
+                     channel_input(args, 3), channel_input(args, 4), args.out[0].as<T>(),
+                     args.out.size() > 3 ? args.out[3].as<T>() : nullptr, channel_output(args, 1),
+                     channel_output(args, 2)});
     });
   });
 }

@@ -216,11 +216,6 @@ struct Workspace {
   }
 };
 
-const float* input(const KernelArgs& args, std::size_t i) { return args.in[i].as<const float>(); }
-float* output(const KernelArgs& args, std::size_t i) {
-  return i < args.out.size() ? args.out[i].as<float>() : nullptr;
-}
-
 }  // namespace
 
 std::unique_ptr<Kernel> channels_last_batch_norm(const KernelRequest& request) {
@@ -232,16 +227,18 @@ std::unique_ptr<Kernel> channels_last_batch_norm(const KernelRequest& request) {
       auto* affine = reinterpret_cast<float2*>(workspace.of_channels);
       const T* x = args.in[0].as<const T>();
       const T* z = args.in.size() > 5 ? args.in[5].as<const T>() : nullptr;
-      const float* sums = args.in.size() > 7 ? input(args, 6) : nullptr;
-      const float* squares = sums ? input(args, 7) : nullptr;
+      const float* sums = args.in.size() > 7 ? channel_input(args, 6) : nullptr;
+      const float* squares = sums ? channel_input(args, 7) : nullptr;
       using Sums = ShiftedSums<T, kCount>;
       if (attrs.training && !sums)
         for_tiles<kCount>(args, tiling, PartialSums<kCount, Sums>{Sums{x}, workspace.partial});
-      for_blocks(args, tiling.channels,
-                 Statistics<T>{tiling, attrs.epsilon, attrs.momentum, attrs.training,
-                               workspace.partial, sums, squares, x, input(args, 1), input(args, 2),
-                               input(args, 3), input(args, 4), affine, output(args, 1),
-                               output(args, 2), output(args, 3), output(args, 4)});
+      for_blocks(
+          args, tiling.channels,
+          Statistics<T>{tiling, attrs.epsilon, attrs.momentum, attrs.training, workspace.partial,
+                        sums, squares, x, channel_input(args, 1), channel_input(args, 2),
+                        channel_input(args, 3), channel_input(args, 4), affine,
+                        channel_output(args, 1), channel_output(args, 2), channel_output(args, 3),
+                        channel_output(args, 4)});
       for_tiles<kCount>(args, tiling,
                         Normalise<T, kCount>{affine, attrs.relu, x, z, args.out[0].as<T>()});
     };
@@ -265,16 +262,16 @@ std::unique_ptr<Kernel> channels_last_batch_norm_grad(const KernelRequest& reque
                                          args.in[0].as<const T>(),
                                          args.in[1].as<const T>(),
                                          relu ? args.in[6].as<const T>() : nullptr,
-                                         input(args, 2),
-                                         relu ? input(args, 5) : nullptr,
-                                         input(args, 3),
-                                         input(args, 4)};
+                                         channel_input(args, 2),
+                                         relu ? channel_input(args, 5) : nullptr,
+                                         channel_input(args, 3),
+                                         channel_input(args, 4)};
       using Sums = GradientSums<T, kCount>;
       for_tiles<kCount>(args, tiling, PartialSums<kCount, Sums>{Sums{incoming}, workspace.partial});
-      for_blocks(
-          args, tiling.channels,
-          SettleGradient{tiling, epsilon, given, workspace.partial, input(args, 2), input(args, 3),
-                         input(args, 4), coefficients, output(args, 1), output(args, 2)});
+      for_blocks(args, tiling.channels,
+                 SettleGradient{tiling, epsilon, given, workspace.partial, channel_input(args, 2),
+                                channel_input(args, 3), channel_input(args, 4), coefficients,
+                                channel_output(args, 1), channel_output(args, 2)});
       T* dz = args.out.size() > 3 ? args.out[3].as<T>() : nullptr;
       for_tiles<kCount>(args, tiling,
                         Backward<T, kCount>{incoming, coefficients, args.out[0].as<T>(), dz});

@@ -10,12 +10,6 @@
 namespace lockstep {
 namespace {
 
-struct Add {
-  template <class T>
-  __device__ T operator()(T a, T b) const {
-    return a + b;
-  }
-};
 struct Larger {
   template <class T>
   __device__ T operator()(T a, T b) const {

@@ -7,10 +7,6 @@
 namespace lockstep {
 namespace {
 
-struct Add {
-  __device__ double operator()(double a, double b) const { return a + b; }
-};
-
 template <class Term>
 __device__ double sum_over(int64_t count, const Term& term) {
   double total = 0;
@@ -18,11 +14,11 @@ __device__ double sum_over(int64_t count, const Term& term) {
   return fold_block(total, Add());
 }
 
-struct Statistics {
+struct RowStatistics {
   double mean, inverse_deviation;
 };
 
-__device__ Statistics statistics_of(const float* x, int64_t count, double epsilon) {
+__device__ RowStatistics statistics_of(const float* x, int64_t count, double epsilon) {
   const auto size = static_cast<double>(count);
   const double mean = sum_over(count, [&](int64_t i) { return double(x[i]); }) / size;
   const double square =
@@ -36,7 +32,7 @@ struct NormaliseRow {
   float *y, *mean, *inverse_deviation;  // the last two may be null
   __device__ void operator()(int64_t row) const {
     const float* from = x + row * rows.length;
-    const Statistics s = statistics_of(from, rows.length, rows.epsilon);
+    const RowStatistics s = statistics_of(from, rows.length, rows.epsilon);
     for (int64_t i = threadIdx.x; i < rows.length; i += kFoldThreads) {
       const int64_t k = rows.scale_of(row, i);
       y[row * rows.length + i] = static_cast<float>(
@@ -65,10 +61,10 @@ struct NormaliseRowBack {
   NormRows rows;
   const float *dy, *x, *scale;
   float* dx;
-  Statistics* of_row;
+  RowStatistics* of_row;
   __device__ void operator()(int64_t row) const {
     const float *from = x + row * rows.length, *g = dy + row * rows.length;
-    const Statistics s = statistics_of(from, rows.length, rows.epsilon);
+    const RowStatistics s = statistics_of(from, rows.length, rows.epsilon);
     auto scaled = [&](int64_t i) { return double(g[i]) * scale[rows.scale_of(row, i)]; };
     auto normal = [&](int64_t i) { return (from[i] - s.mean) * s.inverse_deviation; };
     const auto size = static_cast<double>(rows.length);
@@ -86,7 +82,7 @@ struct NormaliseRowBack {
 struct ScaleBack {
   NormRows rows;
   const float *dy, *x;
-  const Statistics* of_row;
+  const RowStatistics* of_row;
   float *dscale, *dbias;  // either may be null
   __device__ void operator()(int64_t k) const {
     const int64_t of_each = rows.channels > 0 ? rows.length : 1;  // elements of a row that share it
@@ -96,7 +92,7 @@ struct ScaleBack {
                                : n * rows.length + k;
     };
     const double product = sum_over(sharing * of_each, [&](int64_t n) {
-      const Statistics& s = of_row[at(n) / rows.length];
+      const RowStatistics& s = of_row[at(n) / rows.length];
       return dy[at(n)] * (x[at(n)] - s.mean) * s.inverse_deviation;
     });
     const double sum = sum_over(sharing * of_each, [&](int64_t n) { return double(dy[at(n)]); });
@@ -110,7 +106,7 @@ std::unique_ptr<Kernel> backward(const NormRows& rows, int64_t scales) {
   return make_kernel(
       [rows, scales](const KernelArgs& args) {
         const auto *dy = args.in[0].as<const float>(), *x = args.in[1].as<const float>();
-        auto* of_row = reinterpret_cast<Statistics*>(args.workspace);
+        auto* of_row = reinterpret_cast<RowStatistics*>(args.workspace);
         for_blocks(args, rows.count,
                    NormaliseRowBack{rows, dy, x, args.in[2].as<const float>(),
                                     args.out[0].as<float>(), of_row});
@@ -118,7 +114,7 @@ std::unique_ptr<Kernel> backward(const NormRows& rows, int64_t scales) {
             args, scales,
             ScaleBack{rows, dy, x, of_row, args.out[1].as<float>(), args.out[2].as<float>()});
       },
-      "", sizeof(Statistics) * static_cast<std::size_t>(rows.count));
+      "", sizeof(RowStatistics) * static_cast<std::size_t>(rows.count));
 }
 
 struct LrnElement {

@@ -210,7 +210,7 @@ std::unique_ptr<Kernel> process_sum(const KernelRequest& request,
   return std::make_unique<SumInOrderOfRanks<T, W>>(request, attrs);
 }
 
-std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
+std::unique_ptr<Kernel> prepare_process_all_reduce(const KernelRequest& request) {
   const ProcessAllReduceAttrs attrs = read_process_all_reduce(request.attributes());
   check(comm_of(request).size() <= kMostTerms, "sums over at most ", kMostTerms, " processes");
   if (attrs.wire == "float16") return process_sum<float, Half>(request, attrs);
@@ -230,7 +230,7 @@ std::vector<KernelEntry> process_cuda() {
   return {{"Send", kOwnDomain, prepare_send},
           {"Sent", kOwnDomain, message(true)},
           {"Recv", kOwnDomain, message(false)},
-          {"ProcessAllReduce", kOwnDomain, prepare_all_reduce}};
+          {"ProcessAllReduce", kOwnDomain, prepare_process_all_reduce}};
 }
 
 }  // namespace lockstep
