@@ -8,12 +8,13 @@ tools/check_format.sh
 tools/check_layers.sh
 tools/python_oracles.sh || echo "Python oracles: not to be had here; their tests skip"
 
+jobs=$(nproc)  # asked before OMP_NUM_THREADS is set, which it would answer with
 run() {  # preset, ctest arguments
   local preset=$1
   shift
   echo "== $preset"
   tools/build.sh "$preset"
-  ctest --preset "$preset" -j"$(nproc)" "$@"
+  ctest --preset "$preset" -j"$jobs" "$@"
 }
 if [ -z "${LOCKSTEP_QUICK:-}" ]; then
   # One thread per replica: libgomp is not instrumented, its barriers look like races.
