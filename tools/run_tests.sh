@@ -12,8 +12,10 @@ jobs=$(nproc)  # asked before OMP_NUM_THREADS is set, which it would answer with
 run() {  # preset, ctest arguments
   local preset=$1
   shift
+  local start=$SECONDS
   echo "== $preset"
   tools/build.sh "$preset"
+  echo "== $preset: built in $((SECONDS - start)) s"
   ctest --preset "$preset" -j"$jobs" "$@"
 }
 if [ -z "${LOCKSTEP_QUICK:-}" ]; then
