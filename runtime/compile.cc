@@ -262,7 +262,11 @@ class Compiler {
   void plan_storage() { assign_storage(plan_, {ops_, updates_, nodes_, request_.options.alias}); }
 
   void lay_out_memory() {
-    const std::size_t guard = request_.options.guard_bytes;
+    const std::size_t alignment = alignment_on(request_.devices[0].kind);
+    auto aligned = [&](std::size_t bytes) {
+      return (bytes + alignment - 1) / alignment * alignment;
+    };
+    const std::size_t guard = aligned(request_.options.guard_bytes);
     for (PlanStep& step : plan_.steps) {
       std::size_t bytes = step.kernel->workspace_bytes();
       if (bytes == 0) continue;
@@ -275,7 +279,7 @@ class Compiler {
       for (std::size_t i = 0; i < plan_.blocks.size(); ++i) {
         const Block& block = plan_.blocks[i];
         if (block.worker != static_cast<int>(worker)) continue;
-        lifetimes.push_back({block.bytes + 2 * guard, block.first, block.last});
+        lifetimes.push_back({aligned(block.bytes) + 2 * guard, block.first, block.last});
         of_block.push_back(static_cast<int>(i));
       }
       Offsets offsets =

@@ -2,6 +2,7 @@
 // replicas that share this machine's cores.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,10 @@ struct Device {
 };
 
 std::string text_of(Device device);
+
+// Of every value in a plan's memory: a cache line; on GPUs what their libraries take for granted.
+constexpr std::size_t alignment_on(DeviceKind kind) { return kind == DeviceKind::gpu ? 256 : 64; }
+
 // "cpu*2", "gpu*8", "gpu:0,gpu:2", "cpu": one device per replica; "gpu:1*4": four replicas on one
 // GPU; "gpu:local": that of this process's number on its host. Throws for anything else.
 std::vector<Device> parse_devices(std::string_view text);

@@ -70,6 +70,12 @@ TEST(GpuPlan, OfEveryModelHasNoStepOnTheHost) {
   }
 }
 
+TEST(GpuPlan, AlignsWhatLibrariesTakeForAligned) {
+  const Plan plan = plan_of("lenet", 2, DType::bfloat16, 3);
+  ASSERT_FALSE(plan.blocks.empty());
+  for (const Block& block : plan.blocks) EXPECT_EQ(block.offset % 256, 0u);
+}
+
 // On 16-bit floats convolutions add up for the batch norms behind them, and channels lie together
 // from the first convolution to the last pool: the batch, weights on their way in and their
 // gradients on their way out are laid out anew where they are cast.
