@@ -116,12 +116,31 @@ std::unique_ptr<Kernel> prepare_mod(const KernelRequest& request) {
                                                       : modulo<false>(request);
 }
 
+template <bool left>
+struct Shift {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    if (b >= 8 * sizeof(T)) return T(0);
+    return static_cast<T>(left ? a << b : a >> b);
+  }
+};
+template <bool left>
+std::unique_ptr<Kernel> shift(const KernelRequest& request) {
+  return dispatch<uint8_t, uint16_t, uint32_t, uint64_t>(
+      request.in[0].dtype, [&]<class T>() { return broadcast_kernel<T, T, Shift<left>>(request); });
+}
+std::unique_ptr<Kernel> prepare_bit_shift(const KernelRequest& request) {
+  return request.attributes().text("direction", "") == "LEFT" ? shift<true>(request)
+                                                              : shift<false>(request);
+}
+
 }  // namespace
 
 std::vector<KernelEntry> logic_cuda() {
-  return {{"And", "", logic<Both>}, {"Or", "", logic<Either>},     {"Xor", "", logic<OneOnly>},
-          {"Not", "", prepare_not}, {"IsNaN", "", prepare_is_nan}, {"IsInf", "", prepare_is_inf},
-          {"Pow", "", prepare_pow}, {"Mod", "", prepare_mod}};
+  return {
+      {"And", "", logic<Both>}, {"Or", "", logic<Either>},     {"Xor", "", logic<OneOnly>},
+      {"Not", "", prepare_not}, {"IsNaN", "", prepare_is_nan}, {"IsInf", "", prepare_is_inf},
+      {"Pow", "", prepare_pow}, {"Mod", "", prepare_mod},      {"BitShift", "", prepare_bit_shift}};
 }
 
 }  // namespace lockstep

@@ -1,10 +1,11 @@
-// A column (the scores of one example) is a block's. A label that is no class cannot be an
-// exception here: it makes the loss NaN, which the run then reports.
+// A column (the scores of one example) is a block's.
 #include <cmath>
 
 #include "operators/axis.h"
 #include "operators/dispatch.h"
 #include "operators/elements_cuda.h"
+#include "operators/loss/labels_cuda.h"
+#include "operators/loss/likelihood_cuda.h"
 #include "operators/loss/loss.h"
 
 namespace lockstep {
@@ -14,14 +15,6 @@ struct Larger {
   template <class T>
   __device__ T operator()(T a, T b) const {
     return b > a ? b : a;
-  }
-};
-
-struct Columns {
-  int64_t size, inner;
-  explicit Columns(const AroundAxis& a) : size(a.size), inner(a.inner) {}
-  __device__ int64_t start(int64_t column) const {
-    return column / inner * size * inner + column % inner;
   }
 };
 
@@ -79,31 +72,6 @@ struct SoftmaxGradColumn {
   }
 };
 
-// What a label weighs: 0 where it is ignored, NaN where it is no class.
-template <class Label>
-struct Weights {
-  const Label* labels;
-  const float* weights;  // null: all 1
-  int64_t classes;
-  bool ignores;
-  int64_t ignored;
-  __device__ bool is_class(int64_t column) const {
-    return labels[column] >= 0 && labels[column] < classes;
-  }
-  __device__ bool is_ignored(int64_t column) const { return ignores && labels[column] == ignored; }
-  __device__ double of(int64_t column) const {
-    if (is_ignored(column) || !is_class(column)) return 0;  // a fault tells of the latter
-    return weights ? weights[labels[column]] : 1;
-  }
-  __device__ bool counts(int64_t column) const { return of(column) != 0; }
-};
-
-template <class Label>
-Weights<Label> weights_of(const CrossEntropyAttrs& attrs, int64_t classes, const Tensor& labels,
-                          const float* weights) {
-  return {labels.as<const Label>(), weights, classes, attrs.ignores, attrs.ignore_index};
-}
-
 template <class Label>
 struct CrossEntropyColumn {
   Columns columns;
@@ -114,8 +82,7 @@ struct CrossEntropyColumn {
   Fault* fault;
   __device__ void operator()(int64_t column) const {
     const int64_t at = columns.start(column);
-    if (threadIdx.x == 0 && !weights.is_class(column) && !weights.is_ignored(column))
-      raise(fault, weights.labels[column]);
+    if (threadIdx.x == 0) weights.raise_if_no_class(column, fault);
     const double weight = weights.of(column);
     const bool counts = weights.counts(column);
     const float own = counts ? x[at + weights.labels[column] * columns.inner] : 0;
@@ -126,47 +93,6 @@ struct CrossEntropyColumn {
         const int64_t k = at + i * columns.inner;
         log_prob[k] = x[k] - sum.top - sum.log;
       }
-  }
-};
-
-// The terms' sum, divided by the weights' where the loss is a mean.
-template <class Label>
-struct TotalLoss {
-  Weights<Label> weights;
-  int64_t count;
-  bool mean;
-  const double* terms;
-  float* loss;
-  __device__ void operator()(int64_t) const {
-    double total = 0, weight = 0;
-    for (int64_t c = threadIdx.x; c < count; c += kFoldThreads) {
-      total += terms[c];
-      weight += weights.of(c);
-    }
-    total = fold_block(total, Add());
-    weight = fold_block(weight, Add());
-    if (threadIdx.x == 0) *loss = static_cast<float>(mean ? total / weight : total);
-  }
-};
-struct EachLoss {
-  const double* terms;
-  float* loss;
-  __device__ void operator()(int64_t column) const {
-    loss[column] = static_cast<float>(terms[column]);
-  }
-};
-
-template <class Label>
-struct TotalWeight {
-  Weights<Label> weights;
-  int64_t count;
-  bool mean;
-  double* total;
-  __device__ void operator()(int64_t) const {
-    double weight = 0;
-    for (int64_t c = threadIdx.x; c < count; c += kFoldThreads) weight += weights.of(c);
-    weight = fold_block(weight, Add());
-    if (threadIdx.x == 0) *total = mean ? weight : 1;
   }
 };
 
@@ -205,15 +131,9 @@ std::unique_ptr<Kernel> cross_entropy_kernel(const KernelRequest& request) {
     for_blocks(args, a.columns(),
                CrossEntropyColumn<Label>{Columns(a), weights, args.in[0].as<const float>(),
                                          log_prob, terms, args.fault});
-    if (attrs.reduction == "none")
-      for_elements(args, a.columns(), EachLoss{terms, loss});
-    else
-      for_blocks(args, 1,
-                 TotalLoss<Label>{weights, a.columns(), attrs.reduction == "mean", terms, loss});
+    settle_loss(args, attrs, weights, a.columns(), terms, loss);
   };
-  const auto columns = static_cast<std::size_t>(std::max<int64_t>(a.columns(), 1));
-  return make_kernel(run, "", columns * sizeof(double),
-                     [classes = a.size](int64_t label) { return label_outside(label, classes); });
+  return make_kernel(run, "", bytes_of_terms(a), no_class_of(a));
 }
 
 template <class Label>
@@ -225,7 +145,7 @@ std::unique_ptr<Kernel> cross_entropy_grad_kernel(const KernelRequest& request) 
     const auto weights = weights_of<Label>(attrs, a.size, args.in[2],
                                            weighted ? args.in[3].as<const float>() : nullptr);
     auto* total = reinterpret_cast<double*>(args.workspace);
-    for_blocks(args, 1, TotalWeight<Label>{weights, a.columns(), attrs.reduction == "mean", total});
+    settle_divisor(args, attrs, weights, a.columns(), total);
     for_blocks(args, a.columns(),
                CrossEntropyGradColumn<Label>{
                    Columns(a), weights, attrs.reduction == "none", args.in[0].as<const float>(),
@@ -275,12 +195,15 @@ std::unique_ptr<Kernel> prepare_softmax_grad(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> loss_cuda() {
-  return {{"Softmax", "", prepare_softmax<false>},
-          {"LogSoftmax", "", prepare_softmax<true>},
-          {"SoftmaxGrad", kOwnDomain, prepare_softmax_grad<false>},
-          {"LogSoftmaxGrad", kOwnDomain, prepare_softmax_grad<true>},
-          {"SoftmaxCrossEntropyLoss", "", prepare_cross_entropy},
-          {"SoftmaxCrossEntropyLossGrad", kOwnDomain, prepare_cross_entropy_grad}};
+  std::vector<KernelEntry> entries = likelihood_cuda();
+  entries.insert(entries.end(),
+                 {{"Softmax", "", prepare_softmax<false>},
+                  {"LogSoftmax", "", prepare_softmax<true>},
+                  {"SoftmaxGrad", kOwnDomain, prepare_softmax_grad<false>},
+                  {"LogSoftmaxGrad", kOwnDomain, prepare_softmax_grad<true>},
+                  {"SoftmaxCrossEntropyLoss", "", prepare_cross_entropy},
+                  {"SoftmaxCrossEntropyLossGrad", kOwnDomain, prepare_cross_entropy_grad}});
+  return entries;
 }
 
 }  // namespace lockstep

@@ -2,15 +2,12 @@
 #include <limits>
 
 #include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/reduce/along_axis_cuda.h"
 #include "operators/reduce/extent.h"
 #include "operators/reduce/reduce.h"
 
 namespace lockstep {
 namespace {
-
-template <class T>
-using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 
 // Axes of an Extent, for the device.
 class DeviceAxes {
@@ -71,6 +68,34 @@ struct L1 : Sum {
     return x < 0 ? -x : x;
   }
 };
+struct L2 : SumSquare {
+  template <class A>
+  __device__ static A finish(A total, int64_t) {
+    return static_cast<A>(::sqrt(static_cast<double>(total)));
+  }
+};
+struct LogOfSum : Sum {
+  template <class A>
+  __device__ static A finish(A total, int64_t) {
+    return static_cast<A>(::log(static_cast<double>(total)));
+  }
+};
+struct LogOfSumOfExps : LogOfSum {
+  template <class A>
+  __device__ static A load(A x) {
+    return static_cast<A>(::exp(static_cast<double>(x)));  // no float overflows a double
+  }
+};
+struct Product : Sum {
+  template <class A>
+  static A start() {
+    return A(1);
+  }
+  template <class A>
+  __device__ A operator()(A a, A b) const {
+    return a * b;
+  }
+};
 struct Max : Sum {
   template <class A>
   static A start() {
@@ -127,46 +152,21 @@ std::unique_ptr<Kernel> prepare_reduce(const KernelRequest& request) {
   });
 }
 
-template <class T, bool kMax>
-struct Arg {
-  int64_t size, inner;
-  bool last;
-  const T* x;
-  int64_t* y;
-  __device__ void operator()(int64_t output) const {
-    const T* column = x + output / inner * size * inner + output % inner;
-    int64_t best = 0;
-    for (int64_t k = 1; k < size; ++k) {
-      const T value = column[k * inner], top = column[best * inner];
-      if ((kMax ? value > top : value < top) || (last && value == top)) best = k;
-    }
-    y[output] = best;
-  }
-};
-
-template <bool kMax>
-std::unique_ptr<Kernel> prepare_arg(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const bool last = attributes.integer("select_last_index", 0) != 0;
-  const AroundAxis a(request.in[0].dims, attributes.integer("axis", 0));
-  check(a.size > 0, "the arg of an empty dimension");
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
-    return make_kernel([=](const KernelArgs& args) {
-      for_elements(
-          args, a.columns(),
-          Arg<T, kMax>{a.size, a.inner, last, args.in[0].as<const T>(), args.out[0].as<int64_t>()});
-    });
-  });
-}
-
 }  // namespace
 
 std::vector<KernelEntry> reduce_cuda() {
-  return {
-      {"ReduceSum", "", prepare_reduce<Sum>}, {"ReduceMean", "", prepare_reduce<Mean>},
-      {"ReduceL1", "", prepare_reduce<L1>},   {"ReduceSumSquare", "", prepare_reduce<SumSquare>},
-      {"ReduceMax", "", prepare_reduce<Max>}, {"ReduceMin", "", prepare_reduce<Min>},
-      {"ArgMax", "", prepare_arg<true>},      {"ArgMin", "", prepare_arg<false>}};
+  std::vector<KernelEntry> entries = along_axis_cuda();
+  entries.insert(entries.end(), {{"ReduceSum", "", prepare_reduce<Sum>},
+                                 {"ReduceMean", "", prepare_reduce<Mean>},
+                                 {"ReduceProd", "", prepare_reduce<Product>},
+                                 {"ReduceL1", "", prepare_reduce<L1>},
+                                 {"ReduceL2", "", prepare_reduce<L2>},
+                                 {"ReduceSumSquare", "", prepare_reduce<SumSquare>},
+                                 {"ReduceLogSum", "", prepare_reduce<LogOfSum>},
+                                 {"ReduceLogSumExp", "", prepare_reduce<LogOfSumOfExps>},
+                                 {"ReduceMax", "", prepare_reduce<Max>},
+                                 {"ReduceMin", "", prepare_reduce<Min>}});
+  return entries;
 }
 
 }  // namespace lockstep

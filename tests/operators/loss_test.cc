@@ -139,13 +139,18 @@ TEST_P(Losses, Case) { check_case(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Table, Losses, ::testing::ValuesIn(cases()));
 
 TEST(LossErrors, LabelOutsideTheClassesIsNamed) {
-  OpCase c = loss("bad", {2, 3}, {0, 3}, {2}, "mean");
-  try {
-    check_case(c);
-    FAIL() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("label 3 is outside 0..2"), std::string::npos)
-        << error.what();
+  for (const char* type : {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"}) {
+    OpCase c = loss("bad", {2, 3}, {0, 3}, {2}, "mean");
+    c.type = type;
+    c.outputs = 1;
+    c.reference = nullptr;
+    try {
+      check_case(c);
+      ADD_FAILURE() << type << ": nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("label 3 is outside 0..2"), std::string::npos)
+          << error.what();
+    }
   }
 }
 

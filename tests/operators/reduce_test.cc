@@ -164,6 +164,18 @@ std::vector<OpCase> cases() {
                          }
                        return std::vector<Doubles>{y};
                      }});
+  all.push_back({.name = "of_more_than_a_block_takes_at_once",
+                 .type = "CumSum",
+                 .inputs = {random({2, 300, 3}), {Literal::scalar(int64_t{1}), false, true, false}},
+                 .reference =
+                     [](const std::vector<Doubles>& in) {
+                       Doubles y{{2, 300, 3}, in[0].values};
+                       for (int i = 0; i < 2; ++i)
+                         for (int k = 3; k < 900; ++k)
+                           y[i * 900 + k] += y[i * 900 + k - 3];
+                       return std::vector<Doubles>{y};
+                     },
+                 .gradient = false});
   all.push_back({.name = "rows", .type = "Hardmax", .inputs = {random({3, 4})}, .gradient = false});
   all.push_back({.name = "columns",
                  .type = "Hardmax",

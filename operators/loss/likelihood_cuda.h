@@ -1,0 +1,12 @@
+// Part of the room's GPU kernels.
+#pragma once
+
+#include <vector>
+
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+std::vector<KernelEntry> likelihood_cuda();
+
+}  // namespace lockstep

@@ -1,0 +1,16 @@
+// Part of the room's GPU kernels: those that go along one axis.
+#pragma once
+
+#include <type_traits>
+#include <vector>
+
+#include "operators/elements_cuda.h"
+
+namespace lockstep {
+
+template <class T>
+using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+
+std::vector<KernelEntry> along_axis_cuda();
+
+}  // namespace lockstep
