@@ -22,8 +22,12 @@ if(LOCKSTEP_SANITIZE)
 endif()
 
 # Kernels are worth all of the compiler's effort; a build of minutes is worth more than that effort
-# for what runs once.
+# for what runs once. Sanitizers' builds, made to be tested and no more, have a level of their own
+# (CMakePresets.json) and take less where less is asked for.
 function(lockstep_optimise target level)
+  if(LOCKSTEP_SANITIZE AND NOT level STREQUAL "-O0")
+    return()
+  endif()
   target_compile_options(${target} PRIVATE
     $<$<AND:$<CONFIG:Release,RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:${level}>)
 endfunction()
