@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "operators/axis.h"
+#include "operators/dispatch.h"
 #include "operators/elements_cuda.h"
 #include "operators/loss/loss.h"
 
@@ -39,12 +40,6 @@ struct Weights {
   }
   __device__ bool counts(int64_t column) const { return of(column) != 0; }
 };
-
-template <class Label>
-Weights<Label> weights_of(const CrossEntropyAttrs& attrs, int64_t classes, const Tensor& labels,
-                          const float* weights) {
-  return {labels.as<const Label>(), weights, classes, attrs.ignores, attrs.ignore_index};
-}
 
 // The terms' sum, divided by the weights' where the loss is a mean.
 template <class Label>
@@ -87,29 +82,61 @@ struct TotalWeight {
   }
 };
 
-// The loss of terms that are one for each label.
+// A loss of scores (classes are their second dimension) and labels, as its kernels know it.
 template <class Label>
-void settle_loss(const KernelArgs& args, const CrossEntropyAttrs& attrs,
-                 const Weights<Label>& weights, int64_t count, const double* terms, float* loss) {
-  if (attrs.reduction == "none")
-    for_elements(args, count, EachLoss{terms, loss});
-  else
-    for_blocks(args, 1, TotalLoss<Label>{weights, count, attrs.reduction == "mean", terms, loss});
-}
+class LabelLoss {
+ public:
+  // `labels` is an operand; the classes' weights, if there are any, are the next.
+  LabelLoss(const KernelRequest& request, const Dims& scores, std::size_t labels)
+      : around(scores, 1),
+        attrs_(read_cross_entropy(request.attributes())),
+        labels_(labels),
+        weighted_(request.in.size() > labels + 1 && request.in[labels + 1].present()) {}
 
-// What a loss was divided by.
-template <class Label>
-void settle_divisor(const KernelArgs& args, const CrossEntropyAttrs& attrs,
-                    const Weights<Label>& weights, int64_t count, double* divisor) {
-  for_blocks(args, 1, TotalWeight<Label>{weights, count, attrs.reduction == "mean", divisor});
-}
+  const AroundAxis around;
 
-inline std::size_t bytes_of_terms(const AroundAxis& scores) {
-  return static_cast<std::size_t>(std::max<int64_t>(scores.columns(), 1)) * sizeof(double);
-}
+  // Every label has a loss of its own.
+  bool each() const { return attrs_.reduction == "none"; }
 
-inline ExplainFault no_class_of(const AroundAxis& scores) {
-  return [classes = scores.size](int64_t label) { return label_outside(label, classes); };
+  Weights<Label> weights(const KernelArgs& args) const {
+    return {args.in[labels_].template as<const Label>(),
+            weighted_ ? args.in[labels_ + 1].template as<const float>() : nullptr, around.size,
+            attrs_.ignores, attrs_.ignore_index};
+  }
+
+  // Makes the loss of a term for each label.
+  void settle(const KernelArgs& args, const double* terms, float* loss) const {
+    if (each())
+      for_elements(args, around.columns(), EachLoss{terms, loss});
+    else
+      for_blocks(args, 1, TotalLoss<Label>{weights(args), around.columns(), mean(), terms, loss});
+  }
+  // What the loss was divided by.
+  void settle_divisor(const KernelArgs& args, double* divisor) const {
+    for_blocks(args, 1, TotalWeight<Label>{weights(args), around.columns(), mean(), divisor});
+  }
+
+  std::size_t bytes_of_terms() const {
+    return static_cast<std::size_t>(std::max<int64_t>(around.columns(), 1)) * sizeof(double);
+  }
+  ExplainFault explain() const {
+    return [classes = around.size](int64_t label) { return label_outside(label, classes); };
+  }
+
+ private:
+  bool mean() const { return attrs_.reduction == "mean"; }
+
+  CrossEntropyAttrs attrs_;
+  std::size_t labels_;
+  bool weighted_;
+};
+
+// prepare.operator()<Label>() for the type of that operand.
+template <class Prepare>
+std::unique_ptr<Kernel> of_labels(const KernelRequest& request, std::size_t labels,
+                                  const Prepare& prepare) {
+  supported(request.in[0].dtype == DType::float32, "has no GPU kernel for ", request.in[0].dtype);
+  return dispatch<int32_t, int64_t>(request.in[labels].dtype, prepare);
 }
 
 }  // namespace lockstep

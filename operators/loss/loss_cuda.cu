@@ -103,13 +103,13 @@ struct CrossEntropyGradColumn {
   bool each;  // every column has a slope of its own
   const float* dloss;
   const float* log_prob;
-  const double* total;
+  const double* divisor;
   float* dx;  // may lie over log_prob
   __device__ void operator()(int64_t column) const {
     const int64_t at = columns.start(column);
     const double weight = weights.of(column);
     const float slope = dloss[each ? column : 0];
-    const float factor = weight == 0 ? 0 : static_cast<float>(slope * weight / *total);
+    const float factor = weight == 0 ? 0 : static_cast<float>(slope * weight / *divisor);
     for (int64_t i = threadIdx.x; i < columns.size; i += kFoldThreads) {
       const int64_t k = at + i * columns.inner;
       dx[k] = factor * (::exp(log_prob[k]) - (i == weights.labels[column] ? 1.0F : 0.0F));
@@ -117,53 +117,35 @@ struct CrossEntropyGradColumn {
   }
 };
 
-template <class Label>
-std::unique_ptr<Kernel> cross_entropy_kernel(const KernelRequest& request) {
-  const CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
-  const AroundAxis a(request.in[0].dims, 1);
-  const bool weighted = request.in.size() > 2 && request.in[2].present();
-  auto run = [=](const KernelArgs& args) {
-    const auto weights = weights_of<Label>(attrs, a.size, args.in[1],
-                                           weighted ? args.in[2].as<const float>() : nullptr);
-    auto* terms = reinterpret_cast<double*>(args.workspace);
-    auto* loss = args.out[0].as<float>();
-    float* log_prob = args.out.size() > 1 ? args.out[1].as<float>() : nullptr;
-    for_blocks(args, a.columns(),
-               CrossEntropyColumn<Label>{Columns(a), weights, args.in[0].as<const float>(),
-                                         log_prob, terms, args.fault});
-    settle_loss(args, attrs, weights, a.columns(), terms, loss);
-  };
-  return make_kernel(run, "", bytes_of_terms(a), no_class_of(a));
-}
-
-template <class Label>
-std::unique_ptr<Kernel> cross_entropy_grad_kernel(const KernelRequest& request) {
-  const CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
-  const AroundAxis a(request.in[1].dims, 1);
-  const bool weighted = request.in.size() > 3 && request.in[3].present();
-  auto run = [=](const KernelArgs& args) {
-    const auto weights = weights_of<Label>(attrs, a.size, args.in[2],
-                                           weighted ? args.in[3].as<const float>() : nullptr);
-    auto* total = reinterpret_cast<double*>(args.workspace);
-    settle_divisor(args, attrs, weights, a.columns(), total);
-    for_blocks(args, a.columns(),
-               CrossEntropyGradColumn<Label>{
-                   Columns(a), weights, attrs.reduction == "none", args.in[0].as<const float>(),
-                   args.in[1].as<const float>(), total, args.out[0].as<float>()});
-  };
-  return make_kernel(run, "", sizeof(double));
-}
-
 std::unique_ptr<Kernel> prepare_cross_entropy(const KernelRequest& request) {
-  supported(request.in[0].dtype == DType::float32, "has no GPU kernel for ", request.in[0].dtype);
-  return dispatch<int32_t, int64_t>(
-      request.in[1].dtype, [&]<class Label>() { return cross_entropy_kernel<Label>(request); });
+  return of_labels(request, 1, [&]<class Label>() {
+    const LabelLoss<Label> loss(request, request.in[0].dims, 1);
+    auto run = [=](const KernelArgs& args) {
+      auto* terms = reinterpret_cast<double*>(args.workspace);
+      float* log_prob = args.out.size() > 1 ? args.out[1].as<float>() : nullptr;
+      for_blocks(
+          args, loss.around.columns(),
+          CrossEntropyColumn<Label>{Columns(loss.around), loss.weights(args),
+                                    args.in[0].as<const float>(), log_prob, terms, args.fault});
+      loss.settle(args, terms, args.out[0].as<float>());
+    };
+    return make_kernel(run, "", loss.bytes_of_terms(), loss.explain());
+  });
 }
 
 std::unique_ptr<Kernel> prepare_cross_entropy_grad(const KernelRequest& request) {
-  supported(request.in[1].dtype == DType::float32, "has no GPU kernel for ", request.in[1].dtype);
-  return dispatch<int32_t, int64_t>(request.in[2].dtype, [&]<class Label>() {
-    return cross_entropy_grad_kernel<Label>(request);
+  return of_labels(request, 2, [&]<class Label>() {
+    const LabelLoss<Label> loss(request, request.in[1].dims, 2);
+    auto run = [=](const KernelArgs& args) {
+      auto* divisor = reinterpret_cast<double*>(args.workspace);
+      loss.settle_divisor(args, divisor);
+      for_blocks(
+          args, loss.around.columns(),
+          CrossEntropyGradColumn<Label>{Columns(loss.around), loss.weights(args), loss.each(),
+                                        args.in[0].as<const float>(), args.in[1].as<const float>(),
+                                        divisor, args.out[0].as<float>()});
+    };
+    return make_kernel(run, "", sizeof(double));
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include "operators/axis.h"
 #include "operators/dispatch.h"
+#include "operators/reduce/running.h"
 
 namespace lockstep {
 namespace {
@@ -109,15 +110,12 @@ struct CumulativeSum {
 };
 
 std::unique_ptr<Kernel> prepare_cum_sum(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const bool exclusive = attributes.integer("exclusive", 0) != 0;
-  const bool reverse = attributes.integer("reverse", 0) != 0;
-  const AroundAxis a(request.in[0].dims, request.integers(1).at(0));
+  const RunningSums sums(request);
   return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
-    return make_kernel([=](const KernelArgs& args) {
+    return make_kernel([sums, a = sums.around](const KernelArgs& args) {
       for_blocks(args, a.columns(),
-                 CumulativeSum<T>{a.size, a.inner, exclusive, reverse, args.in[0].as<const T>(),
-                                  args.out[0].as<T>()});
+                 CumulativeSum<T>{a.size, a.inner, sums.exclusive, sums.reverse,
+                                  args.in[0].as<const T>(), args.out[0].as<T>()});
     });
   });
 }

@@ -9,6 +9,7 @@
 #include "operators/dispatch.h"
 #include "operators/reduce/extent.h"
 #include "operators/reduce/reduce.h"
+#include "operators/reduce/running.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -208,20 +209,17 @@ std::unique_ptr<Kernel> arg_kernel(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_cum_sum(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const bool exclusive = attributes.integer("exclusive", 0) != 0;
-  const bool reverse = attributes.integer("reverse", 0) != 0;
-  const AroundAxis a(request.in[0].dims, request.integers(1).at(0));
+  const RunningSums sums(request);
   return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
-    return make_kernel([=](const KernelArgs& args) {
+    return make_kernel([sums, a = sums.around](const KernelArgs& args) {
       for (int64_t column = 0; column < a.columns(); ++column) {
         Accumulator<T> total{};
         for (int64_t n = 0; n < a.size; ++n) {
-          const int64_t i = a.start(column) + (reverse ? a.size - 1 - n : n) * a.inner;
+          const int64_t i = a.start(column) + (sums.reverse ? a.size - 1 - n : n) * a.inner;
           const T x = args.in[0].as<T>()[i];
-          if (!exclusive) total += x;
+          if (!sums.exclusive) total += x;
           args.out[0].as<T>()[i] = static_cast<T>(total);
-          if (exclusive) total += x;
+          if (sums.exclusive) total += x;
         }
       }
     });

@@ -171,8 +171,7 @@ std::vector<OpCase> cases() {
                      [](const std::vector<Doubles>& in) {
                        Doubles y{{2, 300, 3}, in[0].values};
                        for (int i = 0; i < 2; ++i)
-                         for (int k = 3; k < 900; ++k)
-                           y[i * 900 + k] += y[i * 900 + k - 3];
+                         for (int k = 3; k < 900; ++k) y[i * 900 + k] += y[i * 900 + k - 3];
                        return std::vector<Doubles>{y};
                      },
                  .gradient = false});
