@@ -26,6 +26,7 @@ class Rows {
   // run(operands, result, count) for pieces of rows.
   template <class Run>
   void visit(const KernelArgs& args, const Run& run) const {
+    if (walk_.rows == 0 || walk_.row_length == 0) return;
     if (walk_.rows == 1) {
       parallel_for(walk_.row_length, kGrain, threads_,
                    [&](int64_t begin, int64_t end) { piece(args, {}, 0, begin, end, run); });

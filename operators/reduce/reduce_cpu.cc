@@ -132,7 +132,8 @@ Accumulator<T> reduce_rows(const Extent& layout, const T* x) {
   std::array<A, kParts> part;
   part.fill(How::template start<A>());
   const int64_t length = layout.reduced.back().size;
-  for (int64_t row = 0; row < layout.count / length; ++row) {
+  const int64_t rows = length == 0 ? 0 : layout.count / length;
+  for (int64_t row = 0; row < rows; ++row) {
     const T* from = x + offset_of(layout.reduced, row * length);
     int64_t i = 0;
     for (; i + kParts <= length; i += kParts)
