@@ -23,7 +23,9 @@ struct MomentumAttrs {
 struct MomentumOperands {
   Value gradient, momentum, rate, param;
   Value correction{};  // one element: the old momentum is multiplied by it, when the rate jumps
-  Value unless{};      // int64, one element: where it is not negative nothing changes
+  // int64, one element: where it is not negative the parameter stays, and the momentum is only
+  // corrected, for the rate has jumped all the same.
+  Value unless{};
 };
 struct MomentumUpdate {
   Value step;  // what was subtracted

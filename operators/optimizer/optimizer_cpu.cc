@@ -63,7 +63,7 @@ std::unique_ptr<Kernel> prepare_momentum(const KernelRequest& request) {
     parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end && stays; ++i) {
         step[i] = 0;
-        new_momentum[i] = momentum[i];
+        new_momentum[i] = correction * momentum[i];
         new_param[i] = param[i];
       }
       for (int64_t i = begin; i < end && !stays; ++i) {
@@ -99,7 +99,7 @@ std::unique_ptr<Kernel> prepare_updates(const KernelRequest& request) {
           if (decay != 0) slope += before * decay;
           const float fresh = mu * old + rate * slope;
           const float taken = attrs.momentum.nesterov ? (1 + mu) * fresh - mu * old : fresh;
-          new_momentum[i] = stays ? momentum[i] : fresh;
+          new_momentum[i] = stays ? old : fresh;
           new_param[i] = stays ? before : before - taken;
         }
       });

@@ -55,13 +55,13 @@ struct Momentum {
   float *step, *new_momentum, *new_param;
 
   __device__ void operator()(int64_t i) const {
+    const float old = correction ? *correction * momentum[i] : momentum[i];
     if (unless && *unless >= 0) {
       step[i] = 0;
-      new_momentum[i] = momentum[i];
+      new_momentum[i] = old;
       new_param[i] = param[i];
       return;
     }
-    const float old = correction ? *correction * momentum[i] : momentum[i];
     const float fresh = mu * old + *rate * gradient[i];
     const float taken = nesterov ? (1 + mu) * fresh - mu * old : fresh;
     const float before = param[i];  // results may lie over operands
@@ -118,12 +118,11 @@ __global__ void __launch_bounds__(kBlock) run_updates(const __grid_constant__ Up
   const int64_t begin = (static_cast<int64_t>(blockIdx.x) - updates.first_block[low]) * kChunk;
   const int64_t end = std::min(begin + kChunk, updates.size[low]);
   for (int64_t i = begin + threadIdx.x; i < end; i += kBlock) {
-    const float kept = updates.momentum[low][i], before = updates.param[low][i];
-    const float old = correction * kept;
+    const float old = correction * updates.momentum[low][i], before = updates.param[low][i];
     const float slope = factor * updates.gradient[low][i] + decay * before;
     const float fresh = mu * old + rate * slope;
     const float taken = updates.nesterov ? (1 + mu) * fresh - mu * old : fresh;
-    updates.new_momentum[low][i] = stays ? kept : fresh;
+    updates.new_momentum[low][i] = stays ? old : fresh;
     updates.new_param[low][i] = stays ? before : before - taken;
   }
 }

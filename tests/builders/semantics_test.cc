@@ -213,6 +213,30 @@ TEST(NonFinite, AStepThatIsSkippedChangesNothingAndNamesItsOrigin) {
   EXPECT_FALSE(session.save() == before);
 }
 
+// The rate falls to a tenth in a step that is skipped: momentum must not keep what it was.
+TEST(MomentumCorrection, IsNotLostInAStepThatIsSkipped) {
+  const TrainingModel model =
+      small_mlp(2, {.momentum = 0.5F, .weight_decay = 0, .correct_momentum = true},
+                {.skip_non_finite = true});
+  Session session(model, cpu_devices(2), all_kernels(), {5, 1, {}});
+  session.initialise();
+  StepFeeds feeds(model, 8, 5, kSmall);
+  auto momentum = [&] {
+    const Literal value = session.state().read("cpu_1/pred_w_momentum");
+    const auto numbers = value.values<float>();
+    return std::vector<float>(numbers.begin(), numbers.end());
+  };
+  session.step().run(feeds.at(0, 0.1F), session.run_options(0));
+  const std::vector<float> old = momentum();
+  const Literal param = session.state().read("cpu_1/pred_w");
+  const auto tensors = feeds.at(1, 0.01F, 0.1F);
+  feeds.images().back() = std::numeric_limits<float>::infinity();
+  session.step().run(tensors, session.run_options(1));
+  const std::vector<float> corrected = momentum();
+  for (std::size_t i = 0; i < old.size(); ++i) EXPECT_FLOAT_EQ(corrected[i], 0.1F * old[i]);
+  EXPECT_TRUE(session.state().read("cpu_1/pred_w") == param);
+}
+
 // v = 0.5 * c * v + lr * g; corrected, a rate ten times smaller makes the old momentum so too.
 TEST(MomentumCorrection, ScalesTheOldMomentum) {
   const TrainingModel model =

@@ -43,11 +43,15 @@ OpCase many_updates(const std::string& name, bool nesterov, int64_t unless) {
   c.inputs.push_back(given(Literal::of<int64_t>({{unless}}, {1})));
   c.reference = [=](const std::vector<Doubles>& in) {
     std::vector<Doubles> out(in.begin(), in.begin() + 6);
-    for (std::size_t k = 0; k < 3 && unless < 0; ++k)
+    for (std::size_t k = 0; k < 3; ++k)
       for (std::size_t i = 0; i < in[k].values.size(); ++i) {
         const double param = in[3 + k].values[i];
         const double slope = factors[k] * in[6 + k].values[i] + decays[k] * param;
         const double old = in[10].values[0] * in[k].values[i];
+        if (unless >= 0) {  // the rate has jumped, though the step is skipped
+          out[k].values[i] = old;
+          continue;
+        }
         const double fresh = 0.9F * old + in[9].values[0] * slope;
         out[k].values[i] = fresh;
         out[3 + k].values[i] = param - (nesterov ? (1 + 0.9F) * fresh - 0.9F * old : fresh);
@@ -92,6 +96,21 @@ std::vector<OpCase> cases() {
        .inputs = {random({6}), random({6}, 2), given(one(0.1F)), random({6}, 3)},
        .outputs = 3,
        .reference = momentum(0.9F, true),
+       .gradient = false},
+      {.name = "skipped",
+       .type = "MomentumSGDUpdate",
+       .domain = kOwnDomain,
+       .attributes = {{"momentum", 0.9F}},
+       .inputs = {random({6}), random({6}, 2), given(one(0.1F)), random({6}, 3), given(one(0.25F)),
+                  given(Literal::of<int64_t>({{0}}, {1}))},
+       .outputs = 3,
+       .reference =
+           [](const std::vector<Doubles>& in) {
+             std::vector<Doubles> out{in[0], in[1], in[3]};
+             for (double& step : out[0].values) step = 0;
+             for (double& momentum : out[1].values) momentum *= 0.25;
+             return out;
+           },
        .gradient = false},
       many_updates("plain", false, -1),
       many_updates("nesterov", true, -1),
