@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <numeric>
 
 #include "graph/file.h"
 #include "runtime/agree.h"
@@ -29,7 +30,7 @@ Copies own_copies(const Session& session, const State& state, std::deque<Literal
   return copies;
 }
 
-// What each replica keeps for itself, one after the other.
+// What each replica keeps for itself, state by state, replicas inside.
 std::string own_differing(const Session& session) {
   std::string bytes;
   for (const State& state : session.model().states)
@@ -41,27 +42,39 @@ std::string own_differing(const Session& session) {
   return bytes;
 }
 
+// How many replicas each process has, on rank 0.
+std::vector<std::size_t> replicas_of_ranks(const Session& session) {
+  std::vector<std::size_t> replicas;
+  for (const std::string& text : gather_texts(
+           *session.comm(), std::to_string(session.model().replicas), "the number of replicas"))
+    replicas.push_back(std::stoul(text));
+  return replicas;
+}
+
+// What the replicas of other processes keep for themselves, as these sent it.
 class Differing {
  public:
-  Differing(const Session& session, std::vector<std::string> of_ranks)
-      : of_ranks_(std::move(of_ranks)), at_(of_ranks_.size(), 0) {
-    for (const State& state : session.model().states)
-      if (differs_by_replica(state.kind))
-        replica_bytes_ += session.state().at(state.values[0]).desc.bytes();
+  explicit Differing(const Session& session) {
+    if (!session.comm()) return;
+    replicas_ = replicas_of_ranks(session);
+    of_ranks_ = gather_texts(*session.comm(), own_differing(session), "statistics to be saved");
+    at_.resize(of_ranks_.size(), 0);
   }
 
-  void append_others(const TensorDesc& desc, Copies& copies) {
+  // The next state's, all of the type of the first copy.
+  void append_others(Copies& copies) {
+    const TensorDesc desc = copies[0].desc;
     for (std::size_t rank = 1; rank < of_ranks_.size(); ++rank)
-      for (std::size_t k = 0; k < of_ranks_[rank].size() / replica_bytes_; ++k) {
+      for (std::size_t k = 0; k < replicas_[rank]; ++k) {
         copies.push_back({desc, of_ranks_[rank].data() + at_[rank]});
         at_[rank] += desc.bytes();
       }
   }
 
  private:
+  std::vector<std::size_t> replicas_;
   std::vector<std::string> of_ranks_;
   std::vector<std::size_t> at_;
-  std::size_t replica_bytes_ = 0;
 };
 
 bool all_equal(const Copies& copies) {
@@ -70,20 +83,17 @@ bool all_equal(const Copies& copies) {
   });
 }
 
-int replicas_of_all(const Session& session) {
-  const int here = session.model().replicas;
+std::size_t replicas_of_all(const Session& session) {
+  const auto here = static_cast<std::size_t>(session.model().replicas);
   if (!session.comm()) return here;
-  int all = 0;
-  for (const std::string& text :
-       gather_texts(*session.comm(), std::to_string(here), "the number of replicas"))
-    all += std::stoi(text);
-  return std::stoi(share_text(*session.comm(), std::to_string(all), "the number of replicas"));
+  const std::vector<std::size_t> replicas = replicas_of_ranks(session);
+  const std::size_t all = std::accumulate(replicas.begin(), replicas.end(), std::size_t{0});
+  return std::stoul(share_text(*session.comm(), std::to_string(all), "the number of replicas"));
 }
 
 // Gradients that wait for the next step are a sum over as many replicas as there were; on another
 // number of replicas training goes on as it began, with none.
-bool fits(const State& state, const Safetensors& file, int replicas) {
-  const auto all = static_cast<std::size_t>(replicas);
+bool fits(const State& state, const Safetensors& file, std::size_t all) {
   return state.kind != StateKind::deferred || (file.tensors.contains(key_of(state, all - 1)) &&
                                                !file.tensors.contains(key_of(state, all)));
 }
@@ -91,17 +101,13 @@ bool fits(const State& state, const Safetensors& file, int replicas) {
 }  // namespace
 
 void save_checkpoint(Session& session, const std::string& path, const Metadata& metadata) {
-  std::vector<std::string> of_ranks;
-  if (session.comm()) {
-    of_ranks = gather_texts(*session.comm(), own_differing(session), "statistics to be saved");
-    if (session.comm()->rank() > 0) return;
-  }
-  Differing differing(session, std::move(of_ranks));
+  Differing differing(session);
+  if (session.comm() && session.comm()->rank() > 0) return;
   std::vector<std::pair<std::string, Tensor>> tensors;
   std::deque<Literal> held;
   for (const State& state : session.model().states) {
     Copies copies = own_copies(session, state, held);
-    if (differs_by_replica(state.kind)) differing.append_others(copies[0].desc, copies);
+    if (differs_by_replica(state.kind)) differing.append_others(copies);
     const bool one = all_equal(copies) && state.kind != StateKind::deferred;
     const std::size_t different = one ? 1 : copies.size();
     for (std::size_t replica = 0; replica < different; ++replica)
@@ -118,7 +124,7 @@ Metadata load_checkpoint(Session& session, const std::string& path) {
   Safetensors file = parse_safetensors(content, path);
   StateValues values;
   const auto first = static_cast<std::size_t>(session.model().first_replica);
-  const int all = replicas_of_all(session);
+  const std::size_t all = replicas_of_all(session);
   for (const State& state : session.model().states) {
     for (std::size_t replica = 0; replica < state.values.size(); ++replica) {
       auto found = file.tensors.find(key_of(state, first + replica));
