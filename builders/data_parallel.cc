@@ -12,6 +12,7 @@
 #include "builders/sync_batch_norm.h"
 #include "graph/gradient.h"
 #include "graph/passes/schedule.h"
+#include "graph/stream.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/optimizer/optimizer.h"
 
@@ -99,6 +100,7 @@ class DataParallelBuilder {
       if (first && optimizer_.correct_momentum)
         corrections_.push_back(step().input(kCorrection, {DType::float32, {1}}));
       scale_losses(nets_.back());
+      number_streams(step(), begin, step().scope(), {k, part});
     }
     check(!nets_[0].losses().empty(), "the model declares no loss, there is nothing to train");
     if (options_.synchronised_batch_norm && options_.replicas > 1) synchronise(parts);

@@ -120,6 +120,8 @@ class Graph {
   void keep(const std::vector<bool>& nodes);    // drops the others and unused constants
   void fold(Value value, Literal literal);      // from now on a constant; prune() drops its node
   void set_note(int node, const std::string& note);  // doc_string: where a node came from
+  // For attributes that no law of shapes depends on.
+  void set_attribute(int node, const std::string& name, const AttributeValue& value);
 
  private:
   friend class Node;

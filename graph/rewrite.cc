@@ -91,6 +91,15 @@ void Graph::fold(Value value, Literal literal) {
   folded.literal = std::make_unique<Literal>(std::move(literal));
 }
 
+void Graph::set_attribute(int node, const std::string& name, const AttributeValue& value) {
+  for (auto& attribute : *proto_->mutable_node(node)->mutable_attribute())
+    if (attribute.name() == name) {
+      attribute.Clear();
+      return to_proto(name, value, attribute);
+    }
+  to_proto(name, value, *proto_->mutable_node(node)->add_attribute());
+}
+
 void Graph::set_note(int node, const std::string& note) {
   proto_->mutable_node(node)->set_doc_string(note);
 }

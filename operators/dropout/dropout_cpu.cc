@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "graph/stream.h"
 #include "operators/dispatch.h"
 #include "operators/dropout/dropout.h"
 #include "operators/dropout/stream.h"
@@ -33,7 +34,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
             "a ratio of ", request.in.size() < 2 ? DType::undefined : request.in[1].dtype);
   return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([count = request.in[0].count(), threads = request.threads,
-                        stream = static_cast<uint64_t>(dropout_stream(request.node))](
+                        stream = static_cast<uint64_t>(stream_of(request.node))](
                            const KernelArgs& args) {
       const T* x = args.in[0].as<T>();
       T* y = args.out[0].as<T>();

@@ -1,4 +1,5 @@
 // The CPU's numbers, so the same elements are dropped.
+#include "graph/stream.h"
 #include "operators/dispatch.h"
 #include "operators/dropout/dropout.h"
 #include "operators/dropout/stream.h"
@@ -47,7 +48,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
   supported(
       request.in.size() < 2 || !request.in[1].present() || request.in[1].dtype == DType::float32,
       "a ratio that is not float32");
-  const auto stream = static_cast<uint64_t>(dropout_stream(request.node));
+  const auto stream = static_cast<uint64_t>(stream_of(request.node));
   return dispatch<float, double, Half, BFloat16>(request.in[0].dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
     return make_kernel([stream, count = request.in[0].count()](const KernelArgs& args) {

@@ -1,14 +1,9 @@
-// Which numbers a Dropout draws. For the files of this room.
+// Where in Philox's numbers a node's draws of one step lie. For the files of this room.
 #pragma once
 
 #include <cstdint>
 
-#include "graph/graph.h"
-
 namespace lockstep {
-
-// Of a Dropout or a DropoutGrad.
-int64_t dropout_stream(const Node& node);
 
 // The stream of Philox for a node's draws in a step, beyond those of parameters and data.
 constexpr uint64_t dropout_numbers(uint64_t step, uint64_t stream) {
