@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/placement.h"
+
 namespace lockstep {
 namespace {
 
@@ -117,6 +119,8 @@ class ReversePass {
     const std::string base = gradient_name(value);
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (may_rename(parts[i])) graph_.rename(parts[i], join(base, "_autosplit_", i));
+    // A collective's result is at home on one replica, though its maker is on all.
+    ReplicaScope replica(graph_, home_of(graph_, value));
     Value sum = graph_.add_value({.type = "Sum", .inputs = parts}, Site(base, where));
     named_.resize(graph_.value_count(), false);
     named_[sum.id] = true;
@@ -147,7 +151,7 @@ class ReversePass {
   Value named_after(Value value, Value gradient) {
     std::string name = gradient_name(value);
     if (graph_.name(gradient) == name) return gradient;
-    if (auto producer = graph_.producer(gradient)) graph_.set_replica(producer->replica());
+    ReplicaScope replica(graph_, home_of(graph_, value));
     return graph_.add_value({.type = "Identity", .inputs = {gradient}}, Site(name, Where{"", 0}));
   }
 

@@ -1,5 +1,7 @@
 #include "graph/placement.h"
 
+#include <algorithm>
+
 #include "graph/onnx.h"
 
 namespace lockstep {
@@ -8,12 +10,15 @@ namespace {
 constexpr const char* kReplica = "__replica";
 constexpr const char* kReplicas = "__replicas";
 
-int replica_of_output(const Node& node, Value value) {
+// Which of its operands or results a collective has on which replica; those of other nodes are on
+// the node's own.
+int replica_at(const Node& node, std::span<const Value> values, Value value) {
   if (node.replica() != kEveryReplica) return node.replica();
-  auto replicas = node.attributes().integers(kReplicas);
-  for (std::size_t i = 0; i < replicas.size() && i < node.outputs().size(); ++i)
-    if (node.outputs()[i] == value) return static_cast<int>(replicas[i]);
-  return 0;
+  const std::vector<int64_t> replicas = node.attributes().integers(kReplicas);
+  if (replicas.empty()) return kEveryReplica;
+  const auto position = std::find(values.begin(), values.end(), value) - values.begin();
+  return static_cast<int>(
+      replicas[std::min(static_cast<std::size_t>(position), replicas.size() - 1)]);
 }
 
 }  // namespace
@@ -32,16 +37,23 @@ std::pair<std::string, AttributeValue> replicas_attribute(const std::vector<int6
   return {kReplicas, replicas};
 }
 
-int replica_of(const Graph& graph, Value value) {
-  if (auto producer = graph.producer(value)) return replica_of_output(*producer, value);
-  int replica = kEveryReplica;
+int home_of(const Graph& graph, Value value, const Owners& owners) {
+  if (auto producer = graph.producer(value))
+    return replica_at(*producer, producer->outputs(), value);
+  if (auto owner = owners.find(graph.name(value)); owner != owners.end()) return owner->second;
+  int home = kEveryReplica;
   for (int user : graph.consumers(value)) {
-    int of_user = graph.node(user).replica();
+    const Node node = graph.node(user);
+    const int of_user = replica_at(node, node.inputs(), value);
     if (of_user == kEveryReplica) continue;
-    if (replica != kEveryReplica && replica != of_user) return 0;
-    replica = of_user;
+    if (home != kEveryReplica && home != of_user) return kEveryReplica;
+    home = of_user;
   }
-  return std::max(replica, 0);
+  return home;
+}
+
+int replica_of(const Graph& graph, Value value, const Owners& owners) {
+  return std::max(home_of(graph, value, owners), 0);
 }
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/graph.h"
@@ -26,8 +27,13 @@ struct Replicated {
   std::vector<std::string> values;
 };
 
-// The replica whose worker holds the value: its producer's, or its users' for an input; values
-// that several replicas use, or none, belong to replica 0.
-int replica_of(const Graph& graph, Value value);
+// The replica of each input of a step, by name, as a model's tables have it.
+using Owners = std::unordered_map<std::string, int>;
+
+// The replica that a value belongs to: its producer's, or for an input its owner's, or where that
+// is not said its users'. kEveryReplica for a value that several replicas use, or none.
+int home_of(const Graph& graph, Value value, const Owners& owners = {});
+// The replica whose worker holds the value; what is at home on every replica is held by replica 0.
+int replica_of(const Graph& graph, Value value, const Owners& owners = {});
 
 }  // namespace lockstep

@@ -43,6 +43,17 @@ const State* TrainingModel::find_state(std::string_view name) const {
   return nullptr;
 }
 
+Owners TrainingModel::owners() const {
+  Owners owners;
+  auto own = [&](const Replicated& item) {
+    for (std::size_t k = 0; k < item.values.size(); ++k)
+      owners.emplace(item.values[k], static_cast<int>(k));
+  };
+  for (const Replicated& input : inputs) own(input);
+  for (const State& state : states) own(state);
+  return owners;
+}
+
 std::vector<std::string> TrainingModel::state_values() const {
   std::vector<std::string> names;
   for (const State& state : states)

@@ -62,6 +62,8 @@ struct TrainingModel {
   const State* find_state(std::string_view name) const;
   // Full names of all states, in order.
   std::vector<std::string> state_values() const;
+  // The replica of every feed and state, by full name.
+  Owners owners() const;
 };
 
 }  // namespace lockstep

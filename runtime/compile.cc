@@ -46,7 +46,8 @@ class Compiler {
       feeds[request_.feeds[i]] = request_.feed_dims[i];
     std::vector<std::string> wanted = request_.fetches;
     for (const Binding& update : request_.updates) wanted.push_back(update.value);
-    return bind_shapes(request_.graph, feeds, wanted, folder_for(request_.kernels));
+    return bind_shapes(request_.graph, feeds, wanted, folder_for(request_.kernels),
+                       request_.owners);
   }
 
   std::set<std::string> seen_by_others() const {
@@ -103,8 +104,8 @@ class Compiler {
                 0,
                 Storage::arena,
                 -1};
-      slot.worker =
-          std::min<int>(replica_of(bound, value), static_cast<int>(plan_.devices.size()) - 1);
+      slot.worker = std::min<int>(replica_of(bound, value, request_.owners),
+                                  static_cast<int>(plan_.devices.size()) - 1);
       if (const Literal* literal = bound.literal(value)) {
         slot.storage = Storage::constant;
         slot.index = static_cast<int>(plan_.literals.size());

@@ -29,8 +29,9 @@ struct CompileRequest {
   std::vector<Binding> updates;      // state := value, done by the end of the step
   std::vector<Device> devices;       // of each replica
   const std::vector<KernelTable>& kernels;
-  CompileOptions options;
+  CompileOptions options = {};
   Comm* comm = nullptr;  // to other processes
+  Owners owners = {};    // of feeds and states; without one, of those who use them
 };
 
 Plan compile(const CompileRequest& request);

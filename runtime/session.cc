@@ -85,9 +85,9 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   }
   CompileOptions options = session_.options_.compile;
   options.threads = session_.threads_;
-  Plan plan =
-      compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches, session_.state_.names(),
-               spec_.updates, session_.devices_, session_.kernels_, options, session_.comm()});
+  Plan plan = compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches,
+                       session_.state_.names(), spec_.updates, session_.devices_, session_.kernels_,
+                       options, session_.comm(), session_.owners_});
   if (cache_.size() == kPlansKept) cache_.pop_back();
   cache_.insert(cache_.begin(), make_executor(std::move(plan), session_.state_, session_.workers_,
                                               session_.accelerator_, session_.comm()));
@@ -102,6 +102,7 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
       accelerator_(accelerator_of(kernels, devices_)),
       options_(options),
       threads_(chosen_threads(options, devices_.size())),
+      owners_(model.owners()),
       workers_(accelerator_ ? 1 : static_cast<int>(devices_.size()) + (options.comm ? 1 : 0),
                threads_),
       state_(model.state_values(), state_descs(model), accelerator_,

@@ -93,6 +93,7 @@ class Session {
   Accelerator* accelerator_;  // null: the host's own
   SessionOptions options_;
   int threads_;
+  const Owners owners_;
   Workers workers_;
   StateStore state_;
   std::unique_ptr<Program> init_;

@@ -5,7 +5,6 @@
 #include "graph/onnx.h"
 #include "graph/passes/fold.h"
 #include "graph/passes/prune.h"
-#include "graph/placement.h"
 
 namespace lockstep {
 namespace {
@@ -46,7 +45,8 @@ class Symbols {
 }  // namespace
 
 Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
-                  const std::vector<std::string>& wanted, const Folder& folder) {
+                  const std::vector<std::string>& wanted, const Folder& folder,
+                  const Owners& owners) {
   std::vector<Value> targets;
   for (const std::string& name : wanted) targets.push_back(graph.at(name));
   std::vector<bool> needed = needed_nodes(graph, targets);
@@ -54,7 +54,7 @@ Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
   Symbols symbols;
   for (const auto& [name, dims] : feeds) {
     Value value = graph.at(name);
-    symbols.learn(name, replica_of(graph, value), graph.shape(value), dims);
+    symbols.learn(name, replica_of(graph, value, owners), graph.shape(value), dims);
   }
   Graph bound(graph.ops(), graph.name());
   for (Value input : graph.inputs()) {
@@ -66,7 +66,7 @@ Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
     auto fed = feeds.find(name);
     Dims dims = fed != feeds.end()
                     ? fed->second
-                    : symbols.bound(name, replica_of(graph, input), graph.shape(input));
+                    : symbols.bound(name, replica_of(graph, input, owners), graph.shape(input));
     bound.input(name, {graph.dtype(input), to_shape(dims)});
   }
   for (int id = 0; id < graph.value_count(); ++id)

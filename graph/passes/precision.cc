@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
+#include "graph/placement.h"
 
 namespace lockstep {
 namespace {
@@ -45,8 +46,7 @@ class PrecisionPass {
   }
 
   Value cast(Value from, DType type, const std::string& name) {
-    auto maker = to_.producer(from);
-    ReplicaScope replica(to_, maker ? maker->replica() : to_.replica());
+    ReplicaScope replica(to_, to_.producer(from) ? home_of(to_, from) : to_.replica());
     return to_.add_value(
         {.type = "Cast", .inputs = {from}, .attributes = {{"to", static_cast<int64_t>(type)}}},
         Site(name, Where{"", 0}));
