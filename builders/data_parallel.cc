@@ -52,9 +52,12 @@ class DataParallelBuilder {
     if (options_.skip_non_finite) skipped_ = find_non_finite("_skipped");
     if (!options_.clip.before_reduce) clip(1);
     update_statistics();
+    const int first_after_reduce = model_.step.node_count();
     update_parameters();
     if (scales_loss()) update_loss_scales(model_, scales_, skipped_, options_.loss_scaling);
-    schedule(model_.step, first_update);
+    // Gradients of the step before would let updates come first, and computation wait for them.
+    schedule(model_.step, first_update,
+             options_.deferred ? first_after_reduce : model_.step.node_count());
 
     declare_outputs();
     initialise_states();

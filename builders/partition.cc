@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
-#include <unordered_map>
 
+#include "graph/passes/postpone.h"
 #include "operators/collective/collective.h"
 #include "operators/process/process.h"
 
@@ -48,8 +47,7 @@ class Shares {
 // One graph, cut for one process.
 class Cutter {
  public:
-  Cutter(const Graph& whole, const Shares& shares,
-         const std::unordered_map<std::string, int>& owners, int64_t first_message)
+  Cutter(const Graph& whole, const Shares& shares, const Owners& owners, int64_t first_message)
       : whole_(whole),
         shares_(shares),
         owners_(owners),
@@ -63,7 +61,7 @@ class Cutter {
     for (int index = 0; index < whole_.node_count(); ++index) take_node(index);
     for (Value output : whole_.outputs())
       if (Value own = at(output)) part_.output(own);
-    postpone_what_follows();
+    postpone_what_follows(part_, [](const Node& node) { return node.op()->exchange; });
     return std::move(part_);
   }
 
@@ -244,34 +242,9 @@ class Cutter {
     for (std::size_t k = 0; k < results.size(); ++k) at(outputs[k]) = results[k];
   }
 
-  // A replica would stop at what follows an exchange (updates, mostly) until the message is there:
-  // what no other exchange needs comes last.
-  void postpone_what_follows() {
-    const auto count = static_cast<std::size_t>(part_.node_count());
-    std::vector<bool> follows(count, false), leads(count, false);
-    auto is_exchange = [](const Node& node) { return node.op()->exchange; };
-    for (int index = 0; index < part_.node_count(); ++index)
-      for (Value input : part_.node(index).inputs())
-        if (auto maker = input ? part_.producer(input) : std::nullopt)
-          if (is_exchange(*maker) || follows[static_cast<std::size_t>(maker->index())])
-            follows[static_cast<std::size_t>(index)] = true;
-    for (int index = part_.node_count() - 1; index >= 0; --index)
-      for (Value output : part_.node(index).outputs())
-        for (int user : part_.consumers(output))
-          if (is_exchange(part_.node(user)) || leads[static_cast<std::size_t>(user)])
-            leads[static_cast<std::size_t>(index)] = true;
-    std::vector<int> order(count);
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_partition(order.begin(), order.end(), [&](int index) {
-      const auto i = static_cast<std::size_t>(index);
-      return !follows[i] || leads[i] || is_exchange(part_.node(index));
-    });
-    part_.reorder(order);
-  }
-
   const Graph& whole_;
   const Shares& shares_;
-  const std::unordered_map<std::string, int>& owners_;  // replica of each input, by name
+  const Owners& owners_;
   int64_t next_message_;
   Graph part_;
   std::vector<Value> here_;  // by value of the whole graph; none: not on this process
@@ -284,13 +257,9 @@ class Cutter {
 class ModelCutter {
  public:
   ModelCutter(const TrainingModel& whole, const ProcessShare& share)
-      : whole_(whole), shares_(share, whole.replicas) {}
+      : whole_(whole), shares_(share, whole.replicas), owners_(whole.owners()) {}
 
   TrainingModel run() {
-    for (const auto* list : {&whole_.inputs, &whole_.losses, &whole_.metrics})
-      for (const Replicated& item : *list) own(item);
-    for (const State& state : whole_.states) own(state);
-
     TrainingModel part(whole_.step.ops());
     part.replicas = shares_.count();
     part.first_replica = shares_.first();
@@ -316,10 +285,6 @@ class ModelCutter {
   }
 
  private:
-  void own(const Replicated& item) {
-    for (std::size_t k = 0; k < item.values.size(); ++k)
-      owners_.emplace(item.values[k], static_cast<int>(k));
-  }
   std::vector<std::string> share_of(const std::vector<std::string>& values) const {
     const auto first = values.begin() + shares_.first();
     return {first, first + shares_.count()};
@@ -334,7 +299,7 @@ class ModelCutter {
 
   const TrainingModel& whole_;
   const Shares shares_;
-  std::unordered_map<std::string, int> owners_;
+  const Owners owners_;
 };
 
 }  // namespace

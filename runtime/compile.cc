@@ -6,6 +6,7 @@
 #include <set>
 
 #include "graph/passes/bind.h"
+#include "graph/passes/postpone.h"
 #include "runtime/fold.h"
 #include "runtime/layout.h"
 #include "runtime/memory_plan.h"
@@ -30,12 +31,13 @@ class Compiler {
     set_threads_of_this_thread(plan_.threads);
     Graph bound = bind();            // 1. shapes of this batch, constants folded, the rest pruned
     bound = rewrite(bound);          // 2. several nodes in one, where the device has that
-    bound = lay_out_tensors(bound);  // 3. channel blocks, and reorders where kernels disagree
-    make_slots(bound);               // 4. values become numbers, each on its replica's worker
-    choose_kernels(bound);           // 5. one step per node and worker
-    plan_storage();                  // 6. state in place, views, operands overwritten
-    lay_out_memory();                // 7. lifetimes, then offsets in one arena per worker
-    plan_waits(plan_);               // 8. what must wait for another worker
+    overlap(bound);                  // 3. queues compute while others communicate
+    bound = lay_out_tensors(bound);  // 4. channel blocks, and reorders where kernels disagree
+    make_slots(bound);               // 5. values become numbers, each on its replica's worker
+    choose_kernels(bound);           // 6. one step per node and worker
+    plan_storage();                  // 7. state in place, views, operands overwritten
+    lay_out_memory();                // 8. lifetimes, then offsets in one arena per worker
+    plan_waits(plan_);               // 9. what must wait for another worker
     return std::move(plan_);
   }
 
@@ -68,6 +70,15 @@ class Compiler {
       }
     }
     return graph;
+  }
+
+  // Where communication has queues of its own.
+  bool has_queues() const { return plan_.devices[0].kind == DeviceKind::gpu; }
+
+  void overlap(Graph& bound) const {
+    if (has_queues())
+      postpone_what_follows(
+          bound, [](const Node& node) { return node.op()->collective || node.op()->exchange; });
   }
 
   Graph lay_out_tensors(Graph& bound) {
@@ -180,7 +191,7 @@ class Compiler {
   void choose_kernels(const Graph& bound) {
     const std::vector<bool> exchange = steps_of_exchange(bound);
     const auto devices = static_cast<int>(plan_.devices.size());
-    const bool queues = plan_.devices[0].kind == DeviceKind::gpu;
+    const bool queues = has_queues();
     auto communicates = [&](const Node& node) {
       return exchange[static_cast<std::size_t>(node.index())] || (queues && node.op()->collective);
     };
@@ -262,7 +273,34 @@ class Compiler {
 
   void plan_storage() { assign_storage(plan_, {ops_, updates_, nodes_, request_.options.alias}); }
 
+  // Computation that takes over memory of communication would wait for messages. What a worker that
+  // communicates has for itself lies in its own arena; what it shares is not handed on.
+  void keep_communication_apart() {
+    constexpr int kNobody = -1, kSeveral = -2;
+    const auto devices = static_cast<int>(plan_.devices.size());
+    std::vector<int> user(plan_.blocks.size(), kNobody);
+    std::vector<bool> travels(plan_.blocks.size(), false);
+    for (const PlanStep& step : plan_.steps)
+      for (const auto& slots : {step.in, step.out})
+        for (int slot : slots) {
+          if (slot < 0 || plan_.slots[slot].storage != Storage::arena) continue;
+          const int block = plan_.slots[slot].index;
+          travels[block] = travels[block] || step.worker >= devices;
+          user[block] =
+              user[block] == kNobody || user[block] == step.worker ? step.worker : kSeveral;
+        }
+    for (std::size_t i = 0; i < plan_.blocks.size(); ++i) {
+      Block& block = plan_.blocks[i];
+      if (!travels[i]) continue;
+      if (user[i] != kSeveral && device_of(plan_, user[i]) == device_of(plan_, block.worker))
+        block.worker = user[i];
+      else
+        block.last = INT_MAX;
+    }
+  }
+
   void lay_out_memory() {
+    keep_communication_apart();
     const std::size_t alignment = alignment_on(request_.devices[0].kind);
     auto aligned = [&](std::size_t bytes) {
       return (bytes + alignment - 1) / alignment * alignment;

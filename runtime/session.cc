@@ -133,7 +133,10 @@ std::unique_ptr<Program> Session::program(const Graph& graph, std::vector<std::s
       new Program(*this, {graph, std::move(feeds), std::move(fetches), std::move(updates)}));
 }
 
-void Session::initialise() { init_->run({}, run_options(0)); }
+void Session::initialise() {
+  init_->run({}, run_options(0));
+  init_->cache_.clear();  // its memory would lie idle for the rest of the run
+}
 
 void Session::load(const StateValues& values) {
   for (const auto& [name, value] : values) state_.write(name, value);

@@ -76,20 +76,28 @@ class StorageAssigner {
                   plan_.slots[update.slot].storage == Storage::arena &&
                   plan_.slots[update.slot].worker == plan_.state_workers[update.state] &&
                   (old < 0 || may_overwrite(old, maker, update.slot));
-      if (fits)
+      if (fits) {
         target_[update.slot] = update.state;
-      else
+      } else {
         copies_.push_back(update);
+        last_use_[update.slot] = kToTheEnd;  // the copy comes behind all nodes
+      }
     }
   }
 
   bool may_overwrite(int old, int maker, int slot) const {
     if (last_use_[old] == kToTheEnd) return false;
     for (int reader : readers_through_views(old)) {
-      if (reader > maker) return false;
+      if (reader > maker || would_wait_for_communication(maker, reader)) return false;
       if (reader == maker && !listed_as_alias(maker, slot, old)) return false;
     }
     return true;
+  }
+
+  // Computation that overwrites what communication reads could start only when that is through.
+  bool would_wait_for_communication(int maker, int reader) const {
+    const auto devices = static_cast<int>(plan_.devices.size());
+    return first_step(maker).worker < devices && first_step(reader).worker >= devices;
   }
 
   int behind_views(int slot) const {
@@ -205,8 +213,6 @@ class StorageAssigner {
       slot.storage = Storage::state;
       slot.index = update.state;
       slot.worker = plan_.state_workers[update.state];
-      if (plan_.slots[update.slot].storage == Storage::arena)
-        plan_.blocks[plan_.slots[update.slot].index].last = kToTheEnd;
       PlanStep step;
       step.name = slot.name;
       step.type = "CopyToState";

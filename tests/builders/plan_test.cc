@@ -1,0 +1,133 @@
+// What the plan of a data-parallel step waits for, on devices with queues of their own.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "builders/data_parallel.h"
+#include "builders/partition.h"
+#include "models/models.h"
+#include "runtime/compile.h"
+#include "tests/support/queued_cpu.h"
+#include "tests/support/ranks.h"
+#include "tests/support/step_feeds.h"
+
+namespace lockstep::testing {
+namespace {
+
+Plan plan_of(const TrainingModel& model, const std::vector<Device>& devices, int64_t batch,
+             Comm* comm = nullptr) {
+  std::vector<std::string> feeds, fetches;
+  std::vector<Dims> dims;
+  for (const Replicated& input : model.inputs)
+    for (const std::string& value : input.values) {
+      feeds.push_back(value);
+      Shape shape = model.step.shape(model.step.at(value));
+      if (!shape.empty() && !shape[0].known()) shape[0] = batch;
+      dims.push_back(to_dims(shape));
+    }
+  for (const Replicated& loss : model.losses)
+    fetches.insert(fetches.end(), loss.values.begin(), loss.values.end());
+  CompileRequest request{model.step,           feeds,         dims,    fetches,
+                         model.state_values(), model.updates, devices, queued_kernels()};
+  request.comm = comm;
+  request.owners = model.owners();
+  return compile(request);
+}
+
+// Of a compute queue: the places of its first and last gradient, and of the first step that waits
+// for communication.
+struct Order {
+  int first_gradient = -1, last_gradient = -1, first_wait = -1;
+};
+
+Order order_of(const Plan& plan, const TrainingModel& model, int worker) {
+  std::set<std::string> gradients;
+  for (const Replicated& gradient : model.gradients) {
+    const State* state = model.find_state(gradient.name);
+    gradients.insert(state->values[static_cast<std::size_t>(worker)] + "_grad");
+  }
+  Order order;
+  const std::vector<int>& steps = plan.of_worker[static_cast<std::size_t>(worker)];
+  for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
+    const PlanStep& step = plan.steps[static_cast<std::size_t>(steps[static_cast<std::size_t>(i)])];
+    for (int slot : step.out)
+      if (slot >= 0 && gradients.count(plan.slots[static_cast<std::size_t>(slot)].name)) {
+        if (order.first_gradient < 0) order.first_gradient = i;
+        order.last_gradient = i;
+      }
+    for (const Wait& wait : step.waits)
+      if (order.first_wait < 0 && wait.worker >= model.replicas) order.first_wait = i;
+  }
+  return order;
+}
+
+TrainingModel resnet50(int replicas, DataParallelOptions options) {
+  options.replicas = replicas;
+  ClassifierOptions of = published_options("resnet50");
+  of.image = {3, 32, 32};
+  return build_data_parallel_model(all_ops(), model_named("resnet50", of), {}, options);
+}
+
+TEST(Plan, QueuesComputeWhileGradientsAreReduced) {
+  for (const char* packing : {"ready:1M:25M", "none"}) {
+    const TrainingModel model = resnet50(8, {.all_reduce = {.packing = parse_packing(packing)}});
+    const Plan plan = plan_of(model, gpu_devices(8), 2);
+    for (int worker = 0; worker < 8; ++worker) {
+      const Order order = order_of(plan, model, worker);
+      ASSERT_GE(order.first_gradient, 0);
+      ASSERT_GT(order.last_gradient, order.first_gradient);
+      EXPECT_GT(order.first_wait, order.last_gradient)
+          << "gpu:" << worker << " waits for a reduce amid the gradients, " << packing;
+    }
+  }
+}
+
+TEST(Plan, DeferredHidesAllReduces) {
+  for (const char* packing : {"ready:1M:25M", "none"}) {
+    const TrainingModel model =
+        resnet50(8, {.deferred = true, .all_reduce = {.packing = parse_packing(packing)}});
+    const Plan plan = plan_of(model, gpu_devices(8), 2);
+    for (int worker = 0; worker < 8; ++worker) {
+      const Order order = order_of(plan, model, worker);
+      EXPECT_GT(order.first_wait, order.last_gradient) << "gpu:" << worker << ", " << packing;
+    }
+    // Parameters are updated where they are; what waits is copied, if at all, where it lies.
+    for (const PlanStep& step : plan.steps) {
+      if (step.type != "CopyToState") continue;
+      EXPECT_NE(step.name.find("_deferred"), std::string::npos) << step.name;
+      EXPECT_EQ(step.name.substr(0, 5), join("gpu_", step.worker)) << step.name;
+    }
+  }
+}
+
+TEST(Plan, DeferredHidesMessagesBetweenProcesses) {
+  for (const char* spec : {"collective", "xring"}) {
+    const TrainingModel whole =
+        small_mlp(2, {}, {.deferred = true, .all_reduce = {.spec = parse_all_reduce(spec)}});
+    run_ranks(2, [&](Comm& comm) {
+      const TrainingModel part = partition(whole, {comm.rank(), 2});
+      const Plan plan = plan_of(part, cpu_devices(1), 4, &comm);
+      const Order order = order_of(plan, part, 0);
+      EXPECT_GT(order.first_wait, order.last_gradient) << spec << " on rank " << comm.rank();
+    });
+  }
+}
+
+TEST(Plan, DeferredOnCpuReplicasUpdatesInPlace) {
+  const TrainingModel model = small_mlp(2, {}, {.deferred = true});
+  const Plan plan = plan_of(model, cpu_devices(2), 4);
+  for (const PlanStep& step : plan.steps) EXPECT_NE(step.type, "CopyToState") << step.name;
+}
+
+// A value that nobody reads is still the replica's whose it is.
+TEST(Plan, StatesLieWithTheirReplica) {
+  const TrainingModel model = small_mlp(3, {}, {.deferred = true});
+  const Plan plan = plan_of(model, gpu_devices(3), 4);
+  const Owners owners = model.owners();
+  for (std::size_t i = 0; i < plan.states.size(); ++i)
+    EXPECT_EQ(plan.state_workers[i], owners.at(plan.states[i])) << plan.states[i];
+}
+
+}  // namespace
+}  // namespace lockstep::testing
