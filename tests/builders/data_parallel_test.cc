@@ -12,6 +12,8 @@
 #include "graph/verify.h"
 #include "models/models.h"
 #include "operators/activation/activation.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/golden.h"
@@ -163,7 +165,41 @@ TEST(DataParallel, NamesTheReplicaThatBuildsAnotherNetwork) {
   expect_error(build(with([](Net& net, Value& x, int call) {
                  x = fc_layer(net, x, 4, {}, call == 1 ? "fd" : "fc");
                })),
-               "replica 1", "parameter 0 is 'fd_w', on replica 0 it is 'fc_w'");
+               "replica 1", "parameter 0 is 'fd_w'", "on replica 0 it is 'fc_w'");
+  // The same nodes, wired otherwise; another constant; another kind of parameter; another loss.
+  expect_error(build(with([](Net& net, Value& x, int call) {
+                 Value a = relu(net.graph, x, "a"), b = sigmoid(net.graph, x, "b");
+                 x = sub(net.graph, call == 1 ? b : a, call == 1 ? a : b, "difference");
+               })),
+               "replica 1 builds another network", "gpu_1/difference (Sub", "result 0 of node 1");
+  expect_error(build(with([](Net& net, Value& x, int call) {
+                 std::vector<float> factors(100, 1);
+                 factors.back() = call == 2 ? 3.F : 2.F;
+                 Value mean = reduce_mean(net.graph, x, {}, false, "mean");
+                 Value factor = net.graph.constant("factor", Literal::of<float>(factors, {100}));
+                 Value all = mul(net.graph, factor, mean, "scaled");
+                 x = add(net.graph, x, reduce_mean(net.graph, all, {}, false, "bias"), "moved");
+               })),
+               "replica 2 builds another network", "gpu_2/scaled (Mul");
+  expect_error(build(with([](Net& net, Value& x, int call) {
+                 Value p = net.param("p", {4}, constant(1),
+                                     call == 1 ? StateKind::norm : StateKind::weight);
+                 x = mul(net.graph, x, p, "scaled");
+               })),
+               "replica 1", "parameter 0 is 'p', a norm", "on replica 0 it is 'p', a weight");
+  expect_error(build(with([](Net& net, Value& x, int call) {
+                 Value a = reduce_mean(net.graph, x, {}, false, "a");
+                 Value b = reduce_sum(net.graph, x, {}, false, "b");
+                 if (net.training()) net.loss("extra", call == 1 ? b : a);
+               })),
+               "replica 1", "loss 0 is 'extra', result 0 of node 1", "result 0 of node 0");
+  expect_error(build(with([](Net& net, Value& x, int call) {
+                 Value mean = reduce_mean(net.graph, x, {0}, false, "mean");
+                 Value twice = add(net.graph, mean, mean, "twice");
+                 Value state = net.param("state", {4}, constant(0), StateKind::computed);
+                 net.next(state, call == 2 ? twice : mean);
+               })),
+               "replica 2", "the next value of 'state' is result 0 of node 1");
 }
 
 TEST(DataParallel, NamesParametersThatNoLossReaches) {
