@@ -45,14 +45,17 @@ class DataParallelBuilder {
     total_losses();
     const int first_update = model_.step.node_count();
     if (scales_loss()) unscale_gradients();
-    if (options_.deferred) defer_gradients();
+    if (options_.deferred) {
+      if (options_.skip_non_finite) unsound_ = find_non_finite("_unsound");
+      defer_gradients();
+    }
     if (options_.skip_non_finite) origin_ = find_non_finite("_origin");
-    if (options_.clip.before_reduce) clip(1.0F / static_cast<float>(options_.replicas));
+    if (options_.clip.before_reduce) clip();
     reduce_gradients();
-    if (options_.skip_non_finite) skipped_ = find_non_finite("_skipped");
-    if (!options_.clip.before_reduce) clip(1);
-    update_statistics();
     const int first_after_reduce = model_.step.node_count();
+    if (options_.skip_non_finite) skipped_ = find_non_finite("_skipped");
+    if (!options_.clip.before_reduce) clip();
+    update_statistics();
     update_parameters();
     if (scales_loss()) update_loss_scales(model_, scales_, skipped_, options_.loss_scaling);
     // Gradients of the step before would let updates come first, and computation wait for them.
@@ -97,13 +100,13 @@ class DataParallelBuilder {
                          first ? nullptr : &net(part - 1, k));
       const int begin = step().node_count();
       model(nets_.back());
+      number_streams(step(), begin, step().scope(), {k, part});
       parts.push_back({begin, step().node_count(), &nets_.back()});
       check_same_network(step(), parts[0], parts.back(), k);
       if (first) rates_.push_back(step().input("lr", {DType::float32, {1}}));
       if (first && optimizer_.correct_momentum)
         corrections_.push_back(step().input(kCorrection, {DType::float32, {1}}));
       scale_losses(nets_.back());
-      number_streams(step(), begin, step().scope(), {k, part});
     }
     check(!nets_[0].losses().empty(), "the model declares no loss, there is nothing to train");
     if (options_.synchronised_batch_norm && options_.replicas > 1) synchronise(parts);
@@ -157,8 +160,12 @@ class DataParallelBuilder {
                                       [&](int part) { return losses_[at(part, k)][i]; }));
       for (std::size_t i = 0; i < nets_[0].metrics().size(); ++i) {
         const std::string name = nets_[0].metrics()[i].name;
-        Value total = sum_of_parts(name + "_total",
-                                   [&](int part) { return net(part, k).metrics()[i].value; });
+        Value total = sum_of_parts(name + "_total", [&](int part) {
+          const Value value = net(part, k).metrics()[i].value;
+          return step().dtype(value) == DType::float32  // a mean of whole numbers is none
+                     ? value
+                     : cast(step(), value, DType::float32, Site(join(name, "_", part)));
+        });
         if (options_.micro_batches > 1)
           total = scale(step(), total, 1.0F / static_cast<float>(options_.micro_batches),
                         Site(name + "_mean"));
@@ -181,12 +188,26 @@ class DataParallelBuilder {
     return param.kind != StateKind::computed && !matches_any(param.name, options_.frozen);
   }
 
-  void clip(float scale) {
+  void clip() {
     if (!options_.clip.active()) return;
-    for (std::size_t k = 0; k < gradients_.size(); ++k) {
-      ReplicaScope replica(step(), static_cast<int>(k));
-      gradients_[k] = clip_gradients(step(), options_.clip, gradients_[k], scale);
+    for (int k = 0; k < options_.replicas; ++k) {
+      ReplicaScope replica(step(), k);
+      std::vector<Value>& mine = gradients_[static_cast<std::size_t>(k)];
+      mine = clip_gradients(step(), options_.clip, mine,
+                            options_.clip.before_reduce ? share_of(k) : none);
     }
+  }
+
+  // What the gradients of a replica were multiplied by: its share of the loss.
+  Value share_of(int k) {
+    const std::string name = join(scope_of(k), "/share");
+    if (!options_.weighted)
+      return step().constant(name, Literal::scalar(1.0F / static_cast<float>(options_.replicas)));
+    std::vector<Value> weights;
+    for (int part = 0; part < options_.micro_batches; ++part)
+      weights.push_back(weights_[at(part, k)]);
+    if (weights.size() == 1) return weights[0];
+    return step().add_value({.type = "Sum", .inputs = weights}, Site(name, Where{"", 0}));
   }
 
   void add_backward(int part) {
@@ -307,16 +328,25 @@ class DataParallelBuilder {
       for (int k = 0; k < options_.replicas; ++k)
         values.back().push_back(net(last, k).params()[p].next);
     }
+    auto keep_where = [&](const std::vector<Value>& found) {
+      if (found.empty()) return;
+      for (std::size_t i = 0; i < chosen.size(); ++i)
+        for (int k = 0; k < options_.replicas; ++k) {
+          ReplicaScope replica(step(), k);
+          Value& next = values[i][static_cast<std::size_t>(k)];
+          next = unless_non_finite(step(), found[static_cast<std::size_t>(k)], next,
+                                   net(0, k).params()[chosen[i]].value);
+        }
+    };
+    // Deferred, whether the step is skipped is known one step later; a replica whose own gradients
+    // are not finite keeps the statistics it had.
+    if (options_.deferred) keep_where(unsound_);
     values = settle_statistics(step(), options_.statistics, values, names);
+    if (!options_.deferred) keep_where(skipped_);
     for (int k = 0; k < options_.replicas; ++k)
-      for (std::size_t i = 0; i < chosen.size(); ++i) {
-        ReplicaScope replica(step(), k);
-        const Value state = net(0, k).params()[chosen[i]].value;
-        Value next = values[i][static_cast<std::size_t>(k)];
-        if (!skipped_.empty())
-          next = unless_non_finite(step(), skipped_[static_cast<std::size_t>(k)], next, state);
-        model_.updates.push_back({step().name(state), step().name(next)});
-      }
+      for (std::size_t i = 0; i < chosen.size(); ++i)
+        model_.updates.push_back({step().name(net(0, k).params()[chosen[i]].value),
+                                  step().name(values[i][static_cast<std::size_t>(k)])});
   }
 
   void update_parameters() {
@@ -407,7 +437,9 @@ class DataParallelBuilder {
   std::vector<std::vector<Value>> losses_;  // likewise, [loss], scaled
   std::vector<Value> rates_, corrections_;  // per replica
   std::vector<LossScale> scales_;           // per replica; none unless the loss is scaled
-  std::vector<Value> origin_, skipped_;     // per replica; none unless non-finite steps are skipped
+  // Per replica; none unless non-finite steps are skipped. `unsound_`: of this step's own
+  // gradients, where updates take those of the step before.
+  std::vector<Value> origin_, skipped_, unsound_;
   std::vector<std::vector<Value>> reported_losses_, reported_metrics_;  // [replica][loss or metric]
   std::vector<std::vector<Value>> gradients_;  // [replica][param]; none: not trained
 };

@@ -189,16 +189,27 @@ AllReducer::PerParam AllReducer::sum_all(Graph& graph, const PerParam& gradients
   return sums;
 }
 
-void AllReducer::sum_bucket(Graph& graph, const PerParam& gradients, const Bucket& bucket,
+void AllReducer::sum_bucket(Graph& graph, const PerParam& gradients, const Bucket& whole,
                             const std::string& name, PerParam& sums) {
   Exchange exchange(graph, name);
   auto at = [](int i) { return static_cast<std::size_t>(i); };
   auto site = [](const std::string& of) { return Site(of, Where{"", 0}); };
+  Bucket bucket;
   std::vector<int64_t> lengths;
-  for (int p : bucket) {
-    lengths.push_back(element_count(to_dims(graph.shape(gradients[at(p)][0]))));
-    check(lengths.back() > 0, name, ": '", graph.name(gradients[at(p)][0]), "' is empty");
+  for (int p : whole) {
+    const int64_t length = element_count(to_dims(graph.shape(gradients[at(p)][0])));
+    if (length > 0) {
+      bucket.push_back(p);
+      lengths.push_back(length);
+      continue;
+    }
+    for (int k = 0; k < replicas_; ++k) {  // nothing to sum
+      ReplicaScope replica(graph, k);
+      const Value gradient = gradients[at(p)][at(k)];
+      sums[at(p)].push_back(identity(graph, gradient, site(graph.name(gradient) + "_sum")));
+    }
   }
+  if (bucket.empty()) return;
   std::vector<Value> packed;
   for (int k = 0; k < replicas_; ++k) {
     ReplicaScope replica(graph, k);

@@ -302,6 +302,68 @@ TEST(Clip, BeforeTheReduceEachReplicaByItself) {
   EXPECT_LT(norm_of(four), norm_of(clipped(4, false)) * 0.9999) << "shares point elsewhere";
 }
 
+// Shares of one and two examples: limits apply to each share's own gradient.
+TEST(Clip, BeforeTheReduceWithUnequalShares) {
+  for (const ClipOptions clip :
+       {ClipOptions{.norm = 0.05F}, ClipOptions{.each_norm = 0.02F}, ClipOptions{.value = 0.01F}}) {
+    ClipOptions before = clip;
+    before.before_reduce = true;
+    const TrainingModel two = small_mlp(2, kPlainSgd, {.weighted = true, .clip = before});
+    const TrainingModel one = small_mlp(1, kPlainSgd, {.clip = clip});
+    StepFeeds whole(one, 3, 5, kSmall);
+    const auto feeds = whole.at(0, 0.05F);
+    auto* images = feeds[0].as<float>();
+    auto* labels = feeds[1].as<int64_t>();
+    std::map<std::string, std::vector<double>> expected;
+    Session session(one, cpu_devices(1), all_kernels(), {5, 1, {}});
+    session.initialise();
+    const StateValues start = session.save();
+    for (int64_t share : {0, 1}) {
+      session.load(start);
+      const int64_t rows = 1 + share;
+      const Tensor mine[] = {{{DType::float32, {rows, 1, 6, 6}}, images + share * 36},
+                             {{DType::int64, {rows}}, labels + share},
+                             feeds[2]};
+      session.step().run(mine, session.run_options(0));
+      for (const State& state : one.states) {
+        if (state.kind == StateKind::momentum) continue;
+        const Literal after = session.state().read(state.values[0]);
+        const auto first = start.at(state.values[0]).values<float>();
+        auto& moved = expected[state.name];
+        moved.resize(first.size());
+        for (std::size_t i = 0; i < first.size(); ++i)
+          moved[i] += static_cast<double>(rows) / 3 * (first[i] - after.values<float>()[i]) / 0.05;
+      }
+    }
+    const StateValues before_step = train(two, 3, 0, kSmall), after = train(two, 3, 1, kSmall);
+    for (const auto& [name, moved] : expected)
+      for (std::size_t i = 0; i < moved.size(); ++i) {
+        const float by = before_step.at("cpu_1/" + name).values<float>()[i] -
+                         after.at("cpu_1/" + name).values<float>()[i];
+        ASSERT_NEAR(by / 0.05, moved[i], 2e-5) << name << "[" << i << "]";
+      }
+  }
+}
+
+TEST(Clip, EachGradientByItsOwnNorm) {
+  const auto whole = moved(small_mlp(1, kPlainSgd));
+  std::vector<double> norms;
+  for (const auto& [name, values] : whole) norms.push_back(norm_of({{name, values}}));
+  std::sort(norms.begin(), norms.end());
+  const auto limit = static_cast<float>((norms[2] + norms[3]) / 2);
+  for (int replicas : {1, 2}) {
+    const auto clipped = moved(small_mlp(replicas, kPlainSgd, {.clip = {.each_norm = limit}}));
+    int touched = 0;
+    for (const auto& [name, values] : whole) {
+      const double norm = norm_of({{name, values}}), factor = std::min(1.0, limit / norm);
+      touched += factor < 1;
+      for (std::size_t i = 0; i < values.size(); ++i)
+        ASSERT_NEAR(clipped.at(name)[i], factor * values[i], 2e-5) << name;
+    }
+    EXPECT_EQ(touched, static_cast<int>(whole.size()) - 3);
+  }
+}
+
 TEST(Frozen, ParametersStayAndTheReversePassStops) {
   TrainingModel all = small_mlp(2), frozen = small_mlp(2, {}, {.frozen = {"fc1_*"}});
   EXPECT_EQ(frozen.find_state("fc1_w_momentum"), nullptr);

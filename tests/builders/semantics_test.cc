@@ -213,6 +213,46 @@ TEST(NonFinite, AStepThatIsSkippedChangesNothingAndNamesItsOrigin) {
   EXPECT_FALSE(session.save() == before);
 }
 
+// What waits belongs to the step before, statistics to this one: each follows its own flag.
+TEST(NonFinite, DeferredStatisticsStayFinite) {
+  for (const StatisticsPolicy policy :
+       {StatisticsPolicy::each, StatisticsPolicy::mean, StatisticsPolicy::first}) {
+    const TrainingModel model = build_data_parallel_model(all_ops(), with_batch_norm, {},
+                                                          {.replicas = 2,
+                                                           .scope = "cpu",
+                                                           .deferred = true,
+                                                           .skip_non_finite = true,
+                                                           .statistics = policy});
+    verify(model);
+    Session session(model, cpu_devices(2), all_kernels(), {5, 1, {}});
+    session.initialise();
+    StepFeeds feeds(model, 8, 5, kSmall);
+    StateValues before;
+    for (int64_t step = 0; step < 4; ++step) {
+      before = session.save();
+      const auto tensors = feeds.at(step, 0.05F);
+      if (step == 1) feeds.images().back() = std::numeric_limits<float>::infinity();
+      const auto fetched = session.step().run(tensors, session.run_options(step));
+      const int64_t skipped = *fetched[fetched.size() - 4].as<int64_t>();
+      EXPECT_EQ(skipped >= 0, step == 2) << "the gradients of step 1 are taken in step 2";
+      const StateValues after = session.save();
+      for (const State& state : model.states)
+        for (const std::string& name : state.values) {
+          if (state.kind != StateKind::deferred) {
+            for (float value : after.at(name).values<float>())
+              ASSERT_TRUE(std::isfinite(value)) << name << " in step " << step;
+          }
+          if (is_parameter(state.kind) && step > 0) {
+            EXPECT_EQ(after.at(name) == before.at(name), step == 2) << name << " in step " << step;
+          }
+        }
+      if (policy != StatisticsPolicy::each) continue;
+      EXPECT_EQ(after.at("cpu_1/bn1_rm") == before.at("cpu_1/bn1_rm"), step == 1) << step;
+      EXPECT_FALSE(after.at("cpu_0/bn1_rm") == before.at("cpu_0/bn1_rm")) << step;
+    }
+  }
+}
+
 // The rate falls to a tenth in a step that is skipped: momentum must not keep what it was.
 TEST(MomentumCorrection, IsNotLostInAStepThatIsSkipped) {
   const TrainingModel model =
