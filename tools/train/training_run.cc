@@ -9,6 +9,7 @@
 #include "graph/print.h"
 #include "operators/all.h"
 #include "runtime/agree.h"
+#include "runtime/statistics.h"
 #include "tools/train/weights.h"
 
 namespace lockstep {
@@ -273,6 +274,7 @@ void TrainingRun::explain(int64_t step, float loss) {
 }
 
 TestResult TrainingRun::test() {
+  const SharedStatistics shared(*session_);
   TestResult result;
   result.confusion.assign(config_.classes, std::vector<int64_t>(config_.classes, 0));
   std::vector<SamplePicture> right;
