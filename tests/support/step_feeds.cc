@@ -14,6 +14,8 @@
 namespace lockstep::testing {
 namespace {
 
+constexpr int64_t kTokens = 3;  // of a row, at the most
+
 // micro_2/data is data of part 2.
 std::pair<int64_t, std::string> part_and_name(const std::string& input) {
   if (input.rfind("micro_", 0) != 0) return {0, input};
@@ -45,7 +47,10 @@ void residual(Net& net) {
 
 StepFeeds::StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes, const Dims& image,
                      const ProcessShare& process)
-    : images_(batch * element_count(image)), labels_(batch), classes_(classes) {
+    : images_(batch * element_count(image)),
+      labels_(batch),
+      tokens_(batch * kTokens),
+      classes_(classes) {
   int64_t parts = 1;
   for (const Replicated& input : model.inputs)
     parts = std::max(parts, part_and_name(input.name).first + 1);
@@ -62,8 +67,10 @@ StepFeeds::StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes,
       const int64_t first = batch * share / shares, rows = batch * (share + 1) / shares - first;
       float& weight = weights_[static_cast<std::size_t>(share)];
       weight = static_cast<float>(rows) / static_cast<float>(batch);
+      const TensorType& type = model.step.type(model.step.at(input.values[0]));
       Dims dims{rows};
-      for (int64_t size : image) dims.push_back(size);
+      for (std::size_t i = 1; i < type.shape.size(); ++i) dims.push_back(type.shape[i].size());
+      const int64_t begin = first * (element_count(dims) / rows);
       if (name == "lr")
         feed(DType::float32, {1}, &rate_);
       else if (name == "momentum_correction")
@@ -72,8 +79,10 @@ StepFeeds::StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes,
         feed(DType::float32, {}, &weight);
       else if (name == "label")
         feed(DType::int64, {rows}, labels_.data() + first);
+      else if (type.dtype == DType::int64)
+        feed(DType::int64, dims, tokens_.data() + begin);
       else
-        feed(DType::float32, dims, images_.data() + first * element_count(image));
+        feed(DType::float32, dims, images_.data() + begin);
     }
   }
 }
@@ -81,6 +90,8 @@ StepFeeds::StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes,
 std::span<const Tensor> StepFeeds::at(int64_t step, float rate, float correction) {
   PhiloxSequence random(17, static_cast<uint64_t>(step));
   for (int64_t& label : labels_) label = random.below(classes_);
+  PhiloxSequence of_tokens(18, static_cast<uint64_t>(step));
+  for (int64_t& token : tokens_) token = of_tokens.below(classes_);
   const int64_t pixels = static_cast<int64_t>(images_.size() / labels_.size());
   for (std::size_t i = 0; i < images_.size(); ++i)
     images_[i] = static_cast<float>(random.uniform(-1, 1)) +

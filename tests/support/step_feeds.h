@@ -17,12 +17,14 @@ class StepFeeds {
   StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes, const Dims& image,
             const ProcessShare& process = {});
   std::span<const Tensor> at(int64_t step, float rate, float correction = 1);
+  // Of the whole batch, as at() last made them.
   std::vector<float>& images() { return images_; }
 
  private:
   std::vector<float> images_;
   std::vector<int64_t> labels_;
-  std::vector<float> weights_;  // of shares: their part of the batch
+  std::vector<int64_t> tokens_;  // for inputs of integers
+  std::vector<float> weights_;   // of shares: their part of the batch
   float rate_ = 0, correction_ = 1;
   int64_t classes_;
   std::vector<Tensor> feeds_;

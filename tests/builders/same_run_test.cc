@@ -1,0 +1,273 @@
+// A run is the same run however its replicas are shared out over processes: every kind of network
+// with every way to train it, saved and resumed in the middle, against one process.
+//
+// What cannot be equal to the last bit, and why:
+//   `collective` on 2 processes of 2    sums within each process first: another order of four terms
+//   synchronised batch norm there       its means are such sums, whatever sums the gradients
+//   either with float16                 a last bit of float32 decides how 16 bits are rounded
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <tuple>
+
+#include "builders/partition.h"
+#include "graph/file.h"
+#include "runtime/checkpoint.h"
+#include "runtime/statistics.h"
+#include "tests/support/networks.h"
+#include "tests/support/queued_cpu.h"
+#include "tests/support/ranks.h"
+#include "tests/support/step_feeds.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr int64_t kSteps = 6, kResume = 3;
+constexpr Dims::value_type kClasses = 5;
+
+struct Trial {
+  const SmallNetwork& network;
+  DataParallelOptions options;
+  MomentumSgd optimizer = {};
+  bool overflows = false;  // steps 1 and 4 hold an infinity, in the last replica's share
+  bool jumps = false;      // the rate, at step 4
+  bool queued = false;     // on devices that work behind the host's back
+  bool alias = true;       // false: planned with no value in another's memory
+};
+
+struct Run {
+  // [step][loss, metric or check][replica of all]
+  std::vector<std::map<std::string, std::map<int, double>>> reported;
+  StateValues states;
+  std::string middle, last;                  // checkpoints
+  std::vector<std::vector<float>> held_out;  // by rank
+};
+
+double number_in(const Tensor& tensor) {
+  return tensor.desc.dtype == DType::int64 ? static_cast<double>(*tensor.as<int64_t>())
+                                           : static_cast<double>(*tensor.as<float>());
+}
+
+// One process's part of a run.
+class Part {
+ public:
+  Part(const Trial& trial, const TrainingModel& model, Comm* comm)
+      : trial_(trial),
+        model_(model),
+        comm_(comm),
+        feeds_(model, trial.options.weighted ? 18 : 16, kClasses, {1, 6, 6},
+               comm ? ProcessShare{comm->rank(), comm->size()} : ProcessShare{}) {
+    begin();
+  }
+
+  void run(const std::string& folder, Run& result, std::mutex& mutex) {
+    session_->initialise();
+    for (int64_t step = 0; step < kSteps; ++step) {
+      if (step == kResume) {
+        save_checkpoint(*session_, folder + "/middle", {});
+        begin();
+        load_checkpoint(*session_, folder + "/middle");
+      }
+      const auto fetched = take(step);
+      std::lock_guard lock(mutex);
+      note(fetched, result.reported[static_cast<std::size_t>(step)]);
+    }
+    EXPECT_EQ(find_drift(*session_), "");
+    save_checkpoint(*session_, folder + "/last", {});
+    std::vector<float> held_out = predict();
+    std::lock_guard lock(mutex);
+    result.held_out.push_back(std::move(held_out));
+    for (auto& [name, value] : session_->save()) result.states.emplace(name, std::move(value));
+  }
+
+ private:
+  void begin() {
+    session_.reset();
+    const auto devices =
+        trial_.queued ? gpu_devices(model_.replicas) : cpu_devices(model_.replicas);
+    session_ =
+        std::make_unique<Session>(model_, devices, trial_.queued ? queued_kernels() : all_kernels(),
+                                  SessionOptions{5, 1, {.alias = trial_.alias}, comm_});
+  }
+
+  std::span<const Tensor> take(int64_t step) {
+    const bool jumped = trial_.jumps && step >= 4;
+    const auto feeds = feeds_.at(step, jumped ? 0.005F : 0.05F, jumped && step == 4 ? 0.1F : 1);
+    if (trial_.overflows && step % 3 == 1)
+      feeds_.images().back() = std::numeric_limits<float>::infinity();
+    return session_->step().run(feeds, session_->run_options(static_cast<uint64_t>(step)));
+  }
+
+  void note(std::span<const Tensor> fetched, std::map<std::string, std::map<int, double>>& into) {
+    std::size_t next = 0;
+    for (const auto* items : {&model_.losses, &model_.metrics, &model_.checks})
+      for (const Replicated& item : *items)
+        for (int k = 0; k < model_.replicas; ++k)
+          into[item.name][model_.first_replica + k] = number_in(fetched[next++]);
+  }
+
+  // A batch that no step has seen.
+  std::vector<float> predict() {
+    const SharedStatistics shared(*session_);
+    feeds_.at(99, 0);
+    std::vector<int64_t> tokens(12, 1);
+    std::vector<Tensor> feeds;
+    for (const std::string& name : session_->inference().feeds()) {
+      const TensorType& type = model_.inference.type(model_.inference.at(name));
+      Dims dims{4};
+      for (std::size_t i = 1; i < type.shape.size(); ++i) dims.push_back(type.shape[i].size());
+      void* data = type.dtype == DType::int64 ? static_cast<void*>(tokens.data())
+                                              : static_cast<void*>(feeds_.images().data());
+      feeds.push_back({{type.dtype, dims}, data});
+    }
+    const Tensor scores = session_->inference().run(feeds, session_->run_options(0))[0];
+    return {scores.as<float>(), scores.as<float>() + scores.count()};
+  }
+
+  const Trial& trial_;
+  const TrainingModel& model_;
+  Comm* comm_;
+  StepFeeds feeds_;
+  std::unique_ptr<Session> session_;
+};
+
+Run run(const Trial& trial, int processes) {
+  const TrainingModel whole =
+      build_data_parallel_model(all_ops(), trial.network.model, trial.optimizer, trial.options);
+  TemporaryFolder folder;
+  Run result;
+  result.reported.resize(kSteps);
+  std::mutex mutex;
+  if (processes == 1) {
+    Part(trial, whole, nullptr).run(folder.path(), result, mutex);
+  } else {
+    run_ranks(processes, [&](Comm& comm) {
+      const TrainingModel part = partition(whole, {comm.rank(), processes});
+      Part(trial, part, &comm).run(folder.path(), result, mutex);
+    });
+  }
+  result.middle = read_file(folder / "middle");
+  result.last = read_file(folder / "last");
+  return result;
+}
+
+void expect_near(std::span<const float> a, std::span<const float> b, double tolerance,
+                 const std::string& what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    ASSERT_NEAR(a[i], b[i], tolerance * std::max(1.0F, std::abs(b[i]))) << what << "[" << i << "]";
+}
+
+// tolerance 0: to the last bit.
+void expect_same(const Run& found, const Run& expected, double tolerance) {
+  for (std::size_t step = 0; step < kSteps; ++step)
+    for (const auto& [name, values] : expected.reported[step])
+      for (const auto& [replica, value] : values) {
+        const double mine = found.reported[step].at(name).at(replica);
+        if (!std::isfinite(value) && !std::isfinite(mine)) continue;
+        ASSERT_NEAR(mine, value, tolerance * std::max(1.0, std::abs(value)))
+            << name << " of replica " << replica << " in step " << step;
+      }
+  ASSERT_EQ(found.states.size(), expected.states.size());
+  for (const auto& [name, value] : expected.states)
+    expect_near(found.states.at(name).values<float>(), value.values<float>(), tolerance, name);
+  for (const auto& scores : found.held_out)
+    expect_near(scores, expected.held_out[0], tolerance, "held out");
+  if (tolerance > 0) return;
+  EXPECT_TRUE(found.middle == expected.middle) << "the checkpoint in the middle";
+  EXPECT_TRUE(found.last == expected.last) << "the last checkpoint";
+}
+
+void expect_trained(const Run& run) {
+  for (const auto& [name, value] : run.states)
+    for (float number : value.values<float>()) ASSERT_TRUE(std::isfinite(number)) << name;
+}
+
+struct Sharing {
+  int replicas;
+  int processes;
+  const char* spec;
+};
+
+void compare(Trial trial, const Sharing& sharing) {
+  trial.options.replicas = sharing.replicas;
+  trial.options.scope = "cpu";
+  trial.options.all_reduce.spec = parse_all_reduce(sharing.spec);
+  const bool alone = sharing.replicas == sharing.processes;
+  const bool exact =
+      alone || (sharing.spec == std::string("xring") && !trial.options.synchronised_batch_norm &&
+                trial.options.statistics != StatisticsPolicy::mean);
+  const double close = trial.options.precision == DType::float16 ? 4e-3 : 2e-6;
+  const Run one = run(trial, 1);
+  expect_trained(one);
+  expect_same(run(trial, sharing.processes), one, exact ? 0 : close);
+  trial.alias = false;
+  expect_same(run(trial, 1), one, 0);
+}
+
+constexpr Sharing kSharings[] = {{2, 2, "collective"}, {4, 2, "xring"}, {4, 2, "collective"}};
+
+class SameRun : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(SameRun, OverProcesses) {
+  for (DType precision : {DType::float32, DType::float16})
+    for (const Sharing& sharing : kSharings) {
+      SCOPED_TRACE(join(precision, " ", sharing.replicas, " replicas by ", sharing.spec));
+      const bool narrow = precision == DType::float16;
+      Trial trial{small_network(GetParam()), small_network(GetParam()).options};
+      trial.options.precision = precision;
+      trial.overflows = narrow;
+      compare(trial, sharing);
+    }
+}
+
+// Every two of these together.
+struct Way {
+  const char* name;
+  void (*choose)(Trial&);
+};
+constexpr Way kWays[] = {
+    {"deferred", [](Trial& trial) { trial.options.deferred = true; }},
+    {"micro-batches", [](Trial& trial) { trial.options.micro_batches = 2; }},
+    {"skipped", [](Trial& trial) { trial.overflows = trial.options.skip_non_finite = true; }},
+    {"a rate that jumps",
+     [](Trial& trial) { trial.jumps = trial.optimizer.correct_momentum = true; }},
+    {"packed",
+     [](Trial& trial) { trial.options.all_reduce.packing = parse_packing("ready:64:1k"); }},
+    {"clipped first",
+     [](Trial& trial) { trial.options.clip = {.norm = 0.5F, .before_reduce = true}; }},
+    {"mean statistics", [](Trial& trial) { trial.options.statistics = StatisticsPolicy::mean; }},
+};
+
+TEST_P(SameRun, WithEveryTwoWaysToTrain) {
+  std::size_t turn = 0;
+  for (std::size_t i = 0; i < std::size(kWays); ++i)
+    for (std::size_t j = i + 1; j < std::size(kWays); ++j) {
+      Trial trial{small_network(GetParam()), small_network(GetParam()).options};
+      kWays[i].choose(trial);
+      kWays[j].choose(trial);
+      const Sharing& sharing = kSharings[turn++ % 2];
+      SCOPED_TRACE(join(kWays[i].name, ", ", kWays[j].name, " on ", sharing.replicas, " replicas"));
+      compare(trial, sharing);
+    }
+}
+
+TEST_P(SameRun, OnDevicesWithQueues) {
+  Trial trial{small_network(GetParam()), small_network(GetParam()).options};
+  trial.queued = true;
+  trial.options.deferred = true;
+  trial.options.all_reduce.packing = parse_packing("ready:64:1k");
+  compare(trial, {4, 2, "xring"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, SameRun,
+                         ::testing::Values("plain", "batch_norm", "synchronised", "dropout",
+                                           "frozen", "two_losses", "shared_weight", "integer_input",
+                                           "size_zero", "unequal_shares"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace lockstep::testing

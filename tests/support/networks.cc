@@ -1,0 +1,101 @@
+#include "tests/support/networks.h"
+
+#include "builders/layers.h"
+#include "builders/losses.h"
+#include "operators/activation/activation.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/gather/gather.h"
+#include "operators/gemm/gemm.h"
+#include "operators/reduce/reduce.h"
+#include "operators/shape/shape.h"
+
+namespace lockstep::testing {
+namespace {
+
+Value images(Net& net) { return net.input("data", {DType::float32, {"N", 1, 6, 6}}); }
+
+Value hidden(Net& net, Value x) {
+  return relu(net.graph, fc_layer(net, x, 12, {}, "fc1"), "fc1_relu");
+}
+
+void plain(Net& net) { classify(net, fc_layer(net, hidden(net, images(net)), 5, {}, "pred")); }
+
+void batch_norm(Net& net) {
+  Value x = conv_layer(net, images(net), 4, {.kernel = 3, .pad = 1}, "conv1");
+  x = relu(net.graph, batch_norm_layer(net, x, {}, "bn1"), "relu1");
+  x = conv_layer(net, x, 4, {.kernel = 3, .pad = 1, .bias = false}, "conv2");
+  x = relu(net.graph, batch_norm_layer(net, x, {}, "bn2"), "relu2");
+  classify(net, fc_layer(net, x, 5, {}, "pred"));
+}
+
+void dropout(Net& net) {
+  Value x = dropout_layer(net, hidden(net, images(net)), 0.3F, "drop1");
+  x = relu(net.graph, fc_layer(net, x, 12, {}, "fc2"), "fc2_relu");
+  classify(net, fc_layer(net, dropout_layer(net, x, 0.3F, "drop2"), 5, {}, "pred"));
+}
+
+// The second loss is a penalty on the hidden layer; a metric counts in integers.
+void two_losses(Net& net) {
+  Value x = hidden(net, images(net));
+  classify(net, fc_layer(net, x, 5, {}, "pred"));
+  if (!net.training()) return;
+  Value square = mul(net.graph, x, x, "fc1_square");
+  net.loss("penalty", reduce_mean(net.graph, square, {}, false, "penalty"));
+  Value whole = cast(net.graph, x, DType::int64, "whole_numbers");
+  net.metric("whole", reduce_sum(net.graph, whole, {}, false, "whole"));
+}
+
+void shared_weight(Net& net) {
+  Value x = hidden(net, images(net));
+  Value w = net.param("shared_w", {12, 12}, xavier());
+  for (const char* name : {"first", "second"})
+    x = relu(net.graph, gemm(net.graph, x, w, none, {}, name), std::string(name) + "_relu");
+  classify(net, fc_layer(net, x, 5, {}, "pred"));
+}
+
+void integer_input(Net& net) {
+  Value token = net.input("token", {DType::int64, {"N", 3}});
+  Value table = net.param("table", {5, 4}, gaussian(0.5F));
+  Value words = flatten(net.graph, gather(net.graph, table, token, 0, "words"), 1, "flat_words");
+  Value x = concat(net.graph, {hidden(net, images(net)), words}, 1, "both");
+  classify(net, fc_layer(net, x, 5, {}, "pred"));
+}
+
+void parameter_of_size_zero(Net& net) {
+  Value scores = fc_layer(net, hidden(net, images(net)), 5, {.bias = false}, "pred");
+  Value bias = net.param("bias", {5}, constant(0), StateKind::bias);
+  Value nothing = net.param("nothing", {0}, constant(0), StateKind::bias);
+  Value whole = concat(net.graph, {bias, nothing}, 0, "whole_bias");
+  classify(net, add(net.graph, scores, whole, "scores"));
+}
+
+void unused_input(Net& net) {
+  net.input("unused", {DType::float32, {"N", 3}});
+  plain(net);
+}
+
+}  // namespace
+
+const std::vector<SmallNetwork>& small_networks() {
+  static const std::vector<SmallNetwork> all{
+      {"plain", plain},
+      {"batch_norm", batch_norm},
+      {"synchronised", batch_norm, {.synchronised_batch_norm = true}},
+      {"dropout", dropout},
+      {"frozen", batch_norm, {.frozen = {"conv1_*", "bn1_*"}}},
+      {"two_losses", two_losses},
+      {"shared_weight", shared_weight},
+      {"integer_input", integer_input},
+      {"size_zero", parameter_of_size_zero},
+      {"unequal_shares", unused_input, {.weighted = true}},
+  };
+  return all;
+}
+
+const SmallNetwork& small_network(const std::string& name) {
+  for (const SmallNetwork& network : small_networks())
+    if (network.name == name) return network;
+  fail("there is no small network '", name, "'");
+}
+
+}  // namespace lockstep::testing

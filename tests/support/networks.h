@@ -1,0 +1,20 @@
+// Small networks over 6x6 images of five classes. Each has one property that a training step over
+// several replicas or processes could get wrong.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "builders/data_parallel.h"
+
+namespace lockstep::testing {
+
+struct SmallNetwork {
+  std::string name;
+  ModelFn model;
+  DataParallelOptions options = {};
+};
+const std::vector<SmallNetwork>& small_networks();
+const SmallNetwork& small_network(const std::string& name);
+
+}  // namespace lockstep::testing
