@@ -85,6 +85,16 @@ TEST_F(GradientTest, StopsAtStopGradient) {
   EXPECT_EQ(graph.producer(g.values[1])->type(), "Mul");
 }
 
+TEST_F(GradientTest, StopsAtIntegers) {
+  Value x = input("x"), w = input("w");
+  Value whole = cast(graph, w, DType::int64, "whole");
+  Value rounded = cast(graph, whole, DType::float32, "rounded");
+  Gradients g = add_gradients(graph, {{total(mul(graph, rounded, x, "y"))}}, {x, w});
+  EXPECT_TRUE(bool(g.values[0]));
+  EXPECT_FALSE(bool(g.values[1])) << text_of(graph);
+  EXPECT_EQ(g.unreached, (std::vector<std::string>{"w"}));
+}
+
 TEST_F(GradientTest, NamesAnOperatorWithoutGradient) {
   Value w = input("w");
   Value step =
