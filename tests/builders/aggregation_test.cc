@@ -118,6 +118,29 @@ TEST(Aggregation, WaitingGradientsAreSaved) {
   load_checkpoint(other, path);
   run_step(other, 3, 1);
   EXPECT_EQ(total(other, 1), 0);
+  const TrainingModel one = model_of(1, {}, true);
+  Session fewer(one, cpu_devices(1), all_kernels(), {1, 1, {}});
+  load_checkpoint(fewer, path);
+  run_step(fewer, 1, 1);
+  EXPECT_EQ(total(fewer, 1), 0);
+}
+
+// They are saved of each replica, even where all have the same bits.
+TEST(Aggregation, EqualWaitingGradientsAreSavedToo) {
+  TemporaryFolder folder;
+  const TrainingModel two = model_of(2, {}, true);
+  Session session(two, cpu_devices(2), all_kernels(), {1, 1, {}});
+  session.initialise();
+  for (const State& state : two.states)
+    if (state.kind == StateKind::deferred)
+      for (const std::string& name : state.values) {
+        const Tensor tensor = session.state().at(name);
+        std::fill_n(tensor.as<float>(), tensor.count(), 3.0F);
+      }
+  save_checkpoint(session, folder / "checkpoint", {});
+  Session again(two, cpu_devices(2), all_kernels(), {1, 1, {}});
+  load_checkpoint(again, folder / "checkpoint");
+  EXPECT_TRUE(again.save() == session.save());
 }
 
 TEST(Aggregation, ABucketHasAtLeastOnePiece) {

@@ -21,7 +21,7 @@ StateValues train_over(const TrainingModel& whole, int processes, int64_t batch)
     const TrainingModel part = partition(whole, {comm.rank(), comm.size()});
     Session session(part, cpu_devices(part.replicas), all_kernels(), {5, 1, {}, &comm});
     session.initialise();
-    StepFeeds feeds(part, batch, 5, {1, 6, 6}, {comm.rank(), comm.size()});
+    StepFeeds feeds(part, batch, 5, {1, 6, 6}, whole.replicas);
     for (uint64_t step = 0; step < 5; ++step)
       session.step().run(feeds.at(static_cast<int64_t>(step), 0.05F), session.run_options(step));
     std::lock_guard lock(mutex);

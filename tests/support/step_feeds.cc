@@ -46,7 +46,7 @@ void residual(Net& net) {
 }  // namespace
 
 StepFeeds::StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes, const Dims& image,
-                     const ProcessShare& process)
+                     int all_replicas)
     : images_(batch * element_count(image)),
       labels_(batch),
       tokens_(batch * kTokens),
@@ -54,8 +54,8 @@ StepFeeds::StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes,
   int64_t parts = 1;
   for (const Replicated& input : model.inputs)
     parts = std::max(parts, part_and_name(input.name).first + 1);
-  const int64_t shares = parts * model.replicas * process.processes;
-  const int64_t before = parts * model.replicas * process.rank;
+  const int64_t shares = parts * (all_replicas > 0 ? all_replicas : model.replicas);
+  const int64_t before = parts * model.first_replica;
   weights_.resize(static_cast<std::size_t>(shares));
   auto feed = [&](DType dtype, Dims dims, void* data) {
     feeds_.push_back({{dtype, std::move(dims)}, data});

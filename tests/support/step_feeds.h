@@ -4,18 +4,17 @@
 #include <vector>
 
 #include "builders/data_parallel.h"
-#include "builders/partition.h"
 #include "operators/all.h"
 #include "runtime/session.h"
 
 namespace lockstep::testing {
 
 // A batch that depends on `step` alone, shared out over the replicas of `model` in order; where the
-// model is one process's share, its part of that batch.
+// model is one process's, its part of what is shared out over `all_replicas`.
 class StepFeeds {
  public:
   StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes, const Dims& image,
-            const ProcessShare& process = {});
+            int all_replicas = 0);
   std::span<const Tensor> at(int64_t step, float rate, float correction = 1);
   // Of the whole batch, as at() last made them.
   std::vector<float>& images() { return images_; }
