@@ -89,6 +89,29 @@ TEST_F(LaunchTest, UnequalSharesOverProcesses) {
   EXPECT_EQ(three.exit_code, 0) << three.out << three.err;
 }
 
+// Each piece is summed in the order of replicas, by whichever worker gathers it.
+TEST_F(LaunchTest, ASpecMayNeedAllProcesses) {
+  Outcome two = launch(2, train("two", {"--devices", "cpu*2", "ALL_REDUCE", "pscpu#2"}));
+  ASSERT_EQ(two.exit_code, 0) << two.out << two.err;
+  ASSERT_EQ(run_lockstep(train("one", {"--devices", "cpu*4", "ALL_REDUCE", "pscpu"})).exit_code, 0);
+  EXPECT_EQ(weights("two"), weights("one"));
+}
+
+TEST_F(LaunchTest, AConfigurationIsCheckedForAllProcesses) {
+  auto refused = [&](const std::vector<std::string>& keys, const std::vector<std::string>& parts) {
+    next_meeting();
+    std::vector<std::string> more{"--devices", "cpu*2"};
+    more.insert(more.end(), keys.begin(), keys.end());
+    std::vector<std::unique_ptr<Program>> ranks;
+    for (int r = 0; r < 2; ++r) ranks.push_back(rank(r, train("run", more), 4, 2));
+    for (auto& program : ranks) expect_refused(program->finish(), parts);
+  };
+  refused({"ALL_REDUCE", "pscpu#3"}, {"config.yaml: ALL_REDUCE", "on 2 x 2 replicas; at most #2"});
+  refused({"TRAIN.BATCH_SIZE", "3"},
+          {"config.yaml: TRAIN.BATCH_SIZE 3", "4 replicas of 2 processes", "DEVICES cpu*2"});
+  EXPECT_FALSE(fs::exists(folder / "run"));
+}
+
 // rank 2 is killed: all others end in time and name it; the run goes on from its last checkpoint
 // with the bits of one that was never disturbed.
 TEST_F(LaunchTest, ARankThatIsKilledIsNamedAndTheRunGoesOn) {

@@ -173,16 +173,21 @@ std::string value_text(const T& value) {
   return emitter.c_str();
 }
 
-void check_together(const TrainConfig& config) {
-  const auto replicas = static_cast<int64_t>(parse_devices(config.devices).size());
+void check_together(const TrainConfig& config, int processes) {
+  const auto replicas = static_cast<int64_t>(parse_devices(config.devices).size()) * processes;
+  const std::string of_all =
+      processes == 1
+          ? join(replicas, " replicas of DEVICES ", config.devices)
+          : join(replicas, " replicas of ", processes, " processes with DEVICES ", config.devices);
   check(config.batch_size >= replicas * config.micro_batches, "TRAIN.BATCH_SIZE ",
-        config.batch_size, " leaves nothing for some of the ", replicas, " replicas of DEVICES ",
-        config.devices, config.micro_batches > 1 ? " and their TRAIN.MICRO_BATCHES" : "");
+        config.batch_size, " leaves nothing for some of the ", of_all,
+        config.micro_batches > 1 ? " and their TRAIN.MICRO_BATCHES" : "");
   check(config.crop_scale.size() == 2 && config.crop_scale[0] > 0 &&
             config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
         "DATA.CROP_SCALE should be two numbers, 0 < least <= most <= 1");
   try {
-    AllReducer({.spec = parse_all_reduce(config.all_reduce)}, static_cast<int>(replicas));
+    AllReducer({.spec = parse_all_reduce(config.all_reduce), .workers = processes},
+               static_cast<int>(replicas));
   } catch (const Error& error) {
     fail("ALL_REDUCE: ", error.what());
   }
@@ -213,7 +218,8 @@ std::vector<std::pair<std::string, std::string>> TrainConfig::entries() const {
   return entries;
 }
 
-TrainConfig read_config(const std::string& path, const std::vector<std::string>& overrides) {
+TrainConfig read_config(const std::string& path, const std::vector<std::string>& overrides,
+                        int processes) {
   TrainConfig config;
   config.path = path;
   config.output_dir = "runs/" + std::filesystem::path(path).stem().string();
@@ -223,7 +229,7 @@ TrainConfig read_config(const std::string& path, const std::vector<std::string>&
   assign_tree(fields, tree, "", path);
   apply_overrides(fields, overrides);
   try {
-    check_together(config);
+    check_together(config, processes);
   } catch (const Error& error) {
     fail(path, ": ", error.what());
   }

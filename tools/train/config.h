@@ -76,7 +76,9 @@ struct TrainConfig {
 };
 
 // Reads the file, then the overrides (KEY VALUE KEY VALUE ..). An unknown key, a value of the wrong
-// kind or out of range throws with file:line and, for keys, the nearest one.
-TrainConfig read_config(const std::string& path, const std::vector<std::string>& overrides);
+// kind or out of range throws with file:line and, for keys, the nearest one; so does what does not
+// fit so many processes, each with DEVICES of its own.
+TrainConfig read_config(const std::string& path, const std::vector<std::string>& overrides,
+                        int processes = 1);
 
 }  // namespace lockstep

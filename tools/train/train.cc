@@ -273,8 +273,8 @@ void add_train(CLI::App& app, Command& chosen) {
         overrides.insert(overrides.end(), {"DEVICES", options->devices});
       const std::unique_ptr<Comm> comm = join_world(world_of_environment());
       try {
-        return TrainCommand(read_config(options->config, overrides), options->resume, comm.get())
-            .run();
+        const TrainConfig config = read_config(options->config, overrides, comm ? comm->size() : 1);
+        return TrainCommand(config, options->resume, comm.get()).run();
       } catch (const std::exception& error) {
         if (comm) comm->give_up(error.what());
         throw;
