@@ -8,8 +8,7 @@
 #include "graph/file.h"
 #include "operators/cuda.h"
 #include "runtime/safetensors.h"
-#include "tests/support/program.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/training_command.h"
 #include "tools/train/metrics.h"
 #include "tools/train/tensorboard.h"
 
@@ -18,33 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kConfig = R"(DEVICES: cpu*2
-THREADS: 1
-MODEL: {TYPE: mlp, HIDDEN: [32, 16]}
-DATA: {NAME: digits, TRAIN_SIZE: 400, TEST_SIZE: 100}
-TRAIN: {BATCH_SIZE: 16, SNAPSHOT_ITERS: 7, LOG_ITERS: 5}
-TEST: {ITERS: 1000}
-SOLVER: {BASE_LR: 0.02, MAX_ITER: 60, STEP_SIZE: 40}
-)";
-
-class CommandTest : public ::testing::Test {
- protected:
-  std::string config(const std::string& text = kConfig) {
-    write_file(folder / "config.yaml", text);
-    return folder / "config.yaml";
-  }
-  // Trains into the folder `run`.
-  Outcome train(const std::string& run, std::vector<std::string> more = {},
-                const ProgramOptions& options = {}) {
-    std::vector<std::string> arguments{"train", config(), "OUTPUT_DIR", folder / run};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_lockstep(arguments, options);
-  }
-  std::string checkpoint(const std::string& run) {
-    return read_file(folder / (run + "/checkpoint.safetensors"));
-  }
-  TemporaryFolder folder;
-};
+using CommandTest = TrainingCommand;
 
 TEST_F(CommandTest, BucketsArePrintedEditedAndReplayed) {
   ASSERT_EQ(run_lockstep({"build", "lenet", "--devices", "gpu*2", "--packing", "ready:1k:1M", "-o",
@@ -145,39 +118,6 @@ TEST_F(CommandTest, TwoRunsGiveTheSameBits) {
   ASSERT_EQ(train("a").exit_code, 0);
   ASSERT_EQ(train("b").exit_code, 0);
   EXPECT_TRUE(checkpoint("a") == checkpoint("b"));
-}
-
-// kill -9 at many moments, resume each time: the same bits as never stopping.
-TEST_F(CommandTest, ResumeAfterKillGivesTheSameBits) {
-  ASSERT_EQ(train("whole", {"SOLVER.MAX_ITER", "400"}).exit_code, 0);
-  int killed = 0;
-  for (long delay : {15, 25, 40, 55, 70, 90, 110, 140})
-    killed +=
-        train("cut", {"SOLVER.MAX_ITER", "400", "--resume"}, {.kill_after_ms = delay}).exit_code ==
-        128 + 9;
-  EXPECT_GE(killed, 3) << "the run ended before it could be killed";
-  Outcome last = train("cut", {"SOLVER.MAX_ITER", "400", "--resume"});
-  ASSERT_EQ(last.exit_code, 0) << last.err;
-  EXPECT_TRUE(checkpoint("whole") == checkpoint("cut"));
-  auto whole = read_metrics(folder / "whole/metrics.jsonl");
-  auto cut = read_metrics(folder / "cut/metrics.jsonl");
-  EXPECT_EQ(value_of(whole.back(), "iter"), value_of(cut.back(), "iter"));
-}
-
-TEST_F(CommandTest, ResumeCanTrainLongerAndRefusesAnotherRun) {
-  ASSERT_EQ(train("run").exit_code, 0);
-  Outcome longer = train("run", {"--resume", "SOLVER.MAX_ITER", "65"});
-  EXPECT_EQ(longer.exit_code, 0) << longer.err;
-  EXPECT_NE(longer.out.find("resumed after iteration 60"), std::string::npos);
-  expect_refused(train("run", {"--resume", "TRAIN.BATCH_SIZE", "32"}),
-                 {"checkpoint.safetensors", "TRAIN.BATCH_SIZE 16", "now it is 32"});
-}
-
-TEST_F(CommandTest, ResumeKeepsTheNumberOfThreads) {
-  ASSERT_EQ(train("run", {"DEVICES", "cpu", "THREADS", "3"}).exit_code, 0);
-  Outcome again =
-      train("run", {"DEVICES", "cpu", "THREADS", "0", "--resume", "SOLVER.MAX_ITER", "61"});
-  EXPECT_NE(again.out.find("3 threads each"), std::string::npos) << again.out << again.err;
 }
 
 TEST_F(CommandTest, ANewRunKeepsTheOldOne) {

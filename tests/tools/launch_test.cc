@@ -155,6 +155,15 @@ TEST_F(LaunchTest, ACheckpointFitsAnotherNumberOfRanks) {
   EXPECT_NE(two.out.find("resumed after iteration 100"), std::string::npos) << two.out;
 }
 
+TEST_F(LaunchTest, EveryRankSaysWhatACheckpointWasSavedWith) {
+  ASSERT_EQ(launch(2, train("run", {"SOLVER.MAX_ITER", "3"})).exit_code, 0);
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (int r = 0; r < 2; ++r)
+    ranks.push_back(rank(r, train("run", {"--resume", "PRECISION", "float16"}), 4, 2));
+  for (auto& program : ranks)
+    expect_refused(program->finish(), {"saved with PRECISION float32", "now it is float16"});
+}
+
 TEST_F(LaunchTest, ARankThatStopsIsNamedWithinTheTimeout) {
   std::vector<std::unique_ptr<Program>> ranks;
   for (int r = 0; r < 4; ++r) ranks.push_back(rank(r, train("run", {"SOLVER.MAX_ITER", "100000"})));
