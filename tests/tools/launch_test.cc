@@ -10,6 +10,7 @@
 #include "graph/file.h"
 #include "runtime/safetensors.h"
 #include "tests/support/program.h"
+#include "tools/train/agreement.h"
 
 namespace lockstep::testing {
 namespace {
@@ -210,6 +211,46 @@ TEST_F(LaunchTest, ARankOfAnotherMindIsNamedWithTheKey) {
   for (auto& program : ranks)
     expect_refused(program->finish(), {"rank 3 has SOLVER.BASE_LR '0.1", "rank 0 has '0.02"});
   EXPECT_FALSE(fs::exists(folder / "run/checkpoint.safetensors"));
+}
+
+// Each rank names the devices and threads of its own host.
+TEST_F(LaunchTest, RanksMayHaveDevicesAndThreadsOfTheirOwn) {
+  auto both = [&](const std::string& run, const std::vector<std::string>& first,
+                  const std::vector<std::string>& second) {
+    next_meeting();
+    std::vector<std::unique_ptr<Program>> ranks;
+    ranks.push_back(rank(0, train(run, first), 4, 2));
+    ranks.push_back(rank(1, train(run, second), 4, 2));
+    std::vector<Outcome> outcomes;
+    for (auto& program : ranks) outcomes.push_back(program->finish());
+    return outcomes;
+  };
+  const std::string number = "SOLVER.MAX_ITER";
+  for (const Outcome& outcome : both("own", {"DEVICES", "cpu:0,cpu:1", number, "20"},
+                                     {"DEVICES", "cpu*2", "THREADS", "2", number, "20"}))
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  both("same", {"DEVICES", "cpu*2", number, "20"}, {"DEVICES", "cpu*2", number, "20"});
+  EXPECT_EQ(weights("own"), weights("same"));
+  // Who has no THREADS of its own goes on with those that rank 0 began with.
+  for (const Outcome& outcome : both("own", {"--resume", "THREADS", "0", "DEVICES", "cpu*2"},
+                                     {"--resume", "THREADS", "2", "DEVICES", "cpu*2"}))
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const Outcome& outcome : both("run", {"DEVICES", "cpu*2"}, {"DEVICES", "cpu*3"}))
+    expect_refused(outcome, {"rank 1 has DEVICES '3 x cpu'", "rank 0 has '2 x cpu'"});
+  for (const Outcome& outcome : both("run", {"DEVICES", "cpu"}, {"DEVICES", "gpu:1"}))
+    expect_refused(outcome, {"rank 1 has DEVICES '1 x gpu'", "rank 0 has '1 x cpu'"});
+  EXPECT_FALSE(fs::exists(folder / "run/checkpoint.safetensors"));
+}
+
+TEST(Agreement, IsAboutEverythingButAProcessesOwnKeys) {
+  TrainConfig config;
+  config.devices = "gpu:3,cpu,gpu:1";
+  std::map<std::string, std::string> agreed;
+  for (const auto& [key, value] : to_be_agreed_on(config)) agreed.emplace(key, value);
+  EXPECT_EQ(agreed.at("DEVICES"), "1 x cpu, 2 x gpu");
+  for (const char* own : {"THREADS", "DATA.THREADS", "DATA.ROOT", "OUTPUT_DIR"})
+    EXPECT_EQ(agreed.count(own), 0u) << own;
+  EXPECT_EQ(agreed.size() + 4, config.entries().size());
 }
 
 TEST_F(LaunchTest, ARankThatIsThereTwiceOrNotAtAll) {

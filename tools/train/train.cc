@@ -108,10 +108,11 @@ class TrainCommand {
   }
 
   // The order of a sum inside a convolution can depend on the number of threads: a run goes on with
-  // as many as it began with, wherever it is resumed.
+  // as many as it began with, wherever it is resumed. All processes ask, since some may have
+  // THREADS of their own and some not.
   TrainConfig with_saved_threads() const {
     TrainConfig config = config_;
-    if (!goes_on_ || config.threads != 0) return config;
+    if (!goes_on_) return config;
     std::string threads = "0";
     if (leads_) {
       Metadata metadata = read_safetensors(checkpoint()).metadata;
@@ -120,7 +121,7 @@ class TrainCommand {
       if (metadata["replicas"] == std::to_string(replicas)) threads = metadata["threads"];
     }
     if (comm_) threads = share_text(*comm_, threads, "the number of threads");
-    config.threads = std::atoll(threads.c_str());
+    if (config.threads == 0) config.threads = std::atoll(threads.c_str());
     return config;
   }
 

@@ -9,6 +9,7 @@
 #include "graph/print.h"
 #include "operators/all.h"
 #include "runtime/agree.h"
+#include "tools/train/agreement.h"
 #include "tools/train/remembered.h"
 #include "tools/train/weights.h"
 
@@ -52,19 +53,11 @@ SamplePicture picture_of(const float* image, const Dataset& data) {
   return picture;
 }
 
-// Keys that may differ from process to process.
-bool is_local(const std::string& key) {
-  return key == "OUTPUT_DIR" || key == "DATA.ROOT" || key == "DATA.THREADS";
-}
-
 // Every process builds the step of all replicas and keeps its share; before that they make sure
 // that they mean the same.
 TrainingModel own_model(const TrainConfig& config, Comm* comm) {
   if (!comm) return build_configured_model(config);
-  Entries entries;
-  for (const auto& [key, value] : config.entries())
-    if (!is_local(key)) entries.emplace_back(key, value);
-  check_agreement(*comm, entries);
+  check_agreement(*comm, to_be_agreed_on(config));
   const TrainingModel whole = build_configured_model(config, comm->size());
   const std::string step = text_of(whole);
   check_agreement(*comm, {{"the plan of buckets", whole.bucket_plan},
