@@ -50,5 +50,35 @@ TEST_F(LogTest, AWindowOfSkippedStepsHasNoLoss) {
   EXPECT_EQ(times(events("run"), "train/lr"), 3);
 }
 
+TEST_F(LogTest, AJumpOfTheRateIsALine) {
+  Outcome outcome = train("run", {"SOLVER.STEP_SIZE", "3", "SOLVER.MAX_ITER", "7"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* line : {"iter      4  learning rate 0.02 -> 0.002\n",
+                           "iter      7  learning rate 0.002 -> 0.0002\n"})
+    EXPECT_EQ(times(outcome.out, line), 1) << outcome.out;
+  EXPECT_EQ(times(outcome.out, "learning rate"), 2) << outcome.out;
+  // Once more only where the run goes on, and not for a jump of before.
+  outcome = train("run", {"--resume", "SOLVER.STEP_SIZE", "3", "SOLVER.MAX_ITER", "10"});
+  EXPECT_EQ(times(outcome.out, "learning rate"), 1) << outcome.out;
+  EXPECT_EQ(times(outcome.out, "iter     10  learning rate 0.0002 -> 2e-05\n"), 1) << outcome.out;
+}
+
+// From 0.2 to 1 in ten steps: by a factor of 1.4, 1.29, 1.22, 1.18, 1.15, 1.13, 1.12, 1.11, 1.10
+// and 1.09.
+TEST_F(LogTest, WhatAJumpIsMayBeSaid) {
+  auto jumps = [&](const std::string& threshold) {
+    Outcome outcome =
+        train("run", {"SOLVER.WARM_UP_ITERS", "10", "SOLVER.WARM_UP_FACTOR", "0.2",
+                      "SOLVER.MAX_ITER", "12", "SOLVER.LOG_LR_CHANGE_THRESHOLD", threshold});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return times(outcome.out, "learning rate");
+  };
+  EXPECT_EQ(jumps("1.1"), 8);
+  EXPECT_EQ(jumps("1.3"), 1);
+  EXPECT_EQ(jumps("1"), 10) << "and not where it stays";
+  expect_refused(train("run", {"SOLVER.LOG_LR_CHANGE_THRESHOLD", "0.9"}),
+                 {"SOLVER.LOG_LR_CHANGE_THRESHOLD is '0.9'", "the least is 1"});
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -84,6 +84,7 @@ std::vector<Field> fields_of(TrainConfig& c) {
           {"SOLVER.BIAS_LR_FACTOR", &c.optimizer.bias_rate_factor, 0},
           {"SOLVER.SCALE_MOMENTUM", &c.schedule.scale_momentum},
           {"SOLVER.SCALE_MOMENTUM_THRESHOLD", &c.schedule.scale_momentum_threshold, 1},
+          {"SOLVER.LOG_LR_CHANGE_THRESHOLD", &c.log_lr_change_threshold, 1},
           {"SOLVER.SKIP_NON_FINITE", &c.skip_non_finite},
           {"SOLVER.DEFERRED", &c.deferred},
           {"SOLVER.CLIP_NORM", &c.clip.norm, 0},

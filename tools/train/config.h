@@ -70,6 +70,8 @@ struct TrainConfig {
   // SOLVER.DEFERRED: updates take the gradients of the step before
   bool deferred = false;
   LrSchedule schedule;
+  // SOLVER.LOG_LR_CHANGE_THRESHOLD: a rate that changes by more than this factor is a line
+  double log_lr_change_threshold = 1.1;
 
   // Every key with its value as text, in a fixed order.
   std::vector<std::pair<std::string, std::string>> entries() const;

@@ -60,6 +60,7 @@ class TrainCommand {
     log_->start_window(run_.data_seconds());
     const int64_t last = config_.schedule.max_iter;
     for (int64_t step = first_; step < last; ++step) {
+      log_->rate(step);
       const StepResult result = run_.step(step);
       log_->step(step, result, run_.data_seconds());
       if ((step + 1) % config_.drift_iters == 0 || step + 1 == last) check_drift(step);

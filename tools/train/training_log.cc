@@ -35,6 +35,13 @@ void TrainingLog::start_window(double data_seconds) {
   data_seconds_ = data_seconds;
 }
 
+void TrainingLog::rate(int64_t step) {
+  if (rate_change(config_.schedule, step) <= config_.log_lr_change_threshold) return;
+  note(join("iter ", std::setw(6), step + 1, "  learning rate ",
+            learning_rate(config_.schedule, step - 1), " -> ",
+            learning_rate(config_.schedule, step)));
+}
+
 void TrainingLog::step(int64_t step, const StepResult& result, double data_seconds) {
   const bool was_skipped = !result.skipped.empty();
   // The rank where it began says so too.

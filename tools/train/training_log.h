@@ -22,7 +22,9 @@ class TrainingLog {
 
   // The first window of steps begins now; what reading data took before does not count.
   void start_window(double data_seconds);
-  // After step number `step`, which closes a window every TRAIN.LOG_ITERS.
+  // Before step number `step`: a line where its rate is far from the last one's.
+  void rate(int64_t step);
+  // After it. Every TRAIN.LOG_ITERS steps are a window, which is written when it closes.
   void step(int64_t step, const StepResult& result, double data_seconds);
   // Testing is not training time.
   void test(int64_t step, double accuracy);
