@@ -78,7 +78,10 @@ AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
   std::sort(sorted.begin(), sorted.end());
   for (int i = 0; i < per_worker; ++i)
     check(static_cast<int>(sorted.size()) == per_worker && sorted[static_cast<std::size_t>(i)] == i,
-          "all-reduce: the ring order should name replicas 0 to ", per_worker - 1, " once each");
+          "all-reduce: the ring order ",
+          lockstep::text_of(
+              std::vector<int64_t>(options_.ring_order.begin(), options_.ring_order.end())),
+          " should name replicas 0 to ", per_worker - 1, " once each");
   for (const AllReduceRange& range : options.spec) {
     if (replicas == 1) continue;
     const int64_t most = range.name() == "xring"   ? per_worker

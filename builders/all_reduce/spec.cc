@@ -92,6 +92,17 @@ std::string text_of(const AllReduceSpec& spec) {
   return text;
 }
 
+std::vector<int> parse_ring_order(const std::string& text) {
+  std::vector<int> order;
+  for (const std::string& part : split(text, ',')) {
+    const bool digits = !part.empty() && part.size() < 10 &&
+                        part.find_first_not_of("0123456789") == std::string::npos;
+    check(digits, "the ring order '", text, "' should be numbers of replicas, like 0,2,1,3");
+    order.push_back(std::stoi(part));
+  }
+  return order;
+}
+
 std::size_t range_for(const AllReduceSpec& spec, int64_t elements, int64_t element_bytes) {
   for (std::size_t i = 0; i < spec.size(); ++i) {
     const int64_t size = spec[i].limit_in_bytes ? elements * element_bytes : elements;

@@ -40,6 +40,9 @@ using AllReduceSpec = std::vector<AllReduceRange>;
 AllReduceSpec parse_all_reduce(const std::string& text);
 std::string text_of(const AllReduceSpec& spec);
 
+// "0,2,1,3": the replicas of a worker in order of their ring.
+std::vector<int> parse_ring_order(const std::string& text);
+
 // The first range that takes a tensor of so many elements of so many bytes each.
 std::size_t range_for(const AllReduceSpec& spec, int64_t elements, int64_t element_bytes);
 

@@ -63,6 +63,14 @@ TEST(AllReduceSpec, ErrorsAreOfOneKindAndNameThePart) {
   refuses("pscpu:2k:xring:4kB:nccl", "all elements or all bytes");
 }
 
+TEST(AllReduceSpec, ReadsTheOrderOfARing) {
+  EXPECT_EQ(parse_ring_order("0,2,1,3"), (std::vector<int>{0, 2, 1, 3}));
+  EXPECT_EQ(parse_ring_order("0"), (std::vector<int>{0}));
+  for (const char* text : {"", "0,", ",1", "0 1", "0,-1", "0;1", "[0,1]", "0,99999999999"})
+    expect_error([&] { parse_ring_order(text); }, "ring order '" + std::string(text) + "'",
+                 "like 0,2,1,3");
+}
+
 TEST(AllReduceSpec, PicksTheRangeBySize) {
   AllReduceSpec spec = parse_all_reduce("simple:10:rechd:100:xring");
   EXPECT_EQ(range_for(spec, 0, 4), 0u);

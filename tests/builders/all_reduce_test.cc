@@ -87,11 +87,15 @@ TEST(AllReduce, SpecsThatDoNotFitTheReplicasAreRefused) {
   expect_error([&] { reducer("xring#5", 8, 2); }, "xring#5 on 2 x 4 replicas; at most #4");
   expect_error([&] { reducer("pscpu#3", 8, 2); }, "at most #2");
   expect_error([&] { reducer("rechd", 6, 4); }, "6 replicas do not divide over 4 workers");
-  expect_error(
-      [] {
-        AllReducer({.spec = parse_all_reduce("xring"), .ring_order = {0, 2}}, 2);
-      },
-      "ring order");
+  auto in_order = [](const std::vector<int>& order) {
+    AllReducer({.spec = parse_all_reduce("xring"), .workers = 2, .ring_order = order}, 6);
+  };
+  in_order({2, 0, 1});
+  for (const std::vector<int>& wrong :
+       {std::vector<int>{0, 2}, {0, 1, 3}, {0, 1, 1}, {0, 1, 2, 3}, {0, 1, 2, 3, 4, 5}})
+    expect_error([&] { in_order(wrong); },
+                 "the ring order " + text_of(std::vector<int64_t>(wrong.begin(), wrong.end())),
+                 "should name replicas 0 to 2 once each");
 }
 
 // -- every algorithm on real data

@@ -61,6 +61,52 @@ TEST_F(CommandTest, AllReduceIsASpecInTheFileOrOnTheCommandLine) {
   EXPECT_EQ(train("run", {"ALL_REDUCE", "rechd", "SOLVER.MAX_ITER", "3"}).exit_code, 0);
 }
 
+// Whom replica 1 hears first: its predecessor in the ring.
+TEST_F(CommandTest, TheOrderOfARingIsAKeyOrAFlag) {
+  auto heard_by_1 = [&](const std::string& source, std::vector<std::string> more) {
+    more.insert(more.begin(), {"build", source, "--devices", "gpu*4", "--all-reduce", "xring", "-o",
+                               folder / "step.onnx"});
+    Outcome built = run_lockstep(more);
+    EXPECT_EQ(built.exit_code, 0) << built.err;
+    const std::string text =
+        run_lockstep({"inspect", folder / "step.onnx", "--format", "text"}).out;
+    const std::string before = "pred_b_grad_all_reduce/1/copy = ai.lockstep.Copy(";
+    const auto at = text.find(before);
+    return at == text.npos ? "nobody" : text.substr(at + before.size(), 24);
+  };
+  EXPECT_EQ(heard_by_1("mlp", {}), "pred_b_grad_all_reduce/0");
+  EXPECT_EQ(heard_by_1("mlp", {"--ring-order", "0,2,1,3"}), "pred_b_grad_all_reduce/2");
+  const std::string path = config("MODEL: {TYPE: mlp}\nRING_ORDER: [0, 3, 1, 2]\nDEVICES: cpu\n");
+  EXPECT_EQ(heard_by_1(path, {}), "pred_b_grad_all_reduce/3");
+  EXPECT_EQ(heard_by_1(path, {"--ring-order", "3,2,1,0"}), "pred_b_grad_all_reduce/2");
+
+  expect_refused(run_lockstep({"build", "mlp", "--devices", "gpu*4", "--ring-order", "0,x"}),
+                 {"--ring-order", "'0,x'"});
+  expect_refused(run_lockstep({"build", "mlp", "--devices", "gpu*4", "--ring-order", "0,1"}),
+                 {"ring order [0,1]", "replicas 0 to 3"});
+  expect_refused(run_lockstep({"train", config("DEVICES: cpu*2\nRING_ORDER: [0, 2]\n")}),
+                 {"config.yaml: RING_ORDER", "[0,2]", "replicas 0 to 1 once each"});
+  expect_refused(run_lockstep({"train", config("RING_ORDER: [-1]\n")}),
+                 {"config.yaml:1: RING_ORDER is '[-1]'", "the least is 0"});
+}
+
+TEST_F(CommandTest, ARingInAnotherOrderTrainsAlike) {
+  const std::vector<std::string> plain{"--devices", "cpu*4",           "ALL_REDUCE",
+                                       "xring",     "SOLVER.MAX_ITER", "10"};
+  std::vector<std::string> other = plain;
+  other.insert(other.end(), {"RING_ORDER", "[0, 2, 1, 3]"});
+  ASSERT_EQ(train("plain", plain).exit_code, 0);
+  Outcome outcome = train("other", other);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto a = read_safetensors(folder / "plain/checkpoint.safetensors").tensors,
+             b = read_safetensors(folder / "other/checkpoint.safetensors").tensors;
+  EXPECT_NE(a, b) << "another order of sums";
+  for (const auto& [name, value] : a) {
+    const auto ours = value.values<float>(), theirs = b.at(name).values<float>();
+    for (std::size_t i = 0; i < ours.size(); ++i) ASSERT_NEAR(ours[i], theirs[i], 1e-5) << name;
+  }
+}
+
 TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
   for (const char* command :
        {"train", "build", "inspect", "plan", "run", "step", "bench", "doctor"}) {

@@ -32,6 +32,7 @@ std::vector<Field> fields_of(TrainConfig& c) {
   return {{"OUTPUT_DIR", &c.output_dir},
           {"DEVICES", &c.devices},
           {"ALL_REDUCE", &c.all_reduce},
+          {"RING_ORDER", &c.ring_order, 0},
           {"PACKING", &c.packing},
           {"PIECES", &c.pieces, 1},
           {"WIRE", &c.wire},
@@ -174,6 +175,15 @@ std::string value_text(const T& value) {
   return emitter.c_str();
 }
 
+template <class Act>
+void naming(const char* key, const Act& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    fail(key, ": ", error.what());
+  }
+}
+
 void check_together(const TrainConfig& config, int processes) {
   const auto replicas = static_cast<int64_t>(parse_devices(config.devices).size()) * processes;
   const std::string of_all =
@@ -186,24 +196,19 @@ void check_together(const TrainConfig& config, int processes) {
   check(config.crop_scale.size() == 2 && config.crop_scale[0] > 0 &&
             config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
         "DATA.CROP_SCALE should be two numbers, 0 < least <= most <= 1");
-  try {
-    AllReducer({.spec = parse_all_reduce(config.all_reduce), .workers = processes},
-               static_cast<int>(replicas));
-  } catch (const Error& error) {
-    fail("ALL_REDUCE: ", error.what());
-  }
+  AllReduceOptions reduce{.workers = processes};
+  naming("ALL_REDUCE", [&] {
+    reduce.spec = parse_all_reduce(config.all_reduce);
+    AllReducer(reduce, static_cast<int>(replicas));
+  });
+  naming("RING_ORDER", [&] {
+    reduce.ring_order.assign(config.ring_order.begin(), config.ring_order.end());
+    AllReducer(reduce, static_cast<int>(replicas));
+  });
   if (config.packing != "auto") parse_packing(config.packing);
   if (!config.topology.empty()) parse_topology(config.topology);
-  try {
-    check_wire(config.wire, DType::float32);
-  } catch (const Error& error) {
-    fail("WIRE: ", error.what());
-  }
-  try {
-    parse_precision(config.precision);
-  } catch (const Error& error) {
-    fail("PRECISION: ", error.what());
-  }
+  naming("WIRE", [&] { check_wire(config.wire, DType::float32); });
+  naming("PRECISION", [&] { parse_precision(config.precision); });
   parse_statistics(config.statistics);
   validate(config.schedule);
 }

@@ -17,6 +17,7 @@ struct TrainConfig {
   std::string output_dir;                 // OUTPUT_DIR, default runs/<file name>
   std::string devices = "cpu";            // DEVICES
   std::string all_reduce = "collective";  // ALL_REDUCE: see builders/all_reduce/spec.h
+  std::vector<int64_t> ring_order;  // RING_ORDER of xring: a process's replicas; none: 0, 1, ..
   // PACKING: see builders/all_reduce/packing.h; auto: none in one process, ready:1M:25M over
   // several
   std::string packing = "auto";
