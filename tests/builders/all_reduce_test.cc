@@ -169,6 +169,7 @@ void check_sums(const Case& c, const Dims& dims, double rounding = 0x1p-24) {
   ASSERT_EQ(results.size(), static_cast<std::size_t>(c.replicas));
   for (const auto& result : results) ASSERT_EQ(result, results[0]) << "replicas differ";
   ASSERT_EQ(results[0].size(), static_cast<std::size_t>(element_count(dims)));
+  const double divisor = c.spec.rfind("mean:", 0) == 0 ? c.replicas : 1;
   for (std::size_t i = 0; i < results[0].size(); ++i) {
     double sum = 0, sizes = 0;
     for (const auto& of_replica : data) {
@@ -176,7 +177,8 @@ void check_sums(const Case& c, const Dims& dims, double rounding = 0x1p-24) {
       sizes += std::abs(of_replica[i]);
     }
     // A term is rounded as it leaves and whenever a sum that holds it travels on.
-    ASSERT_NEAR(results[0][i], sum, sizes * rounding * (c.replicas + 1)) << "element " << i;
+    ASSERT_NEAR(results[0][i], sum / divisor, sizes / divisor * rounding * (c.replicas + 2))
+        << "element " << i;
   }
 }
 
@@ -196,6 +198,13 @@ TEST_P(Algorithms, SumWhatTravelsInHalfTheBytes) {
       check_sums({GetParam(), replicas, 1, "float16"}, {length}, std::ldexp(1, -11));
       check_sums({GetParam(), replicas, 1, "bfloat16"}, {length}, std::ldexp(1, -8));
     }
+}
+TEST_P(Algorithms, MeanOfAnyNumberOfReplicas) {
+  const std::string spec = "mean:" + GetParam();
+  for (int replicas : {1, 2, 3, 8})
+    for (int64_t length : {0, 1, 7, 1000}) check_sums({spec, replicas, 1}, {length});
+  for (const Dims& dims : {Dims{}, Dims{7, 13}, Dims{2, 0, 3}}) check_sums({spec, 6, 3}, dims);
+  check_sums({spec, 3, 1, "bfloat16"}, {100}, std::ldexp(1, -8));
 }
 INSTANTIATE_TEST_SUITE_P(All, Algorithms,
                          ::testing::Values("collective", "nccl", "xring", "rechd", "bcube", "pscpu",
