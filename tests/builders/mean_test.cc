@@ -68,5 +68,77 @@ TEST(Mean, OfABucketIsThatOfItsTensors) {
     }
 }
 
+const Dims kSmall{1, 6, 6};
+
+DataParallelOptions reduced_by(const std::string& spec, DataParallelOptions options = {}) {
+  options.all_reduce.spec = parse_all_reduce(spec);
+  return options;
+}
+
+// The weights after five steps of a mean are those of a sum; four is a power of two, so even what
+// is narrowed on its way is rounded alike.
+void expect_same_training(const std::string& spec, const DataParallelOptions& options = {}) {
+  SCOPED_TRACE(spec);
+  TrainingModel sum = small_mlp(4, {}, reduced_by(spec, options));
+  const TrainingModel mean = small_mlp(4, {}, reduced_by("mean:" + spec, options));
+  const StateValues expected = train(sum, 24, 5, kSmall), found = train(mean, 24, 5, kSmall);
+  // Gradients that wait are not reduced yet: those for a mean are four times as large.
+  std::erase_if(sum.states, [](const State& state) { return state.kind == StateKind::deferred; });
+  expect_close(expected, found, sum);
+}
+
+TEST(Mean, TrainsAsASumDoes) {
+  DataParallelOptions packed, narrow, both;
+  packed.all_reduce.packing = parse_packing("ready:1k:4k");
+  narrow.all_reduce.wire = "bfloat16";
+  both.all_reduce = {.packing = packed.all_reduce.packing, .pieces = 3, .wire = "float16"};
+  for (const char* spec : {"collective", "nccl", "xring#2", "rechd", "bcube", "psgpu#3", "simple",
+                           "muji", "hierarchical_copy", "pscpu/xring", "auto", "simple:100:xring"})
+    for (const DataParallelOptions& options : {DataParallelOptions{}, packed, narrow, both})
+      expect_same_training(spec, options);
+  expect_close(train(small_mlp(1), 24, 5, kSmall),
+               train(small_mlp(3, {}, reduced_by("mean:xring")), 24, 5, kSmall), small_mlp(1));
+  expect_close(train(small_mlp(1), 24, 5, kSmall),
+               train(small_mlp(1, {}, reduced_by("mean:xring")), 24, 5, kSmall), small_mlp(1));
+}
+
+TEST(Mean, GoesWithEveryOtherOption) {
+  expect_same_training("xring", {.micro_batches = 3});
+  expect_same_training("xring", {.deferred = true});
+  expect_same_training("collective", {.skip_non_finite = true});
+  expect_same_training("rechd", {.clip = {.norm = 0.05F}});
+  expect_same_training("rechd", {.clip = {.value = 0.01F}});
+  expect_same_training("xring", {.clip = {.norm = 0.05F, .before_reduce = true}});
+  expect_same_training("xring", {.clip = {.value = 0.01F, .before_reduce = true}});
+  expect_same_training("xring", {.precision = DType::bfloat16});
+  const DataParallelOptions synchronised{.replicas = 4, .synchronised_batch_norm = true};
+  const TrainingModel sum = small_residual(synchronised);
+  expect_close(train(sum, 16, 2, kSmall),
+               train(small_residual(reduced_by("mean:xring", synchronised)), 16, 2, kSmall), sum);
+}
+
+// What is reported is each replica's share of the loss, whatever was differentiated.
+TEST(Mean, ReportedLossesAddUpToTheLoss) {
+  auto loss_of = [](const std::string& spec, int parts) {
+    const TrainingModel model = small_mlp(4, {}, reduced_by(spec, {.micro_batches = parts}));
+    Session session(model, cpu_devices(4), all_kernels(), {5, 1, {}});
+    session.initialise();
+    StepFeeds feeds(model, 24, 5, kSmall);
+    const auto fetched = session.step().run(feeds.at(0, 0.05F), session.run_options(0));
+    float total = 0;
+    for (std::size_t k = 0; k < 4; ++k) total += *fetched[k].as<float>();
+    return total;
+  };
+  for (int parts : {1, 3}) {
+    EXPECT_GT(loss_of("xring", parts), 1);
+    EXPECT_NEAR(loss_of("mean:xring", parts), loss_of("xring", parts), 1e-5);
+  }
+}
+
+TEST(Mean, NeedsEqualShares) {
+  expect_error([] { small_mlp(2, {}, reduced_by("mean:xring", {.weighted = true})); },
+               "all-reduce spec 'mean:xring'", "needs equal shares", "weighted");
+}
+
 }  // namespace
 }  // namespace lockstep::testing
