@@ -10,7 +10,6 @@
 #include "graph/file.h"
 #include "runtime/safetensors.h"
 #include "tests/support/program.h"
-#include "tools/train/agreement.h"
 
 namespace lockstep::testing {
 namespace {
@@ -84,6 +83,18 @@ TEST_F(LaunchTest, ProcessesTrainOn16BitsLikeReplicas) {
   ASSERT_EQ(run_lockstep(train("one", one)).exit_code, 0);
   EXPECT_EQ(weights("four"), weights("one"));
   EXPECT_EQ(weights("one").at("loss_scale").values<float>()[0], 65536);
+}
+
+TEST_F(LaunchTest, ProcessesTakeMeansLikeReplicas) {
+  for (const char* spec : {"mean:collective", "mean:xring"}) {
+    const std::vector<std::string> keys{"ALL_REDUCE", spec, "SOLVER.MAX_ITER", "20"};
+    Outcome two = launch(2, train("two", keys));
+    ASSERT_EQ(two.exit_code, 0) << two.out << two.err;
+    std::vector<std::string> one = keys;
+    one.insert(one.end(), {"--devices", "cpu*2", "PACKING", "ready:1M:25M"});
+    ASSERT_EQ(run_lockstep(train("one", one)).exit_code, 0);
+    EXPECT_EQ(weights("two"), weights("one")) << spec;
+  }
 }
 
 TEST_F(LaunchTest, UnequalSharesOverProcesses) {
@@ -241,17 +252,6 @@ TEST_F(LaunchTest, RanksMayHaveDevicesAndThreadsOfTheirOwn) {
   for (const Outcome& outcome : both("run", {"DEVICES", "cpu"}, {"DEVICES", "gpu:1"}))
     expect_refused(outcome, {"rank 1 has DEVICES '1 x gpu'", "rank 0 has '1 x cpu'"});
   EXPECT_FALSE(fs::exists(folder / "run/checkpoint.safetensors"));
-}
-
-TEST(Agreement, IsAboutEverythingButAProcessesOwnKeys) {
-  TrainConfig config;
-  config.devices = "gpu:3,cpu,gpu:1";
-  std::map<std::string, std::string> agreed;
-  for (const auto& [key, value] : to_be_agreed_on(config)) agreed.emplace(key, value);
-  EXPECT_EQ(agreed.at("DEVICES"), "1 x cpu, 2 x gpu");
-  for (const char* own : {"THREADS", "DATA.THREADS", "DATA.ROOT", "OUTPUT_DIR"})
-    EXPECT_EQ(agreed.count(own), 0u) << own;
-  EXPECT_EQ(agreed.size() + 4, config.entries().size());
 }
 
 TEST_F(LaunchTest, ARankThatIsThereTwiceOrNotAtAll) {

@@ -56,6 +56,10 @@ TEST_F(ResumeTest, NamesAnotherPrecisionOrDeferral) {
   expect_refused(resumed("half", plain), {"saved with PRECISION float16", "now it is float32"});
   ASSERT_EQ(train("deferred", deferred).exit_code, 0);
   expect_refused(resumed("deferred", plain), {"SOLVER.DEFERRED true", "now it is false"});
+  std::vector<std::string> mean = deferred;
+  mean.insert(mean.end(), {"ALL_REDUCE", "mean:xring"});
+  expect_refused(resumed("deferred", mean), {"ALL_REDUCE for a sum, now it is a mean"});
+  EXPECT_EQ(resumed("plain", {"SOLVER.MAX_ITER", "4", "ALL_REDUCE", "mean:xring"}).exit_code, 0);
   EXPECT_EQ(resumed("half", half).exit_code, 0);
   EXPECT_EQ(resumed("deferred", deferred).exit_code, 0);
 }

@@ -190,9 +190,9 @@ void check_together(const TrainConfig& config, int processes) {
       processes == 1
           ? join(replicas, " replicas of DEVICES ", config.devices)
           : join(replicas, " replicas of ", processes, " processes with DEVICES ", config.devices);
+  const char* parts = config.micro_batches > 1 ? " and their TRAIN.MICRO_BATCHES" : "";
   check(config.batch_size >= replicas * config.micro_batches, "TRAIN.BATCH_SIZE ",
-        config.batch_size, " leaves nothing for some of the ", of_all,
-        config.micro_batches > 1 ? " and their TRAIN.MICRO_BATCHES" : "");
+        config.batch_size, " leaves nothing for some of the ", of_all, parts);
   check(config.crop_scale.size() == 2 && config.crop_scale[0] > 0 &&
             config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
         "DATA.CROP_SCALE should be two numbers, 0 < least <= most <= 1");
@@ -201,6 +201,10 @@ void check_together(const TrainConfig& config, int processes) {
     reduce.spec = parse_all_reduce(config.all_reduce);
     AllReducer(reduce, static_cast<int>(replicas));
   });
+  check(reduce.spec.reduction == Reduction::sum ||
+            config.batch_size % (replicas * config.micro_batches) == 0,
+        "ALL_REDUCE ", config.all_reduce, " needs equal shares: TRAIN.BATCH_SIZE ",
+        config.batch_size, " does not divide over the ", of_all, parts);
   naming("RING_ORDER", [&] {
     reduce.ring_order.assign(config.ring_order.begin(), config.ring_order.end());
     AllReducer(reduce, static_cast<int>(replicas));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "builders/all_reduce/spec.h"
 #include "graph/error.h"
 
 namespace lockstep {
@@ -20,6 +21,11 @@ Metadata remembered(const TrainConfig& config) {
   for (const auto& [key, value] : config.entries())
     if (std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys))
       metadata.emplace(key, value);
+  // Gradients that wait for a mean are not those that wait for a sum: only the latter hold 1/N.
+  if (config.deferred)
+    metadata.emplace(
+        "ALL_REDUCE for",
+        parse_all_reduce(config.all_reduce).reduction == Reduction::mean ? "a mean" : "a sum");
   return metadata;
 }
 
