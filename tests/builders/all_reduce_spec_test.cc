@@ -77,6 +77,11 @@ TEST(AllReduceSpec, ASumOrAMean) {
     expect_error([&] { parse_all_reduce(text); }, "all-reduce spec '" + std::string(text) + "'");
 }
 
+TEST(AllReduceSpec, AReductionIsNoAlgorithm) {
+  for (const char* text : {"mean", "sum:mean", "xring:2k:sum"})
+    expect_error([&] { parse_all_reduce(text); }, "there is no algorithm '");
+}
+
 TEST(AllReduceSpec, ReadsTheOrderOfARing) {
   EXPECT_EQ(parse_ring_order("0,2,1,3"), (std::vector<int>{0, 2, 1, 3}));
   EXPECT_EQ(parse_ring_order("0"), (std::vector<int>{0}));

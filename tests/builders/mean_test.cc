@@ -34,6 +34,7 @@ TEST(Mean, OfABucketIsThatOfItsTensors) {
       AllReduceOptions options = how;
       options.spec = parse_all_reduce(spec);
       const auto means = AllReducer(options, 4).sum_all(graph, gradients, {"a", "b"});
+      EXPECT_EQ(graph.name(means[1][3]), "g31_mean");
       for (int k = 0; k < 4; ++k)
         for (std::size_t p = 0; p < 2; ++p)
           fetches.push_back(graph.name(means[p][static_cast<std::size_t>(k)]));

@@ -144,6 +144,7 @@ std::vector<OpCase> cases() {
       loss("none", {3, 4}, {0, 3, 1}, {3}, "none"),
       loss("weighted", {3, 4}, {0, 3, 1}, {3}, "mean", true),
       loss("weighted_sum", {3, 4}, {2, 2, 1}, {3}, "sum", true),
+      loss("weighted_none", {3, 4}, {2, 0, 1}, {3}, "none", true),
       loss("ignored", {4, 3}, {0, -1, 2, -1}, {4}, "mean", false, true),
       loss("ignored_weighted", {4, 3}, {0, -1, 2, 1}, {4}, "mean", true, true),
       loss("ignored_none", {4, 3}, {0, -1, 2, 1}, {4}, "none", false, true),
