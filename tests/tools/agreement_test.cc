@@ -1,9 +1,13 @@
+// Which keys processes must have alike, and which a checkpoint remembers.
 #include "tools/train/agreement.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
+
+#include "tests/support/expect_error.h"
+#include "tools/train/remembered.h"
 
 namespace lockstep::testing {
 namespace {
@@ -17,6 +21,23 @@ TEST(Agreement, IsAboutEverythingButAProcessesOwnKeys) {
   for (const char* own : {"THREADS", "DATA.THREADS", "DATA.ROOT", "OUTPUT_DIR"})
     EXPECT_EQ(agreed.count(own), 0u) << own;
   EXPECT_EQ(agreed.size() + 4, config.entries().size());
+}
+
+TEST(Remembered, IsWhatDecidesWhatNumbersMean) {
+  TrainConfig config;
+  const Metadata plain = remembered(config);
+  EXPECT_EQ(plain.size(), 14u);
+  for (const char* key :
+       {"MODEL.TYPE", "MODEL.NUM_CLASSES", "MODEL.HIDDEN", "MODEL.ONNX", "MODEL.FREEZE",
+        "DATA.NAME", "DATA.TRAIN_SIZE", "DATA.IMAGE_SIZE", "DATA.CROP_SCALE", "DATA.FLIP",
+        "RNG_SEED", "TRAIN.BATCH_SIZE", "PRECISION", "SOLVER.DEFERRED"})
+    EXPECT_EQ(plain.count(key), 1u) << key;
+  config.all_reduce = "mean:xring";
+  EXPECT_EQ(remembered(config), plain) << "nothing waits";
+  config.deferred = true;
+  EXPECT_EQ(remembered(config).at("ALL_REDUCE for"), "a mean");
+  expect_error([&] { check_remembered(config, plain, "here"); },
+               "here: saved with SOLVER.DEFERRED false, now it is true");
 }
 
 }  // namespace

@@ -53,6 +53,9 @@ TEST_F(AllReduceCommand, AllReduceIsASpecInTheFileOrOnTheCommandLine) {
   expect_refused(train("run", {"ALL_REDUCE", "mean:rechd", "TRAIN.BATCH_SIZE", "17"}),
                  {"config.yaml: ALL_REDUCE mean:rechd", "equal shares", "TRAIN.BATCH_SIZE 17",
                   "2 replicas of DEVICES cpu*2"});
+  expect_refused(train("run", {"ALL_REDUCE", "mean:rechd", "TRAIN.BATCH_SIZE", "18",
+                               "TRAIN.MICRO_BATCHES", "2"}),
+                 {"TRAIN.BATCH_SIZE 18", "and their TRAIN.MICRO_BATCHES"});
 }
 
 // Whom replica 1 hears first: its predecessor in the ring.
@@ -82,6 +85,28 @@ TEST_F(AllReduceCommand, TheOrderOfARingIsAKeyOrAFlag) {
                  {"config.yaml: RING_ORDER", "[0,2]", "replicas 0 to 1 once each"});
   expect_refused(run_lockstep({"train", config("RING_ORDER: [-1]\n")}),
                  {"config.yaml:1: RING_ORDER is '[-1]'", "the least is 0"});
+}
+
+TEST_F(AllReduceCommand, FlagsOfBuildReplaceAConfigurationsKeys) {
+  const std::string path = config("MODEL: {TYPE: mlp}\nDEVICES: cpu*4\nPACKING: none\n");
+  auto built = [&](std::vector<std::string> more, const char* format) {
+    more.insert(more.begin(), {"build", path, "-o", folder / "step.onnx"});
+    Outcome outcome = run_lockstep(more);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return run_lockstep({"inspect", folder / "step.onnx", "--format", format}).out;
+  };
+  auto has = [](const std::string& text, const std::string& part) {
+    return text.find(part) != text.npos;
+  };
+  EXPECT_FALSE(has(built({}, "text"), "float16"));
+  EXPECT_TRUE(has(built({"--wire", "float16"}, "text"), "float16"));
+  EXPECT_TRUE(has(built({"--precision", "bfloat16"}, "text"), "bfloat16"));
+  EXPECT_TRUE(has(built({"--all-reduce", "rechd"}, "text"), "ai.lockstep.Copy"));
+  EXPECT_FALSE(has(built({"--devices", "cpu"}, "text"), "AllReduce"));
+  EXPECT_TRUE(has(built({"--packing", "ready:1G:1G"}, "buckets"), "pred_b pred_w fc2_b"));
+  EXPECT_TRUE(has(built({"--all-reduce", "auto", "--topology", "1000ms:1G"}, "buckets"), " 2e+03"));
+  write_file(folder / "plan.txt", built({"--packing", "ready:1G:1G"}, "buckets"));
+  EXPECT_TRUE(has(built({"--buckets", folder / "plan.txt"}, "buckets"), "pred_b pred_w fc2_b"));
 }
 
 TEST_F(AllReduceCommand, ARingInAnotherOrderTrainsAlike) {

@@ -10,6 +10,7 @@
 #include "graph/file.h"
 #include "runtime/safetensors.h"
 #include "tests/support/program.h"
+#include "tools/train/metrics.h"
 
 namespace lockstep::testing {
 namespace {
@@ -72,6 +73,10 @@ TEST_F(LaunchTest, ProcessesTrainLikeReplicas) {
   ASSERT_EQ(run_lockstep(train("one", {"--devices", "cpu*4"})).exit_code, 0);
   EXPECT_EQ(weights("four"), weights("one"));
   EXPECT_TRUE(fs::exists(folder / "four/report.html"));
+  const auto of_four = read_metrics(folder / "four/metrics.jsonl");
+  const auto of_one = read_metrics(folder / "one/metrics.jsonl");
+  for (const char* name : {"loss", "accuracy"})
+    EXPECT_NEAR(value_of(of_four[1], name), value_of(of_one[1], name), 1e-5) << name;
 }
 
 TEST_F(LaunchTest, ProcessesTrainOn16BitsLikeReplicas) {

@@ -57,6 +57,9 @@ TEST_F(LogTest, AJumpOfTheRateIsALine) {
                            "iter      7  learning rate 0.002 -> 0.0002\n"})
     EXPECT_EQ(times(outcome.out, line), 1) << outcome.out;
   EXPECT_EQ(times(outcome.out, "learning rate"), 2) << outcome.out;
+  const auto rows = read_metrics(folder / "run/metrics.jsonl");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(value_of(rows[1], "iter"), 6) << "the last window is shorter";
   // Once more only where the run goes on, and not for a jump of before.
   outcome = train("run", {"--resume", "SOLVER.STEP_SIZE", "3", "SOLVER.MAX_ITER", "10"});
   EXPECT_EQ(times(outcome.out, "learning rate"), 1) << outcome.out;

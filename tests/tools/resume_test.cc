@@ -83,6 +83,8 @@ TEST_F(ResumeTest, KeepsTheNumberOfThreads) {
   Outcome again =
       train("run", {"DEVICES", "cpu", "THREADS", "0", "--resume", "SOLVER.MAX_ITER", "61"});
   EXPECT_NE(again.out.find("3 threads each"), std::string::npos) << again.out << again.err;
+  again = train("run", {"DEVICES", "cpu", "THREADS", "2", "--resume", "SOLVER.MAX_ITER", "62"});
+  EXPECT_NE(again.out.find("2 threads each"), std::string::npos) << again.out << again.err;
 }
 
 }  // namespace
