@@ -32,6 +32,8 @@ class DataParallelBuilder {
           options.micro_batches);
     check(!(options.weighted && options.synchronised_batch_norm),
           "synchronised batch norm needs equal shares; the loss is weighted, so they are not");
+    check(!(options.weighted && means()), "the all-reduce spec '", text_of(options.all_reduce.spec),
+          "' takes means, which needs equal shares; the loss is weighted, so they are not");
     model_.replicas = options.replicas;
     options_.skip_non_finite = options.skip_non_finite || scales_loss();
   }
@@ -129,9 +131,13 @@ class DataParallelBuilder {
         for (Value& value : list) move(value);
   }
 
-  // The all-reduce sums; with each loss scaled by 1/N that sum is the gradient of the mean.
+  bool means() const { return options_.all_reduce.spec.reduction == Reduction::mean; }
+  float one_share() const { return 1.0F / static_cast<float>(options_.replicas); }
+
+  // The all-reduce sums; with each loss scaled by 1/N that sum is the gradient of the mean. One
+  // that takes means needs nothing of the kind.
   void scale_losses(const Net& net) {
-    const int shares = options_.replicas * options_.micro_batches;
+    const int shares = (means() ? 1 : options_.replicas) * options_.micro_batches;
     Value weight;
     if (options_.weighted)
       weights_.push_back(weight = step().input(kLossWeight, {DType::float32, {}}));
@@ -148,16 +154,20 @@ class DataParallelBuilder {
     losses_.push_back(std::move(scaled));
   }
 
-  // What a replica reports: the sum of its parts' losses, each scaled already, and the mean of
-  // their metrics.
+  // What a replica reports: the sum of its parts' losses, scaled by 1/N if they are not yet, and
+  // the mean of their metrics.
   void total_losses() {
     for (int k = 0; k < options_.replicas; ++k) {
       NameScope scope(step(), scope_of(k));
       ReplicaScope replica(step(), k);
       std::vector<Value> losses, metrics;
-      for (std::size_t i = 0; i < nets_[0].losses().size(); ++i)
-        losses.push_back(sum_of_parts(nets_[0].losses()[i].name + "_total",
-                                      [&](int part) { return losses_[at(part, k)][i]; }));
+      for (std::size_t i = 0; i < nets_[0].losses().size(); ++i) {
+        const std::string name = nets_[0].losses()[i].name;
+        losses.push_back(
+            sum_of_parts(name + "_total", [&](int part) { return losses_[at(part, k)][i]; }));
+        if (means() && options_.replicas > 1)
+          losses.back() = scale(step(), losses.back(), one_share(), Site(name + "_share"));
+      }
       for (std::size_t i = 0; i < nets_[0].metrics().size(); ++i) {
         const std::string name = nets_[0].metrics()[i].name;
         Value total = sum_of_parts(name + "_total", [&](int part) {
@@ -194,7 +204,7 @@ class DataParallelBuilder {
       ReplicaScope replica(step(), k);
       std::vector<Value>& mine = gradients_[static_cast<std::size_t>(k)];
       mine = clip_gradients(step(), options_.clip, mine,
-                            options_.clip.before_reduce ? share_of(k) : none);
+                            options_.clip.before_reduce && !means() ? share_of(k) : none);
     }
   }
 

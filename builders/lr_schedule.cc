@@ -64,15 +64,21 @@ float learning_rate(const LrSchedule& schedule, int64_t iteration) {
   return static_cast<float>(by_policy(schedule, iteration) * warm_up(schedule, iteration));
 }
 
+double rate_change(const LrSchedule& schedule, int64_t iteration) {
+  constexpr float kTiny = 1e-10F;
+  if (iteration == 0) return 1;
+  const float before = learning_rate(schedule, iteration - 1);
+  const float now = learning_rate(schedule, iteration);
+  return std::max(now / std::max(before, kTiny), before / std::max(now, kTiny));
+}
+
 float momentum_correction(const LrSchedule& schedule, int64_t iteration) {
   constexpr float kLeastRate = 1e-7F;  // a smaller one left nothing to correct
   if (!schedule.scale_momentum || iteration == 0) return 1;
   const float before = learning_rate(schedule, iteration - 1);
   const float now = learning_rate(schedule, iteration);
   if (before <= kLeastRate) return 1;
-  constexpr float kTiny = 1e-10F;
-  const double ratio = std::max(now / std::max(before, kTiny), before / std::max(now, kTiny));
-  return ratio > schedule.scale_momentum_threshold ? now / before : 1;
+  return rate_change(schedule, iteration) > schedule.scale_momentum_threshold ? now / before : 1;
 }
 
 }  // namespace lockstep

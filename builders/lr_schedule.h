@@ -29,6 +29,10 @@ void validate(const LrSchedule& schedule);
 
 float learning_rate(const LrSchedule& schedule, int64_t iteration);
 
+// How many times the larger of this iteration's rate and the last one's is the smaller, which
+// counts as 1e-10 at least: Detectron's ratio. 1 at iteration 0.
+double rate_change(const LrSchedule& schedule, int64_t iteration);
+
 // What the momentum is multiplied by before this iteration: new rate / old rate where that is a
 // jump, else 1. Momentum holds the rate it was gathered at; Detectron corrects it so.
 float momentum_correction(const LrSchedule& schedule, int64_t iteration);

@@ -116,12 +116,13 @@ void save_checkpoint(Session& session, const std::string& path, const Metadata& 
   write_safetensors(path, tensors, metadata);
 }
 
-Metadata load_checkpoint(Session& session, const std::string& path) {
+Metadata load_checkpoint(Session& session, const std::string& path, const LookAtMetadata& look) {
   Comm* comm = session.comm();
   std::string content;
   if (!comm || comm->rank() == 0) content = read_file(path);
   if (comm) content = share_text(*comm, content, "the checkpoint");
   Safetensors file = parse_safetensors(content, path);
+  if (look) look(file.metadata);
   StateValues values;
   const auto first = static_cast<std::size_t>(session.model().first_replica);
   const std::size_t all = replicas_of_all(session);

@@ -3,6 +3,7 @@
 // replicas differ (running statistics) is stored as name, name@1, name@2, ...
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -17,7 +18,10 @@ using Metadata = std::map<std::string, std::string>;
 // Written whole or not at all: on any failure, a full disk too, the old file stays as it was.
 void save_checkpoint(Session& session, const std::string& path, const Metadata& metadata);
 
-// Throws naming what is missing or has another shape; the session is unchanged then.
-Metadata load_checkpoint(Session& session, const std::string& path);
+// Throws naming what is missing or has another shape; the session is unchanged then. `look` sees
+// the metadata before any tensor is compared and may throw: it knows what they were saved with.
+using LookAtMetadata = std::function<void(const Metadata&)>;
+Metadata load_checkpoint(Session& session, const std::string& path,
+                         const LookAtMetadata& look = {});
 
 }  // namespace lockstep

@@ -23,6 +23,8 @@ void add_build(CLI::App& app, Command& chosen) {
                       "one replica per device: cpu*2, gpu*8, gpu:0,gpu:2");
   command->add_option("--all-reduce", options->model.all_reduce,
                       "how gradients are summed: collective, xring#2, pscpu:32k:rechd, ..");
+  command->add_option("--ring-order", options->model.ring_order,
+                      "xring: replicas of a process in order of the ring: 0,2,1,3");
   command->add_option("--wire", options->model.wire,
                       "gradients travel as float16 or bfloat16; they are summed as float32");
   command->add_option("--precision", options->model.precision,

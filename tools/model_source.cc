@@ -19,17 +19,46 @@ bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
+std::vector<int64_t> ring_order_of(const ModelRequest& request) {
+  try {
+    const std::vector<int> order = parse_ring_order(request.ring_order);
+    return {order.begin(), order.end()};
+  } catch (const Error& error) {
+    fail("--ring-order: ", error.what());
+  }
+}
+
 DataParallelOptions options_for(const ModelRequest& request, const std::vector<Device>& devices) {
   DataParallelOptions options;
   options.replicas = static_cast<int>(devices.size());
   options.scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu";
   if (!request.all_reduce.empty()) options.all_reduce.spec = parse_all_reduce(request.all_reduce);
+  if (!request.ring_order.empty()) {
+    const std::vector<int64_t> order = ring_order_of(request);
+    options.all_reduce.ring_order.assign(order.begin(), order.end());
+  }
   options.all_reduce.wire = request.wire;
   if (!request.precision.empty()) options.precision = parse_precision(request.precision);
   if (!request.topology.empty()) options.all_reduce.topology = parse_topology(request.topology);
   if (!request.packing.empty()) options.all_reduce.packing = parse_packing(request.packing);
   if (!request.buckets.empty()) options.all_reduce.buckets = read_file(request.buckets);
   return options;
+}
+
+// The flags that were given, as keys of a configuration.
+std::vector<std::string> keys_of(const ModelRequest& request) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : {std::pair{"DEVICES", request.devices},
+                                   {"ALL_REDUCE", request.all_reduce},
+                                   {"WIRE", request.wire},
+                                   {"PRECISION", request.precision},
+                                   {"TOPOLOGY", request.topology},
+                                   {"PACKING", request.packing},
+                                   {"BUCKETS", request.buckets}})
+    if (!value.empty()) keys.insert(keys.end(), {key, value});
+  if (!request.ring_order.empty())
+    keys.insert(keys.end(), {"RING_ORDER", text_of(ring_order_of(request))});
+  return keys;
 }
 
 TrainingModel step_of_network(const ModelRequest& request) {
@@ -54,15 +83,7 @@ TrainingModel model_from(const ModelRequest& request) {
   if (!request.loss.empty()) return step_of_network(request);
   if (is_onnx(request.source)) return load_model(all_ops(), request.source).model;
   if (is_yaml(request.source)) {
-    TrainConfig config = read_config(request.source, {});
-    if (!request.devices.empty()) config.devices = request.devices;
-    if (!request.all_reduce.empty()) config.all_reduce = request.all_reduce;
-    if (!request.wire.empty()) config.wire = request.wire;
-    if (!request.precision.empty()) config.precision = request.precision;
-    if (!request.topology.empty()) config.topology = request.topology;
-    if (!request.packing.empty()) config.packing = request.packing;
-    if (!request.buckets.empty()) config.buckets = request.buckets;
-    return build_configured_model(config);
+    return build_configured_model(read_config(request.source, keys_of(request)));
   }
   const auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);
   return build_data_parallel_model(all_ops(),

@@ -11,6 +11,7 @@ struct ModelRequest {
   std::string source;
   std::string devices = "";  // "": the file's own replicas, or what the configuration says, or cpu
   std::string all_reduce = "";  // "": what the configuration says, or collective
+  std::string ring_order = "";  // "": what the configuration says, or 0,1,..
   std::string packing = "";     // "": what the configuration says, or none
   std::string buckets = "";     // a file with a plan of buckets
   std::string wire = "";        // "": what the configuration says, or as the gradients are

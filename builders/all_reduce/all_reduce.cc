@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "builders/all_reduce/exchange.h"
-#include "operators/collective/collective.h"
+#include "operators/optimizer/optimizer.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {
@@ -63,9 +63,9 @@ std::vector<Value> sum_in_levels(const Reduce& whole, const AllReduceRange& rang
 }  // namespace
 
 AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
-    : options_(options), replicas_(replicas), tensors_(options.spec.size(), 0) {
+    : options_(options), replicas_(replicas), tensors_(options.spec.ranges.size(), 0) {
   const std::string text = text_of(options.spec);
-  check(!options.spec.empty(), "an all-reduce needs a spec");
+  check(!options.spec.ranges.empty(), "an all-reduce needs a spec");
   check(options.workers >= 1 && replicas % options.workers == 0, "all-reduce: ", replicas,
         " replicas do not divide over ", options.workers, " workers");
   check(options.pieces >= 1, "all-reduce: a bucket has at least one piece, not ", options.pieces);
@@ -78,8 +78,11 @@ AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
   std::sort(sorted.begin(), sorted.end());
   for (int i = 0; i < per_worker; ++i)
     check(static_cast<int>(sorted.size()) == per_worker && sorted[static_cast<std::size_t>(i)] == i,
-          "all-reduce: the ring order should name replicas 0 to ", per_worker - 1, " once each");
-  for (const AllReduceRange& range : options.spec) {
+          "all-reduce: the ring order ",
+          lockstep::text_of(
+              std::vector<int64_t>(options_.ring_order.begin(), options_.ring_order.end())),
+          " should name replicas 0 to ", per_worker - 1, " once each");
+  for (const AllReduceRange& range : options.spec.ranges) {
     if (replicas == 1) continue;
     const int64_t most = range.name() == "xring"   ? per_worker
                          : range.name() == "pscpu" ? options.workers
@@ -88,6 +91,10 @@ AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
     check(range.shards <= most, "all-reduce spec '", text, "': ", range.name(), "#", range.shards,
           " on ", options.workers, " x ", per_worker, " replicas; at most #", most);
   }
+}
+
+std::string AllReducer::result_name(const Graph& graph, Value gradient) const {
+  return graph.name(gradient) + (means() ? "_mean" : "_sum");
 }
 
 std::vector<Value> AllReducer::reduce(Graph& graph, const AllReduceRange& range,
@@ -125,14 +132,14 @@ std::vector<Value> AllReducer::sum(Graph& graph, const std::vector<Value>& gradi
                                    const std::string& param) {
   if (replicas_ == 1) return gradients;
   std::vector<std::string> names;
-  for (Value gradient : gradients) names.push_back(graph.name(gradient) + "_sum");
+  for (Value gradient : gradients) names.push_back(result_name(graph, gradient));
   const std::string name = param + "_grad_all_reduce";
   const Shape shape = graph.shape(gradients[0]);
   check(is_static(shape), name, ": the shape ", text_of(shape), " must be known");
   const int64_t length = element_count(to_dims(shape));
   const int64_t element = static_cast<int64_t>(size_of(graph.dtype(gradients[0])));
   const std::size_t number = range_for(options_.spec, length, element);
-  AllReduceRange range = options_.spec[number];
+  AllReduceRange range = options_.spec.ranges[number];
   check_wire(options_.wire, graph.dtype(gradients[0]));
   if (range.algorithm == "auto") {
     Choice choice = choose_algorithm(options_.topology, replicas_, options_.workers,
@@ -142,7 +149,8 @@ std::vector<Value> AllReducer::sum(Graph& graph, const std::vector<Value>& gradi
   }
   if (range.name() == "collective" || range.name() == "nccl") {
     const SumOrder order = range.name() == "nccl" ? SumOrder::any : SumOrder::replicas;
-    return all_reduce(graph, gradients, {Reduction::sum, options_.wire, order}, names, name);
+    return all_reduce(graph, gradients, {options_.spec.reduction, options_.wire, order}, names,
+                      name);
   }
 
   const bool is_flat = shape.size() == 1 || length == 0;  // nothing to cut where there is nothing
@@ -157,8 +165,12 @@ std::vector<Value> AllReducer::sum(Graph& graph, const std::vector<Value>& gradi
   std::vector<Value> sums = length == 0 ? flat : reduce(graph, range, flat, length, name, tensor);
   for (std::size_t k = 0; k < sums.size(); ++k) {
     ReplicaScope replica(graph, static_cast<int>(k));
-    sums[k] = is_flat ? identity(graph, sums[k], site(names[k]))
-                      : reshape(graph, sums[k], to_dims(shape), site(names[k]));
+    if (means() && length > 0)
+      sums[k] = scale(graph, sums[k], 1.F / static_cast<float>(replicas_),
+                      site(is_flat ? names[k] : names[k] + "_scaled"));
+    else if (is_flat)
+      sums[k] = identity(graph, sums[k], site(names[k]));
+    if (!is_flat) sums[k] = reshape(graph, sums[k], to_dims(shape), site(names[k]));
   }
   return sums;
 }
@@ -230,7 +242,7 @@ void AllReducer::sum_bucket(Graph& graph, const PerParam& gradients, const Bucke
     for (std::size_t i = 0; i < bucket.size(); ++i) {
       const Value gradient = gradients[at(bucket[i])][at(k)];
       sums[at(bucket[i])][at(k)] = reshape(graph, pieces[i], to_dims(graph.shape(gradient)),
-                                           site(graph.name(gradient) + "_sum"));
+                                           site(result_name(graph, gradient)));
     }
   }
 }

@@ -13,7 +13,7 @@
 namespace lockstep {
 
 struct AllReduceOptions {
-  AllReduceSpec spec = {{"collective", "", 1, -1, false}};
+  AllReduceSpec spec = {.ranges = {{"collective", "", 1, -1, false}}};
   Packing packing = {};
   std::string buckets = "";  // a plan of buckets as text, in place of a packing
   int pieces = 1;            // a bucket is cut into so many, each summed by itself
@@ -31,12 +31,12 @@ class AllReducer {
   AllReducer(const AllReduceOptions& options, int replicas);
 
   // gradients[p][k]: parameter p on replica k. Answers alike with the sums, named <gradient>_sum,
-  // the same bits on all replicas; buckets are packed, reduced and taken apart. Shapes must be
-  // known.
+  // or the means (<gradient>_mean) that the spec asks for; the same bits on all replicas; buckets
+  // are packed, reduced and taken apart. Shapes must be known.
   using PerParam = std::vector<std::vector<Value>>;
   PerParam sum_all(Graph& graph, const PerParam& gradients, const std::vector<std::string>& params);
 
-  // One gradient per replica in, their sum on every replica out, named <gradient>_sum.
+  // One gradient per replica in, their sum (or mean) on every replica out, named likewise.
   std::vector<Value> sum(Graph& graph, const std::vector<Value>& gradients,
                          const std::string& param);
 
@@ -44,6 +44,8 @@ class AllReducer {
   const std::string& bucket_plan() const { return bucket_plan_; }
 
  private:
+  bool means() const { return options_.spec.reduction == Reduction::mean; }
+  std::string result_name(const Graph& graph, Value gradient) const;
   void sum_bucket(Graph& graph, const PerParam& gradients, const Bucket& bucket,
                   const std::string& name, PerParam& sums);
   std::vector<Value> sum_in_pieces(Graph& graph, const std::vector<Value>& flat,

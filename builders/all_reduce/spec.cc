@@ -62,16 +62,20 @@ AllReduceRange range_of(const std::string& text) {
 AllReduceSpec parse_all_reduce(const std::string& text) {
   AllReduceSpec spec;
   try {
-    const std::vector<std::string> fields = split(text, ':');
-    for (std::size_t i = 0; i < fields.size(); i += 2) spec.push_back(range_of(fields[i]));
+    std::vector<std::string> fields = split(text, ':');
+    if (fields.size() > 1 && one_of(fields[0], {"sum", "mean"})) {
+      if (fields[0] == "mean") spec.reduction = Reduction::mean;
+      fields.erase(fields.begin());
+    }
+    for (std::size_t i = 0; i < fields.size(); i += 2) spec.ranges.push_back(range_of(fields[i]));
     check(fields.size() % 2 == 1, "it ends with a limit; the last range has none");
     for (std::size_t i = 1; i < fields.size(); i += 2) {
       const Number limit = parse_number(fields[i], "limit");
-      AllReduceRange& range = spec[i / 2];
+      AllReduceRange& range = spec.ranges[i / 2];
       range.limit = limit.value;
       range.limit_in_bytes = limit.bytes;
       if (i == 1) continue;
-      const AllReduceRange& before = spec[i / 2 - 1];
+      const AllReduceRange& before = spec.ranges[i / 2 - 1];
       check(before.limit_in_bytes == limit.bytes, "limits are all elements or all bytes (B)");
       check(before.limit < limit.value, "limits must increase: ", before.limit, " comes before ",
             limit.value);
@@ -83,8 +87,8 @@ AllReduceSpec parse_all_reduce(const std::string& text) {
 }
 
 std::string text_of(const AllReduceSpec& spec) {
-  std::string text;
-  for (const AllReduceRange& range : spec) {
+  std::string text = spec.reduction == Reduction::mean ? "mean:" : "";
+  for (const AllReduceRange& range : spec.ranges) {
     text += range.name();
     if (range.shards > 1) text += join("#", range.shards);
     if (range.limit >= 0) text += join(":", range.limit, range.limit_in_bytes ? "B:" : ":");
@@ -92,10 +96,22 @@ std::string text_of(const AllReduceSpec& spec) {
   return text;
 }
 
+std::vector<int> parse_ring_order(const std::string& text) {
+  std::vector<int> order;
+  for (const std::string& part : split(text, ',')) {
+    const bool digits = !part.empty() && part.size() < 10 &&
+                        part.find_first_not_of("0123456789") == std::string::npos;
+    check(digits, "the ring order '", text, "' should be numbers of replicas, like 0,2,1,3");
+    order.push_back(std::stoi(part));
+  }
+  return order;
+}
+
 std::size_t range_for(const AllReduceSpec& spec, int64_t elements, int64_t element_bytes) {
-  for (std::size_t i = 0; i < spec.size(); ++i) {
-    const int64_t size = spec[i].limit_in_bytes ? elements * element_bytes : elements;
-    if (spec[i].limit < 0 || size <= spec[i].limit) return i;
+  for (std::size_t i = 0; i < spec.ranges.size(); ++i) {
+    const AllReduceRange& range = spec.ranges[i];
+    const int64_t size = range.limit_in_bytes ? elements * element_bytes : elements;
+    if (range.limit < 0 || size <= range.limit) return i;
   }
   fail("internal: an all-reduce spec without a last range");
 }

@@ -1,9 +1,11 @@
 // How gradients are summed over replicas, as text:
-//   spec  := range ( ":" limit ":" range )*
+//   spec  := [ "sum:" | "mean:" ] range ( ":" limit ":" range )*
 //   range := name [ "#" shards ]
 //   limit := digits [ K | k | M | G | T ] [ "B" ]      elements; bytes where a B ends it
 // `pscpu:32k:xring#2` sums tensors of up to 32768 elements by pscpu, larger ones by rings. Limits
-// increase, the last range takes what is left. Names:
+// increase, the last range takes what is left. The size is that of what is reduced at once: of a
+// bucket, after packing. With `mean:` every replica divides the sum by the number of replicas.
+// Names:
 //
 //   collective, nccl     one AllReduce node, which the backend carries out
 //   xring#S              S rings
@@ -22,6 +24,8 @@
 #include <string>
 #include <vector>
 
+#include "operators/collective/collective.h"
+
 namespace lockstep {
 
 struct AllReduceRange {
@@ -34,11 +38,18 @@ struct AllReduceRange {
   std::string name() const { return cross.empty() ? algorithm : algorithm + "/" + cross; }
   friend bool operator==(const AllReduceRange&, const AllReduceRange&) = default;
 };
-using AllReduceSpec = std::vector<AllReduceRange>;
+struct AllReduceSpec {
+  std::vector<AllReduceRange> ranges;
+  Reduction reduction = Reduction::sum;
+  friend bool operator==(const AllReduceSpec&, const AllReduceSpec&) = default;
+};
 
 // Throws, naming the spec and the part that is wrong.
 AllReduceSpec parse_all_reduce(const std::string& text);
 std::string text_of(const AllReduceSpec& spec);
+
+// "0,2,1,3": the replicas of a worker in order of their ring.
+std::vector<int> parse_ring_order(const std::string& text);
 
 // The first range that takes a tensor of so many elements of so many bytes each.
 std::size_t range_for(const AllReduceSpec& spec, int64_t elements, int64_t element_bytes);

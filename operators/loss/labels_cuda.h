@@ -41,7 +41,11 @@ struct Weights {
   __device__ bool counts(int64_t column) const { return of(column) != 0; }
 };
 
-// The terms' sum, divided by the weights' where the loss is a mean.
+// What the sum of terms is divided by. Where no label counts all terms are 0, and so is their mean.
+__device__ inline double divisor_of(bool mean, double weight) {
+  return mean && weight != 0 ? weight : 1;
+}
+
 template <class Label>
 struct TotalLoss {
   Weights<Label> weights;
@@ -57,7 +61,7 @@ struct TotalLoss {
     }
     total = fold_block(total, Add());
     weight = fold_block(weight, Add());
-    if (threadIdx.x == 0) *loss = static_cast<float>(mean ? total / weight : total);
+    if (threadIdx.x == 0) *loss = static_cast<float>(total / divisor_of(mean, weight));
   }
 };
 struct EachLoss {
@@ -78,7 +82,7 @@ struct TotalWeight {
     double weight = 0;
     for (int64_t c = threadIdx.x; c < count; c += kFoldThreads) weight += weights.of(c);
     weight = fold_block(weight, Add());
-    if (threadIdx.x == 0) *total = mean ? weight : 1;
+    if (threadIdx.x == 0) *total = divisor_of(mean, weight);
   }
 };
 

@@ -4,6 +4,7 @@
 // SoftmaxCrossEntropyLoss has a second output, the logarithms of the probabilities; backward is
 //   SoftmaxCrossEntropyLossGrad (dloss, log_prob, labels, weights) -> dscores
 //     = dloss * weight[label] / total * (exp(log_prob) - onehot(label)), 0 for ignored labels
+//   (total: of all labels' weights; where that is 0 the mean is 0, not 0 / 0)
 // NegativeLogLikelihoodLoss is the same without the softmax; backward is
 //   NegativeLogLikelihoodLossGrad (dloss, shape of x, labels, weights) -> dx
 #include "operators/loss/loss.h"

@@ -81,14 +81,15 @@ double weight_of(Label label, const CrossEntropyAttrs& attrs, int64_t classes,
   return weights ? weights[label] : 1;
 }
 
-// What the weighted losses are divided by. Looks at every label, so that a bad one is found here
-// and not on a thread of a parallel loop.
+// What the weighted losses are divided by; where no label counts their sum is 0, and so is their
+// mean. Looks at every label, so that a bad one is found here and not on a thread of a parallel
+// loop.
 template <class Label>
 double divisor(const Label* labels, int64_t count, const CrossEntropyAttrs& attrs, int64_t classes,
                const float* weights) {
   double total = 0;
   for (int64_t i = 0; i < count; ++i) total += weight_of(labels[i], attrs, classes, weights);
-  return attrs.reduction == "mean" ? total : 1;
+  return attrs.reduction == "mean" && total != 0 ? total : 1;
 }
 
 template <class Label>

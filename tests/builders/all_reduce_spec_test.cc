@@ -9,11 +9,11 @@ namespace {
 
 TEST(AllReduceSpec, ReadsRangesLimitsAndShards) {
   AllReduceSpec spec = parse_all_reduce("pscpu:32k:xring#2");
-  ASSERT_EQ(spec.size(), 2u);
-  EXPECT_EQ(spec[0], (AllReduceRange{"pscpu", "", 1, 32768, false}));
-  EXPECT_EQ(spec[1], (AllReduceRange{"xring", "", 2, -1, false}));
-  EXPECT_EQ(parse_all_reduce("nccl/rechd")[0].name(), "nccl/rechd");
-  EXPECT_EQ(parse_all_reduce("rechd:4MB:collective")[0],
+  ASSERT_EQ(spec.ranges.size(), 2u);
+  EXPECT_EQ(spec.ranges[0], (AllReduceRange{"pscpu", "", 1, 32768, false}));
+  EXPECT_EQ(spec.ranges[1], (AllReduceRange{"xring", "", 2, -1, false}));
+  EXPECT_EQ(parse_all_reduce("nccl/rechd").ranges[0].name(), "nccl/rechd");
+  EXPECT_EQ(parse_all_reduce("rechd:4MB:collective").ranges[0],
             (AllReduceRange{"rechd", "", 1, 4 << 20, true}));
   for (const char* text : {"collective", "pscpu:32768:xring#2", "rechd:4096B:psgpu#3:8192B:muji"})
     EXPECT_EQ(text_of(parse_all_reduce(text)), text);
@@ -22,7 +22,7 @@ TEST(AllReduceSpec, ReadsRangesLimitsAndShards) {
 // The numbers of tf_cnn_benchmarks' parser; signs, blanks and underscores are refused here.
 TEST(AllReduceSpec, Numbers) {
   auto limit = [](const std::string& text) {
-    return parse_all_reduce("rechd:" + text + ":xring")[0].limit;
+    return parse_all_reduce("rechd:" + text + ":xring").ranges[0].limit;
   };
   EXPECT_EQ(limit("32k"), 32768);
   EXPECT_EQ(limit("32K"), 32768);
@@ -61,6 +61,33 @@ TEST(AllReduceSpec, ErrorsAreOfOneKindAndNameThePart) {
   refuses("pscpu:64k:xring:2k:nccl", "must increase");
   refuses("pscpu:2k:xring:2k:nccl", "must increase");
   refuses("pscpu:2k:xring:4kB:nccl", "all elements or all bytes");
+}
+
+TEST(AllReduceSpec, ASumOrAMean) {
+  for (const char* text : {"mean:collective", "mean:xring#2", "mean:pscpu:32768:xring",
+                           "mean:rechd:4096B:nccl/xring", "mean:auto"})
+    EXPECT_EQ(text_of(parse_all_reduce(text)), text);
+  EXPECT_EQ(text_of(parse_all_reduce("sum:pscpu:32k:xring#2")), "pscpu:32768:xring#2");
+  EXPECT_EQ(parse_all_reduce("sum:xring"), parse_all_reduce("xring"));
+  EXPECT_NE(parse_all_reduce("mean:xring"), parse_all_reduce("xring"));
+  for (const char* text :
+       {"mean", "sum", "mean:", "sum:", "mean:mean:xring", "sum:mean:xring", "mean:32k:xring",
+        "mean:xring:", "mean:xring:2k", "xring:mean", "xring:2k:mean", "xring:mean:rechd",
+        "Mean:xring", "mean#2:xring", "average:xring", " mean:xring", "mean::xring", "mean:xrin"})
+    expect_error([&] { parse_all_reduce(text); }, "all-reduce spec '" + std::string(text) + "'");
+}
+
+TEST(AllReduceSpec, AReductionIsNoAlgorithm) {
+  for (const char* text : {"mean", "sum:mean", "xring:2k:sum"})
+    expect_error([&] { parse_all_reduce(text); }, "there is no algorithm '");
+}
+
+TEST(AllReduceSpec, ReadsTheOrderOfARing) {
+  EXPECT_EQ(parse_ring_order("0,2,1,3"), (std::vector<int>{0, 2, 1, 3}));
+  EXPECT_EQ(parse_ring_order("0"), (std::vector<int>{0}));
+  for (const char* text : {"", "0,", ",1", "0 1", "0,-1", "0;1", "[0,1]", "0,99999999999"})
+    expect_error([&] { parse_ring_order(text); }, "ring order '" + std::string(text) + "'",
+                 "like 0,2,1,3");
 }
 
 TEST(AllReduceSpec, PicksTheRangeBySize) {

@@ -87,11 +87,15 @@ TEST(AllReduce, SpecsThatDoNotFitTheReplicasAreRefused) {
   expect_error([&] { reducer("xring#5", 8, 2); }, "xring#5 on 2 x 4 replicas; at most #4");
   expect_error([&] { reducer("pscpu#3", 8, 2); }, "at most #2");
   expect_error([&] { reducer("rechd", 6, 4); }, "6 replicas do not divide over 4 workers");
-  expect_error(
-      [] {
-        AllReducer({.spec = parse_all_reduce("xring"), .ring_order = {0, 2}}, 2);
-      },
-      "ring order");
+  auto in_order = [](const std::vector<int>& order) {
+    AllReducer({.spec = parse_all_reduce("xring"), .workers = 2, .ring_order = order}, 6);
+  };
+  in_order({2, 0, 1});
+  for (const std::vector<int>& wrong :
+       {std::vector<int>{0, 2}, {0, 1, 3}, {0, 1, 1}, {0, 1, 2, 3}, {0, 1, 2, 3, 4, 5}})
+    expect_error([&] { in_order(wrong); },
+                 "the ring order " + text_of(std::vector<int64_t>(wrong.begin(), wrong.end())),
+                 "should name replicas 0 to 2 once each");
 }
 
 // -- every algorithm on real data
@@ -165,6 +169,7 @@ void check_sums(const Case& c, const Dims& dims, double rounding = 0x1p-24) {
   ASSERT_EQ(results.size(), static_cast<std::size_t>(c.replicas));
   for (const auto& result : results) ASSERT_EQ(result, results[0]) << "replicas differ";
   ASSERT_EQ(results[0].size(), static_cast<std::size_t>(element_count(dims)));
+  const double divisor = c.spec.rfind("mean:", 0) == 0 ? c.replicas : 1;
   for (std::size_t i = 0; i < results[0].size(); ++i) {
     double sum = 0, sizes = 0;
     for (const auto& of_replica : data) {
@@ -172,7 +177,8 @@ void check_sums(const Case& c, const Dims& dims, double rounding = 0x1p-24) {
       sizes += std::abs(of_replica[i]);
     }
     // A term is rounded as it leaves and whenever a sum that holds it travels on.
-    ASSERT_NEAR(results[0][i], sum, sizes * rounding * (c.replicas + 1)) << "element " << i;
+    ASSERT_NEAR(results[0][i], sum / divisor, sizes / divisor * rounding * (c.replicas + 2))
+        << "element " << i;
   }
 }
 
@@ -192,6 +198,13 @@ TEST_P(Algorithms, SumWhatTravelsInHalfTheBytes) {
       check_sums({GetParam(), replicas, 1, "float16"}, {length}, std::ldexp(1, -11));
       check_sums({GetParam(), replicas, 1, "bfloat16"}, {length}, std::ldexp(1, -8));
     }
+}
+TEST_P(Algorithms, MeanOfAnyNumberOfReplicas) {
+  const std::string spec = "mean:" + GetParam();
+  for (int replicas : {1, 2, 3, 8})
+    for (int64_t length : {0, 1, 7, 1000}) check_sums({spec, replicas, 1}, {length});
+  for (const Dims& dims : {Dims{}, Dims{7, 13}, Dims{2, 0, 3}}) check_sums({spec, 6, 3}, dims);
+  check_sums({spec, 3, 1, "bfloat16"}, {100}, std::ldexp(1, -8));
 }
 INSTANTIATE_TEST_SUITE_P(All, Algorithms,
                          ::testing::Values("collective", "nccl", "xring", "rechd", "bcube", "pscpu",

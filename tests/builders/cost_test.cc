@@ -13,7 +13,7 @@
 namespace lockstep::testing {
 namespace {
 
-AllReduceRange only(const std::string& spec) { return parse_all_reduce(spec)[0]; }
+AllReduceRange only(const std::string& spec) { return parse_all_reduce(spec).ranges[0]; }
 
 // ResNet-50's gradients over 8 replicas of one link, in so many messages; adding is free.
 double milliseconds(const std::string& spec, const std::string& link, int messages) {

@@ -88,6 +88,19 @@ TEST(LrSchedule, NamesWhatDoesNotFit) {
   expect_error(with([](auto& s) { s.warm_up_method = "quick"; }), "WARM_UP_METHOD is 'quick'");
 }
 
+// Detectron's ratio: how many times the larger of two rates is the smaller, 1e-10 for a rate of 0.
+TEST(LrSchedule, ChangeOfTheRate) {
+  LrSchedule s = plain("steps_with_lrs");
+  s.steps = {0, 1, 2, 3, 4, 5};
+  s.lrs = {0.1, 0.1, 0.02, 0.06, 0, 0};
+  EXPECT_EQ(rate_change(s, 0), 1) << "nothing was before";
+  EXPECT_EQ(rate_change(s, 1), 1);
+  EXPECT_NEAR(rate_change(s, 2), 5, 1e-5);
+  EXPECT_NEAR(rate_change(s, 3), 3, 1e-5);
+  EXPECT_NEAR(rate_change(s, 4), 6e8, 1e3);
+  EXPECT_LE(rate_change(s, 5), 1) << "0 and 0 again";
+}
+
 TEST(MomentumCorrection, FollowsJumpsOfTheRateOnly) {
   LrSchedule schedule{.policy = "steps_with_decay",
                       .base_lr = 0.1,

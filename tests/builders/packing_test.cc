@@ -57,6 +57,28 @@ TEST(Packing, SmallTensorsOfTfCnnsOwnTest) {
             (Buckets{{0, 1}, {2}, {3}}));
 }
 
+// On four replicas `simple` copies six times, a ring 24 times.
+TEST(Packing, TheSizeOfABucketChoosesTheAlgorithm) {
+  auto copies = [](AllReduceOptions options) {
+    options.spec = parse_all_reduce("simple:6:xring");
+    Graph graph(all_ops());
+    AllReducer::PerParam gradients(2);
+    for (int k = 0; k < 4; ++k) {
+      ReplicaScope replica(graph, k);
+      for (std::size_t p = 0; p < 2; ++p)
+        gradients[p].push_back(graph.input(join("x", k, p), {DType::float32, {6}}));
+    }
+    AllReducer(options, 4).sum_all(graph, gradients, {"a", "b"});
+    int count = 0;
+    for (int i = 0; i < graph.node_count(); ++i) count += graph.node(i).type() == "Copy";
+    return count;
+  };
+  const Packing together = parse_packing("ready:1M:1M");
+  EXPECT_EQ(copies({}), 2 * 6);
+  EXPECT_EQ(copies({.packing = together}), 24);
+  EXPECT_EQ(copies({.packing = together, .pieces = 2}), 2 * 6);
+}
+
 TEST(Packing, SpecsAreReadAndRefused) {
   EXPECT_EQ(parse_packing("none"), (Packing{PackingRule::none, 0, 0, 0}));
   EXPECT_EQ(parse_packing("tf_cnn:4k:10"), (Packing{PackingRule::tf_cnn, 4096, 10, 0}));

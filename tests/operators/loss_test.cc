@@ -45,7 +45,8 @@ Reference cross_entropy(const std::string& reduction, double ignored = NAN) {
       total += each[i];
       weight_total += weight;
     }
-    Doubles loss{{}, {reduction == "mean" ? total / weight_total : total}};
+    if (reduction == "mean" && weight_total > 0) total /= weight_total;  // of no labels it is 0
+    Doubles loss{{}, {total}};
     return std::vector<Doubles>{reduction == "none" ? each : loss, log_prob};
   };
 }
@@ -65,6 +66,52 @@ OpCase loss(const std::string& name, const Dims& scores, std::vector<int64_t> la
   }
   if (ignores) c.attributes.push_back({"ignore_index", int64_t{-1}});
   return c;
+}
+
+// The log-probabilities of the labels as they are given: no softmax.
+Reference likelihood(const std::string& reduction, double ignored = NAN) {
+  return [=](const std::vector<Doubles>& in) {
+    const int64_t c = in[0].dims[1];
+    Doubles each{in[1].dims, {}};
+    double total = 0, weights = 0;
+    for (std::size_t i = 0; i < in[1].values.size(); ++i) {
+      const double label = in[1].values[i];
+      const auto at = static_cast<int64_t>(label == ignored ? 0 : label);
+      const double weight = label == ignored ? 0 : in.size() > 2 ? in[2][at] : 1;
+      each.values.push_back(-weight * in[0][static_cast<int64_t>(i) * c + at]);
+      total += each.values.back();
+      weights += weight;
+    }
+    if (reduction == "none") return std::vector<Doubles>{each};
+    return std::vector<Doubles>{
+        {{}, {reduction == "mean" && weights > 0 ? total / weights : total}}};
+  };
+}
+
+OpCase as_likelihood(OpCase c, const std::string& reduction, double ignored = NAN) {
+  c.type = "NegativeLogLikelihoodLoss";
+  c.outputs = 1;
+  c.reference = likelihood(reduction, ignored);
+  return c;
+}
+
+// Losses to which no label adds anything: all are ignored, or their classes weigh nothing. Other
+// engines divide 0 by 0.
+std::vector<OpCase> of_no_labels() {
+  std::vector<OpCase> all;
+  for (const char* reduction : {"mean", "sum", "none"})
+    for (bool weighted : {false, true}) {
+      const std::string name = join("all_ignored", weighted ? "_weighted_" : "_", reduction);
+      all.push_back(loss(name, {3, 4}, {-1, -1, -1}, {3}, reduction, weighted, true));
+      all.push_back(as_likelihood(all.back(), reduction, -1));
+    }
+  OpCase weightless = loss("weightless", {3, 4}, {0, 3, 0}, {3}, "mean");
+  const float weights[] = {0, 1, 1, 0};
+  weightless.inputs.push_back(given(Literal::of<float>(weights, {4})));
+  all.push_back(weightless);
+  all.push_back(as_likelihood(weightless, "mean"));
+  for (OpCase& c : all) c.oracle = false;
+  return all;
 }
 
 std::vector<OpCase> cases() {
@@ -97,30 +144,15 @@ std::vector<OpCase> cases() {
       loss("none", {3, 4}, {0, 3, 1}, {3}, "none"),
       loss("weighted", {3, 4}, {0, 3, 1}, {3}, "mean", true),
       loss("weighted_sum", {3, 4}, {2, 2, 1}, {3}, "sum", true),
+      loss("weighted_none", {3, 4}, {2, 0, 1}, {3}, "none", true),
       loss("ignored", {4, 3}, {0, -1, 2, -1}, {4}, "mean", false, true),
       loss("ignored_weighted", {4, 3}, {0, -1, 2, 1}, {4}, "mean", true, true),
       loss("ignored_none", {4, 3}, {0, -1, 2, 1}, {4}, "none", false, true),
       loss("pixels", {2, 3, 2, 2}, {0, 1, 2, 0, 1, 1, 2, 2}, {2, 2, 2}, "mean"),
   };
-  for (const char* reduction : {"mean", "sum", "none"}) {
-    OpCase c = loss(reduction, {3, 4}, {0, 3, 1}, {3}, reduction, true);
-    c.type = "NegativeLogLikelihoodLoss";
-    c.outputs = 1;
-    c.reference = [reduction](const std::vector<Doubles>& in) {
-      Doubles each{{3}, {}};
-      double total = 0, weights = 0;
-      for (int i = 0; i < 3; ++i) {
-        auto label = static_cast<int64_t>(in[1][i]);
-        each.values.push_back(-in[2][label] * in[0][i * 4 + label]);
-        total += each[i];
-        weights += in[2][label];
-      }
-      const std::string how = reduction;
-      if (how == "none") return std::vector<Doubles>{each};
-      return std::vector<Doubles>{{{}, {how == "mean" ? total / weights : total}}};
-    };
-    all.push_back(c);
-  }
+  for (const char* reduction : {"mean", "sum", "none"})
+    all.push_back(
+        as_likelihood(loss(reduction, {3, 4}, {0, 3, 1}, {3}, reduction, true), reduction));
   OpCase pixels =
       loss("pixels", {2, 3, 2, 2}, {0, 1, 2, 0, 1, -1, 2, 2}, {2, 2, 2}, "mean", false, true);
   pixels.type = "NegativeLogLikelihoodLoss";
@@ -131,6 +163,7 @@ std::vector<OpCase> cases() {
   single.outputs = 1;
   single.reference = nullptr;
   all.push_back(single);
+  for (OpCase& c : of_no_labels()) all.push_back(std::move(c));
   return all;
 }
 

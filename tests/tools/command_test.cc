@@ -8,8 +8,7 @@
 #include "graph/file.h"
 #include "operators/cuda.h"
 #include "runtime/safetensors.h"
-#include "tests/support/program.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/training_command.h"
 #include "tools/train/metrics.h"
 #include "tools/train/tensorboard.h"
 
@@ -18,75 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kConfig = R"(DEVICES: cpu*2
-THREADS: 1
-MODEL: {TYPE: mlp, HIDDEN: [32, 16]}
-DATA: {NAME: digits, TRAIN_SIZE: 400, TEST_SIZE: 100}
-TRAIN: {BATCH_SIZE: 16, SNAPSHOT_ITERS: 7, LOG_ITERS: 5}
-TEST: {ITERS: 1000}
-SOLVER: {BASE_LR: 0.02, MAX_ITER: 60, STEP_SIZE: 40}
-)";
-
-class CommandTest : public ::testing::Test {
- protected:
-  std::string config(const std::string& text = kConfig) {
-    write_file(folder / "config.yaml", text);
-    return folder / "config.yaml";
-  }
-  // Trains into the folder `run`.
-  Outcome train(const std::string& run, std::vector<std::string> more = {},
-                const ProgramOptions& options = {}) {
-    std::vector<std::string> arguments{"train", config(), "OUTPUT_DIR", folder / run};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_lockstep(arguments, options);
-  }
-  std::string checkpoint(const std::string& run) {
-    return read_file(folder / (run + "/checkpoint.safetensors"));
-  }
-  TemporaryFolder folder;
-};
-
-TEST_F(CommandTest, BucketsArePrintedEditedAndReplayed) {
-  ASSERT_EQ(run_lockstep({"build", "lenet", "--devices", "gpu*2", "--packing", "ready:1k:1M", "-o",
-                          folder / "step.onnx"})
-                .exit_code,
-            0);
-  Outcome plan = run_lockstep({"inspect", folder / "step.onnx", "--format", "buckets"});
-  EXPECT_EQ(plan.out,
-            "bucket 20040 bytes: pred_b pred_w\n"
-            "bucket 1602000 bytes: fc3_b fc3_w\n"
-            "bucket 102280 bytes: conv2_b conv2_w conv1_b conv1_w\n");
-  write_file(folder / "plan.txt",
-             "# everything but the first layer\n"
-             "bucket 0 bytes: pred_b pred_w fc3_b fc3_w conv2_b conv2_w\n"
-             "bucket 0 bytes: conv1_b conv1_w\n");
-  ASSERT_EQ(run_lockstep({"build", "lenet", "--devices", "gpu*2", "--buckets", folder / "plan.txt",
-                          "-o", folder / "step.onnx"})
-                .exit_code,
-            0);
-  Outcome order = run_lockstep({"inspect", folder / "step.onnx", "--format", "order"});
-  EXPECT_NE(order.out.find("bucket_1/0/whole_sum"), std::string::npos) << order.out;
-  EXPECT_EQ(train("packed", {"PACKING", "ready:1k:1M", "SOLVER.MAX_ITER", "7"}).exit_code, 0);
-  EXPECT_EQ(train("single", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
-  EXPECT_EQ(read_safetensors(folder / "packed/checkpoint.safetensors").tensors,
-            read_safetensors(folder / "single/checkpoint.safetensors").tensors);
-  expect_refused(train("run", {"PACKING", "ready"}), {"packing 'ready'"});
-  write_file(folder / "plan.txt", "bucket 0 bytes: pred_b\n");
-  expect_refused(train("run", {"BUCKETS", folder / "plan.txt"}), {"is in none"});
-}
-
-TEST_F(CommandTest, AllReduceIsASpecInTheFileOrOnTheCommandLine) {
-  Outcome built = run_lockstep({"build", "lenet", "--devices", "gpu*4", "--all-reduce",
-                                "simple:100:xring", "-o", folder / "step.onnx"});
-  ASSERT_EQ(built.exit_code, 0) << built.err;
-  Outcome order = run_lockstep({"inspect", folder / "step.onnx", "--format", "order"});
-  EXPECT_EQ(order.out.find("AllReduce"), std::string::npos) << "rings are made of Copy and Add";
-  EXPECT_NE(order.out.find("conv1_w_grad_all_reduce/3/sum"), std::string::npos) << order.out;
-  expect_refused(run_lockstep({"build", "lenet", "--all-reduce", "xrung"}),
-                 {"xrung", "did you mean 'xring'"});
-  expect_refused(train("run", {"ALL_REDUCE", "xring#7"}), {"ALL_REDUCE", "at most #2"});
-  EXPECT_EQ(train("run", {"ALL_REDUCE", "rechd", "SOLVER.MAX_ITER", "3"}).exit_code, 0);
-}
+using CommandTest = TrainingCommand;
 
 TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
   for (const char* command :
@@ -145,39 +76,6 @@ TEST_F(CommandTest, TwoRunsGiveTheSameBits) {
   ASSERT_EQ(train("a").exit_code, 0);
   ASSERT_EQ(train("b").exit_code, 0);
   EXPECT_TRUE(checkpoint("a") == checkpoint("b"));
-}
-
-// kill -9 at many moments, resume each time: the same bits as never stopping.
-TEST_F(CommandTest, ResumeAfterKillGivesTheSameBits) {
-  ASSERT_EQ(train("whole", {"SOLVER.MAX_ITER", "400"}).exit_code, 0);
-  int killed = 0;
-  for (long delay : {15, 25, 40, 55, 70, 90, 110, 140})
-    killed +=
-        train("cut", {"SOLVER.MAX_ITER", "400", "--resume"}, {.kill_after_ms = delay}).exit_code ==
-        128 + 9;
-  EXPECT_GE(killed, 3) << "the run ended before it could be killed";
-  Outcome last = train("cut", {"SOLVER.MAX_ITER", "400", "--resume"});
-  ASSERT_EQ(last.exit_code, 0) << last.err;
-  EXPECT_TRUE(checkpoint("whole") == checkpoint("cut"));
-  auto whole = read_metrics(folder / "whole/metrics.jsonl");
-  auto cut = read_metrics(folder / "cut/metrics.jsonl");
-  EXPECT_EQ(value_of(whole.back(), "iter"), value_of(cut.back(), "iter"));
-}
-
-TEST_F(CommandTest, ResumeCanTrainLongerAndRefusesAnotherRun) {
-  ASSERT_EQ(train("run").exit_code, 0);
-  Outcome longer = train("run", {"--resume", "SOLVER.MAX_ITER", "65"});
-  EXPECT_EQ(longer.exit_code, 0) << longer.err;
-  EXPECT_NE(longer.out.find("resumed after iteration 60"), std::string::npos);
-  expect_refused(train("run", {"--resume", "TRAIN.BATCH_SIZE", "32"}),
-                 {"checkpoint.safetensors", "TRAIN.BATCH_SIZE 16", "now it is 32"});
-}
-
-TEST_F(CommandTest, ResumeKeepsTheNumberOfThreads) {
-  ASSERT_EQ(train("run", {"DEVICES", "cpu", "THREADS", "3"}).exit_code, 0);
-  Outcome again =
-      train("run", {"DEVICES", "cpu", "THREADS", "0", "--resume", "SOLVER.MAX_ITER", "61"});
-  EXPECT_NE(again.out.find("3 threads each"), std::string::npos) << again.out << again.err;
 }
 
 TEST_F(CommandTest, ANewRunKeepsTheOldOne) {

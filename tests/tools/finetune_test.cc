@@ -145,6 +145,27 @@ TEST_F(FineTune, WeightsComeByNameWithAReport) {
               read_safetensors(folder / "second/checkpoint.safetensors").tensors.at("conv.weight"));
 }
 
+// Gradients that wait and the scale of the loss are how a run trains, not what is loaded.
+TEST_F(FineTune, OnlyParametersAndStatisticsCountAsMissing) {
+  ASSERT_EQ(train("first", network()).exit_code, 0);
+  auto more = network();
+  more.insert(more.end(),
+              {"MODEL.WEIGHTS", folder / "first/checkpoint.safetensors", "SOLVER.DEFERRED", "true",
+               "PRECISION", "float16", "SOLVER.MAX_ITER", "1"});
+  Outcome outcome = train("second", more);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("weights: 7 of 7 tensors"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("not in the file"), std::string::npos) << outcome.out;
+  // The other way round they are in the file, and nobody takes them: training starts afresh.
+  const std::string deferred = folder / "second/checkpoint.safetensors";
+  more = network();
+  more.insert(more.end(), {"MODEL.WEIGHTS", deferred, "SOLVER.DEFERRED", "true", "PRECISION",
+                           "float16", "SOLVER.BASE_LR", "0", "SOLVER.MAX_ITER", "1"});
+  outcome = train("third", more);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("weights: 7 of 7 tensors"), std::string::npos) << outcome.out;
+}
+
 TEST_F(FineTune, AnotherNumberOfClassesMustBeAskedFor) {
   expect_refused(train("run", {"MODEL.ONNX", folder / "net.onnx"}),
                  {"5 classes", "MODEL.NUM_CLASSES is 3", "MODEL.NEW_CLASSIFIER"});

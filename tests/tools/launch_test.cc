@@ -10,6 +10,7 @@
 #include "graph/file.h"
 #include "runtime/safetensors.h"
 #include "tests/support/program.h"
+#include "tools/train/metrics.h"
 
 namespace lockstep::testing {
 namespace {
@@ -66,11 +67,16 @@ TEST_F(LaunchTest, ProcessesTrainLikeReplicas) {
   ASSERT_EQ(four.exit_code, 0) << four.out << four.err;
   EXPECT_NE(four.out.find("[0] mlp on 4 processes of 1 x cpu"), std::string::npos) << four.out;
   EXPECT_NE(four.out.find("held-out accuracy"), std::string::npos);
+  EXPECT_NE(four.out.find("[0] iter    151  learning rate 0.02 -> 0.002"), std::string::npos);
   EXPECT_EQ(four.out.find("[1]"), std::string::npos) << "rank 0 speaks for all";
   // One replica a process: sums are taken in the same order as in one process.
   ASSERT_EQ(run_lockstep(train("one", {"--devices", "cpu*4"})).exit_code, 0);
   EXPECT_EQ(weights("four"), weights("one"));
   EXPECT_TRUE(fs::exists(folder / "four/report.html"));
+  const auto of_four = read_metrics(folder / "four/metrics.jsonl");
+  const auto of_one = read_metrics(folder / "one/metrics.jsonl");
+  for (const char* name : {"loss", "accuracy"})
+    EXPECT_NEAR(value_of(of_four[1], name), value_of(of_one[1], name), 1e-5) << name;
 }
 
 TEST_F(LaunchTest, ProcessesTrainOn16BitsLikeReplicas) {
@@ -84,9 +90,44 @@ TEST_F(LaunchTest, ProcessesTrainOn16BitsLikeReplicas) {
   EXPECT_EQ(weights("one").at("loss_scale").values<float>()[0], 65536);
 }
 
+TEST_F(LaunchTest, ProcessesTakeMeansLikeReplicas) {
+  for (const char* spec : {"mean:collective", "mean:xring"}) {
+    const std::vector<std::string> keys{"ALL_REDUCE", spec, "SOLVER.MAX_ITER", "20"};
+    Outcome two = launch(2, train("two", keys));
+    ASSERT_EQ(two.exit_code, 0) << two.out << two.err;
+    std::vector<std::string> one = keys;
+    one.insert(one.end(), {"--devices", "cpu*2", "PACKING", "ready:1M:25M"});
+    ASSERT_EQ(run_lockstep(train("one", one)).exit_code, 0);
+    EXPECT_EQ(weights("two"), weights("one")) << spec;
+  }
+}
+
 TEST_F(LaunchTest, UnequalSharesOverProcesses) {
   Outcome three = launch(3, train("three", {"SOLVER.MAX_ITER", "20", "ALL_REDUCE", "rechd"}));
   EXPECT_EQ(three.exit_code, 0) << three.out << three.err;
+}
+
+// Each piece is summed in the order of replicas, by whichever worker gathers it.
+TEST_F(LaunchTest, ASpecMayNeedAllProcesses) {
+  Outcome two = launch(2, train("two", {"--devices", "cpu*2", "ALL_REDUCE", "pscpu#2"}));
+  ASSERT_EQ(two.exit_code, 0) << two.out << two.err;
+  ASSERT_EQ(run_lockstep(train("one", {"--devices", "cpu*4", "ALL_REDUCE", "pscpu"})).exit_code, 0);
+  EXPECT_EQ(weights("two"), weights("one"));
+}
+
+TEST_F(LaunchTest, AConfigurationIsCheckedForAllProcesses) {
+  auto refused = [&](const std::vector<std::string>& keys, const std::vector<std::string>& parts) {
+    next_meeting();
+    std::vector<std::string> more{"--devices", "cpu*2"};
+    more.insert(more.end(), keys.begin(), keys.end());
+    std::vector<std::unique_ptr<Program>> ranks;
+    for (int r = 0; r < 2; ++r) ranks.push_back(rank(r, train("run", more), 4, 2));
+    for (auto& program : ranks) expect_refused(program->finish(), parts);
+  };
+  refused({"ALL_REDUCE", "pscpu#3"}, {"config.yaml: ALL_REDUCE", "on 2 x 2 replicas; at most #2"});
+  refused({"TRAIN.BATCH_SIZE", "3"},
+          {"config.yaml: TRAIN.BATCH_SIZE 3", "4 replicas of 2 processes", "DEVICES cpu*2"});
+  EXPECT_FALSE(fs::exists(folder / "run"));
 }
 
 // rank 2 is killed: all others end in time and name it; the run goes on from its last checkpoint
@@ -130,6 +171,15 @@ TEST_F(LaunchTest, ACheckpointFitsAnotherNumberOfRanks) {
   Outcome two = launch(2, train("run", {"--resume"}));
   ASSERT_EQ(two.exit_code, 0) << two.out << two.err;
   EXPECT_NE(two.out.find("resumed after iteration 100"), std::string::npos) << two.out;
+}
+
+TEST_F(LaunchTest, EveryRankSaysWhatACheckpointWasSavedWith) {
+  ASSERT_EQ(launch(2, train("run", {"SOLVER.MAX_ITER", "3"})).exit_code, 0);
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (int r = 0; r < 2; ++r)
+    ranks.push_back(rank(r, train("run", {"--resume", "PRECISION", "float16"}), 4, 2));
+  for (auto& program : ranks)
+    expect_refused(program->finish(), {"saved with PRECISION float32", "now it is float16"});
 }
 
 TEST_F(LaunchTest, ARankThatStopsIsNamedWithinTheTimeout) {
@@ -177,6 +227,35 @@ TEST_F(LaunchTest, ARankOfAnotherMindIsNamedWithTheKey) {
     ranks.push_back(rank(r, train("run", {"SOLVER.BASE_LR", r == 3 ? "0.1" : "0.02"})));
   for (auto& program : ranks)
     expect_refused(program->finish(), {"rank 3 has SOLVER.BASE_LR '0.1", "rank 0 has '0.02"});
+  EXPECT_FALSE(fs::exists(folder / "run/checkpoint.safetensors"));
+}
+
+// Each rank names the devices and threads of its own host.
+TEST_F(LaunchTest, RanksMayHaveDevicesAndThreadsOfTheirOwn) {
+  auto both = [&](const std::string& run, const std::vector<std::string>& first,
+                  const std::vector<std::string>& second) {
+    next_meeting();
+    std::vector<std::unique_ptr<Program>> ranks;
+    ranks.push_back(rank(0, train(run, first), 4, 2));
+    ranks.push_back(rank(1, train(run, second), 4, 2));
+    std::vector<Outcome> outcomes;
+    for (auto& program : ranks) outcomes.push_back(program->finish());
+    return outcomes;
+  };
+  const std::string number = "SOLVER.MAX_ITER";
+  for (const Outcome& outcome : both("own", {"DEVICES", "cpu:0,cpu:1", number, "20"},
+                                     {"DEVICES", "cpu*2", "THREADS", "2", number, "20"}))
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  both("same", {"DEVICES", "cpu*2", number, "20"}, {"DEVICES", "cpu*2", number, "20"});
+  EXPECT_EQ(weights("own"), weights("same"));
+  // Who has no THREADS of its own goes on with those that rank 0 began with.
+  for (const Outcome& outcome : both("own", {"--resume", "THREADS", "0", "DEVICES", "cpu*2"},
+                                     {"--resume", "THREADS", "2", "DEVICES", "cpu*2"}))
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const Outcome& outcome : both("run", {"DEVICES", "cpu*2"}, {"DEVICES", "cpu*3"}))
+    expect_refused(outcome, {"rank 1 has DEVICES '3 x cpu'", "rank 0 has '2 x cpu'"});
+  for (const Outcome& outcome : both("run", {"DEVICES", "cpu"}, {"DEVICES", "gpu:1"}))
+    expect_refused(outcome, {"rank 1 has DEVICES '1 x gpu'", "rank 0 has '1 x cpu'"});
   EXPECT_FALSE(fs::exists(folder / "run/checkpoint.safetensors"));
 }
 

@@ -32,6 +32,7 @@ std::vector<Field> fields_of(TrainConfig& c) {
   return {{"OUTPUT_DIR", &c.output_dir},
           {"DEVICES", &c.devices},
           {"ALL_REDUCE", &c.all_reduce},
+          {"RING_ORDER", &c.ring_order, 0},
           {"PACKING", &c.packing},
           {"PIECES", &c.pieces, 1},
           {"WIRE", &c.wire},
@@ -84,6 +85,7 @@ std::vector<Field> fields_of(TrainConfig& c) {
           {"SOLVER.BIAS_LR_FACTOR", &c.optimizer.bias_rate_factor, 0},
           {"SOLVER.SCALE_MOMENTUM", &c.schedule.scale_momentum},
           {"SOLVER.SCALE_MOMENTUM_THRESHOLD", &c.schedule.scale_momentum_threshold, 1},
+          {"SOLVER.LOG_LR_CHANGE_THRESHOLD", &c.log_lr_change_threshold, 1},
           {"SOLVER.SKIP_NON_FINITE", &c.skip_non_finite},
           {"SOLVER.DEFERRED", &c.deferred},
           {"SOLVER.CLIP_NORM", &c.clip.norm, 0},
@@ -173,31 +175,44 @@ std::string value_text(const T& value) {
   return emitter.c_str();
 }
 
-void check_together(const TrainConfig& config) {
-  const auto replicas = static_cast<int64_t>(parse_devices(config.devices).size());
+template <class Act>
+void naming(const char* key, const Act& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    fail(key, ": ", error.what());
+  }
+}
+
+void check_together(const TrainConfig& config, int processes) {
+  const auto replicas = static_cast<int64_t>(parse_devices(config.devices).size()) * processes;
+  const std::string of_all =
+      processes == 1
+          ? join(replicas, " replicas of DEVICES ", config.devices)
+          : join(replicas, " replicas of ", processes, " processes with DEVICES ", config.devices);
+  const char* parts = config.micro_batches > 1 ? " and their TRAIN.MICRO_BATCHES" : "";
   check(config.batch_size >= replicas * config.micro_batches, "TRAIN.BATCH_SIZE ",
-        config.batch_size, " leaves nothing for some of the ", replicas, " replicas of DEVICES ",
-        config.devices, config.micro_batches > 1 ? " and their TRAIN.MICRO_BATCHES" : "");
+        config.batch_size, " leaves nothing for some of the ", of_all, parts);
   check(config.crop_scale.size() == 2 && config.crop_scale[0] > 0 &&
             config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
         "DATA.CROP_SCALE should be two numbers, 0 < least <= most <= 1");
-  try {
-    AllReducer({.spec = parse_all_reduce(config.all_reduce)}, static_cast<int>(replicas));
-  } catch (const Error& error) {
-    fail("ALL_REDUCE: ", error.what());
-  }
+  AllReduceOptions reduce{.workers = processes};
+  naming("ALL_REDUCE", [&] {
+    reduce.spec = parse_all_reduce(config.all_reduce);
+    AllReducer(reduce, static_cast<int>(replicas));
+  });
+  check(reduce.spec.reduction == Reduction::sum ||
+            config.batch_size % (replicas * config.micro_batches) == 0,
+        "ALL_REDUCE ", config.all_reduce, " needs equal shares: TRAIN.BATCH_SIZE ",
+        config.batch_size, " does not divide over the ", of_all, parts);
+  naming("RING_ORDER", [&] {
+    reduce.ring_order.assign(config.ring_order.begin(), config.ring_order.end());
+    AllReducer(reduce, static_cast<int>(replicas));
+  });
   if (config.packing != "auto") parse_packing(config.packing);
   if (!config.topology.empty()) parse_topology(config.topology);
-  try {
-    check_wire(config.wire, DType::float32);
-  } catch (const Error& error) {
-    fail("WIRE: ", error.what());
-  }
-  try {
-    parse_precision(config.precision);
-  } catch (const Error& error) {
-    fail("PRECISION: ", error.what());
-  }
+  naming("WIRE", [&] { check_wire(config.wire, DType::float32); });
+  naming("PRECISION", [&] { parse_precision(config.precision); });
   parse_statistics(config.statistics);
   validate(config.schedule);
 }
@@ -213,7 +228,8 @@ std::vector<std::pair<std::string, std::string>> TrainConfig::entries() const {
   return entries;
 }
 
-TrainConfig read_config(const std::string& path, const std::vector<std::string>& overrides) {
+TrainConfig read_config(const std::string& path, const std::vector<std::string>& overrides,
+                        int processes) {
   TrainConfig config;
   config.path = path;
   config.output_dir = "runs/" + std::filesystem::path(path).stem().string();
@@ -223,7 +239,7 @@ TrainConfig read_config(const std::string& path, const std::vector<std::string>&
   assign_tree(fields, tree, "", path);
   apply_overrides(fields, overrides);
   try {
-    check_together(config);
+    check_together(config, processes);
   } catch (const Error& error) {
     fail(path, ": ", error.what());
   }

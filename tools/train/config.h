@@ -17,6 +17,7 @@ struct TrainConfig {
   std::string output_dir;                 // OUTPUT_DIR, default runs/<file name>
   std::string devices = "cpu";            // DEVICES
   std::string all_reduce = "collective";  // ALL_REDUCE: see builders/all_reduce/spec.h
+  std::vector<int64_t> ring_order;  // RING_ORDER of xring: a process's replicas; none: 0, 1, ..
   // PACKING: see builders/all_reduce/packing.h; auto: none in one process, ready:1M:25M over
   // several
   std::string packing = "auto";
@@ -70,13 +71,17 @@ struct TrainConfig {
   // SOLVER.DEFERRED: updates take the gradients of the step before
   bool deferred = false;
   LrSchedule schedule;
+  // SOLVER.LOG_LR_CHANGE_THRESHOLD: a rate that changes by more than this factor is a line
+  double log_lr_change_threshold = 1.1;
 
   // Every key with its value as text, in a fixed order.
   std::vector<std::pair<std::string, std::string>> entries() const;
 };
 
 // Reads the file, then the overrides (KEY VALUE KEY VALUE ..). An unknown key, a value of the wrong
-// kind or out of range throws with file:line and, for keys, the nearest one.
-TrainConfig read_config(const std::string& path, const std::vector<std::string>& overrides);
+// kind or out of range throws with file:line and, for keys, the nearest one; so does what does not
+// fit so many processes, each with DEVICES of its own.
+TrainConfig read_config(const std::string& path, const std::vector<std::string>& overrides,
+                        int processes = 1);
 
 }  // namespace lockstep

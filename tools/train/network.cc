@@ -124,6 +124,7 @@ TrainingModel build_configured_model(const TrainConfig& config, int processes) {
   options.precision = parse_precision(config.precision);
   options.all_reduce.workers = processes;
   options.all_reduce.spec = parse_all_reduce(config.all_reduce);
+  options.all_reduce.ring_order.assign(config.ring_order.begin(), config.ring_order.end());
   const char* packing = processes > 1 ? "ready:1M:25M" : "none";
   options.all_reduce.packing = parse_packing(config.packing == "auto" ? packing : config.packing);
   options.all_reduce.pieces = static_cast<int>(config.pieces);

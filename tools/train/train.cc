@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <iomanip>
 
 #include "graph/file.h"
 #include "graph/io.h"
@@ -13,9 +12,8 @@
 #include "tools/command.h"
 #include "tools/train/config.h"
 #include "tools/train/metrics.h"
-#include "tools/train/progress.h"
 #include "tools/train/report.h"
-#include "tools/train/tensorboard.h"
+#include "tools/train/training_log.h"
 #include "tools/train/training_run.h"
 
 namespace lockstep {
@@ -28,16 +26,6 @@ struct TrainOptions {
   std::string devices;
   bool resume = false;
 };
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-std::string fixed(double value, int digits) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(digits) << value;
-  return text.str();
-}
 
 class TrainCommand {
  public:
@@ -53,33 +41,28 @@ class TrainCommand {
         })),
         run_(with_saved_threads(), comm) {
     first_ = goes_on_ ? run_.resume(checkpoint()) : run_.start();
+    log_ = std::make_unique<TrainingLog>(config_, comm_, first_);
     if (!leads_) return;
-    metrics_ = std::make_unique<MetricsFile>(folder_ + "/metrics.jsonl", first_);
-    events_ = std::make_unique<EventWriter>(folder_);
     if (first_ == 0) save_model(run_.session().model(), folder_ + "/step.onnx");
     write_file(folder_ + "/config.txt", config_text());
   }
 
   int run() {
-    note(join(network(), " on ", comm_ ? join(comm_->size(), " processes of ") : "",
-              run_.session().devices().size(), " x ",
-              text_of(run_.session().devices()[0]).substr(0, 3), ", ", run_.session().threads(),
-              run_.session().threads() == 1 ? " thread each, " : " threads each, ",
-              config_.batch_size, " images a step -> ", folder_));
-    for (const std::string& line : run_.weights_report()) note(line);
-    if (first_ > 0) note(join("resumed after iteration ", first_));
-    start_ = window_start_ = std::chrono::steady_clock::now();
+    log_->note(join(network(), " on ", comm_ ? join(comm_->size(), " processes of ") : "",
+                    run_.session().devices().size(), " x ",
+                    text_of(run_.session().devices()[0]).substr(0, 3), ", ",
+                    run_.session().threads(),
+                    run_.session().threads() == 1 ? " thread each, " : " threads each, ",
+                    config_.batch_size, " images a step -> ", folder_));
+    for (const std::string& line : run_.weights_report()) log_->note(line);
+    if (first_ > 0) log_->note(join("resumed after iteration ", first_));
+    start_ = std::chrono::steady_clock::now();
+    log_->start_window(run_.data_seconds());
     const int64_t last = config_.schedule.max_iter;
     for (int64_t step = first_; step < last; ++step) {
-      StepResult result = run_.step(step);
-      if (!result.skipped.empty() &&
-          (leads_ || result.skipped.find("replica") != std::string::npos))
-        progress_.note(join("iter ", std::setw(6), step + 1, "  skipped: ", result.skipped));
-      if (!result.skipped.empty()) ++skipped_;
-      loss_sum_ += result.loss;
-      accuracy_sum_ += result.accuracy;
-      ++window_;
-      if ((step + 1) % config_.log_iters == 0 || step + 1 == last) log(step);
+      log_->rate(step);
+      const StepResult result = run_.step(step);
+      log_->step(step, result, run_.data_seconds());
       if ((step + 1) % config_.drift_iters == 0 || step + 1 == last) check_drift(step);
       if ((step + 1) % config_.snapshot_iters == 0) run_.save(checkpoint(), step + 1);
       if ((step + 1) % config_.test_iters == 0 && step + 1 < last) test(step);
@@ -88,9 +71,9 @@ class TrainCommand {
     TestResult result = test(last - 1);
     if (!leads_) return 0;
     write_report(result);
-    progress_.note(join("held-out accuracy ", fixed(100 * result.accuracy, 2), " % after ", last,
-                        " iterations, ", fixed(seconds_since(start_), 1), " s; open ", folder_,
-                        "/report.html"));
+    log_->note(join("held-out accuracy ", fixed(100 * result.accuracy, 2), " % after ", last,
+                    " iterations, ", fixed(seconds_since(start_), 1), " s; open ", folder_,
+                    "/report.html"));
     return 0;
   }
 
@@ -125,15 +108,12 @@ class TrainCommand {
     return comm_ ? share_text(*comm_, mine ? "yes" : "no", "whether to resume") == "yes" : mine;
   }
 
-  void note(const std::string& line) {
-    if (leads_) progress_.note(line);
-  }
-
   // The order of a sum inside a convolution can depend on the number of threads: a run goes on with
-  // as many as it began with, wherever it is resumed.
+  // as many as it began with, wherever it is resumed. All processes ask, since some may have
+  // THREADS of their own and some not.
   TrainConfig with_saved_threads() const {
     TrainConfig config = config_;
-    if (!goes_on_ || config.threads != 0) return config;
+    if (!goes_on_) return config;
     std::string threads = "0";
     if (leads_) {
       Metadata metadata = read_safetensors(checkpoint()).metadata;
@@ -142,7 +122,7 @@ class TrainCommand {
       if (metadata["replicas"] == std::to_string(replicas)) threads = metadata["threads"];
     }
     if (comm_) threads = share_text(*comm_, threads, "the number of threads");
-    config.threads = std::atoll(threads.c_str());
+    if (config.threads == 0) config.threads = std::atoll(threads.c_str());
     return config;
   }
 
@@ -157,61 +137,9 @@ class TrainCommand {
     return text;
   }
 
-  void log(int64_t step) {
-    if (comm_) add_up_over_processes();
-    const double elapsed = seconds_since(window_start_);
-    const double count = static_cast<double>(std::max<int64_t>(window_ - skipped_, 1));
-    if (!leads_) return start_window();
-    const double images =
-        static_cast<double>(window_) * static_cast<double>(config_.batch_size) / elapsed;
-    const double rate = learning_rate(config_.schedule, step);
-    const double data_seconds = run_.data_seconds() - data_seconds_;
-    metrics_->append({{"iter", static_cast<double>(step)},
-                      {"loss", loss_sum_ / count},
-                      {"accuracy", accuracy_sum_ / count},
-                      {"lr", rate},
-                      {"time", elapsed / static_cast<double>(window_)},
-                      {"data_time", data_seconds / static_cast<double>(window_)},
-                      {"images_per_second", images}});
-    events_->scalar("train/loss", step, static_cast<float>(loss_sum_ / count));
-    events_->scalar("train/accuracy", step, static_cast<float>(accuracy_sum_ / count));
-    events_->scalar("train/lr", step, static_cast<float>(rate));
-    events_->scalar("train/images_per_second", step, static_cast<float>(images));
-    events_->flush();
-    progress_.status(join("iter ", std::setw(6), step + 1, "/", config_.schedule.max_iter,
-                          "  loss ", fixed(loss_sum_ / count, 4), "  accuracy ",
-                          fixed(100 * accuracy_sum_ / count, 1), " %  lr ", fixed(rate, 5), "  ",
-                          fixed(images, 0), " images/s"));
-    start_window();
-  }
-
-  void start_window() {
-    loss_sum_ = accuracy_sum_ = 0;
-    window_ = skipped_ = 0;
-    window_start_ = std::chrono::steady_clock::now();
-    data_seconds_ = run_.data_seconds();
-  }
-
-  void add_up_over_processes() {
-    const auto texts = gather_texts(
-        *comm_, join(std::setprecision(17), loss_sum_, " ", accuracy_sum_), "losses to be printed");
-    for (std::size_t rank = 1; rank < texts.size(); ++rank) {
-      double loss = 0, accuracy = 0;
-      std::istringstream(texts[rank]) >> loss >> accuracy;
-      loss_sum_ += loss;
-      accuracy_sum_ += accuracy;
-    }
-  }
-
   TestResult test(int64_t step) {
     TestResult result = run_.test();
-    if (!leads_) return result;
-    metrics_->append({{"iter", static_cast<double>(step)}, {"test_accuracy", result.accuracy}});
-    events_->scalar("test/accuracy", step, static_cast<float>(result.accuracy));
-    events_->flush();
-    progress_.note(join("iter ", std::setw(6), step + 1, "  held-out accuracy ",
-                        fixed(100 * result.accuracy, 2), " %"));
-    window_start_ = std::chrono::steady_clock::now();  // testing is not training time
+    log_->test(step, result.accuracy);
     return result;
   }
 
@@ -240,13 +168,9 @@ class TrainCommand {
   std::string folder_;
   bool goes_on_;
   TrainingRun run_;
-  Progress progress_;
   int64_t first_ = 0;
-  std::unique_ptr<MetricsFile> metrics_;
-  std::unique_ptr<EventWriter> events_;
-  std::chrono::steady_clock::time_point start_, window_start_;
-  double loss_sum_ = 0, accuracy_sum_ = 0, data_seconds_ = 0;
-  int64_t window_ = 0, skipped_ = 0;
+  std::unique_ptr<TrainingLog> log_;
+  std::chrono::steady_clock::time_point start_;
 };
 
 }  // namespace
@@ -273,8 +197,8 @@ void add_train(CLI::App& app, Command& chosen) {
         overrides.insert(overrides.end(), {"DEVICES", options->devices});
       const std::unique_ptr<Comm> comm = join_world(world_of_environment());
       try {
-        return TrainCommand(read_config(options->config, overrides), options->resume, comm.get())
-            .run();
+        const TrainConfig config = read_config(options->config, overrides, comm ? comm->size() : 1);
+        return TrainCommand(config, options->resume, comm.get()).run();
       } catch (const std::exception& error) {
         if (comm) comm->give_up(error.what());
         throw;

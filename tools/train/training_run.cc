@@ -10,6 +10,8 @@
 #include "operators/all.h"
 #include "runtime/agree.h"
 #include "runtime/statistics.h"
+#include "tools/train/agreement.h"
+#include "tools/train/remembered.h"
 #include "tools/train/weights.h"
 
 namespace lockstep {
@@ -52,25 +54,11 @@ SamplePicture picture_of(const float* image, const Dataset& data) {
   return picture;
 }
 
-// Keys that decide what a checkpoint's numbers mean; the others may change between sessions.
-const char* const kFixedKeys[] = {"MODEL.TYPE",      "MODEL.NUM_CLASSES", "MODEL.HIDDEN",
-                                  "MODEL.ONNX",      "MODEL.FREEZE",      "DATA.NAME",
-                                  "DATA.TRAIN_SIZE", "DATA.IMAGE_SIZE",   "DATA.CROP_SCALE",
-                                  "DATA.FLIP",       "RNG_SEED",          "TRAIN.BATCH_SIZE"};
-
-// Keys that may differ from process to process.
-bool is_local(const std::string& key) {
-  return key == "OUTPUT_DIR" || key == "DATA.ROOT" || key == "DATA.THREADS";
-}
-
 // Every process builds the step of all replicas and keeps its share; before that they make sure
 // that they mean the same.
 TrainingModel own_model(const TrainConfig& config, Comm* comm) {
   if (!comm) return build_configured_model(config);
-  Entries entries;
-  for (const auto& [key, value] : config.entries())
-    if (!is_local(key)) entries.emplace_back(key, value);
-  check_agreement(*comm, entries);
+  check_agreement(*comm, to_be_agreed_on(config));
   const TrainingModel whole = build_configured_model(config, comm->size());
   const std::string step = text_of(whole);
   check_agreement(*comm, {{"the plan of buckets", whole.bucket_plan},
@@ -83,12 +71,6 @@ Rows rows_of_process(const TrainConfig& config, int64_t replicas, const Training
   const Rows last =
       rows_of(config, replicas, model.first_replica + model.replicas - 1, config.micro_batches - 1);
   return {first, last.first + last.count - first};
-}
-
-std::string entry(const TrainConfig& config, const std::string& key) {
-  for (const auto& [name, value] : config.entries())
-    if (name == key) return value;
-  return "";
 }
 
 // Sums over the processes, on rank 0.
@@ -176,24 +158,20 @@ int64_t TrainingRun::start() {
 }
 
 int64_t TrainingRun::resume(const std::string& checkpoint) {
-  Metadata metadata = load_checkpoint(*session_, checkpoint);
-  for (const char* key : kFixedKeys) {
-    auto saved = metadata.find(key);
-    check(saved == metadata.end() || saved->second == entry(config_, key), checkpoint,
-          ": saved with ", key, " ", saved == metadata.end() ? "" : saved->second, ", now it is ",
-          entry(config_, key), "; start a new OUTPUT_DIR, or set it back");
-  }
+  Metadata metadata = load_checkpoint(*session_, checkpoint, [&](const Metadata& saved) {
+    check_remembered(config_, saved, checkpoint);
+  });
   last_checkpoint_ = checkpoint;
   last_start_ = std::atoll(metadata["steps"].c_str());
   return last_start_;
 }
 
 void TrainingRun::save(const std::string& checkpoint, int64_t steps_done) {
-  Metadata metadata{{"steps", std::to_string(steps_done)},
-                    {"replicas", std::to_string(replicas_)},
-                    {"threads", std::to_string(session_->threads())},
-                    {"format", "lockstep checkpoint 1"}};
-  for (const char* key : kFixedKeys) metadata[key] = entry(config_, key);
+  Metadata metadata = remembered(config_);
+  metadata.insert({{"steps", std::to_string(steps_done)},
+                   {"replicas", std::to_string(replicas_)},
+                   {"threads", std::to_string(session_->threads())},
+                   {"format", "lockstep checkpoint 1"}});
   save_checkpoint(*session_, checkpoint, metadata);
   last_checkpoint_ = checkpoint;
   last_start_ = steps_done;

@@ -28,6 +28,10 @@ bool differs_by_classes(const Dims& ours, const Dims& theirs, int64_t classes) {
   return differences == 1;
 }
 
+// What the network is. The rest (momentum, waiting gradients, the scale of the loss) is how a run
+// trains it, and begins anew.
+bool is_loaded(StateKind kind) { return is_parameter(kind) || kind == StateKind::computed; }
+
 }  // namespace
 
 std::vector<std::string> load_weights(Session& session, const WeightsOptions& options) {
@@ -41,7 +45,7 @@ std::vector<std::string> load_weights(Session& session, const WeightsOptions& op
   std::vector<std::string> missing, renewed, wrong, unused;
   std::set<std::string> used;
   for (const State& state : session.model().states) {
-    if (state.kind == StateKind::momentum) continue;
+    if (!is_loaded(state.kind)) continue;
     auto found = find(state.name);
     if (found == file.tensors.end()) {
       missing.push_back(state.name);

@@ -15,10 +15,10 @@ struct WeightsOptions {
   int64_t classes = 0;
 };
 
-// Every replica takes what the file holds under the names of the model's states. Lines for people:
-// how many matched, what the model has and the file lacks, what the file has and nobody took.
-// Throws, listing all of them, for shapes that differ, and when nothing matches; the session is
-// unchanged then.
+// Every replica takes what the file holds under the names of the model's parameters and running
+// statistics. Lines for people: how many matched, what the model has and the file lacks, what the
+// file has and nobody took. Throws, listing all of them, for shapes that differ, and when nothing
+// matches; the session is unchanged then.
 std::vector<std::string> load_weights(Session& session, const WeightsOptions& options);
 
 }  // namespace lockstep

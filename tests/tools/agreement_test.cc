@@ -1,0 +1,44 @@
+// Which keys processes must have alike, and which a checkpoint remembers.
+#include "tools/train/agreement.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "tests/support/expect_error.h"
+#include "tools/train/remembered.h"
+
+namespace lockstep::testing {
+namespace {
+
+TEST(Agreement, IsAboutEverythingButAProcessesOwnKeys) {
+  TrainConfig config;
+  config.devices = "gpu:3,cpu,gpu:1";
+  std::map<std::string, std::string> agreed;
+  for (const auto& [key, value] : to_be_agreed_on(config)) agreed.emplace(key, value);
+  EXPECT_EQ(agreed.at("DEVICES"), "1 x cpu, 2 x gpu");
+  for (const char* own : {"THREADS", "DATA.THREADS", "DATA.ROOT", "OUTPUT_DIR"})
+    EXPECT_EQ(agreed.count(own), 0u) << own;
+  EXPECT_EQ(agreed.size() + 4, config.entries().size());
+}
+
+TEST(Remembered, IsWhatDecidesWhatNumbersMean) {
+  TrainConfig config;
+  const Metadata plain = remembered(config);
+  EXPECT_EQ(plain.size(), 14u);
+  for (const char* key :
+       {"MODEL.TYPE", "MODEL.NUM_CLASSES", "MODEL.HIDDEN", "MODEL.ONNX", "MODEL.FREEZE",
+        "DATA.NAME", "DATA.TRAIN_SIZE", "DATA.IMAGE_SIZE", "DATA.CROP_SCALE", "DATA.FLIP",
+        "RNG_SEED", "TRAIN.BATCH_SIZE", "PRECISION", "SOLVER.DEFERRED"})
+    EXPECT_EQ(plain.count(key), 1u) << key;
+  config.all_reduce = "mean:xring";
+  EXPECT_EQ(remembered(config), plain) << "nothing waits";
+  config.deferred = true;
+  EXPECT_EQ(remembered(config).at("ALL_REDUCE for"), "a mean");
+  expect_error([&] { check_remembered(config, plain, "here"); },
+               "here: saved with SOLVER.DEFERRED false, now it is true");
+}
+
+}  // namespace
+}  // namespace lockstep::testing

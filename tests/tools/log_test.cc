@@ -1,0 +1,87 @@
+// What `lockstep train` says of its steps: lines, metrics.jsonl, TensorBoard.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "tests/support/training_command.h"
+#include "tools/train/metrics.h"
+
+namespace lockstep::testing {
+namespace {
+
+class LogTest : public TrainingCommand {
+ protected:
+  std::string events(const std::string& run) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder / run))
+      if (entry.path().filename().string().rfind("events.out.tfevents", 0) == 0)
+        return read_file(entry.path());
+    return "";
+  }
+};
+
+int times(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+// The first update sends the parameters so far that no later step is finite.
+TEST_F(LogTest, AWindowOfSkippedStepsHasNoLoss) {
+  Outcome outcome = train("run", {"SOLVER.SKIP_NON_FINITE", "true", "SOLVER.BASE_LR", "1e30",
+                                  "SOLVER.MAX_ITER", "9", "TRAIN.LOG_ITERS", "3"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(times(outcome.out, "  skipped: the gradient '"), 8) << outcome.out;
+  EXPECT_NE(outcome.out.find("iter      3/9  loss 2."), std::string::npos) << outcome.out;
+  for (const char* line : {"iter      6/9  all 3 steps were skipped  lr ",
+                           "iter      9/9  all 3 steps were skipped  lr "})
+    EXPECT_NE(outcome.out.find(line), std::string::npos) << outcome.out;
+  EXPECT_EQ(times(outcome.out, "loss 0.0000"), 0) << outcome.out;
+
+  const auto rows = read_metrics(folder / "run/metrics.jsonl");
+  ASSERT_EQ(rows.size(), 4u);  // and the final test
+  EXPECT_TRUE(std::isfinite(value_of(rows[0], "loss")));
+  for (std::size_t i : {1u, 2u})
+    for (const auto& [name, present] :
+         {std::pair{"loss", false}, {"accuracy", false}, {"lr", true}})
+      EXPECT_EQ(std::isfinite(value_of(rows[i], name)), present) << i << " " << name;
+  EXPECT_EQ(times(events("run"), "train/loss"), 1);
+  EXPECT_EQ(times(events("run"), "train/accuracy"), 1);
+  EXPECT_EQ(times(events("run"), "train/lr"), 3);
+}
+
+TEST_F(LogTest, AJumpOfTheRateIsALine) {
+  Outcome outcome = train("run", {"SOLVER.STEP_SIZE", "3", "SOLVER.MAX_ITER", "7"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* line : {"iter      4  learning rate 0.02 -> 0.002\n",
+                           "iter      7  learning rate 0.002 -> 0.0002\n"})
+    EXPECT_EQ(times(outcome.out, line), 1) << outcome.out;
+  EXPECT_EQ(times(outcome.out, "learning rate"), 2) << outcome.out;
+  const auto rows = read_metrics(folder / "run/metrics.jsonl");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(value_of(rows[1], "iter"), 6) << "the last window is shorter";
+  // Once more only where the run goes on, and not for a jump of before.
+  outcome = train("run", {"--resume", "SOLVER.STEP_SIZE", "3", "SOLVER.MAX_ITER", "10"});
+  EXPECT_EQ(times(outcome.out, "learning rate"), 1) << outcome.out;
+  EXPECT_EQ(times(outcome.out, "iter     10  learning rate 0.0002 -> 2e-05\n"), 1) << outcome.out;
+}
+
+// From 0.2 to 1 in ten steps: by a factor of 1.4, 1.29, 1.22, 1.18, 1.15, 1.13, 1.12, 1.11, 1.10
+// and 1.09.
+TEST_F(LogTest, WhatAJumpIsMayBeSaid) {
+  auto jumps = [&](const std::string& threshold) {
+    Outcome outcome =
+        train("run", {"SOLVER.WARM_UP_ITERS", "10", "SOLVER.WARM_UP_FACTOR", "0.2",
+                      "SOLVER.MAX_ITER", "12", "SOLVER.LOG_LR_CHANGE_THRESHOLD", threshold});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return times(outcome.out, "learning rate");
+  };
+  EXPECT_EQ(jumps("1.1"), 8);
+  EXPECT_EQ(jumps("1.3"), 1);
+  EXPECT_EQ(jumps("1"), 10) << "and not where it stays";
+  expect_refused(train("run", {"SOLVER.LOG_LR_CHANGE_THRESHOLD", "0.9"}),
+                 {"SOLVER.LOG_LR_CHANGE_THRESHOLD is '0.9'", "the least is 1"});
+}
+
+}  // namespace
+}  // namespace lockstep::testing

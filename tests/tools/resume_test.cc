@@ -1,0 +1,91 @@
+// `lockstep train --resume`: the same bits as never stopping, or what differs by name.
+#include <gtest/gtest.h>
+
+#include "runtime/safetensors.h"
+#include "tests/support/training_command.h"
+#include "tools/train/metrics.h"
+
+namespace lockstep::testing {
+namespace {
+
+using ResumeTest = TrainingCommand;
+
+// kill -9 at many moments, resume each time: the same bits as never stopping.
+TEST_F(ResumeTest, AfterKillGivesTheSameBits) {
+  ASSERT_EQ(train("whole", {"SOLVER.MAX_ITER", "400"}).exit_code, 0);
+  int killed = 0;
+  for (long delay : {15, 25, 40, 55, 70, 90, 110, 140})
+    killed +=
+        train("cut", {"SOLVER.MAX_ITER", "400", "--resume"}, {.kill_after_ms = delay}).exit_code ==
+        128 + 9;
+  EXPECT_GE(killed, 3) << "the run ended before it could be killed";
+  Outcome last = train("cut", {"SOLVER.MAX_ITER", "400", "--resume"});
+  ASSERT_EQ(last.exit_code, 0) << last.err;
+  EXPECT_TRUE(checkpoint("whole") == checkpoint("cut"));
+  auto whole = read_metrics(folder / "whole/metrics.jsonl");
+  auto cut = read_metrics(folder / "cut/metrics.jsonl");
+  EXPECT_EQ(value_of(whole.back(), "iter"), value_of(cut.back(), "iter"));
+}
+
+TEST_F(ResumeTest, CanTrainLongerAndRefusesAnotherRun) {
+  ASSERT_EQ(train("run").exit_code, 0);
+  Outcome longer = train("run", {"--resume", "SOLVER.MAX_ITER", "65"});
+  EXPECT_EQ(longer.exit_code, 0) << longer.err;
+  EXPECT_NE(longer.out.find("resumed after iteration 60"), std::string::npos);
+  expect_refused(train("run", {"--resume", "TRAIN.BATCH_SIZE", "32"}),
+                 {"checkpoint.safetensors", "TRAIN.BATCH_SIZE 16", "now it is 32"});
+}
+
+// Both add states of their own or change what a state means; the file's tensors alone would not
+// say so.
+TEST_F(ResumeTest, NamesAnotherPrecisionOrDeferral) {
+  const std::vector<std::string> plain{"SOLVER.MAX_ITER", "3"},
+      half{"SOLVER.MAX_ITER", "3", "PRECISION", "float16"},
+      deferred{"SOLVER.MAX_ITER", "3", "SOLVER.DEFERRED", "true"};
+  auto resumed = [&](const std::string& run, std::vector<std::string> keys) {
+    keys.insert(keys.begin(), "--resume");
+    return train(run, keys);
+  };
+  ASSERT_EQ(train("plain", plain).exit_code, 0);
+  expect_refused(resumed("plain", half),
+                 {"checkpoint.safetensors: saved with PRECISION float32", "now it is float16"});
+  expect_refused(resumed("plain", {"PRECISION", "bfloat16"}), {"PRECISION float32"});
+  expect_refused(resumed("plain", deferred),
+                 {"saved with SOLVER.DEFERRED false", "now it is true"});
+  ASSERT_EQ(train("half", half).exit_code, 0);
+  expect_refused(resumed("half", plain), {"saved with PRECISION float16", "now it is float32"});
+  ASSERT_EQ(train("deferred", deferred).exit_code, 0);
+  expect_refused(resumed("deferred", plain), {"SOLVER.DEFERRED true", "now it is false"});
+  std::vector<std::string> mean = deferred;
+  mean.insert(mean.end(), {"ALL_REDUCE", "mean:xring"});
+  expect_refused(resumed("deferred", mean), {"ALL_REDUCE for a sum, now it is a mean"});
+  EXPECT_EQ(resumed("plain", {"SOLVER.MAX_ITER", "4", "ALL_REDUCE", "mean:xring"}).exit_code, 0);
+  EXPECT_EQ(resumed("half", half).exit_code, 0);
+  EXPECT_EQ(resumed("deferred", deferred).exit_code, 0);
+}
+
+TEST_F(ResumeTest, ACheckpointOfBeforeAKeyWasRememberedLoads) {
+  ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
+  const std::string path = folder / "run/checkpoint.safetensors";
+  Safetensors file = read_safetensors(path);
+  EXPECT_EQ(file.metadata.erase("PRECISION"), 1u);
+  EXPECT_EQ(file.metadata.erase("SOLVER.DEFERRED"), 1u);
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const auto& [name, value] : file.tensors) tensors.emplace_back(name, view_of(value));
+  write_safetensors(path, tensors, file.metadata);
+  Outcome outcome = train("run", {"--resume", "SOLVER.MAX_ITER", "8"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("resumed after iteration 7"), std::string::npos) << outcome.out;
+}
+
+TEST_F(ResumeTest, KeepsTheNumberOfThreads) {
+  ASSERT_EQ(train("run", {"DEVICES", "cpu", "THREADS", "3"}).exit_code, 0);
+  Outcome again =
+      train("run", {"DEVICES", "cpu", "THREADS", "0", "--resume", "SOLVER.MAX_ITER", "61"});
+  EXPECT_NE(again.out.find("3 threads each"), std::string::npos) << again.out << again.err;
+  again = train("run", {"DEVICES", "cpu", "THREADS", "2", "--resume", "SOLVER.MAX_ITER", "62"});
+  EXPECT_NE(again.out.find("2 threads each"), std::string::npos) << again.out << again.err;
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,12 @@
+// What all processes of a run must have alike in their configurations. Folders, threads, and which
+// devices of its host they are, are each process's own.
+#pragma once
+
+#include "runtime/agree.h"
+#include "tools/train/config.h"
+
+namespace lockstep {
+
+Entries to_be_agreed_on(const TrainConfig& config);
+
+}  // namespace lockstep

@@ -1,0 +1,108 @@
+#include "tools/train/training_log.h"
+
+#include <iomanip>
+#include <sstream>
+
+#include "runtime/agree.h"
+
+namespace lockstep {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string fixed(double value, int digits) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(digits) << value;
+  return text.str();
+}
+
+TrainingLog::TrainingLog(const TrainConfig& config, Comm* comm, int64_t first)
+    : config_(config), comm_(comm), leads_(!comm || comm->rank() == 0) {
+  if (!leads_) return;
+  metrics_ = std::make_unique<MetricsFile>(config.output_dir + "/metrics.jsonl", first);
+  events_ = std::make_unique<EventWriter>(config.output_dir);
+}
+
+void TrainingLog::note(const std::string& line) {
+  if (leads_) progress_.note(line);
+}
+
+void TrainingLog::start_window(double data_seconds) {
+  loss_sum_ = accuracy_sum_ = 0;
+  window_ = skipped_ = 0;
+  window_start_ = std::chrono::steady_clock::now();
+  data_seconds_ = data_seconds;
+}
+
+void TrainingLog::rate(int64_t step) {
+  if (rate_change(config_.schedule, step) <= config_.log_lr_change_threshold) return;
+  note(join("iter ", std::setw(6), step + 1, "  learning rate ",
+            learning_rate(config_.schedule, step - 1), " -> ",
+            learning_rate(config_.schedule, step)));
+}
+
+void TrainingLog::step(int64_t step, const StepResult& result, double data_seconds) {
+  const bool was_skipped = !result.skipped.empty();
+  // The rank where it began says so too.
+  if (was_skipped && (leads_ || result.skipped.find("replica") != std::string::npos))
+    progress_.note(join("iter ", std::setw(6), step + 1, "  skipped: ", result.skipped));
+  loss_sum_ += result.loss;
+  accuracy_sum_ += result.accuracy;
+  skipped_ += was_skipped;
+  ++window_;
+  if ((step + 1) % config_.log_iters != 0 && step + 1 != config_.schedule.max_iter) return;
+  if (comm_) add_up_over_processes();
+  if (leads_) write_window(step, data_seconds);
+  start_window(data_seconds);
+}
+
+// Loss and accuracy are the means over the steps that updated. Where none did there are none.
+void TrainingLog::write_window(int64_t step, double data_seconds) {
+  const double elapsed = seconds_since(window_start_), steps = static_cast<double>(window_);
+  const double images = steps * static_cast<double>(config_.batch_size) / elapsed;
+  const double rate = learning_rate(config_.schedule, step);
+  MetricRow row{{"iter", static_cast<double>(step)}};
+  std::string said = join("all ", window_, " steps were skipped");
+  if (skipped_ < window_) {
+    const double updates = static_cast<double>(window_ - skipped_);
+    const double loss = loss_sum_ / updates, accuracy = accuracy_sum_ / updates;
+    row.insert(row.end(), {{"loss", loss}, {"accuracy", accuracy}});
+    events_->scalar("train/loss", step, static_cast<float>(loss));
+    events_->scalar("train/accuracy", step, static_cast<float>(accuracy));
+    said = join("loss ", fixed(loss, 4), "  accuracy ", fixed(100 * accuracy, 1), " %");
+  }
+  row.insert(row.end(), {{"lr", rate},
+                         {"time", elapsed / steps},
+                         {"data_time", (data_seconds - data_seconds_) / steps},
+                         {"images_per_second", images}});
+  metrics_->append(row);
+  events_->scalar("train/lr", step, static_cast<float>(rate));
+  events_->scalar("train/images_per_second", step, static_cast<float>(images));
+  events_->flush();
+  progress_.status(join("iter ", std::setw(6), step + 1, "/", config_.schedule.max_iter, "  ", said,
+                        "  lr ", fixed(rate, 5), "  ", fixed(images, 0), " images/s"));
+}
+
+void TrainingLog::add_up_over_processes() {
+  const auto texts = gather_texts(
+      *comm_, join(std::setprecision(17), loss_sum_, " ", accuracy_sum_), "losses to be printed");
+  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
+    double loss = 0, accuracy = 0;
+    std::istringstream(texts[rank]) >> loss >> accuracy;
+    loss_sum_ += loss;
+    accuracy_sum_ += accuracy;
+  }
+}
+
+void TrainingLog::test(int64_t step, double accuracy) {
+  window_start_ = std::chrono::steady_clock::now();
+  if (!leads_) return;
+  metrics_->append({{"iter", static_cast<double>(step)}, {"test_accuracy", accuracy}});
+  events_->scalar("test/accuracy", step, static_cast<float>(accuracy));
+  events_->flush();
+  progress_.note(join("iter ", std::setw(6), step + 1, "  held-out accuracy ",
+                      fixed(100 * accuracy, 2), " %"));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,50 @@
+// What a run says of its steps: lines on the terminal, rows of metrics.jsonl, TensorBoard's events.
+// Of several processes all call alike; rank 0 writes and speaks.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "tools/train/metrics.h"
+#include "tools/train/progress.h"
+#include "tools/train/tensorboard.h"
+#include "tools/train/training_run.h"
+
+namespace lockstep {
+
+class TrainingLog {
+ public:
+  // Goes on from iteration `first` with what is in the run's folder.
+  TrainingLog(const TrainConfig& config, Comm* comm, int64_t first);
+
+  void note(const std::string& line);
+
+  // The first window of steps begins now; what reading data took before does not count.
+  void start_window(double data_seconds);
+  // Before step number `step`: a line where its rate is far from the last one's.
+  void rate(int64_t step);
+  // After it. Every TRAIN.LOG_ITERS steps are a window, which is written when it closes.
+  void step(int64_t step, const StepResult& result, double data_seconds);
+  // Testing is not training time.
+  void test(int64_t step, double accuracy);
+
+ private:
+  void write_window(int64_t step, double data_seconds);
+  void add_up_over_processes();
+
+  TrainConfig config_;
+  Comm* comm_;
+  bool leads_;
+  Progress progress_;
+  std::unique_ptr<MetricsFile> metrics_;
+  std::unique_ptr<EventWriter> events_;
+  std::chrono::steady_clock::time_point window_start_;
+  double loss_sum_ = 0, accuracy_sum_ = 0, data_seconds_ = 0;
+  int64_t window_ = 0, skipped_ = 0;
+};
+
+std::string fixed(double value, int digits);
+double seconds_since(std::chrono::steady_clock::time_point start);
+
+}  // namespace lockstep
