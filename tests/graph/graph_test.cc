@@ -4,9 +4,12 @@
 
 #include "graph/half.h"
 #include "graph/passes/bind.h"
+#include "graph/passes/postpone.h"
 #include "graph/passes/prune.h"
+#include "graph/placement.h"
 #include "operators/activation/activation.h"
 #include "operators/all.h"
+#include "operators/collective/collective.h"
 #include "operators/conv/conv.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gemm/gemm.h"
@@ -205,6 +208,60 @@ TEST(Graph, WhatAShapeVectorHoldsIsStillKnownAfterPruning) {
   Value filled =
       graph.add_value({.type = "ConstantOfShape", .inputs = {graph.at("dims")}}, "filled");
   EXPECT_EQ(text_of(graph.shape(filled)), "[2,3,4]");
+}
+
+// A collective's operands and results are each on a replica of their own; a model's tables go
+// before what uses say.
+TEST(Placement, EveryValueHasAHome) {
+  Graph graph(all_ops());
+  std::vector<Value> x;
+  for (const char* name : {"a", "b", "c"}) x.push_back(graph.input(name, {DType::float32, {2}}));
+  const std::vector<Value> sums = all_reduce(graph, x, Reduction::sum, {"sa", "sb", "sc"}, "sum");
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_EQ(home_of(graph, x[static_cast<std::size_t>(k)]), k);
+    EXPECT_EQ(home_of(graph, sums[static_cast<std::size_t>(k)]), k);
+  }
+  Value unused = graph.input("unused", {DType::float32, {2}});
+  EXPECT_EQ(home_of(graph, unused), kEveryReplica);
+  EXPECT_EQ(replica_of(graph, unused), 0);
+  EXPECT_EQ(home_of(graph, unused, {{"unused", 2}}), 2);
+
+  Value mixed = graph.input("mixed", {DType::float32, {2}});
+  relu(graph, mixed, "on_all");
+  EXPECT_EQ(home_of(graph, mixed), kEveryReplica);
+  {
+    ReplicaScope replica(graph, 1);
+    EXPECT_EQ(home_of(graph, relu(graph, mixed, "on_1")), 1);
+  }
+  EXPECT_EQ(home_of(graph, mixed), 1) << "who is on every replica does not count";
+  ReplicaScope replica(graph, 2);
+  relu(graph, mixed, "on_2");
+  EXPECT_EQ(home_of(graph, mixed), kEveryReplica) << "two replicas use it";
+}
+
+// Two chains of communication, what follows each, and what neither needs.
+TEST(Postpone, MovesOnlyWhatFollowsCommunicationAndLeadsToNone) {
+  Graph graph(all_ops());
+  auto step = [&](Value x, const char* name) {
+    ReplicaScope replica(graph, 0);
+    return relu(graph, x, name);
+  };
+  auto reduce = [&](Value x, const char* name) {
+    return all_reduce(graph, {x}, Reduction::sum, {name}, name)[0];
+  };
+  Value x = graph.input("x", {DType::float32, {2}});
+  Value first = reduce(step(x, "before"), "first");
+  step(step(first, "update"), "update_2");
+  Value between = step(step(first, "between"), "between_2");
+  step(x, "computation");
+  reduce(between, "second");
+  step(x, "computation_2");
+  postpone_what_follows(graph, [](const Node& node) { return node.op()->collective; });
+  std::vector<std::string> order;
+  for (int i = 0; i < graph.node_count(); ++i) order.push_back(graph.node(i).name());
+  EXPECT_EQ(order,
+            (std::vector<std::string>{"before", "first", "between", "between_2", "computation",
+                                      "second", "computation_2", "update", "update_2"}));
 }
 
 TEST(Attributes, AreReadOnce) {

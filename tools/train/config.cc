@@ -89,6 +89,7 @@ std::vector<Field> fields_of(TrainConfig& c) {
           {"SOLVER.SKIP_NON_FINITE", &c.skip_non_finite},
           {"SOLVER.DEFERRED", &c.deferred},
           {"SOLVER.CLIP_NORM", &c.clip.norm, 0},
+          {"SOLVER.CLIP_EACH_NORM", &c.clip.each_norm, 0},
           {"SOLVER.CLIP_VALUE", &c.clip.value, 0},
           {"SOLVER.CLIP_BEFORE_REDUCE", &c.clip.before_reduce}};
 }

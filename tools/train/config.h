@@ -65,7 +65,7 @@ struct TrainConfig {
   int64_t test_iters = 200;         // TEST.ITERS: every so many iterations, and at the end
 
   MomentumSgd optimizer;
-  ClipOptions clip;  // SOLVER.CLIP_NORM, CLIP_VALUE, CLIP_BEFORE_REDUCE
+  ClipOptions clip;  // SOLVER.CLIP_NORM, CLIP_EACH_NORM, CLIP_VALUE, CLIP_BEFORE_REDUCE
   // SOLVER.SKIP_NON_FINITE: a step whose gradients are not finite changes nothing
   bool skip_non_finite = false;
   // SOLVER.DEFERRED: updates take the gradients of the step before
