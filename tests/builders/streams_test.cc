@@ -51,6 +51,11 @@ TEST(Streams, EveryShareHasItsOwnAndTheReversePassDrawsThemAgain) {
   }
 }
 
+TEST(Streams, OfManySharesDoNotMeet) {
+  const auto forward = streams(dropping({.replicas = 64, .micro_batches = 4}).step, "Dropout");
+  EXPECT_EQ(numbers(forward).size(), 2u * 64 * 4);
+}
+
 // One replica's do not depend on how many there are, what they are called and where they run.
 TEST(Streams, BelongToTheReplicaOfAllAndNotToItsName) {
   const TrainingModel gpu = dropping({.replicas = 4});
