@@ -13,23 +13,14 @@ Site named(const Graph& graph, Value gradient, const char* suffix) {
   return Site(graph.name(gradient) + suffix, Where{"", 0});
 }
 
-// A limit as it applies to gradients of a share of the loss.
-class Limits {
- public:
-  Limits(Graph& graph, Value share) : graph_(graph), share_(share) {}
-
-  Value of(float limit, const std::string& name) {
-    const Value whole = graph_.constant(name, Literal::scalar(limit));
-    return share_ ? mul(graph_, whole, share_, Site(name + "_of_share", Where{"", 0})) : whole;
-  }
-
- private:
-  Graph& graph_;
-  const Value share_;
-};
+// The limit as it applies to gradients of a share of the loss.
+Value limit_of(Graph& graph, float limit, Value share, const std::string& name) {
+  const Value whole = graph.constant(name, Literal::scalar(limit));
+  return share ? mul(graph, whole, share, Site(name + "_of_share", Where{"", 0})) : whole;
+}
 
 // limit / max(norm of all, limit): 1 while the norm is small enough.
-Value factor_of(Graph& graph, const std::vector<Value>& gradients, float limit, Limits& limits) {
+Value factor_of(Graph& graph, const std::vector<Value>& gradients, float limit, Value share) {
   std::vector<Value> squares;
   for (Value gradient : gradients)
     squares.push_back(graph.add_value(
@@ -39,42 +30,41 @@ Value factor_of(Graph& graph, const std::vector<Value>& gradients, float limit, 
   Value total =
       squares.size() == 1 ? squares[0] : graph.add_value({.type = "Sum", .inputs = squares}, site);
   Value norm = graph.add_value({.type = "Sqrt", .inputs = {total}}, named(graph, total, "_norm"));
-  Value most = limits.of(limit, graph.name(norm) + "_limit");
+  Value most = limit_of(graph, limit, share, graph.name(norm) + "_limit");
   Value divisor =
       graph.add_value({.type = "Max", .inputs = {norm, most}}, named(graph, norm, "_or_limit"));
   return div(graph, most, divisor, named(graph, norm, "_factor"));
 }
 
-Value within(Graph& graph, Value gradient, float limit, Limits& limits) {
+Value within(Graph& graph, Value gradient, float limit, Value share) {
   const std::string name = graph.name(gradient);
-  return graph.add_value(
-      {.type = "Clip",
-       .inputs = {gradient, limits.of(-limit, name + "_least"), limits.of(limit, name + "_most")}},
-      named(graph, gradient, "_clipped"));
+  return graph.add_value({.type = "Clip",
+                          .inputs = {gradient, limit_of(graph, -limit, share, name + "_least"),
+                                     limit_of(graph, limit, share, name + "_most")}},
+                         named(graph, gradient, "_clipped"));
 }
 
 }  // namespace
 
 std::vector<Value> clip_gradients(Graph& graph, const ClipOptions& options,
                                   const std::vector<Value>& gradients, Value share) {
-  Limits limits(graph, share);
   std::vector<Value> clipped = gradients;
   auto for_each_gradient = [&](const auto& change) {
     for (Value& gradient : clipped)
       if (gradient) gradient = change(gradient);
   };
   if (options.value > 0)
-    for_each_gradient([&](Value g) { return within(graph, g, options.value, limits); });
+    for_each_gradient([&](Value g) { return within(graph, g, options.value, share); });
   if (options.each_norm > 0)
     for_each_gradient([&](Value g) {
-      return mul(graph, g, factor_of(graph, {g}, options.each_norm, limits),
+      return mul(graph, g, factor_of(graph, {g}, options.each_norm, share),
                  named(graph, g, "_in_its_norm"));
     });
   std::vector<Value> present;
   std::copy_if(clipped.begin(), clipped.end(), std::back_inserter(present),
                [](Value gradient) { return bool(gradient); });
   if (options.norm <= 0 || present.empty()) return clipped;
-  const Value factor = factor_of(graph, present, options.norm, limits);
+  const Value factor = factor_of(graph, present, options.norm, share);
   for_each_gradient([&](Value g) { return mul(graph, g, factor, named(graph, g, "_in_norm")); });
   return clipped;
 }

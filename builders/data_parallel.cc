@@ -12,7 +12,7 @@
 #include "builders/sync_batch_norm.h"
 #include "graph/gradient.h"
 #include "graph/passes/schedule.h"
-#include "graph/stream.h"
+#include "graph/random_stream.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/optimizer/optimizer.h"
 
@@ -45,7 +45,7 @@ class DataParallelBuilder {
       add_backward(part);
     }
     total_losses();
-    const int first_update = model_.step.node_count();
+    const int first_appended = model_.step.node_count();
     if (scales_loss()) unscale_gradients();
     if (options_.deferred) {
       if (options_.skip_non_finite) unsound_ = find_non_finite("_unsound");
@@ -61,7 +61,7 @@ class DataParallelBuilder {
     update_parameters();
     if (scales_loss()) update_loss_scales(model_, scales_, skipped_, options_.loss_scaling);
     // Gradients of the step before would let updates come first, and computation wait for them.
-    schedule(model_.step, first_update,
+    schedule(model_.step, first_appended,
              options_.deferred ? first_after_reduce : model_.step.node_count());
 
     declare_outputs();
@@ -102,7 +102,7 @@ class DataParallelBuilder {
                          first ? nullptr : &net(part - 1, k));
       const int begin = step().node_count();
       model(nets_.back());
-      number_streams(step(), begin, step().scope(), {k, part});
+      number_random_streams(step(), begin, step().scope(), {k, part});
       parts.push_back({begin, step().node_count(), &nets_.back()});
       check_same_network(step(), parts[0], parts.back(), k);
       if (first) rates_.push_back(step().input("lr", {DType::float32, {1}}));
@@ -211,8 +211,7 @@ class DataParallelBuilder {
   // What the gradients of a replica were multiplied by: its share of the loss.
   Value share_of(int k) {
     const std::string name = join(scope_of(k), "/share");
-    if (!options_.weighted)
-      return step().constant(name, Literal::scalar(1.0F / static_cast<float>(options_.replicas)));
+    if (!options_.weighted) return step().constant(name, Literal::scalar(one_share()));
     std::vector<Value> weights;
     for (int part = 0; part < options_.micro_batches; ++part)
       weights.push_back(weights_[at(part, k)]);

@@ -6,7 +6,7 @@
 #include "graph/known.h"
 #include "graph/onnx.h"
 #include "graph/placement.h"
-#include "graph/stream.h"
+#include "graph/random_stream.h"
 
 namespace lockstep {
 
@@ -140,7 +140,7 @@ Node Graph::copy(const Node& node, const std::vector<Value>& inputs) {
 }
 
 Node Graph::append(onnx::NodeProto proto, NodeInfo node, const std::string& where) {
-  if (node.op->streams) write_stream(proto);
+  if (node.op->draws) write_random_stream(proto);
   Inferred inferred;
   try {
     inferred = infer(proto, node);

@@ -121,7 +121,7 @@ struct Op {
   bool view = false;            // output 0 has the bytes of input 0; only the shape differs
   bool collective = false;      // runs on every replica that holds one of its values
   bool random = false;          // two runs of it differ: never folded, never shared
-  bool streams = false;  // its nodes draw in every step, by a stream of theirs: graph/stream.h
+  bool draws = false;           // in every step, by a stream of its own: graph/random_stream.h
   // Exchanges messages with another process: never dropped, never folded, run in the graph's order.
   bool exchange = false;
   // Cheap enough to run between two exchanges: moves data or adds it up.

@@ -16,9 +16,11 @@ int replica_at(const Node& node, std::span<const Value> values, Value value) {
   if (node.replica() != kEveryReplica) return node.replica();
   const std::vector<int64_t> replicas = node.attributes().integers(kReplicas);
   if (replicas.empty()) return kEveryReplica;
-  const auto position = std::find(values.begin(), values.end(), value) - values.begin();
-  return static_cast<int>(
-      replicas[std::min(static_cast<std::size_t>(position), replicas.size() - 1)]);
+  const auto position =
+      static_cast<std::size_t>(std::find(values.begin(), values.end(), value) - values.begin());
+  check(position < replicas.size(), node.description(), ": '", node.graph().name(value),
+        "' is on none of its replicas");
+  return static_cast<int>(replicas[position]);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ struct Replicated {
 using Owners = std::unordered_map<std::string, int>;
 
 // The replica that a value belongs to: its producer's, or for an input its owner's, or where that
-// is not said its users'. kEveryReplica for a value that several replicas use, or none.
+// is not said its users'. kEveryReplica where that is no single replica.
 int home_of(const Graph& graph, Value value, const Owners& owners = {});
 // The replica whose worker holds the value; what is at home on every replica is held by replica 0.
 int replica_of(const Graph& graph, Value value, const Owners& owners = {});

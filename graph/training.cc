@@ -43,6 +43,21 @@ const State* TrainingModel::find_state(std::string_view name) const {
   return nullptr;
 }
 
+std::vector<std::string> TrainingModel::feed_values() const {
+  std::vector<std::string> names;
+  for (const Replicated& input : inputs)
+    names.insert(names.end(), input.values.begin(), input.values.end());
+  return names;
+}
+
+std::vector<std::string> TrainingModel::fetch_values() const {
+  std::vector<std::string> names;
+  for (const auto* items : {&losses, &metrics, &checks})
+    for (const Replicated& item : *items)
+      names.insert(names.end(), item.values.begin(), item.values.end());
+  return names;
+}
+
 Owners TrainingModel::owners() const {
   Owners owners;
   auto own = [&](const Replicated& item) {

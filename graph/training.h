@@ -62,6 +62,10 @@ struct TrainingModel {
   const State* find_state(std::string_view name) const;
   // Full names of all states, in order.
   std::vector<std::string> state_values() const;
+  // What a step is fed with: every input of every replica, input by input, replicas inside. What it
+  // answers with: losses, then metrics, then checks, likewise.
+  std::vector<std::string> feed_values() const;
+  std::vector<std::string> fetch_values() const;
   // The replica of every feed and state, by full name.
   Owners owners() const;
 };

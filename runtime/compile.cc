@@ -273,34 +273,7 @@ class Compiler {
 
   void plan_storage() { assign_storage(plan_, {ops_, updates_, nodes_, request_.options.alias}); }
 
-  // Computation that takes over memory of communication would wait for messages. What a worker that
-  // communicates has for itself lies in its own arena; what it shares is not handed on.
-  void keep_communication_apart() {
-    constexpr int kNobody = -1, kSeveral = -2;
-    const auto devices = static_cast<int>(plan_.devices.size());
-    std::vector<int> user(plan_.blocks.size(), kNobody);
-    std::vector<bool> travels(plan_.blocks.size(), false);
-    for (const PlanStep& step : plan_.steps)
-      for (const auto& slots : {step.in, step.out})
-        for (int slot : slots) {
-          if (slot < 0 || plan_.slots[slot].storage != Storage::arena) continue;
-          const int block = plan_.slots[slot].index;
-          travels[block] = travels[block] || step.worker >= devices;
-          user[block] =
-              user[block] == kNobody || user[block] == step.worker ? step.worker : kSeveral;
-        }
-    for (std::size_t i = 0; i < plan_.blocks.size(); ++i) {
-      Block& block = plan_.blocks[i];
-      if (!travels[i]) continue;
-      if (user[i] != kSeveral && device_of(plan_, user[i]) == device_of(plan_, block.worker))
-        block.worker = user[i];
-      else
-        block.last = INT_MAX;
-    }
-  }
-
   void lay_out_memory() {
-    keep_communication_apart();
     const std::size_t alignment = alignment_on(request_.devices[0].kind);
     auto aligned = [&](std::size_t bytes) {
       return (bytes + alignment - 1) / alignment * alignment;
@@ -338,6 +311,24 @@ class Compiler {
 };
 
 }  // namespace
+
+CompileRequest step_request(const TrainingModel& model,
+                            const std::function<Dims(const std::string& feed)>& dims,
+                            std::vector<Device> devices, const std::vector<KernelTable>& kernels,
+                            const CompileOptions& options) {
+  CompileRequest request{model.step,
+                         model.feed_values(),
+                         {},
+                         model.fetch_values(),
+                         model.state_values(),
+                         model.updates,
+                         std::move(devices),
+                         kernels,
+                         options};
+  for (const std::string& feed : request.feeds) request.feed_dims.push_back(dims(feed));
+  request.owners = model.owners();
+  return request;
+}
 
 Plan compile(const CompileRequest& request) {
   check(!request.devices.empty(), "a plan needs at least one device");

@@ -1,6 +1,7 @@
 // compile(): from a graph and the shapes of one batch to a Plan.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,5 +36,11 @@ struct CompileRequest {
 };
 
 Plan compile(const CompileRequest& request);
+
+// The request for a model's step as a session makes it, `dims` saying the shape of each feed.
+CompileRequest step_request(const TrainingModel& model,
+                            const std::function<Dims(const std::string& feed)>& dims,
+                            std::vector<Device> devices, const std::vector<KernelTable>& kernels,
+                            const CompileOptions& options = {});
 
 }  // namespace lockstep

@@ -69,4 +69,12 @@ class PhiloxSequence {
   int used_ = 4;
 };
 
+// The stream of a node's draws in a step (graph/random_stream.h), beyond those of parameters and
+// data.
+constexpr uint64_t stream_in_step(uint64_t step, uint64_t stream) {
+  constexpr uint64_t kStreams = uint64_t{1} << 63U;
+  constexpr uint64_t kStepMask = 0x7fffffffU;
+  return kStreams | (step & kStepMask) << 32U | stream;
+}
+
 }  // namespace lockstep

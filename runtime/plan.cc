@@ -40,6 +40,10 @@ std::string worker_name(const Plan& plan, int worker) {
   return device.kind == DeviceKind::cpu ? "exchange" : text_of(device) + "/comm";
 }
 
+bool communicates(const Plan& plan, int worker) {
+  return worker >= static_cast<int>(plan.devices.size());
+}
+
 Device device_of(const Plan& plan, int worker) {
   return plan.devices[static_cast<std::size_t>(worker) % plan.devices.size()];
 }

@@ -89,5 +89,6 @@ struct Plan {
 std::string text_of(const Plan& plan);
 std::string worker_name(const Plan& plan, int worker);  // cpu:0, exchange, gpu:0/comm
 Device device_of(const Plan& plan, int worker);
+bool communicates(const Plan& plan, int worker);
 
 }  // namespace lockstep

@@ -20,13 +20,6 @@ std::vector<TensorDesc> state_descs(const TrainingModel& model) {
   return descs;
 }
 
-std::vector<std::string> values_of(const std::vector<Replicated>& items) {
-  std::vector<std::string> names;
-  for (const Replicated& item : items)
-    names.insert(names.end(), item.values.begin(), item.values.end());
-  return names;
-}
-
 int chosen_threads(const SessionOptions& options, std::size_t replicas) {
   const int processes = options.comm ? options.comm->size_here() : 1;
   return options.threads > 0 ? options.threads
@@ -111,10 +104,7 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
         model.replicas == 1 ? " replica" : " replicas", " but ", devices_.size(),
         " devices were given");
   init_ = program(model.init, {}, {}, model.initial);
-  std::vector<std::string> fetches = values_of(model.losses);
-  for (const auto* more : {&model.metrics, &model.checks})
-    for (std::string& name : values_of(*more)) fetches.push_back(std::move(name));
-  step_ = program(model.step, values_of(model.inputs), std::move(fetches), model.updates);
+  step_ = program(model.step, model.feed_values(), model.fetch_values(), model.updates);
 
   std::vector<std::string> inputs, outputs;
   for (Value input : model.inference.inputs()) {

@@ -25,6 +25,7 @@ class StorageAssigner {
     for (int node = 0; node < request_.nodes; ++node) place_outputs(node);
     drop_views();
     append_copies();
+    keep_communication_apart();
     count_bytes();
   }
 
@@ -96,8 +97,8 @@ class StorageAssigner {
 
   // Computation that overwrites what communication reads could start only when that is through.
   bool would_wait_for_communication(int maker, int reader) const {
-    const auto devices = static_cast<int>(plan_.devices.size());
-    return first_step(maker).worker < devices && first_step(reader).worker >= devices;
+    return !communicates(plan_, first_step(maker).worker) &&
+           communicates(plan_, first_step(reader).worker);
   }
 
   int behind_views(int slot) const {
@@ -230,6 +231,31 @@ class StorageAssigner {
       plan_.slots.push_back(std::move(slot));
       plan_.of_worker[step.worker].push_back(static_cast<int>(plan_.steps.size()));
       plan_.steps.push_back(std::move(step));
+    }
+  }
+
+  // Values that communication uses alone go into its own arena. Those that it shares with
+  // computation keep their memory to the end: whoever took it over would wait for messages.
+  void keep_communication_apart() {
+    constexpr int kNobody = -1, kSeveral = -2;
+    std::vector<int> user(plan_.blocks.size(), kNobody);
+    std::vector<bool> travels(plan_.blocks.size(), false);
+    for (const PlanStep& step : plan_.steps)
+      for (const auto& slots : {step.in, step.out})
+        for (int slot : slots) {
+          if (slot < 0 || plan_.slots[slot].storage != Storage::arena) continue;
+          const int block = plan_.slots[slot].index;
+          travels[block] = travels[block] || communicates(plan_, step.worker);
+          user[block] =
+              user[block] == kNobody || user[block] == step.worker ? step.worker : kSeveral;
+        }
+    for (std::size_t i = 0; i < plan_.blocks.size(); ++i) {
+      Block& block = plan_.blocks[i];
+      if (!travels[i]) continue;
+      if (user[i] != kSeveral && device_of(plan_, user[i]) == device_of(plan_, block.worker))
+        block.worker = user[i];
+      else
+        block.last = kToTheEnd;
     }
   }
 

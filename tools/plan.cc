@@ -1,6 +1,7 @@
 #include "runtime/plan.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "operators/all.h"
@@ -26,35 +27,37 @@ Dims fed_dims(const Graph& graph, Value input, int64_t batch) {
   return dims;
 }
 
+// Prediction as a session runs it: fed with what is no state.
+CompileRequest inference_request(const TrainingModel& model, std::vector<Device> devices) {
+  CompileRequest request{model.inference,    {},           {}, {}, model.state_values(), {},
+                         std::move(devices), all_kernels()};
+  for (Value input : model.inference.inputs()) {
+    const std::string& name = model.inference.name(input);
+    if (std::count(request.states.begin(), request.states.end(), name) == 0)
+      request.feeds.push_back(name);
+  }
+  for (Value output : model.inference.outputs())
+    request.fetches.push_back(model.inference.name(output));
+  return request;
+}
+
 int print_plan(const PlanOptions& options) {
-  TrainingModel model = model_from(options.model);
+  const TrainingModel model = model_from(options.model);
   const bool inference = options.inference || model.step.node_count() == 0;
   const Graph& graph = inference ? model.inference : model.step;
-  std::vector<std::string> states = model.state_values();
-  std::vector<std::string> feeds, fetches;
-  std::vector<Dims> dims;
-  for (Value input : graph.inputs()) {
-    if (std::find(states.begin(), states.end(), graph.name(input)) != states.end()) continue;
-    feeds.push_back(graph.name(input));
-    dims.push_back(fed_dims(graph, input, options.batch));
-  }
-  for (const auto* items : {&model.losses, &model.metrics})
-    for (const Replicated& item : *items)
-      if (!inference) fetches.insert(fetches.end(), item.values.begin(), item.values.end());
-  if (inference)
-    for (Value output : graph.outputs()) fetches.push_back(graph.name(output));
+  auto dims = [&](const std::string& feed) {
+    return fed_dims(graph, graph.at(feed), options.batch);
+  };
   std::vector<Device> devices = options.model.devices.empty()
                                     ? cpu_devices(inference ? 1 : model.replicas)
                                     : parse_devices(options.model.devices);
-  std::cout << text_of(compile({graph,
-                                feeds,
-                                dims,
-                                fetches,
-                                states,
-                                inference ? std::vector<Binding>{} : model.updates,
-                                devices,
-                                all_kernels(),
-                                {.threads = options.threads, .tf32 = options.tf32}}));
+  CompileRequest request = inference ? inference_request(model, std::move(devices))
+                                     : step_request(model, dims, std::move(devices), all_kernels());
+  if (inference)
+    for (const std::string& feed : request.feeds) request.feed_dims.push_back(dims(feed));
+  request.options.threads = options.threads;
+  request.options.tf32 = options.tf32;
+  std::cout << text_of(compile(request));
   return 0;
 }
 

@@ -218,7 +218,7 @@ void AllReducer::sum_bucket(Graph& graph, const PerParam& gradients, const Bucke
     for (int k = 0; k < replicas_; ++k) {  // nothing to sum
       ReplicaScope replica(graph, k);
       const Value gradient = gradients[at(p)][at(k)];
-      sums[at(p)].push_back(identity(graph, gradient, site(graph.name(gradient) + "_sum")));
+      sums[at(p)].push_back(identity(graph, gradient, site(result_name(graph, gradient))));
     }
   }
   if (bucket.empty()) return;

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-void schedule(Graph& graph, int first_update, int first_at_end) {
+void schedule(Graph& graph, int first_appended, int first_behind_all) {
   // Where a node stands: (position within its replica, 0 for computation and 1 for updates).
   // An update stands with the latest of its operands.
   using Key = std::tuple<int, int>;
@@ -16,7 +16,7 @@ void schedule(Graph& graph, int first_update, int first_at_end) {
   int end = 0;  // of the longest replica
   for (int index = 0; index < graph.node_count(); ++index) {
     Node node = graph.node(index);
-    if (index < first_update) {
+    if (index < first_appended) {
       keys[index] = {position[node.replica()]++, 0};
       end = std::max(end, position[node.replica()]);
       // Shared nodes (no replica) must not come after their users on any replica.
@@ -25,7 +25,7 @@ void schedule(Graph& graph, int first_update, int first_at_end) {
           keys[index] = std::max(keys[index], keys[producer->index()]);
       continue;
     }
-    Key latest{index < first_at_end ? 0 : end, 1};
+    Key latest{index < first_behind_all ? 0 : end, 1};
     for (Value input : node.inputs())
       if (auto producer = input ? graph.producer(input) : std::nullopt)
         latest = std::max(latest, {std::get<0>(keys[producer->index()]), 1});

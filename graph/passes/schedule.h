@@ -6,12 +6,12 @@
 
 namespace lockstep {
 
-// Node k of every replica comes before node k+1 of any. Nodes after `first_update` (reduces and
+// Node k of every replica comes before node k+1 of any. Nodes from `first_appended` on (reduces and
 // updates, which a builder appends at the end) move up to right behind the computation that
-// completes their operands; among themselves they keep their order. Two graphs built alike are
-// ordered alike, so collectives come in the same order on every rank. Nodes after `first_at_end`
-// come behind all computation, though their operands may be there before: updates by gradients that
-// waited since the step before.
-void schedule(Graph& graph, int first_update, int first_at_end);
+// completes their operands; among themselves they keep their order. Those from `first_behind_all`
+// on come behind all computation, even if their operands are there earlier: updates by gradients
+// that waited since the step before. Two graphs built alike are ordered alike, so collectives come
+// in the same order on every rank.
+void schedule(Graph& graph, int first_appended, int first_behind_all);
 
 }  // namespace lockstep

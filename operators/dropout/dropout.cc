@@ -1,8 +1,9 @@
-// Dropout (x, ratio, training_mode) -> y, mask     its stream (graph/stream.h) says what it draws
+// Dropout (x, ratio, training_mode) -> y, mask     its stream (graph/random_stream.h) says what it
+// draws
 //   DropoutGrad (dy, ratio, training_mode) -> dx   draws the same again
 #include "operators/dropout/dropout.h"
 
-#include "graph/stream.h"
+#include "graph/random_stream.h"
 #include "operators/room.h"
 
 namespace lockstep {
@@ -21,7 +22,7 @@ std::vector<Value> dropout_gradient(const GradientRequest& r) {
   return {r.graph.add_value({.type = "DropoutGrad",
                              .domain = kOwnDomain,
                              .inputs = operands,
-                             .attributes = {stream_attribute(stream_of(r.node))}},
+                             .attributes = {random_stream_attribute(random_stream_of(r.node))}},
                             gradient_site(r, 0)),
           none, none};
 }
@@ -43,7 +44,7 @@ std::vector<Op> dropout_ops() {
            .gradient = dropout_gradient,
            .may_alias = {{0, 0}},
            .random = true,
-           .streams = true,
+           .draws = true,
            .narrow = {Narrow::follows, {1}}},
           {.type = "DropoutGrad",
            .domain = kOwnDomain,

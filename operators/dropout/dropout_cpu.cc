@@ -1,10 +1,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "graph/stream.h"
+#include "graph/random_stream.h"
 #include "operators/dispatch.h"
 #include "operators/dropout/dropout.h"
-#include "operators/dropout/stream.h"
 #include "runtime/parallel.h"
 #include "runtime/philox.h"
 
@@ -34,7 +33,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
             "a ratio of ", request.in.size() < 2 ? DType::undefined : request.in[1].dtype);
   return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([count = request.in[0].count(), threads = request.threads,
-                        stream = static_cast<uint64_t>(stream_of(request.node))](
+                        stream = static_cast<uint64_t>(random_stream_of(request.node))](
                            const KernelArgs& args) {
       const T* x = args.in[0].as<T>();
       T* y = args.out[0].as<T>();
@@ -45,7 +44,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
         if (mask) std::fill_n(mask, count, true);
         return;
       }
-      const uint64_t numbers = dropout_numbers(args.context.step, stream);
+      const uint64_t numbers = stream_in_step(args.context.step, stream);
       const T growth = ratio < 1 ? static_cast<T>(1 / (1 - ratio)) : T(0);
       parallel_for((count + 3) / 4, kGrain, threads, [&](int64_t begin, int64_t end) {
         for (int64_t block = begin; block < end; ++block) {

@@ -1,8 +1,7 @@
 // The CPU's numbers, so the same elements are dropped.
-#include "graph/stream.h"
+#include "graph/random_stream.h"
 #include "operators/dispatch.h"
 #include "operators/dropout/dropout.h"
-#include "operators/dropout/stream.h"
 #include "operators/elements_cuda.h"
 #include "operators/layout/layout.h"
 #include "runtime/philox.h"
@@ -27,7 +26,7 @@ struct Dropped {
     const double share = ratio ? static_cast<double>(*ratio) : 0.5;
     const bool drops = training && *training && share != 0;
     const PhiloxBlock bits =
-        philox(context->seed, dropout_numbers(context->step, stream), static_cast<uint64_t>(block));
+        philox(context->seed, stream_in_step(context->step, stream), static_cast<uint64_t>(block));
     const auto growth = share < 1 ? static_cast<Computed<T>>(1 / (1 - share)) : Computed<T>(0);
     for (int k = 0; k < 4 && 4 * block + k < count; ++k) {
       const int64_t i = 4 * block + k;
@@ -48,7 +47,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
   supported(
       request.in.size() < 2 || !request.in[1].present() || request.in[1].dtype == DType::float32,
       "a ratio that is not float32");
-  const auto stream = static_cast<uint64_t>(stream_of(request.node));
+  const auto stream = static_cast<uint64_t>(random_stream_of(request.node));
   return dispatch<float, double, Half, BFloat16>(request.in[0].dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
     return make_kernel([stream, count = request.in[0].count()](const KernelArgs& args) {

@@ -17,21 +17,13 @@ namespace {
 
 Plan plan_of(const TrainingModel& model, const std::vector<Device>& devices, int64_t batch,
              Comm* comm = nullptr) {
-  std::vector<std::string> feeds, fetches;
-  std::vector<Dims> dims;
-  for (const Replicated& input : model.inputs)
-    for (const std::string& value : input.values) {
-      feeds.push_back(value);
-      Shape shape = model.step.shape(model.step.at(value));
-      if (!shape.empty() && !shape[0].known()) shape[0] = batch;
-      dims.push_back(to_dims(shape));
-    }
-  for (const Replicated& loss : model.losses)
-    fetches.insert(fetches.end(), loss.values.begin(), loss.values.end());
-  CompileRequest request{model.step,           feeds,         dims,    fetches,
-                         model.state_values(), model.updates, devices, queued_kernels()};
+  auto dims = [&](const std::string& feed) {
+    Shape shape = model.step.shape(model.step.at(feed));
+    if (!shape.empty() && !shape[0].known()) shape[0] = batch;
+    return to_dims(shape);
+  };
+  CompileRequest request = step_request(model, dims, devices, queued_kernels());
   request.comm = comm;
-  request.owners = model.owners();
   return compile(request);
 }
 

@@ -17,7 +17,7 @@
 #include "builders/partition.h"
 #include "graph/file.h"
 #include "runtime/checkpoint.h"
-#include "runtime/statistics.h"
+#include "runtime/shared_statistics.h"
 #include "tests/support/networks.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"
@@ -114,7 +114,6 @@ class Part {
 
   // A batch that no step has seen.
   std::vector<float> predict() {
-    const SharedStatistics shared(*session_);
     feeds_.at(99, 0);
     std::vector<int64_t> tokens(12, 1);
     std::vector<Tensor> feeds;
@@ -126,8 +125,12 @@ class Part {
                                               : static_cast<void*>(feeds_.images().data());
       feeds.push_back({{type.dtype, dims}, data});
     }
-    const Tensor scores = session_->inference().run(feeds, session_->run_options(0))[0];
-    return {scores.as<float>(), scores.as<float>() + scores.count()};
+    std::vector<float> found;
+    with_statistics_of_rank_0(*session_, [&] {
+      const Tensor scores = session_->inference().run(feeds, session_->run_options(0))[0];
+      found.assign(scores.as<float>(), scores.as<float>() + scores.count());
+    });
+    return found;
   }
 
   const Trial& trial_;

@@ -210,11 +210,15 @@ void check_together(const TrainConfig& config, int processes) {
     reduce.ring_order.assign(config.ring_order.begin(), config.ring_order.end());
     AllReducer(reduce, static_cast<int>(replicas));
   });
-  if (config.packing != "auto") parse_packing(config.packing);
-  if (!config.topology.empty()) parse_topology(config.topology);
+  naming("PACKING", [&] {
+    if (config.packing != "auto") parse_packing(config.packing);
+  });
+  naming("TOPOLOGY", [&] {
+    if (!config.topology.empty()) parse_topology(config.topology);
+  });
   naming("WIRE", [&] { check_wire(config.wire, DType::float32); });
   naming("PRECISION", [&] { parse_precision(config.precision); });
-  parse_statistics(config.statistics);
+  naming("TRAIN.STATISTICS", [&] { parse_statistics(config.statistics); });
   validate(config.schedule);
 }
 

@@ -138,8 +138,9 @@ class TrainCommand {
   }
 
   TestResult test(int64_t step) {
+    const auto start = std::chrono::steady_clock::now();
     TestResult result = run_.test();
-    log_->test(step, result.accuracy);
+    log_->test(step, result.accuracy, seconds_since(start));
     return result;
   }
 

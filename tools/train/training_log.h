@@ -27,7 +27,8 @@ class TrainingLog {
   // After it. Every TRAIN.LOG_ITERS steps are a window, which is written when it closes.
   void step(int64_t step, const StepResult& result, double data_seconds);
   // Testing is not training time.
-  void test(int64_t step, double accuracy);
+  // `seconds`: how long the test took.
+  void test(int64_t step, double accuracy, double seconds);
 
  private:
   void write_window(int64_t step, double data_seconds);

@@ -9,7 +9,7 @@
 #include "graph/print.h"
 #include "operators/all.h"
 #include "runtime/agree.h"
-#include "runtime/statistics.h"
+#include "runtime/shared_statistics.h"
 #include "tools/train/agreement.h"
 #include "tools/train/remembered.h"
 #include "tools/train/weights.h"
@@ -252,11 +252,17 @@ void TrainingRun::explain(int64_t step, float loss) {
 }
 
 TestResult TrainingRun::test() {
-  const SharedStatistics shared(*session_);
+  TestResult result;
+  with_statistics_of_rank_0(*session_, [&] { result = test_own_part(); });
+  if (comm_) result.hits = add_up(*comm_, result.hits, result.confusion);
+  result.accuracy = static_cast<double>(result.hits) / static_cast<double>(test_->size());
+  return result;
+}
+
+TestResult TrainingRun::test_own_part() {
   TestResult result;
   result.confusion.assign(config_.classes, std::vector<int64_t>(config_.classes, 0));
   std::vector<SamplePicture> right;
-  int64_t hits = 0;
   const int64_t stride = comm_ ? comm_->size() : 1, start = comm_ ? comm_->rank() : 0;
   for (int64_t first = start * kTestBatch; first < test_->size(); first += stride * kTestBatch) {
     const int64_t count = std::min(kTestBatch, test_->size() - first);
@@ -270,7 +276,7 @@ TestResult TrainingRun::test() {
       const int64_t label = batch.labels[static_cast<std::size_t>(i)];
       const int64_t guess = std::max_element(row, row + config_.classes) - row;
       ++result.confusion[label][guess];
-      hits += guess == label;
+      result.hits += guess == label;
       auto& list = guess == label ? right : result.samples;
       if (list.size() >= kPictures) continue;
       SamplePicture picture = picture_of(batch.images.data() + i * test_->image_values(), *test_);
@@ -279,8 +285,6 @@ TestResult TrainingRun::test() {
       list.push_back(std::move(picture));
     }
   }
-  if (comm_) hits = add_up(*comm_, hits, result.confusion);
-  result.accuracy = static_cast<double>(hits) / static_cast<double>(test_->size());
   for (SamplePicture& picture : right)
     if (result.samples.size() < kPictures) result.samples.push_back(std::move(picture));
   return result;

@@ -22,6 +22,7 @@ struct StepResult {
 };
 
 struct TestResult {
+  int64_t hits = 0;
   double accuracy = 0;
   std::vector<std::vector<int64_t>> confusion;
   std::vector<SamplePicture> samples;  // mistakes first
@@ -50,6 +51,7 @@ class TrainingRun {
   const std::vector<std::string>& weights_report() const { return weights_report_; }
 
  private:
+  TestResult test_own_part();
   void make_feeds();
   void feed(int64_t step);
   std::string why_skipped(std::span<const Tensor> checks) const;

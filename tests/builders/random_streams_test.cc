@@ -1,5 +1,5 @@
 // Which random numbers a step draws.
-#include "graph/stream.h"
+#include "graph/random_stream.h"
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ TrainingModel dropping(DataParallelOptions options) {
 std::map<std::string, int64_t> streams(const Graph& graph, const std::string& type) {
   std::map<std::string, int64_t> found;
   for (int i = 0; i < graph.node_count(); ++i)
-    if (graph.node(i).type() == type) found[graph.node(i).name()] = stream_of(graph.node(i));
+    if (graph.node(i).type() == type) found[graph.node(i).name()] = random_stream_of(graph.node(i));
   return found;
 }
 

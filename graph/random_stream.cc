@@ -1,4 +1,4 @@
-#include "graph/stream.h"
+#include "graph/random_stream.h"
 
 #include <string_view>
 
@@ -26,7 +26,7 @@ class Hash {
   uint64_t state_ = 1469598103934665603U;
 };
 
-int64_t stream_named(const onnx::NodeProto& proto, std::string_view name, const Share& share) {
+int64_t stream_named(const onnx::NodeProto& proto, std::string_view name, const BatchPart& part) {
   Hash hash;
   const onnx::AttributeProto* seed = nullptr;
   for (const auto& attribute : proto.attribute())
@@ -35,36 +35,37 @@ int64_t stream_named(const onnx::NodeProto& proto, std::string_view name, const 
     hash.mix(static_cast<uint64_t>(seed->i()));
   else
     hash.mix(name);
-  hash.mix(static_cast<uint64_t>(share.replica));
-  hash.mix(static_cast<uint64_t>(share.part));
+  hash.mix(static_cast<uint64_t>(part.replica));
+  hash.mix(static_cast<uint64_t>(part.part));
   return hash.folded();
 }
 
 }  // namespace
 
-int64_t stream_of(const Node& node) {
+int64_t random_stream_of(const Node& node) {
   AttributeReader reader = node.attributes();
   check(reader.has(kStream), node.description(), ": has no ", kStream,
         ", so what it draws is open");
   return reader.integer(kStream, 0);
 }
 
-std::pair<std::string, AttributeValue> stream_attribute(int64_t stream) {
+std::pair<std::string, AttributeValue> random_stream_attribute(int64_t stream) {
   return {kStream, stream};
 }
 
-void number_streams(Graph& graph, int first, const std::string& scope, const Share& share) {
+void number_random_streams(Graph& graph, int first, const std::string& scope,
+                           const BatchPart& part) {
   for (int index = first; index < graph.node_count(); ++index) {
     const Node node = graph.node(index);
-    if (!node.op()->streams) continue;
+    if (!node.op()->draws) continue;
     std::string_view name = node.name();
     if (!scope.empty() && name.substr(0, scope.size() + 1) == scope + "/")
       name.remove_prefix(scope.size() + 1);
-    graph.set_attribute(index, kStream, stream_named(node.proto(), name, share));
+    graph.set_attribute(index, kStream, stream_named(node.proto(), name, part));
   }
 }
 
-void write_stream(onnx::NodeProto& proto) {
+void write_random_stream(onnx::NodeProto& proto) {
   for (const auto& attribute : proto.attribute())
     if (attribute.name() == kStream) return;
   to_proto(kStream, stream_named(proto, proto.name(), {}), *proto.add_attribute());
