@@ -22,7 +22,6 @@ namespace {
 
 using namespace store_wire;
 using Clock = std::chrono::steady_clock;
-constexpr Milliseconds kLinger(5000);  // how long the keeper stays for the others
 
 // The texts themselves.
 class Texts {
@@ -48,7 +47,7 @@ class Texts {
 
 class Keeper final : public Store {
  public:
-  explicit Keeper(int port) : listening_(listen_on(port)) {
+  Keeper(int port, Milliseconds patience) : listening_(listen_on(port)), patience_(patience) {
     sockaddr_in6 address{};
     socklen_t size = sizeof address;
     getsockname(listening_.get(), reinterpret_cast<sockaddr*>(&address), &size);
@@ -66,9 +65,10 @@ class Keeper final : public Store {
     return texts_.add(key, value);
   }
   std::optional<std::string> get(const std::string& key) override { return texts_.get(key); }
-  // The others may still want to read why the run ended.
+  // The others may still want to read why the run ended, or to find out whom they wait for.
   void leave() override {
-    for (const auto end = Clock::now() + kLinger; connected_ > 0 && Clock::now() < end;)
+    for (const auto end = Clock::now() + patience_ + kFindingOut;
+         awaited_ > 0 && Clock::now() < end;)
       std::this_thread::sleep_for(Milliseconds(5));
   }
 
@@ -77,6 +77,7 @@ class Keeper final : public Store {
     Socket socket;
     std::string bytes;
     int rank = -1;  // whom it stands for, until it leaves
+    Clock::time_point heard = Clock::now();
   };
 
   static Socket listen_on(int port) {
@@ -100,7 +101,9 @@ class Keeper final : public Store {
     while (!stop_) {
       std::vector<pollfd> waiting{{listening_.get(), POLLIN, 0}};
       for (const Client& client : clients_) waiting.push_back({client.socket.get(), POLLIN, 0});
-      if (poll(waiting.data(), waiting.size(), 20) <= 0) continue;
+      // Taken before, so that what came while this process itself was stopped is heard in time.
+      const auto now = Clock::now();
+      if (poll(waiting.data(), waiting.size(), 20) < 0) continue;
       for (std::size_t i = clients_.size(); i-- > 0;)
         if (waiting[i + 1].revents != 0 && !read(clients_[i]))
           clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -110,7 +113,9 @@ class Keeper final : public Store {
         setsockopt(fresh.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         if (fresh.get() >= 0) clients_.push_back({std::move(fresh), "", -1});
       }
-      connected_ = clients_.size();
+      awaited_ = std::count_if(clients_.begin(), clients_.end(), [&](const Client& client) {
+        return now - client.heard < patience_;
+      });
     }
   }
 
@@ -124,6 +129,7 @@ class Keeper final : public Store {
       return false;
     }
     client.bytes.append(bytes, static_cast<std::size_t>(count));
+    client.heard = Clock::now();
     try {
       while (answer(client)) continue;
     } catch (const Error&) {
@@ -168,16 +174,19 @@ class Keeper final : public Store {
 
   Texts texts_;
   Socket listening_;
+  const Milliseconds patience_;
   int port_ = 0;
   std::vector<Client> clients_;  // the serving thread's own
-  std::atomic<std::size_t> connected_{0};
+  std::atomic<std::ptrdiff_t> awaited_{0};
   std::atomic<bool> stop_{false};
   std::thread server_;
 };
 
 }  // namespace
 
-std::unique_ptr<Store> keep_tcp_store(int port) { return std::make_unique<Keeper>(port); }
+std::unique_ptr<Store> keep_tcp_store(int port, Milliseconds patience) {
+  return std::make_unique<Keeper>(port, patience);
+}
 
 int port_of(const Store& kept) {
   const auto* keeper = dynamic_cast<const Keeper*>(&kept);

@@ -96,7 +96,7 @@ void Watch::look() {
         blame(join(find_culprit(peer), "; ", text(rank_), " waited ", patience_.count() / 1000.0,
                    " s for '", what, "' in step ", step_.load()));
     } catch (const std::exception& error) {
-      learn(error.what());
+      blame(error.what());
     }
     lock.lock();
     changed_.wait_for(lock, kLook, [&] { return over_; });
