@@ -35,6 +35,10 @@ Watch::~Watch() {
   }
   changed_.notify_all();
   thread_.join();
+  try {
+    show_life();
+  } catch (const std::exception&) {  // there is nobody to be told
+  }
 }
 
 Watch::Waiting::Waiting(Watch& watch, const std::string& what, int peer, Interruptible& wait)
@@ -134,7 +138,8 @@ std::string Watch::find_culprit(int peer) {
   for (const Member& member : members_) now.push_back(sign_of(member.rank));
   for (const Member& member : members_) {
     const auto at = static_cast<std::size_t>(member.rank);
-    if (member.rank != rank_ && (!now[at] || (before[at] && before[at]->beat == now[at]->beat)))
+    if (member.rank == rank_ || (now[at] && now[at]->waits_for == kLeft)) continue;
+    if (!now[at] || (before[at] && before[at]->beat == now[at]->beat))
       return join(text(member.rank), " shows no life: it is stopped, or out of reach",
                   now[at] ? join(", since step ", now[at]->step) : "");
   }
@@ -144,8 +149,7 @@ std::string Watch::find_culprit(int peer) {
     seen[static_cast<std::size_t>(at)] = true;
     const Sign& sign = *now[static_cast<std::size_t>(at)];
     if (sign.waits_for == kEverybody) return find_absentee(now);
-    if (sign.waits_for == kNobody)
-      return join(text(at), " lives, but is busy with something else in step ", sign.step);
+    if (sign.waits_for == kNobody || sign.waits_for == kLeft) return text_of_absence(at, sign);
     at = sign.waits_for;
   }
   return "the ranks wait for each other";
@@ -157,8 +161,8 @@ std::string Watch::find_absentee(const std::vector<std::optional<Sign>>& signs) 
   for (const auto& sign : signs) step = std::max(step, sign->step);
   for (const Member& member : members_) {
     const Sign& sign = *signs[static_cast<std::size_t>(member.rank)];
-    if (sign.step < step || sign.waits_for == kNobody)
-      return join(text(member.rank), " lives, but is busy with something else in step ", sign.step);
+    if (sign.step < step || sign.waits_for == kNobody || sign.waits_for == kLeft)
+      return text_of_absence(member.rank, sign);
   }
   return join("all ranks wait for each other in step ", step);
 }
@@ -168,6 +172,13 @@ void Watch::blame(const std::string& failure) {
     std::lock_guard lock(mutex_);
     if (!failure_.empty()) return;
   }
+std::string Watch::text_of_absence(int rank, const Sign& sign) const {
+  return join(
+      text(rank),
+      sign.waits_for == kLeft ? " has left the run" : " lives, but is busy with something else",
+      " in step ", sign.step);
+}
+
   try {
     store_.add(kFailed, failure);
     learn(store_.get(kFailed).value_or(failure));

@@ -65,7 +65,8 @@ class Watch {
 
  private:
   static constexpr int kNobody = -1;
-  struct Sign {  // of life, as the store holds it
+  static constexpr int kLeft = -3;  // in the last sign of a process that comes to its end
+  struct Sign {                     // of life, as the store holds it
     uint64_t beat = 0;
     uint64_t step = 0;
     int waits_for = kNobody;
@@ -80,6 +81,7 @@ class Watch {
   std::string find_culprit(int peer);
   std::string find_absentee(const std::vector<std::optional<Sign>>& signs);
   void learn(const std::string& failure);
+  std::string text_of_absence(int rank, const Sign& sign) const;
   void blame(const std::string& failure);
   std::string text(int rank) const { return text_of(members_[static_cast<std::size_t>(rank)]); }
 

@@ -1,6 +1,8 @@
 // Every all-reduce algorithm over several processes.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "builders/partition.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
@@ -130,6 +132,38 @@ TEST(Processes, AnExchangeOfDevicesThatDoesNotComeIsNamed) {
             Milliseconds(500));
       },
       "rank 1 (host ", "lives, but is busy with something else in step 8");
+}
+
+// A process that has come to its end shows no life any more, and is not to blame for that.
+TEST(Processes, OneThatHasLeftIsNotBlamedForItsSilence) {
+  expect_error(
+      [&] {
+        run_ranks(
+            3,
+            [&](Comm& comm) {
+              comm.at_step(4);
+              if (comm.rank() == 1) std::this_thread::sleep_for(Milliseconds(4000));
+              if (comm.rank() < 2) return;
+              char byte = 0;
+              Transfer& transfer = comm.receiving(1, 1, "a byte");
+              transfer.start(&byte, 1);
+              transfer.wait();
+            },
+            Milliseconds(500));
+      },
+      "because rank 1 (host ", "lives, but is busy with something else in step 4; rank 2");
+  // But where all should meet, it is the one that does not come.
+  expect_error(
+      [&] {
+        run_ranks(
+            3,
+            [&](Comm& comm) {
+              comm.at_step(5);
+              if (comm.rank() != 1) comm.wait_until([] { return false; }, "the step's sums");
+            },
+            Milliseconds(500));
+      },
+      "because rank 1 (host ", "has left the run in step 5; rank ");
 }
 
 TEST(Processes, EveryAlgorithmOverTwoProcesses) { sum_over(2); }
