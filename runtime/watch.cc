@@ -12,7 +12,7 @@ using Clock = std::chrono::steady_clock;
 constexpr Milliseconds kLook(100);      // between two looks at the store
 constexpr Milliseconds kBeat(400);      // between two signs of life
 constexpr Milliseconds kSilence(1500);  // a process that shows no life for so long is stopped
-constexpr Milliseconds kRumour(1500);   // what a broken connection means is known by then
+constexpr Milliseconds kRumour(1500);  // what a broken connection means is known by then, or sought
 constexpr const char* kFailed = "failed";
 
 std::string life_key(int rank) { return join("life/", rank); }
@@ -62,14 +62,15 @@ const Watch::Waiting* Watch::foremost() const {
   return waits_.empty() ? nullptr : waits_.front();
 }
 
-void Watch::stop(const std::string& what, int peer) {
+void Watch::stop(const std::string& what, int peer, const std::string& seen) {
   // A process that ends tells why before its connections break; one that is killed does not, but
   // then rank 0 notices.
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kRumour, [&] { return !failure_.empty(); });
   lock.unlock();
-  blame(peer == kEverybody ? text(rank_) + " lost its links to the others"
-                           : text(peer) + " closed its connection");
+  blame(!seen.empty()        ? seen
+        : peer == kEverybody ? text(rank_) + " lost its links to the others"
+                             : text(peer) + " closed its connection");
   lock.lock();
   fail("step ", step_.load(), ": no exchange of '", what, "' with ",
        peer == kEverybody ? "all others" : text(peer), ", because ", failure_);
@@ -110,7 +111,7 @@ void Watch::look() {
 void Watch::show_life() {
   std::unique_lock lock(mutex_);
   const Waiting* waiting = foremost();
-  const int peer = waiting ? waiting->peer_ : kNobody;
+  const int peer = over_ ? kLeft : waiting ? waiting->peer_ : kNobody;
   const std::string what = waiting ? waiting->what_ : "";
   lock.unlock();
   store_.set(life_key(rank_), join(++beat_, " ", step_.load(), " ", peer, " ", what));
@@ -167,11 +168,6 @@ std::string Watch::find_absentee(const std::vector<std::optional<Sign>>& signs) 
   return join("all ranks wait for each other in step ", step);
 }
 
-void Watch::blame(const std::string& failure) {
-  {
-    std::lock_guard lock(mutex_);
-    if (!failure_.empty()) return;
-  }
 std::string Watch::text_of_absence(int rank, const Sign& sign) const {
   return join(
       text(rank),
@@ -179,6 +175,11 @@ std::string Watch::text_of_absence(int rank, const Sign& sign) const {
       " in step ", sign.step);
 }
 
+void Watch::blame(const std::string& failure) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!failure_.empty()) return;
+  }
   try {
     store_.add(kFailed, failure);
     learn(store_.get(kFailed).value_or(failure));
