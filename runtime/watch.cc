@@ -11,8 +11,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr Milliseconds kLook(100);      // between two looks at the store
 constexpr Milliseconds kBeat(400);      // between two signs of life
-constexpr Milliseconds kSilence(1500);  // a process that shows no life for so long is stopped
-constexpr Milliseconds kRumour(1500);  // what a broken connection means is known by then, or sought
+constexpr Milliseconds kSilence(3000);  // a process that shows no life for so long is stopped
+constexpr Milliseconds kRumour(1500);   // what a broken connection means is known by then
 constexpr const char* kFailed = "failed";
 
 std::string life_key(int rank) { return join("life/", rank); }
@@ -131,18 +131,26 @@ std::optional<Watch::Sign> Watch::sign_of(int rank) {
 std::string Watch::find_culprit(int peer) {
   std::vector<std::optional<Sign>> before;
   for (const Member& member : members_) before.push_back(sign_of(member.rank));
-  for (auto end = Clock::now() + kSilence; Clock::now() < end;) {
+  std::vector<std::optional<Sign>> now = before;
+  const auto silent = [&](const Member& member) {
+    const auto at = static_cast<std::size_t>(member.rank);
+    if (member.rank == rank_ || (now[at] && now[at]->waits_for == kLeft)) return false;
+    return !now[at] || (before[at] && before[at]->beat == now[at]->beat);
+  };
+  const auto first_silent = [&] { return std::find_if(members_.begin(), members_.end(), silent); };
+  // Only those that were not heard yet are asked for again, and only while there are any.
+  for (auto end = Clock::now() + kSilence;
+       first_silent() != members_.end() && Clock::now() < end;) {
     std::this_thread::sleep_for(kLook);
     show_life();
+    for (const Member& member : members_)
+      if (silent(member)) now[static_cast<std::size_t>(member.rank)] = sign_of(member.rank);
   }
-  std::vector<std::optional<Sign>> now;
-  for (const Member& member : members_) now.push_back(sign_of(member.rank));
-  for (const Member& member : members_) {
-    const auto at = static_cast<std::size_t>(member.rank);
-    if (member.rank == rank_ || (now[at] && now[at]->waits_for == kLeft)) continue;
-    if (!now[at] || (before[at] && before[at]->beat == now[at]->beat))
-      return join(text(member.rank), " shows no life: it is stopped, or out of reach",
-                  now[at] ? join(", since step ", now[at]->step) : "");
+  now[static_cast<std::size_t>(rank_)] = sign_of(rank_);
+  if (const auto found = first_silent(); found != members_.end()) {
+    const auto& sign = now[static_cast<std::size_t>(found->rank)];
+    return join(text(found->rank), " shows no life: it is stopped, or out of reach",
+                sign ? join(", since step ", sign->step) : "");
   }
   if (peer == kEverybody) return find_absentee(now);
   std::vector<bool> seen(members_.size(), false);
