@@ -28,6 +28,7 @@ struct DataParallelOptions {
   std::vector<std::string> frozen = {};
   // Each replica is fed the weight of its loss, `loss_weight`, in place of 1 / replicas: its share
   // of the examples, where shares are unequal. The weights of all replicas should add up to 1.
+  // Not with `mean:` or synchronised batch norm.
   bool weighted = false;
   // A replica's share of the batch goes through the network in so many parts, one after the other,
   // and their gradients are added up before the reduce. Inputs of the later parts are called
@@ -36,7 +37,8 @@ struct DataParallelOptions {
   // Updates take the gradients of the step before, so that communication has the whole step's time.
   // The first step's gradients are zero.
   bool deferred = false;
-  // A step with a gradient that is not finite changes nothing and says so: TrainingModel::checks.
+  // A step with a gradient that is not finite changes no parameter (momentum only follows a jump of
+  // the rate) and says so: TrainingModel::checks.
   bool skip_non_finite = false;
   // Batch normalisation over the batch of all replicas. Shares must be equal.
   bool synchronised_batch_norm = false;

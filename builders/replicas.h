@@ -12,7 +12,8 @@ struct ReplicaPart {
   const Net* net = nullptr;
 };
 
-// Throws, naming the first node, parameter, input or loss of `other` that differs from `first`.
+// Throws, naming the first node, operand, constant, parameter, input, loss, metric or next value of
+// `other` that differs from `first`.
 void check_same_network(const Graph& graph, const ReplicaPart& first, const ReplicaPart& other,
                         int replica);
 

@@ -27,25 +27,32 @@ void survive_broken_connections() {
   if (present.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
 }
 
-// Gloo finds addresses through ours.
+// Noticed by a thread that asks time and again.
+struct Flag final : Watch::Interruptible {
+  std::atomic<bool> raised{false};
+  void interrupt() override { raised = true; }
+};
+
+// Gloo finds addresses through ours, until the watch says that one does not come.
 class GlooStore final : public gloo::rendezvous::Store {
  public:
-  GlooStore(lockstep::Store& store, Milliseconds patience) : store_(store), patience_(patience) {}
+  GlooStore(lockstep::Store& store, const Flag& failed) : store_(store), failed_(failed) {}
   void set(const std::string& key, const std::vector<char>& data) override {
     store_.set("gloo/" + key, {data.begin(), data.end()});
   }
   std::vector<char> get(const std::string& key) override {
-    const std::string value = store_.wait("gloo/" + key, patience_);
-    return {value.begin(), value.end()};
+    for (; !failed_.raised; std::this_thread::sleep_for(Milliseconds(5)))
+      if (auto value = store_.get("gloo/" + key)) return {value->begin(), value->end()};
+    fail("nobody set '", key, "' in time");
   }
   void wait(const std::vector<std::string>& keys) override {
-    for (const std::string& key : keys) store_.wait("gloo/" + key, patience_);
+    for (const std::string& key : keys) get(key);
   }
   void wait(const std::vector<std::string>& keys, const Milliseconds&) override { wait(keys); }
 
  private:
   lockstep::Store& store_;
-  Milliseconds patience_;
+  const Flag& failed_;
 };
 
 class GlooTransfer final : public Transfer, Watch::Interruptible {
@@ -104,12 +111,6 @@ class GlooTransfer final : public Transfer, Watch::Interruptible {
   std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
 };
 
-// Noticed by a thread that asks time and again.
-struct Flag final : Watch::Interruptible {
-  std::atomic<bool> raised{false};
-  void interrupt() override { raised = true; }
-};
-
 class GlooComm final : public Comm {
  public:
   GlooComm(std::unique_ptr<Store> store, const GlooOptions& options)
@@ -119,28 +120,17 @@ class GlooComm final : public Comm {
     for (const Member& member : options.members)
       size_here_ += member.host == options.members[static_cast<std::size_t>(rank_)].host;
     survive_broken_connections();
-    gloo::transport::tcp::attr attributes(options.address.c_str());
-    auto device = gloo::transport::tcp::CreateDevice(attributes);
     context_ = std::make_shared<gloo::rendezvous::Context>(rank_, size_);
-    context_->setTimeout(options.patience);
-    GlooStore addresses(*store_, options.patience);
-    try {
-      context_->connectFullMesh(addresses, device);
-    } catch (const gloo::Exception& error) {
-      fail(text_of(options.members[static_cast<std::size_t>(rank_)]), " at ", options.address,
-           " cannot connect to all others: ", error.what());
-    }
     watch_ = std::make_unique<Watch>(*store_, rank_, options.members, options.patience);
+    try {
+      connect(options);
+    } catch (const Error&) {
+      leave();
+      throw;
+    }
   }
 
-  ~GlooComm() override {
-    transfers_.clear();
-    watch_.reset();
-    try {
-      store_->leave();
-    } catch (const Error&) {  // rank 0 left first
-    }
-  }
+  ~GlooComm() override { leave(); }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -165,6 +155,35 @@ class GlooComm final : public Comm {
   void give_up(const std::string& why) override { watch_->give_up(why); }
 
  private:
+  // Gloo's limit for each connection is five times what it is told. By then the watch knows who
+  // does not come.
+  void connect(const GlooOptions& options) {
+    const std::string what = "addresses";
+    Flag failed;
+    Watch::Waiting waiting(*watch_, what, Watch::kEverybody, failed);
+    GlooStore addresses(*store_, failed);
+    context_->setTimeout((options.patience + kFindingOut) / 5);
+    try {
+      auto device =
+          gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(options.address.c_str()));
+      context_->connectFullMesh(addresses, device);
+    } catch (const std::exception& error) {
+      watch_->stop(what, Watch::kEverybody,
+                   join(text_of(options.members[static_cast<std::size_t>(rank_)]), " at ",
+                        options.address, " cannot connect to all others: ", error.what()));
+    }
+    context_->setTimeout(options.patience);
+  }
+
+  void leave() {
+    transfers_.clear();
+    watch_.reset();
+    try {
+      store_->leave();
+    } catch (const Error&) {  // rank 0 left first
+    }
+  }
+
   Transfer& transfer(int peer, uint64_t number, bool sends, const std::string& what) {
     auto& known = transfers_[{peer, number, sends}];
     if (!known)

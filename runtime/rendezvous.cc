@@ -82,6 +82,8 @@ HostPort host_and_port(const std::string& store) {
   return found;
 }
 
+std::string member_key(int rank) { return join("member/", rank); }
+
 std::unique_ptr<Store> open_store(const World& world) {
   if (world.store.rfind(kFile, 0) == 0) return file_store(world.store.substr(std::strlen(kFile)));
   check(world.store.rfind(kTcp, 0) == 0, "store '", world.store,
@@ -89,16 +91,16 @@ std::unique_ptr<Store> open_store(const World& world) {
   const HostPort at = host_and_port(world.store);
   if (world.rank == 0) {
     try {
-      return keep_tcp_store(at.port);
+      return keep_tcp_store(at.port, world.patience);
     } catch (const Error& error) {
       // Perhaps it is this run's own rank 0 that listens there.
       std::unique_ptr<Store> other;
       try {
         other = reach_tcp_store(at.host, at.port, Milliseconds(1000));
+        if (!other->get(member_key(0))) throw error;
       } catch (const Error&) {
         throw error;
       }
-      if (!other->get("member/0")) throw error;
       return other;
     }
   }
@@ -145,8 +147,6 @@ std::string own_address(const World& world, const std::vector<Member>& members) 
   });
   return one_host ? "127.0.0.1" : host_name();
 }
-
-std::string member_key(int rank) { return join("member/", rank); }
 
 std::vector<Member> meet_all(Store& store, const World& world) {
   const std::string mine = join(world.size, " ", getpid(), " ", host_name());

@@ -10,6 +10,9 @@ namespace lockstep {
 
 using Milliseconds = std::chrono::milliseconds;
 
+// When the patience of a run is over, all know within this time whom to blame.
+constexpr Milliseconds kFindingOut(5000);
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -30,8 +33,10 @@ class Store {
 std::string gone_key(int rank);
 
 // One process keeps the store, the others ask it over TCP. The keeper listens on all addresses.
-// Throws naming the address when it cannot listen, or when nobody answers within `patience`.
-std::unique_ptr<Store> keep_tcp_store(int port);
+// Throws naming the address when it cannot listen, or when nobody answers within `patience`. A
+// keeper that leaves any one question unanswered for so long is lost for good. It leaves itself
+// when all others have ended, but for those that have been silent for so long.
+std::unique_ptr<Store> keep_tcp_store(int port, Milliseconds patience);
 std::unique_ptr<Store> reach_tcp_store(const std::string& host, int port, Milliseconds patience);
 int port_of(const Store& kept);  // which was chosen for port 0
 

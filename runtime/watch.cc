@@ -11,7 +11,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr Milliseconds kLook(100);      // between two looks at the store
 constexpr Milliseconds kBeat(400);      // between two signs of life
-constexpr Milliseconds kSilence(1500);  // a process that shows no life for so long is stopped
+constexpr Milliseconds kSilence(3000);  // a process that shows no life for so long is stopped
 constexpr Milliseconds kRumour(1500);   // what a broken connection means is known by then
 constexpr const char* kFailed = "failed";
 
@@ -35,6 +35,10 @@ Watch::~Watch() {
   }
   changed_.notify_all();
   thread_.join();
+  try {
+    show_life();
+  } catch (const std::exception&) {  // there is nobody to be told
+  }
 }
 
 Watch::Waiting::Waiting(Watch& watch, const std::string& what, int peer, Interruptible& wait)
@@ -58,14 +62,15 @@ const Watch::Waiting* Watch::foremost() const {
   return waits_.empty() ? nullptr : waits_.front();
 }
 
-void Watch::stop(const std::string& what, int peer) {
+void Watch::stop(const std::string& what, int peer, const std::string& seen) {
   // A process that ends tells why before its connections break; one that is killed does not, but
   // then rank 0 notices.
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kRumour, [&] { return !failure_.empty(); });
   lock.unlock();
-  blame(peer == kEverybody ? text(rank_) + " lost its links to the others"
-                           : text(peer) + " closed its connection");
+  blame(!seen.empty()        ? seen
+        : peer == kEverybody ? text(rank_) + " lost its links to the others"
+                             : text(peer) + " closed its connection");
   lock.lock();
   fail("step ", step_.load(), ": no exchange of '", what, "' with ",
        peer == kEverybody ? "all others" : text(peer), ", because ", failure_);
@@ -96,7 +101,7 @@ void Watch::look() {
         blame(join(find_culprit(peer), "; ", text(rank_), " waited ", patience_.count() / 1000.0,
                    " s for '", what, "' in step ", step_.load()));
     } catch (const std::exception& error) {
-      learn(error.what());
+      blame(error.what());
     }
     lock.lock();
     changed_.wait_for(lock, kLook, [&] { return over_; });
@@ -106,7 +111,7 @@ void Watch::look() {
 void Watch::show_life() {
   std::unique_lock lock(mutex_);
   const Waiting* waiting = foremost();
-  const int peer = waiting ? waiting->peer_ : kNobody;
+  const int peer = over_ ? kLeft : waiting ? waiting->peer_ : kNobody;
   const std::string what = waiting ? waiting->what_ : "";
   lock.unlock();
   store_.set(life_key(rank_), join(++beat_, " ", step_.load(), " ", peer, " ", what));
@@ -126,17 +131,26 @@ std::optional<Watch::Sign> Watch::sign_of(int rank) {
 std::string Watch::find_culprit(int peer) {
   std::vector<std::optional<Sign>> before;
   for (const Member& member : members_) before.push_back(sign_of(member.rank));
-  for (auto end = Clock::now() + kSilence; Clock::now() < end;) {
+  std::vector<std::optional<Sign>> now = before;
+  const auto silent = [&](const Member& member) {
+    const auto at = static_cast<std::size_t>(member.rank);
+    if (member.rank == rank_ || (now[at] && now[at]->waits_for == kLeft)) return false;
+    return !now[at] || (before[at] && before[at]->beat == now[at]->beat);
+  };
+  const auto first_silent = [&] { return std::find_if(members_.begin(), members_.end(), silent); };
+  // Only those that were not heard yet are asked for again, and only while there are any.
+  for (auto end = Clock::now() + kSilence;
+       first_silent() != members_.end() && Clock::now() < end;) {
     std::this_thread::sleep_for(kLook);
     show_life();
+    for (const Member& member : members_)
+      if (silent(member)) now[static_cast<std::size_t>(member.rank)] = sign_of(member.rank);
   }
-  std::vector<std::optional<Sign>> now;
-  for (const Member& member : members_) now.push_back(sign_of(member.rank));
-  for (const Member& member : members_) {
-    const auto at = static_cast<std::size_t>(member.rank);
-    if (member.rank != rank_ && (!now[at] || (before[at] && before[at]->beat == now[at]->beat)))
-      return join(text(member.rank), " shows no life: it is stopped, or out of reach",
-                  now[at] ? join(", since step ", now[at]->step) : "");
+  now[static_cast<std::size_t>(rank_)] = sign_of(rank_);
+  if (const auto found = first_silent(); found != members_.end()) {
+    const auto& sign = now[static_cast<std::size_t>(found->rank)];
+    return join(text(found->rank), " shows no life: it is stopped, or out of reach",
+                sign ? join(", since step ", sign->step) : "");
   }
   if (peer == kEverybody) return find_absentee(now);
   std::vector<bool> seen(members_.size(), false);
@@ -144,8 +158,7 @@ std::string Watch::find_culprit(int peer) {
     seen[static_cast<std::size_t>(at)] = true;
     const Sign& sign = *now[static_cast<std::size_t>(at)];
     if (sign.waits_for == kEverybody) return find_absentee(now);
-    if (sign.waits_for == kNobody)
-      return join(text(at), " lives, but is busy with something else in step ", sign.step);
+    if (sign.waits_for == kNobody || sign.waits_for == kLeft) return text_of_absence(at, sign);
     at = sign.waits_for;
   }
   return "the ranks wait for each other";
@@ -157,10 +170,17 @@ std::string Watch::find_absentee(const std::vector<std::optional<Sign>>& signs) 
   for (const auto& sign : signs) step = std::max(step, sign->step);
   for (const Member& member : members_) {
     const Sign& sign = *signs[static_cast<std::size_t>(member.rank)];
-    if (sign.step < step || sign.waits_for == kNobody)
-      return join(text(member.rank), " lives, but is busy with something else in step ", sign.step);
+    if (sign.step < step || sign.waits_for == kNobody || sign.waits_for == kLeft)
+      return text_of_absence(member.rank, sign);
   }
   return join("all ranks wait for each other in step ", step);
+}
+
+std::string Watch::text_of_absence(int rank, const Sign& sign) const {
+  return join(
+      text(rank),
+      sign.waits_for == kLeft ? " has left the run" : " lives, but is busy with something else",
+      " in step ", sign.step);
 }
 
 void Watch::blame(const std::string& failure) {

@@ -58,14 +58,16 @@ class Watch {
     Interruptible& wait_;
   };
 
-  // The wait was interrupted, or the connection to `peer` broke: throws what the run failed of.
-  [[noreturn]] void stop(const std::string& what, int peer);
+  // The wait was interrupted, or the connection to `peer` broke: throws what the run failed of,
+  // which is `seen` if no process knows more.
+  [[noreturn]] void stop(const std::string& what, int peer, const std::string& seen = "");
   // This process ends for that reason.
   void give_up(const std::string& why);
 
  private:
   static constexpr int kNobody = -1;
-  struct Sign {  // of life, as the store holds it
+  static constexpr int kLeft = -3;  // in the last sign of a process that comes to its end
+  struct Sign {                     // of life, as the store holds it
     uint64_t beat = 0;
     uint64_t step = 0;
     int waits_for = kNobody;
@@ -79,6 +81,7 @@ class Watch {
   const Waiting* foremost() const;
   std::string find_culprit(int peer);
   std::string find_absentee(const std::vector<std::optional<Sign>>& signs);
+  std::string text_of_absence(int rank, const Sign& sign) const;
   void learn(const std::string& failure);
   void blame(const std::string& failure);
   std::string text(int rank) const { return text_of(members_[static_cast<std::size_t>(rank)]); }

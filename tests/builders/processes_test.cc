@@ -1,11 +1,15 @@
 // Every all-reduce algorithm over several processes.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "builders/partition.h"
+#include "runtime/store.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"
 #include "tests/support/sums.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {
 namespace {
@@ -130,6 +134,125 @@ TEST(Processes, AnExchangeOfDevicesThatDoesNotComeIsNamed) {
             Milliseconds(500));
       },
       "rank 1 (host ", "lives, but is busy with something else in step 8");
+}
+
+// A process that has come to its end shows no life any more, and is not to blame for that.
+TEST(Processes, OneThatHasLeftIsNotBlamedForItsSilence) {
+  expect_error(
+      [&] {
+        run_ranks(
+            3,
+            [&](Comm& comm) {
+              comm.at_step(4);
+              if (comm.rank() == 1) std::this_thread::sleep_for(Milliseconds(4000));
+              if (comm.rank() < 2) return;
+              char byte = 0;
+              Transfer& transfer = comm.receiving(1, 1, "a byte");
+              transfer.start(&byte, 1);
+              transfer.wait();
+            },
+            Milliseconds(500));
+      },
+      "because rank 1 (host ", "lives, but is busy with something else in step 4; rank 2");
+  // But where all should meet, it is the one that does not come.
+  expect_error(
+      [&] {
+        run_ranks(
+            3,
+            [&](Comm& comm) {
+              comm.at_step(5);
+              if (comm.rank() != 1) comm.wait_until([] { return false; }, "the step's sums");
+            },
+            Milliseconds(500));
+      },
+      "because rank 1 (host ", "has left the run in step 5; rank ");
+}
+
+// What ranks 0 and 1 say when they cannot all connect. Rank 1 has more patience, so that it is rank
+// 0 that finds out why.
+std::vector<std::string> refusals(const World& world, const std::string& address_of_1) {
+  std::vector<std::string> errors(2);
+  std::vector<std::thread> threads;
+  for (int rank : {0, 1})
+    threads.emplace_back([&, rank] {
+      World own = world;
+      own.rank = rank;
+      own.patience += rank * Milliseconds(4000);
+      own.address = rank == 1 ? address_of_1 : "127.0.0.1";
+      try {
+        join_world(own);
+      } catch (const Error& error) {
+        errors[static_cast<std::size_t>(rank)] = error.what();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  return errors;
+}
+
+void expect_rank_2_named(const std::vector<std::string>& errors, const std::string& why) {
+  EXPECT_EQ(errors[0], errors[1]);
+  const std::string start =
+      "step 0: no exchange of 'addresses' with all others, because rank 2 (host nowhere, process "
+      "77) ";
+  EXPECT_EQ(errors[0].rfind(start + why, 0), 0U) << errors[0];
+}
+
+std::unique_ptr<Store> join_as_rank_2(std::unique_ptr<Store> store) {
+  store->stand_for(2);
+  store->set("member/2", "3 77 nowhere");
+  return store;
+}
+
+// Rank 2 joins, and is stopped before it is connected: both others say the same.
+TEST(Processes, OneThatDoesNotConnectIsNamedAlike) {
+  TemporaryFolder folder;
+  const World world{0, 3, "file://" + (folder / "store"), "", Milliseconds(1000)};
+  join_as_rank_2(file_store(folder / "store"));
+  expect_rank_2_named(refusals(world, "127.0.0.1"), "shows no life");
+}
+
+TEST(Processes, OneThatDoesNotConnectIsNamedAlikeOverTcp) {
+  for (const bool killed : {false, true}) {
+    const World world{0, 3, tcp_store_here(), "", Milliseconds(killed ? 8000 : 1000)};
+    std::unique_ptr<Store> store;
+    std::thread rank_2([&] {
+      const int port = std::stoi(world.store.substr(world.store.rfind(':') + 1));
+      store = join_as_rank_2(reach_tcp_store("127.0.0.1", port, Milliseconds(5000)));
+      std::this_thread::sleep_for(Milliseconds(500));
+      if (killed) store.reset();
+    });
+    const auto errors = refusals(world, "127.0.0.1");
+    rank_2.join();
+    expect_rank_2_named(errors, killed ? "ended without a word" : "shows no life");
+  }
+}
+
+// 192.0.2.7 is nobody's.
+TEST(Processes, OneThatCannotConnectSaysWhy) {
+  TemporaryFolder folder;
+  const auto errors =
+      refusals({0, 2, "file://" + (folder / "store"), "", Milliseconds(5000)}, "192.0.2.7");
+  EXPECT_EQ(errors[0], errors[1]);
+  EXPECT_NE(errors[0].find("at 192.0.2.7 cannot connect to all others: "), std::string::npos)
+      << errors[0];
+}
+
+// Rank 0, which keeps the store, has nothing more to do; the others go on.
+TEST(Processes, Rank0StaysForTheOthers) {
+  run_ranks(
+      3,
+      [](Comm& comm) {
+        if (comm.rank() == 0) return;
+        char byte = 'a';
+        Transfer& transfer =
+            comm.rank() == 1 ? comm.sending(2, 1, "a byte") : comm.receiving(1, 1, "a byte");
+        for (int time = 0; time < 5; ++time) {
+          std::this_thread::sleep_for(Milliseconds(200));
+          transfer.start(&byte, 1);
+          transfer.wait();
+        }
+      },
+      Milliseconds(20'000), tcp_store_here());
 }
 
 TEST(Processes, EveryAlgorithmOverTwoProcesses) { sum_over(2); }

@@ -196,6 +196,7 @@ struct Sharing {
   int replicas;
   int processes;
   const char* spec;
+  int workers = 1;  // that the step was built for
 };
 
 void compare(Trial trial, const Sharing& sharing) {
@@ -203,6 +204,7 @@ void compare(Trial trial, const Sharing& sharing) {
   trial.options.scope = "cpu";
   trial.options.all_reduce.spec =
       parse_all_reduce(join(trial.means && !trial.options.weighted ? "mean:" : "", sharing.spec));
+  trial.options.all_reduce.workers = sharing.workers;
   const bool alone = sharing.replicas == sharing.processes;
   const bool exact = alone || (sharing.spec != std::string("collective") &&
                                !trial.options.synchronised_batch_norm &&
@@ -218,18 +220,21 @@ void compare(Trial trial, const Sharing& sharing) {
 }
 
 // Of three replicas one process has one, the other two.
-constexpr Sharing kSharings[] = {
-    {2, 2, "collective"}, {4, 2, "xring"}, {3, 2, "rechd"}, {4, 2, "collective"}};
-constexpr std::size_t kExact = 3;
+constexpr Sharing kSharings[] = {{2, 2, "collective"},
+                                 {4, 2, "xring"},
+                                 {3, 2, "rechd"},
+                                 {4, 2, "nccl/xring", 2},
+                                 {4, 2, "collective"}};
+constexpr std::size_t kExact = 4;
 
-class SameRun : public ::testing::TestWithParam<const char*> {};
+class SameRun : public ::testing::TestWithParam<SmallNetwork> {};
 
 TEST_P(SameRun, OverProcesses) {
   for (DType precision : {DType::float32, DType::float16})
     for (const Sharing& sharing : kSharings) {
       SCOPED_TRACE(join(precision, " ", sharing.replicas, " replicas by ", sharing.spec));
       const bool narrow = precision == DType::float16;
-      Trial trial{small_network(GetParam()), small_network(GetParam()).options};
+      Trial trial{GetParam(), GetParam().options};
       trial.options.precision = precision;
       trial.overflows = narrow;
       compare(trial, sharing);
@@ -259,7 +264,7 @@ TEST_P(SameRun, WithEveryTwoWaysToTrain) {
   std::size_t turn = 0;
   for (std::size_t i = 0; i < std::size(kWays); ++i)
     for (std::size_t j = i + 1; j < std::size(kWays); ++j) {
-      Trial trial{small_network(GetParam()), small_network(GetParam()).options};
+      Trial trial{GetParam(), GetParam().options};
       kWays[i].choose(trial);
       kWays[j].choose(trial);
       const Sharing& sharing = kSharings[turn++ % kExact];
@@ -269,18 +274,15 @@ TEST_P(SameRun, WithEveryTwoWaysToTrain) {
 }
 
 TEST_P(SameRun, OnDevicesWithQueues) {
-  Trial trial{small_network(GetParam()), small_network(GetParam()).options};
+  Trial trial{GetParam(), GetParam().options};
   trial.queued = true;
   trial.options.deferred = true;
   trial.options.all_reduce.packing = parse_packing("ready:64:1k");
   compare(trial, {4, 2, "xring"});
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, SameRun,
-                         ::testing::Values("plain", "batch_norm", "synchronised", "dropout",
-                                           "frozen", "two_losses", "shared_weight", "integer_input",
-                                           "size_zero", "unequal_shares"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Networks, SameRun, ::testing::ValuesIn(small_networks()),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace lockstep::testing

@@ -2,6 +2,7 @@
 // several replicas or processes could get wrong.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct SmallNetwork {
   ModelFn model;
   DataParallelOptions options = {};
 };
+inline void PrintTo(const SmallNetwork& network, std::ostream* out) { *out << network.name; }
 const std::vector<SmallNetwork>& small_networks();
 const SmallNetwork& small_network(const std::string& name);
 

@@ -4,19 +4,23 @@
 #include <thread>
 #include <vector>
 
+#include "graph/error.h"
+#include "runtime/store.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {
 
-void run_ranks(int size, const std::function<void(Comm& comm)>& body, Milliseconds patience) {
+void run_ranks(int size, const std::function<void(Comm& comm)>& body, Milliseconds patience,
+               const std::string& store) {
   TemporaryFolder folder;
+  const std::string meeting = store.empty() ? "file://" + folder.path() + "/store" : store;
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(size));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
       std::unique_ptr<Comm> comm;
       try {
-        comm = join_world({rank, size, "file://" + folder.path() + "/store", "", patience});
+        comm = join_world({rank, size, meeting, "", patience});
         body(*comm);
       } catch (const std::exception& error) {
         errors[static_cast<std::size_t>(rank)] = std::current_exception();
@@ -26,6 +30,11 @@ void run_ranks(int size, const std::function<void(Comm& comm)>& body, Millisecon
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& error : errors)
     if (error) std::rethrow_exception(error);
+}
+
+std::string tcp_store_here() {
+  const auto keeper = keep_tcp_store(0, Milliseconds(0));
+  return join("tcp://127.0.0.1:", port_of(*keeper));
 }
 
 }  // namespace lockstep::testing

@@ -2,14 +2,19 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "runtime/comm.h"
 #include "runtime/rendezvous.h"
 
 namespace lockstep::testing {
 
-// Runs body(comm) on every rank; rethrows what the first of them threw, in order of ranks.
+// Runs body(comm) on every rank; rethrows what the first of them threw, in order of ranks. They
+// meet in a folder of their own, or at `store`.
 void run_ranks(int size, const std::function<void(Comm& comm)>& body,
-               Milliseconds patience = Milliseconds(60'000));
+               Milliseconds patience = Milliseconds(60'000), const std::string& store = "");
+
+// tcp://127.0.0.1:PORT, which was free a moment ago.
+std::string tcp_store_here();
 
 }  // namespace lockstep::testing

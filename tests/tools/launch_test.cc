@@ -1,15 +1,11 @@
 // Several processes as a user runs them, and what the others say when one is lost, stopped, of
 // another mind, or there twice.
-#include <gtest/gtest.h>
 #include <signal.h>
 
 #include <chrono>
 #include <filesystem>
-#include <memory>
 
-#include "graph/file.h"
-#include "runtime/safetensors.h"
-#include "tests/support/program.h"
+#include "tests/tools/launch_fixture.h"
 #include "tools/train/metrics.h"
 
 namespace lockstep::testing {
@@ -17,50 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-constexpr const char* kConfig = R"(DEVICES: cpu
-THREADS: 1
-MODEL: {TYPE: mlp, HIDDEN: [32, 16]}
-DATA: {NAME: digits, TRAIN_SIZE: 400, TEST_SIZE: 100}
-TRAIN: {BATCH_SIZE: 16, SNAPSHOT_ITERS: 50, LOG_ITERS: 50}
-TEST: {ITERS: 100000}
-SOLVER: {BASE_LR: 0.02, MAX_ITER: 200, STEP_SIZE: 150}
-)";
-
-class LaunchTest : public ::testing::Test {
- protected:
-  void SetUp() override { write_file(folder / "config.yaml", kConfig); }
-
-  std::vector<std::string> train(const std::string& run,
-                                 const std::vector<std::string>& more = {}) {
-    std::vector<std::string> words{"train", folder / "config.yaml", "OUTPUT_DIR", folder / run};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
-  Outcome launch(int processes, const std::vector<std::string>& command) {
-    std::vector<std::string> words{"launch", "-n", std::to_string(processes), "--", "lockstep"};
-    words.insert(words.end(), command.begin(), command.end());
-    return run_lockstep(words);
-  }
-  // One rank of four, by itself; they meet in a folder.
-  std::unique_ptr<Program> rank(int number, const std::vector<std::string>& command,
-                                int timeout = 4, int size = 4) {
-    return std::make_unique<Program>(
-        command, ProgramOptions{.environment = {{"RANK", std::to_string(number)},
-                                                {"WORLD_SIZE", std::to_string(size)},
-                                                {"LOCKSTEP_STORE", "file://" + store()},
-                                                {"LOCKSTEP_TIMEOUT", std::to_string(timeout)}}});
-  }
-  std::string store() const { return folder / join("store", meeting_); }
-  void next_meeting() { ++meeting_; }
-
-  std::map<std::string, Literal> weights(const std::string& run) {
-    return read_safetensors(folder / (run + "/checkpoint.safetensors")).tensors;
-  }
-
-  TemporaryFolder folder;
-  int meeting_ = 0;
-};
 
 TEST_F(LaunchTest, ProcessesTrainLikeReplicas) {
   Outcome four = launch(4, train("four"));

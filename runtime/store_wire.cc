@@ -1,0 +1,44 @@
+#include "runtime/store_wire.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "graph/error.h"
+
+namespace lockstep::store_wire {
+namespace {
+
+constexpr uint32_t kLongest = 1U << 26U;  // of a key or a value
+
+}  // namespace
+
+void append(std::string& message, const std::string& part) {
+  const auto length = static_cast<uint32_t>(part.size());
+  message.append(reinterpret_cast<const char*>(&length), sizeof length).append(part);
+}
+
+bool take(const std::string& bytes, std::size_t& at, std::string& part) {
+  uint32_t length = 0;
+  if (bytes.size() - at < sizeof length) return false;
+  std::memcpy(&length, bytes.data() + at, sizeof length);
+  check(length <= kLongest, "the store was sent something that is no message of Lockstep's");
+  if (bytes.size() - at - sizeof length < length) return false;
+  part.assign(bytes, at + sizeof length, length);
+  at += sizeof length + length;
+  return true;
+}
+
+bool send_all(int socket, const std::string& bytes) {
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    const ssize_t count = send(socket, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    sent += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+}  // namespace lockstep::store_wire

@@ -1,0 +1,145 @@
+// The store that the processes of a run share: who sets a key first, who is noticed to be gone, and
+// how long keeper and askers have patience with each other.
+#include "runtime/store.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/support/expect_error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr Milliseconds kLong(20'000);
+
+std::unique_ptr<Store> ask(const Store& keeper, Milliseconds patience = kLong) {
+  return reach_tcp_store("127.0.0.1", port_of(keeper), patience);
+}
+
+void expect_first_wins(Store& one, Store& other) {
+  EXPECT_TRUE(one.add("key", "first"));
+  EXPECT_FALSE(other.add("key", "second"));
+  EXPECT_EQ(other.get("key"), "first");
+  other.set("key", "set anew");
+  EXPECT_EQ(one.get("key"), "set anew");
+  EXPECT_EQ(one.get("another key"), std::nullopt);
+}
+
+TEST(Store, WhoAddsFirstWins) {
+  const auto keeper = keep_tcp_store(0, kLong);
+  const auto asker = ask(*keeper);
+  expect_first_wins(*keeper, *asker);
+  const auto other_keeper = keep_tcp_store(0, kLong);
+  expect_first_wins(*ask(*other_keeper), *other_keeper);
+  TemporaryFolder folder;
+  expect_first_wins(*file_store(folder / "store"), *file_store(folder / "store"));
+}
+
+TEST(Store, OneWhoseConnectionBreaksIsGoneUnlessItLeft) {
+  const auto keeper = keep_tcp_store(0, kLong);
+  for (int rank : {1, 2}) {
+    const auto asker = ask(*keeper);
+    asker->stand_for(rank);
+    if (rank == 2) asker->leave();
+  }
+  EXPECT_NE(keeper->wait(gone_key(1), kLong), "");
+  keeper->leave();  // all connections were looked at
+  EXPECT_EQ(keeper->get(gone_key(2)), std::nullopt);
+}
+
+// Accepts connections, as the kernel does for a stopped process, and answers nothing.
+class StoppedKeeper {
+ public:
+  StoppedKeeper() : listening_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    address_.sin_family = AF_INET;
+    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address_;
+    EXPECT_EQ(bind(listening_, reinterpret_cast<sockaddr*>(&address_), size), 0);
+    EXPECT_EQ(listen(listening_, 1), 0);
+    EXPECT_EQ(getsockname(listening_, reinterpret_cast<sockaddr*>(&address_), &size), 0);
+  }
+  ~StoppedKeeper() { close(listening_); }
+  StoppedKeeper(const StoppedKeeper&) = delete;
+
+  int port() const { return ntohs(address_.sin_port); }
+  // All that was said to it by one that has closed its connection.
+  std::string heard() const {
+    const int connection = accept(listening_, nullptr, nullptr);
+    std::string all;
+    char bytes[4096];
+    for (ssize_t count = 1; count > 0; all.append(bytes, static_cast<std::size_t>(count)))
+      count = std::max<ssize_t>(recv(connection, bytes, sizeof bytes, 0), 0);
+    close(connection);
+    return all;
+  }
+
+ private:
+  int listening_;
+  sockaddr_in address_{};
+};
+
+TEST(Store, AKeeperThatIsStoppedIsLostWhenPatienceIsOver) {
+  StoppedKeeper keeper;
+  const auto start = Clock::now();
+  auto asker = reach_tcp_store("127.0.0.1", keeper.port(), Milliseconds(700));
+  const std::string lost = join("rank 0, which keeps the store at 127.0.0.1:", keeper.port(),
+                                ", shows no life for 0.7 s: it is stopped, or out of reach");
+  expect_error([&] { asker->get("question"); }, lost);
+  const auto took = Clock::now() - start;
+  EXPECT_GE(took, Milliseconds(650));
+  EXPECT_LT(took, Milliseconds(4000));
+  // For good: nobody waits for it again, but it is told what became of the run.
+  for (int again = 0; again < 20; ++again)
+    expect_error([&] { asker->add("failed", "last words"); }, lost);
+  EXPECT_LT(Clock::now() - start, took + Milliseconds(5000));
+  asker.reset();
+  EXPECT_NE(keeper.heard().find("last words"), std::string::npos);
+}
+
+TEST(Store, AKeeperThatIsGoneIsSaidToBe) {
+  auto keeper = keep_tcp_store(0, kLong);
+  const auto asker = ask(*keeper);
+  asker->set("key", "value");
+  keeper.reset();
+  for (int again = 0; again < 2; ++again)
+    expect_error([&] { asker->get("key"); }, "rank 0, which keeps the store at ", ", is gone");
+}
+
+TEST(Store, TheKeeperStaysForThoseThatStillAsk) {
+  const Milliseconds patience(500), busy(2000);
+  const auto keeper = keep_tcp_store(0, patience);
+  std::atomic<bool> served = false;
+  std::thread other([&, asker = ask(*keeper)]() mutable {
+    const auto end = Clock::now() + busy;
+    for (asker->set("there", ""); Clock::now() < end; std::this_thread::sleep_for(Milliseconds(50)))
+      asker->get("there");
+    asker.reset();
+    served = true;
+  });
+  keeper->wait("there", kLong);
+  keeper->leave();
+  std::this_thread::sleep_for(Milliseconds(20));
+  EXPECT_TRUE(served);
+  other.join();
+}
+
+TEST(Store, TheKeeperStaysForASilentOneAsLongAsItIsPatient) {
+  for (const Milliseconds patience : {Milliseconds(200), Milliseconds(1500)}) {
+    const auto keeper = keep_tcp_store(0, patience);
+    const auto silent = ask(*keeper);
+    silent->set("there", "");
+    const auto start = Clock::now();
+    keeper->leave();
+    EXPECT_GE(Clock::now() - start, patience - Milliseconds(50));
+    EXPECT_LT(Clock::now() - start, patience + Milliseconds(2000));
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,108 @@
+// Ranks that are stopped, for a while and for good, in the middle of a run and at its end.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "tests/support/ranks.h"
+#include "tests/tools/launch_fixture.h"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr int kRanks = 3;
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kStop(8);
+
+// "rank 1 (host a, process 7) shows no life: ..", out of "step 5: no exchange of .., because .."
+std::string reason_in(const std::string& error) {
+  const std::string before = ", because ";
+  const auto at = error.find(before);
+  return at == error.npos ? "no reason in: " + error : error.substr(at + before.size());
+}
+
+class StoppedRankTest : public LaunchTest {
+ protected:
+  struct Run {
+    int stopped;
+    std::vector<std::unique_ptr<Program>> ranks;
+    Clock::time_point since = Clock::time_point();
+
+    Program& the_stopped() { return *ranks[static_cast<std::size_t>(stopped)]; }
+  };
+
+  // For each rank a run in which it stops when rank 0 has said that. They stand still side by side.
+  std::vector<Run> stopped_runs(const std::string& iterations, const std::string& stop_after,
+                                int timeout, const std::function<std::string(int)>& store) {
+    std::vector<Run> runs;
+    for (int stopped = 0; stopped < kRanks; ++stopped) {
+      Run& run = runs.emplace_back(Run{stopped, {}});
+      const Meeting meeting{store(stopped), kRanks, timeout};
+      const auto command = train(join("run", stopped), {"SOLVER.MAX_ITER", iterations});
+      for (int number = 0; number < kRanks; ++number)
+        run.ranks.push_back(rank(number, command, meeting));
+      EXPECT_TRUE(run.ranks[0]->wait_for(stop_after));
+      run.the_stopped().send_signal(SIGSTOP);
+      run.since = Clock::now();
+    }
+    return runs;
+  }
+
+  void expect_survival(const std::string& iterations, const std::string& stop_after) {
+    auto runs = stopped_runs(iterations, stop_after, 20, [](int) { return tcp_store_here(); });
+    for (Run& run : runs) {
+      std::this_thread::sleep_until(run.since + kStop);
+      run.the_stopped().send_signal(SIGCONT);
+      for (auto& program : run.ranks) {
+        const Outcome outcome = program->finish();
+        EXPECT_EQ(outcome.exit_code, 0) << "rank " << run.stopped << " stopped: " << outcome.err;
+      }
+    }
+    ASSERT_EQ(launch(kRanks, train("undisturbed", {"SOLVER.MAX_ITER", iterations})).exit_code, 0);
+    for (const Run& run : runs)
+      EXPECT_EQ(weights(join("run", run.stopped)), weights("undisturbed")) << run.stopped;
+  }
+
+  // One that wakes when all is over learns it too, where the store is still there.
+  void expect_one_culprit(const std::function<std::string(int stopped)>& store,
+                          const std::function<bool(int stopped)>& learns) {
+    auto runs = stopped_runs("1000000", "iter     50/", 4, store);
+    for (Run& run : runs) {
+      std::vector<std::string> reasons;
+      for (int number = 0; number < kRanks; ++number) {
+        if (number == run.stopped) continue;
+        const Outcome outcome = run.ranks[static_cast<std::size_t>(number)]->finish();
+        expect_refused(outcome, {"step ", "no exchange of '"});
+        reasons.push_back(reason_in(outcome.err));
+      }
+      EXPECT_EQ(reasons[0], reasons[1]);
+      EXPECT_EQ(reasons[0].rfind(join("rank ", run.stopped), 0), 0U) << reasons[0];
+      EXPECT_NE(reasons[0].find("shows no life"), std::string::npos) << reasons[0];
+      run.the_stopped().send_signal(SIGCONT);
+      const Outcome woken = run.the_stopped().finish();
+      EXPECT_EQ(woken.exit_code, 2);
+      if (learns(run.stopped)) {
+        EXPECT_EQ(reason_in(woken.err), reasons[0]);
+      }
+    }
+  }
+};
+
+TEST_F(StoppedRankTest, MayStopForAWhile) { expect_survival("600", "iter     50/"); }
+
+TEST_F(StoppedRankTest, MayStopForAWhileInItsLastSteps) { expect_survival("200", "iter    200/"); }
+
+TEST_F(StoppedRankTest, IsNamedAlikeByAllWhenStoppedForGood) {
+  expect_one_culprit([](int) { return tcp_store_here(); },
+                     [](int stopped) { return stopped == 0; });
+}
+
+TEST_F(StoppedRankTest, IsNamedAlikeByAllThatMeetInAFolder) {
+  expect_one_culprit([&](int stopped) { return join("file://", folder / join("store", stopped)); },
+                     [](int) { return true; });
+}
+
+}  // namespace
+}  // namespace lockstep::testing
