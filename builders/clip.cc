@@ -47,14 +47,20 @@ Value within(Graph& graph, Value gradient, float limit, Value share) {
 }  // namespace
 
 std::vector<Value> clip_gradients(Graph& graph, const ClipOptions& options,
-                                  const std::vector<Value>& gradients, Value share) {
+                                  const std::vector<Value>& gradients, Value share,
+                                  bool keep_non_finite) {
   std::vector<Value> clipped = gradients;
   auto for_each_gradient = [&](const auto& change) {
     for (Value& gradient : clipped)
       if (gradient) gradient = change(gradient);
   };
   if (options.value > 0)
-    for_each_gradient([&](Value g) { return within(graph, g, options.value, share); });
+    for_each_gradient([&](Value g) {
+      const Value limited = within(graph, g, options.value, share);
+      if (!keep_non_finite) return limited;
+      const Value trace = sub(graph, g, g, named(graph, g, "_trace"));  // 0, or NaN
+      return add(graph, limited, trace, named(graph, g, "_traced"));
+    });
   if (options.each_norm > 0)
     for_each_gradient([&](Value g) {
       return mul(graph, g, factor_of(graph, {g}, options.each_norm, share),

@@ -21,7 +21,9 @@ struct ClipOptions {
 // The gradients of one replica, clipped by value, then each by its norm, then by the norm of all;
 // none stays none. `share` is what these gradients were multiplied by beforehand (a replica's share
 // of the loss, before the sum), a scalar, or none: limits mean the same in both places.
+// `keep_non_finite`: an infinity that is clipped becomes NaN, so that it is still found.
 std::vector<Value> clip_gradients(Graph& graph, const ClipOptions& options,
-                                  const std::vector<Value>& gradients, Value share);
+                                  const std::vector<Value>& gradients, Value share,
+                                  bool keep_non_finite);
 
 }  // namespace lockstep

@@ -49,10 +49,11 @@ class DataParallelBuilder {
     if (scales_loss()) unscale_gradients();
     if (options_.deferred) {
       if (options_.skip_non_finite) unsound_ = find_non_finite("_unsound");
+      if (options_.clip.before_reduce) clip();  // by the share of this step
       defer_gradients();
     }
     if (options_.skip_non_finite) origin_ = find_non_finite("_origin");
-    if (options_.clip.before_reduce) clip();
+    if (options_.clip.before_reduce && !options_.deferred) clip();
     reduce_gradients();
     const int first_after_reduce = model_.step.node_count();
     if (options_.skip_non_finite) skipped_ = find_non_finite("_skipped");
@@ -203,8 +204,9 @@ class DataParallelBuilder {
     for (int k = 0; k < options_.replicas; ++k) {
       ReplicaScope replica(step(), k);
       std::vector<Value>& mine = gradients_[static_cast<std::size_t>(k)];
-      mine = clip_gradients(step(), options_.clip, mine,
-                            options_.clip.before_reduce && !means() ? share_of(k) : none);
+      const bool before = options_.clip.before_reduce;
+      mine = clip_gradients(step(), options_.clip, mine, before && !means() ? share_of(k) : none,
+                            before && options_.skip_non_finite);
     }
   }
 
@@ -349,13 +351,28 @@ class DataParallelBuilder {
     };
     // Deferred, whether the step is skipped is known one step later; a replica whose own gradients
     // are not finite keeps the statistics it had.
-    if (options_.deferred) keep_where(unsound_);
+    if (options_.deferred)
+      keep_where(options_.synchronised_batch_norm ? unsound(values) : unsound_);
     values = settle_statistics(step(), options_.statistics, values, names);
     if (!options_.deferred) keep_where(skipped_);
     for (int k = 0; k < options_.replicas; ++k)
       for (std::size_t i = 0; i < chosen.size(); ++i)
         model_.updates.push_back({step().name(net(0, k).params()[chosen[i]].value),
                                   step().name(values[i][static_cast<std::size_t>(k)])});
+  }
+
+  // Where statistics are of all replicas, so is what keeps them from being taken over.
+  std::vector<Value> unsound(const PerReplica& statistics) {
+    std::vector<Value> found;
+    for (int k = 0; k < options_.replicas && !unsound_.empty(); ++k) {
+      ReplicaScope replica(step(), k);
+      std::vector<Value> mine;
+      for (const auto& of_replicas : statistics)
+        mine.push_back(of_replicas[static_cast<std::size_t>(k)]);
+      found.push_back(
+          lockstep::find_non_finite(step(), mine, join(scope_of(k), "/non_finite_statistics")));
+    }
+    return found;
   }
 
   void update_parameters() {

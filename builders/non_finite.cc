@@ -5,6 +5,8 @@
 namespace lockstep {
 
 Value find_non_finite(Graph& graph, const std::vector<Value>& gradients, const std::string& name) {
+  if (gradients.empty())  // nothing is trained
+    return graph.constant(name, Literal::scalar<int64_t>(-1));
   return first_non_finite(graph, gradients, Site(name, Where{"", 0}));
 }
 

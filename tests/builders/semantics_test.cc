@@ -213,6 +213,81 @@ TEST(NonFinite, AStepThatIsSkippedChangesNothingAndNamesItsOrigin) {
   EXPECT_FALSE(session.save() == before);
 }
 
+TEST(NonFinite, NothingIsSkippedWhereNothingIsTrained) {
+  for (DType precision : {DType::float32, DType::float16}) {
+    const TrainingModel model =
+        small_bn_net(2, {.frozen = {"*"}, .skip_non_finite = true, .precision = precision});
+    const StateValues before = train(model, 8, 0, kSmall), after = train(model, 8, 2, kSmall);
+    EXPECT_TRUE(before.at("cpu_1/pred_w") == after.at("cpu_1/pred_w"));
+    EXPECT_FALSE(before.at("cpu_1/bn1_rm") == after.at("cpu_1/bn1_rm")) << "statistics go on";
+  }
+}
+
+// Limits hide an infinity, but not from those who look for it behind the reduce.
+TEST(NonFinite, IsFoundThoughItIsClippedBeforeTheReduce) {
+  for (const ClipOptions clip :
+       {ClipOptions{.value = 0.1F, .before_reduce = true},
+        ClipOptions{.norm = 0.1F, .each_norm = 0.1F, .before_reduce = true}}) {
+    // The gradients of the first step overflow in float16.
+    const TrainingModel model = small_mlp(
+        2, {}, {.clip = clip, .precision = DType::float16, .loss_scaling = {.first = 1e30F}});
+    Session session(model, cpu_devices(2), all_kernels(), {5, 1, {}});
+    session.initialise();
+    const Literal before = session.state().read("cpu_0/fc1_w");
+    StepFeeds feeds(model, 8, 5, kSmall);
+    session.step().run(feeds.at(0, 0.05F), session.run_options(0));
+    EXPECT_TRUE(session.state().read("cpu_0/fc1_w") == before);
+    EXPECT_EQ(session.state().read("cpu_0/loss_scale").values<float>()[0], 0.5e30F);
+  }
+}
+
+// Statistics of all replicas are taken over by all or by none, wherever a gradient overflows.
+TEST(SynchronisedBatchNorm, StatisticsStayEqualWhereOneReplicaOverflows) {
+  int overflows = 0;
+  for (float scale = 1024; scale < 1e8F; scale *= 2) {
+    const TrainingModel model = small_bn_net(2, {.deferred = true,
+                                                 .synchronised_batch_norm = true,
+                                                 .precision = DType::float16,
+                                                 .loss_scaling = {.first = scale, .most = 1e30F}});
+    Session session(model, cpu_devices(2), all_kernels(), {5, 1, {}});
+    session.initialise();
+    StepFeeds feeds(model, 8, 5, kSmall);
+    for (int64_t step = 0; step < 3; ++step) {
+      session.step().run(feeds.at(step, 0.05F), session.run_options(step));
+      for (const char* name : {"bn1_rm", "bn1_riv", "bn2_rm", "bn2_riv"})
+        EXPECT_TRUE(session.state().read(std::string("cpu_0/") + name) ==
+                    session.state().read(std::string("cpu_1/") + name))
+            << name << " in step " << step << ", scale " << scale;
+    }
+    overflows += session.state().read("cpu_0/loss_scale").values<float>()[0] < scale;
+  }
+  EXPECT_GT(overflows, 2);
+}
+
+// The limit belongs to the share that the gradients were computed with, not to the next step's.
+TEST(Weighted, DeferredGradientsAreClippedByTheirOwnShare) {
+  auto after_two_steps = [](float weight_of_the_second) {
+    const TrainingModel model = small_mlp(
+        2, {},
+        {.weighted = true, .deferred = true, .clip = {.norm = 0.05F, .before_reduce = true}});
+    Session session(model, cpu_devices(2), all_kernels(), {5, 1, {}});
+    session.initialise();
+    StepFeeds feeds(model, 3, 5, kSmall);
+    std::size_t weight = 0;  // the feed of replica 0
+    for (const Replicated& input : model.inputs) {
+      if (input.name == "loss_weight") break;
+      weight += input.values.size();
+    }
+    for (int64_t step = 0; step < 2; ++step) {
+      const auto tensors = feeds.at(step, 0.05F);
+      if (step == 1) *tensors[weight].as<float>() = weight_of_the_second;
+      session.step().run(tensors, session.run_options(step));
+    }
+    return session.state().read("cpu_0/fc1_w");
+  };
+  EXPECT_TRUE(after_two_steps(0.3F) == after_two_steps(0.7F));
+}
+
 // What waits belongs to the step before, statistics to this one: each follows its own flag.
 TEST(NonFinite, DeferredStatisticsStayFinite) {
   for (const StatisticsPolicy policy :

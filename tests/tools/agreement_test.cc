@@ -36,7 +36,7 @@ TEST(Remembered, IsWhatDecidesWhatNumbersMean) {
   EXPECT_EQ(remembered(config), plain) << "nothing waits";
   config.deferred = true;
   EXPECT_EQ(remembered(config).at("ALL_REDUCE for"), "a mean");
-  expect_error([&] { check_remembered(config, plain, "here"); },
+  expect_error([&] { check_remembered(config, plain, "here", 2); },
                "here: saved with SOLVER.DEFERRED false, now it is true");
 }
 

@@ -188,8 +188,8 @@ TEST_F(LaunchTest, RanksMayHaveDevicesAndThreadsOfTheirOwn) {
                   const std::vector<std::string>& second) {
     next_meeting();
     std::vector<std::unique_ptr<Program>> ranks;
-    ranks.push_back(rank(0, train(run, first), 4, 2));
-    ranks.push_back(rank(1, train(run, second), 4, 2));
+    ranks.push_back(rank(0, train(run, first), {"file://" + store(), 2, 4}));
+    ranks.push_back(rank(1, train(run, second), {"file://" + store(), 2, 4}));
     std::vector<Outcome> outcomes;
     for (auto& program : ranks) outcomes.push_back(program->finish());
     return outcomes;

@@ -50,6 +50,19 @@ TEST_F(LogTest, AWindowOfSkippedStepsHasNoLoss) {
   EXPECT_EQ(times(events("run"), "train/lr"), 3);
 }
 
+// Deferred, a loss that is none belongs to a step that is skipped by the next one, which says so.
+TEST_F(LogTest, ADeferredStepThatOverflowsIsSkippedByTheNext) {
+  Outcome outcome =
+      train("run", {"SOLVER.SKIP_NON_FINITE", "true", "SOLVER.DEFERRED", "true", "SOLVER.BASE_LR",
+                    "1e30", "SOLVER.MAX_ITER", "9", "TRAIN.LOG_ITERS", "3"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  // Step 2 is the first to update, 3 the first to overflow, 4 the first to skip.
+  EXPECT_EQ(times(outcome.out, "  skipped: the gradient '"), 6) << outcome.out;
+  EXPECT_NE(outcome.out.find("iter      6/9  all 3 steps were skipped"), std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("iter      3/9  loss 2."), std::string::npos) << outcome.out;
+}
+
 TEST_F(LogTest, AJumpOfTheRateIsALine) {
   Outcome outcome = train("run", {"SOLVER.STEP_SIZE", "3", "SOLVER.MAX_ITER", "7"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;

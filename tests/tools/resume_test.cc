@@ -60,6 +60,12 @@ TEST_F(ResumeTest, NamesAnotherPrecisionOrDeferral) {
   mean.insert(mean.end(), {"ALL_REDUCE", "mean:xring"});
   expect_refused(resumed("deferred", mean), {"ALL_REDUCE for a sum, now it is a mean"});
   EXPECT_EQ(resumed("plain", {"SOLVER.MAX_ITER", "4", "ALL_REDUCE", "mean:xring"}).exit_code, 0);
+  // On another number of replicas waiting gradients start at zero again, of whatever they are.
+  EXPECT_EQ(resumed("deferred", {"SOLVER.DEFERRED", "true", "SOLVER.MAX_ITER", "4", "ALL_REDUCE",
+                                 "mean:xring", "--devices", "cpu*4"})
+                .exit_code,
+            0);
+  ASSERT_EQ(train("deferred", deferred).exit_code, 0);
   EXPECT_EQ(resumed("half", half).exit_code, 0);
   EXPECT_EQ(resumed("deferred", deferred).exit_code, 0);
 }

@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <variant>
@@ -207,9 +208,16 @@ void check_together(const TrainConfig& config, int processes) {
         "ALL_REDUCE ", config.all_reduce, " needs equal shares: TRAIN.BATCH_SIZE ",
         config.batch_size, " does not divide over the ", of_all, parts);
   naming("RING_ORDER", [&] {
+    for (int64_t place : config.ring_order)
+      check(place <= std::numeric_limits<int>::max(), "there is no replica ", place);
     reduce.ring_order.assign(config.ring_order.begin(), config.ring_order.end());
     AllReducer(reduce, static_cast<int>(replicas));
   });
+  const ClipOptions& clip = config.clip;
+  for (const auto& [key, limit] : {std::pair("SOLVER.CLIP_NORM", clip.norm),
+                                   std::pair("SOLVER.CLIP_EACH_NORM", clip.each_norm),
+                                   std::pair("SOLVER.CLIP_VALUE", clip.value)})
+    check(std::isfinite(limit), key, " is ", limit, ", should be finite; 0 does not clip");
   naming("PACKING", [&] {
     if (config.packing != "auto") parse_packing(config.packing);
   });

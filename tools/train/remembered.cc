@@ -14,6 +14,8 @@ const char* const kKeys[] = {
     "DATA.NAME",  "DATA.TRAIN_SIZE",   "DATA.IMAGE_SIZE", "DATA.CROP_SCALE", "DATA.FLIP",
     "RNG_SEED",   "TRAIN.BATCH_SIZE",  "PRECISION",       "SOLVER.DEFERRED"};
 
+constexpr const char* kWaitingFor = "ALL_REDUCE for";
+
 }  // namespace
 
 Metadata remembered(const TrainConfig& config) {
@@ -23,14 +25,19 @@ Metadata remembered(const TrainConfig& config) {
       metadata.emplace(key, value);
   // Gradients that wait for a mean are not those that wait for a sum: only the latter hold 1/N.
   if (config.deferred)
-    metadata.emplace(
-        "ALL_REDUCE for",
-        parse_all_reduce(config.all_reduce).reduction == Reduction::mean ? "a mean" : "a sum");
+    metadata.emplace(kWaitingFor, parse_all_reduce(config.all_reduce).reduction == Reduction::mean
+                                      ? "a mean"
+                                      : "a sum");
   return metadata;
 }
 
-void check_remembered(const TrainConfig& config, const Metadata& saved, const std::string& path) {
+void check_remembered(const TrainConfig& config, const Metadata& saved, const std::string& path,
+                      int64_t replicas) {
+  const auto of_saved = saved.find("replicas");
+  const bool same_replicas =
+      replicas > 1 && (of_saved == saved.end() || of_saved->second == std::to_string(replicas));
   for (const auto& [key, now] : remembered(config)) {
+    if (key == kWaitingFor && !same_replicas) continue;  // they start at zero again
     const auto found = saved.find(key);
     check(found == saved.end() || found->second == now, path, ": saved with ", key, " ",
           found == saved.end() ? "" : found->second, ", now it is ", now,

@@ -13,6 +13,7 @@ Metadata remembered(const TrainConfig& config);
 
 // Throws naming the key and both values. A key that `saved` lacks was not remembered yet when the
 // checkpoint was written, and may be anything.
-void check_remembered(const TrainConfig& config, const Metadata& saved, const std::string& path);
+void check_remembered(const TrainConfig& config, const Metadata& saved, const std::string& path,
+                      int64_t replicas);
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 #include "tools/train/training_log.h"
 
+#include <algorithm>
 #include <iomanip>
 #include <sstream>
 
@@ -30,7 +31,7 @@ void TrainingLog::note(const std::string& line) {
 
 void TrainingLog::start_window(double data_seconds) {
   loss_sum_ = accuracy_sum_ = 0;
-  window_ = skipped_ = 0;
+  window_ = counted_ = 0;
   window_start_ = std::chrono::steady_clock::now();
   data_seconds_ = data_seconds;
 }
@@ -49,24 +50,26 @@ void TrainingLog::step(int64_t step, const StepResult& result, double data_secon
     progress_.note(join("iter ", std::setw(6), step + 1, "  skipped: ", result.skipped));
   loss_sum_ += result.loss;
   accuracy_sum_ += result.accuracy;
-  skipped_ += was_skipped;
+  counted_ += result.counts;
   ++window_;
   if ((step + 1) % config_.log_iters != 0 && step + 1 != config_.schedule.max_iter) return;
+  // Of this process's steps that count; deferred, another may count another number.
+  loss_sum_ /= static_cast<double>(std::max<int64_t>(counted_, 1));
+  accuracy_sum_ /= static_cast<double>(std::max<int64_t>(counted_, 1));
   if (comm_) add_up_over_processes();
   if (leads_) write_window(step, data_seconds);
   start_window(data_seconds);
 }
 
-// Loss and accuracy are the means over the steps that updated. Where none did there are none.
+// Loss and accuracy are the means over the steps that count. Where none does there are none.
 void TrainingLog::write_window(int64_t step, double data_seconds) {
   const double elapsed = seconds_since(window_start_), steps = static_cast<double>(window_);
   const double images = steps * static_cast<double>(config_.batch_size) / elapsed;
   const double rate = learning_rate(config_.schedule, step);
   MetricRow row{{"iter", static_cast<double>(step)}};
   std::string said = join("all ", window_, " steps were skipped");
-  if (skipped_ < window_) {
-    const double updates = static_cast<double>(window_ - skipped_);
-    const double loss = loss_sum_ / updates, accuracy = accuracy_sum_ / updates;
+  if (counted_ > 0) {
+    const double loss = loss_sum_, accuracy = accuracy_sum_;
     row.insert(row.end(), {{"loss", loss}, {"accuracy", accuracy}});
     events_->scalar("train/loss", step, static_cast<float>(loss));
     events_->scalar("train/accuracy", step, static_cast<float>(accuracy));

@@ -42,7 +42,7 @@ class TrainingLog {
   std::unique_ptr<EventWriter> events_;
   std::chrono::steady_clock::time_point window_start_;
   double loss_sum_ = 0, accuracy_sum_ = 0, data_seconds_ = 0;
-  int64_t window_ = 0, skipped_ = 0;
+  int64_t window_ = 0, counted_ = 0;  // steps; those whose loss is reported
 };
 
 std::string fixed(double value, int digits);

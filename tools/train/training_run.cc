@@ -159,7 +159,7 @@ int64_t TrainingRun::start() {
 
 int64_t TrainingRun::resume(const std::string& checkpoint) {
   Metadata metadata = load_checkpoint(*session_, checkpoint, [&](const Metadata& saved) {
-    check_remembered(config_, saved, checkpoint);
+    check_remembered(config_, saved, checkpoint, replicas_);
   });
   last_checkpoint_ = checkpoint;
   last_start_ = std::atoll(metadata["steps"].c_str());
@@ -224,7 +224,10 @@ StepResult TrainingRun::step(int64_t step) {
   skipped_in_a_row_ = result.skipped.empty() ? 0 : skipped_in_a_row_ + 1;
   check(skipped_in_a_row_ < kMostSkipped, kMostSkipped, " steps in a row were skipped, up to ",
         step, ": ", result.skipped);
-  if (!result.skipped.empty())
+  // Deferred, it was the step before that overflowed; this one's turn comes in the next.
+  const bool judged_later = config_.deferred && !model_.checks.empty();
+  result.counts = judged_later ? std::isfinite(result.loss) : result.skipped.empty();
+  if (!result.counts)
     result.loss = result.accuracy = 0;
   else if (!std::isfinite(result.loss))
     explain(step, result.loss);

@@ -18,6 +18,7 @@ namespace lockstep {
 struct StepResult {
   float loss = 0;  // this process's share of it
   float accuracy = 0;
+  bool counts = true;   // in what is reported: false where the loss is none
   std::string skipped;  // why nothing was updated, or ""
 };
 
