@@ -73,7 +73,8 @@ TEST_F(LaunchTest, AConfigurationIsCheckedForAllProcesses) {
     std::vector<std::string> more{"--devices", "cpu*2"};
     more.insert(more.end(), keys.begin(), keys.end());
     std::vector<std::unique_ptr<Program>> ranks;
-    for (int r = 0; r < 2; ++r) ranks.push_back(rank(r, train("run", more), 4, 2));
+    for (int r = 0; r < 2; ++r)
+      ranks.push_back(rank(r, train("run", more), {"file://" + store(), 2, 4}));
     for (auto& program : ranks) expect_refused(program->finish(), parts);
   };
   refused({"ALL_REDUCE", "pscpu#3"}, {"config.yaml: ALL_REDUCE", "on 2 x 2 replicas; at most #2"});
@@ -129,7 +130,8 @@ TEST_F(LaunchTest, EveryRankSaysWhatACheckpointWasSavedWith) {
   ASSERT_EQ(launch(2, train("run", {"SOLVER.MAX_ITER", "3"})).exit_code, 0);
   std::vector<std::unique_ptr<Program>> ranks;
   for (int r = 0; r < 2; ++r)
-    ranks.push_back(rank(r, train("run", {"--resume", "PRECISION", "float16"}), 4, 2));
+    ranks.push_back(
+        rank(r, train("run", {"--resume", "PRECISION", "float16"}), {"file://" + store(), 2, 4}));
   for (auto& program : ranks)
     expect_refused(program->finish(), {"saved with PRECISION float32", "now it is float16"});
 }
