@@ -31,6 +31,7 @@ std::string signature(const ReplicaPart& part, const Node& node) {
 // The texts of long constants are cut.
 bool same_constants(const Node& mine, const Node& theirs) {
   for (std::size_t i = 0; i < mine.inputs().size(); ++i) {
+    if (!mine.inputs()[i]) continue;
     const Literal* a = mine.graph().literal(mine.inputs()[i]);
     const Literal* b = theirs.graph().literal(theirs.inputs()[i]);
     if (a && b && !(*a == *b)) return false;

@@ -202,6 +202,19 @@ TEST(DataParallel, NamesTheReplicaThatBuildsAnotherNetwork) {
                "replica 2", "the next value of 'state' is result 0 of node 1");
 }
 
+TEST(DataParallel, OperandsMayBeLeftOut) {
+  const TrainingModel model = build_data_parallel_model(
+      all_ops(),
+      [](Net& net) {
+        Value x = net.input("data", {DType::float32, {"N", 4}});
+        Value most = net.graph.constant("most", Literal::scalar(0.5F));
+        x = net.graph.add_value({.type = "Clip", .inputs = {x, none, most}}, "clip");
+        classify(net, fc_layer(net, x, 3, {}, "pred"));
+      },
+      {}, {.replicas = 2});
+  EXPECT_TRUE(bool(model.step.find("gpu_1/clip")));
+}
+
 TEST(DataParallel, NamesParametersThatNoLossReaches) {
   ModelFn model = [](Net& net) {
     Value x = net.input("data", {DType::float32, {"N", 4}});
