@@ -3,6 +3,7 @@
 #include "builders/layers.h"
 #include "builders/losses.h"
 #include "operators/activation/activation.h"
+#include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gather/gather.h"
 #include "operators/gemm/gemm.h"
@@ -96,6 +97,12 @@ const SmallNetwork& small_network(const std::string& name) {
   for (const SmallNetwork& network : small_networks())
     if (network.name == name) return network;
   fail("there is no small network '", name, "'");
+}
+
+TrainingModel small_bn_net(int replicas, DataParallelOptions options) {
+  options.replicas = replicas;
+  options.scope = "cpu";
+  return build_data_parallel_model(all_ops(), small_network("batch_norm").model, {}, options);
 }
 
 }  // namespace lockstep::testing

@@ -19,4 +19,7 @@ inline void PrintTo(const SmallNetwork& network, std::ostream* out) { *out << ne
 const std::vector<SmallNetwork>& small_networks();
 const SmallNetwork& small_network(const std::string& name);
 
+// The one with batch norm, on replicas called cpu_k.
+TrainingModel small_bn_net(int replicas, DataParallelOptions options = {});
+
 }  // namespace lockstep::testing
