@@ -194,6 +194,12 @@ TEST(DataParallel, NamesTheReplicaThatBuildsAnotherNetwork) {
                })),
                "replica 1", "loss 0 is 'extra', result 0 of node 1", "result 0 of node 0");
   expect_error(build(with([](Net& net, Value& x, int call) {
+                 Value a = reduce_mean(net.graph, x, {}, false, "a");
+                 Value b = reduce_sum(net.graph, x, {}, false, "b");
+                 if (net.training()) net.metric("extra", call == 2 ? b : a);
+               })),
+               "replica 2", "metric 0 is 'extra', result 0 of node 1");
+  expect_error(build(with([](Net& net, Value& x, int call) {
                  Value mean = reduce_mean(net.graph, x, {0}, false, "mean");
                  Value twice = add(net.graph, mean, mean, "twice");
                  Value state = net.param("state", {4}, constant(0), StateKind::computed);
