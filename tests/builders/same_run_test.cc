@@ -211,7 +211,7 @@ void compare(Trial trial, const Sharing& sharing) {
                                trial.options.statistics != StatisticsPolicy::mean);
   const double close = trial.options.precision == DType::float16 ? 4e-3
                        : trial.options.synchronised_batch_norm   ? 2e-3
-                                                                 : 2e-6;
+                                                                 : 1e-6;
   const Run one = run(trial, 1);
   expect_trained(one);
   expect_same(run(trial, sharing.processes), one, exact ? 0 : close);
