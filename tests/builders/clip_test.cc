@@ -80,47 +80,55 @@ TEST(Clip, BeforeTheReduceEachReplicaByItself) {
   EXPECT_LT(norm_of(four), norm_of(clipped(4, false)) * 0.9999) << "shares point elsewhere";
 }
 
-// Shares of one and two examples: limits apply to each share's own gradient.
+// What a share's own gradient moves parameters by, clipped, times its part of the batch; all
+// shares.
+std::map<std::string, std::vector<double>> moved_by_shares(const ClipOptions& clip, int64_t batch) {
+  const TrainingModel one = small_mlp(1, kPlainSgd, {.clip = clip});
+  StepFeeds whole(one, batch, 5, kSmall);
+  const auto feeds = whole.at(0, 0.05F);
+  Session session(one, cpu_devices(1), all_kernels(), {5, 1, {}});
+  session.initialise();
+  const StateValues start = session.save();
+  std::map<std::string, std::vector<double>> moved;
+  for (int64_t share : {0, 1}) {
+    session.load(start);
+    const int64_t first = batch * share / 2, rows = batch * (share + 1) / 2 - first;
+    const Tensor mine[] = {{{DType::float32, {rows, 1, 6, 6}}, feeds[0].as<float>() + first * 36},
+                           {{DType::int64, {rows}}, feeds[1].as<int64_t>() + first},
+                           feeds[2]};
+    session.step().run(mine, session.run_options(0));
+    for (const State& state : one.states) {
+      if (state.kind == StateKind::momentum) continue;
+      const Literal after = session.state().read(state.values[0]);
+      const auto before = start.at(state.values[0]).values<float>();
+      auto& sum = moved[state.name];
+      sum.resize(before.size());
+      for (std::size_t i = 0; i < before.size(); ++i)
+        sum[i] += static_cast<double>(rows) / static_cast<double>(batch) *
+                  (before[i] - after.values<float>()[i]) / 0.05;
+    }
+  }
+  return moved;
+}
+
+// Shares of one and two examples; then of three, in two parts each, of one and two.
 TEST(Clip, BeforeTheReduceWithUnequalShares) {
   for (const ClipOptions clip :
-       {ClipOptions{.norm = 0.05F}, ClipOptions{.each_norm = 0.02F}, ClipOptions{.value = 0.01F}}) {
-    ClipOptions before = clip;
-    before.before_reduce = true;
-    const TrainingModel two = small_mlp(2, kPlainSgd, {.weighted = true, .clip = before});
-    const TrainingModel one = small_mlp(1, kPlainSgd, {.clip = clip});
-    StepFeeds whole(one, 3, 5, kSmall);
-    const auto feeds = whole.at(0, 0.05F);
-    auto* images = feeds[0].as<float>();
-    auto* labels = feeds[1].as<int64_t>();
-    std::map<std::string, std::vector<double>> expected;
-    Session session(one, cpu_devices(1), all_kernels(), {5, 1, {}});
-    session.initialise();
-    const StateValues start = session.save();
-    for (int64_t share : {0, 1}) {
-      session.load(start);
-      const int64_t rows = 1 + share;
-      const Tensor mine[] = {{{DType::float32, {rows, 1, 6, 6}}, images + share * 36},
-                             {{DType::int64, {rows}}, labels + share},
-                             feeds[2]};
-      session.step().run(mine, session.run_options(0));
-      for (const State& state : one.states) {
-        if (state.kind == StateKind::momentum) continue;
-        const Literal after = session.state().read(state.values[0]);
-        const auto first = start.at(state.values[0]).values<float>();
-        auto& moved = expected[state.name];
-        moved.resize(first.size());
-        for (std::size_t i = 0; i < first.size(); ++i)
-          moved[i] += static_cast<double>(rows) / 3 * (first[i] - after.values<float>()[i]) / 0.05;
-      }
+       {ClipOptions{.norm = 0.05F}, ClipOptions{.each_norm = 0.02F}, ClipOptions{.value = 0.01F}})
+    for (int parts : {1, 2}) {
+      ClipOptions before = clip;
+      before.before_reduce = true;
+      const int64_t batch = 3 * parts;
+      const TrainingModel two =
+          small_mlp(2, kPlainSgd, {.weighted = true, .micro_batches = parts, .clip = before});
+      const StateValues start = train(two, batch, 0, kSmall), after = train(two, batch, 1, kSmall);
+      for (const auto& [name, moved] : moved_by_shares(clip, batch))
+        for (std::size_t i = 0; i < moved.size(); ++i) {
+          const float by = start.at("cpu_1/" + name).values<float>()[i] -
+                           after.at("cpu_1/" + name).values<float>()[i];
+          ASSERT_NEAR(by / 0.05, moved[i], 2e-5) << name << "[" << i << "], " << parts << " parts";
+        }
     }
-    const StateValues before_step = train(two, 3, 0, kSmall), after = train(two, 3, 1, kSmall);
-    for (const auto& [name, moved] : expected)
-      for (std::size_t i = 0; i < moved.size(); ++i) {
-        const float by = before_step.at("cpu_1/" + name).values<float>()[i] -
-                         after.at("cpu_1/" + name).values<float>()[i];
-        ASSERT_NEAR(by / 0.05, moved[i], 2e-5) << name << "[" << i << "]";
-      }
-  }
 }
 
 TEST(Clip, EachGradientByItsOwnNorm) {
