@@ -8,6 +8,7 @@
 #include "operators/reduce/reduce.h"
 #include "runtime/checkpoint.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/networks.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"
 
@@ -141,6 +142,18 @@ TEST(Aggregation, EqualWaitingGradientsAreSavedToo) {
   Session again(two, cpu_devices(2), all_kernels(), {1, 1, {}});
   load_checkpoint(again, folder / "checkpoint");
   EXPECT_TRUE(again.save() == session.save());
+}
+
+// Also where it is a bucket of its own, to be cut into pieces.
+TEST(Aggregation, AGradientWithoutElementsIsPassedOn) {
+  for (const char* spec : {"collective", "xring"}) {
+    const AllReduceOptions reduce{.spec = parse_all_reduce(spec), .pieces = 2};
+    const TrainingModel model = build_data_parallel_model(
+        all_ops(), small_network("size_zero").model, {}, {.replicas = 2, .all_reduce = reduce});
+    const Graph& step = model.step;
+    EXPECT_EQ(step.producer(step.at("gpu_1/nothing_grad_sum"))->type(), "Identity") << spec;
+    EXPECT_NE(step.producer(step.at("gpu_1/bias_grad_sum"))->type(), "Identity") << spec;
+  }
 }
 
 TEST(Aggregation, ABucketHasAtLeastOnePiece) {
