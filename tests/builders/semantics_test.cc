@@ -166,7 +166,6 @@ TEST(Statistics, EachReplicaItsOwnTheMeanOrTheFirst) {
   expect_error([] { parse_statistics("all"); }, "not 'all'");
 }
 
-// Limits hide an infinity, but not from those who look for it behind the reduce.
 // Statistics of all replicas are taken over by all or by none, wherever a gradient overflows.
 TEST(SynchronisedBatchNorm, StatisticsStayEqualWhereOneReplicaOverflows) {
   int overflows = 0;
@@ -214,8 +213,5 @@ TEST(Weighted, DeferredGradientsAreClippedByTheirOwnShare) {
   EXPECT_TRUE(after_two_steps(0.3F) == after_two_steps(0.7F));
 }
 
-// What waits belongs to the step before, statistics to this one: each follows its own flag.
-// The rate falls to a tenth in a step that is skipped: momentum must not keep what it was.
-// v = 0.5 * c * v + lr * g; corrected, a rate ten times smaller makes the old momentum so too.
 }  // namespace
 }  // namespace lockstep::testing
