@@ -273,6 +273,16 @@ TEST_P(SameRun, WithEveryTwoWaysToTrain) {
     }
 }
 
+// What waits is copied into its state at the end, for the exchange reads it until then.
+TEST_P(SameRun, Deferred) {
+  for (bool jumps : {false, true}) {
+    Trial trial{GetParam(), GetParam().options};
+    trial.options.deferred = true;
+    trial.jumps = trial.optimizer.correct_momentum = jumps;
+    compare(trial, kSharings[0]);
+  }
+}
+
 TEST_P(SameRun, OnDevicesWithQueues) {
   Trial trial{GetParam(), GetParam().options};
   trial.queued = true;

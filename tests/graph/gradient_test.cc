@@ -85,6 +85,23 @@ TEST_F(GradientTest, StopsAtStopGradient) {
   EXPECT_EQ(graph.producer(g.values[1])->type(), "Mul");
 }
 
+// One tensor is the gradient of both; the second name is a copy, on the values' own replica.
+TEST_F(GradientTest, CopiesLieWhereTheirValuesLie) {
+  std::vector<Value> params;
+  std::vector<Loss> losses;
+  for (int k : {0, 1}) {
+    ReplicaScope replica(graph, k);
+    NameScope scope(graph, join("r", k));
+    params.push_back(input("a"));
+    params.push_back(input("b"));
+    losses.push_back({total(add(graph, params[params.size() - 2], params.back(), "y"))});
+  }
+  add_gradients(graph, losses, params);
+  for (int k : {0, 1})
+    for (const char* name : {"a_grad", "b_grad"})
+      EXPECT_EQ(graph.producer(graph.at(join("r", k, "/", name)))->replica(), k) << name;
+}
+
 TEST_F(GradientTest, StopsAtIntegers) {
   Value x = input("x"), w = input("w");
   Value whole = cast(graph, w, DType::int64, "whole");
