@@ -9,6 +9,7 @@
 #include "builders/patterns.h"
 #include "builders/precision.h"
 #include "builders/replicas.h"
+#include "builders/report.h"
 #include "builders/sync_batch_norm.h"
 #include "graph/gradient.h"
 #include "graph/passes/schedule.h"
@@ -44,7 +45,7 @@ class DataParallelBuilder {
       replicate_forward(model, part);
       add_backward(part);
     }
-    total_losses();
+    report();
     const int first_appended = model_.step.node_count();
     if (scales_loss()) unscale_gradients();
     if (options_.deferred) {
@@ -74,6 +75,11 @@ class DataParallelBuilder {
 
  private:
   std::string scope_of(int replica) const { return join(options_.scope, "_", replica); }
+  std::vector<std::string> scopes() const {
+    std::vector<std::string> scopes;
+    for (int k = 0; k < options_.replicas; ++k) scopes.push_back(scope_of(k));
+    return scopes;
+  }
   static std::string micro(int part) { return join("micro_", part); }
   std::size_t at(int part, int replica) const {
     return static_cast<std::size_t>(part * options_.replicas + replica);
@@ -155,44 +161,18 @@ class DataParallelBuilder {
     losses_.push_back(std::move(scaled));
   }
 
-  // What a replica reports: the sum of its parts' losses, scaled by 1/N if they are not yet, and
-  // the mean of their metrics.
-  void total_losses() {
+  void report() {
     for (int k = 0; k < options_.replicas; ++k) {
       NameScope scope(step(), scope_of(k));
       ReplicaScope replica(step(), k);
-      std::vector<Value> losses, metrics;
-      for (std::size_t i = 0; i < nets_[0].losses().size(); ++i) {
-        const std::string name = nets_[0].losses()[i].name;
-        losses.push_back(
-            sum_of_parts(name + "_total", [&](int part) { return losses_[at(part, k)][i]; }));
-        if (means() && options_.replicas > 1)
-          losses.back() = scale(step(), losses.back(), one_share(), Site(name + "_share"));
+      std::vector<const Net*> parts;
+      std::vector<std::vector<Value>> losses;
+      for (int part = 0; part < options_.micro_batches; ++part) {
+        parts.push_back(&net(part, k));
+        losses.push_back(losses_[at(part, k)]);
       }
-      for (std::size_t i = 0; i < nets_[0].metrics().size(); ++i) {
-        const std::string name = nets_[0].metrics()[i].name;
-        Value total = sum_of_parts(name + "_total", [&](int part) {
-          const Value value = net(part, k).metrics()[i].value;
-          return step().dtype(value) == DType::float32  // a mean of whole numbers is none
-                     ? value
-                     : cast(step(), value, DType::float32, Site(join(name, "_", part)));
-        });
-        if (options_.micro_batches > 1)
-          total = scale(step(), total, 1.0F / static_cast<float>(options_.micro_batches),
-                        Site(name + "_mean"));
-        metrics.push_back(total);
-      }
-      reported_losses_.push_back(std::move(losses));
-      reported_metrics_.push_back(std::move(metrics));
+      reports_.push_back(report_of(step(), parts, losses, means() ? one_share() : 1));
     }
-  }
-
-  template <class List>
-  Value sum_of_parts(const std::string& name, const List& value_of) {
-    if (options_.micro_batches == 1) return value_of(0);
-    std::vector<Value> values;
-    for (int part = 0; part < options_.micro_batches; ++part) values.push_back(value_of(part));
-    return step().add_value({.type = "Sum", .inputs = values}, Site(name));
   }
 
   bool is_trained(const Net::Param& param) const {
@@ -327,52 +307,33 @@ class DataParallelBuilder {
   }
 
   void update_statistics() {
-    const int last = options_.micro_batches - 1;
-    PerReplica values;
-    std::vector<std::string> names;
-    std::vector<std::size_t> chosen;
+    Statistics statistics;
     for (std::size_t p = 0; p < params().size(); ++p) {
-      if (!net(last, 0).params()[p].next) continue;
-      chosen.push_back(p);
-      names.push_back(params()[p].name);
-      values.emplace_back();
-      for (int k = 0; k < options_.replicas; ++k)
-        values.back().push_back(net(last, k).params()[p].next);
+      if (!net(options_.micro_batches - 1, 0).params()[p].next) continue;
+      statistics.names.push_back(params()[p].name);
+      statistics.states.emplace_back();
+      statistics.next.emplace_back();
+      for (int k = 0; k < options_.replicas; ++k) {
+        statistics.states.back().push_back(net(0, k).params()[p].value);
+        statistics.next.back().push_back(net(options_.micro_batches - 1, k).params()[p].next);
+      }
     }
-    auto keep_where = [&](const std::vector<Value>& found) {
-      if (found.empty()) return;
-      for (std::size_t i = 0; i < chosen.size(); ++i)
-        for (int k = 0; k < options_.replicas; ++k) {
-          ReplicaScope replica(step(), k);
-          Value& next = values[i][static_cast<std::size_t>(k)];
-          next = unless_non_finite(step(), found[static_cast<std::size_t>(k)], next,
-                                   net(0, k).params()[chosen[i]].value);
-        }
-    };
     // Deferred, whether the step is skipped is known one step later; a replica whose own gradients
-    // are not finite keeps the statistics it had.
-    if (options_.deferred)
-      keep_where(options_.synchronised_batch_norm ? unsound(values) : unsound_);
-    values = settle_statistics(step(), options_.statistics, values, names);
-    if (!options_.deferred) keep_where(skipped_);
-    for (int k = 0; k < options_.replicas; ++k)
-      for (std::size_t i = 0; i < chosen.size(); ++i)
-        model_.updates.push_back({step().name(net(0, k).params()[chosen[i]].value),
-                                  step().name(values[i][static_cast<std::size_t>(k)])});
-  }
-
-  // Where statistics are of all replicas, so is what keeps them from being taken over.
-  std::vector<Value> unsound(const PerReplica& statistics) {
-    std::vector<Value> found;
-    for (int k = 0; k < options_.replicas && !unsound_.empty(); ++k) {
-      ReplicaScope replica(step(), k);
-      std::vector<Value> mine;
-      for (const auto& of_replicas : statistics)
-        mine.push_back(of_replicas[static_cast<std::size_t>(k)]);
-      found.push_back(
-          lockstep::find_non_finite(step(), mine, join(scope_of(k), "/non_finite_statistics")));
-    }
-    return found;
+    // are not finite keeps the statistics it had. Where statistics are of all replicas, so is what
+    // keeps them from being taken over.
+    if (options_.deferred && options_.skip_non_finite)
+      keep_statistics(step(), statistics,
+                      options_.synchronised_batch_norm
+                          ? find_non_finite_statistics(step(), statistics, scopes())
+                          : unsound_);
+    statistics.next =
+        settle_statistics(step(), options_.statistics, statistics.next, statistics.names);
+    if (!options_.deferred && options_.skip_non_finite)
+      keep_statistics(step(), statistics, skipped_);
+    for (std::size_t k = 0; k < gradients_.size(); ++k)
+      for (std::size_t i = 0; i < statistics.names.size(); ++i)
+        model_.updates.push_back(
+            {step().name(statistics.states[i][k]), step().name(statistics.next[i][k])});
   }
 
   void update_parameters() {
@@ -420,10 +381,10 @@ class DataParallelBuilder {
           replicated(kCorrection, [&](std::size_t k) { return corrections_[k]; }));
     for (std::size_t i = 0; i < nets_[0].losses().size(); ++i)
       model_.losses.push_back(replicated(nets_[0].losses()[i].name,
-                                         [&](std::size_t k) { return reported_losses_[k][i]; }));
+                                         [&](std::size_t k) { return reports_[k].losses[i]; }));
     for (std::size_t i = 0; i < nets_[0].metrics().size(); ++i)
       model_.metrics.push_back(replicated(nets_[0].metrics()[i].name,
-                                          [&](std::size_t k) { return reported_metrics_[k][i]; }));
+                                          [&](std::size_t k) { return reports_[k].metrics[i]; }));
     if (options_.skip_non_finite) {
       model_.checks.push_back(replicated("skipped", [&](std::size_t k) { return skipped_[k]; }));
       model_.checks.push_back(replicated("non_finite", [&](std::size_t k) { return origin_[k]; }));
@@ -466,7 +427,7 @@ class DataParallelBuilder {
   // Per replica; none unless non-finite steps are skipped. `unsound_`: of this step's own
   // gradients, where updates take those of the step before.
   std::vector<Value> origin_, skipped_, unsound_;
-  std::vector<std::vector<Value>> reported_losses_, reported_metrics_;  // [replica][loss or metric]
+  std::vector<Report> reports_;                // per replica
   std::vector<std::vector<Value>> gradients_;  // [replica][param]; none: not trained
 };
 

@@ -1,6 +1,7 @@
 #include "builders/statistics.h"
 
 #include "builders/all_reduce/all_reduce.h"
+#include "builders/non_finite.h"
 #include "operators/collective/collective.h"
 #include "operators/optimizer/optimizer.h"
 
@@ -48,6 +49,27 @@ PerReplica settle_statistics(Graph& graph, StatisticsPolicy policy, const PerRep
                              const std::vector<std::string>& names) {
   if (values.empty() || values[0].size() == 1 || policy == StatisticsPolicy::each) return values;
   return policy == StatisticsPolicy::mean ? mean_of(graph, values, names) : first_of(graph, values);
+}
+
+std::vector<Value> find_non_finite_statistics(Graph& graph, const Statistics& statistics,
+                                              const std::vector<std::string>& scopes) {
+  std::vector<Value> found;
+  for (std::size_t k = 0; k < scopes.size(); ++k) {
+    ReplicaScope replica(graph, static_cast<int>(k));
+    std::vector<Value> mine;
+    for (const auto& of_replicas : statistics.next) mine.push_back(of_replicas[k]);
+    found.push_back(find_non_finite(graph, mine, scopes[k] + "/non_finite_statistics"));
+  }
+  return found;
+}
+
+void keep_statistics(Graph& graph, Statistics& statistics, const std::vector<Value>& found) {
+  for (std::size_t i = 0; i < statistics.next.size(); ++i)
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      ReplicaScope replica(graph, static_cast<int>(k));
+      Value& next = statistics.next[i][k];
+      next = unless_non_finite(graph, found[k], next, statistics.states[i][k]);
+    }
 }
 
 }  // namespace lockstep

@@ -20,4 +20,15 @@ using PerReplica = std::vector<std::vector<Value>>;
 PerReplica settle_statistics(Graph& graph, StatisticsPolicy policy, const PerReplica& values,
                              const std::vector<std::string>& names);
 
+// Statistics on their way into their states.
+struct Statistics {
+  std::vector<std::string> names;
+  PerReplica states, next;
+};
+// On each replica, under its scope, the first of its own that is not finite.
+std::vector<Value> find_non_finite_statistics(Graph& graph, const Statistics& statistics,
+                                              const std::vector<std::string>& scopes);
+// A replica whose found[k] is not negative keeps what it had.
+void keep_statistics(Graph& graph, Statistics& statistics, const std::vector<Value>& found);
+
 }  // namespace lockstep
