@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "data/transform.h"
+
 namespace lockstep {
 
 class Dataset {
  public:
+  explicit Dataset(Preparation preparation) : preparation_(std::move(preparation)) {}
   virtual ~Dataset() = default;
   virtual int64_t size() const = 0;
-  virtual int64_t channels() const = 0;
-  virtual int64_t height() const = 0;
-  virtual int64_t width() const = 0;
   virtual int64_t classes() const = 0;
   // Writes image `index`, channels x height x width values, and its label. Augmentation, if any,
   // depends on (seed, draw) alone; in training every image drawn has its own number. Thread-safe.
@@ -24,7 +24,15 @@ class Dataset {
 
   virtual std::string class_name(int64_t label) const { return std::to_string(label); }
 
-  int64_t image_values() const { return channels() * height() * width(); }
+  // What its images went through, and what another picture goes through to be like them.
+  const Preparation& preparation() const { return preparation_; }
+  int64_t channels() const { return preparation_.channels; }
+  int64_t height() const { return preparation_.height; }
+  int64_t width() const { return preparation_.width; }
+  int64_t image_values() const { return preparation_.values(); }
+
+ private:
+  Preparation preparation_;
 };
 
 struct DatasetOptions {

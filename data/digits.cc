@@ -99,7 +99,9 @@ void draw(int digit, PhiloxSequence& random, uint8_t* pixels) {
 
 }  // namespace
 
-DigitImages::DigitImages(const DatasetOptions& options) {
+DigitImages::DigitImages(const DatasetOptions& options)
+    // Roughly mean 0, deviation 1.
+    : Dataset({1, kSide, kSide, kSide, {0.15F}, {0.3F}}) {
   check(options.size > 0, "a data set of ", options.size, " images");
   pixels_.resize(static_cast<std::size_t>(options.size) * kSide * kSide);
   labels_.resize(static_cast<std::size_t>(options.size));
@@ -113,9 +115,8 @@ DigitImages::DigitImages(const DatasetOptions& options) {
 
 void DigitImages::read(int64_t index, uint64_t, float* image, int64_t* label) const {
   const uint8_t* from = pixels_.data() + index * kSide * kSide;
-  // Roughly mean 0, deviation 1.
   for (int i = 0; i < kSide * kSide; ++i)
-    image[i] = (static_cast<float>(from[i]) / 255.0F - 0.15F) / 0.3F;
+    image[i] = preparation().normalised(0, static_cast<float>(from[i]));
   *label = labels_[index];
 }
 

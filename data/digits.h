@@ -14,9 +14,6 @@ class DigitImages final : public Dataset {
   explicit DigitImages(const DatasetOptions& options);
 
   int64_t size() const override { return static_cast<int64_t>(labels_.size()); }
-  int64_t channels() const override { return 1; }
-  int64_t height() const override { return 28; }
-  int64_t width() const override { return 28; }
   int64_t classes() const override { return 10; }
   void read(int64_t index, uint64_t draw, float* image, int64_t* label) const override;
 

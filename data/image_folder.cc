@@ -28,7 +28,14 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
 
 }  // namespace
 
-ImageFolder::ImageFolder(const DatasetOptions& options) : options_(options) {
+ImageFolder::ImageFolder(const DatasetOptions& options)
+    : Dataset({3,
+               options.image_size,
+               options.image_size,
+               options.resize,
+               {0.485F, 0.456F, 0.406F},  // ImageNet's
+               {0.229F, 0.224F, 0.225F}}),
+      options_(options) {
   const fs::path folder = fs::path(options.root) / (options.held_out ? "val" : "train");
   check(fs::is_directory(folder), "DATA.ROOT: there is no folder '", folder.string(),
         "'; it should hold a folder of pictures for each class");
@@ -48,18 +55,14 @@ ImageFolder::ImageFolder(const DatasetOptions& options) : options_(options) {
 void ImageFolder::read(int64_t index, uint64_t draw, float* image, int64_t* label) const {
   const File& file = files_[static_cast<std::size_t>(index)];
   const Image picture = read_image(file.path);
-  Sampling sampling;
-  sampling.height = height();
-  sampling.width = width();
   if (options_.held_out) {
-    sampling.region =
-        central_region(picture.height, picture.width, options_.resize, options_.image_size);
+    prepare(picture, preparation(), image);
   } else {
     PhiloxSequence random(options_.seed, kAugment | draw);
-    sampling.region = random_region(picture.height, picture.width, options_.scale, random);
-    sampling.mirror = options_.flip && random.below(2) == 1;
+    const Region region = random_region(picture.height, picture.width, options_.scale, random);
+    const bool mirror = options_.flip && random.below(2) == 1;
+    prepare(picture, preparation(), region, mirror, image);
   }
-  resample(picture, sampling, image);
   *label = file.label;
 }
 

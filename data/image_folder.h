@@ -3,7 +3,6 @@
 #pragma once
 
 #include "data/dataset.h"
-#include "data/transform.h"
 
 namespace lockstep {
 
@@ -12,9 +11,6 @@ class ImageFolder final : public Dataset {
   explicit ImageFolder(const DatasetOptions& options);
 
   int64_t size() const override { return static_cast<int64_t>(files_.size()); }
-  int64_t channels() const override { return 3; }
-  int64_t height() const override { return options_.image_size; }
-  int64_t width() const override { return options_.image_size; }
   int64_t classes() const override { return static_cast<int64_t>(class_names_.size()); }
   std::string class_name(int64_t label) const override {
     return class_names_[static_cast<std::size_t>(label)];

@@ -1,5 +1,7 @@
 #include "data/packed.h"
 
+#include <algorithm>
+
 #include "graph/error.h"
 #include "graph/file.h"
 #include "runtime/philox.h"
@@ -10,29 +12,29 @@ namespace {
 constexpr uint64_t kAugment = uint64_t{1} << 62;
 
 struct Packed {
-  int64_t channels, height, width, classes;
+  Preparation preparation;
+  std::vector<std::string> classes;
   std::vector<uint8_t> pixels;
   std::vector<uint8_t> labels;
-  std::vector<float> mean, deviation;  // by channel, of values from 0 to 1
-  int64_t shift = 0;                   // training: moved by up to so many pixels, and mirrored
+  int64_t shift = 0;  // training: moved by up to so many pixels, and mirrored
 };
 
 class PackedImages final : public Dataset {
  public:
   PackedImages(Packed data, const DatasetOptions& options, const std::string& path)
-      : data_(std::move(data)), seed_(options.seed) {
+      : Dataset(data.preparation), data_(std::move(data)), seed_(options.seed) {
     if (options.held_out) data_.shift = 0;
     for (std::size_t i = 0; i < data_.labels.size(); ++i)
-      check(data_.labels[i] < data_.classes, path, ": label ", i, " is ", int{data_.labels[i]},
-            ", there are ", data_.classes, " classes");
+      check(data_.labels[i] < data_.classes.size(), path, ": label ", i, " is ",
+            int{data_.labels[i]}, ", there are ", data_.classes.size(), " classes");
     check(!data_.labels.empty(), path, ": no images");
   }
 
   int64_t size() const override { return static_cast<int64_t>(data_.labels.size()); }
-  int64_t channels() const override { return data_.channels; }
-  int64_t height() const override { return data_.height; }
-  int64_t width() const override { return data_.width; }
-  int64_t classes() const override { return data_.classes; }
+  int64_t classes() const override { return static_cast<int64_t>(data_.classes.size()); }
+  std::string class_name(int64_t label) const override {
+    return data_.classes[static_cast<std::size_t>(label)];
+  }
 
   void read(int64_t index, uint64_t draw, float* image, int64_t* label) const override {
     *label = data_.labels[static_cast<std::size_t>(index)];
@@ -45,18 +47,14 @@ class PackedImages final : public Dataset {
       mirror = random.below(2) == 1;
     }
     const uint8_t* from = &data_.pixels[static_cast<std::size_t>(index * image_values())];
-    for (int64_t c = 0; c < data_.channels; ++c) {
-      const float mean = data_.mean[static_cast<std::size_t>(c)];
-      const float slope = 1 / data_.deviation[static_cast<std::size_t>(c)];
-      for (int64_t y = 0; y < data_.height; ++y)
-        for (int64_t x = 0; x < data_.width; ++x) {
-          const int64_t row = y + dy, column = (mirror ? data_.width - 1 - x : x) + dx;
-          const bool inside = row >= 0 && row < data_.height && column >= 0 && column < data_.width;
-          const uint8_t value =
-              inside ? from[(c * data_.height + row) * data_.width + column] : uint8_t{0};
-          *image++ = (static_cast<float>(value) / 255 - mean) * slope;
+    for (int64_t c = 0; c < channels(); ++c)
+      for (int64_t y = 0; y < height(); ++y)
+        for (int64_t x = 0; x < width(); ++x) {
+          const int64_t row = y + dy, column = (mirror ? width() - 1 - x : x) + dx;
+          const bool inside = row >= 0 && row < height() && column >= 0 && column < width();
+          const uint8_t value = inside ? from[(c * height() + row) * width() + column] : uint8_t{0};
+          *image++ = preparation().normalised(c, static_cast<float>(value));
         }
-    }
   }
 
  private:
@@ -97,7 +95,11 @@ std::vector<uint8_t> read_idx(const std::string& path, std::vector<int64_t>& dim
 
 std::unique_ptr<Dataset> cifar10(const DatasetOptions& options) {
   constexpr std::size_t kImage = 3 * 32 * 32, kRecord = kImage + 1;
-  Packed data{3, 32, 32, 10, {}, {}, {0.4914F, 0.4822F, 0.4465F}, {0.2470F, 0.2435F, 0.2616F}, 4};
+  Packed data;
+  data.preparation = {3, 32, 32, 32, {0.4914F, 0.4822F, 0.4465F}, {0.2470F, 0.2435F, 0.2616F}};
+  data.classes = {"airplane", "automobile", "bird",  "cat",  "deer",
+                  "dog",      "frog",       "horse", "ship", "truck"};
+  data.shift = 4;
   std::vector<std::string> files{options.root + "/test_batch.bin"};
   if (!options.held_out) files.clear();
   for (int i = 1; i <= 5 && !options.held_out; ++i)
@@ -117,12 +119,13 @@ std::unique_ptr<Dataset> cifar10(const DatasetOptions& options) {
 std::unique_ptr<Dataset> mnist(const DatasetOptions& options) {
   const std::string start = options.root + (options.held_out ? "/t10k" : "/train");
   std::vector<int64_t> images(3), labels(1);
-  Packed data{1, 0, 0, 10, {}, {}, {0.1307F}, {0.3081F}, 0};
+  Packed data;
+  data.classes = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
   data.pixels = read_idx(start + "-images-idx3-ubyte", images);
   data.labels = read_idx(start + "-labels-idx1-ubyte", labels);
   check(images[0] == labels[0], start, ": ", images[0], " images but ", labels[0], " labels");
-  data.height = images[1];
-  data.width = images[2];
+  data.preparation = {1,         images[1], images[2], std::min(images[1], images[2]),
+                      {0.1307F}, {0.3081F}};
   return std::make_unique<PackedImages>(std::move(data), options, start);
 }
 

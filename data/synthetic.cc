@@ -14,7 +14,15 @@ constexpr uint64_t kHeldOut = uint64_t{6} << 40;
 
 }  // namespace
 
-SyntheticImages::SyntheticImages(const DatasetOptions& options) : options_(options) {
+// Its images are no pictures; one that is shown to the network lies between -1 and 1, as they do.
+SyntheticImages::SyntheticImages(const DatasetOptions& options)
+    : Dataset({3,
+               options.image_size,
+               options.image_size,
+               options.image_size,
+               {0.5F, 0.5F, 0.5F},
+               {0.5F, 0.5F, 0.5F}}),
+      options_(options) {
   check(options.size > 0, "a data set of ", options.size, " images");
   check(options.classes > 0 && options.image_size > 0, "synthetic images of ", options.image_size,
         " pixels in ", options.classes, " classes");

@@ -11,9 +11,6 @@ class SyntheticImages final : public Dataset {
   explicit SyntheticImages(const DatasetOptions& options);
 
   int64_t size() const override { return options_.size; }
-  int64_t channels() const override { return 3; }
-  int64_t height() const override { return options_.image_size; }
-  int64_t width() const override { return options_.image_size; }
   int64_t classes() const override { return options_.classes; }
   void read(int64_t index, uint64_t draw, float* image, int64_t* label) const override;
 

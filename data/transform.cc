@@ -37,6 +37,11 @@ std::vector<Taps> taps_of(double start, double length, int64_t source, int64_t t
   return places;
 }
 
+// What a black-and-white film would see; grey stays as it is.
+float grey(const uint8_t* rgb) {
+  return static_cast<float>(299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2]) / 1000;
+}
+
 }  // namespace
 
 Region random_region(int64_t height, int64_t width, std::array<double, 2> scale,
@@ -54,50 +59,72 @@ Region random_region(int64_t height, int64_t width, std::array<double, 2> scale,
   return {(h - down) / 2, (w - across) / 2, down, across};
 }
 
-Region central_region(int64_t height, int64_t width, int64_t shorter, int64_t size) {
-  const double side = static_cast<double>(std::min(height, width)) * static_cast<double>(size) /
-                      static_cast<double>(shorter);
-  return {(static_cast<double>(height) - side) / 2, (static_cast<double>(width) - side) / 2, side,
-          side};
+Region central_region(const Image& image, const Preparation& to) {
+  const double height = static_cast<double>(image.height), width = static_cast<double>(image.width);
+  const double down = static_cast<double>(to.height), across = static_cast<double>(to.width);
+  // Of the picture, for one of the result.
+  const double pixels = std::min(height / down, width / across) * std::min(down, across) /
+                        static_cast<double>(to.resize);
+  return {(height - pixels * down) / 2, (width - pixels * across) / 2, pixels * down,
+          pixels * across};
 }
 
-void resample(const Image& image, const Sampling& s, float* chw) {
-  const auto across = taps_of(s.region.left, s.region.width, image.width, s.width);
-  const auto down = taps_of(s.region.top, s.region.height, image.height, s.height);
+void prepare(const Image& image, const Preparation& to, const Region& region, bool mirror,
+             float* chw) {
+  const auto across = taps_of(region.left, region.width, image.width, to.width);
+  const auto down = taps_of(region.top, region.height, image.height, to.height);
   const int64_t first = down.front().first;
   const int64_t last =
       down.back().first + static_cast<int64_t>(down.back().weights.size());  // rows that are needed
+  const int64_t channels = to.channels;
   // Each needed row of the picture at its new width, then columns.
-  std::vector<float> rows(static_cast<std::size_t>((last - first) * s.width * 3));
+  std::vector<float> rows(static_cast<std::size_t>((last - first) * to.width * channels));
   for (int64_t y = first; y < last; ++y)
-    for (int64_t x = 0; x < s.width; ++x) {
-      const Taps& taps = across[static_cast<std::size_t>(s.mirror ? s.width - 1 - x : x)];
+    for (int64_t x = 0; x < to.width; ++x) {
+      const Taps& taps = across[static_cast<std::size_t>(mirror ? to.width - 1 - x : x)];
       float sum[3] = {0, 0, 0};
       const uint8_t* pixel =
           &image.rgb[static_cast<std::size_t>(3 * (y * image.width + taps.first))];
-      for (float weight : taps.weights)
-        for (int c = 0; c < 3; ++c) sum[c] += weight * static_cast<float>(*pixel++);
-      for (int c = 0; c < 3; ++c)
-        rows[static_cast<std::size_t>(((y - first) * s.width + x) * 3 + c)] = sum[c];
+      for (float weight : taps.weights) {
+        if (channels == 1)
+          sum[0] += weight * grey(pixel);
+        else
+          for (int c = 0; c < 3; ++c) sum[c] += weight * static_cast<float>(pixel[c]);
+        pixel += 3;
+      }
+      for (int64_t c = 0; c < channels; ++c)
+        rows[static_cast<std::size_t>(((y - first) * to.width + x) * channels + c)] = sum[c];
     }
-  for (int c = 0; c < 3; ++c) {
-    const float slope = 1 / (255 * s.normal.deviation[static_cast<std::size_t>(c)]);
-    const float offset = -s.normal.mean[static_cast<std::size_t>(c)] /
-                         s.normal.deviation[static_cast<std::size_t>(c)];
-    for (int64_t y = 0; y < s.height; ++y) {
+  for (int64_t c = 0; c < channels; ++c)
+    for (int64_t y = 0; y < to.height; ++y) {
       const Taps& taps = down[static_cast<std::size_t>(y)];
-      for (int64_t x = 0; x < s.width; ++x) {
+      for (int64_t x = 0; x < to.width; ++x) {
         float sum = 0;
         const float* value =
-            &rows[static_cast<std::size_t>(((taps.first - first) * s.width + x) * 3 + c)];
+            &rows[static_cast<std::size_t>(((taps.first - first) * to.width + x) * channels + c)];
         for (float weight : taps.weights) {
           sum += weight * *value;
-          value += 3 * s.width;
+          value += channels * to.width;
         }
-        chw[(c * s.height + y) * s.width + x] = sum * slope + offset;
+        *chw++ = to.normalised(c, sum);
       }
     }
-  }
+}
+
+void prepare(const Image& image, const Preparation& preparation, float* chw) {
+  prepare(image, preparation, central_region(image, preparation), false, chw);
+}
+
+Image picture_of(const float* chw, const Preparation& preparation) {
+  Image image{preparation.height, preparation.width, {}};
+  const int64_t plane = preparation.height * preparation.width;
+  for (int64_t i = 0; i < plane; ++i)
+    for (int64_t c = 0; c < 3; ++c) {
+      const int64_t channel = std::min(c, preparation.channels - 1);
+      const float light = preparation.light(channel, chw[channel * plane + i]);
+      image.rgb.push_back(static_cast<uint8_t>(std::lround(255 * std::clamp(light, 0.F, 1.F))));
+    }
+  return image;
 }
 
 }  // namespace lockstep

@@ -1,14 +1,38 @@
 // From a picture to a network's input: a region is cut out, perhaps mirrored, resampled and
-// normalised.
+// normalised. Training, scoring and prediction all come through here.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "data/image.h"
 #include "runtime/philox.h"
 
 namespace lockstep {
+
+// What one network takes. It stands in the metadata of a trained network, so that a picture means
+// the same to whoever reads it.
+struct Preparation {
+  int64_t channels = 3;  // 1: grey
+  int64_t height = 224;
+  int64_t width = 224;
+  int64_t resize = 224;              // what the shorter side measures before the middle is cut out
+  std::vector<float> mean{0, 0, 0};  // by channel, of values from 0 to 1
+  std::vector<float> deviation{1, 1, 1};
+
+  int64_t values() const { return channels * height * width; }
+  // Of a channel's value from 0 to 255.
+  float normalised(int64_t channel, float value) const {
+    const auto c = static_cast<std::size_t>(channel);
+    return value * (1 / (255 * deviation[c])) - mean[c] / deviation[c];
+  }
+  // And back, from 0 to 1.
+  float light(int64_t channel, float normalised) const {
+    const auto c = static_cast<std::size_t>(channel);
+    return normalised * deviation[c] + mean[c];
+  }
+};
 
 struct Region {
   double top = 0, left = 0, height = 0, width = 0;  // in pixels of the picture
@@ -18,23 +42,17 @@ struct Region {
 // to 4/3; where ten attempts do not fit, the middle.
 Region random_region(int64_t height, int64_t width, std::array<double, 2> scale,
                      PhiloxSequence& random);
-// The middle square that remains when the shorter side is resized to `shorter` and `size` is cut.
-Region central_region(int64_t height, int64_t width, int64_t shorter, int64_t size);
+// The middle, which remains when the shorter side is resized and height x width is cut.
+Region central_region(const Image& image, const Preparation& preparation);
 
-struct Normalisation {
-  std::array<float, 3> mean{0.485F, 0.456F, 0.406F};  // ImageNet's, of values from 0 to 1
-  std::array<float, 3> deviation{0.229F, 0.224F, 0.225F};
-};
-
-struct Sampling {
-  Region region;
-  bool mirror = false;
-  int64_t height = 224;
-  int64_t width = 224;
-  Normalisation normal;
-};
 // Bilinear; when the region shrinks, the filter widens so that every pixel counts. Writes
-// [3, height, width] values.
-void resample(const Image& image, const Sampling& sampling, float* chw);
+// [channels, height, width] values.
+void prepare(const Image& image, const Preparation& preparation, const Region& region, bool mirror,
+             float* chw);
+// The middle, as held-out pictures and those to be classified are seen.
+void prepare(const Image& image, const Preparation& preparation, float* chw);
+
+// The picture that a network's input was made of, at the size of the input.
+Image picture_of(const float* chw, const Preparation& preparation);
 
 }  // namespace lockstep

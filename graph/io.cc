@@ -45,6 +45,7 @@ void write_roles(const TrainingModel& model, onnx::ModelProto& proto) {
                               {"check.", &model.checks},
                               {"gradient.", &model.gradients}})
     for (const Replicated& item : *items) add_metadata(proto, role + item.name, lines(item.values));
+  for (const auto& [key, value] : model.metadata) add_metadata(proto, key, value);
 }
 
 void read_roles(const onnx::ModelProto& proto, LoadedModel& loaded) {
@@ -80,6 +81,8 @@ void read_roles(const onnx::ModelProto& proto, LoadedModel& loaded) {
       loaded.model.checks.push_back(item());
     } else if (take("gradient.")) {
       loaded.model.gradients.push_back(item());
+    } else {
+      loaded.model.metadata.emplace(key, entry.value());
     }
   }
 }
@@ -154,6 +157,13 @@ void write_external(const std::vector<onnx::TensorProto*>& tensors, const StateV
   });
 }
 
+bool uses_own_operators(const TrainingModel& model) {
+  for (const Graph* graph : {&model.inference, &model.init, &model.step})
+    for (int index = 0; index < graph->node_count(); ++index)
+      if (graph->node(index).domain() == kOwnDomain) return true;
+  return false;
+}
+
 }  // namespace
 
 onnx::ModelProto to_onnx(const TrainingModel& model) {
@@ -163,9 +173,11 @@ onnx::ModelProto to_onnx(const TrainingModel& model) {
   auto* opset = proto.add_opset_import();
   opset->set_domain("");
   opset->set_version(kOpset);
-  opset = proto.add_opset_import();
-  opset->set_domain(kOwnDomain);
-  opset->set_version(kOwnOpset);
+  if (uses_own_operators(model)) {
+    opset = proto.add_opset_import();
+    opset->set_domain(kOwnDomain);
+    opset->set_version(kOwnOpset);
+  }
   write_roles(model, proto);
 
   std::set<std::string> states;
@@ -190,7 +202,12 @@ onnx::ModelProto to_onnx(const TrainingModel& model) {
 
 void save_model(const TrainingModel& model, const std::string& path, const SaveOptions& options) {
   onnx::ModelProto proto = to_onnx(model);
-  add_metadata(proto, "initialised", options.values ? "true" : "false");
+  const bool initialised = options.values || model.states.empty();
+  add_metadata(proto, "initialised", initialised ? "true" : "false");
+  if (!initialised)
+    proto.set_doc_string(
+        "Not initialised: zeros stand for the state. Lockstep runs the graph "
+        "training_info[0].initialization before the first step.");
   std::vector<onnx::TensorProto*> tensors = state_tensors(proto);
   std::size_t bytes = 0;
   for (const auto* tensor : tensors)

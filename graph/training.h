@@ -3,6 +3,7 @@
 // network for prediction. On disk it is one ONNX model (see io.h and docs/graph.md).
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,8 @@ struct TrainingModel {
   // weight decay).
   std::vector<Replicated> gradients;
   std::string bucket_plan;  // which of them are reduced together: builders/all_reduce/packing.h
+  // What else the file says of the network, by key: its classes, how pictures are prepared for it.
+  std::map<std::string, std::string> metadata;
 
   // Null when there is no such state.
   const State* find_state(std::string_view name) const;

@@ -1,4 +1,4 @@
-// Running statistics while a network predicts.
+// Running statistics differ by replica; what is predicted goes by those of replica 0.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-// Calls `predict` while every rank of the run has the statistics of replica 0 of all, as the
-// process that saves the model does; then each rank has its own again. All ranks call alike. When
-// `predict` throws, the run is over and the session's state with it.
-void with_statistics_of_rank_0(Session& session, const std::function<void()>& predict);
+// Runs `predict` with replica 0's running statistics on every replica, of all processes; then each
+// has its own again. All processes call alike. When `predict` throws, the run is over and the
+// session's state with it.
+void with_statistics_of_replica_0(Session& session, const std::function<void()>& predict);
 
 }  // namespace lockstep

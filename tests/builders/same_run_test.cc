@@ -127,7 +127,7 @@ class Part {
       feeds.push_back({{type.dtype, dims}, data});
     }
     std::vector<float> found;
-    with_statistics_of_rank_0(*session_, [&] {
+    with_statistics_of_replica_0(*session_, [&] {
       const Tensor scores = session_->inference().run(feeds, session_->run_options(0))[0];
       found.assign(scores.as<float>(), scores.as<float>() + scores.count());
     });

@@ -100,10 +100,8 @@ TEST(Loader, CanBeEnteredAnywhere) {
 // Image 13 cannot be read the first time.
 class Damaged final : public Dataset {
  public:
+  Damaged() : Dataset({1, 2, 2, 2}) {}
   int64_t size() const override { return 20; }
-  int64_t channels() const override { return 1; }
-  int64_t height() const override { return 2; }
-  int64_t width() const override { return 2; }
   int64_t classes() const override { return 20; }
   void read(int64_t index, uint64_t, float* image, int64_t* label) const override {
     check(index != 13 || mended, "image ", index, " is damaged");

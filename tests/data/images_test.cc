@@ -65,18 +65,17 @@ TEST(Image, DamagedFilesAreNamed) {
   expect_error([&] { read_image(folder / "c.jpg"); }, "c.jpg", "0 bytes");
 }
 
-const Normalisation kPlain{{0, 0, 0}, {1, 1, 1}};
-
-std::vector<float> resampled(const Image& image, const Sampling& sampling) {
-  std::vector<float> chw(static_cast<std::size_t>(3 * sampling.height * sampling.width));
-  resample(image, sampling, chw.data());
+std::vector<float> prepared(const Image& image, const Region& region, bool mirror,
+                            const Preparation& to) {
+  std::vector<float> chw(static_cast<std::size_t>(to.values()));
+  prepare(image, to, region, mirror, chw.data());
   return chw;
 }
 
 TEST(Resample, TheWholePictureAtItsSizeIsThePicture) {
   Image image = gradient_image(6, 9);
-  auto chw = resampled(image, {{0, 0, 6, 9}, false, 6, 9, kPlain});
-  auto mirrored = resampled(image, {{0, 0, 6, 9}, true, 6, 9, kPlain});
+  auto chw = prepared(image, {0, 0, 6, 9}, false, {3, 6, 9});
+  auto mirrored = prepared(image, {0, 0, 6, 9}, true, {3, 6, 9});
   for (int y = 0; y < 6; ++y)
     for (int x = 0; x < 9; ++x)
       for (int c = 0; c < 3; ++c) {
@@ -91,7 +90,7 @@ TEST(Resample, ShrinkingUsesEveryPixel) {
   Image image{32, 32, std::vector<uint8_t>(3 * 32 * 32, 0)};
   for (int i = 0; i < 32; i += 4)
     for (int k = 0; k < 32; k += 4) image.rgb[3 * (i * 32 + k)] = 255;
-  auto chw = resampled(image, {{0, 0, 32, 32}, false, 8, 8, kPlain});
+  auto chw = prepared(image, {0, 0, 32, 32}, false, {3, 8, 8});
   double mean = 0;
   for (int i = 0; i < 64; ++i) mean += chw[i] / 64.0;
   EXPECT_NEAR(mean, 1.0 / 16, 0.01);
@@ -99,7 +98,8 @@ TEST(Resample, ShrinkingUsesEveryPixel) {
 
 TEST(Resample, NormalisesByChannel) {
   Image image{1, 1, {255, 0, 51}};
-  auto chw = resampled(image, {{0, 0, 1, 1}, false, 1, 1, {{0.5F, 0.5F, 0.2F}, {0.5F, 0.25F, 1}}});
+  auto chw =
+      prepared(image, {0, 0, 1, 1}, false, {3, 1, 1, 1, {0.5F, 0.5F, 0.2F}, {0.5F, 0.25F, 1}});
   EXPECT_NEAR(chw[0], 1, 1e-6);
   EXPECT_NEAR(chw[1], -2, 1e-6);
   EXPECT_NEAR(chw[2], 0, 1e-6);
@@ -116,9 +116,23 @@ TEST(Regions, LieInThePicture) {
       EXPECT_LE(r.left + r.width, w + 1e-9);
       EXPECT_GT(r.height * r.width, 0);
     }
-  Region middle = central_region(300, 400, 256, 224);
-  EXPECT_NEAR(middle.height, 300 * 224.0 / 256, 1e-9);
-  EXPECT_NEAR(middle.left + middle.width / 2, 200, 1e-9);
+}
+
+TEST(Regions, TheMiddleIsWhatRemainsOfTheResizedPicture) {
+  const Image image{300, 400, {}};
+  const Region square = central_region(image, {3, 224, 224, 256});
+  EXPECT_NEAR(square.height, 300 * 224.0 / 256, 1e-9);
+  EXPECT_NEAR(square.width, square.height, 1e-9);
+  EXPECT_NEAR(square.left + square.width / 2, 200, 1e-9);
+  // Twice as high as wide: 300 pixels become 20.
+  const Region high = central_region(image, {1, 20, 10, 10});
+  EXPECT_NEAR(high.height, 300, 1e-9);
+  EXPECT_NEAR(high.width, 150, 1e-9);
+  const Region whole = central_region(image, {3, 300, 400, 300});
+  EXPECT_EQ(whole.top, 0);
+  EXPECT_EQ(whole.left, 0);
+  EXPECT_EQ(whole.height, 300);
+  EXPECT_EQ(whole.width, 400);
 }
 
 class FolderTest : public ::testing::Test {
@@ -190,6 +204,21 @@ TEST_F(FolderTest, BadFoldersAreNamed) {
   expect_error([&] { dataset_named(elsewhere); }, "DATA.ROOT", "nowhere/train");
 }
 
+// A held-out example saved as a picture is prepared to the bits that the data set gives.
+void expect_pictures_like_examples(const Dataset& data) {
+  std::vector<float> example(static_cast<std::size_t>(data.image_values())), again(example);
+  int64_t label = 0;
+  for (int64_t i = 0; i < data.size(); ++i) {
+    data.read(i, 0, example.data(), &label);
+    prepare(picture_of(example.data(), data.preparation()), data.preparation(), again.data());
+    EXPECT_EQ(example, again) << "example " << i;
+  }
+}
+
+TEST(Prepare, GivesHeldOutDigitsTheirBits) {
+  expect_pictures_like_examples(*dataset_named({.name = "digits", .size = 20, .held_out = true}));
+}
+
 std::string idx(const std::vector<int>& dims, std::size_t bytes) {
   std::string text{'\0', '\0', '\x08', static_cast<char>(dims.size())};
   for (int size : dims)
@@ -213,6 +242,7 @@ TEST(Mnist, ReadsIdxFilesAndRefusesOthers) {
   data->read(3, 0, image.data(), &label);
   EXPECT_EQ(label, 3);
   EXPECT_NEAR(image[0], (2 / 255.0 - 0.1307) / 0.3081, 1e-5) << "3 * 784 % 10 = 2";
+  expect_pictures_like_examples(*data);
   write_file(labels, idx({4}, 4));
   expect_error([&] { dataset_named(options); }, "5 images but 4 labels");
   write_file(images, idx({5, 28, 28}, 100));
@@ -232,6 +262,8 @@ TEST(Cifar10, ReadsRecordsAndAugmentsTrainingOnly) {
   write_file(folder / "test_batch.bin", records);
   auto held_out = dataset_named(options);
   EXPECT_EQ(held_out->size(), 6);
+  EXPECT_EQ(held_out->class_name(5), "dog");
+  expect_pictures_like_examples(*held_out);
   auto read = [](const Dataset& data, uint64_t draw) {
     std::vector<float> image(3072);
     int64_t label = -1;

@@ -99,6 +99,10 @@ DatasetOptions dataset_of(const TrainConfig& config, bool held_out) {
           .flip = config.flip};
 }
 
+int reading_threads(const TrainConfig& config) {
+  return config.data_threads > 0 ? static_cast<int>(config.data_threads) : cpu_cores();
+}
+
 Rows rows_of(const TrainConfig& config, int64_t replicas, int64_t replica, int64_t part) {
   const int64_t shares = replicas * config.micro_batches;
   const int64_t share = replica * config.micro_batches + part;

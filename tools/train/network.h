@@ -8,6 +8,7 @@
 namespace lockstep {
 
 DatasetOptions dataset_of(const TrainConfig& config, bool held_out);
+int reading_threads(const TrainConfig& config);
 
 // A model by name, or the network of MODEL.ONNX with a cross-entropy loss on its scores; for all
 // replicas of that many processes.

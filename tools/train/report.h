@@ -17,6 +17,7 @@ struct SamplePicture {
   std::vector<uint8_t> rgb;
   std::string label;
   std::string guess;
+  float confidence = 0;  // in the guess
 };
 
 struct Report {

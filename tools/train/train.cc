@@ -139,7 +139,7 @@ class TrainCommand {
 
   TestResult test(int64_t step) {
     const auto start = std::chrono::steady_clock::now();
-    TestResult result = run_.test();
+    TestResult result = run_.held_out().test();
     log_->test(step, result.accuracy, seconds_since(start));
     return result;
   }

@@ -9,7 +9,7 @@
 #include "graph/print.h"
 #include "operators/all.h"
 #include "runtime/agree.h"
-#include "runtime/shared_statistics.h"
+#include "tools/predict/trained_network.h"
 #include "tools/train/agreement.h"
 #include "tools/train/remembered.h"
 #include "tools/train/weights.h"
@@ -17,41 +17,12 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kTestBatch = 100;
-constexpr std::size_t kPictures = 36;
-constexpr int64_t kPictureSide = 64;  // larger images are shown smaller
-
-int reading_threads(const TrainConfig& config) {
-  return config.data_threads > 0 ? static_cast<int>(config.data_threads) : cpu_cores();
-}
-
 LoaderOptions training_batches(const TrainConfig& config, const Rows& rows) {
   return {.batch = config.batch_size,
           .first = rows.first,
           .count = rows.count,
           .seed = static_cast<uint64_t>(config.seed),
           .threads = reading_threads(config)};
-}
-
-LoaderOptions test_batches(const TrainConfig& config) {
-  return {.batch = kTestBatch, .shuffle = false, .threads = reading_threads(config)};
-}
-
-SamplePicture picture_of(const float* image, const Dataset& data) {
-  const int64_t step = (std::max(data.height(), data.width()) - 1) / kPictureSide + 1;
-  SamplePicture picture;
-  picture.height = static_cast<int>(data.height() / step);
-  picture.width = static_cast<int>(data.width() / step);
-  for (int64_t y = 0; y < picture.height; ++y)
-    for (int64_t x = 0; x < picture.width; ++x)
-      for (int64_t c = 0; c < 3; ++c) {
-        const int64_t plane = data.channels() == 3 ? c : 0;
-        const float value = image[(plane * data.height() + y * step) * data.width() + x * step];
-        // Grey data is ink on paper; both are shown at a contrast that suits normalised values.
-        const float light = data.channels() == 3 ? 0.5F + 0.22F * value : 0.85F - 0.3F * value;
-        picture.rgb.push_back(static_cast<uint8_t>(255 * std::clamp(light, 0.F, 1.F)));
-      }
-  return picture;
 }
 
 // Every process builds the step of all replicas and keeps its share; before that they make sure
@@ -73,25 +44,14 @@ Rows rows_of_process(const TrainConfig& config, int64_t replicas, const Training
   return {first, last.first + last.count - first};
 }
 
-// Sums over the processes, on rank 0.
-int64_t add_up(Comm& comm, int64_t hits, std::vector<std::vector<int64_t>>& confusion) {
-  std::ostringstream mine;
-  mine << hits;
-  for (const auto& row : confusion)
-    for (int64_t count : row) mine << " " << count;
-  const auto texts = gather_texts(comm, mine.str(), "test results");
-  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
-    std::istringstream other(texts[rank]);
-    int64_t number = 0;
-    other >> number;
-    hits += number;
-    for (auto& row : confusion)
-      for (int64_t& count : row) {
-        other >> number;
-        count += number;
-      }
-  }
-  return hits;
+// Labels are numbers; they mean the same only where the names do.
+void check_same_classes(const Dataset& train, const Dataset& held_out) {
+  check(held_out.classes() <= train.classes(), "the held-out data has ", held_out.classes(),
+        " classes, the training data ", train.classes());
+  for (int64_t label = 0; label < held_out.classes(); ++label)
+    check(held_out.class_name(label) == train.class_name(label), "class ", label, " is '",
+          train.class_name(label), "' in the training data and '", held_out.class_name(label),
+          "' in the held-out data");
 }
 
 }  // namespace
@@ -102,19 +62,18 @@ TrainingRun::TrainingRun(const TrainConfig& config, Comm* comm)
       replicas_(static_cast<int64_t>(parse_devices(config.devices).size()) *
                 (comm ? comm->size() : 1)),
       train_(dataset_named(dataset_of(config, false))),
-      test_(dataset_named(dataset_of(config, true))),
       model_(own_model(config, comm)),
       rows_(rows_of_process(config, replicas_, model_)),
-      loader_(*train_, training_batches(config, rows_)),
-      test_loader_(*test_, test_batches(config)) {
+      loader_(*train_, training_batches(config, rows_)) {
   check(train_->classes() <= config.classes, "MODEL.NUM_CLASSES is ", config.classes,
         " but the data has ", train_->classes(), " classes");
-  check(test_->classes() <= train_->classes(), "the held-out data has ", test_->classes(),
-        " classes, the training data ", train_->classes());
+  model_.metadata = picture_metadata(*train_);
   session_ = std::make_unique<Session>(
       model_, parse_devices(config.devices), all_kernels(),
       SessionOptions{static_cast<uint64_t>(config.seed), static_cast<int>(config.threads),
                      CompileOptions{.tf32 = config.tf32}, comm});
+  held_out_ = std::make_unique<HeldOut>(config, *session_);
+  check_same_classes(*train_, held_out_->data());
   images_.resize(static_cast<std::size_t>(rows_.count * train_->image_values()));
   labels_.resize(static_cast<std::size_t>(rows_.count));
   make_feeds();
@@ -252,45 +211,6 @@ void TrainingRun::explain(int64_t step, float loss) {
                                   : "The last checkpoint, " + last_checkpoint_ + ", is intact.");
   }
   fail(what, ", and was finite when the run was repeated from iteration ", last_start_);
-}
-
-TestResult TrainingRun::test() {
-  TestResult result;
-  with_statistics_of_rank_0(*session_, [&] { result = test_own_part(); });
-  if (comm_) result.hits = add_up(*comm_, result.hits, result.confusion);
-  result.accuracy = static_cast<double>(result.hits) / static_cast<double>(test_->size());
-  return result;
-}
-
-TestResult TrainingRun::test_own_part() {
-  TestResult result;
-  result.confusion.assign(config_.classes, std::vector<int64_t>(config_.classes, 0));
-  std::vector<SamplePicture> right;
-  const int64_t stride = comm_ ? comm_->size() : 1, start = comm_ ? comm_->rank() : 0;
-  for (int64_t first = start * kTestBatch; first < test_->size(); first += stride * kTestBatch) {
-    const int64_t count = std::min(kTestBatch, test_->size() - first);
-    const Batch& batch = test_loader_.get(first / kTestBatch);
-    Tensor feed{{DType::float32, {count, test_->channels(), test_->height(), test_->width()}},
-                const_cast<float*>(batch.images.data())};
-    const float* prob =
-        session_->inference().run({&feed, 1}, session_->run_options(0))[0].as<float>();
-    for (int64_t i = 0; i < count; ++i) {
-      const float* row = prob + i * config_.classes;
-      const int64_t label = batch.labels[static_cast<std::size_t>(i)];
-      const int64_t guess = std::max_element(row, row + config_.classes) - row;
-      ++result.confusion[label][guess];
-      result.hits += guess == label;
-      auto& list = guess == label ? right : result.samples;
-      if (list.size() >= kPictures) continue;
-      SamplePicture picture = picture_of(batch.images.data() + i * test_->image_values(), *test_);
-      picture.label = test_->class_name(label);
-      picture.guess = guess < test_->classes() ? test_->class_name(guess) : std::to_string(guess);
-      list.push_back(std::move(picture));
-    }
-  }
-  for (SamplePicture& picture : right)
-    if (result.samples.size() < kPictures) result.samples.push_back(std::move(picture));
-  return result;
 }
 
 }  // namespace lockstep

@@ -10,8 +10,8 @@
 #include "runtime/checkpoint.h"
 #include "runtime/session.h"
 #include "tools/train/config.h"
+#include "tools/train/held_out.h"
 #include "tools/train/network.h"
-#include "tools/train/report.h"
 
 namespace lockstep {
 
@@ -20,13 +20,6 @@ struct StepResult {
   float accuracy = 0;
   bool counts = true;   // in what is reported: false where the loss is none
   std::string skipped;  // why nothing was updated, or ""
-};
-
-struct TestResult {
-  int64_t hits = 0;
-  double accuracy = 0;
-  std::vector<std::vector<int64_t>> confusion;
-  std::vector<SamplePicture> samples;  // mistakes first
 };
 
 class TrainingRun {
@@ -41,18 +34,15 @@ class TrainingRun {
   // Runs step number `step`. When the loss is not finite, repeats the run from where it last
   // started or saved with every value checked, and throws naming the first that was not finite.
   StepResult step(int64_t step);
-  // Over several processes each tests a part; the result is rank 0's.
-  TestResult test();
+  HeldOut& held_out() { return *held_out_; }
   void save(const std::string& checkpoint, int64_t steps_done);
 
   Session& session() { return *session_; }
-  const Dataset& held_out() const { return *test_; }
   double data_seconds() const { return data_seconds_; }
   // What start() said of MODEL.WEIGHTS.
   const std::vector<std::string>& weights_report() const { return weights_report_; }
 
  private:
-  TestResult test_own_part();
   void make_feeds();
   void feed(int64_t step);
   std::string why_skipped(std::span<const Tensor> checks) const;
@@ -63,12 +53,11 @@ class TrainingRun {
   Comm* comm_;
   int64_t replicas_;  // of all processes
   std::unique_ptr<Dataset> train_;
-  std::unique_ptr<Dataset> test_;
   TrainingModel model_;
   Rows rows_;  // of each batch, this process's
   Loader loader_;
-  Loader test_loader_;
   std::unique_ptr<Session> session_;
+  std::unique_ptr<HeldOut> held_out_;
   std::vector<float> images_;
   std::vector<int64_t> labels_;
   float rate_ = 0, correction_ = 1;

@@ -1,0 +1,109 @@
+#include "graph/passes/predict.h"
+
+#include <map>
+
+namespace lockstep {
+namespace {
+
+// A copy of the graph's nodes behind inputs that were made already; what became of its outputs.
+std::vector<Value> copy_nodes(const Graph& from, Graph& to, std::vector<Value> here) {
+  auto at = [&](Value value) -> Value& { return here[static_cast<std::size_t>(value.id)]; };
+  for (int index = 0; index < from.node_count(); ++index) {
+    const Node node = from.node(index);
+    std::vector<Value> operands;
+    for (Value input : node.inputs()) operands.push_back(input ? at(input) : none);
+    const Node copied = to.copy(node, operands);
+    const std::vector<Value> made(copied.outputs().begin(), copied.outputs().end());
+    for (std::size_t i = 0; i < made.size(); ++i)
+      if (made[i]) at(node.outputs()[i]) = made[i];
+  }
+  std::vector<Value> outputs;
+  for (Value output : from.outputs()) outputs.push_back(at(output));
+  return outputs;
+}
+
+std::vector<Value> no_values(const Graph& graph) {
+  return std::vector<Value>(static_cast<std::size_t>(graph.value_count()));
+}
+
+// The state that an input of the inference graph stands for, by its name there.
+std::map<std::string, const State*> states_by_input(const TrainingModel& model) {
+  std::map<std::string, const State*> states;
+  for (const State& state : model.states) states.emplace(state.values[0], &state);
+  return states;
+}
+
+}  // namespace
+
+Predictors predict_on_every_replica(const TrainingModel& model) {
+  const Graph& one = model.inference;
+  Predictors all{Graph(one.ops(), "prediction"), {}, {}};
+  const auto states = states_by_input(model);
+  for (Value input : one.inputs())
+    if (!states.contains(one.name(input)) && !one.literal(input))
+      all.inputs.push_back({one.name(input), {}});
+  for (Value output : one.outputs()) all.outputs.push_back({one.name(output), {}});
+
+  std::vector<Value> constants = no_values(one);
+  for (int id = 0; id < one.value_count(); ++id)
+    if (const Literal* literal = one.literal({id}); literal && !one.producer({id}))
+      constants[static_cast<std::size_t>(id)] = all.graph.constant(one.name({id}), *literal);
+  for (int k = 0; k < model.replicas; ++k) {
+    ReplicaScope replica(all.graph, k);
+    std::vector<Value> here = constants;
+    std::size_t fed = 0;
+    for (Value input : one.inputs()) {
+      const std::string& name = one.name(input);
+      Value& value = here[static_cast<std::size_t>(input.id)];
+      if (value) continue;
+      const auto state = states.find(name);
+      if (state != states.end()) {
+        value =
+            all.graph.input(state->second->values[static_cast<std::size_t>(k)], one.type(input));
+        continue;
+      }
+      NameScope scope(all.graph, join("replica_", k));
+      value = all.graph.input(name, one.type(input));
+      all.inputs[fed++].values.push_back(all.graph.name(value));
+    }
+    NameScope scope(all.graph, join("replica_", k));
+    const std::vector<Value> outputs = copy_nodes(one, all.graph, std::move(here));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      all.graph.output(outputs[i]);
+      all.outputs[i].values.push_back(all.graph.name(outputs[i]));
+    }
+  }
+  return all;
+}
+
+TrainingModel with_trained_values(const TrainingModel& model, const StateValues& values) {
+  const Graph& from = model.inference;
+  TrainingModel trained(from.ops());
+  trained.metadata = model.metadata;
+  Graph& to = trained.inference;
+  const auto states = states_by_input(model);
+  std::vector<Value> here = no_values(from);
+  for (Value input : from.inputs()) {
+    const std::string& name = from.name(input);
+    Value& value = here[static_cast<std::size_t>(input.id)];
+    const auto state = states.find(name);
+    if (state == states.end()) {
+      if (!from.literal(input)) value = to.input(name, from.type(input));
+      continue;
+    }
+    const std::string& plain = state->second->name;
+    const auto found = values.find(plain);
+    check(found != values.end(), "there is no value of '", plain, "'");
+    const TensorType type{found->second.dtype(), to_shape(found->second.dims())};
+    check(type == from.type(input), "'", plain, "' is ", from.type(input), " but its value is ",
+          found->second.type());
+    value = to.constant(from.find(plain) ? name : plain, found->second);
+  }
+  for (int id = 0; id < from.value_count(); ++id)
+    if (const Literal* literal = from.literal({id}); literal && !from.producer({id}))
+      here[static_cast<std::size_t>(id)] = to.constant(from.name({id}), *literal);
+  for (Value output : copy_nodes(from, to, std::move(here))) to.output(output);
+  return trained;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,141 @@
+#include "tools/predict/trained_network.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "graph/file.h"
+#include "graph/passes/predict.h"
+#include "operators/all.h"
+#include "runtime/safetensors.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kPicture = "picture";
+constexpr const char* kClasses = "classes";
+constexpr std::size_t kMostInOneFile = std::size_t{1} << 30;  // protobuf ends at 2 GiB
+
+json parsed(const TrainingModel& model, const char* key, const std::string& path) {
+  const auto found = model.metadata.find(key);
+  check(found != model.metadata.end(), path, ": the metadata lacks 'lockstep.", key,
+        "', so it is not known how pictures are prepared for this network; `lockstep export` and "
+        "`lockstep train` write it");
+  try {
+    return json::parse(found->second);
+  } catch (const json::exception&) {
+    fail(path, ": the metadata 'lockstep.", key, "' is not JSON: ", found->second);
+  }
+}
+
+Preparation preparation_of(const TrainingModel& model, const std::string& path) {
+  const json said = parsed(model, kPicture, path);
+  Preparation preparation;
+  try {
+    preparation = {said.at("channels"), said.at("height"), said.at("width"),
+                   said.at("resize"),   said.at("mean"),   said.at("deviation")};
+  } catch (const json::exception& error) {
+    fail(path, ": the metadata 'lockstep.", kPicture, "' is ", said.dump(), ": ", error.what());
+  }
+  const auto channels = static_cast<std::size_t>(preparation.channels);
+  bool fits = (channels == 1 || channels == 3) && preparation.mean.size() == channels &&
+              preparation.deviation.size() == channels;
+  for (int64_t size : {preparation.height, preparation.width, preparation.resize})
+    fits = fits && size > 0 && size <= 1 << 16;
+  for (float deviation : preparation.deviation) fits = fits && deviation > 0;
+  check(fits, path, ": the metadata 'lockstep.", kPicture, "' describes no picture: ", said.dump());
+  return preparation;
+}
+
+std::vector<std::string> classes_of(const TrainingModel& model, const std::string& path) {
+  const json said = parsed(model, kClasses, path);
+  try {
+    return said.get<std::vector<std::string>>();
+  } catch (const json::exception&) {
+    fail(path, ": the metadata 'lockstep.", kClasses, "' is no list of names: ", said.dump());
+  }
+}
+
+void check_shapes(const TrainedNetwork& network, const std::string& path) {
+  const Graph& graph = network.model.inference;
+  std::vector<Value> inputs;
+  for (Value input : graph.inputs())
+    if (!graph.literal(input)) inputs.push_back(input);
+  check(inputs.size() == 1 && graph.outputs().size() == 1, path, ": has ", inputs.size(),
+        " inputs and ", graph.outputs().size(), " outputs; a classifier has one of each");
+  const Preparation& p = network.preparation;
+  const TensorType fed{DType::float32, {"N", p.channels, p.height, p.width}};
+  const TensorType& taken = graph.type(inputs[0]);
+  bool fits = taken.dtype == fed.dtype && taken.shape.size() == 4;
+  for (std::size_t i = 1; fits && i < 4; ++i)
+    fits = !taken.shape[i].known() || taken.shape[i] == fed.shape[i];
+  check(fits, path, ": takes ", taken, ", its pictures are prepared as ", fed);
+  const Shape& scores = graph.shape(graph.outputs()[0]);
+  check(scores.size() == 2 && scores[1].known() &&
+            scores[1].size() >= static_cast<int64_t>(network.classes.size()),
+        path, ": answers with ", graph.type(graph.outputs()[0]), ", its metadata names ",
+        network.classes.size(), " classes");
+}
+
+TrainedNetwork network_of(TrainingModel model, const std::string& path) {
+  Preparation preparation = preparation_of(model, path);
+  std::vector<std::string> classes = classes_of(model, path);
+  TrainedNetwork network{std::move(model), std::move(preparation), std::move(classes)};
+  check_shapes(network, path);
+  return network;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> picture_metadata(const Dataset& data) {
+  const Preparation& p = data.preparation();
+  json names = json::array();
+  for (int64_t label = 0; label < data.classes(); ++label) names.push_back(data.class_name(label));
+  // A folder may be called anything; JSON is UTF-8.
+  const auto replace = json::error_handler_t::replace;
+  // Floats as people write them: 0.485, not what a double makes of it.
+  const auto written = [](const std::vector<float>& values) {
+    json list = json::array();
+    for (float value : values) list.push_back(std::stod(join(value)));
+    return list;
+  };
+  return {{kPicture, json{{"channels", p.channels},
+                          {"height", p.height},
+                          {"width", p.width},
+                          {"resize", p.resize},
+                          {"mean", written(p.mean)},
+                          {"deviation", written(p.deviation)}}
+                         .dump()},
+          {kClasses, names.dump(-1, ' ', false, replace)}};
+}
+
+TrainedNetwork load_trained(const std::string& path) {
+  LoadedModel file = load_model(all_ops(), path);
+  check(
+      file.model.step.node_count() == 0, path,
+      ": is a training step; `lockstep export RUN -o model.onnx` makes a trained network of a run");
+  return network_of(std::move(file.model), path);
+}
+
+TrainedNetwork trained_at(const std::string& checkpoint) {
+  const std::string step = (fs::path(checkpoint).parent_path() / "step.onnx").string();
+  check(fs::exists(step), checkpoint, ": there is no ", step,
+        " beside it, which says what network the weights are of");
+  const TrainingModel model = load_model(all_ops(), step).model;
+  try {
+    return network_of(with_trained_values(model, read_safetensors(checkpoint).tensors), step);
+  } catch (const Error& error) {
+    fail(checkpoint, " does not fit ", step, ": ", error.what());
+  }
+}
+
+void save_trained(const TrainingModel& model, const StateValues& values, const std::string& trained,
+                  const std::string& path) {
+  TrainingModel network = with_trained_values(model, values);
+  network.metadata["trained"] = trained;
+  save_model(network, path, {.values = &values, .inline_limit = kMostInOneFile});
+}
+
+}  // namespace lockstep

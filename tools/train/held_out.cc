@@ -1,0 +1,156 @@
+#include "tools/train/held_out.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
+#include "runtime/agree.h"
+#include "runtime/parallel.h"
+#include "runtime/shared_statistics.h"
+#include "tools/train/network.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kMostOfAReplica = 100;  // pictures at a time
+constexpr std::size_t kSamples = 36;
+constexpr int64_t kSampleSide = 64;  // larger pictures are shown smaller
+
+// Grey data is light on dark; it is shown as ink on paper.
+SamplePicture shown(const float* chw, const Preparation& preparation) {
+  const Image image = picture_of(chw, preparation);
+  const int64_t step = (std::max(image.height, image.width) - 1) / kSampleSide + 1;
+  SamplePicture picture;
+  picture.height = static_cast<int>(image.height / step);
+  picture.width = static_cast<int>(image.width / step);
+  for (int64_t y = 0; y < picture.height; ++y)
+    for (int64_t x = 0; x < picture.width; ++x)
+      for (int64_t c = 0; c < 3; ++c) {
+        const uint8_t value =
+            image.rgb[static_cast<std::size_t>(3 * (y * step * image.width + x * step) + c)];
+        picture.rgb.push_back(preparation.channels == 1 ? static_cast<uint8_t>(255 - value)
+                                                        : value);
+      }
+  return picture;
+}
+
+}  // namespace
+
+struct HeldOut::Tally {
+  int64_t hits = 0;
+  std::vector<double> losses;  // of each replica, so that sums do not depend on processes
+  std::vector<std::vector<int64_t>> confusion;
+  std::vector<SamplePicture> wrong, right;
+};
+
+HeldOut::HeldOut(const TrainConfig& config, Session& session)
+    : session_(session),
+      classes_(config.classes),
+      data_(dataset_named(dataset_of(config, true))),
+      predictors_(predict_on_every_replica(session.model())) {
+  check(data_->classes() <= classes_, "MODEL.NUM_CLASSES is ", classes_,
+        " but the held-out data has ", data_->classes(), " classes");
+  const int64_t here = session.model().replicas;
+  const int64_t replicas = here * (session.comm() ? session.comm()->size() : 1);
+  const int64_t rounds = (data_->size() - 1) / (replicas * kMostOfAReplica) + 1;
+  batch_ = (data_->size() - 1) / (replicas * rounds) + 1;
+  loader_ = std::make_unique<Loader>(*data_,
+                                     LoaderOptions{.batch = replicas * batch_,
+                                                   .first = session.model().first_replica * batch_,
+                                                   .count = here * batch_,
+                                                   .shuffle = false,
+                                                   .threads = reading_threads(config)});
+  check(predictors_.inputs.size() == 1 && predictors_.outputs.size() == 1, "the network takes ",
+        predictors_.inputs.size(), " inputs and gives ", predictors_.outputs.size(),
+        " outputs; a classifier has one of each");
+  program_ = session.program(predictors_.graph, predictors_.inputs[0].values,
+                             predictors_.outputs[0].values, {});
+}
+
+TestResult HeldOut::test() {
+  Tally tally;
+  tally.losses.assign(static_cast<std::size_t>(session_.model().replicas), 0);
+  const auto classes = static_cast<std::size_t>(classes_);
+  tally.confusion.assign(classes, std::vector<int64_t>(classes, 0));
+  with_statistics_of_replica_0(session_, [&] { test_own_share(tally); });
+  add_up(tally);
+
+  TestResult result;
+  const double size = static_cast<double>(data_->size());
+  result.hits = tally.hits;
+  result.accuracy = static_cast<double>(tally.hits) / size;
+  for (double loss : tally.losses) result.loss += loss / size;
+  result.confusion = std::move(tally.confusion);
+  result.samples = std::move(tally.wrong);
+  for (SamplePicture& picture : tally.right)
+    if (result.samples.size() < kSamples) result.samples.push_back(std::move(picture));
+  return result;
+}
+
+void HeldOut::test_own_share(Tally& tally) {
+  const int64_t here = session_.model().replicas, first = session_.model().first_replica;
+  const int64_t of_all = here * (session_.comm() ? session_.comm()->size() : 1) * batch_;
+  for (int64_t round = 0; round * of_all < data_->size(); ++round) {
+    const Batch& batch = loader_->get(round);
+    std::vector<Tensor> feeds;
+    const TensorDesc desc{DType::float32,
+                          {batch_, data_->channels(), data_->height(), data_->width()}};
+    for (int64_t k = 0; k < here; ++k)
+      feeds.push_back(
+          {desc, const_cast<float*>(batch.images.data()) + k * batch_ * data_->image_values()});
+    const auto fetched = program_->run(feeds, session_.run_options(0));
+    for (int64_t i = 0; i < here * batch_; ++i) {
+      // The last round begins again at the first picture where there are no more.
+      if (round * of_all + first * batch_ + i >= data_->size()) break;
+      const float* scores =
+          fetched[static_cast<std::size_t>(i / batch_)].as<float>() + i % batch_ * classes_;
+      const int64_t label = batch.labels[static_cast<std::size_t>(i)];
+      tally.losses[static_cast<std::size_t>(i / batch_)] -=
+          std::log(std::max(static_cast<double>(scores[label]), 1e-30));
+      look_at(scores, label, batch.images.data() + i * data_->image_values(), tally);
+    }
+  }
+}
+
+void HeldOut::look_at(const float* scores, int64_t label, const float* image, Tally& tally) const {
+  const int64_t guess = std::max_element(scores, scores + classes_) - scores;
+  ++tally.confusion[static_cast<std::size_t>(label)][static_cast<std::size_t>(guess)];
+  tally.hits += guess == label;
+  auto& list = guess == label ? tally.right : tally.wrong;
+  if (list.size() >= kSamples) return;
+  SamplePicture picture = shown(image, data_->preparation());
+  picture.label = data_->class_name(label);
+  picture.guess = guess < data_->classes() ? data_->class_name(guess) : std::to_string(guess);
+  picture.confidence = scores[guess];
+  list.push_back(std::move(picture));
+}
+
+// What the other processes counted, on rank 0.
+void HeldOut::add_up(Tally& tally) const {
+  if (!session_.comm()) return;
+  std::ostringstream mine;
+  mine << std::setprecision(17) << tally.hits;
+  for (double loss : tally.losses) mine << " " << loss;
+  for (const auto& row : tally.confusion)
+    for (int64_t count : row) mine << " " << count;
+  const auto texts = gather_texts(*session_.comm(), mine.str(), "test results");
+  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
+    std::istringstream other(texts[rank]);
+    int64_t number = 0;
+    other >> number;
+    tally.hits += number;
+    for (int k = 0; k < session_.model().replicas; ++k) {
+      double loss = 0;
+      other >> loss;
+      tally.losses.push_back(loss);
+    }
+    for (auto& row : tally.confusion)
+      for (int64_t& count : row) {
+        other >> number;
+        count += number;
+      }
+  }
+}
+
+}  // namespace lockstep
