@@ -6,6 +6,8 @@
 namespace lockstep {
 namespace {
 
+constexpr std::size_t kLongest = 100;  // metadata, in a summary
+
 std::string value_text(const Graph& graph, Value value) { return value ? graph.name(value) : "-"; }
 
 void print_node(std::ostream& out, const Node& node, const PrintOptions& options) {
@@ -126,6 +128,9 @@ std::string summary_of(const TrainingModel& model) {
   for (const State& state : model.states)
     out << "  " << std::left << std::setw(9) << name_of(state.kind) << std::setw(28) << state.name
         << model.step.type(model.step.at(state.values[0])) << "\n";
+  for (const auto& [key, value] : model.metadata)
+    out << std::left << std::setw(11) << key
+        << (value.size() > kLongest ? value.substr(0, kLongest) + ".." : value) << "\n";
   print_list(out, "input", model, model.inputs);
   print_list(out, "loss", model, model.losses);
   print_list(out, "metric", model, model.metrics);

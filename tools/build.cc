@@ -45,7 +45,7 @@ void add_build(CLI::App& app, Command& chosen) {
       "Building needs none of the devices it names.");
   command->callback([options, &chosen] {
     chosen = [options] {
-      TrainingModel model = model_from(options->model);
+      TrainingModel model = model_from(options->model).model;
       verify(model);
       save_model(model, options->output);
       std::cout << options->output << ": " << model.replicas

@@ -13,6 +13,9 @@ namespace lockstep {
 using Command = std::function<int()>;
 
 void add_train(CLI::App& app, Command& chosen);
+void add_test(CLI::App& app, Command& chosen);
+void add_infer(CLI::App& app, Command& chosen);
+void add_export(CLI::App& app, Command& chosen);
 void add_build(CLI::App& app, Command& chosen);
 void add_inspect(CLI::App& app, Command& chosen);
 void add_plan(CLI::App& app, Command& chosen);

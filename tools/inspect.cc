@@ -7,6 +7,18 @@
 
 namespace lockstep {
 
+namespace {
+
+// Whoever runs a file that holds only zeros should know it.
+std::string state_of(const LoadedModel& source) {
+  if (source.model.states.empty()) return "";
+  return source.initialised
+             ? "state    as the file holds it\n"
+             : "state    not initialised: a session makes the first values, by the seed\n";
+}
+
+}  // namespace
+
 void add_inspect(CLI::App& app, Command& chosen) {
   struct Options {
     ModelRequest model;
@@ -25,7 +37,8 @@ void add_inspect(CLI::App& app, Command& chosen) {
   command->footer("Example:  lockstep inspect step.onnx --format order");
   command->callback([options, &chosen] {
     chosen = [options] {
-      TrainingModel model = model_from(options->model);
+      const LoadedModel source = model_from(options->model);
+      const TrainingModel& model = source.model;
       if (options->format == "text")
         std::cout << text_of(model, {options->where});
       else if (options->format == "order")
@@ -35,7 +48,7 @@ void add_inspect(CLI::App& app, Command& chosen) {
       else if (options->format == "dot")
         std::cout << dot_of(model.step.node_count() > 0 ? model.step : model.inference);
       else
-        std::cout << summary_of(model);
+        std::cout << summary_of(model) << state_of(source);
       return 0;
     };
   });

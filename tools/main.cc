@@ -12,8 +12,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer("Start with:  lockstep train configs/lenet_digits.yaml");
   Command chosen;
-  for (auto add : {add_train, add_build, add_inspect, add_plan, add_run, add_step, add_onnx_test,
-                   add_bench, add_launch, add_doctor})
+  for (auto add : {add_train, add_test, add_infer, add_export, add_build, add_inspect, add_plan,
+                   add_run, add_step, add_onnx_test, add_bench, add_launch, add_doctor})
     add(app, chosen);
   try {
     app.parse(argc, argv);

@@ -77,18 +77,17 @@ bool is_yaml(const std::string& path) {
 }
 bool is_onnx(const std::string& path) { return ends_with(path, ".onnx"); }
 
-TrainingModel model_from(const ModelRequest& request) {
+LoadedModel model_from(const ModelRequest& request) {
   check(request.loss.empty() || is_onnx(request.source), "--loss names a value of a FILE.onnx; '",
         request.source, "' has its own");
-  if (!request.loss.empty()) return step_of_network(request);
-  if (is_onnx(request.source)) return load_model(all_ops(), request.source).model;
-  if (is_yaml(request.source)) {
-    return build_configured_model(read_config(request.source, keys_of(request)));
-  }
+  if (!request.loss.empty()) return {step_of_network(request)};
+  if (is_onnx(request.source)) return load_model(all_ops(), request.source);
+  if (is_yaml(request.source))
+    return {build_configured_model(read_config(request.source, keys_of(request)))};
   const auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);
-  return build_data_parallel_model(all_ops(),
-                                   model_named(request.source, published_options(request.source)),
-                                   {}, options_for(request, devices));
+  return {build_data_parallel_model(all_ops(),
+                                    model_named(request.source, published_options(request.source)),
+                                    {}, options_for(request, devices))};
 }
 
 }  // namespace lockstep

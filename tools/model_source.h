@@ -1,9 +1,9 @@
-// From what a user names on the command line (MODEL, CONFIG.yaml or FILE.onnx) to a TrainingModel.
+// From what a user names on the command line (MODEL, CONFIG.yaml or FILE.onnx) to a model.
 #pragma once
 
 #include <string>
 
-#include "graph/training.h"
+#include "graph/io.h"
 
 namespace lockstep {
 
@@ -20,7 +20,8 @@ struct ModelRequest {
   std::string loss = "";        // of a network in FILE.onnx: the value to minimise
 };
 
-TrainingModel model_from(const ModelRequest& request);
+// A model that is built here is not initialised.
+LoadedModel model_from(const ModelRequest& request);
 
 bool is_yaml(const std::string& path);
 bool is_onnx(const std::string& path);

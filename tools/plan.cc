@@ -42,7 +42,7 @@ CompileRequest inference_request(const TrainingModel& model, std::vector<Device>
 }
 
 int print_plan(const PlanOptions& options) {
-  const TrainingModel model = model_from(options.model);
+  const TrainingModel model = model_from(options.model).model;
   const bool inference = options.inference || model.step.node_count() == 0;
   const Graph& graph = inference ? model.inference : model.step;
   auto dims = [&](const std::string& feed) {

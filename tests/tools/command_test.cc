@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 using CommandTest = TrainingCommand;
 
 TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
-  for (const char* command :
-       {"train", "build", "inspect", "plan", "run", "step", "bench", "doctor"}) {
+  for (const char* command : {"train", "test", "infer", "export", "build", "inspect", "plan", "run",
+                              "step", "bench", "launch", "doctor"}) {
     Outcome outcome = run_lockstep({command, "--help"});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_NE(outcome.out.find("Example:  lockstep " + std::string(command)), std::string::npos);
@@ -76,14 +76,6 @@ TEST_F(CommandTest, TwoRunsGiveTheSameBits) {
   ASSERT_EQ(train("a").exit_code, 0);
   ASSERT_EQ(train("b").exit_code, 0);
   EXPECT_TRUE(checkpoint("a") == checkpoint("b"));
-}
-
-TEST_F(CommandTest, ANewRunKeepsTheOldOne) {
-  ASSERT_EQ(train("run").exit_code, 0);
-  std::string old = checkpoint("run");
-  ASSERT_EQ(train("run", {"RNG_SEED", "4"}).exit_code, 0);
-  EXPECT_TRUE(checkpoint("run.previous") == old);
-  EXPECT_FALSE(checkpoint("run") == old);
 }
 
 TEST_F(CommandTest, AFullDiskKeepsTheOldCheckpoint) {

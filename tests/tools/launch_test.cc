@@ -113,7 +113,7 @@ TEST_F(LaunchTest, ResumeAfterKillGivesTheSameBits) {
     ranks[0]->wait_for(join("iter ", wait_for < 100 ? "    " : "   ", wait_for, "/"));
     ranks[3]->send_signal(SIGKILL);
     for (auto& program : ranks) program->finish();
-    ASSERT_EQ(launch(4, train("run", {"--resume"})).exit_code, 0);
+    ASSERT_EQ(launch(4, train("run", {"--resume", "auto"})).exit_code, 0);
     EXPECT_EQ(weights("run"), weights("whole")) << wait_for;
     fs::remove_all(folder / "run");
   }

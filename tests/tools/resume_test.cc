@@ -15,11 +15,10 @@ TEST_F(ResumeTest, AfterKillGivesTheSameBits) {
   ASSERT_EQ(train("whole", {"SOLVER.MAX_ITER", "400"}).exit_code, 0);
   int killed = 0;
   for (long delay : {15, 25, 40, 55, 70, 90, 110, 140})
-    killed +=
-        train("cut", {"SOLVER.MAX_ITER", "400", "--resume"}, {.kill_after_ms = delay}).exit_code ==
-        128 + 9;
+    killed += train("cut", {"SOLVER.MAX_ITER", "400", "--resume", "auto"}, {.kill_after_ms = delay})
+                  .exit_code == 128 + 9;
   EXPECT_GE(killed, 3) << "the run ended before it could be killed";
-  Outcome last = train("cut", {"SOLVER.MAX_ITER", "400", "--resume"});
+  Outcome last = train("cut", {"SOLVER.MAX_ITER", "400", "--resume", "auto"});
   ASSERT_EQ(last.exit_code, 0) << last.err;
   EXPECT_TRUE(checkpoint("whole") == checkpoint("cut"));
   auto whole = read_metrics(folder / "whole/metrics.jsonl");

@@ -16,7 +16,6 @@ using nlohmann::json;
 
 constexpr const char* kPicture = "picture";
 constexpr const char* kClasses = "classes";
-constexpr std::size_t kMostInOneFile = std::size_t{1} << 30;  // protobuf ends at 2 GiB
 
 json parsed(const TrainingModel& model, const char* key, const std::string& path) {
   const auto found = model.metadata.find(key);
@@ -87,6 +86,17 @@ TrainedNetwork network_of(TrainingModel model, const std::string& path) {
   return network;
 }
 
+// Of a checkpoint, or of weights that were the best.
+std::string said_of(const std::map<std::string, std::string>& metadata) {
+  nlohmann::ordered_json said = nlohmann::ordered_json::object();
+  for (const auto& [key, as] : {std::pair{"steps", "iterations"},
+                                {"iterations", "iterations"},
+                                {"held_out_accuracy", "held_out_accuracy"}})
+    if (auto found = metadata.find(key); found != metadata.end())
+      said[as] = json::parse(found->second, nullptr, false);
+  return said.dump();
+}
+
 }  // namespace
 
 std::map<std::string, std::string> picture_metadata(const Dataset& data) {
@@ -119,15 +129,17 @@ TrainedNetwork load_trained(const std::string& path) {
   return network_of(std::move(file.model), path);
 }
 
-TrainedNetwork trained_at(const std::string& checkpoint) {
-  const std::string step = (fs::path(checkpoint).parent_path() / "step.onnx").string();
-  check(fs::exists(step), checkpoint, ": there is no ", step,
-        " beside it, which says what network the weights are of");
+TrainedNetwork trained_from(const std::string& weights, const std::string& step) {
+  check(fs::exists(step), weights, ": there is no ", step,
+        ", which says what network the weights are of");
   const TrainingModel model = load_model(all_ops(), step).model;
+  const Safetensors file = read_safetensors(weights);
   try {
-    return network_of(with_trained_values(model, read_safetensors(checkpoint).tensors), step);
+    TrainingModel network = with_trained_values(model, file.tensors);
+    network.metadata["trained"] = said_of(file.metadata);
+    return network_of(std::move(network), step);
   } catch (const Error& error) {
-    fail(checkpoint, " does not fit ", step, ": ", error.what());
+    fail(weights, " and ", step, ": ", error.what());
   }
 }
 
@@ -135,7 +147,11 @@ void save_trained(const TrainingModel& model, const StateValues& values, const s
                   const std::string& path) {
   TrainingModel network = with_trained_values(model, values);
   network.metadata["trained"] = trained;
-  save_model(network, path, {.values = &values, .inline_limit = kMostInOneFile});
+  save_model(network, path);
+}
+
+void save_trained(const TrainedNetwork& network, const std::string& path) {
+  save_model(network.model, path);
 }
 
 }  // namespace lockstep

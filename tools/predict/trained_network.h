@@ -24,11 +24,12 @@ struct TrainedNetwork {
 // Reads model.onnx. Throws, naming what is missing, for a model that does not say how pictures are
 // prepared for it, or that is no trained network.
 TrainedNetwork load_trained(const std::string& path);
-// From a checkpoint, or weights alone, with the step.onnx beside it.
-TrainedNetwork trained_at(const std::string& checkpoint);
+// From a checkpoint, or weights alone, with the step.onnx of the run they come from.
+TrainedNetwork trained_from(const std::string& weights, const std::string& step);
 
 // A single file in standard operators. `trained`: when and how well, as JSON.
 void save_trained(const TrainingModel& model, const StateValues& values, const std::string& trained,
                   const std::string& path);
+void save_trained(const TrainedNetwork& network, const std::string& path);
 
 }  // namespace lockstep

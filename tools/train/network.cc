@@ -3,12 +3,16 @@
 #include "builders/data_parallel.h"
 #include "builders/imported.h"
 #include "builders/losses.h"
+#include "builders/partition.h"
 #include "builders/precision.h"
 #include "graph/file.h"
+#include "graph/print.h"
 #include "models/models.h"
 #include "operators/all.h"
+#include "runtime/agree.h"
 #include "runtime/device.h"
 #include "tools/onnx/network_file.h"
+#include "tools/train/agreement.h"
 
 namespace lockstep {
 namespace {
@@ -97,6 +101,23 @@ DatasetOptions dataset_of(const TrainConfig& config, bool held_out) {
           .resize = config.resize,
           .scale = {config.crop_scale[0], config.crop_scale[1]},
           .flip = config.flip};
+}
+
+TrainingModel build_own_model(const TrainConfig& config, Comm* comm) {
+  if (!comm) return build_configured_model(config);
+  check_agreement(*comm, to_be_agreed_on(config));
+  const TrainingModel whole = build_configured_model(config, comm->size());
+  const std::string step = text_of(whole);
+  check_agreement(*comm, {{"the plan of buckets", whole.bucket_plan},
+                          {"the step graph", digest(step.data(), step.size())}});
+  return partition(whole, {comm->rank(), comm->size()});
+}
+
+SessionOptions session_options(const TrainConfig& config, Comm* comm) {
+  return {.seed = static_cast<uint64_t>(config.seed),
+          .threads = static_cast<int>(config.threads),
+          .compile = {.tf32 = config.tf32},
+          .comm = comm};
 }
 
 int reading_threads(const TrainConfig& config) {

@@ -3,6 +3,7 @@
 
 #include "data/dataset.h"
 #include "graph/training.h"
+#include "runtime/session.h"
 #include "tools/train/config.h"
 
 namespace lockstep {
@@ -13,6 +14,10 @@ int reading_threads(const TrainConfig& config);
 // A model by name, or the network of MODEL.ONNX with a cross-entropy loss on its scores; for all
 // replicas of that many processes.
 TrainingModel build_configured_model(const TrainConfig& config, int processes = 1);
+// This process's share of it. Every process builds the step of all replicas and keeps its own;
+// before that they make sure that they mean the same.
+TrainingModel build_own_model(const TrainConfig& config, Comm* comm);
+SessionOptions session_options(const TrainConfig& config, Comm* comm);
 
 // Which examples of a batch go through the network together: part `part` of what replica `replica`
 // gets, counted over all processes. Shares are equal, or differ by one.

@@ -7,12 +7,14 @@
 #include "graph/file.h"
 #include "graph/io.h"
 #include "runtime/agree.h"
-#include "runtime/rendezvous.h"
 #include "runtime/safetensors.h"
 #include "tools/command.h"
+#include "tools/config_command.h"
 #include "tools/train/config.h"
 #include "tools/train/metrics.h"
 #include "tools/train/report.h"
+#include "tools/train/run_folder.h"
+#include "tools/train/trained_files.h"
 #include "tools/train/training_log.h"
 #include "tools/train/training_run.h"
 
@@ -25,26 +27,49 @@ struct TrainOptions {
   std::string config;
   std::string devices;
   bool resume = false;
+  std::string resume_in;  // --resume FOLDER, or auto; "": the newest of the series
 };
+
+// The folder of this run, and whether it goes on with what is there.
+struct Place {
+  std::string folder;
+  bool goes_on = false;
+};
+
+Place place_of(const TrainConfig& config, const TrainOptions& options) {
+  const std::string& series = config.output_dir;
+  if (!options.resume) return {make_next_run(series), false};
+  const bool any = options.resume_in == "auto";
+  const std::string folder =
+      any || options.resume_in.empty() ? newest_run(series) : options.resume_in;
+  const bool goes_on = !folder.empty() && fs::exists(checkpoint_in(folder));
+  if (any) return {folder.empty() ? make_next_run(series) : folder, goes_on};
+  check(!folder.empty(), "--resume: there is no run in '", series,
+        "' yet; --resume auto starts where there is none");
+  check(goes_on, "--resume: '", folder,
+        "' holds no checkpoint.safetensors; --resume auto starts where there is none");
+  return {folder, true};
+}
 
 class TrainCommand {
  public:
   // Of several processes rank 0 writes the files and speaks; the others only train.
-  TrainCommand(const TrainConfig& config, bool resume, Comm* comm)
+  TrainCommand(const TrainConfig& config, const TrainOptions& options, Comm* comm)
       : config_(config),
+        series_(config.output_dir),
         comm_(comm),
         leads_(!comm || comm->rank() == 0),
-        folder_(config.output_dir),
-        goes_on_(decided_by_rank_0([&] {
-          prepare_folder(resume);
-          return resume && fs::exists(checkpoint());
-        })),
+        goes_on_(take_place(options)),
         run_(with_saved_threads(), comm) {
     first_ = goes_on_ ? run_.resume(checkpoint()) : run_.start();
+    check(first_ <= config.schedule.max_iter, "SOLVER.MAX_ITER is ", config.schedule.max_iter,
+          ", but ", checkpoint(), " is of iteration ", first_);
     log_ = std::make_unique<TrainingLog>(config_, comm_, first_);
     if (!leads_) return;
-    if (first_ == 0) save_model(run_.session().model(), folder_ + "/step.onnx");
-    write_file(folder_ + "/config.txt", config_text());
+    if (first_ == 0) save_model(run_.session().model(), step_in(folder()));
+    write_file(folder() + "/config.txt", config_text());
+    point_latest_to(folder());
+    files_ = std::make_unique<TrainedFiles>(folder(), run_.session(), first_);
   }
 
   int run() {
@@ -53,7 +78,7 @@ class TrainCommand {
                     text_of(run_.session().devices()[0]).substr(0, 3), ", ",
                     run_.session().threads(),
                     run_.session().threads() == 1 ? " thread each, " : " threads each, ",
-                    config_.batch_size, " images a step -> ", folder_));
+                    config_.batch_size, " images a step -> ", folder()));
     for (const std::string& line : run_.weights_report()) log_->note(line);
     if (first_ > 0) log_->note(join("resumed after iteration ", first_));
     start_ = std::chrono::steady_clock::now();
@@ -68,11 +93,12 @@ class TrainCommand {
       if ((step + 1) % config_.test_iters == 0 && step + 1 < last) test(step);
     }
     run_.save(checkpoint(), last);
-    TestResult result = test(last - 1);
+    const TestResult result = test(last - 1);
     if (!leads_) return 0;
+    files_->finished(result, last);
     write_report(result);
     log_->note(join("held-out accuracy ", fixed(100 * result.accuracy, 2), " % after ", last,
-                    " iterations, ", fixed(seconds_since(start_), 1), " s; open ", folder_,
+                    " iterations, ", fixed(seconds_since(start_), 1), " s; open ", folder(),
                     "/report.html"));
     return 0;
   }
@@ -86,26 +112,17 @@ class TrainCommand {
           "; the last checkpoint is from before");
   }
 
-  // A new run never overwrites the checkpoint of an old one: that moves to <folder>.previous.
-  void prepare_folder(bool resume) const {
-    const fs::path folder = folder_;
-    try {
-      if (!resume && fs::exists(folder / "checkpoint.safetensors")) {
-        fs::path previous = folder;
-        previous += ".previous";
-        fs::remove_all(previous);
-        fs::rename(folder, previous);
-      }
-      fs::create_directories(folder);
-    } catch (const fs::filesystem_error& error) {
-      fail("OUTPUT_DIR: ", error.what());
+  // Rank 0 chooses; the lock, in its hands, is that of all.
+  bool take_place(const TrainOptions& options) {
+    std::string chosen;
+    if (leads_) {
+      const Place place = place_of(config_, options);
+      lock_ = std::make_unique<RunLock>(place.folder);
+      chosen = (place.goes_on ? "+" : "-") + place.folder;
     }
-  }
-
-  template <class Decide>
-  bool decided_by_rank_0(const Decide& decide) {
-    const bool mine = leads_ && decide();
-    return comm_ ? share_text(*comm_, mine ? "yes" : "no", "whether to resume") == "yes" : mine;
+    if (comm_) chosen = share_text(*comm_, chosen, "the run's folder");
+    config_.output_dir = chosen.substr(1);
+    return chosen[0] == '+';
   }
 
   // The order of a sum inside a convolution can depend on the number of threads: a run goes on with
@@ -129,11 +146,14 @@ class TrainCommand {
   std::string network() const {
     return config_.onnx.empty() ? config_.model : fs::path(config_.onnx).filename().string();
   }
-  std::string checkpoint() const { return folder_ + "/checkpoint.safetensors"; }
+  const std::string& folder() const { return config_.output_dir; }
+  std::string checkpoint() const { return checkpoint_in(folder()); }
 
   std::string config_text() const {
     std::string text;
-    for (const auto& [key, value] : config_.entries()) text += key + ": " + value + "\n";
+    TrainConfig config = config_;
+    config.output_dir = series_;  // started again, it is another run of the same series
+    for (const auto& [key, value] : config.entries()) text += key + ": " + value + "\n";
     return text;
   }
 
@@ -141,13 +161,14 @@ class TrainCommand {
     const auto start = std::chrono::steady_clock::now();
     TestResult result = run_.held_out().test();
     log_->test(step, result.accuracy, seconds_since(start));
+    if (leads_) files_->tested(result, step + 1);
     return result;
   }
 
   void write_report(const TestResult& result) {
     Report report;
     report.title = join("Lockstep: ", network(), " on ", config_.dataset);
-    report.metrics = read_metrics(folder_ + "/metrics.jsonl");
+    report.metrics = read_metrics(folder() + "/metrics.jsonl");
     double images = 0, rows = 0;
     for (const MetricRow& row : report.metrics)
       if (double rate = value_of(row, "images_per_second"); std::isfinite(rate))
@@ -160,19 +181,34 @@ class TrainCommand {
     report.config = config_.entries();
     report.samples = result.samples;
     report.confusion = result.confusion;
-    write_file(folder_ + "/report.html", html_of(report));
+    write_file(folder() + "/report.html", html_of(report));
   }
 
-  TrainConfig config_;
+  TrainConfig config_;  // OUTPUT_DIR is the run's own folder
+  std::string series_;
   Comm* comm_;
   bool leads_;
-  std::string folder_;
+  std::unique_ptr<RunLock> lock_;
   bool goes_on_;
   TrainingRun run_;
   int64_t first_ = 0;
   std::unique_ptr<TrainingLog> log_;
+  std::unique_ptr<TrainedFiles> files_;
   std::chrono::steady_clock::time_point start_;
 };
+
+// --resume may be followed by a folder or by nothing; KEY VALUE pairs follow either.
+void take_resume_folder(std::vector<std::string>& words, TrainOptions& options) {
+  for (std::size_t i = 0; options.resume && i < words.size(); ++i) {
+    if (words[i] != "auto" && !fs::is_directory(words[i]) && words[i].find('/') == words[i].npos)
+      continue;
+    const bool is_value = i % 2 == 1;  // of the key before it
+    if (is_value) continue;
+    options.resume_in = words[i];
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
+    return;
+  }
+}
 
 }  // namespace
 
@@ -180,30 +216,26 @@ void add_train(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App* command = app.add_subcommand("train", "train what a CONFIG.yaml describes");
   command->add_option("config", options->config, "CONFIG.yaml")->required();
-  // Not an option: CLI11 would take the brackets of a list apart.
   command->allow_extras();
   command->add_option("--devices", options->devices,
-                      "one replica per device: cpu*2, gpu*8, gpu:local");
-  command->add_flag("--resume", options->resume, "go on from the run's last checkpoint");
+                      "one replica per device: 'cpu*2', 'gpu*8', gpu:local");
+  command->add_flag("--resume", options->resume,
+                    "go on from the last checkpoint of the newest run, or of the FOLDER that "
+                    "follows; `--resume auto` starts where there is none");
   command->footer(
-      "Example:  lockstep train configs/lenet_digits.yaml --devices cpu*4 SOLVER.MAX_ITER 300\n"
-      "KEY VALUE pairs after it replace what the file says. Several processes: `lockstep launch`,\n"
-      "torchrun, mpirun or srun around it; --devices are each process's own.");
+      "Example:  lockstep train configs/lenet_digits.yaml --devices 'cpu*4' SOLVER.MAX_ITER 300\n"
+      "          lockstep train configs/lenet_digits.yaml --resume runs/lenet_digits.2\n"
+      "KEY VALUE pairs after it replace what the file says. Every run has a folder of its own:\n"
+      "OUTPUT_DIR, OUTPUT_DIR.2, ... Several processes:\n"
+      "`lockstep launch`, torchrun, mpirun or srun around it; --devices are each process's own.");
   command->callback([options, command, &chosen] {
-    std::vector<std::string> overrides = command->remaining();
-    for (const std::string& word : overrides)
-      if (word.rfind("--", 0) == 0) throw CLI::ExtrasError({word});
-    chosen = [options, overrides]() mutable {
-      if (!options->devices.empty())
-        overrides.insert(overrides.end(), {"DEVICES", options->devices});
-      const std::unique_ptr<Comm> comm = join_world(world_of_environment());
-      try {
+    std::vector<std::string> overrides = overrides_of(*command, options->devices);
+    take_resume_folder(overrides, *options);
+    chosen = [options, overrides] {
+      return over_processes([&](Comm* comm) {
         const TrainConfig config = read_config(options->config, overrides, comm ? comm->size() : 1);
-        return TrainCommand(config, options->resume, comm.get()).run();
-      } catch (const std::exception& error) {
-        if (comm) comm->give_up(error.what());
-        throw;
-      }
+        return TrainCommand(config, *options, comm).run();
+      });
     };
   });
 }

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <sstream>
 
-#include "builders/partition.h"
-#include "graph/print.h"
 #include "operators/all.h"
 #include "runtime/agree.h"
 #include "tools/predict/trained_network.h"
@@ -23,18 +21,6 @@ LoaderOptions training_batches(const TrainConfig& config, const Rows& rows) {
           .count = rows.count,
           .seed = static_cast<uint64_t>(config.seed),
           .threads = reading_threads(config)};
-}
-
-// Every process builds the step of all replicas and keeps its share; before that they make sure
-// that they mean the same.
-TrainingModel own_model(const TrainConfig& config, Comm* comm) {
-  if (!comm) return build_configured_model(config);
-  check_agreement(*comm, to_be_agreed_on(config));
-  const TrainingModel whole = build_configured_model(config, comm->size());
-  const std::string step = text_of(whole);
-  check_agreement(*comm, {{"the plan of buckets", whole.bucket_plan},
-                          {"the step graph", digest(step.data(), step.size())}});
-  return partition(whole, {comm->rank(), comm->size()});
 }
 
 Rows rows_of_process(const TrainConfig& config, int64_t replicas, const TrainingModel& model) {
@@ -62,16 +48,14 @@ TrainingRun::TrainingRun(const TrainConfig& config, Comm* comm)
       replicas_(static_cast<int64_t>(parse_devices(config.devices).size()) *
                 (comm ? comm->size() : 1)),
       train_(dataset_named(dataset_of(config, false))),
-      model_(own_model(config, comm)),
+      model_(build_own_model(config, comm)),
       rows_(rows_of_process(config, replicas_, model_)),
       loader_(*train_, training_batches(config, rows_)) {
   check(train_->classes() <= config.classes, "MODEL.NUM_CLASSES is ", config.classes,
         " but the data has ", train_->classes(), " classes");
   model_.metadata = picture_metadata(*train_);
-  session_ = std::make_unique<Session>(
-      model_, parse_devices(config.devices), all_kernels(),
-      SessionOptions{static_cast<uint64_t>(config.seed), static_cast<int>(config.threads),
-                     CompileOptions{.tf32 = config.tf32}, comm});
+  session_ = std::make_unique<Session>(model_, parse_devices(config.devices), all_kernels(),
+                                       session_options(config, comm));
   held_out_ = std::make_unique<HeldOut>(config, *session_);
   check_same_classes(*train_, held_out_->data());
   images_.resize(static_cast<std::size_t>(rows_.count * train_->image_values()));

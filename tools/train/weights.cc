@@ -28,11 +28,9 @@ bool differs_by_classes(const Dims& ours, const Dims& theirs, int64_t classes) {
   return differences == 1;
 }
 
-// What the network is. The rest (momentum, waiting gradients, the scale of the loss) is how a run
-// trains it, and begins anew.
-bool is_loaded(StateKind kind) { return is_parameter(kind) || kind == StateKind::computed; }
-
 }  // namespace
+
+bool is_weight(StateKind kind) { return is_parameter(kind) || kind == StateKind::computed; }
 
 std::vector<std::string> load_weights(Session& session, const WeightsOptions& options) {
   const Safetensors file = read_safetensors(options.path);
@@ -45,7 +43,7 @@ std::vector<std::string> load_weights(Session& session, const WeightsOptions& op
   std::vector<std::string> missing, renewed, wrong, unused;
   std::set<std::string> used;
   for (const State& state : session.model().states) {
-    if (!is_loaded(state.kind)) continue;
+    if (!is_weight(state.kind)) continue;
     auto found = find(state.name);
     if (found == file.tensors.end()) {
       missing.push_back(state.name);
@@ -69,6 +67,8 @@ std::vector<std::string> load_weights(Session& session, const WeightsOptions& op
         "for another number of classes):", mismatches);
   check(!values.empty(), options.path, ": holds no tensor that the model knows; the model has ",
         listed(missing));
+  check(!options.whole || missing.empty(), options.path, ": lacks ", listed(missing),
+        " of the network");
   for (const auto& [name, unused_value] : file.tensors)
     if (!used.count(name)) unused.push_back(name);
   session.load(values);

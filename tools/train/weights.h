@@ -8,11 +8,16 @@
 
 namespace lockstep {
 
+// What the network is. The rest (momentum, waiting gradients, the scale of the loss) is how a run
+// trains it, and begins anew.
+bool is_weight(StateKind kind);
+
 struct WeightsOptions {
   std::string path;  // .safetensors
   bool new_classifier =
       false;  // tensors that differ in the number of classes alone stay as they are
   int64_t classes = 0;
+  bool whole = false;  // the file must hold all of them
 };
 
 // Every replica takes what the file holds under the names of the model's parameters and running

@@ -1,0 +1,48 @@
+// lockstep export: a trained network from a run.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "tools/command.h"
+#include "tools/predict/trained_network.h"
+#include "tools/train/run_folder.h"
+
+namespace lockstep {
+
+void add_export(CLI::App& app, Command& chosen) {
+  struct Options {
+    std::string source, output = "model.onnx";
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("export", "write the trained network of a run as one ONNX file");
+  command->add_option("run", options->source, "a run's folder, or weights in it: NAME.safetensors")
+      ->required();
+  command->add_option("-o,--output", options->output, "file to write")->capture_default_str();
+  command->footer(
+      "Example:  lockstep export runs/latest -o model.onnx\n"
+      "          lockstep export runs/latest/best.safetensors -o best.onnx\n"
+      "The file holds standard operators only, and says how pictures are prepared and what the\n"
+      "classes are called.");
+  command->callback([options, &chosen] {
+    chosen = [options] {
+      const std::filesystem::path source(options->source);
+      const bool is_folder = std::filesystem::is_directory(source);
+      check(is_folder || std::filesystem::exists(source), "there is no '", options->source, "'");
+      const std::string folder = is_folder ? source.string() : source.parent_path().string();
+      const std::string weights = is_folder ? checkpoint_in(folder) : source.string();
+      check(std::filesystem::exists(weights), "'", folder,
+            "' holds no checkpoint.safetensors; a run writes one every TRAIN.SNAPSHOT_ITERS and at "
+            "its end");
+      const TrainedNetwork network = trained_from(weights, step_in(folder.empty() ? "." : folder));
+      save_trained(network, options->output);
+      std::cout << options->output << ": " << network.classes.size() << " classes, takes "
+                << network.model.inference.type(network.model.inference.inputs()[0])
+                << ", weights of " << weights << " " << network.model.metadata.at("trained")
+                << "\n";
+      return 0;
+    };
+  });
+}
+
+}  // namespace lockstep

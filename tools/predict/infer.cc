@@ -1,0 +1,142 @@
+// lockstep infer: what a trained network sees in pictures.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "graph/file.h"
+#include "tools/command.h"
+#include "tools/model_source.h"
+#include "tools/predict/picture_classifier.h"
+#include "tools/train/config.h"
+#include "tools/train/run_folder.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+struct InferOptions {
+  std::string source, weights, out;
+  std::vector<std::string> pictures;
+  int top = 1;
+};
+
+std::string run_of(const std::string& source) {
+  if (fs::is_directory(source)) return source;
+  check(is_yaml(source), "'", source, "' is no model.onnx, no CONFIG.yaml and no run's folder");
+  const std::string series = read_config(source, {}).output_dir;
+  const std::string folder = newest_run(series);
+  check(!folder.empty(), source, ": there is no run in '", series, "' yet; `lockstep train ",
+        source, "` makes one");
+  return folder;
+}
+
+TrainedNetwork network_of(const InferOptions& options) {
+  if (is_onnx(options.source)) {
+    check(options.weights.empty(), "--weights: ", options.source, " has its own");
+    return load_trained(options.source);
+  }
+  const std::string folder = run_of(options.source);
+  const std::string weights = options.weights.empty() ? checkpoint_in(folder) : options.weights;
+  check(fs::exists(weights), "there is no '", weights, "'");
+  return trained_from(weights, step_in(folder));
+}
+
+bool looks_like_picture(const fs::path& path) {
+  std::string end = path.extension().string();
+  std::transform(end.begin(), end.end(), end.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return end == ".jpg" || end == ".jpeg" || end == ".png";
+}
+
+// Folders stand for all pictures below them, in order of their names.
+std::vector<std::string> files_of(const std::vector<std::string>& named) {
+  std::vector<std::string> files;
+  for (const std::string& name : named) {
+    if (!fs::is_directory(name)) {
+      files.push_back(name);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(name))
+      if (entry.is_regular_file() && looks_like_picture(entry.path()))
+        found.push_back(entry.path().string());
+    check(!found.empty(), "'", name, "' holds no .jpg, .jpeg or .png file");
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+std::string per_cent(float confidence) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%.1f %%", 100 * static_cast<double>(confidence));
+  return text;
+}
+
+ordered_json look_at(PictureClassifier& classifier, const std::string& file, std::size_t top) {
+  ordered_json said{{"picture", file}};
+  std::cout << file;
+  const auto guesses = classifier.classify(file);
+  for (std::size_t i = 0; i < std::min(top, guesses.size()); ++i) {
+    const auto& [name, confidence] = guesses[i];
+    std::cout << (i == 0 ? "  " : ", ") << name << " " << per_cent(confidence);
+    if (i == 0) said.update({{"class", name}, {"confidence", confidence}});
+  }
+  std::cout << "\n";
+  for (const auto& [name, confidence] : guesses) said["scores"][name] = confidence;
+  return said;
+}
+
+// A picture that cannot be read does not keep the others from being looked at.
+int infer(const InferOptions& options) {
+  const std::vector<std::string> files = files_of(options.pictures);
+  if (!options.out.empty()) fs::create_directories(options.out);
+  PictureClassifier classifier(network_of(options));
+  ordered_json all = ordered_json::array();
+  int unreadable = 0;
+  for (const std::string& file : files) {
+    try {
+      all.push_back(look_at(classifier, file, static_cast<std::size_t>(options.top)));
+    } catch (const Error& error) {
+      std::cout << "  unreadable\n" << std::flush;
+      std::cerr << "lockstep: " << error.what() << "\n";
+      all.push_back({{"picture", file}, {"error", error.what()}});
+      ++unreadable;
+    }
+  }
+  const std::string path = options.out + "/predictions.json";
+  if (!options.out.empty())
+    write_file(path, all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  check(unreadable == 0, unreadable, " of ", files.size(), " pictures could not be read");
+  return 0;
+}
+
+}  // namespace
+
+void add_infer(CLI::App& app, Command& chosen) {
+  auto options = std::make_shared<InferOptions>();
+  CLI::App* command = app.add_subcommand("infer", "tell what pictures show");
+  command
+      ->add_option("model", options->source,
+                   "model.onnx, a run's folder, or CONFIG.yaml for its newest run")
+      ->required();
+  command->add_option("pictures", options->pictures, "JPEG or PNG files, or folders of them")
+      ->required();
+  command->add_option("--weights", options->weights,
+                      "of a run: these, instead of its checkpoint.safetensors");
+  command->add_option("--top", options->top, "classes to print of each picture, surest first")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--out", options->out,
+                      "folder that takes predictions.json: every class's score of each picture");
+  command->footer(
+      "Example:  lockstep infer runs/latest/model.onnx cat.jpg dog.png --top 3\n"
+      "Pictures are resized, cut and normalised as the held-out ones were in training.");
+  command->callback([options, &chosen] { chosen = [options] { return infer(*options); }; });
+}
+
+}  // namespace lockstep

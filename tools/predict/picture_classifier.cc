@@ -1,0 +1,52 @@
+#include "tools/predict/picture_classifier.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/image.h"
+#include "operators/all.h"
+#include "runtime/compile.h"
+
+namespace lockstep {
+
+PictureClassifier::PictureClassifier(TrainedNetwork network)
+    : network_(std::move(network)), no_state_({}, {}), workers_(1, cpu_cores()) {
+  const Graph& graph = network_.model.inference;
+  const Preparation& p = network_.preparation;
+  CompileRequest request{.graph = graph,
+                         .feeds = {},
+                         .feed_dims = {{1, p.channels, p.height, p.width}},
+                         .fetches = {graph.name(graph.outputs()[0])},
+                         .states = {},
+                         .updates = {},
+                         .devices = cpu_devices(1),
+                         .kernels = all_kernels(),
+                         .options = {.threads = cpu_cores()}};
+  for (Value input : graph.inputs())
+    if (!graph.literal(input)) request.feeds.push_back(graph.name(input));
+  executor_ = make_executor(compile(request), no_state_, workers_);
+  input_.resize(static_cast<std::size_t>(p.values()));
+}
+
+std::vector<PictureClassifier::Guess> PictureClassifier::classify(const std::string& picture) {
+  const Preparation& p = network_.preparation;
+  prepare(read_image(picture), p, input_.data());
+  const Tensor feed{{DType::float32, {1, p.channels, p.height, p.width}}, input_.data()};
+  executor_->run({&feed, 1}, {});
+  const Tensor scores = executor_->fetches()[0];
+  std::vector<Guess> guesses;
+  for (int64_t i = 0; i < scores.count(); ++i) {
+    const auto label = static_cast<std::size_t>(i);
+    const float confidence = scores.as<float>()[i];
+    check(std::isfinite(confidence), picture, ": the network answers with ", confidence);
+    // There may be more places than classes (MODEL.NUM_CLASSES).
+    guesses.push_back(
+        {label < network_.classes.size() ? network_.classes[label] : std::to_string(i),
+         confidence});
+  }
+  std::stable_sort(guesses.begin(), guesses.end(),
+                   [](const Guess& a, const Guess& b) { return a.confidence > b.confidence; });
+  return guesses;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,32 @@
+// Pictures in, classes out, by a trained network.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/executor.h"
+#include "tools/predict/trained_network.h"
+
+namespace lockstep {
+
+class PictureClassifier {
+ public:
+  explicit PictureClassifier(TrainedNetwork network);
+
+  struct Guess {
+    std::string name;
+    float confidence = 0;
+  };
+  // Surest first. The file as training's held-out pictures are read.
+  std::vector<Guess> classify(const std::string& picture);
+
+ private:
+  TrainedNetwork network_;
+  StateStore no_state_;
+  Workers workers_;
+  std::unique_ptr<Executor> executor_;
+  std::vector<float> input_;
+};
+
+}  // namespace lockstep

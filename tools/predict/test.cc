@@ -1,0 +1,112 @@
+// lockstep test: the score of trained weights on the held-out pictures.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "graph/file.h"
+#include "operators/all.h"
+#include "tools/command.h"
+#include "tools/config_command.h"
+#include "tools/train/config.h"
+#include "tools/train/held_out.h"
+#include "tools/train/network.h"
+#include "tools/train/run_folder.h"
+#include "tools/train/weights.h"
+
+namespace lockstep {
+namespace {
+
+struct TestOptions {
+  std::string config, devices, weights, out;
+};
+
+constexpr std::size_t kMostClasses = 40;  // a longer table is not read
+
+int64_t total(const std::vector<int64_t>& counts) {
+  int64_t sum = 0;
+  for (int64_t count : counts) sum += count;
+  return sum;
+}
+
+void print_classes(const TestResult& result, const Dataset& data) {
+  if (static_cast<std::size_t>(data.classes()) > kMostClasses) return;
+  std::cout << "   right      of  class\n";
+  for (int64_t label = 0; label < data.classes(); ++label) {
+    const auto& row = result.confusion[static_cast<std::size_t>(label)];
+    std::cout << std::setw(8) << row[static_cast<std::size_t>(label)] << std::setw(8) << total(row)
+              << "  " << data.class_name(label) << "\n";
+  }
+}
+
+std::string json_of(const TestResult& result, const Dataset& data, const std::string& weights) {
+  nlohmann::ordered_json said{{"weights", weights},
+                              {"accuracy", result.accuracy},
+                              {"loss", result.loss},
+                              {"pictures", data.size()}};
+  for (int64_t label = 0; label < data.classes(); ++label) {
+    const auto& row = result.confusion[static_cast<std::size_t>(label)];
+    said["classes"].push_back({{"name", data.class_name(label)},
+                               {"right", row[static_cast<std::size_t>(label)]},
+                               {"of", total(row)}});
+  }
+  said["confusion"] = result.confusion;
+  return said.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string weights_for(const TestOptions& options, const TrainConfig& config) {
+  if (!options.weights.empty()) return options.weights;
+  const std::string folder = newest_run(config.output_dir);
+  check(!folder.empty(), options.config, ": there is no run in '", config.output_dir,
+        "' yet; `lockstep train ", options.config, "` makes one, --weights FILE names others");
+  check(std::filesystem::exists(checkpoint_in(folder)), "'", folder,
+        "' holds no checkpoint.safetensors; --weights FILE names other weights");
+  return checkpoint_in(folder);
+}
+
+int test(const TestOptions& options, const std::vector<std::string>& overrides, Comm* comm) {
+  const TrainConfig config = read_config(options.config, overrides, comm ? comm->size() : 1);
+  const std::string weights = weights_for(options, config);
+  const TrainingModel model = build_own_model(config, comm);
+  Session session(model, parse_devices(config.devices), all_kernels(),
+                  session_options(config, comm));
+  load_weights(session, {.path = weights, .whole = true});
+  HeldOut held_out(config, session);
+  const TestResult result = held_out.test();
+  if (comm && comm->rank() > 0) return 0;
+  std::cout << "held-out accuracy " << std::fixed << std::setprecision(2) << 100 * result.accuracy
+            << " % (" << result.hits << " of " << held_out.data().size() << "), loss "
+            << std::setprecision(4) << result.loss << ", weights " << weights << "\n";
+  print_classes(result, held_out.data());
+  if (options.out.empty()) return 0;
+  std::filesystem::create_directories(options.out);
+  write_file(options.out + "/scores.json", json_of(result, held_out.data(), weights));
+  return 0;
+}
+
+}  // namespace
+
+void add_test(CLI::App& app, Command& chosen) {
+  auto options = std::make_shared<TestOptions>();
+  CLI::App* command = app.add_subcommand("test", "score trained weights on the held-out pictures");
+  command->add_option("config", options->config, "CONFIG.yaml")->required();
+  command->allow_extras();
+  command->add_option("--weights", options->weights,
+                      "a .safetensors file, instead of the newest run's checkpoint");
+  command->add_option("--devices", options->devices,
+                      "one replica per device: 'cpu*2', 'gpu*8', gpu:local");
+  command->add_option("--out", options->out, "folder that takes scores.json");
+  command->footer(
+      "Example:  lockstep test configs/lenet_digits.yaml --weights runs/latest/best.safetensors\n"
+      "KEY VALUE pairs after it replace what the file says.");
+  command->callback([options, command, &chosen] {
+    std::vector<std::string> overrides = overrides_of(*command, options->devices);
+    chosen = [options, overrides] {
+      return over_processes([&](Comm* comm) { return test(*options, overrides, comm); });
+    };
+  });
+}
+
+}  // namespace lockstep
