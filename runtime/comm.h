@@ -44,6 +44,8 @@ class Comm {
   // For what devices exchange among themselves: returns when `done` says so, which it is asked time
   // and again. Throws what it threw, or, as a message's wait does, what the run failed of.
   virtual void wait_until(const std::function<bool()>& done, const std::string& what) = 0;
+  // A few small texts that all see.
+  virtual class Store& store() = 0;
   // Tells the others why this process ends; they end with that text.
   virtual void give_up(const std::string& why) = 0;
 

@@ -152,6 +152,7 @@ class GlooComm final : public Comm {
       std::this_thread::sleep_for(kPause);
     }
   }
+  Store& store() override { return *store_; }
   void give_up(const std::string& why) override { watch_->give_up(why); }
 
  private:

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -125,6 +126,16 @@ class Child {
   std::string line_;
 };
 
+// What a terminal or a scheduler tells the launcher, its processes are told; how they end is
+// theirs.
+std::atomic<int> told{0};
+
+void listen() {
+  struct sigaction action {};
+  action.sa_handler = [](int number) { told = number; };
+  for (int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
+}
+
 int launch(const LaunchOptions& options) {
   check(!options.command.empty(), "nothing to launch; put the command behind --");
   check(options.processes >= 1, "-n ", options.processes, ": at least one process");
@@ -132,6 +143,7 @@ int launch(const LaunchOptions& options) {
   std::vector<std::unique_ptr<Child>> children;
   for (int rank = 0; rank < options.processes; ++rank)
     children.push_back(std::make_unique<Child>(rank, port, options));
+  listen();
   int code = 0;
   // The others of a failed one learn of it by themselves and say so; if not, they are ended.
   auto deadline = Clock::time_point::max();
@@ -141,6 +153,8 @@ int launch(const LaunchOptions& options) {
       if (child->output() >= 0) outputs.push_back({child->output(), POLLIN, 0});
     if (poll(outputs.data(), outputs.size(), 50) < 0 && errno != EINTR)
       fail("poll: ", std::strerror(errno));
+    if (const int number = told.exchange(0); number != 0)
+      for (const auto& child : children) child->stop(number);
     any = false;
     for (const auto& child : children) {
       for (const pollfd& output : outputs)
@@ -173,7 +187,8 @@ void add_launch(CLI::App& app, Command& chosen) {
       "Example:  lockstep launch -n 4 -- lockstep train configs/lenet_digits.yaml\n"
       "Sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does. Over several hosts "
       "use\n"
-      "torchrun, mpirun or srun, or set them by hand. The exit code is that of the first to fail.");
+      "torchrun, mpirun or srun, or set them by hand. The exit code is that of the first to fail.\n"
+      "Ctrl-C and SIGTERM are passed on.");
   command->callback([options, &chosen] { chosen = [options] { return launch(*options); }; });
 }
 

@@ -2,11 +2,13 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 
 #include "graph/file.h"
 #include "graph/io.h"
 #include "runtime/agree.h"
+#include "runtime/interruption.h"
 #include "runtime/safetensors.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
@@ -84,15 +86,17 @@ class TrainCommand {
     start_ = std::chrono::steady_clock::now();
     log_->start_window(run_.data_seconds());
     const int64_t last = config_.schedule.max_iter;
+    Interruption interruption(comm_);
     for (int64_t step = first_; step < last; ++step) {
+      if (!interruption.may_begin(step)) return interrupted(step, interruption.signal());
       log_->rate(step);
       const StepResult result = run_.step(step);
       log_->step(step, result, run_.data_seconds());
       if ((step + 1) % config_.drift_iters == 0 || step + 1 == last) check_drift(step);
-      if ((step + 1) % config_.snapshot_iters == 0) run_.save(checkpoint(), step + 1);
+      if ((step + 1) % config_.snapshot_iters == 0) save(step + 1);
       if ((step + 1) % config_.test_iters == 0 && step + 1 < last) test(step);
     }
-    run_.save(checkpoint(), last);
+    save(last);
     const TestResult result = test(last - 1);
     if (!leads_) return 0;
     files_->finished(result, last);
@@ -123,6 +127,19 @@ class TrainCommand {
     if (comm_) chosen = share_text(*comm_, chosen, "the run's folder");
     config_.output_dir = chosen.substr(1);
     return chosen[0] == '+';
+  }
+
+  void save(int64_t steps_done) {
+    run_.save(checkpoint(), steps_done);
+    saved_ = steps_done;
+  }
+
+  int interrupted(int64_t steps_done, int signal) {
+    if (saved_ != steps_done && steps_done > 0) save(steps_done);
+    log_->note(join(signal == SIGINT ? "interrupted" : "asked to end", " after iteration ",
+                    steps_done, "; go on with:  lockstep train ", config_.path, " --resume ",
+                    folder()));
+    return 128 + signal;
   }
 
   // The order of a sum inside a convolution can depend on the number of threads: a run goes on with
@@ -192,6 +209,7 @@ class TrainCommand {
   bool goes_on_;
   TrainingRun run_;
   int64_t first_ = 0;
+  int64_t saved_ = 0;  // how many steps the checkpoint has behind it
   std::unique_ptr<TrainingLog> log_;
   std::unique_ptr<TrainedFiles> files_;
   std::chrono::steady_clock::time_point start_;
@@ -226,7 +244,7 @@ void add_train(CLI::App& app, Command& chosen) {
       "Example:  lockstep train configs/lenet_digits.yaml --devices 'cpu*4' SOLVER.MAX_ITER 300\n"
       "          lockstep train configs/lenet_digits.yaml --resume runs/lenet_digits.2\n"
       "KEY VALUE pairs after it replace what the file says. Every run has a folder of its own:\n"
-      "OUTPUT_DIR, OUTPUT_DIR.2, ... Several processes:\n"
+      "OUTPUT_DIR, OUTPUT_DIR.2, ..; Ctrl-C finishes the step and saves. Several processes:\n"
       "`lockstep launch`, torchrun, mpirun or srun around it; --devices are each process's own.");
   command->callback([options, command, &chosen] {
     std::vector<std::string> overrides = overrides_of(*command, options->devices);

@@ -1,0 +1,103 @@
+// Ctrl-C and SIGTERM: the step is finished and saved, on every rank the same one.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <thread>
+
+#include "tests/support/training_command.h"
+#include "tests/tools/launch_fixture.h"
+
+namespace lockstep::testing {
+namespace {
+
+class Interrupted : public TrainingCommand {
+ protected:
+  std::vector<std::string> long_run(const std::string& run) {
+    return {"train", config(), "OUTPUT_DIR", folder / run, "SOLVER.MAX_ITER", "1000000"};
+  }
+  void expect_goes_on(const std::string& run, const std::string& out) {
+    const auto at = out.find("after iteration ");
+    ASSERT_NE(at, std::string::npos) << out;
+    const std::string done = std::to_string(std::atoi(out.c_str() + at + 16));
+    EXPECT_NE(out.find("--resume " + (folder / run)), std::string::npos) << out;
+    // As far as an uninterrupted run of that length, bit for bit.
+    ASSERT_EQ(train("whole_" + run, {"SOLVER.MAX_ITER", done}).exit_code, 0);
+    EXPECT_TRUE(checkpoint(run) == checkpoint("whole_" + run));
+  }
+};
+
+TEST_F(Interrupted, BySignalsTheRunIsSaved) {
+  for (auto [signal, name] : {std::pair{SIGINT, "int"}, {SIGTERM, "term"}}) {
+    Program run(long_run(name));
+    ASSERT_TRUE(run.wait_for("iter     20"));
+    run.send_signal(signal);
+    run.send_signal(signal);  // the launcher's, of the same Ctrl-C
+    Outcome outcome = run.finish();
+    EXPECT_EQ(outcome.exit_code, 128 + signal);
+    expect_goes_on(name, outcome.out);
+  }
+}
+
+using InterruptedRanks = LaunchTest;
+
+std::string ending_of(const Outcome& outcome) {
+  const auto at = outcome.out.find("after iteration ");
+  return at == std::string::npos ? outcome.out + outcome.err
+                                 : std::to_string(std::atoi(outcome.out.c_str() + at + 16));
+}
+
+// One rank is told; all end after the same step, whichever it was.
+TEST_F(InterruptedRanks, AllEndAfterTheSameStep) {
+  for (int told = 0; told < 3; ++told) {
+    const std::string run = join("run", told);
+    std::vector<std::unique_ptr<Program>> ranks;
+    for (int r = 0; r < 3; ++r)
+      ranks.push_back(
+          rank(r, train(run, {"SOLVER.MAX_ITER", "1000000"}), {"file://" + store(), 3, 20}));
+    next_meeting();
+    ASSERT_TRUE(ranks[0]->wait_for("iter     50"));
+    ranks[static_cast<std::size_t>(told)]->send_signal(SIGINT);
+    std::vector<Outcome> outcomes;
+    for (auto& one : ranks) outcomes.push_back(one->finish());
+    for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+    const std::string done = ending_of(outcomes[0]);
+    const Outcome whole = launch(3, train("whole" + run, {"SOLVER.MAX_ITER", done}));
+    ASSERT_EQ(whole.exit_code, 0) << done << whole.out;
+    EXPECT_TRUE(weights(run) == weights("whole" + run));
+  }
+}
+
+TEST_F(InterruptedRanks, TheLauncherPassesItOn) {
+  for (int signal : {SIGINT, SIGTERM}) {
+    const std::string run = join("run", signal);
+    std::vector<std::string> words{"launch", "-n", "2", "--", "lockstep"};
+    for (const std::string& word : train(run, {"SOLVER.MAX_ITER", "1000000"}))
+      words.push_back(word);
+    Program launcher(words);
+    ASSERT_TRUE(launcher.wait_for("iter     50"));
+    launcher.send_signal(signal);
+    const Outcome outcome = launcher.finish();
+    EXPECT_EQ(outcome.exit_code, 128 + signal) << outcome.err;
+    const std::string one_more = std::to_string(std::stoll(ending_of(outcome)) + 1);
+    EXPECT_EQ(launch(2, train(run, {"--resume", "SOLVER.MAX_ITER", one_more})).exit_code, 0);
+  }
+}
+
+// The step cannot be finished, for another rank is stopped.
+TEST_F(InterruptedRanks, ASecondSignalEndsTheProcessAtOnce) {
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (int r = 0; r < 2; ++r)
+    ranks.push_back(
+        rank(r, train("run", {"SOLVER.MAX_ITER", "1000000"}), {"file://" + store(), 2, 60}));
+  ASSERT_TRUE(ranks[0]->wait_for("iter     50"));
+  ranks[1]->send_signal(SIGSTOP);
+  ranks[0]->send_signal(SIGINT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  ranks[0]->send_signal(SIGINT);
+  const Outcome outcome = ranks[0]->finish();
+  EXPECT_EQ(outcome.exit_code, 130);
+  EXPECT_EQ(outcome.err.find("shows no life"), std::string::npos) << outcome.err;
+}
+
+}  // namespace
+}  // namespace lockstep::testing
