@@ -33,7 +33,7 @@ class DataParallelBuilder {
           options.micro_batches);
     check(!(options.weighted && options.synchronised_batch_norm),
           "synchronised batch norm needs equal shares; the loss is weighted, so they are not");
-    check(!(options.weighted && means()), "the all-reduce spec '", text_of(options.all_reduce.spec),
+    check(!(options.weighted && means()), "the all-reduce spec '", options.all_reduce.spec,
           "' takes means, which needs equal shares; the loss is weighted, so they are not");
     model_.replicas = options.replicas;
     options_.skip_non_finite = options.skip_non_finite || scales_loss();

@@ -12,7 +12,7 @@ namespace {
 // Elements per entry of dimension `kept`.
 float fan(const Dims& dims, std::size_t kept) {
   check(dims.size() >= 2, "MSRA and Xavier fills need a weight of 2 or more dimensions, not ",
-        text_of(dims));
+        dims);
   return static_cast<float>(element_count(dims)) / static_cast<float>(dims[kept]);
 }
 
@@ -28,7 +28,7 @@ Initializer given(Literal value) {
   return [value = std::make_shared<Literal>(std::move(value))](Graph& init, const Dims& dims, int,
                                                                const Site& site) {
     check(value->dims() == dims, site.name, ": the given value is ", value->type(),
-          ", should have shape ", text_of(dims));
+          ", should have shape ", dims);
     return identity(init, init.constant(site.name + "_value", *value), site);
   };
 }

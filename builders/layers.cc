@@ -13,7 +13,7 @@ namespace {
 int64_t known(const Net& net, Value x, std::size_t axis, const Site& site) {
   const Shape& shape = net.graph.shape(x);
   check(axis < shape.size() && shape[axis].known(), site.name, " (", site.where.text(),
-        "): dimension ", axis, " of ", text_of(shape), " must be known to size its parameters");
+        "): dimension ", axis, " of ", shape, " must be known to size its parameters");
   return shape[axis].size();
 }
 

@@ -52,10 +52,10 @@ void validate(const LrSchedule& schedule) {
   check(schedule.policy != "exp_decay" || schedule.gamma > 0, "GAMMA is ", schedule.gamma,
         ", should be positive for exp_decay");
   if (schedule.policy.rfind("steps_with", 0) != 0) return;
-  check(!schedule.steps.empty() && schedule.steps[0] == 0, "STEPS ", text_of(schedule.steps),
+  check(!schedule.steps.empty() && schedule.steps[0] == 0, "STEPS ", schedule.steps,
         " must begin with 0 for ", schedule.policy);
-  check(std::is_sorted(schedule.steps.begin(), schedule.steps.end()), "STEPS ",
-        text_of(schedule.steps), " must ascend");
+  check(std::is_sorted(schedule.steps.begin(), schedule.steps.end()), "STEPS ", schedule.steps,
+        " must ascend");
   check(schedule.policy != "steps_with_lrs" || schedule.lrs.size() == schedule.steps.size(),
         "LRS has ", schedule.lrs.size(), " entries for ", schedule.steps.size(), " STEPS");
 }

@@ -79,13 +79,13 @@ void Net::next(Value state, Value value) {
 }
 
 void Net::loss(std::string_view name, Value value) {
-  check(graph.shape(value).empty(), "loss '", name, "' has shape ", text_of(graph.shape(value)),
+  check(graph.shape(value).empty(), "loss '", name, "' has shape ", graph.shape(value),
         ", should be a scalar");
   add_once(losses_, local(name), value, "loss");
 }
 
 void Net::metric(std::string_view name, Value value) {
-  check(graph.shape(value).empty(), "metric '", name, "' has shape ", text_of(graph.shape(value)),
+  check(graph.shape(value).empty(), "metric '", name, "' has shape ", graph.shape(value),
         ", should be a scalar");
   add_once(metrics_, local(name), value, "metric");
 }

@@ -2,11 +2,15 @@
 // where, the offending values and what to do; the command line prints it and exits with 2.
 #pragma once
 
+#include <cstdint>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace lockstep {
+
+std::string text_of(const std::vector<int64_t>& dims);  // graph/shape.cc
 
 class Error : public std::runtime_error {
  public:
@@ -19,11 +23,20 @@ class Unsupported : public Error {
   using Error::Error;
 };
 
-// Prints its arguments one after the other: join("axis ", 3) == "axis 3".
+template <class Part>
+void print_part(std::ostream& out, const Part& part) {
+  if constexpr (requires { out << part; })
+    out << part;
+  else
+    out << text_of(part);
+}
+
+// Prints its arguments one after the other: join("axis ", 3) == "axis 3". Each has a << or a
+// text_of.
 template <class... Parts>
 std::string join(const Parts&... parts) {
   std::ostringstream text;
-  (text << ... << parts);
+  (print_part(text, parts), ...);
   return text.str();
 }
 
@@ -43,6 +56,8 @@ void supported(bool holds, const Parts&... parts) {
   throw Error(text);
 }
 
+// Steps and loops check too, so the text is only made when it fails: hand over the shape, not its
+// text.
 template <class... Parts>
 void check(bool holds, const Parts&... parts) {
   if (!holds) fail(parts...);

@@ -63,7 +63,7 @@ class ReversePass {
       Value seed = loss.seed;
       if (!seed) {
         check(graph_.shape(loss.value).empty(), "loss '", graph_.name(loss.value), "' has shape ",
-              text_of(graph_.shape(loss.value)), "; a loss without a seed must be a scalar");
+              graph_.shape(loss.value), "; a loss without a seed must be a scalar");
         const std::string scope = graph_.scope();
         graph_.set_scope("");
         check(graph_.dtype(loss.value) == DType::float32, "loss '", graph_.name(loss.value),

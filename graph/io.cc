@@ -122,7 +122,7 @@ Literal state_value(const onnx::TensorProto& tensor, const StateValues* values) 
   auto found = values->find(tensor.name());
   check(found != values->end(), "no value is given for state '", tensor.name(), "'");
   check(found->second.dtype() == dtype && found->second.dims() == dims, "state '", tensor.name(),
-        "' is ", dtype, text_of(dims), " but its value is ", found->second.type());
+        "' is ", dtype, dims, " but its value is ", found->second.type());
   return found->second;
 }
 

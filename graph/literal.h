@@ -41,7 +41,7 @@ class Literal {
   static Literal of(std::span<const T> values, Dims dims) {
     Literal literal(dtype_of<T>(), std::move(dims));
     check(literal.count() == static_cast<int64_t>(values.size()), "a literal of shape ",
-          text_of(literal.dims_), " cannot be made of ", values.size(), " values");
+          literal.dims_, " cannot be made of ", values.size(), " values");
     if (!values.empty()) std::memcpy(literal.bytes_.data(), values.data(), literal.bytes_.size());
     return literal;
   }

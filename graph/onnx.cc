@@ -12,7 +12,7 @@ namespace {
 template <class To, class Field>
 void copy_field(const Field& field, Literal& literal, const std::string& what) {
   check(field.size() == literal.count(), what, ": holds ", field.size(), " values for shape ",
-        text_of(literal.dims()));
+        literal.dims());
   auto* to = reinterpret_cast<To*>(literal.bytes().data());
   for (int i = 0; i < field.size(); ++i) to[i] = static_cast<To>(field.Get(i));
 }
@@ -93,7 +93,7 @@ void check_size(const onnx::TensorProto& proto, const Dims& dims, DType dtype,
                            proto.uint64_data_size();
     there = values * static_cast<int64_t>(size_of(dtype));
   }
-  check(there == wanted, what, ": has ", there, " bytes of data for ", dtype, text_of(dims));
+  check(there == wanted, what, ": has ", there, " bytes of data for ", dtype, dims);
 }
 
 void copy_external(const onnx::TensorProto& proto, const std::string& directory, Literal& literal,

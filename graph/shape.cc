@@ -72,9 +72,9 @@ std::ostream& operator<<(std::ostream& out, DType type) { return out << name_of(
 int64_t element_count(const Dims& dims) {
   int64_t count = 1;
   for (int64_t size : dims) {
-    check(size >= 0, "negative dimension in shape ", text_of(dims));
-    check(size == 0 || count <= std::numeric_limits<int64_t>::max() / 16 / size, "shape ",
-          text_of(dims), " has more elements than memory can hold");
+    check(size >= 0, "negative dimension in shape ", dims);
+    check(size == 0 || count <= std::numeric_limits<int64_t>::max() / 16 / size, "shape ", dims,
+          " has more elements than memory can hold");
     count *= size;
   }
   return count;
@@ -96,7 +96,7 @@ Dims to_dims(const Shape& shape) {
   Dims dims;
   dims.reserve(shape.size());
   for (const Dim& dim : shape) {
-    check(dim.known(), "shape ", text_of(shape), " has the unbound dimension '", dim.symbol(),
+    check(dim.known(), "shape ", shape, " has the unbound dimension '", dim.symbol(),
           "'; feed a tensor that binds it");
     dims.push_back(dim.size());
   }

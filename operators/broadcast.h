@@ -27,8 +27,8 @@ struct Broadcast {
     std::array<int64_t, N> stride;
     stride.fill(1);
     for (int k = 0; k < N; ++k)
-      check(operands[k].size() <= out.size(), "operand ", k, " ", text_of(operands[k]),
-            " does not broadcast to ", text_of(out));
+      check(operands[k].size() <= out.size(), "operand ", k, " ", operands[k],
+            " does not broadcast to ", out);
     for (std::size_t back = 0; back < out.size(); ++back) {  // from the fastest dimension
       int64_t size = out[out.size() - 1 - back];
       std::array<int64_t, N> here{};
@@ -36,8 +36,7 @@ struct Broadcast {
         const Dims& of = operands[k];
         int64_t own = back < of.size() ? of[of.size() - 1 - back] : 1;
         // ONNX's own laws do not check this for every operator.
-        check(own == 1 || own == size, "operand ", k, " ", text_of(of), " does not broadcast to ",
-              text_of(out));
+        check(own == 1 || own == size, "operand ", k, " ", of, " does not broadcast to ", out);
         here[k] = own == 1 ? 0 : stride[k];
         stride[k] *= own;
       }

@@ -51,7 +51,7 @@ Shape broadcast_shape(const Shape& a, const Shape& b) {
     const Dim from_b = back < b.size() ? b[b.size() - 1 - back] : Dim(1);
     check(from_a == from_b || from_a == Dim(1) || from_b == Dim(1) || !from_a.known() ||
               !from_b.known(),
-          "shapes ", text_of(a), " and ", text_of(b), " do not broadcast");
+          "shapes ", a, " and ", b, " do not broadcast");
     // A symbol beside a number must turn out to be that number, or 1.
     const bool take_b =
         from_a == Dim(1) || (!from_a.known() && from_b.known() && !(from_b == Dim(1)));

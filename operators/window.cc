@@ -9,7 +9,7 @@ void default_to(std::vector<int64_t>& list, std::size_t size, int64_t value, int
                 const char* name) {
   if (list.empty()) list.assign(size, value);
   check(list.size() == size, name, " has ", list.size(), " entries, should have ", size);
-  for (int64_t entry : list) check(entry >= least, name, " ", text_of(list), " has ", entry);
+  for (int64_t entry : list) check(entry >= least, name, " ", list, " has ", entry);
 }
 
 }  // namespace
@@ -28,8 +28,8 @@ Window read_window(AttributeReader& attributes) {
 Window resolved(Window window, const std::vector<int64_t>& kernel, const Shape& spatial) {
   const std::size_t rank = spatial.size();
   if (window.kernel.empty()) window.kernel = kernel;
-  check(window.kernel == kernel || kernel.empty(), "kernel_shape ", text_of(window.kernel),
-        " does not match the weight's ", text_of(kernel));
+  check(window.kernel == kernel || kernel.empty(), "kernel_shape ", window.kernel,
+        " does not match the weight's ", kernel);
   default_to(window.kernel, rank, 1, 1, "kernel_shape");
   default_to(window.strides, rank, 1, 1, "strides");
   default_to(window.dilations, rank, 1, 1, "dilations");

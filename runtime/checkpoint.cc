@@ -134,7 +134,7 @@ Metadata load_checkpoint(Session& session, const std::string& path, const LookAt
             "'; it belongs to another model");
       const TensorDesc& desc = session.state().at(state.values[replica]).desc;
       check(desc.dtype == found->second.dtype() && desc.dims == found->second.dims(), path, ": '",
-            state.name, "' is ", found->second.type(), ", the model has ", text_of(desc));
+            state.name, "' is ", found->second.type(), ", the model has ", desc);
       values[state.values[replica]] =
           fits(state, file, all) ? found->second : Literal(desc.dtype, desc.dims);
     }

@@ -147,8 +147,7 @@ class Compiler {
       int slot = bound.at(update.value).id;
       TensorDesc& desc = plan_.state_descs[state];
       check(!desc.present() || desc == plan_.slots[slot].desc, "state '", update.state, "' is ",
-            text_of(desc), " but its new value '", update.value, "' is ",
-            text_of(plan_.slots[slot].desc));
+            desc, " but its new value '", update.value, "' is ", plan_.slots[slot].desc);
       if (!desc.present()) plan_.state_workers[state] = plan_.slots[slot].worker;
       desc = plan_.slots[slot].desc;
       updates_.push_back({state, slot});
@@ -334,7 +333,7 @@ Plan compile(const CompileRequest& request) {
   check(!request.devices.empty(), "a plan needs at least one device");
   for (Device device : request.devices)
     check(device.kind == request.devices[0].kind, "devices of a run are all of one kind, not ",
-          text_of(request.devices[0]), " and ", text_of(device));
+          request.devices[0], " and ", device);
   return Compiler(request).run();
 }
 

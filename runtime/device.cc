@@ -64,7 +64,7 @@ std::vector<Device> parse_devices(std::string_view text) {
       Device device{parse_kind(item.substr(0, colon), text), 0};
       if (colon != item.npos) device.index = parse_index(item.substr(colon + 1), text);
       check(std::find(devices.begin(), devices.end(), device) == devices.end(), "'", text,
-            "' lists ", text_of(device), " twice");
+            "' lists ", device, " twice");
       devices.push_back(device);
     }
     if (item.size() == rest.size()) return devices;

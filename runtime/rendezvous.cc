@@ -177,8 +177,8 @@ std::vector<Member> meet_all(Store& store, const World& world) {
     Member& member = members.emplace_back(Member{rank, "", 0});
     int size = 0;
     stream >> size >> member.process >> member.host;
-    check(size == world.size, text_of(member), " counts ", size, " processes, rank ", world.rank,
-          " counts ", world.size);
+    check(size == world.size, member, " counts ", size, " processes, rank ", world.rank, " counts ",
+          world.size);
   }
   check(missing.empty(), "of ", world.size, " ranks these did not join within ",
         world.patience.count() / 1000.0, " s: ", missing);

@@ -79,8 +79,7 @@ AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
   for (int i = 0; i < per_worker; ++i)
     check(static_cast<int>(sorted.size()) == per_worker && sorted[static_cast<std::size_t>(i)] == i,
           "all-reduce: the ring order ",
-          lockstep::text_of(
-              std::vector<int64_t>(options_.ring_order.begin(), options_.ring_order.end())),
+          std::vector<int64_t>(options_.ring_order.begin(), options_.ring_order.end()),
           " should name replicas 0 to ", per_worker - 1, " once each");
   for (const AllReduceRange& range : options.spec.ranges) {
     if (replicas == 1) continue;
@@ -135,7 +134,7 @@ std::vector<Value> AllReducer::sum(Graph& graph, const std::vector<Value>& gradi
   for (Value gradient : gradients) names.push_back(result_name(graph, gradient));
   const std::string name = param + "_grad_all_reduce";
   const Shape shape = graph.shape(gradients[0]);
-  check(is_static(shape), name, ": the shape ", text_of(shape), " must be known");
+  check(is_static(shape), name, ": the shape ", shape, " must be known");
   const int64_t length = element_count(to_dims(shape));
   const int64_t element = static_cast<int64_t>(size_of(graph.dtype(gradients[0])));
   const std::size_t number = range_for(options_.spec, length, element);

@@ -20,19 +20,19 @@ class Symbols {
         fits = declared[i].size() == fed[i];
       } else if (declared[i].symbol() != "?") {
         auto [known, fresh] = sizes_.emplace(std::pair(replica, declared[i].symbol()), fed[i]);
-        check(known->second == fed[i], "input '", name, "' is fed ", text_of(fed), " but '",
+        check(known->second == fed[i], "input '", name, "' is fed ", fed, " but '",
               declared[i].symbol(), "' is ", known->second, " already");
       }
     }
-    check(fits, "input '", name, "' is declared ", text_of(declared), " but is fed ", text_of(fed));
+    check(fits, "input '", name, "' is declared ", declared, " but is fed ", fed);
   }
 
   Dims bound(const std::string& name, int replica, const Shape& shape) const {
     Dims dims;
     for (const Dim& dim : shape) {
       auto size = dim.known() ? sizes_.end() : sizes_.find({replica, dim.symbol()});
-      check(dim.known() || size != sizes_.end(), "input '", name, "' ", text_of(shape),
-            " must be fed: '", dim.symbol(), "' is not known");
+      check(dim.known() || size != sizes_.end(), "input '", name, "' ", shape, " must be fed: '",
+            dim.symbol(), "' is not known");
       dims.push_back(dim.known() ? dim.size() : size->second);
     }
     return dims;

@@ -25,8 +25,7 @@ void check_channels(const Inference& inference, std::size_t first_vector) {
   check(x.size() >= 2, "data has ", x.size(), " dimensions, should have at least 2");
   for (std::size_t i = first_vector; i < first_vector + 4 && i < inference.inputs.size(); ++i)
     check(inference.input(i).shape == Shape{x[1]} || !x[1].known(), "operand ", i, " is ",
-          text_of(inference.input(i).shape), ", should be ", text_of(Shape{x[1]}),
-          ", one for each channel");
+          inference.input(i).shape, ", should be ", Shape{x[1]}, ", one for each channel");
 }
 
 void batch_norm_law(Inference& inference) {

@@ -34,8 +34,8 @@ void conv_law(Inference& inference) {
   check(!w[0].known() || w[0].size() % attrs.group == 0, w[0].size(),
         " output channels do not divide into ", attrs.group, " groups");
   if (inference.inputs.size() > 2 && inference.inputs[2])
-    check(inference.input(2).shape == Shape{w[0]}, "bias is ", text_of(inference.input(2).shape),
-          ", should be ", text_of(Shape{w[0]}));
+    check(inference.input(2).shape == Shape{w[0]}, "bias is ", inference.input(2).shape,
+          ", should be ", Shape{w[0]});
   Window window = resolved(attrs.window, to_dims(spatial_of(w)), spatial_of(x));
   Shape& y = inference.outputs[0].shape;
   y = {x[0], w[0]};
@@ -122,8 +122,8 @@ void conv_transpose_law(Inference& inference) {
   Shape y{x[0], w[1].size() * group};
   for (int64_t size : t.output) y.push_back(size);
   if (inference.inputs.size() > 2 && inference.inputs[2])
-    check(inference.input(2).shape == Shape{y[1]}, "bias is ", text_of(inference.input(2).shape),
-          ", should be ", text_of(Shape{y[1]}));
+    check(inference.input(2).shape == Shape{y[1]}, "bias is ", inference.input(2).shape,
+          ", should be ", Shape{y[1]});
   inference.outputs[0] = {inference.input(0).dtype, y};
 }
 
@@ -189,8 +189,8 @@ TransposedWindow read_transposed(AttributeReader& attributes, const Shape& x, co
   const std::size_t rank = window.kernel.size();
   extra.resize(rank, 0);
   if (wanted.size() == rank + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
-  check(wanted.empty() || wanted.size() == rank, "output_shape ", text_of(wanted), " should have ",
-        rank, " entries");
+  check(wanted.empty() || wanted.size() == rank, "output_shape ", wanted, " should have ", rank,
+        " entries");
   TransposedWindow result{window, {}};
   for (std::size_t i = 0; i < rank; ++i) {
     check(x[i + 2].known(), "spatial sizes must be known");

@@ -27,7 +27,7 @@ bool training_of(const KernelArgs& args) {
 std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
   for (std::size_t i = 1; i < request.in.size(); ++i)
     check(!request.in[i].present() || request.in[i].count() == 1, "operand ", i, " is ",
-          text_of(request.in[i]), ", should be a scalar");
+          request.in[i], ", should be a scalar");
   supported(request.in.size() < 2 || !request.in[1].present() ||
                 request.in[1].dtype == DType::float32 || request.in[1].dtype == DType::float64,
             "a ratio of ", request.in.size() < 2 ? DType::undefined : request.in[1].dtype);

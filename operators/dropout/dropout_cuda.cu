@@ -43,7 +43,7 @@ struct Dropped {
 std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
   for (std::size_t i = 1; i < request.in.size(); ++i)
     check(!request.in[i].present() || request.in[i].count() == 1, "operand ", i, " is ",
-          text_of(request.in[i]), ", should be a scalar");
+          request.in[i], ", should be a scalar");
   supported(
       request.in.size() < 2 || !request.in[1].present() || request.in[1].dtype == DType::float32,
       "a ratio that is not float32");

@@ -84,8 +84,8 @@ void gemm_law(Inference& inference) {
   check(c.size() <= 2, "C has ", c.size(), " dimensions");
   for (std::size_t i = 0; i < c.size(); ++i) {
     const Dim& to = out[2 - c.size() + i];
-    check(c[i] == to || c[i] == Dim(1) || !c[i].known() || !to.known(), "C ", text_of(c),
-          " does not broadcast to ", text_of(out));
+    check(c[i] == to || c[i] == Dim(1) || !c[i].known() || !to.known(), "C ", c,
+          " does not broadcast to ", out);
   }
 }
 

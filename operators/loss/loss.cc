@@ -80,10 +80,10 @@ void cross_entropy_law(Inference& inference) {
   bool fits = labels.size() == expected.size();
   for (std::size_t i = 0; fits && i < labels.size(); ++i)
     fits = !labels[i].known() || !expected[i].known() || labels[i] == expected[i];
-  check(fits, "labels are ", text_of(labels), ", should be ", text_of(expected));
+  check(fits, "labels are ", labels, ", should be ", expected);
   if (inference.inputs.size() > 2 && inference.inputs[2])
-    check(inference.input(2).shape == Shape{scores[1]}, "weights are ",
-          text_of(inference.input(2).shape), ", should be ", text_of(Shape{scores[1]}));
+    check(inference.input(2).shape == Shape{scores[1]}, "weights are ", inference.input(2).shape,
+          ", should be ", Shape{scores[1]});
   DType dtype = inference.input(0).dtype;
   inference.outputs[0] = {dtype, attrs.reduction == "none" ? expected : Shape{}};
   if (inference.outputs.size() > 1) inference.outputs[1] = inference.input(0);

@@ -31,7 +31,7 @@ NormRows last_axes_of(const KernelRequest& request, std::size_t operand) {
   rows.length = element_count(x) / std::max<int64_t>(1, rows.count);
   rows.epsilon = reader.number("epsilon", 1e-5F);
   const TensorDesc& scale = request.in[operand + 1];
-  check(scale.count() == rows.length, "scale is ", text_of(scale), ", should have ", rows.length,
+  check(scale.count() == rows.length, "scale is ", scale, ", should have ", rows.length,
         " elements");
   return rows;
 }

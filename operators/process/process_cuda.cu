@@ -76,7 +76,7 @@ class ProcessSum : public Kernel {
         count_(request.in[0].count()),
         divisor_(attrs.mean_of > 0 ? static_cast<T>(attrs.mean_of) : T(1)) {
     for (Device device : request.operand_devices)
-      check(device == device_, "sums on ", text_of(device_), " what lies on ", text_of(device));
+      check(device == device_, "sums on ", device_, " what lies on ", device);
   }
 
   std::size_t workspace_bytes() const override {

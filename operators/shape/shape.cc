@@ -26,7 +26,7 @@ void reshape_law(Inference& inference) {
   for (std::size_t i = 0; i < wanted->size(); ++i) {
     Dim dim = (*wanted)[i];
     if (dim == Dim(0) && !allow_zero) {
-      check(i < x.shape.size(), "shape ", text_of(*wanted), " copies dimension ", i,
+      check(i < x.shape.size(), "shape ", *wanted, " copies dimension ", i,
             ", which the data does not have");
       dim = x.shape[i];
       copied[i] = true;
@@ -54,7 +54,7 @@ void reshape_law(Inference& inference) {
   if (unknown >= 0)
     shape[unknown] = countable && to > 0 && from % to == 0 ? Dim(from / to) : Dim("?");
   else if (countable && is_static(shape) && is_static(x.shape))
-    check(from == to, "cannot reshape ", text_of(x.shape), " to ", text_of(shape));
+    check(from == to, "cannot reshape ", x.shape, " to ", shape);
   inference.outputs[0] = {x.dtype, shape, true};
 }
 
@@ -128,8 +128,8 @@ std::vector<Value> pad_gradient(const GradientRequest& r) {
   Value dx = r.dy[0];
   for (std::size_t i = 0; i < rank; ++i) {
     if (pads[i] == 0 && pads[rank + i] == 0) continue;
-    check(pads[i] >= 0 && pads[rank + i] >= 0, r.node.description(), ": negative pads ",
-          text_of(pads), " have no gradient");
+    check(pads[i] >= 0 && pads[rank + i] >= 0, r.node.description(), ": negative pads ", pads,
+          " have no gradient");
     const int64_t end = pads[rank + i] == 0 ? INT64_MAX : -pads[rank + i];
     dx = slice(r.graph, dx, static_cast<int64_t>(i), pads[i], end, gradient_site(r, 0));
   }

@@ -80,7 +80,7 @@ StridedWalk space_to_depth_walk(const KernelRequest& request) {
   auto attributes = request.attributes();
   const int64_t b = attributes.integer("blocksize", 1);
   const Dims& x = request.in[0].dims;
-  check(x[2] % b == 0 && x[3] % b == 0, text_of(x), " does not divide into blocks of ", b);
+  check(x[2] % b == 0 && x[3] % b == 0, x, " does not divide into blocks of ", b);
   return transposed_view({x[0], x[1], x[2] / b, b, x[3] / b, b}, {0, 3, 5, 1, 2, 4});
 }
 

@@ -234,7 +234,7 @@ void require_reach(Device from, Device to) {
   int possible = 1;
   if (from == to || from.index >= here || to.index >= here) return;
   check_cuda(cudaDeviceCanAccessPeer(&possible, from.index, to.index), "asking for a peer");
-  check(possible, text_of(from), " cannot reach the memory of ", text_of(to),
+  check(possible, from, " cannot reach the memory of ", to,
         "; sum over them with --all-reduce nccl");
 }
 

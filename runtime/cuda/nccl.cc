@@ -105,8 +105,8 @@ class ProcessLinks final : public DeviceLinks {
   void abort() override { member_->abort(); }
 
   NcclMember& member_on(Device device) {
-    check(device == device_, "exchanges with other processes on ", text_of(device),
-          ", but this process does so on ", text_of(device_));
+    check(device == device_, "exchanges with other processes on ", device,
+          ", but this process does so on ", device_);
     return *member_;
   }
 

@@ -114,6 +114,16 @@ TEST(Allocation, TheCounterCounts) {
   EXPECT_GE(ours, 1);
 }
 
+TEST(Allocation, CountingElementsMakesNone) {
+  const Dims dims{1000, 2000, 3000, 4000, 5000};
+  ours = 0;
+  counting = true;
+  const int64_t count = element_count(dims);
+  counting = false;
+  EXPECT_EQ(count, 120'000'000'000'000'000);
+  EXPECT_EQ(ours, 0) << "texts of errors that did not happen";
+}
+
 TEST(Allocation, AStepOfLenetMakesNone) {
   expect_no_allocation(small_lenet(1), 8, 10, {1, 28, 28}, 1);
   expect_no_allocation(small_lenet(2), 8, 10, {1, 28, 28}, 1);
