@@ -1,5 +1,6 @@
 #include "runtime/agree.h"
 
+#include <algorithm>
 #include <cstring>
 #include <iomanip>
 #include <sstream>
@@ -90,10 +91,28 @@ std::vector<std::string> gather_texts(Comm& comm, const std::string& mine,
   return texts;
 }
 
-std::string share_text(Comm& comm, const std::string& of_rank_0, const std::string& what) {
-  if (comm.rank() > 0) return receive_text(comm, 0, what);
-  for (int rank = 1; rank < comm.size(); ++rank) send_text(comm, rank, of_rank_0, what);
-  return of_rank_0;
+std::string share_text(Comm& comm, const std::string& mine, const std::string& what, int from) {
+  if (comm.rank() != from) return receive_text(comm, from, what);
+  for (int rank = 0; rank < comm.size(); ++rank)
+    if (rank != from) send_text(comm, rank, mine, what);
+  return mine;
+}
+
+// In each round a rank hears of twice as many ranks before it.
+uint64_t least_of_all(Comm& comm, uint64_t mine, const std::string& what) {
+  const int size = comm.size(), rank = comm.rank();
+  uint64_t number = kTalk + 2;
+  for (int reach = 1; reach < size; reach *= 2, ++number) {
+    uint64_t told = mine, heard = 0;
+    Transfer& out = comm.sending((rank + reach) % size, number, what);
+    Transfer& in = comm.receiving((rank - reach + size) % size, number, what);
+    in.start(&heard, sizeof heard);
+    out.start(&told, sizeof told);
+    in.wait();
+    out.wait();
+    mine = std::min(mine, heard);
+  }
+  return mine;
 }
 
 void check_agreement(Comm& comm, const Entries& mine) {

@@ -1,6 +1,7 @@
 // What processes tell each other between steps. Every process calls alike, in the same order.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,8 +12,10 @@ namespace lockstep {
 
 // On rank 0 what every rank gave, in their order; nothing elsewhere.
 std::vector<std::string> gather_texts(Comm& comm, const std::string& mine, const std::string& what);
-// Rank 0's, on every rank.
-std::string share_text(Comm& comm, const std::string& of_rank_0, const std::string& what);
+// That of rank `from`, on every rank.
+std::string share_text(Comm& comm, const std::string& mine, const std::string& what, int from = 0);
+// The least number of all, on every rank. No rank waits for more than a few others.
+uint64_t least_of_all(Comm& comm, uint64_t mine, const std::string& what);
 
 // Throws on every rank, naming the first rank whose list differs from rank 0's, the entry and both
 // values.

@@ -1,28 +1,10 @@
 #include "runtime/executor.h"
 
-#include <cmath>
-
+#include "runtime/finite.h"
 #include "runtime/queue_executor.h"
 #include "runtime/thread_executor.h"
 
 namespace lockstep {
-namespace {
-
-template <class T>
-bool finite_values(const Tensor& tensor) {
-  const T* values = tensor.as<T>();
-  for (int64_t i = 0; i < tensor.count(); ++i)
-    if (!std::isfinite(values[i])) return false;
-  return true;
-}
-
-}  // namespace
-
-bool all_finite(const Tensor& tensor) {
-  if (tensor.desc.dtype == DType::float32) return finite_values<float>(tensor);
-  if (tensor.desc.dtype == DType::float64) return finite_values<double>(tensor);
-  return true;
-}
 
 std::unique_ptr<Executor> make_executor(Plan plan, const StateStore& state, Workers& workers,
                                         Accelerator* accelerator, Comm* comm) {
@@ -37,15 +19,21 @@ void Executor::check_feeds(std::span<const Tensor> feeds) const {
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     if (plan_.feeds[i] < 0) continue;
     const TensorDesc& desc = plan_.slots[plan_.feeds[i]].desc;
-    if (feeds[i].desc != desc)
-      fail(plan_.name, ": feed ", i, " is ", text_of(feeds[i].desc), ", the plan is for ",
-           text_of(desc));
+    check(feeds[i].desc == desc, plan_.name, ": feed ", i, " is ", feeds[i].desc,
+          ", the plan is for ", desc);
+    check(feeds[i].data || desc.count() == 0, plan_.name, ": input '",
+          plan_.slots[plan_.feeds[i]].name, "' is fed ", desc, " without data: a null pointer");
   }
 }
 
-void Executor::fail_not_finite(const PlanStep& step, uint64_t number) const {
-  fail("step ", number, ": the first value that is not finite is '", plan_.slots[step.out[0]].name,
-       "' (", step.type, " on ", worker_name(plan_, step.worker), ")");
+NotFinite Executor::first_of(int step, std::span<const Tensor> made) const {
+  const PlanStep& of = plan_.steps[static_cast<std::size_t>(step)];
+  for (std::size_t i = 0; i < made.size(); ++i)
+    if (const int64_t place = first_not_finite(made[i]); place >= 0)
+      return {step, communicates(plan_, of.worker),
+              join("'", plan_.slots[static_cast<std::size_t>(of.out[i])].name, "' (", of.type,
+                   " on ", worker_name(plan_, of.worker), "): ", text_of_value(made[i], place))};
+  return {};
 }
 
 void Executor::check_guards(std::size_t guard_bytes) const {

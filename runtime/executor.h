@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/plan.h"
@@ -15,9 +16,18 @@ namespace lockstep {
 
 using StepTimes = std::vector<double>;  // seconds, by position in Plan::steps
 
+// The first value of a run, in the plan's order, that is not finite.
+struct NotFinite {
+  int step = -1;          // in Plan::steps; -1: all are finite
+  bool received = false;  // it came by an exchange: whoever sent it knows more
+  std::string text;       // 'cpu_1/conv2' (Conv on cpu:1): nan
+};
+
 struct RunOptions {
   RunContext context;
-  bool check_finite = false;   // stop at the first value that is not finite
+  NotFinite* not_finite = nullptr;  // all values are looked at, and the first is told here
+  // A loss that is not finite because a feed is not is an Error that names the feed.
+  bool blame_feeds = true;
   StepTimes* times = nullptr;  // what each step takes is added here
   // Where devices work behind the host's back: seconds until all of the step is theirs are added.
   double* host_seconds = nullptr;
@@ -29,8 +39,7 @@ class Executor {
 
   const Plan& plan() const { return plan_; }
 
-  // `feeds` in the order of Plan::feeds. Throws what a kernel threw; with check_finite, an Error
-  // that names the first value, in plan order, that is not finite.
+  // `feeds` in the order of Plan::feeds. Throws what a kernel threw.
   virtual void run(std::span<const Tensor> feeds, const RunOptions& options) = 0;
 
   // In the order of Plan::fetches, in the host's memory; valid until the next run.
@@ -47,13 +56,11 @@ class Executor {
   virtual const std::byte* arena_to_read(int worker) const = 0;
   // Throws where number or shapes of the feeds are not the plan's.
   void check_feeds(std::span<const Tensor> feeds) const;
-  [[noreturn]] void fail_not_finite(const PlanStep& step, uint64_t number) const;
+  // The first of the values that this step made.
+  NotFinite first_of(int step, std::span<const Tensor> made) const;
 
   Plan plan_;
 };
-
-// Whether all floating values are.
-bool all_finite(const Tensor& tensor);
 
 // All but the plan must outlive it. `accelerator` is that of the plan's devices, or null; `comm`
 // leads to other processes, or is null.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <deque>
 
 #include "graph/error.h"
 
@@ -22,9 +23,8 @@ QueueExecutor::QueueExecutor(Plan plan, const StateStore& state, Accelerator& ac
                              Comm* comm)
     : Executor(std::move(plan)), accelerator_(accelerator), comm_(comm) {
   for (Device device : plan_.devices)
-    check(device.index < accelerator.devices(), "cannot run on ", text_of(device),
-          ": this machine has ", accelerator.devices(),
-          " GPUs that can be used; see `lockstep doctor`");
+    check(device.index < accelerator.devices(), "cannot run on ", device, ": this machine has ",
+          accelerator.devices(), " GPUs that can be used; see `lockstep doctor`");
   PlanMemory memory{state, {}, [this](int literal, int worker) {
                       return literal_on(literal, device_of(plan_, worker));
                     }};
@@ -91,9 +91,10 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
     if (staged_feeds_[i].tensor.data && feeds[i].count() > 0)
       std::memcpy(staged_feeds_[i].tensor.data, feeds[i].data, feeds[i].desc.bytes());
   *context_ = options.context;
+  if (options.not_finite) *options.not_finite = {};
   try {
     // The first run settles what kernels leave open until they have seen the device.
-    if (options.check_finite || options.times) {
+    if (options.not_finite || options.times) {
       enqueue(&options);
     } else if (runs_ == 0 || !not_recorded_.empty()) {
       enqueue(nullptr);
@@ -203,13 +204,17 @@ int QueueExecutor::enqueue_node(int first, const RunOptions* step_by_step) {
 }
 
 void QueueExecutor::inspect(int step, const RunOptions& options) {
-  if (!options.check_finite) return;
+  if (!options.not_finite || options.not_finite->step >= 0) return;
+  std::deque<Literal> held;
+  std::vector<Tensor> made;
   for (const Tensor& tensor : bound_.steps[at(step)].out) {
+    made.push_back({});
     if (!tensor.data) continue;
-    Literal seen(tensor.desc.dtype, tensor.desc.dims);
-    accelerator_.copy(seen.bytes().data(), tensor.data, seen.bytes().size());
-    if (!all_finite(view_of(seen))) fail_not_finite(plan_.steps[at(step)], options.context.step);
+    Literal& copy = held.emplace_back(tensor.desc.dtype, tensor.desc.dims);
+    accelerator_.copy(copy.bytes().data(), tensor.data, copy.bytes().size());
+    made.back() = view_of(copy);
   }
+  *options.not_finite = first_of(step, made);
 }
 
 void QueueExecutor::enqueue_fetches() {

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "runtime/agree.h"
+#include "runtime/finite.h"
 
 namespace lockstep {
 namespace {
@@ -53,8 +54,19 @@ std::vector<Device> devices_of_states(const TrainingModel& model,
 std::span<const Tensor> Program::run(std::span<const Tensor> feeds, const RunOptions& options) {
   Executor& chosen = executor(feeds);
   if (session_.comm()) session_.comm()->at_step(options.context.step);
+  check(session_.state_.has_values() || this == session_.init_.get(), spec_.graph.name(),
+        ": no state has a value yet; call initialise() or load() first");
   chosen.run(feeds, options);
+  if (options.blame_feeds) check_losses(feeds, chosen);
   return chosen.fetches();
+}
+
+void Program::check_losses(std::span<const Tensor> feeds, const Executor& executor) const {
+  for (const Tensor& loss : executor.fetches().first(spec_.losses)) {
+    if (first_not_finite(loss) < 0) continue;
+    const std::string fed = fed_not_finite(session_.model_, feeds);
+    check(fed.empty(), spec_.graph.name(), ": the loss is ", text_of_value(loss, 0), ", for ", fed);
+  }
 }
 
 Executor& Program::executor(std::span<const Tensor> feeds) {
@@ -73,7 +85,7 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     Value input = spec_.graph.at(spec_.feeds[i]);
     check(feeds[i].desc.dtype == spec_.graph.dtype(input), "input '", spec_.feeds[i], "' is ",
-          spec_.graph.type(input), " but is fed ", text_of(feeds[i].desc));
+          spec_.graph.type(input), " but is fed ", feeds[i].desc);
     dims.push_back(feeds[i].desc.dims);
   }
   CompileOptions options = session_.options_.compile;
@@ -105,6 +117,9 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
         " devices were given");
   init_ = program(model.init, {}, {}, model.initial);
   step_ = program(model.step, model.feed_values(), model.fetch_values(), model.updates);
+  // Where a step that is not finite is skipped, it may be fed anything.
+  if (model.checks.empty())
+    step_->spec_.losses = model.losses.size() * static_cast<std::size_t>(model.replicas);
 
   std::vector<std::string> inputs, outputs;
   for (Value input : model.inference.inputs()) {
@@ -125,6 +140,7 @@ std::unique_ptr<Program> Session::program(const Graph& graph, std::vector<std::s
 
 void Session::initialise() {
   init_->run({}, run_options(0));
+  state_.note_values();
   init_->cache_.clear();  // its memory would lie idle for the rest of the run
 }
 
@@ -136,6 +152,16 @@ StateValues Session::save() const {
   StateValues values;
   for (const std::string& name : state_.names()) values.emplace(name, state_.read(name));
   return values;
+}
+
+std::string fed_not_finite(const TrainingModel& model, std::span<const Tensor> feeds) {
+  const auto replicas = static_cast<std::size_t>(model.replicas);
+  for (std::size_t i = 0; i < feeds.size(); ++i)
+    if (const int64_t place = first_not_finite(feeds[i]); place >= 0)
+      return join("input '", model.inputs[i / replicas].name, "' of replica ",
+                  static_cast<std::size_t>(model.first_replica) + i % replicas, " is fed ",
+                  text_of_value(feeds[i], place), " at ", text_of_place(feeds[i].desc.dims, place));
+  return "";
 }
 
 namespace {

@@ -23,13 +23,14 @@ class Program {
     std::vector<std::string> feeds;
     std::vector<std::string> fetches;
     std::vector<Binding> updates;
+    std::size_t losses = 0;  // so many of the fetches, the first ones, should be finite
   };
 
   const std::vector<std::string>& feeds() const { return spec_.feeds; }
   const std::vector<std::string>& fetches() const { return spec_.fetches; }
 
   // Runs with feeds in the order of feeds(); the result, in the order of fetches(), is valid until
-  // the next run of this program.
+  // the next run of this program. Throws where no state has a value yet.
   std::span<const Tensor> run(std::span<const Tensor> feeds, const RunOptions& options);
 
   // The plan for these shapes (made if need be).
@@ -39,6 +40,7 @@ class Program {
   friend class Session;
   Program(class Session& session, Spec spec) : session_(session), spec_(std::move(spec)) {}
   Executor& executor(std::span<const Tensor> feeds);
+  void check_losses(std::span<const Tensor> feeds, const Executor& executor) const;
 
   class Session& session_;
   Spec spec_;
@@ -100,6 +102,10 @@ class Session {
   std::unique_ptr<Program> step_;
   std::unique_ptr<Program> inference_;
 };
+
+// Which input of which replica is fed a number that is none, and where; "": none is. `feeds` are a
+// step's.
+std::string fed_not_finite(const TrainingModel& model, std::span<const Tensor> feeds);
 
 // The first replica whose copy of a state differs in any bit from replica 0's, as text, or "". Over
 // several processes every one calls and learns the same.

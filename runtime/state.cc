@@ -49,8 +49,9 @@ Seen StateStore::see(const std::string& name) const {
 void StateStore::write(const std::string& name, const Literal& value) {
   const Tensor& tensor = at(name);
   check(tensor.desc.dtype == value.dtype() && tensor.desc.dims == value.dims(), "state '", name,
-        "' is ", text_of(tensor.desc), ", it cannot take ", value.type());
+        "' is ", tensor.desc, ", it cannot take ", value.type());
   copy(tensor.data, value.bytes().data(), value.bytes().size());
+  has_values_ = true;
 }
 
 }  // namespace lockstep

@@ -35,6 +35,10 @@ class StateStore {
   // Throws when type or shape differ.
   void write(const std::string& name, const Literal& value);
 
+  // Whether any was given, or there is nothing to give one to.
+  bool has_values() const { return has_values_ || names_.empty(); }
+  void note_values() { has_values_ = true; }  // plans write to states by themselves
+
  private:
   void copy(void* to, const void* from, std::size_t bytes) const;
 
@@ -42,6 +46,7 @@ class StateStore {
   Accelerator* accelerator_;
   std::vector<Memory> memory_;
   std::vector<Tensor> tensors_;
+  bool has_values_ = false;
 };
 
 }  // namespace lockstep

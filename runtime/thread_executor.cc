@@ -1,6 +1,5 @@
 #include "runtime/thread_executor.h"
 
-#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <cstring>
@@ -37,13 +36,15 @@ void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& option
   for (Progress& progress : progress_) progress.done.store(0, std::memory_order_relaxed);
   first_failure_.store(INT_MAX, std::memory_order_relaxed);
   failure_ = nullptr;
+  first_not_finite_.store(INT_MAX, std::memory_order_relaxed);
+  if (options.not_finite) *options.not_finite = {};
   workers_.run([](void* self, int worker) { static_cast<ThreadExecutor*>(self)->work(worker); },
                this);
   if (failure_) std::rethrow_exception(failure_);
 }
 
-// The loop. With check_finite a worker keeps going until it is past the earliest failure, so that
-// the value named is the first in plan order at any thread timing.
+// The loop. A worker keeps going until it is past the earliest failure, so that the one that is
+// thrown is the first in plan order at any thread timing.
 void ThreadExecutor::work(int worker) {
   if (worker >= static_cast<int>(plan_.of_worker.size())) return;  // nothing to exchange here
   const std::vector<int>& mine = plan_.of_worker[worker];
@@ -59,8 +60,7 @@ void ThreadExecutor::work(int worker) {
       if (options_.times)
         (*options_.times)[static_cast<std::size_t>(number)] +=
             std::chrono::duration<double>(Clock::now() - start).count();
-      if (options_.check_finite && !std::all_of(bound.out.begin(), bound.out.end(), all_finite))
-        fail_not_finite(step, options_.context.step);
+      if (options_.not_finite) look_at(number);
     } catch (...) {
       note_failure(number, std::current_exception());
       break;
@@ -86,13 +86,26 @@ void ThreadExecutor::advance(int worker, int done) {
   progress_[worker].done.notify_all();
 }
 
+// Until a step before it was the first: then whatever this one made may follow from that.
+void ThreadExecutor::look_at(int step) {
+  if (step > first_not_finite_.load(std::memory_order_acquire)) return;
+  NotFinite found = first_of(step, bound_.steps[static_cast<std::size_t>(step)].out);
+  if (found.step < 0) return;
+  while (first_lock_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
+  if (step < first_not_finite_.load(std::memory_order_relaxed)) {
+    first_not_finite_.store(step, std::memory_order_release);
+    *options_.not_finite = std::move(found);
+  }
+  first_lock_.clear(std::memory_order_release);
+}
+
 void ThreadExecutor::note_failure(int step, std::exception_ptr error) {
-  while (failure_lock_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
+  while (first_lock_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
   if (step < first_failure_.load(std::memory_order_relaxed)) {
     first_failure_.store(step, std::memory_order_release);
     failure_ = error;
   }
-  failure_lock_.clear(std::memory_order_release);
+  first_lock_.clear(std::memory_order_release);
 }
 
 }  // namespace lockstep

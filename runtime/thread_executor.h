@@ -28,6 +28,7 @@ class ThreadExecutor final : public Executor {
   void work(int worker);
   void wait_for(const Wait& wait);
   void advance(int worker, int done);
+  void look_at(int step);
   void note_failure(int step, std::exception_ptr error);
 
   Workers& workers_;
@@ -35,9 +36,10 @@ class ThreadExecutor final : public Executor {
   BoundPlan bound_;
   std::vector<Progress> progress_;
   RunOptions options_;
-  std::atomic_flag failure_lock_ = ATOMIC_FLAG_INIT;
+  std::atomic_flag first_lock_ = ATOMIC_FLAG_INIT;
   std::atomic<int> first_failure_{0};  // step number
   std::exception_ptr failure_;
+  std::atomic<int> first_not_finite_{0};
 };
 
 }  // namespace lockstep

@@ -1,7 +1,7 @@
 #include <atomic>
-#include <bit>
 
 #include "operators/optimizer/optimizer.h"
+#include "runtime/finite.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -116,11 +116,7 @@ std::unique_ptr<Kernel> prepare_first_non_finite(const KernelRequest& request) {
       const float* x = args.in[k].as<float>();
       std::atomic<bool> finite{true};
       parallel_for(args.in[k].count(), kGrain, threads, [&](int64_t begin, int64_t end) {
-        constexpr uint32_t kExponent = 0x7F800000U;  // all ones: NaN or infinity
-        uint32_t found = 0;
-        for (int64_t i = begin; i < end; ++i)
-          found |= (std::bit_cast<uint32_t>(x[i]) & kExponent) == kExponent ? 1U : 0U;
-        if (found != 0) finite = false;
+        if (!all_finite(x + begin, end - begin)) finite = false;
       });
       if (!finite) first = static_cast<int64_t>(k);
     }

@@ -93,8 +93,13 @@ TEST(Queues, TheFirstValueThatIsNotFiniteIsNamed) {
   session.state().write("cpu_1/fc2_w", w);
   StepFeeds feeds(model, 8, 5, kImage);
   RunOptions options = session.run_options(0);
-  options.check_finite = true;
-  expect_error([&] { session.step().run(feeds.at(0, 0.05F), options); }, "cpu_1/fc2", "gpu:1");
+  NotFinite found;
+  options.not_finite = &found;
+  session.step().run(feeds.at(0, 0.05F), options);
+  EXPECT_EQ(found.text.rfind("'cpu_1/fc2' (Gemm on gpu:1): ", 0), 0u) << found.text;
+  session.initialise();
+  session.step().run(feeds.at(0, 0.05F), options);
+  EXPECT_EQ(found.step, -1) << found.text;
 }
 
 // An error of the device ends the run, later runs work.

@@ -171,10 +171,61 @@ TEST(Session, NamesTheFirstValueThatIsNotFinite) {
   session.state().write("cpu_1/fc2_w", w);
   StepFeeds feeds(model, 8, 5, kImage);
   RunOptions options = session.run_options(7);
-  options.check_finite = true;
-  for (int again = 0; again < 20; ++again)
-    expect_error([&] { session.step().run(feeds.at(0, 0.1F), options); }, "step 7",
-                 "'cpu_1/fc2' (Gemm on cpu:1)");
+  NotFinite found;
+  options.not_finite = &found;
+  const StateValues before = session.save();
+  for (int again = 0; again < 20; ++again) {
+    session.load(before);
+    session.step().run(feeds.at(0, 0.1F), options);
+    EXPECT_EQ(found.text, "'cpu_1/fc2' (Gemm on cpu:1): nan");
+    EXPECT_FALSE(found.received);
+  }
+  session.initialise();
+  session.step().run(feeds.at(0, 0.1F), options);
+  EXPECT_EQ(found.step, -1) << found.text;
+}
+
+TEST(Session, NamesWhatIsFedThatIsNotFinite) {
+  const float nan = std::nanf("");
+  TrainingModel model = small_mlp(2);
+  Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  session.initialise();
+  StepFeeds feeds(model, 8, 5, kImage);
+  auto fed = feeds.at(0, 0.1F);
+  feeds.images()[6 * 36 + 2 * 6 + 5] = nan;  // the third image of replica 1
+  expect_error([&] { session.step().run(fed, session.run_options(0)); },
+               "step: the loss is nan, for input 'data' of replica 1 is fed nan at [2,0,2,5]");
+  // Whoever skips such steps may feed them.
+  model = small_mlp(2, {}, {.skip_non_finite = true});
+  Session skipping(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  skipping.initialise();
+  fed = feeds.at(0, 0.1F);
+  feeds.images()[6 * 36] = nan;
+  skipping.step().run(fed, skipping.run_options(0));
+}
+
+TEST(Session, FeedsWithoutDataAreNamed) {
+  const TrainingModel model = small_mlp(2);
+  Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  session.initialise();
+  StepFeeds feeds(model, 8, 5, kImage);
+  const auto fed = feeds.at(0, 0.1F);
+  std::vector<Tensor> missing(fed.begin(), fed.end());
+  missing[1].data = nullptr;
+  expect_error([&] { session.step().run(missing, session.run_options(0)); },
+               "input 'cpu_1/data' is fed float32[4,1,6,6] without data: a null pointer");
+}
+
+TEST(Session, StatesWithoutValuesAreToldBeforeTheFirstStep) {
+  const TrainingModel model = small_mlp(2);
+  Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  StepFeeds feeds(model, 8, 5, kImage);
+  const char* told = "step: no state has a value yet; call initialise() or load() first";
+  expect_error([&] { session.step().run(feeds.at(0, 0.1F), session.run_options(0)); }, told);
+  Session other(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  other.initialise();
+  session.load(other.save());
+  session.step().run(feeds.at(0, 0.1F), session.run_options(0));
 }
 
 // State that takes another state's old value must not see its new one.

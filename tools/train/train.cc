@@ -90,7 +90,8 @@ class TrainCommand {
     for (int64_t step = first_; step < last; ++step) {
       if (!interruption.may_begin(step)) return interrupted(step, interruption.signal());
       log_->rate(step);
-      const StepResult result = run_.step(step);
+      const StepResult result =
+          run_.step(step, [this](const std::string& line) { log_->note(line); });
       log_->step(step, result, run_.data_seconds());
       if ((step + 1) % config_.drift_iters == 0 || step + 1 == last) check_drift(step);
       if ((step + 1) % config_.snapshot_iters == 0) save(step + 1);

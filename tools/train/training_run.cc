@@ -130,10 +130,11 @@ void TrainingRun::feed(int64_t step) {
   data_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-StepResult TrainingRun::run_step(int64_t step, bool check_finite) {
+StepResult TrainingRun::run_step(int64_t step, NotFinite* not_finite) {
   feed(step);
   RunOptions options = session_->run_options(static_cast<uint64_t>(step));
-  options.check_finite = check_finite;
+  options.not_finite = not_finite;
+  options.blame_feeds = false;  // all processes first agree whose
   auto fetched = session_->step().run(feeds_, options);
   StepResult result;
   std::size_t next = 0;
@@ -161,9 +162,9 @@ std::string TrainingRun::why_skipped(std::span<const Tensor> checks) const {
   return "a gradient of another process is not finite";
 }
 
-StepResult TrainingRun::step(int64_t step) {
+StepResult TrainingRun::step(int64_t step, const Say& say) {
   constexpr int64_t kMostSkipped = 10;
-  StepResult result = run_step(step, false);
+  StepResult result = run_step(step);
   skipped_in_a_row_ = result.skipped.empty() ? 0 : skipped_in_a_row_ + 1;
   check(skipped_in_a_row_ < kMostSkipped, kMostSkipped, " steps in a row were skipped, up to ",
         step, ": ", result.skipped);
@@ -172,29 +173,53 @@ StepResult TrainingRun::step(int64_t step) {
   result.counts = judged_later ? std::isfinite(result.loss) : result.skipped.empty();
   if (!result.counts)
     result.loss = result.accuracy = 0;
-  else if (!std::isfinite(result.loss))
-    explain(step, result.loss);
+  else if (!judged_later)
+    if (const auto bad = first_bad_loss(comm_, result.loss)) explain(step, *bad, say);
   return result;
 }
 
+void TrainingRun::explain(int64_t step, const BadLoss& bad, const Say& say) {
+  const std::string what =
+      join("the loss is ",
+           std::isnan(bad.loss) ? "nan"
+           : bad.loss < 0       ? "-inf"
+                                : "inf",
+           comm_ ? join(" on rank ", bad.rank) : "", " at iteration ", step + 1);
+  const std::string from = last_checkpoint_.empty() ? "from the start"
+                                                    : join("from the checkpoint after iteration ",
+                                                           last_start_, ", ", last_checkpoint_);
+  // The batch of this step is still there: where it is to blame nothing needs to be repeated.
+  Found found{step, foremost(comm_, suspect_of(fed_not_finite(model_, feeds_), {}))};
+  if (found.culprit.text.empty()) {
+    say(join(what, "; to find out why, ", step + 1 - last_start_,
+             step == last_start_ ? " iteration is" : " iterations are", " repeated ", from,
+             ", with every value checked"));
+    found = search(step);
+  }
+  check(!found.culprit.text.empty(), what, ", and was finite when the run was repeated ", from);
+  const bool fed = found.culprit.kind == Suspect::Kind::fed;
+  fail(what, "; ", found.culprit.text, ", at iteration ", found.step + 1, ". ",
+       fed ? ""
+           : join("The learning rate was ", learning_rate(config_.schedule, found.step),
+                  "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. "),
+       last_checkpoint_.empty() ? "No checkpoint was written yet."
+                                : "The last checkpoint, " + last_checkpoint_ + ", is intact.");
+}
+
 // Every run of a step gives the same bits, so the failure can be watched in slow motion.
-void TrainingRun::explain(int64_t step, float loss) {
-  const std::string what = join("the loss is ", loss, " at iteration ", step);
-  check(!comm_, what, " on rank ", comm_ ? comm_->rank() : 0,
-        "; SOLVER.SKIP_NON_FINITE true names the replica and the gradient where it begins");
+TrainingRun::Found TrainingRun::search(int64_t last) {
   if (last_checkpoint_.empty())
     start();
   else
     load_checkpoint(*session_, last_checkpoint_);
-  try {
-    for (int64_t again = last_start_; again <= step; ++again) run_step(again, true);
-  } catch (const Error& error) {
-    fail(what, "; ", error.what(), ". The learning rate was ", rate_,
-         "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. ",
-         last_checkpoint_.empty() ? "No checkpoint was written yet."
-                                  : "The last checkpoint, " + last_checkpoint_ + ", is intact.");
+  for (int64_t step = last_start_; step <= last; ++step) {
+    NotFinite computed;
+    const StepResult result = run_step(step, &computed);
+    if (!result.skipped.empty()) continue;  // it did no harm
+    const Suspect mine = suspect_of(fed_not_finite(model_, feeds_), computed);
+    if (Suspect culprit = foremost(comm_, mine); !culprit.text.empty()) return {step, culprit};
   }
-  fail(what, ", and was finite when the run was repeated from iteration ", last_start_);
+  return {};
 }
 
 }  // namespace lockstep

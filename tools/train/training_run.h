@@ -1,6 +1,7 @@
 // One training run: model, data, session, and the files it leaves in its folder.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "tools/train/config.h"
 #include "tools/train/held_out.h"
 #include "tools/train/network.h"
+#include "tools/train/search.h"
 
 namespace lockstep {
 
@@ -31,9 +33,11 @@ class TrainingRun {
   int64_t start();
   int64_t resume(const std::string& checkpoint);
 
-  // Runs step number `step`. When the loss is not finite, repeats the run from where it last
-  // started or saved with every value checked, and throws naming the first that was not finite.
-  StepResult step(int64_t step);
+  // Runs step number `step`. When the loss is not finite, on whatever process, all say so, repeat
+  // the run from where it last started or saved with every value checked, and throw naming the
+  // first that was not finite.
+  using Say = std::function<void(const std::string& line)>;
+  StepResult step(int64_t step, const Say& say);
   HeldOut& held_out() { return *held_out_; }
   void save(const std::string& checkpoint, int64_t steps_done);
 
@@ -46,8 +50,15 @@ class TrainingRun {
   void make_feeds();
   void feed(int64_t step);
   std::string why_skipped(std::span<const Tensor> checks) const;
-  StepResult run_step(int64_t step, bool check_finite);
-  [[noreturn]] void explain(int64_t step, float loss);
+  // Looks at every value if `not_finite` is there.
+  StepResult run_step(int64_t step, NotFinite* not_finite = nullptr);
+  [[noreturn]] void explain(int64_t step, const BadLoss& bad, const Say& say);
+  // The first step, from where the run last started or saved up to `last`, with such a value.
+  struct Found {
+    int64_t step = 0;
+    Suspect culprit;
+  };
+  Found search(int64_t last);
 
   TrainConfig config_;
   Comm* comm_;

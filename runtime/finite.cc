@@ -1,0 +1,85 @@
+#include "runtime/finite.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "graph/half.h"
+
+namespace lockstep {
+namespace {
+
+// An exponent of ones alone is that of NaN and infinity. A piece has a length that the compiler
+// knows, or it would look at one value after the other.
+template <class Bits, Bits exponent>
+struct Look {
+  static constexpr int64_t kPiece = 1024;
+
+  static bool strange(Bits bits) { return (bits & exponent) == exponent; }
+
+  static bool any(const Bits* bits, int64_t count) {
+    Bits found = 0;
+    for (int64_t i = 0; i < count; ++i) found |= strange(bits[i]) ? Bits{1} : Bits{0};
+    return found != 0;
+  }
+
+  static int64_t first(const void* data, int64_t count) {
+    const auto* bits = static_cast<const Bits*>(data);
+    int64_t at = 0;
+    while (at + kPiece <= count && !any(bits + at, kPiece)) at += kPiece;
+    for (; at < count; ++at)
+      if (strange(bits[at])) return at;
+    return -1;
+  }
+};
+
+using LookAtFloats = Look<uint32_t, 0x7F800000U>;
+
+float value_at(const Tensor& tensor, int64_t place) {
+  switch (tensor.desc.dtype) {
+    case DType::float64:
+      return static_cast<float>(tensor.as<double>()[place]);
+    case DType::float16:
+      return tensor.as<Half>()[place];
+    case DType::bfloat16:
+      return tensor.as<BFloat16>()[place];
+    default:
+      return tensor.as<float>()[place];
+  }
+}
+
+}  // namespace
+
+int64_t first_not_finite(const Tensor& tensor) {
+  if (!tensor.data) return -1;
+  const int64_t count = tensor.count();
+  switch (tensor.desc.dtype) {
+    case DType::float32:
+      return LookAtFloats::first(tensor.data, count);
+    case DType::float64:
+      return Look<uint64_t, 0x7FF0000000000000U>::first(tensor.data, count);
+    case DType::float16:
+      return Look<uint16_t, 0x7C00U>::first(tensor.data, count);
+    case DType::bfloat16:
+      return Look<uint16_t, 0x7F80U>::first(tensor.data, count);
+    default:
+      return -1;
+  }
+}
+
+bool all_finite(const float* values, int64_t count) {
+  return LookAtFloats::first(values, count) < 0;
+}
+
+std::string text_of_value(const Tensor& tensor, int64_t place) {
+  const float value = value_at(tensor, place);
+  return std::isnan(value) ? "nan" : join(value);  // a NaN has a sign that says nothing
+}
+
+std::string text_of_place(const Dims& dims, int64_t place) {
+  Dims at(dims.size());
+  for (std::size_t i = dims.size(); i-- > 0; place /= dims[i]) at[i] = place % dims[i];
+  return text_of(at);
+}
+
+}  // namespace lockstep
