@@ -40,9 +40,11 @@ double warm_up(const LrSchedule& schedule, int64_t iteration) {
 
 void validate(const LrSchedule& schedule) {
   if (std::find(kPolicies.begin(), kPolicies.end(), schedule.policy) == kPolicies.end()) {
-    std::string near = nearest(schedule.policy, kPolicies);
-    fail("LR_POLICY '", schedule.policy, "' is not known", near.empty() ? "" : "; did you mean '",
-         near, near.empty() ? "" : "'?");
+    const std::string near = nearest(schedule.policy, kPolicies);
+    std::string known;
+    for (const std::string& policy : kPolicies) known += " " + policy;
+    fail("LR_POLICY '", schedule.policy, "' is not known",
+         near.empty() ? "." : "; did you mean '" + near + "'?", " Known:", known);
   }
   check(schedule.max_iter > 0, "MAX_ITER is ", schedule.max_iter, ", should be positive");
   check(schedule.warm_up_method == "linear" || schedule.warm_up_method == "constant",

@@ -5,6 +5,10 @@
 namespace lockstep {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kBeginning = 4;  // a shorter one says little
+  if (word.size() >= kBeginning)
+    for (const std::string& candidate : candidates)
+      if (candidate.starts_with(word)) return candidate;
   std::string best;
   std::size_t best_distance = word.size() / 3 + 2;
   for (const std::string& candidate : candidates) {

@@ -20,7 +20,7 @@ void add_build(CLI::App& app, Command& chosen) {
                    "a model's name, a CONFIG.yaml or a network as FILE.onnx")
       ->required();
   command->add_option("--devices", options->model.devices,
-                      "one replica per device: cpu*2, gpu*8, gpu:0,gpu:2");
+                      "one replica per device: 'cpu*2', 'gpu*8', gpu:0,gpu:2");
   command->add_option("--all-reduce", options->model.all_reduce,
                       "how gradients are summed: collective, xring#2, pscpu:32k:rechd, ..");
   command->add_option("--ring-order", options->model.ring_order,
@@ -40,8 +40,8 @@ void add_build(CLI::App& app, Command& chosen) {
   command->add_option("--loss", options->model.loss, "FILE.onnx: the value to minimise");
   command->add_option("-o,--output", options->output, "file to write")->capture_default_str();
   command->footer(
-      "Example:  lockstep build lenet --devices gpu*8 -o step.onnx\n"
-      "          lockstep build net.onnx --loss loss --devices cpu*2 -o step.onnx\n"
+      "Example:  lockstep build lenet --devices 'gpu*8' -o step.onnx\n"
+      "          lockstep build net.onnx --loss loss --devices 'cpu*2' -o step.onnx\n"
       "Building needs none of the devices it names.");
   command->callback([options, &chosen] {
     chosen = [options] {

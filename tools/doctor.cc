@@ -61,7 +61,7 @@ int diagnose() {
                              " on GPUs need ", library.file, "; add its folder to LD_LIBRARY_PATH"))
               << "\n";
   std::cout << "processes  Gloo over TCP between CPU processes, NCCL between GPUs\n"
-            << "default    --devices cpu*N, " << threads_per_replica(1)
+            << "default    --devices 'cpu*N', " << threads_per_replica(1)
             << " threads shared by N replicas\n";
   return 0;
 }

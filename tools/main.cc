@@ -1,27 +1,75 @@
 // lockstep: one binary, a file per subcommand. Exit codes: 0 done, 1 something broke that should
-// not have, 2 something the user can mend, named on stderr.
+// not have, 2 something the user can mend, named on stderr; 128 + a signal that ended a run.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "graph/error.h"
+#include "graph/graph.h"
 #include "tools/command.h"
+#include "tools/manual.h"
+#include "tools/version.h"
+
+namespace {
+
+using namespace lockstep;
+
+// The parser itself would only say that a subcommand is required.
+void check_subcommand(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  const std::string word = argv[1];
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), word) != names.end()) return;
+  const std::string near = nearest(word, names);
+  fail("unknown subcommand '", word, "'", near.empty() ? "" : ", did you mean '" + near + "'?",
+       near.empty() ? "; lockstep --help lists them" : "");
+}
+
+void add_completion(CLI::App& app, Command& chosen) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("completion", "print what a shell completes words with");
+  command->add_option("shell", *shell, "bash, zsh or fish")->required();
+  command->footer(
+      "Example:  lockstep completion bash > ~/.local/share/bash-completion/completions/lockstep\n"
+      "          lockstep completion fish > ~/.config/fish/completions/lockstep.fish\n"
+      "zsh: source it in ~/.zshrc.");
+  command->callback([shell, &app, &chosen] {
+    chosen = [shell, &app] {
+      std::cout << completion_script(app, *shell);
+      return 0;
+    };
+  });
+}
+
+void add_manual(CLI::App& app, Command& chosen) {
+  CLI::App* command = app.add_subcommand("manual", "print the manual page");
+  command->footer("Example:  lockstep manual | man -l -");
+  command->callback([&app, &chosen] {
+    chosen = [&app] {
+      std::cout << manual_page(app);
+      return 0;
+    };
+  });
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
-  using namespace lockstep;
   CLI::App app{"Data-parallel training steps as ONNX graphs, planned before they run.", "lockstep"};
   app.require_subcommand(1);
+  app.set_version_flag("--version", version_text);
   app.footer("Start with:  lockstep train configs/lenet_digits.yaml");
   Command chosen;
-  for (auto add : {add_train, add_test, add_infer, add_export, add_build, add_inspect, add_plan,
-                   add_run, add_step, add_onnx_test, add_bench, add_launch, add_doctor})
+  for (auto add :
+       {add_train, add_test, add_infer, add_export, add_build, add_inspect, add_plan, add_run,
+        add_step, add_onnx_test, add_bench, add_launch, add_doctor, add_completion, add_manual})
     add(app, chosen);
   try {
+    check_subcommand(app, argc, argv);
     app.parse(argc, argv);
+    return chosen();
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
-  }
-  try {
-    return chosen();
   } catch (const Error& error) {
     std::cerr << "lockstep: " << error.what() << "\n";
     return 2;

@@ -69,7 +69,7 @@ void add_plan(CLI::App& app, Command& chosen) {
       app.add_subcommand("plan", "print how a step will run: kernels, memory, waits");
   command->add_option("model", options->model.source, "FILE.onnx, CONFIG.yaml or a model's name")
       ->required();
-  command->add_option("--devices", options->model.devices, "one per replica: cpu*2");
+  command->add_option("--devices", options->model.devices, "one per replica: 'cpu*2'");
   command->add_option("--batch", options->batch, "images per replica")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -79,7 +79,7 @@ void add_plan(CLI::App& app, Command& chosen) {
   command->add_flag("--inference", options->inference, "the prediction graph instead of the step");
   command->add_flag("--tf32", options->tf32,
                     "GPUs may round what products take of float32 to 10 bits");
-  command->footer("Example:  lockstep plan step.onnx --devices cpu*2 --batch 32");
+  command->footer("Example:  lockstep plan step.onnx --devices 'cpu*2' --batch 32");
   command->callback([options, &chosen] { chosen = [options] { return print_plan(*options); }; });
 }
 

@@ -29,13 +29,69 @@ TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
   EXPECT_EQ(run_lockstep({"--help"}).exit_code, 0);
 }
 
+TEST_F(CommandTest, MisspeltCommandsGetTheNearestOne) {
+  expect_refused(run_lockstep({"trian", "x"}),
+                 {"unknown subcommand 'trian', did you mean 'train'?"});
+  expect_refused(run_lockstep({"xyzzy"}), {"unknown subcommand 'xyzzy'", "--help"});
+}
+
+TEST_F(CommandTest, SaysItsVersionAndWhatItWasBuiltWith) {
+  const Outcome outcome = run_lockstep({"--version"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  for (const char* part : {"lockstep 0.", "oneDNN     ", "compiler   ", "GPU build  "})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
+}
+
+TEST_F(CommandTest, ShellsCompleteItsWords) {
+  write_file(folder / "complete.sh", run_lockstep({"completion", "bash"}).out + R"(
+COMP_WORDS=(lockstep tr) COMP_CWORD=1; _lockstep; echo "${COMPREPLY[@]}"
+COMP_WORDS=(lockstep train --res) COMP_CWORD=2; _lockstep; echo "${COMPREPLY[@]}"
+)");
+  const std::string run = "bash " + folder / "complete.sh" + " > " + folder / "said";
+  ASSERT_EQ(std::system(run.c_str()), 0);
+  EXPECT_EQ(read_file(folder / "said"), "train\n--resume\n");
+  EXPECT_NE(run_lockstep({"completion", "zsh"}).out.find("bashcompinit"), std::string::npos);
+  EXPECT_NE(run_lockstep({"completion", "fish"}).out.find("-a train"), std::string::npos);
+  expect_refused(run_lockstep({"completion", "csh"}), {"bash, zsh and fish", "'csh'"});
+}
+
+TEST_F(CommandTest, TheManualHoldsEveryHelpText) {
+  const std::string page = run_lockstep({"manual"}).out;
+  for (const char* part :
+       {".TH LOCKSTEP 1", ".SS train", ".SS infer", "\\-\\-resume", ".SH EXIT STATUS"})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+}
+
+TEST_F(CommandTest, TheLineSaysHowFarAndHowLong) {
+  const std::string out = train("run").out;
+  EXPECT_NE(out.find("iter     30/60   50 %  loss "), std::string::npos) << out;
+  EXPECT_NE(out.find("0:0"), std::string::npos) << out;
+  EXPECT_NE(out.find(" left\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("iter     60/60  100 %"), std::string::npos) << out;
+  EXPECT_NE(out.find("iter     60  held-out accuracy"), std::string::npos) << out;
+  EXPECT_EQ(train("quiet", {"--quiet"}).out, "");
+}
+
+// Drawing or reading data takes a while; what is wrong is said before.
+TEST_F(CommandTest, WeightsAndDevicesAreCheckedBeforeData) {
+  const std::vector<std::string> no_data{"DATA.NAME", "image_folder", "DATA.ROOT",
+                                         folder / "nowhere"};
+  auto with = [&](std::vector<std::string> keys) {
+    keys.insert(keys.end(), no_data.begin(), no_data.end());
+    return train("run", keys);
+  };
+  expect_refused(with({}), {"DATA.ROOT", "nowhere"});
+  expect_refused(with({"MODEL.WEIGHTS", folder / "none.safetensors"}), {"none.safetensors"});
+  expect_refused(with({"DEVICES", "gpu:99"}), {"gpu"});
+}
+
 TEST_F(CommandTest, TrainLeavesEverything) {
   Outcome outcome = train("run");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("held-out accuracy"), std::string::npos);
   auto rows = read_metrics(folder / "run/metrics.jsonl");
   ASSERT_EQ(rows.size(), 13u);  // 60 / 5 and the final test
-  EXPECT_EQ(value_of(rows[0], "iter"), 4);
+  EXPECT_EQ(value_of(rows[0], "iter"), 5);
   EXPECT_GT(value_of(rows[0], "loss"), value_of(rows[11], "loss"));
   EXPECT_GT(value_of(rows[12], "test_accuracy"), 0.1);
   std::string report = read_file(folder / "run/report.html");
@@ -68,7 +124,7 @@ TEST_F(CommandTest, TrainWritesTensorBoardEvents) {
     EXPECT_EQ(checksum, ((crc >> 15) | (crc << 17)) + 0xA282EAD8U);
     at += 16 + length;
   }
-  EXPECT_EQ(frames, 1 + 12 * 4 + 1);
+  EXPECT_EQ(frames, 1 + 12 * 4 + 2);
   EXPECT_NE(events.find("brain.Event:2"), std::string::npos);
 }
 
@@ -115,6 +171,9 @@ TEST_F(CommandTest, MisspeltKeysGetFileLineAndTheNearestKey) {
   path = config("PRECISION: int8\n");
   expect_refused(run_lockstep({"train", path}), {path, "PRECISION", "'int8'", "bfloat16"});
   expect_refused(run_lockstep({"build", "lenet", "--precision", "half"}), {"'half'", "float16"});
+  path = config("SOLVER: {LR_POLICY: cosine}\n");
+  expect_refused(run_lockstep({"train", path}),
+                 {path, "LR_POLICY 'cosine'", "did you mean 'cosine_decay'?", "Known: step "});
   path = config("TF32: float32\n");
   expect_refused(run_lockstep({"train", path}), {path, "TF32", "true or false"});
   path = config("TOPOLOGY: fast\n");

@@ -81,6 +81,13 @@ TEST_F(RunFolder, IsOneRunsAlone) {
   EXPECT_EQ(run.finish().exit_code, 143);
 }
 
+TEST_F(RunFolder, OfARunThatCouldNotBeginIsNotLeft) {
+  ASSERT_EQ(quick("run").exit_code, 0);
+  expect_refused(quick("run", {"MODEL.WEIGHTS", folder / "none.safetensors"}),
+                 {"none.safetensors"});
+  EXPECT_FALSE(fs::exists(folder / "run.2"));
+}
+
 TEST_F(RunFolder, ThatCannotBeMadeIsNamed) {
   write_file(folder / "file", "");
   expect_refused(quick("file"), {"OUTPUT_DIR", "file"});

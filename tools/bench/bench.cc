@@ -30,7 +30,7 @@ void add_bench(CLI::App& app, Command& chosen) {
   command->add_option("--batch", options->step.batch, "train-step: images over all devices")
       ->capture_default_str();
   CLI::Option* devices =
-      command->add_option("--devices", options->step.devices, "cpu*2, gpu, gpu:0*2")
+      command->add_option("--devices", options->step.devices, "'cpu*2', gpu, 'gpu:0*2'")
           ->capture_default_str();
   command->add_option("--threads", options->step.threads,
                       "train-step: per replica; 0 is an equal share of the cores");

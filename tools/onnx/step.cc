@@ -153,7 +153,7 @@ void add_step(CLI::App& app, Command& chosen) {
   command->add_option("--freeze", options->freeze, "parameters that stay: names with * and ?");
   command
       ->add_option("--devices", options->devices,
-                   "the batch is split over them: cpu*2, cpu:0,cpu:1")
+                   "the batch is split over them: 'cpu*2', cpu:0,cpu:1")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "of dropout")->capture_default_str();
   command->footer(

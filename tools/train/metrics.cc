@@ -27,7 +27,7 @@ MetricsFile::MetricsFile(const std::string& path, int64_t first) {
   std::string kept;
   if (first > 0 && std::filesystem::exists(path))
     for (const MetricRow& row : read_metrics(path))
-      if (value_of(row, "iter") < static_cast<double>(first)) kept += line_of(row);
+      if (value_of(row, "iter") <= static_cast<double>(first)) kept += line_of(row);
   write_file(path, kept);
   file_.open(path, std::ios::app);
   check(bool(file_), "cannot write ", path);

@@ -13,7 +13,7 @@ using MetricRow = std::vector<std::pair<std::string, double>>;  // "iter" first
 
 class MetricsFile {
  public:
-  // Keeps the rows of an earlier run up to iteration `first` (exclusive); 0 starts anew.
+  // Keeps the rows of an earlier run up to iteration `first`; 0 starts anew.
   MetricsFile(const std::string& path, int64_t first);
   void append(const MetricRow& row);
 

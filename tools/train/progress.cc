@@ -6,13 +6,14 @@
 
 namespace lockstep {
 
-Progress::Progress() : terminal_(isatty(STDOUT_FILENO) != 0) {}
+Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) != 0) {}
 
 Progress::~Progress() {
   if (open_) std::cout << std::endl;
 }
 
 void Progress::status(const std::string& line) {
+  if (quiet_) return;
   if (terminal_)
     std::cout << "\r\x1b[K" << line << std::flush;
   else
@@ -21,6 +22,7 @@ void Progress::status(const std::string& line) {
 }
 
 void Progress::note(const std::string& line) {
+  if (quiet_) return;
   if (open_) std::cout << "\r\x1b[K";
   std::cout << line << std::endl;
   open_ = false;

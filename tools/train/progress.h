@@ -7,12 +7,13 @@ namespace lockstep {
 
 class Progress {
  public:
-  Progress();
+  explicit Progress(bool quiet);  // quiet: says nothing
   ~Progress();
   void status(const std::string& line);  // replaces the last status on a terminal
   void note(const std::string& line);    // stays
 
  private:
+  bool quiet_;
   bool terminal_;
   bool open_ = false;  // a status line without its end
 };

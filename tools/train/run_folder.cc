@@ -98,7 +98,7 @@ void point_latest_to(const std::string& folder) {
   if (trouble) fs::remove(next, trouble);
 }
 
-RunLock::RunLock(const std::string& folder) {
+RunLock::RunLock(const std::string& folder) : folder_(folder) {
   const std::string path = folder + "/" + kLock;
   file_ = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
   check(file_ >= 0, path, ": ", std::strerror(errno));
@@ -116,6 +116,14 @@ RunLock::RunLock(const std::string& folder) {
   fail(path, ": ", std::strerror(reason));
 }
 
-RunLock::~RunLock() { close(file_); }
+RunLock::~RunLock() {
+  std::error_code trouble;
+  const auto files = fs::directory_iterator(folder_, trouble);
+  if (!trouble && std::all_of(begin(files), end(files), [](const fs::directory_entry& entry) {
+        return entry.path().filename() == kLock;
+      }))
+    fs::remove_all(folder_, trouble);
+  close(file_);
+}
 
 }  // namespace lockstep

@@ -18,6 +18,7 @@ std::string step_in(const std::string& folder);
 void point_latest_to(const std::string& folder);
 
 // While it lives, no other run works in the folder. Throws naming folder and process when one does.
+// A run that ends before it left anything leaves no folder either.
 class RunLock {
  public:
   explicit RunLock(const std::string& folder);
@@ -25,6 +26,7 @@ class RunLock {
   RunLock(const RunLock&) = delete;
 
  private:
+  std::string folder_;
   int file_;
 };
 

@@ -29,6 +29,7 @@ struct TrainOptions {
   std::string config;
   std::string devices;
   bool resume = false;
+  bool quiet = false;
   std::string resume_in;  // --resume FOLDER, or auto; "": the newest of the series
 };
 
@@ -64,9 +65,7 @@ class TrainCommand {
         goes_on_(take_place(options)),
         run_(with_saved_threads(), comm) {
     first_ = goes_on_ ? run_.resume(checkpoint()) : run_.start();
-    check(first_ <= config.schedule.max_iter, "SOLVER.MAX_ITER is ", config.schedule.max_iter,
-          ", but ", checkpoint(), " is of iteration ", first_);
-    log_ = std::make_unique<TrainingLog>(config_, comm_, first_);
+    log_ = std::make_unique<TrainingLog>(config_, comm_, LogOptions{first_, options.quiet});
     if (!leads_) return;
     if (first_ == 0) save_model(run_.session().model(), step_in(folder()));
     write_file(folder() + "/config.txt", config_text());
@@ -178,7 +177,7 @@ class TrainCommand {
   TestResult test(int64_t step) {
     const auto start = std::chrono::steady_clock::now();
     TestResult result = run_.held_out().test();
-    log_->test(step, result.accuracy, seconds_since(start));
+    log_->test(step, result, seconds_since(start));
     if (leads_) files_->tested(result, step + 1);
     return result;
   }
@@ -241,6 +240,7 @@ void add_train(CLI::App& app, Command& chosen) {
   command->add_flag("--resume", options->resume,
                     "go on from the last checkpoint of the newest run, or of the FOLDER that "
                     "follows; `--resume auto` starts where there is none");
+  command->add_flag("--quiet", options->quiet, "say nothing but errors");
   command->footer(
       "Example:  lockstep train configs/lenet_digits.yaml --devices 'cpu*4' SOLVER.MAX_ITER 300\n"
       "          lockstep train configs/lenet_digits.yaml --resume runs/lenet_digits.2\n"

@@ -1,6 +1,7 @@
 #include "tools/train/training_log.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <sstream>
 
@@ -13,15 +14,32 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 std::string fixed(double value, int digits) {
+  if (std::isnan(value)) return "nan";  // its sign says nothing
   std::ostringstream text;
   text << std::fixed << std::setprecision(digits) << value;
   return text.str();
 }
 
-TrainingLog::TrainingLog(const TrainConfig& config, Comm* comm, int64_t first)
-    : config_(config), comm_(comm), leads_(!comm || comm->rank() == 0) {
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<int64_t>(std::lround(std::min(seconds, 1e9)));
+  std::ostringstream text;
+  text << std::setfill('0');
+  if (whole >= 3600)
+    text << whole / 3600 << ":" << std::setw(2) << whole / 60 % 60 << ":" << std::setw(2)
+         << whole % 60;
+  else
+    text << whole / 60 << ":" << std::setw(2) << whole % 60;
+  return text.str();
+}
+
+TrainingLog::TrainingLog(const TrainConfig& config, Comm* comm, const LogOptions& options)
+    : config_(config),
+      comm_(comm),
+      leads_(!comm || comm->rank() == 0),
+      first_(options.first),
+      progress_(options.quiet) {
   if (!leads_) return;
-  metrics_ = std::make_unique<MetricsFile>(config.output_dir + "/metrics.jsonl", first);
+  metrics_ = std::make_unique<MetricsFile>(config.output_dir + "/metrics.jsonl", first_);
   events_ = std::make_unique<EventWriter>(config.output_dir);
 }
 
@@ -33,6 +51,7 @@ void TrainingLog::start_window(double data_seconds) {
   loss_sum_ = accuracy_sum_ = 0;
   window_ = counted_ = 0;
   window_start_ = std::chrono::steady_clock::now();
+  if (start_ == std::chrono::steady_clock::time_point()) start_ = window_start_;
   data_seconds_ = data_seconds;
 }
 
@@ -66,13 +85,14 @@ void TrainingLog::write_window(int64_t step, double data_seconds) {
   const double elapsed = seconds_since(window_start_), steps = static_cast<double>(window_);
   const double images = steps * static_cast<double>(config_.batch_size) / elapsed;
   const double rate = learning_rate(config_.schedule, step);
-  MetricRow row{{"iter", static_cast<double>(step)}};
+  const int64_t done = step + 1;
+  MetricRow row{{"iter", static_cast<double>(done)}};
   std::string said = join("all ", window_, " steps were skipped");
   if (counted_ > 0) {
     const double loss = loss_sum_, accuracy = accuracy_sum_;
     row.insert(row.end(), {{"loss", loss}, {"accuracy", accuracy}});
-    events_->scalar("train/loss", step, static_cast<float>(loss));
-    events_->scalar("train/accuracy", step, static_cast<float>(accuracy));
+    events_->scalar("train/loss", done, static_cast<float>(loss));
+    events_->scalar("train/accuracy", done, static_cast<float>(accuracy));
     said = join("loss ", fixed(loss, 4), "  accuracy ", fixed(100 * accuracy, 1), " %");
   }
   row.insert(row.end(), {{"lr", rate},
@@ -80,11 +100,16 @@ void TrainingLog::write_window(int64_t step, double data_seconds) {
                          {"data_time", (data_seconds - data_seconds_) / steps},
                          {"images_per_second", images}});
   metrics_->append(row);
-  events_->scalar("train/lr", step, static_cast<float>(rate));
-  events_->scalar("train/images_per_second", step, static_cast<float>(images));
+  events_->scalar("train/lr", done, static_cast<float>(rate));
+  events_->scalar("train/images_per_second", done, static_cast<float>(images));
   events_->flush();
-  progress_.status(join("iter ", std::setw(6), step + 1, "/", config_.schedule.max_iter, "  ", said,
-                        "  lr ", fixed(rate, 5), "  ", fixed(images, 0), " images/s"));
+  const int64_t all = config_.schedule.max_iter;
+  const double each = seconds_since(start_) / static_cast<double>(done - first_);
+  progress_.status(join("iter ", std::setw(6), done, "/", all, "  ", std::setw(3), 100 * done / all,
+                        " %  ", said, "  lr ", fixed(rate, 5), "  ", fixed(images, 0),
+                        " images/s  ",
+                        done < all ? clock_text(each * static_cast<double>(all - done)) + " left"
+                                   : "took " + clock_text(seconds_since(start_))));
 }
 
 void TrainingLog::add_up_over_processes() {
@@ -98,16 +123,20 @@ void TrainingLog::add_up_over_processes() {
   }
 }
 
-void TrainingLog::test(int64_t step, double accuracy, double seconds) {
+void TrainingLog::test(int64_t step, const TestResult& result, double seconds) {
   // The open window does not count the time that testing took.
   window_start_ += std::chrono::duration_cast<std::chrono::steady_clock::duration>(
       std::chrono::duration<double>(seconds));
   if (!leads_) return;
-  metrics_->append({{"iter", static_cast<double>(step)}, {"test_accuracy", accuracy}});
-  events_->scalar("test/accuracy", step, static_cast<float>(accuracy));
+  const int64_t done = step + 1;
+  metrics_->append({{"iter", static_cast<double>(done)},
+                    {"test_accuracy", result.accuracy},
+                    {"test_loss", result.loss}});
+  events_->scalar("test/accuracy", done, static_cast<float>(result.accuracy));
+  events_->scalar("test/loss", done, static_cast<float>(result.loss));
   events_->flush();
-  progress_.note(join("iter ", std::setw(6), step + 1, "  held-out accuracy ",
-                      fixed(100 * accuracy, 2), " %"));
+  progress_.note(join("iter ", std::setw(6), done, "  held-out accuracy ",
+                      fixed(100 * result.accuracy, 2), " %  loss ", fixed(result.loss, 4)));
 }
 
 }  // namespace lockstep

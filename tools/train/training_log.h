@@ -13,10 +13,14 @@
 
 namespace lockstep {
 
+struct LogOptions {
+  int64_t first = 0;  // it goes on from this iteration with what is in the run's folder
+  bool quiet = false;
+};
+
 class TrainingLog {
  public:
-  // Goes on from iteration `first` with what is in the run's folder.
-  TrainingLog(const TrainConfig& config, Comm* comm, int64_t first);
+  TrainingLog(const TrainConfig& config, Comm* comm, const LogOptions& options);
 
   void note(const std::string& line);
 
@@ -26,9 +30,8 @@ class TrainingLog {
   void rate(int64_t step);
   // After it. Every TRAIN.LOG_ITERS steps are a window, which is written when it closes.
   void step(int64_t step, const StepResult& result, double data_seconds);
-  // Testing is not training time.
-  // `seconds`: how long the test took.
-  void test(int64_t step, double accuracy, double seconds);
+  // `seconds`: how long the test took, which is no training time.
+  void test(int64_t step, const TestResult& result, double seconds);
 
  private:
   void write_window(int64_t step, double data_seconds);
@@ -37,15 +40,17 @@ class TrainingLog {
   TrainConfig config_;
   Comm* comm_;
   bool leads_;
+  int64_t first_;
   Progress progress_;
   std::unique_ptr<MetricsFile> metrics_;
   std::unique_ptr<EventWriter> events_;
-  std::chrono::steady_clock::time_point window_start_;
+  std::chrono::steady_clock::time_point start_, window_start_;
   double loss_sum_ = 0, accuracy_sum_ = 0, data_seconds_ = 0;
   int64_t window_ = 0, counted_ = 0;  // steps; those whose loss is reported
 };
 
 std::string fixed(double value, int digits);
+std::string clock_text(double seconds);  // 0:07, 12:30, 2:03:00
 double seconds_since(std::chrono::steady_clock::time_point start);
 
 }  // namespace lockstep

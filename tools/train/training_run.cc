@@ -47,17 +47,20 @@ TrainingRun::TrainingRun(const TrainConfig& config, Comm* comm)
       comm_(comm),
       replicas_(static_cast<int64_t>(parse_devices(config.devices).size()) *
                 (comm ? comm->size() : 1)),
-      train_(dataset_named(dataset_of(config, false))),
       model_(build_own_model(config, comm)),
-      rows_(rows_of_process(config, replicas_, model_)),
-      loader_(*train_, training_batches(config, rows_)) {
-  check(train_->classes() <= config.classes, "MODEL.NUM_CLASSES is ", config.classes,
-        " but the data has ", train_->classes(), " classes");
-  model_.metadata = picture_metadata(*train_);
+      rows_(rows_of_process(config, replicas_, model_)) {
   session_ = std::make_unique<Session>(model_, parse_devices(config.devices), all_kernels(),
                                        session_options(config, comm));
-  held_out_ = std::make_unique<HeldOut>(config, *session_);
+}
+
+void TrainingRun::open_data() {
+  train_ = dataset_named(dataset_of(config_, false));
+  check(train_->classes() <= config_.classes, "MODEL.NUM_CLASSES is ", config_.classes,
+        " but the data has ", train_->classes(), " classes");
+  model_.metadata = picture_metadata(*train_);
+  held_out_ = std::make_unique<HeldOut>(config_, *session_);
   check_same_classes(*train_, held_out_->data());
+  loader_ = std::make_unique<Loader>(*train_, training_batches(config_, rows_));
   images_.resize(static_cast<std::size_t>(rows_.count * train_->image_values()));
   labels_.resize(static_cast<std::size_t>(rows_.count));
   make_feeds();
@@ -93,11 +96,16 @@ void TrainingRun::make_feeds() {
 }
 
 int64_t TrainingRun::start() {
+  set_first_values();
+  open_data();
+  return 0;
+}
+
+void TrainingRun::set_first_values() {
   session_->initialise();
   if (!config_.weights.empty())
     weights_report_ =
         load_weights(*session_, {config_.weights, config_.new_classifier, config_.classes});
-  return 0;
 }
 
 int64_t TrainingRun::resume(const std::string& checkpoint) {
@@ -106,6 +114,9 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
   });
   last_checkpoint_ = checkpoint;
   last_start_ = std::atoll(metadata["steps"].c_str());
+  check(last_start_ <= config_.schedule.max_iter, "SOLVER.MAX_ITER is ", config_.schedule.max_iter,
+        ", but ", checkpoint, " is of iteration ", last_start_);
+  open_data();
   return last_start_;
 }
 
@@ -122,7 +133,7 @@ void TrainingRun::save(const std::string& checkpoint, int64_t steps_done) {
 
 void TrainingRun::feed(int64_t step) {
   auto start = std::chrono::steady_clock::now();
-  const Batch& batch = loader_.get(step);
+  const Batch& batch = loader_->get(step);
   std::copy(batch.images.begin(), batch.images.end(), images_.begin());
   std::copy(batch.labels.begin(), batch.labels.end(), labels_.begin());
   rate_ = learning_rate(config_.schedule, step);
@@ -209,7 +220,7 @@ void TrainingRun::explain(int64_t step, const BadLoss& bad, const Say& say) {
 // Every run of a step gives the same bits, so the failure can be watched in slow motion.
 TrainingRun::Found TrainingRun::search(int64_t last) {
   if (last_checkpoint_.empty())
-    start();
+    set_first_values();
   else
     load_checkpoint(*session_, last_checkpoint_);
   for (int64_t step = last_start_; step <= last; ++step) {

@@ -26,7 +26,8 @@ struct StepResult {
 
 class TrainingRun {
  public:
-  // `comm`: to the other processes of the run, or null. All of them call everything alike.
+  // `comm`: to the other processes of the run, or null. All of them call everything alike. Data is
+  // read, or drawn, only when configuration, devices and weights are known to be right.
   TrainingRun(const TrainConfig& config, Comm* comm);
 
   // From the seed, or from a checkpoint of the same model and data; the number of steps done.
@@ -47,6 +48,8 @@ class TrainingRun {
   const std::vector<std::string>& weights_report() const { return weights_report_; }
 
  private:
+  void set_first_values();
+  void open_data();
   void make_feeds();
   void feed(int64_t step);
   std::string why_skipped(std::span<const Tensor> checks) const;
@@ -63,11 +66,11 @@ class TrainingRun {
   TrainConfig config_;
   Comm* comm_;
   int64_t replicas_;  // of all processes
-  std::unique_ptr<Dataset> train_;
   TrainingModel model_;
   Rows rows_;  // of each batch, this process's
-  Loader loader_;
   std::unique_ptr<Session> session_;
+  std::unique_ptr<Dataset> train_;
+  std::unique_ptr<Loader> loader_;
   std::unique_ptr<HeldOut> held_out_;
   std::vector<float> images_;
   std::vector<int64_t> labels_;

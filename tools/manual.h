@@ -1,0 +1,17 @@
+// The parser's own texts in other forms: a manual page, and what shells complete words with.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep {
+
+// A page for `man`, of all subcommands.
+std::string manual_page(const CLI::App& app);
+// For bash, zsh or fish; throws for another shell.
+std::string completion_script(const CLI::App& app, const std::string& shell);
+
+}  // namespace lockstep
