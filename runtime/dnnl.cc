@@ -1,5 +1,7 @@
 #include "runtime/dnnl.h"
 
+#include <oneapi/dnnl/dnnl_debug.h>
+
 namespace lockstep {
 namespace {
 
@@ -16,8 +18,9 @@ dnnl::memory::data_type data_type_of(DType dtype) {
   }
 }
 
-void check_status(dnnl_status_t status, const char* what) {
-  if (status != dnnl_success) fail("oneDNN: ", what, " failed with status ", status);
+void check_status(dnnl_status_t status, const char* verb, const std::string& what) {
+  if (status != dnnl_success)
+    fail("oneDNN ", dnnl_version(), ": ", verb, " ", what, " failed: ", dnnl_status2str(status));
 }
 
 }  // namespace
@@ -78,6 +81,7 @@ dnnl::batch_normalization_backward::primitive_desc describe_batch_norm_backward(
   return {cpu_engine(), dnnl::prop_kind::backward, x, x, x, epsilon, flags,
           forward,      planned_scratchpad()};
 }
+std::vector<std::pair<int, dnnl::memory>> batch_norm_unread(const dnnl::memory&) { return {}; }
 #else
 dnnl::batch_normalization_forward::primitive_desc describe_batch_norm(
     dnnl::prop_kind kind, const dnnl::memory::desc& x, float epsilon,
@@ -91,6 +95,9 @@ dnnl::batch_normalization_backward::primitive_desc describe_batch_norm_backward(
           planned_scratchpad(),
           cpu_engine(),
           forward};
+}
+std::vector<std::pair<int, dnnl::memory>> batch_norm_unread(const dnnl::memory& vector) {
+  return {{DNNL_ARG_SHIFT, vector}};
 }
 #endif
 
@@ -151,13 +158,14 @@ void DnnlKernel::run(const KernelArgs& args) {
     void* data = binding.source == Source::in    ? args.in[binding.index].data
                  : binding.source == Source::out ? args.out[binding.index].data
                                                  : args.workspace + binding.index;
-    check_status(dnnl_memory_set_data_handle(binding.memory.get(), data), "binding a tensor");
+    check_status(dnnl_memory_set_data_handle(binding.memory.get(), data), "binding operands of",
+                 description_);
   }
   for (Execution& execution : executions_)
     check_status(
         dnnl_primitive_execute(execution.primitive.get(), stream_.get(),
                                static_cast<int>(execution.args.size()), execution.args.data()),
-        "executing a primitive");
+        "executing", description_);
 }
 
 void sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
@@ -165,7 +173,7 @@ void sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, 
            int64_t ldc) {
   check_status(dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha, a, lda,
                           b, ldb, beta, c, ldc),
-               "sgemm");
+               "multiplying by", "sgemm");
 }
 
 std::string dnnl_version() {

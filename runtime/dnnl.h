@@ -64,6 +64,9 @@ dnnl::batch_normalization_forward::primitive_desc describe_batch_norm(
 dnnl::batch_normalization_backward::primitive_desc describe_batch_norm_backward(
     const dnnl::batch_normalization_forward::primitive_desc& forward, const dnnl::memory::desc& x,
     float epsilon, dnnl::normalization_flags flags);
+// Operands of the gradient that no result depends on: version 2 asks for the shift, for which it
+// takes any vector of channels, version 3 refuses one operand too many.
+std::vector<std::pair<int, dnnl::memory>> batch_norm_unread(const dnnl::memory& vector);
 
 // A kernel made of oneDNN primitives. Prepared by naming operands and what to execute in order;
 // reorders between the plan's layout and a primitive's go through the workspace.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # PyTorch, and a virtual environment with the engines that tests compare against: the newest onnx, ONNX Runtime,
-# safetensors, numpy. Tests find it at build/oracles and skip visibly where it is missing.
+# safetensors, numpy; and oneDNN 3, headers and library, that our calls are tested with beside the
+# distribution's 2.6. Tests find it at build/oracles and skip visibly where it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,17 +18,23 @@ if ! dpkg-query -W -f='${Status}' python3-torch 2>/dev/null | grep -q 'ok instal
 fi
 
 venv=build/oracles
-if [ -f $venv/complete ]; then
-  echo "oracles: $(cat $venv/complete)"
-  exit 0
-fi
-mkdir -p build
-python3 -m venv $venv
-$venv/bin/pip install -q --disable-pip-version-check numpy onnx onnxruntime safetensors
-$venv/bin/python - > $venv/complete.tmp <<'P'
+if [ ! -f $venv/complete ]; then
+  mkdir -p build
+  python3 -m venv $venv
+  $venv/bin/pip install -q --disable-pip-version-check numpy onnx onnxruntime safetensors
+  $venv/bin/python - > $venv/complete.tmp <<'P'
 import numpy, onnx, onnxruntime, safetensors
 print(f"numpy {numpy.__version__}, onnx {onnx.__version__}, onnxruntime {onnxruntime.__version__}, "
       f"safetensors {safetensors.__version__}")
 P
-mv $venv/complete.tmp $venv/complete
-echo "oracles: installed $(cat $venv/complete)"
+  mv $venv/complete.tmp $venv/complete
+fi
+echo "oracles: $(cat $venv/complete)"
+
+# 39 MB, for one test.
+if [ -e $venv/lib/libdnnl.so.3 ] ||
+    $venv/bin/pip install -q --disable-pip-version-check onednn-cpu-gomp==2023.2 onednn-devel-cpu-gomp==2023.2; then
+  echo "oracles: oneDNN 3"
+else
+  echo "oracles: oneDNN 3 cannot be installed here; its test skips"
+fi

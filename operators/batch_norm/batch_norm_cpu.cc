@@ -93,16 +93,16 @@ std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
   auto desc = describe_batch_norm_backward(forward, x, epsilon, flags);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   dnnl::memory scale = kernel->input(2, vector, vector);
-  kernel->execute(desc, dnnl::batch_normalization_backward(desc),
-                  {{DNNL_ARG_DIFF_DST, kernel->input(0, x, x)},
-                   {DNNL_ARG_SRC, kernel->input(1, x, x)},
-                   {DNNL_ARG_SCALE, scale},
-                   {DNNL_ARG_SHIFT, scale},  // oneDNN 2.6 counts it among the operands, unread
-                   {DNNL_ARG_MEAN, kernel->input(3, vector, vector)},
-                   {DNNL_ARG_VARIANCE, kernel->input(4, vector, vector)},
-                   {DNNL_ARG_DIFF_SRC, kernel->output(0, x, x)},
-                   {DNNL_ARG_DIFF_SCALE, kernel->output(1, vector, vector)},
-                   {DNNL_ARG_DIFF_SHIFT, kernel->output(2, vector, vector)}});
+  auto operands = batch_norm_unread(scale);
+  operands.insert(operands.end(), {{DNNL_ARG_DIFF_DST, kernel->input(0, x, x)},
+                                   {DNNL_ARG_SRC, kernel->input(1, x, x)},
+                                   {DNNL_ARG_SCALE, scale},
+                                   {DNNL_ARG_MEAN, kernel->input(3, vector, vector)},
+                                   {DNNL_ARG_VARIANCE, kernel->input(4, vector, vector)},
+                                   {DNNL_ARG_DIFF_SRC, kernel->output(0, x, x)},
+                                   {DNNL_ARG_DIFF_SCALE, kernel->output(1, vector, vector)},
+                                   {DNNL_ARG_DIFF_SHIFT, kernel->output(2, vector, vector)}});
+  kernel->execute(desc, dnnl::batch_normalization_backward(desc), operands);
   kernel->finish();
   if (reader.integer("relu", 0) == 0) return kernel;
   return with_relu_grad(std::move(kernel), request);
