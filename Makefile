@@ -4,7 +4,9 @@
 build: setup
 	@tools/build.sh release
 
-train: build
+train:
+	@tools/setup.sh first
+	@tools/build.sh first
 	build/release/lockstep train configs/lenet_digits.yaml
 
 test: setup

@@ -19,7 +19,7 @@ list(JOIN missing ", " missing)
 
 if(LOCKSTEP_CUDA STREQUAL "ON" AND missing)
   message(FATAL_ERROR "CUDA: required (LOCKSTEP_CUDA=ON), but these are not to be found: ${missing}")
-elseif(LOCKSTEP_CUDA STREQUAL "OFF" OR LOCKSTEP_SANITIZE)
+elseif(LOCKSTEP_CUDA MATCHES "^(OFF|LATER)$" OR LOCKSTEP_SANITIZE)
   message(STATUS "CUDA: not asked for; building CPU replicas")
 elseif(missing)
   message(STATUS "CUDA: not found: ${missing}; building CPU replicas")

@@ -16,7 +16,8 @@ endforeach()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Lockstep)
 install(EXPORT LockstepTargets NAMESPACE Lockstep:: DESTINATION ${package_dir})
-install(FILES cmake/LockstepConfig.cmake DESTINATION ${package_dir})
+configure_file(cmake/LockstepConfig.cmake ${PROJECT_BINARY_DIR}/LockstepConfig.cmake @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/LockstepConfig.cmake DESTINATION ${package_dir})
 install(FILES cmake/dependencies.cmake DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/LockstepConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)

@@ -157,7 +157,9 @@ class Compiler {
   const KernelTable& table_for(Device device) const {
     for (const KernelTable& table : request_.kernels)
       if (table.kind() == device.kind) return table;
-    fail("this build of Lockstep cannot run on ", text_of(device), "; see `lockstep doctor`");
+    fail("this build of Lockstep cannot run on ", text_of(device),
+         ": it has no GPU kernels; `make build` adds them where CUDA's nvcc is, see `lockstep "
+         "doctor`");
   }
 
   // Messages go on a worker of their own, so that replicas compute meanwhile; so does what an

@@ -47,12 +47,14 @@ int diagnose() {
   std::ifstream driver("/proc/driver/nvidia/version");
   std::string version;
   std::getline(driver, version);
-  std::cout << "GPU driver " << (driver ? version : "none: training runs on CPU replicas") << "\n"
-            << "GPU build  "
-            << (gpu ? "yes: kernels for compute capability 8.0 and later"
-                    : "no: this build has CPU kernels only; graphs for GPUs can be built and read")
-            << "\n"
-            << "GPUs       " << gpus << "\n";
+  std::cout
+      << "GPU driver " << (driver ? version : "none: training runs on CPU replicas") << "\n"
+      << "GPU build  "
+      << (gpu ? "yes: kernels for compute capability 8.0 and later"
+              : "no: CPU kernels only (graphs for GPUs can be built and read); `make build` adds "
+                "GPU kernels where CUDA's nvcc is")
+      << "\n"
+      << "GPUs       " << gpus << "\n";
   for (const GpuLibrary& library : gpu_libraries())
     std::cout << std::left << std::setw(11) << library.name
               << (library.found

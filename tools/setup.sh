@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Lockstep needs to build and to run its tests, on Debian 12 and Ubuntu 24.04.
-# Idempotent: prints what is missing before it acts, prints one line when nothing is.
+# Idempotent: prints what is missing before it acts, prints one line when nothing is. `setup.sh first`
+# leaves out what only tests need.
 set -euo pipefail
 
 packages=(
@@ -10,6 +11,8 @@ packages=(
   libgloo-dev                                            # messages between processes
   libjpeg-dev libpng-dev                                 # pictures
   libyaml-cpp-dev libcli11-dev nlohmann-json3-dev        # configuration, commands, JSON
+)
+[ "${1:-}" = first ] || packages+=(
   libgtest-dev libonnx-testdata iproute2                 # tests
   python3 python3-venv clang clang-format libclang-rt-14-dev  # oracles, second compiler, format
 )

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Every operator case and the models' training steps on oneDNN 3: check.sh PROGRAM. Exit code 77:
-# tools/python_oracles.sh could not get that version, so there is no such program.
+# there is no such program, for tools/python_oracles.sh could not get that version, or all programs
+# here use it.
 set -euo pipefail
 program=$1
 if [ ! -x "$program" ]; then
-  echo "skipped: no oneDNN 3 in build/oracles"
+  echo "skipped: oneDNN 3 is not in build/oracles, or everything here is built with it"
   exit 77
 fi
 libraries=$(ldd "$program" | grep -o 'libdnnl\.so\.[0-9]*' | sort -u)

@@ -128,7 +128,7 @@ TEST(Compile, NamesWhatIsMissing) {
                  only_cpu,
                  {}});
       },
-      "cannot run on gpu:0");
+      "cannot run on gpu:0: it has no GPU kernels; `make build` adds them");
 }
 
 TEST(Compile, ArenasTakeAtMostSixtyPercent) {
