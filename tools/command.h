@@ -23,6 +23,7 @@ void add_run(CLI::App& app, Command& chosen);
 void add_step(CLI::App& app, Command& chosen);
 void add_onnx_test(CLI::App& app, Command& chosen);
 void add_bench(CLI::App& app, Command& chosen);
+void add_keys(CLI::App& app, Command& chosen);
 void add_launch(CLI::App& app, Command& chosen);
 void add_doctor(CLI::App& app, Command& chosen);
 

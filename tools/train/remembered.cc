@@ -1,7 +1,9 @@
 #include "tools/train/remembered.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
+#include <sstream>
 
 #include "builders/all_reduce/spec.h"
 #include "graph/error.h"
@@ -31,6 +33,25 @@ Metadata remembered(const TrainConfig& config) {
   return metadata;
 }
 
+namespace {
+
+// Numbers were once written with more digits than they need.
+bool same(const std::string& a, const std::string& b) {
+  std::istringstream left(a), right(b);
+  for (std::string x, y; true;) {
+    const bool more = static_cast<bool>(left >> x), others = static_cast<bool>(right >> y);
+    if (!more || !others) return more == others;
+    if (x == y) continue;
+    const std::size_t at = x.find_first_not_of('['), other = y.find_first_not_of('[');
+    if (at != other || at == x.npos) return false;
+    char *end = nullptr, *other_end = nullptr;
+    if (std::strtod(x.c_str() + at, &end) != std::strtod(y.c_str() + at, &other_end)) return false;
+    if (end == x.c_str() + at || std::string(end) != other_end) return false;
+  }
+}
+
+}  // namespace
+
 void check_remembered(const TrainConfig& config, const Metadata& saved, const std::string& path,
                       int64_t replicas) {
   const auto of_saved = saved.find("replicas");
@@ -39,7 +60,7 @@ void check_remembered(const TrainConfig& config, const Metadata& saved, const st
   for (const auto& [key, now] : remembered(config)) {
     if (key == kWaitingFor && !same_replicas) continue;  // they start at zero again
     const auto found = saved.find(key);
-    check(found == saved.end() || found->second == now, path, ": saved with ", key, " ",
+    check(found == saved.end() || same(found->second, now), path, ": saved with ", key, " ",
           found == saved.end() ? "" : found->second, ", now it is ", now,
           "; start a new OUTPUT_DIR, or set it back");
   }

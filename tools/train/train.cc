@@ -68,7 +68,7 @@ class TrainCommand {
     log_ = std::make_unique<TrainingLog>(config_, comm_, LogOptions{first_, options.quiet});
     if (!leads_) return;
     if (first_ == 0) save_model(run_.session().model(), step_in(folder()));
-    write_file(folder() + "/config.txt", config_text());
+    write_file(folder() + "/config.yaml", config_text());
     point_latest_to(folder());
     files_ = std::make_unique<TrainedFiles>(folder(), run_.session(), first_);
   }
@@ -167,11 +167,9 @@ class TrainCommand {
   std::string checkpoint() const { return checkpoint_in(folder()); }
 
   std::string config_text() const {
-    std::string text;
     TrainConfig config = config_;
     config.output_dir = series_;  // started again, it is another run of the same series
-    for (const auto& [key, value] : config.entries()) text += key + ": " + value + "\n";
-    return text;
+    return config.yaml();
   }
 
   TestResult test(int64_t step) {

@@ -1,0 +1,83 @@
+// The configuration: read, written back, explained.
+#include "tools/train/config.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+#include "tests/support/training_command.h"
+#include "tools/train/remembered.h"
+
+namespace lockstep::testing {
+namespace {
+
+using ConfigTest = TrainingCommand;
+
+TEST_F(ConfigTest, IsWrittenSoThatItReadsBackTheSame) {
+  for (const char* text :
+       {"plain", "", "~", "true", "12", "1e5", "a: b", "#no comment", "- item", "*alias", "a#b c",
+        "\"quoted\" \\ back", "two\nlines", "grün", "[1, 2]", "ends:"}) {
+    TrainConfig config = read_config(this->config(), {"DATA.CROP_SCALE", "[0.1, 0.7]"});
+    config.data_root = config.output_dir = text;
+    config.freeze = {text, "*.bias"};
+    config.schedule.base_lr = 1.0 / 3;
+    config.optimizer.momentum = 0.9F;
+    config.schedule.lrs = {1e-7, 2.5};
+    write_file(folder / "again.yaml", config.yaml());
+    const TrainConfig again = read_config(folder / "again.yaml", {});
+    EXPECT_EQ(again.entries(), config.entries()) << config.yaml();
+    EXPECT_EQ(again.schedule.base_lr, config.schedule.base_lr);
+  }
+}
+
+TEST_F(ConfigTest, HasNumbersAsPeopleWriteThem) {
+  const std::string text = TrainConfig().yaml();
+  for (const char* line : {"  MOMENTUM: 0.9\n", "  WEIGHT_DECAY: 0.0001\n", "  GAMMA: 0.1\n",
+                           "  CROP_SCALE: [0.08, 1]\n", "\nSOLVER:\n  BASE_LR: 0.001\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+}
+
+TEST_F(ConfigTest, OfARunTrainsTheSameRun) {
+  ASSERT_EQ(train("run", {"SOLVER.BASE_LR", "0.013", "SOLVER.MAX_ITER", "9"}).exit_code, 0);
+  ASSERT_EQ(run_lockstep({"train", folder / "run/config.yaml"}).exit_code, 0);
+  EXPECT_TRUE(checkpoint("run") == checkpoint("run.2"));
+  EXPECT_EQ(read_file(folder / "run/config.yaml"), read_file(folder / "run.2/config.yaml"));
+}
+
+TEST_F(ConfigTest, ATextMayBeNone) {
+  EXPECT_EQ(read_config(config("WIRE: ~\nMODEL: {ONNX: }\n"), {}).wire, "");
+  expect_error([&] { read_config(config("WIRE: [a]\n"), {}); }, "WIRE should be a text");
+  expect_error([&] { read_config(config("PIECES: ~\n"), {}); }, "PIECES should be a whole number");
+}
+
+// They are compared as texts, but numbers used to have more digits.
+TEST_F(ConfigTest, FitsCheckpointsOfAnOlderSpelling) {
+  const TrainConfig config = read_config(this->config(), {});
+  const auto with = [&](const std::string& key, const std::string& value) {
+    check_remembered(config, {{key, value}}, "old.safetensors", 2);
+  };
+  with("DATA.CROP_SCALE", "[0.080000000000000002, 1]");
+  expect_error([&] { with("DATA.CROP_SCALE", "[0.09, 1]"); }, "DATA.CROP_SCALE [0.09, 1]");
+  expect_error([&] { with("DATA.CROP_SCALE", "[0.08, 1, 1]"); }, "DATA.CROP_SCALE");
+  expect_error([&] { with("MODEL.TYPE", "lenet"); }, "MODEL.TYPE lenet, now it is mlp");
+  expect_error([&] { with("MODEL.HIDDEN", "[32, 17]"); }, "MODEL.HIDDEN");
+}
+
+// LOCKSTEP_UPDATE_GOLDEN=1 writes it anew.
+TEST_F(ConfigTest, ThePageOfKeysIsComplete) {
+  const std::string page = run_lockstep({"keys", "--markdown"}).out;
+  const std::string path = std::string(LOCKSTEP_SOURCE_DIR) + "/docs/configuration.md";
+  if (std::getenv("LOCKSTEP_UPDATE_GOLDEN")) write_file(path, page);
+  EXPECT_EQ(read_file(path), page) << "`lockstep keys --markdown > docs/configuration.md`";
+  for (const auto& [key, value] : TrainConfig().entries())
+    EXPECT_NE(page.find("| `" + key + "` | "), std::string::npos) << key;
+}
+
+TEST_F(ConfigTest, KeysAreListedByPart) {
+  const Outcome clip = run_lockstep({"keys", "CLIP"});
+  EXPECT_NE(clip.out.find("SOLVER.CLIP_NORM: 0\n    what the norm"), std::string::npos) << clip.out;
+  EXPECT_EQ(clip.out.find("MOMENTUM"), std::string::npos);
+  expect_refused(run_lockstep({"keys", "CLAP"}), {"'CLAP'"});
+}
+
+}  // namespace
+}  // namespace lockstep::testing

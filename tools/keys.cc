@@ -1,0 +1,27 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "tools/command.h"
+#include "tools/train/config_keys.h"
+
+namespace lockstep {
+
+void add_keys(CLI::App& app, Command& chosen) {
+  struct Options {
+    std::string part;
+    bool markdown = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("keys", "list the keys of a CONFIG.yaml");
+  command->add_option("part", options->part, "only keys with this in their names");
+  command->add_flag("--markdown", options->markdown, "as docs/configuration.md");
+  command->footer("Example:  lockstep keys CLIP");
+  command->callback([options, &chosen] {
+    chosen = [options] {
+      std::cout << (options->markdown ? markdown_of_keys() : text_of_keys(options->part));
+      return 0;
+    };
+  });
+}
+
+}  // namespace lockstep
