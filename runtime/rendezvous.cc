@@ -1,14 +1,10 @@
 #include "runtime/rendezvous.h"
 
-#include <arpa/inet.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <sstream>
 
 #include "graph/error.h"
@@ -17,94 +13,25 @@
 namespace lockstep {
 namespace {
 
-constexpr const char* kTcp = "tcp://";
-constexpr const char* kFile = "file://";
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-int64_t number_in(const char* name) {
-  const std::string text = variable(name);
-  int64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  check(error == std::errc() && end == text.data() + text.size() && value >= 0, name, " is '", text,
-        "', should be a whole number");
-  return value;
-}
-
-struct Launcher {
-  const char* rank;
-  const char* size;
-};
-constexpr Launcher kLaunchers[] = {{"RANK", "WORLD_SIZE"},
-                                   {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                   {"PMI_RANK", "PMI_SIZE"},
-                                   {"SLURM_PROCID", "SLURM_NTASKS"}};
-
-// The first of Slurm's nodes: n[012-015,20],m3 begins with n012.
-std::string first_node(const std::string& nodes) {
-  const auto bracket = nodes.find('[');
-  const auto comma = nodes.find(',');
-  if (bracket == nodes.npos || comma < bracket) return nodes.substr(0, comma);
-  return nodes.substr(0, bracket) +
-         nodes.substr(bracket + 1, nodes.find_first_of(",-]", bracket) - bracket - 1);
-}
-
-std::string store_of_environment(const Launcher& launcher) {
-  if (const std::string store = variable("LOCKSTEP_STORE"); !store.empty()) return store;
-  std::string host = variable("MASTER_ADDR"), port = variable("MASTER_PORT");
-  if (std::string_view(launcher.rank) == "SLURM_PROCID") {
-    for (const char* nodes : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"})
-      if (host.empty()) host = first_node(variable(nodes));
-    // Jobs that share a node listen on different ports.
-    if (port.empty()) port = std::to_string(20000 + number_in("SLURM_JOB_ID") % 20000);
-  }
-  check(!host.empty() && !port.empty(), launcher.rank, " and ", launcher.size,
-        " say that this is one of several processes, but not where rank 0 is: set MASTER_ADDR and "
-        "MASTER_PORT, or LOCKSTEP_STORE to tcp://HOST:PORT or file://FOLDER");
-  return kTcp + host + ":" + port;
-}
-
-struct HostPort {
-  std::string host;
-  int port = 0;
-};
-HostPort host_and_port(const std::string& store) {
-  const std::string rest = store.substr(std::strlen(kTcp));
-  const auto colon = rest.rfind(':');
-  HostPort found{rest.substr(0, colon), 0};
-  if (colon != rest.npos)
-    std::from_chars(rest.data() + colon + 1, rest.data() + rest.size(), found.port);
-  check(!found.host.empty() && found.port > 0 && found.port < 65536, "store '", store,
-        "' should be tcp://HOST:PORT or file://FOLDER");
-  return found;
-}
-
 std::string member_key(int rank) { return join("member/", rank); }
 
 std::unique_ptr<Store> open_store(const World& world) {
-  if (world.store.rfind(kFile, 0) == 0) return file_store(world.store.substr(std::strlen(kFile)));
-  check(world.store.rfind(kTcp, 0) == 0, "store '", world.store,
-        "' should be tcp://HOST:PORT or file://FOLDER");
-  const HostPort at = host_and_port(world.store);
-  if (world.rank == 0) {
+  const std::optional<StorePlace> place = store_place_of(world.store);
+  if (!place) return file_store(folder_of_store(world.store));
+  if (world.rank > 0) return reach_store(*place, world.patience);
+  try {
+    return keep_store(*place, world.patience);
+  } catch (const Error& error) {
+    // Perhaps it is this run's own rank 0 that listens there.
+    std::unique_ptr<Store> other;
     try {
-      return keep_tcp_store(at.port, world.patience);
-    } catch (const Error& error) {
-      // Perhaps it is this run's own rank 0 that listens there.
-      std::unique_ptr<Store> other;
-      try {
-        other = reach_tcp_store(at.host, at.port, Milliseconds(1000));
-        if (!other->get(member_key(0))) throw error;
-      } catch (const Error&) {
-        throw error;
-      }
-      return other;
+      other = reach_store(*place, Milliseconds(1000));
+      if (!other->get(member_key(0))) throw error;
+    } catch (const Error&) {
+      throw error;
     }
+    return other;
   }
-  return reach_tcp_store(at.host, at.port, world.patience);
 }
 
 std::string host_name() {
@@ -138,10 +65,8 @@ std::string address_towards(const std::string& host, int port) {
 
 std::string own_address(const World& world, const std::vector<Member>& members) {
   if (!world.address.empty()) return world.address;
-  if (world.store.rfind(kTcp, 0) == 0) {
-    const HostPort at = host_and_port(world.store);
-    return address_towards(at.host, at.port);
-  }
+  const std::optional<StorePlace> place = store_place_of(world.store);
+  if (place && place->job.empty()) return address_towards(place->host, place->port);
   const bool one_host = std::all_of(members.begin(), members.end(), [&](const Member& member) {
     return member.host == members[0].host;
   });
@@ -156,7 +81,7 @@ std::vector<Member> meet_all(Store& store, const World& world) {
     int size = 0;
     first >> size >> member.process >> member.host;
     fail("rank ", world.rank, " joins twice: ", text_of(member), " is there already",
-         world.store.rfind(kFile, 0) == 0 ? "; a folder of a store is new for each run" : "");
+         store_place_of(world.store) ? "" : "; a folder of a store is new for each run");
   }
   store.stand_for(world.rank);
   std::vector<Member> members;
@@ -187,23 +112,6 @@ std::vector<Member> meet_all(Store& store, const World& world) {
 
 }  // namespace
 
-World world_of_environment() {
-  World world;
-  world.address = variable("LOCKSTEP_ADDRESS");
-  if (!variable("LOCKSTEP_TIMEOUT").empty())
-    world.patience = std::chrono::seconds(number_in("LOCKSTEP_TIMEOUT"));
-  for (const Launcher& launcher : kLaunchers) {
-    if (variable(launcher.rank).empty() || variable(launcher.size).empty()) continue;
-    world.rank = static_cast<int>(number_in(launcher.rank));
-    world.size = static_cast<int>(number_in(launcher.size));
-    check(world.rank < world.size, launcher.rank, " is ", world.rank, ", but ", launcher.size,
-          " is ", world.size);
-    if (world.size > 1) world.store = store_of_environment(launcher);
-    break;
-  }
-  return world;
-}
-
 std::unique_ptr<Comm> join_world(const World& world) {
   if (world.size == 1) return nullptr;
   std::unique_ptr<Store> store = open_store(world);
@@ -211,7 +119,7 @@ std::unique_ptr<Comm> join_world(const World& world) {
   try {
     members = meet_all(*store, world);
   } catch (const Error&) {
-    if (port_of(*store) > 0) store->leave();  // the others should see the same
+    if (is_kept_here(*store)) store->leave();  // the others should see the same
     throw;
   }
   std::string address = own_address(world, members);

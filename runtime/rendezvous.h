@@ -12,15 +12,17 @@ namespace lockstep {
 struct World {
   int rank = 0;
   int size = 1;
-  // tcp://HOST:PORT, kept by rank 0 there, or file://FOLDER, new for each run and seen by all.
+  // tcp://HOST:PORT or, on one host, unix://JOB, where rank 0 keeps it, or file://FOLDER, new for
+  // each run and seen by all.
   std::string store;
   std::string address;            // this host's, as others reach it; "": found out
   Milliseconds patience{60'000};  // for the others to join, and for any one message
 };
 
-// What torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), Open MPI, MPICH or Slurm say of this
-// process; alone where none does. LOCKSTEP_STORE, LOCKSTEP_ADDRESS and LOCKSTEP_TIMEOUT (seconds)
-// come before what they say. Throws naming the variable that does not fit.
+// What torchrun, `lockstep launch`, Open MPI, MPICH or Slurm say of this process; alone where none
+// does. Where all processes are on one host they meet at a Unix socket. LOCKSTEP_STORE,
+// LOCKSTEP_PORT, LOCKSTEP_JOB, LOCKSTEP_ADDRESS and LOCKSTEP_TIMEOUT (seconds) come before what
+// they say. Throws naming the variable that does not fit.
 World world_of_environment();
 
 // Joins, waits for all others and connects with them; null for a process that is alone. Throws

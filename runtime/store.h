@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "runtime/store_place.h"
+
 namespace lockstep {
 
 using Milliseconds = std::chrono::milliseconds;
@@ -32,12 +34,13 @@ class Store {
 // "ended without a word": set by a store that notices it.
 std::string gone_key(int rank);
 
-// One process keeps the store, the others ask it over TCP. The keeper listens on all addresses.
-// Throws naming the address when it cannot listen, or when nobody answers within `patience`. A
-// keeper that leaves any one question unanswered for so long is lost for good. It leaves itself
-// when all others have ended, but for those that have been silent for so long.
-std::unique_ptr<Store> keep_tcp_store(int port, Milliseconds patience);
-std::unique_ptr<Store> reach_tcp_store(const std::string& host, int port, Milliseconds patience);
+// One process keeps the store, the others ask it over a socket. Throws naming the place when it
+// cannot listen, or when nobody answers within `patience`. A keeper that leaves any one question
+// unanswered for so long is lost for good. It leaves itself when all others have ended, but for
+// those that have been silent for so long.
+std::unique_ptr<Store> keep_store(const StorePlace& place, Milliseconds patience);
+std::unique_ptr<Store> reach_store(const StorePlace& place, Milliseconds patience);
+bool is_kept_here(const Store& store);
 int port_of(const Store& kept);  // which was chosen for port 0
 
 // A folder that all processes see: a file for each key. It must be new for each run.

@@ -1,12 +1,8 @@
 // Those who ask the keeper of the store: one question at a time, over one connection.
-#include <netdb.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <mutex>
 #include <thread>
 
@@ -22,14 +18,14 @@ using Clock = std::chrono::steady_clock;
 
 class Asker final : public Store {
  public:
-  Asker(std::string host, int port, Milliseconds patience)
-      : host_(std::move(host)), port_(port), patience_(std::max(patience, Milliseconds(1))) {
+  Asker(const StorePlace& place, Milliseconds patience)
+      : place_(text_of(place)), patience_(std::max(patience, Milliseconds(1))) {
     const auto end = Clock::now() + patience;
-    for (std::string why; !connect_once(why); std::this_thread::sleep_for(Milliseconds(50)))
-      check(Clock::now() < end, "rank 0 does not answer at ", host_, ":", port_, " (", why,
-            ") after ", patience.count() / 1000.0, " s; is it running, and the address right?");
-    const int on = 1;
-    setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    std::string why;
+    for (; (socket_ = connect_to(place, patience_, why)).get() < 0;
+         std::this_thread::sleep_for(Milliseconds(50)))
+      check(Clock::now() < end, "rank 0 does not answer at ", place_, " (", why, ") after ",
+            patience.count() / 1000.0, " s; is it running, and the address right?");
   }
 
   void set(const std::string& key, const std::string& value) override {
@@ -45,34 +41,6 @@ class Asker final : public Store {
   void leave() override { ask(Operation::leave, "", ""); }
 
  private:
-  // To connect, to send and to receive takes no longer than the run is patient.
-  Socket patient_socket(const addrinfo& at) const {
-    Socket fresh(socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const timeval limit{patience_.count() / 1000, patience_.count() % 1000 * 1000};
-    for (int direction : {SO_RCVTIMEO, SO_SNDTIMEO})
-      setsockopt(fresh.get(), SOL_SOCKET, direction, &limit, sizeof limit);
-    return fresh;
-  }
-
-  bool connect_once(std::string& why) {
-    addrinfo hints{}, *found = nullptr;
-    hints.ai_socktype = SOCK_STREAM;
-    const int error = getaddrinfo(host_.c_str(), std::to_string(port_).c_str(), &hints, &found);
-    if (error != 0) {
-      why = gai_strerror(error);
-      return false;
-    }
-    for (const addrinfo* at = found; at && socket_.get() < 0; at = at->ai_next) {
-      Socket fresh = patient_socket(*at);
-      if (connect(fresh.get(), at->ai_addr, at->ai_addrlen) == 0)
-        socket_ = std::move(fresh);
-      else
-        why = std::strerror(errno);
-    }
-    freeaddrinfo(found);
-    return socket_.get() >= 0;
-  }
-
   std::optional<std::string> ask(Operation operation, const std::string& key,
                                  const std::string& value) {
     std::lock_guard lock(mutex_);
@@ -99,7 +67,7 @@ class Asker final : public Store {
 
   // The same words on all ranks, which cannot agree on them any more.
   [[noreturn]] void lose(int error) {
-    lost_ = join("rank 0, which keeps the store at ", host_, ":", port_);
+    lost_ = join("rank 0, which keeps the store at ", place_);
     if (error == EPIPE || error == ECONNRESET)
       lost_ += ", is gone";
     else
@@ -108,8 +76,7 @@ class Asker final : public Store {
     fail(lost_);
   }
 
-  const std::string host_;
-  const int port_;
+  const std::string place_;
   const Milliseconds patience_;
   std::mutex mutex_;  // the run and its watch ask over one connection
   Socket socket_;
@@ -118,8 +85,8 @@ class Asker final : public Store {
 
 }  // namespace
 
-std::unique_ptr<Store> reach_tcp_store(const std::string& host, int port, Milliseconds patience) {
-  return std::make_unique<Asker>(host, port, patience);
+std::unique_ptr<Store> reach_store(const StorePlace& place, Milliseconds patience) {
+  return std::make_unique<Asker>(place, patience);
 }
 
 }  // namespace lockstep

@@ -1,13 +1,10 @@
 // The process that keeps the store: a thread of its own answers the others.
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -47,11 +44,8 @@ class Texts {
 
 class Keeper final : public Store {
  public:
-  Keeper(int port, Milliseconds patience) : listening_(listen_on(port)), patience_(patience) {
-    sockaddr_in6 address{};
-    socklen_t size = sizeof address;
-    getsockname(listening_.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin6_port);
+  Keeper(const StorePlace& place, Milliseconds patience)
+      : listening_(listen_at(place)), patience_(patience) {
     server_ = std::thread([this] { serve(); });
   }
   ~Keeper() override {
@@ -59,7 +53,7 @@ class Keeper final : public Store {
     server_.join();
   }
 
-  int port() const { return port_; }
+  int port() const { return port_of(listening_); }
   void set(const std::string& key, const std::string& value) override { texts_.set(key, value); }
   bool add(const std::string& key, const std::string& value) override {
     return texts_.add(key, value);
@@ -80,23 +74,6 @@ class Keeper final : public Store {
     Clock::time_point heard = Clock::now();
   };
 
-  static Socket listen_on(int port) {
-    Socket listening(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const int off = 0, on = 1;
-    setsockopt(listening.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    sockaddr_in6 address{};
-    address.sin6_family = AF_INET6;
-    address.sin6_addr = in6addr_any;
-    address.sin6_port = htons(static_cast<uint16_t>(port));
-    const bool bound =
-        bind(listening.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-        listen(listening.get(), 1024) == 0;
-    check(bound, "rank 0 cannot listen on port ", port, ": ", std::strerror(errno),
-          "; another run may use it (MASTER_PORT)");
-    return listening;
-  }
-
   void serve() {
     while (!stop_) {
       std::vector<pollfd> waiting{{listening_.get(), POLLIN, 0}};
@@ -108,9 +85,7 @@ class Keeper final : public Store {
         if (waiting[i + 1].revents != 0 && !read(clients_[i]))
           clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
       if ((waiting[0].revents & POLLIN) != 0) {
-        Socket fresh(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        const int on = 1;
-        setsockopt(fresh.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        Socket fresh = accept_at(listening_);
         if (fresh.get() >= 0) clients_.push_back({std::move(fresh), "", -1});
       }
       awaited_ = std::count_if(clients_.begin(), clients_.end(), [&](const Client& client) {
@@ -175,7 +150,6 @@ class Keeper final : public Store {
   Texts texts_;
   Socket listening_;
   const Milliseconds patience_;
-  int port_ = 0;
   std::vector<Client> clients_;  // the serving thread's own
   std::atomic<std::ptrdiff_t> awaited_{0};
   std::atomic<bool> stop_{false};
@@ -184,9 +158,11 @@ class Keeper final : public Store {
 
 }  // namespace
 
-std::unique_ptr<Store> keep_tcp_store(int port, Milliseconds patience) {
-  return std::make_unique<Keeper>(port, patience);
+std::unique_ptr<Store> keep_store(const StorePlace& place, Milliseconds patience) {
+  return std::make_unique<Keeper>(place, patience);
 }
+
+bool is_kept_here(const Store& store) { return dynamic_cast<const Keeper*>(&store) != nullptr; }
 
 int port_of(const Store& kept) {
   const auto* keeper = dynamic_cast<const Keeper*>(&kept);

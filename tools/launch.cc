@@ -29,7 +29,12 @@ struct LaunchOptions {
   std::vector<std::string> command;
 };
 
-// Free a moment ago; the rank 0 that takes it says so when it is not any more.
+// No other launch here is called so, in whatever container it runs.
+std::string name_of_job() {
+  return join("launch-", getpid(), "-", Clock::now().time_since_epoch().count());
+}
+
+// For commands of other makers; Lockstep's own ranks meet without a port. Free a moment ago.
 int free_port() {
   const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -45,12 +50,12 @@ int free_port() {
 
 class Child {
  public:
-  Child(int rank, int port, const LaunchOptions& options) : rank_(rank) {
+  Child(int rank, int port, const std::string& job, const LaunchOptions& options) : rank_(rank) {
     int ends[2];
     check(pipe2(ends, O_CLOEXEC) == 0, "pipe: ", std::strerror(errno));
     process_ = fork();
     check(process_ >= 0, "fork: ", std::strerror(errno));
-    if (process_ == 0) become(ends[1], port, options);
+    if (process_ == 0) become(ends[1], port, job, options);
     close(ends[1]);
     output_ = ends[0];
   }
@@ -94,7 +99,8 @@ class Child {
   }
 
  private:
-  [[noreturn]] void become(int output, int port, const LaunchOptions& options) {
+  [[noreturn]] void become(int output, int port, const std::string& job,
+                           const LaunchOptions& options) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody outlives the launcher
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
@@ -106,7 +112,8 @@ class Child {
     set("MASTER_ADDR", "127.0.0.1");
     set("MASTER_PORT", std::to_string(port));
     set("LOCKSTEP_TIMEOUT", std::to_string(options.timeout));
-    unsetenv("LOCKSTEP_STORE");
+    set("LOCKSTEP_JOB", job);
+    for (const char* other : {"LOCKSTEP_STORE", "LOCKSTEP_PORT"}) unsetenv(other);
     std::vector<char*> words;
     for (const std::string& word : options.command)
       words.push_back(const_cast<char*>(word.c_str()));
@@ -140,9 +147,10 @@ int launch(const LaunchOptions& options) {
   check(!options.command.empty(), "nothing to launch; put the command behind --");
   check(options.processes >= 1, "-n ", options.processes, ": at least one process");
   const int port = free_port();
+  const std::string job = name_of_job();
   std::vector<std::unique_ptr<Child>> children;
   for (int rank = 0; rank < options.processes; ++rank)
-    children.push_back(std::make_unique<Child>(rank, port, options));
+    children.push_back(std::make_unique<Child>(rank, port, job, options));
   listen();
   int code = 0;
   // The others of a failed one learn of it by themselves and say so; if not, they are ended.
@@ -185,7 +193,9 @@ void add_launch(CLI::App& app, Command& chosen) {
   command->add_option("command", options->command, "the command, behind --")->required();
   command->footer(
       "Example:  lockstep launch -n 4 -- lockstep train configs/lenet_digits.yaml\n"
-      "Sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does. Over several hosts "
+      "Sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does; Lockstep itself needs "
+      "no\n"
+      "port on one host. Over several hosts "
       "use\n"
       "torchrun, mpirun or srun, or set them by hand. The exit code is that of the first to fail.\n"
       "Ctrl-C and SIGTERM are passed on.");

@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
-# PyTorch, and a virtual environment with the engines that tests compare against: the newest onnx, ONNX Runtime,
-# safetensors, numpy; and oneDNN 3, headers and library, that our calls are tested with beside the
+# PyTorch with its torchrun, Open MPI's mpirun, and a virtual environment with the engines that tests compare against: the
+# newest onnx, ONNX Runtime, safetensors, numpy; and oneDNN 3, headers and library, that our calls are tested with beside the
 # distribution's 2.6. Tests find it at build/oracles and skip visibly where it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # PyTorch comes from the distribution: small, without a GPU's libraries.
-if ! dpkg-query -W -f='${Status}' python3-torch 2>/dev/null | grep -q 'ok installed'; then
+for package in python3-torch openmpi-bin; do
+  dpkg-query -W -f='${Status}' $package 2>/dev/null | grep -q 'ok installed' && continue
   root=()
   [ "$(id -u)" -eq 0 ] || root=(sudo -n)
   if DEBIAN_FRONTEND=noninteractive "${root[@]}" \
-      apt-get install -y --no-install-recommends -qq python3-torch >/dev/null 2>&1; then
-    echo "oracles: installed python3-torch"
+      apt-get install -y --no-install-recommends -qq $package >/dev/null 2>&1; then
+    echo "oracles: installed $package"
   else
-    echo "oracles: python3-torch cannot be installed here; its test skips"
+    echo "oracles: $package cannot be installed here; its tests skip"
   fi
-fi
+done
 
 venv=build/oracles
 if [ ! -f $venv/complete ]; then

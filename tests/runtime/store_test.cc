@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr Milliseconds kLong(20'000);
 
 std::unique_ptr<Store> ask(const Store& keeper, Milliseconds patience = kLong) {
-  return reach_tcp_store("127.0.0.1", port_of(keeper), patience);
+  return reach_store({"127.0.0.1", port_of(keeper)}, patience);
 }
 
 void expect_first_wins(Store& one, Store& other) {
@@ -32,17 +32,46 @@ void expect_first_wins(Store& one, Store& other) {
 }
 
 TEST(Store, WhoAddsFirstWins) {
-  const auto keeper = keep_tcp_store(0, kLong);
+  const auto keeper = keep_store({}, kLong);
   const auto asker = ask(*keeper);
   expect_first_wins(*keeper, *asker);
-  const auto other_keeper = keep_tcp_store(0, kLong);
+  const auto other_keeper = keep_store({}, kLong);
   expect_first_wins(*ask(*other_keeper), *other_keeper);
+  const StorePlace unix{.job = join("store-test-", getpid())};
+  const auto unix_keeper = keep_store(unix, kLong);
+  expect_first_wins(*reach_store(unix, kLong), *unix_keeper);
   TemporaryFolder folder;
   expect_first_wins(*file_store(folder / "store"), *file_store(folder / "store"));
 }
 
+// A Unix socket has the name of its job, however long, and nothing is left when its keeper ends.
+TEST(Store, JobsOfOneNameMeetAndOthersDoNot) {
+  const StorePlace one{.job = join(getpid(), std::string(300, 'x'), 1)};
+  const StorePlace other{.job = join(getpid(), std::string(300, 'x'), 2)};
+  for (int round = 0; round < 3; ++round) {
+    const auto keeper = keep_store(one, kLong);
+    const auto another = keep_store(other, kLong);
+    reach_store(one, kLong)->set("key", "here");
+    EXPECT_EQ(keeper->get("key"), "here");
+    EXPECT_EQ(another->get("key"), std::nullopt);
+    expect_error([&] { keep_store(one, kLong); }, "rank 0 cannot listen at unix://",
+                 "Address already in use; another run is called the same (LOCKSTEP_JOB)");
+    EXPECT_TRUE(is_kept_here(*keeper));
+    EXPECT_FALSE(is_kept_here(*reach_store(one, kLong)));
+  }
+  expect_error([&] { reach_store(one, Milliseconds(0)); }, "rank 0 does not answer at unix://",
+               "Connection refused");
+}
+
+TEST(Store, APortThatIsTakenIsNamed) {
+  const auto keeper = keep_store({}, kLong);
+  expect_error([&] { keep_store({.port = port_of(*keeper)}, kLong); },
+               join("rank 0 cannot listen on port ", port_of(*keeper), ": Address already in use"),
+               "set LOCKSTEP_PORT or MASTER_PORT");
+}
+
 TEST(Store, OneWhoseConnectionBreaksIsGoneUnlessItLeft) {
-  const auto keeper = keep_tcp_store(0, kLong);
+  const auto keeper = keep_store({}, kLong);
   for (int rank : {1, 2}) {
     const auto asker = ask(*keeper);
     asker->stand_for(rank);
@@ -87,8 +116,8 @@ class StoppedKeeper {
 TEST(Store, AKeeperThatIsStoppedIsLostWhenPatienceIsOver) {
   StoppedKeeper keeper;
   const auto start = Clock::now();
-  auto asker = reach_tcp_store("127.0.0.1", keeper.port(), Milliseconds(700));
-  const std::string lost = join("rank 0, which keeps the store at 127.0.0.1:", keeper.port(),
+  auto asker = reach_store({"127.0.0.1", keeper.port()}, Milliseconds(700));
+  const std::string lost = join("rank 0, which keeps the store at tcp://127.0.0.1:", keeper.port(),
                                 ", shows no life for 0.7 s: it is stopped, or out of reach");
   expect_error([&] { asker->get("question"); }, lost);
   const auto took = Clock::now() - start;
@@ -103,7 +132,7 @@ TEST(Store, AKeeperThatIsStoppedIsLostWhenPatienceIsOver) {
 }
 
 TEST(Store, AKeeperThatIsGoneIsSaidToBe) {
-  auto keeper = keep_tcp_store(0, kLong);
+  auto keeper = keep_store({}, kLong);
   const auto asker = ask(*keeper);
   asker->set("key", "value");
   keeper.reset();
@@ -113,7 +142,7 @@ TEST(Store, AKeeperThatIsGoneIsSaidToBe) {
 
 TEST(Store, TheKeeperStaysForThoseThatStillAsk) {
   const Milliseconds patience(500), busy(2000);
-  const auto keeper = keep_tcp_store(0, patience);
+  const auto keeper = keep_store({}, patience);
   std::atomic<bool> served = false;
   std::thread other([&, asker = ask(*keeper)]() mutable {
     const auto end = Clock::now() + busy;
@@ -131,7 +160,7 @@ TEST(Store, TheKeeperStaysForThoseThatStillAsk) {
 
 TEST(Store, TheKeeperStaysForASilentOneAsLongAsItIsPatient) {
   for (const Milliseconds patience : {Milliseconds(200), Milliseconds(1500)}) {
-    const auto keeper = keep_tcp_store(0, patience);
+    const auto keeper = keep_store({}, patience);
     const auto silent = ask(*keeper);
     silent->set("there", "");
     const auto start = Clock::now();

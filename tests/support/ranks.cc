@@ -33,7 +33,7 @@ void run_ranks(int size, const std::function<void(Comm& comm)>& body, Millisecon
 }
 
 std::string tcp_store_here() {
-  const auto keeper = keep_tcp_store(0, Milliseconds(0));
+  const auto keeper = keep_store({}, Milliseconds(0));
   return join("tcp://127.0.0.1:", port_of(*keeper));
 }
 

@@ -232,13 +232,13 @@ TEST_F(LaunchTest, BadSurroundingsAreNamed) {
   expect_refused(with({{"RANK", "2"}, {"WORLD_SIZE", "2"}}), {"RANK is 2, but WORLD_SIZE is 2"});
   expect_refused(with({{"RANK", "0"}, {"WORLD_SIZE", "2"}}), {"set MASTER_ADDR and MASTER_PORT"});
   expect_refused(with({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"LOCKSTEP_STORE", "ftp://x"}}),
-                 {"store 'ftp://x' should be tcp://HOST:PORT or file://FOLDER"});
+                 {"store 'ftp://x' should be tcp://HOST:PORT, unix://JOB or file://FOLDER"});
   expect_refused(with({{"OMPI_COMM_WORLD_RANK", "1"},
                        {"OMPI_COMM_WORLD_SIZE", "2"},
                        {"MASTER_ADDR", "127.0.0.1"},
                        {"MASTER_PORT", "1"},
                        {"LOCKSTEP_TIMEOUT", "1"}}),
-                 {"rank 0 does not answer at 127.0.0.1:1"});
+                 {"rank 0 does not answer at tcp://127.0.0.1:1"});
   EXPECT_EQ(run_lockstep({"launch", "-n", "2"}).exit_code, 2);
   Outcome unknown = run_lockstep({"launch", "-n", "2", "--", "no_such_command"});
   EXPECT_EQ(unknown.exit_code, 2);

@@ -1,0 +1,38 @@
+// Where rank 0 keeps the store: a port of a host, or, where all processes are on one host, a Unix
+// socket that is named after user and job. That lies in no folder (it is "abstract", see unix(7)):
+// nothing is left of it when its process ends. Both ends look at the other's user.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "runtime/store_wire.h"
+
+namespace lockstep {
+
+struct StorePlace {
+  std::string host = "";  // TCP; "" listens on all addresses
+  int port = 0;
+  std::string job = "";  // Unix
+};
+
+inline constexpr const char* kStorePlaces = "tcp://HOST:PORT, unix://JOB or file://FOLDER";
+std::string text_of(const StorePlace& place);  // as LOCKSTEP_STORE has it
+// Nothing where it is a folder. Throws for what is none of them.
+std::optional<StorePlace> store_place_of(const std::string& store);
+
+std::string folder_of_store(const std::string& store);
+
+// Throws naming the place and what is wrong.
+store_wire::Socket listen_at(const StorePlace& place);
+// No one where nobody answers; `why` says what is wrong. Connecting, and later sending and
+// receiving, take no longer than `patience`.
+store_wire::Socket connect_to(const StorePlace& place, std::chrono::milliseconds patience,
+                              std::string& why);
+// Somebody who came to `listening` and may: no other user, over a Unix socket.
+store_wire::Socket accept_at(const store_wire::Socket& listening);
+// Which was chosen for port 0; 0 of a Unix socket.
+int port_of(const store_wire::Socket& listening);
+
+}  // namespace lockstep

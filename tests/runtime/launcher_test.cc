@@ -1,0 +1,133 @@
+// Where the processes of a run meet, by what their launcher says.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "runtime/rendezvous.h"
+#include "tests/support/expect_error.h"
+
+namespace lockstep::testing {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+// With these variables and none other that launchers set.
+World world_with(const Variables& variables) {
+  for (const char* name : {"RANK",
+                           "WORLD_SIZE",
+                           "LOCAL_WORLD_SIZE",
+                           "MASTER_ADDR",
+                           "MASTER_PORT",
+                           "TORCHELASTIC_RUN_ID",
+                           "TORCHELASTIC_RESTART_COUNT",
+                           "OMPI_COMM_WORLD_RANK",
+                           "OMPI_COMM_WORLD_SIZE",
+                           "OMPI_COMM_WORLD_LOCAL_SIZE",
+                           "OMPI_MCA_ess_base_jobid",
+                           "PMIX_NAMESPACE",
+                           "PMI_RANK",
+                           "PMI_SIZE",
+                           "MPI_LOCALNRANKS",
+                           "SLURM_PROCID",
+                           "SLURM_NTASKS",
+                           "SLURM_JOB_ID",
+                           "SLURM_STEP_ID",
+                           "SLURM_NNODES",
+                           "SLURM_STEP_NUM_NODES",
+                           "SLURM_STEP_NODELIST",
+                           "SLURM_JOB_NODELIST",
+                           "LOCKSTEP_STORE",
+                           "LOCKSTEP_PORT",
+                           "LOCKSTEP_JOB",
+                           "LOCKSTEP_ADDRESS",
+                           "LOCKSTEP_TIMEOUT"})
+    unsetenv(name);
+  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  return world_of_environment();
+}
+
+Variables with(Variables variables, const Variables& more) {
+  for (const auto& [name, value] : more) variables[name] = value;
+  return variables;
+}
+
+std::string store_with(const Variables& variables, const Variables& more = {}) {
+  return world_with(with(variables, more)).store;
+}
+
+TEST(Launcher, NoneLeavesAProcessAlone) {
+  EXPECT_EQ(world_with({}).size, 1);
+  EXPECT_EQ(world_with({{"RANK", "0"}, {"WORLD_SIZE", "1"}}).store, "");
+}
+
+TEST(Launcher, OfTorchrunKeepsItsPortToItself) {
+  const Variables run{{"RANK", "3"},
+                      {"WORLD_SIZE", "4"},
+                      {"MASTER_ADDR", "a"},
+                      {"MASTER_PORT", "29500"},
+                      {"TORCHELASTIC_RUN_ID", "none"},
+                      {"TORCHELASTIC_RESTART_COUNT", "2"},
+                      {"LOCAL_WORLD_SIZE", "2"}};
+  EXPECT_EQ(world_with(run).rank, 3);
+  EXPECT_EQ(store_with(run), "tcp://a:29501");
+  EXPECT_EQ(store_with(run, {{"LOCKSTEP_PORT", "40000"}}), "tcp://a:40000");
+  const Variables here{{"LOCAL_WORLD_SIZE", "4"}};
+  EXPECT_EQ(store_with(run, here), "unix://torchrun-none-29500-2");
+  EXPECT_EQ(store_with(with(run, here), {{"LOCKSTEP_PORT", "40000"}}), "tcp://a:40000");
+  EXPECT_EQ(store_with(with(run, here), {{"LOCKSTEP_JOB", "mine"}}), "unix://mine");
+  EXPECT_EQ(store_with(with(run, here), {{"LOCKSTEP_STORE", "file:///f"}}), "file:///f");
+  expect_error(
+      [&] {
+        store_with(run, {{"MASTER_PORT", "65535"}});
+      },
+      "MASTER_PORT is 65535, torchrun's own", "set LOCKSTEP_PORT");
+  expect_error(
+      [&] {
+        store_with(run, {{"LOCKSTEP_PORT", "70000"}});
+      },
+      "LOCKSTEP_PORT is 70000, should be a port, 1 to 65535");
+}
+
+TEST(Launcher, ByHandHasThePortThatIsSaid) {
+  const Variables run{
+      {"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "29777"}};
+  EXPECT_EQ(store_with(run), "tcp://a:29777");
+  EXPECT_EQ(store_with(run, {{"LOCAL_WORLD_SIZE", "2"}}), "unix://port-29777");
+}
+
+TEST(Launcher, OfOpenMpiNeedsNothingOnOneHostAndAnAddressOnSeveral) {
+  const Variables run{{"OMPI_COMM_WORLD_RANK", "1"},
+                      {"OMPI_COMM_WORLD_SIZE", "2"},
+                      {"PMIX_NAMESPACE", "1687420929"}};
+  EXPECT_EQ(store_with(run, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}}), "unix://mpi-1687420929");
+  const Variables several = with(run, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}});
+  expect_error([&] { store_with(several); }, "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE say",
+               "set MASTER_ADDR and MASTER_PORT, or LOCKSTEP_STORE");
+  const std::string found = store_with(several, {{"MASTER_ADDR", "a"}});
+  EXPECT_EQ(found.rfind("tcp://a:2", 0), 0u) << found;
+  EXPECT_NE(found, store_with(several, {{"MASTER_ADDR", "a"}, {"PMIX_NAMESPACE", "1687420930"}}));
+  EXPECT_EQ(store_with(several, {{"MASTER_ADDR", "a"}, {"MASTER_PORT", "29500"}}), "tcp://a:29500");
+}
+
+TEST(Launcher, OfSlurmKnowsItsHosts) {
+  const Variables run{{"SLURM_PROCID", "1"},
+                      {"SLURM_NTASKS", "4"},
+                      {"SLURM_JOB_ID", "812"},
+                      {"SLURM_STEP_ID", "3"},
+                      {"SLURM_NNODES", "2"},
+                      {"SLURM_STEP_NUM_NODES", "1"},
+                      {"SLURM_JOB_NODELIST", "n[012-015,20],m3"}};
+  EXPECT_EQ(store_with(run), "unix://slurm-812.3");
+  const std::string found = store_with(run, {{"SLURM_STEP_NUM_NODES", "2"}});
+  EXPECT_EQ(found.rfind("tcp://n012:2", 0), 0u) << found;
+  EXPECT_EQ(store_with(run, {{"SLURM_STEP_NUM_NODES", "2"}, {"SLURM_STEP_NODELIST", "m3"}})
+                .rfind("tcp://m3:2", 0),
+            0u);
+  EXPECT_EQ(store_with(run, {{"SLURM_STEP_NUM_NODES", "2"}, {"LOCKSTEP_PORT", "40000"}}),
+            "tcp://n012:40000");
+}
+
+}  // namespace
+}  // namespace lockstep::testing

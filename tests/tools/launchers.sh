@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Training under the launchers themselves, whichever are installed, gives the bits of `lockstep launch`;
+# two runs at once and busy ports disturb nobody.
+#   launchers.sh LOCKSTEP FOLDER
+# Exit code 77: none is installed.
+set -euo pipefail
+lockstep=$1
+folder=$2
+rm -rf "$folder"
+mkdir -p "$folder"
+cat >"$folder/config.yaml" <<'YAML'
+THREADS: 1
+MODEL: {TYPE: mlp, HIDDEN: [16]}
+DATA: {TRAIN_SIZE: 200, TEST_SIZE: 50}
+TRAIN: {BATCH_SIZE: 32, SNAPSHOT_ITERS: 50}
+SOLVER: {MAX_ITER: 60}
+YAML
+export LOCKSTEP_TIMEOUT=30
+
+fail() {
+  echo "FAILED: $*"
+  tail -n 20 "$folder"/*.log
+  exit 1
+}
+# training RUN: the command that trains into that folder
+training() { echo "$lockstep train $folder/config.yaml OUTPUT_DIR $folder/$1"; }
+# same RUN: its weights are those of the run it is compared with
+same() { cmp "$folder/$1/checkpoint.safetensors" "$folder/$2/checkpoint.safetensors" || fail "$1 trained to other bits than $2"; }
+# hold.py PORT FILE: listens there while its parent lives, and makes the file when it does.
+cat >"$folder/hold.py" <<'PY'
+import os, socket, sys, time
+parent = os.getppid()
+listening = socket.socket(socket.AF_INET6)
+listening.bind(("::", int(sys.argv[1])))
+listening.listen()
+open(sys.argv[2], "w").close()
+while os.getppid() == parent:
+    time.sleep(0.1)
+PY
+
+"$lockstep" launch -n 2 -- $(training two) >"$folder/two.log" 2>&1 || fail "launch ended with $?"
+"$lockstep" launch -n 4 -- $(training four) >"$folder/four.log" 2>&1 || fail "launch ended with $?"
+
+# The port that rank 0 is told is taken under its feet.
+cat >"$folder/on_busy_port.sh" <<SH
+if [ "\$RANK" = 0 ]; then
+  python3 "$folder/hold.py" "\$MASTER_PORT" "$folder/held" &
+  until [ -e "$folder/held" ]; do sleep 0.05; done
+fi
+exec $(training busy)
+SH
+"$lockstep" launch -n 2 -- bash "$folder/on_busy_port.sh" >"$folder/busy.log" 2>&1 || fail "launch on a busy port ended with $?"
+same busy two
+echo "launch: a busy port disturbs nobody"
+
+found=0
+if command -v mpirun >/dev/null && mpirun --version | grep -q 'Open MPI'; then
+  found=1
+  mpi="mpirun --allow-run-as-root --oversubscribe"
+  $mpi -n 2 $(training mpi) >"$folder/mpi.log" 2>&1 || fail "mpirun ended with $?"
+  same mpi two
+  $mpi -n 2 $(training mpi_a) >"$folder/mpi_a.log" 2>&1 &
+  $mpi -n 2 $(training mpi_b) >"$folder/mpi_b.log" 2>&1 || fail "mpirun beside another ended with $?"
+  wait $! || fail "mpirun beside another ended with $?"
+  same mpi_a two
+  same mpi_b two
+  echo "mpirun: nothing is set by hand, and two at once do not meet"
+else
+  echo "skipped: no mpirun of Open MPI"
+fi
+
+# Debian's PyTorch 1.13 on Python 3.11 cannot read that nothing is redirected, its default.
+torchrun=/usr/bin/torchrun
+[ -x $torchrun ] || torchrun=$(command -v torchrun || true)
+run="$torchrun --redirects 1 --tee 1 --log_dir $folder/logs --no_python --nproc_per_node 2"
+if [ -n "$torchrun" ] && $run true >"$folder/probe.log" 2>&1; then
+  found=1
+  $run --master_port 29617 $(training torch) >"$folder/torch.log" 2>&1 || fail "torchrun ended with $?"
+  same torch two
+  $run --standalone $(training alone_a) >"$folder/alone_a.log" 2>&1 &
+  $run --standalone $(training alone_b) >"$folder/alone_b.log" 2>&1 || fail "torchrun --standalone ended with $?"
+  wait $! || fail "torchrun --standalone beside another ended with $?"
+  same alone_a two
+  same alone_b two
+  nodes="$run --nnodes 2 --master_addr 127.0.0.1 --master_port 29627"
+  $nodes --node_rank 1 $(training nodes) >"$folder/node_1.log" 2>&1 &
+  $nodes --node_rank 0 $(training nodes) >"$folder/node_0.log" 2>&1 || fail "torchrun of node 0 ended with $?"
+  wait $! || fail "torchrun of node 1 ended with $?"
+  same nodes four
+  echo "torchrun: plain, --standalone twice at once and on two nodes"
+
+  # The port behind torchrun's own is taken: said by name, and another is chosen by a variable.
+  python3 "$folder/hold.py" 29638 "$folder/held_too" &
+  holder=$!
+  until [ -e "$folder/held_too" ]; do sleep 0.05; done
+  nodes="$run --nnodes 2 --master_addr 127.0.0.1 --master_port 29637"
+  LOCKSTEP_TIMEOUT=3 $nodes --node_rank 1 $(training taken) >"$folder/taken_1.log" 2>&1 &
+  other=$!
+  ! LOCKSTEP_TIMEOUT=3 $nodes --node_rank 0 $(training taken) >"$folder/taken_0.log" 2>&1 || fail "trained on a busy port"
+  wait $other || true
+  grep -q "rank 0 cannot listen on port 29638: Address already in use; .*LOCKSTEP_PORT" "$folder"/taken_0.log "$folder"/logs/*/*/0/* ||
+    fail "a busy port is not named"
+  kill $holder
+  echo "torchrun: a busy port is named"
+else
+  echo "skipped: no torchrun that works"
+fi
+[ $found -eq 1 ] || exit 77
