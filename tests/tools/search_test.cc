@@ -1,7 +1,6 @@
 // A loss that is not finite: how the run says so, and whom it names.
 #include "tools/train/search.h"
 
-#include <cmath>
 #include <filesystem>
 
 #include "graph/io.h"
@@ -169,22 +168,46 @@ TEST(Search, WhoReceivedWhatIsNotFiniteIsNotToBlame) {
   EXPECT_EQ(foremost_of({{}, {}, {}}), "");
 }
 
-TEST(Search, ALossThatIsNotFiniteIsHeardOfByAll) {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  constexpr float kInfinite = std::numeric_limits<float>::infinity();
-  EXPECT_FALSE(first_bad_loss(nullptr, 3.F));
-  EXPECT_EQ(first_bad_loss(nullptr, -kInfinite)->loss, -kInfinite);
+TEST(Search, AProcessThatIsAloneHearsAtOnce) {
+  LossWatch alone(nullptr);
+  alone.note(3, 0.5F);
+  ASSERT_TRUE(alone.is_time(3));
+  EXPECT_FALSE(alone.agree(3));
+  alone.note(4, -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(alone.agree(4)->value, std::string("-inf"));
+}
+
+TEST(Search, TheFirstLossThatIsNotFiniteIsHeardOfByAll) {
   for (int size : {2, 3, 5, 8})
     run_ranks(size, [&](Comm& comm) {
-      EXPECT_FALSE(first_bad_loss(&comm, -1.F));
-      const float mine = comm.rank() == size - 1 ? kInfinite : 1;
-      const auto bad = first_bad_loss(&comm, mine);
+      LossWatch losses(&comm);
+      losses.note(0, 1.F);
+      EXPECT_TRUE(losses.is_time(0));
+      EXPECT_FALSE(losses.agree(0));
+      if (comm.rank() == 0) losses.note(7, std::numeric_limits<float>::quiet_NaN());
+      if (comm.rank() == size - 1) losses.note(6, std::numeric_limits<float>::infinity());
+      const auto bad = losses.agree(9);
       ASSERT_TRUE(bad);
+      EXPECT_EQ(bad->step, 6);
       EXPECT_EQ(bad->rank, size - 1);
-      EXPECT_EQ(bad->loss, kInfinite);
-      EXPECT_TRUE(std::isnan(first_bad_loss(&comm, kNan)->loss));
-      EXPECT_EQ(first_bad_loss(&comm, kNan)->rank, 0);
+      EXPECT_EQ(bad->value, std::string("inf"));
     });
+}
+
+// Quick steps are not asked about one by one, and all ask after the same ones.
+TEST(Search, AllAskAfterTheSameSteps) {
+  std::vector<std::vector<int64_t>> asked(3);
+  run_ranks(3, [&](Comm& comm) {
+    LossWatch losses(&comm);
+    for (int64_t step = 0; step < 100'000; ++step) {
+      if (!losses.is_time(step)) continue;
+      asked[static_cast<std::size_t>(comm.rank())].push_back(step);
+      losses.agree(step);
+    }
+  });
+  EXPECT_EQ(asked[1], asked[0]);
+  EXPECT_EQ(asked[2], asked[0]);
+  EXPECT_LT(asked[0].size(), 1000u);
 }
 
 }  // namespace

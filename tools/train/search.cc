@@ -1,25 +1,52 @@
 #include "tools/train/search.h"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "runtime/agree.h"
 
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kNobody = std::numeric_limits<uint64_t>::max();
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
+constexpr std::chrono::duration<double> kPause(0.1);  // between two agreements
+constexpr const char* kValues[] = {"nan", "inf", "-inf"};
+constexpr unsigned kRankBits = 20, kValueBits = 2;
+
+uint64_t packed(int64_t step, int rank, float loss) {
+  const unsigned value = std::isnan(loss) ? 0 : loss > 0 ? 1 : 2;
+  return (static_cast<uint64_t>(step) << kRankBits | static_cast<uint64_t>(rank)) << kValueBits |
+         value;
+}
+
+BadLoss unpacked(uint64_t number) {
+  const uint64_t place = number >> kValueBits;
+  return {static_cast<int64_t>(place >> kRankBits),
+          static_cast<int>(place & ((1U << kRankBits) - 1)),
+          kValues[number & ((1U << kValueBits) - 1)]};
+}
 
 }  // namespace
 
-std::optional<BadLoss> first_bad_loss(Comm* comm, float loss) {
-  const uint64_t rank = comm ? static_cast<uint64_t>(comm->rank()) : 0;
-  uint64_t first = std::isfinite(loss) ? kNobody : rank << 32U | std::bit_cast<uint32_t>(loss);
-  if (comm) first = least_of_all(*comm, first, "whether the loss is finite");
-  if (first == kNobody) return std::nullopt;
-  return BadLoss{static_cast<int>(first >> 32U),
-                 std::bit_cast<float>(static_cast<uint32_t>(first))};
+void LossWatch::note(int64_t step, float loss) {
+  if (!std::isfinite(loss))
+    first_ = std::min(first_, packed(step, comm_ ? comm_->rank() : 0, loss));
+}
+
+std::optional<BadLoss> LossWatch::agree(int64_t step) {
+  uint64_t first = first_;
+  if (comm_ && step > agreed_) {
+    const std::chrono::duration<double> each = (Clock::now() - when_) / (step - agreed_);
+    const auto steps = static_cast<uint64_t>(std::max(1., kPause / each));
+    first = least_of_all(*comm_, first, "whether losses are finite");
+    next_ = step + static_cast<int64_t>(least_of_all(*comm_, steps, "when to ask again"));
+    agreed_ = step;
+    when_ = Clock::now();
+  }
+  if (first == kNone) return std::nullopt;
+  return unpacked(first);
 }
 
 Suspect suspect_of(const std::string& fed, const NotFinite& found) {

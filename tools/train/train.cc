@@ -66,6 +66,7 @@ class TrainCommand {
         run_(with_saved_threads(), comm) {
     first_ = goes_on_ ? run_.resume(checkpoint()) : run_.start();
     log_ = std::make_unique<TrainingLog>(config_, comm_, LogOptions{first_, options.quiet});
+    run_.speak_by([this](const std::string& line) { log_->note(line); });
     if (!leads_) return;
     if (first_ == 0) save_model(run_.session().model(), step_in(folder()));
     write_file(folder() + "/config.yaml", config_text());
@@ -89,8 +90,7 @@ class TrainCommand {
     for (int64_t step = first_; step < last; ++step) {
       if (!interruption.may_begin(step)) return interrupted(step, interruption.signal());
       log_->rate(step);
-      const StepResult result =
-          run_.step(step, [this](const std::string& line) { log_->note(line); });
+      const StepResult result = run_.step(step);
       log_->step(step, result, run_.data_seconds());
       if ((step + 1) % config_.drift_iters == 0 || step + 1 == last) check_drift(step);
       if ((step + 1) % config_.snapshot_iters == 0) save(step + 1);

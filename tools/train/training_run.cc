@@ -48,7 +48,8 @@ TrainingRun::TrainingRun(const TrainConfig& config, Comm* comm)
       replicas_(static_cast<int64_t>(parse_devices(config.devices).size()) *
                 (comm ? comm->size() : 1)),
       model_(build_own_model(config, comm)),
-      rows_(rows_of_process(config, replicas_, model_)) {
+      rows_(rows_of_process(config, replicas_, model_)),
+      losses_(comm) {
   session_ = std::make_unique<Session>(model_, parse_devices(config.devices), all_kernels(),
                                        session_options(config, comm));
 }
@@ -121,6 +122,7 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
 }
 
 void TrainingRun::save(const std::string& checkpoint, int64_t steps_done) {
+  check_losses(steps_done - 1);
   Metadata metadata = remembered(config_);
   metadata.insert({{"steps", std::to_string(steps_done)},
                    {"replicas", std::to_string(replicas_)},
@@ -173,7 +175,7 @@ std::string TrainingRun::why_skipped(std::span<const Tensor> checks) const {
   return "a gradient of another process is not finite";
 }
 
-StepResult TrainingRun::step(int64_t step, const Say& say) {
+StepResult TrainingRun::step(int64_t step) {
   constexpr int64_t kMostSkipped = 10;
   StepResult result = run_step(step);
   skipped_in_a_row_ = result.skipped.empty() ? 0 : skipped_in_a_row_ + 1;
@@ -185,27 +187,36 @@ StepResult TrainingRun::step(int64_t step, const Say& say) {
   if (!result.counts)
     result.loss = result.accuracy = 0;
   else if (!judged_later)
-    if (const auto bad = first_bad_loss(comm_, result.loss)) explain(step, *bad, say);
+    losses_.note(step, result.loss);
+  if (losses_.is_time(step) || ends_window(step)) check_losses(step);
   return result;
 }
 
-void TrainingRun::explain(int64_t step, const BadLoss& bad, const Say& say) {
-  const std::string what =
-      join("the loss is ",
-           std::isnan(bad.loss) ? "nan"
-           : bad.loss < 0       ? "-inf"
-                                : "inf",
-           comm_ ? join(" on rank ", bad.rank) : "", " at iteration ", step + 1);
+// Behind such a step replicas are compared, saved or tested.
+bool TrainingRun::ends_window(int64_t step) const {
+  const int64_t done = step + 1;
+  return done == config_.schedule.max_iter || done % config_.drift_iters == 0 ||
+         done % config_.snapshot_iters == 0 || done % config_.test_iters == 0;
+}
+
+void TrainingRun::check_losses(int64_t step) {
+  if (const auto bad = losses_.agree(step)) explain(*bad);
+}
+
+void TrainingRun::explain(const BadLoss& bad) {
+  const std::string what = join("the loss is ", bad.value, comm_ ? join(" on rank ", bad.rank) : "",
+                                " at iteration ", bad.step + 1);
   const std::string from = last_checkpoint_.empty() ? "from the start"
                                                     : join("from the checkpoint after iteration ",
                                                            last_start_, ", ", last_checkpoint_);
-  // The batch of this step is still there: where it is to blame nothing needs to be repeated.
-  Found found{step, foremost(comm_, suspect_of(fed_not_finite(model_, feeds_), {}))};
+  // Where the batch of that step is to blame nothing needs to be repeated.
+  feed(bad.step);
+  Found found{bad.step, foremost(comm_, suspect_of(fed_not_finite(model_, feeds_), {}))};
   if (found.culprit.text.empty()) {
-    say(join(what, "; to find out why, ", step + 1 - last_start_,
-             step == last_start_ ? " iteration is" : " iterations are", " repeated ", from,
-             ", with every value checked"));
-    found = search(step);
+    say_(join(what, "; to find out why, ", bad.step + 1 - last_start_,
+              bad.step == last_start_ ? " iteration is" : " iterations are", " repeated ", from,
+              ", with every value checked"));
+    found = search(bad.step);
   }
   check(!found.culprit.text.empty(), what, ", and was finite when the run was repeated ", from);
   const bool fed = found.culprit.kind == Suspect::Kind::fed;
