@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kAugment = uint64_t{1} << 62;
+constexpr uint64_t kAugmentPacked = uint64_t{1} << 62;
 
 struct Packed {
   Preparation preparation;
@@ -41,7 +41,7 @@ class PackedImages final : public Dataset {
     int64_t dx = 0, dy = 0;
     bool mirror = false;
     if (data_.shift > 0) {
-      PhiloxSequence random(seed_, kAugment | draw);
+      PhiloxSequence random(seed_, kAugmentPacked | draw);
       dx = random.below(2 * data_.shift + 1) - data_.shift;
       dy = random.below(2 * data_.shift + 1) - data_.shift;
       mirror = random.below(2) == 1;

@@ -10,6 +10,9 @@
 
 namespace lockstep {
 
+// What comes after a picture's number and channels.
+inline Shape spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
+
 // All vectors have one entry per spatial dimension, `pads` two: all begins, then all ends.
 struct Window {
   std::vector<int64_t> kernel = {};

@@ -79,8 +79,8 @@ class Costs {
   double adding_, n_;
 };
 
-AllReduceRange named(const std::string& algorithm, const std::string& cross = "",
-                     int64_t shards = 1) {
+AllReduceRange everywhere(const std::string& algorithm, const std::string& cross = "",
+                          int64_t shards = 1) {
   AllReduceRange range;
   range.algorithm = algorithm;
   range.cross = cross;
@@ -134,11 +134,14 @@ double predicted_seconds(const AllReduceRange& range, const Topology& topology, 
 }
 
 Choice choose_algorithm(const Topology& topology, int replicas, int workers, double bytes) {
-  std::vector<AllReduceRange> candidates{
-      named("collective"),          named("rechd"), named("bcube"), named("xring"),
-      named("psgpu", "", replicas), named("simple")};
+  std::vector<AllReduceRange> candidates{everywhere("collective"),
+                                         everywhere("rechd"),
+                                         everywhere("bcube"),
+                                         everywhere("xring"),
+                                         everywhere("psgpu", "", replicas),
+                                         everywhere("simple")};
   if (workers > 1 && replicas > workers)
-    for (const char* cross : {"rechd", "xring"}) candidates.push_back(named("nccl", cross));
+    for (const char* cross : {"rechd", "xring"}) candidates.push_back(everywhere("nccl", cross));
   auto seconds = [&](const AllReduceRange& range) {
     return predicted_seconds(range, topology, replicas, workers, bytes);
   };

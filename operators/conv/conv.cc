@@ -17,8 +17,6 @@
 namespace lockstep {
 namespace {
 
-Shape spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
-
 // What ONNX lets pass: channel counts, bias length, groups.
 void conv_law(Inference& inference) {
   inference.require_ranked();

@@ -114,7 +114,7 @@ void one_hot_law(Inference& inference) {
   inference.outputs[0] = {inference.input(2).dtype, shape};
 }
 
-Op backward(const char* type, const char* attribute = "axis") {
+Op scatter_back(const char* type, const char* attribute = "axis") {
   return {.type = type,
           .domain = kOwnDomain,
           .signature = Signature{"Adds dy to where it was gathered from.",
@@ -167,9 +167,9 @@ std::vector<Op> gather_ops() {
        .differentiable = Differentiable::yes,
        .gradient = trilu_gradient,
        .may_alias = {{0, 0}}},
-      backward("GatherGrad"),
-      backward("GatherElementsGrad"),
-      backward("GatherNDGrad", "batch_dims")};
+      scatter_back("GatherGrad"),
+      scatter_back("GatherElementsGrad"),
+      scatter_back("GatherNDGrad", "batch_dims")};
 }
 
 }  // namespace lockstep

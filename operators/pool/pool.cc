@@ -8,8 +8,6 @@
 namespace lockstep {
 namespace {
 
-Shape spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
-
 void pool_law(Inference& inference) {
   inference.require_ranked();
   supported(inference.outputs.size() == 1, "the second output (indices) is not supported");

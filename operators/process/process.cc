@@ -29,7 +29,7 @@ void recv_law(Inference& inference) {
   inference.outputs[0] = {dtype, to_shape(inference.attributes.integers("shape", {}))};
 }
 
-void all_reduce_law(Inference& inference) {
+void reduce_over_processes_law(Inference& inference) {
   check_wire(read_process_all_reduce(inference.attributes).wire, inference.input(0).dtype);
   inference.outputs[0] = inference.input(0);
 }
@@ -117,7 +117,7 @@ std::vector<Op> process_ops() {
                                {"mean_of", AttributeKind::integer},
                                {"wire", AttributeKind::text},
                                {"order", AttributeKind::text}}},
-       .law = all_reduce_law,
+       .law = reduce_over_processes_law,
        .may_alias = {{0, 0}},
        .exchange = true}};
 }

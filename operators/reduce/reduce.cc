@@ -50,7 +50,7 @@ std::vector<Value> sum_gradient(const GradientRequest& r) {
 }
 
 // The count may depend on the batch, so it is summed where it is not known: a tensor of ones.
-std::vector<Value> mean_gradient(const GradientRequest& r) {
+std::vector<Value> reduced_mean_gradient(const GradientRequest& r) {
   Site site = gradient_site(r, 0);
   const Shape x = r.graph.shape(r.x(0));
   int64_t count = 1;
@@ -68,7 +68,7 @@ std::vector<Value> mean_gradient(const GradientRequest& r) {
   return {div(r.graph, spread(r, r.dy[0], site), total, site)};
 }
 
-std::vector<Value> extreme_gradient(const GradientRequest& r) {
+std::vector<Value> reduced_extreme_gradient(const GradientRequest& r) {
   Site site = gradient_site(r, 0);
   Value hit = equal(r.graph, r.x(0), with_ones(r, r.y(0), site), site);
   Value mask = cast(r.graph, hit, r.graph.dtype(r.x(0)), site);
@@ -162,9 +162,9 @@ std::vector<Op> reduce_ops() {
            .law = same_as_first,
            .differentiable = Differentiable::zero},
           reduction("ReduceSum", sum_gradient),
-          reduction("ReduceMean", mean_gradient),
-          reduction("ReduceMax", extreme_gradient),
-          reduction("ReduceMin", extreme_gradient),
+          reduction("ReduceMean", reduced_mean_gradient),
+          reduction("ReduceMax", reduced_extreme_gradient),
+          reduction("ReduceMin", reduced_extreme_gradient),
           reduction("ReduceL1", l1_gradient),
           reduction("ReduceL2", l2_gradient),
           reduction("ReduceSumSquare", sum_square_gradient),

@@ -13,8 +13,6 @@
 namespace lockstep::testing {
 namespace {
 
-const Dims kSmall{1, 6, 6};
-
 constexpr MomentumSgd kPlainSgd{.momentum = 0, .weight_decay = 0, .bias_rate_factor = 1};
 
 // What one step of rate 0.05 moves every parameter by.

@@ -23,7 +23,6 @@
 namespace lockstep::testing {
 namespace {
 
-const Dims kSmall{1, 6, 6};
 const Dims kDigits{1, 28, 28};
 
 TEST(DataParallel, OneTwoAndFourReplicasTrainAlike) {

@@ -69,8 +69,6 @@ TEST(Mean, OfABucketIsThatOfItsTensors) {
     }
 }
 
-const Dims kSmall{1, 6, 6};
-
 DataParallelOptions reduced_by(const std::string& spec, DataParallelOptions options = {}) {
   options.all_reduce.spec = parse_all_reduce(spec);
   return options;

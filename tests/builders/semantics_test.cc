@@ -13,8 +13,6 @@
 namespace lockstep::testing {
 namespace {
 
-const Dims kSmall{1, 6, 6};
-
 TEST(Semantics, EightReplicasAreOneWithEightTimesTheBatch) {
   const TrainingModel one = small_mlp(1);
   const StateValues expected = train(one, 32, 5, kSmall);

@@ -12,8 +12,6 @@
 namespace lockstep::testing {
 namespace {
 
-const Dims kSmall{1, 6, 6};
-
 TEST(NonFinite, AStepThatIsSkippedChangesNothingAndNamesItsOrigin) {
   const TrainingModel model =
       build_data_parallel_model(all_ops(), small_network("batch_norm").model, {},

@@ -17,8 +17,8 @@
 namespace lockstep::testing {
 namespace {
 
-constexpr int kSteps = 3;
-constexpr std::array<double, kSteps> kRate{0.1, 0.02, 0.02}, kCorrection{1, 0.2, 1},
+constexpr int kClassSteps = 3;
+constexpr std::array<double, kClassSteps> kRate{0.1, 0.02, 0.02}, kCorrection{1, 0.2, 1},
     kMean{1, -2, 0.5};  // of what is fed
 
 struct Parameter {
@@ -32,7 +32,7 @@ constexpr Parameter kParameters[] = {{"w", StateKind::weight, 0.5F, 2},
                                      {"s", StateKind::norm, 1.5F, -1},
                                      {"frozen", StateKind::weight, 4, 5}};
 
-void network(Net& net) {
+void net_of_classes(Net& net) {
   Value x = net.input("data", {DType::float32, {"N", 1}});
   Value mean = reduce_mean(net.graph, x, {}, false, "mean");
   Value loss = mean;
@@ -61,7 +61,7 @@ constexpr MomentumSgd kOptimizer{.momentum = 0.5F,
 // After three steps, by the definition of each class.
 double expected(const Parameter& parameter, bool nesterov) {
   double p = parameter.first, v = 0;
-  for (std::size_t step = 0; step < kSteps; ++step) {
+  for (std::size_t step = 0; step < kClassSteps; ++step) {
     double g = parameter.slope * kMean[step];
     if (parameter.kind == StateKind::weight) g += 0.25 * p;
     if (parameter.kind == StateKind::norm) g += 0.125 * p;
@@ -86,7 +86,7 @@ StateValues trained(const TrainingModel& model, bool queued) {
                       : input.name == "momentum_correction"
                           ? Tensor{{DType::float32, {1}}, &correction}
                           : Tensor{{DType::float32, {1, 1}}, &data[static_cast<std::size_t>(k)]});
-  for (std::size_t step = 0; step < kSteps; ++step) {
+  for (std::size_t step = 0; step < kClassSteps; ++step) {
     rate = static_cast<float>(kRate[step]);
     correction = static_cast<float>(kCorrection[step]);
     for (std::size_t k = 0; k < data.size(); ++k)  // the replicas' mean is the same
@@ -104,7 +104,7 @@ TEST(UpdateClasses, AreHeldToNumbersWorkedOutByHand) {
         MomentumSgd optimizer = kOptimizer;
         optimizer.nesterov = nesterov;
         const TrainingModel model =
-            build_data_parallel_model(all_ops(), network, optimizer,
+            build_data_parallel_model(all_ops(), net_of_classes, optimizer,
                                       {.replicas = replicas, .scope = "r", .frozen = {"frozen"}});
         const StateValues after = trained(model, queued);
         for (int k = 0; k < replicas; ++k) {

@@ -7,7 +7,7 @@
 namespace lockstep::testing {
 namespace {
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> activation_cases() {
   auto of_one = [](double (*f)(double)) {
     return elementwise([f](const std::vector<double>& x) { return f(x[0]); });
   };
@@ -34,7 +34,7 @@ std::vector<OpCase> cases() {
 
 class Activation : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Activation, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Activation, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Activation, ::testing::ValuesIn(activation_cases()));
 
 }  // namespace
 }  // namespace lockstep::testing

@@ -128,7 +128,7 @@ OpCase with_relu_grad(const Dims& dims, bool added) {
           .gradient = false};
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> batch_norm_cases() {
   std::vector<OpCase> all;
   for (const auto& [name, dims] :
        std::vector<std::pair<std::string, Dims>>{{"images", {2, 3, 2, 2}},
@@ -173,7 +173,7 @@ std::vector<OpCase> cases() {
 
 class BatchNorms : public ::testing::TestWithParam<OpCase> {};
 TEST_P(BatchNorms, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, BatchNorms, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, BatchNorms, ::testing::ValuesIn(batch_norm_cases()));
 
 }  // namespace
 }  // namespace lockstep::testing

@@ -87,7 +87,7 @@ OpCase fused(const std::string& name, const Dims& x, const Dims& w, const Conv2d
   return c;
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> conv_cases() {
   std::vector<OpCase> all{
       fused("relu", {2, 3, 5, 5}, {8, 3, 3, 3}, {}, false, true, false),
       fused("bias_relu", {2, 3, 4, 4}, {8, 3, 1, 1}, {.top = 1}, true, true, false),
@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(Table, ConvTranspose, ::testing::ValuesIn(transposed_ca
 
 class Conv : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Conv, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Conv, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Conv, ::testing::ValuesIn(conv_cases()));
 
 }  // namespace
 }  // namespace lockstep::testing

@@ -17,7 +17,7 @@ namespace {
 CaseInput scalar(float value) { return {Literal::scalar(value), false, true, false}; }
 CaseInput flag(bool value) { return {Literal::scalar(value), false, true, false}; }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> dropout_cases() {
   Reference same = elementwise([](const std::vector<double>& x) { return x[0]; });
   Reference first = [same](const std::vector<Doubles>& in) { return same({in[0]}); };
   return {
@@ -41,7 +41,7 @@ std::vector<OpCase> cases() {
 
 class Dropouts : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Dropouts, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Dropouts, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Dropouts, ::testing::ValuesIn(dropout_cases()));
 
 // y of two nodes on ones, in one run.
 std::vector<std::vector<float>> draw(uint64_t seed, uint64_t step, int threads) {

@@ -45,7 +45,7 @@ Reference elementwise_of_first(double (*f)(double)) {
   };
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> elementwise_cases() {
   auto same = [](double (*f)(double, double)) {
     return elementwise([f](const Numbers& x) { return f(x[0], x[1]); });
   };
@@ -279,7 +279,7 @@ std::vector<OpCase> cases() {
 
 class Elementwise : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Elementwise, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Elementwise, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Elementwise, ::testing::ValuesIn(elementwise_cases()));
 
 TEST(ElementwiseErrors, DividingAnIntegerByZeroIsAnErrorNotACrash) {
   OpCase c{.name = "zero",

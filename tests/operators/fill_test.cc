@@ -13,7 +13,7 @@
 namespace lockstep::testing {
 namespace {
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> fill_cases() {
   float seven = 7;
   Reference sevens = [](const std::vector<Doubles>&) {
     return std::vector<Doubles>{{{2, 3}, std::vector<double>(6, 7)}};
@@ -41,7 +41,7 @@ std::vector<OpCase> cases() {
 
 class Fill : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Fill, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Fill, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Fill, ::testing::ValuesIn(fill_cases()));
 
 // The numbers that `initializer` makes for a tensor of these dimensions.
 std::vector<float> drawn(const Initializer& initializer, const Dims& dims, uint64_t seed = 1,

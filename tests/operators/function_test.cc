@@ -30,7 +30,7 @@ OpCase with(const std::string& name, const std::string& type, const Attributes& 
           .reference = elementwise([f](const std::vector<double>& x) { return f(x[0]); })};
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> function_cases() {
   std::vector<OpCase> all{
       plain("Sin", std::sin),
       plain("Cos", std::cos),
@@ -83,11 +83,11 @@ std::vector<OpCase> cases() {
 
 class Functions : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Functions, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Functions, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Functions, ::testing::ValuesIn(function_cases()));
 
 TEST(Functions, EveryOneHasACase) {
   for (const FunctionEntry& entry : function_entries()) {
-    auto all = cases();
+    auto all = function_cases();
     EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const OpCase& c) {
       return c.type == entry.type;
     })) << entry.type;

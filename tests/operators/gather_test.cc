@@ -30,7 +30,7 @@ std::vector<Doubles> element_wise(const std::vector<Doubles>& in) {
   return {y};
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> gather_cases() {
   auto axis = [](int64_t a) { return Attributes{{"axis", a}}; };
   Literal on_off = Literal::of<float>(std::vector<float>{0, 1}, {2});
   return {
@@ -102,7 +102,7 @@ std::vector<OpCase> cases() {
 
 class Gathers : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Gathers, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Gathers, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Gathers, ::testing::ValuesIn(gather_cases()));
 
 TEST(GatherErrors, AnIndexOutsideIsNamed) {
   OpCase c{.name = "bad", .type = "Gather", .inputs = {random({4, 3}), labels({4}, {1})}};

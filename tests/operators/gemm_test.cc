@@ -38,7 +38,7 @@ std::vector<Doubles> batched(const std::vector<Doubles>& in) {
   return {y};
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> gemm_cases() {
   auto attrs = [](bool ta, bool tb, float alpha = 1, float beta = 1) {
     return Attributes{
         {"transA", int64_t{ta}}, {"transB", int64_t{tb}}, {"alpha", alpha}, {"beta", beta}};
@@ -126,7 +126,7 @@ std::vector<OpCase> cases() {
 
 class Gemm : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Gemm, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Gemm, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Gemm, ::testing::ValuesIn(gemm_cases()));
 
 }  // namespace
 }  // namespace lockstep::testing

@@ -114,7 +114,7 @@ std::vector<OpCase> of_no_labels() {
   return all;
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> loss_cases() {
   std::vector<OpCase> all{
       {.name = "rows",
        .type = "Softmax",
@@ -169,7 +169,7 @@ std::vector<OpCase> cases() {
 
 class Losses : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Losses, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Losses, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Losses, ::testing::ValuesIn(loss_cases()));
 
 void expect_label_named(const char* type) {
   OpCase c = loss("bad", {2, 3}, {0, 3}, {2}, "mean");

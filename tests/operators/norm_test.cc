@@ -58,7 +58,7 @@ Reference neighbours(int64_t size, double alpha, double beta, double bias) {
   };
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> norm_cases() {
   std::vector<OpCase> all{
       {.name = "images",
        .type = "InstanceNormalization",
@@ -97,7 +97,7 @@ std::vector<OpCase> cases() {
 
 class Norms : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Norms, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Norms, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Norms, ::testing::ValuesIn(norm_cases()));
 
 }  // namespace
 }  // namespace lockstep::testing

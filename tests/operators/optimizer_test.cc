@@ -61,7 +61,7 @@ OpCase many_updates(const std::string& name, bool nesterov, int64_t unless) {
   return c;
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> optimizer_cases() {
   return {
       {.name = "double",
        .type = "Scale",
@@ -120,7 +120,7 @@ std::vector<OpCase> cases() {
 
 class Optimizer : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Optimizer, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Optimizer, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Optimizer, ::testing::ValuesIn(optimizer_cases()));
 
 }  // namespace
 }  // namespace lockstep::testing

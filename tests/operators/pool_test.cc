@@ -66,7 +66,7 @@ OpCase pool(const std::string& name, const std::string& type, const Dims& x, con
           .reference = naive(p, average)};
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> pool_cases() {
   std::vector<OpCase> all{
       pool("two", "MaxPool", {1, 2, 4, 4}, {}),
       pool("rest", "MaxPool", {1, 1, 5, 5}, {}),
@@ -111,7 +111,7 @@ std::vector<OpCase> cases() {
 
 class Pool : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Pool, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Pool, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Pool, ::testing::ValuesIn(pool_cases()));
 
 }  // namespace
 }  // namespace lockstep::testing

@@ -88,7 +88,7 @@ OpCase by_attribute(const std::string& name, const std::string& type, How how, c
   return c;
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> reduce_cases() {
   std::vector<OpCase> all{
       by_operand("all", {2, 3, 4}, {}, false),
       by_operand("all_kept", {2, 3, 4}, {}, true),
@@ -203,7 +203,7 @@ std::vector<OpCase> cases() {
 
 class Reduce : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Reduce, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Reduce, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Reduce, ::testing::ValuesIn(reduce_cases()));
 
 }  // namespace
 }  // namespace lockstep::testing

@@ -34,7 +34,7 @@ Reference bilinear(double (*at)(int, int)) {
   };
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> resize_cases() {
   Reference doubled = [](const std::vector<Doubles>& in) {
     Doubles y{{1, 1, 4, 6}, {}};
     for (int i = 0; i < 4; ++i)
@@ -87,7 +87,7 @@ std::vector<OpCase> cases() {
 
 class Resize : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Resize, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Resize, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Resize, ::testing::ValuesIn(resize_cases()));
 
 }  // namespace
 }  // namespace lockstep::testing

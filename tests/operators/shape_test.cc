@@ -12,7 +12,7 @@ Reference as(const Dims& dims) {
   };
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> shape_cases() {
   Reference transposed = [](const std::vector<Doubles>& in) {
     Doubles y{{4, 3}, std::vector<double>(12)};
     for (int i = 0; i < 3; ++i)
@@ -183,7 +183,7 @@ std::vector<OpCase> cases() {
 
 class Shapes : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Shapes, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Shapes, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Shapes, ::testing::ValuesIn(shape_cases()));
 
 }  // namespace
 }  // namespace lockstep::testing

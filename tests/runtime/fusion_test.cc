@@ -15,8 +15,6 @@
 namespace lockstep::testing {
 namespace {
 
-const Dims kImage{1, 6, 6};
-
 TrainingModel model_of(int replicas, DType precision = DType::float32) {
   return small_residual({.replicas = replicas, .precision = precision});
 }
@@ -26,7 +24,7 @@ StateValues trained(const TrainingModel& model, bool fused) {
   options.compile.rewrites = fused;
   Session session(model, gpu_devices(model.replicas), queued_kernels(), options);
   session.initialise();
-  StepFeeds feeds(model, 8, 5, kImage);
+  StepFeeds feeds(model, 8, 5, kSmall);
   for (int64_t step = 0; step < 4; ++step)
     session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
   return session.save();
@@ -36,7 +34,7 @@ TEST(Fusion, GivesTheBitsOfSingleNodes) {
   for (int replicas : {1, 2}) {
     const TrainingModel model = model_of(replicas);
     EXPECT_TRUE(trained(model, true) == trained(model, false)) << replicas << " replicas";
-    EXPECT_TRUE(trained(model, true) == train(model, 8, 4, kImage)) << "a CPU without queues";
+    EXPECT_TRUE(trained(model, true) == train(model, 8, 4, kSmall)) << "a CPU without queues";
   }
 }
 
@@ -49,7 +47,7 @@ TEST(Fusion, GivesTheBitsWhateverTheUpdate) {
                                 .correct_momentum = true};
     const TrainingModel model = small_residual({.replicas = 2, .skip_non_finite = true}, optimizer);
     EXPECT_TRUE(trained(model, true) == trained(model, false));
-    EXPECT_TRUE(trained(model, true) == train(model, 8, 4, kImage));
+    EXPECT_TRUE(trained(model, true) == train(model, 8, 4, kSmall));
   }
 }
 
@@ -72,7 +70,7 @@ Counted plan_of(bool fused, DType precision = DType::float32) {
   SessionOptions options{.seed = 5, .threads = 1};
   options.compile.rewrites = fused;
   Session session(model, gpu_devices(1), queued_kernels(), options);
-  StepFeeds feeds(model, 8, 5, kImage);
+  StepFeeds feeds(model, 8, 5, kSmall);
   const Plan& plan = session.step().plan(feeds.at(0, 0.05F));
   Counted counted;
   for (const PlanStep& step : plan.steps) {

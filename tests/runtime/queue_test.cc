@@ -12,13 +12,11 @@
 namespace lockstep::testing {
 namespace {
 
-const Dims kImage{1, 6, 6};
-
 // Six steps, some of them recorded; the state afterwards.
 StateValues trained_on(const TrainingModel& model, const std::vector<Device>& devices) {
   Session session(model, devices, queued_kernels(), {5, 1, {}});
   session.initialise();
-  StepFeeds feeds(model, 24, 5, kImage);
+  StepFeeds feeds(model, 24, 5, kSmall);
   for (int64_t step = 0; step < 6; ++step) {
     session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
     EXPECT_EQ(find_drift(session), "");
@@ -91,7 +89,7 @@ TEST(Queues, TheFirstValueThatIsNotFiniteIsNamed) {
   Literal w = session.state().read("cpu_1/fc2_w");
   reinterpret_cast<float*>(w.bytes().data())[3] = std::numeric_limits<float>::infinity();
   session.state().write("cpu_1/fc2_w", w);
-  StepFeeds feeds(model, 8, 5, kImage);
+  StepFeeds feeds(model, 8, 5, kSmall);
   RunOptions options = session.run_options(0);
   NotFinite found;
   options.not_finite = &found;

@@ -23,8 +23,6 @@
 namespace lockstep::testing {
 namespace {
 
-const Dims kImage{1, 6, 6};
-
 TEST(Philox, MatchesThePublishedVectors) {
   // Known answers of Random123 for philox4x32-10.
   EXPECT_EQ(philox(0, 0, 0), (PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
@@ -98,7 +96,7 @@ TEST(Session, ReplicasRunOnTheDevicesTheyAreGiven) {
   const auto trained_on = [&](const std::string& devices) {
     Session session(model, parse_devices(devices), all_kernels(), {5, 1, {}});
     session.initialise();
-    StepFeeds feeds(model, 8, 5, kImage);
+    StepFeeds feeds(model, 8, 5, kSmall);
     for (int64_t step = 0; step < 3; ++step)
       session.step().run(feeds.at(step, 0.1F), session.run_options(static_cast<uint64_t>(step)));
     EXPECT_EQ(find_drift(session), "");
@@ -113,7 +111,7 @@ TEST(Session, ANewBatchSizeIsANewPlanAndTheOldOneIsKept) {
   TrainingModel model = small_mlp(2);
   Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   session.initialise();
-  StepFeeds eight(model, 8, 5, kImage), six(model, 6, 5, kImage);
+  StepFeeds eight(model, 8, 5, kSmall), six(model, 6, 5, kSmall);
   const Plan* first = &session.step().plan(eight.at(0, 0.1F));
   session.step().run(six.at(0, 0.1F), session.run_options(0));
   EXPECT_NE(first, &session.step().plan(six.at(0, 0.1F)));
@@ -123,7 +121,7 @@ TEST(Session, ANewBatchSizeIsANewPlanAndTheOldOneIsKept) {
 TEST(Session, RefusesWrongFeedsAndDevices) {
   TrainingModel model = small_mlp(2);
   Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
-  StepFeeds feeds(model, 8, 5, kImage);
+  StepFeeds feeds(model, 8, 5, kSmall);
   auto all = feeds.at(0, 0.1F);
   expect_error([&] { session.step().run(all.subspan(1), {}); }, "takes 6 feeds, was given 5");
   std::vector<Tensor> wrong(all.begin(), all.end());
@@ -154,7 +152,7 @@ TEST(Session, AnErrorInOneWorkerReachesTheCaller) {
   TrainingModel model = small_mlp(4);
   Session session(model, cpu_devices(4), all_kernels(), {1, 1, {}});
   session.initialise();
-  StepFeeds feeds(model, 8, 5, kImage);
+  StepFeeds feeds(model, 8, 5, kSmall);
   auto all = feeds.at(0, 0.1F);
   all[4 + 2].as<int64_t>()[0] = 77;  // a label of replica 2
   expect_error([&] { session.step().run(all, {}); }, "label 77 is outside 0..4");
@@ -169,7 +167,7 @@ TEST(Session, NamesTheFirstValueThatIsNotFinite) {
   Literal w = session.state().read("cpu_1/fc2_w");
   reinterpret_cast<float*>(w.bytes().data())[3] = std::nanf("");
   session.state().write("cpu_1/fc2_w", w);
-  StepFeeds feeds(model, 8, 5, kImage);
+  StepFeeds feeds(model, 8, 5, kSmall);
   RunOptions options = session.run_options(7);
   NotFinite found;
   options.not_finite = &found;
@@ -257,7 +255,7 @@ TEST(FindDrift, NamesTheStateThatDiffers) {
 TEST(Checkpoint, GoesOnWithTheSameBits) {
   TemporaryFolder folder;
   TrainingModel model = small_mlp(2);
-  StepFeeds feeds(model, 8, 5, kImage);
+  StepFeeds feeds(model, 8, 5, kSmall);
   auto steps = [&](Session& session, int from, int to) {
     for (int i = from; i < to; ++i) session.step().run(feeds.at(i, 0.1F), session.run_options(i));
   };

@@ -9,6 +9,8 @@
 
 namespace lockstep::testing {
 
+inline const Dims kSmall{1, 6, 6};  // the image that small networks take
+
 // A batch that depends on `step` alone, shared out over the replicas of `model` in order; where the
 // model is one process's, its part of what is shared out over `all_replicas`.
 class StepFeeds {
