@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-Site site_of(const std::string& name) { return Site(name, Where{"", 0}); }
+Site shared_site(const std::string& name) { return Site(name, Where{"", 0}); }
 
 // All of them in one sum: statistics are small and many.
 PerReplica mean_of(Graph& graph, const PerReplica& values, const std::vector<std::string>& names) {
@@ -21,7 +21,7 @@ PerReplica mean_of(Graph& graph, const PerReplica& values, const std::vector<std
     for (std::size_t k = 0; k < means[s].size(); ++k) {
       ReplicaScope replica(graph, static_cast<int>(k));
       means[s][k] = scale(graph, means[s][k], 1.F / static_cast<float>(replicas),
-                          site_of(graph.name(values[s][k]) + "_mean"));
+                          shared_site(graph.name(values[s][k]) + "_mean"));
     }
   return means;
 }
@@ -31,7 +31,7 @@ PerReplica first_of(Graph& graph, const PerReplica& values) {
   for (const std::vector<Value>& of_replica : values) {
     std::vector<std::string> names;
     for (Value value : of_replica) names.push_back(graph.name(value) + "_first");
-    shared.push_back(broadcast(graph, of_replica[0], names, site_of(names[0] + "_broadcast")));
+    shared.push_back(broadcast(graph, of_replica[0], names, shared_site(names[0] + "_broadcast")));
   }
   return shared;
 }
