@@ -7,6 +7,7 @@
 #include <map>
 
 #include "graph/onnx.h"
+#include "graph/opset/newer_opsets.h"
 
 namespace lockstep {
 namespace {
@@ -152,10 +153,11 @@ Literal constant_of(const onnx::NodeProto& node) {
   throw Unsupported(join("constant '", name, "' holds neither numbers nor a dense tensor"));
 }
 
-void list_unknown(const onnx::GraphProto& proto, const OpSet& ops,
+void list_unknown(const onnx::GraphProto& proto, const OpSet& ops, int64_t opset,
                   std::map<std::string, std::vector<std::string>>& unknown) {
   for (const auto& node : proto.node()) {
     std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+    if (domain.empty() && written_with_older(node.op_type(), opset)) continue;
     if (!ops.find(domain, node.op_type()))
       unknown[domain.empty() ? node.op_type() : domain + "." + node.op_type()].push_back(
           node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name());
@@ -192,6 +194,8 @@ Graph import_graph(const onnx::GraphProto& proto, const std::string& name,
     // Known when the graph is built, so that shapes that follow from it are too.
     if (node.op_type() == "Constant" && node.domain().empty() && node.output_size() == 1)
       graph.constant(node.output(0), constant_of(node));
+    else if (node.domain().empty() && options.opset > kOpset)
+      adopt_newer(graph, std::move(node), options.opset);
     else
       graph.adopt(std::move(node));
   }
@@ -201,10 +205,11 @@ Graph import_graph(const onnx::GraphProto& proto, const std::string& name,
 
 void check_known_operators(const onnx::ModelProto& proto, const OpSet& ops) {
   std::map<std::string, std::vector<std::string>> unknown;
-  list_unknown(proto.graph(), ops, unknown);
+  const int64_t opset = opset_of(proto);
+  list_unknown(proto.graph(), ops, opset, unknown);
   for (const auto& info : proto.training_info()) {
-    list_unknown(info.initialization(), ops, unknown);
-    list_unknown(info.algorithm(), ops, unknown);
+    list_unknown(info.initialization(), ops, opset, unknown);
+    list_unknown(info.algorithm(), ops, opset, unknown);
   }
   if (unknown.empty()) return;
   std::string text;
@@ -213,10 +218,14 @@ void check_known_operators(const onnx::ModelProto& proto, const OpSet& ops) {
     for (std::size_t i = 0; i < nodes.size() && i < 5; ++i) text += (i > 0 ? ", " : "") + nodes[i];
     text += nodes.size() > 5 ? ", ..)" : ")";
   }
-  throw Unsupported(join("operators that Lockstep does not have:", text));
+  throw Unsupported(join("operators that Lockstep does not have",
+                         opset > kOpset ? join(" (the file is of opset ", opset, ")") : "", ":",
+                         text));
 }
 
-onnx::ModelProto at_our_opset(onnx::ModelProto proto) {
+int64_t opset_of(const onnx::ModelProto& proto) {
+  supported(proto.ir_version() <= kNewestIrVersion, "IR version ", proto.ir_version(),
+            " is newer than ", kNewestIrVersion, ", the newest that this version reads");
   int64_t version = -1;
   for (const auto& import : proto.opset_import()) {
     if (import.domain() == kOwnDomain)
@@ -225,9 +234,14 @@ onnx::ModelProto at_our_opset(onnx::ModelProto proto) {
     if (import.domain().empty() || import.domain() == "ai.onnx") version = import.version();
   }
   if (version < 0 && proto.ir_version() < 3) version = 1;  // older files name no opset
-  supported(version <= kOpset, "opset ", version, " is newer than ", kOpset,
+  supported(version <= kNewestOpset, "opset ", version, " is newer than ", kNewestOpset,
             ", the newest that this version reads");
-  if (version < 0 || unchanged_since(proto.graph(), version)) return proto;
+  return version;
+}
+
+onnx::ModelProto at_least_our_opset(onnx::ModelProto proto) {
+  const int64_t version = opset_of(proto);
+  if (version < 0 || version > kOpset || unchanged_since(proto.graph(), version)) return proto;
   try {
     onnx::shape_inference::InferShapes(proto);  // the converter asks for shapes
     if (version < 7) mend_old_prelu(proto);

@@ -7,6 +7,7 @@
 
 #include "graph/graph.h"
 #include "graph/io.h"
+#include "graph/onnx.h"
 
 namespace onnx {
 class GraphProto;
@@ -21,6 +22,7 @@ struct ImportOptions {
   std::set<std::string> states;                 // initializers that are state become graph inputs
   StateValues* values;                          // takes what those initializers hold, or null
   std::vector<const onnx::TensorProto*> outer;  // state that lives in the inference graph
+  int64_t opset = kOpset;                       // that the nodes are written in
 };
 
 // Nodes may come in any order; a cycle is an error that names its nodes.
@@ -30,8 +32,12 @@ Graph import_graph(const onnx::GraphProto& proto, const std::string& name,
 // Lists every operator that `ops` lacks, with node names, in one Error.
 void check_known_operators(const onnx::ModelProto& proto, const OpSet& ops);
 
-// The model at our opset: as it is where its operators mean the same there, else through ONNX's
-// version converter. Throws Unsupported where that does not serve.
-onnx::ModelProto at_our_opset(onnx::ModelProto proto);
+// Of ONNX's own operators in this file; -1 where the file names none. Throws where this or the
+// file's IR version is newer than what is read.
+int64_t opset_of(const onnx::ModelProto& proto);
+
+// The model at our opset or a newer one: as it is where its operators mean the same there, else
+// through ONNX's version converter. Throws Unsupported where that does not serve.
+onnx::ModelProto at_least_our_opset(onnx::ModelProto proto);
 
 }  // namespace lockstep

@@ -239,16 +239,14 @@ LoadedModel load_model(const OpSet& ops, const std::string& path) {
   LoadedModel loaded{TrainingModel(ops)};
   try {
     check_known_operators(proto, ops);
-    proto = at_our_opset(std::move(proto));
+    proto = at_least_our_opset(std::move(proto));
     check_known_operators(proto, ops);
     read_roles(proto, loaded);
     std::set<std::string> states;
     for (const std::string& name : loaded.model.state_values()) states.insert(name);
-    ImportOptions options{ops,
-                          std::filesystem::path(path).parent_path().string(),
-                          states,
-                          loaded.initialised ? &loaded.values : nullptr,
-                          {}};
+    ImportOptions options{ops,    std::filesystem::path(path).parent_path().string(),
+                          states, loaded.initialised ? &loaded.values : nullptr,
+                          {},     opset_of(proto)};
     loaded.model.inference = import_graph(proto.graph(), "inference", options);
     for (const auto& tensor : proto.graph().initializer()) {
       options.outer.push_back(&tensor);

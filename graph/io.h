@@ -33,10 +33,10 @@ struct SaveOptions {
 void save_model(const TrainingModel& model, const std::string& path,
                 const SaveOptions& options = {});
 
-// Reads any ONNX model up to opset 17; an older one goes through ONNX's version converter where its
-// operators changed since. A model without training_info has only an inference graph, its
-// initializers constants. Throws naming the file and what is wrong; operators that `ops` lacks are
-// listed all at once.
+// Reads any ONNX model. One older than opset 17 goes through ONNX's version converter where its
+// operators changed since, one newer through graph/opset. A model without training_info has only an
+// inference graph, its initializers constants. Throws naming the file and what is wrong; operators
+// that `ops` lacks are listed all at once.
 LoadedModel load_model(const OpSet& ops, const std::string& path);
 
 // A single tensor, as ONNX's test data stores them (.pb).

@@ -111,11 +111,39 @@ std::unique_ptr<Kernel> prepare_gather_elements_grad(const KernelRequest& reques
   });
 }
 
-std::unique_ptr<Kernel> prepare_scatter_elements(const KernelRequest& request) {
+enum class Meeting { replaces, adds, multiplies, larger, smaller };
+
+// What an update makes of what it meets. max and min came with opset 18.
+Meeting meeting_of(const KernelRequest& request) {
   auto attributes = request.attributes();
   const std::string reduction = attributes.text("reduction", "none");
-  supported(reduction == "none" || reduction == "add" || reduction == "mul",
-            "ScatterElements with reduction '", reduction, "'");
+  if (reduction == "none") return Meeting::replaces;
+  if (reduction == "add") return Meeting::adds;
+  if (reduction == "mul") return Meeting::multiplies;
+  if (reduction == "max") return Meeting::larger;
+  supported(reduction == "min", request.node.description(), ": reduction is '", reduction,
+            "', should be none, add, mul, max or min");
+  return Meeting::smaller;
+}
+
+template <class T>
+T met(Meeting meeting, T there, T update) {
+  switch (meeting) {
+    case Meeting::adds:
+      return there + update;
+    case Meeting::multiplies:
+      return there * update;
+    case Meeting::larger:
+      return std::max(there, update);
+    case Meeting::smaller:
+      return std::min(there, update);
+    default:
+      return update;
+  }
+}
+
+std::unique_ptr<Kernel> prepare_scatter_elements(const KernelRequest& request) {
+  const Meeting meeting = meeting_of(request);
   const Dims x = request.in[0].dims, of = request.in[1].dims;
   const int64_t axis = normal_axes({axis_of(request)}, x.size())[0];
   const std::size_t bytes = request.in[0].bytes();
@@ -126,7 +154,7 @@ std::unique_ptr<Kernel> prepare_scatter_elements(const KernelRequest& request) {
         visit_elements(x, of, axis, args.in[1].as<Index>(), [&](int64_t i, int64_t at) {
           T& to = args.out[0].as<T>()[at];
           const T update = args.in[2].as<T>()[i];
-          to = reduction == "add" ? to + update : reduction == "mul" ? to * update : update;
+          to = met(meeting, to, update);
         });
       });
     });
@@ -191,10 +219,7 @@ std::unique_ptr<Kernel> prepare_gather_nd_grad(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_scatter_nd(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const std::string reduction = attributes.text("reduction", "none");
-  supported(reduction == "none" || reduction == "add" || reduction == "mul",
-            "ScatterND with reduction '", reduction, "'");
+  const Meeting meeting = meeting_of(request);
   const Coordinates c(request.in[0].dims, request.in[1].dims, 0);
   const std::size_t bytes = request.in[0].bytes();
   return by_index(request.in[1].dtype, [&]<class Index>() {
@@ -204,10 +229,7 @@ std::unique_ptr<Kernel> prepare_scatter_nd(const KernelRequest& request) {
         for (int64_t i = 0; i < c.count; ++i) {
           T* to = args.out[0].as<T>() + c.at(args.in[1].as<Index>(), i);
           const T* update = args.in[2].as<T>() + i * c.slice;
-          for (int64_t k = 0; k < c.slice; ++k)
-            to[k] = reduction == "add"   ? to[k] + update[k]
-                    : reduction == "mul" ? to[k] * update[k]
-                                         : update[k];
+          for (int64_t k = 0; k < c.slice; ++k) to[k] = met(meeting, to[k], update[k]);
         }
       });
     });

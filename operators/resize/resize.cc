@@ -1,4 +1,4 @@
-// Resize (x, roi, scales, sizes): sizes or scales decide the output; both must be constants.
+// Resize (x, roi, scales, sizes): sizes or scales decide the output; a plan must know them.
 //   ResizeGrad (dy, shape of x, roi, scales) -> dx   what each place was taken from gets it back
 #include "operators/resize/resize.h"
 
@@ -21,8 +21,8 @@ void resize_law(Inference& inference) {
   const Shape& x = inference.input(0).shape;
   TensorType& y = inference.outputs[0];
   y = {inference.input(0).dtype, Shape(x.size(), Dim("?"))};
-  if (holds_values(inference, 3)) {
-    y.shape = to_shape(inference.constants[3]->integers());
+  if (auto sizes = content_of(inference, 3); sizes && !sizes->empty()) {
+    y.shape = *sizes;
   } else if (holds_values(inference, 2)) {
     auto scales = inference.constants[2]->values<float>();
     check(scales.size() == x.size(), "has ", scales.size(), " scales for ", x.size(),

@@ -1,0 +1,68 @@
+// One node of a file whose opset is newer than ours, on its way into a graph. For graph/opset/
+// only.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/onnx.h"
+
+namespace lockstep {
+
+class NewerNode {
+ public:
+  NewerNode(Graph& graph, onnx::NodeProto proto, int64_t opset);
+
+  // -- reading
+  Graph& graph() const { return graph_; }
+  const std::string& type() const { return proto_.op_type(); }
+  int64_t opset() const { return opset_; }
+  std::string description() const;  // "act (Gelu of opset 20)"
+  AttributeReader attributes() const;
+  Value input(std::size_t i) const;  // none where it is left out
+  DType dtype() const;               // of input 0
+  Shape shape(std::size_t i) const;  // Unsupported where the rank is not known
+  // What an operand holds, which a rewrite must know.
+  std::vector<int64_t> integers(std::size_t i, const char* what) const;
+  int64_t size(std::size_t input, int64_t axis) const;  // Unsupported where it is a symbol
+  bool wants(int output) const;
+  template <class... Parts>
+  [[noreturn]] void refuse(const Parts&... parts) const {
+    throw Unsupported(join(description(), ": ", parts...));
+  }
+
+  // -- small changes: the node stays
+  void drop_attribute(const std::string& name);
+  void set_attribute(const std::string& name, const AttributeValue& value);
+  void set_inputs(const std::vector<Value>& inputs);
+
+  // -- in other operators; what is made last takes the name of the node's output
+  Value add(const char* type, const std::vector<Value>& inputs, const Attributes& attributes = {});
+  Value constant(Literal literal);
+  Value scalar(double value, DType type);
+  Value scalar(double value) { return scalar(value, dtype()); }
+  Value vector(const std::vector<int64_t>& values);
+  Value shape_of(Value x) { return add("Shape", {x}); }
+  void become(const char* type, const std::vector<Value>& inputs, const Attributes& attributes = {},
+              int output = 0);
+
+  bool rewritten() const { return rewritten_; }
+  onnx::NodeProto take() { return std::move(proto_); }
+
+ private:
+  Site site(const std::string& name) const { return Site(name, Where{where_.c_str(), 0}); }
+
+  Graph& graph_;
+  onnx::NodeProto proto_;
+  int64_t opset_;
+  std::string where_;
+  int made_ = 0;
+  bool rewritten_ = false;
+};
+
+// `axis` as 0..rank-1.
+int64_t normal_axis(const NewerNode& node, int64_t axis, std::size_t rank);
+
+}  // namespace lockstep

@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include "graph/opset/rewrites.h"
+
+namespace lockstep {
+
+// Before opset 19 only convolutions had holes: the sum over a window is one of ones, channel by
+// channel; what lies outside counts in the mean only with count_include_pad.
+void average_dilated(NewerNode& node) {
+  const std::vector<int64_t> dilations = node.attributes().integers("dilations");
+  node.drop_attribute("dilations");
+  if (std::all_of(dilations.begin(), dilations.end(), [](int64_t d) { return d == 1; })) return;
+  const std::vector<int64_t> kernel = node.attributes().integers("kernel_shape");
+  const Shape x = node.shape(0);
+  const int64_t channels = node.size(0, 1);
+  std::vector<int64_t> pads = node.attributes().integers("pads");
+  std::vector<int64_t> strides = node.attributes().integers("strides");
+  const std::size_t rank = kernel.size();
+  if (node.attributes().text("auto_pad", "NOTSET") != "NOTSET")
+    node.refuse("auto_pad with dilations is not written");
+  if (pads.empty()) pads.assign(2 * rank, 0);
+  if (strides.empty()) strides.assign(rank, 1);
+  if (x.size() != rank + 2 || pads.size() != 2 * rank || strides.size() != rank ||
+      dilations.size() != rank)
+    fail(node.description(), ": kernel_shape, strides, pads and dilations have ", rank, ", ",
+         strides.size(), ", ", pads.size(), " and ", dilations.size(), " entries for data with ",
+         x.size(), " dimensions");
+  const bool counts_pads = node.attributes().integer("count_include_pad", 0) != 0;
+  std::vector<int64_t> beyond(rank, 0);  // what ceil_mode looks at past the padding; never counts
+  if (node.attributes().integer("ceil_mode", 0) != 0)
+    for (std::size_t i = 0; i < rank; ++i) {
+      const int64_t size = node.size(0, static_cast<int64_t>(i) + 2);
+      const int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
+      const int64_t room = size + pads[i] + pads[rank + i] - reach;
+      const int64_t steps = room / strides[i] + 1;
+      if (room % strides[i] != 0 && steps * strides[i] < size + pads[i])
+        beyond[i] = steps * strides[i] - room;
+    }
+
+  std::vector<int64_t> weight{channels, 1};
+  weight.insert(weight.end(), kernel.begin(), kernel.end());
+  const Value ones = node.add("Expand", {node.scalar(1), node.vector(weight)});
+  // Both sums are over x with its padding written out, zeros in one and what counts in the other.
+  std::vector<int64_t> around(2 * x.size(), 0), further(2 * x.size(), 0);
+  for (std::size_t i = 0; i < rank; ++i) {
+    around[i + 2] = pads[i];
+    around[x.size() + i + 2] = pads[rank + i];
+    further[x.size() + i + 2] = beyond[i];
+  }
+  auto sum = [&](Value data, double outside) {
+    const Value padded = node.add("Pad", {data, node.vector(around), node.scalar(outside)});
+    const Value whole = node.add("Pad", {padded, node.vector(further), node.scalar(0)});
+    return node.add("Conv", {whole, ones},
+                    {{"group", channels}, {"strides", strides}, {"dilations", dilations}});
+  };
+  const Value one = node.add("Expand", {node.scalar(1), node.shape_of(node.input(0))});
+  const Value total = sum(node.input(0), 0), count = sum(one, counts_pads ? 1 : 0);
+  node.become("Div", {total, count});
+}
+
+}  // namespace lockstep

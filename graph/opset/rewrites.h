@@ -1,0 +1,45 @@
+// How one node of a newer opset is said with opset 17. For newer_opsets.cc.
+#pragma once
+
+#include "graph/opset/newer_node.h"
+
+namespace lockstep {
+
+using Rewrite = void (*)(NewerNode&);
+
+// reductions.cc
+void reduce_axes_to_attribute(NewerNode& node);
+void reduce_booleans_as_numbers(NewerNode& node);
+
+// shapes.cc
+void split_into_parts(NewerNode& node);
+void pad_every_axis(NewerNode& node);
+void pad_around(NewerNode& node);
+void center_crop_or_pad(NewerNode& node);
+void space_to_channels_first(NewerNode& node);
+
+// resize.cc
+void resize_every_axis(NewerNode& node);
+void resize_half_pixel_symmetric(NewerNode& node);
+
+// pool.cc
+void average_dilated(NewerNode& node);
+
+// functions.cc
+void write_gelu(NewerNode& node);
+void write_mish(NewerNode& node);
+void write_swish(NewerNode& node);
+void floor_modulo(NewerNode& node);
+void forget_float8_options(NewerNode& node);
+void forget_stash_type(NewerNode& node);
+
+// norms.cc
+void group_norm_by_group(NewerNode& node);
+void group_norm_by_channel(NewerNode& node);
+void write_rms_norm(NewerNode& node);
+
+// attention.cc
+void write_attention(NewerNode& node);
+void write_rotary_embedding(NewerNode& node);
+
+}  // namespace lockstep

@@ -1,0 +1,194 @@
+// Files of opset 18 and newer: what stays open, and what is refused. That the numbers are right is
+// asked of ONNX's own cases, in tests/python/check_opsets.py.
+#include <gtest/gtest.h>
+
+#include "graph/file.h"
+#include "graph/io.h"
+#include "graph/onnx.h"
+#include "graph/opset/newer_opsets.h"
+#include "operators/all.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+struct Operand {
+  std::string name;
+  TensorType type;
+  std::optional<Literal> value = std::nullopt;  // an initializer
+};
+
+// y = TYPE(operands) as a file.
+class NewerOpset : public ::testing::Test {
+ protected:
+  NewerOpset() {
+    proto_.set_ir_version(kNewestIrVersion);
+    proto_.add_opset_import()->set_version(23);
+    proto_.mutable_graph()->set_name("g");
+    proto_.mutable_graph()->add_output()->set_name("y");
+    proto_.mutable_graph()->add_node()->set_name("place");
+    node().add_output("y");
+  }
+
+  onnx::NodeProto& node() { return *proto_.mutable_graph()->mutable_node(0); }
+  void opset(int64_t version) { proto_.mutable_opset_import(0)->set_version(version); }
+  void op(const std::string& type, const std::vector<Operand>& operands,
+          const Attributes& attributes = {}) {
+    node().set_op_type(type);
+    node().clear_attribute();
+    node().clear_input();
+    auto& graph = *proto_.mutable_graph();
+    graph.clear_input();
+    graph.clear_initializer();
+    for (const Operand& operand : operands) {
+      node().add_input(operand.name);
+      if (operand.value) {
+        auto* tensor = graph.add_initializer();
+        to_proto(*operand.value, *tensor);
+        tensor->set_name(operand.name);
+      } else if (!operand.name.empty()) {
+        auto* input = graph.add_input();
+        input->set_name(operand.name);
+        to_proto(operand.type, *input->mutable_type());
+      }
+    }
+    for (const auto& [name, value] : attributes) to_proto(name, value, *node().add_attribute());
+  }
+
+  LoadedModel load() {
+    write_file(folder_ / "net.onnx", proto_.SerializeAsString());
+    return load_model(all_ops(), folder_ / "net.onnx");
+  }
+  std::string type_of_y() {
+    LoadedModel loaded = load();
+    const Graph& graph = loaded.model.inference;
+    return text_of(graph.type(graph.at("y")));
+  }
+  template <class... Parts>
+  void refused(const Parts&... parts) {
+    expect_error([&] { load(); }, "net.onnx", parts...);
+  }
+
+  static Operand floats(const std::string& name, const Shape& shape) {
+    return {name, {DType::float32, shape}};
+  }
+  static Operand given(const std::string& name, const std::vector<int64_t>& values) {
+    return {name, {}, Literal::vector(values)};
+  }
+  static Operand fed(const std::string& name, int64_t size) {
+    return {name, {DType::int64, {size}}};
+  }
+
+  onnx::ModelProto proto_;
+  TemporaryFolder folder_;
+};
+
+TEST_F(NewerOpset, EveryRewriteKeepsTheBatchOpen) {
+  const Operand picture = floats("x", {"N", 4, 6, 6}), sequence = floats("x", {"N", 5, 8});
+  const Operand scale = floats("s", {4}), bias = floats("b", {4});
+  op("ReduceMean", {picture, given("axes", {2, 3})}, {{"keepdims", int64_t{0}}});
+  EXPECT_EQ(type_of_y(), "float32[N,4]");
+  op("Gelu", {picture});
+  EXPECT_EQ(type_of_y(), "float32[N,4,6,6]");
+  op("Gelu", {picture}, {{"approximate", "tanh"}});
+  EXPECT_EQ(type_of_y(), "float32[N,4,6,6]");
+  op("GroupNormalization", {picture, scale, bias}, {{"num_groups", int64_t{2}}});
+  EXPECT_EQ(type_of_y(), "float32[N,4,6,6]");
+  op("Pad", {picture, given("pads", {1, 2}), {}, given("axes", {-1})});
+  EXPECT_EQ(type_of_y(), "float32[N,4,6,9]");
+  op("Pad", {picture, given("pads", {1, 2}), {}, given("axes", {-1})}, {{"mode", "wrap"}});
+  EXPECT_EQ(type_of_y(), "float32[N,4,6,9]");
+  op("Resize", {picture, {}, {}, given("sizes", {12, 9})},
+     {{"axes", std::vector<int64_t>{2, 3}}, {"mode", "linear"}});
+  EXPECT_EQ(type_of_y(), "float32[N,4,12,9]");
+  op("AveragePool", {picture},
+     {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"dilations", std::vector<int64_t>{2, 2}}});
+  EXPECT_EQ(type_of_y(), "float32[N,4,4,4]");
+  op("RMSNormalization", {sequence, floats("s", {8})});
+  EXPECT_EQ(type_of_y(), "float32[N,5,8]");
+  const Attributes heads{{"q_num_heads", int64_t{2}}, {"kv_num_heads", int64_t{2}}};
+  op("Attention", {sequence, floats("k", {"N", 5, 8}), floats("v", {"N", 5, 8})}, heads);
+  EXPECT_EQ(type_of_y(), "float32[N,5,8]");
+  op("RotaryEmbedding", {sequence, floats("c", {"N", 5, 2}), floats("s", {"N", 5, 2})},
+     {{"num_heads", int64_t{2}}});
+  EXPECT_EQ(type_of_y(), "float32[N,5,8]");
+}
+
+TEST_F(NewerOpset, OpsetAndIrVersionBeyondTheNewestAreNamed) {
+  op("Relu", {floats("x", {2})});
+  EXPECT_EQ(type_of_y(), "float32[2]");
+  opset(kNewestOpset);
+  EXPECT_EQ(type_of_y(), "float32[2]");
+  opset(kNewestOpset + 1);
+  refused("opset 29 is newer than 28");
+  opset(kNewestOpset);
+  proto_.set_ir_version(kNewestIrVersion + 1);
+  refused("IR version 15 is newer than 14");
+}
+
+TEST_F(NewerOpset, OperatorsBeyondAreNamedWithTheirNodeAndOpset) {
+  op("TensorScatter", {floats("x", {2})});
+  refused("the file is of opset 23", "TensorScatter (1 node: place)");
+  opset(19);  // an operator before its time
+  op("Gelu", {floats("x", {2})});
+  refused("the file is of opset 19", "Gelu (1 node: place)");
+}
+
+TEST_F(NewerOpset, WhatARewriteMustKnowMustBeConstant) {
+  op("ReduceMean", {floats("x", {2, 3}), fed("axes", 1)});
+  refused("place (ReduceMean of opset 23)", "its axes, 'axes', are not constant");
+  op("Pad", {floats("x", {2, 3}), fed("pads", 2), {}, given("axes", {0})});
+  refused("place (Pad of opset 23)", "its pads, 'pads', are not constant");
+  op("Resize", {floats("x", {2, 3}), {}, {}, fed("sizes", 1)}, {{"axes", std::vector<int64_t>{0}}});
+  refused("place (Resize of opset 23)", "its sizes, 'sizes', are not constant");
+  op("CenterCropPad", {floats("x", {2, 3}), fed("shape", 2)});
+  refused("place (CenterCropPad of opset 23)", "its shape, 'shape', are not constant");
+  op("Pad", {floats("x", {"N", 3}), given("pads", {1, 0, 1, 0})}, {{"mode", "wrap"}});
+  refused("the size of 'x' float32[N,3] along axis 0 is not known");
+}
+
+TEST_F(NewerOpset, WhatOlderOperatorsCannotSayIsRefused) {
+  op("Resize", {floats("x", {1, 1, 8, 8}), {}, {}, given("sizes", {1, 1, 4, 8})},
+     {{"antialias", int64_t{1}}, {"mode", "linear"}});
+  refused("antialias 1 while axis 2 becomes smaller is not written");
+  op("Cast", {floats("x", {2})}, {{"to", int64_t{17}}});
+  refused("place (Cast of opset 23)", "element type 17 is not supported");
+  opset(24);
+  const Operand sequence = floats("q", {1, 2, 5, 4});
+  op("Attention", {sequence,
+                   floats("k", {1, 2, 5, 4}),
+                   floats("v", {1, 2, 5, 4}),
+                   {},
+                   {},
+                   {},
+                   fed("length", 1)});
+  refused("place (Attention of opset 24)", "nonpad_kv_seqlen");
+}
+
+TEST_F(NewerOpset, NonsenseIsNamed) {
+  op("Gelu", {floats("x", {2})}, {{"approximate", "roughly"}});
+  refused("place (Gelu of opset 23)", "approximate is 'roughly'");
+  op("Pad", {floats("x", {2, 3}), given("pads", {1}), {}, given("axes", {0})});
+  refused("has 1 pads for 1 axes");
+  op("Pad", {floats("x", {2, 3}), given("pads", {1, 1}), {}, given("axes", {5})});
+  refused("axis 5 is outside of 2 dimensions");
+  op("Split", {floats("x", {2})}, {{"num_outputs", int64_t{4}}});
+  refused("2 elements cannot be split into 4 parts of 1");
+  op("GroupNormalization", {floats("x", {1, 4, 2}), floats("s", {4}), floats("b", {4})});
+  refused("num_groups is 0");
+  op("Attention", {floats("q", {1, 5, 4}), floats("k", {1, 5, 4}), floats("v", {1, 5, 4})});
+  refused("q_num_heads is 0 and kv_num_heads 0");
+  op("RotaryEmbedding", {floats("x", {1, 2, 5, 4}), floats("c", {1, 5, 2}), floats("s", {1, 5, 2})},
+     {{"rotary_embedding_dim", int64_t{6}}});
+  refused("rotary_embedding_dim is 6 of 4");
+  op("AveragePool", {floats("x", {1, 1, 4, 4})},
+     {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"dilations", std::vector<int64_t>{2}}});
+  refused("have 2, 2, 4 and 1 entries for data with 4 dimensions");
+  opset(28);
+  op("SpaceToDepth", {floats("x", {1, 1, 4, 4})}, {{"blocksize", int64_t{3}}, {"mode", "CRD"}});
+  refused("4 x 4 is not made of blocks of 3");
+}
+
+}  // namespace
+}  // namespace lockstep::testing

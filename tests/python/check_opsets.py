@@ -1,0 +1,239 @@
+"""Operators as opset 18 and newer have them: cases of the newest `onnx`, run by Lockstep.
+
+    check_opsets.py LOCKSTEP FOLDER TABLE      TABLE: graph/opset/newer_opsets.cc
+
+ONNX's own cases, and those below for what they leave out, are written at every opset at which an
+operator changed, with what ONNX's reference makes of them, and given to `lockstep onnx-test`. What a
+rewrite must know (axes, sizes) is constant there. Holds when no case fails, when every line of the
+table has a case that passes, and when every operator that Lockstep reads and that changed after
+opset 17 stands in the table. Exit code 77: the oracle is not installed.
+"""
+import collections
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+    from onnx.backend.test.case.node import collect_testcases
+    from onnx.reference import ReferenceEvaluator
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+warnings.filterwarnings("ignore")
+np.seterr(all="ignore")
+OURS, NEWEST = 17, 28
+# Operands that say how, not what.
+SETTINGS = {"Reduce": [1], "Resize": [1, 2, 3], "Pad": [1, 3], "CenterCropPad": [1], "Split": [1]}
+# 16-bit floats: a case's expected result and ours are rounded after different steps.
+ROUNDED = "test_attention_4d_causal_fp16"
+RANDOM = {"RandomNormal", "RandomUniform"}  # no two engines draw the same
+
+
+def changes(table):
+    """(operator, opset) of every line of the table, in its order."""
+    text = table.read_text()
+    text = text[text.index("kChanges[] = {"):]
+    text = text[:text.index("\n};")]
+    found = []
+    for opset, names in re.findall(r'\{(\d+),\s*\w+,\s*((?:"[^"]*"\s*)+)\}', text):
+        found += [(name, int(opset)) for name in re.sub(r'[" \n]+', " ", names).split()]
+    return found
+
+
+def history():
+    """Opsets at which each operator of ONNX changed."""
+    versions = collections.defaultdict(set)
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if not schema.domain:
+            versions[schema.name].add(schema.since_version)
+    return versions
+
+
+def settings_of(op):
+    return next((places for start, places in SETTINGS.items() if op.startswith(start)), [])
+
+
+def with_constants(model, inputs):
+    """The model with the settings among its inputs as initializers, and the inputs that are left."""
+    names = [i.name for i in model.graph.input]
+    fixed = {node.input[i] for node in model.graph.node for i in settings_of(node.op_type)
+             if i < len(node.input)}
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    del changed.graph.input[:]
+    left = []
+    for info, value in zip(model.graph.input, inputs):
+        if info.name in fixed:
+            changed.graph.initializer.append(numpy_helper.from_array(value, info.name))
+        else:
+            changed.graph.input.append(info)
+            left.append(value)
+    assert len(names) == len(inputs)
+    return changed, left
+
+
+def write(folder, model, inputs, outputs):
+    data = folder / "test_data_set_0"
+    data.mkdir(parents=True)
+    model, inputs = with_constants(model, inputs)
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    for kind, values in (("input", inputs), ("output", outputs)):
+        for i, value in enumerate(values):
+            (data / f"{kind}_{i}.pb").write_bytes(numpy_helper.from_array(value).SerializeToString())
+
+
+def at_opset(model, opset):
+    """The model stamped with another opset, where it is valid there."""
+    other = onnx.ModelProto()
+    other.CopyFrom(model)
+    del other.opset_import[:]
+    other.opset_import.append(helper.make_opsetid("", opset))
+    try:
+        onnx.checker.check_model(other, full_check=True)
+    except Exception:  # the checker throws several kinds
+        return None
+    return other
+
+
+def one_node(op, opset, inputs, **attributes):
+    """A model of one node, its inputs as given, its outputs what ONNX infers."""
+    names = [f"x{i}" if value is not None else "" for i, value in enumerate(inputs)]
+    node = helper.make_node(op, names, ["y"], **attributes)
+    infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
+             for n, v in zip(names, inputs) if n]
+    graph = helper.make_graph([node], op, infos, [helper.make_empty_tensor_value_info("y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+
+
+def ours():
+    """What ONNX's own cases leave out: (name, model, inputs, outputs)."""
+    random = np.random.default_rng(7)
+    draw = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    ints = lambda *values: np.array(values, np.int64)
+
+    def case(name, op, opset, *inputs, outputs=None, **attributes):
+        model = one_node(op, opset, inputs, **attributes)
+        given = [value for value in inputs if value is not None]
+        feeds = {info.name: value for info, value in zip(model.graph.input, given)}
+        if op == "AveragePool":  # the reference is wrong for ceil_mode with dilations
+            outputs = onnxruntime.InferenceSession(model.SerializeToString()).run(None, feeds)
+        return name, model, given, outputs or ReferenceEvaluator(model).run(None, feeds)
+
+    for op in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare",
+               "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd"):
+        x = np.abs(draw(2, 3, 4)) + 0.5
+        yield case(f"{op}_keeps", op, 18, x, ints(0, -1), keepdims=1)
+        yield case(f"{op}_drops", op, 18, x, ints(1), keepdims=0)
+        yield case(f"{op}_all", op, 18, x, keepdims=0)
+        nothing = {"ReduceL1": x, "ReduceL2": x, "ReduceLogSum": np.log(x), "ReduceSumSquare": x * x}
+        yield case(f"{op}_nothing", op, 18, x, ints(), outputs=[nothing.get(op, x)],
+                   noop_with_empty_axes=1)
+    for op in ("ReduceMax", "ReduceMin"):
+        x = draw(3, 4) > 0.5
+        yield case(f"{op}_boolean", op, 20, x, ints(1), keepdims=0)
+
+    x, scale, bias = draw(2, 6, 3, 2), draw(3), draw(3)
+    grouped = x.reshape(2, 3, -1)
+    normal = (grouped - grouped.mean(2, keepdims=True)) / np.sqrt(grouped.var(2, keepdims=True) + 0.01)
+    by_group = (normal * scale[:, None] + bias[:, None]).reshape(x.shape).astype(np.float32)
+    for opset in (18, 20):
+        yield case(f"group_norm_{opset}", "GroupNormalization", opset, x, scale, bias,
+                   outputs=[by_group], num_groups=3, epsilon=0.01)
+    scale, bias = draw(6), draw(6)
+    by_channel = (normal.reshape(x.shape) * scale[:, None, None] + bias[:, None, None]).astype(np.float32)
+    yield case("group_norm_21", "GroupNormalization", 21, x, scale, bias, outputs=[by_channel],
+               num_groups=3, epsilon=0.01)
+
+    x = draw(1, 2, 3, 4)
+    for name, pads in (("once", (0, 1, 1, 2)), ("often", (7, 9, 5, 4)), ("cuts", (-1, 2, 1, -2))):
+        padded = x
+        for axis, (begin, end) in ((2, pads[::2]), (3, pads[1::2])):
+            size = x.shape[axis]
+            padded = np.take(padded, np.arange(-begin, size + end) % size, axis)
+        yield case(f"pad_wrap_{name}", "Pad", 19, x, ints(*pads), None, ints(2, -1), mode="wrap",
+                   outputs=[padded])
+    for mode in ("constant", "reflect", "edge"):
+        yield case(f"pad_axes_{mode}", "Pad", 18, x, ints(1, 2, 2, 1), None, ints(-1, 2), mode=mode)
+
+    yield case("split_uneven", "Split", 18, draw(7, 2), num_outputs=1)
+    yield case("mod_floats", "Mod", 28, draw(20), draw(20) + 0.1, fmod=0)
+    x = draw(1, 2, 6, 7)
+    for counts in (0, 1):
+        for ceil in (0, 1):
+            yield case(f"average_dilated_{counts}{ceil}", "AveragePool", 19, x, kernel_shape=[2, 3],
+                       dilations=[2, 2], strides=[2, 3], pads=[1, 0, 1, 2], count_include_pad=counts,
+                       ceil_mode=ceil)
+    yield case("cast_saturates", "Cast", 19, x, to=TensorProto.DOUBLE, saturate=0)
+    yield case("cast_like", "CastLike", 21, x, x.astype(np.float64), saturate=1)
+
+
+def theirs(wanted):
+    """ONNX's own cases, at their opset and at every other at which their operators changed."""
+    for case in collect_testcases(None):
+        opsets = [o.version for o in case.model.opset_import if o.domain in ("", "ai.onnx")]
+        if not opsets or not case.data_sets:
+            continue
+        inputs, outputs = case.data_sets[0]
+        if not all(isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fiub"
+                   for value in [*inputs, *outputs]):
+            continue  # strings, sequences, types that numpy lacks
+        inputs, outputs = [np.asarray(v) for v in inputs], [np.asarray(v) for v in outputs]
+        if max(opsets) > OURS:
+            yield case.name, case.model, inputs, outputs
+        if len(case.model.graph.node) != 1:
+            continue
+        op = case.model.graph.node[0].op_type
+        if op == "GroupNormalization":
+            continue  # means another thing at each
+        for opset in wanted.get(op, []):
+            if op == "Pad" and opset == 18 and "wrap" in case.name:
+                continue  # the checker does not read what a text says
+            if opset not in opsets and (model := at_opset(case.model, opset)):
+                yield f"{case.name}_at_{opset}", model, inputs, outputs
+
+
+def main():
+    lockstep, folder, table = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    shutil.rmtree(folder, ignore_errors=True)
+    wanted, lines = collections.defaultdict(list), changes(table)
+    for op, opset in lines:
+        wanted[op].append(opset)
+    of_line, operators = collections.defaultdict(set), {}
+    for name, model, inputs, outputs in [*ours(), *theirs(wanted)]:
+        write(folder / name, model, inputs, outputs)
+        operators[name] = {node.op_type for node in model.graph.node}
+        for node in model.graph.node:
+            reached = [o for o in wanted.get(node.op_type, []) if o <= model.opset_import[0].version]
+            if reached:
+                of_line[node.op_type, max(reached)].add(name)
+    run = subprocess.run([lockstep, "onnx-test", folder], capture_output=True, text=True)
+    results = collections.defaultdict(list)
+    for line in run.stdout.splitlines():
+        result, _, rest = line.partition(" ")
+        results[result].append(rest)
+    passed = set(results["pass"])
+    bad = [line for line in results["fail"] if not line.startswith(ROUNDED)]
+    bad += [f"{op} of opset {opset}: none of {len(of_line[op, opset])} cases passes"
+            for op, opset in lines if op not in RANDOM and not of_line[op, opset] & passed]
+    known = set().union(*(operators[name] for name in passed))
+    for op, versions in history().items():
+        missing = sorted(v for v in versions if OURS < v <= NEWEST and v not in wanted.get(op, []))
+        if (op in known or op in wanted) and missing:
+            bad.append(f"{op} changed at opset {missing}, which the table does not say")
+    print(*bad, sep="\n")
+    print(f"{len(passed)} cases pass, {len(results['unsupported'])} are refused by name, "
+          f"{len(lines)} changes of operators, onnx {onnx.__version__}")
+    return 1 if bad or len(passed) < 1000 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
