@@ -58,7 +58,8 @@ class Copy {
   }
 
   void copy(const Node& node) {
-    if (is_batch_norm(node) && read_batch_norm(node).training) return copy_batch_norm(node);
+    if (is_batch_norm(node) && (options_.train_batch_norm || read_batch_norm(node).training))
+      return copy_batch_norm(node);
     std::vector<Value> inputs;
     for (Value input : node.inputs()) inputs.push_back(of(input));
     if (node.type() == "Dropout" && !net_.training() && inputs.size() > 2) inputs.resize(2);

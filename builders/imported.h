@@ -23,6 +23,8 @@ struct ImportedOptions {
     Initializer initializer;
   };
   std::map<std::string, NewParam> renewed;
+  // Also of the nodes whose training_mode is 0: some exporters can write nothing else.
+  bool train_batch_norm = false;
 };
 
 // The layer that makes a network's scores [N, classes]: a Gemm, or a MatMul and an Add.

@@ -8,6 +8,7 @@
 
 #include "graph/onnx.h"
 #include "graph/opset/newer_opsets.h"
+#include "graph/opset/sequences.h"
 
 namespace lockstep {
 namespace {
@@ -157,7 +158,9 @@ void list_unknown(const onnx::GraphProto& proto, const OpSet& ops, int64_t opset
                   std::map<std::string, std::vector<std::string>>& unknown) {
   for (const auto& node : proto.node()) {
     std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
-    if (domain.empty() && written_with_older(node.op_type(), opset)) continue;
+    if (domain.empty() &&
+        (written_with_older(node.op_type(), opset) || SplitSequences::knows(node.op_type())))
+      continue;
     if (!ops.find(domain, node.op_type()))
       unknown[domain.empty() ? node.op_type() : domain + "." + node.op_type()].push_back(
           node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name());
@@ -188,12 +191,15 @@ Graph import_graph(const onnx::GraphProto& proto, const std::string& name,
     supported(input.type().has_tensor_type(), "input '", input.name(), "' is no tensor");
     graph.input(input.name(), from_proto(input.type()));
   }
+  SplitSequences sequences;
   for (int index : sorted_nodes(proto, given)) {
     onnx::NodeProto node = proto.node(index);
     if (node.domain() == "ai.onnx") node.clear_domain();
     // Known when the graph is built, so that shapes that follow from it are too.
     if (node.op_type() == "Constant" && node.domain().empty() && node.output_size() == 1)
       graph.constant(node.output(0), constant_of(node));
+    else if (node.domain().empty() && SplitSequences::knows(node.op_type()))
+      sequences.adopt(graph, std::move(node), options.opset);
     else if (node.domain().empty() && options.opset > kOpset)
       adopt_newer(graph, std::move(node), options.opset);
     else

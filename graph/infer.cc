@@ -48,9 +48,10 @@ std::vector<TensorType> infer_by_onnx(const onnx::OpSchema& schema, onnx::NodePr
   return outputs;
 }
 
-bool is_integer_vector(const TensorType& type) {
-  return (type.dtype == DType::int64 || type.dtype == DType::int32) && type.ranked &&
-         type.shape.size() <= 1;
+bool holds_integers(const TensorType& type) {
+  return (type.dtype == DType::int64 || type.dtype == DType::int32 ||
+          type.dtype == DType::boolean) &&
+         type.ranked && (type.shape.size() <= 1 || is_static(type.shape));
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs&
   inference.outputs.resize(proto.output_size());
   if (op.law) op.law(inference);
   Inferred inferred{inference.outputs, std::nullopt};
-  if (!op.content || !is_integer_vector(inferred.types[0])) return inferred;
+  if (!op.content || !holds_integers(inferred.types[0])) return inferred;
   inference.attributes = reader_of(proto);
   inferred.content = op.content(inference);
   return inferred;

@@ -105,7 +105,7 @@ Dims to_dims(const Shape& shape) {
 
 std::string text_of(const Shape& shape) {
   return bracketed(shape, [](const Dim& dim) {
-    return dim.known() ? std::to_string(dim.size()) : dim.symbol();
+    return dim.symbol().empty() ? std::to_string(dim.size()) : dim.symbol();
   });
 }
 

@@ -38,6 +38,8 @@ void add_build(CLI::App& app, Command& chosen) {
   command->add_option("--buckets", options->model.buckets,
                       "a file with buckets, as inspect --format buckets prints them");
   command->add_option("--loss", options->model.loss, "FILE.onnx: the value to minimise");
+  command->add_flag("--train-batch-norm", options->model.train_batch_norm,
+                    "FILE.onnx: also where its statistics are given (training_mode 0)");
   command->add_option("-o,--output", options->output, "file to write")->capture_default_str();
   command->footer(
       "Example:  lockstep build lenet --devices 'gpu*8' -o step.onnx\n"

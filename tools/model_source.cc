@@ -64,6 +64,7 @@ std::vector<std::string> keys_of(const ModelRequest& request) {
 TrainingModel step_of_network(const ModelRequest& request) {
   auto file = specialised(load_network(request.source), {});
   ImportedOptions options;
+  options.train_batch_norm = request.train_batch_norm;
   options.trainable = trainable_initializers(*file, request.loss, {});
   const auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);
   return build_data_parallel_model(all_ops(), imported_model(file, request.loss, options), {},

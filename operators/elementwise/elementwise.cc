@@ -211,8 +211,8 @@ void comparison_law(Inference& inference) {
                           broadcast_shape(inference.input(0).shape, inference.input(1).shape)};
 }
 
-Op comparison(const char* type) {
-  return {.type = type, .domain = "", .differentiable = Differentiable::zero};
+Op comparison(const char* type, ContentLaw content = nullptr) {
+  return {.type = type, .domain = "", .content = content, .differentiable = Differentiable::zero};
 }
 
 }  // namespace
@@ -260,7 +260,7 @@ std::vector<Op> elementwise_ops() {
           function("Reciprocal", reciprocal_gradient),
           function("Abs", abs_gradient),
           {.type = "Sign", .domain = "", .differentiable = Differentiable::zero},
-          following_narrow(comparison("Equal")),
+          following_narrow(comparison("Equal", content_of_arithmetic)),
           comparison("Greater"),
           comparison("Less"),
           {.type = "GreaterOrEqual",
@@ -277,7 +277,7 @@ std::vector<Op> elementwise_ops() {
           comparison("Not"),
           comparison("IsNaN"),
           comparison("IsInf"),
-          comparison("Mod"),
+          comparison("Mod", content_of_arithmetic),
           comparison("BitShift"),
           arithmetic("Mean", mean_gradient),
           arithmetic("Max", extreme_gradient),
@@ -289,6 +289,7 @@ std::vector<Op> elementwise_ops() {
            .may_alias = {{0, 0}}},
           {.type = "Where",
            .domain = "",
+           .content = content_of_where,
            .differentiable = Differentiable::yes,
            .gradient = where_gradient,
            .narrow = {Narrow::follows}},

@@ -15,6 +15,12 @@ Value random(Graph& graph, const char* type, const Dims& shape, Attributes attri
   return graph.add_value({.type = type, .attributes = attributes}, site);
 }
 
+// ONNX 1.12 follows numbers alone.
+void filled_law(Inference& inference) {
+  if (auto shape = content_of(inference, 0))
+    inference.outputs[0] = {inference.outputs[0].dtype, *shape, true};
+}
+
 }  // namespace
 
 Value random_normal(Graph& graph, const Dims& shape, float mean, float deviation, int stream,
@@ -40,8 +46,15 @@ std::vector<Op> fill_ops() {
   auto source = [](const char* type, bool random) {
     return Op{.type = type, .domain = "", .differentiable = Differentiable::zero, .random = random};
   };
-  return {source("RandomNormal", true), source("RandomUniform", true),
-          source("ConstantOfShape", false), source("Constant", false), source("EyeLike", false)};
+  return {source("RandomNormal", true),
+          source("RandomUniform", true),
+          {.type = "ConstantOfShape",
+           .domain = "",
+           .law = filled_law,
+           .content = content_of_fill,
+           .differentiable = Differentiable::zero},
+          source("Constant", false),
+          source("EyeLike", false)};
 }
 
 }  // namespace lockstep

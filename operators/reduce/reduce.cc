@@ -170,7 +170,7 @@ std::vector<Op> reduce_ops() {
           reduction("ReduceSumSquare", sum_square_gradient),
           reduction("ReduceLogSum", log_sum_gradient),
           reduction("ReduceLogSumExp", log_sum_exp_gradient),
-          {.type = "ReduceProd", .domain = ""},
+          {.type = "ReduceProd", .domain = "", .content = content_of_product},
           {.type = "ArgMin", .domain = "", .differentiable = Differentiable::zero},
           {.type = "ArgMax", .domain = "", .differentiable = Differentiable::zero}};
 }

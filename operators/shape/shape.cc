@@ -8,54 +8,76 @@
 #include <cstdint>
 #include <optional>
 
+#include "operators/open_size.h"
 #include "operators/reduce/reduce.h"
 #include "operators/room.h"
 
 namespace lockstep {
 namespace {
 
-// 0 and -1 are resolved as ONNX says; -1 also where symbols are only copied, not multiplied.
+// The sizes multiplied, but for those marked; nothing where one of them is not known at all.
+std::optional<OpenSize> product_of(const Shape& shape, const std::vector<bool>& left_out) {
+  OpenSize product = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (left_out[i]) continue;
+    const auto size = OpenSize::of(shape[i]);
+    if (!size) return std::nullopt;
+    product = product * *size;
+  }
+  return product;
+}
+
+// What Reshape is asked for: what its operand holds, else "?" as often as it has entries.
+std::optional<Shape> wanted_shape(const Inference& inference) {
+  if (auto content = content_of(inference, 1)) return content;
+  const TensorType& to = inference.input(1);
+  if (!to.ranked || to.shape.size() != 1 || !to.shape[0].known()) return std::nullopt;
+  return Shape(static_cast<std::size_t>(to.shape[0].size()), Dim("?"));
+}
+
+// 0 and -1 are resolved as ONNX says. What 0 copies is left out of both products, so it may be "?".
 void reshape_law(Inference& inference) {
-  auto wanted = content_of(inference, 1);
+  const auto wanted = wanted_shape(inference);
   const TensorType& x = inference.input(0);
   if (!wanted) return;
   const bool allow_zero = inference.attributes.integer("allowzero", 0) != 0;
-  Shape shape;
-  int unknown = -1;
-  std::vector<bool> copied(x.shape.size(), false);
-  for (std::size_t i = 0; i < wanted->size(); ++i) {
-    Dim dim = (*wanted)[i];
-    if (dim == Dim(0) && !allow_zero) {
-      check(i < x.shape.size(), "shape ", *wanted, " copies dimension ", i,
+  Shape shape = *wanted;
+  std::vector<bool> out_of_x(x.shape.size(), false), out_of_y(shape.size(), false);
+  std::vector<std::size_t> unknown, asked;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == Dim(0) && !allow_zero) {
+      check(!x.ranked || i < x.shape.size(), "shape ", *wanted, " copies dimension ", i,
             ", which the data does not have");
-      dim = x.shape[i];
-      copied[i] = true;
-    } else if (!number_of(dim) && dim.symbol() != "?") {
-      auto same = std::find(x.shape.begin(), x.shape.end(), dim);
-      if (same != x.shape.end()) copied[same - x.shape.begin()] = true;
+      shape[i] = x.ranked ? x.shape[i] : Dim("?");
+      if (x.ranked) out_of_x[i] = out_of_y[i] = true;
+    } else if (number_of(shape[i]) == -1) {
+      asked.push_back(i);
+      shape[i] = "?";
+    } else if (shape[i].symbol() == "?") {
+      unknown.push_back(i);
     }
-    shape.push_back(dim);
   }
-  for (std::size_t i = 0; i < wanted->size(); ++i)
-    if (number_of((*wanted)[i]) == -1) unknown = static_cast<int>(i);
-  if (!x.ranked) {
-    inference.outputs[0] = {x.dtype, shape, true};
-    return;
-  }
-  int64_t from = 1, to = 1;
-  bool countable = true;
-  for (std::size_t i = 0; i < x.shape.size(); ++i)
-    if (x.shape[i].known())
-      from *= x.shape[i].size();
-    else
-      countable = countable && copied[i];
-  for (std::size_t i = 0; i < shape.size(); ++i)
-    if (static_cast<int>(i) != unknown && shape[i].known()) to *= shape[i].size();
-  if (unknown >= 0)
-    shape[unknown] = countable && to > 0 && from % to == 0 ? Dim(from / to) : Dim("?");
-  else if (countable && is_static(shape) && is_static(x.shape))
-    check(from == to, "cannot reshape ", x.shape, " to ", shape);
+  check(asked.size() <= 1, "shape ", *wanted, " has more than one -1");
+  if (asked.empty() && unknown.size() == 1) asked = unknown;  // the count says what it must be
+  if (!asked.empty()) out_of_y[asked[0]] = true;
+  const auto from = x.ranked ? product_of(x.shape, out_of_x) : std::nullopt;
+  const auto to = product_of(shape, out_of_y);
+  const auto rest = from && to ? OpenSize::quotient(*from, *to) : std::nullopt;
+  if (!asked.empty() && rest) shape[asked[0]] = rest->dim();
+  // Where symbols are left, a plan finds out.
+  if (asked.empty() && from && to && from->number() && to->number())
+    check(*from == *to, "cannot reshape ", x.shape, " to ", *wanted);
   inference.outputs[0] = {x.dtype, shape, true};
+}
+
+// How many numbers there are where the step is 1: the end may be open.
+void range_law(Inference& inference) {
+  auto start = content_of(inference, 0), end = content_of(inference, 1),
+       step = content_of(inference, 2);
+  if (!start || !end || !step || step->size() != 1 || number_of(step->front()) != 1) return;
+  const auto first = OpenSize::of(start->front()), last = OpenSize::of(end->front());
+  if (!first || !last || !(*last - *first).not_negative()) return;
+  inference.outputs[0] = {inference.input(0).dtype, {(*last - *first).dim()}};
 }
 
 void expand_law(Inference& inference) {
@@ -263,17 +285,24 @@ std::vector<Op> shape_ops() {
           view("Flatten", nullptr, reshape_gradient),
           view("Squeeze", nullptr, reshape_gradient),
           view("Unsqueeze", nullptr, reshape_gradient),
-          copy("Transpose", nullptr, transpose_gradient),
+          copy("Transpose", nullptr, transpose_gradient, content_of_transpose),
           in_transit(copy("Concat", nullptr, concat_gradient, content_of_concat)),
           copy("Slice", nullptr, slice_gradient, content_of_slice),
-          copy("Expand", expand_law, expand_gradient),
+          copy("Expand", expand_law, expand_gradient, content_of_expand),
           in_transit(copy("Split", nullptr, split_gradient)),
           copy("Pad", nullptr, pad_gradient),
           copy("Tile", nullptr, tile_gradient),
           copy("DepthToSpace", nullptr, depth_to_space_gradient),
           copy("SpaceToDepth", nullptr, space_to_depth_gradient),
-          {.type = "Size", .domain = "", .differentiable = Differentiable::zero},
-          {.type = "Range", .domain = "", .differentiable = Differentiable::zero},
+          {.type = "Size",
+           .domain = "",
+           .content = content_of_size,
+           .differentiable = Differentiable::zero},
+          {.type = "Range",
+           .domain = "",
+           .law = range_law,
+           .content = content_of_range,
+           .differentiable = Differentiable::zero},
           {.type = "Shape",
            .domain = "",
            .content = content_of_shape,

@@ -20,6 +20,7 @@ struct StepOptions {
   std::string devices = "cpu";
   std::vector<std::string> freeze;
   float rate = 0.01F, momentum = 0.9F, weight_decay = 0;
+  bool train_batch_norm = false;
   uint64_t seed = 1;
 };
 
@@ -107,6 +108,7 @@ int run_step(const StepOptions& options) {
   auto file = specialised(std::move(network), types);
 
   ImportedOptions imported;
+  imported.train_batch_norm = options.train_batch_norm;
   imported.trainable = trainable_initializers(*file, options.loss, options.freeze);
   check(!imported.trainable.empty(), "'", options.loss,
         "' reaches no float initializer that is not frozen: there is nothing to train");
@@ -151,6 +153,8 @@ void add_step(CLI::App& app, Command& chosen) {
   command->add_option("--weight-decay", options->weight_decay, "of every parameter")
       ->capture_default_str();
   command->add_option("--freeze", options->freeze, "parameters that stay: names with * and ?");
+  command->add_flag("--train-batch-norm", options->train_batch_norm,
+                    "also where the file says that the statistics are given (training_mode 0)");
   command
       ->add_option("--devices", options->devices,
                    "the batch is split over them: 'cpu*2', cpu:0,cpu:1")

@@ -37,6 +37,7 @@ struct TrainConfig {
   bool zero_init_gamma = true;
 
   std::string onnx;
+  bool train_batch_norm = false;
   bool new_classifier = false;
   std::vector<std::string> freeze;
   std::string weights;

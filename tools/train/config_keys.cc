@@ -42,6 +42,8 @@ std::vector<ConfigKey> keys_of(TrainConfig& c) {
        "a network brought along, in place of MODEL.TYPE: docs/bring_your_own.md"},
       {"MODEL.NEW_CLASSIFIER", &c.new_classifier,
        "the layer that makes the scores is new, for another number of classes"},
+      {"MODEL.TRAIN_BATCH_NORM", &c.train_batch_norm,
+       "MODEL.ONNX: batch norms train, also where the file says training_mode 0"},
       {"MODEL.FREEZE", &c.freeze, "parameters that stay as they are, names with * and ?", kAny,
        "TRAIN.FREEZE_CONV_BODY"},
       {"MODEL.WEIGHTS", &c.weights, "a safetensors file to start from, tensors by name", kAny,

@@ -74,6 +74,7 @@ ModelFn brought_model(const TrainConfig& config) {
   const Graph& graph = file->model.inference;
   const std::string scores = scores_of(graph, config.onnx);
   ImportedOptions options;
+  options.train_batch_norm = config.train_batch_norm;
   options.trainable = trainable_initializers(*file, scores, config.freeze);
   if (config.new_classifier) {
     renew_classifier(find_classifier(*file, scores), *file, config.classes, options);

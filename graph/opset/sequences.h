@@ -1,0 +1,30 @@
+// Sequences as exporters write them: SplitToSequence, and SequenceAt for each part. Lockstep has no
+// sequences, so each part is a Slice of what was split.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "graph/graph.h"
+
+namespace lockstep {
+
+class SplitSequences {
+ public:
+  static bool knows(const std::string& type);  // SplitToSequence or SequenceAt
+
+  // Takes such a node; what SequenceAt picks is in the graph afterwards.
+  void adopt(Graph& graph, onnx::NodeProto proto, int64_t opset);
+
+ private:
+  struct Split {
+    Value data;
+    int64_t axis = 0;
+    std::vector<int64_t> sizes;  // of the parts, or one for all of them
+    bool one_for_all = false;
+    bool squeezed = false;  // parts of size 1 without their axis
+  };
+  std::map<std::string, Split> splits_;  // by the sequence's name
+};
+
+}  // namespace lockstep

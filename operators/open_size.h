@@ -1,0 +1,43 @@
+// Sizes that depend on open dimensions: sums of products such as 4*N + 1, written as a symbol of
+// that text, so that what a network computes from its batch's size stays known until a plan is
+// made.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/shape.h"
+
+namespace lockstep {
+
+class OpenSize {
+ public:
+  OpenSize(int64_t number) { add({}, number); }  // NOLINT: a number is a size
+  // Nothing for "?", of which nothing is known.
+  static std::optional<OpenSize> of(const Dim& dim);
+
+  Dim dim() const;
+  std::optional<int64_t> number() const;  // where no symbol is left
+  // Certainly: symbols stand for sizes, which are not negative.
+  bool not_negative() const;
+
+  friend OpenSize operator+(const OpenSize& a, const OpenSize& b);
+  friend OpenSize operator-(const OpenSize& a, const OpenSize& b);
+  friend OpenSize operator*(const OpenSize& a, const OpenSize& b);
+  // a / b where that leaves no rest at any size of the symbols.
+  static std::optional<OpenSize> quotient(const OpenSize& a, const OpenSize& b);
+  friend bool operator==(const OpenSize&, const OpenSize&) = default;
+
+ private:
+  using Product = std::vector<std::string>;  // symbols, sorted
+
+  OpenSize() = default;
+  void add(const Product& symbols, int64_t factor);
+  std::string text() const;
+
+  std::map<Product, int64_t> terms_;  // factors, none of them 0
+};
+
+}  // namespace lockstep
