@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/export.h"
+#include "graph/exporter.h"
 #include "graph/file.h"
 #include "graph/import.h"
 #include "graph/onnx.h"
@@ -239,6 +240,7 @@ LoadedModel load_model(const OpSet& ops, const std::string& path) {
   LoadedModel loaded{TrainingModel(ops)};
   try {
     check_known_operators(proto, ops);
+    loaded.warning = lost_to_optimisation(proto);
     proto = at_least_our_opset(std::move(proto));
     check_known_operators(proto, ops);
     read_roles(proto, loaded);

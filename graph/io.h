@@ -21,6 +21,7 @@ struct LoadedModel {
   StateValues values = {};   // empty unless `initialised`
   bool initialised = false;  // were values of the state saved, or only its shapes?
   std::vector<std::string> initializers = {};  // of the inference graph, as the file calls them
+  std::string warning = "";                    // for who wants to train it
 };
 
 // The model with its state as initializers without data (marked external).

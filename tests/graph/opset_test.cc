@@ -166,6 +166,57 @@ TEST_F(NewerOpset, WhatOlderOperatorsCannotSayIsRefused) {
   refused("place (Attention of opset 24)", "nonpad_kv_seqlen");
 }
 
+// A sequence of parts, of which place picks one.
+TEST_F(NewerOpset, PartsOfASplitSequenceAreSlices) {
+  auto pick = [&](const std::vector<int64_t>& sizes, int64_t position) {
+    op("SequenceAt", {floats("x", {"N", 7}), given("at", {position}), given("sizes", sizes)});
+    node().mutable_input()->RemoveLast();
+    node().set_input(0, "parts");
+    auto& split = *proto_.mutable_graph()->add_node();
+    split.set_op_type("SplitToSequence");
+    for (const char* name : {"x", "sizes"}) split.add_input(name);
+    split.add_output("parts");
+    to_proto("axis", int64_t{1}, *split.add_attribute());
+  };
+  pick({3, 4}, -1);
+  EXPECT_EQ(type_of_y(), "float32[N,4]");
+  proto_.mutable_graph()->mutable_node()->RemoveLast();
+  pick({3, 4}, 2);
+  refused("place (SequenceAt of opset 23)", "position 2 is outside of 2 parts");
+  proto_.mutable_graph()->mutable_node()->RemoveLast();
+  op("SequenceAt", {floats("x", {"N", 7}), given("at", {0})});
+  refused("its sequence 'x' is not made by SplitToSequence");
+}
+
+// What exporters leave behind where they folded batch normalisation into a convolution.
+TEST_F(NewerOpset, WhatAnExporterOptimisedAwayIsTold) {
+  const std::vector<float> values(8, 1);
+  auto convolution = [&](const std::string& weight) {
+    op("Conv",
+       {floats("x", {"N", 2, 4, 4}), {weight, {}, Literal::of<float>(values, {4, 2, 1, 1})}});
+  };
+  proto_.set_producer_name("pytorch");
+  convolution("conv.weight");
+  EXPECT_EQ(load().warning, "");
+  convolution("onnx::Conv_65");
+  EXPECT_NE(
+      load().warning.find("1 batch normalisations are folded into other layers, 1 parameters"),
+      std::string::npos)
+      << load().warning;
+  convolution("conv.weight");
+  // metadata_props, which came with IR version 10: {key "rule", value "FuseBatchNormIntoConv"}
+  onnx::StringStringEntryProto rule;
+  rule.set_key("rule");
+  rule.set_value("FuseBatchNormIntoConv");
+  const std::string entry = rule.SerializeAsString();
+  std::string bytes =
+      node().SerializeAsString() + std::string("\x4a") + static_cast<char>(entry.size()) + entry;
+  ASSERT_TRUE(node().ParseFromString(bytes));
+  EXPECT_NE(load().warning.find("optimize=False"), std::string::npos) << load().warning;
+  proto_.set_producer_name("another");
+  EXPECT_EQ(load().warning, "");
+}
+
 TEST_F(NewerOpset, NonsenseIsNamed) {
   op("Gelu", {floats("x", {2})}, {{"approximate", "roughly"}});
   refused("place (Gelu of opset 23)", "approximate is 'roughly'");

@@ -1,5 +1,8 @@
 #include "tools/onnx/network_file.h"
 
+#include <iostream>
+#include <set>
+
 #include "graph/passes/fold.h"
 #include "operators/all.h"
 #include "runtime/fold.h"
@@ -10,6 +13,9 @@ LoadedModel load_network(const std::string& path) {
   LoadedModel file = load_model(all_ops(), path);
   check(file.model.step.node_count() == 0, path,
         ": holds a training step already; a network is asked for");
+  static std::set<std::string> told;
+  if (!file.warning.empty() && told.insert(path).second)
+    std::cerr << "warning: " << path << " " << file.warning << "\n";
   return file;
 }
 

@@ -9,7 +9,8 @@
 
 namespace lockstep {
 
-// Throws when the file holds a training step instead.
+// To be trained. Throws when the file holds a training step instead; warns, once for each file,
+// when its exporter took away what should train.
 LoadedModel load_network(const std::string& path);
 
 // The network for inputs of these types (the others are as declared), made simple: what follows
