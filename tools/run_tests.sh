@@ -9,10 +9,13 @@ tools/check_layers.sh
 tools/python_oracles.sh || echo "Python oracles: not to be had here; their tests skip"
 
 jobs=$(nproc)  # asked before OMP_NUM_THREADS is set, which it would answer with
-stage=0 stages=4
-[ -z "${LOCKSTEP_QUICK:-}" ] || stages=2
-echo "== $stages parts: unit tests, all other tests, unit tests under two sanitizers. On 2 cores about 35"
-echo "== minutes from an empty compiler cache, half of it from a full one; here are $jobs."
+stage=0 stages=4 parts="unit tests, all others, unit tests under two sanitizers"
+minutes="about half an hour on 2 cores from an empty compiler cache, half of that from a full one"
+if [ -n "${LOCKSTEP_QUICK:-}" ]; then
+  stages=2 parts="unit tests, all others"
+  minutes="about a quarter of an hour on 2 cores from an empty compiler cache"
+fi
+echo "== $stages parts: $parts; $minutes (here are $jobs)"
 run() {  # title, preset, target, ctest arguments
   local title=$1 preset=$2 target=$3 start=$SECONDS
   shift 3
