@@ -32,45 +32,18 @@ function(lockstep_optimise target level)
     $<$<AND:$<CONFIG:Release,RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:${level}>)
 endfunction()
 
-# lockstep_units(VARIABLE NAME sources...): several sources of one folder are compiled as one, for most of
-# what one costs are its headers and templates that the others ask for too. (Precompiled headers
-# save less, and no compiler cache knows them in another clone.) So a name in a source's unnamed
-# namespace is the only one in its folder. With 1, as in the preset `debug`, each source is
-# compiled alone, which shows what one forgets to include.
-set(LOCKSTEP_FILES_AT_ONCE 8 CACHE STRING "how many sources are compiled as one")
-function(lockstep_units variable name)
-  set(units ${ARGN})
-  if(LOCKSTEP_FILES_AT_ONCE GREATER 1)
-    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
-    set(units "")
-    set(text "")
-    set(number 0)
-    list(LENGTH ARGN left)
-    foreach(file ${ARGN})
-      string(APPEND text "#include \"${folder}/${file}\"\n")
-      math(EXPR number "${number} + 1")
-      math(EXPR full "${number} % ${LOCKSTEP_FILES_AT_ONCE}")
-      if(full EQUAL 0 OR number EQUAL left)
-        set(path ${CMAKE_CURRENT_BINARY_DIR}/units/${name}_until_${number}.cc)
-        file(CONFIGURE OUTPUT ${path} CONTENT "${text}" @ONLY)
-        list(APPEND units ${path})
-        set(text "")
-      endif()
-    endforeach()
-  endif()
-  set(${variable} ${units} PARENT_SCOPE)
-endfunction()
-
-# lockstep_library(NAME [ALONE] sources...): the library of one folder, with the project's warnings. ALONE:
-# sources that are long to compile for what they do themselves, or are looked for by name.
+# lockstep_library(NAME [ALONE] sources...): the library of one folder, with the project's warnings.
+# Under sanitizers several sources are compiled as one (CMAKE_UNITY_BUILD): most of what one costs
+# are its headers. What users run is not, for a function in one file's unnamed namespace can then
+# be chosen in another. ALONE: never, for sources that share too many names.
 set_property(GLOBAL PROPERTY lockstep_libraries lockstep_options)
 function(lockstep_library name)
   set(sources ${ARGN})
-  if(NOT "ALONE" IN_LIST sources)
-    lockstep_units(sources ${name} ${sources})
-  endif()
   list(REMOVE_ITEM sources ALONE)
   add_library(lockstep_${name} STATIC ${sources})
+  if("ALONE" IN_LIST ARGN)
+    set_target_properties(lockstep_${name} PROPERTIES UNITY_BUILD OFF)
+  endif()
   add_library(Lockstep::${name} ALIAS lockstep_${name})
   set_target_properties(lockstep_${name} PROPERTIES EXPORT_NAME ${name})
   target_link_libraries(lockstep_${name} PUBLIC lockstep_options)
