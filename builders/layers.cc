@@ -26,6 +26,9 @@ Value bias_of(Net& net, bool wanted, int64_t size, const Site& site) {
 
 Value conv_layer(Net& net, Value x, int64_t channels, const ConvLayer& options, const Site& site) {
   check(!site.name.empty(), "a layer needs a name (", site.where.text(), ")");
+  const Shape& shape = net.graph.shape(x);
+  check(shape.size() == 4, site.name, " (", site.where.text(), "): the data of a convolution is ",
+        shape, ", should be [batch, channels, height, width]");
   const int64_t in = known(net, x, 1, site);
   check(in % options.group == 0, site.name, ": ", in, " channels do not divide into ",
         options.group, " groups");

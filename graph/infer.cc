@@ -54,6 +54,17 @@ bool holds_integers(const TensorType& type) {
          type.ranked && (type.shape.size() <= 1 || is_static(type.shape));
 }
 
+// libonnx 1.12 reads what is not there when a convolution's weight has more dimensions than its
+// data.
+void check_convolution(const Op& op, const std::vector<const TensorType*>& types) {
+  if (!op.domain.empty() || (op.type != "Conv" && op.type != "ConvTranspose")) return;
+  if (types.size() < 2 || !types[0] || !types[1] || !types[0]->ranked || !types[1]->ranked) return;
+  const Shape &data = types[0]->shape, &weight = types[1]->shape;
+  check(data.size() >= 3, "data is ", data, ", should be [batch, channels, one size or more]");
+  check(data.size() == weight.size(), "data has ", data.size(), " dimensions, weight has ",
+        weight.size());
+}
+
 }  // namespace
 
 Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs& inputs) {
@@ -63,6 +74,7 @@ Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs&
                       inputs.contents, reader_of(proto), {}};
   try {
     schema->Verify(proto);
+    check_convolution(op, inputs.types);
     if (op.domain.empty() && schema->has_type_and_shape_inference_function())
       inference.outputs = infer_by_onnx(*schema, proto, inputs);
   } catch (const Error&) {

@@ -49,10 +49,32 @@ std::string scientific(double count) {
   return text.str();
 }
 
+struct Parameter {
+  std::string name;
+  TensorType type;
+};
+
+// A network without states, as other tools write it, has its parameters as constants of floats; a
+// number by itself is rather an operand.
+std::vector<Parameter> parameters_of(const TrainingModel& model) {
+  std::vector<Parameter> parameters;
+  for (const State& state : model.states)
+    if (is_parameter(state.kind))
+      parameters.push_back({state.name, model.step.type(model.step.at(state.values[0]))});
+  if (!model.states.empty()) return parameters;
+  for (int id = 0; id < model.inference.value_count(); ++id)
+    if (const Literal* literal = model.inference.literal({id});
+        literal && is_floating(literal->dtype()) && !literal->dims().empty())
+      parameters.push_back({model.inference.name({id}), literal->type()});
+  return parameters;
+}
+
 void print_list(std::ostream& out, const char* title, const TrainingModel& model,
                 const std::vector<Replicated>& items) {
+  std::size_t width = 22;
+  for (const Replicated& item : items) width = std::max(width, item.name.size());
   for (const Replicated& item : items)
-    out << std::left << std::setw(9) << title << std::setw(24) << item.name
+    out << std::left << std::setw(9) << title << std::setw(static_cast<int>(width) + 2) << item.name
         << model.step.type(model.step.at(item.values[0])) << "  x" << item.values.size() << "\n";
 }
 
@@ -113,21 +135,27 @@ std::string order_of(const TrainingModel& model) {
 
 std::string summary_of(const TrainingModel& model) {
   std::ostringstream out;
-  double parameters = 0;
-  int trained = 0;
-  for (const State& state : model.states) {
-    if (!is_parameter(state.kind)) continue;
-    parameters += static_cast<double>(
-        element_count(to_dims(model.step.shape(model.step.at(state.values[0])))));
-    ++trained;
+  const std::vector<Parameter> parameters = parameters_of(model);
+  double values = 0;
+  std::size_t width = 26;
+  for (const Parameter& parameter : parameters) {
+    values += static_cast<double>(element_count(to_dims(parameter.type.shape)));
+    width = std::max(width, parameter.name.size());
   }
   out << "replicas   " << model.replicas << "\n"
       << "nodes      " << model.inference.node_count() << " inference, " << model.init.node_count()
       << " init, " << model.step.node_count() << " step\n"
-      << "parameters " << trained << " (" << scientific(parameters) << " values per replica)\n";
+      << "parameters " << parameters.size() << " (" << scientific(values)
+      << " values per replica)\n";
+  for (const State& state : model.states) width = std::max(width, state.name.size());
+  auto print = [&](std::string_view kind, const Parameter& of) {
+    out << "  " << std::left << std::setw(9) << kind << std::setw(static_cast<int>(width) + 2)
+        << of.name << of.type << "\n";
+  };
   for (const State& state : model.states)
-    out << "  " << std::left << std::setw(9) << name_of(state.kind) << std::setw(28) << state.name
-        << model.step.type(model.step.at(state.values[0])) << "\n";
+    print(name_of(state.kind), {state.name, model.step.type(model.step.at(state.values[0]))});
+  if (model.states.empty())
+    for (const Parameter& parameter : parameters) print("constant", parameter);
   for (const auto& [key, value] : model.metadata)
     out << std::left << std::setw(11) << key
         << (value.size() > kLongest ? value.substr(0, kLongest) + ".." : value) << "\n";

@@ -95,10 +95,12 @@ class Compiler {
   }
 
   int worker_of(const Node& node, int replica) const {
-    check(replica < static_cast<int>(plan_.devices.size()), node.description(),
-          ": the graph has replicas up to ", replica, ", but there are ", plan_.devices.size(),
-          " devices");
-    return replica;
+    if (replica < static_cast<int>(plan_.devices.size())) return replica;
+    int last = replica;
+    for (int i = 0; i < node.graph().node_count(); ++i)
+      last = std::max(last, node.graph().node(i).replica());
+    fail(node.description(), ": the graph is for ", last + 1, " replicas, but there are ",
+         plan_.devices.size(), " devices");
   }
 
   int state_number(const std::string& name) const {

@@ -70,7 +70,7 @@ std::vector<std::vector<float>> draw(uint64_t seed, uint64_t step, int threads) 
                                 store, workers);
   Literal ones = Literal::of<float>(std::vector<float>(kCount, 1), {kCount});
   std::vector<Tensor> feeds{view_of(ones)};
-  executor->run(feeds, {{seed, step}, false});
+  executor->run(feeds, {{seed, step}});
   std::vector<std::vector<float>> results;
   for (const Tensor& tensor : executor->fetches())
     results.emplace_back(tensor.as<float>(), tensor.as<float>() + tensor.count());

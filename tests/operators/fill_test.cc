@@ -60,7 +60,7 @@ std::vector<float> drawn(const Initializer& initializer, const Dims& dims, uint6
                                          all_kernels(),
                                          {.threads = threads}}),
                                 none, workers);
-  executor->run({}, {{seed, step}, false});
+  executor->run({}, {{seed, step}});
   const float* values = executor->fetches()[0].as<float>();
   return {values, values + element_count(dims)};
 }

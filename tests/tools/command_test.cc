@@ -221,7 +221,8 @@ TEST_F(CommandTest, BuildInspectAndPlanWorkTogether) {
   EXPECT_NE(planned.out.find("AllReduce part 7/8"), std::string::npos);
   write_file(folder / "bad.onnx", read_file(step).substr(0, 5000));
   expect_refused(run_lockstep({"inspect", folder / "bad.onnx"}), {"bad.onnx"});
-  expect_refused(run_lockstep({"plan", step, "--devices", "cpu*2"}), {"there are 2 devices"});
+  expect_refused(run_lockstep({"plan", step, "--devices", "cpu*2"}),
+                 {"the graph is for 8 replicas, but there are 2 devices"});
 }
 
 // Bytes of a good file exchanged for others of the same length.

@@ -1,0 +1,45 @@
+// What `lockstep inspect` says of a model.
+#include "graph/print.h"
+
+#include <gtest/gtest.h>
+
+#include "operators/all.h"
+#include "operators/elementwise/elementwise.h"
+
+namespace lockstep::testing {
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+TEST(Summary, ColumnsDoNotCollide) {
+  const std::string name = "backbone.stage_4.block_2.projection.convolution.weight";
+  TrainingModel model(all_ops());
+  const Value w = model.step.input(name, {DType::float32, {3, 5}});
+  model.step.input("b", {DType::float32, {5}});
+  model.step.output(add(model.step, w, w, name + "_doubled"));
+  model.states = {{{name, {name}}, StateKind::weight}, {{"b", {"b"}}, StateKind::momentum}};
+  model.metrics = {{name + "_doubled", {name + "_doubled"}}};
+  const std::string text = summary_of(model);
+  EXPECT_TRUE(has(text, "  weight   " + name + "  float32[3,5]\n")) << text;
+  EXPECT_TRUE(has(text, "  momentum b" + std::string(name.size() + 1, ' ') + "float32[5]\n"))
+      << text;
+  EXPECT_TRUE(has(text, "metric   " + name + "_doubled  float32[3,5]  x1\n")) << text;
+  EXPECT_TRUE(has(text, "parameters 1 (15 values per replica)\n")) << text;
+}
+
+TEST(Summary, CountsTheParametersOfANetworkOfOtherTools) {
+  TrainingModel model(all_ops());
+  Graph& graph = model.inference;
+  const Value x = graph.input("x", {DType::float32, {"N", 5}});
+  const Value w = graph.constant("w", Literal::of<float>(std::vector<float>(5, 0.5F), {5}));
+  const Value half = graph.constant("half", Literal::of<float>(std::vector<float>{0.5F}, {}));
+  graph.constant("shape", Literal::vector({2, 3}));
+  graph.output(mul(graph, add(graph, x, w, "sum"), half, "y"));
+  const std::string text = summary_of(model);
+  EXPECT_TRUE(has(text, "parameters 1 (5 values per replica)\n")) << text;
+  EXPECT_TRUE(has(text, "  constant w ")) << text;
+  EXPECT_FALSE(has(text, "  constant half")) << text;
+}
+
+}  // namespace
+}  // namespace lockstep::testing
