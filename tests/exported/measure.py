@@ -1,0 +1,159 @@
+"""Fourteen networks, both exporters of the newest PyTorch, an open batch, 1 and 2 replicas: one step
+of Lockstep against PyTorch's. Prints the two tables of docs/bring_your_own.md.
+
+    measure.py LOCKSTEP FOLDER small|full [NETWORK...]
+
+Default export: the exporter's defaults, PyTorch in eval mode, and of the parameters those whose name
+and value the file kept. Training export: as docs/bring_your_own.md prints it, PyTorch in training
+mode, all parameters. A difference is the largest of a tensor over the largest of that tensor, against
+PyTorch in float64; what PyTorch's own float32 reaches stands beside it.
+"""
+import copy
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import onnx
+import torch
+
+from networks import NETWORKS, WithLoss, perturbed
+
+warnings.filterwarnings("ignore")
+RATE, BATCH = 0.1, {"small": 8, "full": 2}
+LOSS_LIMIT, LIMIT = 1e-5, 1e-4
+
+
+def export(model, data, path, exporter, training):
+    names = {"input_names": ["data", "target"], "output_names": ["loss"]}
+    if exporter == "dynamo":
+        open_batch = {0: torch.export.Dim.DYNAMIC}
+        torch.onnx.export(model, data, path, **names, verbose=False, optimize=not training,
+                          dynamic_shapes={"data": open_batch, "target": open_batch})
+        return
+    kept = {"training": torch.onnx.TrainingMode.PRESERVE, "do_constant_folding": False}
+    torch.onnx.export(model, data, path, **names, dynamo=False, opset_version=20,
+                      dynamic_axes={"data": {0: "N"}, "target": {0: "N"}}, **(kept if training else {}))
+
+
+def gradients(model, data, target, shards, kind):
+    """Loss and gradients; each shard has its own batch norm."""
+    net = copy.deepcopy(model).to(kind)
+    total = 0.0
+    for x, y in zip(data.chunk(shards), target.chunk(shards)):
+        loss = net(x.to(kind) if x.is_floating_point() else x, y) / shards
+        loss.backward()
+        total += loss.item()
+    return total, {name: p.grad.double().numpy() for name, p in net.named_parameters()}
+
+
+class Reference:
+    """PyTorch's step, computed when it is first asked for: it is the same for both exporters."""
+
+    def __init__(self, model, data, target):
+        self.model, self.data, self.target = model, data, target
+        self.known = {}
+
+    def of(self, shards):
+        if shards not in self.known:
+            loss, exact = gradients(self.model, self.data, self.target, shards, torch.float64)
+            _, single = gradients(self.model, self.data, self.target, shards, torch.float32)
+            self.known[shards] = loss, exact, single
+        return self.known[shards]
+
+
+def difference(ours, theirs):
+    return float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-30))
+
+
+def kept_parameters(model, path):
+    """The names of those that the file holds as they are."""
+    file = onnx.load(path)
+    held = {t.name: t for t in file.graph.initializer}
+    return {name for name, p in model.named_parameters()
+            if name in held and np.array_equal(onnx.numpy_helper.to_array(
+                held[name], str(pathlib.Path(path).parent)), p.detach().numpy())}
+
+
+def step(lockstep, folder, replicas, training):
+    out = f"{folder}/out"
+    shutil.rmtree(out, ignore_errors=True)
+    run = subprocess.run(
+        [lockstep, "step", f"{folder}/net.onnx", "--inputs", f"{folder}/in", "--outputs", out, "--loss",
+         "loss", "--lr", str(RATE), "--devices", f"cpu*{replicas}",
+         *(["--train-batch-norm"] if training else [])], capture_output=True, text=True)
+    if run.returncode != 0:
+        return None, run.stderr.strip().splitlines()[0][:160]
+    return out, ""
+
+
+def judge(lockstep, folder, reference, exporter, training):
+    """One cell for each number of replicas, and whether they hold."""
+    os.makedirs(f"{folder}/in", exist_ok=True)
+    model, data, target = reference.model, reference.data, reference.target
+    try:
+        export(copy.deepcopy(model), (data, target), f"{folder}/net.onnx", exporter, training)
+    except Exception as error:  # whatever the exporter throws
+        return [f"the exporter fails: {str(error).splitlines()[0][:120]}"] * 2, False
+    np.save(f"{folder}/in/data.npy", data.numpy())
+    np.save(f"{folder}/in/target.npy", target.numpy())
+    wanted = {n for n, _ in model.named_parameters()} if training else kept_parameters(
+        model, f"{folder}/net.onnx")
+    cells, holds = [], True
+    for replicas in (1, 2):
+        out, error = step(lockstep, folder, replicas, training)
+        if out is None:
+            cells.append(error)
+            holds = False
+            continue
+        loss, exact, single = reference.of(replicas if training else 1)
+        missing = [n for n in wanted if not os.path.exists(f"{out}/{n}_grad.npy")]
+        if missing:
+            cells.append(f"no gradient of {missing[0]} and {len(missing) - 1} more")
+            holds = False
+            continue
+        of_loss = abs(float(np.load(f"{out}/loss.npy")) - loss) / abs(loss)
+        # One that is zero but for rounding (a bias before batch norm) is held to the largest of all.
+        floor = 1e-6 * max(np.abs(g).max() for g in exact.values())
+        judged = [n for n in wanted if np.abs(exact[n]).max() > floor]
+        pairs = [(difference(np.load(f"{out}/{n}_grad.npy"), exact[n]), difference(single[n], exact[n]))
+                 for n in judged]
+        ours, theirs = max(pairs, default=(0.0, 0.0))
+        good = of_loss <= LOSS_LIMIT and all(o <= max(LIMIT, 2 * t) for o, t in pairs)
+        holds = holds and good
+        cells.append(f"{of_loss:.0e}, {ours:.0e} ({theirs:.0e}) of {len(judged)}" + ("" if good else " !"))
+    return cells, holds
+
+
+def main():
+    lockstep, folder, size = sys.argv[1:4]
+    names = sys.argv[4:] or list(NETWORKS)
+    failed = 0
+    for training in (False, True):
+        print(f"\n{'Training' if training else 'Default'} export\n")
+        print("| network | dynamo, 1 replica | dynamo, 2 | TorchScript, 1 replica | TorchScript, 2 |")
+        print("|---|---|---|---|---|")
+        for name in names:
+            make, draw = NETWORKS[name][size]
+            torch.manual_seed(5)
+            model = perturbed(WithLoss(make()))
+            data, target = draw(BATCH[size])
+            reference = Reference(model.train(training), data, target)
+            row = []
+            for exporter in ("dynamo", "script"):
+                work = f"{folder}/{name}.{exporter}"
+                shutil.rmtree(work, ignore_errors=True)
+                cells, holds = judge(lockstep, work, reference, exporter, training)
+                shutil.rmtree(work, ignore_errors=True)
+                failed += not holds
+                row += cells
+            print(f"| {name} | " + " | ".join(row) + " |", flush=True)
+    print(f"\nPyTorch {torch.__version__}: {failed} of {4 * len(names)} differ")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
