@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from torchvision import models
 from torchvision.models import convnext, efficientnet, mobilenetv3, regnet, squeezenet
 from torchvision.models.googlenet import BasicConv2d, Inception
+from torchvision.ops import StochasticDepth
 
 
 class WithLoss(nn.Module):
@@ -208,6 +209,14 @@ def full_googlenet():
     return net
 
 
+def full_swin():
+    net = models.swin_t()
+    for module in net.modules():
+        if isinstance(module, StochasticDepth):
+            module.p = 0.0
+    return net
+
+
 def full_efficientnet():
     return models.efficientnet_b0(dropout=0.0, stochastic_depth_prob=0.0)
 
@@ -241,7 +250,7 @@ NETWORKS = dict([
     of_pictures("GoogLeNet", full_googlenet, SmallGoogLeNet),
     of_pictures("SqueezeNet", lambda: models.squeezenet1_1(dropout=0.0), SmallSqueezeNet),
     of_pictures("ConvNeXt-T", lambda: models.convnext_tiny(stochastic_depth_prob=0.0), small_convnext),
-    of_pictures("Swin-T", lambda: models.swin_t(stochastic_depth_prob=0.0), small_swin),
+    of_pictures("Swin-T", full_swin, small_swin),
     of_pictures("ViT", models.vit_b_16, small_vit),
     of_pictures("UNet", lambda: UNet((32, 64, 128, 256)), lambda: UNet((6, 8, 10)), 64, 16, pixels),
     ("TransformerEncoderLayer", {
