@@ -188,7 +188,7 @@ TEST(Session, NamesWhatIsFedThatIsNotFinite) {
   TrainingModel model = small_mlp(2);
   Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   session.initialise();
-  StepFeeds feeds(model, 8, 5, kImage);
+  StepFeeds feeds(model, 8, 5, kSmall);
   auto fed = feeds.at(0, 0.1F);
   feeds.images()[6 * 36 + 2 * 6 + 5] = nan;  // the third image of replica 1
   expect_error([&] { session.step().run(fed, session.run_options(0)); },
@@ -206,7 +206,7 @@ TEST(Session, FeedsWithoutDataAreNamed) {
   const TrainingModel model = small_mlp(2);
   Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   session.initialise();
-  StepFeeds feeds(model, 8, 5, kImage);
+  StepFeeds feeds(model, 8, 5, kSmall);
   const auto fed = feeds.at(0, 0.1F);
   std::vector<Tensor> missing(fed.begin(), fed.end());
   missing[1].data = nullptr;
@@ -217,7 +217,7 @@ TEST(Session, FeedsWithoutDataAreNamed) {
 TEST(Session, StatesWithoutValuesAreToldBeforeTheFirstStep) {
   const TrainingModel model = small_mlp(2);
   Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
-  StepFeeds feeds(model, 8, 5, kImage);
+  StepFeeds feeds(model, 8, 5, kSmall);
   const char* told = "step: no state has a value yet; call initialise() or load() first";
   expect_error([&] { session.step().run(feeds.at(0, 0.1F), session.run_options(0)); }, told);
   Session other(model, cpu_devices(2), all_kernels(), {1, 1, {}});
