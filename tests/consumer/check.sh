@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs a build into a fresh folder, then builds and runs the consumer against that copy alone.
+# Installs a build into a fresh folder, then builds and runs the consumer, and the program of
+# docs/from_cpp.md, against that copy alone.
 # Usage: check.sh BUILD_DIR WORK_DIR
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -8,8 +9,13 @@ rm -rf "$work"
 mkdir -p "$work"
 cmake --install "$build" --prefix "$work/installed" > "$work/install.log"
 "$work/installed/bin/lockstep" doctor
+mkdir -p "$work/build"
+awk '/^```cpp$/ { code = 1; next } /^```$/ { code = 0 } code' "$here/../../docs/from_cpp.md" > "$work/build/page.cc"
 cmake -S "$here" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_PREFIX_PATH="$work/installed" > "$work/configure.log"
 cmake --build "$work/build"
 cd "$work" && build/consumer
 test -s step.onnx
+build/page
+"$work/installed/bin/lockstep" inspect trained.onnx > trained.txt
+grep -q "predicts prob" trained.txt
