@@ -1,4 +1,4 @@
-# Two commands for a fresh machine; everything else is CMake (see CMakePresets.json).
+# train, build and test are for a fresh machine; everything else is CMake (see CMakePresets.json).
 .PHONY: train test build bundle setup format clean
 
 build: setup

@@ -73,6 +73,13 @@ void write_file(const std::string& path, const std::string& text) {
   write_file(path, [&](const FileSink& sink) { sink(std::as_bytes(std::span(text))); });
 }
 
+void make_folder(const std::string& path) {
+  std::error_code trouble;
+  std::filesystem::create_directories(path, trouble);
+  check(!trouble && std::filesystem::is_directory(path, trouble), "cannot make the folder '", path,
+        "'", trouble ? ": " + trouble.message() : "");
+}
+
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   check(!std::filesystem::is_directory(path) && bool(file), "cannot read ", path, ": ",

@@ -16,6 +16,9 @@ using FileSink = std::function<void(std::span<const std::byte>)>;
 void write_file(const std::string& path, const std::function<void(const FileSink&)>& write);
 void write_file(const std::string& path, const std::string& text);
 
+// With those it lies in; throws naming it.
+void make_folder(const std::string& path);
+
 std::string read_file(const std::string& path);
 
 }  // namespace lockstep

@@ -43,10 +43,8 @@ std::optional<OpenSize> OpenSize::of(const Dim& dim) {
     int64_t factor = 1;
     Product symbols;
     for (const std::string& part : parts_of(term, "*")) {
-      if (auto number = number_in(part))
-        factor *= *number;
-      else
-        symbols.push_back(part);
+      const auto number = number_in(part);
+      if (!number || __builtin_mul_overflow(factor, *number, &factor)) symbols.push_back(part);
     }
     std::sort(symbols.begin(), symbols.end());
     size.add(symbols, factor);

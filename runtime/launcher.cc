@@ -105,7 +105,8 @@ int port_for(const std::string& job) {
   if (!is_torchrun()) return port;
   // torchrun itself listens there.
   check(port < 65535, "MASTER_PORT is ", port,
-        ", torchrun's own, and there is none behind it: ", "set LOCKSTEP_PORT");
+        ", where torchrun itself listens; the store takes the next port and there is none: set "
+        "LOCKSTEP_PORT");
   return port + 1;
 }
 

@@ -113,8 +113,9 @@ std::optional<StorePlace> store_place_of(const std::string& store) {
     const std::string rest = store.substr(kTcp.size());
     const auto colon = rest.rfind(':');
     place.host = rest.substr(0, colon);
-    if (colon != rest.npos)
-      std::from_chars(rest.data() + colon + 1, rest.data() + rest.size(), place.port);
+    const char* end = rest.data() + rest.size();
+    if (colon != rest.npos && std::from_chars(rest.data() + colon + 1, end, place.port).ptr != end)
+      place.port = 0;
   }
   check(!place.job.empty() || (!place.host.empty() && place.port > 0 && place.port < 65536),
         "store '", store, "' should be ", kStorePlaces);
@@ -131,8 +132,9 @@ Socket listen_at(const StorePlace& place) {
     const bool bound =
         bind(listening.get(), reinterpret_cast<const sockaddr*>(&at.address), at.size) == 0 &&
         listen(listening.get(), kWaiting) == 0;
-    check(bound, "rank 0 cannot listen at ", place, ": ", std::strerror(errno),
-          "; another run is called the same (LOCKSTEP_JOB)");
+    const int reason = bound ? 0 : errno;
+    check(bound, "rank 0 cannot listen at ", place, ": ", std::strerror(reason),
+          reason == EADDRINUSE ? "; another run has the same name: set LOCKSTEP_JOB" : "");
     return listening;
   }
   Socket listening(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -146,8 +148,10 @@ Socket listen_at(const StorePlace& place) {
   const bool bound =
       bind(listening.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
       listen(listening.get(), kWaiting) == 0;
-  check(bound, "rank 0 cannot listen on port ", place.port, ": ", std::strerror(errno),
-        "; another run or program uses it (set LOCKSTEP_PORT or MASTER_PORT)");
+  const int reason = bound ? 0 : errno;
+  check(bound, "rank 0 cannot listen on port ", place.port, ": ", std::strerror(reason),
+        reason == EADDRINUSE ? "; another run or program uses it: set LOCKSTEP_PORT or MASTER_PORT"
+                             : "");
   return listening;
 }
 

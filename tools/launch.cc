@@ -189,6 +189,7 @@ void add_launch(CLI::App& app, Command& chosen) {
   command
       ->add_option("--timeout", options->timeout,
                    "seconds that a process waits for another before it names it and ends")
+      ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command->add_option("command", options->command, "the command, behind --")->required();
   command->footer(

@@ -32,7 +32,7 @@ P
 fi
 echo "oracles: $(cat $venv/complete)"
 
-# 39 MB, for one test.
+# 39 MB, for the tests in tests/onednn3.
 if [ -e $venv/lib/libdnnl.so.3 ] ||
     $venv/bin/pip install -q --disable-pip-version-check onednn-cpu-gomp==2023.2 onednn-devel-cpu-gomp==2023.2; then
   echo "oracles: oneDNN 3"

@@ -23,6 +23,10 @@ int64_t known(const NewerNode& node, Value x, std::size_t axis) {
 class Attention {
  public:
   explicit Attention(NewerNode& node) : node_(node), flat_(node.shape(0).size() == 3) {
+    for (std::size_t i = 0; i < 3; ++i)
+      if (const std::size_t rank = node.shape(i).size(); rank != (flat_ ? 3 : 4))
+        fail(node.description(), ": operand ", i, " has ", rank,
+             " dimensions; all have 3, or all 4");
     refuse_what_is_not_written();
     const int64_t heads = node.attributes().integer("q_num_heads", 0);
     const int64_t kv_heads = node.attributes().integer("kv_num_heads", 0);
@@ -161,7 +165,10 @@ void write_attention(NewerNode& node) { Attention(node).write(); }
 
 void write_rotary_embedding(NewerNode& node) {
   const Value x = node.input(0);
-  const bool flat = node.shape(0).size() == 3;
+  const std::size_t rank = node.shape(0).size();
+  if (rank != 3 && rank != 4)
+    fail(node.description(), ": data has ", rank, " dimensions, needs 3 or 4");
+  const bool flat = rank == 3;
   const int64_t heads = node.attributes().integer("num_heads", 0);
   if (flat && heads < 1) fail(node.description(), ": num_heads is ", heads);
   // [batch, places, heads, width]: the angles are the same for every head.

@@ -102,6 +102,7 @@ void adopt_newer(Graph& graph, onnx::NodeProto proto, int64_t opset) {
   NewerNode node(graph, std::move(proto), opset);
   for (const Change* change : changes_of(node.type())) {
     if (change->opset > opset || !change->rewrite) continue;
+    if (!node.input(0) || !node.wants(0)) fail(node.description(), ": has no operand or no result");
     change->rewrite(node);
     if (node.rewritten()) return;
   }

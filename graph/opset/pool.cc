@@ -25,6 +25,11 @@ void average_dilated(NewerNode& node) {
     fail(node.description(), ": kernel_shape, strides, pads and dilations have ", rank, ", ",
          strides.size(), ", ", pads.size(), " and ", dilations.size(), " entries for data with ",
          x.size(), " dimensions");
+  for (const std::vector<int64_t>& list : {kernel, strides, dilations})
+    for (int64_t value : list)
+      if (value < 1)
+        fail(node.description(),
+             ": kernel_shape, strides and dilations should be positive, one is ", value);
   const bool counts_pads = node.attributes().integer("count_include_pad", 0) != 0;
   std::vector<int64_t> beyond(rank, 0);  // what ceil_mode looks at past the padding; never counts
   if (node.attributes().integer("ceil_mode", 0) != 0)

@@ -6,11 +6,19 @@
 
 namespace lockstep {
 
+namespace {
+
+constexpr int64_t kMost = int64_t{1} << 40;  // elements along one axis
+
+}  // namespace
+
 bool SplitSequences::knows(const std::string& type) {
   return type == "SplitToSequence" || type == "SequenceAt";
 }
 
 void SplitSequences::adopt(Graph& graph, onnx::NodeProto proto, int64_t opset) {
+  if (proto.output_size() == 0 || proto.input_size() == 0)
+    fail(NewerNode(graph, std::move(proto), opset).description(), ": has no operand or no result");
   const std::string sequence = proto.op_type() == "SequenceAt" ? proto.input(0) : proto.output(0);
   if (proto.op_type() == "SplitToSequence") {
     NewerNode node(graph, std::move(proto), opset);
@@ -33,9 +41,17 @@ void SplitSequences::adopt(Graph& graph, onnx::NodeProto proto, int64_t opset) {
   if (found == splits_.end())
     node.refuse("its sequence '", name, "' is not made by SplitToSequence");
   const Split& split = found->second;
-  int64_t at = node.integers(1, "position")[0], start = 0, size = split.sizes[0];
+  const std::vector<int64_t> position = node.integers(1, "position");
+  if (position.size() != 1 || split.sizes.empty())
+    fail(node.description(), ": ", position.size(), " positions in ", split.sizes.size(), " parts");
+  int64_t at = position[0], start = 0, size = split.sizes[0];
   if (split.one_for_all) {
     if (at < 0) node.refuse("position ", at, " from the end of parts of one size is not written");
+    const Dim whole = graph.shape(split.data)[static_cast<std::size_t>(split.axis)];
+    if (size < 1 || (whole.known() && at > (whole.size() - 1) / size))
+      fail(node.description(), ": position ", at, " is outside of parts of ", size, " out of ",
+           graph.type(split.data));
+    if (at > kMost / size) node.refuse("position ", at, " of parts of ", size, " is not written");
     start = at * size;
   } else {
     const auto parts = static_cast<int64_t>(split.sizes.size());

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 
@@ -35,6 +36,7 @@ Value sliced(NewerNode& node, Value x, int64_t axis, int64_t start, int64_t end)
 
 // x laid out again and again along one axis, from `begin` before it to `end` after it.
 Value wrapped(NewerNode& node, Value x, int64_t axis, int64_t size, int64_t begin, int64_t end) {
+  if (size < 1) fail(node.description(), ": mode wrap of an axis of size ", size);
   const int64_t before = (std::max<int64_t>(begin, 0) + size - 1) / size;
   const int64_t after = (std::max<int64_t>(end, 0) + size - 1) / size;
   const std::vector<Value> copies(static_cast<std::size_t>(before + 1 + after), x);
@@ -47,12 +49,15 @@ Value wrapped(NewerNode& node, Value x, int64_t axis, int64_t size, int64_t begi
 void split_into_parts(NewerNode& node) {
   const int64_t parts = node.attributes().integer("num_outputs", 0);
   node.drop_attribute("num_outputs");
+  if (parts < 0) fail(node.description(), ": num_outputs is ", parts);
   if (parts == 0 || node.input(1)) return;
   const Shape x = node.shape(0);
   const int64_t axis = normal_axis(node, node.attributes().integer("axis", 0), x.size());
   // Of an open dimension equal parts are all that opset 17 can say; a plan refuses another size.
   if (!x[static_cast<std::size_t>(axis)].known()) return;
   const int64_t size = x[static_cast<std::size_t>(axis)].size();
+  if (parts > std::max<int64_t>(size, 1))
+    fail(node.description(), ": ", size, " elements cannot be split into ", parts, " parts");
   const int64_t part = (size + parts - 1) / parts;
   std::vector<int64_t> sizes(static_cast<std::size_t>(parts), part);
   sizes.back() = size - part * (parts - 1);

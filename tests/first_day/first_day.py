@@ -125,9 +125,9 @@ def main():
     runs = day.folder / "runs"
 
     # Train; interrupted and resumed, with the same bits as never stopping.
-    day.run("train", "shapes.yaml")
-    go_on = day.interrupted("train", "shapes.yaml")
-    assert go_on == ["train", "shapes.yaml", "--resume", "runs/shapes.2"], go_on
+    day.run("train", "shapes.yaml", "SOLVER.MOMENTUM", "0.8")
+    go_on = day.interrupted("train", "shapes.yaml", "SOLVER.MOMENTUM", "0.8")
+    assert go_on == ["train", "runs/shapes.2/config.yaml", "--resume", "runs/shapes.2"], go_on
     said = day.run(*go_on)
     for name in "checkpoint.safetensors", "model.onnx", "best.onnx", "best.safetensors":
         assert read(runs / "shapes" / name) == read(runs / "shapes.2" / name), f"{name} differs"

@@ -127,6 +127,54 @@ TEST_F(NewerOpset, OpsetAndIrVersionBeyondTheNewestAreNamed) {
   refused("IR version 15 is newer than 14");
 }
 
+TEST_F(NewerOpset, WhatFitsNoOperatorIsNamed) {
+  const Operand x = floats("x", {4, 6});
+  op("Split", {x}, {{"num_outputs", int64_t{-1}}});
+  refused("place (Split of opset 23)", "num_outputs is -1");
+  op("Split", {x}, {{"num_outputs", int64_t{1} << 45}});
+  refused("place (Split", "4 elements cannot be split");
+  op("Pad", {floats("x", {4, 0}), given("pads", {0, 1, 0, 1})}, {{"mode", "wrap"}});
+  refused("place (Pad", "axis of size 0");
+  op("AveragePool", {floats("x", {1, 2, 8, 8})},
+     {{"kernel_shape", std::vector<int64_t>{2, 2}},
+      {"dilations", std::vector<int64_t>{2, 2}},
+      {"strides", std::vector<int64_t>{0, 0}},
+      {"ceil_mode", int64_t{1}}});
+  refused("place (AveragePool", "should be positive, one is 0");
+  op("GroupNormalization", {floats("x", {}), floats("s", {2}), floats("b", {2})},
+     {{"num_groups", int64_t{2}}});
+  refused("place (GroupNormalization", "0 dimensions");
+  op("Attention", {x, x, x});
+  refused("place (Attention", "operand 0 has 2 dimensions");
+  op("RotaryEmbedding", {x, x, x});
+  refused("place (RotaryEmbedding", "2 dimensions");
+  op("Gelu", {});
+  refused("place (Gelu", "no operand");
+  op("SequenceAt", {});
+  refused("place (SequenceAt", "no operand");
+}
+
+TEST_F(NewerOpset, APositionOutsideOfASplitIsNamed) {
+  for (const auto& [at, said] : {std::pair{std::vector<int64_t>{}, "0 positions"},
+                                 {std::vector<int64_t>{9}, "position 9 is outside"}}) {
+    op("SplitToSequence", {floats("x", {4, 6}), given("n", {2})});
+    auto& graph = *proto_.mutable_graph();
+    graph.mutable_initializer(0)->clear_dims();  // one size for all
+    node().set_output(0, "parts");
+    auto& second = *graph.add_node();
+    second.set_op_type("SequenceAt");
+    second.add_input("parts");
+    second.add_input("at");
+    second.add_output("y");
+    auto* tensor = graph.add_initializer();
+    to_proto(Literal::vector(at), *tensor);
+    tensor->set_name("at");
+    refused("SequenceAt", said);
+    graph.mutable_node()->RemoveLast();
+    node().set_output(0, "y");
+  }
+}
+
 TEST_F(NewerOpset, OperatorsBeyondAreNamedWithTheirNodeAndOpset) {
   op("TensorScatter", {floats("x", {2})});
   refused("the file is of opset 23", "TensorScatter (1 node: place)");
@@ -225,7 +273,7 @@ TEST_F(NewerOpset, NonsenseIsNamed) {
   op("Pad", {floats("x", {2, 3}), given("pads", {1, 1}), {}, given("axes", {5})});
   refused("axis 5 is outside of 2 dimensions");
   op("Split", {floats("x", {2})}, {{"num_outputs", int64_t{4}}});
-  refused("2 elements cannot be split into 4 parts of 1");
+  refused("2 elements cannot be split into 4 parts");
   op("GroupNormalization", {floats("x", {1, 4, 2}), floats("s", {4}), floats("b", {4})});
   refused("num_groups is 0");
   op("Attention", {floats("q", {1, 5, 4}), floats("k", {1, 5, 4}), floats("v", {1, 5, 4})});

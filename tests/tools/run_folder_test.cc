@@ -61,7 +61,41 @@ TEST_F(RunFolder, ResumingTakesTheNewestOrTheOneNamed) {
   EXPECT_TRUE(checkpoint("run") == checkpoint("run.2"));
   expect_refused(train("run", {"--resume", folder / "else"}), {"/else' holds no checkpoint"});
   fs::create_directories(folder / "run.3");
+  write_file(folder / "run.3/notes.txt", "");
   expect_refused(train("run", {"--resume"}), {"/run.3' holds no checkpoint"});
+}
+
+TEST_F(RunFolder, OfAStartThatWasKilledIsTakenByTheNext) {
+  ASSERT_EQ(quick("run").exit_code, 0);
+  fs::create_directories(folder / "run.2");
+  write_file(folder / "run.2/.lock", "1\n");
+  Outcome longer = train("run", {"--resume", "SOLVER.MAX_ITER", "8"});
+  EXPECT_NE(longer.out.find("resumed after iteration 7"), std::string::npos) << longer.err;
+  ASSERT_EQ(quick("run").exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder / "run.2/model.onnx"));
+}
+
+TEST_F(RunFolder, MayBeNamedByALink) {
+  ASSERT_EQ(quick("runs/a").exit_code, 0);
+  for (int more : {8, 9}) {
+    const Outcome longer = train(
+        "runs/a", {"--resume", folder / "runs/latest", "SOLVER.MAX_ITER", std::to_string(more)});
+    ASSERT_EQ(longer.exit_code, 0) << longer.err;
+    EXPECT_EQ(fs::read_symlink(folder / "runs/latest"), "a");
+  }
+  fs::create_symlink("nowhere", folder / "runs/broken");
+  fs::create_symlink("turns", folder / "runs/turns");
+  EXPECT_EQ(train("runs/a", {"--resume", "SOLVER.MAX_ITER", "9"}).exit_code, 0);
+}
+
+TEST_F(RunFolder, ANameMayHoldAnything) {
+  for (const char* name : {"runs #2", "a: b", "[x]", "{a}", "- a", " a "}) {
+    ASSERT_EQ(quick(name).exit_code, 0) << name;
+    EXPECT_TRUE(fs::exists(folder / (std::string(name) + "/model.onnx"))) << name;
+  }
+  for (const char* name : {"", ".", "..", "/"})
+    expect_refused(run_lockstep({"train", config(), "OUTPUT_DIR", name}),
+                   {"OUTPUT_DIR is '", "a name of its own"});
 }
 
 TEST_F(RunFolder, FewerIterationsThanAreDoneAreRefused) {
@@ -89,6 +123,10 @@ TEST_F(RunFolder, OfARunThatCouldNotBeginIsNotLeft) {
 }
 
 TEST_F(RunFolder, ThatCannotBeMadeIsNamed) {
+  write_file(folder / "taken.2", "");
+  ASSERT_EQ(quick("taken").exit_code, 0);
+  ASSERT_EQ(quick("taken").exit_code, 0) << "a file is no run";
+  EXPECT_TRUE(fs::exists(folder / "taken.3/model.onnx"));
   write_file(folder / "file", "");
   expect_refused(quick("file"), {"OUTPUT_DIR", "file"});
   expect_refused(quick("file/below"), {"OUTPUT_DIR", "file"});

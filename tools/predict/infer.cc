@@ -94,7 +94,7 @@ ordered_json look_at(PictureClassifier& classifier, const std::string& file, std
 // A picture that cannot be read does not keep the others from being looked at.
 int infer(const InferOptions& options) {
   const std::vector<std::string> files = files_of(options.pictures);
-  if (!options.out.empty()) fs::create_directories(options.out);
+  if (!options.out.empty()) make_folder(options.out);
   PictureClassifier classifier(network_of(options));
   ordered_json all = ordered_json::array();
   int unreadable = 0;
@@ -129,7 +129,7 @@ void add_infer(CLI::App& app, Command& chosen) {
   command->add_option("--weights", options->weights,
                       "of a run: these, instead of its checkpoint.safetensors");
   command->add_option("--top", options->top, "classes to print of each picture, surest first")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command->add_option("--out", options->out,
                       "folder that takes predictions.json: every class's score of each picture");

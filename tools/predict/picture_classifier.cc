@@ -38,10 +38,11 @@ std::vector<PictureClassifier::Guess> PictureClassifier::classify(const std::str
   for (int64_t i = 0; i < scores.count(); ++i) {
     const auto label = static_cast<std::size_t>(i);
     const float confidence = scores.as<float>()[i];
-    check(std::isfinite(confidence), picture, ": the network answers with ", confidence);
+    check(std::isfinite(confidence), picture, ": the network answers with ",
+          std::isnan(confidence) ? "nan" : "inf");
     // There may be more places than classes (MODEL.NUM_CLASSES).
     guesses.push_back(
-        {label < network_.classes.size() ? network_.classes[label] : std::to_string(i),
+        {label < network_.classes.size() ? network_.classes[label] : join("class ", i),
          confidence});
   }
   std::stable_sort(guesses.begin(), guesses.end(),

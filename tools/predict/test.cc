@@ -14,6 +14,7 @@
 #include "tools/train/held_out.h"
 #include "tools/train/network.h"
 #include "tools/train/run_folder.h"
+#include "tools/train/training_log.h"
 #include "tools/train/weights.h"
 
 namespace lockstep {
@@ -68,6 +69,7 @@ std::string weights_for(const TestOptions& options, const TrainConfig& config) {
 
 int test(const TestOptions& options, const std::vector<std::string>& overrides, Comm* comm) {
   const TrainConfig config = read_config(options.config, overrides, comm ? comm->size() : 1);
+  if (!options.out.empty()) make_folder(options.out);
   const std::string weights = weights_for(options, config);
   const TrainingModel model = build_own_model(config, comm);
   Session session(model, parse_devices(config.devices), all_kernels(),
@@ -76,12 +78,11 @@ int test(const TestOptions& options, const std::vector<std::string>& overrides, 
   HeldOut held_out(config, session);
   const TestResult result = held_out.test();
   if (comm && comm->rank() > 0) return 0;
-  std::cout << "held-out accuracy " << std::fixed << std::setprecision(2) << 100 * result.accuracy
-            << " % (" << result.hits << " of " << held_out.data().size() << "), loss "
-            << std::setprecision(4) << result.loss << ", weights " << weights << "\n";
+  std::cout << "held-out accuracy " << fixed(100 * result.accuracy, 2) << " % (" << result.hits
+            << " of " << held_out.data().size() << "), loss " << fixed(result.loss, 4)
+            << ", weights " << weights << "\n";
   print_classes(result, held_out.data());
   if (options.out.empty()) return 0;
-  std::filesystem::create_directories(options.out);
   write_file(options.out + "/scores.json", json_of(result, held_out.data(), weights));
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -86,8 +87,16 @@ YAML::Node parse(const std::string& text, const std::string& path) {
 void apply_overrides(std::vector<ConfigKey>& fields, const std::vector<std::string>& overrides) {
   check(overrides.size() % 2 == 0, "overrides come in pairs KEY VALUE; '", overrides.back(),
         "' has no value");
-  for (std::size_t i = 0; i < overrides.size(); i += 2)
-    assign_key(fields, overrides[i], parse(overrides[i + 1], overrides[i]), "command line");
+  for (std::size_t i = 0; i < overrides.size(); i += 2) {
+    // A text is the word as it stands: a path may hold what YAML reads as its own.
+    const auto field = std::find_if(fields.begin(), fields.end(), [&](const ConfigKey& key) {
+      return key.key == overrides[i] && std::holds_alternative<std::string*>(key.target);
+    });
+    const std::string& word = overrides[i + 1];
+    assign_key(fields, overrides[i],
+               field != fields.end() ? YAML::Node(word) : parse(word, overrides[i]),
+               "command line");
+  }
 }
 
 template <class Act>

@@ -85,8 +85,8 @@ std::string markdown_of_keys() {
   std::ostringstream out;
   out << "# Keys of a configuration\n\n"
          "What `lockstep train CONFIG.yaml` reads, and what `KEY VALUE` pairs on the command line "
-         "replace. Keys are Detectron's where\nit has one; where the name differs, its own stands "
-         "behind. `lockstep keys` prints this list, `lockstep keys CLIP` a part of it;\n"
+         "replace. Keys are Detectron's where\nit has one; where the name differs, the last "
+         "column gives it. `lockstep keys` prints this list, `lockstep keys CLIP` a part of it;\n"
          "`lockstep keys --markdown` writes this page. Every run leaves its configuration as "
          "`config.yaml`.\n";
   std::string section = "?";

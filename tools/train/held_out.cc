@@ -121,7 +121,7 @@ void HeldOut::look_at(const float* scores, int64_t label, const float* image, Ta
   if (list.size() >= kSamples) return;
   SamplePicture picture = shown(image, data_->preparation());
   picture.label = data_->class_name(label);
-  picture.guess = guess < data_->classes() ? data_->class_name(guess) : std::to_string(guess);
+  picture.guess = guess < data_->classes() ? data_->class_name(guess) : join("class ", guess);
   picture.confidence = scores[guess];
   list.push_back(std::move(picture));
 }

@@ -11,10 +11,23 @@
 namespace lockstep {
 namespace {
 
-const char* const kKeys[] = {
-    "MODEL.TYPE", "MODEL.NUM_CLASSES", "MODEL.HIDDEN",    "MODEL.ONNX",      "MODEL.FREEZE",
-    "DATA.NAME",  "DATA.TRAIN_SIZE",   "DATA.IMAGE_SIZE", "DATA.CROP_SCALE", "DATA.FLIP",
-    "RNG_SEED",   "TRAIN.BATCH_SIZE",  "PRECISION",       "SOLVER.DEFERRED"};
+const char* const kKeys[] = {"MODEL.TYPE",
+                             "MODEL.NUM_CLASSES",
+                             "MODEL.HIDDEN",
+                             "MODEL.ONNX",
+                             "MODEL.FREEZE",
+                             "DATA.NAME",
+                             "DATA.TRAIN_SIZE",
+                             "DATA.IMAGE_SIZE",
+                             "DATA.CROP_SCALE",
+                             "DATA.FLIP",
+                             "RNG_SEED",
+                             "TRAIN.BATCH_SIZE",
+                             "PRECISION",
+                             "SOLVER.DEFERRED",
+                             "RESNETS.STRIDE_1X1",
+                             "MODEL.TRAIN_BATCH_NORM",
+                             "TRAIN.SYNC_BATCH_NORM"};
 
 constexpr const char* kWaitingFor = "ALL_REDUCE for";
 
@@ -62,7 +75,7 @@ void check_remembered(const TrainConfig& config, const Metadata& saved, const st
     const auto found = saved.find(key);
     check(found == saved.end() || same(found->second, now), path, ": saved with ", key, " ",
           found == saved.end() ? "" : found->second, ", now it is ", now,
-          "; start a new OUTPUT_DIR, or set it back");
+          "; train without --resume, or set it back");
   }
 }
 

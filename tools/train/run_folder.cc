@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "graph/error.h"
 
@@ -46,41 +47,73 @@ int last_number(const fs::path& series) {
   int last = 0;
   if (!fs::is_directory(parent)) return last;
   for (const auto& entry : fs::directory_iterator(parent))
-    if (entry.is_directory()) last = std::max(last, number_of(entry.path(), series));
+    if (std::error_code trouble; entry.is_directory(trouble))
+      last = std::max(last, number_of(entry.path(), series));
   return last;
 }
 
-// An empty folder that somebody prepared is taken as one's own by whoever first makes its lock.
-bool took_empty(const fs::path& folder) {
-  if (!fs::is_directory(folder) || !fs::is_empty(folder)) return false;
-  const int file = open((folder / kLock).c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-  if (file >= 0) close(file);
-  return file >= 0;
+// A start that was killed leaves its lock alone.
+bool holds_nothing(const fs::path& folder) {
+  const auto files = fs::directory_iterator(folder);
+  return std::all_of(begin(files), end(files), [](const fs::directory_entry& entry) {
+    return entry.path().filename() == kLock;
+  });
+}
+
+// Of whoever holds it, its process is told; below 0: another does, or it cannot be had.
+int take_lock(const fs::path& folder) {
+  const int file = open((folder / kLock).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+  check(file >= 0, (folder / kLock).string(), ": ", std::strerror(errno));
+  if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+    const int reason = errno;
+    close(file);
+    check(reason == EWOULDBLOCK, (folder / kLock).string(), ": ", std::strerror(reason));
+    return -1;
+  }
+  const std::string me = join(getpid(), "\n");
+  // For whoever is refused; the lock holds without it, too.
+  if (ftruncate(file, 0) != 0 || write(file, me.data(), me.size()) < 0) {
+  }
+  return file;
+}
+
+std::string owner_of(const fs::path& folder) {
+  std::ifstream file(folder / kLock);
+  std::string owner;
+  std::getline(file, owner);
+  return owner.empty() ? "" : ", process " + owner;
 }
 
 }  // namespace
 
-std::string make_next_run(const std::string& series) {
+std::unique_ptr<RunLock> start_next_run(const std::string& series) {
   const fs::path first = plain(series);
+  const std::string name = first.filename().string();
+  check(!name.empty() && name != "." && name != "..", "OUTPUT_DIR is '", series,
+        "', should be a folder with a name of its own");
   try {
     if (first.has_parent_path()) fs::create_directories(first.parent_path());
     for (int number = std::max(last_number(first), 1);; ++number) {
       const fs::path folder = numbered(first, number);
-      // mkdir makes it for one of two that ask.
-      if (fs::create_directory(folder) || took_empty(folder)) return folder.string();
-      check(fs::is_directory(folder), "'", folder.string(), "' is no folder");
+      if (number > 1 && fs::exists(folder) && !fs::is_directory(folder)) continue;
+      fs::create_directory(folder);
+      if (!holds_nothing(folder)) continue;
+      // Of two that ask for it one has it.
+      if (const int file = take_lock(folder); file >= 0)
+        return std::unique_ptr<RunLock>(new RunLock(folder.string(), file));
     }
   } catch (const fs::filesystem_error& error) {
-    fail("OUTPUT_DIR: ", error.what());
-  } catch (const Error& error) {
     fail("OUTPUT_DIR: ", error.what());
   }
 }
 
 std::string newest_run(const std::string& series) {
   const fs::path first = plain(series);
-  const int last = last_number(first);
-  return last == 0 ? "" : numbered(first, last).string();
+  for (int number = last_number(first); number > 0; --number)
+    if (const fs::path folder = numbered(first, number);
+        fs::is_directory(folder) && !holds_nothing(folder))
+      return folder.string();
+  return "";
 }
 
 std::string checkpoint_in(const std::string& folder) { return folder + "/checkpoint.safetensors"; }
@@ -98,31 +131,15 @@ void point_latest_to(const std::string& folder) {
   if (trouble) fs::remove(next, trouble);
 }
 
-RunLock::RunLock(const std::string& folder) : folder_(folder) {
-  const std::string path = folder + "/" + kLock;
-  file_ = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
-  check(file_ >= 0, path, ": ", std::strerror(errno));
-  if (flock(file_, LOCK_EX | LOCK_NB) == 0) {
-    const std::string me = join(getpid(), "\n");
-    if (ftruncate(file_, 0) == 0 && write(file_, me.data(), me.size()) > 0) return;
-    return;
-  }
-  const int reason = errno;
-  char owner[32] = {};
-  const ssize_t size = read(file_, owner, sizeof owner - 1);
-  close(file_);
-  check(reason != EWOULDBLOCK, "'", folder, "' is in use by another run",
-        size > 1 ? join(", process ", std::string(owner, static_cast<std::size_t>(size) - 1)) : "");
-  fail(path, ": ", std::strerror(reason));
+RunLock::RunLock(const std::string& folder) : folder_(folder), file_(take_lock(folder)) {
+  check(file_ >= 0, "'", folder, "' is in use by another run", owner_of(folder));
 }
 
 RunLock::~RunLock() {
-  std::error_code trouble;
-  const auto files = fs::directory_iterator(folder_, trouble);
-  if (!trouble && std::all_of(begin(files), end(files), [](const fs::directory_entry& entry) {
-        return entry.path().filename() == kLock;
-      }))
-    fs::remove_all(folder_, trouble);
+  try {
+    if (holds_nothing(folder_)) fs::remove_all(folder_);
+  } catch (const fs::filesystem_error&) {  // a folder too many is no reason to end
+  }
   close(file_);
 }
 

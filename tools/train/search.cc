@@ -38,7 +38,8 @@ void LossWatch::note(int64_t step, float loss) {
 std::optional<BadLoss> LossWatch::agree(int64_t step) {
   uint64_t first = first_;
   if (comm_ && step > agreed_) {
-    const std::chrono::duration<double> each = (Clock::now() - when_) / (step - agreed_);
+    const int64_t since = agreed_ < 0 ? 1 : step - agreed_;  // a resumed run begins anywhere
+    const std::chrono::duration<double> each = (Clock::now() - when_) / since;
     const auto steps = static_cast<uint64_t>(std::max(1., kPause / each));
     first = least_of_all(*comm_, first, "whether losses are finite");
     next_ = step + static_cast<int64_t>(least_of_all(*comm_, steps, "when to ask again"));

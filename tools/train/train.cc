@@ -35,23 +35,25 @@ struct TrainOptions {
 
 // The folder of this run, and whether it goes on with what is there.
 struct Place {
-  std::string folder;
+  std::unique_ptr<RunLock> lock;
   bool goes_on = false;
 };
 
 Place place_of(const TrainConfig& config, const TrainOptions& options) {
   const std::string& series = config.output_dir;
-  if (!options.resume) return {make_next_run(series), false};
+  if (!options.resume) return {start_next_run(series), false};
   const bool any = options.resume_in == "auto";
-  const std::string folder =
-      any || options.resume_in.empty() ? newest_run(series) : options.resume_in;
-  const bool goes_on = !folder.empty() && fs::exists(checkpoint_in(folder));
-  if (any) return {folder.empty() ? make_next_run(series) : folder, goes_on};
+  std::string folder = any || options.resume_in.empty() ? newest_run(series) : options.resume_in;
+  if (any && folder.empty()) return {start_next_run(series), false};
   check(!folder.empty(), "--resume: there is no run in '", series,
         "' yet; --resume auto starts where there is none");
-  check(goes_on, "--resume: '", folder,
-        "' holds no checkpoint.safetensors; --resume auto starts where there is none");
-  return {folder, true};
+  std::error_code trouble;  // runs/latest is a link; what is not there stays as it was named
+  if (const fs::path real = fs::canonical(folder, trouble); !trouble && fs::is_symlink(folder))
+    folder = fs::proximate(real).string();
+  const bool goes_on = fs::exists(checkpoint_in(folder), trouble);
+  check(goes_on || any, "--resume: '", folder, "' holds no checkpoint.safetensors",
+        options.resume_in.empty() ? "; --resume auto starts where there is none" : "");
+  return {std::make_unique<RunLock>(folder), goes_on};
 }
 
 class TrainCommand {
@@ -120,9 +122,9 @@ class TrainCommand {
   bool take_place(const TrainOptions& options) {
     std::string chosen;
     if (leads_) {
-      const Place place = place_of(config_, options);
-      lock_ = std::make_unique<RunLock>(place.folder);
-      chosen = (place.goes_on ? "+" : "-") + place.folder;
+      Place place = place_of(config_, options);
+      chosen = (place.goes_on ? "+" : "-") + place.lock->folder();
+      lock_ = std::move(place.lock);
     }
     if (comm_) chosen = share_text(*comm_, chosen, "the run's folder");
     config_.output_dir = chosen.substr(1);
@@ -130,15 +132,17 @@ class TrainCommand {
   }
 
   void save(int64_t steps_done) {
+    if (saved_ == steps_done) return;
     run_.save(checkpoint(), steps_done);
     saved_ = steps_done;
   }
 
   int interrupted(int64_t steps_done, int signal) {
-    if (saved_ != steps_done && steps_done > 0) save(steps_done);
+    save(steps_done);
+    // What the run was started with, KEY VALUE pairs too, stands in its own configuration.
     log_->note(join(signal == SIGINT ? "interrupted" : "asked to end", " after iteration ",
-                    steps_done, "; go on with:  lockstep train ", config_.path, " --resume ",
-                    folder()));
+                    steps_done, "; go on with:  lockstep train ", folder(),
+                    "/config.yaml --resume ", folder()));
     return 128 + signal;
   }
 
@@ -207,19 +211,26 @@ class TrainCommand {
   bool goes_on_;
   TrainingRun run_;
   int64_t first_ = 0;
-  int64_t saved_ = 0;  // how many steps the checkpoint has behind it
+  int64_t saved_ = -1;  // how many steps the checkpoint has behind it
   std::unique_ptr<TrainingLog> log_;
   std::unique_ptr<TrainedFiles> files_;
   std::chrono::steady_clock::time_point start_;
 };
 
+bool is_key(const std::string& word) {
+  for (const auto& [key, value] : TrainConfig().entries())
+    if (key == word) return true;
+  return false;
+}
+
 // --resume may be followed by a folder or by nothing; KEY VALUE pairs follow either.
 void take_resume_folder(std::vector<std::string>& words, TrainOptions& options) {
-  for (std::size_t i = 0; options.resume && i < words.size(); ++i) {
-    if (words[i] != "auto" && !fs::is_directory(words[i]) && words[i].find('/') == words[i].npos)
+  if (!options.resume || words.size() % 2 == 0) return;
+  for (std::size_t i = 0; i < words.size(); i += 2) {  // those between are values
+    const bool is_last = i + 1 == words.size() && !is_key(words[i]);
+    if (words[i] != "auto" && !fs::is_directory(words[i]) && words[i].find('/') == words[i].npos &&
+        !is_last)
       continue;
-    const bool is_value = i % 2 == 1;  // of the key before it
-    if (is_value) continue;
     options.resume_in = words[i];
     words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
     return;

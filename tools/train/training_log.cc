@@ -65,7 +65,7 @@ void TrainingLog::rate(int64_t step) {
 void TrainingLog::step(int64_t step, const StepResult& result, double data_seconds) {
   const bool was_skipped = !result.skipped.empty();
   // The rank where it began says so too.
-  if (was_skipped && (leads_ || result.skipped.find("replica") != std::string::npos))
+  if (was_skipped && (leads_ || result.skipped_here))
     progress_.note(join("iter ", std::setw(6), step + 1, "  skipped: ", result.skipped));
   loss_sum_ += result.loss;
   accuracy_sum_ += result.accuracy;

@@ -116,7 +116,7 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
   last_checkpoint_ = checkpoint;
   last_start_ = std::atoll(metadata["steps"].c_str());
   check(last_start_ <= config_.schedule.max_iter, "SOLVER.MAX_ITER is ", config_.schedule.max_iter,
-        ", but ", checkpoint, " is of iteration ", last_start_);
+        ", but ", checkpoint, " is of iteration ", last_start_, "; raise it to go on");
   open_data();
   return last_start_;
 }
@@ -157,22 +157,24 @@ StepResult TrainingRun::run_step(int64_t step, NotFinite* not_finite) {
   // What this process adds to the mean over all.
   for (std::size_t k = 0; k < replicas; ++k)
     result.accuracy += *fetched[next++].as<float>() / static_cast<float>(replicas_);
-  result.skipped = why_skipped(fetched.subspan(next));
+  note_skipped(fetched.subspan(next), result);
   return result;
 }
 
 // Every replica knows that the step was skipped; the one where it began knows why.
-std::string TrainingRun::why_skipped(std::span<const Tensor> checks) const {
-  if (checks.empty() || *checks[0].as<int64_t>() < 0) return "";
+void TrainingRun::note_skipped(std::span<const Tensor> checks, StepResult& result) const {
+  if (checks.empty() || *checks[0].as<int64_t>() < 0) return;
   const auto replicas = static_cast<std::size_t>(model_.replicas);
   for (std::size_t k = 0; k < replicas; ++k) {
     const int64_t origin = *checks[replicas + k].as<int64_t>();
-    if (origin >= 0)
-      return join("the gradient '", model_.gradients[static_cast<std::size_t>(origin)].name,
-                  "' of replica ", model_.first_replica + static_cast<int64_t>(k),
-                  " is not finite");
+    if (origin < 0) continue;
+    result.skipped_here = true;
+    result.skipped =
+        join("the gradient '", model_.gradients[static_cast<std::size_t>(origin)].name,
+             "' of replica ", model_.first_replica + static_cast<int64_t>(k), " is not finite");
+    return;
   }
-  return "a gradient of another process is not finite";
+  result.skipped = "a gradient of another process is not finite";
 }
 
 StepResult TrainingRun::step(int64_t step) {

@@ -20,8 +20,9 @@ namespace lockstep {
 struct StepResult {
   float loss = 0;  // this process's share of it
   float accuracy = 0;
-  bool counts = true;   // in what is reported: false where the loss is none
-  std::string skipped;  // why nothing was updated, or ""
+  bool counts = true;         // in what is reported: false where the loss is none
+  std::string skipped;        // why nothing was updated, or ""
+  bool skipped_here = false;  // it began on this process
 };
 
 class TrainingRun {
@@ -54,7 +55,7 @@ class TrainingRun {
   void open_data();
   void make_feeds();
   void feed(int64_t step);
-  std::string why_skipped(std::span<const Tensor> checks) const;
+  void note_skipped(std::span<const Tensor> checks, StepResult& result) const;
   // Looks at every value if `not_finite` is there.
   StepResult run_step(int64_t step, NotFinite* not_finite = nullptr);
   bool ends_window(int64_t step) const;
