@@ -111,4 +111,19 @@ Image read_image(const std::string& path) {
   fail(path, ": neither a JPEG nor a PNG file (", text.size(), " bytes)");
 }
 
+std::string png_of(const Image& image) {
+  png_image info;
+  std::memset(&info, 0, sizeof info);
+  info.version = PNG_IMAGE_VERSION;
+  info.width = static_cast<png_uint_32>(image.width);
+  info.height = static_cast<png_uint_32>(image.height);
+  info.format = PNG_FORMAT_RGB;
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(info);
+  std::string bytes(size, '\0');
+  check(png_image_write_to_memory(&info, bytes.data(), &size, 0, image.rgb.data(), 0, nullptr),
+        "a picture of ", image.width, " x ", image.height, " cannot be written: ", info.message);
+  bytes.resize(size);
+  return bytes;
+}
+
 }  // namespace lockstep

@@ -17,4 +17,7 @@ struct Image {
 // naming the file when it is damaged, truncated or of another kind.
 Image read_image(const std::string& path);
 
+// The bytes of a PNG file.
+std::string png_of(const Image& image);
+
 }  // namespace lockstep

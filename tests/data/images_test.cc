@@ -24,6 +24,7 @@ TEST(Image, PngComesBackTheSame) {
   EXPECT_EQ(read.height, 13);
   EXPECT_EQ(read.width, 17);
   EXPECT_EQ(read.rgb, image.rgb);
+  expect_error([] { png_of(Image{}); }, "a picture of 0 x 0 cannot be written");
 }
 
 TEST(Image, JpegComesBackAlike) {

@@ -1,10 +1,7 @@
 #include "tests/support/pictures.h"
 
-#include <png.h>
-
 #include <cstdio>  // jpeglib.h needs FILE
 #include <cstdlib>
-#include <cstring>
 
 #include <jpeglib.h>
 
@@ -24,16 +21,7 @@ Image gradient_image(int64_t height, int64_t width, int kind) {
   return image;
 }
 
-void write_png(const std::string& path, const Image& image) {
-  png_image info;
-  std::memset(&info, 0, sizeof info);
-  info.version = PNG_IMAGE_VERSION;
-  info.width = static_cast<png_uint_32>(image.width);
-  info.height = static_cast<png_uint_32>(image.height);
-  info.format = PNG_FORMAT_RGB;
-  check(png_image_write_to_file(&info, path.c_str(), 0, image.rgb.data(), 0, nullptr), path, ": ",
-        info.message);
-}
+void write_png(const std::string& path, const Image& image) { write_file(path, png_of(image)); }
 
 void write_jpeg(const std::string& path, const Image& image, bool grey) {
   jpeg_compress_struct info;
