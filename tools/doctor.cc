@@ -8,24 +8,10 @@
 #include "runtime/device.h"
 #include "runtime/dnnl.h"
 #include "tools/command.h"
+#include "tools/machine.h"
 
 namespace lockstep {
 namespace {
-
-std::string processor() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  return "unknown";
-}
-
-std::string memory() {
-  std::ifstream info("/proc/meminfo");
-  std::string name;
-  double kilobytes = 0;
-  info >> name >> kilobytes;
-  return join(static_cast<int64_t>(kilobytes / 1024 / 1024 + 0.5), " GiB");
-}
 
 // What is there, what is missing, how to get it.
 int diagnose() {

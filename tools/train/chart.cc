@@ -3,124 +3,142 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
-#include <limits>
+#include <map>
 #include <sstream>
+
+#include "graph/error.h"
+#include "tools/train/html.h"
 
 namespace lockstep {
 namespace {
 
-constexpr double kWidth = 620, kHeight = 300, kLeft = 62, kRight = 14, kTop = 34, kBottom = 40;
+constexpr double kUnits = 1000;  // of the drawing, either way
+constexpr int kSlices = 250;     // more are not told apart on a screen
 
-struct Range {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
-
-  void include(double value) {
-    if (!std::isfinite(value)) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  void repair() {
-    if (!(low <= high)) low = 0, high = 1;
-    if (low == high) high = low + (low == 0 ? 1 : std::abs(low) * 0.1);
-  }
-};
-
-// The step 1, 2 or 5 times a power of ten that gives about five lines.
-double tick_step(const Range& range) {
-  const double raw = (range.high - range.low) / 5;
-  const double power = std::pow(10, std::floor(std::log10(raw)));
-  for (double factor : {1.0, 2.0, 5.0})
-    if (raw <= factor * power) return factor * power;
-  return 10 * power;
-}
-
-std::string number(double value) {
+std::string place(double share) {
   std::ostringstream text;
-  text << std::setprecision(4) << (std::abs(value) < 1e-12 ? 0 : value);
+  text << std::setprecision(4) << kUnits * share;
   return text.str();
 }
 
 class Drawing {
  public:
-  explicit Drawing(const Chart& chart) : chart_(chart) {
+  explicit Drawing(const Chart& chart)
+      : chart_(chart), x_(Scale::from_zero, false), y_(chart.scale) {
     for (const Series& series : chart.series)
-      for (auto [x, y] : series.points) {
-        x_.include(x);
-        y_.include(y);
-      }
-    if (chart.from_zero) y_.include(0);
-    x_.repair();
-    y_.repair();
+      for (auto [x, y] : series.points)
+        if (std::isfinite(y)) x_.include(x), y_.include(y);
   }
 
   std::string run() {
-    out_ << "<svg viewBox=\"0 0 " << kWidth << " " << kHeight
-         << "\" xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"" << chart_.title
-         << "\">\n<text class=\"title\" x=\"" << kLeft << "\" y=\"20\">" << chart_.title
-         << "</text>\n";
-    grid();
-    for (const Series& series : chart_.series) line(series);
+    out_ << "<figure class=\"chart\"><figcaption><b>" << escaped(chart_.title) << "</b>";
     legend();
-    out_ << "</svg>\n";
+    out_ << "<output></output></figcaption>\n<div class=\"plot\">";
+    if (x_.empty()) {
+      out_ << "<p class=\"none\">no numbers yet</p></div></figure>\n";
+      return out_.str();
+    }
+    out_ << "<svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\""
+         << escaped(chart_.title) << "\">\n";
+    for (double tick : y_.ticks())
+      out_ << "<path class=\"grid\" d=\"M0 " << high(tick) << "H1000\"/>";
+    for (const Series& series : chart_.series) line(series);
+    readings();
+    out_ << "</svg>";
+    labels();
+    out_ << "</div></figure>\n";
     return out_.str();
   }
 
  private:
-  double at_x(double x) const {
-    return kLeft + (x - x_.low) / (x_.high - x_.low) * (kWidth - kLeft - kRight);
-  }
-  double at_y(double y) const {
-    return kHeight - kBottom - (y - y_.low) / (y_.high - y_.low) * (kHeight - kTop - kBottom);
+  std::string along(double x) const { return place(x_.at(x)); }
+  std::string high(double y) const { return place(1 - y_.at(y)); }
+  int slice(double x) const { return std::min(kSlices - 1, static_cast<int>(kSlices * x_.at(x))); }
+
+  void legend() {
+    const auto drawn = std::count_if(chart_.series.begin(), chart_.series.end(),
+                                     [](const Series& series) { return !series.points.empty(); });
+    if (drawn < 2) return;
+    out_ << "<span class=\"legend\">";
+    for (const Series& series : chart_.series)
+      out_ << "<i class=\"" << series.colour << "\"></i>" << escaped(series.name) << " ";
+    out_ << "</span>";
   }
 
-  void grid() {
-    const double step_y = tick_step(y_), step_x = tick_step(x_);
-    for (double y = std::ceil(y_.low / step_y) * step_y; y <= y_.high + step_y * 1e-9; y += step_y)
-      out_ << "<line class=\"grid\" x1=\"" << kLeft << "\" x2=\"" << kWidth - kRight << "\" y1=\""
-           << at_y(y) << "\" y2=\"" << at_y(y)
-           << "\"/><text class=\"tick\" text-anchor=\"end\" x=\"" << kLeft - 7 << "\" y=\""
-           << at_y(y) + 4 << "\">" << number(y) << "</text>\n";
-    for (double x = std::ceil(x_.low / step_x) * step_x; x <= x_.high + step_x * 1e-9; x += step_x)
-      out_ << "<text class=\"tick\" text-anchor=\"middle\" x=\"" << at_x(x) << "\" y=\""
-           << kHeight - kBottom + 17 << "\">" << number(x) << "</text>\n";
-    out_ << "<text class=\"tick\" text-anchor=\"middle\" x=\"" << (kLeft + kWidth - kRight) / 2
-         << "\" y=\"" << kHeight - 6 << "\">" << chart_.x_label << "</text>\n";
+  // Of each slice its least and its greatest value, so that no spike is lost.
+  std::vector<std::pair<double, double>> thinned(const Series& series) const {
+    if (series.points.size() <= 2 * kSlices) return series.points;
+    std::map<int, std::vector<std::pair<double, double>>> slices;
+    for (const auto& point : series.points) slices[slice(point.first)].push_back(point);
+    std::vector<std::pair<double, double>> kept;
+    for (const auto& [number, points] : slices) {
+      auto [least, most] = std::minmax_element(
+          points.begin(), points.end(), [](auto& a, auto& b) { return a.second < b.second; });
+      kept.push_back(*std::min(least, most));
+      if (least != most) kept.push_back(*std::max(least, most));
+    }
+    return kept;
   }
 
   void line(const Series& series) {
-    out_ << "<polyline fill=\"none\" stroke=\"" << series.colour
-         << "\" stroke-width=\"2\" stroke-linejoin=\"round\" points=\"";
-    for (auto [x, y] : series.points)
-      if (std::isfinite(y)) out_ << number(at_x(x)) << "," << number(at_y(y)) << " ";
-    out_ << "\"/>\n";
-    if (!series.dots) return;
-    for (auto [x, y] : series.points)
-      if (std::isfinite(y))
-        out_ << "<circle cx=\"" << at_x(x) << "\" cy=\"" << at_y(y) << "\" r=\"3.5\" fill=\""
-             << series.colour << "\"/>\n";
+    std::ostringstream steps, dots;
+    bool drawing = false;
+    for (auto [x, y] : thinned(series)) {
+      if (std::isfinite(y)) {
+        steps << (drawing ? "L" : "M") << along(x) << " " << high(y);
+        dots << "M" << along(x) << " " << high(y) << "h0";
+      }
+      drawing = std::isfinite(y);
+    }
+    out_ << "\n<path class=\"line " << series.colour << "\" d=\"" << steps.str() << "\"/>";
+    if (series.dots || series.points.size() < 3)
+      out_ << "<path class=\"line dots " << series.colour << "\" d=\"" << dots.str() << "\"/>";
   }
 
-  void legend() {
-    if (chart_.series.size() < 2) return;
-    double x = kWidth - kRight;
-    for (std::size_t i = chart_.series.size(); i-- > 0;) {
-      const Series& series = chart_.series[i];
-      x -= 7.2 * static_cast<double>(series.name.size());
-      out_ << "<text class=\"tick\" x=\"" << x << "\" y=\"20\">" << series.name
-           << "</text><rect x=\"" << x - 16 << "\" y=\"13\" width=\"11\" height=\"4\" fill=\""
-           << series.colour << "\"/>\n";
-      x -= 30;
+  // One strip for each slice with a point, as wide as to its neighbours.
+  void readings() {
+    std::map<int, double> at;
+    std::map<int, std::string> said;
+    for (const Series& series : chart_.series) {
+      std::map<int, std::pair<double, double>> last;
+      for (const auto& point : series.points)
+        if (std::isfinite(point.second)) last[slice(point.first)] = point;
+      for (const auto& [number, point] : last) {
+        at[number] = point.first;
+        said[number] += join("\n", chart_.series.size() > 1 ? series.name : chart_.title, " ",
+                             short_number(point.second));
+      }
     }
+    double from = 0;
+    out_ << "\n<g class=\"reading\">";
+    for (auto here = at.begin(); here != at.end(); ++here) {
+      const auto next = std::next(here);
+      const double to = next == at.end() ? 1 : (x_.at(here->second) + x_.at(next->second)) / 2;
+      out_ << "<rect x=\"" << place(from) << "\" width=\"" << place(to - from)
+           << "\" height=\"1000\"><title>" << escaped(chart_.x_label) << " "
+           << short_number(here->second) << escaped(said[here->first]) << "</title></rect>";
+      from = to;
+    }
+    out_ << "</g>";
+  }
+
+  void labels() {
+    for (double tick : y_.ticks())
+      out_ << "<span class=\"y\" style=\"top:" << 100 * (1 - y_.at(tick)) << "%\">"
+           << short_number(tick) << "</span>";
+    for (double tick : x_.ticks())
+      out_ << "<span class=\"x\" style=\"left:" << 100 * x_.at(tick) << "%\">" << short_number(tick)
+           << "</span>";
+    out_ << "<span class=\"x name\">" << escaped(chart_.x_label) << "</span>";
   }
 
   const Chart& chart_;
-  Range x_, y_;
+  Axis x_, y_;
   std::ostringstream out_;
 };
 
 }  // namespace
 
-std::string svg_of(const Chart& chart) { return Drawing(chart).run(); }
+std::string html_of(const Chart& chart) { return Drawing(chart).run(); }
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <map>
 #include <sstream>
 
 #include "runtime/agree.h"
@@ -18,22 +19,45 @@ constexpr std::size_t kSamples = 36;
 constexpr int64_t kSampleSide = 64;  // larger pictures are shown smaller
 
 // Grey data is light on dark; it is shown as ink on paper.
-SamplePicture shown(const float* chw, const Preparation& preparation) {
+Image shown(const float* chw, const Preparation& preparation) {
   const Image image = picture_of(chw, preparation);
   const int64_t step = (std::max(image.height, image.width) - 1) / kSampleSide + 1;
-  SamplePicture picture;
-  picture.height = static_cast<int>(image.height / step);
-  picture.width = static_cast<int>(image.width / step);
-  for (int64_t y = 0; y < picture.height; ++y)
-    for (int64_t x = 0; x < picture.width; ++x)
+  Image small{image.height / step, image.width / step, {}};
+  for (int64_t y = 0; y < small.height; ++y)
+    for (int64_t x = 0; x < small.width; ++x)
       for (int64_t c = 0; c < 3; ++c) {
         const uint8_t value =
             image.rgb[static_cast<std::size_t>(3 * (y * step * image.width + x * step) + c)];
-        picture.rgb.push_back(preparation.channels == 1 ? static_cast<uint8_t>(255 - value)
-                                                        : value);
+        small.rgb.push_back(preparation.channels == 1 ? static_cast<uint8_t>(255 - value) : value);
       }
-  return picture;
+  return small;
 }
+
+// The pictures whose guess is surest, or least sure; those that come later in the data lose a tie,
+// so that the order in which replicas see them does not matter.
+class Samples {
+ public:
+  explicit Samples(bool surest) : sign_(surest ? -1 : 1) {}
+
+  bool wants(float confidence, int64_t index) const {
+    return best_.size() < kSamples || Rank{sign_ * confidence, index} < best_.rbegin()->first;
+  }
+  void add(SamplePicture picture) {
+    best_.emplace(Rank{sign_ * picture.confidence, picture.index}, std::move(picture));
+    if (best_.size() > kSamples) best_.erase(std::prev(best_.end()));
+  }
+  std::vector<SamplePicture> take(std::size_t most) {
+    std::vector<SamplePicture> list;
+    for (auto& [rank, picture] : best_)
+      if (list.size() < most) list.push_back(std::move(picture));
+    return list;
+  }
+
+ private:
+  using Rank = std::pair<float, int64_t>;
+  float sign_;
+  std::map<Rank, SamplePicture> best_;
+};
 
 }  // namespace
 
@@ -41,7 +65,7 @@ struct HeldOut::Tally {
   int64_t hits = 0;
   std::vector<double> losses;  // of each replica, so that sums do not depend on processes
   std::vector<std::vector<int64_t>> confusion;
-  std::vector<SamplePicture> wrong, right;
+  Samples wrong{true}, right{false};
 };
 
 HeldOut::HeldOut(const TrainConfig& config, Session& session)
@@ -82,9 +106,9 @@ TestResult HeldOut::test() {
   result.accuracy = static_cast<double>(tally.hits) / size;
   for (double loss : tally.losses) result.loss += loss / size;
   result.confusion = std::move(tally.confusion);
-  result.samples = std::move(tally.wrong);
-  for (SamplePicture& picture : tally.right)
-    if (result.samples.size() < kSamples) result.samples.push_back(std::move(picture));
+  result.samples = tally.wrong.take(kSamples);
+  for (SamplePicture& picture : tally.right.take(kSamples - result.samples.size()))
+    result.samples.push_back(std::move(picture));
   return result;
 }
 
@@ -108,22 +132,24 @@ void HeldOut::test_own_share(Tally& tally) {
       const int64_t label = batch.labels[static_cast<std::size_t>(i)];
       tally.losses[static_cast<std::size_t>(i / batch_)] -=
           std::log(std::max(static_cast<double>(scores[label]), 1e-30));
-      look_at(scores, label, batch.images.data() + i * data_->image_values(), tally);
+      look_at(round * of_all + first * batch_ + i, scores, label,
+              batch.images.data() + i * data_->image_values(), tally);
     }
   }
 }
 
-void HeldOut::look_at(const float* scores, int64_t label, const float* image, Tally& tally) const {
+void HeldOut::look_at(int64_t index, const float* scores, int64_t label, const float* image,
+                      Tally& tally) const {
   const int64_t guess = std::max_element(scores, scores + classes_) - scores;
   ++tally.confusion[static_cast<std::size_t>(label)][static_cast<std::size_t>(guess)];
   tally.hits += guess == label;
-  auto& list = guess == label ? tally.right : tally.wrong;
-  if (list.size() >= kSamples) return;
-  SamplePicture picture = shown(image, data_->preparation());
-  picture.label = data_->class_name(label);
-  picture.guess = guess < data_->classes() ? data_->class_name(guess) : join("class ", guess);
-  picture.confidence = scores[guess];
-  list.push_back(std::move(picture));
+  Samples& samples = guess == label ? tally.right : tally.wrong;
+  if (!samples.wants(scores[guess], index)) return;
+  samples.add({.image = shown(image, data_->preparation()),
+               .label = data_->class_name(label),
+               .guess = guess < data_->classes() ? data_->class_name(guess) : join("class ", guess),
+               .confidence = scores[guess],
+               .index = index});
 }
 
 // What the other processes counted, on rank 0.

@@ -9,17 +9,9 @@
 #include "graph/passes/predict.h"
 #include "runtime/session.h"
 #include "tools/train/config.h"
-#include "tools/train/report.h"
+#include "tools/train/test_result.h"
 
 namespace lockstep {
-
-struct TestResult {
-  int64_t hits = 0;
-  double accuracy = 0;
-  double loss = 0;                              // mean cross entropy
-  std::vector<std::vector<int64_t>> confusion;  // [label][guess]
-  std::vector<SamplePicture> samples;           // mistakes first
-};
 
 class HeldOut {
  public:
@@ -35,7 +27,8 @@ class HeldOut {
  private:
   struct Tally;
   void test_own_share(Tally& tally);
-  void look_at(const float* scores, int64_t label, const float* image, Tally& tally) const;
+  void look_at(int64_t index, const float* scores, int64_t label, const float* image,
+               Tally& tally) const;
   void add_up(Tally& tally) const;
 
   Session& session_;

@@ -1,32 +1,25 @@
-// report.html: what a run did, on one page that needs no other file.
+// report.html: what a run did, or does, on one page that needs no other file.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "tools/train/html.h"
 #include "tools/train/metrics.h"
 
 namespace lockstep {
 
-// A held-out example with what the network says of it.
-struct SamplePicture {
-  int height = 0;
-  int width = 0;
-  std::vector<uint8_t> rgb;
-  std::string label;
-  std::string guess;
-  float confidence = 0;  // in the guess
-};
-
 struct Report {
   std::string title;
-  std::vector<std::pair<std::string, std::string>> facts;   // shown on top
-  std::vector<std::pair<std::string, std::string>> config;  // every key
+  std::string state;  // running, finished, or why it ended
+  bool failed = false;
+  double progress = 1;  // share of all iterations
+  int refresh = 0;      // a browser asks again every so many seconds; 0: it need not
+  NamedTexts facts;     // shown on top
   std::vector<MetricRow> metrics;
-  std::vector<SamplePicture> samples;
-  std::vector<std::vector<int64_t>> confusion;  // [label][guess], counts
+  std::string tested;   // HTML: see report_classes.h
+  NamedTexts settings;  // keys that are not as they are by default
+  NamedTexts about;
 };
 
 std::string html_of(const Report& report);

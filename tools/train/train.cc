@@ -13,8 +13,7 @@
 #include "tools/command.h"
 #include "tools/config_command.h"
 #include "tools/train/config.h"
-#include "tools/train/metrics.h"
-#include "tools/train/report.h"
+#include "tools/train/report_page.h"
 #include "tools/train/run_folder.h"
 #include "tools/train/trained_files.h"
 #include "tools/train/training_log.h"
@@ -74,9 +73,21 @@ class TrainCommand {
     write_file(folder() + "/config.yaml", config_text());
     point_latest_to(folder());
     files_ = std::make_unique<TrainedFiles>(folder(), run_.session(), first_);
+    page_ = std::make_unique<ReportPage>(
+        config_, run_, ReportPageOptions{network(), first_, comm_ ? comm_->size() : 1});
   }
 
   int run() {
+    try {
+      return train();
+    } catch (const Error& error) {
+      if (page_) page_->failed(error.what());
+      throw;
+    }
+  }
+
+ private:
+  int train() {
     log_->note(join(network(), " on ", comm_ ? join(comm_->size(), " processes of ") : "",
                     run_.session().devices().size(), " x ",
                     text_of(run_.session().devices()[0]).substr(0, 3), ", ",
@@ -93,7 +104,8 @@ class TrainCommand {
       if (!interruption.may_begin(step)) return interrupted(step, interruption.signal());
       log_->rate(step);
       const StepResult result = run_.step(step);
-      log_->step(step, result, run_.data_seconds());
+      const bool closed = log_->step(step, result, run_.data_seconds());
+      if (closed && page_) page_->refresh();
       if ((step + 1) % config_.drift_iters == 0 || step + 1 == last) check_drift(step);
       if ((step + 1) % config_.snapshot_iters == 0) save(step + 1);
       if ((step + 1) % config_.test_iters == 0 && step + 1 < last) test(step);
@@ -102,14 +114,13 @@ class TrainCommand {
     const TestResult result = test(last - 1);
     if (!leads_) return 0;
     files_->finished(result, last);
-    write_report(result);
+    page_->finished();
     log_->note(join("held-out accuracy ", fixed(100 * result.accuracy, 2), " % after ", last,
                     " iterations, ", fixed(seconds_since(start_), 1), " s; open ", folder(),
                     "/report.html"));
     return 0;
   }
 
- private:
   // Replicas compute the same update from the same sums; when their bits differ something is
   // broken.
   void check_drift(int64_t step) {
@@ -140,9 +151,11 @@ class TrainCommand {
   int interrupted(int64_t steps_done, int signal) {
     save(steps_done);
     // What the run was started with, KEY VALUE pairs too, stands in its own configuration.
-    log_->note(join(signal == SIGINT ? "interrupted" : "asked to end", " after iteration ",
-                    steps_done, "; go on with:  lockstep train ", folder(),
-                    "/config.yaml --resume ", folder()));
+    const std::string why =
+        join(signal == SIGINT ? "interrupted" : "asked to end", " after iteration ", steps_done,
+             "; go on with:  lockstep train ", folder(), "/config.yaml --resume ", folder());
+    if (page_) page_->interrupted(why);
+    log_->note(why);
     return 128 + signal;
   }
 
@@ -180,27 +193,10 @@ class TrainCommand {
     const auto start = std::chrono::steady_clock::now();
     TestResult result = run_.held_out().test();
     log_->test(step, result, seconds_since(start));
-    if (leads_) files_->tested(result, step + 1);
+    if (!leads_) return result;
+    files_->tested(result, step + 1);
+    page_->tested(result, step + 1);
     return result;
-  }
-
-  void write_report(const TestResult& result) {
-    Report report;
-    report.title = join("Lockstep: ", network(), " on ", config_.dataset);
-    report.metrics = read_metrics(folder() + "/metrics.jsonl");
-    double images = 0, rows = 0;
-    for (const MetricRow& row : report.metrics)
-      if (double rate = value_of(row, "images_per_second"); std::isfinite(rate))
-        images += rate, ++rows;
-    report.facts = {{"held-out accuracy", fixed(100 * result.accuracy, 2) + " %"},
-                    {"iterations", std::to_string(config_.schedule.max_iter)},
-                    {"images a second", fixed(rows > 0 ? images / rows : 0, 0)},
-                    {"replicas", config_.devices},
-                    {"seed", std::to_string(config_.seed)}};
-    report.config = config_.entries();
-    report.samples = result.samples;
-    report.confusion = result.confusion;
-    write_file(folder() + "/report.html", html_of(report));
   }
 
   TrainConfig config_;  // OUTPUT_DIR is the run's own folder
@@ -213,7 +209,8 @@ class TrainCommand {
   int64_t first_ = 0;
   int64_t saved_ = -1;  // how many steps the checkpoint has behind it
   std::unique_ptr<TrainingLog> log_;
-  std::unique_ptr<TrainedFiles> files_;
+  std::unique_ptr<TrainedFiles> files_;  // these two: where it leads
+  std::unique_ptr<ReportPage> page_;
   std::chrono::steady_clock::time_point start_;
 };
 

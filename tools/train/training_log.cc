@@ -62,7 +62,7 @@ void TrainingLog::rate(int64_t step) {
             learning_rate(config_.schedule, step)));
 }
 
-void TrainingLog::step(int64_t step, const StepResult& result, double data_seconds) {
+bool TrainingLog::step(int64_t step, const StepResult& result, double data_seconds) {
   const bool was_skipped = !result.skipped.empty();
   // The rank where it began says so too.
   if (was_skipped && (leads_ || result.skipped_here))
@@ -71,13 +71,14 @@ void TrainingLog::step(int64_t step, const StepResult& result, double data_secon
   accuracy_sum_ += result.accuracy;
   counted_ += result.counts;
   ++window_;
-  if ((step + 1) % config_.log_iters != 0 && step + 1 != config_.schedule.max_iter) return;
+  if ((step + 1) % config_.log_iters != 0 && step + 1 != config_.schedule.max_iter) return false;
   // Of this process's steps that count; deferred, another may count another number.
   loss_sum_ /= static_cast<double>(std::max<int64_t>(counted_, 1));
   accuracy_sum_ /= static_cast<double>(std::max<int64_t>(counted_, 1));
   if (comm_) add_up_over_processes();
   if (leads_) write_window(step, data_seconds);
   start_window(data_seconds);
+  return true;
 }
 
 // Loss and accuracy are the means over the steps that count. Where none does there are none.

@@ -28,8 +28,9 @@ class TrainingLog {
   void start_window(double data_seconds);
   // Before step number `step`: a line where its rate is far from the last one's.
   void rate(int64_t step);
-  // After it. Every TRAIN.LOG_ITERS steps are a window, which is written when it closes.
-  void step(int64_t step, const StepResult& result, double data_seconds);
+  // After it. Every TRAIN.LOG_ITERS steps are a window, which is written when it closes:
+  // whether it did.
+  bool step(int64_t step, const StepResult& result, double data_seconds);
   // `seconds`: how long the test took, which is no training time.
   void test(int64_t step, const TestResult& result, double seconds);
 

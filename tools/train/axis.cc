@@ -1,0 +1,94 @@
+#include "tools/train/axis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
+namespace lockstep {
+namespace {
+
+constexpr double kRounding = 1e-9;
+
+// 1, 2 or 5 times a power of ten, so that there are about five steps.
+double even_step(double low, double high) {
+  const double raw = (high - low) / 5, power = std::pow(10, std::floor(std::log10(raw)));
+  for (double factor : {1.0, 2.0, 5.0})
+    if (raw <= factor * power * (1 + kRounding)) return factor * power;
+  return 10 * power;
+}
+
+std::vector<double> even_ticks(double low, double high) {
+  const double step = even_step(low, high);
+  std::vector<double> ticks;
+  for (double n = std::ceil(low / step - kRounding); n * step <= high + step * kRounding; ++n)
+    ticks.push_back(n * step);
+  return ticks;
+}
+
+// Powers of ten; within few decades 2 and 5 times those too.
+std::vector<double> log_ticks(double low, double high) {
+  const double decades = std::log10(high / low);
+  const int stride = static_cast<int>(decades / 6) + 1;
+  std::vector<double> ticks;
+  for (int power = static_cast<int>(std::floor(std::log10(low))); power <= std::log10(high);
+       power += stride)
+    for (double factor : {1.0, 2.0, 5.0}) {
+      const double tick = factor * std::pow(10, power);
+      const bool fits = tick >= low * (1 - kRounding) && tick <= high * (1 + kRounding);
+      if (fits && (factor == 1 || decades < 2.5)) ticks.push_back(tick);
+    }
+  return ticks.size() < 3 ? even_ticks(low, high) : ticks;
+}
+
+}  // namespace
+
+void Axis::include(double value) {
+  if (!std::isfinite(value) || (scale_ == Scale::log && value <= 0)) return;
+  low_ = std::min(low_, value);
+  high_ = std::max(high_, value);
+}
+
+Axis::Ends Axis::ends() const {
+  Ends ends{low_, high_};
+  if (empty()) ends = {scale_ == Scale::log ? 0.1 : 0.0, 1.0};
+  if (scale_ == Scale::from_zero) ends.low = std::min(ends.low, 0.0);
+  if (ends.low == ends.high) {
+    const double room = ends.low == 0 ? 1 : std::abs(ends.low) * 0.1;
+    ends = {ends.low - (scale_ == Scale::linear ? room : 0), ends.high + room};
+  }
+  if (!rounded_ || scale_ == Scale::log) return ends;
+  const double step = even_step(ends.low, ends.high);
+  return {step * std::floor(ends.low / step + kRounding),
+          step * std::ceil(ends.high / step - kRounding)};
+}
+
+double Axis::at(double value) const {
+  const auto [low, high] = ends();
+  const double place = scale_ == Scale::log
+                           ? std::log(std::max(value, low) / low) / std::log(high / low)
+                           : (value - low) / (high - low);
+  return std::clamp(place, 0.0, 1.0);
+}
+
+std::vector<double> Axis::ticks() const {
+  const auto [low, high] = ends();
+  return scale_ == Scale::log ? log_ticks(low, high) : even_ticks(low, high);
+}
+
+std::string short_number(double value) {
+  std::ostringstream text;
+  if (std::abs(value) < 1000 || std::abs(value) > 1e15) {
+    text << std::setprecision(4) << (std::abs(value) < 1e-12 ? 0 : value);
+    return text.str();
+  }
+  text << std::fixed << std::setprecision(0) << value;
+  std::string digits = text.str();
+  for (std::size_t at = digits.size(); at > 3 + (value < 0);) {
+    at -= 3;
+    if (at > (value < 0 ? 1U : 0U)) digits.insert(at, ",");
+  }
+  return digits;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,27 @@
+// The part of report.html that a test fills: pictures, classes, and which are taken for which.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/train/test_result.h"
+
+namespace lockstep {
+
+struct Tested {
+  TestResult result;
+  std::vector<std::string> classes;  // names, by label
+  int64_t iteration = 0;
+  bool own_share = false;  // of several processes, each keeps the pictures that it saw
+};
+
+std::string html_of(const Tested& tested);
+
+// Pictures of one class that are taken for another, the most first.
+struct Mixup {
+  std::size_t label = 0, guess = 0;
+  int64_t count = 0, of = 0;
+};
+std::vector<Mixup> mixups(const std::vector<std::vector<int64_t>>& confusion, std::size_t most);
+
+}  // namespace lockstep

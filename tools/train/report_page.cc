@@ -1,0 +1,160 @@
+#include "tools/train/report_page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include "graph/file.h"
+#include "runtime/device.h"
+#include "tools/machine.h"
+#include "tools/train/arithmetic.h"
+#include "tools/train/axis.h"
+#include "tools/train/report_classes.h"
+#include "tools/train/training_log.h"
+#include "tools/version.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kShareOfTime = 0.005;                  // that writing may take
+constexpr double kLeastRefresh = 2, kMostRefresh = 60;  // seconds
+
+// 430,500, 25.6 M, 8.18 G
+std::string in_units(double count) {
+  if (count >= 1e9) return short_number(count / 1e9) + " G";
+  return count >= 1e6 ? short_number(count / 1e6) + " M" : short_number(count);
+}
+
+NamedTexts about_of(const TrainConfig& config, TrainingRun& run, const ReportPageOptions& options) {
+  const Session& session = run.session();
+  NamedTexts about{
+      {"command", command_line()},
+      {options.first > 0 ? join("resumed after iteration ", options.first) : "started",
+       date_and_time()},
+      {"folder", config.output_dir},
+      {"machine", join(processor(), ", ", cpu_cores(), " cores, ", memory())},
+      {"replicas",
+       join(config.devices,
+            options.processes > 1 ? join(" in each of ", options.processes, " processes") : "",
+            ", ", session.threads(), session.threads() == 1 ? " thread each" : " threads each")},
+      {"held-out pictures", short_number(static_cast<double>(run.held_out().data().size()))},
+      {"seed", std::to_string(config.seed)}};
+  // Lines of a name and what follows it.
+  std::istringstream version(version_text());
+  for (std::string line; std::getline(version, line);) {
+    const std::size_t gap = line.find("  ") == line.npos ? line.find(' ') : line.find("  ");
+    about.emplace_back(line.substr(0, gap), line.substr(line.find_first_not_of(' ', gap)));
+  }
+  return about;
+}
+
+}  // namespace
+
+NamedTexts changed_settings(const TrainConfig& config) {
+  NamedTexts changed;
+  const auto now = config.entries(), before = TrainConfig().entries();
+  for (std::size_t i = 0; i < now.size(); ++i)
+    // Every run has a folder of its own.
+    if (now[i] != before[i] && now[i].first != "OUTPUT_DIR") changed.push_back(now[i]);
+  return changed;
+}
+
+ReportPage::ReportPage(const TrainConfig& config, TrainingRun& run,
+                       const ReportPageOptions& options)
+    : config_(config), options_(options) {
+  const Dataset& data = run.held_out().data();
+  const TrainingModel& model = run.session().model();
+  for (int64_t label = 0; label < config.classes; ++label)
+    classes_.push_back(label < data.classes() ? data.class_name(label) : std::to_string(label));
+  report_.title = options.network + " on " + config.dataset;
+  report_.settings = changed_settings(config);
+  report_.about = about_of(config, run, options);
+  parameters_ = in_units(static_cast<double>(parameter_values(model)));
+  if (const auto count = multiply_adds(model, {data.channels(), data.height(), data.width()}))
+    arithmetic_ = in_units(2 * static_cast<double>(*count));
+  refresh();
+}
+
+void ReportPage::refresh() {
+  if (seconds_since(written_) < cost_ / kShareOfTime) return;
+  try {
+    write();
+  } catch (const Error&) {
+    // The next one may succeed; the last one says so if it does not.
+  }
+}
+
+void ReportPage::tested(const TestResult& result, int64_t iteration) {
+  report_.tested = html_of(Tested{result, classes_, iteration, options_.processes > 1});
+  refresh();
+}
+
+void ReportPage::finished() { end("Finished " + date_and_time() + "."); }
+void ReportPage::interrupted(const std::string& why) { end(why); }
+
+void ReportPage::failed(const std::string& why) {
+  report_.failed = true;
+  try {
+    end("Ended by an error: " + why);
+  } catch (const Error&) {
+    // What ended the run is what its user should hear of.
+  }
+}
+
+void ReportPage::end(const std::string& state) {
+  state_ = state;
+  write();
+}
+
+void ReportPage::write() {
+  const auto start = std::chrono::steady_clock::now();
+  gather(read_metrics(config_.output_dir + "/metrics.jsonl"));
+  write_file(config_.output_dir + "/report.html", html_of(report_));
+  written_ = std::chrono::steady_clock::now();
+  cost_ = seconds_since(start);
+}
+
+// What the rows say of how far the run is and how well it does.
+void ReportPage::gather(const std::vector<MetricRow>& rows) {
+  std::map<std::string, double> last;
+  double images = 0, windows = 0, best = -1, best_at = 0, seconds = 0, before = 0;
+  for (const MetricRow& row : rows) {
+    for (const auto& [name, value] : row) last[name] = value;
+    if (const double rate = value_of(row, "images_per_second"); std::isfinite(rate)) {
+      images += rate, ++windows;
+      seconds += value_of(row, "time") * (value_of(row, "iter") - before);
+      before = value_of(row, "iter");
+    }
+    if (const double accuracy = value_of(row, "test_accuracy"); accuracy > best)
+      best = accuracy, best_at = value_of(row, "iter");
+  }
+  const double done = std::max(last["iter"], static_cast<double>(options_.first));
+  const auto all = static_cast<double>(config_.schedule.max_iter);
+  const double each = done > 0 ? seconds / done : 0;
+
+  report_.metrics = rows;
+  report_.progress = done / all;
+  const bool runs = state_.empty();
+  const double window = each * static_cast<double>(config_.log_iters);
+  report_.refresh =
+      runs ? static_cast<int>(std::ceil(std::clamp(window, kLeastRefresh, kMostRefresh))) : 0;
+  report_.state = !runs      ? state_
+                  : done > 0 ? join("Running: ", percent(report_.progress, 0), ", ",
+                                    clock_text(each * (all - done)), " left.")
+                             : "Running.";
+  report_.facts.clear();
+  if (best >= 0) {
+    report_.facts.emplace_back("held-out accuracy", percent(last["test_accuracy"], 2));
+    report_.facts.emplace_back(join("best, at iteration ", best_at), percent(best, 2));
+    report_.facts.emplace_back("held-out loss", short_number(last["test_loss"]));
+  }
+  report_.facts.emplace_back(join("of ", short_number(all), " iterations"), short_number(done));
+  report_.facts.emplace_back("training time", clock_text(seconds));
+  if (windows > 0)
+    report_.facts.emplace_back("images a second", short_number(std::round(images / windows)));
+  report_.facts.emplace_back("parameters", parameters_);
+  if (!arithmetic_.empty()) report_.facts.emplace_back("FLOPs a picture", arithmetic_);
+}
+
+}  // namespace lockstep
