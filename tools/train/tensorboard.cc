@@ -25,16 +25,6 @@ uint32_t masked(std::string_view bytes) {
   return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
 }
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-// Protocol buffer wire format.
-void put_varint(std::string& to, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) to.push_back(static_cast<char>(value | 0x80));
-  to.push_back(static_cast<char>(value));
-}
-
 template <class T>
 void put_fixed(std::string& to, T value) {
   char bytes[sizeof(T)];
@@ -42,26 +32,15 @@ void put_fixed(std::string& to, T value) {
   to.append(bytes, sizeof(T));
 }
 
-enum Wire { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
-void put_key(std::string& to, int field, Wire wire) {
-  put_varint(to, static_cast<uint64_t>(field << 3 | wire));
-}
-void put_bytes(std::string& to, int field, std::string_view value) {
-  put_key(to, field, bytes);
-  put_varint(to, value.size());
-  to.append(value);
-}
-
-std::string event_at(int64_t step) {
-  std::string event;
-  put_key(event, 1, fixed64);  // wall_time
-  put_fixed(event, now());
-  put_key(event, 2, varint);  // step
-  put_varint(event, static_cast<uint64_t>(step));
-  return event;
+Message event_at(int64_t step) {
+  return Message().real(1, unix_time()).integer(2, static_cast<uint64_t>(step));
 }
 
 }  // namespace
+
+double unix_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 uint32_t crc32c(std::string_view bytes) {
   uint32_t crc = 0xFFFFFFFFU;
@@ -77,21 +56,15 @@ EventWriter::EventWriter(const std::string& folder) {
                                 nanoseconds % 1000000000, ".lockstep");
   file_.open(path, std::ios::binary);
   check(bool(file_), "cannot write ", path);
-  std::string event = event_at(0);
-  put_bytes(event, 3, "brain.Event:2");  // file_version
-  write(event);
+  write(event_at(0).text(3, "brain.Event:2").bytes());  // file_version
 }
 
 void EventWriter::scalar(const std::string& tag, int64_t step, float value) {
-  std::string entry;
-  put_bytes(entry, 1, tag);
-  put_key(entry, 2, fixed32);  // simple_value
-  put_fixed(entry, value);
-  std::string summary;
-  put_bytes(summary, 1, entry);
-  std::string event = event_at(step);
-  put_bytes(event, 5, summary);
-  write(event);
+  this->value(step, Message().text(1, tag).number(2, value));
+}
+
+void EventWriter::value(int64_t step, const Message& value) {
+  write(event_at(step).part(5, Message().part(1, value)).bytes());
 }
 
 void EventWriter::write(const std::string& event) {

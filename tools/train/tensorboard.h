@@ -1,4 +1,4 @@
-// TensorBoard event files: TFRecord frames around Event messages, written by hand (four fields).
+// TensorBoard event files: TFRecord frames around Event messages.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,19 @@
 #include <string>
 #include <string_view>
 
+#include "tools/train/message.h"
+
 namespace lockstep {
 
 uint32_t crc32c(std::string_view bytes);
+double unix_time();  // seconds since 1970
 
 class EventWriter {
  public:
   // Makes a new file events.out.tfevents.<time>.lockstep in the folder.
   explicit EventWriter(const std::string& folder);
   void scalar(const std::string& tag, int64_t step, float value);
+  void value(int64_t step, const Message& value);  // an entry of a Summary
   void flush() { file_.flush(); }
 
  private:

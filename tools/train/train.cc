@@ -81,6 +81,7 @@ class TrainCommand {
     try {
       return train();
     } catch (const Error& error) {
+      log_->ended(RunEnd::failure);
       if (page_) page_->failed(error.what());
       throw;
     }
@@ -114,6 +115,7 @@ class TrainCommand {
     const TestResult result = test(last - 1);
     if (!leads_) return 0;
     files_->finished(result, last);
+    log_->ended(RunEnd::success);
     page_->finished();
     log_->note(join("held-out accuracy ", fixed(100 * result.accuracy, 2), " % after ", last,
                     " iterations, ", fixed(seconds_since(start_), 1), " s; open ", folder(),

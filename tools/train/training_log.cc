@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "runtime/agree.h"
+#include "tools/train/report_page.h"
 
 namespace lockstep {
 
@@ -41,6 +42,14 @@ TrainingLog::TrainingLog(const TrainConfig& config, Comm* comm, const LogOptions
   if (!leads_) return;
   metrics_ = std::make_unique<MetricsFile>(config.output_dir + "/metrics.jsonl", first_);
   events_ = std::make_unique<EventWriter>(config.output_dir);
+  events_->value(0, run_starts_value(changed_settings(config), unix_time()));
+  events_->flush();
+}
+
+void TrainingLog::ended(RunEnd how) {
+  if (!leads_) return;
+  events_->value(0, run_ends_value(how, unix_time()));
+  events_->flush();
 }
 
 void TrainingLog::note(const std::string& line) {
@@ -135,6 +144,9 @@ void TrainingLog::test(int64_t step, const TestResult& result, double seconds) {
                     {"test_loss", result.loss}});
   events_->scalar("test/accuracy", done, static_cast<float>(result.accuracy));
   events_->scalar("test/loss", done, static_cast<float>(result.loss));
+  if (!result.samples.empty())
+    events_->value(done, images_value("test/pictures", result.samples,
+                                      "The surest mistakes, then what is recognised least surely"));
   events_->flush();
   progress_.note(join("iter ", std::setw(6), done, "  held-out accuracy ",
                       fixed(100 * result.accuracy, 2), " %  loss ", fixed(result.loss, 4)));

@@ -9,6 +9,7 @@
 #include "tools/train/metrics.h"
 #include "tools/train/progress.h"
 #include "tools/train/tensorboard.h"
+#include "tools/train/tensorboard_values.h"
 #include "tools/train/training_run.h"
 
 namespace lockstep {
@@ -33,6 +34,7 @@ class TrainingLog {
   bool step(int64_t step, const StepResult& result, double data_seconds);
   // `seconds`: how long the test took, which is no training time.
   void test(int64_t step, const TestResult& result, double seconds);
+  void ended(RunEnd how);
 
  private:
   void write_window(int64_t step, double data_seconds);

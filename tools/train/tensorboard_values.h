@@ -1,0 +1,23 @@
+// What TensorBoard shows beside scalars: entries of a Summary that name the plugin they are for.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/train/message.h"
+#include "tools/train/test_result.h"
+
+namespace lockstep {
+
+// Some pictures under one tag, in their order.
+Message images_value(const std::string& tag, const std::vector<SamplePicture>& samples,
+                     const std::string& description);
+
+// A row of the table of hyperparameters begins, and ends.
+Message run_starts_value(const std::vector<std::pair<std::string, std::string>>& settings,
+                         double time);
+enum class RunEnd { success = 1, failure = 2, running = 3 };
+Message run_ends_value(RunEnd how, double time);
+
+}  // namespace lockstep
