@@ -67,7 +67,7 @@ td, th { padding: 4px 10px; text-align: right; font-weight: inherit; }
 .bars th, .said th, .said td { text-align: left; }
 .bars th span, .said th { color: var(--soft); }
 .bars td { white-space: nowrap; } .bars td:last-child { color: var(--soft); }
-.bar { width: 45%; min-width: 50px; }
+.bar { width: 30%; min-width: 50px; }
 .bar i { display: block; height: 9px; min-width: 2px; border-radius: 3px; background: var(--blue); }
 .bar.bad i { background: var(--bad); }
 .said th { width: 1%; white-space: nowrap; vertical-align: top; }
