@@ -83,6 +83,7 @@ td, th { padding: 4px 10px; text-align: right; font-weight: inherit; }
   .facts { grid-template-columns: 1fr 1fr; } .chart { padding: 8px 8px 10px; }
   .chart .legend { margin-left: 0; } td, th { padding: 4px 6px; } .bar { width: 22%; }
   .said, .bars { font-size: 13px; } .said th { white-space: normal; width: 34%; }
+  .settings .said th { width: 52%; }
   .confusion td, .confusion th { padding: 2px 3px; min-width: 28px; font-size: 12px; }
   .confusion th span { max-width: 56px; } }
 )";
