@@ -82,7 +82,7 @@ TEST(Launcher, OfTorchrunKeepsItsPortToItself) {
       [&] {
         store_with(run, {{"MASTER_PORT", "65535"}});
       },
-      "MASTER_PORT is 65535, torchrun's own", "set LOCKSTEP_PORT");
+      "MASTER_PORT is 65535, where torchrun itself listens", "set LOCKSTEP_PORT");
   expect_error(
       [&] {
         store_with(run, {{"LOCKSTEP_PORT", "70000"}});

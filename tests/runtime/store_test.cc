@@ -55,7 +55,7 @@ TEST(Store, JobsOfOneNameMeetAndOthersDoNot) {
     EXPECT_EQ(keeper->get("key"), "here");
     EXPECT_EQ(another->get("key"), std::nullopt);
     expect_error([&] { keep_store(one, kLong); }, "rank 0 cannot listen at unix://",
-                 "Address already in use; another run is called the same (LOCKSTEP_JOB)");
+                 "Address already in use; another run has the same name: set LOCKSTEP_JOB");
     EXPECT_TRUE(is_kept_here(*keeper));
     EXPECT_FALSE(is_kept_here(*reach_store(one, kLong)));
   }
