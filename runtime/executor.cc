@@ -26,14 +26,14 @@ void Executor::check_feeds(std::span<const Tensor> feeds) const {
   }
 }
 
-NotFinite Executor::first_of(int step, std::span<const Tensor> made) const {
+NotFinite Executor::first_of(int step, std::span<const Tensor> made) {
   const PlanStep& of = plan_.steps[static_cast<std::size_t>(step)];
-  for (std::size_t i = 0; i < made.size(); ++i)
-    if (const int64_t place = first_not_finite(made[i]); place >= 0)
-      return {step, communicates(plan_, of.worker),
-              join("'", plan_.slots[static_cast<std::size_t>(of.out[i])].name, "' (", of.type,
-                   " on ", worker_name(plan_, of.worker), "): ", text_of_value(made[i], place))};
-  return {};
+  const Masks::Fault fault = masks_.fault_in(plan_, of, made);
+  if (fault.output < 0) return {};
+  const auto i = static_cast<std::size_t>(fault.output);
+  return {step, communicates(plan_, of.worker),
+          join("'", plan_.slots[static_cast<std::size_t>(of.out[i])].name, "' (", of.type, " on ",
+               worker_name(plan_, of.worker), "): ", text_of_value(made[i], fault.place))};
 }
 
 void Executor::check_guards(std::size_t guard_bytes) const {

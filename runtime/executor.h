@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/masks.h"
 #include "runtime/plan.h"
 #include "runtime/state.h"
 #include "runtime/workers.h"
@@ -16,7 +17,7 @@ namespace lockstep {
 
 using StepTimes = std::vector<double>;  // seconds, by position in Plan::steps
 
-// The first value of a run, in the plan's order, that is not finite.
+// The first value of a run, in the plan's order, that is not finite and should be (see masks.h).
 struct NotFinite {
   int step = -1;          // in Plan::steps; -1: all are finite
   bool received = false;  // it came by an exchange: whoever sent it knows more
@@ -57,9 +58,10 @@ class Executor {
   // Throws where number or shapes of the feeds are not the plan's.
   void check_feeds(std::span<const Tensor> feeds) const;
   // The first of the values that this step made.
-  NotFinite first_of(int step, std::span<const Tensor> made) const;
+  NotFinite first_of(int step, std::span<const Tensor> made);
 
   Plan plan_;
+  Masks masks_;
 };
 
 // All but the plan must outlive it. `accelerator` is that of the plan's devices, or null; `comm`

@@ -67,6 +67,13 @@ int64_t first_not_finite(const Tensor& tensor) {
   }
 }
 
+int64_t first_nan(const Tensor& tensor) {
+  const int64_t count = tensor.count();
+  int64_t place = first_not_finite(tensor);
+  while (place >= 0 && place < count && !std::isnan(value_at(tensor, place))) ++place;
+  return place < count ? place : -1;
+}
+
 bool all_finite(const float* values, int64_t count) {
   return LookAtFloats::first(values, count) < 0;
 }

@@ -9,6 +9,7 @@ namespace lockstep {
 
 // Its place in memory; -1: all are finite, or of a type without infinities.
 int64_t first_not_finite(const Tensor& tensor);
+int64_t first_nan(const Tensor& tensor);  // passes over infinities
 bool all_finite(const float* values, int64_t count);
 
 // What a value of a floating type is: nan, inf, -inf, or its digits.

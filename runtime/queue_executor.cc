@@ -91,7 +91,10 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
     if (staged_feeds_[i].tensor.data && feeds[i].count() > 0)
       std::memcpy(staged_feeds_[i].tensor.data, feeds[i].data, feeds[i].desc.bytes());
   *context_ = options.context;
-  if (options.not_finite) *options.not_finite = {};
+  if (options.not_finite) {
+    *options.not_finite = {};
+    masks_.begin(plan_);
+  }
   try {
     // The first run settles what kernels leave open until they have seen the device.
     if (options.not_finite || options.times) {

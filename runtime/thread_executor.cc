@@ -37,7 +37,10 @@ void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& option
   first_failure_.store(INT_MAX, std::memory_order_relaxed);
   failure_ = nullptr;
   first_not_finite_.store(INT_MAX, std::memory_order_relaxed);
-  if (options.not_finite) *options.not_finite = {};
+  if (options.not_finite) {
+    *options.not_finite = {};
+    masks_.begin(plan_);
+  }
   workers_.run([](void* self, int worker) { static_cast<ThreadExecutor*>(self)->work(worker); },
                this);
   if (failure_) std::rethrow_exception(failure_);

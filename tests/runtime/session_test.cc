@@ -7,9 +7,13 @@
 #include <filesystem>
 #include <set>
 
+#include "builders/data_parallel.h"
+#include "builders/layers.h"
+#include "builders/losses.h"
 #include "graph/file.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/loss/loss.h"
 #include "operators/shape/shape.h"
 #include "runtime/checkpoint.h"
 #include "runtime/compile.h"
@@ -181,6 +185,45 @@ TEST(Session, NamesTheFirstValueThatIsNotFinite) {
   session.initialise();
   session.step().run(feeds.at(0, 0.1F), options);
   EXPECT_EQ(found.step, -1) << found.text;
+}
+
+// As attention hides what it must not see: scores of -inf are wanted, softmax makes them zeros.
+TEST(Session, AMaskIsNoFault) {
+  const ModelFn masked = [](Net& net) {
+    Value x = net.input("data", {DType::float32, {"N", 4}});
+    Literal mask(DType::float32, {4});
+    reinterpret_cast<float*>(mask.bytes().data())[2] = -std::numeric_limits<float>::infinity();
+    const Value scores = fc_layer(net, x, 4, {}, "fc1");
+    x = softmax(net.graph, add(net.graph, scores, net.graph.constant("mask", mask)));
+    classify(net, fc_layer(net, x, 2, {}, "fc2"));
+  };
+  TrainingModel model =
+      build_data_parallel_model(all_ops(), masked, {}, replicas_on(cpu_devices(2)));
+  Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  session.initialise();
+  std::vector<float> data(8, 0.5F);
+  std::vector<int64_t> labels{0, 1};
+  float rate = 0.1F;
+  std::vector<Tensor> feeds;
+  for (int k = 0; k < 2; ++k) feeds.push_back({{DType::float32, {1, 4}}, &data[4 * k]});
+  for (int k = 0; k < 2; ++k) feeds.push_back({{DType::int64, {1}}, &labels[k]});
+  for (int k = 0; k < 2; ++k) feeds.push_back({{DType::float32, {1}}, &rate});
+  NotFinite found;
+  RunOptions options = session.run_options(0);
+  options.not_finite = &found;
+  session.step().run(feeds, options);
+  EXPECT_EQ(found.step, -1) << found.text;
+
+  Literal w = session.state().read("cpu_1/fc2_w");
+  reinterpret_cast<float*>(w.bytes().data())[0] = std::numeric_limits<float>::infinity();
+  session.state().write("cpu_1/fc2_w", w);
+  session.step().run(feeds, options);
+  EXPECT_EQ(found.text, "'cpu_1/fc2' (Gemm on cpu:1): inf");
+  w = session.state().read("cpu_0/fc1_w");  // behind a mask a NaN is none of its doing
+  reinterpret_cast<float*>(w.bytes().data())[0] = std::nanf("");
+  session.state().write("cpu_0/fc1_w", w);
+  session.step().run(feeds, options);
+  EXPECT_EQ(found.text, "'cpu_0/fc1' (Gemm on cpu:0): nan");
 }
 
 TEST(Session, NamesWhatIsFedThatIsNotFinite) {
