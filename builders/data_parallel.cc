@@ -433,6 +433,12 @@ class DataParallelBuilder {
 
 }  // namespace
 
+DataParallelOptions replicas_on(const std::vector<Device>& devices) {
+  check(!devices.empty(), "there is no device for a replica");
+  const bool cpu = devices[0].kind == DeviceKind::cpu;
+  return {.replicas = static_cast<int>(devices.size()), .scope = cpu ? "cpu" : "gpu"};
+}
+
 TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
                                         const MomentumSgd& optimizer,
                                         const DataParallelOptions& options) {

@@ -12,13 +12,14 @@
 #include "builders/optimizers.h"
 #include "builders/statistics.h"
 #include "graph/training.h"
+#include "runtime/device.h"
 
 namespace lockstep {
 
 struct DataParallelOptions {
   int replicas = 1;
   // Names of replicas begin with it: gpu_0/, gpu_1/ or cpu_0/, ... It is for people; where a
-  // replica runs is said when a session is made.
+  // replica runs is said when a session is made. `replicas_on` takes it from the devices.
   std::string scope = "gpu";
   // Parameters that no loss reaches are an error unless this allows them; they then stay as they
   // were initialised.
@@ -52,6 +53,9 @@ struct DataParallelOptions {
   // How gradients are summed over replicas: see builders/all_reduce/spec.h.
   AllReduceOptions all_reduce = {};
 };
+
+// A replica for each device: cpu_0/, cpu_1/, ... on CPUs and gpu_0/, gpu_1/, ... on GPUs.
+DataParallelOptions replicas_on(const std::vector<Device>& devices);
 
 // The model's graphs refer to `ops`, which must outlive it. Throws when a replica builds another
 // network than replica 0, naming the difference.

@@ -29,9 +29,7 @@ std::vector<int64_t> ring_order_of(const ModelRequest& request) {
 }
 
 DataParallelOptions options_for(const ModelRequest& request, const std::vector<Device>& devices) {
-  DataParallelOptions options;
-  options.replicas = static_cast<int>(devices.size());
-  options.scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu";
+  DataParallelOptions options = replicas_on(devices);
   if (!request.all_reduce.empty()) options.all_reduce.spec = parse_all_reduce(request.all_reduce);
   if (!request.ring_order.empty()) {
     const std::vector<int64_t> order = ring_order_of(request);

@@ -39,6 +39,18 @@ TEST(DataParallel, ConvolutionalReplicasTrainAlike) {
     expect_close(expected, train(small_lenet(replicas), 8, 10, kDigits), one);
 }
 
+TEST(DataParallel, ReplicasAreCalledAfterTheirDevices) {
+  const auto first_state = [](const char* devices) {
+    const DataParallelOptions options = replicas_on(parse_devices(devices));
+    return build_data_parallel_model(all_ops(), lenet(), {}, options).states[0].values;
+  };
+  const std::vector<std::string> on_cpus{"cpu_0/conv1_w", "cpu_1/conv1_w"};
+  const std::vector<std::string> on_gpus{"gpu_0/conv1_w", "gpu_1/conv1_w", "gpu_2/conv1_w"};
+  EXPECT_EQ(first_state("cpu*2"), on_cpus);
+  EXPECT_EQ(first_state("gpu:3,gpu:1,gpu:0"), on_gpus);
+  expect_error([] { replicas_on({}); }, "there is no device for a replica");
+}
+
 TEST(DataParallel, MoreThanTenReplicas) {
   TrainingModel one = small_mlp(1);
   expect_close(train(one, 24, 5, kSmall), train(small_mlp(12), 24, 5, kSmall), one);

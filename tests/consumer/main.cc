@@ -19,10 +19,11 @@ void two_layers(Net& net) {
 }
 
 int main() {
-  auto model = build_data_parallel_model(all_ops(), two_layers, {.momentum = 0.9F},
-                                         {.replicas = 2, .scope = "cpu"});
+  const auto devices = parse_devices("cpu*2");  // or "gpu*8"
+  auto model =
+      build_data_parallel_model(all_ops(), two_layers, {.momentum = 0.9F}, replicas_on(devices));
   save_model(model, "step.onnx");
-  Session session(model, cpu_devices(2), all_kernels(), {.seed = 7});
+  Session session(model, devices, all_kernels(), {.seed = 7});
   session.initialise();
 
   // Which side of a line is a point on? Replica k gets rows 4k to 4k + 3.

@@ -133,10 +133,8 @@ Rows rows_of(const TrainConfig& config, int64_t replicas, int64_t replica, int64
 }
 
 TrainingModel build_configured_model(const TrainConfig& config, int processes) {
-  const auto devices = parse_devices(config.devices);
-  DataParallelOptions options;
-  options.replicas = static_cast<int>(devices.size()) * processes;
-  options.scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu";
+  DataParallelOptions options = replicas_on(parse_devices(config.devices));
+  options.replicas *= processes;
   options.micro_batches = static_cast<int>(config.micro_batches);
   const int64_t shares = options.replicas * config.micro_batches;
   check(config.batch_size >= shares, "TRAIN.BATCH_SIZE ", config.batch_size,
