@@ -32,8 +32,9 @@ Literal noise(const Dims& dims, uint64_t stream, double deviation) {
   return Literal::of<float>(values, dims);
 }
 
-// Five classes: a convolution, batch normalisation that trains, ReLU, mean, Gemm, softmax.
-void write_network(const std::string& path) {
+// Five classes: a convolution, batch normalisation, ReLU, mean, Gemm, softmax. Exporters write the
+// batch normalisation as one that trains, or with given statistics, whatever it was in training.
+void write_network(const std::string& path, bool trains = true) {
   Graph graph(all_ops(), "brought");
   auto vector = [&](const char* name, float value) {
     return graph.constant(name, Literal::of<float>(std::vector<float>(8, value), {8}));
@@ -46,8 +47,8 @@ void write_network(const std::string& path) {
           .add({.type = "BatchNormalization",
                 .inputs = {y, vector("bn.weight", 1), vector("bn.bias", 0), vector("bn.mean", 0),
                            vector("bn.var", 1)},
-                .attributes = {{"training_mode", int64_t{1}}},
-                .outputs = 3},
+                .attributes = {{"training_mode", int64_t{trains}}},
+                .outputs = trains ? 3 : 1},
                "bn")
           .outputs()[0];
   y = graph.add_value({.type = "Relu", .inputs = {y}}, "relu");
@@ -119,6 +120,25 @@ TEST_F(FineTune, TwoRunsGiveTheSameBitsWhateverTheReadingThreads) {
   ASSERT_EQ(train("two", more).exit_code, 0);
   EXPECT_EQ(read_safetensors(folder / "one/checkpoint.safetensors").tensors,
             read_safetensors(folder / "two/checkpoint.safetensors").tensors);
+}
+
+TEST_F(FineTune, BatchNormTrainsWhereItIsAskedTo) {
+  ASSERT_EQ(train("trains", network()).exit_code, 0);
+  write_network(folder / "net.onnx", false);
+  ASSERT_EQ(train("given", network()).exit_code, 0);
+  auto asked = network();
+  asked.insert(asked.end(), {"MODEL.TRAIN_BATCH_NORM", "true"});
+  ASSERT_EQ(train("asked", asked).exit_code, 0);
+
+  const auto of = [&](const char* run) {
+    return read_safetensors(folder / run + "/checkpoint.safetensors").tensors;
+  };
+  EXPECT_EQ(of("trains"), of("asked")) << "the same bits, whatever the exporter wrote";
+  EXPECT_FALSE(of("given").count("bn.mean")) << "given statistics are constants";
+  Outcome refused = train("asked", {"MODEL.ONNX", folder / "net.onnx", "MODEL.NEW_CLASSIFIER",
+                                    "true", "--resume", "SOLVER.MAX_ITER", "70"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("MODEL.TRAIN_BATCH_NORM"), std::string::npos) << refused.err;
 }
 
 TEST_F(FineTune, FrozenLayersStayAsTheyCame) {
