@@ -8,8 +8,9 @@ and value the file kept. Training export: as docs/bring_your_own.md prints it, P
 mode, all parameters. A difference is the largest of a gradient over the largest of that gradient (or
 a hundredth of the largest of all: what almost cancels is no more exact than its parts), against
 PyTorch in float64. What PyTorch's own float32 reaches stands beside it, and, where we are further off
-than that, how far the exact gradient itself moves when the last bit of each parameter does: a deep
-network has values so near the corner of a ReLU that rounding decides their side.
+than that, how far the exact gradient itself moves when parameters and pixels do by a millionth: a deep
+network has values so near the corner of a ReLU that float32, whatever its order of sums, may put them on
+the other side.
 """
 import copy
 import os
@@ -28,7 +29,7 @@ from networks import NETWORKS, WithLoss, perturbed
 warnings.filterwarnings("ignore")
 RATE, BATCH = 0.1, {"small": 8, "full": 2}
 LOSS_LIMIT, LIMIT = 1e-5, 1e-4
-LAST_BIT, NEIGHBOURS = 2.0 ** -23, 8
+NUDGE, NEIGHBOURS = 1e-6, 8
 
 
 def export(model, data, path, exporter, training):
@@ -69,14 +70,14 @@ class Reference:
         return self.known[shards]
 
     def moved(self, shards):
-        """The exact gradients of neighbours: each parameter and pixel a last bit away."""
+        """The exact gradients of neighbours."""
         if ("moved", shards) not in self.known:
             self.known["moved", shards] = [self.neighbour(shards) for _ in range(NEIGHBOURS)]
         return self.known["moved", shards]
 
     def neighbour(self, shards):
         def nudged(x):
-            return x.double() * (1 + LAST_BIT * torch.randn(x.shape, dtype=torch.float64))
+            return x.double() * (1 + NUDGE * torch.randn(x.shape, dtype=torch.float64))
 
         net = copy.deepcopy(self.model).double()
         with torch.no_grad():
