@@ -1,14 +1,15 @@
 #include "graph/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "graph/error.h"
@@ -61,6 +62,58 @@ class TemporaryFile {
   int descriptor_ = -1;
 };
 
+class InputFile {
+ public:
+  // Without waiting, as opening a pipe would for somebody who writes to it.
+  explicit InputFile(const std::string& path)
+      : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
+    if (descriptor_ < 0 || ::fstat(descriptor_, &facts_) != 0) fail_errno(path_, "read");
+  }
+  InputFile(const InputFile&) = delete;
+  ~InputFile() { ::close(descriptor_); }
+
+  bool is_regular() const { return S_ISREG(facts_.st_mode); }
+  bool is_pipe() const { return S_ISFIFO(facts_.st_mode); }
+  std::string kind() const {
+    return S_ISDIR(facts_.st_mode)    ? "a folder"
+           : S_ISFIFO(facts_.st_mode) ? "a pipe"
+           : S_ISSOCK(facts_.st_mode) ? "a socket"
+                                      : "a device";
+  }
+
+  // Some files under /proc say that they have no bytes, so the end is where nothing more comes.
+  // `before_each` is told how many bytes came so far.
+  std::string read_all(const std::function<void(std::size_t)>& before_each) {
+    constexpr std::size_t kLeast = 4096, kMost = std::size_t{1} << 30;
+    std::string text;
+    text.resize(
+        std::clamp<std::size_t>(static_cast<std::size_t>(facts_.st_size) + 1, kLeast, kMost));
+    std::size_t end = 0;
+    for (;;) {
+      before_each(end);
+      if (end == text.size()) text.resize(end + std::min(end, kMost));
+      const ssize_t got = ::read(descriptor_, text.data() + end, text.size() - end);
+      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (got < 0) fail_errno(path_, "read");
+      if (got == 0) break;
+      end += static_cast<std::size_t>(got);
+    }
+    text.resize(end);
+    return text;
+  }
+
+  void wait(int seconds) const {
+    pollfd one{descriptor_, POLLIN, 0};
+    check(::poll(&one, 1, seconds * 1000) != 0, "cannot read ", path_,
+          ": nothing came through the pipe for ", seconds, " s");
+  }
+
+ private:
+  std::string path_;
+  int descriptor_;
+  struct stat facts_ = {};
+};
+
 }  // namespace
 
 void write_file(const std::string& path, const std::function<void(const FileSink&)>& write) {
@@ -81,12 +134,19 @@ void make_folder(const std::string& path) {
 }
 
 std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  check(!std::filesystem::is_directory(path) && bool(file), "cannot read ", path, ": ",
-        std::filesystem::is_directory(path) ? "it is a folder" : std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  InputFile file(path);
+  check(file.is_regular(), "cannot read ", path, ": it is ", file.kind(), ", no regular file");
+  return file.read_all([&](std::size_t) {});
+}
+
+std::string read_file_or_pipe(const std::string& path, std::size_t limit, int patience) {
+  InputFile file(path);
+  check(file.is_regular() || file.is_pipe(), "cannot read ", path, ": it is ", file.kind(),
+        ", neither a regular file nor a pipe");
+  return file.read_all([&](std::size_t so_far) {
+    check(so_far <= limit, "cannot read ", path, ": it is longer than ", limit, " bytes");
+    if (file.is_pipe()) file.wait(patience);
+  });
 }
 
 }  // namespace lockstep

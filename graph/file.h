@@ -19,6 +19,13 @@ void write_file(const std::string& path, const std::string& text);
 // With those it lies in; throws naming it.
 void make_folder(const std::string& path);
 
+// A regular file's bytes; throws naming the path for what is none. A device or a pipe would fill
+// memory or hang, whoever chose its name.
 std::string read_file(const std::string& path);
+
+// What people type or generate, a configuration for instance, may also come through a pipe. At most
+// `limit` bytes; a pipe that stays silent for `patience` seconds is an error.
+std::string read_file_or_pipe(const std::string& path, std::size_t limit = 1 << 20,
+                              int patience = 60);
 
 }  // namespace lockstep
