@@ -59,7 +59,7 @@ std::string text_of(const AttributeProto& proto) {
       list(proto.strings());
       break;
     case AttributeProto::TENSOR:
-      text << text_of(from_proto(proto.t(), "", proto.name()));
+      text << text_of(from_proto(proto.t(), {}, proto.name()));
       break;
     default:
       text << "<" << AttributeProto::AttributeType_Name(proto.type()) << ">";
@@ -118,7 +118,7 @@ std::vector<float> AttributeReader::numbers(std::string_view name, std::vector<f
 
 Literal AttributeReader::literal(std::string_view name, const Literal& fallback) {
   auto* proto = take(name, AttributeProto::TENSOR);
-  return proto ? from_proto(proto->t(), "", join(owner_, " attribute '", name, "'")) : fallback;
+  return proto ? from_proto(proto->t(), {}, join(owner_, " attribute '", name, "'")) : fallback;
 }
 
 void AttributeReader::done() const {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "graph/error.h"
+#include "graph/limits.h"
 
 namespace lockstep {
 namespace {
@@ -74,6 +75,7 @@ class InputFile {
 
   bool is_regular() const { return S_ISREG(facts_.st_mode); }
   bool is_pipe() const { return S_ISFIFO(facts_.st_mode); }
+  std::size_t size() const { return static_cast<std::size_t>(facts_.st_size); }
   std::string kind() const {
     return S_ISDIR(facts_.st_mode)    ? "a folder"
            : S_ISFIFO(facts_.st_mode) ? "a pipe"
@@ -84,14 +86,13 @@ class InputFile {
   // Some files under /proc say that they have no bytes, so the end is where nothing more comes.
   // `before_each` is told how many bytes came so far.
   std::string read_all(const std::function<void(std::size_t)>& before_each) {
-    constexpr std::size_t kLeast = 4096, kMost = std::size_t{1} << 30;
+    constexpr std::size_t kLeast = 4096;
     std::string text;
-    text.resize(
-        std::clamp<std::size_t>(static_cast<std::size_t>(facts_.st_size) + 1, kLeast, kMost));
+    text.resize(std::max(size() + 1, kLeast));
     std::size_t end = 0;
     for (;;) {
       before_each(end);
-      if (end == text.size()) text.resize(end + std::min(end, kMost));
+      if (end == text.size()) text.resize(2 * end);
       const ssize_t got = ::read(descriptor_, text.data() + end, text.size() - end);
       if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (got < 0) fail_errno(path_, "read");
@@ -100,6 +101,18 @@ class InputFile {
     }
     text.resize(end);
     return text;
+  }
+
+  void read_part(int64_t offset, std::span<std::byte> bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t got = ::pread(descriptor_, bytes.data(), bytes.size(), offset);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail_errno(path_, "read");
+      check(got > 0, "cannot read ", path_, ": it ends at ", offset, ", ", bytes.size(),
+            " bytes early");
+      bytes = bytes.subspan(static_cast<std::size_t>(got));
+      offset += got;
+    }
   }
 
   void wait(int seconds) const {
@@ -136,15 +149,26 @@ void make_folder(const std::string& path) {
 std::string read_file(const std::string& path) {
   InputFile file(path);
   check(file.is_regular(), "cannot read ", path, ": it is ", file.kind(), ", no regular file");
+  check_memory(file.size(), path);
   return file.read_all([&](std::size_t) {});
+}
+
+void read_file_part(const std::string& path, int64_t offset, std::span<std::byte> bytes) {
+  const InputFile file(path);
+  check(file.is_regular(), "cannot read ", path, ": it is ", file.kind(), ", no regular file");
+  file.read_part(offset, bytes);
 }
 
 std::string read_file_or_pipe(const std::string& path, std::size_t limit, int patience) {
   InputFile file(path);
   check(file.is_regular() || file.is_pipe(), "cannot read ", path, ": it is ", file.kind(),
         ", neither a regular file nor a pipe");
+  auto within = [&](std::size_t size) {
+    check(size <= limit, "cannot read ", path, ": it is longer than ", limit, " bytes");
+  };
+  within(file.size());
   return file.read_all([&](std::size_t so_far) {
-    check(so_far <= limit, "cannot read ", path, ": it is longer than ", limit, " bytes");
+    within(so_far);
     if (file.is_pipe()) file.wait(patience);
   });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -22,6 +23,9 @@ void make_folder(const std::string& path);
 // A regular file's bytes; throws naming the path for what is none. A device or a pipe would fill
 // memory or hang, whoever chose its name.
 std::string read_file(const std::string& path);
+
+// As many bytes as fit into `bytes`, from `offset` on; throws when the file ends before.
+void read_file_part(const std::string& path, int64_t offset, std::span<std::byte> bytes);
 
 // What people type or generate, a configuration for instance, may also come through a pipe. At most
 // `limit` bytes; a pipe that stays silent for `patience` seconds is an error.

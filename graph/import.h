@@ -18,7 +18,7 @@ namespace lockstep {
 
 struct ImportOptions {
   const OpSet& ops;
-  std::string directory;                        // where external data lies
+  DataPlace place;                              // where external data lies
   std::set<std::string> states;                 // initializers that are state become graph inputs
   StateValues* values;                          // takes what those initializers hold, or null
   std::vector<const onnx::TensorProto*> outer;  // state that lives in the inference graph
@@ -35,9 +35,5 @@ void check_known_operators(const onnx::ModelProto& proto, const OpSet& ops);
 // Of ONNX's own operators in this file; -1 where the file names none. Throws where this or the
 // file's IR version is newer than what is read.
 int64_t opset_of(const onnx::ModelProto& proto);
-
-// The model at our opset or a newer one: as it is where its operators mean the same there, else
-// through ONNX's version converter. Throws Unsupported where that does not serve.
-onnx::ModelProto at_least_our_opset(onnx::ModelProto proto);
 
 }  // namespace lockstep

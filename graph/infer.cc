@@ -65,6 +65,24 @@ void check_convolution(const Op& op, const std::vector<const TensorType*>& types
         weight.size());
 }
 
+// A required operand that has an empty name passes ONNX's own check.
+void check_operands(const onnx::OpSchema& schema, const std::vector<const TensorType*>& types) {
+  const auto& formals = schema.inputs();
+  for (std::size_t i = 0; i < formals.size(); ++i)
+    if (formals[i].GetOption() == onnx::OpSchema::Single)
+      check(i < types.size() && types[i], "needs its input ", i, ", ", formals[i].GetName());
+}
+
+// Sizes that an operand decided may be anything; the product of them is computed everywhere.
+void check_sizes(const std::vector<TensorType>& types) {
+  for (const TensorType& type : types) {
+    Dims known;
+    for (const Dim& dim : type.shape)
+      if (dim.known()) known.push_back(dim.size());
+    element_count(known);
+  }
+}
+
 }  // namespace
 
 Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs& inputs) {
@@ -74,6 +92,7 @@ Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs&
                       inputs.contents, reader_of(proto), {}};
   try {
     schema->Verify(proto);
+    check_operands(*schema, inputs.types);
     check_convolution(op, inputs.types);
     if (op.domain.empty() && schema->has_type_and_shape_inference_function())
       inference.outputs = infer_by_onnx(*schema, proto, inputs);
@@ -83,7 +102,9 @@ Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs&
     rethrow_plainly(error);
   }
   inference.outputs.resize(proto.output_size());
+  check_sizes(inference.outputs);
   if (op.law) op.law(inference);
+  check_sizes(inference.outputs);
   Inferred inferred{inference.outputs, std::nullopt};
   if (!op.content || !holds_integers(inferred.types[0])) return inferred;
   inference.attributes = reader_of(proto);

@@ -2,91 +2,16 @@
 
 #include <filesystem>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "graph/export.h"
-#include "graph/exporter.h"
 #include "graph/file.h"
-#include "graph/import.h"
+#include "graph/limits.h"
 #include "graph/onnx.h"
+#include "graph/roles.h"
 
 namespace lockstep {
 namespace {
-
-constexpr std::string_view kPrefix = "lockstep.";
-
-void add_metadata(onnx::ModelProto& proto, const std::string& key, const std::string& value) {
-  auto* entry = proto.add_metadata_props();
-  entry->set_key(std::string(kPrefix) + key);
-  entry->set_value(value);
-}
-
-std::string lines(const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : "\n") + item;
-  return text;
-}
-
-std::vector<std::string> split_lines(const std::string& text) {
-  std::vector<std::string> items;
-  std::istringstream stream(text);
-  for (std::string item; std::getline(stream, item);) items.push_back(item);
-  return items;
-}
-
-void write_roles(const TrainingModel& model, onnx::ModelProto& proto) {
-  add_metadata(proto, "replicas", std::to_string(model.replicas));
-  if (!model.bucket_plan.empty()) add_metadata(proto, "buckets", model.bucket_plan);
-  for (const State& state : model.states)
-    add_metadata(proto, join("state.", name_of(state.kind), ".", state.name), lines(state.values));
-  for (auto& [role, items] : {std::pair{"input.", &model.inputs},
-                              {"loss.", &model.losses},
-                              {"metric.", &model.metrics},
-                              {"check.", &model.checks},
-                              {"gradient.", &model.gradients}})
-    for (const Replicated& item : *items) add_metadata(proto, role + item.name, lines(item.values));
-  for (const auto& [key, value] : model.metadata) add_metadata(proto, key, value);
-}
-
-void read_roles(const onnx::ModelProto& proto, LoadedModel& loaded) {
-  for (const auto& entry : proto.metadata_props()) {
-    std::string_view key = entry.key();
-    if (!key.starts_with(kPrefix)) continue;
-    key.remove_prefix(kPrefix.size());
-    auto take = [&](std::string_view role) {
-      bool found = key.starts_with(role);
-      if (found) key.remove_prefix(role.size());
-      return found;
-    };
-    auto item = [&] { return Replicated{std::string(key), split_lines(entry.value())}; };
-    if (key == "replicas") {
-      loaded.model.replicas = std::atoi(entry.value().c_str());
-    } else if (key == "initialised") {
-      loaded.initialised = entry.value() == "true";
-    } else if (key == "buckets") {
-      loaded.model.bucket_plan = entry.value();
-    } else if (take("state.")) {
-      auto dot = key.find('.');
-      check(dot != key.npos, "metadata '", entry.key(), "' names no state");
-      StateKind kind = state_kind_named(key.substr(0, dot));
-      key.remove_prefix(dot + 1);
-      loaded.model.states.push_back({item(), kind});
-    } else if (take("input.")) {
-      loaded.model.inputs.push_back(item());
-    } else if (take("loss.")) {
-      loaded.model.losses.push_back(item());
-    } else if (take("metric.")) {
-      loaded.model.metrics.push_back(item());
-    } else if (take("check.")) {
-      loaded.model.checks.push_back(item());
-    } else if (take("gradient.")) {
-      loaded.model.gradients.push_back(item());
-    } else {
-      loaded.model.metadata.emplace(key, entry.value());
-    }
-  }
-}
 
 void write_bindings(const std::vector<Binding>& from,
                     google::protobuf::RepeatedPtrField<onnx::StringStringEntryProto>& to) {
@@ -95,13 +20,6 @@ void write_bindings(const std::vector<Binding>& from,
     entry->set_key(binding.state);
     entry->set_value(binding.value);
   }
-}
-
-std::vector<Binding> read_bindings(
-    const google::protobuf::RepeatedPtrField<onnx::StringStringEntryProto>& from) {
-  std::vector<Binding> bindings;
-  for (const auto& entry : from) bindings.push_back({entry.key(), entry.value()});
-  return bindings;
 }
 
 // Every initializer that stands for state, in both graphs.
@@ -212,10 +130,9 @@ void save_model(const TrainingModel& model, const std::string& path, const SaveO
   std::vector<onnx::TensorProto*> tensors = state_tensors(proto);
   std::size_t bytes = 0;
   for (const auto* tensor : tensors)
-    bytes += Literal(static_cast<DType>(tensor->data_type()),
-                     Dims(tensor->dims().begin(), tensor->dims().end()))
-                 .bytes()
-                 .size();
+    bytes = saturating_add(bytes, static_cast<std::size_t>(element_count(
+                                      Dims(tensor->dims().begin(), tensor->dims().end()))) *
+                                      size_of(static_cast<DType>(tensor->data_type())));
   if (bytes > options.inline_limit) {
     write_external(tensors, options.values, path + ".data");
   } else {
@@ -230,48 +147,6 @@ void save_model(const TrainingModel& model, const std::string& path, const SaveO
   std::string text;
   check(proto.SerializeToString(&text), path, ": the model is larger than protobuf can write");
   write_file(path, text);
-}
-
-LoadedModel load_model(const OpSet& ops, const std::string& path) {
-  const std::string text = read_file(path);
-  onnx::ModelProto proto;
-  check(proto.ParseFromString(text) && proto.has_graph() && proto.ir_version() > 0, path,
-        ": not an ONNX model, or a truncated one (", text.size(), " bytes)");
-  LoadedModel loaded{TrainingModel(ops)};
-  try {
-    check_known_operators(proto, ops);
-    loaded.warning = lost_to_optimisation(proto);
-    proto = at_least_our_opset(std::move(proto));
-    check_known_operators(proto, ops);
-    read_roles(proto, loaded);
-    std::set<std::string> states;
-    for (const std::string& name : loaded.model.state_values()) states.insert(name);
-    ImportOptions options{ops,    std::filesystem::path(path).parent_path().string(),
-                          states, loaded.initialised ? &loaded.values : nullptr,
-                          {},     opset_of(proto)};
-    loaded.model.inference = import_graph(proto.graph(), "inference", options);
-    for (const auto& tensor : proto.graph().initializer()) {
-      options.outer.push_back(&tensor);
-      loaded.initializers.push_back(tensor.name());
-    }
-    if (proto.training_info_size() > 0) {
-      const auto& info = proto.training_info(0);
-      loaded.model.init = import_graph(info.initialization(), "init", options);
-      loaded.model.step = import_graph(info.algorithm(), "step", options);
-      loaded.model.initial = read_bindings(info.initialization_binding());
-      loaded.model.updates = read_bindings(info.update_binding());
-    }
-  } catch (const Error& error) {
-    std::string message = error.what();
-    rethrow_as(error, message.rfind(path, 0) == 0 ? message : path + ": " + message);
-  }
-  return loaded;
-}
-
-Literal load_tensor(const std::string& path) {
-  onnx::TensorProto proto;
-  check(proto.ParseFromString(read_file(path)), path, ": not a tensor");
-  return from_proto(proto, std::filesystem::path(path).parent_path().string(), path);
 }
 
 }  // namespace lockstep

@@ -1,9 +1,9 @@
 #include "graph/onnx.h"
 
-#include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+
+#include "graph/file.h"
+#include "graph/limits.h"
 
 namespace lockstep {
 namespace {
@@ -48,63 +48,57 @@ void copy_typed_data(const onnx::TensorProto& proto, Literal& literal, const std
   }
 }
 
-struct ExternalData {
-  std::filesystem::path path;
-  int64_t offset = 0;
-  int64_t length = -1;
-};
-
-ExternalData external_data(const onnx::TensorProto& proto, const std::string& directory,
-                           const std::string& what) {
-  ExternalData data;
-  std::string location;
-  for (const auto& entry : proto.external_data()) {
-    if (entry.key() == "location") location = entry.value();
-    if (entry.key() == "offset") data.offset = std::strtoll(entry.value().c_str(), nullptr, 10);
-    if (entry.key() == "length") data.length = std::strtoll(entry.value().c_str(), nullptr, 10);
-  }
-  // A model must not be able to read files outside its own folder.
-  std::filesystem::path relative(location);
-  check(!location.empty() && relative.is_relative() &&
-            relative.lexically_normal().string().rfind("..", 0) != 0,
-        what, ": external data location '", location, "' leaves the model's folder");
-  data.path = std::filesystem::path(directory) / relative;
-  return data;
+int64_t typed_values(const onnx::TensorProto& proto) {
+  return int64_t{proto.float_data_size()} + proto.int32_data_size() + proto.int64_data_size() +
+         proto.double_data_size() + proto.uint64_data_size() + proto.string_data_size();
 }
 
-// Is there as much data as the shape says? Asked before memory is taken for it: the shape may come
-// from a damaged file.
-void check_size(const onnx::TensorProto& proto, const Dims& dims, DType dtype,
-                const std::string& directory, const std::string& what) {
-  const auto wanted = element_count(dims) * static_cast<int64_t>(size_of(dtype));
-  int64_t there = wanted;
-  if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
-    ExternalData data = external_data(proto, directory, what);
-    std::error_code error;
-    const auto size = std::filesystem::file_size(data.path, error);
-    check(!error, what, ": cannot read ", data.path.string(), ": ", error.message());
-    there = data.offset < 0 ? 0 : static_cast<int64_t>(size) - data.offset;
-    if (data.length >= 0) there = std::min(there, data.length);
-  } else if (proto.has_raw_data()) {
-    there = static_cast<int64_t>(proto.raw_data().size());
-  } else {
-    const int64_t values = proto.float_data_size() + proto.int32_data_size() +
-                           proto.int64_data_size() + proto.double_data_size() +
-                           proto.uint64_data_size();
-    there = values * static_cast<int64_t>(size_of(dtype));
-  }
-  check(there == wanted, what, ": has ", there, " bytes of data for ", dtype, dims);
+// As many values as the shape says, in the field of its type; how wide they are there.
+template <class Field>
+void check_field(const onnx::TensorProto& proto, const Field& field, int64_t wanted,
+                 const std::string& what) {
+  check(field.size() == wanted && typed_values(proto) == wanted, what, ": holds ",
+        typed_values(proto), " values, of which ", field.size(), " in the field of its type, for ",
+        static_cast<DType>(proto.data_type()), Dims(proto.dims().begin(), proto.dims().end()));
 }
 
-void copy_external(const onnx::TensorProto& proto, const std::string& directory, Literal& literal,
-                   const std::string& what) {
-  ExternalData data = external_data(proto, directory, what);
-  const auto length = static_cast<std::streamsize>(literal.bytes().size());
-  std::ifstream file(data.path, std::ios::binary);
-  file.seekg(data.offset);
-  file.read(reinterpret_cast<char*>(literal.bytes().data()), length);
-  check(file.gcount() == length, what, ": cannot read ", length, " bytes at offset ", data.offset,
-        " of ", data.path.string());
+template <class Field>
+void check_range(const Field& field, int64_t least, int64_t most, const std::string& what) {
+  for (const auto value : field)
+    check(static_cast<int64_t>(value) >= least && static_cast<int64_t>(value) <= most, what,
+          ": holds ", value, ", which is not between ", least, " and ", most);
+}
+
+void check_values(const onnx::TensorProto& proto, int64_t count, const std::string& what) {
+  const auto dtype = static_cast<DType>(proto.data_type());
+  switch (dtype) {
+    case DType::float32:
+      return check_field(proto, proto.float_data(), count, what);
+    case DType::float64:
+      return check_field(proto, proto.double_data(), count, what);
+    case DType::int64:
+      return check_field(proto, proto.int64_data(), count, what);
+    case DType::string:
+      return check_field(proto, proto.string_data(), count, what);
+    case DType::uint64:
+      return check_field(proto, proto.uint64_data(), count, what);
+    case DType::uint32:
+      check_range(proto.uint64_data(), 0, 0xffffffff, what);
+      return check_field(proto, proto.uint64_data(), count, what);
+    default:
+      break;
+  }
+  check_field(proto, proto.int32_data(), count, what);
+  if (dtype == DType::int32) return;
+  const auto bits = static_cast<int>(8 * size_of(dtype));
+  const int64_t span = int64_t{1} << bits;
+  const bool is_signed = dtype == DType::int8 || dtype == DType::int16;
+  // A half is its 16 bits, which some write with their sign.
+  if (is_floating(dtype))
+    check_range(proto.int32_data(), -span / 2, span - 1, what);
+  else if (dtype != DType::boolean)
+    check_range(proto.int32_data(), is_signed ? -span / 2 : 0, (is_signed ? span / 2 : span) - 1,
+                what);
 }
 
 }  // namespace
@@ -114,8 +108,10 @@ TensorType from_proto(const onnx::TypeProto& proto) {
   const auto& tensor = proto.tensor_type();
   type.dtype = static_cast<DType>(tensor.elem_type());
   type.ranked = tensor.has_shape();
+  // Some write an open dimension as -1.
   for (const auto& dim : tensor.shape().dim())
-    type.shape.push_back(dim.has_dim_value() ? Dim(dim.dim_value()) : Dim(dim.dim_param()));
+    type.shape.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? Dim(dim.dim_value())
+                                                                     : Dim(dim.dim_param()));
   return type;
 }
 
@@ -134,16 +130,34 @@ void to_proto(const TensorType& type, onnx::TypeProto& proto) {
   }
 }
 
-Literal from_proto(const onnx::TensorProto& proto, const std::string& directory,
+void check_tensor(const onnx::TensorProto& proto, const DataPlace& place, const std::string& what) {
+  const auto dtype = static_cast<DType>(proto.data_type());
+  supported(name_of(dtype) != "undefined", what, ": element type ", proto.data_type(),
+            " is not supported");
+  check(!proto.has_segment(), what, ": is a segment of a tensor, which Lockstep does not join");
+  const Dims dims(proto.dims().begin(), proto.dims().end());
+  const int64_t count = element_count(dims);
+  const bool external = proto.data_location() == onnx::TensorProto::EXTERNAL;
+  if (!external && !proto.has_raw_data()) return check_values(proto, count, what);
+  check(dtype != DType::string, what, ": text cannot be raw bytes");
+  check(typed_values(proto) == 0 && !(external && proto.has_raw_data()), what,
+        ": has data of two kinds");
+  const int64_t wanted = count * static_cast<int64_t>(size_of(dtype));
+  const int64_t there = external ? external_data(proto, place, what).length
+                                 : static_cast<int64_t>(proto.raw_data().size());
+  check(there == wanted, what, ": has ", there, " bytes of data for ", dtype, dims);
+}
+
+Literal from_proto(const onnx::TensorProto& proto, const DataPlace& place,
                    const std::string& what) {
   auto dtype = static_cast<DType>(proto.data_type());
-  supported(dtype != DType::string && name_of(dtype) != "undefined", what, ": element type ",
-            proto.data_type(), " is not supported");
-  const Dims dims(proto.dims().begin(), proto.dims().end());
-  check_size(proto, dims, dtype, directory, what);
-  Literal literal(dtype, dims);
+  supported(dtype != DType::string, what, ": element type ", proto.data_type(),
+            " is not supported");
+  check_tensor(proto, place, what);
+  Literal literal(dtype, Dims(proto.dims().begin(), proto.dims().end()));
   if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
-    copy_external(proto, directory, literal, what);
+    const ExternalData data = external_data(proto, place, what);
+    read_file_part(data.path, data.offset, literal.bytes());
   } else if (proto.has_raw_data()) {
     if (!literal.bytes().empty())
       std::memcpy(literal.bytes().data(), proto.raw_data().data(), literal.bytes().size());
@@ -151,6 +165,18 @@ Literal from_proto(const onnx::TensorProto& proto, const std::string& directory,
     copy_typed_data(proto, literal, what);
   }
   return literal;
+}
+
+void embed(onnx::TensorProto& proto, const DataPlace& place, const std::string& what) {
+  if (proto.data_location() != onnx::TensorProto::EXTERNAL) return;
+  check_tensor(proto, place, what);
+  const ExternalData data = external_data(proto, place, what);
+  check_memory(static_cast<std::size_t>(data.length), what);
+  std::string& bytes = *proto.mutable_raw_data();
+  bytes.resize(static_cast<std::size_t>(data.length));
+  read_file_part(data.path, data.offset, std::as_writable_bytes(std::span(bytes)));
+  proto.clear_data_location();
+  proto.clear_external_data();
 }
 
 void to_proto(const Literal& literal, onnx::TensorProto& proto) {

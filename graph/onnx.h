@@ -4,6 +4,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include "graph/external.h"
 #include "graph/literal.h"
 #include "graph/shape.h"
 
@@ -15,9 +16,12 @@ inline constexpr int64_t kOwnOpset = 1;
 
 TensorType from_proto(const onnx::TypeProto& proto);
 void to_proto(const TensorType& type, onnx::TypeProto& proto);
-// `directory` is where external data lies; `what` names the tensor in errors.
-Literal from_proto(const onnx::TensorProto& proto, const std::string& directory,
-                   const std::string& what);
+// Throws unless a tensor of any kind holds what its type and shape say: as many bytes or values, in
+// one field, each in range. `what` names it in errors. Before that nobody may believe its sizes.
+void check_tensor(const onnx::TensorProto& proto, const DataPlace& place, const std::string& what);
+Literal from_proto(const onnx::TensorProto& proto, const DataPlace& place, const std::string& what);
+// Brings the bytes of external data into the message.
+void embed(onnx::TensorProto& proto, const DataPlace& place, const std::string& what);
 void to_proto(const Literal& literal, onnx::TensorProto& proto);
 
 }  // namespace lockstep

@@ -52,7 +52,7 @@ void infer_through_law(const Op& op, onnx::InferenceContext& context) {
     if (type) types[i] = from_proto(*type);
     inference.inputs.push_back(type ? &types[i] : nullptr);
     const onnx::TensorProto* data = context.getInputData(i);
-    if (data) literals[i] = from_proto(*data, "", op.type);
+    if (data) literals[i] = from_proto(*data, {}, op.type);
     inference.constants.push_back(data ? &literals[i] : nullptr);
     inference.contents.push_back(nullptr);
   }

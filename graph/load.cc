@@ -1,0 +1,94 @@
+// From bytes that anybody may have written to a model.
+#include <filesystem>
+#include <limits>
+#include <set>
+
+#include "graph/check_model.h"
+#include "graph/check_roles.h"
+#include "graph/exporter.h"
+#include "graph/file.h"
+#include "graph/import.h"
+#include "graph/io.h"
+#include "graph/limits.h"
+#include "graph/onnx.h"
+#include "graph/opset/older_opsets.h"
+#include "graph/parsed_size.h"
+#include "graph/roles.h"
+
+namespace lockstep {
+namespace {
+
+// Reading takes at most 1 GiB and four times the file: half of that for its messages, and the rest
+// for what is made of them.
+void check_parsed_size(const std::string& text, const google::protobuf::Descriptor& type,
+                       const std::string& path) {
+  constexpr std::size_t kAlways = std::size_t{1} << 29;
+  check(text.size() <= std::numeric_limits<int>::max(), path, ": has ", text_of_bytes(text.size()),
+        "; a message has at most 2 GiB, more goes into a file of external data");
+  const std::size_t parsed = parsed_size(text, type);
+  check(parsed <= kAlways + 2 * text.size(), path, ": its ", text_of_bytes(text.size()),
+        " would take ", text_of_bytes(parsed), " of memory, more than a model of that size needs");
+}
+
+onnx::ModelProto parsed_model(const std::string& path) {
+  const std::string text = read_file(path);
+  check_parsed_size(text, *onnx::ModelProto::descriptor(), path);
+  onnx::ModelProto proto;
+  check(proto.ParseFromString(text) && proto.has_graph() && proto.ir_version() > 0, path,
+        ": not an ONNX model, or a truncated one (", text.size(), " bytes)");
+  return proto;
+}
+
+std::vector<Binding> read_bindings(
+    const google::protobuf::RepeatedPtrField<onnx::StringStringEntryProto>& from) {
+  std::vector<Binding> bindings;
+  for (const auto& entry : from) bindings.push_back({entry.key(), entry.value()});
+  return bindings;
+}
+
+}  // namespace
+
+LoadedModel load_model(const OpSet& ops, const std::string& path) {
+  onnx::ModelProto proto = parsed_model(path);
+  LoadedModel loaded{TrainingModel(ops)};
+  try {
+    const DataPlace place = data_place_of(path);
+    check_known_operators(proto, ops);
+    check_model(proto, ops, place);
+    loaded.warning = lost_to_optimisation(proto);
+    proto = at_least_our_opset(std::move(proto), place);
+    check_known_operators(proto, ops);
+    read_roles(proto, loaded);
+    std::set<std::string> states;
+    for (const std::string& name : loaded.model.state_values()) states.insert(name);
+    ImportOptions options{
+        ops, place, states, loaded.initialised ? &loaded.values : nullptr, {}, opset_of(proto)};
+    loaded.model.inference = import_graph(proto.graph(), "inference", options);
+    for (const auto& tensor : proto.graph().initializer()) {
+      options.outer.push_back(&tensor);
+      loaded.initializers.push_back(tensor.name());
+    }
+    if (proto.training_info_size() > 0) {
+      const auto& info = proto.training_info(0);
+      loaded.model.init = import_graph(info.initialization(), "init", options);
+      loaded.model.step = import_graph(info.algorithm(), "step", options);
+      loaded.model.initial = read_bindings(info.initialization_binding());
+      loaded.model.updates = read_bindings(info.update_binding());
+    }
+    check_roles(loaded.model);
+  } catch (const Error& error) {
+    std::string message = error.what();
+    rethrow_as(error, message.rfind(path, 0) == 0 ? message : path + ": " + message);
+  }
+  return loaded;
+}
+
+Literal load_tensor(const std::string& path) {
+  const std::string text = read_file(path);
+  check_parsed_size(text, *onnx::TensorProto::descriptor(), path);
+  onnx::TensorProto proto;
+  check(proto.ParseFromString(text), path, ": not a tensor");
+  return from_proto(proto, data_place_of(path), path);
+}
+
+}  // namespace lockstep

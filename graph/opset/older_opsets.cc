@@ -1,0 +1,137 @@
+#include "graph/opset/older_opsets.h"
+
+#include <onnx/defs/schema.h>
+#include <onnx/shape_inference/implementation.h>
+#include <onnx/version_converter/convert.h>
+
+#include <limits>
+#include <map>
+#include <set>
+
+#include "graph/import.h"
+#include "graph/onnx.h"
+
+namespace lockstep {
+namespace {
+
+// Does every standard operator of the graph mean at opset `version` what it means at ours?
+bool unchanged_since(const onnx::GraphProto& proto, int64_t version) {
+  if (version == kOpset) return true;
+  for (const auto& node : proto.node()) {
+    if (!node.domain().empty() && node.domain() != "ai.onnx") continue;
+    auto* theirs = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(version), "");
+    auto* ours = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(kOpset), "");
+    if (!theirs || !ours || theirs->since_version() != ours->since_version()) return false;
+  }
+  return true;
+}
+
+// Before opset 7 a PRelu's slope of one dimension was one per channel, wherever the channel stood;
+// now it broadcasts like any operand. The version converter leaves it alone.
+void mend_old_prelu(onnx::ModelProto& proto) {
+  std::map<std::string, int> rank;
+  for (const auto* list : {&proto.graph().input(), &proto.graph().value_info()})
+    for (const auto& info : *list)
+      if (info.type().tensor_type().has_shape())
+        rank[info.name()] = info.type().tensor_type().shape().dim_size();
+  auto& graph = *proto.mutable_graph();
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+  for (auto& node : *graph.mutable_node()) {
+    if (node.op_type() == "PRelu" && rank[node.input(1)] == 1 && rank[node.input(0)] > 2) {
+      auto* unsqueeze = nodes.Add();
+      unsqueeze->set_op_type("Unsqueeze");
+      unsqueeze->add_input(node.input(1));
+      unsqueeze->add_output(node.output(0) + "_slope");
+      auto* axes = unsqueeze->add_attribute();
+      axes->set_name("axes");
+      axes->set_type(onnx::AttributeProto::INTS);
+      for (int axis = 1; axis + 1 < rank[node.input(0)]; ++axis) axes->add_ints(axis);
+      node.set_input(1, unsqueeze->output(0));
+    }
+    *nodes.Add() = std::move(node);
+  }
+  *graph.mutable_node() = std::move(nodes);
+}
+
+// Before opset 14 a BatchNormalization was told to train by having more outputs; the version
+// converter refuses those. They are taken off first, and put back as training_mode after.
+class OldTrainingBatchNorms {
+ public:
+  explicit OldTrainingBatchNorms(onnx::GraphProto& graph) {
+    std::set<std::string> used;
+    for (const auto& node : graph.node()) used.insert(node.input().begin(), node.input().end());
+    for (auto& node : *graph.mutable_node()) {
+      if (node.op_type() != "BatchNormalization" || node.output_size() < 2) continue;
+      for (int i = 3; i < node.output_size(); ++i)
+        supported(!used.count(node.output(i)), "'", node.output(i),
+                  "', a saved statistic of BatchNormalization, is used");
+      auto& running = running_[node.output(0)];
+      for (int i = 1; i < std::min(3, node.output_size()); ++i) running.push_back(node.output(i));
+      while (node.output_size() > 1) node.mutable_output()->RemoveLast();
+    }
+  }
+
+  void restore(onnx::GraphProto& graph) const {
+    for (auto& node : *graph.mutable_node()) {
+      auto found = node.output_size() > 0 ? running_.find(node.output(0)) : running_.end();
+      if (found == running_.end() || node.op_type() != "BatchNormalization") continue;
+      for (const std::string& name : found->second) node.add_output(name);
+      auto* mode = node.add_attribute();
+      mode->set_name("training_mode");
+      mode->set_type(onnx::AttributeProto::INT);
+      mode->set_i(1);
+    }
+  }
+
+ private:
+  std::map<std::string, std::vector<std::string>> running_;  // by first output
+};
+
+// What the shape laws and the converter take for granted: as many operands and attributes as the
+// operator has.
+void verify_nodes(const onnx::GraphProto& proto, int64_t version) {
+  for (const auto& node : proto.node())
+    if (auto* schema =
+            onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(version),
+                                           node.domain() == "ai.onnx" ? "" : node.domain()))
+      schema->Verify(node);
+}
+
+// The converter keeps dimensions in 32 bits: 2^40 would become 0.
+void check_sizes(const onnx::GraphProto& proto) {
+  for (const auto* list : {&proto.input(), &proto.output(), &proto.value_info()})
+    for (const auto& info : *list)
+      for (const auto& dim : info.type().tensor_type().shape().dim())
+        supported(dim.dim_value() <= std::numeric_limits<int>::max(), "'", info.name(), "' has ",
+                  dim.dim_value(),
+                  " elements along a dimension, more than the converter can count");
+}
+
+}  // namespace
+
+onnx::ModelProto at_least_our_opset(onnx::ModelProto proto, const DataPlace& place) {
+  const int64_t version = opset_of(proto);
+  if (version < 0 || version > kOpset || unchanged_since(proto.graph(), version)) return proto;
+  supported(proto.training_info_size() == 0, "a training step of opset ", version,
+            " cannot be converted to ", kOpset);
+  for (auto& tensor : *proto.mutable_graph()->mutable_initializer())
+    embed(tensor, place, tensor.name());
+  try {
+    verify_nodes(proto.graph(), version);
+    onnx::shape_inference::InferShapes(proto);  // the converter asks for shapes
+    check_sizes(proto.graph());
+    if (version < 7) mend_old_prelu(proto);
+    if (version >= 14)
+      return onnx::version_conversion::ConvertVersion(proto, static_cast<int>(kOpset));
+    OldTrainingBatchNorms batch_norms(*proto.mutable_graph());
+    onnx::ModelProto converted =
+        onnx::version_conversion::ConvertVersion(proto, static_cast<int>(kOpset));
+    batch_norms.restore(*converted.mutable_graph());
+    return converted;
+  } catch (const std::exception& error) {
+    throw Unsupported(
+        join("opset ", version, " cannot be converted to ", kOpset, ": ", error.what()));
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,19 @@
+// Files of opset 16 and older, through ONNX's version converter.
+#pragma once
+
+#include <string>
+
+#include "graph/external.h"
+
+namespace onnx {
+class ModelProto;
+}
+
+namespace lockstep {
+
+// The model at our opset or a newer one: as it is where its operators mean the same there, else
+// through ONNX's version converter. Throws Unsupported where that does not serve. External data of
+// a model that is converted comes into it: the converter would drop it.
+onnx::ModelProto at_least_our_opset(onnx::ModelProto proto, const DataPlace& place);
+
+}  // namespace lockstep

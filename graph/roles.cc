@@ -1,0 +1,100 @@
+#include "graph/roles.h"
+
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "graph/onnx.h"
+#include "graph/printable.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::string_view kPrefix = "lockstep.";
+
+std::string lines(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items)
+    check(item.find('\n') == item.npos, "a value with a line feed in its name cannot be saved: '",
+          printable(item), "'");
+  for (const std::string& item : items) text += (text.empty() ? "" : "\n") + item;
+  return text;
+}
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> items;
+  std::istringstream stream(text);
+  for (std::string item; std::getline(stream, item);) items.push_back(item);
+  return items;
+}
+
+int replicas_in(const std::string& text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  check(error == std::errc() && end == text.data() + text.size(), "metadata: '", text,
+        "' is no number of replicas");
+  return number;
+}
+
+}  // namespace
+
+void add_metadata(onnx::ModelProto& proto, const std::string& key, const std::string& value) {
+  auto* entry = proto.add_metadata_props();
+  entry->set_key(std::string(kPrefix) + key);
+  entry->set_value(value);
+}
+
+void write_roles(const TrainingModel& model, onnx::ModelProto& proto) {
+  add_metadata(proto, "replicas", std::to_string(model.replicas));
+  if (!model.bucket_plan.empty()) add_metadata(proto, "buckets", model.bucket_plan);
+  for (const State& state : model.states)
+    add_metadata(proto, join("state.", name_of(state.kind), ".", state.name), lines(state.values));
+  for (auto& [role, items] : {std::pair{"input.", &model.inputs},
+                              {"loss.", &model.losses},
+                              {"metric.", &model.metrics},
+                              {"check.", &model.checks},
+                              {"gradient.", &model.gradients}})
+    for (const Replicated& item : *items) add_metadata(proto, role + item.name, lines(item.values));
+  for (const auto& [key, value] : model.metadata) add_metadata(proto, key, value);
+}
+
+void read_roles(const onnx::ModelProto& proto, LoadedModel& loaded) {
+  for (const auto& entry : proto.metadata_props()) {
+    std::string_view key = entry.key();
+    if (!key.starts_with(kPrefix)) continue;
+    key.remove_prefix(kPrefix.size());
+    auto take = [&](std::string_view role) {
+      bool found = key.starts_with(role);
+      if (found) key.remove_prefix(role.size());
+      return found;
+    };
+    auto item = [&] { return Replicated{std::string(key), split_lines(entry.value())}; };
+    if (key == "replicas") {
+      loaded.model.replicas = replicas_in(entry.value());
+    } else if (key == "initialised") {
+      loaded.initialised = entry.value() == "true";
+    } else if (key == "buckets") {
+      loaded.model.bucket_plan = entry.value();
+    } else if (take("state.")) {
+      auto dot = key.find('.');
+      check(dot != key.npos, "metadata '", entry.key(), "' names no state");
+      StateKind kind = state_kind_named(key.substr(0, dot));
+      key.remove_prefix(dot + 1);
+      loaded.model.states.push_back({item(), kind});
+    } else if (take("input.")) {
+      loaded.model.inputs.push_back(item());
+    } else if (take("loss.")) {
+      loaded.model.losses.push_back(item());
+    } else if (take("metric.")) {
+      loaded.model.metrics.push_back(item());
+    } else if (take("check.")) {
+      loaded.model.checks.push_back(item());
+    } else if (take("gradient.")) {
+      loaded.model.gradients.push_back(item());
+    } else {
+      loaded.model.metadata.emplace(key, entry.value());
+    }
+  }
+}
+
+}  // namespace lockstep

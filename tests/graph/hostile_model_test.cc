@@ -1,0 +1,329 @@
+// Models that were written to do harm, or by a broken program. Each is refused by name before
+// anything believes it; most of them ended the process once.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "graph/file.h"
+#include "graph/io.h"
+#include "graph/limits.h"
+#include "graph/onnx.h"
+#include "graph/parsed_size.h"
+#include "operators/all.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/step_feeds.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+// y = OP(x) of opset 17, for a test to change.
+class HostileModel : public ::testing::Test {
+ protected:
+  HostileModel() {
+    proto_.set_ir_version(kIrVersion);
+    opset(kOpset);
+    graph().set_name("g");
+    auto* input = graph().add_input();
+    input->set_name("x");
+    to_proto(TensorType{DType::float32, {1, 2, 4, 4}}, *input->mutable_type());
+    graph().add_output()->set_name("y");
+    node("Relu").add_input("x");
+    graph().mutable_node(0)->add_output("y");
+  }
+
+  onnx::GraphProto& graph() { return *proto_.mutable_graph(); }
+  void opset(int64_t version) {
+    proto_.clear_opset_import();
+    proto_.add_opset_import()->set_version(version);
+  }
+  onnx::NodeProto& node(const std::string& type) {
+    if (graph().node_size() == 0) graph().add_node();
+    graph().mutable_node(0)->set_op_type(type);
+    return *graph().mutable_node(0);
+  }
+  void attribute(const std::string& name, const AttributeValue& value) {
+    to_proto(name, value, *graph().mutable_node(0)->add_attribute());
+  }
+  // An int64 of two elements.
+  onnx::TensorProto& initializer(const std::string& name, const std::string& raw = "") {
+    auto& tensor = *graph().add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(onnx::TensorProto::INT64);
+    tensor.add_dims(2);
+    if (!raw.empty()) tensor.set_raw_data(raw);
+    return tensor;
+  }
+  static void external(onnx::TensorProto& tensor, const std::string& location,
+                       const std::string& offset = "0", const std::string& length = "16") {
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    tensor.clear_external_data();
+    for (auto& [key, value] :
+         {std::pair{"location", location}, {"offset", offset}, {"length", length}}) {
+      auto* entry = tensor.add_external_data();
+      entry->set_key(key);
+      entry->set_value(value);
+    }
+  }
+
+  LoadedModel load(const std::string& name = "net.onnx") {
+    write_file(folder_ / name, proto_.SerializeAsString());
+    return load_model(all_ops(), folder_ / name);
+  }
+  template <class... Parts>
+  void refused(const Parts&... parts) {
+    expect_error([&] { load(); }, "net.onnx: ", parts...);
+  }
+
+  onnx::ModelProto proto_;
+  TemporaryFolder folder_;
+};
+
+TEST_F(HostileModel, TensorsHoldWhatTheirShapesSay) {
+  for (int64_t version : {7, 13, 17}) {
+    opset(version);
+    node("Softmax");  // which changed with opset 13, so that the converter sees the model
+    initializer("s", "thirteenbytes");
+    refused("s: has 13 bytes of data for int64[2]");
+    graph().mutable_initializer(0)->clear_raw_data();
+    refused("s: holds 0 values");
+    graph().mutable_initializer(0)->add_int64_data(1);
+    graph().mutable_initializer(0)->add_float_data(1);
+    refused("s: holds 2 values, of which 1 in the field of its type, for int64[2]");
+    graph().mutable_initializer(0)->set_raw_data(std::string(16, '\0'));
+    refused("s: has data of two kinds");
+    graph().clear_initializer();
+  }
+  auto& tensor = initializer("s");
+  tensor.set_data_type(onnx::TensorProto::UINT8);
+  tensor.add_int32_data(255);
+  tensor.add_int32_data(256);
+  refused("s: holds 256, which is not between 0 and 255");
+  tensor.set_dims(0, int64_t{1} << 62);
+  refused("shape [4611686018427387904] has more elements than memory can hold");
+  tensor.set_dims(0, -2);
+  refused("negative dimension in shape [-2]");
+  tensor.set_dims(0, 2);
+  tensor.set_data_type(99);
+  refused("s: element type 99 is not supported");
+}
+
+TEST_F(HostileModel, TensorsOfAttributesToo) {
+  opset(12);
+  node("Constant").clear_input();
+  attribute("value", Literal::vector({1, 2}));
+  onnx::TensorProto& tensor = *graph().mutable_node(0)->mutable_attribute(0)->mutable_t();
+  tensor.set_raw_data("seven b");
+  refused("y (Constant) attribute 'value': has 7 bytes of data for int64[2]");
+  tensor.clear_raw_data();
+  external(tensor, "absent");
+  refused("y (Constant) attribute 'value': cannot read", "absent");
+  graph().mutable_node(0)->mutable_attribute(0)->clear_t();
+  refused("y (Constant) attribute 'value': holds no tensor");
+}
+
+TEST_F(HostileModel, EveryOutputHasAMakerAndEveryNodeAnOutput) {
+  for (int64_t version : {12, 17}) {
+    opset(version);
+    node("Softmax");
+    graph().add_output()->set_name("z");
+    refused("output 'z' is made by no node");
+    graph().mutable_output()->RemoveLast();
+  }
+  graph().mutable_node(0)->clear_output();
+  refused("(Softmax): has no outputs");
+  graph().mutable_node(0)->add_output("");
+  refused("(Softmax): has no outputs");
+}
+
+TEST_F(HostileModel, WindowsAreMoreThanNothing) {
+  for (int64_t version : {8, 17})
+    for (const char* name : {"strides", "dilations", "kernel_shape"}) {
+      opset(version);
+      node("MaxPool").clear_attribute();
+      if (name != std::string("kernel_shape"))
+        attribute("kernel_shape", std::vector<int64_t>{2, 2});
+      attribute(name, std::vector<int64_t>{1, 0});
+      refused("y (MaxPool) attribute '", name, "should be positive, one is 0");
+    }
+}
+
+TEST_F(HostileModel, NamesAreThereOnce) {
+  initializer("s", std::string(16, 'a'));
+  initializer("s", std::string(16, 'b'));
+  refused("two initializers are called 's'");
+  graph().clear_initializer();
+  *graph().add_input() = graph().input(0);
+  refused("two inputs are called 'x'");
+  graph().mutable_input()->RemoveLast();
+  attribute("axis", int64_t{0});
+  attribute("axis", int64_t{1});
+  refused("attribute 'axis': is there twice");
+}
+
+TEST_F(HostileModel, AFunctionTakesNoOperatorsPlace) {
+  opset(12);
+  auto* function = proto_.add_functions();
+  function->set_name("Relu");
+  function->add_node()->set_op_type("Relu");  // calls itself
+  refused("function of its own 'Relu'");
+  function->set_name("NobodyCallsIt");
+  EXPECT_EQ(load().model.inference.node_count(), 1);
+}
+
+TEST_F(HostileModel, LargeDimensionsAreNotLostInConversion) {
+  opset(9);
+  node("Softmax");
+  auto* dims = graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  dims->mutable_dim(0)->set_dim_value(int64_t{1} << 40);
+  refused("'x' has 1099511627776 elements along a dimension");
+  dims->mutable_dim(0)->set_dim_value(-5);
+  refused("'x' has a dimension of -5");
+  dims->mutable_dim(0)->set_dim_value(-1);  // open, as some write it
+  EXPECT_EQ(load().model.inference.inputs().size(), 1U);
+}
+
+TEST_F(HostileModel, DataOutsideTheFileIsKeptInConversion) {
+  opset(9);
+  node("Softmax");
+  graph().mutable_node(0)->set_input(0, "z");
+  auto* reshape = graph().add_node();
+  reshape->set_op_type("Reshape");
+  reshape->add_input("x");
+  reshape->add_input("s");
+  reshape->add_output("z");
+  external(initializer("s"), "data", "8");
+  write_file(folder_ / "data", std::string("12345678") + char(2) + std::string(7, '\0') + char(16) +
+                                   std::string(7, '\0'));
+  const LoadedModel loaded = load();
+  EXPECT_EQ(loaded.model.inference.literal(loaded.model.inference.at("s"))->integers(),
+            (std::vector<int64_t>{2, 16}));
+}
+
+TEST_F(HostileModel, OffsetsAndLengthsAreNumbersWithinTheFile) {
+  write_file(folder_ / "data", std::string(20, 'x'));
+  auto& tensor = initializer("s");
+  external(tensor, "data", "4");
+  EXPECT_EQ(load().model.inference.node_count(), 1);
+  for (auto [offset, length] : {std::pair{"-4", "16"},
+                                {"4x", "16"},
+                                {"", "16"},
+                                {"4", "0x10"},
+                                {"99999999999999999999", "16"},
+                                {"4", "-1"}}) {
+    external(tensor, "data", offset, length);
+    refused("s: external data has the", "which is no number of bytes");
+  }
+  for (auto [offset, length] :
+       {std::pair{"5", "16"}, {"9223372036854775807", "16"}, {"4", "9223372036854775807"}}) {
+    external(tensor, "data", offset, length);
+    refused("s: external data is ", "which has 20 bytes");
+  }
+  external(tensor, "data", "4", "8");
+  refused("s: has 8 bytes of data for int64[2]");
+  external(tensor, "data");
+  *tensor.add_external_data() = tensor.external_data(0);
+  refused("s: external data has the location twice");
+}
+
+TEST_F(HostileModel, LinksLeadNowhereElse) {
+  const std::string sixteen(16, 'x');
+  fs::create_directories(folder_ / "blobs");
+  fs::create_directories(folder_ / "snapshots/one");
+  fs::create_directories(folder_ / "elsewhere");
+  write_file(folder_ / "elsewhere/secret", sixteen);
+  write_file(folder_ / "blobs/weights", sixteen);
+  external(initializer("s"), "data");
+  write_file(folder_ / "blobs/model", proto_.SerializeAsString());
+  // As a cache keeps it: names are links to contents, all of which lie in one folder.
+  fs::create_symlink("../../blobs/model", folder_ / "snapshots/one/net.onnx");
+  fs::create_symlink("../../blobs/weights", folder_ / "snapshots/one/data");
+  const std::string cached = folder_ / "snapshots/one/net.onnx";
+  EXPECT_EQ(load_model(all_ops(), cached).model.inference.node_count(), 1);
+  fs::remove(folder_ / "snapshots/one/data");
+  fs::create_symlink("../../elsewhere/secret", folder_ / "snapshots/one/data");
+  expect_error([&] { load_model(all_ops(), cached); }, "s: external data location 'data' is a link",
+               "leaves the model's folder");
+  for (const char* location : {"../blobs/weights", "sub/../../x", "a/../data", "/etc/passwd", ""}) {
+    external(*graph().mutable_initializer(0), location);
+    refused("s: external data location '", location, "leaves the model's folder");
+  }
+  external(*graph().mutable_initializer(0), "blobs");
+  refused("s: cannot read", "no regular file");
+}
+
+TEST_F(HostileModel, AFewBytesTakeNoGigabytes) {
+  // 4,000,000 nodes without a word in them: 8 MB, and two hundred bytes of memory for each.
+  std::string nodes;
+  for (int i = 0; i < 4000000; ++i) nodes += std::string("\x0a\x00", 2);
+  const std::string text = proto_.SerializeAsString();
+  proto_.clear_graph();
+  auto varint = [](std::size_t number) {
+    std::string bytes;
+    for (; number >= 0x80; number >>= 7) bytes += static_cast<char>(0x80 | (number & 0x7f));
+    return bytes + static_cast<char>(number);
+  };
+  write_file(folder_ / "net.onnx",
+             proto_.SerializeAsString() + "\x3a" + varint(nodes.size()) + nodes);
+  expect_error([&] { load_model(all_ops(), folder_ / "net.onnx"); }, "net.onnx: its 7.63 MiB",
+               "more than a model of that size needs");
+  onnx::ModelProto parsed;
+  ASSERT_TRUE(parsed.ParseFromString(text));
+  const std::size_t guess = parsed_size(text, *onnx::ModelProto::descriptor());
+  EXPECT_GT(guess, parsed.SpaceUsedLong());
+  EXPECT_LT(guess, 3 * parsed.SpaceUsedLong());
+}
+
+TEST(HostileStep, MetadataHold) {
+  TemporaryFolder folder;
+  save_model(small_mlp(2), folder / "step.onnx");
+  const std::string good = read_file(folder / "step.onnx");
+  auto refused = [&](const std::string& key, const std::string& value, const std::string& why) {
+    onnx::ModelProto proto;
+    ASSERT_TRUE(proto.ParseFromString(good));
+    bool found = false;
+    for (auto& entry : *proto.mutable_metadata_props())
+      if (!found && entry.key().starts_with("lockstep." + key)) {
+        entry.set_value(value);
+        found = true;
+      }
+    ASSERT_TRUE(found) << key;
+    write_file(folder / "bad.onnx", proto.SerializeAsString());
+    expect_error([&] { load_model(all_ops(), folder / "bad.onnx"); }, "bad.onnx: metadata: ", why);
+  };
+  refused("input.", "", "has 0 values for 2 replicas");
+  refused("input.", "a\nb", "is 'a', which the step does not have");
+  refused("loss.", "nothing\nnothing", "which the step does not have");
+  refused("replicas", "1000000000", "is for 1000000000 replicas; 1 to 4096 are possible");
+  refused("replicas", "-1", "is for -1 replicas");
+  refused("replicas", "2x", "'2x' is no number of replicas");
+}
+
+TEST(Limits, BytesAreReadAndWritten) {
+  EXPECT_EQ(parse_bytes("4096", "X"), 4096U);
+  EXPECT_EQ(parse_bytes("64K", "X"), 65536U);
+  EXPECT_EQ(parse_bytes("1.5G", "X"), std::size_t{3} << 29);
+  for (const char* bad : {"", "G", "-1", "1GB", "nan", "inf", "1e99", "12 "})
+    expect_error([&] { parse_bytes(bad, "LOCKSTEP_MEMORY"); }, "LOCKSTEP_MEMORY '", bad,
+                 "is no number of bytes");
+  EXPECT_EQ(text_of_bytes(std::size_t{32} << 30), "32 GiB");
+  EXPECT_EQ(text_of_bytes(1023), "1023 bytes");
+  EXPECT_EQ(text_of_bytes(1536), "1.5 KiB");
+  EXPECT_GT(usable_memory(), std::size_t{1} << 26);
+  check_memory(1 << 24, "a little");
+  expect_error([] { check_memory(std::size_t{1} << 60, "'y' float32[..]"); },
+               "'y' float32[..] needs", "1 EiB", "are free");
+}
+
+TEST(Limits, AreWhatTheUserSays) {
+  setenv("LOCKSTEP_MEMORY", "1M", 1);
+  expect_error([] { check_memory((1 << 20) + 1, "y"); }, "1 MiB are allowed by LOCKSTEP_MEMORY");
+  setenv("LOCKSTEP_MEMORY", "much", 1);
+  expect_error([] { check_memory(1, "y"); }, "LOCKSTEP_MEMORY 'much'");
+  unsetenv("LOCKSTEP_MEMORY");
+}
+
+}  // namespace
+}  // namespace lockstep::testing
