@@ -21,33 +21,32 @@ std::string described(const onnx::NodeProto& node) {
   return name + " (" + node.op_type() + ")";
 }
 
-void check_attribute_type(const AttributeProto& attribute, const std::string& what) {
+void check_attribute_type(const AttributeProto& attribute) {
   check(AttributeProto::AttributeType_IsValid(attribute.type()) &&
             attribute.type() != AttributeProto::UNDEFINED,
-        what, ": has no type");
-  check(attribute.ref_attr_name().empty(), what, ": stands for '", attribute.ref_attr_name(),
+        "has no type");
+  check(attribute.ref_attr_name().empty(), "stands for '", attribute.ref_attr_name(),
         "' of a function, but is in none");
   for (auto type :
        {AttributeProto::GRAPH, AttributeProto::GRAPHS, AttributeProto::SPARSE_TENSOR,
         AttributeProto::SPARSE_TENSORS, AttributeProto::TYPE_PROTO, AttributeProto::TYPE_PROTOS})
-    supported(attribute.type() != type, what, ": is a ", AttributeProto::AttributeType_Name(type));
-  check(attribute.type() != AttributeProto::TENSOR || attribute.has_t(), what, ": holds no tensor");
+    supported(attribute.type() != type, "is a ", AttributeProto::AttributeType_Name(type));
+  check(attribute.type() != AttributeProto::TENSOR || attribute.has_t(), "holds no tensor");
 }
 
 // Shape laws divide by these, and multiply them.
-void check_window(const AttributeProto& attribute, const std::string& what) {
+void check_window(const AttributeProto& attribute) {
   const std::string& name = attribute.name();
   constexpr int64_t kMost = std::numeric_limits<int>::max();
   if (name == "strides" || name == "dilations" || name == "kernel_shape")
     for (int64_t size : attribute.ints())
-      check(size > 0 && size <= kMost, what, ": should be positive, one is ", size);
+      check(size > 0 && size <= kMost, "should be positive, one is ", size);
   if (name == "group" || name == "blocksize")
-    check(attribute.i() > 0 && attribute.i() <= kMost, what, ": is ", attribute.i(),
-          ", should be 1 to ", kMost);
+    check(attribute.i() > 0 && attribute.i() <= kMost, "is ", attribute.i(), ", should be 1 to ",
+          kMost);
   if (name == "pads" || name == "output_padding" || name == "output_shape")
     for (int64_t size : attribute.ints())
-      check(size >= -kMost && size <= kMost, what, ": is ", size, " at one end, should be at most ",
-            kMost);
+      check(size >= -kMost && size <= kMost, "is ", size, " at one end, should be at most ", kMost);
 }
 
 class ModelCheck {
@@ -96,25 +95,33 @@ class ModelCheck {
     }
   }
 
-  void check_node(onnx::NodeProto& node) const {
-    const std::string what = described(node);
-    check(!node.op_type().empty(), "node '", node.name(), "' has no operator");
+  // Texts are only made when something is wrong: there may be a million nodes.
+  void check_node(onnx::NodeProto& node) const try {
+    check(!node.op_type().empty(), "has no operator");
     bool makes_something = false;
     for (const std::string& output : node.output())
       makes_something = makes_something || !output.empty();
-    check(makes_something, what, ": has no outputs");
+    check(makes_something, "has no outputs");
     Names names;
     for (auto& attribute : *node.mutable_attribute()) {
-      const std::string of = join(what, " attribute '", attribute.name(), "'");
-      check(names.insert(attribute.name()).second, of, ": is there twice");
-      check_attribute_type(attribute, of);
-      check_window(attribute, of);
-      if (attribute.type() == AttributeProto::TENSOR) {
-        check_tensor(attribute.t(), place_, of);
-        embed(*attribute.mutable_t(), place_, of);
-      }
-      for (const auto& tensor : attribute.tensors()) check_tensor(tensor, place_, of);
+      check(names.insert(attribute.name()).second, "attribute '", attribute.name(),
+            "' is there twice");
+      check_attribute(attribute);
     }
+  } catch (const Error& error) {
+    rethrow_as(error, described(node) + ": " + error.what());
+  }
+
+  void check_attribute(AttributeProto& attribute) const try {
+    check_attribute_type(attribute);
+    check_window(attribute);
+    if (attribute.type() == AttributeProto::TENSOR) {
+      check_tensor(attribute.t(), place_, "tensor");
+      embed(*attribute.mutable_t(), place_, "tensor");
+    }
+    for (const auto& tensor : attribute.tensors()) check_tensor(tensor, place_, "tensor");
+  } catch (const Error& error) {
+    rethrow_as(error, join("attribute '", attribute.name(), "': ", error.what()));
   }
 
   const DataPlace& place_;
@@ -122,14 +129,16 @@ class ModelCheck {
 
 // ONNX's converter wants nodes in order, and a maker for every output.
 void put_in_order(onnx::GraphProto& graph) {
-  Names given;
+  Names given, wanted;
   for (const auto& tensor : graph.initializer()) given.insert(tensor.name());
   for (const auto& input : graph.input()) given.insert(input.name());
   const std::vector<int> order = sorted_nodes(graph, given);
-  for (const auto& node : graph.node()) given.insert(node.output().begin(), node.output().end());
   for (const auto& output : graph.output())
-    check(!output.name().empty() && given.count(output.name()), "output '", output.name(),
-          "' is made by no node");
+    if (!given.count(output.name())) wanted.insert(output.name());
+  for (const auto& node : graph.node())
+    for (const std::string& name : node.output())
+      if (!name.empty()) wanted.erase(name);
+  for (const std::string& name : wanted) fail("output '", name, "' is made by no node");
   if (std::is_sorted(order.begin(), order.end())) return;
   google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
   nodes.Reserve(graph.node_size());

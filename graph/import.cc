@@ -49,8 +49,7 @@ void list_unknown(const onnx::GraphProto& proto, const OpSet& ops, int64_t opset
 
 }  // namespace
 
-Graph import_graph(const onnx::GraphProto& proto, const std::string& name,
-                   const ImportOptions& options) {
+Graph import_graph(onnx::GraphProto& proto, const std::string& name, const ImportOptions& options) {
   Graph graph(options.ops, name);
   Names given;
   auto add_initializer = [&](const onnx::TensorProto& tensor) {
@@ -75,7 +74,8 @@ Graph import_graph(const onnx::GraphProto& proto, const std::string& name,
   }
   SplitSequences sequences;
   for (int index : sorted_nodes(proto, given)) {
-    onnx::NodeProto node = proto.node(index);
+    onnx::NodeProto node;
+    node.Swap(proto.mutable_node(index));
     if (node.domain() == "ai.onnx") node.clear_domain();
     // Known when the graph is built, so that shapes that follow from it are too.
     if (node.op_type() == "Constant" && node.domain().empty() && node.output_size() == 1)

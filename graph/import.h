@@ -25,9 +25,8 @@ struct ImportOptions {
   int64_t opset = kOpset;                       // that the nodes are written in
 };
 
-// Nodes may come in any order; a cycle is an error that names its nodes.
-Graph import_graph(const onnx::GraphProto& proto, const std::string& name,
-                   const ImportOptions& options);
+// Nodes may come in any order; a cycle is an error that names its nodes. They move into the graph.
+Graph import_graph(onnx::GraphProto& proto, const std::string& name, const ImportOptions& options);
 
 // Lists every operator that `ops` lacks, with node names, in one Error.
 void check_known_operators(const onnx::ModelProto& proto, const OpSet& ops);

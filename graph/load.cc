@@ -63,15 +63,15 @@ LoadedModel load_model(const OpSet& ops, const std::string& path) {
     for (const std::string& name : loaded.model.state_values()) states.insert(name);
     ImportOptions options{
         ops, place, states, loaded.initialised ? &loaded.values : nullptr, {}, opset_of(proto)};
-    loaded.model.inference = import_graph(proto.graph(), "inference", options);
+    loaded.model.inference = import_graph(*proto.mutable_graph(), "inference", options);
     for (const auto& tensor : proto.graph().initializer()) {
       options.outer.push_back(&tensor);
       loaded.initializers.push_back(tensor.name());
     }
     if (proto.training_info_size() > 0) {
-      const auto& info = proto.training_info(0);
-      loaded.model.init = import_graph(info.initialization(), "init", options);
-      loaded.model.step = import_graph(info.algorithm(), "step", options);
+      auto& info = *proto.mutable_training_info(0);
+      loaded.model.init = import_graph(*info.mutable_initialization(), "init", options);
+      loaded.model.step = import_graph(*info.mutable_algorithm(), "step", options);
       loaded.model.initial = read_bindings(info.initialization_binding());
       loaded.model.updates = read_bindings(info.update_binding());
     }

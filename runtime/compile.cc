@@ -4,7 +4,9 @@
 #include <climits>
 #include <optional>
 #include <set>
+#include <unordered_map>
 
+#include "graph/limits.h"
 #include "graph/passes/bind.h"
 #include "graph/passes/postpone.h"
 #include "runtime/fold.h"
@@ -26,6 +28,8 @@ class Compiler {
     plan_.devices = request_.devices;
     plan_.threads = request_.options.threads;
     plan_.states = request_.states;
+    for (std::size_t i = 0; i < plan_.states.size(); ++i)
+      state_numbers_.emplace(plan_.states[i], static_cast<int>(i));
     plan_.of_worker.resize(plan_.devices.size());
 
     set_threads_of_this_thread(plan_.threads);
@@ -34,10 +38,12 @@ class Compiler {
     overlap(bound);                  // 3. queues compute while others communicate
     bound = lay_out_tensors(bound);  // 4. channel blocks, and reorders where kernels disagree
     make_slots(bound);               // 5. values become numbers, each on its replica's worker
-    choose_kernels(bound);           // 6. one step per node and worker
-    plan_storage();                  // 7. state in place, views, operands overwritten
-    lay_out_memory();                // 8. lifetimes, then offsets in one arena per worker
-    plan_waits(plan_);               // 9. what must wait for another worker
+    check_values();
+    choose_kernels(bound);  // 6. one step per node and worker
+    plan_storage();         // 7. state in place, views, operands overwritten
+    lay_out_memory();       // 8. lifetimes, then offsets in one arena per worker
+    check_arenas();         //    which somebody will allocate
+    plan_waits(plan_);      // 9. what must wait for another worker
     return std::move(plan_);
   }
 
@@ -104,8 +110,8 @@ class Compiler {
   }
 
   int state_number(const std::string& name) const {
-    auto found = std::find(plan_.states.begin(), plan_.states.end(), name);
-    return found == plan_.states.end() ? -1 : static_cast<int>(found - plan_.states.begin());
+    auto found = state_numbers_.find(name);
+    return found == state_numbers_.end() ? -1 : found->second;
   }
 
   void make_slots(const Graph& bound) {
@@ -138,10 +144,12 @@ class Compiler {
       plan_.state_workers[state] = slot.worker;
     }
     for (const std::string& feed : request_.feeds) plan_.feeds.push_back(bound.find(feed).id);
+    std::vector<int> fed(plan_.slots.size(), 0);
+    for (int feed : plan_.feeds)
+      if (feed >= 0) ++fed[feed];
     for (Value input : bound.inputs())
-      check(plan_.slots[input.id].storage == Storage::state ||
-                std::count(plan_.feeds.begin(), plan_.feeds.end(), input.id) == 1,
-            "input '", bound.name(input), "' is neither fed nor state");
+      check(plan_.slots[input.id].storage == Storage::state || fed[input.id] == 1, "input '",
+            bound.name(input), "' is neither fed nor state");
     for (const std::string& fetch : request_.fetches) plan_.fetches.push_back(bound.at(fetch).id);
     for (const Binding& update : request_.updates) {
       int state = state_number(update.state);
@@ -305,10 +313,38 @@ class Compiler {
     }
   }
 
+  bool in_host_memory() const { return plan_.devices[0].kind == DeviceKind::cpu; }
+
+  // The largest of the values that take memory, or null.
+  const Slot* largest_value() const {
+    const Slot* largest = nullptr;
+    for (const Slot& slot : plan_.slots)
+      if (slot.storage == Storage::arena && (!largest || slot.desc.bytes() > largest->desc.bytes()))
+        largest = &slot;
+    return largest;
+  }
+
+  // One that no memory holds is refused before kernels are made for it.
+  void check_values() const {
+    const Slot* largest = in_host_memory() ? largest_value() : nullptr;
+    if (largest)
+      check_memory(largest->desc.bytes(), join("'", largest->name, "' ", text_of(largest->desc)));
+  }
+
+  void check_arenas() const {
+    const Slot* largest = in_host_memory() ? largest_value() : nullptr;
+    if (!largest) return;
+    std::size_t bytes = 0;
+    for (std::size_t arena : plan_.arena_bytes) bytes = saturating_add(bytes, arena);
+    check_memory(bytes, join("the plan of ", plan_.name, ", whose largest value is '",
+                             largest->name, "' ", text_of(largest->desc), ","));
+  }
+
   const CompileRequest& request_;
   Plan plan_;
   std::vector<StateUpdate> updates_;
   std::vector<const Op*> ops_;
+  std::unordered_map<std::string, int> state_numbers_;
   std::vector<int> channel_block_;  // by value
   int nodes_ = 0;
 };

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <climits>
+#include <iterator>
 #include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -55,6 +58,87 @@ void move_highest_first(Order& order, const Offsets& plan, const std::vector<Lif
   std::rotate(order.begin(), highest, highest + 1);
 }
 
+// Free bytes between those that are taken, found by size.
+class Gaps {
+ public:
+  // The smallest that fits, else at the end.
+  std::size_t take(std::size_t bytes) {
+    auto found = by_size_.lower_bound({bytes, 0});
+    if (found == by_size_.end()) {
+      const auto last = by_offset_.empty() ? by_offset_.end() : std::prev(by_offset_.end());
+      const bool extends = last != by_offset_.end() && last->first + last->second == end_;
+      const std::size_t offset = extends ? last->first : end_;
+      if (extends) remove(last);
+      end_ = offset + bytes;
+      return offset;
+    }
+    const auto [size, offset] = *found;
+    remove(by_offset_.find(offset));
+    if (size > bytes) insert(offset + bytes, size - bytes);
+    return offset;
+  }
+
+  void give_back(std::size_t offset, std::size_t bytes) {
+    if (bytes == 0) return;
+    auto next = by_offset_.lower_bound(offset);
+    if (next != by_offset_.end() && next->first == offset + bytes) {
+      bytes += next->second;
+      next = remove(next);
+    }
+    if (next != by_offset_.begin()) {
+      const auto before = std::prev(next);
+      if (before->first + before->second == offset) {
+        offset = before->first;
+        bytes += before->second;
+        remove(before);
+      }
+    }
+    insert(offset, bytes);
+  }
+
+  std::size_t end() const { return end_; }
+
+ private:
+  using ByOffset = std::map<std::size_t, std::size_t>;
+
+  void insert(std::size_t offset, std::size_t bytes) {
+    by_offset_[offset] = bytes;
+    by_size_.insert({bytes, offset});
+  }
+  ByOffset::iterator remove(ByOffset::iterator gap) {
+    by_size_.erase({gap->second, gap->first});
+    return by_offset_.erase(gap);
+  }
+
+  ByOffset by_offset_;
+  std::set<std::pair<std::size_t, std::size_t>> by_size_;  // bytes, offset
+  std::size_t end_ = 0;
+};
+
+// One walk through time, for graphs where comparing every lifetime with every other takes long.
+Offsets place_by_time(const std::vector<Lifetime>& lifetimes) {
+  auto by_first = [&](std::size_t a, std::size_t b) {
+    return lifetimes[a].first < lifetimes[b].first ||
+           (lifetimes[a].first == lifetimes[b].first && lifetimes[a].bytes > lifetimes[b].bytes);
+  };
+  auto by_last = [&](std::size_t a, std::size_t b) {
+    return lifetimes[a].last < lifetimes[b].last;
+  };
+  const Order starts = order_by(lifetimes.size(), by_first);
+  const Order ends = order_by(lifetimes.size(), by_last);
+  Offsets plan{std::vector<std::size_t>(lifetimes.size(), 0), 0};
+  Gaps gaps;
+  std::size_t gone = 0;
+  for (std::size_t index : starts) {
+    for (; lifetimes[ends[gone]].last < lifetimes[index].first; ++gone)
+      gaps.give_back(plan.offset[ends[gone]], aligned(lifetimes[ends[gone]].bytes));
+    const std::size_t bytes = aligned(lifetimes[index].bytes);
+    if (bytes > 0) plan.offset[index] = gaps.take(bytes);
+  }
+  plan.total = gaps.end();
+  return plan;
+}
+
 // Improvement is worth some milliseconds, whatever the size of the graph.
 int rounds_for(std::size_t count) {
   const double square = static_cast<double>(count) * static_cast<double>(count);
@@ -76,6 +160,8 @@ std::size_t most_alive(const std::vector<Lifetime>& lifetimes) {
 }
 
 Offsets plan_offsets(const std::vector<Lifetime>& lifetimes) {
+  constexpr std::size_t kMostCompared = 8192;  // a tenth of a second
+  if (lifetimes.size() > kMostCompared) return place_by_time(lifetimes);
   const std::size_t count = lifetimes.size(), bound = most_alive(lifetimes);
   auto by_size = [&](std::size_t a, std::size_t b) {
     return lifetimes[a].bytes > lifetimes[b].bytes;

@@ -4,12 +4,17 @@
 #include <cstring>
 
 #include "graph/graph.h"
+#include "graph/limits.h"
 
 namespace lockstep {
 
 StateStore::StateStore(std::vector<std::string> names, std::vector<TensorDesc> descs,
                        Accelerator* accelerator, const std::vector<Device>& devices)
     : names_(std::move(names)), accelerator_(accelerator) {
+  std::size_t all = 0;
+  for (const TensorDesc& desc : descs) all = saturating_add(all, desc.bytes());
+  if (!accelerator)
+    check_memory(all, join("the state of all replicas, ", names_.size(), " tensors,"));
   for (std::size_t i = 0; i < descs.size(); ++i) {
     const std::size_t bytes = descs[i].bytes();
     memory_.push_back(accelerator ? accelerator->allocate(devices[i], bytes, std::byte{0})

@@ -49,6 +49,8 @@ class StorageAssigner {
         }
     }
     for (int slot : plan_.fetches) last_use_[slot] = kToTheEnd;
+    is_update_.assign(plan_.slots.size(), false);
+    for (const StateUpdate& update : request_.updates) is_update_[update.slot] = true;
   }
 
   const PlanStep& first_step(int node) const { return plan_.steps[steps_of_node_[node][0]]; }
@@ -168,10 +170,7 @@ class StorageAssigner {
     return from.storage == Storage::arena || !kept;
   }
 
-  bool is_update(int slot) const {
-    return std::any_of(request_.updates.begin(), request_.updates.end(),
-                       [&](const StateUpdate& update) { return update.slot == slot; });
-  }
+  bool is_update(int slot) const { return is_update_[slot]; }
 
   int operand_to_overwrite(int node, int output, const std::vector<int>& taken) const {
     if (!request_.alias) return -1;
@@ -260,9 +259,11 @@ class StorageAssigner {
   }
 
   void count_bytes() {
+    std::vector<bool> fed(made_by_.size(), false);
+    for (int feed : plan_.feeds)
+      if (feed >= 0) fed[feed] = true;
     for (std::size_t i = 0; i < made_by_.size(); ++i)
-      if ((made_by_[i] >= 0 && target_[i] < 0) ||
-          std::count(plan_.feeds.begin(), plan_.feeds.end(), static_cast<int>(i)) > 0)
+      if ((made_by_[i] >= 0 && target_[i] < 0) || fed[i])
         plan_.tensor_bytes += plan_.slots[i].desc.bytes();
   }
 
@@ -274,6 +275,7 @@ class StorageAssigner {
   std::vector<int> made_by_;
   std::vector<int> target_;  // state that this slot is computed into, or -1
   std::vector<bool> is_view_;
+  std::vector<bool> is_update_;
   std::vector<StateUpdate> copies_;
 };
 

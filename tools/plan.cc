@@ -1,8 +1,8 @@
 #include "runtime/plan.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
+#include <set>
 
 #include "operators/all.h"
 #include "runtime/compile.h"
@@ -31,10 +31,10 @@ Dims fed_dims(const Graph& graph, Value input, int64_t batch) {
 CompileRequest inference_request(const TrainingModel& model, std::vector<Device> devices) {
   CompileRequest request{model.inference,    {},           {}, {}, model.state_values(), {},
                          std::move(devices), all_kernels()};
+  const std::set<std::string> states(request.states.begin(), request.states.end());
   for (Value input : model.inference.inputs()) {
     const std::string& name = model.inference.name(input);
-    if (std::count(request.states.begin(), request.states.end(), name) == 0)
-      request.feeds.push_back(name);
+    if (states.count(name) == 0) request.feeds.push_back(name);
   }
   for (Value output : model.inference.outputs())
     request.fetches.push_back(model.inference.name(output));

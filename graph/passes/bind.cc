@@ -1,7 +1,5 @@
 #include "graph/passes/bind.h"
 
-#include <algorithm>
-
 #include "graph/onnx.h"
 #include "graph/passes/fold.h"
 #include "graph/passes/prune.h"
@@ -57,10 +55,12 @@ Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
     symbols.learn(name, replica_of(graph, value, owners), graph.shape(value), dims);
   }
   Graph bound(graph.ops(), graph.name());
+  std::vector<bool> is_target(static_cast<std::size_t>(graph.value_count()), false);
+  for (Value target : targets) is_target[static_cast<std::size_t>(target.id)] = true;
   for (Value input : graph.inputs()) {
     if (graph.literal(input)) continue;  // a constant by now
     const std::string& name = graph.name(input);
-    bool used = std::find(targets.begin(), targets.end(), input) != targets.end();
+    bool used = is_target[static_cast<std::size_t>(input.id)];
     for (int user : graph.consumers(input)) used = used || needed[user];
     if (!used) continue;
     auto fed = feeds.find(name);

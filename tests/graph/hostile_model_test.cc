@@ -116,12 +116,12 @@ TEST_F(HostileModel, TensorsOfAttributesToo) {
   attribute("value", Literal::vector({1, 2}));
   onnx::TensorProto& tensor = *graph().mutable_node(0)->mutable_attribute(0)->mutable_t();
   tensor.set_raw_data("seven b");
-  refused("y (Constant) attribute 'value': has 7 bytes of data for int64[2]");
+  refused("y (Constant): attribute 'value': tensor: has 7 bytes of data for int64[2]");
   tensor.clear_raw_data();
   external(tensor, "absent");
-  refused("y (Constant) attribute 'value': cannot read", "absent");
+  refused("y (Constant): attribute 'value': tensor: cannot read", "absent");
   graph().mutable_node(0)->mutable_attribute(0)->clear_t();
-  refused("y (Constant) attribute 'value': holds no tensor");
+  refused("y (Constant): attribute 'value': holds no tensor");
 }
 
 TEST_F(HostileModel, EveryOutputHasAMakerAndEveryNodeAnOutput) {
@@ -146,7 +146,7 @@ TEST_F(HostileModel, WindowsAreMoreThanNothing) {
       if (name != std::string("kernel_shape"))
         attribute("kernel_shape", std::vector<int64_t>{2, 2});
       attribute(name, std::vector<int64_t>{1, 0});
-      refused("y (MaxPool) attribute '", name, "should be positive, one is 0");
+      refused("y (MaxPool): attribute '", name, "should be positive, one is 0");
     }
 }
 
@@ -160,7 +160,7 @@ TEST_F(HostileModel, NamesAreThereOnce) {
   graph().mutable_input()->RemoveLast();
   attribute("axis", int64_t{0});
   attribute("axis", int64_t{1});
-  refused("attribute 'axis': is there twice");
+  refused("attribute 'axis' is there twice");
 }
 
 TEST_F(HostileModel, AFunctionTakesNoOperatorsPlace) {

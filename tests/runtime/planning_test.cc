@@ -39,6 +39,33 @@ TEST(PlanOffsets, NeverOverlapInTimeAndMemory) {
   }
 }
 
+// A walk through time asks in every place who is there: comparing all with all takes too long.
+TEST(PlanOffsets, ThousandsNeverOverlapAndStayNearTheLowerBound) {
+  PhiloxSequence random(3, 4);
+  std::vector<Lifetime> items;
+  for (int i = 0; i < 30000; ++i) {
+    const int first = static_cast<int>(random.below(20000));
+    items.push_back({static_cast<std::size_t>(random.below(5)) * 1000, first,
+                     first + static_cast<int>(random.below(i % 50 == 0 ? 3000 : 10))});
+  }
+  const Offsets plan = plan_offsets(items);
+  std::vector<std::size_t> order(items.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return items[a].first < items[b].first; });
+  std::vector<std::size_t> alive;
+  for (std::size_t at : order) {
+    std::erase_if(alive, [&](std::size_t other) { return items[other].last < items[at].first; });
+    for (std::size_t other : alive)
+      ASSERT_FALSE(plan.offset[at] < plan.offset[other] + items[other].bytes &&
+                   plan.offset[other] < plan.offset[at] + items[at].bytes);
+    ASSERT_EQ(plan.offset[at] % 64, 0U);
+    ASSERT_LE(plan.offset[at] + items[at].bytes, plan.total);
+    alive.push_back(at);
+  }
+  EXPECT_LE(static_cast<double>(plan.total), 1.3 * static_cast<double>(most_alive(items)));
+}
+
 TEST(PlanOffsets, ComesNearTheLowerBound) {
   // A forward and backward pass of ten layers: activations live until their gradient is done.
   std::vector<Lifetime> items;
@@ -129,6 +156,23 @@ TEST(Compile, NamesWhatIsMissing) {
                  {}});
       },
       "cannot run on gpu:0: it has no GPU kernels; `make build` adds them");
+}
+
+TEST(Compile, WhatNoMemoryHoldsIsRefusedByName) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", {DType::float32, {"N", 1024}});
+  graph.output(relu(graph, add(graph, x, x, "sum"), "y"));
+  auto plan = [&](int64_t batch) {
+    return compile(
+        {graph, {"x"}, {{batch, 1024}}, {"y", "x"}, {}, {}, cpu_devices(1), all_kernels()});
+  };
+  expect_error([&] { plan(int64_t{1} << 40); }, "float32[1099511627776,1024] needs 4 PiB");
+  setenv("LOCKSTEP_MEMORY", "1M", 1);
+  expect_error([&] { plan(257); }, "float32[257,1024] needs 1 MiB", "allowed by LOCKSTEP_MEMORY");
+  // Each value fits, not all that is alive at a time.
+  expect_error([&] { plan(256); }, "the plan of graph", "largest value is", "needs 2 MiB");
+  EXPECT_EQ(plan(16).arena_bytes.size(), 1U);
+  unsetenv("LOCKSTEP_MEMORY");
 }
 
 TEST(Compile, ArenasTakeAtMostSixtyPercent) {

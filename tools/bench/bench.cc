@@ -13,18 +13,22 @@ void add_bench(CLI::App& app, Command& chosen) {
     TrainStepBench step;
     BuildGraphOptions graph;
     AllReduceBench reduce;
+    int nodes = 100000;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("bench", "run one of the built-in benchmarks");
-  command->add_option("name", options->name, "build-graph, train-step or all-reduce")
+  command->add_option("name", options->name, "build-graph, plan-growth, train-step or all-reduce")
       ->required()
-      ->check(CLI::IsMember({"build-graph", "train-step", "all-reduce"}));
+      ->check(CLI::IsMember({"build-graph", "plan-growth", "train-step", "all-reduce"}));
   command->add_flag("--json", options->json, "print JSON instead of a table");
   CLI::Option* model =
       command->add_option("--model", options->step.model, "a model's name")->capture_default_str();
   command->add_option("--replicas", options->graph.replicas, "build-graph: at most so many")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
+  command->add_option("--nodes", options->nodes, "plan-growth: at most so many")
+      ->capture_default_str()
+      ->check(CLI::Range(1000, 1000000));
   command->add_option("--megabytes", options->reduce.megabytes, "all-reduce: of each replica")
       ->capture_default_str();
   command->add_option("--batch", options->step.batch, "train-step: images over all devices")
@@ -54,6 +58,7 @@ void add_bench(CLI::App& app, Command& chosen) {
       if (model->count() > 0) options->graph.model = options->step.model;
       if (devices->count() > 0) options->reduce.devices = options->step.devices;
       if (options->name == "build-graph") return bench_build_graph(options->graph);
+      if (options->name == "plan-growth") return bench_plan_growth(options->nodes, options->json);
       if (options->name == "all-reduce") return bench_all_reduce(options->reduce);
       return bench_train_step(options->step, options->json);
     };

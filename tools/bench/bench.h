@@ -37,4 +37,7 @@ struct TrainStepBench {
 // How long a training step takes, on random images.
 int bench_train_step(const TrainStepBench& options, bool as_json);
 
+// How long reading and planning take as graphs grow to so many nodes.
+int bench_plan_growth(int most, bool as_json);
+
 }  // namespace lockstep
