@@ -7,6 +7,7 @@
 #include "graph/onnx.h"
 #include "graph/op.h"
 #include "graph/order.h"
+#include "graph/printable.h"
 
 namespace lockstep {
 namespace {
@@ -18,7 +19,7 @@ std::string described(const onnx::NodeProto& node) {
   std::string name = node.name();
   for (const std::string& output : node.output())
     if (name.empty()) name = output;
-  return name + " (" + node.op_type() + ")";
+  return printable(name + " (" + node.op_type() + ")");
 }
 
 void check_attribute_type(const AttributeProto& attribute) {

@@ -1,5 +1,6 @@
 #include "graph/graph.h"
 #include "graph/onnx.h"
+#include "graph/printable.h"
 
 namespace lockstep {
 
@@ -26,9 +27,9 @@ std::vector<std::string> Node::attribute_texts() const {
 }
 
 std::string Node::description() const {
-  std::string text = name() + " (" + type();
+  std::string text = printable(name() + " (" + type());
   if (replica() != kEveryReplica) text += join(", replica ", replica());
-  if (!where().empty()) text += ", " + where();
+  if (!where().empty()) text += ", " + printable(where());
   return text + ")";
 }
 

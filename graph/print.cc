@@ -3,12 +3,23 @@
 #include <iomanip>
 #include <map>
 
+#include "graph/printable.h"
+
 namespace lockstep {
 namespace {
 
 constexpr std::size_t kLongest = 100;  // metadata, in a summary
 
-std::string value_text(const Graph& graph, Value value) { return value ? graph.name(value) : "-"; }
+std::string value_text(const Graph& graph, Value value) {
+  return value ? printable(graph.name(value)) : "-";
+}
+
+std::string operator_text(const Node& node) {
+  return printable(node.domain().empty() ? node.type() : node.domain() + "." + node.type());
+}
+
+// A dimension may have any name.
+std::string type_text(const TensorType& type) { return printable(text_of(type)); }
 
 void print_node(std::ostream& out, const Node& node, const PrintOptions& options) {
   const Graph& graph = node.graph();
@@ -18,7 +29,7 @@ void print_node(std::ostream& out, const Node& node, const PrintOptions& options
     out << (first ? "" : ", ") << value_text(graph, output);
     first = false;
   }
-  out << " = " << (node.domain().empty() ? "" : node.domain() + ".") << node.type() << "(";
+  out << " = " << operator_text(node) << "(";
   first = true;
   for (Value input : node.inputs()) {
     out << (first ? "" : ", ") << value_text(graph, input);
@@ -27,14 +38,20 @@ void print_node(std::ostream& out, const Node& node, const PrintOptions& options
   out << ")";
   std::string attributes;
   for (const std::string& text : node.attribute_texts())
-    if (text.rfind("__", 0) != 0) attributes += (attributes.empty() ? "" : " ") + text;
+    if (text.rfind("__", 0) != 0) attributes += (attributes.empty() ? "" : " ") + printable(text);
   if (!attributes.empty()) out << " {" << attributes << "}";
   out << " :";
   for (Value output : node.outputs())
-    if (output) out << " " << graph.type(output);
+    if (output) out << " " << type_text(graph.type(output));
   if (node.replica() != kEveryReplica) out << " @" << node.replica();
-  if (options.where && !node.where().empty()) out << "  # " << node.where();
+  if (options.where && !node.where().empty()) out << "  # " << printable(node.where());
   out << "\n";
+}
+
+// Two lines; what is in a name stays in its line.
+std::string dot_label(const Node& node) {
+  const std::string type = in_quotes(node.type()), name = in_quotes(node.name());
+  return type.substr(0, type.size() - 1) + "\\n" + name.substr(1);
 }
 
 std::string scientific(double count) {
@@ -74,8 +91,9 @@ void print_list(std::ostream& out, const char* title, const TrainingModel& model
   std::size_t width = 22;
   for (const Replicated& item : items) width = std::max(width, item.name.size());
   for (const Replicated& item : items)
-    out << std::left << std::setw(9) << title << std::setw(static_cast<int>(width) + 2) << item.name
-        << model.step.type(model.step.at(item.values[0])) << "  x" << item.values.size() << "\n";
+    out << std::left << std::setw(9) << title << std::setw(static_cast<int>(width) + 2)
+        << printable(item.name) << type_text(model.step.type(model.step.at(item.values[0])))
+        << "  x" << item.values.size() << "\n";
 }
 
 }  // namespace
@@ -85,15 +103,16 @@ std::string text_of(const Graph& graph, const PrintOptions& options) {
   out << "graph " << graph.name() << "\n";
   // Sorted: a file keeps no order between inputs and state, so neither does the text.
   std::map<std::string, std::string> inputs, constants;
-  for (Value value : graph.inputs()) inputs[graph.name(value)] = text_of(graph.type(value));
+  for (Value value : graph.inputs())
+    inputs[value_text(graph, value)] = type_text(graph.type(value));
   for (int id = 0; id < graph.value_count(); ++id)
     if (const Literal* literal = graph.literal({id}))
-      constants[graph.name({id})] = text_of(*literal);
+      constants[value_text(graph, {id})] = text_of(*literal);
   for (const auto& [name, type] : inputs) out << "  input " << name << " " << type << "\n";
   for (const auto& [name, value] : constants) out << "  constant " << name << " " << value << "\n";
   for (int index = 0; index < graph.node_count(); ++index)
     print_node(out, graph.node(index), options);
-  for (Value value : graph.outputs()) out << "  output " << graph.name(value) << "\n";
+  for (Value value : graph.outputs()) out << "  output " << value_text(graph, value) << "\n";
   return out.str();
 }
 
@@ -101,17 +120,17 @@ std::string text_of(const TrainingModel& model, const PrintOptions& options) {
   std::ostringstream out;
   out << "model of " << model.replicas << (model.replicas == 1 ? " replica\n" : " replicas\n");
   for (const State& state : model.states) {
-    out << "state " << state.name << " " << name_of(state.kind) << " "
-        << model.step.type(model.step.at(state.values[0])) << ":";
-    for (const std::string& value : state.values) out << " " << value;
+    out << "state " << printable(state.name) << " " << name_of(state.kind) << " "
+        << type_text(model.step.type(model.step.at(state.values[0]))) << ":";
+    for (const std::string& value : state.values) out << " " << printable(value);
     out << "\n";
   }
   out << text_of(model.inference, options) << text_of(model.init, options)
       << text_of(model.step, options);
   for (const Binding& binding : model.initial)
-    out << "initially " << binding.state << " := " << binding.value << "\n";
+    out << "initially " << printable(binding.state) << " := " << printable(binding.value) << "\n";
   for (const Binding& binding : model.updates)
-    out << "then " << binding.state << " := " << binding.value << "\n";
+    out << "then " << printable(binding.state) << " := " << printable(binding.value) << "\n";
   return out.str();
 }
 
@@ -122,7 +141,7 @@ std::string order_of(const TrainingModel& model) {
     Node node = graph.node(index);
     out << std::right << std::setw(6) << index << "  "
         << (node.replica() == kEveryReplica ? std::string("all") : std::to_string(node.replica()))
-        << "  " << std::left << std::setw(28) << node.type();
+        << "  " << std::left << std::setw(28) << printable(node.type());
     bool first = true;
     for (Value output : node.outputs()) {
       out << (first ? "" : " ") << value_text(graph, output);
@@ -150,15 +169,17 @@ std::string summary_of(const TrainingModel& model) {
   for (const State& state : model.states) width = std::max(width, state.name.size());
   auto print = [&](std::string_view kind, const Parameter& of) {
     out << "  " << std::left << std::setw(9) << kind << std::setw(static_cast<int>(width) + 2)
-        << of.name << of.type << "\n";
+        << printable(of.name) << type_text(of.type) << "\n";
   };
   for (const State& state : model.states)
     print(name_of(state.kind), {state.name, model.step.type(model.step.at(state.values[0]))});
   if (model.states.empty())
     for (const Parameter& parameter : parameters) print("constant", parameter);
   for (const auto& [key, value] : model.metadata)
-    out << std::left << std::setw(11) << key
-        << (value.size() > kLongest ? value.substr(0, kLongest) + ".." : value) << "\n";
+    out << std::left << std::setw(11) << printable(key)
+        << (value.size() > kLongest ? printable(value.substr(0, kLongest)) + ".."
+                                    : printable(value))
+        << "\n";
   print_list(out, "input", model, model.inputs);
   print_list(out, "loss", model, model.losses);
   print_list(out, "metric", model, model.metrics);
@@ -167,18 +188,20 @@ std::string summary_of(const TrainingModel& model) {
   for (int index = 0; index < graph.node_count(); ++index) ++by_type[graph.node(index).type()];
   out << "operators of the " << graph.name() << " graph\n";
   for (const auto& [type, count] : by_type)
-    out << "  " << std::right << std::setw(6) << count << "  " << type << "\n";
+    out << "  " << std::right << std::setw(6) << count << "  " << printable(type) << "\n";
   if (model.step.node_count() == 0)
     for (Value value : graph.inputs())
-      out << "input    " << graph.name(value) << " " << graph.type(value) << "\n";
+      out << "input    " << value_text(graph, value) << " " << type_text(graph.type(value)) << "\n";
   for (Value value : model.inference.outputs())
-    out << "predicts " << model.inference.name(value) << " " << model.inference.type(value) << "\n";
+    out << "predicts " << value_text(model.inference, value) << " "
+        << type_text(model.inference.type(value)) << "\n";
   return out.str();
 }
 
 std::string dot_of(const Graph& graph) {
   std::ostringstream out;
-  out << "digraph \"" << graph.name() << "\" {\n  node [shape=box fontname=\"sans-serif\"];\n";
+  out << "digraph " << in_quotes(graph.name())
+      << " {\n  node [shape=box fontname=\"sans-serif\"];\n";
   std::map<int, std::vector<int>> of_replica;
   for (int index = 0; index < graph.node_count(); ++index)
     of_replica[graph.node(index).replica()].push_back(index);
@@ -186,15 +209,14 @@ std::string dot_of(const Graph& graph) {
     if (replica != kEveryReplica)
       out << "  subgraph cluster_" << replica << " {\n    label=\"replica " << replica << "\";\n";
     for (int index : nodes)
-      out << "    n" << index << " [label=\"" << graph.node(index).type() << "\\n"
-          << graph.node(index).name() << "\"];\n";
+      out << "    n" << index << " [label=" << dot_label(graph.node(index)) << "];\n";
     if (replica != kEveryReplica) out << "  }\n";
   }
   for (int id = 0; id < graph.value_count(); ++id)
     if (auto producer = graph.producer({id}))
       for (int user : graph.consumers({id}))
-        out << "  n" << producer->index() << " -> n" << user << " [label=\"" << graph.type({id})
-            << "\"];\n";
+        out << "  n" << producer->index() << " -> n" << user
+            << " [label=" << in_quotes(text_of(graph.type({id}))) << "];\n";
   out << "}\n";
   return out.str();
 }

@@ -70,6 +70,6 @@ std::string escaped(std::string_view text, std::string_view keep, std::string_vi
 
 std::string printable(std::string_view text) { return escaped(text, "", ""); }
 std::string printable_lines(std::string_view text) { return escaped(text, "\n", ""); }
-std::string quoted(std::string_view text) { return '"' + escaped(text, "", "\"\\") + '"'; }
+std::string in_quotes(std::string_view text) { return '"' + escaped(text, "", "\"\\") + '"'; }
 
 }  // namespace lockstep

@@ -15,6 +15,6 @@ std::string printable(std::string_view text);
 std::string printable_lines(std::string_view text);
 
 // The same between double quotes, with \" and \\ inside: a string of DOT or of C.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace lockstep

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "graph/error.h"
+#include "graph/limits.h"
 
 namespace lockstep {
 namespace {
@@ -52,6 +53,8 @@ std::vector<Device> parse_devices(std::string_view text) {
       const auto one = item.substr(0, star).find(':');
       int count = parse_count(item.substr(star + 1), text);
       check(count > 0, "'", text, "' asks for no device");
+      check(count <= kMostReplicas, "'", text, "' asks for ", count, " devices; ", kMostReplicas,
+            " are possible");
       if (one == item.npos) {
         for (int i = 0; i < count; ++i) devices.push_back({kind, i});
       } else {

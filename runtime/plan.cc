@@ -3,13 +3,15 @@
 #include <iomanip>
 #include <sstream>
 
+#include "graph/printable.h"
+
 namespace lockstep {
 namespace {
 
 std::string place_of(const Plan& plan, const Slot& slot) {
   switch (slot.storage) {
     case Storage::state:
-      return "state " + plan.states[slot.index];
+      return "state " + printable(plan.states[slot.index]);
     case Storage::constant:
       return "constant";
     default: {
@@ -23,7 +25,7 @@ std::string slot_text(const Plan& plan, int index) {
   if (index < 0) return "-";
   const Slot& slot = plan.slots[index];
   const int block = slot.desc.channel_block;
-  return slot.name + (block > 1 ? join("/c", block) : "") + "@" + place_of(plan, slot);
+  return printable(slot.name) + (block > 1 ? join("/c", block) : "") + "@" + place_of(plan, slot);
 }
 
 void print_slots(std::ostream& out, const Plan& plan, const std::vector<int>& slots) {
@@ -58,7 +60,7 @@ std::string text_of(const Plan& plan) {
   out << "memory: " << arena << " bytes in arenas for " << plan.tensor_bytes << " bytes of tensors";
   if (plan.tensor_bytes > 0) out << " (" << 100 * arena / plan.tensor_bytes << " %)";
   out << "; " << plan.views << " views, " << plan.in_place << " values in place\n";
-  for (const std::string& note : plan.notes) out << "fused: " << note << "\n";
+  for (const std::string& note : plan.notes) out << "fused: " << printable(note) << "\n";
   for (int feed : plan.feeds)
     if (feed >= 0)
       out << "feed  " << slot_text(plan, feed) << " " << text_of(plan.slots[feed].desc) << "\n";

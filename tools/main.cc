@@ -1,9 +1,12 @@
 // lockstep: one binary, a file per subcommand. Exit codes: 0 done, 1 something broke that should
 // not have, 2 something the user can mend, named on stderr; 128 + a signal that ended a run.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
+#include <new>
 
 #include "graph/graph.h"
+#include "graph/printable.h"
 #include "tools/command.h"
 #include "tools/manual.h"
 #include "tools/version.h"
@@ -71,7 +74,13 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const Error& error) {
-    std::cerr << "lockstep: " << error.what() << "\n";
+    std::cerr << "lockstep: " << printable_lines(error.what()) << "\n";
+    return 2;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "lockstep: out of memory: what was asked for needs more than there is\n";
+    return 2;
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::cerr << "lockstep: " << printable_lines(error.what()) << "\n";
     return 2;
   } catch (const std::exception& error) {
     std::cerr << "lockstep: internal error: " << error.what() << "\n";

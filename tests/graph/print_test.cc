@@ -1,6 +1,8 @@
 // What `lockstep inspect` says of a model.
 #include "graph/print.h"
 
+#include "graph/printable.h"
+
 #include <gtest/gtest.h>
 
 #include "operators/all.h"
@@ -39,6 +41,21 @@ TEST(Summary, CountsTheParametersOfANetworkOfOtherTools) {
   EXPECT_TRUE(has(text, "parameters 1 (5 values per replica)\n")) << text;
   EXPECT_TRUE(has(text, "  constant w ")) << text;
   EXPECT_FALSE(has(text, "  constant half")) << text;
+}
+
+TEST(Printable, ShowsWhatIsThere) {
+  EXPECT_EQ(printable("conv1/größe 重み"), "conv1/größe 重み");
+  EXPECT_EQ(printable("a\x1b[2J\r\n\t\x7f" + std::string(1, '\0')), "a\\x1b[2J\\r\\n\\t\\x7f\\x00");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "2J"),
+            "\\xc2\\x9b2J");  // an escape code in one
+  EXPECT_EQ(printable("\xe2\x80\xae"
+                      "txt"),
+            "\\xe2\\x80\\xaetxt");                 // the other way round
+  EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");  // no UTF-8
+  EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");  // longer than it need be
+  EXPECT_EQ(printable_lines("a\nb\x1b"), "a\nb\\x1b");
+  EXPECT_EQ(in_quotes("say \"\\n\"\n"), "\"say \\\"\\\\n\\\"\\n\"");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // `lockstep run` and `lockstep step`: files in, files out, and what they refuse.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <numeric>
 
@@ -143,6 +144,42 @@ TEST_F(OnnxCommand, RefusesByName) {
   expect_refused(step({"--loss", "loss", "--freeze", "*"}), {"nothing to train"});
   expect_refused(step({"--loss", "loss", "--devices", "cpu*3"}), {"batch of 4", "3 devices"});
   expect_refused(step({"--loss", "loss", "--devices", "tpu"}), {"tpu"});
+}
+
+// The parameters that would be written are no numbers, so nothing is.
+TEST_F(OnnxCommand, StepRefusesWhatIsNoNumber) {
+  for (const char* option : {"--lr", "--momentum", "--weight-decay"})
+    for (const char* number : {"nan", "inf", "-1"})
+      expect_refused(step({"--loss", "loss", option, number}), {option, number, "0 or more"});
+  expect_refused(step({"--loss", "loss", "--lr", "3e38"}), {"after the step", "inf"});
+  write_npy(folder / "in/x.npy", floats({1, 2, 3, INFINITY, -1, 0, 2, 2}, {4, 2}));
+  expect_refused(step({"--loss", "loss"}), {"'x'", "inf", "[1,1]"});
+  write_npy(folder / "in/x.npy", floats({}, {0, 2}));
+  expect_refused(step({"--loss", "loss"}), {"the batch is empty"});
+  expect_refused(step({"--loss", "loss", "--devices", "cpu*1000000000"}),
+                 {"1000000000 devices", "4096"});
+  EXPECT_FALSE(fs::exists(folder / "out"));
+}
+
+// A terminal would obey what is in a name.
+TEST_F(OnnxCommand, NamesArePrintedAsTheyCanBeSeen) {
+  TrainingModel model(all_ops());
+  model.inference.output(add(model.inference, model.inference.input("x", {DType::float32, {4, 2}}),
+                             model.inference.constant("c\x1b[2J", floats({1, 2}, {2})),
+                             "y\x1b]0;\"title\x07\nline"));
+  save_model(model, folder / "net.onnx");
+  std::vector<Outcome> outcomes{run_lockstep({"plan", folder / "net.onnx"}),
+                                run_lockstep({"run", folder / "net.onnx", "--inputs", folder / "in",
+                                              "--outputs", folder / "out"}),
+                                step({"--loss", "\x1b[31mloss"})};
+  for (const char* format : {"summary", "text", "order", "dot"})
+    outcomes.push_back(run_lockstep({"inspect", folder / "net.onnx", "--format", format}));
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ((outcome.out + outcome.err).find('\x1b'), std::string::npos) << outcome.out;
+    EXPECT_NE((outcome.out + outcome.err).find("\\x1b"), std::string::npos) << outcome.out;
+    EXPECT_EQ(outcome.out.find("\nline"), std::string::npos) << outcome.out;
+  }
+  EXPECT_NE(outcomes.back().out.find("]0;\\\"title"), std::string::npos) << outcomes.back().out;
 }
 
 TEST_F(OnnxCommand, RefusesBadInputs) {

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "graph/io.h"
+#include "graph/printable.h"
 #include "operators/all.h"
 #include "tools/command.h"
 #include "tools/onnx/inference_run.h"
@@ -42,7 +43,7 @@ void add_run(CLI::App& app, Command& chosen) {
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         const std::string& name = graph.name(graph.outputs()[i]);
         write_tensor(options->outputs, name, outputs[i]);
-        std::cout << name << " " << outputs[i].type() << "\n";
+        std::cout << printable(name) << " " << outputs[i].type() << "\n";
       }
       return 0;
     };

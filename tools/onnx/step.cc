@@ -1,12 +1,14 @@
 // lockstep step: one training step of any ONNX model whose graph computes a loss.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iostream>
 
 #include "builders/data_parallel.h"
 #include "builders/imported.h"
 #include "operators/all.h"
+#include "runtime/finite.h"
 #include "runtime/session.h"
 #include "tools/command.h"
 #include "tools/onnx/network_file.h"
@@ -34,11 +36,19 @@ int64_t batch_of(const Graph& graph, const Literals& inputs) {
   return 0;
 }
 
+bool has_batch(const Graph& graph, const Literals& inputs) {
+  for (Value input : graph.inputs())
+    if (!inputs.at(graph.name(input)).dims().empty()) return true;
+  return false;
+}
+
 // Replica k's share of each input; an input without the batch's dimension goes to every replica.
 class Shares {
  public:
   Shares(const Graph& graph, const Literals& inputs, int replicas)
       : inputs_(inputs), batch_(batch_of(graph, inputs)), replicas_(replicas) {
+    check(batch_ > 0 || !has_batch(graph, inputs),
+          "the batch is empty: an input is fed no samples");
     check(batch_ % replicas == 0, "a batch of ", batch_, " does not divide over ", replicas,
           " devices");
   }
@@ -73,6 +83,36 @@ Literal copy_of(const Tensor& tensor) {
   return copy;
 }
 
+// Before anything is written: whoever keeps parameters that are no numbers has lost the others.
+void check_results(const StepOptions& options, Session& session, const Literals& inputs,
+                   std::span<const Tensor> fetched) {
+  const TrainingModel& model = session.model();
+  std::string fed;
+  for (const auto& [name, value] : inputs)
+    if (const int64_t place = first_not_finite(view_of(value)); place >= 0 && fed.empty())
+      fed = join("; input '", name, "' holds ", text_of_value(view_of(value), place), " at ",
+                 text_of_place(value.dims(), place));
+  auto check_finite = [&](const std::string& what, const Tensor& tensor) {
+    const int64_t place = first_not_finite(tensor);
+    if (place >= 0)
+      fail(options.model, ": after the step ", what, " is ", text_of_value(tensor, place), " at ",
+           text_of_place(tensor.desc.dims, place), fed, "; nothing is written");
+  };
+  const auto replicas = static_cast<std::size_t>(model.replicas);
+  for (std::size_t k = 0; k < replicas; ++k) check_finite("the loss", fetched[k]);
+  for (std::size_t i = 0; i < model.gradients.size(); ++i)
+    check_finite("the gradient of '" + model.gradients[i].name + "'", fetched[replicas + i]);
+  for (const State& state : model.states)
+    check_finite("'" + state.name + "'", view_of(session.state().read(state.values[0])));
+}
+
+void check_numbers(const StepOptions& options) {
+  for (auto [name, number] : {std::pair{"--lr", options.rate},
+                              {"--momentum", options.momentum},
+                              {"--weight-decay", options.weight_decay}})
+    check(std::isfinite(number) && number >= 0, name, " is ", number, ", should be 0 or more");
+}
+
 void write_results(const StepOptions& options, Session& session, std::span<const Tensor> fetched) {
   const TrainingModel& model = session.model();
   const int replicas = model.replicas;
@@ -95,6 +135,7 @@ void write_results(const StepOptions& options, Session& session, std::span<const
 }
 
 int run_step(const StepOptions& options) {
+  check_numbers(options);
   LoadedModel network = load_network(options.model);
   const Literals inputs = read_inputs(network.model.inference, options.inputs);
   const std::vector<Device> devices = parse_devices(options.devices);
@@ -129,7 +170,9 @@ int run_step(const StepOptions& options) {
   for (const std::string& name : model.losses[0].values) fetches.push_back(name);
   for (const Replicated& gradient : model.gradients) fetches.push_back(gradient.values[0]);
   auto program = session.program(model.step, feeds, fetches, model.updates);
-  write_results(options, session, program->run(values, session.run_options(0)));
+  const std::span<const Tensor> fetched = program->run(values, session.run_options(0));
+  check_results(options, session, inputs, fetched);
+  write_results(options, session, fetched);
   return 0;
 }
 
