@@ -1,52 +1,101 @@
 #include "runtime/safetensors.h"
 
-#include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "graph/file.h"
+#include "runtime/checksum.h"
+#include "runtime/safetensors_header.h"
 
 namespace lockstep {
 namespace {
 
-constexpr std::array<std::pair<DType, const char*>, 12> kNames{{
-    {DType::float32, "F32"},
-    {DType::float64, "F64"},
-    {DType::float16, "F16"},
-    {DType::bfloat16, "BF16"},
-    {DType::int64, "I64"},
-    {DType::int32, "I32"},
-    {DType::int16, "I16"},
-    {DType::int8, "I8"},
-    {DType::uint8, "U8"},
-    {DType::uint16, "U16"},
-    {DType::uint32, "U32"},
-    {DType::boolean, "BOOL"},
-}};
+constexpr uint64_t kMostHeader = 100'000'000;  // as the format's own reader has it
+constexpr std::string_view kNoDigits = "00000000";
+// As we write it. It stands nowhere else: within a name or a value quotes have a \ before them.
+constexpr std::string_view kWhole = "\"crc32c\":\"";
 
-const char* format_name(DType type) {
-  for (const auto& [known, name] : kNames)
-    if (known == type) return name;
-  fail("safetensors has no name for element type ", type);
-}
+std::string key_of_tensor(const std::string& name) { return "crc32c/" + name; }
 
-DType type_named(const std::string& name) {
-  for (const auto& [type, known] : kNames)
-    if (name == known) return type;
-  fail("element type '", name, "' is not supported");
-}
+// Length and header, then each tensor's bytes.
+class WholeSum {
+ public:
+  explicit WholeSum(std::string_view header) {
+    const uint64_t length = header.size();
+    sum_ = crc32c(&length, sizeof length);
+    add(crc32c(header), header.size());
+  }
+  void add(uint32_t sum, std::size_t bytes) { sum_ = crc32c_joined(sum_, sum, bytes); }
+  std::string text() const { return text_of_crc(sum_); }
 
-Literal read_tensor(const nlohmann::json& entry, std::string_view data) {
-  DType dtype = type_named(entry.at("dtype").get<std::string>());
-  Literal literal(dtype, entry.at("shape").get<Dims>());
-  auto range = entry.at("data_offsets").get<std::vector<std::size_t>>();
-  check(range.size() == 2 && range[0] <= range[1] && range[1] <= data.size(),
-        "its data lies outside the file");
-  check(range[1] - range[0] == literal.bytes().size(), "it has ", range[1] - range[0],
-        " bytes for ", literal.type());
+ private:
+  uint32_t sum_ = 0;
+};
+
+Literal literal_of(const StoredTensor& stored, std::string_view data) {
+  Literal literal(stored.dtype, stored.dims);
   if (!literal.bytes().empty())
-    std::memcpy(literal.bytes().data(), data.data() + range[0], literal.bytes().size());
+    std::memcpy(literal.bytes().data(), data.data() + stored.begin, literal.bytes().size());
   return literal;
+}
+
+bool promises_checksums(const std::map<std::string, std::string>& metadata) {
+  const auto format = metadata.find(kFormatKey);
+  return format != metadata.end() && format->second.starts_with("lockstep ") &&
+         !format->second.ends_with(" 1");
+}
+
+// Names the tensors that are damaged, or says that it is something else. Takes the sums out of the
+// metadata.
+void check_sums(std::string json, std::string_view data, SafetensorsHeader& header) {
+  auto& metadata = header.metadata;
+  const std::string said = metadata.at("crc32c");
+  metadata.erase("crc32c");
+  const auto at = json.find(kWhole);
+  check(at != json.npos && said.size() == kNoDigits.size(), "its checksum '", said,
+        "' is not as it was written: the file is damaged, or was written anew with the metadata of "
+        "another");
+  json.replace(at + kWhole.size(), kNoDigits.size(), kNoDigits);
+  WholeSum whole(json);
+  std::string damaged;
+  for (const StoredTensor& stored : header.tensors) {
+    const std::size_t bytes = stored.end - stored.begin;
+    const uint32_t sum = crc32c(data.substr(stored.begin, bytes));
+    whole.add(sum, bytes);
+    const auto expected = metadata.find(key_of_tensor(stored.name));
+    check(expected != metadata.end(), "the checksum of tensor '", stored.name, "' is missing");
+    if (expected->second != text_of_crc(sum))
+      damaged += join(damaged.empty() ? "'" : ", '", stored.name, "'");
+    metadata.erase(expected);
+  }
+  check(damaged.empty(), "damaged: the data of ", damaged, " does not fit its checksum");
+  check(whole.text() == said, "damaged: the file does not fit its checksum ", said, ", it gives ",
+        whole.text());
+}
+
+std::string header_of(const std::vector<std::pair<std::string, Tensor>>& tensors,
+                      const std::vector<uint32_t>& sums,
+                      std::map<std::string, std::string> metadata) {
+  nlohmann::ordered_json header;
+  std::size_t end = 0;
+  metadata["crc32c"] = kNoDigits;
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    metadata[key_of_tensor(tensors[i].first)] = text_of_crc(sums[i]);
+  header["__metadata__"] = metadata;
+  for (const auto& [name, tensor] : tensors) {
+    const std::size_t bytes = tensor.desc.bytes();
+    header[name] = {{"dtype", safetensors_name(tensor.desc.dtype)},
+                    {"shape", tensor.desc.dims},
+                    {"data_offsets", {end, end + bytes}}};
+    end += bytes;
+  }
+  // A path among the metadata may be of any bytes; JSON is UTF-8.
+  std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // data stays 8-byte aligned
+  WholeSum whole(text);
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    whole.add(sums[i], tensors[i].second.desc.bytes());
+  return text.replace(text.find(kWhole) + kWhole.size(), kNoDigits.size(), whole.text());
 }
 
 }  // namespace
@@ -54,22 +103,14 @@ Literal read_tensor(const nlohmann::json& entry, std::string_view data) {
 void write_safetensors(const std::string& path,
                        const std::vector<std::pair<std::string, Tensor>>& tensors,
                        const std::map<std::string, std::string>& metadata) {
-  nlohmann::ordered_json header;
-  header["__metadata__"] = metadata;
-  std::size_t end = 0;
-  for (const auto& [name, tensor] : tensors) {
-    std::size_t bytes = tensor.desc.bytes();
-    header[name] = {{"dtype", format_name(tensor.desc.dtype)},
-                    {"shape", tensor.desc.dims},
-                    {"data_offsets", {end, end + bytes}}};
-    end += bytes;
-  }
-  std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // data stays 8-byte aligned
+  std::vector<uint32_t> sums;
+  for (const auto& [name, tensor] : tensors)
+    sums.push_back(crc32c(tensor.data, tensor.desc.bytes()));
+  const std::string header = header_of(tensors, sums, metadata);
   write_file(path, [&](const FileSink& sink) {
-    uint64_t length = text.size();
+    uint64_t length = header.size();
     sink(std::as_bytes(std::span(&length, 1)));
-    sink(std::as_bytes(std::span(text)));
+    sink(std::as_bytes(std::span(header)));
     for (const auto& [name, tensor] : tensors)
       sink({static_cast<const std::byte*>(tensor.data), tensor.desc.bytes()});
   });
@@ -86,28 +127,27 @@ Safetensors parse_safetensors(const std::string& file, const std::string& path) 
   check(length <= file.size() - sizeof(length), path,
         ": not a safetensors file, or a truncated one (header of ", length, " bytes, file of ",
         file.size(), ")");
+  check(length <= kMostHeader, path, ": a header of ", length, " bytes; the format has ",
+        kMostHeader, " at most");
+  const std::string_view json = std::string_view(file).substr(sizeof(length), length);
+  const std::string_view data = std::string_view(file).substr(sizeof(length) + length);
   Safetensors result;
   try {
-    std::string_view all = file;
-    auto header = nlohmann::json::parse(all.substr(sizeof(length), length));
-    std::string_view data = all.substr(sizeof(length) + length);
-    for (const auto& [name, entry] : header.items()) {
-      if (name == "__metadata__") {
-        result.metadata = entry.get<std::map<std::string, std::string>>();
-        continue;
-      }
-      try {
-        result.tensors.emplace(name, read_tensor(entry, data));
-      } catch (const Error& error) {
-        fail("tensor '", name, "': ", error.what());
-      }
-    }
+    SafetensorsHeader header = parse_safetensors_header(json, data.size());
+    result.checked = header.metadata.contains("crc32c");
+    check(result.checked || !promises_checksums(header.metadata), "its checksum is missing");
+    if (result.checked) check_sums(std::string(json), data, header);
+    for (const StoredTensor& stored : header.tensors)
+      result.tensors.emplace(stored.name, literal_of(stored, data));
+    result.metadata = std::move(header.metadata);
   } catch (const Error& error) {
     fail(path, ": ", error.what());
-  } catch (const nlohmann::json::exception& error) {
-    fail(path, ": the header is damaged: ", error.what());
   }
   return result;
+}
+
+std::string unchecked_line(const std::string& path) {
+  return path + " carries no checksums, so damage to its numbers would not be noticed";
 }
 
 }  // namespace lockstep

@@ -350,37 +350,5 @@ TEST(Checkpoint, OfAnotherModelIsRefusedWhole) {
   EXPECT_TRUE(session.save() == before);
 }
 
-TEST(Safetensors, ReadsWhatItWrites) {
-  TemporaryFolder folder;
-  float numbers[] = {1, 2, 3};
-  Literal a = Literal::of<float>(numbers, {3}), b = Literal::vector({4, 5}),
-          c(DType::float32, {0, 2});
-  write_safetensors(folder / "f", {{"a", view_of(a)}, {"b", view_of(b)}, {"c", view_of(c)}},
-                    {{"key", "value"}});
-  Safetensors file = read_safetensors(folder / "f");
-  EXPECT_TRUE(file.tensors.at("a") == a);
-  EXPECT_TRUE(file.tensors.at("b") == b);
-  EXPECT_TRUE(file.tensors.at("c") == c);
-  EXPECT_EQ(file.metadata.at("key"), "value");
-}
-
-TEST(Safetensors, RefusesDamage) {
-  TemporaryFolder folder;
-  float numbers[] = {1, 2, 3};
-  Literal a = Literal::of<float>(numbers, {3});
-  write_safetensors(folder / "f", {{"a", view_of(a)}}, {});
-  std::string text = read_file(folder / "f");
-  auto read = [&](const std::string& content) {
-    write_file(folder / "bad", content);
-    return [&folder] { read_safetensors(folder / "bad"); };
-  };
-  for (std::size_t size = 0; size < text.size(); size += 5)
-    expect_error(read(text.substr(0, size)), "/bad");
-  expect_error(read(std::string(8, '\xff') + "{}"), "/bad", "truncated");
-  std::string wrong = text;
-  wrong.replace(wrong.find("[3]"), 3, "[9]");
-  expect_error(read(wrong), "tensor 'a'");
-}
-
 }  // namespace
 }  // namespace lockstep::testing

@@ -7,6 +7,7 @@
 
 #include "graph/file.h"
 #include "operators/cuda.h"
+#include "runtime/checksum.h"
 #include "runtime/safetensors.h"
 #include "tests/support/training_command.h"
 #include "tools/train/metrics.h"

@@ -1,24 +1,13 @@
 #include "tools/train/tensorboard.h"
 
-#include <array>
 #include <chrono>
 #include <cstring>
 
 #include "graph/error.h"
+#include "runtime/checksum.h"
 
 namespace lockstep {
 namespace {
-
-// CRC-32C (Castagnoli), reflected polynomial 0x82F63B78.
-constexpr std::array<uint32_t, 256> kTable = [] {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = crc & 1 ? (crc >> 1) ^ 0x82F63B78U : crc >> 1;
-    table[i] = crc;
-  }
-  return table;
-}();
 
 uint32_t masked(std::string_view bytes) {
   uint32_t crc = crc32c(bytes);
@@ -40,12 +29,6 @@ Message event_at(int64_t step) {
 
 double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-uint32_t crc32c(std::string_view bytes) {
-  uint32_t crc = 0xFFFFFFFFU;
-  for (char byte : bytes) crc = kTable[(crc ^ static_cast<uint8_t>(byte)) & 0xFF] ^ (crc >> 8);
-  return ~crc;
 }
 
 EventWriter::EventWriter(const std::string& folder) {

@@ -4,13 +4,11 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
-#include <string_view>
 
 #include "tools/train/message.h"
 
 namespace lockstep {
 
-uint32_t crc32c(std::string_view bytes);
 double unix_time();  // seconds since 1970
 
 class EventWriter {
