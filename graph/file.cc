@@ -47,15 +47,8 @@ class TemporaryFile {
     if (::fsync(descriptor_) != 0) fail_errno(path_, "sync");
     int descriptor = std::exchange(descriptor_, -1);
     if (::close(descriptor) != 0) fail_errno(path_, "close");
-    if (std::rename(path_.c_str(), path.c_str()) != 0) fail_errno(path, "replace");
+    rename_file(path_, path);
     path_.clear();
-    // The rename itself is on disk only when the folder is.
-    std::string folder = std::filesystem::path(path).parent_path().string();
-    int directory = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
-    if (directory >= 0) {
-      ::fsync(directory);
-      ::close(directory);
-    }
   }
 
  private:
@@ -128,6 +121,16 @@ class InputFile {
 };
 
 }  // namespace
+
+void rename_file(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) fail_errno(to, "replace");
+  // The rename itself is on disk only when the folder is.
+  const std::string folder = std::filesystem::path(to).parent_path().string();
+  const int directory = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
+  if (directory < 0) return;
+  ::fsync(directory);
+  ::close(directory);
+}
 
 void write_file(const std::string& path, const std::function<void(const FileSink&)>& write) {
   TemporaryFile file(path + ".tmp");

@@ -17,6 +17,9 @@ using FileSink = std::function<void(std::span<const std::byte>)>;
 void write_file(const std::string& path, const std::function<void(const FileSink&)>& write);
 void write_file(const std::string& path, const std::string& text);
 
+// In place of what `to` was; on disk when it returns.
+void rename_file(const std::string& from, const std::string& to);
+
 // With those it lies in; throws naming it.
 void make_folder(const std::string& path);
 

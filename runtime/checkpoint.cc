@@ -1,16 +1,24 @@
 #include "runtime/checkpoint.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <numeric>
 
 #include "graph/file.h"
 #include "runtime/agree.h"
+#include "runtime/finite.h"
 #include "runtime/safetensors.h"
 
 namespace lockstep {
 namespace {
+
+constexpr const char* kFormat = "lockstep checkpoint 2";
+constexpr const char* kWithoutChecksums = "lockstep checkpoint 1";
 
 std::string key_of(const State& state, std::size_t replica) {
   return replica == 0 ? state.name : join(state.name, "@", replica);
@@ -98,9 +106,91 @@ bool fits(const State& state, const Safetensors& file, std::size_t all) {
                                                !file.tensors.contains(key_of(state, all)));
 }
 
+// From here on the file's own name always leads to a whole checkpoint. A file system without hard
+// links has, for the moment between two renames, the previous one alone.
+void keep_as_previous(const std::string& path) {
+  const std::string previous = previous_of(path), link = previous + ".tmp";
+  ::unlink(link.c_str());
+  if (::link(path.c_str(), link.c_str()) == 0) return rename_file(link, previous);
+  const int reason = errno;
+  if (reason == ENOENT) return;  // it is the first
+  check(reason == EPERM || reason == ENOTSUP || reason == ENOSYS || reason == EMLINK,
+        "cannot link ", link, ": ", std::strerror(reason));
+  rename_file(path, previous);
+}
+
+class RemovedUnless {
+ public:
+  explicit RemovedUnless(std::string path) : path_(std::move(path)) {}
+  ~RemovedUnless() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  void kept() { path_.clear(); }
+
+ private:
+  std::string path_;
+};
+
+// "" where it can be gone on from. What waits or scales may be infinite for a step.
+std::string lost_in(StateKind kind, const std::string& name, const Tensor& tensor) {
+  if (kind == StateKind::deferred || kind == StateKind::scaling) return "";
+  const int64_t at = kind == StateKind::momentum ? first_not_finite(tensor) : first_nan(tensor);
+  if (at < 0) return "";
+  return join("'", name, "' is ", text_of_value(tensor, at), " at ",
+              text_of_place(tensor.desc.dims, at));
+}
+
+Safetensors parsed(const std::string& content, const std::string& path) {
+  Safetensors file;
+  try {
+    file = parse_safetensors(content, path);
+  } catch (const Error& error) {
+    throw Damaged(path, error.what());
+  }
+  const std::string format = file.metadata[kFormatKey];
+  check(format == kFormat || format == kWithoutChecksums, path, ": ",
+        format.empty() ? "is no checkpoint: it does not say its format"
+                       : join("is of the format '", format, "'"),
+        "; a run goes on from '", kFormat, "'");
+  return file;
+}
+
+std::string content_of(const std::string& path) {
+  try {
+    return read_file(path);
+  } catch (const Error& error) {
+    throw Damaged(path, error.what());
+  }
+}
+
 }  // namespace
 
-void save_checkpoint(Session& session, const std::string& path, const Metadata& metadata) {
+std::string previous_of(const std::string& path) {
+  std::filesystem::path file(path);
+  const std::string end = file.extension().string();
+  return file.replace_extension(".previous" + end).string();
+}
+
+bool lacks_checksums(const Metadata& metadata) {
+  return metadata.at(kFormatKey) == kWithoutChecksums;
+}
+
+Metadata checkpoint_metadata(const std::string& path) {
+  return parsed(content_of(path), path).metadata;
+}
+
+std::string lost_value(const Session& session) {
+  for (const State& state : session.model().states)
+    for (const std::string& name : state.values) {
+      const Seen seen = session.state().see(name);
+      if (std::string lost = lost_in(state.kind, name, seen.tensor); !lost.empty()) return lost;
+      if (!differs_by_replica(state.kind)) break;
+    }
+  return "";
+}
+
+void save_checkpoint(Session& session, const std::string& path, const Metadata& metadata,
+                     const CheckpointOptions& options) {
   Differing differing(session);
   if (session.comm() && session.comm()->rank() > 0) return;
   std::vector<std::pair<std::string, Tensor>> tensors;
@@ -113,15 +203,23 @@ void save_checkpoint(Session& session, const std::string& path, const Metadata& 
     for (std::size_t replica = 0; replica < different; ++replica)
       tensors.emplace_back(key_of(state, replica), copies[replica]);
   }
-  write_safetensors(path, tensors, metadata);
+  Metadata all = metadata;
+  all[kFormatKey] = kFormat;
+  if (!options.keep_previous) return write_safetensors(path, tensors, all);
+  const std::string next = path + ".next";
+  RemovedUnless removed(next);
+  write_safetensors(next, tensors, all);
+  keep_as_previous(path);
+  rename_file(next, path);
+  removed.kept();
 }
 
 Metadata load_checkpoint(Session& session, const std::string& path, const LookAtMetadata& look) {
   Comm* comm = session.comm();
   std::string content;
-  if (!comm || comm->rank() == 0) content = read_file(path);
+  if (!comm || comm->rank() == 0) content = content_of(path);
   if (comm) content = share_text(*comm, content, "the checkpoint");
-  Safetensors file = parse_safetensors(content, path);
+  const Safetensors file = parsed(content, path);
   if (look) look(file.metadata);
   StateValues values;
   const auto first = static_cast<std::size_t>(session.model().first_replica);
@@ -135,6 +233,8 @@ Metadata load_checkpoint(Session& session, const std::string& path, const LookAt
       const TensorDesc& desc = session.state().at(state.values[replica]).desc;
       check(desc.dtype == found->second.dtype() && desc.dims == found->second.dims(), path, ": '",
             state.name, "' is ", found->second.type(), ", the model has ", desc);
+      if (std::string lost = lost_in(state.kind, state.name, view_of(found->second)); !lost.empty())
+        throw Damaged(path, join(path, ": ", lost, "; the run that wrote it was lost by then"));
       values[state.values[replica]] =
           fits(state, file, all) ? found->second : Literal(desc.dtype, desc.dims);
     }

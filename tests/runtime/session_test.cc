@@ -15,11 +15,9 @@
 #include "operators/elementwise/elementwise.h"
 #include "operators/loss/loss.h"
 #include "operators/shape/shape.h"
-#include "runtime/checkpoint.h"
 #include "runtime/compile.h"
 #include "runtime/executor.h"
 #include "runtime/philox.h"
-#include "runtime/safetensors.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"
@@ -293,61 +291,6 @@ TEST(FindDrift, NamesTheStateThatDiffers) {
   EXPECT_EQ(find_drift(session), "");
   session.state().at("cpu_2/fc2_b").as<float>()[1] = 1e-30F;
   EXPECT_EQ(find_drift(session), "'cpu_2/fc2_b' differs from 'cpu_0/fc2_b'");
-}
-
-TEST(Checkpoint, GoesOnWithTheSameBits) {
-  TemporaryFolder folder;
-  TrainingModel model = small_mlp(2);
-  StepFeeds feeds(model, 8, 5, kSmall);
-  auto steps = [&](Session& session, int from, int to) {
-    for (int i = from; i < to; ++i) session.step().run(feeds.at(i, 0.1F), session.run_options(i));
-  };
-  Session whole(model, cpu_devices(2), all_kernels(), {1, 1, {}});
-  whole.initialise();
-  steps(whole, 0, 4);
-  save_checkpoint(whole, folder / "c", {{"steps", "4"}});
-  steps(whole, 4, 9);
-  Session resumed(model, cpu_devices(2), all_kernels(), {1, 1, {}});
-  EXPECT_EQ(load_checkpoint(resumed, folder / "c").at("steps"), "4");
-  steps(resumed, 4, 9);
-  EXPECT_TRUE(whole.save() == resumed.save());
-}
-
-TEST(Checkpoint, FitsAnotherNumberOfReplicas) {
-  TemporaryFolder folder;
-  TrainingModel two = small_mlp(2), four = small_mlp(4);
-  Session from(two, cpu_devices(2), all_kernels(), {1, 1, {}});
-  from.initialise();
-  save_checkpoint(from, folder / "c", {});
-  EXPECT_EQ(read_safetensors(folder / "c").tensors.count("fc1_w"), 1u);
-  Session to(four, cpu_devices(4), all_kernels(), {2, 1, {}});
-  load_checkpoint(to, folder / "c");
-  EXPECT_TRUE(to.state().read("cpu_3/fc1_w") == from.state().read("cpu_0/fc1_w"));
-}
-
-TEST(Checkpoint, KeepsReplicasThatDiffer) {
-  TemporaryFolder folder;
-  TrainingModel model = small_mlp(2);
-  Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
-  session.initialise();
-  session.state().at("cpu_1/fc1_b").as<float>()[0] = 42;
-  save_checkpoint(session, folder / "c", {});
-  StateValues saved = session.save();
-  session.initialise();
-  load_checkpoint(session, folder / "c");
-  EXPECT_TRUE(session.save() == saved);
-}
-
-TEST(Checkpoint, OfAnotherModelIsRefusedWhole) {
-  TemporaryFolder folder;
-  TrainingModel model = small_mlp(1), other = small_lenet(1);
-  Session session(model, cpu_devices(1), all_kernels(), {1, 1, {}});
-  session.initialise();
-  Session of_other(other, cpu_devices(1), all_kernels(), {1, 1, {}});
-  save_checkpoint(of_other, folder / "c", {});
-  StateValues before = session.save();
-  expect_error([&] { load_checkpoint(session, folder / "c"); }, "/c", "another model");
-  EXPECT_TRUE(session.save() == before);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // `lockstep train --resume`: the same bits as never stopping, or what differs by name.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "runtime/safetensors.h"
 #include "tests/support/training_command.h"
 #include "tools/train/metrics.h"
@@ -9,6 +11,12 @@ namespace lockstep::testing {
 namespace {
 
 using ResumeTest = TrainingCommand;
+
+void flip_bit_in(const std::string& path) {
+  std::string text = read_file(path);
+  text[text.size() - 9] ^= 4;
+  write_file(path, text);
+}
 
 // kill -9 at many moments, resume each time: the same bits as never stopping.
 TEST_F(ResumeTest, AfterKillGivesTheSameBits) {
@@ -81,6 +89,78 @@ TEST_F(ResumeTest, ACheckpointOfBeforeAKeyWasRememberedLoads) {
   Outcome outcome = train("run", {"--resume", "SOLVER.MAX_ITER", "8"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("resumed after iteration 7"), std::string::npos) << outcome.out;
+}
+
+// A bit of what was trained flips on the disk: it is said, and what goes on from the checkpoint
+// before gives the bits of a run that was never disturbed.
+TEST_F(ResumeTest, ADamagedCheckpointIsNamedAndTheOneBeforeGoesOn) {
+  ASSERT_EQ(train("whole").exit_code, 0);
+  ASSERT_EQ(train("run").exit_code, 0);
+  const std::string path = folder / "run/checkpoint.safetensors";
+  const std::string previous = folder / "run/checkpoint.previous.safetensors";
+  flip_bit_in(path);
+  expect_refused(train("run", {"--resume"}),
+                 {path + ": damaged: the data of 'pred_b_momentum' does not fit its checksum",
+                  "of iteration 56; go on from it with:  lockstep train " + (folder / "run") +
+                      "/config.yaml --resume " + previous});
+  std::filesystem::rename(path, path + ".away");
+  expect_refused(train("run", {"--resume", "auto"}), {"holds no checkpoint", previous});
+  std::filesystem::rename(path + ".away", path);
+
+  const std::string before = read_file(previous);
+  Outcome outcome = run_lockstep({"train", folder / "run/config.yaml", "--resume", previous});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("resumed after iteration 56"), std::string::npos) << outcome.out;
+  EXPECT_TRUE(checkpoint("run") == checkpoint("whole"));
+  EXPECT_TRUE(read_file(previous) == before) << "replaced by the damaged one";
+
+  flip_bit_in(path);
+  flip_bit_in(previous);
+  expect_refused(train("run", {"--resume"}), {"nor can a run go on from the one before it"});
+}
+
+TEST_F(ResumeTest, ADamagedBestIsSaidAndReplaced) {
+  ASSERT_EQ(train("run", {"TEST.ITERS", "20"}).exit_code, 0);
+  const std::string best = folder / "run/best.safetensors";
+  flip_bit_in(best);
+  Outcome outcome = train("run", {"--resume", "SOLVER.MAX_ITER", "62"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("no best result is known from before: " + best), std::string::npos)
+      << outcome.out;
+  EXPECT_EQ(read_safetensors(best).metadata.at("iterations"), "62");
+}
+
+TEST_F(ResumeTest, NumbersOfACheckpointThatAreMissingOrAbsurdAreNamed) {
+  ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
+  const std::string path = folder / "run/checkpoint.safetensors";
+  const Safetensors file = read_safetensors(path);
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const auto& [name, value] : file.tensors) tensors.emplace_back(name, view_of(value));
+  for (const char* key : {"steps", "threads", "replicas"}) {
+    auto metadata = file.metadata;
+    metadata.erase(key);
+    write_safetensors(path, tensors, metadata);
+    expect_refused(train("run", {"--resume", "SOLVER.MAX_ITER", "8"}),
+                   {path + ": its metadata lacks '" + key + "'"});
+    for (const char* absurd : {"-1", "99999999999999999999"}) {
+      metadata[key] = absurd;
+      write_safetensors(path, tensors, metadata);
+      expect_refused(train("run", {"--resume", "SOLVER.MAX_ITER", "8"}),
+                     {path, key, std::string("'") + absurd + "'"});
+    }
+  }
+}
+
+// Its loss is finite, and nothing of it can be used.
+TEST_F(ResumeTest, ALastStepThatLosesTheNetworkIsNamedAndCostsNothing) {
+  ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
+  const std::string best = read_file(folder / "run/best.safetensors");
+  for (const char* rate : {"1e30", "3e38"}) {
+    const Outcome outcome =
+        train("run", {"--resume", "SOLVER.MAX_ITER", "8", "SOLVER.BASE_LR", rate});
+    expect_refused(outcome, {"after iteration 8", "lower SOLVER.BASE_LR"});
+    EXPECT_TRUE(read_file(folder / "run/best.safetensors") == best);
+  }
 }
 
 TEST_F(ResumeTest, KeepsTheNumberOfThreads) {

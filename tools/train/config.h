@@ -12,6 +12,9 @@
 
 namespace lockstep {
 
+// Of a replica, and of the reading of images: more than any machine has, fewer than one refuses.
+inline constexpr int64_t kMostThreads = 1024;
+
 // Its keys, and what each means: config_keys.cc.
 struct TrainConfig {
   std::string path;

@@ -9,7 +9,6 @@
 #include "graph/io.h"
 #include "runtime/agree.h"
 #include "runtime/interruption.h"
-#include "runtime/safetensors.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
 #include "tools/train/config.h"
@@ -32,27 +31,58 @@ struct TrainOptions {
   std::string resume_in;  // --resume FOLDER, or auto; "": the newest of the series
 };
 
-// The folder of this run, and whether it goes on with what is there.
+constexpr int64_t kMostReplicas = int64_t{1} << 20;
+
+// The folder of this run, and the checkpoint it goes on from, if any.
 struct Place {
   std::unique_ptr<RunLock> lock;
-  bool goes_on = false;
+  std::string from;
 };
+
+// What goes on from the checkpoint before the newest.
+std::string command_for_previous(const std::string& folder) {
+  return join("lockstep train ", folder, "/config.yaml --resume ",
+              previous_of(checkpoint_in(folder)));
+}
+
+// The newest in the folder is damaged or gone: the one before is offered, if it is whole.
+std::string offer_of_previous(const std::string& folder) {
+  const std::string previous = previous_of(checkpoint_in(folder));
+  std::error_code trouble;
+  if (!fs::exists(previous, trouble)) return "";
+  try {
+    const int64_t steps =
+        whole_number(checkpoint_metadata(previous), "steps", 0, kMostSteps, previous);
+    return join("; the one before it is whole, of iteration ", steps,
+                "; go on from it with:  ", command_for_previous(folder));
+  } catch (const Error& error) {
+    return join("; nor can a run go on from the one before it: ", error.what());
+  }
+}
 
 Place place_of(const TrainConfig& config, const TrainOptions& options) {
   const std::string& series = config.output_dir;
-  if (!options.resume) return {start_next_run(series), false};
+  if (!options.resume) return {start_next_run(series), ""};
   const bool any = options.resume_in == "auto";
+  std::error_code trouble;
+  if (fs::is_regular_file(options.resume_in, trouble)) {
+    const std::string folder = fs::path(options.resume_in).parent_path().string();
+    return {std::make_unique<RunLock>(folder.empty() ? "." : folder), options.resume_in};
+  }
   std::string folder = any || options.resume_in.empty() ? newest_run(series) : options.resume_in;
-  if (any && folder.empty()) return {start_next_run(series), false};
+  if (any && folder.empty()) return {start_next_run(series), ""};
   check(!folder.empty(), "--resume: there is no run in '", series,
         "' yet; --resume auto starts where there is none");
-  std::error_code trouble;  // runs/latest is a link; what is not there stays as it was named
+  // runs/latest is a link; what is not there stays as it was named
   if (const fs::path real = fs::canonical(folder, trouble); !trouble && fs::is_symlink(folder))
     folder = fs::proximate(real).string();
   const bool goes_on = fs::exists(checkpoint_in(folder), trouble);
-  check(goes_on || any, "--resume: '", folder, "' holds no checkpoint.safetensors",
-        options.resume_in.empty() ? "; --resume auto starts where there is none" : "");
-  return {std::make_unique<RunLock>(folder), goes_on};
+  const std::string offer = goes_on ? "" : offer_of_previous(folder);
+  check(goes_on || (any && offer.empty()), "--resume: '", folder,
+        "' holds no checkpoint.safetensors", offer,
+        options.resume_in.empty() && offer.empty() ? "; --resume auto starts where there is none"
+                                                   : "");
+  return {std::make_unique<RunLock>(folder), goes_on ? checkpoint_in(folder) : ""};
 }
 
 class TrainCommand {
@@ -63,9 +93,9 @@ class TrainCommand {
         series_(config.output_dir),
         comm_(comm),
         leads_(!comm || comm->rank() == 0),
-        goes_on_(take_place(options)),
+        from_(take_place(options)),
         run_(with_saved_threads(), comm) {
-    first_ = goes_on_ ? run_.resume(checkpoint()) : run_.start();
+    first_ = from_.empty() ? run_.start() : run_.resume(from_);
     log_ = std::make_unique<TrainingLog>(config_, comm_, LogOptions{first_, options.quiet});
     run_.speak_by([this](const std::string& line) { log_->note(line); });
     if (!leads_) return;
@@ -73,6 +103,7 @@ class TrainCommand {
     write_file(folder() + "/config.yaml", config_text());
     point_latest_to(folder());
     files_ = std::make_unique<TrainedFiles>(folder(), run_.session(), first_);
+    if (!files_->remark().empty()) log_->note(files_->remark());
     page_ = std::make_unique<ReportPage>(
         config_, run_, ReportPageOptions{network(), first_, comm_ ? comm_->size() : 1});
   }
@@ -113,6 +144,11 @@ class TrainCommand {
     }
     save(last);
     const TestResult result = test(last - 1);
+    check(std::isfinite(result.loss), "the held-out loss is ", fixed(result.loss, 4),
+          " after iteration ", last,
+          ": the network answers with numbers that are none. The learning rate was ",
+          learning_rate(config_.schedule, last - 1),
+          "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. No model.onnx was written");
     if (!leads_) return 0;
     files_->finished(result, last);
     log_->ended(RunEnd::success);
@@ -131,17 +167,17 @@ class TrainCommand {
           "; the last checkpoint is from before");
   }
 
-  // Rank 0 chooses; the lock, in its hands, is that of all.
-  bool take_place(const TrainOptions& options) {
+  // Rank 0 chooses; the lock, in its hands, is that of all. The checkpoint to go on from, or "".
+  std::string take_place(const TrainOptions& options) {
     std::string chosen;
     if (leads_) {
       Place place = place_of(config_, options);
-      chosen = (place.goes_on ? "+" : "-") + place.lock->folder();
+      chosen = place.lock->folder() + '\0' + place.from;
       lock_ = std::move(place.lock);
     }
     if (comm_) chosen = share_text(*comm_, chosen, "the run's folder");
-    config_.output_dir = chosen.substr(1);
-    return chosen[0] == '+';
+    config_.output_dir = chosen.substr(0, chosen.find('\0'));
+    return chosen.substr(config_.output_dir.size() + 1);
   }
 
   void save(int64_t steps_done) {
@@ -166,13 +202,15 @@ class TrainCommand {
   // THREADS of their own and some not.
   TrainConfig with_saved_threads() const {
     TrainConfig config = config_;
-    if (!goes_on_) return config;
+    if (from_.empty()) return config;
     std::string threads = "0";
     if (leads_) {
-      Metadata metadata = read_safetensors(checkpoint()).metadata;
-      const auto replicas = parse_devices(config.devices).size() *
-                            static_cast<std::size_t>(comm_ ? comm_->size() : 1);
-      if (metadata["replicas"] == std::to_string(replicas)) threads = metadata["threads"];
+      const Metadata metadata = checkpoint_metadata(from_);
+      const auto replicas =
+          static_cast<int64_t>(parse_devices(config.devices).size()) * (comm_ ? comm_->size() : 1);
+      const int64_t saved = whole_number(metadata, "threads", 1, kMostThreads, from_);
+      if (whole_number(metadata, "replicas", 1, kMostReplicas, from_) == replicas)
+        threads = std::to_string(saved);
     }
     if (comm_) threads = share_text(*comm_, threads, "the number of threads");
     if (config.threads == 0) config.threads = std::atoll(threads.c_str());
@@ -206,7 +244,7 @@ class TrainCommand {
   Comm* comm_;
   bool leads_;
   std::unique_ptr<RunLock> lock_;
-  bool goes_on_;
+  std::string from_;  // the checkpoint it goes on from, or ""
   TrainingRun run_;
   int64_t first_ = 0;
   int64_t saved_ = -1;  // how many steps the checkpoint has behind it
@@ -215,6 +253,17 @@ class TrainCommand {
   std::unique_ptr<ReportPage> page_;
   std::chrono::steady_clock::time_point start_;
 };
+
+int train(const TrainConfig& config, const TrainOptions& options, Comm* comm) {
+  try {
+    return TrainCommand(config, options, comm).run();
+  } catch (const Damaged& damage) {
+    const fs::path checkpoint(damage.path());
+    const std::string folder = checkpoint.parent_path().string();
+    fail(damage.what(),
+         checkpoint.string() == checkpoint_in(folder) ? offer_of_previous(folder) : "");
+  }
+}
 
 bool is_key(const std::string& word) {
   for (const auto& [key, value] : TrainConfig().entries())
@@ -247,7 +296,7 @@ void add_train(CLI::App& app, Command& chosen) {
                       "one replica per device: 'cpu*2', 'gpu*8', gpu:local");
   command->add_flag("--resume", options->resume,
                     "go on from the last checkpoint of the newest run, or of the FOLDER that "
-                    "follows; `--resume auto` starts where there is none");
+                    "follows, or from that FILE; `--resume auto` starts where there is none");
   command->add_flag("--quiet", options->quiet, "say nothing but errors");
   command->footer(
       "Example:  lockstep train configs/lenet_digits.yaml --devices 'cpu*4' SOLVER.MAX_ITER 300\n"
@@ -261,7 +310,7 @@ void add_train(CLI::App& app, Command& chosen) {
     chosen = [options, overrides] {
       return over_processes([&](Comm* comm) {
         const TrainConfig config = read_config(options->config, overrides, comm ? comm->size() : 1);
-        return TrainCommand(config, *options, comm).run();
+        return train(config, *options, comm);
       });
     };
   });

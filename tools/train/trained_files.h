@@ -18,6 +18,9 @@ class TrainedFiles {
   // is of a run that was given up.
   TrainedFiles(std::string folder, const Session& session, int64_t first);
 
+  // "", or why the best result of before is not known: the next test makes another.
+  const std::string& remark() const { return remark_; }
+
   void tested(const TestResult& result, int64_t iterations);
   void finished(const TestResult& result, int64_t iterations) const;
 
@@ -25,6 +28,7 @@ class TrainedFiles {
   std::string folder_;
   const Session& session_;
   double best_ = -1;
+  std::string remark_;
 };
 
 }  // namespace lockstep

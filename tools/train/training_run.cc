@@ -1,12 +1,14 @@
 #include "tools/train/training_run.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <sstream>
 
 #include "operators/all.h"
 #include "runtime/agree.h"
+#include "runtime/safetensors.h"
 #include "tools/predict/trained_network.h"
 #include "tools/train/agreement.h"
 #include "tools/train/remembered.h"
@@ -41,6 +43,19 @@ void check_same_classes(const Dataset& train, const Dataset& held_out) {
 }
 
 }  // namespace
+
+int64_t whole_number(const Metadata& metadata, const std::string& key, int64_t least, int64_t most,
+                     const std::string& path) {
+  const auto found = metadata.find(key);
+  check(found != metadata.end(), path, ": its metadata lacks '", key, "'");
+  const std::string& text = found->second;
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  check(error == std::errc() && end == text.data() + text.size() && value >= least && value <= most,
+        path, ": its metadata has ", key, " '", text, "', should be a whole number from ", least,
+        " to ", most);
+  return value;
+}
 
 TrainingRun::TrainingRun(const TrainConfig& config, Comm* comm)
     : config_(config),
@@ -110,11 +125,13 @@ void TrainingRun::set_first_values() {
 }
 
 int64_t TrainingRun::resume(const std::string& checkpoint) {
-  Metadata metadata = load_checkpoint(*session_, checkpoint, [&](const Metadata& saved) {
+  const Metadata metadata = load_checkpoint(*session_, checkpoint, [&](const Metadata& saved) {
     check_remembered(config_, saved, checkpoint, replicas_);
+    whole_number(saved, "steps", 0, kMostSteps, checkpoint);
   });
   last_checkpoint_ = checkpoint;
-  last_start_ = std::atoll(metadata["steps"].c_str());
+  last_start_ = whole_number(metadata, "steps", 0, kMostSteps, checkpoint);
+  if (lacks_checksums(metadata)) weights_report_ = {unchecked_line(checkpoint)};
   check(last_start_ <= config_.schedule.max_iter, "SOLVER.MAX_ITER is ", config_.schedule.max_iter,
         ", but ", checkpoint, " is of iteration ", last_start_, "; raise it to go on");
   open_data();
@@ -123,12 +140,18 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
 
 void TrainingRun::save(const std::string& checkpoint, int64_t steps_done) {
   check_losses(steps_done - 1);
+  // The loss of the last step was finite; what its update made shows in the next one, if any.
+  const std::string lost = lost_value(*session_);
+  check(lost.empty(), "after iteration ", steps_done, " ", lost, ". The learning rate was ",
+        learning_rate(config_.schedule, steps_done - 1),
+        "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. ", intact());
   Metadata metadata = remembered(config_);
   metadata.insert({{"steps", std::to_string(steps_done)},
                    {"replicas", std::to_string(replicas_)},
-                   {"threads", std::to_string(session_->threads())},
-                   {"format", "lockstep checkpoint 1"}});
-  save_checkpoint(*session_, checkpoint, metadata);
+                   {"threads", std::to_string(session_->threads())}});
+  // A file that this run neither wrote nor went on from is no better than the one before it.
+  save_checkpoint(*session_, checkpoint, metadata,
+                  {.keep_previous = last_checkpoint_ == checkpoint});
   last_checkpoint_ = checkpoint;
   last_start_ = steps_done;
 }
@@ -226,8 +249,12 @@ void TrainingRun::explain(const BadLoss& bad) {
        fed ? ""
            : join("The learning rate was ", learning_rate(config_.schedule, found.step),
                   "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. "),
-       last_checkpoint_.empty() ? "No checkpoint was written yet."
-                                : "The last checkpoint, " + last_checkpoint_ + ", is intact.");
+       intact());
+}
+
+std::string TrainingRun::intact() const {
+  return last_checkpoint_.empty() ? "No checkpoint was written yet."
+                                  : "The last checkpoint, " + last_checkpoint_ + ", is intact.";
 }
 
 // Every run of a step gives the same bits, so the failure can be watched in slow motion.

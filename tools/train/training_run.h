@@ -17,6 +17,11 @@
 
 namespace lockstep {
 
+// Of a checkpoint's metadata; throws naming file and key when it is missing or out of range.
+int64_t whole_number(const Metadata& metadata, const std::string& key, int64_t least, int64_t most,
+                     const std::string& path);
+inline constexpr int64_t kMostSteps = int64_t{1} << 53;
+
 struct StepResult {
   float loss = 0;  // this process's share of it
   float accuracy = 0;
@@ -43,11 +48,12 @@ class TrainingRun {
   using Say = std::function<void(const std::string& line)>;
   void speak_by(Say say) { say_ = std::move(say); }
   HeldOut& held_out() { return *held_out_; }
+  // Throws, and leaves the file as it is, when the last step made numbers that are none.
   void save(const std::string& checkpoint, int64_t steps_done);
 
   Session& session() { return *session_; }
   double data_seconds() const { return data_seconds_; }
-  // What start() said of MODEL.WEIGHTS.
+  // What start() said of MODEL.WEIGHTS, or resume() of its checkpoint.
   const std::vector<std::string>& weights_report() const { return weights_report_; }
 
  private:
@@ -60,6 +66,7 @@ class TrainingRun {
   StepResult run_step(int64_t step, NotFinite* not_finite = nullptr);
   bool ends_window(int64_t step) const;
   void check_losses(int64_t step);
+  std::string intact() const;
   [[noreturn]] void explain(const BadLoss& bad);
   // The first step, from where the run last started or saved up to `last`, with such a value.
   struct Found {

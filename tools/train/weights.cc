@@ -77,6 +77,7 @@ std::vector<std::string> load_weights(Session& session, const WeightsOptions& op
   std::vector<std::string> lines{join("weights: ", matched, " of ",
                                       matched + missing.size() + renewed.size(), " tensors from ",
                                       options.path)};
+  if (!file.checked) lines.push_back("  " + unchecked_line(options.path));
   if (!renewed.empty())
     lines.push_back(
         join("  ", renewed.size(), " new, for ", options.classes, " classes: ", listed(renewed)));

@@ -1,0 +1,201 @@
+// The state of a session as a file: it goes on with the same bits, or what is wrong is named.
+#include "runtime/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "graph/file.h"
+#include "operators/all.h"
+#include "runtime/philox.h"
+#include "runtime/safetensors.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/step_feeds.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+TEST(Checkpoint, GoesOnWithTheSameBits) {
+  TemporaryFolder folder;
+  TrainingModel model = small_mlp(2);
+  StepFeeds feeds(model, 8, 5, kSmall);
+  auto steps = [&](Session& session, int from, int to) {
+    for (int i = from; i < to; ++i) session.step().run(feeds.at(i, 0.1F), session.run_options(i));
+  };
+  Session whole(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  whole.initialise();
+  steps(whole, 0, 4);
+  save_checkpoint(whole, folder / "c", {{"steps", "4"}});
+  steps(whole, 4, 9);
+  Session resumed(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  EXPECT_EQ(load_checkpoint(resumed, folder / "c").at("steps"), "4");
+  steps(resumed, 4, 9);
+  EXPECT_TRUE(whole.save() == resumed.save());
+}
+
+TEST(Checkpoint, FitsAnotherNumberOfReplicas) {
+  TemporaryFolder folder;
+  TrainingModel two = small_mlp(2), four = small_mlp(4);
+  Session from(two, cpu_devices(2), all_kernels(), {1, 1, {}});
+  from.initialise();
+  save_checkpoint(from, folder / "c", {});
+  EXPECT_EQ(read_safetensors(folder / "c").tensors.count("fc1_w"), 1u);
+  Session to(four, cpu_devices(4), all_kernels(), {2, 1, {}});
+  load_checkpoint(to, folder / "c");
+  EXPECT_TRUE(to.state().read("cpu_3/fc1_w") == from.state().read("cpu_0/fc1_w"));
+}
+
+TEST(Checkpoint, KeepsReplicasThatDiffer) {
+  TemporaryFolder folder;
+  TrainingModel model = small_mlp(2);
+  Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  session.initialise();
+  session.state().at("cpu_1/fc1_b").as<float>()[0] = 42;
+  save_checkpoint(session, folder / "c", {});
+  StateValues saved = session.save();
+  session.initialise();
+  load_checkpoint(session, folder / "c");
+  EXPECT_TRUE(session.save() == saved);
+}
+
+TEST(Checkpoint, OfAnotherModelIsRefusedWhole) {
+  TemporaryFolder folder;
+  TrainingModel model = small_mlp(1), other = small_lenet(1);
+  Session session(model, cpu_devices(1), all_kernels(), {1, 1, {}});
+  session.initialise();
+  Session of_other(other, cpu_devices(1), all_kernels(), {1, 1, {}});
+  save_checkpoint(of_other, folder / "c", {});
+  StateValues before = session.save();
+  expect_error([&] { load_checkpoint(session, folder / "c"); }, "/c", "another model");
+  EXPECT_TRUE(session.save() == before);
+}
+
+// Of this and 999 others, drawn over the whole file and over its header.
+TEST(Checkpoint, EachOfAThousandFlippedBitsIsNamed) {
+  TemporaryFolder folder;
+  const TrainingModel model = small_mlp(2);
+  StepFeeds feeds(model, 8, 5, kSmall);
+  Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  session.initialise();
+  for (int i = 0; i < 3; ++i) session.step().run(feeds.at(i, 0.1F), session.run_options(i));
+  save_checkpoint(session, folder / "c", {{"steps", "3"}, {"threads", "1"}});
+  const std::string whole = read_file(folder / "c");
+  const StateValues before = session.save();
+  uint64_t header = 0;
+  std::memcpy(&header, whole.data(), sizeof header);
+  PhiloxSequence random(7, 0);
+  for (int i = 0; i < 1000; ++i) {
+    const std::size_t reach = i % 2 == 0 ? whole.size() : header + sizeof header;
+    const auto bit = static_cast<std::size_t>(random.below(static_cast<int64_t>(8 * reach)));
+    std::string text = whole;
+    text[bit / 8] = static_cast<char>(text[bit / 8] ^ 1 << bit % 8);
+    std::ofstream(folder / "flipped", std::ios::binary) << text;  // write_file would sync
+    EXPECT_THROW(load_checkpoint(session, folder / "flipped"), Damaged) << "bit " << bit;
+  }
+  EXPECT_TRUE(session.save() == before);
+  EXPECT_EQ(load_checkpoint(session, folder / "c").at("steps"), "3");
+}
+
+// The file's own name never leads to anything but a whole checkpoint, nor does a failed save cost
+// one.
+TEST(Checkpoint, TheOneBeforeIsKept) {
+  TemporaryFolder folder;
+  const TrainingModel model = small_mlp(1);
+  Session session(model, cpu_devices(1), all_kernels(), {1, 1, {}});
+  session.initialise();
+  const std::string path = folder / "c.safetensors", previous = folder / "c.previous.safetensors";
+  EXPECT_EQ(previous_of(path), previous);
+  auto save = [&](const std::string& steps, bool keep = true) {
+    save_checkpoint(session, path, {{"steps", steps}}, {.keep_previous = keep});
+  };
+  auto steps_of = [](const std::string& file) { return checkpoint_metadata(file).at("steps"); };
+  save("1");
+  EXPECT_FALSE(std::filesystem::exists(previous));
+  save("2");
+  save("3");
+  EXPECT_EQ(steps_of(previous), "2");
+  EXPECT_EQ(steps_of(path), "3");
+  save("4", false);
+  EXPECT_EQ(steps_of(previous), "2");
+  EXPECT_EQ(steps_of(path), "4");
+  std::filesystem::create_directory(previous + ".tmp");
+  expect_error([&] { save("5"); }, "c.previous.safetensors.tmp");
+  EXPECT_EQ(steps_of(previous), "2");
+  EXPECT_EQ(steps_of(path), "4");
+  EXPECT_FALSE(std::filesystem::exists(path + ".next"));
+}
+
+// With another metadata object in place of the file's.
+std::string with_metadata(const std::string& text, const std::string& metadata) {
+  uint64_t length = 0;
+  std::memcpy(&length, text.data(), sizeof length);
+  std::string header = text.substr(sizeof length, length);
+  const std::string data = text.substr(sizeof length + length);
+  const std::string before = "{\"__metadata__\":{";
+  header.replace(before.size() - 1, header.find('}') + 2 - before.size(), metadata);
+  length = header.size();
+  std::string result(sizeof length, '\0');
+  std::memcpy(result.data(), &length, sizeof length);
+  return result + header + data;
+}
+
+TEST(Checkpoint, SaysItsFormat) {
+  TemporaryFolder folder;
+  const TrainingModel model = small_mlp(1);
+  Session session(model, cpu_devices(1), all_kernels(), {1, 1, {}});
+  session.initialise();
+  save_checkpoint(session, folder / "c", {});
+  EXPECT_FALSE(lacks_checksums(checkpoint_metadata(folder / "c")));
+  const std::string text = read_file(folder / "c");
+  const StateValues saved = session.save();
+  auto load = [&](const std::string& metadata) {
+    write_file(folder / "d", with_metadata(text, metadata));
+    return load_checkpoint(session, folder / "d");
+  };
+  session.initialise();
+  EXPECT_TRUE(lacks_checksums(load(R"({"format":"lockstep checkpoint 1"})")));
+  EXPECT_TRUE(session.save() == saved);
+  expect_error([&] { load(R"({"format":"lockstep checkpoint 2"})"); }, "checksum is missing");
+  expect_error([&] { load("{}"); }, "/d", "does not say its format");
+  expect_error([&] { load(R"({"format":"pt"})"); }, "/d", "'pt'", "lockstep checkpoint 2");
+  write_safetensors(folder / "w", {}, {{"format", "lockstep checkpoint 3"}});
+  expect_error([&] { load_checkpoint(session, folder / "w"); }, "/w", "'lockstep checkpoint 3'");
+}
+
+// A mask is infinite by intent, a gradient that waits may be for a step; a momentum never is.
+TEST(Checkpoint, OfNumbersThatAreNoneIsNamed) {
+  TemporaryFolder folder;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const TrainingModel model = small_mlp(1, {}, {.deferred = true, .skip_non_finite = true});
+  Session session(model, cpu_devices(1), all_kernels(), {1, 1, {}});
+  auto first_of = [&](const std::string& name) -> float& {
+    return *session.state().at("cpu_0/" + name).as<float>();
+  };
+  auto load = [&] {
+    save_checkpoint(session, folder / "c", {});
+    load_checkpoint(session, folder / "c");
+  };
+  session.initialise();
+  std::string waiting;
+  for (const State& state : model.states)
+    if (state.kind == StateKind::deferred) waiting = state.name;
+  first_of(waiting) = std::nanf("");
+  first_of("fc1_w") = -kInfinity;
+  EXPECT_EQ(lost_value(session), "");
+  load();
+  first_of("fc1_w") = std::nanf("");
+  EXPECT_EQ(lost_value(session), "'cpu_0/fc1_w' is nan at [0,0]");
+  expect_error(load, "/c", "'fc1_w' is nan at [0,0]");
+  first_of("fc1_w") = 0;
+  first_of("fc1_w_momentum") = kInfinity;
+  EXPECT_THROW(load(), Damaged);
+  expect_error(load, "/c", "'fc1_w_momentum' is inf at [0,0]");
+}
+
+}  // namespace
+}  // namespace lockstep::testing
