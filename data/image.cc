@@ -11,9 +11,18 @@
 
 #include "graph/error.h"
 #include "graph/file.h"
+#include "graph/limits.h"
 
 namespace lockstep {
 namespace {
+
+// A header of some bytes may speak of any size. `each`: bytes that reading takes for a pixel.
+void check_size(int64_t height, int64_t width, int64_t each, const std::string& path) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  check(height > 0 && width > 0 && height <= kMost / each / width, path, ": a picture of ", width,
+        " x ", height, " pixels is too large to be read");
+  check_memory(static_cast<std::size_t>(height * width * each), path);
+}
 
 // libjpeg reports errors by a callback that must not return.
 struct JpegErrors {
@@ -43,16 +52,26 @@ void from_cmyk(const std::vector<uint8_t>& line, bool inverted, uint8_t* rgb, in
   }
 }
 
-// Decodes into what the caller owns; false when libjpeg gave up. All that changes between setjmp
+// Read into what the caller owns; false when libjpeg gave up. All that changes between setjmp
 // and longjmp belongs to the caller's frame: locals of this one would be indeterminate after the
 // jump.
-bool decode(const std::string& text, jpeg_decompress_struct& info, JpegErrors& errors, Image& image,
-            std::vector<uint8_t>& line) {
+bool read_header(const std::string& text, jpeg_decompress_struct& info, JpegErrors& errors,
+                 Image& image, bool& progressive) {
   if (setjmp(errors.exit)) return false;
   jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(text.data()), text.size());
   jpeg_read_header(&info, TRUE);
   const bool cmyk = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
   info.out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
+  image.height = info.image_height;
+  image.width = info.image_width;
+  progressive = jpeg_has_multiple_scans(&info) == TRUE;
+  return true;
+}
+
+bool decode(jpeg_decompress_struct& info, JpegErrors& errors, Image& image,
+            std::vector<uint8_t>& line) {
+  if (setjmp(errors.exit)) return false;
+  const bool cmyk = info.out_color_space == JCS_CMYK;
   jpeg_start_decompress(&info);
   image.height = info.output_height;
   image.width = info.output_width;
@@ -77,9 +96,17 @@ Image read_jpeg(const std::string& text, const std::string& path) {
   errors.base.error_exit = leave;
   errors.base.emit_message = no_warnings;
   jpeg_create_decompress(&info);
-  const bool whole = decode(text, info, errors, image, line);
+  try {
+    bool progressive = false;
+    check(read_header(text, info, errors, image, progressive), path, ": ", errors.message);
+    // What comes in several scans is kept as 16-bit coefficients until the last.
+    check_size(image.height, image.width, progressive ? 9 : 3, path);
+    check(decode(info, errors, image, line), path, ": ", errors.message);
+  } catch (...) {
+    jpeg_destroy_decompress(&info);
+    throw;
+  }
   jpeg_destroy_decompress(&info);
-  check(whole, path, ": ", errors.message);
   return image;
 }
 
@@ -89,6 +116,12 @@ Image read_png(const std::string& text, const std::string& path) {
   info.version = PNG_IMAGE_VERSION;
   check(png_image_begin_read_from_memory(&info, text.data(), text.size()), path, ": ",
         info.message);
+  try {
+    check_size(info.height, info.width, 3, path);
+  } catch (...) {
+    png_image_free(&info);
+    throw;
+  }
   info.format = PNG_FORMAT_RGB;
   Image image{static_cast<int64_t>(info.height), static_cast<int64_t>(info.width), {}};
   image.rgb.resize(PNG_IMAGE_SIZE(info));

@@ -21,9 +21,24 @@ bool is_picture(const fs::path& file) {
 
 std::vector<fs::path> sorted_entries(const fs::path& folder) {
   std::vector<fs::path> entries;
-  for (const auto& entry : fs::directory_iterator(folder)) entries.push_back(entry.path());
+  std::error_code trouble;
+  for (fs::directory_iterator at(folder, trouble), end; !trouble && at != end;
+       at.increment(trouble))
+    entries.push_back(at->path());
+  check(!trouble, "cannot read the folder '", folder.string(), "': ", trouble.message());
   std::sort(entries.begin(), entries.end());
   return entries;
+}
+
+// The classes are the folders of train/, also where pictures of val/ are numbered.
+std::vector<std::string> classes_in(const fs::path& train) {
+  check(fs::is_directory(train), "DATA.ROOT: there is no folder '", train.string(),
+        "'; it should hold a folder of pictures for each class");
+  std::vector<std::string> names;
+  for (const fs::path& of_class : sorted_entries(train))
+    if (fs::is_directory(of_class)) names.push_back(of_class.filename().string());
+  check(!names.empty(), "'", train.string(), "' holds no folder of pictures");
+  return names;
 }
 
 }  // namespace
@@ -36,18 +51,23 @@ ImageFolder::ImageFolder(const DatasetOptions& options)
                {0.485F, 0.456F, 0.406F},  // ImageNet's
                {0.229F, 0.224F, 0.225F}}),
       options_(options) {
-  const fs::path folder = fs::path(options.root) / (options.held_out ? "val" : "train");
+  const fs::path train = fs::path(options.root) / "train";
+  class_names_ = classes_in(train);
+  const fs::path folder = options.held_out ? fs::path(options.root) / "val" : train;
   check(fs::is_directory(folder), "DATA.ROOT: there is no folder '", folder.string(),
-        "'; it should hold a folder of pictures for each class");
+        "'; it should hold pictures of the classes of '", train.string(), "'");
   check(options.image_size > 0 && options.resize >= options.image_size, "DATA.IMAGE_SIZE is ",
         options.image_size, ", DATA.RESIZE is ", options.resize, " and may not be less");
   for (const fs::path& of_class : sorted_entries(folder)) {
     if (!fs::is_directory(of_class)) continue;
+    const std::string name = of_class.filename().string();
+    const auto known = std::lower_bound(class_names_.begin(), class_names_.end(), name);
+    check(known != class_names_.end() && *known == name, "'", of_class.string(),
+          "' is of no class of '", train.string(), "'");
     const std::size_t before = files_.size();
     for (const fs::path& file : sorted_entries(of_class))
-      if (is_picture(file)) files_.push_back({file.string(), classes()});
+      if (is_picture(file)) files_.push_back({file.string(), known - class_names_.begin()});
     check(files_.size() > before, "'", of_class.string(), "' holds no .jpg, .jpeg or .png file");
-    class_names_.push_back(of_class.filename().string());
   }
   check(!files_.empty(), "'", folder.string(), "' holds no folder of pictures");
 }

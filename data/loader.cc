@@ -1,6 +1,7 @@
 #include "data/loader.h"
 
 #include <numeric>
+#include <system_error>
 
 #include "graph/error.h"
 #include "runtime/philox.h"
@@ -37,10 +38,20 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
     slot.left = options_.count;
   }
   paused_ = true;  // until the first step is asked for
-  for (int i = 0; i < std::max(1, options.threads); ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (int i = 0; i < std::max(1, options.threads); ++i)
+      threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error& error) {
+    const std::size_t begun = threads_.size();
+    end_threads();
+    fail("only ", begun, " of ", options.threads,
+         " threads that read images could be started (DATA.THREADS): ", error.what());
+  }
 }
 
-Loader::~Loader() {
+Loader::~Loader() { end_threads(); }
+
+void Loader::end_threads() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;

@@ -54,6 +54,7 @@ class Loader {
   const Batch& get(int64_t step);
 
  private:
+  void end_threads();
   struct Slot {
     Batch batch;
     int64_t left = 0;  // images still to be read

@@ -1,5 +1,6 @@
 // Files of pictures, cutting and resampling them, and the data sets made of files.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <filesystem>
@@ -136,6 +137,39 @@ TEST(Regions, TheMiddleIsWhatRemainsOfTheResizedPicture) {
   EXPECT_EQ(whole.width, 400);
 }
 
+// Few bytes may speak of a picture of any size; none of its memory is taken.
+TEST(Images, DoNotBelieveSizes) {
+  TemporaryFolder folder;
+  const std::string path = folder / "picture";
+  const auto big_endian = [](uint32_t value, int bytes) {
+    std::string text;
+    for (int i = bytes; i-- > 0;) text += static_cast<char>(value >> 8 * i & 0xFF);
+    return text;
+  };
+  write_png(path, gradient_image(20, 30));
+  const std::string png = read_file(path);
+  for (uint32_t side : {50000U, 0x7FFFFFFFU}) {
+    std::string text = png;
+    text.replace(16, 8, big_endian(side, 4) + big_endian(side, 4));
+    // The header's own checksum, as a forger writes it.
+    uint32_t crc = 0xFFFFFFFFU;
+    for (std::size_t i = 12; i < 29; ++i) {
+      crc ^= static_cast<unsigned char>(text[i]);
+      for (int bit = 0; bit < 8; ++bit) crc = crc & 1 ? (crc >> 1) ^ 0xEDB88320U : crc >> 1;
+    }
+    text.replace(29, 4, big_endian(~crc, 4));
+    write_file(path, text);
+    expect_error([&] { read_image(path); }, "picture", side == 50000U ? "too large" : "");
+  }
+  write_jpeg(path, gradient_image(20, 30));
+  std::string jpeg = read_file(path);
+  const auto frame = jpeg.find("\xFF\xC0");
+  ASSERT_NE(frame, jpeg.npos);
+  jpeg.replace(frame + 5, 4, big_endian(65500, 2) + big_endian(65500, 2));
+  write_file(path, jpeg);
+  expect_error([&] { read_image(path); }, "picture", "65500 x 65500", "too large");
+}
+
 class FolderTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -203,6 +237,31 @@ TEST_F(FolderTest, BadFoldersAreNamed) {
   DatasetOptions elsewhere = options();
   elsewhere.root = folder / "nowhere";
   expect_error([&] { dataset_named(elsewhere); }, "DATA.ROOT", "nowhere/train");
+}
+
+// By name: numbered by themselves, the pictures of one class would all be right.
+TEST_F(FolderTest, HeldOutPicturesAreOfTheClassesOfTraining) {
+  fs::remove_all(folder / "val/class_a");
+  auto held_out = dataset_named(options(true));
+  EXPECT_EQ(held_out->classes(), 3);
+  EXPECT_EQ(held_out->size(), 16);
+  std::vector<float> values(static_cast<std::size_t>(held_out->image_values()));
+  int64_t label = 0;
+  held_out->read(0, 0, values.data(), &label);
+  EXPECT_EQ(label, 1);
+  fs::rename(folder / "val/class_b", folder / "val/class_bb");
+  expect_error([&] { dataset_named(options(true)); }, "val/class_bb", "no class of", "/train");
+  fs::remove_all(folder / "train");
+  expect_error([&] { dataset_named(options(true)); }, "/train");
+}
+
+TEST_F(FolderTest, APictureIsARegularFile) {
+  fs::remove(folder / "train/class_a/p0.JPG");
+  ASSERT_EQ(mkfifo((folder / "train/class_a/p0.JPG").c_str(), 0600), 0);
+  auto data = dataset_named(options());
+  std::vector<float> values(static_cast<std::size_t>(data->image_values()));
+  int64_t label = 0;
+  expect_error([&] { data->read(0, 0, values.data(), &label); }, "p0.JPG", "a pipe");
 }
 
 // A held-out example saved as a picture is prepared to the bits that the data set gives.
