@@ -191,7 +191,11 @@ void add_launch(CLI::App& app, Command& chosen) {
                    "seconds that a process waits for another before it names it and ends")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("command", options->command, "the command, behind --")->required();
+  // Behind the program every word is taken as it stands: in an option of many values "[0, 2]" would
+  // lose its brackets.
+  auto program = std::make_shared<std::string>();
+  command->add_option("command", *program, "the command, behind --")->required();
+  command->prefix_command();
   command->footer(
       "Example:  lockstep launch -n 4 -- lockstep train configs/lenet_digits.yaml\n"
       "Sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does; Lockstep itself needs "
@@ -200,7 +204,13 @@ void add_launch(CLI::App& app, Command& chosen) {
       "use\n"
       "torchrun, mpirun or srun, or set them by hand. The exit code is that of the first to fail.\n"
       "Ctrl-C and SIGTERM are passed on.");
-  command->callback([options, &chosen] { chosen = [options] { return launch(*options); }; });
+  command->callback([options, program, command, &chosen] {
+    std::vector<std::string> words = command->remaining();
+    if (!words.empty() && words[0] == "--") words.erase(words.begin());  // the one before it
+    words.insert(words.begin(), *program);
+    options->command = words;
+    chosen = [options] { return launch(*options); };
+  });
 }
 
 }  // namespace lockstep

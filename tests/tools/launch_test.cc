@@ -67,6 +67,17 @@ TEST_F(LaunchTest, ASpecMayNeedAllProcesses) {
   EXPECT_EQ(weights("two"), weights("one"));
 }
 
+TEST_F(LaunchTest, TheCommandIsPassedOnWordForWord) {
+  const Outcome outcome =
+      run_lockstep({"launch", "-n", "1", "--", "echo", "[0, 2]", "a,b", "--x", "--", "-n", ""});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "[0] [0, 2] a,b --x -- -n \n");
+  EXPECT_EQ(launch(2, train("run", {"SOLVER.LR_POLICY", "steps_with_decay", "SOLVER.STEPS",
+                                    "[0, 2]", "SOLVER.MAX_ITER", "3"}))
+                .exit_code,
+            0);
+}
+
 TEST_F(LaunchTest, AConfigurationIsCheckedForAllProcesses) {
   auto refused = [&](const std::vector<std::string>& keys, const std::vector<std::string>& parts) {
     next_meeting();
