@@ -37,6 +37,11 @@ int parse_index(std::string_view text, std::string_view whole) {
        "not set; lockstep launch, torchrun, Open MPI and Slurm set it");
 }
 
+void check_number(std::size_t devices, std::string_view text) {
+  check(devices <= kMostReplicas, "'", text.substr(0, 80), "' asks for more than ", kMostReplicas,
+        " devices");
+}
+
 }  // namespace
 
 std::string text_of(Device device) {
@@ -53,8 +58,7 @@ std::vector<Device> parse_devices(std::string_view text) {
       const auto one = item.substr(0, star).find(':');
       int count = parse_count(item.substr(star + 1), text);
       check(count > 0, "'", text, "' asks for no device");
-      check(count <= kMostReplicas, "'", text, "' asks for ", count, " devices; ", kMostReplicas,
-            " are possible");
+      check_number(devices.size() + static_cast<std::size_t>(count), text);
       if (one == item.npos) {
         for (int i = 0; i < count; ++i) devices.push_back({kind, i});
       } else {
@@ -69,6 +73,7 @@ std::vector<Device> parse_devices(std::string_view text) {
       check(std::find(devices.begin(), devices.end(), device) == devices.end(), "'", text,
             "' lists ", device, " twice");
       devices.push_back(device);
+      check_number(devices.size(), text);
     }
     if (item.size() == rest.size()) return devices;
     rest.remove_prefix(item.size() + 1);

@@ -1,6 +1,7 @@
 // lockstep: one binary, a file per subcommand. Exit codes: 0 done, 1 something broke that should
 // not have, 2 something the user can mend, named on stderr; 128 + a signal that ended a run.
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <new>
@@ -58,6 +59,7 @@ void add_manual(CLI::App& app, Command& chosen) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of writing, with a name
   CLI::App app{"Data-parallel training steps as ONNX graphs, planned before they run.", "lockstep"};
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text);
@@ -83,7 +85,7 @@ int main(int argc, char** argv) {
     std::cerr << "lockstep: " << printable_lines(error.what()) << "\n";
     return 2;
   } catch (const std::exception& error) {
-    std::cerr << "lockstep: internal error: " << error.what() << "\n";
+    std::cerr << "lockstep: internal error: " << printable_lines(error.what()) << "\n";
     return 1;
   }
 }

@@ -13,6 +13,8 @@
 
 namespace lockstep::testing {
 
+std::string run_path() { return LOCKSTEP_BINARY; }
+
 Program::Program(const std::vector<std::string>& arguments, const ProgramOptions& options) {
   const std::string out = folder_ / "out", err = folder_ / "err";
   std::vector<char*> argv{const_cast<char*>(LOCKSTEP_BINARY)};

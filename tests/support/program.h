@@ -23,6 +23,8 @@ struct ProgramOptions {
 };
 Outcome run_lockstep(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
 
+std::string run_path();  // of the binary
+
 // One that runs while the test goes on; killed if it still does at the end.
 class Program {
  public:

@@ -1,9 +1,13 @@
 // The binary as a user meets it: what it prints, what it refuses, what it leaves behind.
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "graph/file.h"
 #include "operators/cuda.h"
@@ -140,10 +144,43 @@ TEST_F(CommandTest, AFullDiskKeepsTheOldCheckpoint) {
   std::string old = checkpoint("run");
   ASSERT_GT(old.size(), 200000u);
   expect_refused(train("run", {"--resume"}, {.file_size_limit = 150000}),
-                 {"checkpoint.safetensors.tmp", "File too large"});
+                 {"checkpoint.safetensors.next.tmp", "File too large"});
   EXPECT_TRUE(checkpoint("run") == old);
-  EXPECT_FALSE(fs::exists(folder / "run/checkpoint.safetensors.tmp"));
+  EXPECT_FALSE(fs::exists(folder / "run/checkpoint.safetensors.next"));
+  EXPECT_FALSE(fs::exists(folder / "run/checkpoint.safetensors.next.tmp"));
   EXPECT_EQ(train("run", {"--resume"}).exit_code, 0);
+}
+
+// A file that may not grow ends no process by a signal.
+TEST_F(CommandTest, ALimitOfFilesIsNamed) {
+  const std::string command = "ulimit -f 8; exec " + run_path() + " train " + config() +
+                              " OUTPUT_DIR " + (folder / "run") + " 2> " + (folder / "err");
+  EXPECT_EQ(WEXITSTATUS(std::system(("bash -c '" + command + "' > /dev/null").c_str())), 2);
+  EXPECT_NE(read_file(folder / "err").find("File too large"), std::string::npos);
+}
+
+// A terminal obeys escape codes; what files are called is shown, not obeyed.
+TEST_F(CommandTest, NamesArePrintedAsTheyCanBeSeen) {
+  const std::string name = "a\x1b[31mb\nlockstep: all is well";
+  expect_refused(run_lockstep({"train", folder / (name + ".yaml")}),
+                 {"a\\x1b[31mb\nlockstep: all"});
+  expect_refused(run_lockstep({"train", config("\"\\e[31mKEY\": 1\n")}),
+                 {"unknown key \\x1b[31mKEY"});
+}
+
+TEST_F(CommandTest, AConfigurationMayComeFromAPipeAndNothingElseMay) {
+  expect_refused(run_lockstep({"train", "/dev/zero"}), {"/dev/zero", "a device"});
+  const std::string pipe = folder / "pipe.yaml";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << kTrainingConfig; });
+  EXPECT_EQ(
+      run_lockstep({"train", pipe, "OUTPUT_DIR", folder / "run", "SOLVER.MAX_ITER", "1"}).exit_code,
+      0);
+  writer.join();
+  expect_refused(run_lockstep({"infer", folder / "run/model.onnx", pipe}),
+                 {"pipe.yaml: it is a pipe"});
+  expect_refused(run_lockstep({"train", config(), "MODEL.WEIGHTS", pipe}),
+                 {"pipe.yaml: it is a pipe"});
 }
 
 TEST_F(CommandTest, ALossThatIsNotFiniteNamesItsOrigin) {

@@ -49,6 +49,59 @@ TEST_F(ConfigTest, ATextMayBeNone) {
   expect_error([&] { read_config(config("PIECES: ~\n"), {}); }, "PIECES should be a whole number");
 }
 
+TEST_F(ConfigTest, WhatIsNoKeyIsNamedWithItsLine) {
+  auto read = [&](const std::string& text) { read_config(config(text), {}); };
+  expect_error([&] { read("DEVICES: cpu\n? [a, b]\n: 1\n"); }, "config.yaml:2", "'[a, b]'");
+  expect_error([&] { read("? {a: b}\n: 1\n"); }, "config.yaml:1", "a key should be a word");
+  expect_error([&] { read("DEVICES: cpu\nTRAIN: {BATCH_SIZE: 8}\nDEVICES: cpu*2\n"); },
+               "config.yaml:3: DEVICES stands in line 1 already");
+  expect_error([&] { read("TRAIN: {BATCH_SIZE: 8}\nTRAIN: {LOG_ITERS: 9}\n"); },
+               "config.yaml:2: TRAIN stands in line 1 already");
+  expect_error([&] { read("TRAIN: {BATCH_SIZE: 8}\nTRAIN.BATCH_SIZE: 9\n"); },
+               "config.yaml:2: TRAIN.BATCH_SIZE stands in line 1 already");
+  // An alias may lie within what it stands for, and one of ten of ten grows without end.
+  expect_error([&] { read("TRAIN: &a {BATCH_SIZE: *a}\n"); }, "config.yaml:1: unknown key TRAIN");
+  expect_error([&] { read("MODEL: {HIDDEN: &a [*a, 1]}\n"); }, "MODEL.HIDDEN", "'[.., 1]'");
+  expect_error([&] { read_config(config(), {"DEVICES"}); }, "'DEVICES' has no value");
+}
+
+TEST_F(ConfigTest, NumbersAreFiniteAndWithinReason) {
+  auto refused = [&](const std::string& key, const std::string& value, const std::string& part) {
+    SCOPED_TRACE(key + " " + value);
+    expect_error([&] { read_config(config(), {key, value}); }, key, part);
+  };
+  for (const char* key : {"SOLVER.BASE_LR", "SOLVER.MOMENTUM", "SOLVER.WEIGHT_DECAY",
+                          "SOLVER.GAMMA", "SOLVER.CLIP_NORM"})
+    for (const char* value : {".inf", ".nan", "-.inf"}) refused(key, value, "should be finite");
+  refused("SOLVER.LRS", "[0.1, .nan]", "should be finite");
+  refused("SOLVER.BASE_LR", "1e200", "the most is 3.4e+38");
+  for (const char* key : {"THREADS", "DATA.THREADS"}) {
+    refused(key, "100000", "the most is 1024");
+    refused(key, "99999999", "the most is 1024");
+  }
+  refused("TRAIN.BATCH_SIZE", "100000000000000", "the most is 16777216");
+  refused("TRAIN.BATCH_SIZE", "0", "the least is 1");
+  refused("MODEL.HIDDEN", "[8, 1000000000000]", "the most is 16777216");
+  refused("DEVICES", "cpu*1000000000", "more than 4096 devices");
+  expect_error(
+      [&] {
+        read_config(config(), {"DEVICES", "cpu*8", "THREADS", "1024"});
+      },
+      "THREADS 1024", "8192 threads");
+}
+
+// Added up before anything is taken.
+TEST_F(ConfigTest, WhatAsksForMoreMemoryThanThereIsIsNamed) {
+  const ProgramOptions little{.environment = {{"LOCKSTEP_MEMORY", "100M"}}};
+  expect_refused(train("run", {"TRAIN.BATCH_SIZE", "1000000"}, little),
+                 {"TRAIN.BATCH_SIZE 1000000 needs", "100 MiB are allowed by LOCKSTEP_MEMORY"});
+  expect_refused(train("run", {"MODEL.NUM_CLASSES", "1000000"}),
+                 {"MODEL.NUM_CLASSES 1000000", "14.6 TiB"});
+  expect_refused(train("run", {"DATA.TEST_SIZE", "1000000"}, little), {"DATA.TEST_SIZE 1000000"});
+  expect_refused(train("run", {"MODEL.HIDDEN", "[100000]"}, little), {"needs", "100 MiB"});
+  EXPECT_EQ(train("run", {"SOLVER.MAX_ITER", "1"}, little).exit_code, 0);
+}
+
 // They are compared as texts, but numbers used to have more digits.
 TEST_F(ConfigTest, FitsCheckpointsOfAnOlderSpelling) {
   const TrainConfig config = read_config(this->config(), {});

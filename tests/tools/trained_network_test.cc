@@ -145,5 +145,21 @@ TEST_F(TrainedNetworkTest, WhatDoesNotFitIsNamed) {
   expect_refused(run_lockstep({"export", run}), {"there is no", "step.onnx"});
 }
 
+TEST_F(TrainedNetworkTest, WhatIsSaidOfPicturesIsOfTheRightKind) {
+  const std::string odd = folder / "odd.onnx";
+  auto infer_with = [&](const char* key, const json& value) {
+    LoadedModel file = load_model(all_ops(), folder / "run/model.onnx");
+    json said = json::parse(file.model.metadata.at("picture"));
+    said[key] = value;
+    file.model.metadata["picture"] = said.dump();
+    save_model(file.model, odd);
+    return run_lockstep({"infer", odd, picture(0)});
+  };
+  EXPECT_EQ(infer_with("height", 28).exit_code, 0);
+  for (const json& value : {json(28.5), json(true), json("28"), json(1e300), json(nullptr)})
+    expect_refused(infer_with("height", value), {odd, "'height' should be a whole number"});
+  expect_refused(infer_with("deviation", json::array({1e300})), {odd, "describes no picture"});
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/file.h"
+#include "graph/printable.h"
 #include "tools/command.h"
 #include "tools/model_source.h"
 #include "tools/predict/picture_classifier.h"
@@ -61,9 +62,14 @@ std::vector<std::string> files_of(const std::vector<std::string>& named) {
       continue;
     }
     std::vector<std::string> found;
-    for (const auto& entry : fs::recursive_directory_iterator(name))
-      if (entry.is_regular_file() && looks_like_picture(entry.path()))
-        found.push_back(entry.path().string());
+    std::error_code trouble;
+    for (fs::recursive_directory_iterator at(name, trouble), end; !trouble && at != end;
+         at.increment(trouble)) {
+      std::error_code none;  // a link to nowhere is no picture
+      if (at->is_regular_file(none) && looks_like_picture(at->path()))
+        found.push_back(at->path().string());
+    }
+    check(!trouble, "cannot read the folder '", name, "': ", trouble.message());
     check(!found.empty(), "'", name, "' holds no .jpg, .jpeg or .png file");
     std::sort(found.begin(), found.end());
     files.insert(files.end(), found.begin(), found.end());
@@ -79,11 +85,11 @@ std::string per_cent(float confidence) {
 
 ordered_json look_at(PictureClassifier& classifier, const std::string& file, std::size_t top) {
   ordered_json said{{"picture", file}};
-  std::cout << file;
+  std::cout << printable(file);
   const auto guesses = classifier.classify(file);
   for (std::size_t i = 0; i < std::min(top, guesses.size()); ++i) {
     const auto& [name, confidence] = guesses[i];
-    std::cout << (i == 0 ? "  " : ", ") << name << " " << per_cent(confidence);
+    std::cout << (i == 0 ? "  " : ", ") << printable(name) << " " << per_cent(confidence);
     if (i == 0) said.update({{"class", name}, {"confidence", confidence}});
   }
   std::cout << "\n";
@@ -103,7 +109,7 @@ int infer(const InferOptions& options) {
       all.push_back(look_at(classifier, file, static_cast<std::size_t>(options.top)));
     } catch (const Error& error) {
       std::cout << "  unreadable\n" << std::flush;
-      std::cerr << "lockstep: " << error.what() << "\n";
+      std::cerr << "lockstep: " << printable_lines(error.what()) << "\n";
       all.push_back({{"picture", file}, {"error", error.what()}});
       ++unreadable;
     }

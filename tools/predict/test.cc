@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/file.h"
+#include "graph/printable.h"
 #include "operators/all.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
@@ -38,7 +39,7 @@ void print_classes(const TestResult& result, const Dataset& data) {
   for (int64_t label = 0; label < data.classes(); ++label) {
     const auto& row = result.confusion[static_cast<std::size_t>(label)];
     std::cout << std::setw(8) << row[static_cast<std::size_t>(label)] << std::setw(8) << total(row)
-              << "  " << data.class_name(label) << "\n";
+              << "  " << printable(data.class_name(label)) << "\n";
   }
 }
 

@@ -1,6 +1,8 @@
 #include "tools/predict/trained_network.h"
 
+#include <cmath>
 #include <filesystem>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "graph/file.h"
@@ -29,13 +31,20 @@ json parsed(const TrainingModel& model, const char* key, const std::string& path
   }
 }
 
+// Not what a fraction or a truth is turned into.
+int64_t whole(const json& said, const char* key) {
+  const json& number = said.at(key);
+  if (!number.is_number_integer()) fail("'", key, "' should be a whole number");
+  return number.get<int64_t>();
+}
+
 Preparation preparation_of(const TrainingModel& model, const std::string& path) {
   const json said = parsed(model, kPicture, path);
   Preparation preparation;
   try {
-    preparation = {said.at("channels"), said.at("height"), said.at("width"),
-                   said.at("resize"),   said.at("mean"),   said.at("deviation")};
-  } catch (const json::exception& error) {
+    preparation = {whole(said, "channels"), whole(said, "height"), whole(said, "width"),
+                   whole(said, "resize"),   said.at("mean"),       said.at("deviation")};
+  } catch (const std::exception& error) {
     fail(path, ": the metadata 'lockstep.", kPicture, "' is ", said.dump(), ": ", error.what());
   }
   const auto channels = static_cast<std::size_t>(preparation.channels);
@@ -43,7 +52,9 @@ Preparation preparation_of(const TrainingModel& model, const std::string& path) 
               preparation.deviation.size() == channels;
   for (int64_t size : {preparation.height, preparation.width, preparation.resize})
     fits = fits && size > 0 && size <= 1 << 16;
-  for (float deviation : preparation.deviation) fits = fits && deviation > 0;
+  for (float deviation : preparation.deviation)
+    fits = fits && deviation > 0 && std::isfinite(deviation);
+  for (float mean : preparation.mean) fits = fits && std::isfinite(mean);
   check(fits, path, ": the metadata 'lockstep.", kPicture, "' describes no picture: ", said.dump());
   return preparation;
 }
@@ -134,6 +145,7 @@ TrainedNetwork trained_from(const std::string& weights, const std::string& step)
         ", which says what network the weights are of");
   const TrainingModel model = load_model(all_ops(), step).model;
   const Safetensors file = read_safetensors(weights);
+  if (!file.checked) std::cerr << "lockstep: " << unchecked_line(weights) << "\n";
   try {
     TrainingModel network = with_trained_values(model, file.tensors);
     network.metadata["trained"] = said_of(file.metadata);

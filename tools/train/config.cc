@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <map>
 
 #include "builders/all_reduce/all_reduce.h"
 #include "builders/precision.h"
@@ -20,13 +21,30 @@
 namespace lockstep {
 namespace {
 
-template <class T>
-double smallest(const T& value) {
-  if constexpr (std::is_arithmetic_v<T>) return static_cast<double>(value);
-  double least = std::numeric_limits<double>::infinity();
-  if constexpr (requires { value.front() + 1.0; })
-    for (auto item : value) least = std::min(least, static_cast<double>(item));
-  return least;
+constexpr int64_t kMostThreadsOfAll = 4096;
+
+// Whatever is asked of it, is asked of each number of a list.
+template <class T, class Ask>
+void each_number(const T& value, const Ask& ask) {
+  if constexpr (std::is_arithmetic_v<T>)
+    ask(static_cast<double>(value));
+  else
+    for (const auto& item : value)
+      if constexpr (requires { item + 1.0; }) ask(static_cast<double>(item));
+}
+
+// As it stands in the file; of what is nested, or names itself by an alias, only its kind.
+std::string shown(const YAML::Node& node) {
+  constexpr std::size_t kMost = 20;
+  if (node.IsScalar()) return node.Scalar();
+  if (node.IsNull()) return "~";
+  if (node.IsMap()) return "{..}";
+  std::string text = "[";
+  for (std::size_t i = 0; i < node.size() && i < kMost; ++i) {
+    const YAML::Node item = node[i];
+    text += (i > 0 ? ", " : "") + (item.IsScalar() ? item.Scalar() : "..");
+  }
+  return text + (node.size() > kMost ? ", ..]" : "]");
 }
 
 void assign(const ConfigKey& field, const YAML::Node& node, const std::string& at) {
@@ -41,14 +59,17 @@ void assign(const ConfigKey& field, const YAML::Node& node, const std::string& a
             *target = node.as<T>();
           }
         } catch (const std::exception&) {
-          fail(at, ": ", field.key, " should be ", kind_of(field), ", is '",
-               node.IsScalar() ? node.Scalar() : YAML::Dump(node), "'");
+          fail(at, ": ", field.key, " should be ", kind_of(field), ", is '", shown(node), "'");
         }
-        if constexpr (!std::is_same_v<T, std::string> && !std::is_same_v<T, bool> &&
-                      !std::is_same_v<T, std::vector<std::string>>)
-          check(smallest(*target) >= field.least, at, ": ", field.key, " is '",
-                node.IsScalar() ? node.Scalar() : YAML::Dump(node), "', the least is ",
-                field.least);
+        if constexpr (!std::is_same_v<T, bool>)
+          each_number(*target, [&](double number) {
+            check(std::isfinite(number), at, ": ", field.key, " is '", shown(node),
+                  "', should be finite");
+            check(number >= field.least, at, ": ", field.key, " is '", shown(node),
+                  "', the least is ", field.least);
+            check(number <= field.most, at, ": ", field.key, " is '", shown(node),
+                  "', the most is ", text_of_most(field));
+          });
       },
       field.target);
 }
@@ -64,15 +85,25 @@ void assign_key(std::vector<ConfigKey>& fields, const std::string& key, const YA
   fail(at, ": unknown key ", key, near.empty() ? "" : "; did you mean " + near + "?");
 }
 
+// Where each key of a file stands, those of sections too.
+using Lines = std::map<std::string, int>;
+
 void assign_tree(std::vector<ConfigKey>& fields, const YAML::Node& tree, const std::string& prefix,
-                 const std::string& path) {
+                 const std::string& path, Lines& lines) {
+  constexpr std::ptrdiff_t kDeepest = 4;  // an alias may lie within what it stands for
   for (const auto& entry : tree) {
-    const std::string key = prefix + entry.first.as<std::string>();
-    const std::string at = join(path, ":", entry.first.Mark().line + 1);
-    if (entry.second.IsMap())
-      assign_tree(fields, entry.second, key + ".", path);
-    else
+    const int line = entry.first.Mark().line + 1;
+    const std::string at = join(path, ":", line);
+    check(entry.first.IsScalar(), at, ": a key should be a word, is '", shown(entry.first), "'");
+    const std::string key = prefix + entry.first.Scalar();
+    const auto [first, is_new] = lines.emplace(key, line);
+    check(is_new, at, ": ", key, " stands in line ", first->second, " already");
+    if (!entry.second.IsMap()) {
       assign_key(fields, key, entry.second, at);
+      continue;
+    }
+    check(std::count(key.begin(), key.end(), '.') < kDeepest, at, ": unknown key ", key);
+    assign_tree(fields, entry.second, key + ".", path, lines);
   }
 }
 
@@ -85,8 +116,8 @@ YAML::Node parse(const std::string& text, const std::string& path) {
 }
 
 void apply_overrides(std::vector<ConfigKey>& fields, const std::vector<std::string>& overrides) {
-  check(overrides.size() % 2 == 0, "overrides come in pairs KEY VALUE; '", overrides.back(),
-        "' has no value");
+  check(overrides.size() % 2 == 0, "overrides come in pairs KEY VALUE; '",
+        overrides.empty() ? "" : overrides.back(), "' has no value");
   for (std::size_t i = 0; i < overrides.size(); i += 2) {
     // A text is the word as it stands: a path may hold what YAML reads as its own.
     const auto field = std::find_if(fields.begin(), fields.end(), [&](const ConfigKey& key) {
@@ -109,7 +140,9 @@ void naming(const char* key, const Act& act) {
 }
 
 void check_together(const TrainConfig& config, int processes) {
-  const auto replicas = static_cast<int64_t>(parse_devices(config.devices).size()) * processes;
+  int64_t devices = 0;
+  naming("DEVICES", [&] { devices = static_cast<int64_t>(parse_devices(config.devices).size()); });
+  const int64_t replicas = devices * processes;
   const std::string of_all =
       processes == 1
           ? join(replicas, " replicas of DEVICES ", config.devices)
@@ -135,11 +168,10 @@ void check_together(const TrainConfig& config, int processes) {
     reduce.ring_order.assign(config.ring_order.begin(), config.ring_order.end());
     AllReducer(reduce, static_cast<int>(replicas));
   });
-  const ClipOptions& clip = config.clip;
-  for (const auto& [key, limit] : {std::pair("SOLVER.CLIP_NORM", clip.norm),
-                                   std::pair("SOLVER.CLIP_EACH_NORM", clip.each_norm),
-                                   std::pair("SOLVER.CLIP_VALUE", clip.value)})
-    check(std::isfinite(limit), key, " is ", limit, ", should be finite; 0 does not clip");
+  const int64_t threads = config.threads * devices;
+  check(threads <= kMostThreadsOfAll, "THREADS ", config.threads, " on each of DEVICES ",
+        config.devices, " are ", threads, " threads; a process has ", kMostThreadsOfAll,
+        " at most");
   naming("PACKING", [&] {
     if (config.packing != "auto") parse_packing(config.packing);
   });
@@ -184,9 +216,10 @@ TrainConfig read_config(const std::string& path, const std::vector<std::string>&
   config.path = path;
   config.output_dir = "runs/" + std::filesystem::path(path).stem().string();
   std::vector<ConfigKey> fields = keys_of(config);
-  YAML::Node tree = parse(read_file(path), path);
+  YAML::Node tree = parse(read_file_or_pipe(path), path);
   check(tree.IsMap() || tree.IsNull(), path, ":1: should hold keys and values");
-  assign_tree(fields, tree, "", path);
+  Lines lines;
+  assign_tree(fields, tree, "", path, lines);
   apply_overrides(fields, overrides);
   try {
     check_together(config, processes);

@@ -4,6 +4,9 @@ namespace lockstep {
 
 std::vector<ConfigKey> keys_of(TrainConfig& c) {
   constexpr double kAny = -std::numeric_limits<double>::infinity();
+  // Beyond these numbers do not stay numbers when they are multiplied; memory ends long before.
+  constexpr double kMostOfMany = 1 << 24, kMostPixels = 1 << 16, kMostImages = 0x7FFFFFFF;
+  constexpr double kMostRate = 3.4e38;  // a float
   return {
       {"OUTPUT_DIR", &c.output_dir,
        "series of folders that runs of this file lie in; by default runs/ and the file's name"},
@@ -19,7 +22,8 @@ std::vector<ConfigKey> keys_of(TrainConfig& c) {
       {"PACKING", &c.packing,
        "gradients that are summed together: none, ready:1M:25M, ray:10M, tf_cnn:4k:10; auto: none "
        "in one process, ready:1M:25M over several"},
-      {"PIECES", &c.pieces, "how many pieces a bucket is cut into; each is summed by itself", 1},
+      {"PIECES", &c.pieces, "how many pieces a bucket is cut into; each is summed by itself", 1, "",
+       kMostOfMany},
       {"WIRE", &c.wire,
        "float16 or bfloat16 for gradients on their way; empty: as the gradients are"},
       {"PRECISION", &c.precision,
@@ -31,14 +35,16 @@ std::vector<ConfigKey> keys_of(TrainConfig& c) {
        "2us:10G/30us:1.2G"},
       {"BUCKETS", &c.buckets,
        "a file with a plan of buckets, as inspect --format buckets prints it, in place of PACKING"},
-      {"THREADS", &c.threads, "threads of each CPU replica; 0: an equal share of the cores", 0},
+      {"THREADS", &c.threads, "threads of each CPU replica; 0: an equal share of the cores", 0, "",
+       kMostThreads},
       {"RNG_SEED", &c.seed,
        "decides every bit of a run: first weights, order of data, what is drawn", 0},
 
       {"MODEL.TYPE", &c.model,
        "lenet, mlp, resnet18 .. resnet152, resnext50_32x4d, resnet50_keras, vgg16, mobilenet_v2"},
-      {"MODEL.NUM_CLASSES", &c.classes, "how many classes the network tells apart", 2},
-      {"MODEL.HIDDEN", &c.hidden, "mlp: width of each hidden layer", 1},
+      {"MODEL.NUM_CLASSES", &c.classes, "how many classes the network tells apart", 2, "",
+       kMostOfMany},
+      {"MODEL.HIDDEN", &c.hidden, "mlp: width of each hidden layer", 1, "", kMostOfMany},
       {"MODEL.ONNX", &c.onnx,
        "a network brought along, in place of MODEL.TYPE: docs/bring_your_own.md"},
       {"MODEL.NEW_CLASSIFIER", &c.new_classifier,
@@ -57,26 +63,27 @@ std::vector<ConfigKey> keys_of(TrainConfig& c) {
       {"DATA.NAME", &c.dataset, "digits, synthetic, image_folder, cifar10 or mnist", kAny,
        "TRAIN.DATASETS"},
       {"DATA.ROOT", &c.data_root, "folder of the data set's files"},
-      {"DATA.TRAIN_SIZE", &c.train_size, "images of generated sets", 1},
-      {"DATA.TEST_SIZE", &c.test_size, "held-out images of generated sets", 1},
+      {"DATA.TRAIN_SIZE", &c.train_size, "images of generated sets", 1, "", kMostImages},
+      {"DATA.TEST_SIZE", &c.test_size, "held-out images of generated sets", 1, "", kMostImages},
       {"DATA.IMAGE_SIZE", &c.image_size, "height and width that the network sees", 1,
-       "TRAIN.SCALES"},
+       "TRAIN.SCALES", kMostPixels},
       {"DATA.RESIZE", &c.resize,
        "what the shorter side of a held-out picture measures before its middle is cut out", 1,
-       "TEST.SCALE"},
+       "TEST.SCALE", kMostPixels},
       {"DATA.CROP_SCALE", &c.crop_scale, "least and most share of a picture's area in training", 0},
       {"DATA.FLIP", &c.flip, "half of the training images are mirrored", kAny, "TRAIN.USE_FLIPPED"},
       {"DATA.THREADS", &c.data_threads, "threads that read images; 0: one for each core", 0,
-       "DATA_LOADER.NUM_THREADS"},
+       "DATA_LOADER.NUM_THREADS", kMostThreads},
 
       {"TRAIN.BATCH_SIZE", &c.batch_size, "images of a step, over all replicas and processes", 1,
-       "TRAIN.IMS_PER_BATCH, of one GPU"},
+       "TRAIN.IMS_PER_BATCH, of one GPU", kMostOfMany},
       {"TRAIN.SNAPSHOT_ITERS", &c.snapshot_iters, "iterations between two checkpoints", 1},
       {"TRAIN.LOG_ITERS", &c.log_iters, "iterations between two lines and rows of metrics", 1},
       {"TRAIN.DRIFT_ITERS", &c.drift_iters,
        "iterations between two comparisons of all replicas, bit for bit", 1},
       {"TRAIN.MICRO_BATCHES", &c.micro_batches,
-       "each replica's share of the batch is computed in this many parts, one after the other", 1},
+       "each replica's share of the batch is computed in this many parts, one after the other", 1,
+       "", kMostOfMany},
       {"TRAIN.STATISTICS", &c.statistics,
        "running statistics of replicas: each its own, their mean, or the first's"},
       {"TRAIN.SYNC_BATCH_NORM", &c.sync_batch_norm,
@@ -84,7 +91,8 @@ std::vector<ConfigKey> keys_of(TrainConfig& c) {
 
       {"TEST.ITERS", &c.test_iters, "iterations between two tests on the held-out images", 1},
 
-      {"SOLVER.BASE_LR", &c.schedule.base_lr, "the learning rate that the policy starts from", 0},
+      {"SOLVER.BASE_LR", &c.schedule.base_lr, "the learning rate that the policy starts from", 0,
+       "", kMostRate},
       {"SOLVER.LR_POLICY", &c.schedule.policy,
        "step, steps_with_decay, steps_with_lrs, cosine_decay or exp_decay"},
       {"SOLVER.GAMMA", &c.schedule.gamma, "what a step, or the whole of exp_decay, multiplies by",
@@ -93,7 +101,7 @@ std::vector<ConfigKey> keys_of(TrainConfig& c) {
        "step: iterations from one drop of the rate to the next", 1},
       {"SOLVER.STEPS", &c.schedule.steps,
        "steps_with_*: the first iterations of the intervals, from 0", 0},
-      {"SOLVER.LRS", &c.schedule.lrs, "steps_with_lrs: a rate for each interval", 0},
+      {"SOLVER.LRS", &c.schedule.lrs, "steps_with_lrs: a rate for each interval", 0, "", kMostRate},
       {"SOLVER.MAX_ITER", &c.schedule.max_iter, "iterations of the whole run", 1},
       {"SOLVER.WARM_UP_ITERS", &c.schedule.warm_up_iters, "iterations of warm-up", 0},
       {"SOLVER.WARM_UP_FACTOR", &c.schedule.warm_up_factor, "share of the rate that it starts from",

@@ -21,9 +21,11 @@ struct ConfigKey {
   std::string meaning;
   double least = -std::numeric_limits<double>::infinity();
   std::string detectron = "";  // what Detectron calls it, where that differs
+  double most = std::numeric_limits<double>::infinity();
 };
 std::vector<ConfigKey> keys_of(TrainConfig& config);
 
+std::string text_of_most(const ConfigKey& key);
 // "a whole number", ..
 std::string kind_of(const ConfigKey& key);
 // As a YAML file has it on one line: floats as people write them, texts quoted where they must be.

@@ -53,7 +53,8 @@ std::string item(const std::vector<T>& list) {
 
 std::string range_of(const ConfigKey& key) {
   if (key.least == -std::numeric_limits<double>::infinity()) return "";
-  return join("at least ", key.least);
+  if (key.most == std::numeric_limits<double>::infinity()) return join("at least ", key.least);
+  return join("from ", key.least, " to ", text_of_most(key));
 }
 
 // A | would end a table's cell.
@@ -68,6 +69,11 @@ std::string default_of(const ConfigKey& key) {
 }
 
 }  // namespace
+
+std::string text_of_most(const ConfigKey& key) {
+  const bool is_whole = key.most < 0x1p53;
+  return is_whole ? join(static_cast<int64_t>(key.most)) : join(key.most);
+}
 
 std::string kind_of(const ConfigKey& key) {
   constexpr const char* kNames[] = {

@@ -13,6 +13,7 @@
 #include "runtime/device.h"
 #include "tools/onnx/network_file.h"
 #include "tools/train/agreement.h"
+#include "tools/train/data_memory.h"
 
 namespace lockstep {
 namespace {
@@ -105,6 +106,7 @@ DatasetOptions dataset_of(const TrainConfig& config, bool held_out) {
 }
 
 TrainingModel build_own_model(const TrainConfig& config, Comm* comm) {
+  check_data_memory(config);
   if (!comm) return build_configured_model(config);
   check_agreement(*comm, to_be_agreed_on(config));
   const TrainingModel whole = build_configured_model(config, comm->size());

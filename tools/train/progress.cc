@@ -4,6 +4,8 @@
 
 #include <iostream>
 
+#include "graph/printable.h"
+
 namespace lockstep {
 
 Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) != 0) {}
@@ -24,7 +26,7 @@ void Progress::status(const std::string& line) {
 void Progress::note(const std::string& line) {
   if (quiet_) return;
   if (open_) std::cout << "\r\x1b[K";
-  std::cout << line << std::endl;
+  std::cout << printable_lines(line) << std::endl;
   open_ = false;
 }
 

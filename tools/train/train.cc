@@ -31,7 +31,7 @@ struct TrainOptions {
   std::string resume_in;  // --resume FOLDER, or auto; "": the newest of the series
 };
 
-constexpr int64_t kMostReplicas = int64_t{1} << 20;
+constexpr int64_t kMostReplicasOfAll = int64_t{1} << 32;
 
 // The folder of this run, and the checkpoint it goes on from, if any.
 struct Place {
@@ -209,7 +209,7 @@ class TrainCommand {
       const auto replicas =
           static_cast<int64_t>(parse_devices(config.devices).size()) * (comm_ ? comm_->size() : 1);
       const int64_t saved = whole_number(metadata, "threads", 1, kMostThreads, from_);
-      if (whole_number(metadata, "replicas", 1, kMostReplicas, from_) == replicas)
+      if (whole_number(metadata, "replicas", 1, kMostReplicasOfAll, from_) == replicas)
         threads = std::to_string(saved);
     }
     if (comm_) threads = share_text(*comm_, threads, "the number of threads");

@@ -1,0 +1,52 @@
+#include "tools/train/data_memory.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "graph/limits.h"
+#include "tools/train/network.h"
+
+namespace lockstep {
+namespace {
+
+struct Ask {
+  std::string what;
+  double bytes;
+};
+
+// Doubles: a product that is far beyond every machine is still a number.
+std::vector<Ask> asks_of(const TrainConfig& config) {
+  const ImageSize image = image_size_of(dataset_of(config, false));
+  const double values = static_cast<double>(image.channels) * static_cast<double>(image.height) *
+                        static_cast<double>(image.width);
+  const double classes = static_cast<double>(config.classes);
+  constexpr double kBatches = 4;  // read ahead, in use, and where a step takes them
+  std::vector<Ask> asks{
+      {join("TRAIN.BATCH_SIZE ", config.batch_size), kBatches * config.batch_size * values * 4},
+      // Counted by every process and once more where they are added up.
+      {join("MODEL.NUM_CLASSES ", config.classes, ", each taken for each other,"),
+       2 * classes * classes * 8}};
+  if (config.dataset == "digits" || config.dataset == "synthetic") {
+    const double each = config.dataset == "digits" ? values + 5 : 4;
+    asks.push_back({join("DATA.TRAIN_SIZE ", config.train_size), each * config.train_size});
+    asks.push_back({join("DATA.TEST_SIZE ", config.test_size), each * config.test_size});
+  }
+  return asks;
+}
+
+std::size_t whole(double bytes) { return static_cast<std::size_t>(std::min(bytes, 0x1p62)); }
+
+}  // namespace
+
+void check_data_memory(const TrainConfig& config) {
+  double sum = 0;
+  for (const Ask& ask : asks_of(config)) {
+    check_memory(whole(ask.bytes), ask.what);
+    sum += ask.bytes;
+  }
+  check_memory(whole(sum), "what TRAIN.BATCH_SIZE, MODEL.NUM_CLASSES and DATA ask for together");
+}
+
+}  // namespace lockstep
