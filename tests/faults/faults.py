@@ -10,6 +10,7 @@ in the bits of a run that was never disturbed. N schedules are drawn by the seed
 kinds of calls; --all takes every one there is. Also runs that are killed at moments drawn by lot.
 """
 import argparse
+import json
 import os
 import pathlib
 import random
@@ -37,11 +38,17 @@ HOWS = {
     "connect": ["ECONNREFUSED", "EINTR", "kill"],
 }
 FILES = ["checkpoint.safetensors", "best.safetensors", "best.onnx", "model.onnx"]
+TIMES = ("time", "data_time", "images_per_second")  # differ from run to run
 PATIENCE = 60  # seconds; nothing may hang
 
 
 class Failure(Exception):
     pass
+
+
+def rows_of(run):
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
 
 
 class Driver:
@@ -52,7 +59,7 @@ class Driver:
         self.folder.mkdir(parents=True)
         self.config = self.folder / "config.yaml"
         self.config.write_text(CONFIG)
-        self.expected = {}
+        self.expected, self.rows = {}, {}
 
     def command(self, ranks, run, *more):
         train = [self.lockstep, "train", str(self.config), "OUTPUT_DIR", str(run), *more]
@@ -95,11 +102,16 @@ class Driver:
         return most
 
     def half(self, ranks):
-        """A run up to its middle, from which copies are resumed."""
+        """A run that was killed behind its fourth step, from which copies are resumed."""
         run = self.folder / f"half{ranks}"
-        if not run.exists():
-            self.must(self.command(ranks, run, "SOLVER.MAX_ITER", "4"))
-        return run
+        if run.exists():
+            return run
+        for last in range(self.renames, 0, -1):
+            shutil.rmtree(run, ignore_errors=True)
+            self.call(self.command(ranks, run), self.preload(LOCKSTEP_FAULT=f"rename:{last}:kill"))
+            if b'"steps":"4"' in (run / "checkpoint.safetensors").read_bytes():
+                return run
+        raise Failure("no run could be ended in its middle")
 
     def all_schedules(self):
         schedules = []
@@ -111,7 +123,9 @@ class Driver:
                 more = ["--resume"]
             counts = self.counts(self.command(ranks, run, *more))
             if begins == "start":
+                self.renames = counts["rename"]
                 self.expected[ranks] = {f: (run / f).read_bytes() for f in FILES}
+                self.rows[ranks] = rows_of(run)
             for kind, count in counts.items():
                 for number in range(1, count + 1):
                     for how in HOWS[kind]:
@@ -123,6 +137,9 @@ class Driver:
         for name, expected in self.expected[ranks].items():
             if (run / name).read_bytes() != expected:
                 raise Failure(f"{name} has other bits than that of the undisturbed run")
+        if rows_of(run) != self.rows[ranks]:
+            raise Failure(f"metrics.jsonl has other rows than that of the undisturbed run:\n"
+                          f"{rows_of(run)}\nand not\n{self.rows[ranks]}")
 
     def named(self, code, err, out, killed):
         if code in (-9, 137) and killed:

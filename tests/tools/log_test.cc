@@ -2,9 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 
+#include "runtime/safetensors.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/training_command.h"
+#include "tools/train/appended_file.h"
 #include "tools/train/metrics.h"
 
 namespace lockstep::testing {
@@ -30,7 +34,7 @@ int times(const std::string& text, const std::string& part) {
 TEST_F(LogTest, AWindowOfSkippedStepsHasNoLoss) {
   Outcome outcome = train("run", {"SOLVER.SKIP_NON_FINITE", "true", "SOLVER.BASE_LR", "1e30",
                                   "SOLVER.MAX_ITER", "9", "TRAIN.LOG_ITERS", "3"});
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  expect_refused(outcome, {"the held-out loss is nan after iteration 9"});
   EXPECT_EQ(times(outcome.out, "  skipped: the gradient '"), 8) << outcome.out;
   EXPECT_NE(outcome.out.find("iter      3/9   33 %  loss 2."), std::string::npos) << outcome.out;
   for (const char* line : {"iter      6/9   66 %  all 3 steps were skipped  lr ",
@@ -52,10 +56,10 @@ TEST_F(LogTest, AWindowOfSkippedStepsHasNoLoss) {
 
 // Deferred, a loss that is none belongs to a step that is skipped by the next one, which says so.
 TEST_F(LogTest, ADeferredStepThatOverflowsIsSkippedByTheNext) {
-  Outcome outcome =
-      train("run", {"SOLVER.SKIP_NON_FINITE", "true", "SOLVER.DEFERRED", "true", "SOLVER.BASE_LR",
-                    "1e30", "SOLVER.MAX_ITER", "9", "TRAIN.LOG_ITERS", "3"});
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  Outcome outcome = train(
+      "run", {"SOLVER.SKIP_NON_FINITE", "true", "SOLVER.DEFERRED", "true", "SOLVER.BASE_LR", "1e30",
+              "SOLVER.MAX_ITER", "9", "TRAIN.LOG_ITERS", "3", "TRAIN.SNAPSHOT_ITERS", "100"});
+  expect_refused(outcome, {"after iteration 9 'cpu_0/", "is -inf at", "lower SOLVER.BASE_LR"});
   // Step 1 takes gradients of zero, but decays at that rate; 2 overflows, 3 is the first to skip.
   EXPECT_EQ(times(outcome.out, "  skipped: the gradient '"), 7) << outcome.out;
   EXPECT_NE(outcome.out.find("iter      6/9   66 %  all 3 steps were skipped"), std::string::npos)
@@ -94,6 +98,46 @@ TEST_F(LogTest, WhatAJumpIsMayBeSaid) {
   EXPECT_EQ(jumps("1"), 10) << "and not where it stays";
   expect_refused(train("run", {"SOLVER.LOG_LR_CHANGE_THRESHOLD", "0.9"}),
                  {"SOLVER.LOG_LR_CHANGE_THRESHOLD is '0.9'", "the least is 1"});
+}
+
+TEST(AppendedFile, WhatCannotBeWrittenWaits) {
+  TemporaryFolder folder;
+  {
+    AppendedFile full("/dev/full");
+    full.append("a\n");
+    EXPECT_EQ(full.trouble(), "cannot write /dev/full: No space left on device");
+    AppendedFile file(folder / "f");
+    file.append("a\n");
+    file.append("b\n");
+    EXPECT_EQ(file.trouble(), "");
+  }
+  EXPECT_EQ(read_file(folder / "f"), "a\nb\n");
+  expect_error([&] { AppendedFile(folder / "none/f"); }, "none/f: No such file");
+}
+
+// The window that the end of a session cuts is closed with the numbers of one that is whole.
+TEST_F(LogTest, AWindowThatIsCutIsClosedAsIfItWereWhole) {
+  auto rows_of = [&](const std::string& run) {
+    std::vector<MetricRow> rows;
+    for (MetricRow row : read_metrics(folder / (run + "/metrics.jsonl"))) {
+      std::erase_if(row, [](const auto& entry) {
+        return entry.first == "time" || entry.first == "data_time" ||
+               entry.first == "images_per_second";
+      });
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  };
+  Program program({"train", config(), "OUTPUT_DIR", folder / "cut", "SOLVER.MAX_ITER", "100000"});
+  ASSERT_TRUE(program.wait_for("iter     10/"));
+  program.send_signal(SIGTERM);
+  ASSERT_EQ(program.finish().exit_code, 143);
+  const int64_t reached =
+      std::stoll(read_safetensors(folder / "cut/checkpoint.safetensors").metadata.at("steps"));
+  const std::string end = std::to_string(reached + 12);
+  ASSERT_EQ(train("cut", {"--resume", "SOLVER.MAX_ITER", end}).exit_code, 0);
+  ASSERT_EQ(train("long", {"SOLVER.MAX_ITER", end}).exit_code, 0);
+  EXPECT_EQ(rows_of("cut"), rows_of("long")) << "cut at " << reached;
 }
 
 }  // namespace

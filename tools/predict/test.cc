@@ -9,6 +9,7 @@
 #include "graph/file.h"
 #include "graph/printable.h"
 #include "operators/all.h"
+#include "runtime/safetensors.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
 #include "tools/train/config.h"
@@ -75,13 +76,15 @@ int test(const TestOptions& options, const std::vector<std::string>& overrides, 
   const TrainingModel model = build_own_model(config, comm);
   Session session(model, parse_devices(config.devices), all_kernels(),
                   session_options(config, comm));
-  load_weights(session, {.path = weights, .whole = true});
+  const auto said = load_weights(session, {.path = weights, .whole = true});
   HeldOut held_out(config, session);
   const TestResult result = held_out.test();
   if (comm && comm->rank() > 0) return 0;
   std::cout << "held-out accuracy " << fixed(100 * result.accuracy, 2) << " % (" << result.hits
             << " of " << held_out.data().size() << "), loss " << fixed(result.loss, 4)
             << ", weights " << weights << "\n";
+  for (const std::string& line : said)
+    if (line.find(unchecked_line(weights)) != line.npos) std::cout << line << "\n";
   print_classes(result, held_out.data());
   if (options.out.empty()) return 0;
   write_file(options.out + "/scores.json", json_of(result, held_out.data(), weights));

@@ -1,5 +1,6 @@
 #include "tools/train/metrics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -21,19 +22,26 @@ std::string line_of(const MetricRow& row) {
   return json.dump() + "\n";
 }
 
+bool is_test(const MetricRow& row) { return !std::isnan(value_of(row, "test_accuracy")); }
+
 }  // namespace
 
 MetricsFile::MetricsFile(const std::string& path, int64_t first) {
   std::string kept;
   if (first > 0 && std::filesystem::exists(path))
     for (const MetricRow& row : read_metrics(path))
-      if (value_of(row, "iter") <= static_cast<double>(first)) kept += line_of(row);
+      if (value_of(row, "iter") <= static_cast<double>(first)) {
+        kept += line_of(row);
+        if (is_test(row)) tested_ = std::max(tested_, value_of(row, "iter"));
+      }
   write_file(path, kept);
-  file_.open(path, std::ios::app);
-  check(bool(file_), "cannot write ", path);
+  file_ = std::make_unique<AppendedFile>(path);
 }
 
-void MetricsFile::append(const MetricRow& row) { file_ << line_of(row) << std::flush; }
+void MetricsFile::append(const MetricRow& row) {
+  if (is_test(row) && value_of(row, "iter") <= tested_) return;
+  file_->append(line_of(row));
+}
 
 std::vector<MetricRow> read_metrics(const std::string& path) {
   std::vector<MetricRow> rows;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tools/train/appended_file.h"
 
 namespace lockstep {
 
@@ -15,10 +17,16 @@ class MetricsFile {
  public:
   // Keeps the rows of an earlier run up to iteration `first`; 0 starts anew.
   MetricsFile(const std::string& path, int64_t first);
+  // A test that an earlier session wrote down is not written again: a run that ended behind its
+  // last checkpoint tests once more.
   void append(const MetricRow& row);
+  void flush() { file_->append(""); }
+  // Why rows wait, or "".
+  const std::string& trouble() const { return file_->trouble(); }
 
  private:
-  std::ofstream file_;
+  std::unique_ptr<AppendedFile> file_;
+  double tested_ = 0;  // the last test of an earlier session
 };
 
 // Rows that are damaged (a line cut by a crash) are left out.

@@ -37,8 +37,7 @@ EventWriter::EventWriter(const std::string& folder) {
                                .count();
   const std::string path = join(folder, "/events.out.tfevents.", nanoseconds / 1000000000, ".",
                                 nanoseconds % 1000000000, ".lockstep");
-  file_.open(path, std::ios::binary);
-  check(bool(file_), "cannot write ", path);
+  file_ = std::make_unique<AppendedFile>(path);
   write(event_at(0).text(3, "brain.Event:2").bytes());  // file_version
 }
 
@@ -56,7 +55,12 @@ void EventWriter::write(const std::string& event) {
   put_fixed(frame, masked(frame));
   frame += event;
   put_fixed(frame, masked(event));
-  file_.write(frame.data(), static_cast<std::streamsize>(frame.size()));
+  written_ += frame;
+}
+
+void EventWriter::flush() {
+  file_->append(written_);
+  written_.clear();
 }
 
 }  // namespace lockstep

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
+#include <memory>
 #include <string>
 
+#include "tools/train/appended_file.h"
 #include "tools/train/message.h"
 
 namespace lockstep {
@@ -17,11 +18,14 @@ class EventWriter {
   explicit EventWriter(const std::string& folder);
   void scalar(const std::string& tag, int64_t step, float value);
   void value(int64_t step, const Message& value);  // an entry of a Summary
-  void flush() { file_.flush(); }
+  void flush();
+  // Why events wait, or "".
+  const std::string& trouble() const { return file_->trouble(); }
 
  private:
   void write(const std::string& event);
-  std::ofstream file_;
+  std::unique_ptr<AppendedFile> file_;
+  std::string written_;  // since the last flush
 };
 
 }  // namespace lockstep

@@ -31,6 +31,7 @@ struct TrainOptions {
   std::string resume_in;  // --resume FOLDER, or auto; "": the newest of the series
 };
 
+constexpr const char* kOpenWindow = "open window";
 constexpr int64_t kMostReplicasOfAll = int64_t{1} << 32;
 
 // The folder of this run, and the checkpoint it goes on from, if any.
@@ -130,6 +131,8 @@ class TrainCommand {
     if (first_ > 0) log_->note(join("resumed after iteration ", first_));
     start_ = std::chrono::steady_clock::now();
     log_->start_window(run_.data_seconds());
+    if (const auto window = run_.resumed().find(kOpenWindow); window != run_.resumed().end())
+      log_->go_on_with(window->second);
     const int64_t last = config_.schedule.max_iter;
     Interruption interruption(comm_);
     for (int64_t step = first_; step < last; ++step) {
@@ -139,8 +142,9 @@ class TrainCommand {
       const bool closed = log_->step(step, result, run_.data_seconds());
       if (closed && page_) page_->refresh();
       if ((step + 1) % config_.drift_iters == 0 || step + 1 == last) check_drift(step);
-      if ((step + 1) % config_.snapshot_iters == 0) save(step + 1);
+      // All that is known of a step is written before the checkpoint that goes on behind it.
       if ((step + 1) % config_.test_iters == 0 && step + 1 < last) test(step);
+      if ((step + 1) % config_.snapshot_iters == 0 && step + 1 < last) save(step + 1);
     }
     save(last);
     const TestResult result = test(last - 1);
@@ -182,7 +186,7 @@ class TrainCommand {
 
   void save(int64_t steps_done) {
     if (saved_ == steps_done) return;
-    run_.save(checkpoint(), steps_done);
+    run_.save(checkpoint(), steps_done, {{kOpenWindow, log_->open_window()}});
     saved_ = steps_done;
   }
 

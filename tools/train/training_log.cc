@@ -50,6 +50,42 @@ void TrainingLog::ended(RunEnd how) {
   if (!leads_) return;
   events_->value(0, run_ends_value(how, unix_time()));
   events_->flush();
+  metrics_->flush();
+  trouble_said_ = false;
+  say_trouble();
+}
+
+// Once, and once more at the end.
+void TrainingLog::say_trouble() {
+  for (const std::string& trouble : {metrics_->trouble(), events_->trouble()}) {
+    if (trouble.empty() || trouble_said_) continue;
+    note(trouble + "; what belongs there waits, the run goes on");
+    trouble_said_ = true;
+  }
+}
+
+std::string TrainingLog::open_window() const {
+  const std::string mine =
+      join(std::setprecision(17), loss_sum_, " ", accuracy_sum_, " ", window_, " ", counted_);
+  if (!comm_) return mine;
+  std::string all;
+  for (const std::string& one : gather_texts(*comm_, mine, "the open window"))
+    all += (all.empty() ? "" : ";") + one;
+  return all;
+}
+
+// That of another number of processes, or of windows of another length, is left out.
+void TrainingLog::go_on_with(const std::string& window) {
+  const auto ranks = std::count(window.begin(), window.end(), ';') + 1;
+  if (window.empty() || ranks != (comm_ ? comm_->size() : 1)) return;
+  std::istringstream all(window);
+  std::string mine;
+  for (int rank = 0; rank <= (comm_ ? comm_->rank() : 0); ++rank) std::getline(all, mine, ';');
+  double loss = 0, accuracy = 0;
+  int64_t steps = 0, counted = 0;
+  if (!(std::istringstream(mine) >> loss >> accuracy >> steps >> counted)) return;
+  if (steps != first_ % config_.log_iters || counted > steps) return;
+  loss_sum_ = loss, accuracy_sum_ = accuracy, window_ = steps, counted_ = counted;
 }
 
 void TrainingLog::note(const std::string& line) {
@@ -58,7 +94,7 @@ void TrainingLog::note(const std::string& line) {
 
 void TrainingLog::start_window(double data_seconds) {
   loss_sum_ = accuracy_sum_ = 0;
-  window_ = counted_ = 0;
+  window_ = counted_ = timed_ = 0;
   window_start_ = std::chrono::steady_clock::now();
   if (start_ == std::chrono::steady_clock::time_point()) start_ = window_start_;
   data_seconds_ = data_seconds;
@@ -79,7 +115,7 @@ bool TrainingLog::step(int64_t step, const StepResult& result, double data_secon
   loss_sum_ += result.loss;
   accuracy_sum_ += result.accuracy;
   counted_ += result.counts;
-  ++window_;
+  ++window_, ++timed_;
   if ((step + 1) % config_.log_iters != 0 && step + 1 != config_.schedule.max_iter) return false;
   // Of this process's steps that count; deferred, another may count another number.
   loss_sum_ /= static_cast<double>(std::max<int64_t>(counted_, 1));
@@ -92,7 +128,7 @@ bool TrainingLog::step(int64_t step, const StepResult& result, double data_secon
 
 // Loss and accuracy are the means over the steps that count. Where none does there are none.
 void TrainingLog::write_window(int64_t step, double data_seconds) {
-  const double elapsed = seconds_since(window_start_), steps = static_cast<double>(window_);
+  const double elapsed = seconds_since(window_start_), steps = static_cast<double>(timed_);
   const double images = steps * static_cast<double>(config_.batch_size) / elapsed;
   const double rate = learning_rate(config_.schedule, step);
   const int64_t done = step + 1;
@@ -113,6 +149,7 @@ void TrainingLog::write_window(int64_t step, double data_seconds) {
   events_->scalar("train/lr", done, static_cast<float>(rate));
   events_->scalar("train/images_per_second", done, static_cast<float>(images));
   events_->flush();
+  say_trouble();
   const int64_t all = config_.schedule.max_iter;
   const double each = seconds_since(start_) / static_cast<double>(done - first_);
   progress_.status(join("iter ", std::setw(6), done, "/", all, "  ", std::setw(3), 100 * done / all,
@@ -148,6 +185,7 @@ void TrainingLog::test(int64_t step, const TestResult& result, double seconds) {
     events_->value(done, images_value("test/pictures", result.samples,
                                       "The surest mistakes, then what is recognised least surely"));
   events_->flush();
+  say_trouble();
   progress_.note(join("iter ", std::setw(6), done, "  held-out accuracy ",
                       fixed(100 * result.accuracy, 2), " %  loss ", fixed(result.loss, 4)));
 }

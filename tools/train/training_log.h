@@ -36,7 +36,14 @@ class TrainingLog {
   void test(int64_t step, const TestResult& result, double seconds);
   void ended(RunEnd how);
 
+  // What the open window holds, on rank 0 of every process: a run that goes on closes it with the
+  // numbers that one which was never stopped has. All processes call alike.
+  std::string open_window() const;
+  // As a checkpoint has it, or "": then the window holds what comes.
+  void go_on_with(const std::string& window);
+
  private:
+  void say_trouble();
   void write_window(int64_t step, double data_seconds);
   void add_up_over_processes();
 
@@ -49,7 +56,9 @@ class TrainingLog {
   std::unique_ptr<EventWriter> events_;
   std::chrono::steady_clock::time_point start_, window_start_;
   double loss_sum_ = 0, accuracy_sum_ = 0, data_seconds_ = 0;
-  int64_t window_ = 0, counted_ = 0;  // steps; those whose loss is reported
+  // Steps; those whose loss is reported; those that this session timed.
+  int64_t window_ = 0, counted_ = 0, timed_ = 0;
+  bool trouble_said_ = false;
 };
 
 std::string fixed(double value, int digits);

@@ -125,20 +125,20 @@ void TrainingRun::set_first_values() {
 }
 
 int64_t TrainingRun::resume(const std::string& checkpoint) {
-  const Metadata metadata = load_checkpoint(*session_, checkpoint, [&](const Metadata& saved) {
+  resumed_ = load_checkpoint(*session_, checkpoint, [&](const Metadata& saved) {
     check_remembered(config_, saved, checkpoint, replicas_);
     whole_number(saved, "steps", 0, kMostSteps, checkpoint);
   });
   last_checkpoint_ = checkpoint;
-  last_start_ = whole_number(metadata, "steps", 0, kMostSteps, checkpoint);
-  if (lacks_checksums(metadata)) weights_report_ = {unchecked_line(checkpoint)};
+  last_start_ = whole_number(resumed_, "steps", 0, kMostSteps, checkpoint);
+  if (lacks_checksums(resumed_)) weights_report_ = {unchecked_line(checkpoint)};
   check(last_start_ <= config_.schedule.max_iter, "SOLVER.MAX_ITER is ", config_.schedule.max_iter,
         ", but ", checkpoint, " is of iteration ", last_start_, "; raise it to go on");
   open_data();
   return last_start_;
 }
 
-void TrainingRun::save(const std::string& checkpoint, int64_t steps_done) {
+void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const Metadata& more) {
   check_losses(steps_done - 1);
   // The loss of the last step was finite; what its update made shows in the next one, if any.
   const std::string lost = lost_value(*session_);
@@ -146,6 +146,7 @@ void TrainingRun::save(const std::string& checkpoint, int64_t steps_done) {
         learning_rate(config_.schedule, steps_done - 1),
         "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. ", intact());
   Metadata metadata = remembered(config_);
+  metadata.insert(more.begin(), more.end());
   metadata.insert({{"steps", std::to_string(steps_done)},
                    {"replicas", std::to_string(replicas_)},
                    {"threads", std::to_string(session_->threads())}});

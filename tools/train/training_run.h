@@ -49,7 +49,10 @@ class TrainingRun {
   void speak_by(Say say) { say_ = std::move(say); }
   HeldOut& held_out() { return *held_out_; }
   // Throws, and leaves the file as it is, when the last step made numbers that are none.
-  void save(const std::string& checkpoint, int64_t steps_done);
+  // `more`: what else is to be there when the run goes on.
+  void save(const std::string& checkpoint, int64_t steps_done, const Metadata& more);
+  // Of the checkpoint that the run went on from.
+  const Metadata& resumed() const { return resumed_; }
 
   Session& session() { return *session_; }
   double data_seconds() const { return data_seconds_; }
@@ -92,6 +95,7 @@ class TrainingRun {
   std::vector<Tensor> feeds_;
   std::string last_checkpoint_;  // what explain() starts from; "": the seed
   int64_t last_start_ = 0;
+  Metadata resumed_;
   double data_seconds_ = 0;
   std::vector<std::string> weights_report_;
   LossWatch losses_;
