@@ -60,7 +60,7 @@ class ModelCheck {
       check(!tensor.name().empty(), "an initializer has no name");
       check(names.insert(tensor.name()).second, "two initializers are called '", tensor.name(),
             "'");
-      check_tensor(tensor, place_, tensor.name());
+      check_tensor(tensor, place_, tensor.name(), /*reads=*/false);
     }
     supported(
         graph.sparse_initializer_size() == 0, "'",

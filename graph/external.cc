@@ -26,15 +26,34 @@ bool lies_below(const fs::path& path, const fs::path& folder) {
          folder.end();
 }
 
+struct Said {
+  std::string location;
+  int64_t offset = 0;
+  int64_t length = -1;  // to the end
+};
+
+Said said_by(const onnx::TensorProto& proto, const std::string& what) {
+  Said said;
+  std::set<std::string> keys;
+  for (const auto& entry : proto.external_data()) {
+    check(keys.insert(entry.key()).second, what, ": external data has the ", entry.key(), " twice");
+    if (entry.key() == "location") said.location = entry.value();
+    if (entry.key() == "offset") said.offset = number_of(entry, what);
+    if (entry.key() == "length") said.length = number_of(entry, what);
+  }
+  const fs::path relative(said.location);
+  check(!relative.empty() && said.location.find('\0') == said.location.npos &&
+            relative.is_relative() &&
+            std::find(relative.begin(), relative.end(), "..") == relative.end(),
+        what, ": external data location '", said.location, "' leaves the model's folder");
+  return said;
+}
+
 // The file itself, whatever links lead to it.
 fs::path resolved(const std::string& location, const DataPlace& place, const std::string& what) {
-  const fs::path relative(location);
-  check(!location.empty() && location.find('\0') == location.npos && relative.is_relative() &&
-            std::find(relative.begin(), relative.end(), "..") == relative.end(),
-        what, ": external data location '", location, "' leaves the model's folder");
   check(!place.folder.empty(), what, ": its data lies in '", location,
         "', but only a model's own tensors may lie outside it");
-  const fs::path named = fs::path(place.folder) / relative;
+  const fs::path named = fs::path(place.folder) / location;
   std::error_code error;
   const fs::path real = fs::canonical(named, error);
   check(!error, what, ": cannot read ", named.string(), ": ", error.message());
@@ -55,17 +74,13 @@ DataPlace data_place_of(const std::string& file) {
   return {folder.empty() ? "." : folder.string(), real.string()};
 }
 
+void check_external(const onnx::TensorProto& proto, const std::string& what) {
+  said_by(proto, what);
+}
+
 ExternalData external_data(const onnx::TensorProto& proto, const DataPlace& place,
                            const std::string& what) {
-  std::string location;
-  int64_t offset = 0, length = -1;
-  std::set<std::string> keys;
-  for (const auto& entry : proto.external_data()) {
-    check(keys.insert(entry.key()).second, what, ": external data has the ", entry.key(), " twice");
-    if (entry.key() == "location") location = entry.value();
-    if (entry.key() == "offset") offset = number_of(entry, what);
-    if (entry.key() == "length") length = number_of(entry, what);
-  }
+  const auto [location, offset, length] = said_by(proto, what);
   const fs::path path = resolved(location, place, what);
   std::error_code error;
   const auto size = static_cast<int64_t>(fs::file_size(path, error));

@@ -30,4 +30,7 @@ struct ExternalData {
 ExternalData external_data(const onnx::TensorProto& proto, const DataPlace& place,
                            const std::string& what);
 
+// What it says, not what is there: of a step that is not trained yet nobody needs the zeros.
+void check_external(const onnx::TensorProto& proto, const std::string& what);
+
 }  // namespace lockstep

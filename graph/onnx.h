@@ -18,7 +18,9 @@ TensorType from_proto(const onnx::TypeProto& proto);
 void to_proto(const TensorType& type, onnx::TypeProto& proto);
 // Throws unless a tensor of any kind holds what its type and shape say: as many bytes or values, in
 // one field, each in range. `what` names it in errors. Before that nobody may believe its sizes.
-void check_tensor(const onnx::TensorProto& proto, const DataPlace& place, const std::string& what);
+// External data is looked at when `reads`.
+void check_tensor(const onnx::TensorProto& proto, const DataPlace& place, const std::string& what,
+                  bool reads = true);
 Literal from_proto(const onnx::TensorProto& proto, const DataPlace& place, const std::string& what);
 // Brings the bytes of external data into the message.
 void embed(onnx::TensorProto& proto, const DataPlace& place, const std::string& what);

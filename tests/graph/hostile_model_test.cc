@@ -276,6 +276,14 @@ TEST_F(HostileModel, AFewBytesTakeNoGigabytes) {
   EXPECT_LT(guess, 3 * parsed.SpaceUsedLong());
 }
 
+// The zeros of a step that is not trained yet need not be there.
+TEST(HostileStep, NeedsNoDataThatNobodyReads) {
+  TemporaryFolder folder;
+  save_model(small_mlp(2), folder / "step.onnx", {.inline_limit = 0});
+  fs::remove(folder / "step.onnx.data");
+  EXPECT_EQ(load_model(all_ops(), folder / "step.onnx").model.replicas, 2);
+}
+
 TEST(HostileStep, MetadataHold) {
   TemporaryFolder folder;
   save_model(small_mlp(2), folder / "step.onnx");
