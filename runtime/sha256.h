@@ -1,0 +1,14 @@
+// SHA-256 (FIPS 180-4) and the message authentication code made of it (RFC 2104), for the few bytes
+// by which processes prove to each other that they belong to one run.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lockstep {
+
+// 32 bytes, not their digits.
+std::string sha256(std::string_view text);
+std::string hmac_sha256(std::string_view key, std::string_view text);
+
+}  // namespace lockstep
