@@ -9,6 +9,7 @@
 
 #include "graph/error.h"
 #include "runtime/comm_gloo.h"
+#include "runtime/store_token.h"
 
 namespace lockstep {
 namespace {
@@ -18,14 +19,18 @@ std::string member_key(int rank) { return join("member/", rank); }
 std::unique_ptr<Store> open_store(const World& world) {
   const std::optional<StorePlace> place = store_place_of(world.store);
   if (!place) return file_store(folder_of_store(world.store));
-  if (world.rank > 0) return reach_store(*place, world.patience);
+  const std::string token = place->job.empty() ? token_of_user(text_of(*place)) : "";
+  if (world.rank > 0) return reach_store(*place, world.patience, token);
   try {
-    return keep_store(*place, world.patience);
+    std::unique_ptr<Store> kept = keep_store(*place, world.patience, token);
+    if (world.say && place->job.empty())
+      world.say(join("rank 0 keeps the store ", world.store, " at ", listening_text(*kept)));
+    return kept;
   } catch (const Error& error) {
     // Perhaps it is this run's own rank 0 that listens there.
     std::unique_ptr<Store> other;
     try {
-      other = reach_store(*place, Milliseconds(1000));
+      other = reach_store(*place, Milliseconds(1000), token);
       if (!other->get(member_key(0))) throw error;
     } catch (const Error&) {
       throw error;
@@ -80,7 +85,7 @@ std::vector<Member> meet_all(Store& store, const World& world) {
     Member member{world.rank, "", 0};
     int size = 0;
     first >> size >> member.process >> member.host;
-    fail("rank ", world.rank, " joins twice: ", text_of(member), " is there already",
+    fail("rank ", world.rank, " joins twice: ", plain(text_of(member)), " is there already",
          store_place_of(world.store) ? "" : "; a folder of a store is new for each run");
   }
   store.stand_for(world.rank);
@@ -102,8 +107,8 @@ std::vector<Member> meet_all(Store& store, const World& world) {
     Member& member = members.emplace_back(Member{rank, "", 0});
     int size = 0;
     stream >> size >> member.process >> member.host;
-    check(size == world.size, member, " counts ", size, " processes, rank ", world.rank, " counts ",
-          world.size);
+    check(size == world.size, plain(text_of(member)), " counts ", size, " processes, rank ",
+          world.rank, " counts ", world.size);
   }
   check(missing.empty(), "of ", world.size, " ranks these did not join within ",
         world.patience.count() / 1000.0, " s: ", missing);

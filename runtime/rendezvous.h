@@ -17,6 +17,7 @@ struct World {
   std::string store;
   std::string address;            // this host's, as others reach it; "": found out
   Milliseconds patience{60'000};  // for the others to join, and for any one message
+  void (*say)(const std::string& line) = nullptr;  // where rank 0 listens, if at a port
 };
 
 // What torchrun, `lockstep launch`, Open MPI, MPICH or Slurm say of this process; alone where none

@@ -38,10 +38,19 @@ std::string gone_key(int rank);
 // cannot listen, or when nobody answers within `patience`. A keeper that leaves any one question
 // unanswered for so long is lost for good. It leaves itself when all others have ended, but for
 // those that have been silent for so long.
-std::unique_ptr<Store> keep_store(const StorePlace& place, Milliseconds patience);
-std::unique_ptr<Store> reach_store(const StorePlace& place, Milliseconds patience);
+// Over TCP nobody is let in, or believed, who does not prove that he has the same `token`; over a
+// Unix socket the kernel says that he is the same user, and there is none.
+std::unique_ptr<Store> keep_store(const StorePlace& place, Milliseconds patience,
+                                  const std::string& token = "");
+std::unique_ptr<Store> reach_store(const StorePlace& place, Milliseconds patience,
+                                   const std::string& token = "");
 bool is_kept_here(const Store& store);
 int port_of(const Store& kept);  // which was chosen for port 0
+// "10.0.0.7, port 29500", or port 29500 of all interfaces; "" where it is at no port.
+std::string listening_text(const Store& kept);
+
+// What another process said, with \x1b and the like for characters that a terminal would obey.
+std::string plain(const std::string& text);
 
 // A folder that all processes see: a file for each key. It must be new for each run.
 std::unique_ptr<Store> file_store(const std::string& folder);

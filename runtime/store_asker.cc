@@ -8,6 +8,7 @@
 
 #include "graph/error.h"
 #include "runtime/store.h"
+#include "runtime/store_token.h"
 #include "runtime/store_wire.h"
 
 namespace lockstep {
@@ -18,14 +19,16 @@ using Clock = std::chrono::steady_clock;
 
 class Asker final : public Store {
  public:
-  Asker(const StorePlace& place, Milliseconds patience)
+  Asker(const StorePlace& place, Milliseconds patience, const std::string& token)
       : place_(text_of(place)), patience_(std::max(patience, Milliseconds(1))) {
     const auto end = Clock::now() + patience;
     std::string why;
-    for (; (socket_ = connect_to(place, patience_, why)).get() < 0;
-         std::this_thread::sleep_for(Milliseconds(50)))
+    for (;; std::this_thread::sleep_for(Milliseconds(50))) {
+      socket_ = connect_to(place, patience_, why);
+      if (socket_.get() >= 0 && (token.empty() || is_let_in(token, why))) return;
       check(Clock::now() < end, "rank 0 does not answer at ", place_, " (", why, ") after ",
             patience.count() / 1000.0, " s; is it running, and the address right?");
+    }
   }
 
   void set(const std::string& key, const std::string& value) override {
@@ -41,8 +44,36 @@ class Asker final : public Store {
   void leave() override { ask(Operation::leave, "", ""); }
 
  private:
+  // False where the connection ended before: this process was stopped too long, or rank 0 was told
+  // so much by strangers that it had no place for it.
+  bool is_let_in(const std::string& token, std::string& why) {
+    std::string theirs(kNonceBytes, '\0'), proved(kProofBytes, '\0');
+    why = "it closed the connection";
+    if (!receive_all(theirs)) return false;
+    const std::string mine = random_bytes(kNonceBytes);
+    if (!send_all(socket_.get(), mine + proof(token, Side::asker, theirs, mine))) return false;
+    if (!receive_all(proved)) return false;
+    check(proved != std::string(kProofBytes, '\0'), "rank 0, which keeps the store at ", place_,
+          ", has another token than this process: LOCKSTEP_TOKEN, or ~/.config/lockstep/token, "
+          "should be the same on all hosts, and no other run listen there");
+    check(is_same(proved, proof(token, Side::keeper, theirs, mine)), "who listens at ", place_,
+          " does not have the run's token: it is not rank 0");
+    return true;
+  }
+
+  bool receive_all(std::string& bytes) {
+    for (std::size_t at = 0; at < bytes.size();) {
+      const ssize_t count = recv(socket_.get(), bytes.data() + at, bytes.size() - at, 0);
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return false;
+      at += static_cast<std::size_t>(count);
+    }
+    return true;
+  }
+
   std::optional<std::string> ask(Operation operation, const std::string& key,
                                  const std::string& value) {
+    check_sizes(key, value);
     std::lock_guard lock(mutex_);
     std::string request(1, static_cast<char>(operation));
     append(request, key);
@@ -55,14 +86,16 @@ class Asker final : public Store {
     }
     if (!send_all(socket_.get(), request)) lose(errno);
     std::string reply, text;
-    for (std::size_t at = 1; reply.empty() || !take(reply, at, text); at = 1) {
+    for (std::size_t at = 1; reply.empty() || !take(reply, at, text, kLongestValue); at = 1) {
       char bytes[65536];
       const ssize_t count = recv(socket_.get(), bytes, sizeof bytes, 0);
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) lose(count == 0 ? EPIPE : errno);
       reply.append(bytes, static_cast<std::size_t>(count));
     }
-    return reply[0] == '\1' ? std::optional(text) : std::nullopt;
+    const auto found = static_cast<Found>(reply[0]);
+    check(found != Found::refusal, "rank 0: ", plain(text));
+    return found == Found::it ? std::optional(text) : std::nullopt;
   }
 
   // The same words on all ranks, which cannot agree on them any more.
@@ -85,8 +118,10 @@ class Asker final : public Store {
 
 }  // namespace
 
-std::unique_ptr<Store> reach_store(const StorePlace& place, Milliseconds patience) {
-  return std::make_unique<Asker>(place, patience);
+std::unique_ptr<Store> reach_store(const StorePlace& place, Milliseconds patience,
+                                   const std::string& token) {
+  check(!place.job.empty() || !token.empty(), "a store at ", place, " needs a token");
+  return std::make_unique<Asker>(place, patience, token);
 }
 
 }  // namespace lockstep

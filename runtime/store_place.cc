@@ -1,5 +1,6 @@
 #include "runtime/store_place.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -99,6 +100,68 @@ Socket connect_to_host(const StorePlace& place, std::chrono::milliseconds patien
   return connected;
 }
 
+// Loopback is only meant where it is said; Debian, for one, has a host's own name mean 127.0.1.1.
+bool is_loopback(const sockaddr& address) {
+  if (address.sa_family == AF_INET)
+    return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24U == 127;
+  return address.sa_family == AF_INET6 &&
+         IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
+}
+
+bool means_loopback(const std::string& host) {
+  in6_addr number{};
+  return host == "localhost" || inet_pton(AF_INET, host.c_str(), &number) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), &number) == 1;
+}
+
+// No one, with the reason in errno, where it cannot.
+Socket bound_socket(const sockaddr& address, socklen_t size) {
+  Socket listening(socket(address.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int off = 0, on = 1;
+  if (address.sa_family == AF_INET6)
+    setsockopt(listening.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  if (address.sa_family != AF_UNIX)
+    setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  constexpr int kWaiting = 1024;
+  if (bind(listening.get(), &address, size) == 0 && listen(listening.get(), kWaiting) == 0)
+    return listening;
+  const int reason = errno;
+  Socket(std::move(listening));
+  errno = reason;
+  return Socket();
+}
+
+// errno is EADDRNOTAVAIL where `host` is none of this one's addresses.
+Socket listen_at_host(const StorePlace& place) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  Socket listening;
+  int reason = EADDRNOTAVAIL;
+  if (getaddrinfo(place.host.c_str(), std::to_string(place.port).c_str(), &hints, &found) == 0) {
+    for (const addrinfo* at = found; at && listening.get() < 0; at = at->ai_next) {
+      if (is_loopback(*at->ai_addr) && !means_loopback(place.host)) continue;
+      listening = bound_socket(*at->ai_addr, at->ai_addrlen);
+      if (listening.get() < 0 && reason == EADDRNOTAVAIL) reason = errno;
+    }
+    freeaddrinfo(found);
+  }
+  errno = reason;
+  return listening;
+}
+
+Socket listen_everywhere(int port) {
+  sockaddr_in6 six{};
+  six.sin6_family = AF_INET6;
+  six.sin6_addr = in6addr_any;
+  six.sin6_port = htons(static_cast<uint16_t>(port));
+  Socket listening = bound_socket(reinterpret_cast<const sockaddr&>(six), sizeof six);
+  if (listening.get() >= 0 || errno != EAFNOSUPPORT) return listening;
+  sockaddr_in four{};
+  four.sin_family = AF_INET;
+  four.sin_port = six.sin6_port;
+  return bound_socket(reinterpret_cast<const sockaddr&>(four), sizeof four);
+}
+
 }  // namespace
 
 std::string text_of(const StorePlace& place) {
@@ -125,31 +188,21 @@ std::optional<StorePlace> store_place_of(const std::string& store) {
 std::string folder_of_store(const std::string& store) { return store.substr(kFile.size()); }
 
 Socket listen_at(const StorePlace& place) {
-  constexpr int kWaiting = 1024;
   if (!place.job.empty()) {
     const UnixAddress at = unix_address(place.job);
-    Socket listening(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const bool bound =
-        bind(listening.get(), reinterpret_cast<const sockaddr*>(&at.address), at.size) == 0 &&
-        listen(listening.get(), kWaiting) == 0;
-    const int reason = bound ? 0 : errno;
-    check(bound, "rank 0 cannot listen at ", place, ": ", std::strerror(reason),
+    Socket listening = bound_socket(reinterpret_cast<const sockaddr&>(at.address), at.size);
+    const int reason = errno;
+    check(listening.get() >= 0, "rank 0 cannot listen at ", place, ": ", std::strerror(reason),
           reason == EADDRINUSE ? "; another run has the same name: set LOCKSTEP_JOB" : "");
     return listening;
   }
-  Socket listening(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const int off = 0, on = 1;
-  setsockopt(listening.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in6 address{};
-  address.sin6_family = AF_INET6;
-  address.sin6_addr = in6addr_any;
-  address.sin6_port = htons(static_cast<uint16_t>(place.port));
-  const bool bound =
-      bind(listening.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-      listen(listening.get(), kWaiting) == 0;
-  const int reason = bound ? 0 : errno;
-  check(bound, "rank 0 cannot listen on port ", place.port, ": ", std::strerror(reason),
+  Socket listening;
+  errno = EADDRNOTAVAIL;
+  if (!place.host.empty()) listening = listen_at_host(place);
+  if (listening.get() < 0 && errno == EADDRNOTAVAIL) listening = listen_everywhere(place.port);
+  const int reason = errno;
+  check(listening.get() >= 0, "rank 0 cannot listen on port ", place.port, ": ",
+        std::strerror(reason),
         reason == EADDRINUSE ? "; another run or program uses it: set LOCKSTEP_PORT or MASTER_PORT"
                              : "");
   return listening;
@@ -161,17 +214,35 @@ Socket connect_to(const StorePlace& place, std::chrono::milliseconds patience, s
 }
 
 Socket accept_at(const Socket& listening) {
-  Socket fresh(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (fresh.get() < 0 || !is_same_user(fresh)) return Socket();
+  Socket fresh(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (fresh.get() < 0) return fresh;
+  if (!is_same_user(fresh)) {
+    errno = EPERM;
+    return Socket();
+  }
   send_at_once(fresh);
   return fresh;
 }
 
 int port_of(const Socket& listening) {
-  sockaddr_in6 address{};
+  sockaddr_in6 address{};  // its port is where that of IPv4 is
   socklen_t size = sizeof address;
   getsockname(listening.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  return address.sin6_family == AF_INET6 ? ntohs(address.sin6_port) : 0;
+  return address.sin6_family == AF_UNIX ? 0 : ntohs(address.sin6_port);
+}
+
+std::string listening_text(const Socket& listening) {
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  char text[256] = {};
+  getsockname(listening.get(), reinterpret_cast<sockaddr*>(&own), &size);
+  if (own.ss_family == AF_UNIX) return "";
+  getnameinfo(reinterpret_cast<const sockaddr*>(&own), size, text, sizeof text, nullptr, 0,
+              NI_NUMERICHOST);
+  const std::string address = text;
+  if (address == "::" || address == "0.0.0.0")
+    return join("port ", port_of(listening), " of all interfaces");
+  return join(address, ", port ", port_of(listening));
 }
 
 }  // namespace lockstep

@@ -12,7 +12,7 @@
 namespace lockstep {
 
 struct StorePlace {
-  std::string host = "";  // TCP; "" listens on all addresses
+  std::string host = "";  // TCP
   int port = 0;
   std::string job = "";  // Unix
 };
@@ -24,15 +24,20 @@ std::optional<StorePlace> store_place_of(const std::string& store);
 
 std::string folder_of_store(const std::string& store);
 
-// Throws naming the place and what is wrong.
+// Takes connections for accept_at, without waiting for any. Where the host is none of this one's
+// addresses, as behind a translator of addresses, or "", it listens on all of them. A name that
+// stands for loopback here, as a host's own often does, is no address for others. Throws naming the
+// place and what is wrong.
 store_wire::Socket listen_at(const StorePlace& place);
 // No one where nobody answers; `why` says what is wrong. Connecting, and later sending and
 // receiving, take no longer than `patience`.
 store_wire::Socket connect_to(const StorePlace& place, std::chrono::milliseconds patience,
                               std::string& why);
-// Somebody who came to `listening` and may: no other user, over a Unix socket.
+// Whoever came to `listening` next, but no other user over a Unix socket; such a one is sent away.
+// Without anybody errno says why; EPERM: he was sent away. Reading and writing never wait.
 store_wire::Socket accept_at(const store_wire::Socket& listening);
 // Which was chosen for port 0; 0 of a Unix socket.
 int port_of(const store_wire::Socket& listening);
+std::string listening_text(const store_wire::Socket& listening);
 
 }  // namespace lockstep

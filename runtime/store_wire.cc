@@ -7,24 +7,27 @@
 #include <cstring>
 
 #include "graph/error.h"
+#include "runtime/store.h"
 
 namespace lockstep::store_wire {
-namespace {
 
-constexpr uint32_t kLongest = 1U << 26U;  // of a key or a value
-
-}  // namespace
+void check_sizes(const std::string& key, const std::string& value) {
+  check(key.size() <= kLongestKey, "the store takes keys of ", kLongestKey, " bytes, not of ",
+        key.size(), ": '", plain(key.substr(0, 40)), "..'");
+  check(value.size() <= kLongestValue, "the store takes values of ", kLongestValue,
+        " bytes, not of ", value.size(), ", for '", plain(key), "'");
+}
 
 void append(std::string& message, const std::string& part) {
   const auto length = static_cast<uint32_t>(part.size());
   message.append(reinterpret_cast<const char*>(&length), sizeof length).append(part);
 }
 
-bool take(const std::string& bytes, std::size_t& at, std::string& part) {
+bool take(const std::string& bytes, std::size_t& at, std::string& part, std::size_t longest) {
   uint32_t length = 0;
   if (bytes.size() - at < sizeof length) return false;
   std::memcpy(&length, bytes.data() + at, sizeof length);
-  check(length <= kLongest, "the store was sent something that is no message of Lockstep's");
+  check(length <= longest, "the store was sent something that is no message of Lockstep's");
   if (bytes.size() - at - sizeof length < length) return false;
   part.assign(bytes, at + sizeof length, length);
   at += sizeof length + length;

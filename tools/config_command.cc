@@ -1,6 +1,7 @@
 #include "tools/config_command.h"
 
 #include <CLI/CLI.hpp>
+#include <iostream>
 
 #include "runtime/rendezvous.h"
 
@@ -15,7 +16,9 @@ std::vector<std::string> overrides_of(const CLI::App& command, const std::string
 }
 
 int over_processes(const std::function<int(Comm*)>& run) {
-  const std::unique_ptr<Comm> comm = join_world(world_of_environment());
+  World world = world_of_environment();
+  world.say = [](const std::string& line) { std::cerr << "lockstep: " << line << std::endl; };
+  const std::unique_ptr<Comm> comm = join_world(world);
   try {
     return run(comm.get());
   } catch (const std::exception& error) {

@@ -16,6 +16,7 @@
 #include <iostream>
 
 #include "graph/error.h"
+#include "runtime/store_token.h"
 #include "tools/command.h"
 
 namespace lockstep {
@@ -27,6 +28,13 @@ struct LaunchOptions {
   int processes = 2;
   int timeout = 60;
   std::vector<std::string> command;
+};
+
+// Where the processes find each other, and by what they are known to.
+struct Meeting {
+  int port;
+  std::string job;
+  std::string token;
 };
 
 // No other launch here is called so, in whatever container it runs.
@@ -50,12 +58,12 @@ int free_port() {
 
 class Child {
  public:
-  Child(int rank, int port, const std::string& job, const LaunchOptions& options) : rank_(rank) {
+  Child(int rank, const Meeting& meeting, const LaunchOptions& options) : rank_(rank) {
     int ends[2];
     check(pipe2(ends, O_CLOEXEC) == 0, "pipe: ", std::strerror(errno));
     process_ = fork();
     check(process_ >= 0, "fork: ", std::strerror(errno));
-    if (process_ == 0) become(ends[1], port, job, options);
+    if (process_ == 0) become(ends[1], meeting, options);
     close(ends[1]);
     output_ = ends[0];
   }
@@ -99,8 +107,7 @@ class Child {
   }
 
  private:
-  [[noreturn]] void become(int output, int port, const std::string& job,
-                           const LaunchOptions& options) {
+  [[noreturn]] void become(int output, const Meeting& meeting, const LaunchOptions& options) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody outlives the launcher
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
@@ -110,9 +117,10 @@ class Child {
     set("WORLD_SIZE", std::to_string(options.processes));
     set("LOCAL_WORLD_SIZE", std::to_string(options.processes));
     set("MASTER_ADDR", "127.0.0.1");
-    set("MASTER_PORT", std::to_string(port));
+    set("MASTER_PORT", std::to_string(meeting.port));
     set("LOCKSTEP_TIMEOUT", std::to_string(options.timeout));
-    set("LOCKSTEP_JOB", job);
+    set("LOCKSTEP_JOB", meeting.job);
+    set("LOCKSTEP_TOKEN", meeting.token);
     for (const char* other : {"LOCKSTEP_STORE", "LOCKSTEP_PORT"}) unsetenv(other);
     std::vector<char*> words;
     for (const std::string& word : options.command)
@@ -146,11 +154,10 @@ void listen() {
 int launch(const LaunchOptions& options) {
   check(!options.command.empty(), "nothing to launch; put the command behind --");
   check(options.processes >= 1, "-n ", options.processes, ": at least one process");
-  const int port = free_port();
-  const std::string job = name_of_job();
+  const Meeting meeting{free_port(), name_of_job(), new_token()};
   std::vector<std::unique_ptr<Child>> children;
   for (int rank = 0; rank < options.processes; ++rank)
-    children.push_back(std::make_unique<Child>(rank, port, job, options));
+    children.push_back(std::make_unique<Child>(rank, meeting, options));
   listen();
   int code = 0;
   // The others of a failed one learn of it by themselves and say so; if not, they are ended.

@@ -217,7 +217,7 @@ TEST(Processes, OneThatDoesNotConnectIsNamedAlikeOverTcp) {
     std::unique_ptr<Store> store;
     std::thread rank_2([&] {
       const int port = std::stoi(world.store.substr(world.store.rfind(':') + 1));
-      store = join_as_rank_2(reach_store({"127.0.0.1", port}, Milliseconds(5000)));
+      store = join_as_rank_2(reach_store({"127.0.0.1", port}, Milliseconds(5000), kTestToken));
       std::this_thread::sleep_for(Milliseconds(500));
       if (killed) store.reset();
     });

@@ -2,14 +2,15 @@
 // how long keeper and askers have patience with each other.
 #include "runtime/store.h"
 
-#include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <thread>
 
+#include "runtime/store_token.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/ranks.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {
@@ -18,8 +19,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr Milliseconds kLong(20'000);
 
+std::unique_ptr<Store> keep(Milliseconds patience = kLong) {
+  return keep_store({"127.0.0.1"}, patience, kTestToken);
+}
 std::unique_ptr<Store> ask(const Store& keeper, Milliseconds patience = kLong) {
-  return reach_store({"127.0.0.1", port_of(keeper)}, patience);
+  return reach_store({"127.0.0.1", port_of(keeper)}, patience, kTestToken);
 }
 
 void expect_first_wins(Store& one, Store& other) {
@@ -32,10 +36,10 @@ void expect_first_wins(Store& one, Store& other) {
 }
 
 TEST(Store, WhoAddsFirstWins) {
-  const auto keeper = keep_store({}, kLong);
+  const auto keeper = keep();
   const auto asker = ask(*keeper);
   expect_first_wins(*keeper, *asker);
-  const auto other_keeper = keep_store({}, kLong);
+  const auto other_keeper = keep();
   expect_first_wins(*ask(*other_keeper), *other_keeper);
   const StorePlace unix{.job = join("store-test-", getpid())};
   const auto unix_keeper = keep_store(unix, kLong);
@@ -64,14 +68,17 @@ TEST(Store, JobsOfOneNameMeetAndOthersDoNot) {
 }
 
 TEST(Store, APortThatIsTakenIsNamed) {
-  const auto keeper = keep_store({}, kLong);
-  expect_error([&] { keep_store({.port = port_of(*keeper)}, kLong); },
-               join("rank 0 cannot listen on port ", port_of(*keeper), ": Address already in use"),
-               "set LOCKSTEP_PORT or MASTER_PORT");
+  const auto keeper = keep();
+  expect_error(
+      [&] {
+        keep_store({"127.0.0.1", port_of(*keeper)}, kLong, kTestToken);
+      },
+      join("rank 0 cannot listen on port ", port_of(*keeper), ": Address already in use"),
+      "set LOCKSTEP_PORT or MASTER_PORT");
 }
 
 TEST(Store, OneWhoseConnectionBreaksIsGoneUnlessItLeft) {
-  const auto keeper = keep_store({}, kLong);
+  const auto keeper = keep();
   for (int rank : {1, 2}) {
     const auto asker = ask(*keeper);
     asker->stand_for(rank);
@@ -82,41 +89,52 @@ TEST(Store, OneWhoseConnectionBreaksIsGoneUnlessItLeft) {
   EXPECT_EQ(keeper->get(gone_key(2)), std::nullopt);
 }
 
-// Accepts connections, as the kernel does for a stopped process, and answers nothing.
+// Lets one in, and answers nothing after that: stopped.
 class StoppedKeeper {
  public:
-  StoppedKeeper() : listening_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    address_.sin_family = AF_INET;
-    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address_;
-    EXPECT_EQ(bind(listening_, reinterpret_cast<sockaddr*>(&address_), size), 0);
-    EXPECT_EQ(listen(listening_, 1), 0);
-    EXPECT_EQ(getsockname(listening_, reinterpret_cast<sockaddr*>(&address_), &size), 0);
+  StoppedKeeper() : listening_(listen_at({"127.0.0.1"})) {
+    door_ = std::thread([this] {
+      while (connection_.get() < 0) {
+        connection_ = accept_at(listening_);
+        std::this_thread::sleep_for(Milliseconds(1));
+      }
+      const std::string nonce(kNonceBytes, 'n');
+      EXPECT_TRUE(store_wire::send_all(connection_.get(), nonce));
+      while (heard_.size() < kNonceBytes + kProofBytes) listen();
+      const std::string proved =
+          proof(kTestToken, Side::keeper, nonce, heard_.substr(0, kNonceBytes));
+      EXPECT_TRUE(store_wire::send_all(connection_.get(), proved));
+    });
   }
-  ~StoppedKeeper() { close(listening_); }
-  StoppedKeeper(const StoppedKeeper&) = delete;
+  ~StoppedKeeper() {
+    if (door_.joinable()) door_.join();
+  }
 
-  int port() const { return ntohs(address_.sin_port); }
+  int port() const { return port_of(listening_); }
   // All that was said to it by one that has closed its connection.
-  std::string heard() const {
-    const int connection = accept(listening_, nullptr, nullptr);
-    std::string all;
-    char bytes[4096];
-    for (ssize_t count = 1; count > 0; all.append(bytes, static_cast<std::size_t>(count)))
-      count = std::max<ssize_t>(recv(connection, bytes, sizeof bytes, 0), 0);
-    close(connection);
-    return all;
+  std::string heard() {
+    door_.join();
+    while (listen()) continue;
+    return heard_;
   }
 
  private:
-  int listening_;
-  sockaddr_in address_{};
+  bool listen() {
+    char bytes[4096];
+    const ssize_t count = recv(connection_.get(), bytes, sizeof bytes, 0);
+    heard_.append(bytes, static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    return count > 0 || (count < 0 && errno == EAGAIN);
+  }
+
+  store_wire::Socket listening_, connection_;
+  std::string heard_;
+  std::thread door_;
 };
 
 TEST(Store, AKeeperThatIsStoppedIsLostWhenPatienceIsOver) {
   StoppedKeeper keeper;
   const auto start = Clock::now();
-  auto asker = reach_store({"127.0.0.1", keeper.port()}, Milliseconds(700));
+  auto asker = reach_store({"127.0.0.1", keeper.port()}, Milliseconds(700), kTestToken);
   const std::string lost = join("rank 0, which keeps the store at tcp://127.0.0.1:", keeper.port(),
                                 ", shows no life for 0.7 s: it is stopped, or out of reach");
   expect_error([&] { asker->get("question"); }, lost);
@@ -132,7 +150,7 @@ TEST(Store, AKeeperThatIsStoppedIsLostWhenPatienceIsOver) {
 }
 
 TEST(Store, AKeeperThatIsGoneIsSaidToBe) {
-  auto keeper = keep_store({}, kLong);
+  auto keeper = keep();
   const auto asker = ask(*keeper);
   asker->set("key", "value");
   keeper.reset();
@@ -142,7 +160,7 @@ TEST(Store, AKeeperThatIsGoneIsSaidToBe) {
 
 TEST(Store, TheKeeperStaysForThoseThatStillAsk) {
   const Milliseconds patience(500), busy(2000);
-  const auto keeper = keep_store({}, patience);
+  const auto keeper = keep(patience);
   std::atomic<bool> served = false;
   std::thread other([&, asker = ask(*keeper)]() mutable {
     const auto end = Clock::now() + busy;
@@ -160,7 +178,7 @@ TEST(Store, TheKeeperStaysForThoseThatStillAsk) {
 
 TEST(Store, TheKeeperStaysForASilentOneAsLongAsItIsPatient) {
   for (const Milliseconds patience : {Milliseconds(200), Milliseconds(1500)}) {
-    const auto keeper = keep_store({}, patience);
+    const auto keeper = keep(patience);
     const auto silent = ask(*keeper);
     silent->set("there", "");
     const auto start = Clock::now();

@@ -1,5 +1,6 @@
 #include "tests/support/ranks.h"
 
+#include <cstdlib>
 #include <exception>
 #include <thread>
 #include <vector>
@@ -33,7 +34,8 @@ void run_ranks(int size, const std::function<void(Comm& comm)>& body, Millisecon
 }
 
 std::string tcp_store_here() {
-  const auto keeper = keep_store({}, Milliseconds(0));
+  setenv("LOCKSTEP_TOKEN", kTestToken, 1);  // of those that meet there
+  const auto keeper = keep_store({"127.0.0.1"}, Milliseconds(0), kTestToken);
   return join("tcp://127.0.0.1:", port_of(*keeper));
 }
 

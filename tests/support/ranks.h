@@ -14,7 +14,9 @@ namespace lockstep::testing {
 void run_ranks(int size, const std::function<void(Comm& comm)>& body,
                Milliseconds patience = Milliseconds(60'000), const std::string& store = "");
 
-// tcp://127.0.0.1:PORT, which was free a moment ago.
+inline constexpr const char* kTestToken = "00112233445566778899aabbccddeeff";
+// tcp://127.0.0.1:PORT, which was free a moment ago. Processes that are started later have the
+// token, and so has this one.
 std::string tcp_store_here();
 
 }  // namespace lockstep::testing

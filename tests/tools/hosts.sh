@@ -38,6 +38,7 @@ TRAIN: {BATCH_SIZE: 32, SNAPSHOT_ITERS: 50}
 SOLVER: {MAX_ITER: 100}
 YAML
 
+export LOCKSTEP_TOKEN=00112233445566778899aabbccddeeff
 # on HOST RANK RUN [KEY VALUE ...]
 on() {
   local host=$1 rank=$2 run=$3
@@ -58,7 +59,19 @@ wait $! || fail "rank 1 ended with $?"
 "$lockstep" launch -n 2 -- "$lockstep" train "$folder/config.yaml" OUTPUT_DIR "$folder/near" >/dev/null
 cmp "$folder/far/checkpoint.safetensors" "$folder/near/checkpoint.safetensors" ||
   fail "two hosts trained to other bits than two processes here"
+grep -q 'rank 0 keeps the store tcp://10.77.0.1:29777 at 10.77.0.1, port 29777' "$folder/far.0.log" ||
+  fail "rank 0 does not say where it listens"
 echo "two hosts train to the bits of two processes on one"
+
+code=0
+LOCKSTEP_TOKEN=ffffffffffffffffffffffffffffffff on "$b" 1 other &
+on "$a" 0 other || code=$?
+[ $code -eq 2 ] || fail "rank 0 ended with $code, not with 2"
+code=0
+wait $! || code=$?
+[ $code -eq 2 ] || fail "rank 1 ended with $code, not with 2"
+grep -q 'has another token than this process' "$folder/other.1.log" || fail "another token is not named"
+echo "a rank with another token is not let in"
 
 on "$b" 1 cut SOLVER.MAX_ITER 1000000 &
 far=$!

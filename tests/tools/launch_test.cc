@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "tests/support/ranks.h"
 #include "tests/tools/launch_fixture.h"
 #include "tools/train/metrics.h"
 
@@ -170,6 +171,7 @@ TEST_F(LaunchTest, TheKeeperOfTheStoreMayBeLostToo) {
                                        {"WORLD_SIZE", "3"},
                                        {"MASTER_ADDR", "127.0.0.1"},
                                        {"MASTER_PORT", port},
+                                       {"LOCKSTEP_TOKEN", kTestToken},
                                        {"LOCKSTEP_TIMEOUT", "5"}}});
   };
   for (int lost : {0, 2}) {
@@ -248,6 +250,7 @@ TEST_F(LaunchTest, BadSurroundingsAreNamed) {
                        {"OMPI_COMM_WORLD_SIZE", "2"},
                        {"MASTER_ADDR", "127.0.0.1"},
                        {"MASTER_PORT", "1"},
+                       {"LOCKSTEP_TOKEN", kTestToken},
                        {"LOCKSTEP_TIMEOUT", "1"}}),
                  {"rank 0 does not answer at tcp://127.0.0.1:1"});
   EXPECT_EQ(run_lockstep({"launch", "-n", "2"}).exit_code, 2);

@@ -82,12 +82,21 @@ if [ -n "$torchrun" ] && $run true >"$folder/probe.log" 2>&1; then
   wait $! || fail "torchrun --standalone beside another ended with $?"
   same alone_a two
   same alone_b two
+  nodes="$run --nnodes 2 --master_addr 127.0.0.1 --master_port 29647"
+  LOCKSTEP_TIMEOUT=3 HOME=$folder $nodes --node_rank 1 $(training none) >"$folder/none_1.log" 2>&1 &
+  ! LOCKSTEP_TIMEOUT=3 HOME=$folder $nodes --node_rank 0 $(training none) >"$folder/none_0.log" 2>&1 || fail "trained without a token"
+  wait $! || true
+  grep -q "lets in who has the run's token, and there is none here: set LOCKSTEP_TOKEN" "$folder"/none_0.log "$folder"/logs/*/*/0/* ||
+    fail "no token, and no word of it"
+  mkdir -p "$folder/.config/lockstep"
+  (umask 077; od -An -tx1 -N16 /dev/urandom | tr -d ' ' >"$folder/.config/lockstep/token")
+  export HOME=$folder
   nodes="$run --nnodes 2 --master_addr 127.0.0.1 --master_port 29627"
   $nodes --node_rank 1 $(training nodes) >"$folder/node_1.log" 2>&1 &
   $nodes --node_rank 0 $(training nodes) >"$folder/node_0.log" 2>&1 || fail "torchrun of node 0 ended with $?"
   wait $! || fail "torchrun of node 1 ended with $?"
   same nodes four
-  echo "torchrun: plain, --standalone twice at once and on two nodes"
+  echo "torchrun: plain, --standalone twice at once and, with a token, on two nodes"
 
   # The port behind torchrun's own is taken: said by name, and another is chosen by a variable.
   python3 "$folder/hold.py" 29638 "$folder/held_too" &
