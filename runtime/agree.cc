@@ -6,11 +6,13 @@
 #include <sstream>
 
 #include "graph/error.h"
+#include "runtime/store.h"
 
 namespace lockstep {
 namespace {
 
 constexpr uint64_t kTalk = uint64_t{1} << 62U;  // beyond the numbers of graphs
+constexpr uint64_t kLongestTalk = uint64_t{64} << 20U;
 
 void send_text(Comm& comm, int to, const std::string& text, const std::string& what) {
   uint64_t size = text.size();
@@ -28,6 +30,8 @@ std::string receive_text(Comm& comm, int from, const std::string& what) {
   Transfer& length = comm.receiving(from, kTalk, what);
   length.start(&size, sizeof size);
   length.wait();
+  check(size <= kLongestTalk, "rank ", from, " tells of '", what, "' in ", size, " bytes, of ",
+        kLongestTalk, " at most");
   std::string text(size, '\0');
   if (size == 0) return text;
   Transfer& content = comm.receiving(from, kTalk + 1, what);
@@ -49,6 +53,7 @@ Entries decoded(const std::string& text) {
     std::size_t size = 0;
     stream >> size;
     stream.get();
+    check(stream && size <= text.size(), "what another rank tells of its configuration is broken");
     std::string value(size, '\0');
     stream.read(value.data(), static_cast<std::streamsize>(size));
     return value;
@@ -71,7 +76,7 @@ std::string difference(const Entries& first, const Entries& other, int rank) {
     if (i >= first.size() || i >= other.size() || first[i].first != other[i].first)
       return join("rank ", rank, " is another version of Lockstep than rank 0");
     if (first[i].second != other[i].second)
-      return join("rank ", rank, " has ", first[i].first, " '", short_of(other[i].second),
+      return join("rank ", rank, " has ", first[i].first, " '", plain(short_of(other[i].second)),
                   "', rank 0 has '", short_of(first[i].second),
                   "'; all processes of a run need the same");
   }

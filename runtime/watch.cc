@@ -13,6 +13,7 @@ constexpr Milliseconds kLook(100);      // between two looks at the store
 constexpr Milliseconds kBeat(400);      // between two signs of life
 constexpr Milliseconds kSilence(3000);  // a process that shows no life for so long is stopped
 constexpr Milliseconds kRumour(1500);   // what a broken connection means is known by then
+constexpr std::size_t kLongestReason = 65536;  // which says enough, and the store takes
 constexpr const char* kFailed = "failed";
 
 std::string life_key(int rank) { return join("life/", rank); }
@@ -189,7 +190,7 @@ void Watch::blame(const std::string& failure) {
     if (!failure_.empty()) return;
   }
   try {
-    store_.add(kFailed, failure);
+    store_.add(kFailed, failure.substr(0, kLongestReason));
     learn(store_.get(kFailed).value_or(failure));
   } catch (const std::exception& error) {
     learn(error.what());  // without the store there is nobody to agree with
@@ -198,7 +199,7 @@ void Watch::blame(const std::string& failure) {
 
 void Watch::learn(const std::string& failure) {
   std::lock_guard lock(mutex_);
-  if (failure_.empty()) failure_ = failure;
+  if (failure_.empty()) failure_ = plain(failure);
   changed_.notify_all();
   for (const Waiting* waiting : waits_) waiting->wait_.interrupt();
 }
