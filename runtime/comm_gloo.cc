@@ -12,10 +12,13 @@
 #include <tuple>
 
 #include "graph/error.h"
+#include "runtime/sha256.h"
+#include "runtime/store_token.h"
 
 namespace lockstep {
 namespace {
 
+constexpr const char* kLinksKey = "links";
 // The watch ends waits; Gloo's own limit would only say that it was reached.
 constexpr Milliseconds kNever = std::chrono::hours(1000);
 
@@ -33,16 +36,22 @@ struct Flag final : Watch::Interruptible {
   void interrupt() override { raised = true; }
 };
 
-// Gloo finds addresses through ours, until the watch says that one does not come.
+// Gloo finds addresses through ours, until the watch says that one does not come. It believes that
+// those of others are as long as its own.
 class GlooStore final : public gloo::rendezvous::Store {
  public:
   GlooStore(lockstep::Store& store, const Flag& failed) : store_(store), failed_(failed) {}
   void set(const std::string& key, const std::vector<char>& data) override {
+    if (is_addresses(key)) addresses_ = data.size();
     store_.set("gloo/" + key, {data.begin(), data.end()});
   }
   std::vector<char> get(const std::string& key) override {
     for (; !failed_.raised; std::this_thread::sleep_for(Milliseconds(5)))
-      if (auto value = store_.get("gloo/" + key)) return {value->begin(), value->end()};
+      if (auto value = store_.get("gloo/" + key)) {
+        check(!is_addresses(key) || value->size() == addresses_, "rank ", key, " has addresses of ",
+              value->size(), " bytes, not of ", addresses_);
+        return {value->begin(), value->end()};
+      }
     fail("nobody set '", key, "' in time");
   }
   void wait(const std::vector<std::string>& keys) override {
@@ -51,8 +60,11 @@ class GlooStore final : public gloo::rendezvous::Store {
   void wait(const std::vector<std::string>& keys, const Milliseconds&) override { wait(keys); }
 
  private:
+  static bool is_addresses(const std::string& key) { return key.find('_') == key.npos; }
+
   lockstep::Store& store_;
   const Flag& failed_;
+  std::size_t addresses_ = 0;
 };
 
 class GlooTransfer final : public Transfer, Watch::Interruptible {
@@ -124,6 +136,7 @@ class GlooComm final : public Comm {
     watch_ = std::make_unique<Watch>(*store_, rank_, options.members, options.patience);
     try {
       connect(options);
+      check_links(options.members);
     } catch (const Error&) {
       leave();
       throw;
@@ -164,6 +177,7 @@ class GlooComm final : public Comm {
     Watch::Waiting waiting(*watch_, what, Watch::kEverybody, failed);
     GlooStore addresses(*store_, failed);
     context_->setTimeout((options.patience + kFindingOut) / 5);
+    if (rank_ == 0) store_->set(kLinksKey, new_token());  // before its address, so all will find it
     try {
       auto device =
           gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(options.address.c_str()));
@@ -174,6 +188,39 @@ class GlooComm final : public Comm {
                         options.address, " cannot connect to all others: ", error.what()));
     }
     context_->setTimeout(options.patience);
+  }
+
+  // Gloo takes the first that connects for the one it waits for. So each proves over its links that
+  // it can read the store; from then on nothing listens.
+  void check_links(const std::vector<Member>& members) {
+    constexpr uint64_t kNumber = uint64_t{3} << 61U;  // beyond those of graphs and of agree.cc
+    const std::string what = "who is there";
+    const std::string secret = store_->get(kLinksKey).value_or("");
+    const auto proof_of = [&](int from, int to) {
+      return hmac_sha256(secret, join("link ", from, " ", to));
+    };
+    std::vector<std::string> told, heard;
+    for (int peer = 0; peer < size_; ++peer) {
+      told.push_back(proof_of(rank_, peer));
+      heard.emplace_back(told.back().size(), '\0');
+    }
+    const auto with_all = [&](const auto& act) {
+      for (int peer = 0; peer < size_; ++peer)
+        if (peer != rank_) act(peer, static_cast<std::size_t>(peer));
+    };
+    with_all([&](int peer, std::size_t at) {
+      receiving(peer, kNumber, what).start(heard[at].data(), heard[at].size());
+      sending(peer, kNumber, what).start(told[at].data(), told[at].size());
+    });
+    with_all([&](int peer, std::size_t at) {
+      receiving(peer, kNumber, what).wait();
+      if (!is_same(heard[at], proof_of(peer, rank_)))
+        watch_->stop(what, peer,
+                     join("who connected with ", members[static_cast<std::size_t>(rank_)], " as ",
+                          members[at], " is not it, and knows nothing of the run"));
+    });
+    with_all([&](int peer, std::size_t) { sending(peer, kNumber, what).wait(); });
+    transfers_.clear();
   }
 
   void leave() {

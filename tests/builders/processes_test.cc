@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "builders/partition.h"
+#include "runtime/comm_gloo.h"
 #include "runtime/store.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
@@ -225,6 +226,58 @@ TEST(Processes, OneThatDoesNotConnectIsNamedAlikeOverTcp) {
     rank_2.join();
     expect_rank_2_named(errors, killed ? "ended without a word" : "shows no life");
   }
+}
+
+// What rank 1 wrote is no address.
+TEST(Processes, AddressesThatAreNoneAreNamed) {
+  TemporaryFolder folder;
+  const auto store = file_store(folder / "store");
+  for (const auto& [key, value] : {std::pair{"member/1", "2 77 nowhere"},
+                                   {"gloo/rank_1", "nowhere"},
+                                   {"gloo/1", "gar\x1b[2Jbage"}})
+    store->set(key, value);
+  expect_error(
+      [&] {
+        join_world({0, 2, "file://" + (folder / "store"), "127.0.0.1", Milliseconds(5000)});
+      },
+      "cannot connect to all others: rank 1 has addresses of 11 bytes, not of ");
+}
+
+// Sees what the others see, but another secret.
+class Eavesdropper final : public Store {
+ public:
+  explicit Eavesdropper(const std::string& folder) : store_(file_store(folder)) {}
+  void set(const std::string& key, const std::string& value) override { store_->set(key, value); }
+  bool add(const std::string& key, const std::string& value) override {
+    return store_->add(key, value);
+  }
+  std::optional<std::string> get(const std::string& key) override {
+    return key == "links" ? "guessed" : store_->get(key);
+  }
+
+ private:
+  std::unique_ptr<Store> store_;
+};
+
+// Gloo takes whoever is the first to connect.
+TEST(Processes, WhoConnectsInAnothersPlaceIsNotTakenForIt) {
+  TemporaryFolder folder;
+  std::vector<std::string> errors(2);
+  std::vector<std::thread> threads;
+  for (int rank : {0, 1})
+    threads.emplace_back([&, rank] {
+      std::unique_ptr<Store> store = file_store(folder / "store");
+      if (rank == 1) store = std::make_unique<Eavesdropper>(folder / "store");
+      try {
+        connect_gloo(std::move(store),
+                     {rank, {{0, "here", 77}, {1, "there", 78}}, "127.0.0.1", Milliseconds(5000)});
+      } catch (const Error& error) {
+        errors[static_cast<std::size_t>(rank)] = error.what();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& error : errors)
+    EXPECT_NE(error.find("is not it, and knows nothing of the run"), std::string::npos) << error;
 }
 
 // 192.0.2.7 is nobody's.
