@@ -1,5 +1,7 @@
 #include "runtime/interruption.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -38,6 +40,16 @@ void handle(int number) {
   }
 }
 
+// Only what a signal handler may call.
+void end_at_once(int number) {
+  constexpr char kOfInt[] = "lockstep: interrupted before the first step; nothing was saved\n";
+  constexpr char kOfTerm[] = "lockstep: asked to end before the first step; nothing was saved\n";
+  const bool is_int = number == SIGINT;
+  [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, is_int ? kOfInt : kOfTerm,
+                                              (is_int ? sizeof kOfInt : sizeof kOfTerm) - 1);
+  _exit(128 + number);
+}
+
 void handle_by(void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
@@ -48,6 +60,8 @@ void handle_by(void (*handler)(int)) {
 std::string begun_key(int rank) { return join("interrupted/", rank); }
 
 }  // namespace
+
+void end_on_signals_until_steps_begin() { handle_by(end_at_once); }
 
 Interruption::Interruption(Comm* comm) : comm_(comm) {
   caught = 0;

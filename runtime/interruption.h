@@ -10,6 +10,10 @@
 
 namespace lockstep {
 
+// From here to the first Interruption there is nothing to save: the two signals end the process at
+// once, with a line that says so.
+void end_on_signals_until_steps_begin();
+
 // While it lives the two signals ask the run to end. Those within a second of the first are the
 // same wish (a terminal and a launcher both pass it on); a later one ends the process at once.
 class Interruption {

@@ -56,6 +56,24 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
+// What a terminal or a scheduler tells the launcher, its processes are told; how they end is
+// theirs.
+constexpr int kPassedOn[] = {SIGINT, SIGTERM};
+std::atomic<int> told{0};
+
+void listen() {
+  struct sigaction action {};
+  action.sa_handler = [](int number) { told = number; };
+  for (int number : kPassedOn) sigaction(number, &action, nullptr);
+}
+
+void hold_signals(int how) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (int number : kPassedOn) sigaddset(&signals, number);
+  sigprocmask(how, &signals, nullptr);
+}
+
 class Child {
  public:
   Child(int rank, const Meeting& meeting, const LaunchOptions& options) : rank_(rank) {
@@ -108,6 +126,8 @@ class Child {
 
  private:
   [[noreturn]] void become(int output, const Meeting& meeting, const LaunchOptions& options) {
+    for (int number : kPassedOn) signal(number, SIG_DFL);
+    hold_signals(SIG_UNBLOCK);
     prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody outlives the launcher
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
@@ -141,24 +161,16 @@ class Child {
   std::string line_;
 };
 
-// What a terminal or a scheduler tells the launcher, its processes are told; how they end is
-// theirs.
-std::atomic<int> told{0};
-
-void listen() {
-  struct sigaction action {};
-  action.sa_handler = [](int number) { told = number; };
-  for (int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
-}
-
 int launch(const LaunchOptions& options) {
   check(!options.command.empty(), "nothing to launch; put the command behind --");
   check(options.processes >= 1, "-n ", options.processes, ": at least one process");
   const Meeting meeting{free_port(), name_of_job(), new_token()};
+  hold_signals(SIG_BLOCK);  // until there is somebody to pass them on to
   std::vector<std::unique_ptr<Child>> children;
   for (int rank = 0; rank < options.processes; ++rank)
     children.push_back(std::make_unique<Child>(rank, meeting, options));
   listen();
+  hold_signals(SIG_UNBLOCK);
   int code = 0;
   // The others of a failed one learn of it by themselves and say so; if not, they are ended.
   auto deadline = Clock::time_point::max();

@@ -1,5 +1,8 @@
 // Ctrl-C and SIGTERM: the step is finished and saved, on every rank the same one.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <thread>
@@ -35,6 +38,21 @@ TEST_F(Interrupted, BySignalsTheRunIsSaved) {
     Outcome outcome = run.finish();
     EXPECT_EQ(outcome.exit_code, 128 + signal);
     expect_goes_on(name, outcome.out);
+  }
+}
+
+// It waits for its configuration, from a pipe whose other end says nothing.
+TEST_F(Interrupted, BeforeTheFirstStepTheRunSaysSo) {
+  for (auto [signal, word] : {std::pair{SIGINT, "interrupted"}, {SIGTERM, "asked to end"}}) {
+    const std::string pipe = folder / word;
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    Program run({"train", pipe});
+    const int end = open(pipe.c_str(), O_WRONLY);  // when it reads
+    run.send_signal(signal);
+    const Outcome outcome = run.finish();
+    close(end);
+    EXPECT_EQ(outcome.exit_code, 128 + signal);
+    EXPECT_EQ(outcome.err, join("lockstep: ", word, " before the first step; nothing was saved\n"));
   }
 }
 

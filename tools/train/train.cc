@@ -312,6 +312,7 @@ void add_train(CLI::App& app, Command& chosen) {
     std::vector<std::string> overrides = overrides_of(*command, options->devices);
     take_resume_folder(overrides, *options);
     chosen = [options, overrides] {
+      end_on_signals_until_steps_begin();
       return over_processes([&](Comm* comm) {
         const TrainConfig config = read_config(options->config, overrides, comm ? comm->size() : 1);
         return train(config, *options, comm);
