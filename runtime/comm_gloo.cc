@@ -1,12 +1,15 @@
 #include "runtime/comm_gloo.h"
 
 #include <gloo/allreduce.h>
+#include <gloo/common/logging.h>
 #include <gloo/math.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/transport/tcp/device.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
+#include <exception>
 #include <map>
 #include <thread>
 #include <tuple>
@@ -28,6 +31,31 @@ void survive_broken_connections() {
   struct sigaction present = {};
   sigaction(SIGPIPE, nullptr, &present);
   if (present.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
+}
+
+// Gloo throws in a thread of its own where a link says what no Gloo would. That is the end of the
+// process, but one with a reason.
+[[noreturn]] void end_by_link(const std::exception& error) {
+  const std::string line = join(
+      "lockstep: another than a rank of this run speaks on a link between them, or it is broken: ",
+      plain(error.what()), "\n");
+  [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, line.data(), line.size());
+  _exit(2);
+}
+
+void explain_ends_by_links() {
+  static const std::terminate_handler present = std::get_terminate();
+  std::set_terminate([] {
+    try {
+      if (std::current_exception()) throw;
+    } catch (const gloo::EnforceNotMet& error) {
+      end_by_link(error);
+    } catch (const gloo::Exception& error) {
+      end_by_link(error);
+    } catch (...) {  // that of others
+    }
+    present();
+  });
 }
 
 // Noticed by a thread that asks time and again.
@@ -132,6 +160,7 @@ class GlooComm final : public Comm {
     for (const Member& member : options.members)
       size_here_ += member.host == options.members[static_cast<std::size_t>(rank_)].host;
     survive_broken_connections();
+    explain_ends_by_links();
     context_ = std::make_shared<gloo::rendezvous::Context>(rank_, size_);
     watch_ = std::make_unique<Watch>(*store_, rank_, options.members, options.patience);
     try {
