@@ -1,5 +1,5 @@
 # train, build and test are for a fresh machine; everything else is CMake (see CMakePresets.json).
-.PHONY: train test build bundle setup format clean
+.PHONY: train test fuzz build bundle setup format clean
 
 build: setup
 	@tools/build.sh release
@@ -11,6 +11,9 @@ train:
 
 test: setup
 	@tools/run_tests.sh
+
+fuzz: setup  # make fuzz SECONDS=600
+	@tools/fuzz.sh $(or $(SECONDS),60)
 
 bundle: build
 	@tools/bundle.sh

@@ -32,7 +32,7 @@ only() {
   done < <(grep -rnE "^#include [<\"]($header)" --include='*.h' --include='*.cc' --include='*.cu' \
              graph runtime operators builders models data tools tests | grep -vE "^($where)")
 }
-only 'onnx/|google/protobuf|graph/(onnx|schema|infer|import|export)\.h' 'graph/|tests/graph/'
+only 'onnx/|google/protobuf|graph/(onnx|schema|infer|import|export)\.h' 'graph/|tests/graph/|tests/fuzz/metadata\.cc|tests/fuzz/mutate_onnx\.cc'
 only 'oneapi/|dnnl|runtime/dnnl\.h' 'runtime/dnnl\.(h|cc)|operators/[a-z_]+/[a-z_]+_cpu\.cc|tools/(doctor|version)\.cc'
 only 'cuda|cudnn|cublas|nccl|cub/' '.*_cuda\.(cu|cc|h)|runtime/cuda|tests/emulated_gpu'
 only 'gloo/' 'runtime/comm_gloo'

@@ -1,0 +1,115 @@
+#include "tests/fuzz/model_use.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "graph/print.h"
+#include "graph/verify.h"
+#include "operators/all.h"
+#include "runtime/compile.h"
+#include "runtime/executor.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace lockstep::fuzz {
+namespace {
+
+constexpr int kFewNodes = 200;
+constexpr std::size_t kFewBytes = 32 << 10;  // no kernel works long on that
+
+Dims fed_dims(const Graph& graph, const std::string& feed) {
+  Dims dims;
+  for (const Dim& dim : graph.shape(graph.at(feed))) dims.push_back(dim.known() ? dim.size() : 2);
+  return dims;
+}
+
+CompileRequest inference_request(const TrainingModel& model) {
+  const Graph& graph = model.inference;
+  CompileRequest request{graph,          {},           {}, {}, model.state_values(), {},
+                         cpu_devices(1), all_kernels()};
+  const std::set<std::string> states(request.states.begin(), request.states.end());
+  for (Value input : graph.inputs())
+    if (const std::string& name = graph.name(input); !states.count(name)) {
+      request.feeds.push_back(name);
+      request.feed_dims.push_back(fed_dims(graph, name));
+    }
+  for (Value output : graph.outputs()) request.fetches.push_back(graph.name(output));
+  return request;
+}
+
+std::size_t bytes_of(const Plan& plan, const std::vector<Dims>& fed) {
+  std::size_t bytes = 0;
+  for (std::size_t arena : plan.arena_bytes) bytes += arena;
+  for (const Literal& literal : plan.literals) bytes += literal.bytes().size();
+  for (const TensorDesc& state : plan.state_descs) bytes += state.bytes();
+  for (const Dims& dims : fed)
+    bytes += 8 * static_cast<std::size_t>(std::min<int64_t>(element_count(dims), kFewBytes));
+  return bytes;
+}
+
+// Small numbers of either sign, so that indices are wrong here and there.
+Literal fed_value(DType type, const Dims& dims) {
+  Literal value(type, dims);
+  const std::size_t size = size_of(type);
+  for (std::size_t i = 0; i < value.bytes().size() / size; ++i) {
+    const auto number = static_cast<int>(i % 5) - 1;
+    std::byte* at = value.bytes().data() + i * size;
+    const float real = 0.25F * static_cast<float>(number);
+    if (type == DType::float32)
+      std::memcpy(at, &real, size);
+    else if (type == DType::boolean)
+      *at = std::byte(i % 2);
+    else if (!is_floating(type))
+      std::fill(at, at + size, std::byte(number < 0 ? 0xFF : 0)), *at = std::byte(number);
+  }
+  return value;
+}
+
+void run(Plan plan, const std::vector<Dims>& dims) {
+  std::vector<Literal> values;
+  std::vector<Tensor> feeds;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (plan.feeds[i] < 0) {
+      feeds.push_back({{DType::float32, dims[i]}, nullptr});
+      continue;
+    }
+    const DType type = plan.slots[static_cast<std::size_t>(plan.feeds[i])].desc.dtype;
+    values.push_back(fed_value(type, dims[i]));
+    feeds.push_back(view_of(values.back()));
+  }
+  StateStore state(plan.states, plan.state_descs);
+  Workers workers(static_cast<int>(plan.of_worker.size()), 1);
+  make_executor(std::move(plan), state, workers)->run(feeds, {});
+}
+
+}  // namespace
+
+void print_and_verify(const LoadedModel& file) {
+  const TrainingModel& model = file.model;
+  summary_of(model);
+  text_of(model, {.where = true});
+  order_of(model);
+  dot_of(model.step.node_count() > 0 ? model.step : model.inference);
+  verify(model);
+}
+
+void plan_and_run(const TrainingModel& model) {
+  const bool trains = model.step.node_count() > 0;
+  const Graph& graph = trains ? model.step : model.inference;
+  if (graph.node_count() > kFewNodes) return;
+  const CompileRequest request =
+      trains ? step_request(
+                   model, [&](const std::string& feed) { return fed_dims(graph, feed); },
+                   cpu_devices(model.replicas), all_kernels())
+             : inference_request(model);
+  Plan plan = compile(request);
+  text_of(plan);
+  if (bytes_of(plan, request.feed_dims) > kFewBytes) return;
+  // A step that runs may fail in ways of its own; it may not write where it should not.
+  try {
+    run(std::move(plan), request.feed_dims);
+  } catch (const std::exception&) {
+  }
+}
+
+}  // namespace lockstep::fuzz

@@ -1,0 +1,55 @@
+#include "builders/data_parallel.h"
+#include "builders/imported.h"
+#include "operators/all.h"
+#include "operators/elementwise/elementwise.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/model_use.h"
+#include "tests/fuzz/readers.h"
+#include "tests/support/networks.h"
+#include "tests/support/step_feeds.h"
+#include "tools/onnx/network_file.h"
+
+namespace lockstep::fuzz {
+namespace {
+
+// lockstep step, or build --loss: a training step of a network, its first output to be minimised.
+void train_on(const std::string& path) {
+  LoadedModel file = load_network(path);
+  if (file.model.inference.node_count() > 100 || file.model.inference.outputs().empty()) return;
+  const std::string loss = file.model.inference.name(file.model.inference.outputs()[0]);
+  const auto network = specialised(std::move(file), {});
+  ImportedOptions options;
+  options.trainable = trainable_initializers(*network, loss, {});
+  plan_and_run(
+      build_data_parallel_model(all_ops(), imported_model(network, loss, options), {}, {}));
+}
+
+std::string saved(const TrainingModel& model) {
+  return written([&](const std::string& path) { save_model(model, path); });
+}
+
+}  // namespace
+
+void read_onnx(const std::string& bytes) {
+  const MemoryFile file(bytes);
+  LoadedModel loaded = load_model(all_ops(), file.path());
+  accepts([&] { print_and_verify(loaded); });
+  accepts([&] { plan_and_run(loaded.model); });
+  accepts([&] { train_on(file.path()); });
+}
+
+Seeds onnx_seeds() {
+  Seeds seeds{saved(testing::small_mlp(1)), saved(testing::small_mlp(2)),
+              saved(testing::small_lenet(1))};
+  for (const testing::SmallNetwork& network : testing::small_networks()) {
+    TrainingModel model = build_data_parallel_model(all_ops(), network.model, {}, network.options);
+    // Prediction alone, its weights given: what users bring.
+    seeds.push_back(saved(model));
+    TrainingModel inference(all_ops());
+    inference.inference = std::move(model.inference);
+    seeds.push_back(saved(inference));
+  }
+  return seeds;
+}
+
+}  // namespace lockstep::fuzz

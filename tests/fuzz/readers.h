@@ -1,0 +1,40 @@
+// The readers, each in a file of its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lockstep::fuzz {
+
+using Seeds = std::vector<std::string>;
+
+// An ONNX model: loaded, verified, printed; then, where it is small, planned and run.
+void read_onnx(const std::string& bytes);
+Seeds onnx_seeds();
+
+// lockstep.KEY VALUE, a line each, as metadata of a training step and of a trained network.
+void read_metadata(const std::string& text);
+Seeds metadata_seeds();
+
+void read_safetensors_file(const std::string& bytes);
+Seeds safetensors_seeds();
+
+// A CONFIG.yaml.
+void read_configuration(const std::string& text);
+Seeds config_seeds();
+
+void read_npy_file(const std::string& bytes);
+Seeds npy_seeds();
+
+// A PNG or JPEG file.
+void read_picture(const std::string& bytes);
+Seeds picture_seeds();
+
+// All-reduce, packing, topology, order of a ring, buckets.
+void read_specification(const std::string& text);
+Seeds specification_seeds();
+
+void read_devices(const std::string& text);
+Seeds devices_seeds();
+
+}  // namespace lockstep::fuzz

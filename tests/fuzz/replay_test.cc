@@ -1,0 +1,48 @@
+// What fuzzing begins with and every input that ever broke a reader, read again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "graph/error.h"
+#include "graph/file.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace lockstep::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Replay : public ::testing::TestWithParam<Target> {};
+
+// A reader that ends the process leaves the last name on the screen.
+void replay(const Target& target, const std::string& name, const std::string& bytes) {
+  std::cerr << target.name << ": " << name << std::endl;
+  EXPECT_NO_THROW(try_reading(target, bytes)) << name;
+}
+
+TEST_P(Replay, TakesItsSeeds) {
+  const Target& target = GetParam();
+  int number = 0, taken = 0;
+  for (const std::string& seed : target.seeds()) {
+    replay(target, join("seed ", number++), seed);
+    taken += accepts([&] { target.read(seed); });
+  }
+  EXPECT_GT(taken, 0) << "no seed is good";
+}
+
+TEST_P(Replay, WithstandsWhatWasFound) {
+  const fs::path folder = fs::path(LOCKSTEP_SOURCE_DIR) / "tests/fuzz/found" / GetParam().name;
+  std::vector<std::string> found;
+  if (fs::is_directory(folder))
+    for (const auto& entry : fs::directory_iterator(folder)) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  for (const std::string& path : found) replay(GetParam(), path, read_file(path));
+}
+
+INSTANTIATE_TEST_SUITE_P(Fuzz, Replay, ::testing::ValuesIn(targets()),
+                         [](const auto& each) { return each.param.name; });
+
+}  // namespace
+}  // namespace lockstep::fuzz

@@ -1,0 +1,23 @@
+// Writes what fuzzing begins with: fuzz_seeds FOLDER leaves FOLDER/TARGET/seed-N, and one line for
+// each target: its name and the longest input worth trying.
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "tests/fuzz/fuzz.h"
+
+int main(int argc, char** argv) {
+  namespace fs = std::filesystem;
+  if (argc != 2) {
+    std::cerr << "usage: fuzz_seeds FOLDER\n";
+    return 2;
+  }
+  for (const auto& target : lockstep::fuzz::targets()) {
+    const fs::path folder = fs::path(argv[1]) / target.name;
+    fs::create_directories(folder);
+    int number = 0;
+    for (const std::string& seed : target.seeds())
+      std::ofstream(folder / ("seed-" + std::to_string(number++)), std::ios::binary) << seed;
+    std::cout << target.name << " " << target.longest << "\n";
+  }
+}
