@@ -54,7 +54,7 @@ class ReversePass {
                              [&](Value input) { return input && needed_[input.id]; });
       if (!any) continue;
       for (Value output : node.outputs())
-        if (is_floating(graph_.dtype(output))) needed_[output.id] = true;
+        if (output && is_floating(graph_.dtype(output))) needed_[output.id] = true;
     }
   }
 
@@ -78,13 +78,13 @@ class ReversePass {
   void differentiate(int index) {
     Node node = graph_.node(index);
     if (std::none_of(node.outputs().begin(), node.outputs().end(),
-                     [&](Value output) { return needed_[output.id]; }))
+                     [&](Value output) { return output && needed_[output.id]; }))
       return;
     graph_.set_replica(node.replica());
     Where where{node.where().c_str(), 0};
     std::vector<Value> dy;
     for (Value output : node.outputs())
-      dy.push_back(needed_[output.id] ? accumulated(output, where) : none);
+      dy.push_back(output && needed_[output.id] ? accumulated(output, where) : none);
     if (std::none_of(dy.begin(), dy.end(), [](Value v) { return bool(v); })) return;
 
     std::vector<bool> wanted;

@@ -68,6 +68,7 @@ void Graph::keep(const std::vector<bool>& kept) {
       smaller.values_[input.id].consumers.push_back(index);
     }
     for (Value& output : node.outputs) {
+      if (!output) continue;
       move(output);
       output = moved[output.id];
       smaller.values_[output.id].producer = index;

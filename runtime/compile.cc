@@ -189,11 +189,13 @@ class Compiler {
     for (int index = bound.node_count() - 1; index >= 0; --index) {
       Node node = bound.node(index);
       if (!after[at(node)]) continue;
-      for (Value output : node.outputs())
+      for (Value output : node.outputs()) {
+        if (!output) continue;
         for (int user : bound.consumers(output)) {
           Node next = bound.node(user);
           if (next.op()->exchange || (before[at(next)] && after[at(next)])) before[at(node)] = true;
         }
+      }
       if (before[at(node)]) chosen[at(node)] = true;
     }
     return chosen;
@@ -221,8 +223,10 @@ class Compiler {
       Node node = bound.node(index);
       std::vector<int> workers;
       if (node.op()->collective) {
-        for (Value output : node.outputs())
+        for (Value output : node.outputs()) {
+          check(bool(output), node.description(), ": each of its replicas needs an output");
           workers.push_back(worker_of(node, replica_of(bound, output)));
+        }
       } else {
         workers.push_back(worker_of(node, std::max(node.replica(), 0)));
       }
