@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "graph/error.h"
 #include "graph/file.h"
 #include "tests/fuzz/readers.h"
@@ -20,6 +22,7 @@ const std::vector<Target>& targets() {
       {"picture", read_picture, picture_seeds, 4096},
       {"specification", read_specification, specification_seeds, 256},
       {"devices", read_devices, devices_seeds, 64},
+      {"store", read_store_messages, store_seeds, 1024},
   };
   return all;
 }
@@ -44,6 +47,10 @@ bool accepts(const std::function<void()>& act) {
     return false;
   }
   return true;
+}
+
+void expect(bool holds) {
+  if (!holds) std::abort();
 }
 
 MemoryFile::MemoryFile(std::string_view bytes) : descriptor_(memfd_create("bytes", MFD_CLOEXEC)) {

@@ -27,6 +27,8 @@ const Target& target_named(const std::string& name);
 void try_reading(const Target& target, const std::string& bytes);
 // Whether `act` ends without an Error.
 bool accepts(const std::function<void()>& act);
+// Ends the process where a reader took what it should not have, or answers otherwise the next time.
+void expect(bool holds);
 
 // A regular file in memory, for readers that take a path.
 class MemoryFile {

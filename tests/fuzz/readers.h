@@ -37,4 +37,9 @@ Seeds specification_seeds();
 void read_devices(const std::string& text);
 Seeds devices_seeds();
 
+// What is said to the keeper of a store by a member (after an m) or a stranger (s), or is answered
+// by a keeper that is none (a).
+void read_store_messages(const std::string& bytes);
+Seeds store_seeds();
+
 }  // namespace lockstep::fuzz

@@ -1,5 +1,3 @@
-#include <cstdlib>
-
 #include "builders/all_reduce/all_reduce.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"
@@ -13,10 +11,6 @@ const std::vector<GradientSize>& gradients() {
                                              {"half", 500, DType::float16},
                                              {"fc", 100000, DType::float32}};
   return all;
-}
-
-void expect(bool holds) {
-  if (!holds) std::abort();
 }
 
 void read_all_reduce(const std::string& text) {
