@@ -57,8 +57,8 @@ struct DataParallelOptions {
 // A replica for each device: cpu_0/, cpu_1/, ... on CPUs and gpu_0/, gpu_1/, ... on GPUs.
 DataParallelOptions replicas_on(const std::vector<Device>& devices);
 
-// The model's graphs refer to `ops`, which must outlive it. Throws when a replica builds another
-// network than replica 0, naming the difference.
+// The model's graphs refer to `ops`, which must outlive it. `model` is called twice, for training
+// and for prediction. Throws naming a parameter that only prediction makes.
 TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
                                         const MomentumSgd& optimizer,
                                         const DataParallelOptions& options = {});

@@ -120,7 +120,7 @@ std::set<std::string> trainable_initializers(const LoadedModel& file, const std:
     if (!matches_any(name, frozen)) all.trainable.insert(name);
   }
   Graph scratch(graph.ops(), "trainable");
-  Net net(scratch, Mode::train, "", "");
+  Net net(scratch, Mode::train);
   ImportedValues value_named = add_imported(net, file, all);
   std::vector<Value> params;
   for (const Net::Param& param : net.params())

@@ -5,50 +5,32 @@
 namespace lockstep {
 namespace {
 
-void bind_initial(TrainingModel& model, const std::string& state, Value value) {
-  model.init.output(value);
-  model.initial.push_back({state, model.init.name(value)});
+void bind_initial(TrainingModel& one, const std::string& state, Value value) {
+  one.init.output(value);
+  one.initial.push_back({state, one.init.name(value)});
 }
 
-void draw(TrainingModel& model, const DrawnState& drawn) {
-  const State& state = drawn.state;
-  Value first;
-  {
-    ReplicaScope replica(model.init, 0);
-    first = drawn.initializer(model.init, drawn.dims, drawn.stream,
-                              Site(state.values[0] + "_init", Where{"", 0}));
-  }
-  std::vector<Value> values{first};
-  if (state.values.size() > 1) {
-    std::vector<std::string> names;
-    for (const std::string& name : state.values) names.push_back(name + "_shared");
-    values = broadcast(model.init, first, names, state.name + "_broadcast");
-  }
-  for (std::size_t k = 0; k < values.size(); ++k) bind_initial(model, state.values[k], values[k]);
-}
-
-void fill_with_zeros(TrainingModel& model, const State& state, const Dims& dims) {
-  for (std::size_t k = 0; k < state.values.size(); ++k) {
-    ReplicaScope replica(model.init, static_cast<int>(k));
-    bind_initial(model, state.values[k],
-                 constant(0)(model.init, dims, 0, Site(state.values[k] + "_init", Where{"", 0})));
-  }
+Value filled(TrainingModel& one, const std::string& state, const Dims& dims,
+             const Initializer& initializer, int stream) {
+  return initializer(one.init, dims, stream, Site(state + "_init", Where{"", 0}));
 }
 
 }  // namespace
 
-void add_state(TrainingModel& model, const DrawnState& drawn,
-               const std::vector<StateKind>& beside) {
-  draw(model, drawn);
-  model.states.push_back(drawn.state);
+void add_state(TrainingModel& one, const DrawnState& drawn, const std::vector<StateKind>& beside,
+               int replicas) {
+  const std::string& name = drawn.state.name;
+  Value first = filled(one, name, drawn.dims, drawn.initializer, drawn.stream);
+  if (replicas > 1) first = broadcast(one.init, first, {name + "_shared"}, name + "_broadcast")[0];
+  bind_initial(one, name, first);
+  one.states.push_back(drawn.state);
   for (StateKind kind : beside) {
     State state = drawn.state;
-    const std::string ending = join("_", name_of(kind));
     state.kind = kind;
-    state.name += ending;
-    for (std::string& value : state.values) value += ending;
-    fill_with_zeros(model, state, drawn.dims);
-    model.states.push_back(std::move(state));
+    state.name = join(name, "_", name_of(kind));
+    state.values = {state.name};
+    bind_initial(one, state.name, filled(one, state.name, drawn.dims, constant(0), 0));
+    one.states.push_back(std::move(state));
   }
 }
 

@@ -15,8 +15,10 @@ struct DrawnState {
   int stream = 0;  // numbers the draws
 };
 
-// Replica 0 draws, the others get a copy. Beside the state come those that its training needs, one
-// of each kind, called after it and their kind; every replica has zeros of its own in them.
-void add_state(TrainingModel& model, const DrawnState& drawn, const std::vector<StateKind>& beside);
+// To one replica of several: the first of them draws, the others get a copy. Beside the state come
+// those that its training needs, one of each kind, called after it and their kind; every replica
+// has zeros of its own in them.
+void add_state(TrainingModel& one, const DrawnState& drawn, const std::vector<StateKind>& beside,
+               int replicas);
 
 }  // namespace lockstep

@@ -42,13 +42,12 @@ Next next_of(Graph& step, const LossScale& scale, Value skipped, const LossScali
 
 }  // namespace
 
-LossScale add_loss_scale(Graph& step, const std::string& scope) {
+LossScale add_loss_scale(Graph& step) {
   const TensorType scalar{DType::float32, {}};
-  const std::string name = join(scope, "/", kScale);
-  Value scale = step.input(name, scalar);
+  Value scale = step.input(kScale, scalar);
   Value inverse =
-      step.add_value({.type = "Reciprocal", .inputs = {scale}}, site_of(name + "_inverse"));
-  return {scale, inverse, step.input(join(scope, "/", kSoundSteps), scalar)};
+      step.add_value({.type = "Reciprocal", .inputs = {scale}}, site_of(join(kScale, "_inverse")));
+  return {scale, inverse, step.input(kSoundSteps, scalar)};
 }
 
 Value seed_of(Graph& step, const LossScale& scale, Value loss) {
@@ -62,26 +61,15 @@ Value unscaled(Graph& step, const LossScale& scale, Value gradient) {
   return mul(step, gradient, scale.inverse, site_of(name));
 }
 
-void update_loss_scales(TrainingModel& model, const std::vector<LossScale>& scales,
-                        const std::vector<Value>& skipped, const LossScaling& options) {
-  Graph& step = model.step;
-  for (std::size_t k = 0; k < scales.size(); ++k) {
-    ReplicaScope replica(step, static_cast<int>(k));
-    const Next next = next_of(step, scales[k], skipped[k], options);
-    model.updates.push_back({step.name(scales[k].scale), step.name(next.scale)});
-    model.updates.push_back({step.name(scales[k].sound_steps), step.name(next.sound_steps)});
-  }
+std::vector<Binding> update_loss_scale(Graph& step, const LossScale& scale, Value skipped,
+                                       const LossScaling& options) {
+  const Next next = next_of(step, scale, skipped, options);
+  return {{kScale, step.name(next.scale)}, {kSoundSteps, step.name(next.sound_steps)}};
 }
 
-void add_loss_scale_states(TrainingModel& model, const std::vector<LossScale>& scales,
-                           const LossScaling& options) {
-  auto add = [&](const char* name, float first, Value LossScale::*value) {
-    State state{{name, {}}, StateKind::scaling};
-    for (const LossScale& scale : scales) state.values.push_back(model.step.name(scale.*value));
-    add_state(model, {std::move(state), {}, constant(first)}, {});
-  };
-  add(kScale, options.first, &LossScale::scale);
-  add(kSoundSteps, 0, &LossScale::sound_steps);
+void add_loss_scale_states(TrainingModel& one, const LossScaling& options, int replicas) {
+  for (const auto& [name, first] : {std::pair(kScale, options.first), {kSoundSteps, 0.0F}})
+    add_state(one, {State{{name, {name}}, StateKind::scaling}, {}, constant(first)}, {}, replicas);
 }
 
 }  // namespace lockstep

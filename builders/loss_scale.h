@@ -16,24 +16,21 @@ struct LossScaling {
   int growth_steps = 2000;  // so many sound steps double it
 };
 
-// One replica's, in its step graph.
 struct LossScale {
   Value scale, inverse;
   Value sound_steps;  // since the factor last changed
 };
 
-// Reads the two states, named under `scope`.
-LossScale add_loss_scale(Graph& step, const std::string& scope);
+// Reads the two states.
+LossScale add_loss_scale(Graph& step);
 // d(scale * loss) / d(loss), of the loss's shape.
 Value seed_of(Graph& step, const LossScale& scale, Value loss);
 // Takes the gradient's name over.
 Value unscaled(Graph& step, const LossScale& scale, Value gradient);
 
-// What the states become after the step. Of each replica: `skipped` is not negative when gradients
-// were not finite.
-void update_loss_scales(TrainingModel& model, const std::vector<LossScale>& scales,
-                        const std::vector<Value>& skipped, const LossScaling& options);
-void add_loss_scale_states(TrainingModel& model, const std::vector<LossScale>& scales,
-                           const LossScaling& options);
+// What the states become after the step: `skipped` is not negative when gradients were not finite.
+std::vector<Binding> update_loss_scale(Graph& step, const LossScale& scale, Value skipped,
+                                       const LossScaling& options);
+void add_loss_scale_states(TrainingModel& one, const LossScaling& options, int replicas);
 
 }  // namespace lockstep

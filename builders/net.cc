@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "operators/shape/shape.h"
-
 namespace lockstep {
 namespace {
 
@@ -17,52 +15,21 @@ void add_once(std::vector<Net::Named>& list, const std::string& name, Value valu
 
 }  // namespace
 
-std::string Net::local(std::string_view name) const {
-  std::string full = graph.scoped(name);
-  return scope_.empty() ? full : full.substr(scope_.size() + 1);
-}
-
 Value Net::input(std::string_view name, const TensorType& type) {
-  TensorType own = type;
-  if (before_)  // parts of a batch may differ in size
-    for (Dim& dim : own.shape)
-      if (!dim.known()) dim = Dim(dim.symbol() + "_" + scope_.substr(scope_.rfind('/') + 1));
-  Value value = graph.input(std::string(name), own);
-  add_once(inputs_, local(name), value, "input");
+  Value value = graph.input(std::string(name), type);
+  add_once(inputs_, graph.scoped(name), value, "input");
   return value;
 }
 
 Value Net::param(std::string_view name, const Dims& dims, const Initializer& initializer,
                  StateKind kind) {
-  const std::string own = local(name);
+  const std::string full = graph.scoped(name);
   for (const Param& param : params_)
-    check(param.name != own, "parameter '", own,
+    check(param.name != full, "parameter '", full,
           "' is made twice; keep its Value to share it between layers");
-  params_.push_back({own, param_value(own, dims), kind, initializer, dims});
-  return params_.back().value;
-}
-
-Value Net::param_value(const std::string& name, const Dims& dims) {
-  if (before_) {
-    for (const Param& known : before_->params_)
-      if (known.name == name)  // no gradient flows from one part of the batch to another
-        return known.next ? stop_gradient(graph, known.next, name + "_so_far") : known.value;
-    fail("parameter '", name, "' is new; the network was built before without it");
-  }
-  const std::string scope = graph.scope();
-  graph.set_scope(state_scope_);
-  Value value = graph.input(name, {DType::float32, to_shape(dims)});
-  graph.set_scope(scope);
+  const Value value = graph.input(std::string(name), {DType::float32, to_shape(dims)});
+  params_.push_back({full, value, kind, initializer, dims});
   return value;
-}
-
-void Net::move_to(const std::function<Value(Value)>& moved) {
-  for (auto* list : {&inputs_, &losses_, &metrics_, &outputs_})
-    for (Named& item : *list) item.value = moved(item.value);
-  for (Param& param : params_) {
-    param.value = moved(param.value);
-    if (param.next) param.next = moved(param.next);
-  }
 }
 
 void Net::next(Value state, Value value) {
@@ -81,17 +48,17 @@ void Net::next(Value state, Value value) {
 void Net::loss(std::string_view name, Value value) {
   check(graph.shape(value).empty(), "loss '", name, "' has shape ", graph.shape(value),
         ", should be a scalar");
-  add_once(losses_, local(name), value, "loss");
+  add_once(losses_, graph.scoped(name), value, "loss");
 }
 
 void Net::metric(std::string_view name, Value value) {
   check(graph.shape(value).empty(), "metric '", name, "' has shape ", graph.shape(value),
         ", should be a scalar");
-  add_once(metrics_, local(name), value, "metric");
+  add_once(metrics_, graph.scoped(name), value, "metric");
 }
 
 void Net::output(std::string_view name, Value value) {
-  add_once(outputs_, local(name), value, "output");
+  add_once(outputs_, graph.scoped(name), value, "output");
 }
 
 }  // namespace lockstep

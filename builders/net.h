@@ -1,5 +1,5 @@
 // Net: what a model function writes its network into. The function is written once, for one
-// device; it is called once per replica and once for prediction.
+// device; it is called twice, for training and for prediction.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ enum class Mode {
 class Net {
  public:
   struct Named {
-    std::string name;  // without the replica's scope
+    std::string name;
     Value value;
   };
   struct Param {
@@ -34,16 +34,7 @@ class Net {
     Value next = none;
   };
 
-  // Values are named under `scope` ("" or "gpu_0"), states under `state_scope`. With `before`, a
-  // net of the same replica, this one has its parameters, and goes on from the values that it gave
-  // to computed states.
-  Net(Graph& graph, Mode mode, std::string scope, std::string state_scope,
-      const Net* before = nullptr)
-      : graph(graph),
-        mode(mode),
-        scope_(std::move(scope)),
-        state_scope_(std::move(state_scope)),
-        before_(before) {}
+  Net(Graph& graph, Mode mode) : graph(graph), mode(mode) {}
 
   Graph& graph;
   const Mode mode;
@@ -62,9 +53,6 @@ class Net {
   void metric(std::string_view name, Value value);
   void output(std::string_view name, Value value);
 
-  // Another graph has taken over all nodes: `moved` says what became of a value.
-  void move_to(const std::function<Value(Value)>& moved);
-
   const std::vector<Named>& inputs() const { return inputs_; }
   const std::vector<Param>& params() const { return params_; }
   const std::vector<Named>& losses() const { return losses_; }
@@ -72,13 +60,6 @@ class Net {
   const std::vector<Named>& outputs() const { return outputs_; }
 
  private:
-  // The current scope within the replica's, and the name under it.
-  std::string local(std::string_view name) const;
-  Value param_value(const std::string& name, const Dims& dims);
-
-  std::string scope_;
-  std::string state_scope_;
-  const Net* before_;
   std::vector<Named> inputs_;
   std::vector<Param> params_;
   std::vector<Named> losses_;

@@ -1,9 +1,9 @@
-// What a replica reports of a step, however many parts its share of the batch goes through in.
+// What one replica reports of a step, however many parts its share of the batch goes through in.
 #pragma once
 
 #include <vector>
 
-#include "builders/net.h"
+#include "builders/one_replica.h"
 
 namespace lockstep {
 
@@ -11,10 +11,7 @@ struct Report {
   std::vector<Value> losses, metrics;
 };
 
-// Under the current scope and replica. `parts` are the nets of the parts and losses[part] their
-// losses as they are differentiated. A loss is the sum of its parts', times `share`; a metric is
-// the mean of its parts', as float32.
-Report report_of(Graph& graph, const std::vector<const Net*>& parts,
-                 const std::vector<std::vector<Value>>& losses, float share);
+// A loss is the sum of its parts', times `share`; a metric is the mean of its parts', as float32.
+Report report_of(OneReplica& one, float share);
 
 }  // namespace lockstep

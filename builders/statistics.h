@@ -15,20 +15,16 @@ enum class StatisticsPolicy {
 };
 StatisticsPolicy parse_statistics(const std::string& text);
 
-// values[s][k]: statistic s on replica k. Answers alike with what the states take.
-using PerReplica = std::vector<std::vector<Value>>;
-PerReplica settle_statistics(Graph& graph, StatisticsPolicy policy, const PerReplica& values,
-                             const std::vector<std::string>& names);
-
-// Statistics on their way into their states.
+// Statistics of one replica on their way into their states.
 struct Statistics {
   std::vector<std::string> names;
-  PerReplica states, next;
+  std::vector<Value> states, next;
 };
-// On each replica, under its scope, the first of its own that is not finite.
-std::vector<Value> find_non_finite_statistics(Graph& graph, const Statistics& statistics,
-                                              const std::vector<std::string>& scopes);
-// A replica whose found[k] is not negative keeps what it had.
-void keep_statistics(Graph& graph, Statistics& statistics, const std::vector<Value>& found);
+// `next` becomes what the states of each of `replicas` take.
+void settle_statistics(Graph& graph, StatisticsPolicy policy, int replicas, Statistics& statistics);
+// The first that is not finite.
+Value find_non_finite_statistics(Graph& graph, const Statistics& statistics);
+// Where `found` is not negative the states keep what they had.
+void keep_statistics(Graph& graph, Statistics& statistics, Value found);
 
 }  // namespace lockstep

@@ -36,7 +36,7 @@ Graph Graph::clone() const {
     to.producer = from.producer;
     to.is_output = from.is_output;
     to.consumers = from.consumers;
-    if (from.literal) to.literal = std::make_unique<Literal>(*from.literal);
+    to.literal = from.literal;
     if (from.content) to.content = std::make_unique<Shape>(*from.content);
     if (from.known) to.known = std::make_unique<Literal>(*from.known);
     copy.values_.push_back(std::move(to));
@@ -64,7 +64,7 @@ Value Graph::input(const std::string& name, const TensorType& type) {
 
 Value Graph::constant(const std::string& name, Literal literal) {
   Value value = new_value(fresh_name(scoped(name)), literal.type());
-  values_[value.id].literal = std::make_unique<Literal>(std::move(literal));
+  values_[value.id].literal = std::make_shared<const Literal>(std::move(literal));
   return value;
 }
 
@@ -131,12 +131,48 @@ Node Graph::copy(const Node& node, const std::vector<Value>& inputs) {
   for (std::string& name : *proto.mutable_output())
     if (!name.empty()) name = scoped(name);
   proto.set_name(fresh_name(scoped(proto.name())));
-  auto& attributes = *proto.mutable_attribute();
-  for (int i = attributes.size() - 1; i >= 0; --i)
-    if (attributes[i].name() == "__replica") attributes.DeleteSubrange(i, 1);
+  forget_replica(proto);
   if (replica_ != kEveryReplica) write_replica(proto, replica_);
   std::string where = proto.doc_string();
   return append(std::move(proto), std::move(copied), where);
+}
+
+Node Graph::take(const Node& node, const std::vector<Value>& inputs, const Names& names) {
+  const int index = node_count();
+  NodeInfo taken{inputs, {}, node.op(), replica_};
+  onnx::NodeProto& proto = *proto_->add_node();
+  proto = node.proto();
+  proto.set_name(names.node);
+  proto.clear_input();
+  for (Value value : inputs) {
+    proto.add_input(value ? info(value).name : "");
+    if (value) values_[value.id].consumers.push_back(index);
+  }
+  proto.clear_output();
+  for (std::size_t i = 0; i < names.outputs.size(); ++i) {
+    const std::string& name = names.outputs[i];
+    proto.add_output(name);
+    taken.outputs.push_back(none);
+    if (name.empty()) continue;
+    const ValueInfo& from =
+        node.graph().info(node.outputs()[std::min(i, node.outputs().size() - 1)]);
+    const Value made = taken.outputs.back() = new_value(name, from.type);
+    ValueInfo& to = values_[made.id];
+    to.producer = index;
+    if (from.content) to.content = std::make_unique<Shape>(*from.content);
+    if (from.known) to.known = std::make_unique<Literal>(*from.known);
+  }
+  forget_replica(proto);
+  if (replica_ != kEveryReplica) write_replica(proto, replica_);
+  nodes_.push_back(std::move(taken));
+  return {*this, index};
+}
+
+Value Graph::take_constant(const Graph& from, Value constant, const std::string& name) {
+  const ValueInfo& taken = from.info(constant);
+  Value value = new_value(name, taken.type);
+  values_[value.id].literal = taken.literal;
+  return value;
 }
 
 Node Graph::append(onnx::NodeProto proto, NodeInfo node, const std::string& where) {

@@ -86,6 +86,16 @@ class Graph {
   Node adopt(onnx::NodeProto proto);
   // Adds a copy of a node of any graph, with these operands, under the current scope and replica.
   Node copy(const Node& node, const std::vector<Value>& inputs);
+  // Adds a node of another graph under other names, on the current replica. All that is known of
+  // its outputs is taken over; nothing is checked or inferred anew. Where there are more names than
+  // outputs (a collective of more replicas) the last output's type is theirs.
+  struct Names {
+    std::string node;
+    std::vector<std::string> outputs;  // "" where one is left out
+  };
+  Node take(const Node& node, const std::vector<Value>& inputs, const Names& names);
+  // A constant of another graph under another name; its bytes are shared.
+  Value take_constant(const Graph& from, Value constant, const std::string& name);
   // Adds a node as add() does; its first output.
   Value add_value(const NodeSpec& spec, const Site& site);
   void output(Value value);  // declares a graph output; twice is once
@@ -122,6 +132,7 @@ class Graph {
   void set_note(int node, const std::string& note);  // doc_string: where a node came from
   // For attributes that no law of shapes depends on.
   void set_attribute(int node, const std::string& name, const AttributeValue& value);
+  void drop_attribute(int node, const std::string& name);
 
  private:
   friend class Node;
@@ -131,7 +142,7 @@ class Graph {
     int producer = -1;
     bool is_output = false;
     std::vector<int> consumers;
-    std::unique_ptr<Literal> literal;
+    std::shared_ptr<const Literal> literal;
     std::unique_ptr<Shape> content;
     std::unique_ptr<Literal> known;  // the content where it has no symbol
   };

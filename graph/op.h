@@ -120,6 +120,7 @@ struct Op {
   bool alias_in_pairs = false;  // output i may live in the memory of input i, for every i
   bool view = false;            // output 0 has the bytes of input 0; only the shape differs
   bool collective = false;      // runs on every replica that holds one of its values
+  bool takes_first = false;     // a collective whose one operand is replica 0's
   bool random = false;          // two runs of it differ: never folded, never shared
   bool draws = false;           // in every step, by a stream of its own: graph/random_stream.h
   // Exchanges messages with another process: never dropped, never folded, run in the graph's order.

@@ -35,6 +35,12 @@ int read_replica(const onnx::NodeProto& proto) {
   return kEveryReplica;
 }
 
+void forget_replica(onnx::NodeProto& proto) {
+  auto& attributes = *proto.mutable_attribute();
+  for (int i = attributes.size() - 1; i >= 0; --i)
+    if (attributes[i].name() == kReplica) attributes.DeleteSubrange(i, 1);
+}
+
 std::pair<std::string, AttributeValue> replicas_attribute(const std::vector<int64_t>& replicas) {
   return {kReplicas, replicas};
 }

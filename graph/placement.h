@@ -16,6 +16,7 @@ namespace lockstep {
 
 void write_replica(onnx::NodeProto& proto, int replica);
 int read_replica(const onnx::NodeProto& proto);  // kEveryReplica when there is none
+void forget_replica(onnx::NodeProto& proto);
 
 // A collective belongs to no single replica; its output i lives on replicas[i].
 std::pair<std::string, AttributeValue> replicas_attribute(const std::vector<int64_t>& replicas);

@@ -8,16 +8,21 @@ namespace lockstep {
 namespace {
 
 constexpr const char* kStream = "__stream";
+constexpr const char* kPart = "__part";
 
-// FNV-1a, folded to 32 bits: the generator's stream also carries the step.
+// FNV-1a, folded to 32 bits at last: the generator's stream also carries the step.
 class Hash {
  public:
+  Hash() = default;
+  explicit Hash(int64_t state) : state_(static_cast<uint64_t>(state)) {}
+
   void mix(std::string_view text) {
     for (char letter : text) mix_byte(static_cast<uint8_t>(letter));
   }
   void mix(uint64_t number) {
     for (int shift = 0; shift < 64; shift += 8) mix_byte(static_cast<uint8_t>(number >> shift));
   }
+  int64_t state() const { return static_cast<int64_t>(state_); }
   int64_t folded() const { return static_cast<int64_t>((state_ ^ (state_ >> 32)) & 0xffffffffU); }
 
  private:
@@ -26,7 +31,7 @@ class Hash {
   uint64_t state_ = 1469598103934665603U;
 };
 
-int64_t stream_named(const onnx::NodeProto& proto, std::string_view name, const BatchPart& part) {
+int64_t hash_of_name(const onnx::NodeProto& proto) {
   Hash hash;
   const onnx::AttributeProto* seed = nullptr;
   for (const auto& attribute : proto.attribute())
@@ -34,9 +39,14 @@ int64_t stream_named(const onnx::NodeProto& proto, std::string_view name, const 
   if (seed)
     hash.mix(static_cast<uint64_t>(seed->i()));
   else
-    hash.mix(name);
-  hash.mix(static_cast<uint64_t>(part.replica));
-  hash.mix(static_cast<uint64_t>(part.part));
+    hash.mix(proto.name());
+  return hash.state();
+}
+
+int64_t whole_hash(int64_t of_name, int64_t replica, int64_t part) {
+  Hash hash(of_name);
+  hash.mix(static_cast<uint64_t>(replica));
+  hash.mix(static_cast<uint64_t>(part));
   return hash.folded();
 }
 
@@ -53,22 +63,29 @@ std::pair<std::string, AttributeValue> random_stream_attribute(int64_t stream) {
   return {kStream, stream};
 }
 
-void number_random_streams(Graph& graph, int first, const std::string& scope,
-                           const BatchPart& part) {
-  for (int index = first; index < graph.node_count(); ++index) {
-    const Node node = graph.node(index);
-    if (!node.op()->draws) continue;
-    std::string_view name = node.name();
-    if (!scope.empty() && name.substr(0, scope.size() + 1) == scope + "/")
-      name.remove_prefix(scope.size() + 1);
-    graph.set_attribute(index, kStream, stream_named(node.proto(), name, part));
-  }
+bool has_random_stream(const Node& node) { return node.attributes().has(kStream); }
+
+void name_random_streams(Graph& one) {
+  for (int index = 0; index < one.node_count(); ++index)
+    if (one.node(index).op()->draws)
+      one.set_attribute(index, kStream, hash_of_name(one.node(index).proto()));
+}
+
+void set_random_part(Graph& one, int node, int part) {
+  one.set_attribute(node, kPart, int64_t{part});
+}
+
+void finish_random_stream(Graph& all, int node, int replica) {
+  AttributeReader reader = all.node(node).attributes();
+  const int64_t stream = whole_hash(reader.integer(kStream, 0), replica, reader.integer(kPart, 0));
+  all.set_attribute(node, kStream, stream);
+  all.drop_attribute(node, kPart);
 }
 
 void write_random_stream(onnx::NodeProto& proto) {
   for (const auto& attribute : proto.attribute())
     if (attribute.name() == kStream) return;
-  to_proto(kStream, stream_named(proto, proto.name(), {}), *proto.add_attribute());
+  to_proto(kStream, whole_hash(hash_of_name(proto), 0, 0), *proto.add_attribute());
 }
 
 }  // namespace lockstep

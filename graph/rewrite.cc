@@ -89,7 +89,7 @@ void Graph::fold(Value value, Literal literal) {
   check(folded.type.dtype == literal.dtype(), "'", folded.name, "' is ", folded.type,
         " but folds to ", literal.type());
   folded.type = literal.type();
-  folded.literal = std::make_unique<Literal>(std::move(literal));
+  folded.literal = std::make_shared<const Literal>(std::move(literal));
 }
 
 void Graph::set_attribute(int node, const std::string& name, const AttributeValue& value) {
@@ -99,6 +99,12 @@ void Graph::set_attribute(int node, const std::string& name, const AttributeValu
       return to_proto(name, value, attribute);
     }
   to_proto(name, value, *proto_->mutable_node(node)->add_attribute());
+}
+
+void Graph::drop_attribute(int node, const std::string& name) {
+  auto& attributes = *proto_->mutable_node(node)->mutable_attribute();
+  for (int i = attributes.size() - 1; i >= 0; --i)
+    if (attributes[i].name() == name) attributes.DeleteSubrange(i, 1);
 }
 
 void Graph::set_note(int node, const std::string& note) {

@@ -1,5 +1,6 @@
-// How "sum these gradients over the replicas" becomes graph nodes, by the algorithm that a spec
-// names for a tensor of that size.
+// How "sum these gradients over the replicas" becomes graph nodes. In one replica's graph a sum is
+// a collective with one operand that carries the algorithm for a tensor of its size; expand.h puts
+// the algorithm's own nodes in its place once the replicas are there.
 #pragma once
 
 #include <string>
@@ -30,31 +31,24 @@ class AllReducer {
   // Throws when the spec does not fit so many replicas.
   AllReducer(const AllReduceOptions& options, int replicas);
 
-  // gradients[p][k]: parameter p on replica k. Answers alike with the sums, named <gradient>_sum,
-  // or the means (<gradient>_mean) that the spec asks for; the same bits on all replicas; buckets
-  // are packed, reduced and taken apart. Shapes must be known.
-  using PerParam = std::vector<std::vector<Value>>;
-  PerParam sum_all(Graph& graph, const PerParam& gradients, const std::vector<std::string>& params);
-
-  // One gradient per replica in, their sum (or mean) on every replica out, named likewise.
-  std::vector<Value> sum(Graph& graph, const std::vector<Value>& gradients,
-                         const std::string& param);
+  // Of one replica's gradients, in its graph: the sums, named <gradient>_sum, or the means
+  // (<gradient>_mean) that the spec asks for, the same bits on all replicas. Buckets are packed,
+  // reduced and taken apart. Shapes must be known.
+  std::vector<Value> sum_all(Graph& one, const std::vector<Value>& gradients,
+                             const std::vector<std::string>& params);
+  Value sum(Graph& one, Value gradient, const std::string& param);
 
   // What sum_all() packed, for people and to be read back.
   const std::string& bucket_plan() const { return bucket_plan_; }
 
  private:
   bool means() const { return options_.spec.reduction == Reduction::mean; }
-  std::string result_name(const Graph& graph, Value gradient) const;
-  void sum_bucket(Graph& graph, const PerParam& gradients, const Bucket& bucket,
-                  const std::string& name, PerParam& sums);
-  std::vector<Value> sum_in_pieces(Graph& graph, const std::vector<Value>& flat,
-                                   const std::string& name);
-  std::vector<Value> by_algorithm(const struct Reduce& whole, const AllReduceRange& range,
-                                  int64_t tensor) const;
-  std::vector<Value> reduce(Graph& graph, const AllReduceRange& range,
-                            const std::vector<Value>& flat, int64_t length, const std::string& name,
-                            int64_t tensor) const;
+  std::string result_name(const Graph& one, Value gradient) const;
+  // For a tensor of that size.
+  AllReduceRange algorithm_for(std::size_t range, double bytes);
+  void sum_bucket(Graph& one, const std::vector<Value>& gradients, const Bucket& bucket,
+                  const std::string& name, std::vector<Value>& sums);
+  Value sum_in_pieces(Graph& one, Value flat, const std::string& name);
 
   AllReduceOptions options_;
   int replicas_;

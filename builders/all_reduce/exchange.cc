@@ -7,6 +7,7 @@
 namespace lockstep {
 
 Site Exchange::site(const char* what, int replica) const {
+  if (replica == kEveryReplica) return Site(join(name_, "/", what), Where{"", 0});
   return Site(join(name_, "/", replica, "/", what), Where{"", 0});
 }
 

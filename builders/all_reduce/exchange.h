@@ -1,5 +1,6 @@
 // What the all-reduce algorithms write with: pieces of one tensor that move between replicas. Every
-// node lies on one replica; what another replica has comes by a Copy node.
+// node lies on one replica; what another replica has comes by a Copy node. Where one replica stands
+// for all (kEveryReplica) tensors are only taken apart and put together.
 #pragma once
 
 #include <string>

@@ -14,6 +14,7 @@
 #include "runtime/philox.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
+#include "tests/support/sums.h"
 
 namespace lockstep::testing {
 namespace {
@@ -110,18 +111,13 @@ struct Case {
 // Sums of `length` elements on each replica, twice.
 std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
                                        std::vector<std::vector<double>>& data) {
-  Graph graph(all_ops());
-  std::vector<Value> values;
-  std::vector<std::string> feeds, fetches;
+  const SumGraph sum = sum_graph(
+      {.spec = parse_all_reduce(c.spec), .wire = c.wire, .workers = c.workers}, c.replicas, {dims});
   std::vector<std::vector<float>> fed;
   const int64_t length = element_count(dims);
   for (int k = 0; k < c.replicas; ++k) {
     PhiloxSequence random(static_cast<uint64_t>(c.replicas),
                           static_cast<uint64_t>(length * 100 + k));
-    ReplicaScope replica(graph, k);
-    Value x = graph.input(join("x", k), {DType::float32, to_shape(dims)});
-    values.push_back(neg(graph, x, join("gradient", k)));  // made on its own replica
-    feeds.push_back(join("x", k));
     fed.emplace_back();
     data.emplace_back();
     for (int64_t i = 0; i < length; ++i) {
@@ -129,15 +125,12 @@ std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
       data.back().push_back(-static_cast<double>(fed.back().back()));
     }
   }
-  AllReducer reducer({.spec = parse_all_reduce(c.spec), .wire = c.wire, .workers = c.workers},
-                     c.replicas);
-  for (Value sum : reducer.sum(graph, values, "w")) fetches.push_back(graph.name(sum));
   StateStore none({}, {});
   Workers workers(c.replicas, 1);
-  auto executor = make_executor(compile({graph,
-                                         feeds,
+  auto executor = make_executor(compile({sum.graph,
+                                         sum.feeds,
                                          std::vector<Dims>(fed.size(), dims),
-                                         fetches,
+                                         sum.sums,
                                          {},
                                          {},
                                          cpu_devices(c.replicas),
@@ -231,13 +224,10 @@ TEST(AllReduce, TrivialLeavesEveryReplicaItsOwn) {
 
 // Nothing is lost on a wire whose numbers hold the terms and sums: small whole numbers.
 TEST(AllReduce, SumsAreInFloat32WhateverTravels) {
-  Graph graph(all_ops());
-  std::vector<Value> values;
-  for (int k = 0; k < 3; ++k) {
-    ReplicaScope replica(graph, k);
-    values.push_back(neg(graph, graph.input(join("x", k), {DType::float32, {8}}), join("g", k)));
-  }
-  AllReducer({.spec = parse_all_reduce("xring"), .wire = "float16"}, 3).sum(graph, values, "w");
+  const auto over_three = [](const std::string& wire) {
+    return sum_graph({.spec = parse_all_reduce("xring"), .wire = wire}, 3, {{8}});
+  };
+  const Graph graph = over_three("float16").graph;
   for (int i = 0; i < graph.node_count(); ++i) {
     const Node& node = graph.node(i);
     if (node.type() == "Add") {
@@ -247,23 +237,14 @@ TEST(AllReduce, SumsAreInFloat32WhateverTravels) {
       EXPECT_EQ(graph.dtype(node.outputs()[0]), DType::float16);
     }
   }
-  expect_error(
-      [&] {
-        AllReducer({.spec = parse_all_reduce("xring"), .wire = "int8"}, 3).sum(graph, values, "v");
-      },
-      "int8");
+  expect_error([&] { over_three("int8"); }, "int8");
 }
 
 // N (N - 1) S sums and as many copies in each of the two phases.
 TEST(AllReduce, ARingHasAsManyStepsAsTheTheory) {
   for (auto [replicas, rings] : {std::pair{4, 1}, {4, 2}, {8, 2}}) {
-    Graph graph(all_ops());
-    std::vector<Value> values;
-    for (int k = 0; k < replicas; ++k) {
-      ReplicaScope replica(graph, k);
-      values.push_back(neg(graph, graph.input(join("x", k), {DType::float32, {1024}}), "g"));
-    }
-    AllReducer({.spec = parse_all_reduce(join("xring#", rings))}, replicas).sum(graph, values, "w");
+    const Graph graph =
+        sum_graph({.spec = parse_all_reduce(join("xring#", rings))}, replicas, {{1024}}).graph;
     int adds = 0, copies = 0;
     for (int i = 0; i < graph.node_count(); ++i) {
       adds += graph.node(i).type() == "Add";

@@ -6,9 +6,8 @@
 #include <limits>
 
 #include "builders/all_reduce/all_reduce.h"
-#include "operators/all.h"
-#include "operators/elementwise/elementwise.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/sums.h"
 
 namespace lockstep::testing {
 namespace {
@@ -70,27 +69,16 @@ TEST(Cost, TheFastestIsChosenAndTheOthersAreNamed) {
 // `auto` in a step is what it chooses, and the plan of buckets says why; it can be replayed.
 TEST(Cost, ThePlanSaysWhy) {
   auto reduced = [](const AllReduceOptions& options, std::string& plan) {
-    Graph graph(all_ops());
-    AllReducer::PerParam gradients(2);
-    for (int k = 0; k < 4; ++k) {
-      ReplicaScope replica(graph, k);
-      for (std::size_t p = 0; p < 2; ++p) {
-        const int64_t length = p == 0 ? 1 << 22 : 16;
-        Value x = graph.input(join("x", p, "_", k), {DType::float32, {length}});
-        gradients[p].push_back(neg(graph, x, join("g", p, "_", k)));
-      }
-    }
-    AllReducer reducer(options, 4);
-    reducer.sum_all(graph, gradients, {"big", "small"});
-    plan = reducer.bucket_plan();
-    return graph.node_count();
+    const SumGraph sums = sum_graph(options, 4, {{1 << 22}, {16}});
+    plan = sums.bucket_plan;
+    return sums.graph.node_count();
   };
   AllReduceOptions options{.spec = parse_all_reduce("auto"), .workers = 4};
   options.topology = parse_topology("1us:1G");
   std::string plan, again;
   const int nodes = reduced(options, plan);
   EXPECT_NE(plan.find("# auto: "), plan.npos) << plan;
-  EXPECT_NE(plan.find("bucket 64 bytes: small\n"), plan.npos) << plan;
+  EXPECT_NE(plan.find("bucket 64 bytes: w1\n"), plan.npos) << plan;
   options.buckets = plan;
   EXPECT_EQ(reduced(options, again), nodes);
   EXPECT_EQ(plan, again);

@@ -7,6 +7,7 @@
 #include "graph/print.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
+#include "tests/support/sums.h"
 
 namespace lockstep::testing {
 namespace {
@@ -61,14 +62,7 @@ TEST(Packing, SmallTensorsOfTfCnnsOwnTest) {
 TEST(Packing, TheSizeOfABucketChoosesTheAlgorithm) {
   auto copies = [](AllReduceOptions options) {
     options.spec = parse_all_reduce("simple:6:xring");
-    Graph graph(all_ops());
-    AllReducer::PerParam gradients(2);
-    for (int k = 0; k < 4; ++k) {
-      ReplicaScope replica(graph, k);
-      for (std::size_t p = 0; p < 2; ++p)
-        gradients[p].push_back(graph.input(join("x", k, p), {DType::float32, {6}}));
-    }
-    AllReducer(options, 4).sum_all(graph, gradients, {"a", "b"});
+    const Graph graph = sum_graph(options, 4, {{6}, {6}}).graph;
     int count = 0;
     for (int i = 0; i < graph.node_count(); ++i) count += graph.node(i).type() == "Copy";
     return count;

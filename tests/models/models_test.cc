@@ -20,7 +20,7 @@ namespace {
 // The network's declarations, without a training step around it.
 std::vector<Net::Param> params_of(const std::string& name) {
   Graph graph(all_ops());
-  Net net(graph, Mode::train, "", "");
+  Net net(graph, Mode::train);
   model_named(name, published_options(name))(net);
   return net.params();
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "builders/all_reduce/expand.h"
+#include "graph/passes/replicate.h"
 #include "operators/elementwise/elementwise.h"
 #include "runtime/philox.h"
 #include "tests/support/step_feeds.h"
@@ -25,23 +27,39 @@ const std::vector<std::string> kAlgorithms{
     "pscpu/xring", "pscpu/rechd", "pscpu/pscpu", "hierarchical_copy",
     "xring#2"};
 
+SumGraph sum_graph(const AllReduceOptions& options, int replicas, const std::vector<Dims>& shapes) {
+  Graph one(all_ops());
+  std::vector<Value> gradients;
+  std::vector<std::string> names;
+  SumGraph made{Graph(all_ops()), {}, {}, ""};
+  const auto on_all = [&](std::vector<std::string>& list, const std::string& name) {
+    for (int k = 0; k < replicas; ++k) list.push_back(join("cpu_", k, "/", name));
+  };
+  for (const Dims& shape : shapes) {
+    names.push_back(join("w", gradients.size()));
+    const Value x = one.input("x_" + names.back(), {DType::float32, to_shape(shape)});
+    on_all(made.feeds, one.name(x));
+    gradients.push_back(neg(one, x, names.back() + "_grad"));
+  }
+  AllReducer reducer(options, replicas);
+  for (Value sum : reducer.sum_all(one, gradients, names)) {
+    on_all(made.sums, one.name(sum));
+    one.output(sum);
+  }
+  made.graph = expand(replicate(one, replicas, "cpu"), options);
+  made.bucket_plan = reducer.bucket_plan();
+  return made;
+}
+
 TrainingModel sum_model(const std::string& spec, int replicas, int64_t length,
                         const std::string& wire) {
+  SumGraph sum =
+      sum_graph({.spec = parse_all_reduce(spec), .wire = wire}, replicas, {Dims{length}});
   TrainingModel model(all_ops());
   model.replicas = replicas;
-  Replicated input{"x", {}}, result{"sum", {}};
-  std::vector<Value> values;
-  for (int k = 0; k < replicas; ++k) {
-    ReplicaScope replica(model.step, k);
-    input.values.push_back(join("cpu_", k, "/x"));
-    Value x = model.step.input(input.values.back(), {DType::float32, {length}});
-    values.push_back(neg(model.step, x, join("cpu_", k, "/w_grad")));
-  }
-  AllReducer reducer({.spec = parse_all_reduce(spec), .wire = wire}, replicas);
-  for (Value sum : reducer.sum(model.step, values, "w"))
-    result.values.push_back(model.step.name(sum));
-  model.inputs.push_back(input);
-  model.metrics.push_back(result);
+  model.step = std::move(sum.graph);
+  model.inputs.push_back({"x_w0", sum.feeds});
+  model.metrics.push_back({"sum", sum.sums});
   return model;
 }
 

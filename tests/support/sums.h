@@ -4,12 +4,22 @@
 #include <string>
 #include <vector>
 
+#include "builders/all_reduce/all_reduce.h"
 #include "graph/training.h"
 #include "runtime/session.h"
 
 namespace lockstep::testing {
 
 extern const std::vector<std::string> kAlgorithms;
+
+// A graph of nothing but sums over replicas cpu_k: of tensors of these shapes, which are negated
+// first, so that each is made on its own replica.
+struct SumGraph {
+  Graph graph;
+  std::vector<std::string> feeds, sums;  // tensor by tensor, replicas inside
+  std::string bucket_plan;
+};
+SumGraph sum_graph(const AllReduceOptions& options, int replicas, const std::vector<Dims>& shapes);
 
 // A model of nothing but one sum over replicas.
 TrainingModel sum_model(const std::string& spec, int replicas, int64_t length,

@@ -7,8 +7,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "builders/all_reduce/all_reduce.h"
+#include "builders/all_reduce/expand.h"
 #include "builders/partition.h"
+#include "graph/passes/replicate.h"
 #include "operators/all.h"
 #include "operators/shape/shape.h"
 #include "runtime/comm_gloo.h"
@@ -22,27 +23,22 @@ namespace {
 
 // A model of nothing but the sum of one state over all replicas, in place.
 TrainingModel sum_model(const std::string& spec, int replicas, int64_t count) {
-  TrainingModel model(all_ops());
-  model.replicas = replicas;
-  State state{{"x", {}}, StateKind::computed};
-  std::vector<Value> values;
-  for (int k = 0; k < replicas; ++k) {
-    ReplicaScope replica(model.step, k);
-    state.values.push_back(join("cpu_", k, "/x"));
-    Value x = model.step.input(state.values.back(), {DType::float32, {count}});
-    // A view, so that the state belongs to this replica.
-    values.push_back(identity(model.step, x, state.values.back() + "_grad"));
-  }
-  AllReducer reducer({.spec = parse_all_reduce(spec)}, replicas);
-  const auto sums = reducer.sum(model.step, values, "x");
-  for (std::size_t k = 0; k < sums.size(); ++k) {
+  const AllReduceOptions options{.spec = parse_all_reduce(spec)};
+  TrainingModel one(all_ops());
+  one.states.push_back({{"x", {"x"}}, StateKind::computed});
+  const Value x = one.step.input("x", {DType::float32, {count}});
+  // A view, so that the state belongs to its replica.
+  const Value gradient = identity(one.step, x, "x_grad");
+  const Value result = AllReducer(options, replicas).sum(one.step, gradient, "x");
+  one.updates.push_back({"x", one.step.name(result)});
+  TrainingModel all = replicate(one, replicas, "cpu");
+  all.step = expand(std::move(all.step), options);
+  for (Binding& update : all.updates) {
     // Behind the name that a sum gets stands the sum, which may take the state's place.
-    const Node maker = *model.step.producer(sums[k]);
-    const Value sum = maker.type() == "Identity" ? maker.inputs()[0] : sums[k];
-    model.updates.push_back({state.values[k], model.step.name(sum)});
+    const Node maker = *all.step.producer(all.step.at(update.value));
+    if (maker.type() == "Identity") update.value = all.step.name(maker.inputs()[0]);
   }
-  model.states.push_back(state);
-  return model;
+  return all;
 }
 
 // The median of each, taken in turns: what disturbs the machine disturbs all alike.

@@ -1,0 +1,37 @@
+// What one replica's states become after the step. Each function answers with what its states take.
+#pragma once
+
+#include <vector>
+
+#include "builders/one_replica.h"
+#include "builders/optimizers.h"
+#include "builders/statistics.h"
+
+namespace lockstep {
+
+inline constexpr const char* kRate = "lr";
+inline constexpr const char* kCorrection = "momentum_correction";
+
+// Where steps may be skipped: the first bad gradient of the step before any sum, of what is summed,
+// and of the sum.
+struct Flags {
+  Value unsound, origin, skipped;
+};
+
+// From here on gradients are those of the step before; this step's wait.
+std::vector<Binding> defer(OneReplica& one);
+
+struct StatisticsOptions {
+  StatisticsPolicy policy = StatisticsPolicy::each;
+  int replicas = 1;
+  bool deferred = false;      // gradients wait
+  bool synchronised = false;  // the statistics are of all replicas as they are made
+};
+std::vector<Binding> update_statistics(OneReplica& one, const StatisticsOptions& options,
+                                       const Flags& flags);
+
+// Feeds the rate, and what corrects the momentum where the optimiser asks for it.
+std::vector<Binding> update_parameters(OneReplica& one, const MomentumSgd& optimizer,
+                                       const Flags& flags);
+
+}  // namespace lockstep
