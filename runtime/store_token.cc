@@ -17,16 +17,16 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kDigits = 32;
-constexpr const char* kVariable = "LOCKSTEP_TOKEN";
-constexpr const char* kFolder = ".config/lockstep";
+constexpr std::size_t kTokenDigits = 32;
+constexpr const char* kTokenVariable = "LOCKSTEP_TOKEN";
+constexpr const char* kTokenFolder = ".config/lockstep";
 
 // Never the text itself: errors are kept in logs.
 void check_token(const std::string& token, const std::string& source) {
   const auto is_digit = [](char c) { return std::strchr("0123456789abcdefABCDEF", c) && c != 0; };
-  check(token.size() == kDigits && std::all_of(token.begin(), token.end(), is_digit), source,
-        " should be ", kDigits, " hex digits, not ", token.size(), " bytes",
-        token.size() == kDigits ? " with others among them" : "");
+  check(token.size() == kTokenDigits && std::all_of(token.begin(), token.end(), is_digit), source,
+        " should be ", kTokenDigits, " hex digits, not ", token.size(), " bytes",
+        token.size() == kTokenDigits ? " with others among them" : "");
 }
 
 std::string in_small_letters(std::string token) {
@@ -49,7 +49,7 @@ std::string token_in(const std::string& path) {
   check((what.st_mode & (S_IRWXG | S_IRWXO)) == 0, path,
         " may be read or written by others: chmod 600 ", path,
         ", and make a new one if they should not know it");
-  char bytes[kDigits + 64];
+  char bytes[kTokenDigits + 64];
   const ssize_t count = read(file.get(), bytes, sizeof bytes);
   check(count >= 0, path, ": ", std::strerror(errno));
   std::string token(bytes, static_cast<std::size_t>(count));
@@ -61,17 +61,17 @@ std::string token_in(const std::string& path) {
 }  // namespace
 
 std::string token_of_user(const std::string& place) {
-  if (const char* value = std::getenv(kVariable); value && *value != 0) {
-    check_token(value, kVariable);
+  if (const char* value = std::getenv(kTokenVariable); value && *value != 0) {
+    check_token(value, kTokenVariable);
     return in_small_letters(value);
   }
   const char* home = std::getenv("HOME");
-  std::string token = home ? token_in(join(home, "/", kFolder, "/token")) : "";
+  std::string token = home ? token_in(join(home, "/", kTokenFolder, "/token")) : "";
   check(!token.empty(), "the store at ", place,
-        " lets in who has the run's token, and there is none here: set ", kVariable, " to ",
-        kDigits, " hex digits, the same for all processes, or make the file ~/", kFolder,
-        "/token once and copy it to the other hosts, like an ssh key:  mkdir -p ~/", kFolder,
-        " && (umask 077; od -An -tx1 -N16 /dev/urandom | tr -d ' ' > ~/", kFolder, "/token)");
+        " lets in who has the run's token, and there is none here: set ", kTokenVariable, " to ",
+        kTokenDigits, " hex digits, the same for all processes, or make the file ~/", kTokenFolder,
+        "/token once and copy it to the other hosts, like an ssh key:  mkdir -p ~/", kTokenFolder,
+        " && (umask 077; od -An -tx1 -N16 /dev/urandom | tr -d ' ' > ~/", kTokenFolder, "/token)");
   return in_small_letters(token);
 }
 
@@ -88,7 +88,7 @@ std::string random_bytes(std::size_t count) {
 
 std::string new_token() {
   std::string token;
-  for (const char byte : random_bytes(kDigits / 2))
+  for (const char byte : random_bytes(kTokenDigits / 2))
     for (const unsigned shift : {4U, 0U})
       token += "0123456789abcdef"[static_cast<unsigned char>(byte) >> shift & 15U];
   return token;
