@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 seconds=${1:?tools/fuzz.sh SECONDS [TARGET...]}
 shift
 tools/build.sh fuzz
+jobs=$(nproc)  # asked before OMP_NUM_THREADS is set, which it would answer with
 work=$PWD/build/fuzz programs=$PWD/build/fuzz/tests/fuzz
 mkdir -p "$work/seeds" "$work/corpus" "$work/broken" "$work/log"
 "$programs/fuzz_seeds" "$work/seeds" > "$work/targets.txt"
@@ -51,5 +52,5 @@ else
   cat "$work/targets.txt"
 fi)
 [ -n "$chosen" ] || exit 2
-echo "== $(wc -l <<< "$chosen") targets, $seconds s each, $(nproc) at once"
-xargs -P "$(nproc)" -L 1 bash -c 'fuzz_one "$@"' fuzz_one "$seconds" <<< "$chosen" || exit 1
+echo "== $(wc -l <<< "$chosen") targets, $seconds s each, $jobs at once"
+xargs -P "$jobs" -L 1 bash -c 'fuzz_one "$@"' fuzz_one "$seconds" <<< "$chosen" || exit 1
