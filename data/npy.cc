@@ -88,6 +88,7 @@ Literal read_npy(const std::string& path) {
   check(text.size() - start - length >= static_cast<std::size_t>(bytes), path, ": truncated");
   Literal value(dtype, dims);
   if (bytes > 0) std::memcpy(value.bytes().data(), text.data() + start + length, bytes);
+  normalise_booleans(value);
   return value;
 }
 

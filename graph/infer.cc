@@ -4,6 +4,9 @@
 #include <onnx/defs/schema.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <algorithm>
+#include <map>
+
 #include "graph/onnx.h"
 #include "graph/schema.h"
 
@@ -88,6 +91,25 @@ void check_operands(const onnx::OpSchema& schema, const std::vector<const Tensor
       check(i < types.size() && types[i], "needs its input ", i, ", ", formals[i].GetName());
 }
 
+// Operands that ONNX writes with one letter for their type have one type: kernels read the second
+// by the first. Those that mixed precision leaves wide are float32 beside narrower ones.
+void check_operand_types(const Op& op, const onnx::OpSchema& schema,
+                         const std::vector<const TensorType*>& types) {
+  const auto& formals = schema.inputs();
+  const std::vector<int>& wide = op.narrow.wide_inputs;
+  std::map<std::string, std::size_t> first;  // by letter
+  for (std::size_t i = 0; i < types.size() && !formals.empty(); ++i) {
+    const auto& formal = formals[std::min(i, formals.size() - 1)];
+    const bool mixed = formal.GetOption() == onnx::OpSchema::Variadic && !formal.GetIsHomogeneous();
+    if (!types[i] || mixed || std::count(wide.begin(), wide.end(), static_cast<int>(i))) continue;
+    if (formal.GetTypeStr().find('(') != std::string::npos) continue;  // tensor(int64), no letter
+    const std::size_t other = first.emplace(formal.GetTypeStr(), i).first->second;
+    check(types[i]->dtype == types[other]->dtype, "its input ", i, ", ", formal.GetName(), ", is ",
+          types[i]->dtype, " and its input ", other, " ", types[other]->dtype,
+          "; they should be of one type");
+  }
+}
+
 // Sizes that an operand decided may be anything; the product of them is computed everywhere.
 void check_sizes(const std::vector<TensorType>& types) {
   for (const TensorType& type : types) {
@@ -108,6 +130,7 @@ Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs&
   try {
     schema->Verify(proto);
     check_operands(*schema, inputs.types);
+    check_operand_types(op, *schema, inputs.types);
     check_convolution(op, inputs.types);
     if (op.domain.empty() && schema->has_type_and_shape_inference_function())
       inference.outputs = infer_by_onnx(*schema, proto, inputs);

@@ -55,4 +55,10 @@ std::string text_of(const Literal& literal) {
   return text.str();
 }
 
+void normalise_booleans(Literal& literal) {
+  if (literal.dtype() != DType::boolean) return;
+  for (std::byte& value : literal.bytes())
+    if (value != std::byte{0}) value = std::byte{1};
+}
+
 }  // namespace lockstep

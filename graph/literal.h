@@ -78,5 +78,7 @@ class Literal {
 
 // `float32[2]{1, 0.5}`; long ones are cut after eight values.
 std::string text_of(const Literal& literal);
+// Of bytes that come from a file: those of a bool become 0 or 1, for no other byte is one.
+void normalise_booleans(Literal& literal);
 
 }  // namespace lockstep

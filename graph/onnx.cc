@@ -166,6 +166,7 @@ Literal from_proto(const onnx::TensorProto& proto, const DataPlace& place,
   } else {
     copy_typed_data(proto, literal, what);
   }
+  normalise_booleans(literal);
   return literal;
 }
 

@@ -36,6 +36,7 @@ Literal literal_of(const StoredTensor& stored, std::string_view data) {
   Literal literal(stored.dtype, stored.dims);
   if (!literal.bytes().empty())
     std::memcpy(literal.bytes().data(), data.data() + stored.begin, literal.bytes().size());
+  normalise_booleans(literal);
   return literal;
 }
 

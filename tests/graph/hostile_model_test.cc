@@ -2,6 +2,7 @@
 // anything believes it; most of them ended the process once.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "graph/file.h"
@@ -331,6 +332,28 @@ TEST(Limits, AreWhatTheUserSays) {
   setenv("LOCKSTEP_MEMORY", "much", 1);
   expect_error([] { check_memory(1, "y"); }, "LOCKSTEP_MEMORY 'much'");
   unsetenv("LOCKSTEP_MEMORY");
+}
+
+// Kernels read the second operand by the first one's type.
+TEST_F(HostileModel, OperandsOfOneLetterHaveOneType) {
+  node("Clip").add_input("");
+  graph().mutable_node(0)->add_input("most");
+  auto& most = *graph().add_initializer();
+  most.set_name("most");
+  most.set_data_type(onnx::TensorProto::INT64);
+  most.add_int64_data(3);
+  expect_error([&] { load(); }, "y (Clip", "its input 2, max, is int64 and its input 0 float32",
+               "they should be of one type");
+}
+
+TEST_F(HostileModel, AnyByteOfABoolIsTrueOrFalse) {
+  onnx::TensorProto tensor;
+  tensor.set_data_type(onnx::TensorProto::BOOL);
+  tensor.add_dims(3);
+  tensor.set_raw_data(std::string("\x80\x00\x01", 3));
+  const Literal literal = from_proto(tensor, {}, "flags");
+  const std::vector<std::byte> expected{std::byte{1}, std::byte{0}, std::byte{1}};
+  EXPECT_TRUE(std::ranges::equal(literal.bytes(), expected));
 }
 
 }  // namespace
