@@ -1,3 +1,4 @@
+// Micro-batches (declared in one_replica.h): forward and reverse pass again for each later part.
 #include <unordered_map>
 
 #include "builders/one_replica.h"

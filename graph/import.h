@@ -1,4 +1,4 @@
-// GraphProto -> Graph. For io.cc.
+// GraphProto -> Graph. For load.cc.
 #pragma once
 
 #include <set>

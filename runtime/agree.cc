@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "graph/error.h"
+#include "graph/printable.h"
 #include "runtime/store.h"
 
 namespace lockstep {
@@ -76,9 +77,9 @@ std::string difference(const Entries& first, const Entries& other, int rank) {
     if (i >= first.size() || i >= other.size() || first[i].first != other[i].first)
       return join("rank ", rank, " is another version of Lockstep than rank 0");
     if (first[i].second != other[i].second)
-      return join("rank ", rank, " has ", first[i].first, " '", plain(short_of(other[i].second)),
-                  "', rank 0 has '", short_of(first[i].second),
-                  "'; all processes of a run need the same");
+      return join("rank ", rank, " has ", first[i].first, " '",
+                  printable(short_of(other[i].second)), "', rank 0 has '",
+                  short_of(first[i].second), "'; all processes of a run need the same");
   }
   return "";
 }

@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "graph/error.h"
+#include "graph/printable.h"
 #include "runtime/sha256.h"
 #include "runtime/store_token.h"
 
@@ -38,7 +39,7 @@ void survive_broken_connections() {
 [[noreturn]] void end_by_link(const std::exception& error) {
   const std::string line = join(
       "lockstep: another than a rank of this run speaks on a link between them, or it is broken: ",
-      plain(error.what()), "\n");
+      printable(error.what()), "\n");
   [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, line.data(), line.size());
   _exit(2);
 }
@@ -224,9 +225,11 @@ class GlooComm final : public Comm {
   void check_links(const std::vector<Member>& members) {
     constexpr uint64_t kNumber = uint64_t{3} << 61U;  // beyond those of graphs and of agree.cc
     const std::string what = "who is there";
-    const std::string secret = store_->get(kLinksKey).value_or("");
+    const auto secret = store_->get(kLinksKey);
+    check(secret && !secret->empty(), "rank 0 left no '", kLinksKey,
+          "' in the store, by which ranks know each other");
     const auto proof_of = [&](int from, int to) {
-      return hmac_sha256(secret, join("link ", from, " ", to));
+      return hmac_sha256(*secret, join("link ", from, " ", to));
     };
     std::vector<std::string> told, heard;
     for (int peer = 0; peer < size_; ++peer) {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "graph/error.h"
+#include "graph/printable.h"
 #include "runtime/comm_gloo.h"
 #include "runtime/store_token.h"
 
@@ -85,7 +86,7 @@ std::vector<Member> meet_all(Store& store, const World& world) {
     Member member{world.rank, "", 0};
     int size = 0;
     first >> size >> member.process >> member.host;
-    fail("rank ", world.rank, " joins twice: ", plain(text_of(member)), " is there already",
+    fail("rank ", world.rank, " joins twice: ", printable(text_of(member)), " is there already",
          store_place_of(world.store) ? "" : "; a folder of a store is new for each run");
   }
   store.stand_for(world.rank);
@@ -107,7 +108,7 @@ std::vector<Member> meet_all(Store& store, const World& world) {
     Member& member = members.emplace_back(Member{rank, "", 0});
     int size = 0;
     stream >> size >> member.process >> member.host;
-    check(size == world.size, plain(text_of(member)), " counts ", size, " processes, rank ",
+    check(size == world.size, printable(text_of(member)), " counts ", size, " processes, rank ",
           world.rank, " counts ", world.size);
   }
   check(missing.empty(), "of ", world.size, " ranks these did not join within ",

@@ -17,18 +17,6 @@ std::string Store::wait(const std::string& key, Milliseconds patience) {
   }
 }
 
-std::string plain(const std::string& text) {
-  std::string seen;
-  for (const char letter : text) {
-    const auto code = static_cast<unsigned char>(letter);
-    if (code >= ' ' && code != 0x7f)
-      seen += letter;
-    else
-      seen += join("\\x", "0123456789abcdef"[code >> 4U], "0123456789abcdef"[code & 15U]);
-  }
-  return seen;
-}
-
 std::string gone_key(int rank) { return join("gone/", rank); }
 
 }  // namespace lockstep

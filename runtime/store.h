@@ -49,9 +49,6 @@ int port_of(const Store& kept);  // which was chosen for port 0
 // "10.0.0.7, port 29500", or port 29500 of all interfaces; "" where it is at no port.
 std::string listening_text(const Store& kept);
 
-// What another process said, with \x1b and the like for characters that a terminal would obey.
-std::string plain(const std::string& text);
-
 // A folder that all processes see: a file for each key. It must be new for each run.
 std::unique_ptr<Store> file_store(const std::string& folder);
 

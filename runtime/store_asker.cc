@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "graph/error.h"
+#include "graph/printable.h"
 #include "runtime/store.h"
 #include "runtime/store_token.h"
 #include "runtime/store_wire.h"
@@ -94,7 +95,7 @@ class Asker final : public Store {
       reply.append(bytes, static_cast<std::size_t>(count));
     }
     const auto found = static_cast<Found>(reply[0]);
-    check(found != Found::refusal, "rank 0: ", plain(text));
+    check(found != Found::refusal, "rank 0: ", printable(text));
     return found == Found::it ? std::optional(text) : std::nullopt;
   }
 

@@ -1,5 +1,5 @@
 // The process that keeps the store: a thread of its own answers the others. It waits for nobody:
-// what it cannot send yet it keeps, and asks that one nothing more until it is gone.
+// what it cannot send yet it keeps, and reads nothing more from that connection until it is sent.
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "graph/error.h"
+#include "graph/printable.h"
 #include "runtime/store.h"
 #include "runtime/store_token.h"
 #include "runtime/store_wire.h"
@@ -50,7 +51,7 @@ class Texts {
     const std::size_t before =
         found == values_.end() ? 0 : key.size() + found->second.size() + kAround;
     const std::size_t bytes = bytes_ - before + key.size() + value.size() + kAround;
-    check(bytes <= kMostBytes, "the store is full: '", plain(key), "' would make it ", bytes,
+    check(bytes <= kMostBytes, "the store is full: '", printable(key), "' would make it ", bytes,
           " bytes, of ", kMostBytes);
     values_[key] = value;
     bytes_ = bytes;
@@ -249,7 +250,10 @@ class Keeper final : public Store {
         return texts_.get(key);
       case Operation::stand_for:
         client.rank = -1;
-        std::from_chars(key.data(), key.data() + key.size(), client.rank);
+        if (const auto [end, error] =
+                std::from_chars(key.data(), key.data() + key.size(), client.rank);
+            error != std::errc() || end != key.data() + key.size() || client.rank < 0)
+          fail("'", printable(key), "' is no rank");
         return "";
       case Operation::leave:
         client.rank = -1;

@@ -29,7 +29,7 @@ std::string folder_of_store(const std::string& store);
 // stands for loopback here, as a host's own often does, is no address for others. Throws naming the
 // place and what is wrong.
 store_wire::Socket listen_at(const StorePlace& place);
-// No one where nobody answers; `why` says what is wrong. Connecting, and later sending and
+// An empty Socket where nobody answers; `why` says what is wrong. Connecting, and later sending and
 // receiving, take no longer than `patience`.
 store_wire::Socket connect_to(const StorePlace& place, std::chrono::milliseconds patience,
                               std::string& why);

@@ -7,15 +7,16 @@
 #include <cstring>
 
 #include "graph/error.h"
+#include "graph/printable.h"
 #include "runtime/store.h"
 
 namespace lockstep::store_wire {
 
 void check_sizes(const std::string& key, const std::string& value) {
   check(key.size() <= kLongestKey, "the store takes keys of ", kLongestKey, " bytes, not of ",
-        key.size(), ": '", plain(key.substr(0, 40)), "..'");
+        key.size(), ": '", printable(key.substr(0, 40)), "..'");
   check(value.size() <= kLongestValue, "the store takes values of ", kLongestValue,
-        " bytes, not of ", value.size(), ", for '", plain(key), "'");
+        " bytes, not of ", value.size(), ", for '", printable(key), "'");
 }
 
 void append(std::string& message, const std::string& part) {

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "graph/error.h"
+#include "graph/printable.h"
 
 namespace lockstep {
 namespace {
@@ -199,7 +200,7 @@ void Watch::blame(const std::string& failure) {
 
 void Watch::learn(const std::string& failure) {
   std::lock_guard lock(mutex_);
-  if (failure_.empty()) failure_ = plain(failure);
+  if (failure_.empty()) failure_ = printable(failure);
   changed_.notify_all();
   for (const Waiting* waiting : waits_) waiting->wait_.interrupt();
 }

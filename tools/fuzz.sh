@@ -44,13 +44,13 @@ export LOCKSTEP_MEMORY=${LOCKSTEP_MEMORY:-256M} OMP_NUM_THREADS=1
 export -f fuzz_one
 export work programs
 
+for name in "$@"; do
+  grep -q "^$name " "$work/targets.txt" || { echo "there is no target '$name'" >&2; exit 2; }
+done
 chosen=$(if [ $# -gt 0 ]; then
-  for name in "$@"; do
-    grep "^$name " "$work/targets.txt" || echo "there is no target '$name'" >&2
-  done
+  for name in "$@"; do grep "^$name " "$work/targets.txt"; done
 else
   cat "$work/targets.txt"
 fi)
-[ -n "$chosen" ] || exit 2
 echo "== $(wc -l <<< "$chosen") targets, $seconds s each, $jobs at once"
 xargs -P "$jobs" -L 1 bash -c 'fuzz_one "$@"' fuzz_one "$seconds" <<< "$chosen" || exit 1

@@ -217,12 +217,13 @@ void add_launch(CLI::App& app, Command& chosen) {
   command->prefix_command();
   command->footer(
       "Example:  lockstep launch -n 4 -- lockstep train configs/lenet_digits.yaml\n"
-      "Sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does; Lockstep itself needs "
-      "no\n"
-      "port on one host. Over several hosts "
-      "use\n"
-      "torchrun, mpirun or srun, or set them by hand. The exit code is that of the first to fail.\n"
-      "Ctrl-C and SIGTERM are passed on.");
+      "Sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does; Lockstep needs no "
+      "port\n"
+      "on one host. Over several hosts use torchrun, mpirun or srun, or set them by hand, and "
+      "give\n"
+      "all the same LOCKSTEP_TOKEN. The exit code is that of the first to fail. Ctrl-C and "
+      "SIGTERM\n"
+      "are passed on.");
   command->callback([options, program, command, &chosen] {
     std::vector<std::string> words = command->remaining();
     if (!words.empty() && words[0] == "--") words.erase(words.begin());  // the one before it

@@ -13,7 +13,9 @@ class Replication {
   Replication(const Graph& one, int replicas, const std::string& scope)
       : one_(one), all_(one.ops(), one.name()), replicas_(replicas) {
     for (int k = 0; k < replicas; ++k) prefixes_.push_back(join(scope, "_", k, "/"));
-    made_.resize(static_cast<std::size_t>(one.value_count()) * at(replicas));
+    made_.resize(at(one.value_count()) * at(replicas));
+    is_output_.resize(at(one.value_count()), false);
+    for (Value output : one.outputs()) is_output_[at(output.id)] = true;
   }
 
   Graph run() {
@@ -45,14 +47,12 @@ class Replication {
   // Nodes whose every user takes what replica 0 makes, or is such a node.
   std::vector<bool> only_for_first() const {
     std::vector<bool> found(at(one_.node_count()), false);
-    std::vector<bool> is_output(at(one_.value_count()), false);
-    for (Value output : one_.outputs()) is_output[at(output.id)] = true;
     for (int index = one_.node_count() - 1; index >= 0; --index) {
       int users = 0;
       bool all = true;
       for (Value output : one_.node(index).outputs()) {
         if (!output) continue;
-        all = all && !is_output[at(output.id)];
+        all = all && !is_output_[at(output.id)];
         for (int user : one_.consumers(output)) {
           ++users;
           all = all && (one_.node(user).op()->takes_first || found[at(user)]);
@@ -65,7 +65,8 @@ class Replication {
 
   bool all_users_in(Value value, const std::vector<bool>& nodes) const {
     const std::vector<int>& users = one_.consumers(value);
-    return std::all_of(users.begin(), users.end(), [&](int user) { return nodes[at(user)]; });
+    return !users.empty() && !is_output_[at(value.id)] &&
+           std::all_of(users.begin(), users.end(), [&](int user) { return nodes[at(user)]; });
   }
 
   void copy(const Node& node, int replicas) {
@@ -105,7 +106,8 @@ class Replication {
   Graph all_;
   const int replicas_;
   std::vector<std::string> prefixes_;
-  std::vector<Value> made_;  // [value of `one_`][replica]
+  std::vector<Value> made_;      // [value of `one_`][replica]
+  std::vector<bool> is_output_;  // of `one_`
 };
 
 std::vector<std::string> on_all(const std::string& name, int replicas, const std::string& scope) {

@@ -41,6 +41,16 @@ TEST_P(Replay, WithstandsWhatWasFound) {
   for (const std::string& path : found) replay(GetParam(), path, read_file(path));
 }
 
+TEST(Found, EveryFolderIsATargets) {
+  int files = 0;
+  for (const auto& folder :
+       fs::directory_iterator(fs::path(LOCKSTEP_SOURCE_DIR) / "tests/fuzz/found")) {
+    EXPECT_NO_THROW(target_named(folder.path().filename())) << folder.path();
+    for (const auto& file : fs::directory_iterator(folder)) files += file.is_regular_file();
+  }
+  EXPECT_GT(files, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Fuzz, Replay, ::testing::ValuesIn(targets()),
                          [](const auto& each) { return each.param.name; });
 

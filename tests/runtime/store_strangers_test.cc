@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "graph/file.h"
+#include "graph/printable.h"
 #include "runtime/store.h"
 #include "runtime/store_token.h"
 #include "tests/support/expect_error.h"
@@ -182,7 +183,8 @@ TEST(StoreMembers, KeysAndValuesHaveBounds) {
 }
 
 TEST(StoreMembers, WhatTheySayIsPlain) {
-  EXPECT_EQ(plain("lost\x1b[2J\n\x7f rank 1 \xc3\xa4"), "lost\\x1b[2J\\x0a\\x7f rank 1 \xc3\xa4");
+  EXPECT_EQ(printable("lost\x1b[2J\n\x7f rank 1 \xc3\xa4"), "lost\\x1b[2J\\n\\x7f rank 1 \xc3\xa4");
+  EXPECT_EQ(printable("\xc2\x9b").find('\x9b'), std::string::npos) << "one byte of escape codes";
 }
 
 // As /proc/net has them: address and port in hex digits, 0A for one that listens.

@@ -28,7 +28,7 @@ TEST_F(AllReduceCommand, BucketsArePrintedEditedAndReplayed) {
                 .exit_code,
             0);
   Outcome order = run_lockstep({"inspect", folder / "step.onnx", "--format", "order"});
-  EXPECT_NE(order.out.find("bucket_1/0/whole_sum"), std::string::npos) << order.out;
+  EXPECT_NE(order.out.find("gpu_0/bucket_1/whole_sum"), std::string::npos) << order.out;
   EXPECT_EQ(train("packed", {"PACKING", "ready:1k:1M", "SOLVER.MAX_ITER", "7"}).exit_code, 0);
   EXPECT_EQ(train("single", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
   EXPECT_EQ(read_safetensors(folder / "packed/checkpoint.safetensors").tensors,
@@ -87,7 +87,7 @@ TEST_F(AllReduceCommand, TheOrderOfARingIsAKeyOrAFlag) {
                  {"RING_ORDER", "there is no replica 4294967297"});
   for (const char* key : {"CLIP_NORM", "CLIP_EACH_NORM", "CLIP_VALUE"})
     expect_refused(train("run", {std::string("SOLVER.") + key, ".inf"}),
-                   {std::string("SOLVER.") + key + " is inf, should be finite"});
+                   {std::string("SOLVER.") + key + " is '.inf', should be finite"});
   expect_refused(run_lockstep({"train", config("RING_ORDER: [-1]\n")}),
                  {"config.yaml:1: RING_ORDER is '[-1]'", "the least is 0"});
 }

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <thread>
 
+#include "runtime/safetensors.h"
 #include "tests/support/training_command.h"
 #include "tests/tools/launch_fixture.h"
 
@@ -25,7 +26,17 @@ class Interrupted : public TrainingCommand {
     EXPECT_NE(out.find("--resume " + (folder / run)), std::string::npos) << out;
     // As far as an uninterrupted run of that length, bit for bit.
     ASSERT_EQ(train("whole_" + run, {"SOLVER.MAX_ITER", done}).exit_code, 0);
-    EXPECT_TRUE(checkpoint(run) == checkpoint("whole_" + run));
+    const Safetensors cut = saved(run), whole = saved("whole_" + run);
+    EXPECT_EQ(cut.tensors, whole.tensors);
+    EXPECT_EQ(cut.metadata, whole.metadata);
+  }
+  // But for the losses of the rows that are still open, which a run that is done has none of.
+  Safetensors saved(const std::string& run) {
+    Safetensors file = read_safetensors(folder / (run + "/checkpoint.safetensors"));
+    std::erase_if(file.metadata, [](const auto& entry) {
+      return entry.first == "open window" || entry.first.starts_with("crc32c");
+    });
+    return file;
   }
 };
 
