@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graph/error.h"
+#include "graph/limits.h"
 #include "runtime/agree.h"
 #include "runtime/rendezvous.h"
 #include "runtime/store_place.h"
@@ -137,10 +138,12 @@ World world_of_environment() {
     world.patience = std::chrono::seconds(number_in("LOCKSTEP_TIMEOUT"));
   for (const Launcher& launcher : kLaunchers) {
     if (variable(launcher.rank).empty() || variable(launcher.size).empty()) continue;
-    world.rank = static_cast<int>(number_in(launcher.rank));
-    world.size = static_cast<int>(number_in(launcher.size));
-    check(world.rank < world.size, launcher.rank, " is ", world.rank, ", but ", launcher.size,
-          " is ", world.size);
+    const int64_t rank = number_in(launcher.rank), size = number_in(launcher.size);
+    check(size <= kMostReplicas, launcher.size, " is ", size, "; at most ", kMostReplicas,
+          " processes are possible");
+    check(rank < size, launcher.rank, " is ", rank, ", but ", launcher.size, " is ", size);
+    world.rank = static_cast<int>(rank);
+    world.size = static_cast<int>(size);
     if (world.size > 1) world.store = store_for(launcher);
     break;
   }

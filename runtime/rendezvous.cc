@@ -91,7 +91,9 @@ std::vector<Member> meet_all(Store& store, const World& world) {
   }
   store.stand_for(world.rank);
   std::vector<Member> members;
+  constexpr int kNamed = 16;
   std::string missing;
+  int absent = 0;
   const auto end = std::chrono::steady_clock::now() + world.patience;
   for (int rank = 0; rank < world.size; ++rank) {
     const auto left =
@@ -101,7 +103,7 @@ std::vector<Member> meet_all(Store& store, const World& world) {
       text = store.wait(member_key(rank), std::max(left, Milliseconds(0)));
     } catch (const Error&) {
       store.get(member_key(0));  // throws what is wrong when it is the store that is gone
-      missing += join(missing.empty() ? "" : ", ", rank);
+      if (++absent <= kNamed) missing += join(missing.empty() ? "" : ", ", rank);
       continue;
     }
     std::istringstream stream(text);
@@ -112,7 +114,8 @@ std::vector<Member> meet_all(Store& store, const World& world) {
           world.rank, " counts ", world.size);
   }
   check(missing.empty(), "of ", world.size, " ranks these did not join within ",
-        world.patience.count() / 1000.0, " s: ", missing);
+        world.patience.count() / 1000.0, " s: ", missing,
+        absent > kNamed ? join(" and ", absent - kNamed, " more") : "");
   return members;
 }
 

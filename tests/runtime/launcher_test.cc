@@ -57,6 +57,15 @@ std::string store_with(const Variables& variables, const Variables& more = {}) {
   return world_with(with(variables, more)).store;
 }
 
+TEST(Launcher, NumbersThatCannotBeAreNamed) {
+  const auto with_size = [](const char* rank, const char* size) {
+    return [=] { world_with({{"RANK", rank}, {"WORLD_SIZE", size}}); };
+  };
+  expect_error(with_size("0", "99999999999"), "WORLD_SIZE is 99999999999; at most 4096 processes");
+  expect_error(with_size("4294967296", "2"), "RANK is 4294967296, but WORLD_SIZE is 2");
+  expect_error(with_size("0", "two"), "WORLD_SIZE is 'two', should be a whole number");
+}
+
 TEST(Launcher, NoneLeavesAProcessAlone) {
   EXPECT_EQ(world_with({}).size, 1);
   EXPECT_EQ(world_with({{"RANK", "0"}, {"WORLD_SIZE", "1"}}).store, "");

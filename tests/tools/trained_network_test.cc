@@ -132,6 +132,8 @@ TEST_F(TrainedNetworkTest, WhatDoesNotFitIsNamed) {
   expect_refused(run_lockstep({"infer", config("OUTPUT_DIR: " + (folder / "none")), picture(0)}),
                  {"there is no run in", "lockstep train"});
   expect_refused(run_lockstep({"export", folder / "none"}), {"there is no", "none"});
+  write_file(folder / "step.onnx", "");
+  expect_refused(run_lockstep({"export", folder / "step.onnx"}), {"step.onnx' is a model already"});
   expect_refused(run_lockstep({"export", folder.path()}), {"holds no checkpoint.safetensors"});
   expect_refused(on_run({"test", config(), "MODEL.HIDDEN", "[32, 17]"}),
                  {"shapes differ", "fc2_w is float32[17,32]"});

@@ -31,6 +31,8 @@ void add_export(CLI::App& app, Command& chosen) {
       check(is_folder || std::filesystem::exists(source), "there is no '", options->source, "'");
       const std::string folder = is_folder ? source.string() : source.parent_path().string();
       const std::string weights = is_folder ? checkpoint_in(folder) : source.string();
+      check(source.extension() != ".onnx", "'", options->source,
+            "' is a model already; export takes a run's folder or weights (.safetensors)");
       check(std::filesystem::exists(weights), "'", folder,
             "' holds no checkpoint.safetensors; a run writes one every TRAIN.SNAPSHOT_ITERS and at "
             "its end");
