@@ -103,6 +103,12 @@ TEST_F(ResumeTest, ADamagedCheckpointIsNamedAndTheOneBeforeGoesOn) {
                  {path + ": damaged: the data of 'pred_b_momentum' does not fit its checksum",
                   "of iteration 56; go on from it with:  lockstep train " + (folder / "run") +
                       "/config.yaml --resume " + previous});
+  const std::string run = folder / "run", config = run + "/config.yaml", other = "it is whole: ";
+  for (const std::vector<std::string>& use :
+       {std::vector<std::string>{"test", config, "OUTPUT_DIR", run},
+        {"infer", run, folder / "none.png"},
+        {"export", run, "-o", folder / "model.onnx"}})
+    expect_refused(run_lockstep(use), {path + ": damaged", other + previous});
   std::filesystem::rename(path, path + ".away");
   expect_refused(train("run", {"--resume", "auto"}), {"holds no checkpoint", previous});
   std::filesystem::rename(path + ".away", path);

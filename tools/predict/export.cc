@@ -6,6 +6,7 @@
 #include "tools/command.h"
 #include "tools/predict/trained_network.h"
 #include "tools/train/run_folder.h"
+#include "tools/train/weights.h"
 
 namespace lockstep {
 
@@ -36,6 +37,7 @@ void add_export(CLI::App& app, Command& chosen) {
       check(std::filesystem::exists(weights), "'", folder,
             "' holds no checkpoint.safetensors; a run writes one every TRAIN.SNAPSHOT_ITERS and at "
             "its end");
+      check_weights(weights);
       const TrainedNetwork network = trained_from(weights, step_in(folder.empty() ? "." : folder));
       save_trained(network, options->output);
       std::cout << options->output << ": " << network.classes.size() << " classes, takes "

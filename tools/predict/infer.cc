@@ -12,6 +12,7 @@
 #include "tools/predict/picture_classifier.h"
 #include "tools/train/config.h"
 #include "tools/train/run_folder.h"
+#include "tools/train/weights.h"
 
 namespace lockstep {
 namespace {
@@ -43,6 +44,7 @@ TrainedNetwork network_of(const InferOptions& options) {
   const std::string folder = run_of(options.source);
   const std::string weights = options.weights.empty() ? checkpoint_in(folder) : options.weights;
   check(fs::exists(weights), "there is no '", weights, "'");
+  check_weights(weights);
   return trained_from(weights, step_in(folder));
 }
 

@@ -73,6 +73,7 @@ int test(const TestOptions& options, const std::vector<std::string>& overrides, 
   const TrainConfig config = read_config(options.config, overrides, comm ? comm->size() : 1);
   if (!options.out.empty()) make_folder(options.out);
   const std::string weights = weights_for(options, config);
+  check_weights(weights);
   const TrainingModel model = build_own_model(config, comm);
   Session session(model, parse_devices(config.devices), all_kernels(),
                   session_options(config, comm));

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "runtime/checkpoint.h"
 #include "runtime/safetensors.h"
 
 namespace lockstep {
@@ -31,6 +32,20 @@ bool differs_by_classes(const Dims& ours, const Dims& theirs, int64_t classes) {
 }  // namespace
 
 bool is_weight(StateKind kind) { return is_parameter(kind) || kind == StateKind::computed; }
+
+void check_weights(const std::string& path) {
+  try {
+    read_safetensors(path);
+  } catch (const Error& damage) {
+    const std::string before = previous_of(path);
+    try {
+      read_safetensors(before);
+    } catch (const Error&) {
+      throw damage;
+    }
+    fail(damage.what(), "; the one before it is whole: ", before);
+  }
+}
 
 std::vector<std::string> load_weights(Session& session, const WeightsOptions& options) {
   const Safetensors file = read_safetensors(options.path);

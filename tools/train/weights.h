@@ -12,6 +12,10 @@ namespace lockstep {
 // trains it, and begins anew.
 bool is_weight(StateKind kind);
 
+// Throws where the file cannot be read or is damaged; of a run's newest checkpoint the error then
+// names the one before it, if that is whole.
+void check_weights(const std::string& path);
+
 struct WeightsOptions {
   std::string path;  // .safetensors
   bool new_classifier =
