@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "builders/all_reduce/exchange.h"
+#include "graph/passes/copy.h"
 #include "operators/collective/collective.h"
 
 namespace lockstep {
@@ -88,69 +89,20 @@ DType wire_of(const Node& node) {
   return wire == "float16" ? DType::float16 : DType::bfloat16;
 }
 
-// A graph as it is, but for marked nodes.
-class Expansion {
- public:
-  Expansion(const Graph& from, const AllReduceOptions& options)
-      : from_(from),
-        to_(from.ops(), from.name()),
-        options_(options),
-        here_(static_cast<std::size_t>(from.value_count())) {}
-
-  Graph run() {
-    for (Value input : from_.inputs()) of(input) = to_.input(from_.name(input), from_.type(input));
-    for (int id = 0; id < from_.value_count(); ++id)
-      if (from_.literal({id}) && !from_.producer({id}) && !of({id}))
-        of({id}) = to_.take_constant(from_, {id}, from_.name({id}));
-    for (int index = 0; index < from_.node_count(); ++index) {
-      const Node node = from_.node(index);
-      if (is_marked(node))
-        expand(node);
-      else
-        take(node);
-    }
-    for (Value output : from_.outputs()) to_.output(of(output));
-    return std::move(to_);
+void expand_node(GraphCopy& copy, const Node& node, const AllReduceOptions& options) {
+  AttributeReader attributes = node.attributes();
+  const AllReduceRange range = parse_all_reduce(attributes.text(kAlgorithm, "")).ranges[0];
+  Exchange exchange(copy.to(), node.name(), wire_of(node));
+  Reduce whole{exchange, copy.of(node.inputs()), {}, 0};
+  whole.length = element_count(to_dims(copy.to().shape(whole.values[0])));
+  whole.replicas.resize(whole.values.size());
+  std::iota(whole.replicas.begin(), whole.replicas.end(), 0);
+  std::vector<Value> sums = by_algorithm(whole, range, attributes.integer(kTurn, 0), options);
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    if (range.algorithm != "trivial") sums[k] = exchange.rounded(sums[k], static_cast<int>(k));
+    copy.set(node.outputs()[k], sums[k]);
   }
-
- private:
-  Value& of(Value value) { return here_[static_cast<std::size_t>(value.id)]; }
-
-  std::vector<Value> operands(const Node& node) {
-    std::vector<Value> values;
-    for (Value input : node.inputs()) values.push_back(input ? of(input) : none);
-    return values;
-  }
-
-  void take(const Node& node) {
-    ReplicaScope replica(to_, node.replica());
-    Graph::Names names{node.name(), {}};
-    for (Value output : node.outputs()) names.outputs.push_back(output ? from_.name(output) : "");
-    const Node made = to_.take(node, operands(node), names);
-    for (std::size_t i = 0; i < node.outputs().size(); ++i)
-      if (node.outputs()[i]) of(node.outputs()[i]) = made.outputs()[i];
-  }
-
-  void expand(const Node& node) {
-    AttributeReader attributes = node.attributes();
-    const AllReduceRange range = parse_all_reduce(attributes.text(kAlgorithm, "")).ranges[0];
-    Exchange exchange(to_, node.name(), wire_of(node));
-    Reduce whole{exchange, operands(node), {}, 0};
-    whole.length = element_count(to_dims(to_.shape(whole.values[0])));
-    whole.replicas.resize(whole.values.size());
-    std::iota(whole.replicas.begin(), whole.replicas.end(), 0);
-    std::vector<Value> sums = by_algorithm(whole, range, attributes.integer(kTurn, 0), options_);
-    for (std::size_t k = 0; k < sums.size(); ++k) {
-      if (range.algorithm != "trivial") sums[k] = exchange.rounded(sums[k], static_cast<int>(k));
-      of(node.outputs()[k]) = sums[k];
-    }
-  }
-
-  const Graph& from_;
-  Graph to_;
-  const AllReduceOptions& options_;
-  std::vector<Value> here_;
-};
+}
 
 }  // namespace
 
@@ -173,9 +125,18 @@ Value mark_for_expansion(Graph& one, Value flat, const Algorithm& algorithm,
 }
 
 Graph expand(Graph all, const AllReduceOptions& options) {
-  for (int index = 0; index < all.node_count(); ++index)
-    if (is_marked(all.node(index))) return Expansion(all, options).run();
-  return all;
+  int marked = 0;
+  for (int index = 0; index < all.node_count(); ++index) marked += is_marked(all.node(index));
+  if (marked == 0) return all;
+  GraphCopy copy(all);
+  for (int index = 0; index < all.node_count(); ++index) {
+    const Node node = all.node(index);
+    if (is_marked(node))
+      expand_node(copy, node, options);
+    else
+      copy.take(node);
+  }
+  return copy.finish();
 }
 
 }  // namespace lockstep

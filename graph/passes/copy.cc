@@ -9,8 +9,8 @@ GraphCopy::GraphCopy(const Graph& from)
   for (Value input : from.inputs())
     if (!from.literal(input)) set(input, to_.input(from.name(input), from.type(input)));
   for (int id = 0; id < from.value_count(); ++id)
-    if (const Literal* literal = from.literal({id}))
-      if (!from.producer({id})) set({id}, to_.constant(from.name({id}), *literal));
+    if (from.literal({id}) && !from.producer({id}))
+      set({id}, to_.take_constant(from, {id}, from.name({id})));
 }
 
 std::vector<Value> GraphCopy::of(std::span<const Value> old) const {
@@ -25,6 +25,15 @@ void GraphCopy::copy(const Node& node) {
   const std::vector<Value> made(copied.outputs().begin(), copied.outputs().end());
   for (std::size_t i = 0; i < made.size(); ++i)
     if (made[i]) set(node.outputs()[i], made[i]);
+}
+
+void GraphCopy::take(const Node& node) {
+  ReplicaScope replica(to_, node.replica());
+  Graph::Names names{node.name(), {}};
+  for (Value output : node.outputs()) names.outputs.push_back(output ? from_.name(output) : "");
+  const Node made = to_.take(node, of(node.inputs()), names);
+  for (std::size_t i = 0; i < node.outputs().size(); ++i)
+    if (node.outputs()[i]) set(node.outputs()[i], made.outputs()[i]);
 }
 
 Node GraphCopy::add(NodeSpec spec, const Node& like) {

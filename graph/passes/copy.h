@@ -17,8 +17,10 @@ class GraphCopy {
   Value of(Value old) const { return old ? here_[static_cast<std::size_t>(old.id)] : none; }
   void set(Value old, Value made) { here_[static_cast<std::size_t>(old.id)] = made; }
   std::vector<Value> of(std::span<const Value> old) const;
-  // The node as it is, on what became of its operands.
+  // The node as it is, on what became of its operands, which may have other types now.
   void copy(const Node& node);
+  // The same where they have not: nothing is inferred anew.
+  void take(const Node& node);
   // A node in place of others; it stands where `like` stood, and its outputs are called as given.
   Node add(NodeSpec spec, const Node& like);
   // The same where it makes all that `old` made, under the same names.

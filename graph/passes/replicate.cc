@@ -8,11 +8,15 @@
 namespace lockstep {
 namespace {
 
+std::string on_replica(const std::string& scope, int k, const std::string& name) {
+  return join(scope, "_", k, "/", name);
+}
+
 class Replication {
  public:
   Replication(const Graph& one, int replicas, const std::string& scope)
       : one_(one), all_(one.ops(), one.name()), replicas_(replicas) {
-    for (int k = 0; k < replicas; ++k) prefixes_.push_back(join(scope, "_", k, "/"));
+    for (int k = 0; k < replicas; ++k) prefixes_.push_back(on_replica(scope, k, ""));
     made_.resize(at(one.value_count()) * at(replicas));
     is_output_.resize(at(one.value_count()), false);
     for (Value output : one.outputs()) is_output_[at(output.id)] = true;
@@ -112,7 +116,7 @@ class Replication {
 
 std::vector<std::string> on_all(const std::string& name, int replicas, const std::string& scope) {
   std::vector<std::string> names;
-  for (int k = 0; k < replicas; ++k) names.push_back(join(scope, "_", k, "/", name));
+  for (int k = 0; k < replicas; ++k) names.push_back(on_replica(scope, k, name));
   return names;
 }
 
@@ -141,7 +145,7 @@ TrainingModel replicate(const TrainingModel& one, int replicas, const std::strin
   };
   for (State& state : all.states) {
     if (const Value read = all.inference.find(state.values.at(0)))
-      all.inference.rename(read, join(scope, "_0/", state.values[0]));
+      all.inference.rename(read, on_replica(scope, 0, state.values[0]));
     spread(state);
   }
   for (auto* items : {&all.inputs, &all.losses, &all.metrics, &all.checks, &all.gradients})
@@ -149,8 +153,7 @@ TrainingModel replicate(const TrainingModel& one, int replicas, const std::strin
   for (auto [from, to] : {std::pair(&one.initial, &all.initial), {&one.updates, &all.updates}})
     for (const Binding& binding : *from)
       for (int k = 0; k < replicas; ++k)
-        to->push_back(
-            {join(scope, "_", k, "/", binding.state), join(scope, "_", k, "/", binding.value)});
+        to->push_back({on_replica(scope, k, binding.state), on_replica(scope, k, binding.value)});
   return all;
 }
 
