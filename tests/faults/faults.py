@@ -52,8 +52,8 @@ def rows_of(run):
 
 
 class Driver:
-    def __init__(self, lockstep, library, folder):
-        self.lockstep, self.library = lockstep, library
+    def __init__(self, lockstep, faults, folder):
+        self.lockstep, self.faults = lockstep, faults
         self.folder = pathlib.Path(folder)
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
@@ -83,7 +83,7 @@ class Driver:
         return child.returncode, out, err
 
     def preload(self, **more):
-        return {"LD_PRELOAD": self.library, **more}
+        return {"LD_PRELOAD": self.faults, **more}
 
     def must(self, command, environment=None):
         code, out, err = self.call(command, environment)
@@ -206,7 +206,7 @@ def chosen(schedules, number, seed):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("lockstep")
-    parser.add_argument("library")
+    parser.add_argument("faults")
     parser.add_argument("folder")
     parser.add_argument("--schedules", type=int, default=30)
     parser.add_argument("--all", action="store_true")
@@ -214,7 +214,7 @@ def main():
     parser.add_argument("--kills", type=int, default=None, help="a tenth of the schedules")
     parser.add_argument("--only", default="", help="schedules whose text holds this")
     options = parser.parse_args()
-    driver = Driver(os.path.abspath(options.lockstep), os.path.abspath(options.library),
+    driver = Driver(os.path.abspath(options.lockstep), os.path.abspath(options.faults),
                     options.folder)
     schedules = [s for s in driver.all_schedules() if options.only in " ".join(map(str, s))]
     total = len(schedules)

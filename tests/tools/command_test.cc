@@ -99,6 +99,10 @@ TEST_F(CommandTest, TrainLeavesEverything) {
   EXPECT_EQ(value_of(rows[0], "iter"), 5);
   EXPECT_GT(value_of(rows[0], "loss"), value_of(rows[11], "loss"));
   EXPECT_GT(value_of(rows[12], "test_accuracy"), 0.1);
+  std::string report = read_file(folder / "run/report.html");
+  for (const char* part :
+       {"Loss", "Accuracy", "Learning rate", "<svg", "data:image/png", "SOLVER.BASE_LR"})
+    EXPECT_NE(report.find(part), std::string::npos) << part;
   auto file = read_safetensors(folder / "run/checkpoint.safetensors");
   EXPECT_EQ(file.metadata.at("steps"), "60");
   EXPECT_EQ(file.tensors.count("fc1_w"), 1u);
