@@ -98,13 +98,17 @@ Replicated named(const std::string& name, const Graph& graph, Value value) {
 void list_values(TrainingModel& model, const OneReplica& one, const Report& report,
                  const Flags& flags) {
   const Graph& graph = one.graph;
-  for (const OneReplica::Part& part : one.parts) {
-    for (const Net::Named& input : part.inputs)
-      model.inputs.push_back(named(graph.name(input.value), graph, input.value));
-    if (part.weight) model.inputs.push_back(named(graph.name(part.weight), graph, part.weight));
+  const auto list_input = [&](Value input, Role role, int part) {
+    model.inputs.push_back({named(graph.name(input), graph, input), role, part});
+  };
+  for (std::size_t part = 0; part < one.parts.size(); ++part) {
+    const int number = static_cast<int>(part);
+    for (const Net::Named& input : one.parts[part].inputs)
+      list_input(input.value, Role::data, number);
+    if (one.parts[part].weight) list_input(one.parts[part].weight, Role::weight, number);
   }
-  for (const char* name : {kRate, kCorrection})
-    if (const Value fed = graph.find(name)) model.inputs.push_back(named(name, graph, fed));
+  for (auto [name, role] : {std::pair(kRate, Role::rate), {kCorrection, Role::correction}})
+    if (const Value fed = graph.find(name)) list_input(fed, role, 0);
   for (std::size_t i = 0; i < report.losses.size(); ++i)
     model.losses.push_back(named(one.loss_names[i], graph, report.losses[i]));
   for (std::size_t i = 0; i < report.metrics.size(); ++i)

@@ -264,10 +264,7 @@ class ModelCutter {
     part.replicas = shares_.count();
     part.first_replica = shares_.first();
     part.bucket_plan = whole_.bucket_plan;
-    for (const State& state : whole_.states) {
-      part.states.push_back(state);
-      part.states.back().values = share_of(state.values);
-    }
+    take(whole_.states, part.states);
     take(whole_.inputs, part.inputs);
     take(whole_.losses, part.losses);
     take(whole_.metrics, part.metrics);
@@ -289,8 +286,12 @@ class ModelCutter {
     const auto first = values.begin() + shares_.first();
     return {first, first + shares_.count()};
   }
-  void take(const std::vector<Replicated>& from, std::vector<Replicated>& to) const {
-    for (const Replicated& item : from) to.push_back({item.name, share_of(item.values)});
+  template <class Item>
+  void take(const std::vector<Item>& from, std::vector<Item>& to) const {
+    for (const Item& item : from) {
+      to.push_back(item);
+      to.back().values = share_of(item.values);
+    }
   }
   void take(const std::vector<Binding>& from, std::vector<Binding>& to) const {
     for (const Binding& binding : from)

@@ -8,8 +8,6 @@
 namespace lockstep {
 namespace {
 
-std::string micro(int part) { return join("micro_", part); }
-
 // Copies of a part for the others. What a node makes of values that are the same in all parts is
 // not computed again, but for random numbers.
 class Repetition {
@@ -21,7 +19,7 @@ class Repetition {
 
   void add(int part) {
     here_.clear();
-    NameScope scope(graph_, micro(part));
+    NameScope scope(graph_, scope_of_part(part));
     OneReplica::Part made;
     const OneReplica::Part& first = one_.parts[0];
     for (const Net::Named& input : first.inputs) {
@@ -50,7 +48,7 @@ class Repetition {
   Value fed(Value first, const std::string& name, int part) {
     TensorType type = graph_.type(first);
     for (Dim& dim : type.shape)
-      if (!dim.known()) dim = Dim(dim.symbol() + "_" + micro(part));
+      if (!dim.known()) dim = Dim(dim.symbol() + "_" + scope_of_part(part));
     return graph_.input(name, type);
   }
 
@@ -91,10 +89,10 @@ void repeat(OneReplica& one, int parts) {
       if (!first[p]) continue;
       const std::string name = one.params[p].name + "_grad";
       if (last && one.graph.name(first[p]) == name)
-        one.graph.rename(first[p], micro(0) + "/" + name);
-      one.gradients[p] =
-          lockstep::add(one.graph, one.gradients[p], repetition.here(first[p]),
-                        Site(last ? name : join(name, "_up_to_", micro(part)), Where{"", 0}));
+        one.graph.rename(first[p], scope_of_part(0) + "/" + name);
+      one.gradients[p] = lockstep::add(
+          one.graph, one.gradients[p], repetition.here(first[p]),
+          Site(last ? name : join(name, "_up_to_", scope_of_part(part)), Where{"", 0}));
     }
   }
 }

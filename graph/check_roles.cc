@@ -62,6 +62,9 @@ void check_roles(const TrainingModel& model) {
   RoleCheck roles(model);
   roles.check_items(model.states, "state", true);
   roles.check_items(model.inputs, "input", true);
+  for (const StepInput& input : model.inputs)
+    check(static_cast<std::size_t>(input.part) < model.inputs.size(), "metadata: input '",
+          input.feed(), "' is of part ", input.part, ", more than there are inputs");
   roles.check_items(model.losses, "loss", false);
   roles.check_items(model.metrics, "metric", false);
   roles.check_items(model.checks, "check", false);

@@ -86,8 +86,9 @@ std::vector<Parameter> parameters_of(const TrainingModel& model) {
   return parameters;
 }
 
+template <class Items>
 void print_list(std::ostream& out, const char* title, const TrainingModel& model,
-                const std::vector<Replicated>& items) {
+                const Items& items) {
   std::size_t width = 22;
   for (const Replicated& item : items) width = std::max(width, item.name.size());
   for (const Replicated& item : items)

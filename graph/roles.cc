@@ -1,5 +1,6 @@
 #include "graph/roles.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,36 @@ int replicas_in(const std::string& text) {
   return number;
 }
 
+// Files of before roles were written say the name alone.
+StepInput input_by_name(const std::string& name) {
+  StepInput input;
+  input.name = name;
+  if (name.rfind("micro_", 0) == 0) {
+    const std::size_t slash = std::min(name.find('/'), name.size());
+    std::from_chars(name.data() + 6, name.data() + slash, input.part);
+    if (name_in_part(input.part, "") != name.substr(0, slash + 1)) input.part = 0;
+  }
+  const std::string feed = input.feed();
+  if (feed == "lr") input.role = Role::rate;
+  if (feed == "momentum_correction") input.role = Role::correction;
+  if (feed == "loss_weight") input.role = Role::weight;
+  return input;
+}
+
+// data.2.images: part 2 of what is fed as `images`.
+StepInput input_named(const std::string& key) {
+  const std::size_t dot = key.find('.');
+  const std::size_t end = dot == key.npos ? key.npos : key.find('.', dot + 1);
+  if (end == key.npos) return input_by_name(key);
+  StepInput input;
+  const char* last = key.data() + end;
+  const auto [stop, error] = std::from_chars(key.data() + dot + 1, last, input.part);
+  if (error != std::errc() || stop != last || input.part < 0) return input_by_name(key);
+  input.role = role_named(key.substr(0, dot));
+  input.name = name_in_part(input.part, key.substr(end + 1));
+  return input;
+}
+
 }  // namespace
 
 void add_metadata(onnx::ModelProto& proto, const std::string& key, const std::string& value) {
@@ -49,8 +80,10 @@ void write_roles(const TrainingModel& model, onnx::ModelProto& proto) {
   if (!model.bucket_plan.empty()) add_metadata(proto, "buckets", model.bucket_plan);
   for (const State& state : model.states)
     add_metadata(proto, join("state.", name_of(state.kind), ".", state.name), lines(state.values));
-  for (auto& [role, items] : {std::pair{"input.", &model.inputs},
-                              {"loss.", &model.losses},
+  for (const StepInput& input : model.inputs)
+    add_metadata(proto, join("input.", name_of(input.role), ".", input.part, ".", input.feed()),
+                 lines(input.values));
+  for (auto& [role, items] : {std::pair{"loss.", &model.losses},
                               {"metric.", &model.metrics},
                               {"check.", &model.checks},
                               {"gradient.", &model.gradients}})
@@ -82,7 +115,9 @@ void read_roles(const onnx::ModelProto& proto, LoadedModel& loaded) {
       key.remove_prefix(dot + 1);
       loaded.model.states.push_back({item(), kind});
     } else if (take("input.")) {
-      loaded.model.inputs.push_back(item());
+      StepInput input = input_named(std::string(key));
+      input.values = split_lines(entry.value());
+      loaded.model.inputs.push_back(std::move(input));
     } else if (take("loss.")) {
       loaded.model.losses.push_back(item());
     } else if (take("metric.")) {

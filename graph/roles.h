@@ -1,5 +1,5 @@
-// What stands for what, on which replica, as metadata of a file: `lockstep.input.x` = a value of
-// each replica, a line each.
+// What stands for what, on which replica, as metadata of a file: `lockstep.loss.x` = a value of
+// each replica, a line each. Inputs say their role and part, states their kind, before the name.
 #pragma once
 
 #include <string>

@@ -15,19 +15,43 @@ constexpr std::array<std::pair<StateKind, std::string_view>, 7> kKinds{{
     {StateKind::scaling, "scaling"},
 }};
 
-}  // namespace
+constexpr std::array<std::pair<Role, std::string_view>, 4> kRoles{{
+    {Role::data, "data"},
+    {Role::weight, "weight"},
+    {Role::rate, "rate"},
+    {Role::correction, "correction"},
+}};
 
-std::string_view name_of(StateKind kind) {
-  for (const auto& [known, name] : kKinds)
+template <class Table, class Kind>
+std::string_view name_in(const Table& table, Kind kind) {
+  for (const auto& [known, name] : table)
     if (known == kind) return name;
   return "?";
 }
 
-StateKind state_kind_named(std::string_view name) {
-  for (const auto& [kind, known] : kKinds)
+template <class Table>
+auto named_in(const Table& table, std::string_view name, const char* what) {
+  for (const auto& [kind, known] : table)
     if (known == name) return kind;
-  fail("no kind of state is called '", name, "'");
+  fail("no ", what, " is called '", name, "'");
 }
+
+}  // namespace
+
+std::string_view name_of(StateKind kind) { return name_in(kKinds, kind); }
+StateKind state_kind_named(std::string_view name) {
+  return named_in(kKinds, name, "kind of state");
+}
+
+std::string_view name_of(Role role) { return name_in(kRoles, role); }
+Role role_named(std::string_view name) { return named_in(kRoles, name, "role of a step's input"); }
+
+std::string scope_of_part(int part) { return join("micro_", part); }
+std::string name_in_part(int part, const std::string& feed) {
+  return part == 0 ? feed : scope_of_part(part) + "/" + feed;
+}
+
+std::string StepInput::feed() const { return name.substr(name_in_part(part, "").size()); }
 
 bool is_parameter(StateKind kind) {
   return kind == StateKind::weight || kind == StateKind::bias || kind == StateKind::norm;

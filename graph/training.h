@@ -27,6 +27,26 @@ struct State : Replicated {
   StateKind kind = StateKind::weight;
 };
 
+// What a step is fed something for.
+enum class Role {
+  data,        // rows of the batch: images, labels
+  weight,      // the replica's share of the loss
+  rate,        // the learning rate
+  correction,  // what an optimiser multiplies its momentum by when the rate jumps
+};
+std::string_view name_of(Role role);
+Role role_named(std::string_view name);
+
+// Something a step is fed with. Where a replica's share goes through the network in parts, each has
+// inputs of its own: part 2's `data` is called micro_2/data.
+struct StepInput : Replicated {
+  Role role = Role::data;
+  int part = 0;
+  std::string feed() const;  // what all parts call it: data
+};
+std::string scope_of_part(int part);
+std::string name_in_part(int part, const std::string& feed);
+
 // `state` takes `value`: an output of the init graph before step 1, a value of the step graph
 // after each step.
 struct Binding {
@@ -48,7 +68,7 @@ struct TrainingModel {
   int replicas = 1;
   int first_replica = 0;  // of all, where this is one process's share
   std::vector<State> states;
-  std::vector<Replicated> inputs;   // what a step is fed with, per replica
+  std::vector<StepInput> inputs;
   std::vector<Replicated> losses;   // each already scaled by 1/replicas: their sum is the loss
   std::vector<Replicated> metrics;  // to be averaged over replicas
   // Whether a step was sound. `skipped` is -1 for a step that updated; then `non_finite` is -1 on

@@ -148,7 +148,8 @@ TrainingModel replicate(const TrainingModel& one, int replicas, const std::strin
       all.inference.rename(read, on_replica(scope, 0, state.values[0]));
     spread(state);
   }
-  for (auto* items : {&all.inputs, &all.losses, &all.metrics, &all.checks, &all.gradients})
+  for (StepInput& input : all.inputs) spread(input);
+  for (auto* items : {&all.losses, &all.metrics, &all.checks, &all.gradients})
     for (Replicated& item : *items) spread(item);
   for (auto [from, to] : {std::pair(&one.initial, &all.initial), {&one.updates, &all.updates}})
     for (const Binding& binding : *from)

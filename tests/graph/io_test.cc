@@ -82,6 +82,48 @@ TEST(ModelFile, KeepsEverything) {
   verify(loaded.model);
 }
 
+std::vector<std::string> inputs_of(const TrainingModel& model) {
+  std::vector<std::string> texts;
+  for (const StepInput& input : model.inputs)
+    texts.push_back(join(input.name, ": ", input.feed(), " ", name_of(input.role), " ", input.part,
+                         " ", input.values.at(1)));
+  return texts;
+}
+
+TEST(ModelFile, SaysWhatEachInputIsFor) {
+  const TrainingModel model =
+      small_mlp(2, {.correct_momentum = true}, {.weighted = true, .micro_batches = 3});
+  const std::vector<std::string> expected = inputs_of(model);
+  EXPECT_EQ(expected[2], "loss_weight: loss_weight weight 0 cpu_1/loss_weight");
+  EXPECT_EQ(expected[7], "micro_2/label: label data 2 cpu_1/micro_2/label");
+  EXPECT_EQ(expected[9], "lr: lr rate 0 cpu_1/lr");
+  EXPECT_EQ(expected[10],
+            "momentum_correction: momentum_correction correction 0 "
+            "cpu_1/momentum_correction");
+  TemporaryFolder folder;
+  save_model(model, folder / "step.onnx");
+  EXPECT_EQ(inputs_of(load_model(all_ops(), folder / "step.onnx").model), expected);
+
+  // Older files have only the names.
+  onnx::ModelProto proto = read_proto(folder / "step.onnx");
+  std::size_t next = 0;
+  for (auto& entry : *proto.mutable_metadata_props())
+    if (entry.key().starts_with("lockstep.input."))
+      entry.set_key("lockstep.input." + model.inputs.at(next++).name);
+  write_file(folder / "old.onnx", proto.SerializeAsString());
+  EXPECT_EQ(inputs_of(load_model(all_ops(), folder / "old.onnx").model), expected);
+
+  for (auto [key, why] :
+       {std::pair{"lockstep.input.colour.0.lr", "no role of a step's input is called 'colour'"},
+        {"lockstep.input.rate.2000000000.lr", "input 'lr' is of part 2000000000"}}) {
+    onnx::ModelProto bad = proto;
+    for (auto& entry : *bad.mutable_metadata_props())
+      if (entry.key() == "lockstep.input.lr") entry.set_key(key);
+    write_file(folder / "bad.onnx", bad.SerializeAsString());
+    expect_error([&] { load_model(all_ops(), folder / "bad.onnx"); }, "bad.onnx", why);
+  }
+}
+
 TEST(ModelFile, KeepsTheValuesOfTheState) {
   TemporaryFolder folder;
   TrainingModel model = small_mlp(2);

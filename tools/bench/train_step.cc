@@ -27,14 +27,14 @@ StateValues make_batch_resident(TrainingModel& model, int64_t batch, int64_t cla
   PhiloxSequence random(1, 1);
   StateValues values;
   std::map<std::string, Dims> dims;
-  std::vector<Replicated> fed;
-  for (const Replicated& input : model.inputs) {
+  std::vector<StepInput> fed;
+  for (const StepInput& input : model.inputs) {
     for (const std::string& name : input.values) {
       const Value value = model.step.at(name);
       Shape shape = model.step.shape(value);
       if (!shape[0].known()) shape[0] = share;
       dims[name] = to_dims(shape);
-      if (input.name == "lr") continue;
+      if (input.role == Role::rate) continue;
       Literal literal(model.step.dtype(value), to_dims(shape));
       if (literal.dtype() == DType::int64)
         for (int64_t i = 0; i < literal.count(); ++i)
@@ -45,7 +45,7 @@ StateValues make_batch_resident(TrainingModel& model, int64_t batch, int64_t cla
               static_cast<float>(random.uniform(-1, 1));
       values.emplace(name, std::move(literal));
     }
-    if (input.name == "lr")
+    if (input.role == Role::rate)
       fed.push_back(input);
     else
       model.states.push_back({input, StateKind::computed});

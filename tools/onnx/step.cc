@@ -162,10 +162,10 @@ int run_step(const StepOptions& options) {
   std::vector<std::string> feeds, fetches;
   std::vector<Tensor> values;
   const Literal rate = Literal::of<float>({&options.rate, 1}, {1});
-  for (const Replicated& input : model.inputs)
+  for (const StepInput& input : model.inputs)
     for (int k = 0; k < replicas; ++k) {
       feeds.push_back(input.values[static_cast<std::size_t>(k)]);
-      values.push_back(input.name == "lr" ? view_of(rate) : shares.of(input.name, k));
+      values.push_back(input.role == Role::rate ? view_of(rate) : shares.of(input.name, k));
     }
   for (const std::string& name : model.losses[0].values) fetches.push_back(name);
   for (const Replicated& gradient : model.gradients) fetches.push_back(gradient.values[0]);
