@@ -9,8 +9,10 @@
 
 #include "graph/io.h"
 #include "graph/training.h"
+#include "runtime/answers.h"
 #include "runtime/compile.h"
 #include "runtime/executor.h"
+#include "runtime/feeds.h"
 
 namespace lockstep {
 
@@ -75,8 +77,13 @@ class Session {
   void load(const StateValues& values);
   StateValues save() const;
 
-  // The training step. Feeds: every model input of every replica, input by input, replicas inside;
-  // fetches: losses, then metrics, then checks, likewise.
+  // Step number `step` of the training.
+  Answers run_step(Feeds& feeds, uint64_t step) { return run_step(feeds, run_options(step)); }
+  Answers run_step(Feeds& feeds, const RunOptions& options) {
+    return {model_, step_->run(feeds.tensors(), options)};
+  }
+  // The same by position. Feeds: every model input of every replica, input by input, replicas
+  // inside; fetches: losses, then metrics, then checks, likewise.
   Program& step() { return *step_; }
   // Prediction, on replica 0's device with replica 0's state. Feeds: the inference graph's inputs.
   Program& inference() { return *inference_; }

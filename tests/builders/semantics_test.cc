@@ -37,7 +37,8 @@ TEST(Semantics, EightReplicasWithBatchNormAreTheirShardsByHand) {
   shard.initialise();
   const StateValues start = shard.save();
   std::map<std::string, std::vector<double>> mean;
-  StepFeeds of_eight(small_bn_net(8), 32, 5, kSmall);
+  const TrainingModel eight_replicas = small_bn_net(8);
+  StepFeeds of_eight(eight_replicas, 32, 5, kSmall);
   const auto feeds = of_eight.at(0, 0.05F);
   for (std::size_t k = 0; k < 8; ++k) {
     shard.load(start);

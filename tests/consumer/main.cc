@@ -29,15 +29,13 @@ int main() {
   // Which side of a line is a point on? Replica k gets rows 4k to 4k + 3.
   std::vector<float> points{0, 1, 1, 0, 2, 3, 3, 2, -1, 0, 0, -1, 5, 6, 6, 5};
   std::vector<int64_t> sides{0, 1, 0, 1, 0, 1, 0, 1};
-  float rate = 0.1F;
-  std::vector<Tensor> feeds;
-  for (int k = 0; k < 2; ++k) feeds.push_back({{DType::float32, {4, 2}}, &points[8 * k]});
-  for (int k = 0; k < 2; ++k) feeds.push_back({{DType::int64, {4}}, &sides[4 * k]});
-  for (int k = 0; k < 2; ++k) feeds.push_back({{DType::float32, {1}}, &rate});
+  Feeds feeds(model);
+  feeds.set("data", {{DType::float32, {8, 2}}, points.data()});
+  feeds.set("label", {{DType::int64, {8}}, sides.data()});
+  feeds.set(Role::rate, 0.1F);
   float first = 0, last = 0;
   for (int step = 0; step < 100; ++step) {
-    auto fetched = session.step().run(feeds, session.run_options(step));
-    last = *fetched[0].as<float>() + *fetched[1].as<float>();
+    last = session.run_step(feeds, step).loss();
     if (step == 0) first = last;
   }
   std::cout << "loss " << first << " -> " << last << "\n";

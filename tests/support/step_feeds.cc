@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "builders/layers.h"
 #include "builders/losses.h"
@@ -15,13 +16,6 @@ namespace lockstep::testing {
 namespace {
 
 constexpr int64_t kTokens = 3;  // of a row, at the most
-
-// micro_2/data is data of part 2.
-std::pair<int64_t, std::string> part_and_name(const std::string& input) {
-  if (input.rfind("micro_", 0) != 0) return {0, input};
-  const auto slash = input.find('/');
-  return {std::stoll(input.substr(6, slash - 6)), input.substr(slash + 1)};
-}
 
 void residual(Net& net) {
   Value x = net.input("data", {DType::float32, {"N", 1, 6, 6}});
@@ -50,40 +44,22 @@ StepFeeds::StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes,
     : images_(batch * element_count(image)),
       labels_(batch),
       tokens_(batch * kTokens),
-      classes_(classes) {
-  int64_t parts = 1;
-  for (const Replicated& input : model.inputs)
-    parts = std::max(parts, part_and_name(input.name).first + 1);
-  const int64_t shares = parts * (all_replicas > 0 ? all_replicas : model.replicas);
-  const int64_t before = parts * model.first_replica;
-  weights_.resize(static_cast<std::size_t>(shares));
-  auto feed = [&](DType dtype, Dims dims, void* data) {
-    feeds_.push_back({{dtype, std::move(dims)}, data});
-  };
-  for (const Replicated& input : model.inputs) {
-    const auto [part, name] = part_and_name(input.name);
-    for (int64_t k = 0; k < model.replicas; ++k) {
-      const int64_t share = before + k * parts + part;
-      const int64_t first = batch * share / shares, rows = batch * (share + 1) / shares - first;
-      float& weight = weights_[static_cast<std::size_t>(share)];
-      weight = static_cast<float>(rows) / static_cast<float>(batch);
-      const TensorType& type = model.step.type(model.step.at(input.values[0]));
-      Dims dims{rows};
-      for (std::size_t i = 1; i < type.shape.size(); ++i) dims.push_back(type.shape[i].size());
-      const int64_t begin = first * (element_count(dims) / rows);
-      if (name == "lr")
-        feed(DType::float32, {1}, &rate_);
-      else if (name == "momentum_correction")
-        feed(DType::float32, {1}, &correction_);
-      else if (name == "loss_weight")
-        feed(DType::float32, {}, &weight);
-      else if (name == "label")
-        feed(DType::int64, {rows}, labels_.data() + first);
-      else if (type.dtype == DType::int64)
-        feed(DType::int64, dims, tokens_.data() + begin);
-      else
-        feed(DType::float32, dims, images_.data() + begin);
-    }
+      classes_(classes),
+      feeds_(model, {all_replicas, all_replicas > 0 ? batch : 0}) {
+  const int64_t replicas = all_replicas > 0 ? all_replicas : model.replicas;
+  const int64_t first = batch * model.first_replica / replicas;
+  const int64_t rows = batch * (model.first_replica + model.replicas) / replicas - first;
+  std::set<std::string> fed;
+  for (const StepInput& input : model.inputs) {
+    if (input.role != Role::data || !fed.insert(input.feed()).second) continue;
+    const TensorType& type = model.step.type(model.step.at(input.values[0]));
+    Dims dims{rows};
+    for (std::size_t i = 1; i < type.shape.size(); ++i) dims.push_back(type.shape[i].size());
+    const int64_t begin = rows == 0 ? 0 : first * (element_count(dims) / rows);
+    void* data = input.feed() == "label"      ? static_cast<void*>(labels_.data() + first)
+                 : type.dtype == DType::int64 ? static_cast<void*>(tokens_.data() + begin)
+                                              : static_cast<void*>(images_.data() + begin);
+    feeds_.set(input.feed(), {{type.dtype, dims}, data});
   }
 }
 
@@ -96,9 +72,9 @@ std::span<const Tensor> StepFeeds::at(int64_t step, float rate, float correction
   for (std::size_t i = 0; i < images_.size(); ++i)
     images_[i] = static_cast<float>(random.uniform(-1, 1)) +
                  0.3F * static_cast<float>(labels_[i / pixels] * static_cast<int64_t>(i % 5) % 7);
-  rate_ = rate;
-  correction_ = correction;
-  return feeds_;
+  feeds_.set(Role::rate, rate);
+  if (feeds_.has(Role::correction)) feeds_.set(Role::correction, correction);
+  return feeds_.tensors();
 }
 
 TrainingModel small_mlp(int replicas, const MomentumSgd& optimizer, DataParallelOptions options) {

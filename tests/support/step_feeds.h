@@ -15,6 +15,7 @@ inline const Dims kSmall{1, 6, 6};  // the image that small networks take
 // model is one process's, its part of what is shared out over `all_replicas`.
 class StepFeeds {
  public:
+  // `model` must outlive it.
   StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes, const Dims& image,
             int all_replicas = 0);
   std::span<const Tensor> at(int64_t step, float rate, float correction = 1);
@@ -25,10 +26,8 @@ class StepFeeds {
   std::vector<float> images_;
   std::vector<int64_t> labels_;
   std::vector<int64_t> tokens_;  // for inputs of integers
-  std::vector<float> weights_;   // of shares: their part of the batch
-  float rate_ = 0, correction_ = 1;
   int64_t classes_;
-  std::vector<Tensor> feeds_;
+  Feeds feeds_;
 };
 
 // A replicated MLP (no batch norm) over 6x6 images.

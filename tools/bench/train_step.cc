@@ -101,12 +101,12 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
                   {.threads = options.threads, .compile = {.tf32 = options.tf32}});
   session.initialise();
   session.load(batch);
-  const Literal rate = Literal::of<float>({{0.01F}}, {1});
-  const std::vector<Tensor> feeds(static_cast<std::size_t>(model.replicas), view_of(rate));
+  Feeds feeds(model);
+  feeds.set(Role::rate, 0.01F);
   for (int step = 0; step < 2; ++step)  // plans, touches all memory; records, where that is done
-    session.step().run(feeds, session.run_options(0));
+    session.run_step(feeds, 0);
 
-  const Plan& plan = session.step().plan(feeds);
+  const Plan& plan = session.step().plan(feeds.tensors());
   StepTimes times(plan.steps.size(), 0);
   std::vector<double> seconds;
   double host = 0;
@@ -115,7 +115,7 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
     if (options.profile) run.times = &times;
     run.host_seconds = &host;
     auto start = std::chrono::steady_clock::now();
-    session.step().run(feeds, run);
+    session.run_step(feeds, run);
     seconds.push_back(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }

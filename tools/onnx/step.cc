@@ -42,32 +42,21 @@ bool has_batch(const Graph& graph, const Literals& inputs) {
   return false;
 }
 
-// Replica k's share of each input; an input without the batch's dimension goes to every replica.
-class Shares {
- public:
-  Shares(const Graph& graph, const Literals& inputs, int replicas)
-      : inputs_(inputs), batch_(batch_of(graph, inputs)), replicas_(replicas) {
-    check(batch_ > 0 || !has_batch(graph, inputs),
-          "the batch is empty: an input is fed no samples");
-    check(batch_ % replicas == 0, "a batch of ", batch_, " does not divide over ", replicas,
-          " devices");
+// Of each input a replica's share; an input without the batch's dimension goes to every replica.
+std::map<std::string, TensorType> types_of_shares(const Graph& graph, const Literals& inputs,
+                                                  int replicas) {
+  const int64_t batch = batch_of(graph, inputs);
+  check(batch > 0 || !has_batch(graph, inputs), "the batch is empty: an input is fed no samples");
+  check(batch % replicas == 0, "a batch of ", batch, " does not divide over ", replicas,
+        " devices");
+  std::map<std::string, TensorType> types;
+  for (const auto& [name, value] : inputs) {
+    Dims dims = value.dims();
+    if (!dims.empty() && dims[0] == batch) dims[0] /= replicas;
+    types[name] = {value.dtype(), to_shape(dims)};
   }
-
-  Tensor of(const std::string& name, int replica) const {
-    Tensor share = view_of(inputs_.at(name));
-    if (!splits(share.desc.dims)) return share;
-    share.desc.dims[0] /= replicas_;
-    share.data = share.as<std::byte>() + share.desc.bytes() * static_cast<std::size_t>(replica);
-    return share;
-  }
-
- private:
-  bool splits(const Dims& dims) const { return !dims.empty() && dims[0] == batch_ && batch_ > 0; }
-
-  const Literals& inputs_;
-  int64_t batch_;
-  int replicas_;
-};
+  return types;
+}
 
 // One rule for every parameter, as torch.optim.SGD has it.
 MomentumSgd rule_of(const StepOptions& options) {
@@ -140,12 +129,7 @@ int run_step(const StepOptions& options) {
   const Literals inputs = read_inputs(network.model.inference, options.inputs);
   const std::vector<Device> devices = parse_devices(options.devices);
   const int replicas = static_cast<int>(devices.size());
-  const Shares shares(network.model.inference, inputs, replicas);
-  std::map<std::string, TensorType> types;
-  for (const auto& [name, value] : inputs) {
-    const TensorDesc share = shares.of(name, 0).desc;
-    types[name] = {share.dtype, to_shape(share.dims)};
-  }
+  const auto types = types_of_shares(network.model.inference, inputs, replicas);
   auto file = specialised(std::move(network), types);
 
   ImportedOptions imported;
@@ -159,18 +143,15 @@ int run_step(const StepOptions& options) {
 
   Session session(model, devices, all_kernels(), {.seed = options.seed});
   session.initialise();
-  std::vector<std::string> feeds, fetches;
-  std::vector<Tensor> values;
-  const Literal rate = Literal::of<float>({&options.rate, 1}, {1});
+  Feeds feeds(model);
+  feeds.set(Role::rate, options.rate);
   for (const StepInput& input : model.inputs)
-    for (int k = 0; k < replicas; ++k) {
-      feeds.push_back(input.values[static_cast<std::size_t>(k)]);
-      values.push_back(input.role == Role::rate ? view_of(rate) : shares.of(input.name, k));
-    }
+    if (input.role == Role::data) feeds.set(input.name, view_of(inputs.at(input.name)));
+  std::vector<std::string> fetches;
   for (const std::string& name : model.losses[0].values) fetches.push_back(name);
   for (const Replicated& gradient : model.gradients) fetches.push_back(gradient.values[0]);
-  auto program = session.program(model.step, feeds, fetches, model.updates);
-  const std::span<const Tensor> fetched = program->run(values, session.run_options(0));
+  auto program = session.program(model.step, model.feed_values(), fetches, model.updates);
+  const std::span<const Tensor> fetched = program->run(feeds.tensors(), session.run_options(0));
   check_results(options, session, inputs, fetched);
   write_results(options, session, fetched);
   return 0;

@@ -128,10 +128,8 @@ int reading_threads(const TrainConfig& config) {
 }
 
 Rows rows_of(const TrainConfig& config, int64_t replicas, int64_t replica, int64_t part) {
-  const int64_t shares = replicas * config.micro_batches;
-  const int64_t share = replica * config.micro_batches + part;
-  const int64_t first = config.batch_size * share / shares;
-  return {first, config.batch_size * (share + 1) / shares - first};
+  return rows_of_share(config.batch_size, replica * config.micro_batches + part,
+                       replicas * config.micro_batches);
 }
 
 TrainingModel build_configured_model(const TrainConfig& config, int processes) {

@@ -21,10 +21,6 @@ SessionOptions session_options(const TrainConfig& config, Comm* comm);
 
 // Which examples of a batch go through the network together: part `part` of what replica `replica`
 // gets, counted over all processes. Shares are equal, or differ by one.
-struct Rows {
-  int64_t first = 0;
-  int64_t count = 0;
-};
 Rows rows_of(const TrainConfig& config, int64_t replicas, int64_t replica, int64_t part);
 
 }  // namespace lockstep

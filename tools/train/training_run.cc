@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <set>
 #include <sstream>
 
 #include "operators/all.h"
@@ -84,31 +85,17 @@ void TrainingRun::open_data() {
 
 // Each replica reads its rows of the batch in place.
 void TrainingRun::make_feeds() {
-  weights_.resize(static_cast<std::size_t>(model_.replicas * config_.micro_batches));
-  for (const Replicated& input : model_.inputs) {
-    // micro_2/data is what goes through the network as part 2.
-    const bool later = input.name.rfind("micro_", 0) == 0;
-    const int64_t part = later ? std::atoll(input.name.c_str() + 6) : 0;
-    const std::string name = later ? input.name.substr(input.name.find('/') + 1) : input.name;
-    for (int64_t k = 0; k < model_.replicas; ++k) {
-      const Rows rows = rows_of(config_, replicas_, model_.first_replica + k, part);
-      const int64_t first = rows.first - rows_.first;
-      float& weight = weights_[static_cast<std::size_t>(k * config_.micro_batches + part)];
-      weight = static_cast<float>(rows.count) / static_cast<float>(config_.batch_size);
-      if (name == "label")
-        feeds_.push_back({{DType::int64, {rows.count}}, labels_.data() + first});
-      else if (name == "lr")
-        feeds_.push_back({{DType::float32, {1}}, &rate_});
-      else if (name == "momentum_correction")
-        feeds_.push_back({{DType::float32, {1}}, &correction_});
-      else if (name == "loss_weight")
-        feeds_.push_back({{DType::float32, {}}, &weight});
-      else  // the images, whatever a brought network calls them
-        feeds_.push_back(
-            {{DType::float32, {rows.count, train_->channels(), train_->height(), train_->width()}},
-             images_.data() + first * train_->image_values()});
-    }
-  }
+  feeds_ = std::make_unique<Feeds>(model_, WholeRun{replicas_, config_.batch_size});
+  std::set<std::string> names;
+  for (const StepInput& input : model_.inputs)
+    if (input.role == Role::data) names.insert(input.feed());
+  for (const std::string& name : names)
+    if (name == "label")
+      feeds_->set(name, {{DType::int64, {rows_.count}}, labels_.data()});
+    else  // the images, whatever a brought network calls them
+      feeds_->set(name, {{DType::float32,
+                          {rows_.count, train_->channels(), train_->height(), train_->width()}},
+                         images_.data()});
 }
 
 int64_t TrainingRun::start() {
@@ -162,8 +149,9 @@ void TrainingRun::feed(int64_t step) {
   const Batch& batch = loader_->get(step);
   std::copy(batch.images.begin(), batch.images.end(), images_.begin());
   std::copy(batch.labels.begin(), batch.labels.end(), labels_.begin());
-  rate_ = learning_rate(config_.schedule, step);
-  correction_ = momentum_correction(config_.schedule, step);
+  feeds_->set(Role::rate, learning_rate(config_.schedule, step));
+  if (feeds_->has(Role::correction))
+    feeds_->set(Role::correction, momentum_correction(config_.schedule, step));
   data_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -172,33 +160,19 @@ StepResult TrainingRun::run_step(int64_t step, NotFinite* not_finite) {
   RunOptions options = session_->run_options(static_cast<uint64_t>(step));
   options.not_finite = not_finite;
   options.blame_feeds = false;  // all processes first agree whose
-  auto fetched = session_->step().run(feeds_, options);
+  const Answers answers = session_->run_step(*feeds_, options);
   StepResult result;
-  std::size_t next = 0;
-  const auto replicas = static_cast<std::size_t>(model_.replicas);
-  for (std::size_t i = 0; i < model_.losses.size() * replicas; ++i)
-    result.loss += *fetched[next++].as<float>();
+  result.loss = answers.loss();
   // What this process adds to the mean over all.
-  for (std::size_t k = 0; k < replicas; ++k)
-    result.accuracy += *fetched[next++].as<float>() / static_cast<float>(replicas_);
-  note_skipped(fetched.subspan(next), result);
-  return result;
-}
-
-// Every replica knows that the step was skipped; the one where it began knows why.
-void TrainingRun::note_skipped(std::span<const Tensor> checks, StepResult& result) const {
-  if (checks.empty() || *checks[0].as<int64_t>() < 0) return;
-  const auto replicas = static_cast<std::size_t>(model_.replicas);
-  for (std::size_t k = 0; k < replicas; ++k) {
-    const int64_t origin = *checks[replicas + k].as<int64_t>();
-    if (origin < 0) continue;
-    result.skipped_here = true;
-    result.skipped =
-        join("the gradient '", model_.gradients[static_cast<std::size_t>(origin)].name,
-             "' of replica ", model_.first_replica + static_cast<int64_t>(k), " is not finite");
-    return;
+  for (const Tensor& accuracy : answers.metric_of_each("accuracy"))
+    result.accuracy += *accuracy.as<float>() / static_cast<float>(replicas_);
+  if (const auto skipped = answers.skipped()) {
+    result.skipped_here = skipped->replica >= 0;
+    result.skipped = result.skipped_here ? join("the gradient '", skipped->gradient,
+                                                "' of replica ", skipped->replica, " is not finite")
+                                         : "a gradient of another process is not finite";
   }
-  result.skipped = "a gradient of another process is not finite";
+  return result;
 }
 
 StepResult TrainingRun::step(int64_t step) {
@@ -237,7 +211,7 @@ void TrainingRun::explain(const BadLoss& bad) {
                                                            last_start_, ", ", last_checkpoint_);
   // Where the batch of that step is to blame nothing needs to be repeated.
   feed(bad.step);
-  Found found{bad.step, foremost(comm_, suspect_of(fed_not_finite(model_, feeds_), {}))};
+  Found found{bad.step, foremost(comm_, suspect_of(fed_not_finite(model_, feeds_->tensors()), {}))};
   if (found.culprit.text.empty()) {
     say_(join(what, "; to find out why, ", bad.step + 1 - last_start_,
               bad.step == last_start_ ? " iteration is" : " iterations are", " repeated ", from,
@@ -268,7 +242,7 @@ TrainingRun::Found TrainingRun::search(int64_t last) {
     NotFinite computed;
     const StepResult result = run_step(step, &computed);
     if (!result.skipped.empty()) continue;  // it did no harm
-    const Suspect mine = suspect_of(fed_not_finite(model_, feeds_), computed);
+    const Suspect mine = suspect_of(fed_not_finite(model_, feeds_->tensors()), computed);
     if (Suspect culprit = foremost(comm_, mine); !culprit.text.empty()) return {step, culprit};
   }
   return {};

@@ -64,7 +64,6 @@ class TrainingRun {
   void open_data();
   void make_feeds();
   void feed(int64_t step);
-  void note_skipped(std::span<const Tensor> checks, StepResult& result) const;
   // Looks at every value if `not_finite` is there.
   StepResult run_step(int64_t step, NotFinite* not_finite = nullptr);
   bool ends_window(int64_t step) const;
@@ -89,10 +88,8 @@ class TrainingRun {
   std::unique_ptr<HeldOut> held_out_;
   std::vector<float> images_;
   std::vector<int64_t> labels_;
-  float rate_ = 0, correction_ = 1;
-  std::vector<float> weights_;
   int64_t skipped_in_a_row_ = 0;
-  std::vector<Tensor> feeds_;
+  std::unique_ptr<Feeds> feeds_;
   std::string last_checkpoint_;  // what explain() starts from; "": the seed
   int64_t last_start_ = 0;
   Metadata resumed_;

@@ -1,0 +1,56 @@
+#include "runtime/answers.h"
+
+namespace lockstep {
+namespace {
+
+float sum(std::span<const Tensor> numbers) {
+  float total = 0;
+  for (const Tensor& number : numbers) total += *number.as<float>();
+  return total;
+}
+
+}  // namespace
+
+std::span<const Tensor> Answers::of(std::size_t item) const {
+  const auto replicas = static_cast<std::size_t>(model_->replicas);
+  return fetched_.subspan(item * replicas, replicas);
+}
+
+std::span<const Tensor> Answers::named(const std::vector<Replicated>& items, std::size_t before,
+                                       std::string_view name, const char* what) const {
+  std::string names;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].name == name) return of(before + i);
+    names += join(names.empty() ? "" : ", ", "'", items[i].name, "'");
+  }
+  fail("the step has no ", what, " '", name, "'", names.empty() ? "" : "; it has ", names);
+}
+
+std::span<const Tensor> Answers::loss_of_each(std::string_view name) const {
+  return named(model_->losses, 0, name, "loss");
+}
+std::span<const Tensor> Answers::metric_of_each(std::string_view name) const {
+  return named(model_->metrics, model_->losses.size(), name, "metric");
+}
+
+float Answers::loss() const {
+  return sum(fetched_.first(model_->losses.size() * static_cast<std::size_t>(model_->replicas)));
+}
+float Answers::loss(std::string_view name) const { return sum(loss_of_each(name)); }
+float Answers::metric(std::string_view name) const {
+  return sum(metric_of_each(name)) / static_cast<float>(model_->replicas);
+}
+
+std::optional<Answers::Skipped> Answers::skipped() const {
+  if (model_->checks.empty()) return std::nullopt;
+  const std::size_t before = model_->losses.size() + model_->metrics.size();
+  if (*of(before)[0].as<int64_t>() < 0) return std::nullopt;
+  const std::span<const Tensor> origins = of(before + 1);
+  for (std::size_t k = 0; k < origins.size(); ++k)
+    if (const int64_t origin = *origins[k].as<int64_t>(); origin >= 0)
+      return Skipped{model_->first_replica + static_cast<int>(k),
+                     model_->gradients.at(static_cast<std::size_t>(origin)).name};
+  return Skipped{};
+}
+
+}  // namespace lockstep

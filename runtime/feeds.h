@@ -1,0 +1,61 @@
+// Feeds: what one training step is fed with, by name. It knows the model's inputs, shares a batch
+// out over replicas and parts, and refuses by name what is missing, doubled or of another shape.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/training.h"
+#include "runtime/tensor.h"
+
+namespace lockstep {
+
+struct Rows {
+  int64_t first = 0, count = 0;
+};
+// Share number `share` of a batch. Shares follow one another and differ by one row at the most.
+Rows rows_of_share(int64_t batch, int64_t share, int64_t shares);
+
+// For a model that was cut for one process (builders/partition.h): what all processes have
+// together.
+struct WholeRun {
+  int64_t replicas = 0, batch = 0;
+};
+
+class Feeds {
+ public:
+  explicit Feeds(const TrainingModel& model,
+                 const WholeRun& whole = {});  // `model` must outlive it
+
+  // The rows of all replicas (of a process: its own), one replica's after the other's. They are
+  // read where they lie when the step runs. An input that has no dimension of the batch goes to
+  // every replica as it is.
+  void set(std::string_view name, const Tensor& rows);
+  // Every input of that role: the rate, a correction. Losses' weights follow from the rows.
+  void set(Role role, float value);
+  bool has(Role role) const;
+
+  // In the order of Session::step(). Throws naming what was never set. What was set stays so; rows
+  // are set once between two steps at the most.
+  std::span<const Tensor> tensors();
+
+ private:
+  void set_part(std::size_t input, const Tensor& rows);
+  Rows rows_of(int64_t batch, int64_t replica, int part) const;
+  void weigh(int64_t batch);
+  TensorDesc desc_of(std::size_t input) const;
+  std::string feeds_known() const;
+
+  const TrainingModel& model_;
+  WholeRun whole_;
+  int parts_ = 1;
+  std::vector<bool> set_, set_anew_;  // by input: ever, and since the last step
+  std::vector<Tensor> tensors_;       // input by input, replicas inside
+  std::deque<float> numbers_;         // that tensors_ point to
+  int64_t batch_ = -1;                // of the inputs that were shared out
+};
+
+}  // namespace lockstep
