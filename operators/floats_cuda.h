@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "graph/half.h"
+#include "operators/converted.h"
 
 namespace lockstep {
 
@@ -49,7 +50,7 @@ __device__ T stored(From x) {
   else if constexpr (std::is_same_v<T, __nv_bfloat16>)
     return __float2bfloat16_rn(static_cast<float>(x));
   else
-    return static_cast<T>(x);
+    return converted<T>(x);
 }
 
 // So many elements as one access to memory takes at most.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "operators/converted.h"
 #include "runtime/kernel.h"
 
 namespace lockstep {
@@ -36,7 +37,7 @@ inline constexpr bool is_common = std::is_same_v<T, float> || std::is_same_v<T, 
 template <class X, class Y, class F>
 void row_of_one(const void* x, void* y, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
-    static_cast<Y*>(y)[i] = static_cast<Y>(F()(static_cast<const X*>(x)[i]));
+    static_cast<Y*>(y)[i] = converted<Y>(F()(static_cast<const X*>(x)[i]));
 }
 
 // y = F(a, b).
@@ -47,20 +48,19 @@ void row_of_two(RowOperand left, RowOperand right, void* result, int64_t count) 
   Y* y = static_cast<Y*>(result);
   if constexpr (is_common<A> && std::is_same_v<A, B>) {
     if (left.step == 1 && right.step == 1) {
-      for (int64_t i = 0; i < count; ++i) y[i] = static_cast<Y>(F()(a[i], b[i]));
+      for (int64_t i = 0; i < count; ++i) y[i] = converted<Y>(F()(a[i], b[i]));
       return;
     }
     if (left.step == 1) {
-      for (int64_t i = 0; i < count; ++i) y[i] = static_cast<Y>(F()(a[i], *b));
+      for (int64_t i = 0; i < count; ++i) y[i] = converted<Y>(F()(a[i], *b));
       return;
     }
     if (right.step == 1) {
-      for (int64_t i = 0; i < count; ++i) y[i] = static_cast<Y>(F()(*a, b[i]));
+      for (int64_t i = 0; i < count; ++i) y[i] = converted<Y>(F()(*a, b[i]));
       return;
     }
   }
-  for (int64_t i = 0; i < count; ++i)
-    y[i] = static_cast<Y>(F()(a[i * left.step], b[i * right.step]));
+  for (int64_t i = 0; i < count; ++i) y[i] = converted<Y>(F()(a[i * left.step], b[i * right.step]));
 }
 
 }  // namespace lockstep

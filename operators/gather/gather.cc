@@ -6,6 +6,8 @@
 //   GatherNDGrad       (dy, shape of x, indices) -> dx
 #include "operators/gather/gather.h"
 
+#include <optional>
+
 #include "operators/room.h"
 #include "operators/shape/shape.h"
 
@@ -96,32 +98,106 @@ void one_hot_law(Inference& inference) {
   const Literal* depth = inference.constants[1];
   const TensorType& indices = inference.input(0);
   if (!depth || !indices.ranked) return;
-  int64_t size = 0;
-  switch (depth->dtype()) {
-    case DType::float32:
-      size = static_cast<int64_t>(depth->values<float>()[0]);
-      break;
-    case DType::float64:
-      size = static_cast<int64_t>(depth->values<double>()[0]);
-      break;
-    default:
-      size = depth->integers()[0];
-  }
+  check(depth->count() == 1, "depth has ", depth->count(), " elements, should have one");
+  const double size = depth->dtype() == DType::float32 ? depth->values<float>()[0]
+                      : depth->dtype() == DType::float64
+                          ? depth->values<double>()[0]
+                          : static_cast<double>(depth->integers()[0]);
+  check(size >= 0 && size < 9e15, "depth is ", size);
   Shape shape = indices.shape;
   int64_t axis =
       normal_axes({inference.attributes.integer("axis", -1)}, indices.shape.size() + 1)[0];
-  shape.insert(shape.begin() + axis, Dim(size));
+  shape.insert(shape.begin() + axis, Dim(static_cast<int64_t>(size)));
   inference.outputs[0] = {inference.input(2).dtype, shape};
 }
 
-Op scatter_back(const char* type, const char* attribute = "axis") {
+bool differ(const Dim& a, const Dim& b) { return a.known() && b.known() && a.size() != b.size(); }
+
+void check_same(Inference& inference, std::size_t operand, const Shape& expected,
+                const char* what) {
+  const Shape& shape = inference.input(operand).shape;
+  bool same = shape.size() == expected.size();
+  for (std::size_t i = 0; i < shape.size() && same; ++i) same = !differ(shape[i], expected[i]);
+  check(same, what, " are ", inference.input(operand), ", should be ", expected);
+}
+
+// Element by element: indices may be fewer than x along any axis, and more along `axis` alone.
+void check_elements(Inference& inference, const TensorType& x, std::size_t operand) {
+  const TensorType& indices = inference.input(operand);
+  if (!x.ranked || !indices.ranked) return;
+  check(x.shape.size() == indices.shape.size(), "indices are ", indices, ", the data ", x);
+  const auto axis = static_cast<std::size_t>(
+      normal_axes({inference.attributes.integer("axis", 0)}, x.shape.size())[0]);
+  for (std::size_t d = 0; d < x.shape.size(); ++d)
+    check(d == axis || !x.shape[d].known() || !indices.shape[d].known() ||
+              indices.shape[d].size() <= x.shape[d].size(),
+          "indices are ", indices, ", more than the data, ", x, ", along axis ", d);
+}
+
+void gather_elements_law(Inference& inference) { check_elements(inference, inference.input(0), 1); }
+
+void scatter_elements_law(Inference& inference) {
+  same_as_first(inference);
+  check_elements(inference, inference.input(0), 1);
+  if (inference.input(1).ranked && inference.input(2).ranked)
+    check_same(inference, 2, inference.input(1).shape, "updates");
+}
+
+void gather_elements_grad_law(Inference& inference) {
+  shape_from_operand(inference);
+  check_elements(inference, inference.outputs[0], 2);
+  if (inference.input(2).ranked && inference.input(0).ranked)
+    check_same(inference, 0, inference.input(2).shape, "gradients");
+}
+
+// By coordinates: after `batch` equal dimensions the last one of the indices says how many there
+// are. Answers with the shape of what is picked, or nothing where that is not known yet.
+std::optional<Shape> picked(const TensorType& x, const TensorType& indices, int64_t batch) {
+  if (!x.ranked || !indices.ranked) return std::nullopt;
+  const Shape &data = x.shape, &tuples = indices.shape;
+  check(!tuples.empty() && batch >= 0 && batch < static_cast<int64_t>(tuples.size()) &&
+            batch <= static_cast<int64_t>(data.size()),
+        "batch_dims is ", batch, " for indices ", indices, " of ", x);
+  for (int64_t d = 0; d < batch; ++d)
+    check(!differ(data[d], tuples[d]), "indices are ", indices, " of ", x, "; their first ", batch,
+          " dimensions should be the same");
+  if (!tuples.back().known()) return std::nullopt;
+  const int64_t end = batch + tuples.back().size();
+  check(end <= static_cast<int64_t>(data.size()), "indices ", indices, " have ",
+        tuples.back().size(), " coordinates, the data is ", x);
+  Shape shape(tuples.begin(), tuples.end() - 1);
+  shape.insert(shape.end(), data.begin() + end, data.end());
+  return shape;
+}
+
+void gather_nd_law(Inference& inference) {
+  picked(inference.input(0), inference.input(1), inference.attributes.integer("batch_dims", 0));
+}
+
+void scatter_nd_law(Inference& inference) {
+  same_as_first(inference);
+  if (const auto shape = picked(inference.input(0), inference.input(1), 0);
+      shape && inference.input(2).ranked)
+    check_same(inference, 2, *shape, "updates");
+}
+
+void gather_nd_grad_law(Inference& inference) {
+  shape_from_operand(inference);
+  if (const auto shape = picked(inference.outputs[0], inference.input(2),
+                                inference.attributes.integer("batch_dims", 0));
+      shape && inference.input(0).ranked)
+    check_same(inference, 0, *shape, "gradients");
+}
+
+Op scatter_back(const char* type, ShapeLaw law = shape_from_operand,
+                const char* attribute = "axis") {
   return {.type = type,
           .domain = kOwnDomain,
           .signature = Signature{"Adds dy to where it was gathered from.",
                                  {{"dy"}, {"shape", "I"}, {"indices", "I"}},
                                  {{"dx"}},
                                  {{attribute, AttributeKind::integer}}},
-          .law = shape_from_operand};
+          .law = law};
 }
 
 }  // namespace
@@ -132,28 +208,30 @@ Value gather(Graph& graph, Value x, Value indices, int64_t axis, const Site& sit
 }
 
 std::vector<Op> gather_ops() {
-  auto picking = [](const char* type, ContentLaw content = nullptr) {
+  auto picking = [](const char* type, ContentLaw content = nullptr, ShapeLaw law = nullptr) {
     return Op{.type = type,
               .domain = "",
+              .law = law,
               .content = content,
               .differentiable = Differentiable::yes,
               .gradient = gather_gradient};
   };
   return {
       picking("Gather", content_of_gather),
-      picking("GatherElements"),
+      picking("GatherElements", nullptr, gather_elements_law),
       {.type = "ScatterElements",
        .domain = "",
-       .law = same_as_first,
+       .law = scatter_elements_law,
        .differentiable = Differentiable::yes,
        .gradient = scatter_elements_gradient},
       {.type = "GatherND",
        .domain = "",
+       .law = gather_nd_law,
        .differentiable = Differentiable::yes,
        .gradient = gather_nd_gradient},
       {.type = "ScatterND",
        .domain = "",
-       .law = same_as_first,
+       .law = scatter_nd_law,
        .differentiable = Differentiable::yes,
        .gradient = scatter_nd_gradient},
       {.type = "TopK",
@@ -168,8 +246,8 @@ std::vector<Op> gather_ops() {
        .gradient = trilu_gradient,
        .may_alias = {{0, 0}}},
       scatter_back("GatherGrad"),
-      scatter_back("GatherElementsGrad"),
-      scatter_back("GatherNDGrad", "batch_dims")};
+      scatter_back("GatherElementsGrad", gather_elements_grad_law),
+      scatter_back("GatherNDGrad", gather_nd_grad_law, "batch_dims")};
 }
 
 }  // namespace lockstep

@@ -13,11 +13,42 @@
 namespace lockstep {
 namespace {
 
+// The number of elements, -1 where it is not known yet. A double holds any without overflow.
+double count_of(const Shape& shape) {
+  double count = 1;
+  for (const Dim& dim : shape) {
+    if (!dim.known()) return -1;
+    count *= static_cast<double>(dim.size());
+  }
+  return count;
+}
+
+// Scale and bias, operands 1 and 2, have an element for each of these.
+void check_affine(const Inference& inference, const Shape& each) {
+  const double expected = count_of(each);
+  for (std::size_t i : {1, 2}) {
+    if (i >= inference.inputs.size() || !inference.inputs[i]) continue;
+    const TensorType& operand = inference.input(i);
+    const double count = operand.ranked ? count_of(operand.shape) : -1;
+    check(expected < 0 || count < 0 || count == expected, i == 1 ? "scale" : "bias", " is ",
+          operand, ", should have ", expected, " elements");
+  }
+}
+
+void instance_norm_law(Inference& inference) {
+  inference.require_ranked();
+  same_as_first(inference);
+  const Shape& x = inference.input(0).shape;
+  check(x.size() >= 2, "normalises planes of [N, C, ..], not ", inference.input(0));
+  check_affine(inference, {x[1]});
+}
+
 void layer_norm_law(Inference& inference) {
   inference.require_ranked();
   const TensorType& x = inference.input(0);
   const auto axis = static_cast<std::size_t>(
       normal_axes({inference.attributes.integer("axis", -1)}, x.shape.size())[0]);
+  check_affine(inference, Shape(x.shape.begin() + axis, x.shape.end()));
   TensorType statistics{DType::float32, x.shape};
   for (std::size_t i = axis; i < x.shape.size(); ++i) statistics.shape[i] = 1;
   inference.outputs[0] = x;
@@ -114,7 +145,7 @@ Value layer_norm(Graph& graph, Value x, Value scale, Value bias, int64_t axis, f
 }
 
 std::vector<Op> norm_ops() {
-  return {forward("InstanceNormalization", same_as_first, instance_norm_gradient),
+  return {forward("InstanceNormalization", instance_norm_law, instance_norm_gradient),
           forward("LayerNormalization", layer_norm_law, layer_norm_gradient),
           forward("LRN", same_as_first, lrn_gradient),
           backward("InstanceNormGrad", {{"epsilon", AttributeKind::number}}),

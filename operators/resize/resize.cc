@@ -37,7 +37,10 @@ void resize_law(Inference& inference) {
         auto roi = inference.constants[1]->values<float>();
         size *= roi[x.size() + i] - roi[i];
       }
-      y.shape[i] = static_cast<int64_t>(std::floor(size * scales[i]));
+      const double scaled = std::floor(size * scales[i]);
+      check(scaled >= 0 && scaled < 9e15, "scale ", scales[i], " makes a dimension of ",
+            x[i].size(), " one of ", scaled);
+      y.shape[i] = static_cast<int64_t>(scaled);
     }
   }
   check(y.shape.size() == x.size(), "sizes has ", y.shape.size(), " entries for ", x.size(),

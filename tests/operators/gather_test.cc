@@ -109,5 +109,32 @@ TEST(GatherErrors, AnIndexOutsideIsNamed) {
   expect_error([&] { check_case(c); }, "index 4 is outside 0..3");
 }
 
+TEST(GatherErrors, OperandsThatDoNotFitEachOtherAreNamed) {
+  const auto zeros = [](const Dims& dims) { return given(Literal(DType::int64, dims)); };
+  const auto refused = [](const OpCase& c, const std::string& why) {
+    SCOPED_TRACE(c.type);
+    expect_error([&] { check_case(c); }, c.type, why);
+  };
+  refused({.name = "bad",
+           .type = "GatherElements",
+           .attributes = {{"axis", int64_t{1}}},
+           .inputs = {random({2, 3}), zeros({3, 3})}},
+          "more than the data, float32[2,3], along axis 0");
+  refused({.name = "bad", .type = "GatherElements", .inputs = {random({6}), zeros({3, 2})}},
+          "indices are int64[3,2], the data float32[6]");
+  refused(
+      {.name = "bad", .type = "ScatterElements", .inputs = {random({4}), zeros({3}), random({2})}},
+      "updates are float32[2], should be [3]");
+  refused({.name = "bad",
+           .type = "GatherND",
+           .attributes = {{"batch_dims", int64_t{1}}},
+           .inputs = {random({2, 3}), zeros({3, 1})}},
+          "their first 1 dimensions should be the same");
+  refused({.name = "bad",
+           .type = "ScatterND",
+           .inputs = {random({4, 3}), zeros({2, 1}), random({2, 2})}},
+          "updates are float32[2,2], should be [2,3]");
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/support/expect_error.h"
 #include "tests/support/op_case.h"
 
 namespace lockstep::testing {
@@ -98,6 +99,17 @@ std::vector<OpCase> norm_cases() {
 class Norms : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Norms, Case) { check_case(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Table, Norms, ::testing::ValuesIn(norm_cases()));
+
+TEST(NormErrors, ScaleAndBiasHaveAnElementForEach) {
+  OpCase c{.name = "bad",
+           .type = "InstanceNormalization",
+           .inputs = {random({2, 3, 4}), random({2}), random({3})}};
+  expect_error([&] { check_case(c); }, "scale is float32[2], should have 3 elements");
+  c = {.name = "bad",
+       .type = "LayerNormalization",
+       .inputs = {random({2, 3}), random({3}), random({2})}};
+  expect_error([&] { check_case(c); }, "bias is float32[2], should have 3 elements");
+}
 
 }  // namespace
 }  // namespace lockstep::testing
