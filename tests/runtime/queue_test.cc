@@ -51,7 +51,7 @@ TEST(Queues, ARecordingIsToldTheStep) {
                   .outputs = 1,
                   .output_names = {"y"}},
                  "dropout");
-  model.inputs.push_back({"x", {"x"}});
+  model.inputs.push_back({{"x", {"x"}}});
   model.metrics.push_back({"y", {"y"}});
   const std::vector<float> ones(1000, 1);
   auto drawn = [&](const std::vector<Device>& devices) {
@@ -108,7 +108,7 @@ TEST(Queues, WhatAKernelThrowsIsThrown) {
   graph.add_value({.type = "Gather", .inputs = {x, index}}, "y");
   TrainingModel model(all_ops());
   model.step = std::move(graph);
-  model.inputs = {{"x", {"x"}}, {"index", {"index"}}};
+  model.inputs = {{{"x", {"x"}}}, {{"index", {"index"}}}};
   model.metrics = {{"y", {"y"}}};
   Session session(model, gpu_devices(1), queued_kernels(), {5, 1, {}});
   const std::vector<float> values{1, 2, 3, 4};

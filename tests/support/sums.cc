@@ -58,7 +58,7 @@ TrainingModel sum_model(const std::string& spec, int replicas, int64_t length,
   TrainingModel model(all_ops());
   model.replicas = replicas;
   model.step = std::move(sum.graph);
-  model.inputs.push_back({"x_w0", sum.feeds});
+  model.inputs.push_back({{"x_w0", sum.feeds}});
   model.metrics.push_back({"sum", sum.sums});
   return model;
 }
