@@ -1,20 +1,52 @@
 #include "runtime/workers.h"
 
+#include <exception>
+
+#include "graph/error.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
 
 Workers::Workers(int count, int threads) : count_(count), threads_(threads) {
-  if (count_ == 1) return;
-  for (int worker = 0; worker < count_; ++worker)
-    pool_.emplace_back([this, worker] { serve(worker); });
+  try {
+    for (int worker = 0; count_ > 1 && worker < count_; ++worker)
+      pool_.emplace_back([this, worker] { serve(worker); });
+    try_others();
+  } catch (const std::exception& error) {
+    const std::size_t begun = pool_.size() + others_begun_;
+    end_threads();
+    fail("only ", begun, " of ", int64_t{count_} * threads_, " threads could be started, ",
+         threads_, " (THREADS) for each of ", count_, ": ", error.what());
+  }
 }
 
-Workers::~Workers() {
+Workers::~Workers() { end_threads(); }
+
+void Workers::end_threads() {
   job_ = nullptr;
   round_.fetch_add(1);
   round_.notify_all();
   for (std::thread& thread : pool_) thread.join();
+}
+
+// Those that libgomp will start for the workers: where it cannot, it ends the process.
+void Workers::try_others() {
+  std::atomic<bool> tried{false};
+  std::vector<std::thread> others;
+  const auto end = [&] {
+    others_begun_ = others.size();
+    tried = true;
+    tried.notify_all();
+    for (std::thread& thread : others) thread.join();
+  };
+  try {
+    for (int64_t left = int64_t{count_} * (threads_ - 1); left > 0; --left)
+      others.emplace_back([&tried] { tried.wait(false); });
+  } catch (const std::exception&) {
+    end();
+    throw;
+  }
+  end();
 }
 
 void Workers::run(Job job, void* context) {

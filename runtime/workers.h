@@ -9,7 +9,7 @@ namespace lockstep {
 
 class Workers {
  public:
-  // `threads`: what each worker's kernels may use.
+  // `threads`: what each worker's kernels may use. Throws when not all of them can be started.
   Workers(int count, int threads);
   ~Workers();
   Workers(const Workers&) = delete;
@@ -23,9 +23,12 @@ class Workers {
 
  private:
   void serve(int worker);
+  void try_others();
+  void end_threads();
 
   int count_;
   int threads_;
+  std::size_t others_begun_ = 0;
   std::vector<std::thread> pool_;
   Job job_ = nullptr;
   void* context_ = nullptr;

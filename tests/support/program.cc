@@ -32,6 +32,11 @@ Program::Program(const std::vector<std::string>& arguments, const ProgramOptions
                  static_cast<rlim_t>(options.file_size_limit)};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
+  if (options.address_limit >= 0) {
+    rlimit limit{static_cast<rlim_t>(options.address_limit),
+                 static_cast<rlim_t>(options.address_limit)};
+    setrlimit(RLIMIT_AS, &limit);
+  }
   execv(argv[0], argv.data());
   _exit(127);
 }

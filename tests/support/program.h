@@ -19,6 +19,7 @@ struct Outcome {
 struct ProgramOptions {
   long kill_after_ms = -1;    // SIGKILL
   long file_size_limit = -1;  // bytes; writing beyond fails as a full disk does
+  long address_limit = -1;    // bytes; starting threads beyond fails, their stacks count
   std::map<std::string, std::string> environment = {};  // beside this process's
 };
 Outcome run_lockstep(const std::vector<std::string>& arguments, const ProgramOptions& options = {});

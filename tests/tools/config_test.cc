@@ -43,6 +43,14 @@ TEST_F(ConfigTest, OfARunTrainsTheSameRun) {
   EXPECT_EQ(read_file(folder / "run/config.yaml"), read_file(folder / "run.2/config.yaml"));
 }
 
+TEST_F(ConfigTest, ThreadsThatCannotBeStartedAreNamed) {
+  const ProgramOptions narrow{.address_limit = 1L << 30};
+  expect_refused(train("run", {"DEVICES", "cpu*1024", "TRAIN.BATCH_SIZE", "1024"}, narrow),
+                 {"of 1024 threads could be started, 1 (THREADS) for each of 1024"});
+  expect_refused(train("run", {"THREADS", "1024", "MODEL.HIDDEN", "[1000]"}, narrow),
+                 {"of 2048 threads could be started, 1024 (THREADS) for each of 2"});
+}
+
 TEST_F(ConfigTest, ATextMayBeNone) {
   EXPECT_EQ(read_config(config("WIRE: ~\nMODEL: {ONNX: }\n"), {}).wire, "");
   expect_error([&] { read_config(config("WIRE: [a]\n"), {}); }, "WIRE should be a text");
