@@ -70,6 +70,14 @@ void reshape_law(Inference& inference) {
   inference.outputs[0] = {x.dtype, shape, true};
 }
 
+// ONNX takes an order of fewer axes than there are.
+void transpose_law(Inference& inference) {
+  const std::vector<int64_t> order = inference.attributes.integers("perm");
+  const TensorType& x = inference.input(0);
+  check(order.empty() || !x.ranked || order.size() == x.shape.size(), "perm has ", order.size(),
+        " axes, its input ", x.shape.size());
+}
+
 // How many numbers there are where the step is 1: the end may be open.
 void range_law(Inference& inference) {
   auto start = content_of(inference, 0), end = content_of(inference, 1),
@@ -285,7 +293,7 @@ std::vector<Op> shape_ops() {
           view("Flatten", nullptr, reshape_gradient),
           view("Squeeze", nullptr, reshape_gradient),
           view("Unsqueeze", nullptr, reshape_gradient),
-          copy("Transpose", nullptr, transpose_gradient, content_of_transpose),
+          copy("Transpose", transpose_law, transpose_gradient, content_of_transpose),
           in_transit(copy("Concat", nullptr, concat_gradient, content_of_concat)),
           copy("Slice", nullptr, slice_gradient, content_of_slice),
           copy("Expand", expand_law, expand_gradient, content_of_expand),

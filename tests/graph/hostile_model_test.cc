@@ -151,6 +151,16 @@ TEST_F(HostileModel, WindowsAreMoreThanNothing) {
     }
 }
 
+// The gradient went by the places that are not there.
+TEST_F(HostileModel, AnOrderOfAxesHasThemAll) {
+  for (int64_t version : {8, 17}) {
+    opset(version);
+    node("Transpose").clear_attribute();
+    attribute("perm", std::vector<int64_t>{0, 3, 1});
+    refused("y (Transpose): perm has 3 axes, its input 4");
+  }
+}
+
 TEST_F(HostileModel, NamesAreThereOnce) {
   initializer("s", std::string(16, 'a'));
   initializer("s", std::string(16, 'b'));
