@@ -27,23 +27,8 @@ AttributeReader reader_of(const onnx::NodeProto& proto) {
   throw Error(text);
 }
 
-// libonnx 1.12 finds SAME's padding by taking stride after stride off a size: off 2^40 for hours.
-void check_same_padding(const onnx::NodeProto& proto, const InferenceInputs& inputs) {
-  constexpr int64_t kMost = 1 << 28;
-  for (const auto& attribute : proto.attribute()) {
-    if (attribute.name() != "auto_pad" || attribute.s().rfind("SAME", 0) != 0) continue;
-    for (const TensorType* type : inputs.types) {
-      if (!type) continue;
-      for (const Dim& dim : type->shape)
-        check(!dim.known() || dim.size() <= kMost, "auto_pad ", attribute.s(), " of a size of ",
-              dim.size(), ", the most is ", kMost);
-    }
-  }
-}
-
 std::vector<TensorType> infer_by_onnx(const onnx::OpSchema& schema, onnx::NodeProto& proto,
                                       const InferenceInputs& inputs) {
-  check_same_padding(proto, inputs);
   std::vector<onnx::TypeProto> types(inputs.types.size());
   std::vector<onnx::TensorProto> tensors(inputs.types.size());
   std::unordered_map<std::string, onnx::TypeProto*> type_of;
@@ -70,17 +55,6 @@ bool holds_integers(const TensorType& type) {
   return (type.dtype == DType::int64 || type.dtype == DType::int32 ||
           type.dtype == DType::boolean) &&
          type.ranked && (type.shape.size() <= 1 || is_static(type.shape));
-}
-
-// libonnx 1.12 reads what is not there when a convolution's weight has more dimensions than its
-// data.
-void check_convolution(const Op& op, const std::vector<const TensorType*>& types) {
-  if (!op.domain.empty() || (op.type != "Conv" && op.type != "ConvTranspose")) return;
-  if (types.size() < 2 || !types[0] || !types[1] || !types[0]->ranked || !types[1]->ranked) return;
-  const Shape &data = types[0]->shape, &weight = types[1]->shape;
-  check(data.size() >= 3, "data is ", data, ", should be [batch, channels, one size or more]");
-  check(data.size() == weight.size(), "data has ", data.size(), " dimensions, weight has ",
-        weight.size());
 }
 
 // A required operand that has an empty name passes ONNX's own check.
@@ -131,7 +105,6 @@ Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs&
     schema->Verify(proto);
     check_operands(*schema, inputs.types);
     check_operand_types(op, *schema, inputs.types);
-    check_convolution(op, inputs.types);
     if (op.domain.empty() && schema->has_type_and_shape_inference_function())
       inference.outputs = infer_by_onnx(*schema, proto, inputs);
   } catch (const Error&) {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "graph/guarded_schemas.h"
 #include "graph/onnx.h"
 
 namespace lockstep {
@@ -131,7 +132,7 @@ const OpSchema* schema_of(const std::string& domain, const std::string& type) {
   std::string key = domain + ":" + type;
   if (auto found = known.find(key); found != known.end()) return found->second;
   add_domain();
-  auto* schema = onnx::OpSchemaRegistry::Schema(
+  auto* schema = guarded_schemas().GetSchema(
       type, static_cast<int>(domain.empty() ? kOpset : kOwnOpset), domain);
   if (schema) known.emplace(key, schema);
   return schema;

@@ -15,7 +15,7 @@ namespace lockstep {
 // libonnx does not know a schema afterwards.
 void register_schemas(const std::vector<Op>& ops);
 
-// ONNX's schema of an operator at the opset we write, or null.
+// ONNX's schema of an operator at the opset we write, guarded (guarded_schemas.h), or null.
 const onnx::OpSchema* schema_of(const std::string& domain, const std::string& type);
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "graph/guarded_schemas.h"
 #include "graph/io.h"
 #include "graph/onnx.h"
 
@@ -74,7 +75,7 @@ void check_by_onnx(const onnx::ModelProto& with_external) {
     onnx::checker::check_model(model);
     onnx::ModelProto inferred = model;
     onnx::shape_inference::InferShapes(
-        inferred, onnx::OpSchemaRegistry::Instance(),
+        inferred, &guarded_schemas(),
         {/*check_type=*/!has_bfloat16(model.graph()), /*error_mode=*/1,
          /*enable_data_propagation=*/false});
   } catch (const std::exception& error) {

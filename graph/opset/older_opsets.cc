@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "graph/guarded_schemas.h"
 #include "graph/import.h"
 #include "graph/onnx.h"
 
@@ -118,7 +119,7 @@ onnx::ModelProto at_least_our_opset(onnx::ModelProto proto, const DataPlace& pla
     embed(tensor, place, tensor.name());
   try {
     verify_nodes(proto.graph(), version);
-    onnx::shape_inference::InferShapes(proto);  // the converter asks for shapes
+    onnx::shape_inference::InferShapes(proto, &guarded_schemas());  // the converter wants them
     check_sizes(proto.graph());
     if (version < 7) mend_old_prelu(proto);
     if (version >= 14)

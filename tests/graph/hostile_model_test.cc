@@ -161,6 +161,23 @@ TEST_F(HostileModel, AnOrderOfAxesHasThemAll) {
   }
 }
 
+// Also before the nodes are ours: ONNX's converter asks for the shapes of an older opset.
+TEST_F(HostileModel, AConvolutionOfOlderOpsetsIsLookedAt) {
+  for (int64_t version : {8, 12, 17}) {
+    opset(version);
+    node("Conv").clear_input();
+    graph().mutable_node(0)->add_input("x");
+    graph().mutable_node(0)->add_input("w");
+    graph().clear_initializer();
+    onnx::TensorProto& weight = initializer("w");
+    weight.set_data_type(onnx::TensorProto::FLOAT);
+    weight.clear_dims();
+    for (int64_t size : {1, 2, 1, 1, 1}) weight.add_dims(size);
+    weight.set_raw_data(std::string(8, '\0'));
+    refused("data has 4 dimensions, weight has 5");
+  }
+}
+
 TEST_F(HostileModel, NamesAreThereOnce) {
   initializer("s", std::string(16, 'a'));
   initializer("s", std::string(16, 'b'));

@@ -1,0 +1,75 @@
+#include "graph/guarded_schemas.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "graph/onnx.h"
+
+namespace lockstep {
+namespace {
+
+using onnx::InferenceContext;
+
+const onnx::TensorShapeProto* shape_of(InferenceContext& context, std::size_t i) {
+  const onnx::TypeProto* type = i < context.getNumInputs() ? context.getInputType(i) : nullptr;
+  return type && type->tensor_type().has_shape() ? &type->tensor_type().shape() : nullptr;
+}
+
+// It reads what is not there when a convolution's weight has more dimensions than its data.
+void check_convolution(InferenceContext& context) {
+  const onnx::TensorShapeProto *data = shape_of(context, 0), *weight = shape_of(context, 1);
+  if (!data || !weight) return;
+  check(data->dim_size() >= 3, "data is ", from_proto(*context.getInputType(0)).shape,
+        ", should be [batch, channels, one size or more]");
+  check(data->dim_size() == weight->dim_size(), "data has ", data->dim_size(),
+        " dimensions, weight has ", weight->dim_size());
+}
+
+// It finds SAME's padding by taking stride after stride off a size: off 2^40 for hours.
+void check_same_padding(InferenceContext& context) {
+  constexpr int64_t kMost = 1 << 28;
+  const onnx::AttributeProto* pad = context.getAttribute("auto_pad");
+  if (!pad || pad->s().rfind("SAME", 0) != 0) return;
+  for (std::size_t i = 0; i < context.getNumInputs(); ++i)
+    if (const onnx::TensorShapeProto* shape = shape_of(context, i))
+      for (const auto& dim : shape->dim())
+        check(dim.dim_value() <= kMost, "auto_pad ", pad->s(), " of a size of ", dim.dim_value(),
+              ", the most is ", kMost);
+}
+
+class GuardedSchemas : public onnx::ISchemaRegistry {
+ public:
+  const onnx::OpSchema* GetSchema(const std::string& type, const int version,
+                                  const std::string& domain) const override {
+    const onnx::OpSchema* theirs =
+        onnx::OpSchemaRegistry::Instance()->GetSchema(type, version, domain);
+    if (!theirs || !domain.empty() || !theirs->attributes().count("auto_pad")) return theirs;
+    std::lock_guard lock(mutex_);
+    auto& guarded = guarded_[{type, theirs->since_version()}];
+    if (guarded) return guarded.get();
+    guarded = std::make_unique<onnx::OpSchema>(*theirs);
+    const bool convolves = type == "Conv" || type == "ConvTranspose";
+    guarded->TypeAndShapeInferenceFunction(
+        [convolves, infer = theirs->GetTypeAndShapeInferenceFunction()](InferenceContext& context) {
+          if (convolves) check_convolution(context);
+          check_same_padding(context);
+          infer(context);
+        });
+    return guarded.get();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<std::string, int>, std::unique_ptr<onnx::OpSchema>> guarded_;
+};
+
+}  // namespace
+
+const onnx::ISchemaRegistry& guarded_schemas() {
+  static const GuardedSchemas schemas;
+  return schemas;
+}
+
+}  // namespace lockstep
