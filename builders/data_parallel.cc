@@ -96,7 +96,7 @@ Replicated named(const std::string& name, const Graph& graph, Value value) {
 
 // What the step is fed with, what it reports, and what its updates take.
 void list_values(TrainingModel& model, const OneReplica& one, const Report& report,
-                 const Flags& flags) {
+                 const Flags& flags, const Optimizer& optimizer) {
   const Graph& graph = one.graph;
   const auto list_input = [&](Value input, Role role, int part) {
     model.inputs.push_back({named(graph.name(input), graph, input), role, part});
@@ -107,8 +107,7 @@ void list_values(TrainingModel& model, const OneReplica& one, const Report& repo
       list_input(input.value, Role::data, number);
     if (one.parts[part].weight) list_input(one.parts[part].weight, Role::weight, number);
   }
-  for (auto [name, role] : {std::pair(kRate, Role::rate), {kCorrection, Role::correction}})
-    if (const Value fed = graph.find(name)) list_input(fed, role, 0);
+  for (const OptimizerFeed& feed : optimizer.feeds) list_input(graph.at(feed.name), feed.role, 0);
   for (std::size_t i = 0; i < report.losses.size(); ++i)
     model.losses.push_back(named(one.loss_names[i], graph, report.losses[i]));
   for (std::size_t i = 0; i < report.metrics.size(); ++i)
@@ -128,16 +127,23 @@ void declare_outputs(TrainingModel& model) {
   for (const Binding& update : model.updates) model.step.output(model.step.at(update.value));
 }
 
-void initialise_states(TrainingModel& model, const OneReplica& one,
+void initialise_states(TrainingModel& model, const OneReplica& one, const Optimizer& optimizer,
                        const DataParallelOptions& options) {
-  std::vector<StateKind> of_trained{StateKind::momentum};
-  if (options.deferred) of_trained.push_back(StateKind::deferred);
+  std::vector<BesideState> of_trained;
+  for (const OptimizerSlot& slot : optimizer.slots)
+    of_trained.push_back(
+        {slot.name, slot.differs_by_replica ? StateKind::own_slot : StateKind::slot, slot.first});
+  if (options.deferred)
+    of_trained.push_back({std::string(name_of(StateKind::deferred)), StateKind::deferred});
   for (std::size_t p = 0; p < one.params.size(); ++p) {
     const Net::Param& param = one.params[p];
     State state{{param.name, {param.name}}, param.kind};
     add_state(model, {std::move(state), param.dims, param.initializer, static_cast<int>(p)},
-              one.gradients[p] ? of_trained : std::vector<StateKind>{}, options.replicas);
+              one.gradients[p] ? of_trained : std::vector<BesideState>{}, options.replicas);
   }
+  if (optimizer.counts)
+    add_state(model, {State{{kUpdatesMade, {kUpdatesMade}}, StateKind::slot}, {}, constant(0)}, {},
+              options.replicas);
   if (scales_loss(options)) add_loss_scale_states(model, options.loss_scaling, options.replicas);
 }
 
@@ -160,7 +166,7 @@ DataParallelOptions replicas_on(const std::vector<Device>& devices) {
 }
 
 TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
-                                        const MomentumSgd& optimizer,
+                                        const Optimizer& optimizer,
                                         const DataParallelOptions& given) {
   DataParallelOptions options = given;
   check_options(options);
@@ -205,10 +211,10 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   if (!options.clip.before_reduce) clip(one, options);
   also(update_statistics(
       one, {options.statistics, n, options.deferred, options.synchronised_batch_norm}, flags));
-  also(update_parameters(one, optimizer, flags));
+  also(update_parameters(one, optimizer, options.rules, flags));
   if (scale) also(update_loss_scale(one.graph, *scale, flags.skipped, options.loss_scaling));
-  list_values(step, one, report, flags);
-  initialise_states(step, one, options);
+  list_values(step, one, report, flags, optimizer);
+  initialise_states(step, one, optimizer, options);
   // Gradients of the step before would let updates come first, and computation wait for them.
   schedule(one.graph, first_appended,
            options.deferred ? first_after_reduce : one.graph.node_count());

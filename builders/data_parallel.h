@@ -9,7 +9,8 @@
 #include "builders/clip.h"
 #include "builders/loss_scale.h"
 #include "builders/net.h"
-#include "builders/optimizers.h"
+#include "builders/optimizers/optimizer.h"
+#include "builders/param_rules.h"
 #include "builders/statistics.h"
 #include "graph/training.h"
 #include "runtime/device.h"
@@ -27,6 +28,8 @@ struct DataParallelOptions {
   // Parameters, named with * and ?, that are never trained; the reverse pass stops where nothing
   // behind them is.
   std::vector<std::string> frozen = {};
+  // What an update does to a gradient by the class of its parameter: decay, the rate of biases.
+  ParamRules rules = {};
   // Each replica is fed the weight of its loss, `loss_weight`, in place of 1 / replicas: its share
   // of the examples, where shares are unequal. The weights of all replicas should add up to 1.
   // Not with `mean:` or synchronised batch norm.
@@ -38,8 +41,8 @@ struct DataParallelOptions {
   // Updates take the gradients of the step before, so that communication has the whole step's time.
   // The first step's gradients are zero.
   bool deferred = false;
-  // A step with a gradient that is not finite changes no parameter (momentum only follows a jump of
-  // the rate) and says so: TrainingModel::checks.
+  // A step with a gradient that is not finite changes no parameter and no slot (momentum only
+  // follows a jump of the rate) and says so: TrainingModel::checks.
   bool skip_non_finite = false;
   // Batch normalisation over the batch of all replicas. Shares must be equal.
   bool synchronised_batch_norm = false;
@@ -58,9 +61,10 @@ struct DataParallelOptions {
 DataParallelOptions replicas_on(const std::vector<Device>& devices);
 
 // The model's graphs refer to `ops`, which must outlive it. `model` is called twice, for training
-// and for prediction. Throws naming a parameter that only prediction makes.
+// and for prediction. The optimiser is a MomentumSgd, an Adam or another of builders/optimizers/.
+// Throws naming a parameter that only prediction makes.
 TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
-                                        const MomentumSgd& optimizer,
+                                        const Optimizer& optimizer,
                                         const DataParallelOptions& options = {});
 
 }  // namespace lockstep

@@ -17,19 +17,19 @@ Value filled(TrainingModel& one, const std::string& state, const Dims& dims,
 
 }  // namespace
 
-void add_state(TrainingModel& one, const DrawnState& drawn, const std::vector<StateKind>& beside,
+void add_state(TrainingModel& one, const DrawnState& drawn, const std::vector<BesideState>& beside,
                int replicas) {
   const std::string& name = drawn.state.name;
   Value first = filled(one, name, drawn.dims, drawn.initializer, drawn.stream);
   if (replicas > 1) first = broadcast(one.init, first, {name + "_shared"}, name + "_broadcast")[0];
   bind_initial(one, name, first);
   one.states.push_back(drawn.state);
-  for (StateKind kind : beside) {
+  for (const BesideState& other : beside) {
     State state = drawn.state;
-    state.kind = kind;
-    state.name = join(name, "_", name_of(kind));
+    state.kind = other.kind;
+    state.name = join(name, "_", other.name);
     state.values = {state.name};
-    bind_initial(one, state.name, filled(one, state.name, drawn.dims, constant(0), 0));
+    bind_initial(one, state.name, filled(one, state.name, drawn.dims, constant(other.first), 0));
     one.states.push_back(std::move(state));
   }
 }

@@ -1,6 +1,7 @@
 // The states of a model and, in its init graph, their first values.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "builders/initializers.h"
@@ -15,10 +16,16 @@ struct DrawnState {
   int stream = 0;  // numbers the draws
 };
 
-// To one replica of several: the first of them draws, the others get a copy. Beside the state come
-// those that its training needs, one of each kind, called after it and their kind; every replica
-// has zeros of its own in them.
-void add_state(TrainingModel& one, const DrawnState& drawn, const std::vector<StateKind>& beside,
+// A state that training needs of another: w_momentum beside w. It has w's size.
+struct BesideState {
+  std::string name;
+  StateKind kind;
+  float first = 0;  // of each element
+};
+
+// To one replica of several: the first of them draws, the others get a copy. What stands beside the
+// state every replica fills for itself.
+void add_state(TrainingModel& one, const DrawnState& drawn, const std::vector<BesideState>& beside,
                int replicas);
 
 }  // namespace lockstep

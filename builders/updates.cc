@@ -36,22 +36,60 @@ std::vector<Binding> update_statistics(OneReplica& one, const StatisticsOptions&
   return updates;
 }
 
-std::vector<Binding> update_parameters(OneReplica& one, const MomentumSgd& optimizer,
-                                       const Flags& flags) {
+namespace {
+
+struct Count {
+  Value number;  // of this step's update
+  Value made;    // behind the step
+};
+
+// A step that is skipped makes no update, so this is no number of a step: it has to be a state.
+Count count_update(Graph& graph, Value skipped) {
+  const std::string name = kUpdatesMade;
+  const auto node = [&](const char* type, std::vector<Value> inputs, const char* what) {
+    return graph.add_value({.type = type, .inputs = std::move(inputs)},
+                           Site(name + what, Where{"", 0}));
+  };
+  const Value before = graph.input(name, {DType::float32, {}});
+  const Value one = graph.constant(name + "_one", Literal::scalar(1.0F));
+  const Value number = node("Add", {before, one}, "_with_this");
+  if (!skipped) return {number, number};
+  const Value zero = graph.constant(name + "_zero", Literal::scalar<int64_t>(0));
+  const Value sound = node("Less", {skipped, zero}, "_sound");
+  return {number, node("Where", {sound, number, before}, "_next")};
+}
+
+}  // namespace
+
+std::vector<Binding> update_parameters(OneReplica& one, const Optimizer& optimizer,
+                                       const ParamRules& rules, const Flags& flags) {
+  Graph& graph = one.graph;
   std::vector<Binding> updates;
-  const TensorType scalar{DType::float32, {1}};
-  const Value rate = one.graph.input(kRate, scalar);
-  const Value correction = optimizer.correct_momentum ? one.graph.input(kCorrection, scalar) : none;
+  ParamUpdate update;
+  update.unless = flags.skipped;
+  for (const OptimizerFeed& feed : optimizer.feeds)
+    update.fed.push_back(graph.input(feed.name, {DType::float32, {1}}));
+  if (optimizer.counts) {
+    const Count count = count_update(graph, flags.skipped);
+    update.number = count.number;
+    updates.push_back({kUpdatesMade, graph.name(count.made)});
+  }
   for (std::size_t p = one.params.size(); p-- > 0;) {
     if (!one.gradients[p]) continue;
     const Net::Param& param = one.params[p];
-    const std::string state = join(param.name, "_", name_of(StateKind::momentum));
-    const Value momentum = one.graph.input(state, one.graph.type(param.value));
-    const UpdatedParam updated = add_update(one.graph, optimizer,
-                                            {param.value, one.gradients[p], momentum, rate,
-                                             correction, flags.skipped, param.kind, param.name});
-    updates.push_back({param.name, one.graph.name(updated.param)});
-    updates.push_back({state, one.graph.name(updated.momentum)});
+    update.param = param.value;
+    update.slots.clear();
+    for (const OptimizerSlot& slot : optimizer.slots)
+      update.slots.push_back(
+          graph.input(join(param.name, "_", slot.name), graph.type(param.value)));
+    update.gradient = ruled_gradient(graph, rules, param.kind, param.value, one.gradients[p]);
+    const UpdatedParam updated = optimizer.update(graph, update);
+    check(updated.slots.size() == optimizer.slots.size(), "the optimiser has ",
+          optimizer.slots.size(), " slots, but ", updated.slots.size(), " new ones for '",
+          param.name, "'");
+    updates.push_back({param.name, graph.name(updated.param)});
+    for (std::size_t s = 0; s < updated.slots.size(); ++s)
+      updates.push_back({graph.name(update.slots[s]), graph.name(updated.slots[s])});
   }
   return updates;
 }

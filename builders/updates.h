@@ -4,13 +4,11 @@
 #include <vector>
 
 #include "builders/one_replica.h"
-#include "builders/optimizers.h"
+#include "builders/optimizers/optimizer.h"
+#include "builders/param_rules.h"
 #include "builders/statistics.h"
 
 namespace lockstep {
-
-inline constexpr const char* kRate = "lr";
-inline constexpr const char* kCorrection = "momentum_correction";
 
 // Where steps may be skipped: the first bad gradient of the step before any sum, of what is summed,
 // and of the sum.
@@ -30,8 +28,10 @@ struct StatisticsOptions {
 std::vector<Binding> update_statistics(OneReplica& one, const StatisticsOptions& options,
                                        const Flags& flags);
 
-// Feeds the rate, and what corrects the momentum where the optimiser asks for it.
-std::vector<Binding> update_parameters(OneReplica& one, const MomentumSgd& optimizer,
-                                       const Flags& flags);
+// The state that counts the updates that were made, for optimisers that want to know.
+inline constexpr const char* kUpdatesMade = "updates_made";
+// Feeds what the optimiser is fed with.
+std::vector<Binding> update_parameters(OneReplica& one, const Optimizer& optimizer,
+                                       const ParamRules& rules, const Flags& flags);
 
 }  // namespace lockstep

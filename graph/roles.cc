@@ -37,6 +37,11 @@ int replicas_in(const std::string& text) {
   return number;
 }
 
+// Files of before there were several optimisers call the one slot that there was by its name.
+StateKind kind_of_state(std::string_view name) {
+  return name == "momentum" ? StateKind::slot : state_kind_named(name);
+}
+
 // Files of before roles were written say the name alone.
 StepInput input_by_name(const std::string& name) {
   StepInput input;
@@ -111,7 +116,7 @@ void read_roles(const onnx::ModelProto& proto, LoadedModel& loaded) {
     } else if (take("state.")) {
       auto dot = key.find('.');
       check(dot != key.npos, "metadata '", entry.key(), "' names no state");
-      StateKind kind = state_kind_named(key.substr(0, dot));
+      const StateKind kind = kind_of_state(key.substr(0, dot));
       key.remove_prefix(dot + 1);
       loaded.model.states.push_back({item(), kind});
     } else if (take("input.")) {

@@ -5,12 +5,13 @@
 namespace lockstep {
 namespace {
 
-constexpr std::array<std::pair<StateKind, std::string_view>, 7> kKinds{{
+constexpr std::array<std::pair<StateKind, std::string_view>, 8> kKinds{{
     {StateKind::weight, "weight"},
     {StateKind::bias, "bias"},
     {StateKind::norm, "norm"},
     {StateKind::computed, "computed"},
-    {StateKind::momentum, "momentum"},
+    {StateKind::slot, "slot"},
+    {StateKind::own_slot, "own_slot"},
     {StateKind::deferred, "deferred"},
     {StateKind::scaling, "scaling"},
 }};
@@ -57,8 +58,10 @@ bool is_parameter(StateKind kind) {
   return kind == StateKind::weight || kind == StateKind::bias || kind == StateKind::norm;
 }
 
+bool is_slot(StateKind kind) { return kind == StateKind::slot || kind == StateKind::own_slot; }
+
 bool differs_by_replica(StateKind kind) {
-  return kind == StateKind::computed || kind == StateKind::deferred;
+  return kind == StateKind::computed || kind == StateKind::own_slot || kind == StateKind::deferred;
 }
 
 const State* TrainingModel::find_state(std::string_view name) const {

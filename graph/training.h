@@ -13,13 +13,15 @@
 
 namespace lockstep {
 
-// What a state is, hence how it is trained: see builders/optimizers.h. `computed` is made by the
-// step itself (running statistics), `deferred` is a gradient that waits for the next step, and
-// `scaling` keeps 16-bit gradients in range.
-enum class StateKind { weight, bias, norm, computed, momentum, deferred, scaling };
+// What a state is, hence how it is trained: see builders/param_rules.h. `computed` is made by the
+// step itself (running statistics), `slot` is what an optimiser keeps from step to step, `own_slot`
+// the same where each replica keeps its own, `deferred` is a gradient that waits for the next step,
+// and `scaling` keeps 16-bit gradients in range.
+enum class StateKind { weight, bias, norm, computed, slot, own_slot, deferred, scaling };
 std::string_view name_of(StateKind kind);
 StateKind state_kind_named(std::string_view name);
 bool is_parameter(StateKind kind);        // what the model is, not what its training needs
+bool is_slot(StateKind kind);             // an optimiser's
 bool differs_by_replica(StateKind kind);  // each replica has its own; the others are equal
 
 // One parameter or buffer, with its value name on every replica.

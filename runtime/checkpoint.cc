@@ -134,7 +134,7 @@ class RemovedUnless {
 // "" where it can be gone on from. What waits or scales may be infinite for a step.
 std::string lost_in(StateKind kind, const std::string& name, const Tensor& tensor) {
   if (kind == StateKind::deferred || kind == StateKind::scaling) return "";
-  const int64_t at = kind == StateKind::momentum ? first_not_finite(tensor) : first_nan(tensor);
+  const int64_t at = is_slot(kind) ? first_not_finite(tensor) : first_nan(tensor);
   if (at < 0) return "";
   return join("'", name, "' is ", text_of_value(tensor, at), " at ",
               text_of_place(tensor.desc.dims, at));

@@ -46,8 +46,8 @@ Metadata checkpoint_metadata(const std::string& path);
 // Was it written before checkpoints carried checksums?
 bool lacks_checksums(const Metadata& metadata);
 
-// A parameter, statistic or momentum that no training goes on from: "'fc1_w' is nan at [0,3]", or
-// "". Gradients that wait, and what scales a loss, may be infinite for a step.
+// A parameter, statistic or slot that no training goes on from: "'fc1_w' is nan at [0,3]", or "".
+// Gradients that wait, and what scales a loss, may be infinite for a step.
 std::string lost_value(const Session& session);
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
-// The values that outlive a step: parameters, momentum, running statistics. Programs of a session
-// (initialise, train, predict) share one store; their plans know states by number.
+// The values that outlive a step: parameters, what an optimiser keeps, running statistics. Programs
+// of a session (initialise, train, predict) share one store; their plans know states by number.
 #pragma once
 
 #include <string>

@@ -2,6 +2,7 @@
 
 #include "builders/data_parallel.h"
 #include "builders/imported.h"
+#include "builders/optimizers/momentum_sgd.h"
 #include "builders/precision.h"
 #include "graph/file.h"
 #include "graph/io.h"
@@ -65,8 +66,8 @@ TrainingModel step_of_network(const ModelRequest& request) {
   options.train_batch_norm = request.train_batch_norm;
   options.trainable = trainable_initializers(*file, request.loss, {});
   const auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);
-  return build_data_parallel_model(all_ops(), imported_model(file, request.loss, options), {},
-                                   options_for(request, devices));
+  return build_data_parallel_model(all_ops(), imported_model(file, request.loss, options),
+                                   MomentumSgd{}, options_for(request, devices));
 }
 
 }  // namespace
@@ -86,7 +87,7 @@ LoadedModel model_from(const ModelRequest& request) {
   const auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);
   return {build_data_parallel_model(all_ops(),
                                     model_named(request.source, published_options(request.source)),
-                                    {}, options_for(request, devices))};
+                                    MomentumSgd{}, options_for(request, devices))};
 }
 
 }  // namespace lockstep

@@ -1,21 +1,50 @@
+#include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "graph/passes/copy.h"
 #include "operators/optimizer/optimizer.h"
+#include "operators/optimizer/rules.h"
 
 namespace lockstep {
 namespace {
 
-// One parameter's update: v' = mu v + rate * (factor g + decay p).
+// An update operator, as far as fusion goes.
+struct UpdateType {
+  std::string type;
+  std::size_t slots;
+  Attributes (*attributes)(const Node& node);
+};
+
+std::vector<UpdateType> update_types() {
+  std::vector<UpdateType> types;
+  for_each_update_rule([&]<class Rule>() {
+    types.push_back({Rule::kType, Rule::kSlots,
+                     [](const Node& node) { return Rule::read(node.attributes()).attributes(); }});
+  });
+  return types;
+}
+
+std::vector<double> numbers_in(const Attributes& attributes) {
+  std::vector<double> numbers;
+  for (const auto& [name, value] : attributes)
+    if (const auto* number = std::get_if<float>(&value))
+      numbers.push_back(*number);
+    else
+      numbers.push_back(static_cast<double>(std::get<int64_t>(value)));
+  return numbers;
+}
+
+// One parameter's update; its gradient is factor * g + decay * param.
 struct Update {
   int node;
   Value gradient;
   float factor = 1, decay = 0;
   int before = -1;  // the node that decayed or scaled the gradient
 };
-// Updates that differ in their tensors alone.
-using Alike = std::tuple<int, int, int, int, float, int64_t>;
+// Updates that differ in their tensors alone: those of a type, on a replica, with the same rate,
+// number, `unless` and attributes.
+using Alike = std::tuple<const UpdateType*, int, int, int, int, std::vector<double>>;
 
 class UpdateFusion {
  public:
@@ -57,21 +86,31 @@ class UpdateFusion {
     return users.size() == 1 && users[0] == user && !known_.count(from_.name(value));
   }
 
+  const UpdateType* type_of(const Node& node) const {
+    if (node.domain() != kOwnDomain) return nullptr;
+    const auto found = std::find_if(types_.begin(), types_.end(), [&](const UpdateType& type) {
+      return type.type == node.type();
+    });
+    return found == types_.end() ? nullptr : &*found;
+  }
+
   void find(const Node& node) {
-    if (node.type() != "MomentumSGDUpdate" || node.domain() != kOwnDomain) return;
+    const UpdateType* type = type_of(node);
+    if (!type) return;
     const auto in = node.inputs(), out = node.outputs();
-    if (is_read(out[0]) || !from_.consumers(out[1]).empty() || !from_.consumers(out[2]).empty())
-      return;
-    AttributeReader reader = node.attributes();
-    const float momentum = reader.number("momentum", 0);
-    const int64_t nesterov = reader.integer("nesterov", 0);
+    if (is_read(out[0])) return;
+    for (Value made : out.subspan(1))
+      if (!from_.consumers(made).empty()) return;
     auto id = [&](std::size_t i) { return i < in.size() ? in[i].id : -1; };
-    groups_[{node.replica(), id(2), id(4), id(5), momentum, nesterov}].push_back(read(node));
+    const std::size_t rate = 1 + type->slots, number = rate + 2;
+    groups_[{type, node.replica(), id(rate), id(number), id(number + 1),
+             numbers_in(type->attributes(node))}]
+        .push_back(read(node, node.inputs()[rate + 1]));
   }
 
   // Looks behind the gradient for weight decay or a factor.
-  Update read(const Node& node) const {
-    const Value gradient = node.inputs()[0], param = node.inputs()[3];
+  Update read(const Node& node, Value param) const {
+    const Value gradient = node.inputs()[0];
     Update update{node.index(), gradient};
     const auto maker = from_.producer(gradient);
     if (!maker || !only_user(gradient, node.index())) return update;
@@ -93,45 +132,43 @@ class UpdateFusion {
 
   void write(GraphCopy& copy, const std::vector<Update>& updates) {
     const Node last = from_.node(updates.back().node);
-    AttributeReader reader = last.attributes();
-    std::vector<Value> momenta, params, gradients;
-    std::vector<std::string> new_momenta, new_params;
+    const UpdateType& type = *type_of(last);
+    const std::size_t param = 2 + type.slots;
+    std::vector<Value> inputs;
+    std::vector<std::string> names;
     std::vector<float> factors, decays;
+    // Of all: slot by slot, then parameters, then gradients.
+    for (std::size_t k = 0; k <= type.slots; ++k)
+      for (const Update& update : updates) {
+        const Node node = from_.node(update.node);
+        inputs.push_back(copy.of(node.inputs()[k < type.slots ? 1 + k : param]));
+        names.push_back(from_.name(node.outputs()[1 + k]));
+      }
     for (const Update& update : updates) {
-      const Node node = from_.node(update.node);
-      momenta.push_back(copy.of(node.inputs()[1]));
-      params.push_back(copy.of(node.inputs()[3]));
-      gradients.push_back(copy.of(update.gradient));
-      new_momenta.push_back(from_.name(node.outputs()[1]));
-      new_params.push_back(from_.name(node.outputs()[2]));
+      inputs.push_back(copy.of(update.gradient));
       factors.push_back(update.factor);
       decays.push_back(update.decay);
     }
-    std::vector<Value> inputs = momenta;
-    inputs.insert(inputs.end(), params.begin(), params.end());
-    inputs.insert(inputs.end(), gradients.begin(), gradients.end());
-    for (std::size_t i : {2, 4, 5})
+    for (std::size_t i : {param - 1, param + 1, param + 2})
       inputs.push_back(i < last.inputs().size() ? copy.of(last.inputs()[i]) : none);
-    std::vector<std::string> names = new_momenta;
-    names.insert(names.end(), new_params.begin(), new_params.end());
-    const Node made = copy.add({.type = "MomentumSGDUpdates",
+    Attributes attributes = type.attributes(last);
+    attributes.push_back({"factors", factors});
+    attributes.push_back({"decays", decays});
+    const Node made = copy.add({.type = type_of_many(type.type),
                                 .domain = kOwnDomain,
                                 .inputs = std::move(inputs),
-                                .attributes = {{"momentum", reader.number("momentum", 0)},
-                                               {"nesterov", reader.integer("nesterov", 0)},
-                                               {"factors", factors},
-                                               {"decays", decays}},
+                                .attributes = std::move(attributes),
                                 .output_names = std::move(names)},
                                last);
-    for (std::size_t i = 0; i < updates.size(); ++i) {
-      const auto outputs = from_.node(updates[i].node).outputs();
-      copy.set(outputs[1], made.outputs()[i]);
-      copy.set(outputs[2], made.outputs()[updates.size() + i]);
-    }
+    std::size_t next = 0;
+    for (std::size_t k = 0; k <= type.slots; ++k)
+      for (const Update& update : updates)
+        copy.set(from_.node(update.node).outputs()[1 + k], made.outputs()[next++]);
   }
 
   const Graph& from_;
   const std::set<std::string>& known_;
+  const std::vector<UpdateType> types_ = update_types();
   std::map<Alike, std::vector<Update>> groups_;
 };
 

@@ -1,6 +1,8 @@
 #include <atomic>
 
 #include "operators/optimizer/optimizer.h"
+#include "operators/optimizer/rules.h"
+#include "operators/optimizer/update_elements.h"
 #include "runtime/finite.h"
 #include "runtime/parallel.h"
 
@@ -43,65 +45,27 @@ std::unique_ptr<Kernel> prepare_weighted_sum(const KernelRequest& request) {
       });
 }
 
-std::unique_ptr<Kernel> prepare_momentum(const KernelRequest& request) {
-  require_float(request);
-  auto attributes = request.attributes();
-  const float mu = attributes.number("momentum", 0);
-  const bool nesterov = attributes.integer("nesterov", 0) != 0;
-  return make_kernel([mu, nesterov, count = request.out[0].count(),
-                      threads = request.threads](const KernelArgs& args) {
-    const float* gradient = args.in[0].as<float>();
-    const float* momentum = args.in[1].as<float>();
-    const float rate = *args.in[2].as<float>();
-    const float* param = args.in[3].as<float>();
-    float* step = args.out[0].as<float>();
-    float* new_momentum = args.out[1].as<float>();
-    float* new_param = args.out[2].as<float>();
-    const bool given = args.in.size() > 4 && args.in[4].data;
-    const float correction = given ? *args.in[4].as<float>() : 1.F;
-    const bool stays = args.in.size() > 5 && *args.in[5].as<int64_t>() >= 0;
-    parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end && stays; ++i) {
-        step[i] = 0;
-        new_momentum[i] = correction * momentum[i];
-        new_param[i] = param[i];
-      }
-      for (int64_t i = begin; i < end && !stays; ++i) {
-        const float old = correction * momentum[i];
-        const float fresh = mu * old + rate * gradient[i];
-        const float taken = nesterov ? (1 + mu) * fresh - mu * old : fresh;
-        step[i] = taken;
-        new_momentum[i] = fresh;
-        new_param[i] = param[i] - taken;
-      }
-    });
-  });
+// All by value, and in a function of its own: for all that a compiler knows otherwise, what it is
+// told changes with each result, and no loop does several elements at once.
+template <class Rule, class Given>
+[[gnu::noinline]] void update_range(UpdateElements<Rule> parameter, Rule rule, Given given,
+                                    bool skipped, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) parameter.update(rule, given, skipped, i);
 }
 
-std::unique_ptr<Kernel> prepare_updates(const KernelRequest& request) {
+template <class Rule, bool kMany>
+std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
   require_float(request);
-  return make_kernel([attrs = read_updates(request.attributes()),
+  return make_kernel([rule = Rule::read(request.attributes()),
+                      operands = UpdateOperandsOf<Rule>(request, kMany),
                       threads = request.threads](const KernelArgs& args) {
-    const std::size_t n = attrs.count();
-    const float rate = *args.in[3 * n].as<float>(), mu = attrs.momentum.momentum;
-    const bool given = args.in.size() > 3 * n + 1 && args.in[3 * n + 1].data;
-    const float correction = given ? *args.in[3 * n + 1].as<float>() : 1.F;
-    const bool stays = args.in.size() > 3 * n + 2 && *args.in[3 * n + 2].as<int64_t>() >= 0;
-    for (std::size_t k = 0; k < n; ++k) {
-      const float *momentum = args.in[k].as<float>(), *param = args.in[n + k].as<float>();
-      const float* gradient = args.in[2 * n + k].as<float>();
-      float *new_momentum = args.out[k].as<float>(), *new_param = args.out[n + k].as<float>();
-      const float factor = attrs.factors[k], decay = attrs.decays[k];
-      parallel_for(args.out[k].count(), kGrain, threads, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const float old = correction * momentum[i], before = param[i];
-          float slope = factor * gradient[i];
-          if (decay != 0) slope += before * decay;
-          const float fresh = mu * old + rate * slope;
-          const float taken = attrs.momentum.nesterov ? (1 + mu) * fresh - mu * old : fresh;
-          new_momentum[i] = stays ? old : fresh;
-          new_param[i] = stays ? before : before - taken;
-        }
+    const UpdateNumbers numbers = operands.numbers(args);
+    const auto given = rule.given(*numbers.rate, numbers.number);
+    const bool skipped = numbers.unless && *numbers.unless >= 0;
+    for (std::size_t k = 0; k < operands.count(); ++k) {
+      const UpdateElements<Rule> parameter = operands.at(args, k);
+      parallel_for(parameter.count, kGrain, threads, [&](int64_t begin, int64_t end) {
+        update_range(parameter, rule, given, skipped, begin, end);
       });
     }
   });
@@ -126,11 +90,14 @@ std::unique_ptr<Kernel> prepare_first_non_finite(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> optimizer_cpu() {
-  return {{"Scale", kOwnDomain, prepare_scale},
-          {"WeightedSum", kOwnDomain, prepare_weighted_sum},
-          {"MomentumSGDUpdate", kOwnDomain, prepare_momentum},
-          {"MomentumSGDUpdates", kOwnDomain, prepare_updates},
-          {"FirstNonFinite", kOwnDomain, prepare_first_non_finite}};
+  std::vector<KernelEntry> entries{{"Scale", kOwnDomain, prepare_scale},
+                                   {"WeightedSum", kOwnDomain, prepare_weighted_sum},
+                                   {"FirstNonFinite", kOwnDomain, prepare_first_non_finite}};
+  for_each_update_rule([&]<class Rule>() {
+    entries.push_back({Rule::kType, kOwnDomain, prepare_update<Rule, false>});
+    entries.push_back({type_of_many(Rule::kType), kOwnDomain, prepare_update<Rule, true>});
+  });
+  return entries;
 }
 
 }  // namespace lockstep

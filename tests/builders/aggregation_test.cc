@@ -29,10 +29,10 @@ void fed_gradients(Net& net) {
 }
 
 TrainingModel model_of(int replicas, const AllReduceOptions& reduce, bool deferred) {
-  return build_data_parallel_model(all_ops(), fed_gradients,
-                                   {.momentum = 0, .weight_decay = 0, .bias_rate_factor = 1},
+  return build_data_parallel_model(all_ops(), fed_gradients, MomentumSgd{.momentum = 0},
                                    {.replicas = replicas,
                                     .scope = "cpu",
+                                    .rules = {.weight_decay = 0, .bias_rate_factor = 1},
                                     .weighted = true,
                                     .deferred = deferred,
                                     .all_reduce = reduce});
@@ -148,8 +148,9 @@ TEST(Aggregation, EqualWaitingGradientsAreSavedToo) {
 TEST(Aggregation, AGradientWithoutElementsIsPassedOn) {
   for (const char* spec : {"collective", "xring"}) {
     const AllReduceOptions reduce{.spec = parse_all_reduce(spec), .pieces = 2};
-    const TrainingModel model = build_data_parallel_model(
-        all_ops(), small_network("size_zero").model, {}, {.replicas = 2, .all_reduce = reduce});
+    const TrainingModel model =
+        build_data_parallel_model(all_ops(), small_network("size_zero").model, MomentumSgd{},
+                                  {.replicas = 2, .all_reduce = reduce});
     const Graph& step = model.step;
     EXPECT_EQ(step.producer(step.at("gpu_1/nothing_grad_sum"))->type(), "Identity") << spec;
     EXPECT_NE(step.producer(step.at("gpu_1/bias_grad_sum"))->type(), "Identity") << spec;

@@ -259,7 +259,7 @@ TEST(AllReduce, ARingHasAsManyStepsAsTheTheory) {
 TEST(AllReduce, TrainingDoesNotDependOnTheAlgorithm) {
   auto train_with = [](const std::string& spec) {
     TrainingModel model =
-        small_mlp(4, {}, {.all_reduce = {.spec = parse_all_reduce(spec), .workers = 2}});
+        small_mlp(4, MomentumSgd{}, {.all_reduce = {.spec = parse_all_reduce(spec), .workers = 2}});
     return train(model, 16, 5, {1, 6, 6});
   };
   const StateValues expected = train_with("collective");

@@ -13,14 +13,15 @@
 namespace lockstep::testing {
 namespace {
 
-constexpr MomentumSgd kPlainSgd{.momentum = 0, .weight_decay = 0, .bias_rate_factor = 1};
+constexpr MomentumSgd kPlainSgd{.momentum = 0};
+constexpr ParamRules kNoRules{.weight_decay = 0, .bias_rate_factor = 1};
 
 // What one step of rate 0.05 moves every parameter by.
 std::map<std::string, std::vector<double>> moved(const TrainingModel& model) {
   StateValues before = train(model, 16, 0, kSmall), after = train(model, 16, 1, kSmall);
   std::map<std::string, std::vector<double>> by_name;
   for (const State& state : model.states) {
-    if (state.kind == StateKind::momentum) continue;
+    if (is_slot(state.kind)) continue;
     const auto a = before.at(state.values[0]).values<float>();
     const auto b = after.at(state.values[0]).values<float>();
     for (std::size_t i = 0; i < a.size(); ++i)
@@ -37,12 +38,13 @@ double norm_of(const std::map<std::string, std::vector<double>>& gradients) {
 }
 
 TEST(Clip, TheNormOfAllGradientsTogether) {
-  const auto whole = moved(small_mlp(1, kPlainSgd));
+  const auto whole = moved(small_mlp(1, kPlainSgd, {.rules = kNoRules}));
   const double norm = norm_of(whole);
   for (int replicas : {1, 4})
     for (double share : {0.25, 2.0}) {
       const auto limit = static_cast<float>(share * norm);
-      const auto clipped = moved(small_mlp(replicas, kPlainSgd, {.clip = {.norm = limit}}));
+      const auto clipped =
+          moved(small_mlp(replicas, kPlainSgd, {.rules = kNoRules, .clip = {.norm = limit}}));
       EXPECT_NEAR(norm_of(clipped), std::min(1.0, share) * norm, 1e-4 * norm);
       for (const auto& [name, values] : whole)
         for (std::size_t i = 0; i < values.size(); ++i)
@@ -51,8 +53,9 @@ TEST(Clip, TheNormOfAllGradientsTogether) {
 }
 
 TEST(Clip, EveryElementByItself) {
-  const auto whole = moved(small_mlp(1, kPlainSgd));
-  const auto clipped = moved(small_mlp(2, kPlainSgd, {.clip = {.value = 0.02F}}));
+  const auto whole = moved(small_mlp(1, kPlainSgd, {.rules = kNoRules}));
+  const auto clipped =
+      moved(small_mlp(2, kPlainSgd, {.rules = kNoRules, .clip = {.value = 0.02F}}));
   int touched = 0;
   for (const auto& [name, values] : whole)
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -65,11 +68,11 @@ TEST(Clip, EveryElementByItself) {
 // With one replica before and after are the same; with more, each share is clipped by itself, and
 // the mean of four vectors of norm at most n has norm at most n.
 TEST(Clip, BeforeTheReduceEachReplicaByItself) {
-  const double norm = norm_of(moved(small_mlp(1, kPlainSgd)));
+  const double norm = norm_of(moved(small_mlp(1, kPlainSgd, {.rules = kNoRules})));
   const auto limit = static_cast<float>(0.5 * norm);
   auto clipped = [&](int replicas, bool before) {
-    return moved(
-        small_mlp(replicas, kPlainSgd, {.clip = {.norm = limit, .before_reduce = before}}));
+    return moved(small_mlp(replicas, kPlainSgd,
+                           {.rules = kNoRules, .clip = {.norm = limit, .before_reduce = before}}));
   };
   const auto one_before = clipped(1, true), one_after = clipped(1, false);
   EXPECT_EQ(one_before, one_after);
@@ -81,7 +84,7 @@ TEST(Clip, BeforeTheReduceEachReplicaByItself) {
 // What a share's own gradient moves parameters by, clipped, times its part of the batch; all
 // shares.
 std::map<std::string, std::vector<double>> moved_by_shares(const ClipOptions& clip, int64_t batch) {
-  const TrainingModel one = small_mlp(1, kPlainSgd, {.clip = clip});
+  const TrainingModel one = small_mlp(1, kPlainSgd, {.rules = kNoRules, .clip = clip});
   StepFeeds whole(one, batch, 5, kSmall);
   const auto feeds = whole.at(0, 0.05F);
   Session session(one, cpu_devices(1), all_kernels(), {5, 1, {}});
@@ -96,7 +99,7 @@ std::map<std::string, std::vector<double>> moved_by_shares(const ClipOptions& cl
                            feeds[2]};
     session.step().run(mine, session.run_options(0));
     for (const State& state : one.states) {
-      if (state.kind == StateKind::momentum) continue;
+      if (is_slot(state.kind)) continue;
       const Literal after = session.state().read(state.values[0]);
       const auto before = start.at(state.values[0]).values<float>();
       auto& sum = moved[state.name];
@@ -118,7 +121,8 @@ TEST(Clip, BeforeTheReduceWithUnequalShares) {
       before.before_reduce = true;
       const int64_t batch = 3 * parts;
       const TrainingModel two =
-          small_mlp(2, kPlainSgd, {.weighted = true, .micro_batches = parts, .clip = before});
+          small_mlp(2, kPlainSgd,
+                    {.rules = kNoRules, .weighted = true, .micro_batches = parts, .clip = before});
       const StateValues start = train(two, batch, 0, kSmall), after = train(two, batch, 1, kSmall);
       for (const auto& [name, moved] : moved_by_shares(clip, batch))
         for (std::size_t i = 0; i < moved.size(); ++i) {
@@ -130,13 +134,14 @@ TEST(Clip, BeforeTheReduceWithUnequalShares) {
 }
 
 TEST(Clip, EachGradientByItsOwnNorm) {
-  const auto whole = moved(small_mlp(1, kPlainSgd));
+  const auto whole = moved(small_mlp(1, kPlainSgd, {.rules = kNoRules}));
   std::vector<double> norms;
   for (const auto& [name, values] : whole) norms.push_back(norm_of({{name, values}}));
   std::sort(norms.begin(), norms.end());
   const auto limit = static_cast<float>((norms[2] + norms[3]) / 2);
   for (int replicas : {1, 2}) {
-    const auto clipped = moved(small_mlp(replicas, kPlainSgd, {.clip = {.each_norm = limit}}));
+    const auto clipped =
+        moved(small_mlp(replicas, kPlainSgd, {.rules = kNoRules, .clip = {.each_norm = limit}}));
     int touched = 0;
     for (const auto& [name, values] : whole) {
       const double norm = norm_of({{name, values}}), factor = std::min(1.0, limit / norm);

@@ -42,7 +42,7 @@ TEST(DataParallel, ConvolutionalReplicasTrainAlike) {
 TEST(DataParallel, ReplicasAreCalledAfterTheirDevices) {
   const auto first_state = [](const char* devices) {
     const DataParallelOptions options = replicas_on(parse_devices(devices));
-    return build_data_parallel_model(all_ops(), lenet(), {}, options).states[0].values;
+    return build_data_parallel_model(all_ops(), lenet(), MomentumSgd{}, options).states[0].values;
   };
   const std::vector<std::string> on_cpus{"cpu_0/conv1_w", "cpu_1/conv1_w"};
   const std::vector<std::string> on_gpus{"gpu_0/conv1_w", "gpu_1/conv1_w", "gpu_2/conv1_w"};
@@ -115,7 +115,8 @@ TEST(DataParallel, GoldenPlanOfEightGpus) {
 }
 
 TEST(DataParallel, GpuScopesBuildWithoutGpu) {
-  TrainingModel model = build_data_parallel_model(all_ops(), lenet(), {}, {.replicas = 8});
+  TrainingModel model =
+      build_data_parallel_model(all_ops(), lenet(), MomentumSgd{}, {.replicas = 8});
   EXPECT_TRUE(bool(model.step.find("gpu_7/conv1_w")));
   verify(model);
 }
@@ -125,14 +126,15 @@ TEST(DataParallel, OneReplicaHasNoReduce) {
 }
 
 TEST(DataParallel, UpdatesFollowTheClassOfAParameter) {
-  TrainingModel model = small_mlp(1, {.weight_decay = 0.01F});
+  TrainingModel model = small_mlp(1, MomentumSgd{}, {.rules = {.weight_decay = 0.01F}});
   const Graph& step = model.step;
   auto maker = [&](const std::string& name) { return step.producer(step.at(name))->type(); };
   EXPECT_EQ(maker("cpu_0/fc1_b_grad_scaled"), "Scale");
   EXPECT_EQ(maker("cpu_0/fc1_w_grad_decayed"), "WeightedSum");
   EXPECT_EQ(maker("cpu_0/fc1_w_new"), "MomentumSGDUpdate");
   EXPECT_FALSE(step.find("cpu_0/fc1_b_grad_decayed"));
-  TrainingModel without = small_mlp(1, {.weight_decay = 0, .bias_rate_factor = 1});
+  TrainingModel without =
+      small_mlp(1, MomentumSgd{}, {.rules = {.weight_decay = 0, .bias_rate_factor = 1}});
   EXPECT_EQ(text_of(without).find("WeightedSum"), std::string::npos);
   EXPECT_EQ(text_of(without).find("Scale"), std::string::npos);
 }
@@ -154,7 +156,7 @@ TEST(DataParallel, TheModelFunctionIsCalledTwice) {
     Value x = net.input("data", {DType::float32, {"N", 4}});
     classify(net, fc_layer(net, x, 3, {}, "pred"));
   };
-  build_data_parallel_model(all_ops(), model, {}, {.replicas = 8, .micro_batches = 3});
+  build_data_parallel_model(all_ops(), model, MomentumSgd{}, {.replicas = 8, .micro_batches = 3});
   EXPECT_EQ(calls, (std::vector<Mode>{Mode::train, Mode::infer}));
 }
 
@@ -164,7 +166,7 @@ TEST(DataParallel, WhatOnlyPredictionMakesIsNamed) {
     if (!net.training()) x = mul(net.graph, x, net.param("gain", {4}, constant(1)), "scaled");
     classify(net, fc_layer(net, x, 3, {}, "pred"));
   };
-  expect_error([&] { build_data_parallel_model(all_ops(), model, {}, {.replicas = 2}); },
+  expect_error([&] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {.replicas = 2}); },
                "parameter 'gain' is made for prediction only");
 }
 
@@ -177,7 +179,7 @@ TEST(DataParallel, OperandsMayBeLeftOut) {
         x = net.graph.add_value({.type = "Clip", .inputs = {x, none, most}}, "clip");
         classify(net, fc_layer(net, x, 3, {}, "pred"));
       },
-      {}, {.replicas = 2});
+      MomentumSgd{}, {.replicas = 2});
   EXPECT_TRUE(bool(model.step.find("gpu_1/clip")));
 }
 
@@ -187,10 +189,10 @@ TEST(DataParallel, NamesParametersThatNoLossReaches) {
     Value frozen = stop_gradient(net.graph, fc_layer(net, x, 4, {}, "fc"));
     classify(net, fc_layer(net, frozen, 3, {}, "pred"));
   };
-  expect_error([&] { build_data_parallel_model(all_ops(), model, {}, {}); }, "fc_w", "fc_b",
-               "allow_untrained");
-  TrainingModel trained =
-      build_data_parallel_model(all_ops(), model, {}, {.replicas = 2, .allow_untrained = true});
+  expect_error([&] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {}); }, "fc_w",
+               "fc_b", "allow_untrained");
+  TrainingModel trained = build_data_parallel_model(all_ops(), model, MomentumSgd{},
+                                                    {.replicas = 2, .allow_untrained = true});
   EXPECT_EQ(trained.find_state("fc_w_momentum"), nullptr);
   EXPECT_NE(trained.find_state("pred_w_momentum"), nullptr);
   verify(trained);
@@ -198,7 +200,7 @@ TEST(DataParallel, NamesParametersThatNoLossReaches) {
 
 TEST(DataParallel, RefusesWhatCannotTrain) {
   auto build = [](const ModelFn& model) {
-    return [model] { build_data_parallel_model(all_ops(), model, {}, {}); };
+    return [model] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {}); };
   };
   expect_error(build([](Net& net) { net.input("data", {DType::float32, {"N", 4}}); }), "no loss");
   expect_error(build([](Net& net) {
@@ -206,7 +208,7 @@ TEST(DataParallel, RefusesWhatCannotTrain) {
                  net.param("w", {2}, constant(0));
                }),
                "parameter 'w' is made twice");
-  expect_error([] { build_data_parallel_model(all_ops(), mlp(), {}, {.replicas = 0}); },
+  expect_error([] { build_data_parallel_model(all_ops(), mlp(), MomentumSgd{}, {.replicas = 0}); },
                "at least one replica");
 }
 
@@ -215,7 +217,7 @@ TEST(Models, UnknownNameSuggestsTheNearest) {
 }
 
 TEST(Frozen, ParametersStayAndTheReversePassStops) {
-  TrainingModel all = small_mlp(2), frozen = small_mlp(2, {}, {.frozen = {"fc1_*"}});
+  TrainingModel all = small_mlp(2), frozen = small_mlp(2, MomentumSgd{}, {.frozen = {"fc1_*"}});
   EXPECT_EQ(frozen.find_state("fc1_w_momentum"), nullptr);
   EXPECT_NE(frozen.find_state("fc1_w"), nullptr);
   EXPECT_FALSE(bool(frozen.step.find("cpu_0/fc1_grad"))) << "nothing behind it is trained";
@@ -223,7 +225,8 @@ TEST(Frozen, ParametersStayAndTheReversePassStops) {
   StateValues before = train(frozen, 8, 0, kSmall), after = train(frozen, 8, 3, kSmall);
   EXPECT_TRUE(before.at("cpu_1/fc1_w") == after.at("cpu_1/fc1_w"));
   EXPECT_FALSE(before.at("cpu_1/fc2_w") == after.at("cpu_1/fc2_w"));
-  expect_error([] { small_mlp(2, {}, {.frozen = {"fc9*"}}); }, "no parameter is called 'fc9*'");
+  expect_error([] { small_mlp(2, MomentumSgd{}, {.frozen = {"fc9*"}}); },
+               "no parameter is called 'fc9*'");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Layers on data that is not theirs.
 #include "builders/layers.h"
+#include "builders/optimizers/momentum_sgd.h"
 
 #include <gtest/gtest.h>
 
@@ -16,8 +17,8 @@ TEST(Layers, AConvolutionOnTwoDimensionsIsNamed) {
     const Value x = net.input("data", {DType::float32, {"N", 12}});
     conv_layer(net, x, 8, {.kernel = 3}, "conv1");
   };
-  expect_error([&] { build_data_parallel_model(all_ops(), convolve, {}, {}); }, "conv1 (",
-               "layers_test.cc:",
+  expect_error([&] { build_data_parallel_model(all_ops(), convolve, MomentumSgd{}, {}); },
+               "conv1 (", "layers_test.cc:",
                "the data of a convolution is [N,12], should be [batch, "
                "channels, height, width]");
 }

@@ -64,8 +64,8 @@ DataParallelOptions reduced_by(const std::string& spec, DataParallelOptions opti
 // is narrowed on its way is rounded alike.
 void expect_same_training(const std::string& spec, const DataParallelOptions& options = {}) {
   SCOPED_TRACE(spec);
-  TrainingModel sum = small_mlp(4, {}, reduced_by(spec, options));
-  const TrainingModel mean = small_mlp(4, {}, reduced_by("mean:" + spec, options));
+  TrainingModel sum = small_mlp(4, MomentumSgd{}, reduced_by(spec, options));
+  const TrainingModel mean = small_mlp(4, MomentumSgd{}, reduced_by("mean:" + spec, options));
   const StateValues expected = train(sum, 24, 5, kSmall), found = train(mean, 24, 5, kSmall);
   // Gradients that wait are not reduced yet: those for a mean are four times as large.
   std::erase_if(sum.states, [](const State& state) { return state.kind == StateKind::deferred; });
@@ -82,9 +82,11 @@ TEST(Mean, TrainsAsASumDoes) {
     for (const DataParallelOptions& options : {DataParallelOptions{}, packed, narrow, both})
       expect_same_training(spec, options);
   expect_close(train(small_mlp(1), 24, 5, kSmall),
-               train(small_mlp(3, {}, reduced_by("mean:xring")), 24, 5, kSmall), small_mlp(1));
+               train(small_mlp(3, MomentumSgd{}, reduced_by("mean:xring")), 24, 5, kSmall),
+               small_mlp(1));
   expect_close(train(small_mlp(1), 24, 5, kSmall),
-               train(small_mlp(1, {}, reduced_by("mean:xring")), 24, 5, kSmall), small_mlp(1));
+               train(small_mlp(1, MomentumSgd{}, reduced_by("mean:xring")), 24, 5, kSmall),
+               small_mlp(1));
 }
 
 TEST(Mean, GoesWithEveryOtherOption) {
@@ -105,7 +107,8 @@ TEST(Mean, GoesWithEveryOtherOption) {
 // What is reported is each replica's share of the loss, whatever was differentiated.
 TEST(Mean, ReportedLossesAddUpToTheLoss) {
   auto loss_of = [](const std::string& spec, int parts) {
-    const TrainingModel model = small_mlp(4, {}, reduced_by(spec, {.micro_batches = parts}));
+    const TrainingModel model =
+        small_mlp(4, MomentumSgd{}, reduced_by(spec, {.micro_batches = parts}));
     Session session(model, cpu_devices(4), all_kernels(), {5, 1, {}});
     session.initialise();
     StepFeeds feeds(model, 24, 5, kSmall);
@@ -121,7 +124,7 @@ TEST(Mean, ReportedLossesAddUpToTheLoss) {
 }
 
 TEST(Mean, NeedsEqualShares) {
-  expect_error([] { small_mlp(2, {}, reduced_by("mean:xring", {.weighted = true})); },
+  expect_error([] { small_mlp(2, MomentumSgd{}, reduced_by("mean:xring", {.weighted = true})); },
                "all-reduce spec 'mean:xring'", "needs equal shares", "weighted");
 }
 

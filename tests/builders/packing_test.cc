@@ -100,7 +100,7 @@ TEST(Packing, APlanIsPrintedEditedAndReadBack) {
 TEST(Packing, TrainingDoesNotDependOnTheBuckets) {
   auto train_with = [](AllReduceOptions options) {
     options.workers = 2;
-    return train(small_mlp(4, {}, {.all_reduce = options}), 16, 5, {1, 6, 6});
+    return train(small_mlp(4, MomentumSgd{}, {.all_reduce = options}), 16, 5, {1, 6, 6});
   };
   const StateValues expected = train_with({});
   for (const char* packing : {"ready:100:1000", "ray:100", "tf_cnn:64:10", "ready:1M:1M"})
@@ -121,9 +121,10 @@ TEST(Packing, TrainingDoesNotDependOnTheBuckets) {
 
 TEST(Packing, APlanInAFileIsReplayed) {
   TrainingModel planned =
-      small_mlp(2, {}, {.all_reduce = {.packing = parse_packing("ready:100:1000")}});
+      small_mlp(2, MomentumSgd{}, {.all_reduce = {.packing = parse_packing("ready:100:1000")}});
   EXPECT_NE(planned.bucket_plan.find("pred_b pred_w"), std::string::npos) << planned.bucket_plan;
-  TrainingModel replayed = small_mlp(2, {}, {.all_reduce = {.buckets = planned.bucket_plan}});
+  TrainingModel replayed =
+      small_mlp(2, MomentumSgd{}, {.all_reduce = {.buckets = planned.bucket_plan}});
   EXPECT_EQ(text_of(planned.step), text_of(replayed.step));
 }
 

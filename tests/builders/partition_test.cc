@@ -34,14 +34,14 @@ TEST(Partition, TrainingGivesTheSameBitsOverProcesses) {
   for (const char* spec : {"xring", "rechd", "psgpu#2", "bcube"}) {
     DataParallelOptions options{.all_reduce = {.spec = parse_all_reduce(spec)}};
     options.all_reduce.packing = parse_packing("ready:100:1k");
-    const TrainingModel whole = small_mlp(4, {}, options);
+    const TrainingModel whole = small_mlp(4, MomentumSgd{}, options);
     const StateValues expected = train(whole, 16, 5, {1, 6, 6});
     for (int processes : {2, 4})
       EXPECT_TRUE(train_over(whole, processes, 16) == expected) << spec << " " << processes;
   }
   // Gradients that wait for the next step wait where they were made.
-  const TrainingModel deferred =
-      small_mlp(4, {}, {.deferred = true, .all_reduce = {.spec = parse_all_reduce("xring")}});
+  const TrainingModel deferred = small_mlp(
+      4, MomentumSgd{}, {.deferred = true, .all_reduce = {.spec = parse_all_reduce("xring")}});
   EXPECT_TRUE(train_over(deferred, 2, 16) == train(deferred, 16, 5, {1, 6, 6})) << "deferred";
   const TrainingModel whole = small_mlp(4);
   EXPECT_TRUE(train_over(whole, 4, 16) == train(whole, 16, 5, {1, 6, 6}))
@@ -50,7 +50,7 @@ TEST(Partition, TrainingGivesTheSameBitsOverProcesses) {
 
 TEST(Partition, PartsAreValidModels) {
   DataParallelOptions options{.all_reduce = {.spec = parse_all_reduce("xring")}};
-  for (int rank : {0, 1}) verify(partition(small_mlp(3, {}, options), {rank, 2}));
+  for (int rank : {0, 1}) verify(partition(small_mlp(3, MomentumSgd{}, options), {rank, 2}));
   for (int rank : {0, 1}) verify(partition(small_mlp(3), {rank, 2}));
 }
 
@@ -64,7 +64,7 @@ TEST(Partition, RefusesWhatCannotBeShared) {
 // computation.
 TEST(Partition, ReplicasComputeWhileMessagesTravel) {
   DataParallelOptions options{.all_reduce = {.spec = parse_all_reduce("xring")}};
-  const TrainingModel part = partition(small_mlp(2, {}, options), {1, 2});
+  const TrainingModel part = partition(small_mlp(2, MomentumSgd{}, options), {1, 2});
   const Graph& step = part.step;
   auto at = [&](const std::string& name) { return step.producer(step.at(name))->index(); };
   EXPECT_LT(at("cpu_1/pred_w_grad_sum"), step.node_count());

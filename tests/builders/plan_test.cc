@@ -58,7 +58,7 @@ TrainingModel resnet50(int replicas, DataParallelOptions options) {
   options.replicas = replicas;
   ClassifierOptions of = published_options("resnet50");
   of.image = {3, 32, 32};
-  return build_data_parallel_model(all_ops(), model_named("resnet50", of), {}, options);
+  return build_data_parallel_model(all_ops(), model_named("resnet50", of), MomentumSgd{}, options);
 }
 
 TEST(Plan, QueuesComputeWhileGradientsAreReduced) {
@@ -95,8 +95,8 @@ TEST(Plan, DeferredHidesAllReduces) {
 
 TEST(Plan, DeferredHidesMessagesBetweenProcesses) {
   for (const char* spec : {"collective", "xring"}) {
-    const TrainingModel whole =
-        small_mlp(2, {}, {.deferred = true, .all_reduce = {.spec = parse_all_reduce(spec)}});
+    const TrainingModel whole = small_mlp(
+        2, MomentumSgd{}, {.deferred = true, .all_reduce = {.spec = parse_all_reduce(spec)}});
     run_ranks(2, [&](Comm& comm) {
       const TrainingModel part = partition(whole, {comm.rank(), 2});
       const Plan plan = plan_of(part, cpu_devices(1), 4, &comm);
@@ -111,14 +111,14 @@ TEST(Plan, DeferredHidesMessagesBetweenProcesses) {
 }
 
 TEST(Plan, DeferredOnCpuReplicasUpdatesInPlace) {
-  const TrainingModel model = small_mlp(2, {}, {.deferred = true});
+  const TrainingModel model = small_mlp(2, MomentumSgd{}, {.deferred = true});
   const Plan plan = plan_of(model, cpu_devices(2), 4);
   for (const PlanStep& step : plan.steps) EXPECT_NE(step.type, "CopyToState") << step.name;
 }
 
 // A value that nobody reads is still the replica's whose it is.
 TEST(Plan, StatesLieWithTheirReplica) {
-  const TrainingModel model = small_mlp(3, {}, {.deferred = true});
+  const TrainingModel model = small_mlp(3, MomentumSgd{}, {.deferred = true});
   const Plan plan = plan_of(model, gpu_devices(3), 4);
   const Owners owners = model.owners();
   for (std::size_t i = 0; i < plan.states.size(); ++i)

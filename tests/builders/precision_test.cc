@@ -20,7 +20,6 @@ namespace lockstep::testing {
 namespace {
 
 const Dims kImage{1, 6, 6};
-constexpr MomentumSgd kPlain{.momentum = 0.9F, .weight_decay = 0.0001F};
 
 // One of each kind of layer, and a residual connection.
 void network(Net& net) {
@@ -38,7 +37,7 @@ TrainingModel model_in(DType precision, int replicas = 1, DataParallelOptions op
   options.replicas = replicas;
   options.scope = "cpu";
   options.precision = precision;
-  return build_data_parallel_model(all_ops(), network, kPlain, options);
+  return build_data_parallel_model(all_ops(), network, MomentumSgd{}, options);
 }
 
 DType type_of(const Graph& graph, const std::string& name) { return graph.dtype(graph.at(name)); }

@@ -21,7 +21,8 @@ namespace lockstep::testing {
 namespace {
 
 TrainingModel dropping(DataParallelOptions options) {
-  return build_data_parallel_model(all_ops(), small_network("dropout").model, {}, options);
+  return build_data_parallel_model(all_ops(), small_network("dropout").model, MomentumSgd{},
+                                   options);
 }
 
 // By node, of those that draw; of both passes.
@@ -84,7 +85,7 @@ TEST(Streams, AFilesSeedTakesThePlaceOfTheName) {
               Site(join("drop", seed % 10)));
           if (net.training()) net.loss("loss", reduce_sum(net.graph, y, {}, false, "loss"));
         },
-        {}, {.replicas = 2});
+        MomentumSgd{}, {.replicas = 2});
   };
   EXPECT_EQ(numbers(streams(with_seed(3).step, "Dropout")),
             numbers(streams(with_seed(3).step, "Dropout")));
@@ -103,7 +104,7 @@ TEST(Streams, GradientsGoWhereValuesWentOnEveryRank) {
         Value sum = reduce_sum(net.graph, y, {}, false, "sum");
         net.training() ? net.loss("loss", sum) : net.output("out", sum);
       },
-      {.momentum = 0, .weight_decay = 0}, {.replicas = 3, .scope = "cpu"});
+      MomentumSgd{.momentum = 0}, {.replicas = 3, .scope = "cpu", .rules = {.weight_decay = 0}});
   run_ranks(3, [&](Comm& comm) {
     const TrainingModel part = partition(whole, {comm.rank(), 3});
     Session session(part, cpu_devices(1), all_kernels(), {5, 1, {}, &comm});

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "builders/optimizers/adam.h"
 #include "builders/partition.h"
 #include "graph/file.h"
 #include "runtime/checkpoint.h"
@@ -33,13 +34,18 @@ constexpr Dims::value_type kClasses = 5;
 struct Trial {
   const SmallNetwork& network;
   DataParallelOptions options;
-  MomentumSgd optimizer = {};
+  Optimizer optimizer = MomentumSgd{};
   bool overflows = false;  // steps 1 and 4 hold an infinity, in the last replica's share
   bool jumps = false;      // the rate, at step 4
   bool means = false;      // the all-reduce takes means, where shares are equal
   bool queued = false;     // on devices that work behind the host's back
   bool apart = true;       // also compared with one process that keeps every value apart
   bool alias = true;       // false: planned with no value in another's memory
+
+  void jump() {
+    jumps = true;
+    optimizer = MomentumSgd{.correct_momentum = true};
+  }
 };
 
 struct Run {
@@ -252,8 +258,7 @@ constexpr Way kWays[] = {
     {"deferred", [](Trial& trial) { trial.options.deferred = true; }},
     {"micro-batches", [](Trial& trial) { trial.options.micro_batches = 2; }},
     {"skipped", [](Trial& trial) { trial.overflows = trial.options.skip_non_finite = true; }},
-    {"a rate that jumps",
-     [](Trial& trial) { trial.jumps = trial.optimizer.correct_momentum = true; }},
+    {"a rate that jumps", [](Trial& trial) { trial.jump(); }},
     {"packed",
      [](Trial& trial) { trial.options.all_reduce.packing = parse_packing("ready:64:1k"); }},
     {"clipped first",
@@ -276,12 +281,31 @@ TEST_P(SameRun, WithEveryTwoWaysToTrain) {
     }
 }
 
+// Its count of updates is a state of its own, and no step's number where steps are skipped.
+TEST(SameRunByAdam, OverProcessesWhateverTheStep) {
+  for (int ways = 0; ways < 16; ++ways) {
+    Trial trial{small_network("batch_norm"), {}, Adam{.epsilon = 1e-3F}};
+    trial.options.micro_batches = (ways & 1) != 0 ? 2 : 1;
+    trial.options.deferred = (ways & 2) != 0;
+    trial.overflows = trial.options.skip_non_finite = (ways & 4) != 0;
+    trial.options.precision = (ways & 8) != 0 ? DType::float16 : DType::float32;
+    trial.options.loss_scaling.first = 1024;  // in range: what waits at the end is finite
+    const Sharing sharings[] = {
+        {1, 1, "collective"}, {2, 2, "collective"}, {3, 2, "rechd"}, {8, 2, "xring"}};
+    for (const Sharing& sharing : sharings) {
+      SCOPED_TRACE(join(ways, " on ", sharing.replicas, " replicas"));
+      trial.apart = sharing.replicas < 3;
+      compare(trial, sharing);
+    }
+  }
+}
+
 // What waits is copied into its state at the end, for the exchange reads it until then.
 TEST_P(SameRun, Deferred) {
   for (bool jumps : {false, true}) {
     Trial trial{GetParam(), GetParam().options};
     trial.options.deferred = true;
-    trial.jumps = trial.optimizer.correct_momentum = jumps;
+    if (jumps) trial.jump();
     compare(trial, kSharings[0]);
   }
 }

@@ -22,14 +22,16 @@ TEST(Semantics, EightReplicasAreOneWithEightTimesTheBatch) {
         "pscpu/pscpu", "psgpu#2:100:xring"}) {
     SCOPED_TRACE(spec);
     const AllReduceOptions reduce{.spec = parse_all_reduce(spec), .workers = 2};
-    expect_close(expected, train(small_mlp(8, {}, {.all_reduce = reduce}), 32, 5, kSmall), one);
+    expect_close(expected,
+                 train(small_mlp(8, MomentumSgd{}, {.all_reduce = reduce}), 32, 5, kSmall), one);
   }
 }
 
 // With batch norm the shards are independent but for the gradient: run by hand, shard by shard.
 TEST(Semantics, EightReplicasWithBatchNormAreTheirShardsByHand) {
-  constexpr MomentumSgd kPlain{.momentum = 0, .weight_decay = 0, .bias_rate_factor = 1};
-  DataParallelOptions one_replica{.replicas = 1, .scope = "cpu"};
+  constexpr MomentumSgd kPlain{.momentum = 0};
+  constexpr ParamRules kNoRules{.weight_decay = 0, .bias_rate_factor = 1};
+  DataParallelOptions one_replica{.replicas = 1, .scope = "cpu", .rules = kNoRules};
   const TrainingModel one =
       build_data_parallel_model(all_ops(), small_network("batch_norm").model, kPlain, one_replica);
   Session shard(one, cpu_devices(1), all_kernels(), {5, 1, {}});
@@ -54,14 +56,17 @@ TEST(Semantics, EightReplicasWithBatchNormAreTheirShardsByHand) {
   }
   for (const char* spec : {"collective", "xring", "rechd", "bcube", "psgpu#8", "muji", "simple",
                            "hierarchical_copy", "nccl/xring"}) {
-    const TrainingModel eight = build_data_parallel_model(
-        all_ops(), small_network("batch_norm").model, kPlain,
-        {.replicas = 8, .scope = "cpu", .all_reduce = {.spec = parse_all_reduce(spec)}});
+    const TrainingModel eight =
+        build_data_parallel_model(all_ops(), small_network("batch_norm").model, kPlain,
+                                  {.replicas = 8,
+                                   .scope = "cpu",
+                                   .rules = kNoRules,
+                                   .all_reduce = {.spec = parse_all_reduce(spec)}});
     Session session(eight, cpu_devices(8), all_kernels(), {5, 1, {}});
     session.initialise();
     session.step().run(of_eight.at(0, 0.05F), session.run_options(0));
     for (const State& state : eight.states) {
-      if (state.kind == StateKind::computed || state.kind == StateKind::momentum) continue;
+      if (state.kind == StateKind::computed || is_slot(state.kind)) continue;
       const Literal held = session.state().read(state.values[0]);
       const auto found = held.values<float>();
       const auto& expected = mean.at("cpu_0/" + state.name);
@@ -75,7 +80,7 @@ TEST(MicroBatches, AddUpToTheWholeBatch) {
   const TrainingModel one = small_mlp(1);
   const StateValues expected = train(one, 24, 5, kSmall);
   for (int replicas : {1, 2}) {
-    const TrainingModel model = small_mlp(replicas, {}, {.micro_batches = 3});
+    const TrainingModel model = small_mlp(replicas, MomentumSgd{}, {.micro_batches = 3});
     verify(model);
     expect_close(expected, train(model, 24, 5, kSmall), one);
   }
@@ -104,17 +109,17 @@ TEST(Weighted, UnequalSharesAreTheWholeBatch) {
   for (int64_t batch : {16, 17, 3}) {
     const StateValues expected = train(one, batch, 5, kSmall);
     for (int replicas : {2, 3}) {
-      const TrainingModel model = small_mlp(replicas, {}, {.weighted = true});
+      const TrainingModel model = small_mlp(replicas, MomentumSgd{}, {.weighted = true});
       expect_close(expected, train(model, batch, 5, kSmall), one);
     }
-    const TrainingModel parts = small_mlp(1, {}, {.weighted = true, .micro_batches = 3});
+    const TrainingModel parts = small_mlp(1, MomentumSgd{}, {.weighted = true, .micro_batches = 3});
     expect_close(expected, train(parts, batch, 5, kSmall), one);
   }
 }
 
 // A last batch that is smaller is another plan of the same step.
 TEST(Weighted, ALastBatchMayBeSmaller) {
-  const TrainingModel one = small_mlp(1), three = small_mlp(3, {}, {.weighted = true});
+  const TrainingModel one = small_mlp(1), three = small_mlp(3, MomentumSgd{}, {.weighted = true});
   auto run = [](const TrainingModel& model) {
     Session session(model, cpu_devices(model.replicas), all_kernels(), {5, 1, {}});
     session.initialise();
@@ -192,7 +197,7 @@ TEST(SynchronisedBatchNorm, StatisticsStayEqualWhereOneReplicaOverflows) {
 TEST(Weighted, DeferredGradientsAreClippedByTheirOwnShare) {
   auto after_two_steps = [](float weight_of_the_second) {
     const TrainingModel model = small_mlp(
-        2, {},
+        2, MomentumSgd{},
         {.weighted = true, .deferred = true, .clip = {.norm = 0.05F, .before_reduce = true}});
     Session session(model, cpu_devices(2), all_kernels(), {5, 1, {}});
     session.initialise();

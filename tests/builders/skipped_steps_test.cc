@@ -14,7 +14,7 @@ namespace {
 
 TEST(NonFinite, AStepThatIsSkippedChangesNothingAndNamesItsOrigin) {
   const TrainingModel model =
-      build_data_parallel_model(all_ops(), small_network("batch_norm").model, {},
+      build_data_parallel_model(all_ops(), small_network("batch_norm").model, MomentumSgd{},
                                 {.replicas = 3, .scope = "cpu", .skip_non_finite = true});
   verify(model);
   Session session(model, cpu_devices(3), all_kernels(), {5, 1, {}});
@@ -58,7 +58,7 @@ TEST(NonFinite, IsFoundThoughItIsClippedBeforeTheReduce) {
   auto scale_after = [](ClipOptions clip, bool before, int replicas, float scale) {
     clip.before_reduce = before;
     const TrainingModel model =
-        small_mlp(replicas, {},
+        small_mlp(replicas, MomentumSgd{},
                   {.clip = clip, .precision = DType::float16, .loss_scaling = {.first = scale}});
     Session session(model, cpu_devices(replicas), all_kernels(), {5, 1, {}});
     session.initialise();
@@ -84,7 +84,7 @@ TEST(NonFinite, DeferredStatisticsStayFinite) {
   for (const StatisticsPolicy policy :
        {StatisticsPolicy::each, StatisticsPolicy::mean, StatisticsPolicy::first}) {
     const TrainingModel model =
-        build_data_parallel_model(all_ops(), small_network("batch_norm").model, {},
+        build_data_parallel_model(all_ops(), small_network("batch_norm").model, MomentumSgd{},
                                   {.replicas = 2,
                                    .scope = "cpu",
                                    .deferred = true,
@@ -122,9 +122,8 @@ TEST(NonFinite, DeferredStatisticsStayFinite) {
 
 // The rate falls to a tenth in a step that is skipped: momentum must not keep what it was.
 TEST(MomentumCorrection, IsNotLostInAStepThatIsSkipped) {
-  const TrainingModel model =
-      small_mlp(2, {.momentum = 0.5F, .weight_decay = 0, .correct_momentum = true},
-                {.skip_non_finite = true});
+  const TrainingModel model = small_mlp(2, MomentumSgd{.momentum = 0.5F, .correct_momentum = true},
+                                        {.rules = {.weight_decay = 0}, .skip_non_finite = true});
   Session session(model, cpu_devices(2), all_kernels(), {5, 1, {}});
   session.initialise();
   StepFeeds feeds(model, 8, 5, kSmall);
@@ -146,8 +145,8 @@ TEST(MomentumCorrection, IsNotLostInAStepThatIsSkipped) {
 
 // v = 0.5 * c * v + lr * g; corrected, a rate ten times smaller makes the old momentum so too.
 TEST(MomentumCorrection, ScalesTheOldMomentum) {
-  const TrainingModel model =
-      small_mlp(2, {.momentum = 0.5F, .weight_decay = 0, .correct_momentum = true});
+  const TrainingModel model = small_mlp(2, MomentumSgd{.momentum = 0.5F, .correct_momentum = true},
+                                        {.rules = {.weight_decay = 0}});
   auto momentum_after = [&](float correction) {
     Session session(model, cpu_devices(2), all_kernels(), {5, 1, {}});
     session.initialise();

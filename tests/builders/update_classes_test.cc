@@ -9,6 +9,7 @@
 #include "builders/data_parallel.h"
 #include "builders/layers.h"
 #include "builders/losses.h"
+#include "builders/optimizers/nesterov.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
 #include "tests/support/queued_cpu.h"
@@ -52,11 +53,8 @@ void net_of_classes(Net& net) {
     net.output("out", loss);
 }
 
-constexpr MomentumSgd kOptimizer{.momentum = 0.5F,
-                                 .weight_decay = 0.25F,
-                                 .weight_decay_norm = 0.125F,
-                                 .bias_rate_factor = 3,
-                                 .correct_momentum = true};
+constexpr ParamRules kRules{
+    .weight_decay = 0.25F, .weight_decay_norm = 0.125F, .bias_rate_factor = 3};
 
 // After three steps, by the definition of each class.
 double expected(const Parameter& parameter, bool nesterov) {
@@ -101,11 +99,12 @@ TEST(UpdateClasses, AreHeldToNumbersWorkedOutByHand) {
   for (bool nesterov : {false, true})
     for (int replicas : {1, 2})
       for (bool queued : {false, true}) {  // queues take all updates in one launch
-        MomentumSgd optimizer = kOptimizer;
-        optimizer.nesterov = nesterov;
-        const TrainingModel model =
-            build_data_parallel_model(all_ops(), net_of_classes, optimizer,
-                                      {.replicas = replicas, .scope = "r", .frozen = {"frozen"}});
+        const Optimizer optimizer =
+            nesterov ? Optimizer(Nesterov{.momentum = 0.5F, .correct_momentum = true})
+                     : Optimizer(MomentumSgd{.momentum = 0.5F, .correct_momentum = true});
+        const TrainingModel model = build_data_parallel_model(
+            all_ops(), net_of_classes, optimizer,
+            {.replicas = replicas, .scope = "r", .frozen = {"frozen"}, .rules = kRules});
         const StateValues after = trained(model, queued);
         for (int k = 0; k < replicas; ++k) {
           const std::string scope = join("r_", k, "/");
@@ -133,10 +132,10 @@ TEST(UpdateClasses, LayersSayWhatTheirParametersAre) {
                                   x = batch_norm_layer(net, x, {}, "bn");
                                   classify(net, fc_layer(net, x, 5, {}, "fc"));
                                 },
-                                {}, {});
+                                MomentumSgd{}, {});
   std::map<std::string, StateKind> kinds;
   for (const State& state : model.states)
-    if (state.kind != StateKind::momentum) kinds[state.name] = state.kind;
+    if (!is_slot(state.kind)) kinds[state.name] = state.kind;
   const std::map<std::string, StateKind> should{
       {"conv_w", StateKind::weight},  {"conv_b", StateKind::bias},
       {"bn_s", StateKind::norm},      {"bn_b", StateKind::norm},

@@ -5,6 +5,7 @@
 #include "builders/data_parallel.h"
 #include "builders/layers.h"
 #include "builders/losses.h"
+#include "builders/optimizers/momentum_sgd.h"
 #include "graph/io.h"
 #include "operators/activation/activation.h"
 #include "operators/all.h"
@@ -20,8 +21,8 @@ void two_layers(Net& net) {
 
 int main() {
   const auto devices = parse_devices("cpu*2");  // or "gpu*8"
-  auto model =
-      build_data_parallel_model(all_ops(), two_layers, {.momentum = 0.9F}, replicas_on(devices));
+  auto model = build_data_parallel_model(all_ops(), two_layers, MomentumSgd{.momentum = 0.9F},
+                                         replicas_on(devices));
   save_model(model, "step.onnx");
   Session session(model, devices, all_kernels(), {.seed = 7});
   session.initialise();

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "builders/data_parallel.h"
+#include "builders/optimizers/momentum_sgd.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "tests/fuzz/fuzz.h"
@@ -52,7 +53,7 @@ std::string metadata_of(const onnx::ModelProto& proto) {
 // A classifier of pictures of 2 x 2 by one layer: what the rest of the file says is what counts.
 TrainingModel small_model(int replicas) {
   return build_data_parallel_model(all_ops(), mlp({.image = {1, 2, 2}, .classes = 2, .hidden = {}}),
-                                   {}, {.replicas = replicas, .scope = "cpu"});
+                                   MomentumSgd{}, {.replicas = replicas, .scope = "cpu"});
 }
 
 const onnx::ModelProto& step() {

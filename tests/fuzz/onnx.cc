@@ -20,8 +20,8 @@ void train_on(const std::string& path) {
   const auto network = specialised(std::move(file), {});
   ImportedOptions options;
   options.trainable = trainable_initializers(*network, loss, {});
-  plan_and_run(
-      build_data_parallel_model(all_ops(), imported_model(network, loss, options), {}, {}));
+  plan_and_run(build_data_parallel_model(all_ops(), imported_model(network, loss, options),
+                                         MomentumSgd{}, {}));
 }
 
 std::string saved(const TrainingModel& model) {
@@ -42,7 +42,8 @@ Seeds onnx_seeds() {
   Seeds seeds{saved(testing::small_mlp(1)), saved(testing::small_mlp(2)),
               saved(testing::small_lenet(1))};
   for (const testing::SmallNetwork& network : testing::small_networks()) {
-    TrainingModel model = build_data_parallel_model(all_ops(), network.model, {}, network.options);
+    TrainingModel model =
+        build_data_parallel_model(all_ops(), network.model, MomentumSgd{}, network.options);
     // Prediction alone, its weights given: what users bring.
     seeds.push_back(saved(model));
     TrainingModel inference(all_ops());

@@ -92,7 +92,7 @@ std::vector<std::string> inputs_of(const TrainingModel& model) {
 
 TEST(ModelFile, SaysWhatEachInputIsFor) {
   const TrainingModel model =
-      small_mlp(2, {.correct_momentum = true}, {.weighted = true, .micro_batches = 3});
+      small_mlp(2, MomentumSgd{.correct_momentum = true}, {.weighted = true, .micro_batches = 3});
   const std::vector<std::string> expected = inputs_of(model);
   EXPECT_EQ(expected[2], "loss_weight: loss_weight weight 0 cpu_1/loss_weight");
   EXPECT_EQ(expected[7], "micro_2/label: label data 2 cpu_1/micro_2/label");
@@ -122,6 +122,24 @@ TEST(ModelFile, SaysWhatEachInputIsFor) {
     write_file(folder / "bad.onnx", bad.SerializeAsString());
     expect_error([&] { load_model(all_ops(), folder / "bad.onnx"); }, "bad.onnx", why);
   }
+}
+
+// There was one optimiser, and its slot a kind of state.
+TEST(ModelFile, OfBeforeThereWereSlotsLoads) {
+  TemporaryFolder folder;
+  const TrainingModel model = small_mlp(2);
+  save_model(model, folder / "step.onnx");
+  onnx::ModelProto proto = read_proto(folder / "step.onnx");
+  int renamed = 0;
+  const std::string now = "lockstep.state.slot.", then = "lockstep.state.momentum.";
+  for (auto& entry : *proto.mutable_metadata_props())
+    if (entry.key().starts_with(now) && ++renamed)
+      entry.set_key(then + entry.key().substr(now.size()));
+  EXPECT_EQ(renamed, 6);
+  write_file(folder / "old.onnx", proto.SerializeAsString());
+  const LoadedModel old = load_model(all_ops(), folder / "old.onnx");
+  EXPECT_EQ(text_of(old.model), text_of(model));
+  verify(old.model);
 }
 
 TEST(ModelFile, KeepsTheValuesOfTheState) {

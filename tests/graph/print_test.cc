@@ -19,11 +19,11 @@ TEST(Summary, ColumnsDoNotCollide) {
   const Value w = model.step.input(name, {DType::float32, {3, 5}});
   model.step.input("b", {DType::float32, {5}});
   model.step.output(add(model.step, w, w, name + "_doubled"));
-  model.states = {{{name, {name}}, StateKind::weight}, {{"b", {"b"}}, StateKind::momentum}};
+  model.states = {{{name, {name}}, StateKind::weight}, {{"b", {"b"}}, StateKind::slot}};
   model.metrics = {{name + "_doubled", {name + "_doubled"}}};
   const std::string text = summary_of(model);
   EXPECT_TRUE(has(text, "  weight   " + name + "  float32[3,5]\n")) << text;
-  EXPECT_TRUE(has(text, "  momentum b" + std::string(name.size() + 1, ' ') + "float32[5]\n"))
+  EXPECT_TRUE(has(text, "  slot     b" + std::string(name.size() + 1, ' ') + "float32[5]\n"))
       << text;
   EXPECT_TRUE(has(text, "metric   " + name + "_doubled  float32[3,5]  x1\n")) << text;
   EXPECT_TRUE(has(text, "parameters 1 (15 values per replica)\n")) << text;

@@ -96,7 +96,7 @@ std::vector<std::string> trained_in_order() {
 
 TrainingModel keras_step(int replicas) {
   return build_data_parallel_model(
-      all_ops(), model_named("resnet50_keras", published_options("resnet50_keras")), {},
+      all_ops(), model_named("resnet50_keras", published_options("resnet50_keras")), MomentumSgd{},
       {.replicas = replicas});
 }
 
@@ -220,9 +220,9 @@ TEST_P(EveryModel, LearnsABatchByHeart) {
   ClassifierOptions options = published_options(GetParam());
   options.classes = 5;
   if (options.image.channels == 3) options.image = {3, 32, 32};
-  TrainingModel model =
-      build_data_parallel_model(all_ops(), model_named(GetParam(), options),
-                                {.momentum = 0.9F, .weight_decay = 0}, {.replicas = 2});
+  TrainingModel model = build_data_parallel_model(all_ops(), model_named(GetParam(), options),
+                                                  MomentumSgd{.momentum = 0.9F},
+                                                  {.replicas = 2, .rules = {.weight_decay = 0}});
   Session session(model, cpu_devices(2), all_kernels(), {.threads = 1});
   session.initialise();
   StepFeeds feeds(model, 16, options.classes,

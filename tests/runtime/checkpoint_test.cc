@@ -171,7 +171,8 @@ TEST(Checkpoint, SaysItsFormat) {
 TEST(Checkpoint, OfNumbersThatAreNoneIsNamed) {
   TemporaryFolder folder;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const TrainingModel model = small_mlp(1, {}, {.deferred = true, .skip_non_finite = true});
+  const TrainingModel model =
+      small_mlp(1, MomentumSgd{}, {.deferred = true, .skip_non_finite = true});
   Session session(model, cpu_devices(1), all_kernels(), {1, 1, {}});
   auto first_of = [&](const std::string& name) -> float& {
     return *session.state().at("cpu_0/" + name).as<float>();

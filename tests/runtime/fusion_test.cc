@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "builders/optimizers/adam.h"
+#include "builders/optimizers/nesterov.h"
 #include "operators/activation/activation.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/conv/conv.h"
@@ -39,13 +41,13 @@ TEST(Fusion, GivesTheBitsOfSingleNodes) {
 }
 
 TEST(Fusion, GivesTheBitsWhateverTheUpdate) {
-  for (const bool nesterov : {false, true}) {
-    const MomentumSgd optimizer{.momentum = 0.8F,
-                                .weight_decay = 0.01F,
-                                .weight_decay_norm = 0.001F,
-                                .nesterov = nesterov,
-                                .correct_momentum = true};
-    const TrainingModel model = small_residual({.replicas = 2, .skip_non_finite = true}, optimizer);
+  for (const Optimizer& optimizer :
+       {Optimizer(MomentumSgd{0.8F, true}), Optimizer(Nesterov{0.8F, true}), Optimizer(Adam{})}) {
+    const TrainingModel model =
+        small_residual({.replicas = 2,
+                        .rules = {.weight_decay = 0.01F, .weight_decay_norm = 0.001F},
+                        .skip_non_finite = true},
+                       optimizer);
     EXPECT_TRUE(trained(model, true) == trained(model, false));
     EXPECT_TRUE(trained(model, true) == train(model, 8, 4, kSmall));
   }
@@ -78,11 +80,24 @@ Counted plan_of(bool fused, DType precision = DType::float32) {
     counted.adds += step.type == "Add";
     counted.convolutions += step.type == "Conv";
     counted.norms += step.type == "BatchNormTrain";
-    counted.updates += step.type == "MomentumSGDUpdate" || step.type == "MomentumSGDUpdates" ||
-                       step.type == "WeightedSum" || step.type == "Scale";
+    counted.updates += step.type.find("Update") != step.type.npos || step.type == "WeightedSum" ||
+                       step.type == "Scale";
   }
   counted.text = text_of(plan);
   return counted;
+}
+
+TEST(Fusion, OfAdamIsOneLaunch) {
+  for (const bool skips : {false, true}) {
+    const TrainingModel model =
+        small_residual({.replicas = 2, .skip_non_finite = skips}, Adam{.beta1 = 0.5F});
+    Session session(model, gpu_devices(2), queued_kernels(), {.seed = 5, .threads = 1});
+    StepFeeds feeds(model, 8, 5, kSmall);
+    const std::string text = text_of(session.step().plan(feeds.at(0, 0.05F)));
+    EXPECT_NE(text.find("AdamUpdates "), std::string::npos) << text;
+    EXPECT_EQ(text.find("AdamUpdate "), std::string::npos);
+    EXPECT_NE(text.find("fused: 19 updates of replica 1: one launch"), std::string::npos);
+  }
 }
 
 TEST(Fusion, IsInThePlanWithItsReason) {

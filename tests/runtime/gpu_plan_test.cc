@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "builders/data_parallel.h"
+#include "builders/optimizers/momentum_sgd.h"
 #include "builders/partition.h"
 #include "models/models.h"
 #include "operators/all.h"
@@ -32,8 +33,8 @@ Plan plan_of(const TrainingModel& model, const std::string& devices, int64_t bat
 }
 
 TrainingModel replicated(const std::string& name, const DataParallelOptions& options) {
-  return build_data_parallel_model(all_ops(), model_named(name, published_options(name)), {},
-                                   options);
+  return build_data_parallel_model(all_ops(), model_named(name, published_options(name)),
+                                   MomentumSgd{}, options);
 }
 
 Plan plan_of(const std::string& name, int replicas, DType precision, int64_t batch) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "builders/optimizers/adam.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "tests/support/step_feeds.h"
@@ -91,6 +92,13 @@ TEST_F(Gpu, ReplicasTrainLikeTheCpu) {
   }
 }
 
+TEST_F(Gpu, AdamTrainsLikeTheCpu) {
+  for (const bool skips : {false, true}) {
+    const TrainingModel model = small_mlp(2, Adam{.epsilon = 1e-3F}, {.skip_non_finite = skips});
+    expect_like_the_cpu({model, {1, 6, 6}}, 2, 1e-3);
+  }
+}
+
 TEST_F(Gpu, LeNetTrainsLikeTheCpu) {
   for (int replicas : {1, 2, 8}) {
     const TrainingModel model = small_lenet(replicas);
@@ -103,7 +111,8 @@ TEST_F(Gpu, LeNetTrainsLikeTheCpu) {
 TEST_F(Gpu, LeNetTrainsLikeTheCpuOn16Bits) {
   auto lenet = [](DType precision) {
     return build_data_parallel_model(all_ops(), model_named("lenet", published_options("lenet")),
-                                     {}, {.replicas = 2, .scope = "cpu", .precision = precision});
+                                     MomentumSgd{},
+                                     {.replicas = 2, .scope = "cpu", .precision = precision});
   };
   const TrainingModel wide = lenet(DType::float32);
   for (DType precision : {DType::bfloat16, DType::float16}) {
@@ -153,8 +162,8 @@ TEST_F(Gpu, RoundsFloat32OnlyWhenAsked) {
 TEST_F(Gpu, ResNet50TrainsLikeTheCpu) {
   ClassifierOptions options = published_options("resnet50");
   options.classes = 5;
-  const TrainingModel model = build_data_parallel_model(all_ops(), model_named("resnet50", options),
-                                                        {}, {.replicas = 1, .scope = "cpu"});
+  const TrainingModel model = build_data_parallel_model(
+      all_ops(), model_named("resnet50", options), MomentumSgd{}, {.replicas = 1, .scope = "cpu"});
   expect_like_the_cpu({model, {3, 224, 224}, 4, 3}, 1, 1e-2);
 }
 
@@ -164,7 +173,8 @@ TEST_F(Gpu, SeveralTrainAlike) {
     if (table.kind() == DeviceKind::gpu && table.accelerator()->devices() < 2)
       GTEST_SKIP() << "skipped: one GPU, two are needed";
   for (const char* spec : {"collective", "nccl"}) {
-    const TrainingModel model = small_mlp(4, {}, {.all_reduce = {.spec = parse_all_reduce(spec)}});
+    const TrainingModel model =
+        small_mlp(4, MomentumSgd{}, {.all_reduce = {.spec = parse_all_reduce(spec)}});
     const StateValues on_cpu = trained({model, {1, 6, 6}}, "cpu*4");
     for (const char* devices : {"gpu:0*2,gpu:1*2", "gpu:0*3,gpu:1"}) {
       const StateValues on_gpus = trained({model, {1, 6, 6}}, devices);

@@ -31,7 +31,7 @@ TEST(Queues, TrainingGivesTheBitsOfTheCpu) {
       SCOPED_TRACE(join(spec, " on ", replicas));
       DataParallelOptions options{.all_reduce = {.spec = parse_all_reduce(spec)}};
       options.all_reduce.packing = parse_packing("ready:100:1k");
-      const TrainingModel model = small_mlp(replicas, {}, options);
+      const TrainingModel model = small_mlp(replicas, MomentumSgd{}, options);
       const StateValues expected = trained_on(model, cpu_devices(replicas));
       EXPECT_TRUE(trained_on(model, gpu_devices(replicas)) == expected);
       EXPECT_TRUE(trained_on(model, parse_devices(join("gpu:3*", replicas))) == expected)

@@ -196,7 +196,7 @@ TEST(Session, AMaskIsNoFault) {
     classify(net, fc_layer(net, x, 2, {}, "fc2"));
   };
   TrainingModel model =
-      build_data_parallel_model(all_ops(), masked, {}, replicas_on(cpu_devices(2)));
+      build_data_parallel_model(all_ops(), masked, MomentumSgd{}, replicas_on(cpu_devices(2)));
   Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   session.initialise();
   std::vector<float> data(8, 0.5F);
@@ -235,7 +235,7 @@ TEST(Session, NamesWhatIsFedThatIsNotFinite) {
   expect_error([&] { session.step().run(fed, session.run_options(0)); },
                "step: the loss is nan, for input 'data' of replica 1 is fed nan at [2,0,2,5]");
   // Whoever skips such steps may feed them.
-  model = small_mlp(2, {}, {.skip_non_finite = true});
+  model = small_mlp(2, MomentumSgd{}, {.skip_non_finite = true});
   Session skipping(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   skipping.initialise();
   fed = feeds.at(0, 0.1F);

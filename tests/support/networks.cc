@@ -2,6 +2,7 @@
 
 #include "builders/layers.h"
 #include "builders/losses.h"
+#include "builders/optimizers/momentum_sgd.h"
 #include "operators/activation/activation.h"
 #include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
@@ -102,7 +103,8 @@ const SmallNetwork& small_network(const std::string& name) {
 TrainingModel small_bn_net(int replicas, DataParallelOptions options) {
   options.replicas = replicas;
   options.scope = "cpu";
-  return build_data_parallel_model(all_ops(), small_network("batch_norm").model, {}, options);
+  return build_data_parallel_model(all_ops(), small_network("batch_norm").model, MomentumSgd{},
+                                   options);
 }
 
 }  // namespace lockstep::testing

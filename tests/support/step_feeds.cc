@@ -77,7 +77,7 @@ std::span<const Tensor> StepFeeds::at(int64_t step, float rate, float correction
   return feeds_.tensors();
 }
 
-TrainingModel small_mlp(int replicas, const MomentumSgd& optimizer, DataParallelOptions options) {
+TrainingModel small_mlp(int replicas, const Optimizer& optimizer, DataParallelOptions options) {
   options.replicas = replicas;
   options.scope = "cpu";
   return build_data_parallel_model(
@@ -85,10 +85,11 @@ TrainingModel small_mlp(int replicas, const MomentumSgd& optimizer, DataParallel
 }
 
 TrainingModel small_lenet(int replicas) {
-  return build_data_parallel_model(all_ops(), lenet(), {}, {.replicas = replicas, .scope = "cpu"});
+  return build_data_parallel_model(all_ops(), lenet(), MomentumSgd{},
+                                   {.replicas = replicas, .scope = "cpu"});
 }
 
-TrainingModel small_residual(DataParallelOptions options, const MomentumSgd& optimizer) {
+TrainingModel small_residual(DataParallelOptions options, const Optimizer& optimizer) {
   options.scope = "cpu";
   return build_data_parallel_model(all_ops(), residual, optimizer, options);
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "builders/data_parallel.h"
+#include "builders/optimizers/momentum_sgd.h"
 #include "operators/all.h"
 #include "runtime/session.h"
 
@@ -31,12 +32,13 @@ class StepFeeds {
 };
 
 // A replicated MLP (no batch norm) over 6x6 images.
-TrainingModel small_mlp(int replicas, const MomentumSgd& optimizer = {},
+TrainingModel small_mlp(int replicas, const Optimizer& optimizer = MomentumSgd{},
                         DataParallelOptions options = {});
 TrainingModel small_lenet(int replicas);
 // Over 6x6 images: a convolution with ReLU, then two residual blocks, one whose sum has a batch
 // norm on either side, one with the identity.
-TrainingModel small_residual(DataParallelOptions options, const MomentumSgd& optimizer = {});
+TrainingModel small_residual(DataParallelOptions options,
+                             const Optimizer& optimizer = MomentumSgd{});
 
 // Runs `steps` training steps of a global batch of `batch` from the seed; the state afterwards.
 StateValues train(const TrainingModel& model, int64_t batch, int64_t steps, const Dims& image,

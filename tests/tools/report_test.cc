@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "builders/data_parallel.h"
+#include "builders/optimizers/momentum_sgd.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "tests/support/pictures.h"
@@ -200,8 +201,8 @@ TEST(Arithmetic, CountsAsPublished) {
                                         {"resnext50_32x4d", 4.23},
                                         {"vgg16", 15.47},
                                         {"mobilenet_v2", 0.301}}) {
-    const TrainingModel model =
-        build_data_parallel_model(all_ops(), model_named(name, published_options(name)), {});
+    const TrainingModel model = build_data_parallel_model(
+        all_ops(), model_named(name, published_options(name)), MomentumSgd{});
     const auto count = multiply_adds(model, {3, 224, 224});
     ASSERT_TRUE(count) << name;
     EXPECT_NEAR(static_cast<double>(*count) / 1e9, published, 0.005 * published) << name;

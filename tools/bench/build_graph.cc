@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "builders/data_parallel.h"
+#include "builders/optimizers/momentum_sgd.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "tools/bench/bench.h"
@@ -22,7 +23,7 @@ struct Built {
 Built build(const ModelFn& model, int replicas) {
   const auto start = std::chrono::steady_clock::now();
   const TrainingModel built =
-      build_data_parallel_model(all_ops(), model, {}, {.replicas = replicas});
+      build_data_parallel_model(all_ops(), model, MomentumSgd{}, {.replicas = replicas});
   return {built.step.node_count(),
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
 }

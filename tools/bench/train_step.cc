@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "builders/data_parallel.h"
+#include "builders/optimizers/momentum_sgd.h"
 #include "builders/precision.h"
 #include "graph/passes/bind.h"
 #include "models/models.h"
@@ -92,7 +93,7 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
   const std::vector<Device> devices = parse_devices(options.devices);
   const ClassifierOptions published = published_options(options.model);
   TrainingModel model =
-      build_data_parallel_model(all_ops(), model_named(options.model, published), {},
+      build_data_parallel_model(all_ops(), model_named(options.model, published), MomentumSgd{},
                                 {.replicas = static_cast<int>(devices.size()),
                                  .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu",
                                  .precision = parse_precision(options.precision)});

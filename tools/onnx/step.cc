@@ -7,6 +7,7 @@
 
 #include "builders/data_parallel.h"
 #include "builders/imported.h"
+#include "builders/optimizers/momentum_sgd.h"
 #include "operators/all.h"
 #include "runtime/finite.h"
 #include "runtime/session.h"
@@ -59,9 +60,8 @@ std::map<std::string, TensorType> types_of_shares(const Graph& graph, const Lite
 }
 
 // One rule for every parameter, as torch.optim.SGD has it.
-MomentumSgd rule_of(const StepOptions& options) {
-  return {.momentum = options.momentum,
-          .weight_decay = options.weight_decay,
+ParamRules rules_of(const StepOptions& options) {
+  return {.weight_decay = options.weight_decay,
           .weight_decay_norm = options.weight_decay,
           .bias_rate_factor = 1};
 }
@@ -113,7 +113,7 @@ void write_results(const StepOptions& options, Session& session, std::span<const
                  copy_of(fetched[static_cast<std::size_t>(replicas) + i]));
   std::size_t computed = 0;
   for (const State& state : model.states) {
-    if (state.kind == StateKind::momentum) continue;
+    if (is_slot(state.kind)) continue;
     computed += state.kind == StateKind::computed;
     write_tensor(options.outputs, state.name, session.state().read(state.values[0]));
   }
@@ -137,9 +137,12 @@ int run_step(const StepOptions& options) {
   imported.trainable = trainable_initializers(*file, options.loss, options.freeze);
   check(!imported.trainable.empty(), "'", options.loss,
         "' reaches no float initializer that is not frozen: there is nothing to train");
-  TrainingModel model = build_data_parallel_model(
-      all_ops(), imported_model(file, options.loss, imported), rule_of(options),
-      {.replicas = replicas, .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu"});
+  TrainingModel model =
+      build_data_parallel_model(all_ops(), imported_model(file, options.loss, imported),
+                                MomentumSgd{.momentum = options.momentum},
+                                {.replicas = replicas,
+                                 .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu",
+                                 .rules = rules_of(options)});
 
   Session session(model, devices, all_kernels(), {.seed = options.seed});
   session.initialise();

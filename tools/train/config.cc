@@ -179,6 +179,7 @@ void check_together(const TrainConfig& config, int processes) {
     if (!config.topology.empty()) parse_topology(config.topology);
   });
   naming("WIRE", [&] { check_wire(config.wire, DType::float32); });
+  naming("SOLVER.TYPE", [&] { optimizer_of(config.optimizer, false); });
   naming("PRECISION", [&] { parse_precision(config.precision); });
   naming("TRAIN.STATISTICS", [&] { parse_statistics(config.statistics); });
   validate(config.schedule);

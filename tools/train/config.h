@@ -8,7 +8,8 @@
 
 #include "builders/clip.h"
 #include "builders/lr_schedule.h"
-#include "builders/optimizers.h"
+#include "builders/param_rules.h"
+#include "tools/train/solver.h"
 
 namespace lockstep {
 
@@ -64,7 +65,8 @@ struct TrainConfig {
   bool sync_batch_norm = false;
   int64_t test_iters = 200;
 
-  MomentumSgd optimizer;
+  Solver optimizer;
+  ParamRules rules;
   ClipOptions clip;
   bool skip_non_finite = false;
   bool deferred = false;

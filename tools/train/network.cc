@@ -155,8 +155,8 @@ TrainingModel build_configured_model(const TrainConfig& config, int processes) {
   options.all_reduce.wire = config.wire;
   if (!config.topology.empty()) options.all_reduce.topology = parse_topology(config.topology);
   if (!config.buckets.empty()) options.all_reduce.buckets = read_file(config.buckets);
-  MomentumSgd optimizer = config.optimizer;
-  optimizer.correct_momentum = config.schedule.scale_momentum && optimizer.momentum > 0;
+  options.rules = config.rules;
+  const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);
   if (!config.onnx.empty())
     return build_data_parallel_model(all_ops(), brought_model(config), optimizer, options);
   options.frozen = config.freeze;

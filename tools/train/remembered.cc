@@ -30,6 +30,14 @@ const char* const kKeys[] = {"MODEL.TYPE",
                              "TRAIN.SYNC_BATCH_NORM"};
 
 constexpr const char* kWaitingFor = "ALL_REDUCE for";
+constexpr const char* kSolver = "SOLVER.TYPE";
+
+// Checkpoints of before it was remembered hold a momentum, be it Nesterov's or not.
+std::string solver_in(const Metadata& saved, const std::string& now) {
+  const auto found = saved.find(kSolver);
+  if (found != saved.end()) return found->second;
+  return now == "Nesterov" ? now : "SGD";
+}
 
 }  // namespace
 
@@ -38,6 +46,7 @@ Metadata remembered(const TrainConfig& config) {
   for (const auto& [key, value] : config.entries())
     if (std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys))
       metadata.emplace(key, value);
+  metadata.emplace(kSolver, type_of(config.optimizer));
   // Gradients that wait for a mean are not those that wait for a sum: only the latter hold 1/N.
   if (config.deferred)
     metadata.emplace(kWaitingFor, parse_all_reduce(config.all_reduce).reduction == Reduction::mean
@@ -72,6 +81,12 @@ void check_remembered(const TrainConfig& config, const Metadata& saved, const st
       replicas > 1 && (of_saved == saved.end() || of_saved->second == std::to_string(replicas));
   for (const auto& [key, now] : remembered(config)) {
     if (key == kWaitingFor && !same_replicas) continue;  // they start at zero again
+    if (key == kSolver) {
+      const std::string then = solver_in(saved, now);
+      check(then == now, path, ": saved with ", key, " ", then, ", now it is ", now,
+            "; train without --resume, or set it back");
+      continue;
+    }
     const auto found = saved.find(key);
     check(found == saved.end() || same(found->second, now), path, ": saved with ", key, " ",
           found == saved.end() ? "" : found->second, ", now it is ", now,

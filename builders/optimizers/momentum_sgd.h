@@ -1,0 +1,35 @@
+// Momentum SGD: v = momentum * v + rate * gradient, param -= v.
+#pragma once
+
+#include "builders/optimizers/optimizer.h"
+#include "operators/optimizer/momentum.h"
+
+namespace lockstep {
+
+// The rate stands inside of the momentum. When it jumps, the momentum is scaled alike: replicas are
+// fed `momentum_correction` (builders/lr_schedule.h), and the old momentum is multiplied by it.
+inline Optimizer momentum_optimizer(const MomentumRule& rule, bool correct_momentum) {
+  Optimizer optimizer([rule](Graph& graph, const ParamUpdate& update) -> UpdatedParam {
+    const Value correction = update.fed.size() > 1 ? update.fed[1] : none;
+    const Updated updated = add_update(
+        graph, rule,
+        {update.gradient, update.slots, update.fed[0], update.param, correction, update.unless},
+        graph.name(update.param) + "_update");
+    return {updated.param, updated.slots};
+  });
+  optimizer.feeds = {kLearningRate};
+  if (correct_momentum) optimizer.feeds.push_back({Role::correction, "momentum_correction"});
+  optimizer.slots = {{"momentum"}};
+  return optimizer;
+}
+
+struct MomentumSgd {
+  float momentum = 0.9F;
+  bool correct_momentum = false;
+
+  operator Optimizer() const {  // NOLINT(google-explicit-constructor): it is one
+    return momentum_optimizer({momentum, false}, correct_momentum);
+  }
+};
+
+}  // namespace lockstep

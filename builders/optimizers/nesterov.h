@@ -1,0 +1,18 @@
+// Momentum SGD that looks ahead: v' = momentum * v + rate * gradient, and the parameter loses
+// (1 + momentum) * v' - momentum * v.
+#pragma once
+
+#include "builders/optimizers/momentum_sgd.h"
+
+namespace lockstep {
+
+struct Nesterov {
+  float momentum = 0.9F;
+  bool correct_momentum = false;
+
+  operator Optimizer() const {  // NOLINT(google-explicit-constructor): it is one
+    return momentum_optimizer({momentum, true}, correct_momentum);
+  }
+};
+
+}  // namespace lockstep

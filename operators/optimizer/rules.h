@@ -1,0 +1,16 @@
+// The rules that updates go by.
+#pragma once
+
+#include "operators/optimizer/adam.h"
+#include "operators/optimizer/momentum.h"
+
+namespace lockstep {
+
+// visit.operator()<Rule>() of each: operators, kernels and fusion are made from this list.
+template <class Visit>
+void for_each_update_rule(const Visit& visit) {
+  visit.template operator()<MomentumRule>();
+  visit.template operator()<AdamRule>();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,65 @@
+// What update operators have in common. A rule (momentum.h, adam.h) says how one element of a
+// parameter and of its slots changes; from it come an operator that updates one parameter, another
+// that updates many at once, and their kernels on every device. rules.h lists the rules.
+//
+// Operands of one:  gradient, slots.., rate, param, number, unless.  It makes  step, slots..,
+// param: step is what was subtracted. Where `unless` (int64, one element) is not negative the
+// parameter stays, and the rule says what becomes of slots. `number` is one more that the rule
+// wants to know.
+//
+// Operands of many, each for all parameters:  slots.., param, gradient, and behind them rate,
+// number, unless.  It makes  slots.., param.  Its gradients are factor * g + decay * param.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+
+namespace lockstep {
+
+struct UpdateSignature {
+  std::string doc;
+  std::vector<std::string> slots;
+  Formal number;
+  std::vector<FormalAttribute> attributes;
+};
+
+struct UpdateOperands {
+  Value gradient;
+  std::vector<Value> slots;
+  Value rate, param;
+  Value number{}, unless{};
+};
+struct Updated {
+  Value step;
+  std::vector<Value> slots;
+  Value param;
+};
+// New values are called after the old ones: w_step, w_momentum_new, w_new.
+Updated add_update(Graph& graph, const char* type, Attributes attributes,
+                   const UpdateOperands& operands, const Site& site);
+template <class Rule>
+Updated add_update(Graph& graph, const Rule& rule, const UpdateOperands& operands,
+                   const Site& site = {}) {
+  return add_update(graph, Rule::kType, rule.attributes(), operands, site);
+}
+
+// The one that updates many parameters as `type` updates one.
+inline std::string type_of_many(const std::string& type) { return type + "s"; }
+
+void check_update(Inference& inference, std::size_t slots);
+void check_updates(Inference& inference, std::size_t slots);
+// The records of both operators.
+std::vector<Op> update_ops(const std::string& type, const UpdateSignature& signature, ShapeLaw one,
+                           ShapeLaw many);
+template <class Rule>
+std::vector<Op> update_ops() {
+  return update_ops(
+      Rule::kType, Rule::signature(),
+      [](Inference& inference) { check_update(inference, Rule::kSlots); },
+      [](Inference& inference) { check_updates(inference, Rule::kSlots); });
+}
+
+}  // namespace lockstep
