@@ -98,6 +98,20 @@ TEST_F(ConfigTest, NumbersAreFiniteAndWithinReason) {
       "THREADS 1024", "8192 threads");
 }
 
+TEST_F(ConfigTest, NamesTheOptimiser) {
+  const auto read = [&](std::vector<std::string> keys) { return read_config(config(), keys); };
+  EXPECT_EQ(type_of(read({}).optimizer), "SGD");
+  EXPECT_EQ(type_of(read({"SOLVER.NESTEROV", "true"}).optimizer), "Nesterov");
+  EXPECT_EQ(type_of(read({"SOLVER.TYPE", "Adam"}).optimizer), "Adam");
+  const auto refused = [&](std::vector<std::string> keys, const std::string& why) {
+    expect_error([&] { read(keys); }, "config.yaml: SOLVER.TYPE: ", why);
+  };
+  refused({"SOLVER.TYPE", "Adan"}, "'Adan' is none of SGD, Nesterov or Adam; did you mean Adam?");
+  refused({"SOLVER.TYPE", "Adam", "SOLVER.NESTEROV", "true"}, "is Adam, but SOLVER.NESTEROV is");
+  refused({"SOLVER.TYPE", "Adam", "SOLVER.BETA2", "1"}, "Adam's beta2 is 1, should be");
+  read({"SOLVER.TYPE", "SGD", "SOLVER.BETA2", "1"});  // of no meaning there
+}
+
 // Added up before anything is taken.
 TEST_F(ConfigTest, WhatAsksForMoreMemoryThanThereIsIsNamed) {
   const ProgramOptions little{.environment = {{"LOCKSTEP_MEMORY", "100M"}}};

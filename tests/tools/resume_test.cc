@@ -77,15 +77,49 @@ TEST_F(ResumeTest, NamesAnotherPrecisionOrDeferral) {
   EXPECT_EQ(resumed("deferred", deferred).exit_code, 0);
 }
 
+TEST_F(ResumeTest, NamesAnotherOptimiser) {
+  const std::vector<std::string> adam{"--resume", "SOLVER.TYPE", "Adam"}, plain{"--resume"};
+  ASSERT_EQ(train("plain", {"SOLVER.MAX_ITER", "3"}).exit_code, 0);
+  ASSERT_EQ(train("adam", {"SOLVER.MAX_ITER", "3", "SOLVER.TYPE", "Adam"}).exit_code, 0);
+  expect_refused(train("plain", adam),
+                 {"checkpoint.safetensors: saved with SOLVER.TYPE SGD, now it is Adam"});
+  expect_refused(train("plain", {"--resume", "SOLVER.NESTEROV", "true"}),
+                 {"saved with SOLVER.TYPE SGD, now it is Nesterov"});
+  expect_refused(train("adam", plain), {"saved with SOLVER.TYPE Adam, now it is SGD"});
+  ASSERT_EQ(train("ahead", {"SOLVER.MAX_ITER", "3", "SOLVER.NESTEROV", "true"}).exit_code, 0);
+  EXPECT_EQ(
+      train("ahead", {"--resume", "SOLVER.MAX_ITER", "4", "SOLVER.TYPE", "Nesterov"}).exit_code, 0);
+}
+
+// Its count of updates goes on, on another number of replicas too.
+TEST_F(ResumeTest, OfAdamGivesTheSameBits) {
+  const std::vector<std::string> adam{"SOLVER.TYPE", "Adam", "SOLVER.BASE_LR", "0.003"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), adam.begin(), adam.end());
+    return more;
+  };
+  ASSERT_EQ(train("whole", with({"SOLVER.MAX_ITER", "20"})).exit_code, 0);
+  ASSERT_EQ(train("cut", with({"SOLVER.MAX_ITER", "13"})).exit_code, 0);
+  ASSERT_EQ(train("cut", with({"SOLVER.MAX_ITER", "20", "--resume"})).exit_code, 0);
+  EXPECT_TRUE(checkpoint("whole") == checkpoint("cut"));
+  ASSERT_EQ(
+      train("cut", with({"SOLVER.MAX_ITER", "25", "--resume", "--devices", "cpu*4"})).exit_code, 0);
+  const Safetensors file = read_safetensors(folder / "cut/checkpoint.safetensors");
+  EXPECT_EQ(file.tensors.at("updates_made").values<float>()[0], 25);
+}
+
 TEST_F(ResumeTest, ACheckpointOfBeforeAKeyWasRememberedLoads) {
   ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
   const std::string path = folder / "run/checkpoint.safetensors";
   Safetensors file = read_safetensors(path);
   EXPECT_EQ(file.metadata.erase("PRECISION"), 1u);
   EXPECT_EQ(file.metadata.erase("SOLVER.DEFERRED"), 1u);
+  EXPECT_EQ(file.metadata.erase("SOLVER.TYPE"), 1u);
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const auto& [name, value] : file.tensors) tensors.emplace_back(name, view_of(value));
   write_safetensors(path, tensors, file.metadata);
+  expect_refused(train("run", {"--resume", "SOLVER.TYPE", "Adam"}),
+                 {"saved with SOLVER.TYPE SGD, now it is Adam"});
   Outcome outcome = train("run", {"--resume", "SOLVER.MAX_ITER", "8"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("resumed after iteration 7"), std::string::npos) << outcome.out;
