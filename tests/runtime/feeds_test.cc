@@ -47,7 +47,7 @@ std::vector<const Tensor*> tensors_of(const TrainingModel& model, std::span<cons
 
 TEST(Feeds, ShareABatchOutOverReplicasAndParts) {
   const TrainingModel model =
-      small_mlp(3, {.correct_momentum = true}, {.weighted = true, .micro_batches = 2});
+      small_mlp(3, MomentumSgd{.correct_momentum = true}, {.weighted = true, .micro_batches = 2});
   const Batch batch(19);
   Feeds feeds(model);
   batch.feed(feeds);
@@ -81,7 +81,7 @@ TEST(Feeds, ShareABatchOutOverReplicasAndParts) {
 }
 
 TEST(Feeds, OfAProcessAreItsRowsOfTheWholeBatch) {
-  const TrainingModel whole = small_mlp(3, {}, {.weighted = true});
+  const TrainingModel whole = small_mlp(3, MomentumSgd{}, {.weighted = true});
   const TrainingModel part = partition(whole, {1, 2});  // replicas 1 and 2, or 2 alone
   const int64_t rows_before = rows_of_share(11, part.first_replica, 3).first;
   Feeds feeds(part, {3, 11});
@@ -131,7 +131,7 @@ TEST(Feeds, OfFixedShapeGoToEveryReplicaOrAreSharedOut) {
     net.loss("loss", reduce_sum(net.graph, product, {0, 1}, false));
   };
   const TrainingModel model =
-      build_data_parallel_model(all_ops(), network, {}, {.replicas = 2, .scope = "cpu"});
+      build_data_parallel_model(all_ops(), network, MomentumSgd{}, {.replicas = 2, .scope = "cpu"});
   float x[12] = {}, scale[3] = {};
   Feeds feeds(model);
   feeds.set("x", {{DType::float32, {4, 3}}, x});
@@ -150,8 +150,8 @@ TEST(Feeds, OfFixedShapeGoToEveryReplicaOrAreSharedOut) {
 
 TEST(Answers, AreFoundByName) {
   DataParallelOptions options{.replicas = 2, .scope = "cpu", .skip_non_finite = true};
-  const TrainingModel model =
-      build_data_parallel_model(all_ops(), small_network("two_losses").model, {}, options);
+  const TrainingModel model = build_data_parallel_model(
+      all_ops(), small_network("two_losses").model, MomentumSgd{}, options);
   ASSERT_EQ(model.losses.size(), 2U);
   Session session(model, cpu_devices(2), all_kernels(), {5, 1, {}});
   session.initialise();
