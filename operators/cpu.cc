@@ -1,6 +1,7 @@
 #include "operators/cpu.h"
 
 #include "operators/activation/activation.h"
+#include "operators/all.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/collective/collective.h"
 #include "operators/conv/conv.h"
@@ -28,10 +29,21 @@ std::vector<KernelEntry> cpu_kernel_entries() {
   for (auto room : {activation_cpu, batch_norm_cpu, conv_cpu, dropout_cpu, elementwise_cpu,
                     fill_cpu, function_cpu, gather_cpu, gemm_cpu, layout_cpu, loss_cpu, norm_cpu,
                     optimizer_cpu, pool_cpu, reduce_cpu, resize_cpu, shape_cpu})
-    for (KernelEntry& entry : room()) all.push_back(widened(std::move(entry)));
+    for (KernelEntry& entry : room()) all.push_back(with_float32(std::move(entry)));
+  return all;
+}
+
+std::vector<KernelEntry> cpu_communication_entries() {
+  std::vector<KernelEntry> all;
   for (auto room : {collective_cpu, process_cpu})
     for (KernelEntry& entry : room()) all.push_back(std::move(entry));
   return all;
+}
+
+KernelTable cpu_kernels() {
+  std::vector<KernelEntry> all = cpu_kernel_entries();
+  for (KernelEntry& entry : cpu_communication_entries()) all.push_back(std::move(entry));
+  return {DeviceKind::cpu, all_ops(), std::move(all)};
 }
 
 }  // namespace lockstep

@@ -1,9 +1,10 @@
 // The GPU's table: its own kernels, and the host's for what it has none for.
 #include "operators/cuda.h"
 
-#include <map>
+#include <initializer_list>
 
 #include "operators/activation/activation.h"
+#include "operators/all.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/collective/collective.h"
 #include "operators/conv/conv.h"
@@ -33,81 +34,28 @@
 namespace lockstep {
 namespace {
 
-using Entries = std::map<std::string, KernelEntry>;
+using Room = std::vector<KernelEntry> (*)();
 
-void add(Entries& to, std::vector<KernelEntry> entries) {
-  for (KernelEntry& entry : entries) to.emplace(entry.domain + ":" + entry.type, std::move(entry));
-}
-
-// A type or shape that the device's kernel does not know goes to the host.
-KernelFactory first_of(KernelFactory own, KernelFactory host) {
-  return [own = std::move(own), host = std::move(host)](const KernelRequest& request) {
-    try {
-      return own(request);
-    } catch (const Unsupported&) {
-      return host(request);
-    }
-  };
-}
-
-KernelRequest laid_out(const KernelRequest& request, const Layouts& layouts) {
-  KernelRequest changed = request;
-  for (std::size_t i = 0; i < changed.in.size(); ++i) changed.in[i].channel_block = layouts.in[i];
-  for (std::size_t i = 0; i < changed.out.size(); ++i)
-    changed.out[i].channel_block = layouts.out[i];
-  return changed;
-}
-
-// The host knows other layouts than the device: what goes there is row-major.
-LayoutWish if_its_own(LayoutWish wish, KernelFactory own) {
-  if (!wish) return nullptr;
-  return [wish = std::move(wish), own = std::move(own)](const KernelRequest& request) {
-    const Layouts wished = wish(request);
-    try {
-      own(laid_out(request, wished));
-    } catch (const Unsupported&) {
-      return row_major(request);
-    }
-    return wished;
-  };
-}
-
-// What the host cannot do in a device's place: sums over replicas would meet in its memory, and a
-// message that it waits for in a queue could wait for one behind it.
-Entries not_for_the_host() {
-  Entries entries;
-  add(entries, collective_cpu());
-  add(entries, process_cpu());
-  return entries;
+std::vector<KernelEntry> entries_of(std::initializer_list<Room> rooms) {
+  std::vector<KernelEntry> all;
+  for (Room room : rooms)
+    for (KernelEntry& entry : room()) all.push_back(std::move(entry));
+  return all;
 }
 
 }  // namespace
 
 std::vector<KernelTable> cuda_kernels() {
-  Entries own;
-  for (auto room :
-       {activation_cuda, batch_norm_cuda, collective_cuda, conv_cuda, dropout_cuda,
-        elementwise_cuda, fill_cuda, function_cuda, gather_cuda, gemm_cuda, layout_cuda, loss_cuda,
-        norm_cuda, optimizer_cuda, pool_cuda, process_cuda, reduce_cuda, resize_cuda, shape_cuda})
-    add(own, room());
-  const Entries excluded = not_for_the_host();
-  std::vector<KernelEntry> all;
-  for (const KernelEntry& cpu : cpu_kernel_entries()) {
-    const std::string key = cpu.domain + ":" + cpu.type;
-    const auto found = own.find(key);
-    if (excluded.contains(key)) {
-      if (found != own.end()) all.push_back(found->second);
-      continue;
-    }
-    KernelFactory host = on_host(cpu.prepare, cuda_accelerator());
-    if (found == own.end())
-      all.push_back({cpu.type, cpu.domain, host});
-    else
-      all.push_back({cpu.type, cpu.domain, first_of(found->second.prepare, host),
-                     if_its_own(found->second.wish, found->second.prepare)});
-  }
+  std::vector<KernelEntry> all = with_host(
+      entries_of({activation_cuda, batch_norm_cuda, conv_cuda, dropout_cuda, elementwise_cuda,
+                  fill_cuda, function_cuda, gather_cuda, gemm_cuda, layout_cuda, loss_cuda,
+                  norm_cuda, optimizer_cuda, pool_cuda, reduce_cuda, resize_cuda, shape_cuda}),
+      cpu_kernel_entries(), cuda_accelerator());
+  for (KernelEntry& entry :
+       without_host(entries_of({collective_cuda, process_cuda}), cpu_communication_entries()))
+    all.push_back(std::move(entry));
   std::vector<KernelTable> tables;
-  tables.emplace_back(DeviceKind::gpu, std::move(all), &cuda_accelerator(), fusions());
+  tables.emplace_back(DeviceKind::gpu, all_ops(), std::move(all), &cuda_accelerator(), fusions());
   return tables;
 }
 

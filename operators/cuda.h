@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernel.h"
+#include "runtime/kernel_table.h"
 
 namespace lockstep {
 

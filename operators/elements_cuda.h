@@ -87,7 +87,8 @@ class Walk {
 
   explicit Walk(const Broadcast<N>& broadcast)
       : row_length_(broadcast.row_length), dims_(static_cast<int>(broadcast.sizes.size())) {
-    supported(dims_ <= kMostDims, "broadcasts over more than ", kMostDims, " dimensions");
+    supported(dims_ <= kMostDims, "broadcasts over at most ", kMostDims, " dimensions, not ",
+              dims_);
     for (int k = 0; k < N; ++k) step_[k] = broadcast.step[static_cast<std::size_t>(k)];
     for (int d = 0; d < dims_; ++d) {
       size_[d] = broadcast.sizes[static_cast<std::size_t>(d)];

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/kernel.h"
+#include "runtime/kernel_table.h"
 
 namespace lockstep {
 

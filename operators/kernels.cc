@@ -6,7 +6,7 @@ namespace lockstep {
 
 const std::vector<KernelTable>& all_kernels() {
   static const std::vector<KernelTable> tables = [] {
-    std::vector<KernelTable> all{KernelTable(DeviceKind::cpu, cpu_kernel_entries())};
+    std::vector<KernelTable> all{cpu_kernels()};
     for (KernelTable& table : cuda_kernels()) all.push_back(std::move(table));
     return all;
   }();

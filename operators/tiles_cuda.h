@@ -116,7 +116,7 @@ inline std::size_t bytes_of_partial(const Tiling& tiling) {
 // make.operator()<type on the device, channels that a thread takes at once>()
 template <class Make>
 auto packed(const TensorDesc& x, const Make& make) {
-  return dispatch<float, Half, BFloat16>(x.dtype, [&]<class Host>() {
+  return dispatch<TensorFloats>(x.dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
     if (x.dims[1] % kPack<T> == 0) return make.template operator()<T, kPack<T>>();
     return make.template operator()<T, 1>();

@@ -13,6 +13,7 @@
 #include "runtime/layout.h"
 #include "runtime/memory_plan.h"
 #include "runtime/parallel.h"
+#include "runtime/requests.h"
 #include "runtime/storage.h"
 #include "runtime/waits.h"
 
@@ -93,8 +94,7 @@ class Compiler {
       return std::move(bound);
     }
     const std::set<std::string> seen = seen_by_others();
-    LaidOut laid = lay_out(
-        {bound, seen, request_.kernels, request_.devices, plan_.threads, request_.options.tf32});
+    LaidOut laid = lay_out({bound, seen, request_});
     channel_block_ = std::move(laid.channel_block);
     channel_block_.resize(static_cast<std::size_t>(laid.graph.value_count()), 1);
     return std::move(laid.graph);
@@ -123,8 +123,7 @@ class Compiler {
                 0,
                 Storage::arena,
                 -1};
-      slot.worker = std::min<int>(replica_of(bound, value, request_.owners),
-                                  static_cast<int>(plan_.devices.size()) - 1);
+      slot.worker = worker_of_value(bound, value, request_);
       if (const Literal* literal = bound.literal(value)) {
         slot.storage = Storage::constant;
         slot.index = static_cast<int>(plan_.literals.size());
@@ -162,14 +161,6 @@ class Compiler {
       desc = plan_.slots[slot].desc;
       updates_.push_back({state, slot});
     }
-  }
-
-  const KernelTable& table_for(Device device) const {
-    for (const KernelTable& table : request_.kernels)
-      if (table.kind() == device.kind) return table;
-    fail("this build of Lockstep cannot run on ", text_of(device),
-         ": it has no GPU kernels; `make build` adds them where CUDA's nvcc is, see `lockstep "
-         "doctor`");
   }
 
   // Messages go on a worker of their own, so that replicas compute meanwhile; so does what an
@@ -231,15 +222,14 @@ class Compiler {
         workers.push_back(worker_of(node, std::max(node.replica(), 0)));
       }
       for (std::size_t part = 0; part < workers.size(); ++part)
-        add_step(bound, node, workers, part, worker_of_step(node, workers[part]));
+        add_step(node, workers, part, worker_of_step(node, workers[part]));
       ops_.push_back(node.op());
     }
     nodes_ = bound.node_count();
   }
 
   // `replicas` that take part, of which number `part` does this step, on `worker`.
-  void add_step(const Graph& bound, const Node& node, const std::vector<int>& replicas,
-                std::size_t part, int worker) {
+  void add_step(const Node& node, const std::vector<int>& replicas, std::size_t part, int worker) {
     const int replica = replicas[part];
     PlanStep step;
     step.name = node.name();
@@ -248,35 +238,17 @@ class Compiler {
     step.worker = worker;
     step.part = static_cast<int>(part);
     step.parts = static_cast<int>(replicas.size());
-    const Device device = device_of(plan_, worker);
-    KernelRequest request{node,
-                          {},
-                          {},
-                          {},
-                          worker == replica ? plan_.threads : 1,
-                          step.part,
-                          step.parts,
-                          request_.comm,
-                          device,
-                          {},
-                          {},
-                          request_.options.tf32};
-    for (int other : replicas) request.part_devices.push_back(plan_.devices[other]);
-    for (const auto& values : {node.inputs(), node.outputs()})
-      for (Value value : values)
-        request.operand_devices.push_back(value ? plan_.devices[plan_.slots[value.id].worker]
-                                                : device);
-    for (Value input : node.inputs()) {
-      step.in.push_back(input.id);
-      request.in.push_back(input ? plan_.slots[input.id].desc : TensorDesc{});
-      request.constants.push_back(input ? bound.literal(input) : nullptr);
-    }
-    for (Value output : node.outputs()) {
-      step.out.push_back(output.id);
-      request.out.push_back(output ? plan_.slots[output.id].desc : TensorDesc{});
-    }
+    for (Value input : node.inputs()) step.in.push_back(input.id);
+    for (Value output : node.outputs()) step.out.push_back(output.id);
+    const StepPlace place{replicas, part, device_of(plan_, worker),
+                          worker == replica ? plan_.threads : 1};
+    const KernelRequest asked =
+        request_of(node, place, request_, [this](Value value) { return channel_block_[value.id]; });
     try {
-      step.kernel = table_for(device).at(node)(request);
+      ChosenKernel choice = table_for(request_.kernels, place.device).choose(asked);
+      step.kernel = std::move(choice.kernel);
+      step.candidate = std::move(choice.candidate);
+      step.refused = std::move(choice.refused);
     } catch (const std::exception& error) {
       std::string message = error.what();
       bool named = message.rfind(node.name(), 0) == 0;

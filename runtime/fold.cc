@@ -22,7 +22,7 @@ std::vector<Literal> run_node(const KernelTable& table, const Node& node,
     request.out.push_back({type.dtype, to_dims(type.shape)});
   }
   for (const Literal& result : results) out.push_back(view_of(result));
-  auto kernel = table.at(node)(request);
+  auto kernel = table.choose(request).kernel;
   std::vector<std::byte> workspace(kernel->workspace_bytes());
   kernel->run({in, out, workspace.data(), RunContext{}});
   return results;

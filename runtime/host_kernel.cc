@@ -1,6 +1,6 @@
 #include "runtime/host_kernel.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace lockstep {
 namespace {
@@ -48,12 +48,50 @@ class HostKernel final : public Kernel {
   std::vector<Tensor> in_, out_;
 };
 
+Candidate on_host(Candidate candidate, Accelerator& accelerator) {
+  return {candidate.name + " on the host", std::move(candidate.refuses),
+          [prepare = std::move(candidate.prepare), &accelerator](const KernelRequest& request) {
+            return std::make_unique<HostKernel>(prepare(request), accelerator);
+          }};
+}
+
+// Stands in the list where the device has no kernel, so that the plan can say why the host's runs.
+Candidate missing() {
+  return {"GPU", [](const KernelRequest&) { return "has no kernel for it"; }, nullptr};
+}
+
+bool same_operator(const KernelEntry& a, const KernelEntry& b) {
+  return a.type == b.type && a.domain == b.domain;
+}
+
+void check_twin(const KernelEntry& own, const std::vector<KernelEntry>& host) {
+  const bool found = std::any_of(host.begin(), host.end(), [&](const KernelEntry& entry) {
+    return same_operator(own, entry);
+  });
+  check(found, "there is a GPU kernel for ", own.domain, ":", own.type, ", but none of the CPU");
+}
+
 }  // namespace
 
-KernelFactory on_host(KernelFactory kernel, Accelerator& accelerator) {
-  return [kernel = std::move(kernel), &accelerator](const KernelRequest& request) {
-    return std::make_unique<HostKernel>(kernel(request), accelerator);
-  };
+std::vector<KernelEntry> with_host(std::vector<KernelEntry> own, std::vector<KernelEntry> host,
+                                   Accelerator& accelerator) {
+  std::vector<KernelEntry> all = without_host(std::move(own), host);
+  const std::size_t owned = all.size();
+  for (KernelEntry& entry : host) {
+    const auto end = all.begin() + static_cast<std::ptrdiff_t>(owned);
+    auto to = std::find_if(all.begin(), end,
+                           [&](const KernelEntry& mine) { return same_operator(mine, entry); });
+    if (to == end) to = all.insert(all.end(), {entry.type, entry.domain, {missing()}});
+    for (Candidate& candidate : entry.candidates)
+      to->candidates.push_back(on_host(std::move(candidate), accelerator));
+  }
+  return all;
+}
+
+std::vector<KernelEntry> without_host(std::vector<KernelEntry> own,
+                                      const std::vector<KernelEntry>& host) {
+  for (const KernelEntry& entry : own) check_twin(entry, host);
+  return own;
 }
 
 }  // namespace lockstep

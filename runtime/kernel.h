@@ -5,10 +5,8 @@
 
 #include <functional>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "graph/attributes.h"
@@ -62,9 +60,9 @@ class Kernel {
 
 struct KernelRequest {
   const Node& node;
-  std::vector<TensorDesc> in;
-  std::vector<TensorDesc> out;
-  std::vector<const Literal*> constants;  // contents of an operand that is known, else null
+  std::vector<TensorDesc> in = {};
+  std::vector<TensorDesc> out = {};
+  std::vector<const Literal*> constants = {};  // contents of an operand that is known, else null
   int threads = 1;
   int part = 0;  // of a collective: this worker's share
   int parts = 1;
@@ -79,54 +77,6 @@ struct KernelRequest {
   AttributeReader attributes() const { return node.attributes(); }
   // Contents of a small integer operand; throws when they are not known at plan time.
   std::vector<int64_t> integers(std::size_t operand) const;
-};
-
-using KernelFactory = std::function<std::unique_ptr<Kernel>(const KernelRequest&)>;
-
-// The channel block (see TensorDesc) that a kernel would like each operand and result to have.
-struct Layouts {
-  std::vector<int> in;
-  std::vector<int> out;
-};
-// Told in which layouts its operands come as things stand; its results are row-major in the
-// request.
-using LayoutWish = std::function<Layouts(const KernelRequest&)>;
-
-struct KernelEntry {
-  std::string type;
-  std::string domain;
-  KernelFactory prepare;
-  LayoutWish wish = nullptr;  // none: everything row-major
-};
-
-// A pass that a device is better off with: several nodes become one that it has a kernel for.
-struct Rewritten {
-  Graph graph;
-  std::vector<std::string> notes;  // what was done and why, for the plan dump
-};
-// `known` are values that others read by name.
-using Rewrite = Rewritten (*)(const Graph& graph, const std::set<std::string>& known);
-
-// The kernels of one kind of device.
-class KernelTable {
- public:
-  // `accelerator` is null where kernels work in the host's memory. `rewrites` are done in order.
-  KernelTable(DeviceKind kind, std::vector<KernelEntry> entries, Accelerator* accelerator = nullptr,
-              std::vector<Rewrite> rewrites = {});
-
-  DeviceKind kind() const { return kind_; }
-  Accelerator* accelerator() const { return accelerator_; }
-  const std::vector<Rewrite>& rewrites() const { return rewrites_; }
-  // Throws naming node and device when there is no kernel for it.
-  const KernelFactory& at(const Node& node) const;
-  bool has(const std::string& domain, const std::string& type) const;
-  const LayoutWish* wish(const Node& node) const;  // null: none
-
- private:
-  DeviceKind kind_;
-  Accelerator* accelerator_;
-  std::vector<Rewrite> rewrites_;
-  std::unordered_map<std::string, KernelEntry> entries_;
 };
 
 using ExplainFault = std::function<std::string(int64_t value)>;

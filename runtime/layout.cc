@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/requests.h"
+
 namespace lockstep {
 namespace {
 
@@ -36,8 +38,10 @@ class LayoutPass {
     laid_.channel_block.resize(static_cast<std::size_t>(laid_.graph.value_count()), 1);
     laid_.channel_block[static_cast<std::size_t>(value.id)] = block;
   }
+  // Results that nobody has laid out yet are row-major.
   int block_of(Value old) const {
-    return laid_.channel_block[static_cast<std::size_t>(here_[old.id].id)];
+    const Value here = here_[static_cast<std::size_t>(old.id)];
+    return here ? laid_.channel_block[static_cast<std::size_t>(here.id)] : 1;
   }
 
   // The value in this layout; a reorder is made once, for whoever asks first.
@@ -62,33 +66,21 @@ class LayoutPass {
     return to;
   }
 
-  TensorDesc desc_of(Value old, int block) const {
-    return {bound_.dtype(old), to_dims(bound_.shape(old)), block};
-  }
-
+  // A collective is row-major, and so is what no kernel takes: an error says so when kernels are
+  // made.
   Layouts wish_of(const Node& node) const {
-    Layouts plain{std::vector<int>(node.inputs().size(), 1),
-                  std::vector<int>(node.outputs().size(), 1)};
-    const auto replica = static_cast<std::size_t>(std::max(node.replica(), 0));
-    // A replica without a device is refused when its kernels are chosen.
-    if (node.op()->collective || replica >= request_.devices.size()) return plain;
-    const Device device = request_.devices[replica];
-    const LayoutWish* wish = nullptr;
-    for (const KernelTable& table : request_.kernels)
-      if (table.kind() == device.kind) wish = table.wish(node);
-    if (!wish) return plain;
-    KernelRequest asked{node, {}, {}, {}, request_.threads};
-    asked.tf32 = request_.tf32;
-    for (Value input : node.inputs()) {
-      asked.in.push_back(input ? desc_of(input, block_of(input)) : TensorDesc{});
-      asked.constants.push_back(input ? bound_.literal(input) : nullptr);
-    }
-    for (Value output : node.outputs())
-      asked.out.push_back(output ? desc_of(output, 1) : TensorDesc{});
+    const CompileRequest& compile = request_.compile;
+    const int replica = std::max(node.replica(), 0);
+    const Layouts plain{std::vector<int>(node.inputs().size(), 1),
+                        std::vector<int>(node.outputs().size(), 1)};
+    if (node.op()->collective || replica >= static_cast<int>(compile.devices.size())) return plain;
+    const StepPlace place{{replica}, 0, compile.devices[replica], compile.options.threads};
     try {
-      return (*wish)(asked);
+      return table_for(compile.kernels, place.device)
+          .wished_layouts(
+              request_of(node, place, compile, [this](Value value) { return block_of(value); }));
     } catch (const Error&) {
-      return plain;  // preparing the kernel will say what is wrong
+      return plain;
     }
   }
 

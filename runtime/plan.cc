@@ -91,4 +91,18 @@ std::string text_of(const Plan& plan) {
   return out.str();
 }
 
+std::string reasons_of(const Plan& plan) {
+  std::ostringstream out;
+  for (std::size_t worker = 0; worker < plan.of_worker.size(); ++worker)
+    for (std::size_t number = 0; number < plan.of_worker[worker].size(); ++number) {
+      const PlanStep& step = plan.steps[plan.of_worker[worker][number]];
+      if (step.refused.empty()) continue;
+      out << "why " << worker_name(plan, static_cast<int>(worker)) << "#" << number << " "
+          << step.type << " " << printable(step.name) << " runs as '" << step.candidate << "'. "
+          << printable(text_of(step.refused)) << "\n";
+    }
+  return out.str().empty() ? "why: no kernel was refused, every step has its first candidate\n"
+                           : out.str();
+}
+
 }  // namespace lockstep

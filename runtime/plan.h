@@ -8,7 +8,7 @@
 
 #include "graph/literal.h"
 #include "runtime/device.h"
-#include "runtime/kernel.h"
+#include "runtime/kernel_table.h"
 #include "runtime/tensor.h"
 
 namespace lockstep {
@@ -51,7 +51,9 @@ struct PlanStep {
   int part = 0;  // of a collective
   int parts = 1;
   std::unique_ptr<Kernel> kernel;
-  std::vector<int> in;  // slots; -1: left out
+  std::string candidate;         // whose it is
+  std::vector<Refused> refused;  // those that come before it in the table
+  std::vector<int> in;           // slots; -1: left out
   std::vector<int> out;
   int workspace = -1;  // block
   std::vector<Wait> waits;
@@ -87,6 +89,8 @@ struct Plan {
 // The dump behind `lockstep plan`: one line a step. Offsets, waits and aliases are in it, so two
 // plans with the same text run alike.
 std::string text_of(const Plan& plan);
+// Why steps run as they do: a line for each that somebody refused.
+std::string reasons_of(const Plan& plan);
 std::string worker_name(const Plan& plan, int worker);  // cpu:0, exchange, gpu:0/comm
 Device device_of(const Plan& plan, int worker);
 bool communicates(const Plan& plan, int worker);

@@ -44,12 +44,18 @@ void narrow(DType type, const void* from, void* to, int64_t count, int threads) 
     convert<float, BFloat16>(from, to, count, threads);
 }
 
-// The request in float32; `literals` keeps the contents of widened constants.
-KernelRequest wide(const KernelRequest& request, std::deque<Literal>& literals) {
+// The request in float32, but for the contents of its constants.
+KernelRequest described_wide(const KernelRequest& request) {
   KernelRequest wide = request;
   for (std::vector<TensorDesc>* descs : {&wide.in, &wide.out})
     for (TensorDesc& desc : *descs)
       if (is_narrow(desc)) desc.dtype = DType::float32;
+  return wide;
+}
+
+// The request in float32; `literals` keeps the contents of widened constants.
+KernelRequest wide(const KernelRequest& request, std::deque<Literal>& literals) {
+  KernelRequest wide = described_wide(request);
   for (std::size_t i = 0; i < wide.constants.size(); ++i) {
     if (!wide.constants[i] || !is_narrow(request.in[i])) continue;
     const Literal& from = *request.constants[i];
@@ -119,24 +125,23 @@ class WideKernel final : public Kernel {
   std::vector<Tensor> inputs_, outputs_;
 };
 
+// Refusals read no 16-bit constant, so none is widened to ask.
+Refusal refused_in_float32(const Candidate& candidate) {
+  return [refuses = candidate.refuses](const KernelRequest& request) -> std::string {
+    if (!any_narrow(request)) return "is for 16-bit floats";
+    return refuses ? refuses(described_wide(request)) : "";
+  };
+}
+
 }  // namespace
 
-KernelEntry widened(KernelEntry entry) {
-  entry.prepare =
-      [own = std::move(entry.prepare)](const KernelRequest& request) -> std::unique_ptr<Kernel> {
-    if (!any_narrow(request)) return own(request);
-    try {
-      return own(request);
-    } catch (const Unsupported&) {
-      return std::make_unique<WideKernel>(own, request);
-    }
-  };
-  if (entry.wish)
-    entry.wish = [own = std::move(entry.wish)](const KernelRequest& request) {
-      if (!any_narrow(request)) return own(request);
-      return Layouts{std::vector<int>(request.in.size(), 1),
-                     std::vector<int>(request.out.size(), 1)};
-    };
+KernelEntry with_float32(KernelEntry entry) {
+  const std::vector<Candidate> own = entry.candidates;
+  for (const Candidate& candidate : own)
+    entry.candidates.push_back({candidate.name + " in float32", refused_in_float32(candidate),
+                                [prepare = candidate.prepare](const KernelRequest& request) {
+                                  return std::make_unique<WideKernel>(prepare, request);
+                                }});
   return entry;
 }
 

@@ -2,11 +2,11 @@
 // results are rounded once, to nearest. What a device with units for 16 bits is measured by.
 #pragma once
 
-#include "runtime/kernel.h"
+#include "runtime/kernel_table.h"
 
 namespace lockstep {
 
-// The entry, which now also takes 16-bit floats where its own kernel does not.
-KernelEntry widened(KernelEntry entry);
+// Behind an entry's own candidates comes each of them once more, in float32 for 16-bit floats.
+KernelEntry with_float32(KernelEntry entry);
 
 }  // namespace lockstep

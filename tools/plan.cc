@@ -18,6 +18,7 @@ struct PlanOptions {
   int threads = 1;
   bool inference = false;
   bool tf32 = false;
+  bool why = false;
 };
 
 // The declared shape with every symbol replaced by the batch size.
@@ -57,7 +58,9 @@ int print_plan(const PlanOptions& options) {
     for (const std::string& feed : request.feeds) request.feed_dims.push_back(dims(feed));
   request.options.threads = options.threads;
   request.options.tf32 = options.tf32;
-  std::cout << text_of(compile(request));
+  const Plan plan = compile(request);
+  std::cout << text_of(plan);
+  if (options.why) std::cout << reasons_of(plan);
   return 0;
 }
 
@@ -79,6 +82,8 @@ void add_plan(CLI::App& app, Command& chosen) {
   command->add_flag("--inference", options->inference, "the prediction graph instead of the step");
   command->add_flag("--tf32", options->tf32,
                     "GPUs may round what products take of float32 to 10 bits");
+  command->add_flag("--why", options->why,
+                    "add a line for each step whose first kernel was refused, with the reason");
   command->footer("Example:  lockstep plan step.onnx --devices 'cpu*2' --batch 32");
   command->callback([options, &chosen] { chosen = [options] { return print_plan(*options); }; });
 }

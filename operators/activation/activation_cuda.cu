@@ -46,13 +46,13 @@ struct TanhGrad {
 
 template <class F>
 std::unique_ptr<Kernel> unary(const KernelRequest& request) {
-  return dispatch<float, double, Half, BFloat16>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<AllFloats>(request.in[0].dtype, [&]<class T>() {
     return map_one<DeviceType<T>, DeviceType<T>>(request, F());
   });
 }
 template <class F>
 std::unique_ptr<Kernel> binary(const KernelRequest& request) {
-  return dispatch<float, double, Half, BFloat16>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<AllFloats>(request.in[0].dtype, [&]<class T>() {
     return map_two<DeviceType<T>, DeviceType<T>>(request, F());
   });
 }
@@ -60,12 +60,12 @@ std::unique_ptr<Kernel> binary(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> activation_cuda() {
-  return {{"Relu", "", unary<Relu>, flat},
-          {"Sigmoid", "", unary<Sigmoid>, flat},
-          {"Tanh", "", unary<Tanh>, flat},
-          {"ReluGrad", kOwnDomain, binary<ReluGrad>, flat},
-          {"SigmoidGrad", kOwnDomain, binary<SigmoidGrad>, flat},
-          {"TanhGrad", kOwnDomain, binary<TanhGrad>, flat}};
+  return {{"Relu", "", {{"GPU", takes<AllFloats>(), unary<Relu>, flat}}},
+          {"Sigmoid", "", {{"GPU", takes<AllFloats>(), unary<Sigmoid>, flat}}},
+          {"Tanh", "", {{"GPU", takes<AllFloats>(), unary<Tanh>, flat}}},
+          {"ReluGrad", kOwnDomain, {{"GPU", takes<AllFloats>(), binary<ReluGrad>, flat}}},
+          {"SigmoidGrad", kOwnDomain, {{"GPU", takes<AllFloats>(), binary<SigmoidGrad>, flat}}},
+          {"TanhGrad", kOwnDomain, {{"GPU", takes<AllFloats>(), binary<TanhGrad>, flat}}}};
 }
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 // oneDNN's batch normalisation. It asks for 4 dimensions; whatever comes after the channels is one.
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/with_relu_cpu.h"
+#include "operators/dispatch.h"
 #include "operators/layout/layout.h"
 #include "runtime/dnnl.h"
 
@@ -8,10 +9,6 @@ namespace lockstep {
 namespace {
 
 using Flags = dnnl::normalization_flags;
-
-void require_float(const KernelRequest& request) {
-  supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
-}
 
 dnnl::memory::desc image_desc(const TensorDesc& x) {
   TensorDesc flat = x;
@@ -74,7 +71,6 @@ class BatchNormKernel final : public Kernel {
 };
 
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
-  require_float(request);
   const BatchNormAttrs attrs = read_batch_norm(request.node);
   auto kernel = std::make_unique<BatchNormKernel>(request, attrs);
   if (!attrs.relu) return kernel;
@@ -82,7 +78,6 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
-  require_float(request);
   AttributeReader reader = request.attributes();
   const float epsilon = reader.number("epsilon", 1e-5F);
   Flags flags = Flags::use_scale | Flags::use_shift;
@@ -111,9 +106,11 @@ std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> batch_norm_cpu() {
-  return {{"BatchNormalization", "", prepare_forward, batch_norm_layouts},
-          {"BatchNormTrain", kOwnDomain, prepare_forward, batch_norm_layouts},
-          {"BatchNormGrad", kOwnDomain, prepare_grad, batch_norm_grad_layouts}};
+  const Refusal floats = takes<Float32>();
+  return {
+      {"BatchNormalization", "", {{"oneDNN", floats, prepare_forward, batch_norm_layouts}}},
+      {"BatchNormTrain", kOwnDomain, {{"oneDNN", floats, prepare_forward, batch_norm_layouts}}},
+      {"BatchNormGrad", kOwnDomain, {{"oneDNN", floats, prepare_grad, batch_norm_grad_layouts}}}};
 }
 
 }  // namespace lockstep

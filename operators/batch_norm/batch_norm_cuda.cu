@@ -62,16 +62,11 @@ struct ForwardChannel {
   }
 };
 
-bool channels_last(const TensorDesc& x) {
-  supported(x.channel_block == 1 || x.channel_block == x.dims[1], "normalises blocks of channels");
-  return x.channel_block > 1;
-}
-
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
-  if (channels_last(request.in[0])) return channels_last_batch_norm(request);
+  if (request.in[0].channel_block > 1) return channels_last_batch_norm(request);
   const BatchNormAttrs attrs = read_batch_norm(request.node);
   const Planes planes(request.in[0].dims);
-  return dispatch<float, Half, BFloat16>(request.in[0].dtype, [&]<class Host>() {
+  return dispatch<TensorFloats>(request.in[0].dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
     return make_kernel([=](const KernelArgs& args) {
       for_blocks(
@@ -128,12 +123,12 @@ struct BackwardChannel {
 };
 
 std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
-  if (channels_last(request.in[1])) return channels_last_batch_norm_grad(request);
+  if (request.in[1].channel_block > 1) return channels_last_batch_norm_grad(request);
   AttributeReader reader = request.attributes();
   const float epsilon = reader.number("epsilon", 1e-5F);
   const bool given = reader.integer("given", 0) != 0, relu = reader.integer("relu", 0) != 0;
   const Planes planes(request.in[1].dims);
-  return dispatch<float, Half, BFloat16>(request.in[0].dtype, [&]<class Host>() {
+  return dispatch<TensorFloats>(request.in[0].dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
     return make_kernel([=](const KernelArgs& args) {
       for_blocks(args, planes.channels,
@@ -150,9 +145,12 @@ std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> batch_norm_cuda() {
-  return {{"BatchNormalization", "", prepare_forward, batch_norm_layouts},
-          {"BatchNormTrain", kOwnDomain, prepare_forward, batch_norm_layouts},
-          {"BatchNormGrad", kOwnDomain, prepare_grad, batch_norm_grad_layouts}};
+  const Refusal forward = every({takes<TensorFloats>(), whole_channels(0)});
+  const Refusal backward = every({takes<TensorFloats>(), whole_channels(1)});
+  return {
+      {"BatchNormalization", "", {{"GPU", forward, prepare_forward, batch_norm_layouts}}},
+      {"BatchNormTrain", kOwnDomain, {{"GPU", forward, prepare_forward, batch_norm_layouts}}},
+      {"BatchNormGrad", kOwnDomain, {{"GPU", backward, prepare_grad, batch_norm_grad_layouts}}}};
 }
 
 }  // namespace lockstep

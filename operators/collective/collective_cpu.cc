@@ -82,8 +82,8 @@ std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
   const std::string wire = read_all_reduce(request.attributes()).wire;
   if (wire == "float16") return all_reduce_kernel<float, Half>(request);
   if (wire == "bfloat16") return all_reduce_kernel<float, BFloat16>(request);
-  return dispatch<float, double, int32_t, int64_t>(
-      request.in[0].dtype, [&]<class T>() { return all_reduce_kernel<T, T>(request); });
+  return dispatch<Numbers>(request.in[0].dtype,
+                           [&]<class T>() { return all_reduce_kernel<T, T>(request); });
 }
 
 std::unique_ptr<Kernel> prepare_broadcast(const KernelRequest& request) {
@@ -105,9 +105,9 @@ std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> collective_cpu() {
-  return {{"AllReduce", kOwnDomain, prepare_all_reduce},
-          {"Broadcast", kOwnDomain, prepare_broadcast},
-          {"Copy", kOwnDomain, prepare_copy}};
+  return {{"AllReduce", kOwnDomain, {{"CPU", takes<Numbers>(), prepare_all_reduce}}},
+          {"Broadcast", kOwnDomain, {{"CPU", anything, prepare_broadcast}}},
+          {"Copy", kOwnDomain, {{"CPU", anything, prepare_copy}}}};
 }
 
 }  // namespace lockstep

@@ -55,18 +55,33 @@ std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request, bool mea
       std::is_same_v<T, W> ? "shared memory" : join("shared memory, as ", dtype_of<W>()));
 }
 
-std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
-  const AllReduceAttrs attrs = read_all_reduce(request.attributes());
+void check_terms(const KernelRequest& request) {
   check(request.in.size() <= kMostTerms, "sums over at most ", kMostTerms, " replicas");
+}
+
+// NCCL's order of sums is its own, and replicas on one GPU need no messages.
+std::string sums_over_gpus(const KernelRequest& request) {
   const auto& devices = request.part_devices;
   const bool several = std::any_of(devices.begin(), devices.end(),
                                    [&](Device device) { return device != devices[0]; });
-  if (several && attrs.order == SumOrder::any) return nccl_all_reduce(request, attrs);
+  if (!several) return "sums over several GPUs, not on one";
+  const bool ordered = read_all_reduce(request.attributes()).order != SumOrder::any;
+  return ordered ? "sums in any order, not in that of replicas" : "";
+}
+
+std::unique_ptr<Kernel> prepare_nccl(const KernelRequest& request) {
+  check_terms(request);
+  return nccl_all_reduce(request, read_all_reduce(request.attributes()));
+}
+
+std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
+  check_terms(request);
+  const AllReduceAttrs attrs = read_all_reduce(request.attributes());
   const bool mean = attrs.reduction == Reduction::mean;
   if (attrs.wire == "float16") return all_reduce_kernel<float, Half>(request, mean);
   if (attrs.wire == "bfloat16") return all_reduce_kernel<float, BFloat16>(request, mean);
-  return dispatch<float, double, int32_t, int64_t>(
-      request.in[0].dtype, [&]<class T>() { return all_reduce_kernel<T, T>(request, mean); });
+  return dispatch<Numbers>(request.in[0].dtype,
+                           [&]<class T>() { return all_reduce_kernel<T, T>(request, mean); });
 }
 
 std::unique_ptr<Kernel> prepare_broadcast(const KernelRequest& request) {
@@ -88,9 +103,12 @@ std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> collective_cuda() {
-  return {{"AllReduce", kOwnDomain, prepare_all_reduce},
-          {"Broadcast", kOwnDomain, prepare_broadcast},
-          {"Copy", kOwnDomain, prepare_copy}};
+  return {{"AllReduce",
+           kOwnDomain,
+           {{"NCCL", every({takes<Numbers>(), sums_over_gpus}), prepare_nccl},
+            {"GPU", takes<Numbers>(), prepare_all_reduce}}},
+          {"Broadcast", kOwnDomain, {{"GPU", anything, prepare_broadcast}}},
+          {"Copy", kOwnDomain, {{"GPU", anything, prepare_copy}}}};
 }
 
 }  // namespace lockstep

@@ -96,10 +96,9 @@ std::unique_ptr<Kernel> nccl_all_reduce(const KernelRequest& request, const AllR
   if (attrs.wire == "float16") return std::make_unique<NcclAllReduce<float, Half>>(request, attrs);
   if (attrs.wire == "bfloat16")
     return std::make_unique<NcclAllReduce<float, BFloat16>>(request, attrs);
-  return dispatch<float, double, int32_t, int64_t>(
-      request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
-        return std::make_unique<NcclAllReduce<T, T>>(request, attrs);
-      });
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
+    return std::make_unique<NcclAllReduce<T, T>>(request, attrs);
+  });
 }
 
 }  // namespace lockstep

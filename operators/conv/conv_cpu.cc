@@ -4,6 +4,7 @@
 
 #include "operators/conv/conv.h"
 #include "operators/conv/epilogue_cpu.h"
+#include "operators/dispatch.h"
 #include "operators/layout/layout.h"
 #include "runtime/dnnl.h"
 #include "runtime/parallel.h"
@@ -52,10 +53,6 @@ dnnl::convolution_forward::primitive_desc forward_desc(const Problem& p, bool bi
                                                        p.strides, p.dilations, p.begin, p.end);
 }
 
-void require_float(const KernelRequest& request) {
-  supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
-}
-
 // A primitive's own layout as the plan knows layouts; row-major where it does not.
 int wished(const dnnl::memory::desc& desc, const Dims& dims) {
   return std::max(1, channel_block_of(desc, dims));
@@ -80,7 +77,6 @@ Layouts forward_wish(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
-  require_float(request);
   Problem p = forward_problem(request);
   const bool bias = read_epilogue(request).bias;
   auto desc = forward_desc(p, bias);
@@ -133,7 +129,6 @@ Layouts grad_x_wish(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
-  require_float(request);
   return backward_data(grad_x_problem(request), request);
 }
 
@@ -168,7 +163,6 @@ class BiasedKernel final : public Kernel {
 };
 
 std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request) {
-  require_float(request);
   AttributeReader reader = request.attributes();
   const int64_t group = reader.integer("group", 1);
   const Dims &x = request.in[0].dims, &w = request.in[1].dims, &y = request.out[0].dims;
@@ -198,7 +192,6 @@ Layouts grad_w_wish(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
-  require_float(request);
   Problem p = grad_w_problem(request);
   auto desc = grad_w_desc(p);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
@@ -215,11 +208,11 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> conv_cpu() {
-  return {{"Conv", "", prepare_forward, forward_wish},
-          {"FusedConv", kOwnDomain, prepare_fused, forward_wish},
-          {"ConvTranspose", "", prepare_transpose},
-          {"ConvGradX", kOwnDomain, prepare_grad_x, grad_x_wish},
-          {"ConvGradW", kOwnDomain, prepare_grad_w, grad_w_wish}};
+  return {{"Conv", "", {{"oneDNN", takes<Float32>(), prepare_forward, forward_wish}}},
+          {"FusedConv", kOwnDomain, {{"oneDNN", takes<Float32>(), prepare_fused, forward_wish}}},
+          {"ConvTranspose", "", {{"oneDNN", takes<Float32>(), prepare_transpose}}},
+          {"ConvGradX", kOwnDomain, {{"oneDNN", takes<Float32>(), prepare_grad_x, grad_x_wish}}},
+          {"ConvGradW", kOwnDomain, {{"oneDNN", takes<Float32>(), prepare_grad_w, grad_w_wish}}}};
 }
 
 }  // namespace lockstep

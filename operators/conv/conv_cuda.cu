@@ -2,21 +2,16 @@
 
 #include "operators/conv/conv.h"
 #include "operators/conv/epilogue_cuda.h"
+#include "operators/dispatch.h"
 #include "operators/layout/layout.h"
 #include "runtime/cuda/accelerator.h"
 
 namespace lockstep {
 namespace {
 
-bool is_float(DType type) {
-  return type == DType::float32 || type == DType::float16 || type == DType::bfloat16;
-}
-
 // A convolution of `x` with `w` that makes `y`; the request has them in the order of its kind.
 Convolution convolution(const KernelRequest& request, ConvolutionKind kind, const Window& window,
                         const TensorDesc& x, const TensorDesc& w, const TensorDesc& y) {
-  supported(is_float(x.dtype), "has no GPU kernel for ", x.dtype);
-  supported(x.count() > 0 && w.count() > 0 && y.count() > 0, "a convolution of nothing");
   const bool last = std::max({x.channel_block, w.channel_block, y.channel_block}) > 1;
   for (const TensorDesc* tensor : {&x, &w, &y})
     check(!last || tensor->channel_block == tensor->dims[1] || tensor->dims[1] == 1,
@@ -44,7 +39,7 @@ Convolution convolution(const KernelRequest& request, ConvolutionKind kind, cons
 Layouts channels_last(const KernelRequest& request) {
   const DType type = request.in[0].dtype;
   Layouts layouts = row_major(request);
-  if (!is_float(type) || (type == DType::float32 && !request.tf32)) return layouts;
+  if (type == DType::float32 && !request.tf32) return layouts;
   auto wish = [](const std::vector<TensorDesc>& tensors, std::vector<int>& blocks) {
     for (std::size_t i = 0; i < tensors.size(); ++i)
       if (tensors[i].dims.size() == 4 && tensors[i].count() > 0)
@@ -130,11 +125,12 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> conv_cuda() {
-  return {{"Conv", "", prepare_forward, channels_last},
-          {"FusedConv", kOwnDomain, prepare_forward, channels_last},
-          {"ConvTranspose", "", prepare_transpose, channels_last},
-          {"ConvGradX", kOwnDomain, prepare_grad_x, channels_last},
-          {"ConvGradW", kOwnDomain, prepare_grad_w, channels_last}};
+  const Refusal images = every({takes<TensorFloats>(), not_empty});
+  return {{"Conv", "", {{"cuDNN", images, prepare_forward, channels_last}}},
+          {"FusedConv", kOwnDomain, {{"cuDNN", images, prepare_forward, channels_last}}},
+          {"ConvTranspose", "", {{"cuDNN", images, prepare_transpose, channels_last}}},
+          {"ConvGradX", kOwnDomain, {{"cuDNN", images, prepare_grad_x, channels_last}}},
+          {"ConvGradW", kOwnDomain, {{"cuDNN", images, prepare_grad_w, channels_last}}}};
 }
 
 }  // namespace lockstep

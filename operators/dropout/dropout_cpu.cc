@@ -28,10 +28,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
   for (std::size_t i = 1; i < request.in.size(); ++i)
     check(!request.in[i].present() || request.in[i].count() == 1, "operand ", i, " is ",
           request.in[i], ", should be a scalar");
-  supported(request.in.size() < 2 || !request.in[1].present() ||
-                request.in[1].dtype == DType::float32 || request.in[1].dtype == DType::float64,
-            "a ratio of ", request.in.size() < 2 ? DType::undefined : request.in[1].dtype);
-  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([count = request.in[0].count(), threads = request.threads,
                         stream = static_cast<uint64_t>(random_stream_of(request.node))](
                            const KernelArgs& args) {
@@ -63,7 +60,9 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> dropout_cpu() {
-  return {{"Dropout", "", prepare}, {"DropoutGrad", kOwnDomain, prepare}};
+  const Refusal floats = every({takes<Floats>(), takes<Floats>(1)});
+  return {{"Dropout", "", {{"CPU", floats, prepare}}},
+          {"DropoutGrad", kOwnDomain, {{"CPU", floats, prepare}}}};
 }
 
 }  // namespace lockstep

@@ -44,11 +44,8 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
   for (std::size_t i = 1; i < request.in.size(); ++i)
     check(!request.in[i].present() || request.in[i].count() == 1, "operand ", i, " is ",
           request.in[i], ", should be a scalar");
-  supported(
-      request.in.size() < 2 || !request.in[1].present() || request.in[1].dtype == DType::float32,
-      "a ratio that is not float32");
   const auto stream = static_cast<uint64_t>(random_stream_of(request.node));
-  return dispatch<float, double, Half, BFloat16>(request.in[0].dtype, [&]<class Host>() {
+  return dispatch<AllFloats>(request.in[0].dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
     return make_kernel([stream, count = request.in[0].count()](const KernelArgs& args) {
       auto operand = [&](std::size_t i) -> const void* {
@@ -66,7 +63,9 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> dropout_cuda() {
-  return {{"Dropout", "", prepare}, {"DropoutGrad", kOwnDomain, prepare}};
+  const Refusal floats = every({takes<AllFloats>(), takes<Float32>(1)});
+  return {{"Dropout", "", {{"GPU", floats, prepare}}},
+          {"DropoutGrad", kOwnDomain, {{"GPU", floats, prepare}}}};
 }
 
 }  // namespace lockstep

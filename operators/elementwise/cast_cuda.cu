@@ -65,21 +65,19 @@ Layouts cast_layouts(const KernelRequest& request) {
 std::unique_ptr<Kernel> cast_cuda(const KernelRequest& request) {
   if (request.in[0].channel_block != request.out[0].channel_block) {
     if (narrows(request))
-      return dispatch<Half, BFloat16>(request.out[0].dtype, [&]<class To>() {
+      return dispatch<NarrowFloats>(request.out[0].dtype, [&]<class To>() {
         return cast_and_reorder<float, DeviceType<To>>(request);
       });
-    return dispatch<Half, BFloat16>(request.in[0].dtype, [&]<class From>() {
+    return dispatch<NarrowFloats>(request.in[0].dtype, [&]<class From>() {
       return cast_and_reorder<DeviceType<From>, float>(request);
     });
   }
-  return dispatch<float, double, int32_t, int64_t, bool, Half, BFloat16>(
-      request.in[0].dtype, [&]<class From>() {
-        return dispatch<float, double, int32_t, int64_t, bool, Half, BFloat16>(
-            request.out[0].dtype, [&]<class To>() {
-              return map_one<DeviceType<From>, DeviceType<To>>(
-                  request, Converted<Computed<DeviceType<To>>>());
-            });
-      });
+  return dispatch<Convertible>(request.in[0].dtype, [&]<class From>() {
+    return dispatch<Convertible>(request.out[0].dtype, [&]<class To>() {
+      return map_one<DeviceType<From>, DeviceType<To>>(request,
+                                                       Converted<Computed<DeviceType<To>>>());
+    });
+  });
 }
 
 }  // namespace lockstep

@@ -1,9 +1,12 @@
 // Cast and CastLike on a GPU; apart, as every pair of types is a kernel.
 #pragma once
 
-#include "runtime/kernel.h"
+#include "operators/dispatch.h"
 
 namespace lockstep {
+
+// From each of these to each.
+using Convertible = Types<float, double, int32_t, int64_t, bool, Half, BFloat16>;
 
 std::unique_ptr<Kernel> cast_cuda(const KernelRequest& request);
 

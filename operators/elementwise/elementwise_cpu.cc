@@ -13,6 +13,16 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
+using Arithmetic =
+    Types<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+using Comparable = Types<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t,
+                         uint32_t, uint64_t, bool>;
+using Tested = Types<float, double, bool>;
+using Exponents = Types<float, double, int32_t, int64_t, uint32_t, uint64_t>;
+using Chosen = Types<float, double, int32_t, int64_t, uint8_t, bool>;
+using Clippable = Types<float, double, int32_t, int64_t, int8_t, uint8_t>;
+using Convertible = Types<float, double, int32_t, int64_t, uint8_t, int8_t, bool, Half, BFloat16>;
+
 struct Divide {
   template <class T>
   T operator()(T a, T b) const {
@@ -29,39 +39,40 @@ void check_divisors(const Tensor& divisors) {
 }
 
 template <class F>
-KernelFactory arithmetic(F) {
-  return [](const KernelRequest& request) {
-    check(request.in[0].dtype == request.in[1].dtype, "operands are ", request.in[0].dtype, " and ",
-          request.in[1].dtype, "; cast one");
-    return dispatch<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
-                    uint64_t>(request.in[0].dtype, [&]<class T>() {
-      constexpr bool kChecks = std::is_same_v<F, Divide> && std::is_integral_v<T>;
-      return combine_rows(request, row_of_two<T, T, T, F>, kChecks ? check_divisors<T> : nullptr);
-    });
-  };
+Candidate arithmetic(F, LayoutWish wish = nullptr) {
+  return {"CPU", takes<Arithmetic>(),
+          [](const KernelRequest& request) {
+            check(request.in[0].dtype == request.in[1].dtype, "operands are ", request.in[0].dtype,
+                  " and ", request.in[1].dtype, "; cast one");
+            return dispatch<Arithmetic>(request.in[0].dtype, [&]<class T>() {
+              constexpr bool kChecks = std::is_same_v<F, Divide> && std::is_integral_v<T>;
+              return combine_rows(request, row_of_two<T, T, T, F>,
+                                  kChecks ? check_divisors<T> : nullptr);
+            });
+          },
+          std::move(wish)};
 }
 
 template <class F>
-KernelFactory comparison(F) {
-  return [](const KernelRequest& request) {
-    return dispatch<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
-                    uint64_t, bool>(request.in[0].dtype, [&]<class T>() {
-      return combine_rows(request, row_of_two<T, T, bool, F>);
-    });
-  };
+Candidate comparison(F) {
+  return {"CPU", takes<Comparable>(), [](const KernelRequest& request) {
+            return dispatch<Comparable>(request.in[0].dtype, [&]<class T>() {
+              return combine_rows(request, row_of_two<T, T, bool, F>);
+            });
+          }};
 }
 
 template <class F>
-KernelFactory function(F) {
-  return [](const KernelRequest& request) {
-    return dispatch<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
-                    uint64_t>(request.in[0].dtype,
-                              [&]<class T>() { return map_rows(request, row_of_one<T, T, F>); });
-  };
+Candidate function(F) {
+  return {"CPU", takes<Arithmetic>(), [](const KernelRequest& request) {
+            return dispatch<Arithmetic>(request.in[0].dtype, [&]<class T>() {
+              return map_rows(request, row_of_one<T, T, F>);
+            });
+          }};
 }
 
-// Folds any number of operands left to right, so bits do not depend on threads or aliases; the
-// result is divided by `divisor` at the end (Mean).
+// Folds any number of operands left to right, so bits do not depend on threads or aliases;
+// the result is divided by `divisor` at the end (Mean).
 template <class T, class Fold>
 std::unique_ptr<Kernel> variadic_kernel(const KernelRequest& request, Fold fold, T divisor) {
   std::vector<Broadcast<1>> walks;
@@ -98,34 +109,38 @@ std::unique_ptr<Kernel> variadic_kernel(const KernelRequest& request, Fold fold,
 }
 
 template <class Fold>
-KernelFactory variadic(Fold fold, bool mean = false) {
-  return [fold, mean](const KernelRequest& request) {
-    return dispatch<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t,
-                    uint64_t>(request.out[0].dtype, [&]<class T>() {
-      return variadic_kernel<T>(request, fold,
-                                mean ? static_cast<T>(request.in.size()) : static_cast<T>(1));
-    });
-  };
+Candidate variadic(Fold fold, LayoutWish wish = nullptr, bool mean = false) {
+  return {"CPU", takes<Arithmetic>(),
+          [fold, mean](const KernelRequest& request) {
+            return dispatch<Arithmetic>(request.out[0].dtype, [&]<class T>() {
+              return variadic_kernel<T>(
+                  request, fold, mean ? static_cast<T>(request.in.size()) : static_cast<T>(1));
+            });
+          },
+          std::move(wish)};
 }
 
 // A function of bool, or a test of a float.
 template <class F>
-KernelFactory predicate(F) {
-  return [](const KernelRequest& request) {
-    return dispatch<float, double, bool>(
-        request.in[0].dtype, [&]<class T>() { return map_rows(request, row_of_one<T, bool, F>); });
-  };
+Candidate predicate(F) {
+  return {"CPU", takes<Tested>(), [](const KernelRequest& request) {
+            return dispatch<Tested>(request.in[0].dtype, [&]<class T>() {
+              return map_rows(request, row_of_one<T, bool, F>);
+            });
+          }};
 }
 
 std::unique_ptr<Kernel> prepare_is_inf(const KernelRequest& request) {
   auto attributes = request.attributes();
   const bool up = attributes.integer("detect_positive", 1) != 0;
   const bool down = attributes.integer("detect_negative", 1) != 0;
-  if (up && down) return predicate([](auto x) { return std::isinf(x); })(request);
+  if (up && down) return predicate([](auto x) { return std::isinf(x); }).prepare(request);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (up) return predicate([](auto x) { return static_cast<double>(x) == kInfinity; })(request);
-  if (down) return predicate([](auto x) { return static_cast<double>(x) == -kInfinity; })(request);
-  return predicate([](auto) { return false; })(request);
+  if (up)
+    return predicate([](auto x) { return static_cast<double>(x) == kInfinity; }).prepare(request);
+  if (down)
+    return predicate([](auto x) { return static_cast<double>(x) == -kInfinity; }).prepare(request);
+  return predicate([](auto) { return false; }).prepare(request);
 }
 
 struct Power {
@@ -137,10 +152,10 @@ struct Power {
 
 // The base may be of another type than the exponent; the result is of the base's.
 std::unique_ptr<Kernel> prepare_pow(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class A>() {
-    return dispatch<float, double, int32_t, int64_t, uint32_t, uint64_t>(
-        request.in[1].dtype,
-        [&]<class B>() { return combine_rows(request, row_of_two<A, B, A, Power>); });
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class A>() {
+    return dispatch<Exponents>(request.in[1].dtype, [&]<class B>() {
+      return combine_rows(request, row_of_two<A, B, A, Power>);
+    });
   });
 }
 
@@ -162,8 +177,8 @@ struct Modulo {
 
 std::unique_ptr<Kernel> prepare_mod(const KernelRequest& request) {
   auto attributes = request.attributes();
-  return attributes.integer("fmod", 0) != 0 ? arithmetic(Modulo<true>())(request)
-                                            : arithmetic(Modulo<false>())(request);
+  return attributes.integer("fmod", 0) != 0 ? arithmetic(Modulo<true>()).prepare(request)
+                                            : arithmetic(Modulo<false>()).prepare(request);
 }
 
 template <bool left>
@@ -178,7 +193,7 @@ struct Shift {
 std::unique_ptr<Kernel> prepare_bit_shift(const KernelRequest& request) {
   auto attributes = request.attributes();
   const bool left = attributes.text("direction", "") == "LEFT";
-  return dispatch<uint8_t, uint16_t, uint32_t, uint64_t>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Unsigned>(request.in[0].dtype, [&]<class T>() {
     return combine_rows(
         request, left ? row_of_two<T, T, T, Shift<true>> : row_of_two<T, T, T, Shift<false>>);
   });
@@ -193,25 +208,24 @@ void chosen_row(RowOperand condition, RowOperand a, RowOperand b, void* y, int64
 }
 
 std::unique_ptr<Kernel> prepare_where(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t, uint8_t, bool>(
-      request.in[1].dtype, [&]<class T>() { return choose_rows(request, chosen_row<T>); });
+  return dispatch<Chosen>(request.in[1].dtype,
+                          [&]<class T>() { return choose_rows(request, chosen_row<T>); });
 }
 
 // Bounds are operands since opset 11, each optional.
 std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
   const bool low = request.in.size() > 1 && request.in[1].present();
   const bool high = request.in.size() > 2 && request.in[2].present();
-  return dispatch<float, double, int32_t, int64_t, int8_t, uint8_t>(
-      request.in[0].dtype, [&]<class T>() {
-        return make_kernel([low, high, count = request.out[0].count()](const KernelArgs& args) {
-          for (int64_t i = 0; i < count; ++i) {
-            T x = args.in[0].as<T>()[i];
-            if (low && x < *args.in[1].as<T>()) x = *args.in[1].as<T>();
-            if (high && x > *args.in[2].as<T>()) x = *args.in[2].as<T>();
-            args.out[0].as<T>()[i] = x;
-          }
-        });
-      });
+  return dispatch<Clippable>(request.in[0].dtype, [&]<class T>() {
+    return make_kernel([low, high, count = request.out[0].count()](const KernelArgs& args) {
+      for (int64_t i = 0; i < count; ++i) {
+        T x = args.in[0].as<T>()[i];
+        if (low && x < *args.in[1].as<T>()) x = *args.in[1].as<T>();
+        if (high && x > *args.in[2].as<T>()) x = *args.in[2].as<T>();
+        args.out[0].as<T>()[i] = x;
+      }
+    });
+  });
 }
 
 // 16-bit floats go through float.
@@ -229,54 +243,56 @@ struct Converted {
 };
 
 std::unique_ptr<Kernel> prepare_cast(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t, uint8_t, int8_t, bool, Half, BFloat16>(
-      request.in[0].dtype, [&]<class From>() {
-        return dispatch<float, double, int32_t, int64_t, uint8_t, int8_t, bool, Half, BFloat16>(
-            request.out[0].dtype,
-            [&]<class To>() { return map_rows(request, row_of_one<From, To, Converted<To>>); });
-      });
+  return dispatch<Convertible>(request.in[0].dtype, [&]<class From>() {
+    return dispatch<Convertible>(request.out[0].dtype, [&]<class To>() {
+      return map_rows(request, row_of_one<From, To, Converted<To>>);
+    });
+  });
 }
 
 }  // namespace
 
 std::vector<KernelEntry> elementwise_cpu() {
+  const Refusal casts = every({takes<Convertible>(), makes<Convertible>()});
   return {
-      {"Add", "", arithmetic([](auto a, auto b) { return a + b; }), flat},
-      {"Sub", "", arithmetic([](auto a, auto b) { return a - b; }), flat},
-      {"Mul", "", arithmetic([](auto a, auto b) { return a * b; }), flat},
-      {"Div", "", arithmetic(Divide()), flat},
-      {"Pow", "", prepare_pow},
-      {"Sum", "", variadic([](auto a, auto b) { return static_cast<decltype(a)>(a + b); }), flat},
-      {"Mean", "", variadic([](auto a, auto b) { return static_cast<decltype(a)>(a + b); }, true)},
-      {"Max", "", variadic([](auto a, auto b) { return b > a || b != b ? b : a; })},
-      {"Min", "", variadic([](auto a, auto b) { return b < a || b != b ? b : a; })},
-      {"PRelu", "", arithmetic([](auto x, auto slope) {
+      {"Add", "", {arithmetic([](auto a, auto b) { return a + b; }, flat)}},
+      {"Sub", "", {arithmetic([](auto a, auto b) { return a - b; }, flat)}},
+      {"Mul", "", {arithmetic([](auto a, auto b) { return a * b; }, flat)}},
+      {"Div", "", {arithmetic(Divide(), flat)}},
+      {"Pow", "", {{"CPU", every({takes<Numbers>(), takes<Exponents>(1)}), prepare_pow}}},
+      {"Sum", "", {variadic([](auto a, auto b) { return static_cast<decltype(a)>(a + b); }, flat)}},
+      {"Mean",
+       "",
+       {variadic([](auto a, auto b) { return static_cast<decltype(a)>(a + b); }, nullptr, true)}},
+      {"Max", "", {variadic([](auto a, auto b) { return b > a || b != b ? b : a; })}},
+      {"Min", "", {variadic([](auto a, auto b) { return b < a || b != b ? b : a; })}},
+      {"PRelu", "", {arithmetic([](auto x, auto slope) {
          return x < 0 ? static_cast<decltype(x)>(slope * x) : x;
-       })},
-      {"Mod", "", prepare_mod},
-      {"BitShift", "", prepare_bit_shift},
-      {"Where", "", prepare_where},
-      {"Clip", "", prepare_clip, flat},
-      {"GreaterOrEqual", "", comparison([](auto a, auto b) { return a >= b; })},
-      {"LessOrEqual", "", comparison([](auto a, auto b) { return a <= b; })},
-      {"And", "", comparison([](auto a, auto b) { return a && b; })},
-      {"Or", "", comparison([](auto a, auto b) { return a || b; })},
-      {"Xor", "", comparison([](auto a, auto b) { return (a != 0) != (b != 0); })},
-      {"Not", "", predicate([](auto x) { return !x; })},
-      {"IsNaN", "", predicate([](auto x) { return std::isnan(x); })},
-      {"IsInf", "", prepare_is_inf},
-      {"CastLike", "", prepare_cast},
-      {"Neg", "", function([](auto x) { return -x; })},
-      {"Exp", "", function([](auto x) { return std::exp(x); })},
-      {"Log", "", function([](auto x) { return std::log(x); })},
-      {"Sqrt", "", function([](auto x) { return std::sqrt(x); })},
-      {"Reciprocal", "", function([](auto x) { return 1.0 / x; })},
-      {"Abs", "", function([](auto x) { return x < 0 ? -x : x; })},
-      {"Sign", "", function([](auto x) { return (x > 0) - (x < 0); })},
-      {"Equal", "", comparison([](auto a, auto b) { return a == b; })},
-      {"Greater", "", comparison([](auto a, auto b) { return a > b; })},
-      {"Less", "", comparison([](auto a, auto b) { return a < b; })},
-      {"Cast", "", prepare_cast}};
+       })}},
+      {"Mod", "", {{"CPU", takes<Arithmetic>(), prepare_mod}}},
+      {"BitShift", "", {{"CPU", takes<Unsigned>(), prepare_bit_shift}}},
+      {"Where", "", {{"CPU", takes<Chosen>(1), prepare_where}}},
+      {"Clip", "", {{"CPU", takes<Clippable>(), prepare_clip, flat}}},
+      {"GreaterOrEqual", "", {comparison([](auto a, auto b) { return a >= b; })}},
+      {"LessOrEqual", "", {comparison([](auto a, auto b) { return a <= b; })}},
+      {"And", "", {comparison([](auto a, auto b) { return a && b; })}},
+      {"Or", "", {comparison([](auto a, auto b) { return a || b; })}},
+      {"Xor", "", {comparison([](auto a, auto b) { return (a != 0) != (b != 0); })}},
+      {"Not", "", {predicate([](auto x) { return !x; })}},
+      {"IsNaN", "", {predicate([](auto x) { return std::isnan(x); })}},
+      {"IsInf", "", {{"CPU", takes<Tested>(), prepare_is_inf}}},
+      {"CastLike", "", {{"CPU", casts, prepare_cast}}},
+      {"Neg", "", {function([](auto x) { return -x; })}},
+      {"Exp", "", {function([](auto x) { return std::exp(x); })}},
+      {"Log", "", {function([](auto x) { return std::log(x); })}},
+      {"Sqrt", "", {function([](auto x) { return std::sqrt(x); })}},
+      {"Reciprocal", "", {function([](auto x) { return 1.0 / x; })}},
+      {"Abs", "", {function([](auto x) { return x < 0 ? -x : x; })}},
+      {"Sign", "", {function([](auto x) { return (x > 0) - (x < 0); })}},
+      {"Equal", "", {comparison([](auto a, auto b) { return a == b; })}},
+      {"Greater", "", {comparison([](auto a, auto b) { return a > b; })}},
+      {"Less", "", {comparison([](auto a, auto b) { return a < b; })}},
+      {"Cast", "", {{"CPU", casts, prepare_cast}}}};
 }
 
 }  // namespace lockstep

@@ -125,14 +125,14 @@ struct OneOver {
 
 template <class F>
 std::unique_ptr<Kernel> arithmetic(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t, Half, BFloat16>(
-      request.in[0].dtype,
-      [&]<class T>() { return broadcast_kernel<DeviceType<T>, DeviceType<T>, F>(request); });
+  return dispatch<AllNumbers>(request.in[0].dtype, [&]<class T>() {
+    return broadcast_kernel<DeviceType<T>, DeviceType<T>, F>(request);
+  });
 }
 template <class F>
 std::unique_ptr<Kernel> of_floats(const KernelRequest& request) {
-  return dispatch<float, double>(request.in[0].dtype,
-                                 [&]<class T>() { return broadcast_kernel<T, T, F>(request); });
+  return dispatch<Floats>(request.in[0].dtype,
+                          [&]<class T>() { return broadcast_kernel<T, T, F>(request); });
 }
 // An integer divided by zero is an error.
 template <class T>
@@ -157,7 +157,7 @@ std::unique_ptr<Kernel> prepare_divide(const KernelRequest& request) {
   check(request.in[1].dtype == type, "operands are ", type, " and ", request.in[1].dtype,
         "; cast one");
   const Walk<2> walk(Broadcast<2>(request.out[0].dims, {request.in[0].dims, request.in[1].dims}));
-  return dispatch<int32_t, int64_t>(type, [&]<class T>() {
+  return dispatch<Integers>(type, [&]<class T>() {
     return make_kernel(
         [walk, count = request.out[0].count()](const KernelArgs& args) {
           for_elements(args, count,
@@ -170,24 +170,24 @@ std::unique_ptr<Kernel> prepare_divide(const KernelRequest& request) {
 
 template <class F>
 std::unique_ptr<Kernel> comparison(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t>(
-      request.in[0].dtype, [&]<class T>() { return broadcast_kernel<T, bool, F>(request); });
+  return dispatch<Numbers>(request.in[0].dtype,
+                           [&]<class T>() { return broadcast_kernel<T, bool, F>(request); });
 }
 // Of 16-bit floats only what the gradient of Clip asks for.
 std::unique_ptr<Kernel> prepare_equal(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t, Half, BFloat16>(
-      request.in[0].dtype,
-      [&]<class T>() { return broadcast_kernel<DeviceType<T>, bool, Equal>(request); });
+  return dispatch<AllNumbers>(request.in[0].dtype, [&]<class T>() {
+    return broadcast_kernel<DeviceType<T>, bool, Equal>(request);
+  });
 }
 template <class F>
 std::unique_ptr<Kernel> function(const KernelRequest& request) {
-  return dispatch<float, double>(request.in[0].dtype,
-                                 [&]<class T>() { return map_one<T, T>(request, F()); });
+  return dispatch<Floats>(request.in[0].dtype,
+                          [&]<class T>() { return map_one<T, T>(request, F()); });
 }
 template <class F>
 std::unique_ptr<Kernel> function_of_numbers(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t>(
-      request.in[0].dtype, [&]<class T>() { return map_one<T, T>(request, F()); });
+  return dispatch<Numbers>(request.in[0].dtype,
+                           [&]<class T>() { return map_one<T, T>(request, F()); });
 }
 
 constexpr int kMostTerms = 32;
@@ -207,23 +207,27 @@ struct Fold {
   }
 };
 
+std::string same_shapes(const KernelRequest& request) {
+  for (const TensorDesc& in : request.in)
+    if (in.dims != request.out[0].dims)
+      return join("takes operands of one shape, not ", text_of(in.dims), " and ",
+                  text_of(request.out[0].dims));
+  return "";
+}
+
 template <class F, bool mean = false>
 std::unique_ptr<Kernel> variadic(const KernelRequest& request) {
-  supported(request.in.size() <= kMostTerms, "folds more than ", kMostTerms, " operands");
-  for (const TensorDesc& in : request.in)
-    supported(in.dims == request.out[0].dims, "operands of different shapes");
-  return dispatch<float, double, int32_t, int64_t, Half, BFloat16>(
-      request.out[0].dtype, [&]<class Host>() {
-        using T = DeviceType<Host>;
-        return elements_kernel(request, [](const KernelArgs& args, int64_t count) {
-          Fold<T, F> body{static_cast<int>(args.in.size()),
-                          mean ? static_cast<Computed<T>>(args.in.size()) : Computed<T>(1),
-                          args.out[0].as<T>(),
-                          {}};
-          for (std::size_t k = 0; k < args.in.size(); ++k) body.term[k] = args.in[k].as<const T>();
-          for_elements(args, count, body);
-        });
-      });
+  return dispatch<AllNumbers>(request.out[0].dtype, [&]<class Host>() {
+    using T = DeviceType<Host>;
+    return elements_kernel(request, [](const KernelArgs& args, int64_t count) {
+      Fold<T, F> body{static_cast<int>(args.in.size()),
+                      mean ? static_cast<Computed<T>>(args.in.size()) : Computed<T>(1),
+                      args.out[0].as<T>(),
+                      {}};
+      for (std::size_t k = 0; k < args.in.size(); ++k) body.term[k] = args.in[k].as<const T>();
+      for_elements(args, count, body);
+    });
+  });
 }
 
 // Bounds are operands, on the device; either may be null.
@@ -240,18 +244,16 @@ struct Clipped {
 };
 
 std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t, Half, BFloat16>(
-      request.in[0].dtype, [&]<class Host>() {
-        using T = DeviceType<Host>;
-        return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
-          auto bound = [&](std::size_t i) {
-            return i < args.in.size() ? args.in[i].as<const T>() : nullptr;
-          };
-          for_elements(
-              args, count,
-              Clipped<T>{args.in[0].as<const T>(), bound(1), bound(2), args.out[0].as<T>()});
-        });
-      });
+  return dispatch<AllNumbers>(request.in[0].dtype, [&]<class Host>() {
+    using T = DeviceType<Host>;
+    return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
+      auto bound = [&](std::size_t i) {
+        return i < args.in.size() ? args.in[i].as<const T>() : nullptr;
+      };
+      for_elements(args, count,
+                   Clipped<T>{args.in[0].as<const T>(), bound(1), bound(2), args.out[0].as<T>()});
+    });
+  });
 }
 
 // Chosen from operands that have the result's shape, or one element: any order of elements will do.
@@ -273,48 +275,52 @@ struct Choose {
   }
 };
 
+using Chosen = Types<float, double, int32_t, int64_t, uint8_t, bool, Half, BFloat16>;
+
 std::unique_ptr<Kernel> prepare_where(const KernelRequest& request) {
   const Walk<3> walk(Broadcast<3>(request.out[0].dims,
                                   {request.in[0].dims, request.in[1].dims, request.in[2].dims}));
-  return dispatch<float, double, int32_t, int64_t, uint8_t, bool, Half, BFloat16>(
-      request.in[1].dtype, [&]<class Host>() {
-        using T = DeviceType<Host>;
-        return make_kernel([walk, count = request.out[0].count()](const KernelArgs& args) {
-          for_elements(args, count,
-                       Choose<T>{walk, args.in[0].as<const bool>(), args.in[1].as<const T>(),
-                                 args.in[2].as<const T>(), args.out[0].as<T>()});
-        });
-      });
+  return dispatch<Chosen>(request.in[1].dtype, [&]<class Host>() {
+    using T = DeviceType<Host>;
+    return make_kernel([walk, count = request.out[0].count()](const KernelArgs& args) {
+      for_elements(args, count,
+                   Choose<T>{walk, args.in[0].as<const bool>(), args.in[1].as<const T>(),
+                             args.in[2].as<const T>(), args.out[0].as<T>()});
+    });
+  });
 }
 
 }  // namespace
 
 std::vector<KernelEntry> elementwise_cuda() {
-  std::vector<KernelEntry> entries{{"Add", "", arithmetic<Plus>, flat},
-                                   {"Sub", "", arithmetic<Minus>, flat},
-                                   {"Mul", "", arithmetic<Times>, flat},
-                                   {"Div", "", prepare_divide},
-                                   {"PRelu", "", of_floats<Slope>},
-                                   {"Sum", "", variadic<Plus>, flat},
-                                   {"Mean", "", variadic<Plus, true>},
-                                   {"Max", "", variadic<Larger>},
-                                   {"Min", "", variadic<Smaller>},
-                                   {"Equal", "", prepare_equal, flat},
-                                   {"Greater", "", comparison<Greater>},
-                                   {"Less", "", comparison<Less>},
-                                   {"GreaterOrEqual", "", comparison<GreaterOrEqual>},
-                                   {"LessOrEqual", "", comparison<LessOrEqual>},
-                                   {"Where", "", prepare_where, flat_choice},
-                                   {"Clip", "", prepare_clip, flat},
-                                   {"Neg", "", function_of_numbers<Negative>},
-                                   {"Abs", "", function_of_numbers<Absolute>},
-                                   {"Sign", "", function_of_numbers<SignOf>},
-                                   {"Exp", "", function<Exponential>},
-                                   {"Log", "", function<Logarithm>},
-                                   {"Sqrt", "", function<Root>},
-                                   {"Reciprocal", "", function<OneOver>},
-                                   {"Cast", "", cast_cuda, cast_layouts},
-                                   {"CastLike", "", cast_cuda}};
+  const Refusal terms = every({takes<AllNumbers>(), up_to_operands(kMostTerms), same_shapes});
+  const Refusal casts = every({takes<Convertible>(), makes<Convertible>()});
+  std::vector<KernelEntry> entries{
+      {"Add", "", {{"GPU", takes<AllNumbers>(), arithmetic<Plus>, flat}}},
+      {"Sub", "", {{"GPU", takes<AllNumbers>(), arithmetic<Minus>, flat}}},
+      {"Mul", "", {{"GPU", takes<AllNumbers>(), arithmetic<Times>, flat}}},
+      {"Div", "", {{"GPU", takes<Numbers>(), prepare_divide}}},
+      {"PRelu", "", {{"GPU", takes<Floats>(), of_floats<Slope>}}},
+      {"Sum", "", {{"GPU", terms, variadic<Plus>, flat}}},
+      {"Mean", "", {{"GPU", terms, variadic<Plus, true>}}},
+      {"Max", "", {{"GPU", terms, variadic<Larger>}}},
+      {"Min", "", {{"GPU", terms, variadic<Smaller>}}},
+      {"Equal", "", {{"GPU", takes<AllNumbers>(), prepare_equal, flat}}},
+      {"Greater", "", {{"GPU", takes<Numbers>(), comparison<Greater>}}},
+      {"Less", "", {{"GPU", takes<Numbers>(), comparison<Less>}}},
+      {"GreaterOrEqual", "", {{"GPU", takes<Numbers>(), comparison<GreaterOrEqual>}}},
+      {"LessOrEqual", "", {{"GPU", takes<Numbers>(), comparison<LessOrEqual>}}},
+      {"Where", "", {{"GPU", takes<Chosen>(1), prepare_where, flat_choice}}},
+      {"Clip", "", {{"GPU", takes<AllNumbers>(), prepare_clip, flat}}},
+      {"Neg", "", {{"GPU", takes<Numbers>(), function_of_numbers<Negative>}}},
+      {"Abs", "", {{"GPU", takes<Numbers>(), function_of_numbers<Absolute>}}},
+      {"Sign", "", {{"GPU", takes<Numbers>(), function_of_numbers<SignOf>}}},
+      {"Exp", "", {{"GPU", takes<Floats>(), function<Exponential>}}},
+      {"Log", "", {{"GPU", takes<Floats>(), function<Logarithm>}}},
+      {"Sqrt", "", {{"GPU", takes<Floats>(), function<Root>}}},
+      {"Reciprocal", "", {{"GPU", takes<Floats>(), function<OneOver>}}},
+      {"Cast", "", {{"GPU", casts, cast_cuda, cast_layouts}}},
+      {"CastLike", "", {{"GPU", casts, cast_cuda}}}};
   for (KernelEntry& entry : logic_cuda()) entries.push_back(std::move(entry));
   return entries;
 }

@@ -19,8 +19,8 @@ struct OneOnly {
 };
 template <class F>
 std::unique_ptr<Kernel> logic(const KernelRequest& request) {
-  return dispatch<bool>(request.in[0].dtype,
-                        [&]<class T>() { return broadcast_kernel<bool, bool, F>(request); });
+  return dispatch<Booleans>(request.in[0].dtype,
+                            [&]<class T>() { return broadcast_kernel<bool, bool, F>(request); });
 }
 
 // y = test(x).
@@ -58,13 +58,13 @@ struct IsInfinite {
 };
 
 std::unique_ptr<Kernel> prepare_not(const KernelRequest& request) {
-  return dispatch<bool>(request.in[0].dtype,
-                        [&]<class T>() { return testing_kernel<T>(request, IsFalse()); });
+  return dispatch<Booleans>(request.in[0].dtype,
+                            [&]<class T>() { return testing_kernel<T>(request, IsFalse()); });
 }
 template <class Test>
 std::unique_ptr<Kernel> of_floats(const KernelRequest& request, const Test& test) {
-  return dispatch<float, double>(request.in[0].dtype,
-                                 [&]<class T>() { return testing_kernel<T>(request, test); });
+  return dispatch<Floats>(request.in[0].dtype,
+                          [&]<class T>() { return testing_kernel<T>(request, test); });
 }
 std::unique_ptr<Kernel> prepare_is_nan(const KernelRequest& request) {
   return of_floats(request, IsNan());
@@ -85,10 +85,12 @@ struct Power {
       return static_cast<A>(::pow(static_cast<double>(base), static_cast<double>(exponent)));
   }
 };
+using Bases = Types<float, double, int32_t>;
+
 std::unique_ptr<Kernel> prepare_pow(const KernelRequest& request) {
-  return dispatch<float, double, int32_t>(request.in[0].dtype, [&]<class A>() {
-    return dispatch<float, double, int32_t, int64_t>(
-        request.in[1].dtype, [&]<class B>() { return kernel_of_two<A, B, A, Power>(request); });
+  return dispatch<Bases>(request.in[0].dtype, [&]<class A>() {
+    return dispatch<Numbers>(request.in[1].dtype,
+                             [&]<class B>() { return kernel_of_two<A, B, A, Power>(request); });
   });
 }
 
@@ -107,7 +109,7 @@ struct Modulo {
 };
 template <bool c_like>
 std::unique_ptr<Kernel> modulo(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
     return broadcast_kernel<T, T, Modulo<c_like>>(request);
   });
 }
@@ -126,7 +128,7 @@ struct Shift {
 };
 template <bool left>
 std::unique_ptr<Kernel> shift(const KernelRequest& request) {
-  return dispatch<uint8_t, uint16_t, uint32_t, uint64_t>(
+  return dispatch<Unsigned>(
       request.in[0].dtype, [&]<class T>() { return broadcast_kernel<T, T, Shift<left>>(request); });
 }
 std::unique_ptr<Kernel> prepare_bit_shift(const KernelRequest& request) {
@@ -137,10 +139,15 @@ std::unique_ptr<Kernel> prepare_bit_shift(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> logic_cuda() {
-  return {
-      {"And", "", logic<Both>}, {"Or", "", logic<Either>},     {"Xor", "", logic<OneOnly>},
-      {"Not", "", prepare_not}, {"IsNaN", "", prepare_is_nan}, {"IsInf", "", prepare_is_inf},
-      {"Pow", "", prepare_pow}, {"Mod", "", prepare_mod},      {"BitShift", "", prepare_bit_shift}};
+  return {{"And", "", {{"GPU", takes<Booleans>(), logic<Both>}}},
+          {"Or", "", {{"GPU", takes<Booleans>(), logic<Either>}}},
+          {"Xor", "", {{"GPU", takes<Booleans>(), logic<OneOnly>}}},
+          {"Not", "", {{"GPU", takes<Booleans>(), prepare_not}}},
+          {"IsNaN", "", {{"GPU", takes<Floats>(), prepare_is_nan}}},
+          {"IsInf", "", {{"GPU", takes<Floats>(), prepare_is_inf}}},
+          {"Pow", "", {{"GPU", every({takes<Bases>(), takes<Numbers>(1)}), prepare_pow}}},
+          {"Mod", "", {{"GPU", takes<Numbers>(), prepare_mod}}},
+          {"BitShift", "", {{"GPU", takes<Unsigned>(), prepare_bit_shift}}}};
 }
 
 }  // namespace lockstep

@@ -1,7 +1,7 @@
 // Of truth values, tests of floats, and arithmetic that few networks do, on a GPU.
 #pragma once
 
-#include "runtime/kernel.h"
+#include "runtime/kernel_table.h"
 
 namespace lockstep {
 

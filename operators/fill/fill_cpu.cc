@@ -16,7 +16,6 @@ template <class Make>
 std::unique_ptr<Kernel> random_kernel(const KernelRequest& request, Make make) {
   auto attributes = request.attributes();
   const uint64_t stream = static_cast<uint64_t>(attributes.number("seed", 0));
-  supported(request.out[0].dtype == DType::float32, "has no CPU kernel for ", request.out[0].dtype);
   return make_kernel([stream, make, count = request.out[0].count(),
                       threads = request.threads](const KernelArgs& args) {
     float* y = args.out[0].as<float>();
@@ -64,7 +63,7 @@ std::unique_ptr<Kernel> prepare_eye_like(const KernelRequest& request) {
   auto attributes = request.attributes();
   const int64_t k = attributes.integer("k", 0);
   const int64_t rows = request.out[0].dims[0], columns = request.out[0].dims[1];
-  return dispatch<float, double, int32_t, int64_t>(request.out[0].dtype, [&]<class T>() {
+  return dispatch<Numbers>(request.out[0].dtype, [&]<class T>() {
     return make_kernel([=](const KernelArgs& args) {
       for (int64_t i = 0; i < rows * columns; ++i)
         args.out[0].as<T>()[i] = i % columns - i / columns == k ? T(1) : T(0);
@@ -75,10 +74,10 @@ std::unique_ptr<Kernel> prepare_eye_like(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> fill_cpu() {
-  return {{"RandomNormal", "", prepare_normal},
-          {"RandomUniform", "", prepare_uniform},
-          {"EyeLike", "", prepare_eye_like},
-          {"ConstantOfShape", "", prepare_constant_of_shape}};
+  return {{"RandomNormal", "", {{"CPU", makes<Float32>(), prepare_normal}}},
+          {"RandomUniform", "", {{"CPU", makes<Float32>(), prepare_uniform}}},
+          {"EyeLike", "", {{"CPU", makes<Numbers>(), prepare_eye_like}}},
+          {"ConstantOfShape", "", {{"CPU", anything, prepare_constant_of_shape}}}};
 }
 
 }  // namespace lockstep

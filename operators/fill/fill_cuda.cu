@@ -39,7 +39,7 @@ struct Diagonal {
 
 std::unique_ptr<Kernel> prepare_eye_like(const KernelRequest& request) {
   const int64_t k = request.attributes().integer("k", 0);
-  return dispatch<float, double, int32_t, int64_t>(request.out[0].dtype, [&]<class T>() {
+  return dispatch<Numbers>(request.out[0].dtype, [&]<class T>() {
     return make_kernel([k, columns = request.out[0].dims[1],
                         count = request.out[0].count()](const KernelArgs& args) {
       for_elements(args, count, Diagonal<T>{columns, k, args.out[0].as<T>()});
@@ -50,7 +50,8 @@ std::unique_ptr<Kernel> prepare_eye_like(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> fill_cuda() {
-  return {{"EyeLike", "", prepare_eye_like}, {"ConstantOfShape", "", prepare_constant_of_shape}};
+  return {{"EyeLike", "", {{"GPU", makes<Numbers>(), prepare_eye_like}}},
+          {"ConstantOfShape", "", {{"GPU", anything, prepare_constant_of_shape}}}};
 }
 
 }  // namespace lockstep

@@ -1,15 +1,17 @@
 // The room's kernels on a kind of device, which says how one formula is prepared.
 #pragma once
 
+#include "operators/dispatch.h"
 #include "operators/function/formulas.h"
 #include "operators/function/function.h"
 #include "operators/layout/layout.h"
 
 namespace lockstep {
 
-// Prepare::value<Formula>(request) makes y = f(x), Prepare::slope<Formula>(request) dy * f'(x).
+// Prepare::value<Formula>(request) makes y = f(x), Prepare::slope<Formula>(request) dy * f'(x),
+// both of Floats.
 template <class Prepare>
-std::vector<KernelEntry> formula_kernels() {
+std::vector<KernelEntry> formula_kernels(const char* name) {
   auto gradient = [](const KernelRequest& request) {
     std::unique_ptr<Kernel> kernel;
     const std::string function = function_of_gradient(request);
@@ -20,9 +22,11 @@ std::vector<KernelEntry> formula_kernels() {
     check(kernel != nullptr, "FunctionGrad: no function '", function, "' has a gradient");
     return kernel;
   };
-  std::vector<KernelEntry> entries{{"FunctionGrad", kOwnDomain, gradient, flat}};
+  std::vector<KernelEntry> entries{
+      {"FunctionGrad", kOwnDomain, {{name, takes<Floats>(), gradient, flat}}}};
   for_each_formula([&]<class Formula>(const char* type) {
-    entries.push_back({type, "", Prepare::template value<Formula>, flat});
+    entries.push_back(
+        {type, "", {{name, takes<Floats>(), Prepare::template value<Formula>, flat}}});
   });
   return entries;
 }

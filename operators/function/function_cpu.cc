@@ -25,7 +25,7 @@ std::unique_ptr<Kernel> elements_kernel(const KernelRequest& request,
 struct Prepare {
   template <class Formula>
   static std::unique_ptr<Kernel> value(const KernelRequest& request) {
-    return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
       return elements_kernel<T>(request, parameters_of(request),
                                 [](const KernelArgs& args, int64_t begin, int64_t end, T a, T b) {
                                   const T* x = args.in[0].as<T>();
@@ -39,7 +39,7 @@ struct Prepare {
   // dy * slope(x, a, b)
   template <class Formula>
   static std::unique_ptr<Kernel> slope(const KernelRequest& request) {
-    return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
       return elements_kernel<T>(request, parameters_of_gradient(request),
                                 [](const KernelArgs& args, int64_t begin, int64_t end, T a, T b) {
                                   const T* dy = args.in[0].as<T>();
@@ -54,6 +54,6 @@ struct Prepare {
 
 }  // namespace
 
-std::vector<KernelEntry> function_cpu() { return formula_kernels<Prepare>(); }
+std::vector<KernelEntry> function_cpu() { return formula_kernels<Prepare>("CPU"); }
 
 }  // namespace lockstep

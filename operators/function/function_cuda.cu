@@ -33,7 +33,7 @@ std::unique_ptr<Kernel> function_kernel(const KernelRequest& request,
 struct Prepare {
   template <class Formula>
   static std::unique_ptr<Kernel> value(const KernelRequest& request) {
-    return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
       return function_kernel(
           request, parameters_of(request),
           [](const KernelArgs& args, int64_t count, const FunctionParameters& p) {
@@ -46,7 +46,7 @@ struct Prepare {
 
   template <class Formula>
   static std::unique_ptr<Kernel> slope(const KernelRequest& request) {
-    return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
       return function_kernel(
           request, parameters_of_gradient(request),
           [](const KernelArgs& args, int64_t count, const FunctionParameters& p) {
@@ -61,6 +61,6 @@ struct Prepare {
 
 }  // namespace
 
-std::vector<KernelEntry> function_cuda() { return formula_kernels<Prepare>(); }
+std::vector<KernelEntry> function_cuda() { return formula_kernels<Prepare>("GPU"); }
 
 }  // namespace lockstep

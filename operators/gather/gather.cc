@@ -207,6 +207,17 @@ Value gather(Graph& graph, Value x, Value indices, int64_t axis, const Site& sit
                          site);
 }
 
+Refusal reduces_by(std::vector<std::string> known) {
+  return [known = std::move(known)](const KernelRequest& request) -> std::string {
+    AttributeReader attributes = request.attributes();
+    const std::string reduction = attributes.text("reduction", "none");
+    if (std::find(known.begin(), known.end(), reduction) != known.end()) return "";
+    std::string list;
+    for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+    return join("takes a reduction of ", list, ", not '", reduction, "'");
+  };
+}
+
 std::vector<Op> gather_ops() {
   auto picking = [](const char* type, ContentLaw content = nullptr, ShapeLaw law = nullptr) {
     return Op{.type = type,

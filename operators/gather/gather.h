@@ -5,12 +5,15 @@
 
 #include "graph/graph.h"
 #include "graph/op.h"
-#include "runtime/kernel.h"
+#include "runtime/kernel_table.h"
 
 namespace lockstep {
 
 // Whole slices of x along `axis`, one per index.
 Value gather(Graph& graph, Value x, Value indices, int64_t axis, const Site& site = {});
+
+// A candidate's refusal of any other `reduction`.
+Refusal reduces_by(std::vector<std::string> known);
 
 std::vector<Op> gather_ops();
 std::vector<KernelEntry> gather_cpu();

@@ -22,7 +22,7 @@ int64_t checked(Index index, int64_t size, const char* op) {
 
 template <class Make>
 std::unique_ptr<Kernel> by_index(DType dtype, Make&& make) {
-  return dispatch<int32_t, int64_t>(dtype, std::forward<Make>(make));
+  return dispatch<Integers>(dtype, std::forward<Make>(make));
 }
 
 std::unique_ptr<Kernel> prepare_gather(const KernelRequest& request) {
@@ -46,7 +46,7 @@ std::unique_ptr<Kernel> prepare_gather_grad(const KernelRequest& request) {
   const AroundAxis around(request.out[0].dims, axis_of(request));
   const int64_t count = request.in[2].count();
   return by_index(request.in[2].dtype, [&]<class Index>() {
-    return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
       return make_kernel([=](const KernelArgs& args) {
         const Index* indices = args.in[2].as<Index>();
         const T* dy = args.in[0].as<T>();
@@ -100,7 +100,7 @@ std::unique_ptr<Kernel> prepare_gather_elements_grad(const KernelRequest& reques
   const Dims x = request.out[0].dims, of = request.in[2].dims;
   const int64_t axis = normal_axes({axis_of(request)}, x.size())[0];
   return by_index(request.in[2].dtype, [&]<class Index>() {
-    return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
       return make_kernel([=](const KernelArgs& args) {
         T* dx = args.out[0].as<T>();
         std::fill_n(dx, element_count(x), T(0));
@@ -120,10 +120,7 @@ Meeting meeting_of(const KernelRequest& request) {
   if (reduction == "none") return Meeting::replaces;
   if (reduction == "add") return Meeting::adds;
   if (reduction == "mul") return Meeting::multiplies;
-  if (reduction == "max") return Meeting::larger;
-  supported(reduction == "min", request.node.description(), ": reduction is '", reduction,
-            "', should be none, add, mul, max or min");
-  return Meeting::smaller;
+  return reduction == "max" ? Meeting::larger : Meeting::smaller;
 }
 
 template <class T>
@@ -148,7 +145,7 @@ std::unique_ptr<Kernel> prepare_scatter_elements(const KernelRequest& request) {
   const int64_t axis = normal_axes({axis_of(request)}, x.size())[0];
   const std::size_t bytes = request.in[0].bytes();
   return by_index(request.in[1].dtype, [&]<class Index>() {
-    return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+    return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
       return make_kernel([=](const KernelArgs& args) {
         std::memcpy(args.out[0].data, args.in[0].data, bytes);
         visit_elements(x, of, axis, args.in[1].as<Index>(), [&](int64_t i, int64_t at) {
@@ -206,7 +203,7 @@ std::unique_ptr<Kernel> prepare_gather_nd_grad(const KernelRequest& request) {
   auto attributes = request.attributes();
   const Coordinates c(request.out[0].dims, request.in[2].dims, attributes.integer("batch_dims", 0));
   return by_index(request.in[2].dtype, [&]<class Index>() {
-    return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+    return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
       return make_kernel([=, total = request.out[0].count()](const KernelArgs& args) {
         std::fill_n(args.out[0].as<T>(), total, T(0));
         for (int64_t i = 0; i < c.count; ++i) {
@@ -223,7 +220,7 @@ std::unique_ptr<Kernel> prepare_scatter_nd(const KernelRequest& request) {
   const Coordinates c(request.in[0].dims, request.in[1].dims, 0);
   const std::size_t bytes = request.in[0].bytes();
   return by_index(request.in[1].dtype, [&]<class Index>() {
-    return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+    return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
       return make_kernel([=](const KernelArgs& args) {
         std::memcpy(args.out[0].data, args.in[0].data, bytes);
         for (int64_t i = 0; i < c.count; ++i) {
@@ -244,7 +241,7 @@ std::unique_ptr<Kernel> prepare_top_k(const KernelRequest& request) {
   const AroundAxis x(request.in[0].dims, axis), y(request.out[0].dims, axis);
   const bool largest = attributes.integer("largest", 1) != 0;
   check(y.size <= x.size, "k is ", y.size, ", but there are ", x.size, " elements");
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([=](const KernelArgs& args) {
       const T* data = args.in[0].as<T>();
       for (int64_t column = 0; column < x.columns(); ++column) {
@@ -272,8 +269,8 @@ std::unique_ptr<Kernel> prepare_one_hot(const KernelRequest& request) {
   auto attributes = request.attributes();
   const Dims y = request.out[0].dims;
   const AroundAxis around(y, attributes.integer("axis", -1));
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class Index>() {
-    return dispatch<float, double, int32_t, int64_t>(request.out[0].dtype, [&]<class T>() {
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class Index>() {
+    return dispatch<Numbers>(request.out[0].dtype, [&]<class T>() {
       return make_kernel([=](const KernelArgs& args) {
         const T off = args.in[2].as<T>()[0], on = args.in[2].as<T>()[1];
         std::fill_n(args.out[0].as<T>(), element_count(y), off);
@@ -296,7 +293,7 @@ std::unique_ptr<Kernel> prepare_trilu(const KernelRequest& request) {
   const bool shifted = request.in.size() > 1 && request.in[1].present();
   const Dims& x = request.in[0].dims;
   const int64_t rows = x[x.size() - 2], columns = x.back(), count = request.in[0].count();
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([=](const KernelArgs& args) {
       const int64_t k = shifted ? *args.in[1].as<int64_t>() : 0;
       for (int64_t i = 0; i < count; ++i) {
@@ -311,17 +308,20 @@ std::unique_ptr<Kernel> prepare_trilu(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> gather_cpu() {
-  return {{"Gather", "", prepare_gather},
-          {"GatherElements", "", prepare_gather_elements},
-          {"ScatterElements", "", prepare_scatter_elements},
-          {"GatherND", "", prepare_gather_nd},
-          {"ScatterND", "", prepare_scatter_nd},
-          {"TopK", "", prepare_top_k},
-          {"OneHot", "", prepare_one_hot},
-          {"Trilu", "", prepare_trilu},
-          {"GatherGrad", kOwnDomain, prepare_gather_grad},
-          {"GatherElementsGrad", kOwnDomain, prepare_gather_elements_grad},
-          {"GatherNDGrad", kOwnDomain, prepare_gather_nd_grad}};
+  const Refusal reductions = reduces_by({"none", "add", "mul", "max", "min"});
+  const Refusal scatters = every({takes<Numbers>(), takes<Integers>(1), reductions});
+  const Refusal gradients = every({takes<Floats>(), takes<Integers>(2)});
+  return {{"Gather", "", {{"CPU", takes<Integers>(1), prepare_gather}}},
+          {"GatherElements", "", {{"CPU", takes<Integers>(1), prepare_gather_elements}}},
+          {"ScatterElements", "", {{"CPU", scatters, prepare_scatter_elements}}},
+          {"GatherND", "", {{"CPU", takes<Integers>(1), prepare_gather_nd}}},
+          {"ScatterND", "", {{"CPU", scatters, prepare_scatter_nd}}},
+          {"TopK", "", {{"CPU", takes<Numbers>(), prepare_top_k}}},
+          {"OneHot", "", {{"CPU", every({takes<Numbers>(), makes<Numbers>()}), prepare_one_hot}}},
+          {"Trilu", "", {{"CPU", takes<Numbers>(), prepare_trilu}}},
+          {"GatherGrad", kOwnDomain, {{"CPU", gradients, prepare_gather_grad}}},
+          {"GatherElementsGrad", kOwnDomain, {{"CPU", gradients, prepare_gather_elements_grad}}},
+          {"GatherNDGrad", kOwnDomain, {{"CPU", gradients, prepare_gather_nd_grad}}}};
 }
 
 }  // namespace lockstep

@@ -89,7 +89,7 @@ struct AddSlices {
 
 std::unique_ptr<Kernel> prepare_gather_grad(const KernelRequest& request) {
   const AroundAxis x(request.out[0].dims, axis_of(request));
-  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
     return make_kernel(
         [x, count = request.in[2].count()](const KernelArgs& args) {
           for_elements(args, x.columns(),
@@ -111,7 +111,6 @@ struct ElementPlaces {
   ElementPlaces(const Dims& x_dims, const Dims& indices, int64_t axis_given)
       : dims(static_cast<int>(x_dims.size())),
         axis(static_cast<int>(normal_axes({axis_given}, x_dims.size())[0])) {
-    supported(dims <= kMostDims, "has more than ", kMostDims, " dimensions");
     for (int d = 0; d < dims; ++d) {
       x[d] = x_dims[static_cast<std::size_t>(d)];
       of[d] = indices[static_cast<std::size_t>(d)];
@@ -160,8 +159,6 @@ enum class Meeting { replaces, adds, multiplies };
 Meeting meeting_of(const KernelRequest& request) {
   auto attributes = request.attributes();
   const std::string reduction = attributes.text("reduction", "none");
-  supported(reduction == "none" || reduction == "add" || reduction == "mul", "reduction '",
-            reduction, "'");
   return reduction == "add"   ? Meeting::adds
          : reduction == "mul" ? Meeting::multiplies
                               : Meeting::replaces;
@@ -213,13 +210,13 @@ std::unique_ptr<Kernel> put_elements(const KernelRequest& request, Meeting meeti
 }
 
 std::unique_ptr<Kernel> prepare_gather_elements_grad(const KernelRequest& request) {
-  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
     return put_elements<T>(request, Meeting::adds, 0, 2, true);
   });
 }
 
 std::unique_ptr<Kernel> prepare_scatter_elements(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
     return put_elements<T>(request, meeting_of(request), 2, 1, false);
   });
 }
@@ -233,7 +230,6 @@ struct Tuples {
   Tuples(const Dims& x, const Dims& indices, int64_t batch) : batch(batch), depth(indices.back()) {
     check(batch + depth <= static_cast<int64_t>(x.size()), "indices of ", depth,
           " coordinates for data of ", x.size(), " dimensions");
-    supported(depth <= kMostDims, "has more than ", kMostDims, " coordinates");
     count = element_count(Dims(indices.begin(), indices.end() - 1));
     int64_t batches = 1;
     for (int64_t d = 0; d < static_cast<int64_t>(x.size()); ++d) {
@@ -259,6 +255,16 @@ struct Tuples {
     return offset * slice;
   }
 };
+
+// Of the tuples that this operand holds.
+Refusal up_to_coordinates(std::size_t operand) {
+  return [operand](const KernelRequest& request) {
+    const int64_t depth = request.in[operand].dims.back();
+    return depth <= Tuples::kMostDims
+               ? ""
+               : join("takes at most ", Tuples::kMostDims, " coordinates, not ", depth);
+  };
+}
 
 template <class T>
 struct TakeTuples {
@@ -305,7 +311,7 @@ struct PutTuples {
 std::unique_ptr<Kernel> prepare_gather_nd_grad(const KernelRequest& request) {
   auto attributes = request.attributes();
   const Tuples tuples(request.out[0].dims, request.in[2].dims, attributes.integer("batch_dims", 0));
-  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
     return make_kernel(
         [tuples, bytes = request.out[0].bytes()](const KernelArgs& args) {
           check_cuda(cudaMemsetAsync(args.out[0].data, 0, bytes, stream_of(args)), "zeros");
@@ -320,7 +326,7 @@ std::unique_ptr<Kernel> prepare_gather_nd_grad(const KernelRequest& request) {
 std::unique_ptr<Kernel> prepare_scatter_nd(const KernelRequest& request) {
   const Meeting meeting = meeting_of(request);
   const Tuples tuples(request.in[0].dims, request.in[1].dims, 0);
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
     return make_kernel(
         [=, bytes = request.out[0].bytes()](const KernelArgs& args) {
           args.queue->copy(args.out[0].data, args.in[0].data, bytes);
@@ -335,17 +341,21 @@ std::unique_ptr<Kernel> prepare_scatter_nd(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> gather_cuda() {
+  const Refusal dims = up_to_dims(ElementPlaces::kMostDims), tuples = up_to_coordinates(1);
+  const Refusal scatters = every({takes<Numbers>(), reduces_by({"none", "add", "mul"})});
+  const Refusal elements_back = every({takes<Floats>(), dims});
+  const Refusal tuples_back = every({takes<Floats>(), up_to_coordinates(2)});
   std::vector<KernelEntry> entries = select_cuda();
-  for (KernelEntry entry :
-       std::vector<KernelEntry>{{"Gather", "", prepare_gather},
-                                {"GatherElements", "", prepare_gather_elements},
-                                {"ScatterElements", "", prepare_scatter_elements},
-                                {"GatherND", "", prepare_gather_nd},
-                                {"ScatterND", "", prepare_scatter_nd},
-                                {"GatherGrad", kOwnDomain, prepare_gather_grad},
-                                {"GatherElementsGrad", kOwnDomain, prepare_gather_elements_grad},
-                                {"GatherNDGrad", kOwnDomain, prepare_gather_nd_grad}})
-    entries.push_back(std::move(entry));
+  entries.insert(
+      entries.end(),
+      {{"Gather", "", {{"GPU", anything, prepare_gather}}},
+       {"GatherElements", "", {{"GPU", dims, prepare_gather_elements}}},
+       {"ScatterElements", "", {{"GPU", every({scatters, dims}), prepare_scatter_elements}}},
+       {"GatherND", "", {{"GPU", tuples, prepare_gather_nd}}},
+       {"ScatterND", "", {{"GPU", every({scatters, tuples}), prepare_scatter_nd}}},
+       {"GatherGrad", kOwnDomain, {{"GPU", takes<Floats>(), prepare_gather_grad}}},
+       {"GatherElementsGrad", kOwnDomain, {{"GPU", elements_back, prepare_gather_elements_grad}}},
+       {"GatherNDGrad", kOwnDomain, {{"GPU", tuples_back, prepare_gather_nd_grad}}}});
   return entries;
 }
 

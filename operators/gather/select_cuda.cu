@@ -61,7 +61,7 @@ std::unique_ptr<Kernel> prepare_top_k(const KernelRequest& request) {
   const AroundAxis x(request.in[0].dims, axis), y(request.out[0].dims, axis);
   const bool largest = attributes.integer("largest", 1) != 0;
   check(y.size <= x.size, "k is ", y.size, ", but there are ", x.size, " elements");
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([=](const KernelArgs& args) {
       for_blocks(args, x.columns(),
                  BestOfColumn<T>{x,
@@ -88,10 +88,12 @@ struct HotOrNot {
   }
 };
 
+using HotIndices = Types<float, int32_t, int64_t>;
+
 std::unique_ptr<Kernel> prepare_one_hot(const KernelRequest& request) {
   auto attributes = request.attributes();
   const AroundAxis y(request.out[0].dims, attributes.integer("axis", -1));
-  return dispatch<float, int32_t, int64_t>(request.in[0].dtype, [&]<class Index>() {
+  return dispatch<HotIndices>(request.in[0].dtype, [&]<class Index>() {
     return of_size(request.out[0].dtype, [&]<class T>() {
       return make_kernel([y, count = request.out[0].count()](const KernelArgs& args) {
         for_elements(args, count,
@@ -133,8 +135,9 @@ std::unique_ptr<Kernel> prepare_trilu(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> select_cuda() {
-  return {
-      {"TopK", "", prepare_top_k}, {"OneHot", "", prepare_one_hot}, {"Trilu", "", prepare_trilu}};
+  return {{"TopK", "", {{"GPU", takes<Numbers>(), prepare_top_k}}},
+          {"OneHot", "", {{"GPU", takes<HotIndices>(), prepare_one_hot}}},
+          {"Trilu", "", {{"GPU", anything, prepare_trilu}}}};
 }
 
 }  // namespace lockstep

@@ -91,18 +91,29 @@ std::unique_ptr<Kernel> matmul_kernel(const KernelRequest& request) {
   return make_kernel(run, std::is_same_v<T, float> ? "dnnl sgemm" : "plain loops");
 }
 
+using OtherNumbers = Types<double, int32_t, int64_t>;
+
+std::unique_ptr<Kernel> other_gemm(const KernelRequest& request) {
+  return dispatch<OtherNumbers>(request.in[0].dtype,
+                                [&]<class T>() { return gemm_kernel<T>(request); });
+}
+
+std::unique_ptr<Kernel> other_matmul(const KernelRequest& request) {
+  return dispatch<OtherNumbers>(request.in[0].dtype,
+                                [&]<class T>() { return matmul_kernel<T>(request); });
+}
+
 }  // namespace
 
 std::vector<KernelEntry> gemm_cpu() {
-  return {{"Gemm", "",
-           [](const KernelRequest& request) {
-             return dispatch<float, double, int32_t, int64_t>(
-                 request.in[0].dtype, [&]<class T>() { return gemm_kernel<T>(request); });
-           }},
-          {"MatMul", "", [](const KernelRequest& request) {
-             return dispatch<float, double, int32_t, int64_t>(
-                 request.in[0].dtype, [&]<class T>() { return matmul_kernel<T>(request); });
-           }}};
+  return {{"Gemm",
+           "",
+           {{"oneDNN", takes<Float32>(), gemm_kernel<float>},
+            {"CPU", takes<OtherNumbers>(), other_gemm}}},
+          {"MatMul",
+           "",
+           {{"oneDNN", takes<Float32>(), matmul_kernel<float>},
+            {"CPU", takes<OtherNumbers>(), other_matmul}}}};
 }
 
 }  // namespace lockstep

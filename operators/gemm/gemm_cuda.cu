@@ -6,13 +6,6 @@
 namespace lockstep {
 namespace {
 
-void require_product(const KernelRequest& request, int64_t k) {
-  const DType type = request.in[0].dtype;
-  supported(type == DType::float32 || type == DType::float16 || type == DType::bfloat16,
-            "has no GPU kernel for ", type);
-  supported(k > 0 && request.out[0].count() > 0, "multiplies nothing");
-}
-
 std::string description(const KernelRequest& request) {
   return request.tf32 && request.in[0].dtype == DType::float32 ? "cublasLt, tf32" : "cublasLt";
 }
@@ -35,7 +28,6 @@ std::unique_ptr<Kernel> prepare_gemm(const KernelRequest& request) {
   const Dims &a = request.in[0].dims, &y = request.out[0].dims;
   const bool has_c = request.in.size() > 2 && request.in[2].present();
   const int64_t k = a[attrs.trans_a ? 0 : 1];
-  require_product(request, k);
   auto product = std::make_shared<BlasProduct>(MatrixProduct{.type = request.in[0].dtype,
                                                              .tf32 = request.tf32,
                                                              .trans_a = attrs.trans_a,
@@ -46,7 +38,7 @@ std::unique_ptr<Kernel> prepare_gemm(const KernelRequest& request) {
                                                              .alpha = attrs.alpha,
                                                              .beta = has_c ? attrs.beta : 0});
   const Walk<1> walk(Broadcast<1>(y, {has_c ? request.in[2].dims : Dims{}}));
-  return dispatch<float, Half, BFloat16>(request.in[0].dtype, [&]<class Host>() {
+  return dispatch<TensorFloats>(request.in[0].dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
     auto run = [=, count = request.out[0].count()](const KernelArgs& args) {
       if (has_c)
@@ -58,9 +50,13 @@ std::unique_ptr<Kernel> prepare_gemm(const KernelRequest& request) {
   });
 }
 
+std::string no_vectors(const KernelRequest& request) {
+  const bool matrices = request.in[0].dims.size() >= 2 && request.in[1].dims.size() >= 2;
+  return matrices ? "" : "takes matrices, not a vector";
+}
+
 std::unique_ptr<Kernel> prepare_matmul(const KernelRequest& request) {
   Dims a = request.in[0].dims, b = request.in[1].dims, y = request.out[0].dims;
-  supported(a.size() >= 2 && b.size() >= 2, "multiplies a vector");
   auto matrix = [](const Dims& dims) { return dims[dims.size() - 1] * dims[dims.size() - 2]; };
   auto batch = [](const Dims& dims) { return Dims(dims.begin(), dims.end() - 2); };
   const std::size_t last = y.size() - 1;
@@ -69,14 +65,13 @@ std::unique_ptr<Kernel> prepare_matmul(const KernelRequest& request) {
                         .m = y[last - 1],
                         .n = y[last],
                         .k = a.back()};
-  require_product(request, product.k);
   if (b.size() == 2 && a.size() > 2) {  // all rows of the left operand form a single matrix
     product.m = element_count(y) / product.n;
     y = {product.m, product.n};
     a = {product.m, product.k};
   }
   const Broadcast<2> walk(batch(y), {batch(a), batch(b)});
-  supported(walk.rows == 1, "batches that are broadcast in more than one way");
+  supported(walk.rows == 1, "takes batches that are broadcast in one way, not in ", walk.rows);
   product.batch = walk.row_length;
   product.stride_a = walk.step[0] * matrix(a);
   product.stride_b = walk.step[1] * matrix(b);
@@ -92,7 +87,10 @@ std::unique_ptr<Kernel> prepare_matmul(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> gemm_cuda() {
-  return {{"Gemm", "", prepare_gemm}, {"MatMul", "", prepare_matmul}};
+  const Refusal matrices = every({takes<TensorFloats>(), not_empty, no_vectors});
+  const Refusal products = every({takes<TensorFloats>(), not_empty});
+  return {{"Gemm", "", {{"cuBLASLt", products, prepare_gemm}}},
+          {"MatMul", "", {{"cuBLASLt", matrices, prepare_matmul}}}};
 }
 
 }  // namespace lockstep

@@ -15,10 +15,6 @@ bool divides(const TensorDesc& tensor, int block) {
 
 }  // namespace
 
-Layouts row_major(const KernelRequest& request) {
-  return {std::vector<int>(request.in.size(), 1), std::vector<int>(request.out.size(), 1)};
-}
-
 Layouts flat(const KernelRequest& request) {
   const Dims& shape = request.out[0].dims;
   int block = 1;

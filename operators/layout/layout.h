@@ -5,12 +5,9 @@
 #include <vector>
 
 #include "graph/op.h"
-#include "runtime/kernel.h"
+#include "runtime/kernel_table.h"
 
 namespace lockstep {
-
-// Nothing but row-major.
-Layouts row_major(const KernelRequest& request);
 
 // A wish for kernels that treat memory as a flat list: when an operand of the result's shape comes
 // in channel blocks, all of that shape do, and the results too. Other operands must be scalars.

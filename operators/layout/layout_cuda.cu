@@ -31,6 +31,8 @@ std::unique_ptr<Kernel> prepare_reorder(const KernelRequest& request) {
 
 }  // namespace
 
-std::vector<KernelEntry> layout_cuda() { return {{"Reorder", kOwnDomain, prepare_reorder}}; }
+std::vector<KernelEntry> layout_cuda() {
+  return {{"Reorder", kOwnDomain, {{"GPU", anything, prepare_reorder}}}};
+}
 
 }  // namespace lockstep

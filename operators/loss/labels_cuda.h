@@ -139,8 +139,7 @@ class LabelLoss {
 template <class Prepare>
 std::unique_ptr<Kernel> of_labels(const KernelRequest& request, std::size_t labels,
                                   const Prepare& prepare) {
-  supported(request.in[0].dtype == DType::float32, "has no GPU kernel for ", request.in[0].dtype);
-  return dispatch<int32_t, int64_t>(request.in[labels].dtype, prepare);
+  return dispatch<Integers>(request.in[labels].dtype, prepare);
 }
 
 }  // namespace lockstep

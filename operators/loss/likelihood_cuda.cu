@@ -1,5 +1,6 @@
 // The weighted log-probability of each label, negated; and its gradient, which is 0 but at the
 // labels.
+#include "operators/dispatch.h"
 #include "operators/loss/likelihood_cuda.h"
 
 #include "operators/loss/labels_cuda.h"
@@ -72,8 +73,11 @@ std::unique_ptr<Kernel> prepare_likelihood_grad(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> likelihood_cuda() {
-  return {{"NegativeLogLikelihoodLoss", "", prepare_likelihood},
-          {"NegativeLogLikelihoodLossGrad", kOwnDomain, prepare_likelihood_grad}};
+  const Refusal labels = every({takes<Float32>(), takes<Integers>(1)});
+  const Refusal gradients = every({takes<Float32>(), takes<Integers>(2)});
+  return {
+      {"NegativeLogLikelihoodLoss", "", {{"GPU", labels, prepare_likelihood}}},
+      {"NegativeLogLikelihoodLossGrad", kOwnDomain, {{"GPU", gradients, prepare_likelihood_grad}}}};
 }
 
 }  // namespace lockstep

@@ -203,40 +203,36 @@ std::unique_ptr<Kernel> likelihood_grad_kernel(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_likelihood(const KernelRequest& request) {
-  supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
-  return dispatch<int32_t, int64_t>(
-      request.in[1].dtype, [&]<class Label>() { return likelihood_kernel<Label>(request); });
+  return dispatch<Integers>(request.in[1].dtype,
+                            [&]<class Label>() { return likelihood_kernel<Label>(request); });
 }
 
 std::unique_ptr<Kernel> prepare_likelihood_grad(const KernelRequest& request) {
-  supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
-  return dispatch<int32_t, int64_t>(
-      request.in[2].dtype, [&]<class Label>() { return likelihood_grad_kernel<Label>(request); });
+  return dispatch<Integers>(request.in[2].dtype,
+                            [&]<class Label>() { return likelihood_grad_kernel<Label>(request); });
 }
 
 template <bool kLog>
 std::unique_ptr<Kernel> prepare_softmax(const KernelRequest& request) {
-  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
     return softmax_kernel<T, kLog>(request, axis_of(request));
   });
 }
 
 template <bool kLog>
 std::unique_ptr<Kernel> prepare_softmax_grad(const KernelRequest& request) {
-  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
     return softmax_grad_kernel<T, kLog>(request, axis_of(request));
   });
 }
 
 std::unique_ptr<Kernel> prepare_cross_entropy(const KernelRequest& request) {
-  supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
-  return dispatch<int32_t, int64_t>(
-      request.in[1].dtype, [&]<class Label>() { return cross_entropy_kernel<Label>(request); });
+  return dispatch<Integers>(request.in[1].dtype,
+                            [&]<class Label>() { return cross_entropy_kernel<Label>(request); });
 }
 
 std::unique_ptr<Kernel> prepare_cross_entropy_grad(const KernelRequest& request) {
-  supported(request.in[1].dtype == DType::float32, "has no CPU kernel for ", request.in[1].dtype);
-  return dispatch<int32_t, int64_t>(request.in[2].dtype, [&]<class Label>() {
+  return dispatch<Integers>(request.in[2].dtype, [&]<class Label>() {
     return cross_entropy_grad_kernel<Label>(request);
   });
 }
@@ -244,14 +240,18 @@ std::unique_ptr<Kernel> prepare_cross_entropy_grad(const KernelRequest& request)
 }  // namespace
 
 std::vector<KernelEntry> loss_cpu() {
-  return {{"Softmax", "", prepare_softmax<false>},
-          {"LogSoftmax", "", prepare_softmax<true>},
-          {"SoftmaxGrad", kOwnDomain, prepare_softmax_grad<false>},
-          {"LogSoftmaxGrad", kOwnDomain, prepare_softmax_grad<true>},
-          {"NegativeLogLikelihoodLoss", "", prepare_likelihood},
-          {"NegativeLogLikelihoodLossGrad", kOwnDomain, prepare_likelihood_grad},
-          {"SoftmaxCrossEntropyLoss", "", prepare_cross_entropy},
-          {"SoftmaxCrossEntropyLossGrad", kOwnDomain, prepare_cross_entropy_grad}};
+  const Refusal labels = every({takes<Float32>(), takes<Integers>(1)});
+  const Refusal gradients = every({takes<Float32>(), takes<Integers>(2)});
+  const Refusal slopes = every({takes<Float32>(), takes<Float32>(1), takes<Integers>(2)});
+  return {
+      {"Softmax", "", {{"CPU", takes<Floats>(), prepare_softmax<false>}}},
+      {"LogSoftmax", "", {{"CPU", takes<Floats>(), prepare_softmax<true>}}},
+      {"SoftmaxGrad", kOwnDomain, {{"CPU", takes<Floats>(), prepare_softmax_grad<false>}}},
+      {"LogSoftmaxGrad", kOwnDomain, {{"CPU", takes<Floats>(), prepare_softmax_grad<true>}}},
+      {"NegativeLogLikelihoodLoss", "", {{"CPU", labels, prepare_likelihood}}},
+      {"NegativeLogLikelihoodLossGrad", kOwnDomain, {{"CPU", gradients, prepare_likelihood_grad}}},
+      {"SoftmaxCrossEntropyLoss", "", {{"CPU", labels, prepare_cross_entropy}}},
+      {"SoftmaxCrossEntropyLossGrad", kOwnDomain, {{"CPU", slopes, prepare_cross_entropy_grad}}}};
 }
 
 }  // namespace lockstep

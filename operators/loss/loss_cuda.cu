@@ -153,7 +153,7 @@ template <bool kLog>
 std::unique_ptr<Kernel> prepare_softmax(const KernelRequest& request) {
   auto attributes = request.attributes();
   const AroundAxis a(request.in[0].dims, attributes.integer("axis", -1));
-  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([a](const KernelArgs& args) {
       for_blocks(args, a.columns(),
                  SoftmaxColumn<T, kLog>{Columns(a), args.in[0].as<const T>(), args.out[0].as<T>()});
@@ -165,7 +165,7 @@ template <bool kLog>
 std::unique_ptr<Kernel> prepare_softmax_grad(const KernelRequest& request) {
   auto attributes = request.attributes();
   const AroundAxis a(request.in[0].dims, attributes.integer("axis", -1));
-  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([a](const KernelArgs& args) {
       for_blocks(args, a.columns(),
                  SoftmaxGradColumn<T, kLog>{Columns(a), args.in[0].as<const T>(),
@@ -177,14 +177,17 @@ std::unique_ptr<Kernel> prepare_softmax_grad(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> loss_cuda() {
+  const Refusal labels = every({takes<Float32>(), takes<Integers>(1)});
+  const Refusal slopes = every({takes<Float32>(), takes<Float32>(1), takes<Integers>(2)});
   std::vector<KernelEntry> entries = likelihood_cuda();
-  entries.insert(entries.end(),
-                 {{"Softmax", "", prepare_softmax<false>},
-                  {"LogSoftmax", "", prepare_softmax<true>},
-                  {"SoftmaxGrad", kOwnDomain, prepare_softmax_grad<false>},
-                  {"LogSoftmaxGrad", kOwnDomain, prepare_softmax_grad<true>},
-                  {"SoftmaxCrossEntropyLoss", "", prepare_cross_entropy},
-                  {"SoftmaxCrossEntropyLossGrad", kOwnDomain, prepare_cross_entropy_grad}});
+  entries.insert(
+      entries.end(),
+      {{"Softmax", "", {{"GPU", takes<Floats>(), prepare_softmax<false>}}},
+       {"LogSoftmax", "", {{"GPU", takes<Floats>(), prepare_softmax<true>}}},
+       {"SoftmaxGrad", kOwnDomain, {{"GPU", takes<Floats>(), prepare_softmax_grad<false>}}},
+       {"LogSoftmaxGrad", kOwnDomain, {{"GPU", takes<Floats>(), prepare_softmax_grad<true>}}},
+       {"SoftmaxCrossEntropyLoss", "", {{"GPU", labels, prepare_cross_entropy}}},
+       {"SoftmaxCrossEntropyLossGrad", kOwnDomain, {{"GPU", slopes, prepare_cross_entropy_grad}}}});
   return entries;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "operators/dispatch.h"
 #include "operators/norm/norm.h"
 #include "operators/norm/rows.h"
 #include "operators/room.h"
@@ -129,19 +130,29 @@ std::unique_ptr<Kernel> prepare_lrn_grad(const KernelRequest& request) {
   });
 }
 
+std::unique_ptr<Kernel> prepare_instance_norm(const KernelRequest& request) {
+  return forward(planes_of(request, 0), request.threads);
+}
+std::unique_ptr<Kernel> prepare_layer_norm(const KernelRequest& request) {
+  return forward(last_axes_of(request, 0), request.threads);
+}
+std::unique_ptr<Kernel> prepare_instance_norm_grad(const KernelRequest& request) {
+  return backward(planes_of(request, 1), request.in[2].count(), request.threads);
+}
+std::unique_ptr<Kernel> prepare_layer_norm_grad(const KernelRequest& request) {
+  return backward(last_axes_of(request, 1), request.in[2].count(), request.threads);
+}
+
 }  // namespace
 
 std::vector<KernelEntry> norm_cpu() {
-  return {{"InstanceNormalization", "",
-           [](const auto& r) { return forward(planes_of(r, 0), r.threads); }},
-          {"LayerNormalization", "",
-           [](const auto& r) { return forward(last_axes_of(r, 0), r.threads); }},
-          {"LRN", "", prepare_lrn},
-          {"InstanceNormGrad", kOwnDomain,
-           [](const auto& r) { return backward(planes_of(r, 1), r.in[2].count(), r.threads); }},
-          {"LayerNormGrad", kOwnDomain,
-           [](const auto& r) { return backward(last_axes_of(r, 1), r.in[2].count(), r.threads); }},
-          {"LrnGrad", kOwnDomain, prepare_lrn_grad}};
+  const Refusal floats = takes<Float32>();
+  return {{"InstanceNormalization", "", {{"CPU", floats, prepare_instance_norm}}},
+          {"LayerNormalization", "", {{"CPU", floats, prepare_layer_norm}}},
+          {"LRN", "", {{"CPU", floats, prepare_lrn}}},
+          {"InstanceNormGrad", kOwnDomain, {{"CPU", floats, prepare_instance_norm_grad}}},
+          {"LayerNormGrad", kOwnDomain, {{"CPU", floats, prepare_layer_norm_grad}}},
+          {"LrnGrad", kOwnDomain, {{"CPU", floats, prepare_lrn_grad}}}};
 }
 
 }  // namespace lockstep

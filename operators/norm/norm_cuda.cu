@@ -156,17 +156,29 @@ std::unique_ptr<Kernel> prepare_lrn_grad(const KernelRequest& request) {
   });
 }
 
+std::unique_ptr<Kernel> prepare_instance_norm(const KernelRequest& request) {
+  return forward(planes_of(request, 0));
+}
+std::unique_ptr<Kernel> prepare_layer_norm(const KernelRequest& request) {
+  return forward(last_axes_of(request, 0));
+}
+std::unique_ptr<Kernel> prepare_instance_norm_grad(const KernelRequest& request) {
+  return backward(planes_of(request, 1), request.in[2].count());
+}
+std::unique_ptr<Kernel> prepare_layer_norm_grad(const KernelRequest& request) {
+  return backward(last_axes_of(request, 1), request.in[2].count());
+}
+
 }  // namespace
 
 std::vector<KernelEntry> norm_cuda() {
-  return {{"InstanceNormalization", "", [](const auto& r) { return forward(planes_of(r, 0)); }},
-          {"LayerNormalization", "", [](const auto& r) { return forward(last_axes_of(r, 0)); }},
-          {"LRN", "", prepare_lrn},
-          {"InstanceNormGrad", kOwnDomain,
-           [](const auto& r) { return backward(planes_of(r, 1), r.in[2].count()); }},
-          {"LayerNormGrad", kOwnDomain,
-           [](const auto& r) { return backward(last_axes_of(r, 1), r.in[2].count()); }},
-          {"LrnGrad", kOwnDomain, prepare_lrn_grad}};
+  const Refusal floats = takes<Float32>();
+  return {{"InstanceNormalization", "", {{"GPU", floats, prepare_instance_norm}}},
+          {"LayerNormalization", "", {{"GPU", floats, prepare_layer_norm}}},
+          {"LRN", "", {{"GPU", floats, prepare_lrn}}},
+          {"InstanceNormGrad", kOwnDomain, {{"GPU", floats, prepare_instance_norm_grad}}},
+          {"LayerNormGrad", kOwnDomain, {{"GPU", floats, prepare_layer_norm_grad}}},
+          {"LrnGrad", kOwnDomain, {{"GPU", floats, prepare_lrn_grad}}}};
 }
 
 }  // namespace lockstep

@@ -5,24 +5,18 @@
 namespace lockstep {
 namespace {
 
-void require_float(const KernelRequest& request) {
-  supported(request.in[0].dtype == DType::float32, "has no kernel for ", request.in[0].dtype);
-}
-
 // [N, C, plane]: the size of a plane.
 int64_t plane_of(const Dims& x) { return element_count(x) / std::max<int64_t>(1, x[0] * x[1]); }
 
 }  // namespace
 
 NormRows planes_of(const KernelRequest& request, std::size_t operand) {
-  require_float(request);
   AttributeReader reader = request.attributes();
   const Dims& x = request.in[operand].dims;
   return {x[0] * x[1], plane_of(x), x[1], reader.number("epsilon", 1e-5F)};
 }
 
 NormRows last_axes_of(const KernelRequest& request, std::size_t operand) {
-  require_float(request);
   AttributeReader reader = request.attributes();
   const Dims& x = request.in[operand].dims;
   const int64_t axis = normal_axes({reader.integer("axis", -1)}, x.size())[0];
@@ -37,7 +31,6 @@ NormRows last_axes_of(const KernelRequest& request, std::size_t operand) {
 }
 
 Lrn lrn_of(const KernelRequest& request) {
-  require_float(request);
   AttributeReader reader = request.attributes();
   const Dims& x = request.in[0].dims;
   return {reader.number("alpha", 1e-4F),

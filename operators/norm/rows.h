@@ -19,7 +19,7 @@ struct NormRows {
   }
 };
 
-// Planes of a channel, or the last axes of an example, of that operand, which is float32.
+// Planes of a channel, or the last axes of an example, of that operand.
 NormRows planes_of(const KernelRequest& request, std::size_t operand);
 NormRows last_axes_of(const KernelRequest& request, std::size_t operand);
 

@@ -1,5 +1,6 @@
 #include <atomic>
 
+#include "operators/dispatch.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/optimizer/rules.h"
 #include "operators/optimizer/update_elements.h"
@@ -11,12 +12,7 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-void require_float(const KernelRequest& request) {
-  supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
-}
-
 std::unique_ptr<Kernel> prepare_scale(const KernelRequest& request) {
-  require_float(request);
   auto attributes = request.attributes();
   const float factor = attributes.number("scale", 1);
   return make_kernel(
@@ -30,7 +26,6 @@ std::unique_ptr<Kernel> prepare_scale(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_weighted_sum(const KernelRequest& request) {
-  require_float(request);
   return make_kernel(
       [count = request.out[0].count(), threads = request.threads](const KernelArgs& args) {
         float* y = args.out[0].as<float>();
@@ -55,7 +50,6 @@ template <class Rule, class Given>
 
 template <class Rule, bool kMany>
 std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
-  require_float(request);
   return make_kernel([rule = Rule::read(request.attributes()),
                       operands = UpdateOperandsOf<Rule>(request, kMany),
                       threads = request.threads](const KernelArgs& args) {
@@ -72,7 +66,6 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_first_non_finite(const KernelRequest& request) {
-  require_float(request);
   return make_kernel([threads = request.threads](const KernelArgs& args) {
     int64_t& first = *args.out[0].as<int64_t>();
     first = -1;
@@ -90,12 +83,16 @@ std::unique_ptr<Kernel> prepare_first_non_finite(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> optimizer_cpu() {
-  std::vector<KernelEntry> entries{{"Scale", kOwnDomain, prepare_scale},
-                                   {"WeightedSum", kOwnDomain, prepare_weighted_sum},
-                                   {"FirstNonFinite", kOwnDomain, prepare_first_non_finite}};
+  std::vector<KernelEntry> entries{
+      {"Scale", kOwnDomain, {{"CPU", takes<Float32>(), prepare_scale}}},
+      {"WeightedSum", kOwnDomain, {{"CPU", takes<Float32>(), prepare_weighted_sum}}},
+      {"FirstNonFinite", kOwnDomain, {{"CPU", takes<Float32>(), prepare_first_non_finite}}}};
   for_each_update_rule([&]<class Rule>() {
-    entries.push_back({Rule::kType, kOwnDomain, prepare_update<Rule, false>});
-    entries.push_back({type_of_many(Rule::kType), kOwnDomain, prepare_update<Rule, true>});
+    entries.push_back(
+        {Rule::kType, kOwnDomain, {{"CPU", takes<Float32>(), prepare_update<Rule, false>}}});
+    entries.push_back({type_of_many(Rule::kType),
+                       kOwnDomain,
+                       {{"CPU", takes<Float32>(), prepare_update<Rule, true>}}});
   });
   return entries;
 }

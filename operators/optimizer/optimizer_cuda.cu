@@ -1,3 +1,4 @@
+#include "operators/dispatch.h"
 #include "operators/elements_cuda.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/optimizer/rules.h"
@@ -6,17 +7,12 @@
 namespace lockstep {
 namespace {
 
-void require_float(const KernelRequest& request) {
-  supported(request.in[0].dtype == DType::float32, "has no GPU kernel for ", request.in[0].dtype);
-}
-
 struct Times {
   float factor;
   __device__ float operator()(float x) const { return factor * x; }
 };
 
 std::unique_ptr<Kernel> prepare_scale(const KernelRequest& request) {
-  require_float(request);
   auto attributes = request.attributes();
   return map_one<float, float>(request, Times{attributes.number("scale", 1)});
 }
@@ -37,8 +33,6 @@ struct WeightedTerms {
 };
 
 std::unique_ptr<Kernel> prepare_weighted_sum(const KernelRequest& request) {
-  require_float(request);
-  supported(request.in.size() <= 2 * kMostTerms, "adds up more than ", kMostTerms, " terms");
   return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
     WeightedTerms body{static_cast<int>(args.in.size() / 2), {}, {}, args.out[0].as<float>()};
     for (int k = 0; k < body.count; ++k) {
@@ -90,7 +84,6 @@ __global__ void __launch_bounds__(kBlock)
 template <class Rule, bool kMany>
 std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
   static_assert(sizeof(Updates<Rule>) <= 32764, "more than a kernel's arguments may be");
-  require_float(request);
   return make_kernel([rule = Rule::read(request.attributes()),
                       operands = UpdateOperandsOf<Rule>(request, kMany)](const KernelArgs& args) {
     const std::size_t n = operands.count();
@@ -120,8 +113,7 @@ struct AnswerIfNotFinite {
 };
 
 // From the last operand to the first, so that the first that is not finite writes last.
-std::unique_ptr<Kernel> prepare_first_non_finite(const KernelRequest& request) {
-  require_float(request);
+std::unique_ptr<Kernel> prepare_first_non_finite(const KernelRequest&) {
   return make_kernel([](const KernelArgs& args) {
     auto* first = args.out[0].as<int64_t>();
     for_elements(args, 1, Answer{first, -1});
@@ -134,12 +126,17 @@ std::unique_ptr<Kernel> prepare_first_non_finite(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> optimizer_cuda() {
-  std::vector<KernelEntry> entries{{"Scale", kOwnDomain, prepare_scale},
-                                   {"WeightedSum", kOwnDomain, prepare_weighted_sum},
-                                   {"FirstNonFinite", kOwnDomain, prepare_first_non_finite}};
+  const Refusal terms = every({takes<Float32>(), up_to_operands(2 * kMostTerms)});
+  std::vector<KernelEntry> entries{
+      {"Scale", kOwnDomain, {{"GPU", takes<Float32>(), prepare_scale}}},
+      {"WeightedSum", kOwnDomain, {{"GPU", terms, prepare_weighted_sum}}},
+      {"FirstNonFinite", kOwnDomain, {{"GPU", takes<Float32>(), prepare_first_non_finite}}}};
   for_each_update_rule([&]<class Rule>() {
-    entries.push_back({Rule::kType, kOwnDomain, prepare_update<Rule, false>});
-    entries.push_back({type_of_many(Rule::kType), kOwnDomain, prepare_update<Rule, true>});
+    entries.push_back(
+        {Rule::kType, kOwnDomain, {{"GPU", takes<Float32>(), prepare_update<Rule, false>}}});
+    entries.push_back({type_of_many(Rule::kType),
+                       kOwnDomain,
+                       {{"GPU", takes<Float32>(), prepare_update<Rule, true>}}});
   });
   return entries;
 }

@@ -90,6 +90,16 @@ const std::vector<FormalAttribute> kWindowAttributes{
     {"ceil_mode", AttributeKind::integer},     {"count_include_pad", AttributeKind::integer},
     {"x_shape", AttributeKind::integers}};
 
+std::string past_padding(const PoolAttrs& attrs, const Dims& x, const Dims& y) {
+  if (!attrs.count_include_pad) return "";
+  const Window window =
+      resolved(attrs.window, attrs.window.kernel, to_shape(Dims(x.begin() + 2, x.end())));
+  for (std::size_t i = 0; i < window.kernel.size(); ++i)
+    if (covering_end_pad(window, i, x[i + 2], y[i + 2]) > window.pads[window.kernel.size() + i])
+      return "takes no count_include_pad with windows that reach past the padding";
+  return "";
+}
+
 }  // namespace
 
 PoolAttrs read_pool(AttributeReader& attributes) {
@@ -123,6 +133,14 @@ Value average_pool(Graph& graph, Value x, const PoolAttrs& attrs, const Site& si
 
 Value global_average_pool(Graph& graph, Value x, const Site& site) {
   return graph.add_value({.type = "GlobalAveragePool", .inputs = {x}}, site);
+}
+
+std::string past_padding(const KernelRequest& request) {
+  return past_padding(pool_attrs_of(request), request.in[0].dims, request.out[0].dims);
+}
+
+std::string past_padding_back(const KernelRequest& request) {
+  return past_padding(pool_attrs_of(request), request.out[0].dims, request.in[0].dims);
 }
 
 std::vector<Op> pool_ops() {

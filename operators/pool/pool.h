@@ -6,7 +6,7 @@
 #include "graph/graph.h"
 #include "graph/op.h"
 #include "operators/window.h"
-#include "runtime/kernel.h"
+#include "runtime/kernel_table.h"
 
 namespace lockstep {
 
@@ -17,6 +17,11 @@ struct PoolAttrs {
 PoolAttrs read_pool(AttributeReader& attributes);
 PoolAttrs pool_attrs_of(const KernelRequest& request);
 PoolAttrs global_window(const Dims& x);  // one window over everything
+
+// Refusals of an AveragePool and of its gradient, for kernels that take no window whose end lies
+// past padding that counts: ONNX counts only its real places.
+std::string past_padding(const KernelRequest& request);
+std::string past_padding_back(const KernelRequest& request);
 
 Value max_pool(Graph& graph, Value x, const Window& window, const Site& site = {});
 Value average_pool(Graph& graph, Value x, const PoolAttrs& attrs, const Site& site = {});

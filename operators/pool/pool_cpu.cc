@@ -1,5 +1,6 @@
 // Pooling through oneDNN. A maximum's backward pass needs oneDNN's record of where it was; the
 // record never leaves the kernel: MaxPoolGrad pools forward again into its workspace.
+#include "operators/dispatch.h"
 #include "operators/layout/layout.h"
 #include "operators/pool/pool.h"
 #include "runtime/dnnl.h"
@@ -24,10 +25,6 @@ struct Problem {
       dilations.push_back(window.dilations[i] - 1);
       begin.push_back(window.pads[i]);
       end.push_back(covering_end_pad(window, i, x[i + 2], y[i + 2]));
-      // ONNX's windows that reach past the declared padding count real places only.
-      supported(algorithm != dnnl::algorithm::pooling_avg_include_padding ||
-                    end.back() <= window.pads[kernel.size() + i],
-                "count_include_pad with ceil_mode reaching past the padding is not supported");
     }
   }
 };
@@ -43,10 +40,6 @@ Forward::primitive_desc forward_desc(const Problem& p, dnnl::prop_kind kind) {
 Backward::primitive_desc backward_desc(const Problem& p, const Forward::primitive_desc& hint) {
   return describe_backward<Backward>(hint, p.algorithm, p.x_desc, p.y_desc, p.strides, p.kernel,
                                      p.dilations, p.begin, p.end);
-}
-
-void require_float(const KernelRequest& request) {
-  supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
 }
 
 dnnl::algorithm average_of(const PoolAttrs& attrs) {
@@ -75,31 +68,26 @@ std::unique_ptr<Kernel> average_grad_kernel(const Problem& p) {
 }
 
 std::unique_ptr<Kernel> prepare_max(const KernelRequest& request) {
-  require_float(request);
   return forward_kernel(
       {pool_attrs_of(request), dnnl::algorithm::pooling_max, request.in[0], request.out[0]});
 }
 
 std::unique_ptr<Kernel> prepare_average(const KernelRequest& request) {
-  require_float(request);
   PoolAttrs attrs = pool_attrs_of(request);
   return forward_kernel({attrs, average_of(attrs), request.in[0], request.out[0]});
 }
 
 std::unique_ptr<Kernel> prepare_global_average(const KernelRequest& request) {
-  require_float(request);
   PoolAttrs attrs = global_window(request.in[0].dims);
   return forward_kernel({attrs, average_of(attrs), request.in[0], request.out[0]});
 }
 
 std::unique_ptr<Kernel> prepare_global_max(const KernelRequest& request) {
-  require_float(request);
   return forward_kernel({global_window(request.in[0].dims), dnnl::algorithm::pooling_max,
                          request.in[0], request.out[0]});
 }
 
 std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
-  require_float(request);
   Problem p(pool_attrs_of(request), dnnl::algorithm::pooling_max, request.in[1], request.in[0]);
   auto forward = forward_desc(p, dnnl::prop_kind::forward_training);
   auto desc = backward_desc(p, forward);
@@ -119,13 +107,11 @@ std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_average_grad(const KernelRequest& request) {
-  require_float(request);
   PoolAttrs attrs = pool_attrs_of(request);
   return average_grad_kernel({attrs, average_of(attrs), request.out[0], request.in[0]});
 }
 
-std::unique_ptr<Kernel> prepare_global_average_grad(const KernelRequest& request) {
-  require_float(request);
+std::unique_ptr<Kernel> prepare_global_grad(const KernelRequest& request) {
   PoolAttrs attrs = global_window(request.out[0].dims);
   return average_grad_kernel({attrs, average_of(attrs), request.out[0], request.in[0]});
 }
@@ -133,14 +119,18 @@ std::unique_ptr<Kernel> prepare_global_average_grad(const KernelRequest& request
 }  // namespace
 
 std::vector<KernelEntry> pool_cpu() {
-  const LayoutWish forward = together({0}, {0});
-  return {{"MaxPool", "", prepare_max, forward},
-          {"AveragePool", "", prepare_average, forward},
-          {"GlobalAveragePool", "", prepare_global_average, forward},
-          {"GlobalMaxPool", "", prepare_global_max, forward},
-          {"MaxPoolGrad", kOwnDomain, prepare_max_grad, together({0, 1}, {0})},
-          {"AveragePoolGrad", kOwnDomain, prepare_average_grad, forward},
-          {"GlobalAveragePoolGrad", kOwnDomain, prepare_global_average_grad, forward}};
+  const LayoutWish forward = together({0}, {0}), max_backward = together({0, 1}, {0});
+  const Refusal floats = takes<Float32>();
+  const Refusal average = every({floats, past_padding});
+  const Refusal average_back = every({floats, past_padding_back});
+  return {
+      {"MaxPool", "", {{"oneDNN", floats, prepare_max, forward}}},
+      {"AveragePool", "", {{"oneDNN", average, prepare_average, forward}}},
+      {"GlobalAveragePool", "", {{"oneDNN", floats, prepare_global_average, forward}}},
+      {"GlobalMaxPool", "", {{"oneDNN", floats, prepare_global_max, forward}}},
+      {"MaxPoolGrad", kOwnDomain, {{"oneDNN", floats, prepare_max_grad, max_backward}}},
+      {"AveragePoolGrad", kOwnDomain, {{"oneDNN", average_back, prepare_average_grad, forward}}},
+      {"GlobalAveragePoolGrad", kOwnDomain, {{"oneDNN", floats, prepare_global_grad, forward}}}};
 }
 
 }  // namespace lockstep

@@ -19,7 +19,6 @@ struct Windows {
 
   Windows(const PoolAttrs& attrs, const Dims& from, const Dims& to) {
     const std::size_t spatial = from.size() - 2;
-    supported(spatial >= 1 && spatial <= kSpatial, "pools over ", spatial, " dimensions");
     const Window window =
         resolved(attrs.window, attrs.window.kernel, to_shape(Dims(from.begin() + 2, from.end())));
     for (int d = 0; d < kSpatial; ++d) {
@@ -90,10 +89,7 @@ struct Planes {
   bool channels_last;
 
   explicit Planes(const TensorDesc& tensor)
-      : channels(tensor.dims[1]), channels_last(tensor.channel_block > 1) {
-    supported(tensor.channel_block == 1 || tensor.channel_block == channels,
-              "pools over blocks of channels");
-  }
+      : channels(tensor.dims[1]), channels_last(tensor.channel_block > 1) {}
 
   // A place of a tensor with planes of `size`, and the same plane in a tensor of another size.
   struct At {
@@ -238,19 +234,15 @@ struct GlobalAverageGrad {
 
 template <class Make>
 std::unique_ptr<Kernel> of_floats(const KernelRequest& request, const Make& make) {
-  return dispatch<float, Half, BFloat16>(
+  return dispatch<TensorFloats>(
       request.in[0].dtype, [&]<class T>() { return make.template operator()<DeviceType<T>>(); });
 }
 
-// Padding counts where that is asked for; windows that reach past it are the host's.
-int64_t divisor_of(const PoolAttrs& attrs, const Dims& x, const Dims& y) {
+// Padding counts where that is asked for.
+int64_t divisor_of(const PoolAttrs& attrs, const Dims& x) {
   if (!attrs.count_include_pad) return 0;
   const Window window =
       resolved(attrs.window, attrs.window.kernel, to_shape(Dims(x.begin() + 2, x.end())));
-  for (std::size_t i = 0; i < window.kernel.size(); ++i)
-    supported(
-        covering_end_pad(window, i, x[i + 2], y[i + 2]) <= window.pads[window.kernel.size() + i],
-        "count_include_pad with windows that reach past the padding");
   return element_count(Dims(window.kernel.begin(), window.kernel.end()));
 }
 
@@ -268,7 +260,7 @@ std::unique_ptr<Kernel> max_kernel(const KernelRequest& request, const PoolAttrs
 std::unique_ptr<Kernel> average_kernel(const KernelRequest& request, const PoolAttrs& attrs) {
   const Windows windows(attrs, request.in[0].dims, request.out[0].dims);
   const Planes planes(request.in[0]);
-  const int64_t divisor = divisor_of(attrs, request.in[0].dims, request.out[0].dims);
+  const int64_t divisor = divisor_of(attrs, request.in[0].dims);
   return of_floats(request, [&]<class T>() {
     return make_kernel([=, count = request.out[0].count()](const KernelArgs& args) {
       for_elements(
@@ -298,7 +290,7 @@ std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
 std::unique_ptr<Kernel> average_grad_kernel(const KernelRequest& request, const PoolAttrs& attrs) {
   const Windows windows(attrs, request.out[0].dims, request.in[0].dims);
   const Planes planes(request.out[0]);
-  const int64_t divisor = divisor_of(attrs, request.out[0].dims, request.in[0].dims);
+  const int64_t divisor = divisor_of(attrs, request.out[0].dims);
   return of_floats(request, [&]<class T>() {
     return make_kernel([=, count = request.out[0].count()](const KernelArgs& args) {
       for_elements(
@@ -308,7 +300,7 @@ std::unique_ptr<Kernel> average_grad_kernel(const KernelRequest& request, const 
   });
 }
 
-std::unique_ptr<Kernel> prepare_global_average_grad(const KernelRequest& request) {
+std::unique_ptr<Kernel> prepare_global_grad(const KernelRequest& request) {
   const Planes planes(request.out[0]);
   const int64_t count = request.out[0].count();
   const auto plane = static_cast<int>(count / std::max<int64_t>(1, request.in[0].count()));
@@ -321,24 +313,38 @@ std::unique_ptr<Kernel> prepare_global_average_grad(const KernelRequest& request
   });
 }
 
+std::unique_ptr<Kernel> prepare_max(const KernelRequest& request) {
+  return max_kernel(request, pool_attrs_of(request));
+}
+std::unique_ptr<Kernel> prepare_global_max(const KernelRequest& request) {
+  return max_kernel(request, global_window(request.in[0].dims));
+}
+std::unique_ptr<Kernel> prepare_average(const KernelRequest& request) {
+  return average_kernel(request, pool_attrs_of(request));
+}
+std::unique_ptr<Kernel> prepare_global_average(const KernelRequest& request) {
+  return average_kernel(request, global_window(request.in[0].dims));
+}
+std::unique_ptr<Kernel> prepare_average_grad(const KernelRequest& request) {
+  return average_grad_kernel(request, pool_attrs_of(request));
+}
+
 }  // namespace
 
 std::vector<KernelEntry> pool_cuda() {
   const LayoutWish forward = together({0}, {0}), max_backward = together({0, 1}, {0});
-  return {
-      {"MaxPool", "", [](const KernelRequest& r) { return max_kernel(r, pool_attrs_of(r)); },
-       forward},
-      {"AveragePool", "",
-       [](const KernelRequest& r) { return average_kernel(r, pool_attrs_of(r)); }, forward},
-      {"GlobalMaxPool", "",
-       [](const KernelRequest& r) { return max_kernel(r, global_window(r.in[0].dims)); }, forward},
-      {"GlobalAveragePool", "",
-       [](const KernelRequest& r) { return average_kernel(r, global_window(r.in[0].dims)); },
-       forward},
-      {"MaxPoolGrad", kOwnDomain, prepare_max_grad, max_backward},
-      {"AveragePoolGrad", kOwnDomain,
-       [](const KernelRequest& r) { return average_grad_kernel(r, pool_attrs_of(r)); }, forward},
-      {"GlobalAveragePoolGrad", kOwnDomain, prepare_global_average_grad, forward}};
+  const Refusal planes = every({takes<TensorFloats>(), whole_channels(0)});
+  const Refusal windows = every({planes, up_to_dims(2 + kSpatial)});
+  const Refusal average = every({windows, past_padding});
+  const Refusal average_back = every({windows, past_padding_back});
+  const Refusal max_back = every({windows, whole_channels(1)});
+  return {{"MaxPool", "", {{"GPU", windows, prepare_max, forward}}},
+          {"AveragePool", "", {{"GPU", average, prepare_average, forward}}},
+          {"GlobalMaxPool", "", {{"GPU", windows, prepare_global_max, forward}}},
+          {"GlobalAveragePool", "", {{"GPU", windows, prepare_global_average, forward}}},
+          {"MaxPoolGrad", kOwnDomain, {{"GPU", max_back, prepare_max_grad, max_backward}}},
+          {"AveragePoolGrad", kOwnDomain, {{"GPU", average_back, prepare_average_grad, forward}}},
+          {"GlobalAveragePoolGrad", kOwnDomain, {{"GPU", planes, prepare_global_grad, forward}}}};
 }
 
 }  // namespace lockstep

@@ -12,7 +12,7 @@
 #include "graph/graph.h"
 #include "graph/op.h"
 #include "operators/collective/collective.h"
-#include "runtime/kernel.h"
+#include "runtime/kernel_table.h"
 
 namespace lockstep {
 

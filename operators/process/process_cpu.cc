@@ -213,19 +213,18 @@ std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
     return std::make_unique<ProcessAllReduce<float, Half>>(request, attrs);
   if (attrs.wire == "bfloat16")
     return std::make_unique<ProcessAllReduce<float, BFloat16>>(request, attrs);
-  return dispatch<float, double, int32_t, int64_t>(
-      request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
-        return std::make_unique<ProcessAllReduce<T, T>>(request, attrs);
-      });
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
+    return std::make_unique<ProcessAllReduce<T, T>>(request, attrs);
+  });
 }
 
 }  // namespace
 
 std::vector<KernelEntry> process_cpu() {
-  return {{"Send", kOwnDomain, prepare_send},
-          {"Sent", kOwnDomain, prepare_sent},
-          {"Recv", kOwnDomain, prepare_recv},
-          {"ProcessAllReduce", kOwnDomain, prepare_all_reduce}};
+  return {{"Send", kOwnDomain, {{"CPU", anything, prepare_send}}},
+          {"Sent", kOwnDomain, {{"CPU", anything, prepare_sent}}},
+          {"Recv", kOwnDomain, {{"CPU", anything, prepare_recv}}},
+          {"ProcessAllReduce", kOwnDomain, {{"CPU", takes<Numbers>(), prepare_all_reduce}}}};
 }
 
 }  // namespace lockstep

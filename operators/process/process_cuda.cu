@@ -215,8 +215,8 @@ std::unique_ptr<Kernel> prepare_process_all_reduce(const KernelRequest& request)
   check(comm_of(request).size() <= kMostTerms, "sums over at most ", kMostTerms, " processes");
   if (attrs.wire == "float16") return process_sum<float, Half>(request, attrs);
   if (attrs.wire == "bfloat16") return process_sum<float, BFloat16>(request, attrs);
-  return dispatch<float, double, int32_t, int64_t>(
-      request.in[0].dtype, [&]<class T>() { return process_sum<T, T>(request, attrs); });
+  return dispatch<Numbers>(request.in[0].dtype,
+                           [&]<class T>() { return process_sum<T, T>(request, attrs); });
 }
 
 }  // namespace
@@ -227,10 +227,11 @@ std::vector<KernelEntry> process_cuda() {
       return std::make_unique<MessageKernel>(request, sends);
     };
   };
-  return {{"Send", kOwnDomain, prepare_send},
-          {"Sent", kOwnDomain, message(true)},
-          {"Recv", kOwnDomain, message(false)},
-          {"ProcessAllReduce", kOwnDomain, prepare_process_all_reduce}};
+  return {
+      {"Send", kOwnDomain, {{"GPU", anything, prepare_send}}},
+      {"Sent", kOwnDomain, {{"GPU", anything, message(true)}}},
+      {"Recv", kOwnDomain, {{"GPU", anything, message(false)}}},
+      {"ProcessAllReduce", kOwnDomain, {{"GPU", takes<Numbers>(), prepare_process_all_reduce}}}};
 }
 
 }  // namespace lockstep

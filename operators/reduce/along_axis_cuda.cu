@@ -31,7 +31,7 @@ std::unique_ptr<Kernel> prepare_arg(const KernelRequest& request) {
   const bool last = attributes.integer("select_last_index", 0) != 0;
   const AroundAxis a(request.in[0].dims, attributes.integer("axis", 0));
   check(a.size > 0, "the arg of an empty dimension");
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([=](const KernelArgs& args) {
       for_elements(
           args, a.columns(),
@@ -58,7 +58,7 @@ struct Hardmax {
 std::unique_ptr<Kernel> prepare_hardmax(const KernelRequest& request) {
   auto attributes = request.attributes();
   const AroundAxis a(request.in[0].dims, attributes.integer("axis", -1));
-  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([a](const KernelArgs& args) {
       for_elements(args, a.columns(),
                    Hardmax<T>{a.size, a.inner, args.in[0].as<const T>(), args.out[0].as<T>()});
@@ -111,7 +111,7 @@ struct CumulativeSum {
 
 std::unique_ptr<Kernel> prepare_cum_sum(const KernelRequest& request) {
   const RunningSums sums(request);
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([sums, a = sums.around](const KernelArgs& args) {
       for_blocks(args, a.columns(),
                  CumulativeSum<T>{a.size, a.inner, sums.exclusive, sums.reverse,
@@ -123,10 +123,10 @@ std::unique_ptr<Kernel> prepare_cum_sum(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> along_axis_cuda() {
-  return {{"ArgMax", "", prepare_arg<true>},
-          {"ArgMin", "", prepare_arg<false>},
-          {"CumSum", "", prepare_cum_sum},
-          {"Hardmax", "", prepare_hardmax}};
+  return {{"ArgMax", "", {{"GPU", takes<Numbers>(), prepare_arg<true>}}},
+          {"ArgMin", "", {{"GPU", takes<Numbers>(), prepare_arg<false>}}},
+          {"CumSum", "", {{"GPU", takes<Numbers>(), prepare_cum_sum}}},
+          {"Hardmax", "", {{"GPU", takes<Floats>(), prepare_hardmax}}}};
 }
 
 }  // namespace lockstep

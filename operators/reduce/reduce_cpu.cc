@@ -179,8 +179,8 @@ std::unique_ptr<Kernel> reduce_kernel(const Extent& layout, const KernelRequest&
 template <class How>
 std::unique_ptr<Kernel> prepare_reduce(const KernelRequest& request) {
   const Extent layout = extent_of(request);
-  return dispatch<float, double, int32_t, int64_t>(
-      request.in[0].dtype, [&]<class T>() { return reduce_kernel<T, How>(layout, request); });
+  return dispatch<Numbers>(request.in[0].dtype,
+                           [&]<class T>() { return reduce_kernel<T, How>(layout, request); });
 }
 
 template <class T, bool kMax>
@@ -211,7 +211,7 @@ std::unique_ptr<Kernel> arg_kernel(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> prepare_cum_sum(const KernelRequest& request) {
   const RunningSums sums(request);
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([sums, a = sums.around](const KernelArgs& args) {
       for (int64_t column = 0; column < a.columns(); ++column) {
         Accumulator<T> total{};
@@ -231,7 +231,7 @@ std::unique_ptr<Kernel> prepare_cum_sum(const KernelRequest& request) {
 std::unique_ptr<Kernel> prepare_hardmax(const KernelRequest& request) {
   auto attributes = request.attributes();
   const AroundAxis a(request.in[0].dims, attributes.integer("axis", -1));
-  return dispatch<float, double>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([=](const KernelArgs& args) {
       const T* x = args.in[0].as<T>();
       T* y = args.out[0].as<T>();
@@ -248,27 +248,27 @@ std::unique_ptr<Kernel> prepare_hardmax(const KernelRequest& request) {
 
 template <bool kMax>
 std::unique_ptr<Kernel> prepare_arg(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t>(
-      request.in[0].dtype, [&]<class T>() { return arg_kernel<T, kMax>(request); });
+  return dispatch<Numbers>(request.in[0].dtype,
+                           [&]<class T>() { return arg_kernel<T, kMax>(request); });
 }
 
 }  // namespace
 
 std::vector<KernelEntry> reduce_cpu() {
-  return {{"ReduceSum", "", prepare_reduce<Sum>},
-          {"ReduceMean", "", prepare_reduce<Mean>},
-          {"ReduceL1", "", prepare_reduce<L1>},
-          {"ReduceL2", "", prepare_reduce<L2>},
-          {"ReduceSumSquare", "", prepare_reduce<SumSquare>},
-          {"ReduceLogSum", "", prepare_reduce<LogSum>},
-          {"ReduceLogSumExp", "", prepare_reduce<LogSumExp>},
-          {"ReduceProd", "", prepare_reduce<Prod>},
-          {"ReduceMax", "", prepare_reduce<Max>},
-          {"ReduceMin", "", prepare_reduce<Min>},
-          {"CumSum", "", prepare_cum_sum},
-          {"Hardmax", "", prepare_hardmax},
-          {"ArgMax", "", prepare_arg<true>},
-          {"ArgMin", "", prepare_arg<false>}};
+  return {{"ReduceSum", "", {{"CPU", takes<Numbers>(), prepare_reduce<Sum>}}},
+          {"ReduceMean", "", {{"CPU", takes<Numbers>(), prepare_reduce<Mean>}}},
+          {"ReduceL1", "", {{"CPU", takes<Numbers>(), prepare_reduce<L1>}}},
+          {"ReduceL2", "", {{"CPU", takes<Numbers>(), prepare_reduce<L2>}}},
+          {"ReduceSumSquare", "", {{"CPU", takes<Numbers>(), prepare_reduce<SumSquare>}}},
+          {"ReduceLogSum", "", {{"CPU", takes<Numbers>(), prepare_reduce<LogSum>}}},
+          {"ReduceLogSumExp", "", {{"CPU", takes<Numbers>(), prepare_reduce<LogSumExp>}}},
+          {"ReduceProd", "", {{"CPU", takes<Numbers>(), prepare_reduce<Prod>}}},
+          {"ReduceMax", "", {{"CPU", takes<Numbers>(), prepare_reduce<Max>}}},
+          {"ReduceMin", "", {{"CPU", takes<Numbers>(), prepare_reduce<Min>}}},
+          {"CumSum", "", {{"CPU", takes<Numbers>(), prepare_cum_sum}}},
+          {"Hardmax", "", {{"CPU", takes<Floats>(), prepare_hardmax}}},
+          {"ArgMax", "", {{"CPU", takes<Numbers>(), prepare_arg<true>}}},
+          {"ArgMin", "", {{"CPU", takes<Numbers>(), prepare_arg<false>}}}};
 }
 
 }  // namespace lockstep

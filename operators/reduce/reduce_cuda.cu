@@ -13,7 +13,8 @@ namespace {
 class DeviceAxes {
  public:
   explicit DeviceAxes(const std::vector<Axis>& axes) : count_(static_cast<int>(axes.size())) {
-    supported(count_ <= kMost, "reduces over more than ", kMost, " groups of dimensions");
+    supported(count_ <= kMost, "reduces over at most ", kMost, " groups of dimensions, not ",
+              count_);
     for (int i = 0; i < count_; ++i) axes_[i] = axes[static_cast<std::size_t>(i)];
   }
   __device__ int64_t offset(int64_t index) const {
@@ -143,7 +144,7 @@ std::unique_ptr<Kernel> prepare_reduce(const KernelRequest& request) {
   const Extent extent = extent_of(request);
   const DeviceAxes kept(extent.kept), reduced(extent.reduced);
   const int64_t outputs = request.out[0].count();
-  return dispatch<float, double, int32_t, int64_t>(request.in[0].dtype, [&]<class T>() {
+  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([=, count = extent.count](const KernelArgs& args) {
       for_blocks(args, outputs,
                  Reduction<T, How>{kept, reduced, count, How::template start<Accumulator<T>>(),
@@ -156,16 +157,18 @@ std::unique_ptr<Kernel> prepare_reduce(const KernelRequest& request) {
 
 std::vector<KernelEntry> reduce_cuda() {
   std::vector<KernelEntry> entries = along_axis_cuda();
-  entries.insert(entries.end(), {{"ReduceSum", "", prepare_reduce<Sum>},
-                                 {"ReduceMean", "", prepare_reduce<Mean>},
-                                 {"ReduceProd", "", prepare_reduce<Product>},
-                                 {"ReduceL1", "", prepare_reduce<L1>},
-                                 {"ReduceL2", "", prepare_reduce<L2>},
-                                 {"ReduceSumSquare", "", prepare_reduce<SumSquare>},
-                                 {"ReduceLogSum", "", prepare_reduce<LogOfSum>},
-                                 {"ReduceLogSumExp", "", prepare_reduce<LogOfSumOfExps>},
-                                 {"ReduceMax", "", prepare_reduce<Max>},
-                                 {"ReduceMin", "", prepare_reduce<Min>}});
+  entries.insert(
+      entries.end(),
+      {{"ReduceSum", "", {{"GPU", takes<Numbers>(), prepare_reduce<Sum>}}},
+       {"ReduceMean", "", {{"GPU", takes<Numbers>(), prepare_reduce<Mean>}}},
+       {"ReduceProd", "", {{"GPU", takes<Numbers>(), prepare_reduce<Product>}}},
+       {"ReduceL1", "", {{"GPU", takes<Numbers>(), prepare_reduce<L1>}}},
+       {"ReduceL2", "", {{"GPU", takes<Numbers>(), prepare_reduce<L2>}}},
+       {"ReduceSumSquare", "", {{"GPU", takes<Numbers>(), prepare_reduce<SumSquare>}}},
+       {"ReduceLogSum", "", {{"GPU", takes<Numbers>(), prepare_reduce<LogOfSum>}}},
+       {"ReduceLogSumExp", "", {{"GPU", takes<Numbers>(), prepare_reduce<LogOfSumOfExps>}}},
+       {"ReduceMax", "", {{"GPU", takes<Numbers>(), prepare_reduce<Max>}}},
+       {"ReduceMin", "", {{"GPU", takes<Numbers>(), prepare_reduce<Min>}}}});
   return entries;
 }
 

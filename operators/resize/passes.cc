@@ -10,7 +10,7 @@ template <std::size_t kCount>
 int number_of(const std::array<const char*, kCount>& names, const std::string& name,
               const char* attribute) {
   const auto found = std::find(names.begin(), names.end(), name);
-  supported(found != names.end(), attribute, " '", name, "'");
+  supported(found != names.end(), "knows no ", attribute, " '", name, "'");
   return static_cast<int>(found - names.begin());
 }
 
@@ -52,7 +52,8 @@ std::vector<ResizeLine> lines_of(const KernelRequest& request, const Dims& x, co
   }
   const int block = std::max(request.in[0].channel_block, request.out[0].channel_block);
   if (block > 1) {
-    supported(x[1] == block && y[1] == block, "channels in blocks");
+    supported(x[1] == block && y[1] == block,
+              "takes row-major images or whole channels, not blocks of ", block);
     std::rotate(lines.begin() + 1, lines.begin() + 2, lines.end());
   }
   return lines;
@@ -97,7 +98,7 @@ ResizePasses resize_passes(const KernelRequest& request) {
 ResizePasses resize_grad_passes(const KernelRequest& request) {
   std::vector<ResizeLine> lines = lines_of(request, request.out[0].dims, request.in[0].dims, 2);
   for (const ResizeLine& line : lines)
-    supported(line.coordinates != ResizeCoordinates::crop, "the gradient of tf_crop_and_resize");
+    supported(line.coordinates != ResizeCoordinates::crop, "has no gradient of tf_crop_and_resize");
   return passes_of(std::move(lines), ResizeDirection::back);
 }
 

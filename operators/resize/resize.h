@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "graph/op.h"
-#include "runtime/kernel.h"
+#include "runtime/kernel_table.h"
 
 namespace lockstep {
 

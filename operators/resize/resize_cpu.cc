@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "operators/dispatch.h"
 #include "operators/resize/passes.h"
 #include "operators/resize/resize.h"
 
@@ -79,24 +80,19 @@ class ResizeKernel final : public Kernel {
   bool blanks_;
 };
 
-void require_float(const KernelRequest& request) {
-  supported(request.in[0].dtype == DType::float32, "has no CPU kernel for ", request.in[0].dtype);
-}
-
 std::unique_ptr<Kernel> prepare_resize(const KernelRequest& request) {
-  require_float(request);
   return std::make_unique<ResizeKernel>(resize_passes(request));
 }
 
 std::unique_ptr<Kernel> prepare_resize_grad(const KernelRequest& request) {
-  require_float(request);
   return std::make_unique<ResizeKernel>(resize_grad_passes(request));
 }
 
 }  // namespace
 
 std::vector<KernelEntry> resize_cpu() {
-  return {{"Resize", "", prepare_resize}, {"ResizeGrad", kOwnDomain, prepare_resize_grad}};
+  return {{"Resize", "", {{"CPU", takes<Float32>(), prepare_resize}}},
+          {"ResizeGrad", kOwnDomain, {{"CPU", takes<Float32>(), prepare_resize_grad}}}};
 }
 
 }  // namespace lockstep

@@ -106,9 +106,8 @@ void run_passes(const KernelArgs& args, const ResizePasses& all) {
 }
 
 std::unique_ptr<Kernel> kernel_of(const KernelRequest& request, const ResizePasses& all) {
-  supported(all.lines.size() <= kMostDims, "more than ", kMostDims, " dimensions");
   const bool blanks = all.any_outside();
-  return dispatch<float, Half, BFloat16>(request.in[0].dtype, [&]<class Host>() {
+  return dispatch<TensorFloats>(request.in[0].dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
     auto run = [all, blanks](const KernelArgs& args) {
       run_passes<T>(args, all);
@@ -132,8 +131,9 @@ std::unique_ptr<Kernel> prepare_resize_grad(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> resize_cuda() {
-  return {{"Resize", "", prepare_resize, together({0}, {0})},
-          {"ResizeGrad", kOwnDomain, prepare_resize_grad, together({0}, {0})}};
+  const Refusal images = every({takes<TensorFloats>(), up_to_dims(kMostDims)});
+  return {{"Resize", "", {{"GPU", images, prepare_resize, together({0}, {0})}}},
+          {"ResizeGrad", kOwnDomain, {{"GPU", images, prepare_resize_grad, together({0}, {0})}}}};
 }
 
 }  // namespace lockstep

@@ -166,7 +166,7 @@ std::unique_ptr<Kernel> prepare_size(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_range(const KernelRequest& request) {
-  return dispatch<float, double, int32_t, int64_t>(request.out[0].dtype, [&]<class T>() {
+  return dispatch<Numbers>(request.out[0].dtype, [&]<class T>() {
     return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
       for (int64_t i = 0; i < count; ++i)
         args.out[0].as<T>()[i] =
@@ -188,24 +188,24 @@ Layouts concat_wish(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> shape_cpu() {
-  return {{"Identity", "", prepare_copy, flat},
-          {"StopGradient", kOwnDomain, prepare_copy, flat},
-          {"Reshape", "", prepare_copy},
-          {"Flatten", "", prepare_copy},
-          {"Squeeze", "", prepare_copy},
-          {"Unsqueeze", "", prepare_copy},
-          {"Transpose", "", gathered<transpose_walk>},
-          {"Concat", "", prepare_concat, concat_wish},
-          {"Slice", "", gathered<slice_walk>},
-          {"SliceGrad", kOwnDomain, prepare_slice_grad},
-          {"Expand", "", gathered<expand_walk>},
-          {"Split", "", prepare_split},
-          {"Pad", "", prepare_pad},
-          {"Tile", "", gathered<tile_walk>},
-          {"DepthToSpace", "", gathered<depth_to_space_walk>},
-          {"SpaceToDepth", "", gathered<space_to_depth_walk>},
-          {"Size", "", prepare_size},
-          {"Range", "", prepare_range}};
+  return {{"Identity", "", {{"CPU", anything, prepare_copy, flat}}},
+          {"StopGradient", kOwnDomain, {{"CPU", anything, prepare_copy, flat}}},
+          {"Reshape", "", {{"CPU", anything, prepare_copy}}},
+          {"Flatten", "", {{"CPU", anything, prepare_copy}}},
+          {"Squeeze", "", {{"CPU", anything, prepare_copy}}},
+          {"Unsqueeze", "", {{"CPU", anything, prepare_copy}}},
+          {"Transpose", "", {{"CPU", anything, gathered<transpose_walk>}}},
+          {"Concat", "", {{"CPU", anything, prepare_concat, concat_wish}}},
+          {"Slice", "", {{"CPU", anything, gathered<slice_walk>}}},
+          {"SliceGrad", kOwnDomain, {{"CPU", anything, prepare_slice_grad}}},
+          {"Expand", "", {{"CPU", anything, gathered<expand_walk>}}},
+          {"Split", "", {{"CPU", anything, prepare_split}}},
+          {"Pad", "", {{"CPU", anything, prepare_pad}}},
+          {"Tile", "", {{"CPU", anything, gathered<tile_walk>}}},
+          {"DepthToSpace", "", {{"CPU", anything, gathered<depth_to_space_walk>}}},
+          {"SpaceToDepth", "", {{"CPU", anything, gathered<space_to_depth_walk>}}},
+          {"Size", "", {{"CPU", anything, prepare_size}}},
+          {"Range", "", {{"CPU", makes<Numbers>(), prepare_range}}}};
 }
 
 }  // namespace lockstep

@@ -29,7 +29,7 @@ struct DeviceWalk {
         stride[dims - 1] = walk.strides[i];
         continue;
       }
-      supported(dims < kMost, "moves data over more than ", kMost, " dimensions");
+      supported(dims < kMost, "moves data over at most ", kMost, " dimensions");
       size[dims] = walk.dims[i];
       stride[dims++] = walk.strides[i];
     }
@@ -97,7 +97,6 @@ struct Padding {
 
   explicit Padding(const KernelRequest& request)
       : mode(pad_mode(request)), dims(static_cast<int>(request.in[0].dims.size())) {
-    supported(dims <= kMostDims, "has more than ", kMostDims, " dimensions");
     const std::vector<int64_t> pads = request.integers(1);
     for (int d = 0; d < dims; ++d) {
       const auto at = static_cast<std::size_t>(d);
@@ -196,20 +195,21 @@ std::unique_ptr<Kernel> prepare_split(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> shape_cuda() {
-  std::vector<KernelEntry> entries{{"Concat", "", prepare_concat},
-                                   {"Split", "", prepare_split},
-                                   {"Identity", "", prepare_copy, flat},
-                                   {"StopGradient", kOwnDomain, prepare_copy, flat},
-                                   {"Transpose", "", gathered<transpose_walk>},
-                                   {"Slice", "", gathered<slice_walk>},
-                                   {"SliceGrad", kOwnDomain, prepare_slice_grad},
-                                   {"Expand", "", gathered<expand_walk>},
-                                   {"Tile", "", gathered<tile_walk>},
-                                   {"Pad", "", prepare_pad},
-                                   {"DepthToSpace", "", gathered<depth_to_space_walk>},
-                                   {"SpaceToDepth", "", gathered<space_to_depth_walk>}};
+  std::vector<KernelEntry> entries{
+      {"Concat", "", {{"GPU", anything, prepare_concat}}},
+      {"Split", "", {{"GPU", anything, prepare_split}}},
+      {"Identity", "", {{"GPU", anything, prepare_copy, flat}}},
+      {"StopGradient", kOwnDomain, {{"GPU", anything, prepare_copy, flat}}},
+      {"Transpose", "", {{"GPU", anything, gathered<transpose_walk>}}},
+      {"Slice", "", {{"GPU", anything, gathered<slice_walk>}}},
+      {"SliceGrad", kOwnDomain, {{"GPU", anything, prepare_slice_grad}}},
+      {"Expand", "", {{"GPU", anything, gathered<expand_walk>}}},
+      {"Tile", "", {{"GPU", anything, gathered<tile_walk>}}},
+      {"Pad", "", {{"GPU", up_to_dims(Padding::kMostDims), prepare_pad}}},
+      {"DepthToSpace", "", {{"GPU", anything, gathered<depth_to_space_walk>}}},
+      {"SpaceToDepth", "", {{"GPU", anything, gathered<space_to_depth_walk>}}}};
   for (const char* type : {"Reshape", "Flatten", "Squeeze", "Unsqueeze"})
-    entries.push_back({type, "", prepare_copy});
+    entries.push_back({type, "", {{"GPU", anything, prepare_copy}}});
   return entries;
 }
 

@@ -215,16 +215,16 @@ std::unique_ptr<Accelerator> threads_as_devices(Reach reach) {
 const std::vector<KernelTable>& queued_kernels() {
   static QueuedCpu accelerator(Reach::far);
   static const std::vector<KernelTable> tables = [] {
-    std::vector<KernelEntry> entries;
-    for (KernelEntry entry : cpu_kernel_entries()) {
-      KernelFactory prepare = [cpu = entry.prepare](const KernelRequest& request) {
-        return std::make_unique<QueuedKernel>(cpu(request));
-      };
-      entries.push_back({entry.type, entry.domain, std::move(prepare), entry.wish});
-    }
+    std::vector<KernelEntry> entries = cpu_kernel_entries();
+    for (KernelEntry& entry : cpu_communication_entries()) entries.push_back(std::move(entry));
+    for (KernelEntry& entry : entries)
+      for (Candidate& candidate : entry.candidates)
+        candidate.prepare = [cpu = candidate.prepare](const KernelRequest& request) {
+          return std::make_unique<QueuedKernel>(cpu(request));
+        };
     std::vector<KernelTable> all;
     all.push_back(all_kernels().front());
-    all.emplace_back(DeviceKind::gpu, std::move(entries), &accelerator, fusions());
+    all.emplace_back(DeviceKind::gpu, all_ops(), std::move(entries), &accelerator, fusions());
     return all;
   }();
   return tables;

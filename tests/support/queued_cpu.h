@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "runtime/kernel.h"
+#include "runtime/kernel_table.h"
 
 namespace lockstep::testing {
 

@@ -267,6 +267,28 @@ TEST_F(CommandTest, BuildInspectAndPlanWorkTogether) {
                  {"the graph is for 8 replicas, but there are 2 devices"});
 }
 
+TEST_F(CommandTest, PlanSaysWhyAKernelWasNotTheFirst) {
+  const std::string step = folder / "step.onnx";
+  auto planned = [&](const std::string& precision, std::vector<std::string> more) {
+    const Outcome built =
+        run_lockstep({"build", "lenet", "--devices", "cpu", "--precision", precision, "-o", step});
+    EXPECT_EQ(built.exit_code, 0) << built.err;
+    more.insert(more.begin(), {"plan", step, "--devices", "cpu"});
+    const Outcome outcome = run_lockstep(more);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out;
+  };
+  const std::string narrow = planned("bfloat16", {"--why"});
+  EXPECT_NE(narrow.find(" Conv cpu_0/conv1 runs as 'oneDNN in float32'. "
+                        "oneDNN: takes float32, not bfloat16\n"),
+            std::string::npos)
+      << narrow;
+  const std::string without = planned("bfloat16", {});
+  EXPECT_EQ(without.find("why"), std::string::npos);
+  EXPECT_EQ(narrow.substr(0, without.size()), without) << "reasons come behind the plan";
+  EXPECT_NE(planned("float32", {"--why"}).find("\nwhy: no kernel was refused"), std::string::npos);
+}
+
 // Bytes of a good file exchanged for others of the same length.
 TEST_F(CommandTest, BrokenModelsAreRefusedByName) {
   std::string step = folder / "step.onnx", bad = folder / "bad.onnx";

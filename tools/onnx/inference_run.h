@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "graph/training.h"
-#include "runtime/kernel.h"
+#include "runtime/kernel_table.h"
 
 namespace lockstep {
 

@@ -1,0 +1,224 @@
+// Which candidate of a table a node gets, and what is said of the others.
+#include "runtime/kernel_table.h"
+
+#include <gtest/gtest.h>
+
+#include "operators/activation/activation.h"
+#include "operators/all.h"
+#include "operators/cpu.h"
+#include "operators/dispatch.h"
+#include "runtime/compile.h"
+#include "runtime/host_kernel.h"
+#include "runtime/wide_kernel.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/queued_cpu.h"
+
+namespace lockstep::testing {
+namespace {
+
+const KernelFactory kNothing = [](const KernelRequest&) {
+  return make_kernel([](const KernelArgs&) {});
+};
+const KernelFactory kNoEngine = [](const KernelRequest&) -> std::unique_ptr<Kernel> {
+  throw Unsupported("has no engine for this");
+};
+
+KernelTable table_of(std::vector<Candidate> candidates) {
+  return {DeviceKind::gpu, all_ops(), {{"Relu", "", std::move(candidates)}}};
+}
+
+// y = relu(x), and the request for it.
+struct OneRelu {
+  Graph graph{all_ops(), "one"};
+  TensorDesc x;
+  Value y;
+  Node node;
+
+  explicit OneRelu(DType type = DType::float32)
+      : x{type, {2, 32, 4, 4}},
+        y(relu(graph, graph.input("x", {type, {2, 32, 4, 4}}), "y")),
+        node(graph.node(0)) {
+    graph.output(y);
+  }
+  KernelRequest request() const {
+    return {.node = node, .in = {x}, .out = {x}, .device = {DeviceKind::gpu, 1}};
+  }
+  Plan plan(const std::vector<KernelTable>& kernels, const CompileOptions& options = {}) const {
+    return compile({.graph = graph,
+                    .feeds = {"x"},
+                    .feed_dims = {x.dims},
+                    .fetches = {"y"},
+                    .states = {},
+                    .updates = {},
+                    .devices = {{DeviceKind::gpu, 1}},
+                    .kernels = kernels,
+                    .options = options});
+  }
+};
+
+std::vector<std::string> names_of(const KernelEntry& entry) {
+  std::vector<std::string> names;
+  for (const Candidate& candidate : entry.candidates) names.push_back(candidate.name);
+  return names;
+}
+
+TEST(KernelTable, TakesTheFirstThatDoesNotRefuse) {
+  const OneRelu one;
+  const KernelTable table = table_of({{"typed", takes<Integers>(), kNothing},
+                                      {"engine", anything, kNoEngine},
+                                      {"plain", anything, kNothing},
+                                      {"last", anything, kNothing}});
+  const ChosenKernel choice = table.choose(one.request());
+  EXPECT_EQ(choice.candidate, "plain");
+  EXPECT_TRUE(choice.kernel);
+  EXPECT_EQ(text_of(choice.refused),
+            "typed: takes int32 or int64, not float32; engine: has no engine for this");
+}
+
+TEST(KernelTable, NamesNodeDeviceAndEveryReasonWhereNobodyTakesIt) {
+  const OneRelu one;
+  const KernelTable table =
+      table_of({{"typed", takes<Integers>(), kNothing}, {"engine", anything, kNoEngine}});
+  expect_error([&] { table.choose(one.request()); }, "y (Relu", "no kernel on gpu:1 takes it",
+               "typed: takes int32 or int64, not float32", "engine: has no engine for this");
+  Graph other(all_ops());
+  sigmoid(other, other.input("x", {DType::float32, {1}}), "s");
+  expect_error([&] { table.choose({.node = other.node(0)}); }, "s (Sigmoid",
+               "there is no GPU kernel for Sigmoid");
+}
+
+TEST(KernelTable, AnErrorOfAnotherKindIsNoRefusal) {
+  const OneRelu one;
+  const KernelFactory broken = [](const KernelRequest&) -> std::unique_ptr<Kernel> {
+    fail("axis 7 does not exist");
+  };
+  const KernelTable table = table_of({{"broken", anything, broken}, {"plain", anything, kNothing}});
+  expect_error([&] { table.choose(one.request()); }, "axis 7 does not exist");
+}
+
+TEST(KernelTable, RefusesAtTheStartWhatIsMistyped) {
+  const Candidate plain{"plain", anything, kNothing};
+  auto table = [](std::vector<KernelEntry> entries) {
+    return [entries] { KernelTable(DeviceKind::gpu, all_ops(), entries); };
+  };
+  expect_error(table({{"Rleu", "", {plain}}}), "GPU kernel for :Rleu, but no such operator");
+  expect_error(table({{"Relu", kOwnDomain, {plain}}}), "ai.lockstep:Relu", "no such operator");
+  expect_error(table({{"Relu", "", {plain}}, {"Relu", "", {plain}}}),
+               "GPU kernel of :Relu is listed twice");
+  expect_error(table({{"Relu", "", {plain, plain}}}), ":Relu has two candidates named 'plain'");
+  expect_error(table({{"Relu", "", {}}}), ":Relu has no candidate");
+}
+
+TEST(KernelTable, AGpuKernelHasATwinOnTheCpu) {
+  const auto accelerator = threads_as_devices(Reach::far);
+  const Candidate plain{"plain", anything, kNothing};
+  const std::vector<KernelEntry> own{{"Tanh", "", {plain}}}, host{{"Relu", "", {plain}}};
+  expect_error([&] { with_host(own, host, *accelerator); }, "GPU kernel for :Tanh",
+               "none of the CPU");
+  expect_error([&] { without_host(own, host); }, "GPU kernel for :Tanh", "none of the CPU");
+}
+
+TEST(KernelTable, Float32ComesBehindOnesOwnAndTheHostLast) {
+  const auto accelerator = threads_as_devices(Reach::far);
+  const Candidate cpu{"CPU", takes<Float32>(), kNothing}, gpu{"GPU", takes<Floats>(), kNothing};
+  const KernelEntry relu = with_float32({"Relu", "", {cpu}});
+  EXPECT_EQ(names_of(relu), (std::vector<std::string>{"CPU", "CPU in float32"}));
+  const auto all = with_host({{"Relu", "", {gpu}}}, {relu, {"Tanh", "", {cpu}}}, *accelerator);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(names_of(all[0]),
+            (std::vector<std::string>{"GPU", "CPU on the host", "CPU in float32 on the host"}));
+  const KernelTable table(DeviceKind::gpu, all_ops(), all);
+  EXPECT_EQ(table.choose(OneRelu(DType::float64).request()).candidate, "GPU");
+  const ChosenKernel narrow = table.choose(OneRelu(DType::bfloat16).request());
+  EXPECT_EQ(narrow.candidate, "CPU in float32 on the host");
+  EXPECT_EQ(text_of(narrow.refused),
+            "GPU: takes float32 or float64, not bfloat16; "
+            "CPU on the host: takes float32, not bfloat16");
+  expect_error([&] { table.choose(OneRelu(DType::int32).request()); },
+               "CPU in float32 on the host: is for 16-bit floats");
+  Graph graph(all_ops());
+  tanh(graph, graph.input("x", {DType::float32, {1}}), "t");
+  const TensorDesc one{DType::float32, {1}};
+  const ChosenKernel missing = table.choose({.node = graph.node(0), .in = {one}, .out = {one}});
+  EXPECT_EQ(missing.candidate, "CPU on the host");
+  EXPECT_EQ(text_of(missing.refused), "GPU: has no kernel for it");
+}
+
+TEST(Refusals, SayWhatIsTakenAndWhatCame) {
+  const OneRelu one;
+  EXPECT_EQ(takes<Floats>()(one.request()), "");
+  EXPECT_EQ(takes<Numbers>(1)(one.request()), "") << "left out";
+  EXPECT_EQ(takes<Unsigned>()(one.request()), "takes uint8, uint16, uint32 or uint64, not float32");
+  EXPECT_EQ(makes<Integers>()(one.request()), "makes int32 or int64, not float32");
+  EXPECT_EQ(up_to_dims(3)(one.request()), "takes at most 3 dimensions, not 4");
+  EXPECT_EQ(every({takes<Floats>(), up_to_dims(3)})(one.request()),
+            "takes at most 3 dimensions, not 4");
+  KernelRequest blocked = one.request();
+  blocked.in.push_back({DType::int8, {}});
+  EXPECT_EQ(takes<Integers>(1)(blocked), "takes int32 or int64, not int8 as operand 1");
+  blocked.in[0].channel_block = 16;
+  EXPECT_EQ(whole_channels(0)(blocked),
+            "takes row-major images or whole channels, not blocks of 16");
+  blocked.in[0].channel_block = 32;
+  EXPECT_EQ(whole_channels(0)(blocked), "");
+}
+
+// Blocks of 16 for operand and result.
+Layouts sixteen(const KernelRequest&) { return {{16}, {16}}; }
+
+std::string refuses_blocks(const KernelRequest& request) {
+  return request.in[0].channel_block > 1 ? "takes row-major images" : "";
+}
+
+TEST(Layouts, ArePutAsTheKernelWillBeAsked) {
+  std::vector<KernelRequest> asked;
+  const OneRelu one;
+  const LayoutWish remembers = [&](const KernelRequest& request) {
+    asked.push_back(request);
+    return row_major(request);
+  };
+  const KernelFactory prepares = [&](const KernelRequest& request) {
+    asked.push_back(request);
+    return kNothing(request);
+  };
+  const std::vector<KernelTable> kernels{table_of({{"plain", anything, prepares, remembers}})};
+  one.plan(kernels, {.threads = 3, .tf32 = true});
+  ASSERT_EQ(asked.size(), 2u);
+  for (const KernelRequest& request : asked) {
+    EXPECT_EQ(text_of(request.device), "gpu:1");
+    EXPECT_EQ(request.threads, 3);
+    EXPECT_EQ(request.parts, 1);
+    EXPECT_TRUE(request.tf32);
+    EXPECT_EQ(request.part_devices, std::vector<Device>{request.device});
+    EXPECT_EQ(request.operand_devices, (std::vector<Device>{request.device, request.device}));
+  }
+}
+
+TEST(Layouts, AreRowMajorWhereAnotherWouldTakeOver) {
+  const OneRelu one;
+  const Candidate plain{"plain", anything, kNothing};
+  auto wished = [&](std::vector<Candidate> candidates) {
+    return table_of(std::move(candidates)).wished_layouts(one.request());
+  };
+  const Layouts flat = row_major(one.request()), blocked{{16}, {16}};
+  EXPECT_EQ(wished({{"first", anything, kNothing, sixteen}, plain}), blocked);
+  EXPECT_EQ(wished({{"first", refuses_blocks, kNothing, sixteen}, plain}), flat);
+  EXPECT_EQ(wished({{"first", anything, kNoEngine, sixteen}, plain}), flat);
+  EXPECT_EQ(wished({{"first", takes<Integers>(), kNothing, sixteen}, plain}), flat);
+}
+
+TEST(Reasons, StandInThePlanForStepsThatWereRefused) {
+  const OneRelu one;
+  const std::vector<KernelTable> kernels{
+      table_of({{"typed", takes<Integers>(), kNothing}, {"plain", anything, kNothing}})};
+  const Plan plan = one.plan(kernels);
+  EXPECT_EQ(reasons_of(plan),
+            "why gpu:1#0 Relu y runs as 'plain'. typed: takes int32 or int64, not float32\n");
+  EXPECT_EQ(text_of(plan).find("why"), std::string::npos);
+  const std::vector<KernelTable> content{table_of({{"plain", anything, kNothing}})};
+  EXPECT_EQ(reasons_of(one.plan(content)),
+            "why: no kernel was refused, every step has its first candidate\n");
+}
+
+}  // namespace
+}  // namespace lockstep::testing
