@@ -12,6 +12,7 @@
 // and keeps the sample's variance; both only matter to predictions.
 #include "operators/batch_norm/batch_norm.h"
 
+#include "operators/batch_norm/operands.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/layout/layout.h"
 #include "operators/room.h"
@@ -46,8 +47,9 @@ std::vector<Value> backward(const GradientRequest& r, Value mean, Value variance
   Node node = r.graph.add(
       {.type = "BatchNormGrad",
        .domain = kOwnDomain,
-       .inputs = {r.dy[0], r.x(0), r.x(1), mean, variance},
-       .attributes = {{"epsilon", read_batch_norm(r.node).epsilon}, {"given", int64_t{given}}},
+       .inputs = {r.dy[0], r.x(BatchNormIn::x), r.x(BatchNormIn::scale), mean, variance},
+       .attributes =
+           write_batch_norm_grad({.epsilon = read_batch_norm(r.node).epsilon, .given = given}),
        .outputs = 3},
       site);
   return {node.outputs()[0], node.outputs()[1], node.outputs()[2], none, none};
@@ -55,29 +57,33 @@ std::vector<Value> backward(const GradientRequest& r, Value mean, Value variance
 
 std::vector<Value> train_gradient(const GradientRequest& r) {
   if (!r.dy[0]) return {};
-  check(!r.wanted[3] && !r.wanted[4], r.node.description(),
+  using In = BatchNormIn;
+  check(!r.wanted[In::mean] && !r.wanted[In::variance], r.node.description(),
         ": running statistics cannot be trained");
   check(!read_batch_norm(r.node).relu, r.node.description(),
         ": with relu it stands in plans only, behind the gradients");
-  return backward(r, r.y(3), r.y(4), false);
+  return backward(r, r.y(BatchNormOut::saved_mean), r.y(BatchNormOut::saved_variance), false);
 }
 
 // With s = 1 / sqrt(variance + epsilon): dmean = -scale s sum(dy) and
 // dvariance = -scale s^2 / 2 sum(dy (x - mean) s); the sums are dbias and dscale.
 void add_statistics_gradients(const GradientRequest& r, std::vector<Value>& dx) {
+  using In = BatchNormIn;
+  const Value dscale = dx[BatchNormGradOut::dscale], dbias = dx[BatchNormGradOut::dbias];
   auto site = [&](const char* ending) { return Site(r.node.name() + ending, Where{"", 0}); };
   Graph& graph = r.graph;
   auto scalar = [&](const char* ending, float value) {
     return graph.constant(r.node.name() + ending, Literal::scalar(value));
   };
   const float epsilon = read_batch_norm(r.node).epsilon;
-  Value spread = add(graph, r.x(4), scalar("_epsilon", epsilon), site("_spread"));
+  Value spread = add(graph, r.x(In::variance), scalar("_epsilon", epsilon), site("_spread"));
   Value root = graph.add_value({.type = "Sqrt", .inputs = {spread}}, site("_deviation"));
-  Value by_mean = div(graph, mul(graph, r.x(1), dx[2], site("_dy_scaled")), root, site("_dm"));
-  dx[3] = neg(graph, by_mean, site("_mean_grad"));
-  Value by_scale = mul(graph, r.x(1), dx[1], site("_dscale_scaled"));
+  Value by_mean =
+      div(graph, mul(graph, r.x(In::scale), dbias, site("_dy_scaled")), root, site("_dm"));
+  dx[In::mean] = neg(graph, by_mean, site("_mean_grad"));
+  Value by_scale = mul(graph, r.x(In::scale), dscale, site("_dscale_scaled"));
   Value by_variance = div(graph, by_scale, spread, site("_dv"));
-  dx[4] = mul(graph, by_variance, scalar("_half", -0.5F), site("_variance_grad"));
+  dx[In::variance] = mul(graph, by_variance, scalar("_half", -0.5F), site("_variance_grad"));
 }
 
 std::vector<Value> given_gradient(const GradientRequest& r) {
@@ -85,13 +91,10 @@ std::vector<Value> given_gradient(const GradientRequest& r) {
   check(!read_batch_norm(r.node).training, r.node.description(),
         ": with training_mode 1 its gradient needs what BatchNormTrain saves; "
         "imported_model() (builders/imported.h) makes that of it");
-  std::vector<Value> dx = backward(r, r.x(3), r.x(4), true);
-  if (r.wanted[3] || r.wanted[4]) add_statistics_gradients(r, dx);
+  std::vector<Value> dx = backward(r, r.x(BatchNormIn::mean), r.x(BatchNormIn::variance), true);
+  if (r.wanted[BatchNormIn::mean] || r.wanted[BatchNormIn::variance])
+    add_statistics_gradients(r, dx);
   return dx;
-}
-
-Attributes attributes_of(const BatchNormAttrs& attrs) {
-  return {{"epsilon", attrs.epsilon}, {"momentum", attrs.momentum}};
 }
 
 }  // namespace
@@ -106,13 +109,36 @@ BatchNormAttrs read_batch_norm(const Node& node) {
   return attrs;
 }
 
+Attributes write_batch_norm(const BatchNormAttrs& attrs) {
+  Attributes attributes{{"epsilon", attrs.epsilon}, {"momentum", attrs.momentum}};
+  if (attrs.relu) attributes.push_back({"relu", int64_t{1}});
+  return attributes;
+}
+
+BatchNormGradAttrs read_batch_norm_grad(const Node& node) {
+  AttributeReader reader = node.attributes();
+  BatchNormGradAttrs attrs;
+  attrs.epsilon = reader.number("epsilon", attrs.epsilon);
+  attrs.given = reader.integer("given", 0) != 0;
+  attrs.relu = reader.integer("relu", 0) != 0;
+  attrs.added = reader.integer("added", 0) != 0;
+  return attrs;
+}
+
+Attributes write_batch_norm_grad(const BatchNormGradAttrs& attrs) {
+  Attributes attributes{{"epsilon", attrs.epsilon}, {"given", int64_t{attrs.given}}};
+  if (attrs.relu) attributes.push_back({"relu", int64_t{1}});
+  if (attrs.added) attributes.push_back({"added", int64_t{1}});
+  return attributes;
+}
+
 BatchNormResults batch_norm_train(Graph& graph, const BatchNormOperands& operands,
                                   const BatchNormAttrs& attrs, const Site& site) {
   Node node = graph.add(
       {.type = "BatchNormTrain",
        .domain = kOwnDomain,
        .inputs = {operands.x, operands.scale, operands.bias, operands.mean, operands.variance},
-       .attributes = attributes_of(attrs),
+       .attributes = write_batch_norm(attrs),
        .outputs = 5},
       site);
   return {node.outputs()[0], node.outputs()[1], node.outputs()[2]};
@@ -123,20 +149,24 @@ Value batch_norm(Graph& graph, const BatchNormOperands& operands, const BatchNor
   return graph.add_value(
       {.type = "BatchNormalization",
        .inputs = {operands.x, operands.scale, operands.bias, operands.mean, operands.variance},
-       .attributes = attributes_of(attrs)},
+       .attributes = write_batch_norm(attrs)},
       site);
 }
 
 Layouts batch_norm_layouts(const KernelRequest& request) {
-  if (request.in.size() > 5 && request.in[5].present()) return together({0, 5}, {0})(request);
-  return together({0}, {0})(request);
+  using In = BatchNormIn;
+  const bool added = request.in.size() > In::z && request.in[In::z].present();
+  const std::vector<std::size_t> x{In::x}, x_and_z{In::x, In::z};
+  return together(added ? x_and_z : x, {BatchNormOut::y})(request);
 }
 
 Layouts batch_norm_grad_layouts(const KernelRequest& request) {
-  const std::vector<std::size_t> dx{0}, dx_and_dz{0, 3};
-  const std::vector<std::size_t>& out = request.out.size() > 3 ? dx_and_dz : dx;
-  if (request.in.size() > 6) return together({0, 1, 6}, out)(request);
-  return together({0, 1}, out)(request);
+  using In = BatchNormGradIn;
+  using Out = BatchNormGradOut;
+  std::vector<std::size_t> in{In::dy, In::x}, out{Out::dx};
+  if (request.in.size() > In::y) in.push_back(In::y);
+  if (request.out.size() > Out::dz) out.push_back(Out::dz);
+  return together(in, out)(request);
 }
 
 std::vector<Op> batch_norm_ops() {

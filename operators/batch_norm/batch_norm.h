@@ -15,8 +15,18 @@ struct BatchNormAttrs {
   bool training = false;  // statistics of the batch
   bool relu = false;      // what comes out goes through a ReLU at once
 };
-// Of a BatchNormalization or a BatchNormTrain.
+// Of a BatchNormalization or a BatchNormTrain. Writing leaves `training` to the operator's name.
 BatchNormAttrs read_batch_norm(const Node& node);
+Attributes write_batch_norm(const BatchNormAttrs& attrs);
+
+struct BatchNormGradAttrs {
+  float epsilon = 1e-5F;
+  bool given = false;  // mean and variance do not depend on x
+  bool relu = false;   // dy comes from behind a ReLU and passes where that gave a positive number
+  bool added = false;  // z was added before the ReLU: y tells where dy passes; else x tells, too
+};
+BatchNormGradAttrs read_batch_norm_grad(const Node& node);
+Attributes write_batch_norm_grad(const BatchNormGradAttrs& attrs);
 
 // The operands of both: x [N, C, ..]; the others [C].
 struct BatchNormOperands {

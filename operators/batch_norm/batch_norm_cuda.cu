@@ -1,6 +1,7 @@
 // A channel is a block's. Sums run in double, in one fixed order.
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/channels_last_cuda.h"
+#include "operators/batch_norm/operands.h"
 #include "operators/dispatch.h"
 #include "operators/elements_cuda.h"
 
@@ -63,9 +64,11 @@ struct ForwardChannel {
 };
 
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
-  if (request.in[0].channel_block > 1) return channels_last_batch_norm(request);
+  using In = BatchNormIn;
+  using Out = BatchNormOut;
+  if (request.in[In::x].channel_block > 1) return channels_last_batch_norm(request);
   const BatchNormAttrs attrs = read_batch_norm(request.node);
-  const Planes planes(request.in[0].dims);
+  const Planes planes(request.in[In::x].dims);
   return dispatch<TensorFloats>(request.in[0].dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
     return make_kernel([=](const KernelArgs& args) {
@@ -73,10 +76,11 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
           args, planes.channels,
           ForwardChannel<T>{
               planes, attrs.epsilon, attrs.momentum, attrs.training, attrs.relu,
-              args.in[0].as<const T>(), args.in.size() > 5 ? args.in[5].as<const T>() : nullptr,
-              channel_input(args, 1), channel_input(args, 2), channel_input(args, 3),
-              channel_input(args, 4), args.out[0].as<T>(), channel_output(args, 1),
-              channel_output(args, 2), channel_output(args, 3), channel_output(args, 4)});
+              operand<T>(args, In::x), operand<T>(args, In::z), operand<float>(args, In::scale),
+              operand<float>(args, In::bias), operand<float>(args, In::mean),
+              operand<float>(args, In::variance), result<T>(args, Out::y),
+              result<float>(args, Out::new_mean), result<float>(args, Out::new_variance),
+              result<float>(args, Out::saved_mean), result<float>(args, Out::saved_variance)});
     });
   });
 }
@@ -123,21 +127,22 @@ struct BackwardChannel {
 };
 
 std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
-  if (request.in[1].channel_block > 1) return channels_last_batch_norm_grad(request);
-  AttributeReader reader = request.attributes();
-  const float epsilon = reader.number("epsilon", 1e-5F);
-  const bool given = reader.integer("given", 0) != 0, relu = reader.integer("relu", 0) != 0;
-  const Planes planes(request.in[1].dims);
+  using In = BatchNormGradIn;
+  using Out = BatchNormGradOut;
+  if (request.in[In::x].channel_block > 1) return channels_last_batch_norm_grad(request);
+  const BatchNormGradAttrs attrs = read_batch_norm_grad(request.node);
+  const Planes planes(request.in[In::x].dims);
   return dispatch<TensorFloats>(request.in[0].dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
     return make_kernel([=](const KernelArgs& args) {
       for_blocks(args, planes.channels,
-                 BackwardChannel<T>{
-                     planes, epsilon, given, args.in[0].as<const T>(), args.in[1].as<const T>(),
-                     relu ? args.in[6].as<const T>() : nullptr, channel_input(args, 2),
-                     channel_input(args, 3), channel_input(args, 4), args.out[0].as<T>(),
-                     args.out.size() > 3 ? args.out[3].as<T>() : nullptr, channel_output(args, 1),
-                     channel_output(args, 2)});
+                 BackwardChannel<T>{planes, attrs.epsilon, attrs.given, operand<T>(args, In::dy),
+                                    operand<T>(args, In::x),
+                                    attrs.relu ? operand<T>(args, In::y) : nullptr,
+                                    operand<float>(args, In::scale), operand<float>(args, In::mean),
+                                    operand<float>(args, In::variance), result<T>(args, Out::dx),
+                                    result<T>(args, Out::dz), result<float>(args, Out::dscale),
+                                    result<float>(args, Out::dbias)});
     });
   });
 }

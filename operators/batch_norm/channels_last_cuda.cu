@@ -1,5 +1,6 @@
 #include "operators/batch_norm/channels_last_cuda.h"
 
+#include "operators/batch_norm/operands.h"
 #include "operators/tiles_cuda.h"
 
 namespace lockstep {
@@ -219,62 +220,65 @@ struct Workspace {
 }  // namespace
 
 std::unique_ptr<Kernel> channels_last_batch_norm(const KernelRequest& request) {
+  using In = BatchNormIn;
+  using Out = BatchNormOut;
   const BatchNormAttrs attrs = read_batch_norm(request.node);
-  return packed(request.in[0], [&]<class T, int kCount>() {
-    const Tiling tiling(request.in[0], kCount);
+  return packed(request.in[In::x], [&]<class T, int kCount>() {
+    const Tiling tiling(request.in[In::x], kCount);
     auto run = [=](const KernelArgs& args) {
       const Workspace workspace(args.workspace, tiling);
       auto* affine = reinterpret_cast<float2*>(workspace.of_channels);
-      const T* x = args.in[0].as<const T>();
-      const T* z = args.in.size() > 5 ? args.in[5].as<const T>() : nullptr;
-      const float* sums = args.in.size() > 7 ? channel_input(args, 6) : nullptr;
-      const float* squares = sums ? channel_input(args, 7) : nullptr;
+      const T* x = operand<T>(args, In::x);
+      const T* z = operand<T>(args, In::z);
+      const float* sums = operand<float>(args, In::sums);
+      const float* squares = operand<float>(args, In::squares);
       using Sums = ShiftedSums<T, kCount>;
       if (attrs.training && !sums)
         for_tiles<kCount>(args, tiling, PartialSums<kCount, Sums>{Sums{x}, workspace.partial});
       for_blocks(
           args, tiling.channels,
-          Statistics<T>{tiling, attrs.epsilon, attrs.momentum, attrs.training, workspace.partial,
-                        sums, squares, x, channel_input(args, 1), channel_input(args, 2),
-                        channel_input(args, 3), channel_input(args, 4), affine,
-                        channel_output(args, 1), channel_output(args, 2), channel_output(args, 3),
-                        channel_output(args, 4)});
+          Statistics<T>{
+              tiling, attrs.epsilon, attrs.momentum, attrs.training, workspace.partial, sums,
+              squares, x, operand<float>(args, In::scale), operand<float>(args, In::bias),
+              operand<float>(args, In::mean), operand<float>(args, In::variance), affine,
+              result<float>(args, Out::new_mean), result<float>(args, Out::new_variance),
+              result<float>(args, Out::saved_mean), result<float>(args, Out::saved_variance)});
       for_tiles<kCount>(args, tiling,
-                        Normalise<T, kCount>{affine, attrs.relu, x, z, args.out[0].as<T>()});
+                        Normalise<T, kCount>{affine, attrs.relu, x, z, result<T>(args, Out::y)});
     };
     return make_kernel(run, "channels last", Workspace::bytes<float2>(tiling));
   });
 }
 
 std::unique_ptr<Kernel> channels_last_batch_norm_grad(const KernelRequest& request) {
-  AttributeReader reader = request.attributes();
-  const float epsilon = reader.number("epsilon", 1e-5F);
-  const bool given = reader.integer("given", 0) != 0;
-  const bool relu = reader.integer("relu", 0) != 0, added = reader.integer("added", 0) != 0;
-  const Mask mask = !relu ? Mask::none : added ? Mask::by_y : Mask::by_x;
-  return packed(request.in[1], [&]<class T, int kCount>() {
-    const Tiling tiling(request.in[1], kCount);
+  using In = BatchNormGradIn;
+  using Out = BatchNormGradOut;
+  const BatchNormGradAttrs attrs = read_batch_norm_grad(request.node);
+  const Mask mask = !attrs.relu ? Mask::none : attrs.added ? Mask::by_y : Mask::by_x;
+  return packed(request.in[In::x], [&]<class T, int kCount>() {
+    const Tiling tiling(request.in[In::x], kCount);
     auto run = [=](const KernelArgs& args) {
       const Workspace workspace(args.workspace, tiling);
       auto* coefficients = reinterpret_cast<Coefficients*>(workspace.of_channels);
       const Incoming<T, kCount> incoming{mask,
-                                         epsilon,
-                                         args.in[0].as<const T>(),
-                                         args.in[1].as<const T>(),
-                                         relu ? args.in[6].as<const T>() : nullptr,
-                                         channel_input(args, 2),
-                                         relu ? channel_input(args, 5) : nullptr,
-                                         channel_input(args, 3),
-                                         channel_input(args, 4)};
+                                         attrs.epsilon,
+                                         operand<T>(args, In::dy),
+                                         operand<T>(args, In::x),
+                                         attrs.relu ? operand<T>(args, In::y) : nullptr,
+                                         operand<float>(args, In::scale),
+                                         attrs.relu ? operand<float>(args, In::bias) : nullptr,
+                                         operand<float>(args, In::mean),
+                                         operand<float>(args, In::variance)};
       using Sums = GradientSums<T, kCount>;
       for_tiles<kCount>(args, tiling, PartialSums<kCount, Sums>{Sums{incoming}, workspace.partial});
       for_blocks(args, tiling.channels,
-                 SettleGradient{tiling, epsilon, given, workspace.partial, channel_input(args, 2),
-                                channel_input(args, 3), channel_input(args, 4), coefficients,
-                                channel_output(args, 1), channel_output(args, 2)});
-      T* dz = args.out.size() > 3 ? args.out[3].as<T>() : nullptr;
+                 SettleGradient{tiling, attrs.epsilon, attrs.given, workspace.partial,
+                                operand<float>(args, In::scale), operand<float>(args, In::mean),
+                                operand<float>(args, In::variance), coefficients,
+                                result<float>(args, Out::dscale), result<float>(args, Out::dbias)});
+      T* dz = result<T>(args, Out::dz);
       for_tiles<kCount>(args, tiling,
-                        Backward<T, kCount>{incoming, coefficients, args.out[0].as<T>(), dz});
+                        Backward<T, kCount>{incoming, coefficients, result<T>(args, Out::dx), dz});
     };
     return make_kernel(run, "channels last", Workspace::bytes<Coefficients>(tiling));
   });

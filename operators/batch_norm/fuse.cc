@@ -3,6 +3,7 @@
 
 #include "graph/passes/copy.h"
 #include "operators/batch_norm/batch_norm.h"
+#include "operators/batch_norm/operands.h"
 
 namespace lockstep {
 namespace {
@@ -55,7 +56,7 @@ class BatchNormFusion {
     const auto maker = from_.producer(value);
     if (!maker || !is(*maker, "BatchNormTrain", kOwnDomain) || maker->outputs()[0] != value ||
         maker->replica() != from_.node(relu).replica() || !only_user(value, user) ||
-        gone_.count(maker->index()) || maker->inputs().size() > 5)
+        gone_.count(maker->index()) || maker->inputs().size() > BatchNormIn::z)
       return -1;
     for (Value output : maker->outputs().subspan(1))
       if (output)
@@ -84,6 +85,7 @@ class BatchNormFusion {
   }
 
   void find_backward(int index) {
+    using In = BatchNormGradIn;
     const Node node = from_.node(index);
     if (!is(node, "ReluGrad", kOwnDomain) || known_.count(from_.name(node.outputs()[0]))) return;
     const auto forward = by_result_.find(node.inputs()[1].id);
@@ -92,8 +94,9 @@ class BatchNormFusion {
     const Value gradient = node.outputs()[0];
     for (int user : from_.consumers(gradient)) {
       const Node grad = from_.node(user);
-      if (!is(grad, "BatchNormGrad", kOwnDomain) || grad.inputs()[0] != gradient ||
-          grad.inputs()[1] != norm.inputs()[0] || grad.inputs()[3] != norm.outputs()[3])
+      if (!is(grad, "BatchNormGrad", kOwnDomain) || grad.inputs()[In::dy] != gradient ||
+          grad.inputs()[In::x] != norm.inputs()[BatchNormIn::x] ||
+          grad.inputs()[In::mean] != norm.outputs()[BatchNormOut::saved_mean])
         continue;
       gone_.insert(user);
       backwards_[index] = {index, user, forward->second, from_.consumers(gradient).size() > 1};
@@ -109,7 +112,8 @@ class BatchNormFusion {
 
   void write(GraphCopy& copy, const Forward& forward) {
     const Node norm = from_.node(forward.norm), relu = from_.node(forward.relu);
-    const BatchNormAttrs attrs = read_batch_norm(norm);
+    BatchNormAttrs attrs = read_batch_norm(norm);
+    attrs.relu = true;
     std::vector<Value> inputs = copy.of(norm.inputs());
     if (forward.z) inputs.push_back(copy.of(forward.z));
     std::vector<std::string> outputs = names(norm);
@@ -117,9 +121,7 @@ class BatchNormFusion {
     const Node made = copy.add({.type = "BatchNormTrain",
                                 .domain = kOwnDomain,
                                 .inputs = std::move(inputs),
-                                .attributes = {{"epsilon", attrs.epsilon},
-                                               {"momentum", attrs.momentum},
-                                               {"relu", int64_t{1}}},
+                                .attributes = write_batch_norm(attrs),
                                 .output_names = std::move(outputs)},
                                norm);
     copy.set(relu.outputs()[0], made.outputs()[0]);
@@ -130,18 +132,20 @@ class BatchNormFusion {
   void write(GraphCopy& copy, const Backward& backward) {
     const Node relu = from_.node(backward.relu_grad), grad = from_.node(backward.norm_grad);
     const Node norm = from_.node(backward.forward->norm);
+    BatchNormGradAttrs attrs = read_batch_norm_grad(grad);
+    attrs.relu = true;
+    attrs.added = backward.forward->add >= 0;
     std::vector<Value> inputs = copy.of(grad.inputs());
-    inputs[0] = copy.of(relu.inputs()[0]);
-    inputs.push_back(copy.of(norm.inputs()[2]));
-    inputs.push_back(copy.of(relu.inputs()[1]));
+    inputs.resize(BatchNormGradIn::y + 1);
+    inputs[BatchNormGradIn::dy] = copy.of(relu.inputs()[0]);
+    inputs[BatchNormGradIn::bias] = copy.of(norm.inputs()[BatchNormIn::bias]);
+    inputs[BatchNormGradIn::y] = copy.of(relu.inputs()[1]);
     std::vector<std::string> outputs = names(grad);
     if (backward.passes_on) outputs.push_back(from_.name(relu.outputs()[0]));
     const Node made = copy.add({.type = "BatchNormGrad",
                                 .domain = kOwnDomain,
                                 .inputs = std::move(inputs),
-                                .attributes = {{"epsilon", read_batch_norm(norm).epsilon},
-                                               {"relu", int64_t{1}},
-                                               {"added", int64_t{backward.forward->add >= 0}}},
+                                .attributes = write_batch_norm_grad(attrs),
                                 .output_names = std::move(outputs)},
                                grad);
     for (std::size_t i = 0; i < grad.outputs().size(); ++i)

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "operators/batch_norm/operands.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -16,8 +17,8 @@ class WithRelu final : public Kernel {
 
   void run(const KernelArgs& args) override {
     kernel_->run(args);
-    const float* z = args.in.size() > 5 ? args.in[5].as<const float>() : nullptr;
-    float* y = args.out[0].as<float>();
+    const float* z = operand<float>(args, BatchNormIn::z);
+    float* y = args.out[BatchNormOut::y].as<float>();
     parallel_for(count_, kGrain, threads_, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const float sum = z ? y[i] + z[i] : y[i];
@@ -35,6 +36,8 @@ class WithRelu final : public Kernel {
 };
 
 class WithReluGrad final : public Kernel {
+  using In = BatchNormGradIn;
+
  public:
   WithReluGrad(std::unique_ptr<Kernel> kernel, const KernelRequest& request)
       : kernel_(std::move(kernel)),
@@ -43,16 +46,17 @@ class WithReluGrad final : public Kernel {
         threads_(request.threads) {}
 
   void run(const KernelArgs& args) override {
-    const float *dy = args.in[0].as<const float>(), *y = args.in[6].as<const float>();
+    const float* dy = args.in[In::dy].as<const float>();
+    const float* y = args.in[In::y].as<const float>();
     auto* masked = reinterpret_cast<float*>(args.workspace + own_bytes_);
     parallel_for(count_, kGrain, threads_, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) masked[i] = y[i] > 0 ? dy[i] : 0;
     });
     inputs_.assign(args.in.begin(), args.in.end());
-    inputs_[0].data = masked;
+    inputs_[In::dy].data = masked;
     kernel_->run({inputs_, args.out, args.workspace, args.context});
-    if (args.out.size() > 3 && args.out[3].data)
-      std::memcpy(args.out[3].data, masked, static_cast<std::size_t>(count_) * sizeof(float));
+    if (float* dz = result<float>(args, BatchNormGradOut::dz))
+      std::memcpy(dz, masked, static_cast<std::size_t>(count_) * sizeof(float));
   }
   std::size_t workspace_bytes() const override {
     return own_bytes_ + static_cast<std::size_t>(count_) * sizeof(float);

@@ -106,7 +106,7 @@ std::vector<KernelEntry> collective_cuda() {
   return {{"AllReduce",
            kOwnDomain,
            {{"NCCL", every({takes<Numbers>(), sums_over_gpus}), prepare_nccl},
-            {"GPU", takes<Numbers>(), prepare_all_reduce}}},
+            {"shared memory", takes<Numbers>(), prepare_all_reduce}}},
           {"Broadcast", kOwnDomain, {{"GPU", anything, prepare_broadcast}}},
           {"Copy", kOwnDomain, {{"GPU", anything, prepare_copy}}}};
 }

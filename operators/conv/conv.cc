@@ -18,9 +18,8 @@ namespace lockstep {
 namespace {
 
 // What ONNX lets pass: channel counts, bias length, groups.
-void conv_law(Inference& inference) {
+void check_conv(Inference& inference, const ConvAttrs& attrs) {
   inference.require_ranked();
-  ConvAttrs attrs = read_conv(inference.attributes);
   inference.attributes.done();
   const Shape& x = inference.input(0).shape;
   const Shape& w = inference.input(1).shape;
@@ -42,9 +41,10 @@ void conv_law(Inference& inference) {
   inference.outputs[0].ranked = true;
 }
 
+void conv_law(Inference& inference) { check_conv(inference, read_conv(inference.attributes)); }
+
 void fused_conv_law(Inference& inference) {
-  inference.attributes.integer("relu", 0);
-  conv_law(inference);
+  check_conv(inference, read_fused_conv(inference.attributes).conv);
   inference.outputs[0].dtype = inference.input(0).dtype;
   for (std::size_t i = 1; i < inference.outputs.size(); ++i)
     inference.outputs[i] = {DType::float32, Shape{inference.input(1).shape[0]}};
@@ -84,8 +84,7 @@ std::vector<Value> conv_gradient(const GradientRequest& r) {
   const Shape x = r.graph.shape(r.x(0));
   const Shape w = r.graph.shape(r.x(1));
   Window window = resolved(attrs.window, to_dims(spatial_of(w)), spatial_of(x));
-  Attributes attributes = write_window(window);
-  if (attrs.group != 1) attributes.push_back({"group", attrs.group});
+  const Attributes attributes = write_conv({window, attrs.group});
 
   std::vector<Value> dx(3);
   if (r.wanted[0]) {
@@ -140,12 +139,10 @@ std::vector<Value> conv_transpose_gradient(const GradientRequest& r) {
   if (r.wanted[0])
     dx[0] = conv(r.graph, r.dy[0], r.x(1), none, {window, group}, gradient_site(r, 0));
   if (r.wanted[1]) {
-    Attributes attributes = write_window(window);
-    if (group != 1) attributes.push_back({"group", group});
     dx[1] = r.graph.add_value({.type = "ConvGradW",
                                .domain = kOwnDomain,
                                .inputs = {r.dy[0], r.x(0)},
-                               .attributes = attributes},
+                               .attributes = write_conv({window, group})},
                               gradient_site(r, 1));
   }
   if (r.x(2) && r.wanted[2]) dx[2] = bias_gradient(r);
@@ -172,9 +169,29 @@ ConvAttrs read_conv(AttributeReader& attributes) {
   return attrs;
 }
 
+Attributes write_conv(const ConvAttrs& attrs) {
+  Attributes attributes = write_window(attrs.window);
+  if (attrs.group != 1) attributes.push_back({"group", attrs.group});
+  return attributes;
+}
+
+FusedConvAttrs read_fused_conv(AttributeReader& attributes) {
+  FusedConvAttrs attrs;
+  attrs.conv = read_conv(attributes);
+  attrs.relu = attributes.integer("relu", 0) != 0;
+  return attrs;
+}
+
+Attributes write_fused_conv(const FusedConvAttrs& attrs) {
+  Attributes attributes = write_conv(attrs.conv);
+  if (attrs.relu) attributes.push_back({"relu", int64_t{1}});
+  return attributes;
+}
+
 ConvEpilogue read_epilogue(const KernelRequest& request) {
-  return {request.in.size() > 2 && request.in[2].present(),
-          request.attributes().integer("relu", 0) != 0, request.out.size() > 1};
+  AttributeReader reader = request.attributes();
+  return {request.in.size() > ConvIn::bias && request.in[ConvIn::bias].present(),
+          read_fused_conv(reader).relu, request.out.size() > ConvOut::sums};
 }
 
 TransposedWindow read_transposed(AttributeReader& attributes, const Shape& x, const Shape& w) {
@@ -210,17 +227,14 @@ TransposedWindow read_transposed(AttributeReader& attributes, const Shape& x, co
 }
 
 Value conv(Graph& graph, Value x, Value w, Value bias, const ConvAttrs& attrs, const Site& site) {
-  Attributes attributes = write_window(attrs.window);
-  if (attrs.group != 1) attributes.push_back({"group", attrs.group});
-  return graph.add_value({.type = "Conv", .inputs = {x, w, bias}, .attributes = attributes}, site);
+  return graph.add_value({.type = "Conv", .inputs = {x, w, bias}, .attributes = write_conv(attrs)},
+                         site);
 }
 
 Value conv_transpose(Graph& graph, Value x, Value w, Value bias, const ConvAttrs& attrs,
                      const Site& site) {
-  Attributes attributes = write_window(attrs.window);
-  if (attrs.group != 1) attributes.push_back({"group", attrs.group});
   return graph.add_value(
-      {.type = "ConvTranspose", .inputs = {x, w, bias}, .attributes = attributes}, site);
+      {.type = "ConvTranspose", .inputs = {x, w, bias}, .attributes = write_conv(attrs)}, site);
 }
 
 std::vector<Op> conv_ops() {

@@ -15,6 +15,29 @@ struct ConvAttrs {
   int64_t group = 1;
 };
 ConvAttrs read_conv(AttributeReader& attributes);
+Attributes write_conv(const ConvAttrs& attrs);
+
+// A FusedConv stands in plans only. Its operands are a Conv's.
+struct FusedConvAttrs {
+  ConvAttrs conv;
+  bool relu = false;  // behind it
+};
+FusedConvAttrs read_fused_conv(AttributeReader& attributes);
+Attributes write_fused_conv(const FusedConvAttrs& attrs);
+
+// Where operands and results stand.
+struct ConvIn {
+  enum : std::size_t { x, w, bias };
+};
+struct ConvOut {
+  enum : std::size_t { y, sums, squares };
+};
+struct ConvGradXIn {
+  enum : std::size_t { dy, w };
+};
+struct ConvGradWIn {
+  enum : std::size_t { x, dy };
+};
 
 // x [N, C, spatial..], w [M, C / group, kernel..], bias [M].
 Value conv(Graph& graph, Value x, Value w, Value bias = none, const ConvAttrs& attrs = {},

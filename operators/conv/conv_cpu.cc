@@ -64,29 +64,33 @@ ConvAttrs attrs_of(const KernelRequest& request) {
 }
 
 Problem forward_problem(const KernelRequest& request) {
-  return {attrs_of(request), request.in[0].dims, request.in[1].dims, request.out[0].dims};
+  return {attrs_of(request), request.in[ConvIn::x].dims, request.in[ConvIn::w].dims,
+          request.out[ConvOut::y].dims};
 }
 
 Layouts forward_wish(const KernelRequest& request) {
   Problem p = forward_problem(request);
   auto desc = forward_desc(p, read_epilogue(request).bias);
   Layouts layouts = row_major(request);
-  layouts.in[0] = wished(desc.src_desc(), p.x);
-  layouts.out[0] = wished(desc.dst_desc(), p.y);
+  layouts.in[ConvIn::x] = wished(desc.src_desc(), p.x);
+  layouts.out[ConvOut::y] = wished(desc.dst_desc(), p.y);
   return layouts;
 }
 
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
+  using In = ConvIn;
   Problem p = forward_problem(request);
   const bool bias = read_epilogue(request).bias;
   auto desc = forward_desc(p, bias);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   std::vector<std::pair<int, dnnl::memory>> args{
-      {DNNL_ARG_SRC, kernel->input(0, desc_of(request.in[0]), desc.src_desc())},
-      {DNNL_ARG_WEIGHTS, kernel->input(1, plain_desc(p.plain_w), desc.weights_desc())},
-      {DNNL_ARG_DST, kernel->output(0, desc_of(request.out[0]), desc.dst_desc())}};
+      {DNNL_ARG_SRC, kernel->input(In::x, desc_of(request.in[In::x]), desc.src_desc())},
+      {DNNL_ARG_WEIGHTS, kernel->input(In::w, plain_desc(p.plain_w), desc.weights_desc())},
+      {DNNL_ARG_DST,
+       kernel->output(ConvOut::y, desc_of(request.out[ConvOut::y]), desc.dst_desc())}};
   if (bias)
-    args.emplace_back(DNNL_ARG_BIAS, kernel->input(2, plain_desc({p.w[0]}), plain_desc({p.w[0]})));
+    args.emplace_back(DNNL_ARG_BIAS,
+                      kernel->input(In::bias, plain_desc({p.w[0]}), plain_desc({p.w[0]})));
   kernel->execute(desc, dnnl::convolution_forward(desc), args);
   kernel->finish();
   return kernel;
@@ -116,14 +120,15 @@ std::unique_ptr<DnnlKernel> backward_data(const Problem& p, const KernelRequest&
 }
 
 Problem grad_x_problem(const KernelRequest& request) {
-  return {attrs_of(request), request.out[0].dims, request.in[1].dims, request.in[0].dims};
+  return {attrs_of(request), request.out[0].dims, request.in[ConvGradXIn::w].dims,
+          request.in[ConvGradXIn::dy].dims};
 }
 
 Layouts grad_x_wish(const KernelRequest& request) {
   Problem p = grad_x_problem(request);
   auto desc = grad_x_desc(p);
   Layouts layouts = row_major(request);
-  layouts.in[0] = wished(desc.diff_dst_desc(), p.y);
+  layouts.in[ConvGradXIn::dy] = wished(desc.diff_dst_desc(), p.y);
   layouts.out[0] = wished(desc.diff_src_desc(), p.x);
   return layouts;
 }
@@ -173,7 +178,8 @@ std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request) {
 }
 
 Problem grad_w_problem(const KernelRequest& request) {
-  return {attrs_of(request), request.in[0].dims, request.out[0].dims, request.in[1].dims};
+  return {attrs_of(request), request.in[ConvGradWIn::x].dims, request.out[0].dims,
+          request.in[ConvGradWIn::dy].dims};
 }
 
 dnnl::convolution_backward_weights::primitive_desc grad_w_desc(const Problem& p) {
@@ -186,19 +192,21 @@ Layouts grad_w_wish(const KernelRequest& request) {
   Problem p = grad_w_problem(request);
   auto desc = grad_w_desc(p);
   Layouts layouts = row_major(request);
-  layouts.in[0] = wished(desc.src_desc(), p.x);
-  layouts.in[1] = wished(desc.diff_dst_desc(), p.y);
+  layouts.in[ConvGradWIn::x] = wished(desc.src_desc(), p.x);
+  layouts.in[ConvGradWIn::dy] = wished(desc.diff_dst_desc(), p.y);
   return layouts;
 }
 
 std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
+  using In = ConvGradWIn;
   Problem p = grad_w_problem(request);
   auto desc = grad_w_desc(p);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   kernel->execute(
       desc, dnnl::convolution_backward_weights(desc),
-      {{DNNL_ARG_SRC, kernel->input(0, desc_of(request.in[0]), desc.src_desc())},
-       {DNNL_ARG_DIFF_DST, kernel->input(1, desc_of(request.in[1]), desc.diff_dst_desc())},
+      {{DNNL_ARG_SRC, kernel->input(In::x, desc_of(request.in[In::x]), desc.src_desc())},
+       {DNNL_ARG_DIFF_DST,
+        kernel->input(In::dy, desc_of(request.in[In::dy]), desc.diff_dst_desc())},
        {DNNL_ARG_DIFF_WEIGHTS,
         kernel->output(0, plain_desc(p.plain_w), desc.diff_weights_desc())}});
   kernel->finish();

@@ -68,29 +68,32 @@ std::unique_ptr<Kernel> kernel_of(const std::shared_ptr<DnnConvolution>& own,
 
 // A Conv, or a FusedConv.
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
-  const TensorDesc& y = request.out[0];
-  Convolution c = convolution(request, ConvolutionKind::forward, request.in[0], request.in[1], y);
+  using In = ConvIn;
+  using Out = ConvOut;
+  const TensorDesc& y = request.out[Out::y];
+  Convolution c =
+      convolution(request, ConvolutionKind::forward, request.in[In::x], request.in[In::w], y);
   const ConvEpilogue does = read_epilogue(request);
   c.bias = does.bias;
   c.relu = does.relu;
   c.statistics = does.statistics;
   return kernel_of(chosen(request, c, epilogue_of(c, y)), [=](const KernelArgs& args) {
-    ConvolutionData data{args.in[0].data, args.in[1].data, args.out[0].data};
-    if (does.bias) data.bias = args.in[2].data;
+    ConvolutionData data{args.in[In::x].data, args.in[In::w].data, args.out[Out::y].data};
+    if (does.bias) data.bias = args.in[In::bias].data;
     if (does.statistics) {
-      data.sums = args.out[1].data;
-      data.squares = args.out[2].data;
+      data.sums = args.out[Out::sums].data;
+      data.squares = args.out[Out::squares].data;
     }
     return data;
   });
 }
 
-// Operands dy, w.
 std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
-  const Convolution c =
-      convolution(request, ConvolutionKind::by_data, request.out[0], request.in[1], request.in[0]);
+  using In = ConvGradXIn;
+  const Convolution c = convolution(request, ConvolutionKind::by_data, request.out[0],
+                                    request.in[In::w], request.in[In::dy]);
   return kernel_of(chosen(request, c), [](const KernelArgs& args) {
-    return ConvolutionData{args.out[0].data, args.in[1].data, args.in[0].data};
+    return ConvolutionData{args.out[0].data, args.in[In::w].data, args.in[In::dy].data};
   });
 }
 
@@ -113,12 +116,12 @@ std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request) {
   return make_kernel(run, own->describe(), own->workspace_bytes());
 }
 
-// Operands x, dy.
 std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
-  const Convolution c = convolution(request, ConvolutionKind::by_weight, request.in[0],
-                                    request.out[0], request.in[1]);
+  using In = ConvGradWIn;
+  const Convolution c = convolution(request, ConvolutionKind::by_weight, request.in[In::x],
+                                    request.out[0], request.in[In::dy]);
   return kernel_of(chosen(request, c), [](const KernelArgs& args) {
-    return ConvolutionData{args.in[0].data, args.out[0].data, args.in[1].data};
+    return ConvolutionData{args.in[In::x].data, args.out[0].data, args.in[In::dy].data};
   });
 }
 

@@ -12,17 +12,18 @@ class WithEpilogue final : public Kernel {
   WithEpilogue(std::unique_ptr<Kernel> convolution, const KernelRequest& request)
       : convolution_(std::move(convolution)),
         does_(read_epilogue(request)),
-        y_(request.out[0]),
+        y_(request.out[ConvOut::y]),
         threads_(request.threads) {}
 
   void run(const KernelArgs& args) override {
     convolution_->run(args);
-    float* const y = args.out[0].as<float>();
+    float* const y = args.out[ConvOut::y].as<float>();
     if (does_.relu)
       parallel_for(y_.count(), kGrain, threads_, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) y[i] = y[i] < 0 ? 0 : y[i];  // NaN stays NaN
       });
-    if (does_.statistics) add_up(y, args.out[1].as<float>(), args.out[2].as<float>());
+    if (does_.statistics)
+      add_up(y, args.out[ConvOut::sums].as<float>(), args.out[ConvOut::squares].as<float>());
   }
   std::size_t workspace_bytes() const override { return convolution_->workspace_bytes(); }
   std::string describe() const override {

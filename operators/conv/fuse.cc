@@ -1,13 +1,13 @@
 #include <map>
+#include <tuple>
 
 #include "graph/passes/copy.h"
 #include "operators/batch_norm/batch_norm.h"
+#include "operators/batch_norm/operands.h"
 #include "operators/conv/conv.h"
 
 namespace lockstep {
 namespace {
-
-constexpr std::size_t kZ = 5;  // of a BatchNormTrain; the sums come behind it
 
 class ConvFusion {
  public:
@@ -56,7 +56,7 @@ class ConvFusion {
   // mean leave enough of the variance.
   void find_norm(const Node& node) {
     if (node.type() != "BatchNormTrain" || node.domain() != kOwnDomain ||
-        node.inputs().size() > kZ + 1)
+        node.inputs().size() > BatchNormIn::z + 1)
       return;
     const Value x = node.inputs()[0];
     const DType type = from_.dtype(x);
@@ -66,49 +66,43 @@ class ConvFusion {
     convolution_of_norm_[node.index()] = convolution;
   }
 
-  NodeSpec fused(GraphCopy& copy, const Node& convolution) const {
+  NodeSpec fused(GraphCopy& copy, const Node& convolution, bool relu) const {
     AttributeReader reader = convolution.attributes();
-    const ConvAttrs attrs = read_conv(reader);
-    const Shape &x = from_.shape(convolution.inputs()[0]),
-                &w = from_.shape(convolution.inputs()[1]);
-    Attributes attributes = write_window(
-        resolved(attrs.window, to_dims({w.begin() + 2, w.end()}), {x.begin() + 2, x.end()}));
-    attributes.push_back({"group", attrs.group});
+    FusedConvAttrs attrs{read_conv(reader), relu};
+    const Shape& x = from_.shape(convolution.inputs()[ConvIn::x]);
+    const Shape& w = from_.shape(convolution.inputs()[ConvIn::w]);
+    attrs.conv.window =
+        resolved(attrs.conv.window, to_dims({w.begin() + 2, w.end()}), {x.begin() + 2, x.end()});
     return {.type = "FusedConv",
             .domain = kOwnDomain,
             .inputs = copy.of(convolution.inputs()),
-            .attributes = std::move(attributes)};
+            .attributes = write_fused_conv(attrs)};
   }
 
   void write_with_relu(GraphCopy& copy, const Node& convolution, const Node& relu) const {
-    NodeSpec spec = fused(copy, convolution);
-    spec.attributes.push_back({"relu", int64_t{1}});
+    NodeSpec spec = fused(copy, convolution, true);
     spec.output_names = {from_.name(relu.outputs()[0])};
     const Node made = copy.add(std::move(spec), convolution);
     copy.set(relu.outputs()[0], made.outputs()[0]);
   }
 
   void write_with_sums(GraphCopy& copy, const Node& convolution) {
-    NodeSpec spec = fused(copy, convolution);
+    NodeSpec spec = fused(copy, convolution, false);
     const std::string y = from_.name(convolution.outputs()[0]);
     spec.output_names = {y, y + "_sums", y + "_squares"};
     const Node made = copy.add(std::move(spec), convolution);
     copy.set(convolution.outputs()[0], made.outputs()[0]);
-    sums_[convolution.index()] = {made.outputs()[1], made.outputs()[2]};
+    sums_[convolution.index()] = {made.outputs()[ConvOut::sums], made.outputs()[ConvOut::squares]};
   }
 
   void write_norm(GraphCopy& copy, const Node& norm, int convolution) const {
-    const BatchNormAttrs attrs = read_batch_norm(norm);
     std::vector<Value> inputs = copy.of(norm.inputs());
-    inputs.resize(kZ + 1, none);
-    const auto& [sum, squares] = sums_.at(convolution);
-    inputs.insert(inputs.end(), {sum, squares});
+    inputs.resize(BatchNormIn::squares + 1, none);
+    std::tie(inputs[BatchNormIn::sums], inputs[BatchNormIn::squares]) = sums_.at(convolution);
     copy.replace(norm, {.type = "BatchNormTrain",
                         .domain = kOwnDomain,
                         .inputs = std::move(inputs),
-                        .attributes = {{"epsilon", attrs.epsilon},
-                                       {"momentum", attrs.momentum},
-                                       {"relu", int64_t{attrs.relu}}}});
+                        .attributes = write_batch_norm(read_batch_norm(norm))});
   }
 
   std::vector<std::string> notes() const {

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "graph/op.h"
+#include "operators/all.h"
+#include "operators/batch_norm/batch_norm.h"
 #include "tests/support/case_run.h"
 
 namespace lockstep::testing {
@@ -172,6 +174,39 @@ std::vector<OpCase> batch_norm_cases() {
 }
 
 class BatchNorms : public ::testing::TestWithParam<OpCase> {};
+// What is written is read again, left out what is not so.
+TEST(BatchNorm, AttributesComeBackAsTheyWereWritten) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", {DType::float32, {2, 3, 4, 4}});
+  Value c = graph.input("c", {DType::float32, {3}});
+  const Node norm = graph.add({.type = "BatchNormTrain",
+                               .domain = kOwnDomain,
+                               .inputs = {x, c, c, c, c},
+                               .attributes = write_batch_norm({0.25F, 0.5F, false, true}),
+                               .outputs = 5},
+                              "norm");
+  const BatchNormAttrs attrs = read_batch_norm(norm);
+  EXPECT_EQ(attrs.epsilon, 0.25F);
+  EXPECT_EQ(attrs.momentum, 0.5F);
+  EXPECT_TRUE(attrs.training);
+  EXPECT_TRUE(attrs.relu);
+  for (bool given : {false, true})
+    for (bool added : {false, true}) {
+      const Node grad =
+          graph.add({.type = "BatchNormGrad",
+                     .domain = kOwnDomain,
+                     .inputs = {x, x, c, c, c},
+                     .attributes = write_batch_norm_grad({0.25F, given, !given, added}),
+                     .outputs = 3},
+                    join("grad_", given, added));
+      const BatchNormGradAttrs back = read_batch_norm_grad(grad);
+      EXPECT_EQ(back.epsilon, 0.25F);
+      EXPECT_EQ(back.given, given);
+      EXPECT_EQ(back.relu, !given);
+      EXPECT_EQ(back.added, added);
+    }
+}
+
 TEST_P(BatchNorms, Case) { check_case(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Table, BatchNorms, ::testing::ValuesIn(batch_norm_cases()));
 

@@ -1,0 +1,36 @@
+// Where a batch norm's operands and results stand.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// Of a BatchNormalization and a BatchNormTrain; from z on, a plan's only.
+struct BatchNormIn {
+  enum : std::size_t { x, scale, bias, mean, variance, z, sums, squares };
+};
+struct BatchNormOut {
+  enum : std::size_t { y, new_mean, new_variance, saved_mean, saved_variance };
+};
+
+// Of a BatchNormGrad; bias, y and dz a plan's only.
+struct BatchNormGradIn {
+  enum : std::size_t { dy, x, scale, mean, variance, bias, y };
+};
+struct BatchNormGradOut {
+  enum : std::size_t { dx, dscale, dbias, dz };
+};
+
+// Null where it is left out.
+template <class T>
+const T* operand(const KernelArgs& args, std::size_t i) {
+  return i < args.in.size() ? args.in[i].as<const T>() : nullptr;
+}
+template <class T>
+T* result(const KernelArgs& args, std::size_t i) {
+  return i < args.out.size() ? args.out[i].as<T>() : nullptr;
+}
+
+}  // namespace lockstep
