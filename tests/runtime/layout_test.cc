@@ -16,6 +16,7 @@
 #include "runtime/compile.h"
 #include "runtime/executor.h"
 #include "runtime/philox.h"
+#include "tests/support/expect_error.h"
 
 namespace lockstep::testing {
 namespace {
@@ -111,6 +112,19 @@ TEST(Layout, KeepsBlocksFromConvolutionToConvolution) {
        at = plan.find("Reorder [", at + 1))
     ++reorders;
   EXPECT_EQ(reorders, blocked ? 6u : 0u) << plan;
+}
+
+// oneDNN knows no convolution to nothing: asked for its wish it throws what is no Error.
+TEST(Layout, WhatNoEngineTakesIsNamed) {
+  Graph graph(all_ops());
+  Value x = graph.input("x", {DType::float32, {2, 3, 4, 4}});
+  Value w = graph.constant("w", Literal(DType::float32, {0, 3, 1, 1}));
+  conv(graph, x, w, none, {}, "y");
+  expect_error(
+      [&] {
+        compile({graph, {"x"}, {{2, 3, 4, 4}}, {"y"}, {}, {}, cpu_devices(1), all_kernels(), {}});
+      },
+      "y (Conv", "could not create");
 }
 
 // Wishes by themselves.
