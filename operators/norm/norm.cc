@@ -43,6 +43,13 @@ void instance_norm_law(Inference& inference) {
   check_affine(inference, {x[1]});
 }
 
+void lrn_law(Inference& inference) {
+  inference.require_ranked();
+  same_as_first(inference);
+  check(inference.input(0).shape.size() >= 2, "normalises channels of [N, C, ..], not ",
+        inference.input(0));
+}
+
 void layer_norm_law(Inference& inference) {
   inference.require_ranked();
   const TensorType& x = inference.input(0);
@@ -147,7 +154,7 @@ Value layer_norm(Graph& graph, Value x, Value scale, Value bias, int64_t axis, f
 std::vector<Op> norm_ops() {
   return {forward("InstanceNormalization", instance_norm_law, instance_norm_gradient),
           forward("LayerNormalization", layer_norm_law, layer_norm_gradient),
-          forward("LRN", same_as_first, lrn_gradient),
+          forward("LRN", lrn_law, lrn_gradient),
           backward("InstanceNormGrad", {{"epsilon", AttributeKind::number}}),
           backward("LayerNormGrad",
                    {{"axis", AttributeKind::integer}, {"epsilon", AttributeKind::number}}),

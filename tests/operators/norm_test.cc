@@ -111,5 +111,11 @@ TEST(NormErrors, ScaleAndBiasHaveAnElementForEach) {
   expect_error([&] { check_case(c); }, "bias is float32[2], should have 3 elements");
 }
 
+TEST(NormErrors, ChannelsAreThere) {
+  OpCase c{
+      .name = "bad", .type = "LRN", .attributes = {{"size", int64_t{1}}}, .inputs = {random({3})}};
+  expect_error([&] { check_case(c); }, "channels of [N, C, ..], not float32[3]");
+}
+
 }  // namespace
 }  // namespace lockstep::testing
