@@ -189,6 +189,16 @@ void gather_nd_grad_law(Inference& inference) {
     check_same(inference, 0, *shape, "gradients");
 }
 
+// The diagonal, one number, may be left out.
+void trilu_law(Inference& inference) {
+  same_as_first(inference);
+  const TensorType& x = inference.input(0);
+  check(!x.ranked || x.shape.size() >= 2, "the data is ", x, ", should be matrices");
+  if (inference.inputs.size() < 2 || !inference.inputs[1] || !inference.input(1).ranked) return;
+  const bool scalar = inference.input(1).shape.empty();
+  check_same(inference, 1, scalar ? Shape{} : Shape{1}, "diagonals");
+}
+
 Op scatter_back(const char* type, ShapeLaw law = shape_from_operand,
                 const char* attribute = "axis") {
   return {.type = type,
@@ -252,7 +262,7 @@ std::vector<Op> gather_ops() {
       {.type = "OneHot", .domain = "", .law = one_hot_law, .differentiable = Differentiable::zero},
       {.type = "Trilu",
        .domain = "",
-       .law = same_as_first,
+       .law = trilu_law,
        .differentiable = Differentiable::yes,
        .gradient = trilu_gradient,
        .may_alias = {{0, 0}}},

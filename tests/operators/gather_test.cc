@@ -136,5 +136,10 @@ TEST(GatherErrors, OperandsThatDoNotFitEachOtherAreNamed) {
           "updates are float32[2,2], should be [2,3]");
 }
 
+TEST(GatherErrors, ADiagonalIsOneNumber) {
+  OpCase c{.name = "bad", .type = "Trilu", .inputs = {random({3, 3}), fixed({})}};
+  expect_error([&] { check_case(c); }, "Trilu", "diagonals are int64[0], should be [1]");
+}
+
 }  // namespace
 }  // namespace lockstep::testing
