@@ -246,7 +246,9 @@ std::unique_ptr<Kernel> prepare_top_k(const KernelRequest& request) {
       const T* data = args.in[0].as<T>();
       for (int64_t column = 0; column < x.columns(); ++column) {
         auto value = [&](int64_t i) { return data[x.start(column) + i * x.inner]; };
-        auto before = [&](int64_t a, int64_t b) {  // does a come before b?
+        auto none = [&](int64_t i) { return !(value(i) == value(i)); };
+        auto before = [&](int64_t a, int64_t b) {  // does a come before b? What is none, comes last
+          if (none(a) || none(b)) return none(a) == none(b) ? a < b : none(b);
           if (value(a) == value(b)) return a < b;
           return largest ? value(a) > value(b) : value(a) < value(b);
         };

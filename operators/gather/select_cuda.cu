@@ -17,7 +17,10 @@ template <class T>
 struct Better {
   bool largest;
   // Does a come before b? Equal ones in order.
-  __device__ bool before(Candidate<T> a, Candidate<T> b) const {
+  static __device__ bool none(T value) { return !(value == value); }
+  __device__ bool before(Candidate<T> a, Candidate<T> b) const {  // what is none, comes last
+    if (none(a.value) || none(b.value))
+      return none(a.value) == none(b.value) ? a.index < b.index : none(b.value);
     if (a.value == b.value) return a.index < b.index;
     return largest ? a.value > b.value : a.value < b.value;
   }
