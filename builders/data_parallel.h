@@ -28,7 +28,7 @@ struct DataParallelOptions {
   // Parameters, named with * and ?, that are never trained; the reverse pass stops where nothing
   // behind them is.
   std::vector<std::string> frozen = {};
-  // What an update does to a gradient by the class of its parameter: decay, the rate of biases.
+  // Weight decay and the rate of biases: how the class of a parameter changes its gradient.
   ParamRules rules = {};
   // Each replica is fed the weight of its loss, `loss_weight`, in place of 1 / replicas: its share
   // of the examples, where shares are unequal. The weights of all replicas should add up to 1.

@@ -1,5 +1,5 @@
-// What an update does to a gradient by the class of its parameter, whatever the optimiser, as
-// Detectron does it:
+// The class of a parameter changes the gradient that its update takes, whatever the optimiser. As
+// Detectron has it:
 //   bias    gradient times bias_rate_factor, no decay
 //   norm    gradient + weight_decay_norm * param
 //   weight  gradient + weight_decay * param

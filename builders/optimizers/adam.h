@@ -10,7 +10,7 @@ struct Adam {
   float beta1 = 0.9F, beta2 = 0.999F;
   float epsilon = 1e-8F;
 
-  operator Optimizer() const {  // NOLINT(google-explicit-constructor): it is one
+  operator Optimizer() const {  // NOLINT: it is one
     for (auto [name, beta] : {std::pair("beta1", beta1), {"beta2", beta2}})
       check(beta >= 0 && beta < 1, "Adam's ", name, " is ", beta, ", should be from 0 to below 1");
     check(epsilon > 0, "Adam's epsilon is ", epsilon, ", should be above 0");

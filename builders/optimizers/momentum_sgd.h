@@ -27,7 +27,7 @@ struct MomentumSgd {
   float momentum = 0.9F;
   bool correct_momentum = false;
 
-  operator Optimizer() const {  // NOLINT(google-explicit-constructor): it is one
+  operator Optimizer() const {  // NOLINT: it is one
     return momentum_optimizer({momentum, false}, correct_momentum);
   }
 };

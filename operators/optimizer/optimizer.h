@@ -1,6 +1,6 @@
-// What updates of a training step are made of, under the names that users of Caffe2 know: Scale and
+// The operators of a training step's updates, under the names that users of Caffe2 know: Scale and
 // WeightedSum apply the rules of a parameter's class, MomentumSGDUpdate and AdamUpdate (update.h)
-// make the new parameter, FirstNonFinite finds out whether they may.
+// make the new parameter, and FirstNonFinite finds out whether they may.
 #pragma once
 
 #include <utility>

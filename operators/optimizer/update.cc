@@ -3,21 +3,19 @@
 namespace lockstep {
 namespace {
 
-std::size_t elements_of(const TensorType& type) {
-  return static_cast<std::size_t>(element_count(to_dims(type.shape)));
+void check_one(const Inference& inference, std::size_t place, const char* what, DType dtype) {
+  const TensorType& type = inference.input(place);
+  check(element_count(to_dims(type.shape)) == 1 && type.dtype == dtype, "the ", what, " is ", type,
+        ", should be one ", dtype);
 }
 
-void check_rate(const Inference& inference, std::size_t place) {
-  check(elements_of(inference.input(place)) == 1, "the rate is ", inference.input(place),
-        ", should have one element");
-}
-
-// They may be left out.
-void check_numbers(const Inference& inference, std::initializer_list<std::size_t> places) {
-  for (std::size_t i : places)
-    check(inference.inputs.size() <= i || !inference.inputs[i] ||
-              elements_of(inference.input(i)) == 1,
-          "operand ", i, " should have one element");
+// They stand behind all else and may be left out.
+void check_numbers(const Inference& inference, std::size_t number, DType dtype) {
+  const auto is_given = [&](std::size_t i) {
+    return i < inference.inputs.size() && inference.inputs[i];
+  };
+  if (is_given(number)) check_one(inference, number, "number", dtype);
+  if (is_given(number + 1)) check_one(inference, number + 1, "operand `unless`", DType::int64);
 }
 
 std::vector<FormalAttribute> with_factors(std::vector<FormalAttribute> attributes) {
@@ -54,8 +52,8 @@ void check_update(Inference& inference, std::size_t slots) {
           inference.input(1 + s));
   check(inference.input(2 + slots) == gradient, "gradient is ", gradient, ", parameter ",
         inference.input(2 + slots));
-  check_rate(inference, 1 + slots);
-  check_numbers(inference, {3 + slots, 4 + slots});
+  check_one(inference, 1 + slots, "rate", gradient.dtype);
+  check_numbers(inference, 3 + slots, gradient.dtype);
   for (TensorType& output : inference.outputs) output = gradient;
 }
 
@@ -73,8 +71,10 @@ void check_updates(Inference& inference, std::size_t slots) {
           ", its gradient ", gradient);
     inference.outputs[i] = gradient;
   }
-  check_rate(inference, made + n);
-  check_numbers(inference, {made + n + 1, made + n + 2});
+  if (n == 0) return;
+  const DType dtype = inference.outputs[0].dtype;
+  check_one(inference, made + n, "rate", dtype);
+  check_numbers(inference, made + n + 1, dtype);
 }
 
 std::vector<Op> update_ops(const std::string& type, const UpdateSignature& signature, ShapeLaw one,

@@ -1,14 +1,15 @@
-// What update operators have in common. A rule (momentum.h, adam.h) says how one element of a
-// parameter and of its slots changes; from it come an operator that updates one parameter, another
-// that updates many at once, and their kernels on every device. rules.h lists the rules.
+// An update operator is made from a rule (momentum.h, adam.h), which says how one element of a
+// parameter and of its slots changes. The same rule makes an operator that updates many parameters
+// at once, and the kernels of both on every device. rules.h lists the rules.
 //
-// Operands of one:  gradient, slots.., rate, param, number, unless.  It makes  step, slots..,
-// param: step is what was subtracted. Where `unless` (int64, one element) is not negative the
-// parameter stays, and the rule says what becomes of slots. `number` is one more that the rule
-// wants to know.
+//          operands                                              results
+//   one    gradient, slots.., rate, param, number, unless        step, slots.., param
+//   many   slots.., params, gradients, rate, number, unless      slots.., params
 //
-// Operands of many, each for all parameters:  slots.., param, gradient, and behind them rate,
-// number, unless.  It makes  slots.., param.  Its gradients are factor * g + decay * param.
+// `step` is subtracted from the parameter. Where `unless` (int64, one element) is not negative the
+// parameter stays, and the rule decides about its slots. `number` is one more that the rule asks
+// for. Many have each slot of all parameters before the next slot; the gradient of each is
+// factor * gradient + decay * param.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What the kernels of updates do: the same on every device, for one parameter and for many, so that
-// all have the same bits.
+// The kernels of updates share this arithmetic on every device, for one parameter and for many, so
+// that all give the same bits.
 #pragma once
 
 #include <vector>
