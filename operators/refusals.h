@@ -1,4 +1,4 @@
-// Reasons of candidates that several rooms have (runtime/kernel_table.h). Types are in dispatch.h.
+// Refusals that several rooms share (runtime/kernel_table.h); those by type are in dispatch.h.
 #pragma once
 
 #include <initializer_list>

@@ -8,12 +8,12 @@
 
 namespace lockstep {
 
-// An entry for each of the host's: the device's own candidates, then the host's. Throws for an own
-// entry that the host has none for, which is a name mistyped.
+// An entry for each of the host's: the device's own candidates, then the host's. Throws for an
+// entry of the device that the host lacks: its name is mistyped.
 std::vector<KernelEntry> with_host(std::vector<KernelEntry> own, std::vector<KernelEntry> host,
                                    Accelerator& accelerator);
 
-// The device's own entries alone, which the host has entries for just the same.
+// The device's own entries alone; the same error.
 std::vector<KernelEntry> without_host(std::vector<KernelEntry> own,
                                       const std::vector<KernelEntry>& host);
 

@@ -16,8 +16,8 @@
 
 namespace lockstep {
 
-// Why a candidate does not take a request ("takes float32, not int64"); "" when it does. No refusal
-// at all is a null one.
+// Why a candidate does not take a request ("takes float32, not int64"); "" when it does. A null
+// Refusal takes everything.
 using Refusal = std::function<std::string(const KernelRequest&)>;
 constexpr std::nullptr_t anything = nullptr;  // the refusal of a candidate that takes anything
 
@@ -86,8 +86,8 @@ class KernelTable {
   // The first candidate that takes the request. Throws Unsupported with everybody's reason when
   // none does.
   ChosenKernel choose(const KernelRequest& request) const;
-  // The layouts that the one chosen wishes for; row-major where somebody else would be chosen under
-  // those, who need not know them.
+  // The layouts that the chosen candidate wishes for. Row-major where another one would be chosen
+  // under those, since it may not know them.
   Layouts wished_layouts(const KernelRequest& request) const;
 
  private:

@@ -18,8 +18,8 @@ PoolAttrs read_pool(AttributeReader& attributes);
 PoolAttrs pool_attrs_of(const KernelRequest& request);
 PoolAttrs global_window(const Dims& x);  // one window over everything
 
-// Refusals of an AveragePool and of its gradient, for kernels that take no window whose end lies
-// past padding that counts: ONNX counts only its real places.
+// Refusals of an AveragePool and of its gradient. Where padding counts and a window reaches past
+// it, ONNX counts only the window's real places, which these kernels do not.
 std::string past_padding(const KernelRequest& request);
 std::string past_padding_back(const KernelRequest& request);
 
