@@ -295,6 +295,7 @@ TEST(SameRunByAdam, OverProcessesWhateverTheStep) {
     for (const Sharing& sharing : sharings) {
       SCOPED_TRACE(join(ways, " on ", sharing.replicas, " replicas"));
       trial.apart = sharing.replicas < 3;
+      trial.options.weighted = sharing.replicas == 8;  // 24 rows are not 16 equal shares
       compare(trial, sharing);
     }
   }
