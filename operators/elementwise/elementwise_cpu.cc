@@ -236,9 +236,9 @@ struct Converted {
     if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>)
       return To(static_cast<float>(x));
     else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>)
-      return static_cast<To>(static_cast<float>(x));
+      return converted<To>(static_cast<float>(x));
     else
-      return static_cast<To>(x);
+      return converted<To>(x);
   }
 };
 

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "operators/axis.h"
+#include "operators/converted.h"
 #include "operators/dispatch.h"
 #include "operators/gather/gather.h"
 
@@ -277,7 +278,7 @@ std::unique_ptr<Kernel> prepare_one_hot(const KernelRequest& request) {
         const T off = args.in[2].as<T>()[0], on = args.in[2].as<T>()[1];
         std::fill_n(args.out[0].as<T>(), element_count(y), off);
         for (int64_t i = 0; i < around.outer * around.inner; ++i) {
-          auto index = static_cast<int64_t>(args.in[0].as<Index>()[i]);
+          auto index = converted<int64_t>(args.in[0].as<Index>()[i]);
           if (index < 0) index += around.size;
           if (index < 0 || index >= around.size) continue;
           args.out[0]
