@@ -30,7 +30,12 @@ struct Sum {
   }
   template <class A>
   static A join(A a, A b) {
-    return a + b;
+    if constexpr (std::is_integral_v<A>) {  // wraps around
+      using Bits = std::make_unsigned_t<A>;
+      return static_cast<A>(static_cast<Bits>(a) + static_cast<Bits>(b));
+    } else {
+      return a + b;
+    }
   }
   template <class A>
   static A finish(A total, int64_t) {

@@ -168,7 +168,7 @@ TEST(Answers, AreFoundByName) {
   EXPECT_FALSE(answers.skipped());
 
   feeds.at(1, 0.01F);
-  feeds.images().back() = std::numeric_limits<float>::infinity();  // replica 1's
+  feeds.images().back() = std::numeric_limits<float>::quiet_NaN();  // replica 1's
   Feeds own(model);
   own.set("data", {{DType::float32, {8, 1, 6, 6}}, feeds.images().data()});
   int64_t labels[8] = {};
