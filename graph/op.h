@@ -42,7 +42,7 @@ struct Inference {
   void require_ranked() const;
 };
 using ShapeLaw = void (*)(Inference&);
-// What output 0 holds, for operators on small integer vectors: see operators/content.h.
+// What output 0 holds, for operators on small integer vectors: see operators/kit/content.h.
 using ContentLaw = std::optional<Shape> (*)(Inference&);
 
 // What a gradient rule sees: a node, the gradients of its outputs (none where no loss reaches that

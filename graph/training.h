@@ -14,8 +14,8 @@
 namespace lockstep {
 
 // The kind of a state decides how it is trained. The first three are classes of parameters (see
-// builders/param_rules.h); `computed` is made by the step itself (running statistics); `slot` goes
-// from step to step for an optimiser, and `own_slot` too, where each replica keeps its own;
+// builders/step/param_rules.h); `computed` is made by the step itself (running statistics); `slot`
+// goes from step to step for an optimiser, and `own_slot` too, where each replica keeps its own;
 // `deferred` is a gradient that waits for the next step; `scaling` keeps 16-bit gradients in range.
 enum class StateKind { weight, bias, norm, computed, slot, own_slot, deferred, scaling };
 std::string_view name_of(StateKind kind);

@@ -1,5 +1,5 @@
-#include "builders/layers.h"
-#include "builders/losses.h"
+#include "builders/net/layers.h"
+#include "builders/net/losses.h"
 #include "models/models.h"
 #include "operators/activation/activation.h"
 

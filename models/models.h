@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "builders/net.h"
+#include "builders/net/net.h"
 
 namespace lockstep {
 

@@ -2,8 +2,8 @@
 // variables.
 #include <array>
 
-#include "builders/layers.h"
-#include "builders/losses.h"
+#include "builders/net/layers.h"
+#include "builders/net/losses.h"
 #include "models/models.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"

@@ -8,6 +8,7 @@
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/collective/collective.h"
 #include "operators/conv/conv.h"
+#include "operators/conv/cudnn_convolution.h"
 #include "operators/cpu.h"
 #include "operators/dropout/dropout.h"
 #include "operators/elementwise/elementwise.h"
@@ -15,6 +16,7 @@
 #include "operators/function/function.h"
 #include "operators/fusions.h"
 #include "operators/gather/gather.h"
+#include "operators/gemm/cublas_product.h"
 #include "operators/gemm/gemm.h"
 #include "operators/layout/layout.h"
 #include "operators/loss/loss.h"
@@ -26,8 +28,6 @@
 #include "operators/resize/resize.h"
 #include "operators/shape/shape.h"
 #include "runtime/cuda/accelerator.h"
-#include "runtime/cuda/blas.h"
-#include "runtime/cuda/dnn.h"
 #include "runtime/cuda/nccl.h"
 #include "runtime/host_kernel.h"
 
@@ -60,8 +60,8 @@ std::vector<KernelTable> cuda_kernels() {
 }
 
 std::vector<GpuLibrary> gpu_libraries() {
-  return {{"cuBLASLt", "libcublasLt.so.13", "matrix products", blas_is_there()},
-          {"cuDNN", "libcudnn.so.9", "convolutions", dnn_is_there()},
+  return {{"cuBLASLt", "libcublasLt.so.13", "matrix products", cublas_is_there()},
+          {"cuDNN", "libcudnn.so.9", "convolutions", cudnn_is_there()},
           {"NCCL", "libnccl.so.2", "sums over several processes", nccl_is_there()}};
 }
 

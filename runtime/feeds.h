@@ -19,7 +19,7 @@ struct Rows {
 // Share number `share` of a batch. Shares follow one another and differ by one row at the most.
 Rows rows_of_share(int64_t batch, int64_t share, int64_t shares);
 
-// For a model that was cut for one process (builders/partition.h): what all processes have
+// For a model that was cut for one process (builders/step/partition.h): what all processes have
 // together.
 struct WholeRun {
   int64_t replicas = 0, batch = 0;

@@ -11,9 +11,9 @@
 
 #include "graph/attributes.h"
 #include "graph/graph.h"
+#include "runtime/accelerator.h"
 #include "runtime/comm.h"
 #include "runtime/device.h"
-#include "runtime/queue.h"
 #include "runtime/tensor.h"
 
 namespace lockstep {
@@ -52,7 +52,7 @@ class Kernel {
   virtual std::size_t workspace_bytes() const { return 0; }
   // What a fault of that value means.
   virtual std::string explain(int64_t) const { return ""; }
-  // Why a run of it cannot be recorded (runtime/queue.h); "": it can.
+  // Why a run of it cannot be recorded (runtime/accelerator.h); "": it can.
   virtual std::string not_recordable() const { return ""; }
   // The algorithm taken, for the plan dump.
   virtual std::string describe() const { return ""; }

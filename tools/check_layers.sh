@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The law of dependency: graph <- runtime <- operators <- builders <- models <- tools; data sees
-# runtime and graph; heavy headers stay in the files whose names say so. Prints what breaks it.
+# runtime and graph; rooms of runtime and builders have floors of their own; heavy headers stay in
+# the files whose names say so. Prints what breaks it.
 set -u
 cd "$(dirname "$0")/.."
 
@@ -24,6 +25,26 @@ allowed models graph runtime operators builders
 allowed data graph runtime
 allowed tools graph runtime operators builders models data
 
+# floor FOLDER ROOM PATTERN : the rooms of FOLDER that files of one of its rooms may include.
+floor() {
+  local folder=$1 room=$2 below=$3
+  while IFS= read -r line; do
+    complain "$line: $folder/$room may include of $folder only: $room $below"
+  done < <(grep -nE "^#include \"$folder/[a-z_]+/" "$folder/$room"/*.* | grep -vE "#include \"$folder/($room/${below:+|$below})")
+}
+while IFS= read -r line; do
+  complain "$line: what lies in no room of runtime may include none of them"
+done < <(grep -nE '^#include "runtime/[a-z_]+/' runtime/*.*)
+floor runtime plan ''
+floor runtime exec 'plan/|state/states\.h'
+floor runtime dist ''
+floor runtime state 'plan/|exec/|dist/'
+floor runtime cuda 'dist/agree\.h'
+floor builders net ''
+floor builders optimizers 'net/'
+floor builders all_reduce 'net/'
+floor builders step 'net/|optimizers/|all_reduce/'
+
 # only PATTERN WHERE...: the header may be included only in files that match.
 only() {
   local header=$1 where=$2
@@ -33,9 +54,9 @@ only() {
              graph runtime operators builders models data tools tests | grep -vE "^($where)")
 }
 only 'onnx/|google/protobuf|graph/(onnx|schema|infer|import|export)\.h' 'graph/|tests/graph/|tests/fuzz/metadata\.cc|tests/fuzz/mutate_onnx\.cc'
-only 'oneapi/|dnnl|runtime/dnnl\.h' 'runtime/dnnl\.(h|cc)|operators/[a-z_]+/[a-z_]+_cpu\.cc|tools/(doctor|version)\.cc'
-only 'cuda|cudnn|cublas|nccl|cub/' '.*_cuda\.(cu|cc|h)|runtime/cuda|tests/emulated_gpu'
-only 'gloo/' 'runtime/comm_gloo'
+only 'oneapi/|operators/[a-z_]+/([a-z_]+_)?dnnl\.h' 'operators/kit/dnnl\.(h|cc)|operators/[a-z_]+/[a-z_]+_(cpu|dnnl)\.(h|cc)|tools/(doctor|version)\.cc'
+only 'cuda|cudnn|cublas|nccl|cub/' '.*_cuda\.(cu|cc|h)|runtime/cuda|operators/conv/cudnn_|operators/gemm/cublas_|tests/emulated_gpu'
+only 'gloo/' 'runtime/dist/gloo\.cc'
 only 'yaml-cpp' 'tools/train/config\.cc'
 
 [ $broken -eq 0 ] && echo "layers: in order"

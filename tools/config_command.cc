@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "runtime/rendezvous.h"
+#include "runtime/dist/rendezvous.h"
 
 namespace lockstep {
 

@@ -5,8 +5,8 @@
 
 #include "operators/all.h"
 #include "operators/cuda.h"
+#include "operators/kit/dnnl.h"
 #include "runtime/device.h"
-#include "runtime/dnnl.h"
 #include "tools/command.h"
 #include "tools/machine.h"
 

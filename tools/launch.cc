@@ -16,7 +16,7 @@
 #include <iostream>
 
 #include "graph/error.h"
-#include "runtime/store_token.h"
+#include "runtime/dist/store_token.h"
 #include "tools/command.h"
 
 namespace lockstep {

@@ -1,9 +1,9 @@
 #include "tools/model_source.h"
 
-#include "builders/data_parallel.h"
-#include "builders/imported.h"
+#include "builders/net/imported.h"
 #include "builders/optimizers/momentum_sgd.h"
-#include "builders/precision.h"
+#include "builders/step/data_parallel.h"
+#include "builders/step/precision.h"
 #include "graph/file.h"
 #include "graph/io.h"
 #include "models/models.h"

@@ -1,11 +1,11 @@
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <set>
 
 #include "operators/all.h"
-#include "runtime/compile.h"
+#include "runtime/plan/compile.h"
 #include "tools/command.h"
 #include "tools/model_source.h"
 

@@ -2,7 +2,7 @@
 
 #include "operators/all.h"
 #include "operators/cuda.h"
-#include "runtime/dnnl.h"
+#include "operators/kit/dnnl.h"
 
 namespace lockstep {
 

@@ -7,7 +7,8 @@
 namespace lockstep {
 
 // The rate stands inside of the momentum. When it jumps, the momentum is scaled alike: replicas are
-// fed `momentum_correction` (builders/lr_schedule.h), and the old momentum is multiplied by it.
+// fed `momentum_correction` (builders/optimizers/lr_schedule.h), and the old momentum is multiplied
+// by it.
 inline Optimizer momentum_optimizer(const MomentumRule& rule, bool correct_momentum) {
   Optimizer optimizer([rule](Graph& graph, const ParamUpdate& update) -> UpdatedParam {
     const Value correction = update.fed.size() > 1 ? update.fed[1] : none;

@@ -1,6 +1,6 @@
 // An optimiser as a value: what it is fed with, what it keeps of each parameter, and how these and
-// a gradient make a new parameter. It knows no classes of parameters (builders/param_rules.h), no
-// replicas and no sums. Another one is another file in this folder.
+// a gradient make a new parameter. It knows no classes of parameters (builders/step/param_rules.h),
+// no replicas and no sums. Another one is another file in this folder.
 #pragma once
 
 #include <functional>

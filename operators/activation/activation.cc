@@ -4,7 +4,7 @@
 //   TanhGrad    dx = dy * (1 - y * y)
 #include "operators/activation/activation.h"
 
-#include "operators/room.h"
+#include "operators/kit/room.h"
 
 namespace lockstep {
 namespace {

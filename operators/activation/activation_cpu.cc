@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "operators/activation/activation.h"
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 #include "runtime/parallel.h"
 

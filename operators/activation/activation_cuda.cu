@@ -1,6 +1,6 @@
 #include "operators/activation/activation.h"
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
 #include "operators/layout/layout.h"
 
 namespace lockstep {

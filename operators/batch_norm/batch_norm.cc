@@ -14,8 +14,8 @@
 
 #include "operators/batch_norm/operands.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/kit/room.h"
 #include "operators/layout/layout.h"
-#include "operators/room.h"
 
 namespace lockstep {
 namespace {
@@ -90,7 +90,7 @@ std::vector<Value> given_gradient(const GradientRequest& r) {
   if (!r.dy[0]) return {};
   check(!read_batch_norm(r.node).training, r.node.description(),
         ": with training_mode 1 its gradient needs what BatchNormTrain saves; "
-        "imported_model() (builders/imported.h) makes that of it");
+        "imported_model() (builders/net/imported.h) makes that of it");
   std::vector<Value> dx = backward(r, r.x(BatchNormIn::mean), r.x(BatchNormIn::variance), true);
   if (r.wanted[BatchNormIn::mean] || r.wanted[BatchNormIn::variance])
     add_statistics_gradients(r, dx);

@@ -1,10 +1,10 @@
 // oneDNN's batch normalisation. It asks for 4 dimensions; whatever comes after the channels is one.
 #include "operators/batch_norm/batch_norm.h"
+#include "operators/batch_norm/batch_norm_dnnl.h"
 #include "operators/batch_norm/operands.h"
 #include "operators/batch_norm/with_relu_cpu.h"
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
-#include "runtime/dnnl.h"
 
 namespace lockstep {
 namespace {

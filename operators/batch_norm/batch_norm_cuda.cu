@@ -2,8 +2,8 @@
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/channels_last_cuda.h"
 #include "operators/batch_norm/operands.h"
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
 
 namespace lockstep {
 namespace {

@@ -1,7 +1,7 @@
 #include "operators/batch_norm/channels_last_cuda.h"
 
 #include "operators/batch_norm/operands.h"
-#include "operators/tiles_cuda.h"
+#include "operators/kit/tiles_cuda.h"
 
 namespace lockstep {
 namespace {

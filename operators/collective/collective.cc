@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "graph/placement.h"
-#include "operators/room.h"
+#include "operators/kit/room.h"
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "graph/half.h"
 #include "operators/collective/collective.h"
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {

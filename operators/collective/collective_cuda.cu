@@ -6,7 +6,7 @@
 #include "operators/collective/collective.h"
 #include "operators/collective/nccl_cuda.h"
 #include "operators/collective/terms_cuda.h"
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
 #include "runtime/cuda/accelerator.h"
 
 namespace lockstep {

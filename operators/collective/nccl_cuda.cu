@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "operators/collective/terms_cuda.h"
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
 #include "runtime/cuda/nccl.h"
 
 namespace lockstep {

@@ -1,7 +1,7 @@
 // What sums over replicas do with the elements themselves.
 #pragma once
 
-#include "operators/elements_cuda.h"
+#include "operators/kit/elements_cuda.h"
 
 namespace lockstep {
 

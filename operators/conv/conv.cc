@@ -11,8 +11,8 @@
 
 #include <algorithm>
 
+#include "operators/kit/room.h"
 #include "operators/reduce/reduce.h"
-#include "operators/room.h"
 
 namespace lockstep {
 namespace {

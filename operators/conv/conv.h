@@ -5,7 +5,7 @@
 
 #include "graph/graph.h"
 #include "graph/op.h"
-#include "operators/window.h"
+#include "operators/kit/window.h"
 #include "runtime/kernel_table.h"
 
 namespace lockstep {

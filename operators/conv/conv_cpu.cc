@@ -4,9 +4,9 @@
 
 #include "operators/conv/conv.h"
 #include "operators/conv/epilogue_cpu.h"
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/dnnl.h"
 #include "operators/layout/layout.h"
-#include "runtime/dnnl.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {

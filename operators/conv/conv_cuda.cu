@@ -2,7 +2,7 @@
 
 #include "operators/conv/conv.h"
 #include "operators/conv/epilogue_cuda.h"
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 #include "runtime/cuda/accelerator.h"
 
@@ -51,14 +51,14 @@ Layouts channels_last(const KernelRequest& request) {
 }
 
 // The engine is chosen on the device that it will run on, if that is there.
-std::shared_ptr<DnnConvolution> chosen(const KernelRequest& request, const Convolution& c,
-                                       Epilogue epilogue = {}) {
+std::shared_ptr<CudnnConvolution> chosen(const KernelRequest& request, const Convolution& c,
+                                         Epilogue epilogue = {}) {
   const bool there = request.device.index < cuda_accelerator().devices();
   if (there) check_cuda(cudaSetDevice(request.device.index), "choosing a device");
-  return std::make_shared<DnnConvolution>(c, there, std::move(epilogue));
+  return std::make_shared<CudnnConvolution>(c, there, std::move(epilogue));
 }
 
-std::unique_ptr<Kernel> kernel_of(const std::shared_ptr<DnnConvolution>& own,
+std::unique_ptr<Kernel> kernel_of(const std::shared_ptr<CudnnConvolution>& own,
                                   const std::function<ConvolutionData(const KernelArgs&)>& place) {
   auto run = [=](const KernelArgs& args) {
     own->run(stream_of(args), place(args), args.workspace);

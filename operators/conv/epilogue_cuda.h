@@ -1,8 +1,8 @@
 // What a convolution does with its result, for engines that only convolve.
 #pragma once
 
-#include "operators/tiles_cuda.h"
-#include "runtime/cuda/dnn.h"
+#include "operators/conv/cudnn_convolution.h"
+#include "operators/kit/tiles_cuda.h"
 
 namespace lockstep {
 

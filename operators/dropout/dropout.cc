@@ -4,7 +4,7 @@
 #include "operators/dropout/dropout.h"
 
 #include "graph/random_stream.h"
-#include "operators/room.h"
+#include "operators/kit/room.h"
 
 namespace lockstep {
 namespace {

@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "graph/random_stream.h"
-#include "operators/dispatch.h"
 #include "operators/dropout/dropout.h"
+#include "operators/kit/dispatch.h"
 #include "runtime/parallel.h"
 #include "runtime/philox.h"
 

@@ -1,8 +1,8 @@
 // The CPU's numbers, so the same elements are dropped.
 #include "graph/random_stream.h"
-#include "operators/dispatch.h"
 #include "operators/dropout/dropout.h"
-#include "operators/elements_cuda.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
 #include "operators/layout/layout.h"
 #include "runtime/philox.h"
 

@@ -1,7 +1,7 @@
 // y = f(a, b) over broadcast shapes, on a GPU.
 #pragma once
 
-#include "operators/elements_cuda.h"
+#include "operators/kit/elements_cuda.h"
 
 namespace lockstep {
 

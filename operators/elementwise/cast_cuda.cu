@@ -1,7 +1,7 @@
 #include "operators/elementwise/cast_cuda.h"
 
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
 #include "operators/layout/blocks_cuda.h"
 #include "operators/layout/layout.h"
 

@@ -1,7 +1,7 @@
 // Cast and CastLike on a GPU; apart, as every pair of types is a kernel.
 #pragma once
 
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
 
 namespace lockstep {
 

@@ -3,7 +3,7 @@
 // again; sum_to undoes the broadcast.
 #include "operators/elementwise/elementwise.h"
 
-#include "operators/room.h"
+#include "operators/kit/room.h"
 
 namespace lockstep {
 namespace {

@@ -1,10 +1,10 @@
 #include <cmath>
 #include <limits>
 
-#include "operators/broadcast.h"
-#include "operators/dispatch.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/elementwise/rows.h"
+#include "operators/kit/broadcast.h"
+#include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 #include "runtime/parallel.h"
 

@@ -1,8 +1,8 @@
-#include "operators/dispatch.h"
 #include "operators/elementwise/broadcast_cuda.h"
 #include "operators/elementwise/cast_cuda.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/elementwise/logic_cuda.h"
+#include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 
 namespace lockstep {

@@ -2,8 +2,8 @@
 
 #include <type_traits>
 
-#include "operators/dispatch.h"
 #include "operators/elementwise/broadcast_cuda.h"
+#include "operators/kit/dispatch.h"
 
 namespace lockstep {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "operators/broadcast.h"
+#include "operators/kit/broadcast.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "operators/converted.h"
+#include "operators/kit/converted.h"
 #include "runtime/kernel.h"
 
 namespace lockstep {

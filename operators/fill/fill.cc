@@ -2,7 +2,7 @@
 // stream there, exact up to 2^24. ConstantOfShape, Constant, EyeLike.
 #include "operators/fill/fill.h"
 
-#include "operators/room.h"
+#include "operators/kit/room.h"
 
 namespace lockstep {
 namespace {

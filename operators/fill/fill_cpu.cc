@@ -1,7 +1,7 @@
 #include <cstring>
 
-#include "operators/dispatch.h"
 #include "operators/fill/fill.h"
+#include "operators/kit/dispatch.h"
 #include "runtime/parallel.h"
 #include "runtime/philox.h"
 

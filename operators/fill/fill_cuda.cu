@@ -2,9 +2,9 @@
 // device, which logarithms and cosines of different libraries would not be.
 #include <cstring>
 
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
 #include "operators/fill/fill.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
 
 namespace lockstep {
 namespace {

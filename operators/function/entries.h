@@ -1,9 +1,9 @@
 // The room's kernels on a kind of device, which says how one formula is prepared.
 #pragma once
 
-#include "operators/dispatch.h"
 #include "operators/function/formulas.h"
 #include "operators/function/function.h"
+#include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 
 namespace lockstep {

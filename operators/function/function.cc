@@ -2,7 +2,7 @@
 //   FunctionGrad (dy, x) -> dy * f'(x; a, b)   attribute function: which one; a, b: its parameters
 #include "operators/function/function.h"
 
-#include "operators/room.h"
+#include "operators/kit/room.h"
 
 namespace lockstep {
 namespace {

@@ -1,5 +1,5 @@
-#include "operators/dispatch.h"
 #include "operators/function/entries.h"
+#include "operators/kit/dispatch.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {

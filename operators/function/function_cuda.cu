@@ -1,6 +1,6 @@
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
 #include "operators/function/entries.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
 
 namespace lockstep {
 namespace {

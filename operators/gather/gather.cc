@@ -8,7 +8,7 @@
 
 #include <optional>
 
-#include "operators/room.h"
+#include "operators/kit/room.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {

@@ -1,9 +1,9 @@
 #include <cstring>
 
-#include "operators/axis.h"
-#include "operators/converted.h"
-#include "operators/dispatch.h"
 #include "operators/gather/gather.h"
+#include "operators/kit/axis.h"
+#include "operators/kit/converted.h"
+#include "operators/kit/dispatch.h"
 
 namespace lockstep {
 namespace {

@@ -1,10 +1,10 @@
 // Where several indices name one place, its sum is one thread's, in the order of indices: the same
 // bits in every run, and the CPU's.
-#include "operators/axis.h"
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
 #include "operators/gather/gather.h"
 #include "operators/gather/select_cuda.h"
+#include "operators/kit/axis.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
 
 namespace lockstep {
 namespace {

@@ -1,9 +1,9 @@
 // What chooses by value or by place: TopK, OneHot, Trilu.
 #include "operators/gather/select_cuda.h"
 
-#include "operators/axis.h"
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/kit/axis.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
 
 namespace lockstep {
 namespace {

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "operators/elementwise/elementwise.h"
-#include "operators/room.h"
+#include "operators/kit/room.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "operators/broadcast.h"
-#include "operators/dispatch.h"
 #include "operators/gemm/gemm.h"
-#include "runtime/dnnl.h"
+#include "operators/kit/broadcast.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/dnnl.h"
 
 namespace lockstep {
 namespace {

@@ -1,7 +1,7 @@
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/gemm/cublas_product.h"
 #include "operators/gemm/gemm.h"
-#include "runtime/cuda/blas.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
 
 namespace lockstep {
 namespace {
@@ -28,15 +28,15 @@ std::unique_ptr<Kernel> prepare_gemm(const KernelRequest& request) {
   const Dims &a = request.in[0].dims, &y = request.out[0].dims;
   const bool has_c = request.in.size() > 2 && request.in[2].present();
   const int64_t k = a[attrs.trans_a ? 0 : 1];
-  auto product = std::make_shared<BlasProduct>(MatrixProduct{.type = request.in[0].dtype,
-                                                             .tf32 = request.tf32,
-                                                             .trans_a = attrs.trans_a,
-                                                             .trans_b = attrs.trans_b,
-                                                             .m = y[0],
-                                                             .n = y[1],
-                                                             .k = k,
-                                                             .alpha = attrs.alpha,
-                                                             .beta = has_c ? attrs.beta : 0});
+  auto product = std::make_shared<CublasProduct>(MatrixProduct{.type = request.in[0].dtype,
+                                                               .tf32 = request.tf32,
+                                                               .trans_a = attrs.trans_a,
+                                                               .trans_b = attrs.trans_b,
+                                                               .m = y[0],
+                                                               .n = y[1],
+                                                               .k = k,
+                                                               .alpha = attrs.alpha,
+                                                               .beta = has_c ? attrs.beta : 0});
   const Walk<1> walk(Broadcast<1>(y, {has_c ? request.in[2].dims : Dims{}}));
   return dispatch<TensorFloats>(request.in[0].dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
@@ -46,7 +46,7 @@ std::unique_ptr<Kernel> prepare_gemm(const KernelRequest& request) {
       product->run(stream_of(args), args.in[0].data, args.in[1].data, args.out[0].data,
                    args.workspace);
     };
-    return make_kernel(run, description(request), BlasProduct::kWorkspace);
+    return make_kernel(run, description(request), CublasProduct::kWorkspace);
   });
 }
 
@@ -76,12 +76,12 @@ std::unique_ptr<Kernel> prepare_matmul(const KernelRequest& request) {
   product.stride_a = walk.step[0] * matrix(a);
   product.stride_b = walk.step[1] * matrix(b);
   product.stride_y = matrix(y);
-  auto shared = std::make_shared<BlasProduct>(product);
+  auto shared = std::make_shared<CublasProduct>(product);
   auto run = [shared](const KernelArgs& args) {
     shared->run(stream_of(args), args.in[0].data, args.in[1].data, args.out[0].data,
                 args.workspace);
   };
-  return make_kernel(run, description(request), BlasProduct::kWorkspace);
+  return make_kernel(run, description(request), CublasProduct::kWorkspace);
 }
 
 }  // namespace

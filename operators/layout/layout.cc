@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "operators/room.h"
+#include "operators/kit/room.h"
 
 namespace lockstep {
 namespace {

@@ -1,5 +1,5 @@
 // Reorder, which plans insert between kernels that want a tensor in different layouts, and the
-// wishes that most kernels have. See runtime/layout.h.
+// wishes that most kernels have. See runtime/plan/layouts.h.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
+#include "operators/kit/dnnl.h"
 #include "operators/layout/layout.h"
-#include "runtime/dnnl.h"
 
 namespace lockstep {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "operators/axis.h"
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/kit/axis.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
 #include "operators/loss/loss.h"
 
 namespace lockstep {

@@ -1,6 +1,6 @@
 // The weighted log-probability of each label, negated; and its gradient, which is 0 but at the
 // labels.
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
 #include "operators/loss/likelihood_cuda.h"
 
 #include "operators/loss/labels_cuda.h"

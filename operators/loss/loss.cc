@@ -10,7 +10,7 @@
 #include "operators/loss/loss.h"
 
 #include "operators/elementwise/elementwise.h"
-#include "operators/room.h"
+#include "operators/kit/room.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operators/axis.h"
-#include "operators/dispatch.h"
+#include "operators/kit/axis.h"
+#include "operators/kit/dispatch.h"
 #include "operators/loss/loss.h"
 #include "runtime/parallel.h"
 

@@ -1,9 +1,9 @@
 // A column (the scores of one example) is a block's.
 #include <cmath>
 
-#include "operators/axis.h"
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/kit/axis.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
 #include "operators/loss/labels_cuda.h"
 #include "operators/loss/likelihood_cuda.h"
 #include "operators/loss/loss.h"

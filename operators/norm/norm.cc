@@ -7,7 +7,7 @@
 #include "operators/norm/norm.h"
 
 #include "operators/elementwise/elementwise.h"
-#include "operators/room.h"
+#include "operators/kit/room.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {

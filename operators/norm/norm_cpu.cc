@@ -3,10 +3,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/room.h"
 #include "operators/norm/norm.h"
 #include "operators/norm/rows.h"
-#include "operators/room.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {

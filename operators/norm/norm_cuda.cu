@@ -1,6 +1,6 @@
 // A row is a block's; sums run in double, in one fixed order.
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
 #include "operators/norm/norm.h"
 #include "operators/norm/rows.h"
 

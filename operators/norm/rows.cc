@@ -1,6 +1,6 @@
 #include "operators/norm/rows.h"
 
-#include "operators/room.h"
+#include "operators/kit/room.h"
 
 namespace lockstep {
 namespace {

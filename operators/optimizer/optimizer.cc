@@ -1,7 +1,7 @@
 #include "operators/optimizer/optimizer.h"
 
+#include "operators/kit/room.h"
 #include "operators/optimizer/rules.h"
-#include "operators/room.h"
 
 namespace lockstep {
 namespace {

@@ -1,6 +1,6 @@
 #include <atomic>
 
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/optimizer/rules.h"
 #include "operators/optimizer/update_elements.h"

@@ -3,7 +3,7 @@
 // AveragePoolGrad (dy) and GlobalAveragePoolGrad (dy) need only the spatial sizes of x.
 #include "operators/pool/pool.h"
 
-#include "operators/room.h"
+#include "operators/kit/room.h"
 
 namespace lockstep {
 namespace {

@@ -1,9 +1,9 @@
 // Pooling through oneDNN. A maximum's backward pass needs oneDNN's record of where it was; the
 // record never leaves the kernel: MaxPoolGrad pools forward again into its workspace.
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 #include "operators/pool/pool.h"
-#include "runtime/dnnl.h"
+#include "operators/pool/pool_dnnl.h"
 
 namespace lockstep {
 namespace {

@@ -2,8 +2,8 @@
 // place has for it, window by window, so that sums have one order.
 #include <cmath>
 
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
 #include "operators/layout/layout.h"
 #include "operators/pool/pool.h"
 

@@ -1,7 +1,7 @@
 #include "operators/process/process.h"
 
 #include "graph/placement.h"
-#include "operators/room.h"
+#include "operators/kit/room.h"
 
 namespace lockstep {
 namespace {

@@ -1,5 +1,6 @@
 // Messages between the processes of a run. One global graph is cut into one graph for each process
-// (builders/partition.h); where a value crosses from one to another there stand, with one number,
+// (builders/step/partition.h); where a value crosses from one to another there stand, with one
+// number,
 //   Send (x) -> sent            begins; x stays as it is until Sent
 //   Sent (sent, x) -> done      waits until it is gone
 //   Recv () -> y                waits until it is here

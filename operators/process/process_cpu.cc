@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "graph/half.h"
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
 
 namespace lockstep {
 namespace {

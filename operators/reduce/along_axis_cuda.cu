@@ -1,7 +1,7 @@
 #include "operators/reduce/along_axis_cuda.h"
 
-#include "operators/axis.h"
-#include "operators/dispatch.h"
+#include "operators/kit/axis.h"
+#include "operators/kit/dispatch.h"
 #include "operators/reduce/running.h"
 
 namespace lockstep {

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "operators/elements_cuda.h"
+#include "operators/kit/elements_cuda.h"
 
 namespace lockstep {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "operators/axis.h"
+#include "operators/kit/axis.h"
 #include "runtime/kernel.h"
 
 namespace lockstep {

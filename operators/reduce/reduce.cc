@@ -5,7 +5,7 @@
 #include "operators/reduce/reduce.h"
 
 #include "operators/elementwise/elementwise.h"
-#include "operators/room.h"
+#include "operators/kit/room.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {

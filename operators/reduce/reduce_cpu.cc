@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "operators/axis.h"
-#include "operators/dispatch.h"
+#include "operators/kit/axis.h"
+#include "operators/kit/dispatch.h"
 #include "operators/reduce/extent.h"
 #include "operators/reduce/reduce.h"
 #include "operators/reduce/running.h"

@@ -1,7 +1,7 @@
 // Every output is reduced by one block in one fixed order. Sums of floats run in double.
 #include <limits>
 
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
 #include "operators/reduce/along_axis_cuda.h"
 #include "operators/reduce/extent.h"
 #include "operators/reduce/reduce.h"

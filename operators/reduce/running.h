@@ -1,7 +1,7 @@
 // What CumSum adds up.
 #pragma once
 
-#include "operators/axis.h"
+#include "operators/kit/axis.h"
 #include "runtime/kernel.h"
 
 namespace lockstep {

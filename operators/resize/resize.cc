@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "operators/room.h"
+#include "operators/kit/room.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {

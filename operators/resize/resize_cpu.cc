@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
 #include "operators/resize/passes.h"
 #include "operators/resize/resize.h"
 

@@ -1,8 +1,8 @@
 // Each thread makes one place of a pass's result, and adds in the CPU's order.
 #include <algorithm>
 
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
 #include "operators/layout/layout.h"
 #include "operators/resize/passes.h"
 #include "operators/resize/resize.h"

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "operators/open_size.h"
+#include "operators/kit/open_size.h"
+#include "operators/kit/room.h"
 #include "operators/reduce/reduce.h"
-#include "operators/room.h"
 
 namespace lockstep {
 namespace {

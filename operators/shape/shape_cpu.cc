@@ -2,9 +2,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "operators/dispatch.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/room.h"
 #include "operators/layout/layout.h"
-#include "operators/room.h"
 #include "operators/shape/shape.h"
 #include "operators/shape/strided.h"
 #include "runtime/parallel.h"

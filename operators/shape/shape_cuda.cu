@@ -1,7 +1,7 @@
-#include "operators/dispatch.h"
-#include "operators/elements_cuda.h"
+#include "operators/kit/dispatch.h"
+#include "operators/kit/elements_cuda.h"
+#include "operators/kit/room.h"
 #include "operators/layout/layout.h"
-#include "operators/room.h"
 #include "operators/shape/shape.h"
 #include "operators/shape/strided.h"
 

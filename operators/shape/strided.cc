@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "operators/room.h"
+#include "operators/kit/room.h"
 
 namespace lockstep {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/queue.h"
+#include "runtime/accelerator.h"
 
 namespace lockstep {
 

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "graph/error.h"
-#include "runtime/agree.h"
 #include "runtime/cuda/check.h"
 #include "runtime/cuda/library.h"
+#include "runtime/dist/agree.h"
 
 namespace lockstep {
 namespace {

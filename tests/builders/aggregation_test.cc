@@ -3,10 +3,10 @@
 // summed.
 #include <gtest/gtest.h>
 
-#include "builders/data_parallel.h"
+#include "builders/step/data_parallel.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
-#include "runtime/checkpoint.h"
+#include "runtime/state/checkpoint.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/networks.h"
 #include "tests/support/step_feeds.h"

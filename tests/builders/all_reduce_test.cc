@@ -9,9 +9,9 @@
 #include "builders/all_reduce/exchange.h"
 #include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
-#include "runtime/compile.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
 #include "runtime/philox.h"
+#include "runtime/plan/compile.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/sums.h"
@@ -125,7 +125,7 @@ std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
       data.back().push_back(-static_cast<double>(fed.back().back()));
     }
   }
-  StateStore none({}, {});
+  States none({}, {});
   Workers workers(c.replicas, 1);
   auto executor = make_executor(compile({sum.graph,
                                          sum.feeds,

@@ -1,6 +1,6 @@
 // Gradients that are made smaller: all together, each by itself, element by element, before or
 // after the reduce.
-#include "builders/clip.h"
+#include "builders/step/clip.h"
 
 #include <gtest/gtest.h>
 

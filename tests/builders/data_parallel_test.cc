@@ -1,4 +1,4 @@
-#include "builders/data_parallel.h"
+#include "builders/step/data_parallel.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "builders/layers.h"
-#include "builders/losses.h"
+#include "builders/net/layers.h"
+#include "builders/net/losses.h"
 #include "graph/print.h"
 #include "graph/verify.h"
 #include "models/models.h"

@@ -1,5 +1,5 @@
 // Layers on data that is not theirs.
-#include "builders/layers.h"
+#include "builders/net/layers.h"
 #include "builders/optimizers/momentum_sgd.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "builders/lr_schedule.h"
+#include "builders/optimizers/lr_schedule.h"
 
 #include <gtest/gtest.h>
 

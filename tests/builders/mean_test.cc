@@ -3,8 +3,8 @@
 
 #include "builders/all_reduce/all_reduce.h"
 #include "operators/all.h"
-#include "runtime/compile.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
+#include "runtime/plan/compile.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/sums.h"
@@ -31,7 +31,7 @@ TEST(Mean, OfABucketIsThatOfItsTensors) {
         for (int k = 0; k < 4; ++k)
           fed.emplace_back(6, static_cast<float>(-(k + 1) * (p ? 10 : 1)));
       for (auto& values : fed) tensors.push_back({{DType::float32, {2, 3}}, values.data()});
-      StateStore none({}, {});
+      States none({}, {});
       Workers workers(4, 1);
       auto executor = make_executor(compile({means.graph,
                                              means.feeds,

@@ -1,5 +1,5 @@
 // One step over several processes: the same bits as in one.
-#include "builders/partition.h"
+#include "builders/step/partition.h"
 
 #include <gtest/gtest.h>
 

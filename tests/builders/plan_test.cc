@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <set>
 
-#include "builders/data_parallel.h"
-#include "builders/partition.h"
+#include "builders/step/data_parallel.h"
+#include "builders/step/partition.h"
 #include "models/models.h"
-#include "runtime/compile.h"
+#include "runtime/plan/compile.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"

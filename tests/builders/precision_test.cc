@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "builders/layers.h"
-#include "builders/losses.h"
+#include "builders/net/layers.h"
+#include "builders/net/losses.h"
 #include "graph/io.h"
 #include "graph/verify.h"
 #include "operators/activation/activation.h"

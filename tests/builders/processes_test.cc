@@ -3,9 +3,9 @@
 
 #include <thread>
 
-#include "builders/partition.h"
-#include "runtime/comm_gloo.h"
-#include "runtime/store.h"
+#include "builders/step/partition.h"
+#include "runtime/dist/gloo.h"
+#include "runtime/dist/store.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"

@@ -7,11 +7,11 @@
 #include <mutex>
 #include <set>
 
-#include "builders/partition.h"
+#include "builders/step/partition.h"
 #include "operators/dropout/dropout.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
-#include "runtime/agree.h"
+#include "runtime/dist/agree.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/networks.h"
 #include "tests/support/ranks.h"

@@ -15,10 +15,10 @@
 #include <tuple>
 
 #include "builders/optimizers/adam.h"
-#include "builders/partition.h"
+#include "builders/step/partition.h"
 #include "graph/file.h"
-#include "runtime/checkpoint.h"
-#include "runtime/shared_statistics.h"
+#include "runtime/state/checkpoint.h"
+#include "runtime/state/shared_statistics.h"
 #include "tests/support/networks.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "builders/data_parallel.h"
+#include "builders/step/data_parallel.h"
 #include "graph/verify.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/networks.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "builders/data_parallel.h"
+#include "builders/step/data_parallel.h"
 #include "graph/verify.h"
 #include "tests/support/networks.h"
 #include "tests/support/step_feeds.h"

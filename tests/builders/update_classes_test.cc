@@ -6,10 +6,10 @@
 #include <cmath>
 #include <map>
 
-#include "builders/data_parallel.h"
-#include "builders/layers.h"
-#include "builders/losses.h"
+#include "builders/net/layers.h"
+#include "builders/net/losses.h"
 #include "builders/optimizers/nesterov.h"
+#include "builders/step/data_parallel.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
 #include "tests/support/queued_cpu.h"

@@ -2,14 +2,14 @@
 #include <iostream>
 #include <vector>
 
-#include "builders/data_parallel.h"
-#include "builders/layers.h"
-#include "builders/losses.h"
-#include "builders/optimizers/momentum_sgd.h"
-#include "graph/io.h"
-#include "operators/activation/activation.h"
-#include "operators/all.h"
-#include "runtime/session.h"
+#include <lockstep/builders/net/layers.h>
+#include <lockstep/builders/net/losses.h>
+#include <lockstep/builders/optimizers/momentum_sgd.h>
+#include <lockstep/builders/step/data_parallel.h>
+#include <lockstep/graph/io.h>
+#include <lockstep/operators/activation/activation.h>
+#include <lockstep/operators/all.h>
+#include <lockstep/runtime/state/session.h>
 
 using namespace lockstep;
 

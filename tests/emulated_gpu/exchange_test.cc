@@ -1,7 +1,7 @@
 // Sums over GPUs and processes, by the GPU's own kernels over an emulated NCCL.
 #include <gtest/gtest.h>
 
-#include "builders/partition.h"
+#include "builders/step/partition.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "graph/error.h"
-#include "operators/launch_cuda.h"
+#include "operators/kit/launch_cuda.h"
 
 thread_local GridPlace threadIdx, blockIdx, gridDim, blockDim;
 

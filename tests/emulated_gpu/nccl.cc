@@ -15,8 +15,8 @@
 #include "graph/error.h"
 #include "graph/half.h"
 #include "graph/literal.h"
-#include "runtime/agree.h"
-#include "runtime/queue.h"
+#include "runtime/accelerator.h"
+#include "runtime/dist/agree.h"
 
 // The one thing that the real one leaves open.
 struct ncclComm {

@@ -1,13 +1,13 @@
-// What runtime/cuda/blas.h and dnn.h promise, word by word, by loops over all terms.
+// What operators/gemm/cublas_product.h and dnn.h promise, word by word, by loops over all terms.
 #include <bit>
 #include <cmath>
 #include <functional>
 
 #include "graph/half.h"
 #include "graph/literal.h"
-#include "runtime/cuda/blas.h"
-#include "runtime/cuda/dnn.h"
-#include "runtime/queue.h"
+#include "operators/conv/cudnn_convolution.h"
+#include "operators/gemm/cublas_product.h"
+#include "runtime/accelerator.h"
 
 namespace lockstep {
 namespace {
@@ -152,29 +152,29 @@ void finish(const Convolution& c, const ConvolutionData& data) {
 
 }  // namespace
 
-struct BlasProduct::Chosen {};
-BlasProduct::BlasProduct(const MatrixProduct& product) : product_(product) {}
-BlasProduct::~BlasProduct() = default;
-void BlasProduct::run(cudaStream_t stream, const void* a, const void* b, void* y, void*) {
+struct CublasProduct::Chosen {};
+CublasProduct::CublasProduct(const MatrixProduct& product) : product_(product) {}
+CublasProduct::~CublasProduct() = default;
+void CublasProduct::run(cudaStream_t stream, const void* a, const void* b, void* y, void*) {
   in_turn(stream, [=, product = product_] { multiply(product, a, b, y); });
 }
-bool blas_is_there() { return false; }
+bool cublas_is_there() { return false; }
 
 // As with cuDNN, some engines do all that is wanted of a convolution and others leave the rest to
 // the epilogue: here those of tensors whose channels come in eights do all.
-struct DnnConvolution::Chosen {
+struct CudnnConvolution::Chosen {
   bool apart;
 };
-DnnConvolution::DnnConvolution(const Convolution& convolution, bool, Epilogue epilogue)
+CudnnConvolution::CudnnConvolution(const Convolution& convolution, bool, Epilogue epilogue)
     : convolution_(convolution),
       epilogue_(std::move(epilogue)),
       chosen_(new Chosen{!convolution.only_convolves() && convolution.x[1] % 8 != 0}) {}
-DnnConvolution::~DnnConvolution() = default;
-std::size_t DnnConvolution::workspace_bytes() const { return epilogue_.workspace_bytes; }
-std::string DnnConvolution::describe() const {
+CudnnConvolution::~CudnnConvolution() = default;
+std::size_t CudnnConvolution::workspace_bytes() const { return epilogue_.workspace_bytes; }
+std::string CudnnConvolution::describe() const {
   return convolution_.tf32 ? "emulated, tf32" : "emulated";
 }
-void DnnConvolution::run(cudaStream_t stream, const ConvolutionData& data, void* workspace) {
+void CudnnConvolution::run(cudaStream_t stream, const ConvolutionData& data, void* workspace) {
   const bool apart = chosen_->apart;
   in_turn(stream, [=, c = convolution_] {
     convolve(c, data.x, data.w, data.y);
@@ -182,6 +182,6 @@ void DnnConvolution::run(cudaStream_t stream, const ConvolutionData& data, void*
   });
   if (apart) epilogue_.run(stream, data, workspace);
 }
-bool dnn_is_there() { return false; }
+bool cudnn_is_there() { return false; }
 
 }  // namespace lockstep

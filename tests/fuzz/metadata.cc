@@ -2,8 +2,8 @@
 
 #include <sstream>
 
-#include "builders/data_parallel.h"
 #include "builders/optimizers/momentum_sgd.h"
+#include "builders/step/data_parallel.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "tests/fuzz/fuzz.h"

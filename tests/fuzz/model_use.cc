@@ -7,8 +7,8 @@
 #include "graph/print.h"
 #include "graph/verify.h"
 #include "operators/all.h"
-#include "runtime/compile.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
+#include "runtime/plan/compile.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace lockstep::fuzz {
@@ -77,7 +77,7 @@ void run(Plan plan, const std::vector<Dims>& dims) {
     values.push_back(fed_value(type, dims[i]));
     feeds.push_back(view_of(values.back()));
   }
-  StateStore state(plan.states, plan.state_descs);
+  States state(plan.states, plan.state_descs);
   Workers workers(static_cast<int>(plan.of_worker.size()), 1);
   make_executor(std::move(plan), state, workers)->run(feeds, {});
 }

@@ -1,5 +1,5 @@
-#include "builders/data_parallel.h"
-#include "builders/imported.h"
+#include "builders/net/imported.h"
+#include "builders/step/data_parallel.h"
 #include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"

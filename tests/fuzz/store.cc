@@ -1,10 +1,10 @@
-#include "runtime/store.h"
+#include "runtime/dist/store.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "graph/error.h"
-#include "runtime/store_token.h"
+#include "runtime/dist/store_token.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"
 

@@ -8,9 +8,9 @@
 #include <set>
 #include <sstream>
 
-#include "builders/data_parallel.h"
+#include "builders/step/data_parallel.h"
 #include "operators/all.h"
-#include "runtime/session.h"
+#include "runtime/state/session.h"
 #include "tests/support/golden.h"
 #include "tests/support/step_feeds.h"
 

@@ -8,9 +8,9 @@
 #include "operators/activation/activation.h"
 #include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
-#include "runtime/compile.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
 #include "runtime/philox.h"
+#include "runtime/plan/compile.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {
@@ -74,7 +74,7 @@ class Replicas {
   int64_t length_;
   std::vector<std::vector<float>> data_;
   std::vector<Value> values_;
-  StateStore none_{{}, {}};
+  States none_{{}, {}};
   Workers workers_;
 };
 

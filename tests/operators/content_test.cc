@@ -1,11 +1,11 @@
 // What is known of shapes while the batch is open.
-#include "operators/content.h"
+#include "operators/kit/content.h"
 
 #include <gtest/gtest.h>
 
 #include "graph/graph.h"
 #include "operators/all.h"
-#include "operators/open_size.h"
+#include "operators/kit/open_size.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

@@ -6,8 +6,8 @@
 #include "graph/gradient.h"
 #include "operators/all.h"
 #include "operators/dropout/dropout.h"
-#include "runtime/compile.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
+#include "runtime/plan/compile.h"
 #include "tests/support/op_case.h"
 #include "tests/support/threads.h"
 
@@ -56,7 +56,7 @@ std::vector<std::vector<float>> draw(uint64_t seed, uint64_t step, int threads) 
                                                         std::vector<float>(kCount, 1), {kCount}))}},
                     {x})
           .values[0];
-  StateStore store({}, {});
+  States store({}, {});
   Workers workers(1, threads);
   auto executor = make_executor(compile({graph,
                                          {"x"},

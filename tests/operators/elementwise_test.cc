@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "operators/converted.h"
+#include "operators/kit/converted.h"
 #include "tests/support/op_case.h"
 
 namespace lockstep::testing {

@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "builders/initializers.h"
+#include "builders/net/initializers.h"
 #include "operators/all.h"
 #include "operators/fill/fill.h"
-#include "runtime/compile.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
+#include "runtime/plan/compile.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/op_case.h"
 
@@ -48,7 +48,7 @@ std::vector<float> drawn(const Initializer& initializer, const Dims& dims, uint6
                          int stream = 0, int threads = 1, uint64_t step = 0) {
   Graph graph(all_ops());
   Value y = initializer(graph, dims, stream, "y");
-  StateStore none({}, {});
+  States none({}, {});
   Workers workers(1, threads);
   auto executor = make_executor(compile({graph,
                                          {},

@@ -1,5 +1,5 @@
 // The state of a session as a file: it goes on with the same bits, or what is wrong is named.
-#include "runtime/checkpoint.h"
+#include "runtime/state/checkpoint.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "graph/file.h"
 #include "operators/all.h"
 #include "runtime/philox.h"
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "builders/partition.h"
+#include "builders/step/partition.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
 #include "tests/support/expect_error.h"

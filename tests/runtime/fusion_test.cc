@@ -10,7 +10,7 @@
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/conv/conv.h"
 #include "operators/elementwise/elementwise.h"
-#include "runtime/compile.h"
+#include "runtime/plan/compile.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"
 

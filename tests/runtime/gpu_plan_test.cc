@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "builders/data_parallel.h"
 #include "builders/optimizers/momentum_sgd.h"
-#include "builders/partition.h"
+#include "builders/step/data_parallel.h"
+#include "builders/step/partition.h"
 #include "models/models.h"
 #include "operators/all.h"
-#include "runtime/compile.h"
+#include "runtime/plan/compile.h"
 #include "tests/support/golden.h"
 #include "tests/support/ranks.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "runtime/rendezvous.h"
+#include "runtime/dist/rendezvous.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

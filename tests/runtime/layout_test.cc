@@ -1,4 +1,4 @@
-#include "runtime/layout.h"
+#include "runtime/plan/layouts.h"
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@
 #include "operators/pool/pool.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
-#include "runtime/compile.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
 #include "runtime/philox.h"
+#include "runtime/plan/compile.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {
@@ -62,7 +62,7 @@ struct Ran {
 };
 
 Ran run(const Network& network, bool layouts) {
-  StateStore store({}, {});
+  States store({}, {});
   Workers workers(1, 1);
   CompileOptions options;
   options.layouts = layouts;

@@ -7,9 +7,9 @@
 #include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/shape/shape.h"
-#include "runtime/compile.h"
-#include "runtime/memory_plan.h"
 #include "runtime/philox.h"
+#include "runtime/plan/compile.h"
+#include "runtime/plan/offsets.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
 

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "operators/elementwise/elementwise.h"
-#include "runtime/checkpoint.h"
-#include "runtime/session.h"
+#include "runtime/state/checkpoint.h"
+#include "runtime/state/session.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"

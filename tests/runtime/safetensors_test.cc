@@ -1,12 +1,12 @@
 // Files of tensors: what is written is read, and whatever is wrong with a file is named.
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "graph/file.h"
-#include "runtime/checksum.h"
+#include "runtime/state/checksum.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
 

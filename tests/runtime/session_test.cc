@@ -1,4 +1,4 @@
-#include "runtime/session.h"
+#include "runtime/state/session.h"
 
 #include <gtest/gtest.h>
 
@@ -7,17 +7,17 @@
 #include <filesystem>
 #include <set>
 
-#include "builders/data_parallel.h"
-#include "builders/layers.h"
-#include "builders/losses.h"
+#include "builders/net/layers.h"
+#include "builders/net/losses.h"
+#include "builders/step/data_parallel.h"
 #include "graph/file.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/loss/loss.h"
 #include "operators/shape/shape.h"
-#include "runtime/compile.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
 #include "runtime/philox.h"
+#include "runtime/plan/compile.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"
@@ -84,7 +84,7 @@ TEST(Session, AStateReadThroughAViewIsNotOverwrittenTooEarly) {
   transpose(graph, seen, {1, 0}, "next");
   Plan plan =
       compile({graph, {}, {}, {}, {"w"}, {{"w", "next"}}, cpu_devices(1), all_kernels(), {}});
-  StateStore states({"w"}, {{DType::float32, {3, 3}}});
+  States states({"w"}, {{DType::float32, {3, 3}}});
   const std::vector<float> rows{1, 2, 3, 4, 5, 6, 7, 8, 9}, columns{1, 4, 7, 2, 5, 8, 3, 6, 9};
   states.write("w", Literal::of<float>(rows, {3, 3}));
   Workers workers(1, 1);

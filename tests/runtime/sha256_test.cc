@@ -1,5 +1,5 @@
 // The published vectors: FIPS 180-4's examples, NIST's million of letters, RFC 4231.
-#include "runtime/sha256.h"
+#include "runtime/dist/sha256.h"
 
 #include <gtest/gtest.h>
 

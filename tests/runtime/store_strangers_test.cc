@@ -10,8 +10,8 @@
 
 #include "graph/file.h"
 #include "graph/printable.h"
-#include "runtime/store.h"
-#include "runtime/store_token.h"
+#include "runtime/dist/store.h"
+#include "runtime/dist/store_token.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/ranks.h"
 #include "tests/support/temporary_folder.h"

@@ -1,6 +1,6 @@
 // The store that the processes of a run share: who sets a key first, who is noticed to be gone, and
 // how long keeper and askers have patience with each other.
-#include "runtime/store.h"
+#include "runtime/dist/store.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <atomic>
 #include <thread>
 
-#include "runtime/store_token.h"
+#include "runtime/dist/store_token.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/ranks.h"
 #include "tests/support/temporary_folder.h"

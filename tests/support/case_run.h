@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "operators/all.h"
-#include "runtime/compile.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
+#include "runtime/plan/compile.h"
 #include "tests/support/op_case.h"
 
 namespace lockstep::testing {
@@ -38,7 +38,7 @@ class CaseRunner {
 
  private:
   CompileOptions options_;
-  StateStore store_;
+  States store_;
   Workers workers_;
   std::unique_ptr<Executor> executor_;
 };

@@ -1,7 +1,7 @@
 #include "tests/support/networks.h"
 
-#include "builders/layers.h"
-#include "builders/losses.h"
+#include "builders/net/layers.h"
+#include "builders/net/losses.h"
 #include "builders/optimizers/momentum_sgd.h"
 #include "operators/activation/activation.h"
 #include "operators/all.h"

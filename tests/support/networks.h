@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "builders/data_parallel.h"
+#include "builders/step/data_parallel.h"
 
 namespace lockstep::testing {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "graph/error.h"
-#include "runtime/store.h"
+#include "runtime/dist/store.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {

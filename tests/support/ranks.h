@@ -5,7 +5,7 @@
 #include <string>
 
 #include "runtime/comm.h"
-#include "runtime/rendezvous.h"
+#include "runtime/dist/rendezvous.h"
 
 namespace lockstep::testing {
 

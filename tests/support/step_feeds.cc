@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "builders/layers.h"
-#include "builders/losses.h"
+#include "builders/net/layers.h"
+#include "builders/net/losses.h"
 #include "models/models.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"

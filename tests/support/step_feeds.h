@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "builders/data_parallel.h"
 #include "builders/optimizers/momentum_sgd.h"
+#include "builders/step/data_parallel.h"
 #include "operators/all.h"
-#include "runtime/session.h"
+#include "runtime/state/session.h"
 
 namespace lockstep::testing {
 

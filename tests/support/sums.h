@@ -6,7 +6,7 @@
 
 #include "builders/all_reduce/all_reduce.h"
 #include "graph/training.h"
-#include "runtime/session.h"
+#include "runtime/state/session.h"
 
 namespace lockstep::testing {
 

@@ -1,7 +1,7 @@
 // How gradients are summed, as a user says it: keys and flags.
 #include <gtest/gtest.h>
 
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 #include "tests/support/training_command.h"
 
 namespace lockstep::testing {

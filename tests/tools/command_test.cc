@@ -11,8 +11,8 @@
 
 #include "graph/file.h"
 #include "operators/cuda.h"
-#include "runtime/checksum.h"
-#include "runtime/safetensors.h"
+#include "runtime/state/checksum.h"
+#include "runtime/state/safetensors.h"
 #include "tests/support/training_command.h"
 #include "tools/train/metrics.h"
 #include "tools/train/tensorboard.h"

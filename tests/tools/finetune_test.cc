@@ -4,7 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "builders/layers.h"
+#include "builders/net/layers.h"
 #include "graph/file.h"
 #include "graph/io.h"
 #include "models/models.h"
@@ -14,7 +14,7 @@
 #include "operators/pool/pool.h"
 #include "operators/shape/shape.h"
 #include "runtime/philox.h"
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 #include "tests/support/pictures.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_folder.h"

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <thread>
 
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 #include "tests/support/training_command.h"
 #include "tests/tools/launch_fixture.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "graph/file.h"
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 #include "tests/support/program.h"
 
 namespace lockstep::testing {

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/training_command.h"
 #include "tools/train/appended_file.h"

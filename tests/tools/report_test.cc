@@ -6,8 +6,8 @@
 #include <csignal>
 #include <filesystem>
 
-#include "builders/data_parallel.h"
 #include "builders/optimizers/momentum_sgd.h"
+#include "builders/step/data_parallel.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "tests/support/pictures.h"

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 #include "tests/support/training_command.h"
 #include "tools/train/metrics.h"
 

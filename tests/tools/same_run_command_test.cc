@@ -12,7 +12,7 @@
 #include "operators/pool/pool.h"
 #include "operators/shape/shape.h"
 #include "runtime/philox.h"
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 #include "tests/support/program.h"
 
 namespace lockstep::testing {

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "runtime/store.h"
+#include "runtime/dist/store.h"
 #include "tests/tools/launch_fixture.h"
 
 namespace lockstep::testing {

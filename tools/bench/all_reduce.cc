@@ -8,14 +8,14 @@
 #include <nlohmann/json.hpp>
 
 #include "builders/all_reduce/expand.h"
-#include "builders/partition.h"
+#include "builders/step/partition.h"
 #include "graph/passes/replicate.h"
 #include "operators/all.h"
 #include "operators/shape/shape.h"
-#include "runtime/comm_gloo.h"
+#include "runtime/dist/gloo.h"
+#include "runtime/dist/rendezvous.h"
 #include "runtime/parallel.h"
-#include "runtime/rendezvous.h"
-#include "runtime/session.h"
+#include "runtime/state/session.h"
 #include "tools/bench/bench.h"
 
 namespace lockstep {

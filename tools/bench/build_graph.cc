@@ -6,8 +6,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "builders/data_parallel.h"
 #include "builders/optimizers/momentum_sgd.h"
+#include "builders/step/data_parallel.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "tools/bench/bench.h"

@@ -10,7 +10,7 @@
 #include "operators/activation/activation.h"
 #include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
-#include "runtime/compile.h"
+#include "runtime/plan/compile.h"
 #include "tools/bench/bench.h"
 
 namespace lockstep {

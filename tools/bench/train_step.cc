@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "builders/data_parallel.h"
 #include "builders/optimizers/momentum_sgd.h"
-#include "builders/precision.h"
+#include "builders/step/data_parallel.h"
+#include "builders/step/precision.h"
 #include "graph/passes/bind.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "runtime/philox.h"
-#include "runtime/session.h"
+#include "runtime/state/session.h"
 #include "tools/bench/bench.h"
 
 namespace lockstep {

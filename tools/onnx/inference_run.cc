@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "runtime/compile.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
+#include "runtime/plan/compile.h"
 
 namespace lockstep {
 namespace {
@@ -37,7 +37,7 @@ std::vector<Literal> run_graph(const Graph& graph, const std::map<std::string, L
     values.push_back(view_of(found->second));
   }
   for (Value output : graph.outputs()) fetches.push_back(graph.name(output));
-  StateStore none({}, {});
+  States none({}, {});
   Workers workers(1, cpu_cores());
   auto executor = make_executor(
       compile(

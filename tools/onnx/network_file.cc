@@ -5,7 +5,7 @@
 
 #include "graph/passes/fold.h"
 #include "operators/all.h"
-#include "runtime/fold.h"
+#include "runtime/plan/fold.h"
 
 namespace lockstep {
 

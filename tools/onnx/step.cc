@@ -5,12 +5,12 @@
 #include <cstring>
 #include <iostream>
 
-#include "builders/data_parallel.h"
-#include "builders/imported.h"
+#include "builders/net/imported.h"
 #include "builders/optimizers/momentum_sgd.h"
+#include "builders/step/data_parallel.h"
 #include "operators/all.h"
 #include "runtime/finite.h"
-#include "runtime/session.h"
+#include "runtime/state/session.h"
 #include "tools/command.h"
 #include "tools/onnx/network_file.h"
 #include "tools/onnx/tensor_files.h"

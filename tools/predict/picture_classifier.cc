@@ -5,7 +5,7 @@
 
 #include "data/image.h"
 #include "operators/all.h"
-#include "runtime/compile.h"
+#include "runtime/plan/compile.h"
 
 namespace lockstep {
 

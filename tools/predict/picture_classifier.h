@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
 #include "tools/predict/trained_network.h"
 
 namespace lockstep {
@@ -23,7 +23,7 @@ class PictureClassifier {
 
  private:
   TrainedNetwork network_;
-  StateStore no_state_;
+  States no_state_;
   Workers workers_;
   std::unique_ptr<Executor> executor_;
   std::vector<float> input_;

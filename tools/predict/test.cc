@@ -9,7 +9,7 @@
 #include "graph/file.h"
 #include "graph/printable.h"
 #include "operators/all.h"
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
 #include "tools/train/config.h"

@@ -8,7 +8,7 @@
 #include "graph/file.h"
 #include "graph/passes/predict.h"
 #include "operators/all.h"
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 
 namespace lockstep {
 namespace {

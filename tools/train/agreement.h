@@ -2,7 +2,7 @@
 // devices of its host they are, are each process's own.
 #pragma once
 
-#include "runtime/agree.h"
+#include "runtime/dist/agree.h"
 #include "tools/train/config.h"
 
 namespace lockstep {

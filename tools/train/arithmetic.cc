@@ -2,7 +2,7 @@
 
 #include "graph/passes/bind.h"
 #include "operators/all.h"
-#include "runtime/fold.h"
+#include "runtime/plan/fold.h"
 
 namespace lockstep {
 namespace {

@@ -9,8 +9,8 @@
 #include <map>
 
 #include "builders/all_reduce/all_reduce.h"
-#include "builders/precision.h"
-#include "builders/statistics.h"
+#include "builders/step/precision.h"
+#include "builders/step/statistics.h"
 #include "graph/file.h"
 #include "graph/graph.h"
 #include "models/models.h"

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "builders/clip.h"
-#include "builders/lr_schedule.h"
-#include "builders/param_rules.h"
+#include "builders/optimizers/lr_schedule.h"
+#include "builders/step/clip.h"
+#include "builders/step/param_rules.h"
 #include "tools/train/solver.h"
 
 namespace lockstep {

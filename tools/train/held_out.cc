@@ -6,9 +6,9 @@
 #include <map>
 #include <sstream>
 
-#include "runtime/agree.h"
+#include "runtime/dist/agree.h"
 #include "runtime/parallel.h"
-#include "runtime/shared_statistics.h"
+#include "runtime/state/shared_statistics.h"
 #include "tools/train/network.h"
 
 namespace lockstep {

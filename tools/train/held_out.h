@@ -7,7 +7,7 @@
 
 #include "data/loader.h"
 #include "graph/passes/predict.h"
-#include "runtime/session.h"
+#include "runtime/state/session.h"
 #include "tools/train/config.h"
 #include "tools/train/test_result.h"
 

@@ -3,7 +3,7 @@
 
 #include "data/dataset.h"
 #include "graph/training.h"
-#include "runtime/session.h"
+#include "runtime/state/session.h"
 #include "tools/train/config.h"
 
 namespace lockstep {

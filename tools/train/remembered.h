@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/checkpoint.h"
+#include "runtime/state/checkpoint.h"
 #include "tools/train/config.h"
 
 namespace lockstep {

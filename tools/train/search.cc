@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/agree.h"
+#include "runtime/dist/agree.h"
 
 namespace lockstep {
 namespace {

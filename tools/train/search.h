@@ -8,7 +8,7 @@
 #include <string>
 
 #include "runtime/comm.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
 
 namespace lockstep {
 

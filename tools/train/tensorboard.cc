@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "graph/error.h"
-#include "runtime/checksum.h"
+#include "runtime/state/checksum.h"
 
 namespace lockstep {
 namespace {

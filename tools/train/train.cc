@@ -7,8 +7,8 @@
 
 #include "graph/file.h"
 #include "graph/io.h"
-#include "runtime/agree.h"
-#include "runtime/interruption.h"
+#include "runtime/dist/agree.h"
+#include "runtime/dist/interruption.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
 #include "tools/train/config.h"

@@ -6,7 +6,7 @@
 #include <iomanip>
 #include <nlohmann/json.hpp>
 
-#include "runtime/safetensors.h"
+#include "runtime/state/safetensors.h"
 #include "tools/predict/trained_network.h"
 #include "tools/train/training_run.h"
 #include "tools/train/weights.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/session.h"
+#include "runtime/state/session.h"
 #include "tools/train/held_out.h"
 
 namespace lockstep {

@@ -5,7 +5,7 @@
 #include <iomanip>
 #include <sstream>
 
-#include "runtime/agree.h"
+#include "runtime/dist/agree.h"
 #include "tools/train/report_page.h"
 
 namespace lockstep {

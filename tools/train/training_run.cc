@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "operators/all.h"
-#include "runtime/agree.h"
-#include "runtime/safetensors.h"
+#include "runtime/dist/agree.h"
+#include "runtime/state/safetensors.h"
 #include "tools/predict/trained_network.h"
 #include "tools/train/agreement.h"
 #include "tools/train/remembered.h"

@@ -8,8 +8,8 @@
 
 #include "data/loader.h"
 #include "graph/training.h"
-#include "runtime/checkpoint.h"
-#include "runtime/session.h"
+#include "runtime/state/checkpoint.h"
+#include "runtime/state/session.h"
 #include "tools/train/config.h"
 #include "tools/train/held_out.h"
 #include "tools/train/network.h"

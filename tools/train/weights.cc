@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "runtime/checkpoint.h"
-#include "runtime/safetensors.h"
+#include "runtime/state/checkpoint.h"
+#include "runtime/state/safetensors.h"
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/session.h"
+#include "runtime/state/session.h"
 
 namespace lockstep {
 

@@ -1,0 +1,187 @@
+#include "builders/net/imported.h"
+
+#include "builders/net/patterns.h"
+#include "graph/gradient.h"
+#include "operators/batch_norm/batch_norm.h"
+#include "operators/gemm/gemm.h"
+#include "operators/reduce/reduce.h"
+
+namespace lockstep {
+namespace {
+
+bool is_batch_norm(const Node& node) {
+  return node.type() == "BatchNormalization" && node.domain().empty();
+}
+
+// Operands 3 and 4 of batch normalisations.
+std::set<std::string> running_statistics(const Graph& graph) {
+  std::set<std::string> names;
+  for (int i = 0; i < graph.node_count(); ++i)
+    if (Node node = graph.node(i); is_batch_norm(node))
+      for (std::size_t k : {3, 4}) names.insert(graph.name(node.inputs()[k]));
+  return names;
+}
+
+// Copies one file's graph into one Net.
+class Copy {
+ public:
+  Copy(Net& net, const LoadedModel& file, const ImportedOptions& options)
+      : net_(net), from_(file.model.inference), options_(options) {
+    values_.resize(from_.value_count());
+    for (Value input : from_.inputs())
+      values_[input.id] = net.input(from_.name(input), from_.type(input));
+    for (int i = 0; i < from_.node_count(); ++i) copy(from_.node(i));
+  }
+
+  Value of(Value value) { return value ? translated(value) : none; }
+
+ private:
+  // Constants are made when their first user asks; inputs and results of nodes are there already.
+  Value translated(Value value) {
+    Value& here = values_[value.id];
+    if (here) return here;
+    const Literal* literal = from_.literal(value);
+    check(literal, "internal: '", from_.name(value), "' is used before it is made");
+    const std::string& name = from_.name(value);
+    if (options_.trainable.count(name))
+      here = param(name, *literal, StateKind::weight);
+    else
+      here = net_.graph.constant(name, *literal);
+    return here;
+  }
+
+  Value param(const std::string& name, const Literal& literal, StateKind kind) {
+    auto other = options_.renewed.find(name);
+    if (other == options_.renewed.end())
+      return net_.param(name, literal.dims(), given(literal), kind);
+    return net_.param(name, other->second.dims, other->second.initializer, kind);
+  }
+
+  void copy(const Node& node) {
+    if (is_batch_norm(node) && (options_.train_batch_norm || read_batch_norm(node).training))
+      return copy_batch_norm(node);
+    std::vector<Value> inputs;
+    for (Value input : node.inputs()) inputs.push_back(of(input));
+    if (node.type() == "Dropout" && !net_.training() && inputs.size() > 2) inputs.resize(2);
+    Node copied = net_.graph.copy(node, inputs);
+    for (std::size_t i = 0; i < node.outputs().size(); ++i)
+      if (node.outputs()[i]) values_[node.outputs()[i].id] = copied.outputs()[i];
+  }
+
+  // A running statistic, which may serve one node only: two would each renew it.
+  Value statistic(Value value) {
+    const Literal* literal = from_.literal(value);
+    check(literal, "'", from_.name(value),
+          "' is a running statistic, which should be an initializer");
+    check(!values_[value.id], "'", from_.name(value),
+          "' is the running statistic of two nodes that train");
+    return values_[value.id] = param(from_.name(value), *literal, StateKind::computed);
+  }
+
+  void copy_batch_norm(const Node& node) {
+    const auto inputs = node.inputs();
+    BatchNormOperands operands{of(inputs[0]), of(inputs[1]), of(inputs[2]), statistic(inputs[3]),
+                               statistic(inputs[4])};
+    const Site site(from_.name(node.outputs()[0]), Where{node.where().c_str(), 0});
+    auto keep = [&](std::size_t i, Value value) {
+      if (i < node.outputs().size() && node.outputs()[i]) values_[node.outputs()[i].id] = value;
+    };
+    if (!net_.training()) {
+      keep(0, batch_norm(net_.graph, operands, read_batch_norm(node), site));
+      keep(1, operands.mean);
+      keep(2, operands.variance);
+      return;
+    }
+    BatchNormResults results = batch_norm_train(net_.graph, operands, read_batch_norm(node), site);
+    net_.next(operands.mean, results.mean);
+    net_.next(operands.variance, results.variance);
+    keep(0, results.y);
+    keep(1, results.mean);
+    keep(2, results.variance);
+  }
+
+  Net& net_;
+  const Graph& from_;
+  const ImportedOptions& options_;
+  std::vector<Value> values_;  // by number in the file's graph
+};
+
+}  // namespace
+
+std::set<std::string> trainable_initializers(const LoadedModel& file, const std::string& loss,
+                                             const std::vector<std::string>& frozen) {
+  const Graph& graph = file.model.inference;
+  const std::set<std::string> statistics = running_statistics(graph);
+  // Differentiated in a copy, where training batch normalisation has a gradient.
+  ImportedOptions all;
+  for (const std::string& name : file.initializers) {
+    Value value = graph.find(name);
+    if (!value || graph.dtype(value) != DType::float32 || statistics.count(name)) continue;
+    if (!matches_any(name, frozen)) all.trainable.insert(name);
+  }
+  Graph scratch(graph.ops(), "trainable");
+  Net net(scratch, Mode::train);
+  ImportedValues value_named = add_imported(net, file, all);
+  std::vector<Value> params;
+  for (const Net::Param& param : net.params())
+    if (param.kind != StateKind::computed) params.push_back(param.value);
+  Value target = value_named(loss);
+  if (!scratch.shape(target).empty()) target = reduce_sum(scratch, target, {}, false, "total");
+  std::vector<Value> gradients =
+      params.empty() ? params : add_gradients(scratch, {{target}}, params).values;
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < params.size(); ++i)
+    if (gradients[i]) names.insert(scratch.name(params[i]));
+  return names;
+}
+
+Classifier find_classifier(const LoadedModel& file, const std::string& scores) {
+  const Graph& graph = file.model.inference;
+  auto node = graph.producer(graph.at(scores));
+  check(node.has_value(), "'", scores, "' is made by no node");
+  Value weight, bias;
+  Classifier found;
+  if (node->type() == "Gemm") {
+    weight = node->inputs()[1];
+    bias = node->inputs().size() > 2 ? node->inputs()[2] : none;
+    found.class_axis = read_gemm(node->attributes()).trans_b ? 0 : 1;
+  } else {
+    if (node->type() == "Add")
+      for (std::size_t i : {0, 1})
+        if (graph.literal(node->inputs()[i])) {
+          bias = node->inputs()[i];
+          node = graph.producer(node->inputs()[1 - i]);
+          break;
+        }
+    check(node && node->type() == "MatMul", "'", scores,
+          "' is not made by a Gemm, or a MatMul and an Add, whose parameters could be renewed");
+    weight = node->inputs()[1];
+    found.class_axis = 1;
+  }
+  const Literal* literal = graph.literal(weight);
+  check(literal && literal->dims().size() == 2, "the weight behind '", scores,
+        "' is no initializer of two dimensions");
+  found.weight = graph.name(weight);
+  found.bias = bias ? graph.name(bias) : "";
+  found.classes = literal->dims()[found.class_axis];
+  return found;
+}
+
+ImportedValues add_imported(Net& net, const LoadedModel& file, const ImportedOptions& options) {
+  auto copy = std::make_shared<Copy>(net, file, options);
+  return [copy, &file](const std::string& name) { return copy->of(file.model.inference.at(name)); };
+}
+
+ModelFn imported_model(std::shared_ptr<const LoadedModel> file, const std::string& loss,
+                       const ImportedOptions& options) {
+  return [file, loss, options](Net& net) {
+    ImportedValues value_named = add_imported(net, *file, options);
+    if (net.training()) net.loss(loss, value_named(loss));
+    const Graph& graph = file->model.inference;
+    if (!net.training())
+      for (Value output : graph.outputs())
+        net.output(graph.name(output), value_named(graph.name(output)));
+  };
+}
+
+}  // namespace lockstep

@@ -1,0 +1,90 @@
+#include "builders/net/layers.h"
+
+#include "operators/batch_norm/batch_norm.h"
+#include "operators/conv/conv.h"
+#include "operators/dropout/dropout.h"
+#include "operators/gemm/gemm.h"
+#include "operators/pool/pool.h"
+#include "operators/shape/shape.h"
+
+namespace lockstep {
+namespace {
+
+int64_t known(const Net& net, Value x, std::size_t axis, const Site& site) {
+  const Shape& shape = net.graph.shape(x);
+  check(axis < shape.size() && shape[axis].known(), site.name, " (", site.where.text(),
+        "): dimension ", axis, " of ", shape, " must be known to size its parameters");
+  return shape[axis].size();
+}
+
+Value bias_of(Net& net, bool wanted, int64_t size, const Site& site) {
+  if (!wanted) return none;
+  return net.param(site.name + net.names.bias, {size}, constant(0), StateKind::bias);
+}
+
+}  // namespace
+
+Value conv_layer(Net& net, Value x, int64_t channels, const ConvLayer& options, const Site& site) {
+  check(!site.name.empty(), "a layer needs a name (", site.where.text(), ")");
+  const Shape& shape = net.graph.shape(x);
+  check(shape.size() == 4, site.name, " (", site.where.text(), "): the data of a convolution is ",
+        shape, ", should be [batch, channels, height, width]");
+  const int64_t in = known(net, x, 1, site);
+  check(in % options.group == 0, site.name, ": ", in, " channels do not divide into ",
+        options.group, " groups");
+  Value w =
+      net.param(site.name + net.names.weight,
+                {channels, in / options.group, options.kernel, options.kernel}, options.weight);
+  Value b = bias_of(net, options.bias, channels, site);
+  ConvAttrs attrs{{.kernel = {options.kernel, options.kernel},
+                   .strides = {options.stride, options.stride},
+                   .pads = {options.pad, options.pad, options.pad, options.pad},
+                   .dilations = {options.dilation, options.dilation}},
+                  options.group};
+  return conv(net.graph, x, w, b, attrs, site);
+}
+
+Value fc_layer(Net& net, Value x, int64_t outputs, const FcLayer& options, const Site& site) {
+  check(!site.name.empty(), "a layer needs a name (", site.where.text(), ")");
+  if (net.graph.shape(x).size() > 2)
+    x = flatten(net.graph, x, 1, Site(site.name + "_in", site.where));
+  const int64_t in = known(net, x, 1, site);
+  Value w = net.param(site.name + net.names.weight,
+                      options.inputs_first ? Dims{in, outputs} : Dims{outputs, in}, options.weight);
+  Value b = bias_of(net, options.bias, outputs, site);
+  return gemm(net.graph, x, w, b, {.trans_b = !options.inputs_first}, site);
+}
+
+Value batch_norm_layer(Net& net, Value x, const BatchNormLayer& options, const Site& site) {
+  check(!site.name.empty(), "a layer needs a name (", site.where.text(), ")");
+  const Dims channels{known(net, x, 1, site)};
+  auto param = [&](const char* name, float first, StateKind kind) {
+    return net.param(site.name + name, channels, constant(first), kind);
+  };
+  BatchNormOperands operands;
+  operands.x = x;
+  operands.scale = param(net.names.scale, options.scale, StateKind::norm);
+  operands.bias = param(net.names.offset, 0, StateKind::norm);
+  operands.mean = param(net.names.mean, 0, StateKind::computed);
+  operands.variance = param(net.names.variance, 1, StateKind::computed);
+  const BatchNormAttrs attrs{.epsilon = options.epsilon, .momentum = options.momentum};
+  if (!net.training()) return batch_norm(net.graph, operands, attrs, site);
+  BatchNormResults results = batch_norm_train(net.graph, operands, attrs, site);
+  net.next(operands.mean, results.mean);
+  net.next(operands.variance, results.variance);
+  return results.y;
+}
+
+Value max_pool_layer(Net& net, Value x, const PoolLayer& options, const Site& site) {
+  return max_pool(net.graph, x,
+                  {.kernel = {options.kernel, options.kernel},
+                   .strides = {options.stride, options.stride},
+                   .pads = {options.pad, options.pad, options.pad, options.pad}},
+                  site);
+}
+
+Value dropout_layer(Net& net, Value x, float ratio, const Site& site) {
+  return net.training() ? dropout(net.graph, x, ratio, true, site) : x;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,24 @@
+#include "builders/net/losses.h"
+
+#include "operators/elementwise/elementwise.h"
+#include "operators/loss/loss.h"
+#include "operators/reduce/reduce.h"
+
+namespace lockstep {
+
+void classify(Net& net, Value scores, const Site& site) {
+  Graph& graph = net.graph;
+  if (!net.training()) {
+    net.output("prob", softmax(graph, scores, -1, Site("prob", site.where)));
+    return;
+  }
+  const Dim batch = graph.shape(scores)[0];
+  Value label = net.input("label", {DType::int64, {batch}});
+  net.loss("loss", softmax_cross_entropy(graph, scores, label, none, {}, Site("loss", site.where)));
+  Value best = arg_max(graph, scores, 1, false, Site("best", site.where));
+  Value hit = equal(graph, best, label, Site("hit", site.where));
+  Value hits = cast(graph, hit, DType::float32, Site("hits", site.where));
+  net.metric("accuracy", reduce_mean(graph, hits, {}, false, Site("accuracy", site.where)));
+}
+
+}  // namespace lockstep

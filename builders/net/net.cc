@@ -1,0 +1,64 @@
+#include "builders/net/net.h"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+void add_once(std::vector<Net::Named>& list, const std::string& name, Value value,
+              const char* what) {
+  bool fresh = std::none_of(list.begin(), list.end(),
+                            [&](const Net::Named& item) { return item.name == name; });
+  check(fresh, what, " '", name, "' is declared twice");
+  list.push_back({name, value});
+}
+
+}  // namespace
+
+Value Net::input(std::string_view name, const TensorType& type) {
+  Value value = graph.input(std::string(name), type);
+  add_once(inputs_, graph.scoped(name), value, "input");
+  return value;
+}
+
+Value Net::param(std::string_view name, const Dims& dims, const Initializer& initializer,
+                 StateKind kind) {
+  const std::string full = graph.scoped(name);
+  for (const Param& param : params_)
+    check(param.name != full, "parameter '", full,
+          "' is made twice; keep its Value to share it between layers");
+  const Value value = graph.input(std::string(name), {DType::float32, to_shape(dims)});
+  params_.push_back({full, value, kind, initializer, dims});
+  return value;
+}
+
+void Net::next(Value state, Value value) {
+  if (!training()) return;
+  for (Param& param : params_) {
+    if (!(param.value == state)) continue;
+    check(param.kind == StateKind::computed, "'", param.name, "' is a ", name_of(param.kind),
+          ", which the optimiser updates; only computed state takes a value of the network");
+    check(!param.next, "'", param.name, "' is given two next values");
+    param.next = value;
+    return;
+  }
+  fail("'", graph.name(state), "' is no parameter of this network");
+}
+
+void Net::loss(std::string_view name, Value value) {
+  check(graph.shape(value).empty(), "loss '", name, "' has shape ", graph.shape(value),
+        ", should be a scalar");
+  add_once(losses_, graph.scoped(name), value, "loss");
+}
+
+void Net::metric(std::string_view name, Value value) {
+  check(graph.shape(value).empty(), "metric '", name, "' has shape ", graph.shape(value),
+        ", should be a scalar");
+  add_once(metrics_, graph.scoped(name), value, "metric");
+}
+
+void Net::output(std::string_view name, Value value) {
+  add_once(outputs_, graph.scoped(name), value, "output");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,72 @@
+// Net: what a model function writes its network into. The function is written once, for one
+// device; it is called twice, for training and for prediction.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "builders/net/initializers.h"
+#include "builders/net/param_names.h"
+#include "graph/training.h"
+
+namespace lockstep {
+
+enum class Mode {
+  train,  // inputs, losses and metrics
+  infer,  // inputs and predictions
+};
+
+class Net {
+ public:
+  struct Named {
+    std::string name;
+    Value value;
+  };
+  struct Param {
+    std::string name;
+    Value value;
+    StateKind kind;
+    Initializer initializer;
+    Dims dims;
+    Value next = none;
+  };
+
+  Net(Graph& graph, Mode mode) : graph(graph), mode(mode) {}
+
+  Graph& graph;
+  const Mode mode;
+  ParamNames names = kCaffe2Names;  // for the layers that follow
+  bool training() const { return mode == Mode::train; }
+
+  // A tensor that every step is fed with: the replica's share of a batch.
+  Value input(std::string_view name, const TensorType& type);
+  // A parameter. The same name twice is an error; to share a parameter, keep its Value.
+  Value param(std::string_view name, const Dims& dims, const Initializer& initializer,
+              StateKind kind = StateKind::weight);
+  // After a step the state takes this value instead of an optimiser's: running statistics. In
+  // prediction nothing happens.
+  void next(Value state, Value value);
+  void loss(std::string_view name, Value value);
+  void metric(std::string_view name, Value value);
+  void output(std::string_view name, Value value);
+
+  const std::vector<Named>& inputs() const { return inputs_; }
+  const std::vector<Param>& params() const { return params_; }
+  const std::vector<Named>& losses() const { return losses_; }
+  const std::vector<Named>& metrics() const { return metrics_; }
+  const std::vector<Named>& outputs() const { return outputs_; }
+
+ private:
+  std::vector<Named> inputs_;
+  std::vector<Param> params_;
+  std::vector<Named> losses_;
+  std::vector<Named> metrics_;
+  std::vector<Named> outputs_;
+};
+
+using ModelFn = std::function<void(Net& net)>;
+
+}  // namespace lockstep

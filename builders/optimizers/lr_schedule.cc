@@ -1,0 +1,86 @@
+#include "builders/optimizers/lr_schedule.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/graph.h"
+
+namespace lockstep {
+namespace {
+
+const std::vector<std::string> kPolicies{"step", "steps_with_decay", "steps_with_lrs",
+                                         "cosine_decay", "exp_decay"};
+
+int64_t interval(const LrSchedule& schedule, int64_t iteration) {
+  auto next = std::upper_bound(schedule.steps.begin(), schedule.steps.end(), iteration);
+  return next - schedule.steps.begin() - 1;
+}
+
+double by_policy(const LrSchedule& schedule, int64_t iteration) {
+  const double at = static_cast<double>(iteration) / static_cast<double>(schedule.max_iter);
+  if (schedule.policy == "steps_with_lrs") return schedule.lrs[interval(schedule, iteration)];
+  if (schedule.policy == "steps_with_decay")
+    return schedule.base_lr *
+           std::pow(schedule.gamma, static_cast<double>(interval(schedule, iteration)));
+  if (schedule.policy == "step")
+    return schedule.base_lr *
+           std::pow(schedule.gamma, static_cast<double>(iteration / schedule.step_size));
+  if (schedule.policy == "cosine_decay") return schedule.base_lr * 0.5 * (std::cos(M_PI * at) + 1);
+  return schedule.base_lr * std::exp(at * std::log(schedule.gamma));
+}
+
+double warm_up(const LrSchedule& schedule, int64_t iteration) {
+  if (iteration >= schedule.warm_up_iters) return 1;
+  if (schedule.warm_up_method == "constant") return schedule.warm_up_factor;
+  const double alpha = static_cast<double>(iteration) / static_cast<double>(schedule.warm_up_iters);
+  return schedule.warm_up_factor * (1 - alpha) + alpha;
+}
+
+}  // namespace
+
+void validate(const LrSchedule& schedule) {
+  if (std::find(kPolicies.begin(), kPolicies.end(), schedule.policy) == kPolicies.end()) {
+    const std::string near = nearest(schedule.policy, kPolicies);
+    std::string known;
+    for (const std::string& policy : kPolicies) known += " " + policy;
+    fail("LR_POLICY '", schedule.policy, "' is not known",
+         near.empty() ? "." : "; did you mean '" + near + "'?", " Known:", known);
+  }
+  check(schedule.max_iter > 0, "MAX_ITER is ", schedule.max_iter, ", should be positive");
+  check(schedule.warm_up_method == "linear" || schedule.warm_up_method == "constant",
+        "WARM_UP_METHOD is '", schedule.warm_up_method, "', should be linear or constant");
+  check(schedule.policy != "step" || schedule.step_size > 0, "STEP_SIZE is ", schedule.step_size,
+        ", should be positive");
+  check(schedule.policy != "exp_decay" || schedule.gamma > 0, "GAMMA is ", schedule.gamma,
+        ", should be positive for exp_decay");
+  if (schedule.policy.rfind("steps_with", 0) != 0) return;
+  check(!schedule.steps.empty() && schedule.steps[0] == 0, "STEPS ", schedule.steps,
+        " must begin with 0 for ", schedule.policy);
+  check(std::is_sorted(schedule.steps.begin(), schedule.steps.end()), "STEPS ", schedule.steps,
+        " must ascend");
+  check(schedule.policy != "steps_with_lrs" || schedule.lrs.size() == schedule.steps.size(),
+        "LRS has ", schedule.lrs.size(), " entries for ", schedule.steps.size(), " STEPS");
+}
+
+float learning_rate(const LrSchedule& schedule, int64_t iteration) {
+  return static_cast<float>(by_policy(schedule, iteration) * warm_up(schedule, iteration));
+}
+
+double rate_change(const LrSchedule& schedule, int64_t iteration) {
+  constexpr float kTiny = 1e-10F;
+  if (iteration == 0) return 1;
+  const float before = learning_rate(schedule, iteration - 1);
+  const float now = learning_rate(schedule, iteration);
+  return std::max(now / std::max(before, kTiny), before / std::max(now, kTiny));
+}
+
+float momentum_correction(const LrSchedule& schedule, int64_t iteration) {
+  constexpr float kLeastRate = 1e-7F;  // a smaller one left nothing to correct
+  if (!schedule.scale_momentum || iteration == 0) return 1;
+  const float before = learning_rate(schedule, iteration - 1);
+  const float now = learning_rate(schedule, iteration);
+  if (before <= kLeastRate) return 1;
+  return rate_change(schedule, iteration) > schedule.scale_momentum_threshold ? now / before : 1;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,233 @@
+#include "builders/step/cut_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "graph/passes/postpone.h"
+#include "operators/collective/collective.h"
+#include "operators/process/process.h"
+
+namespace lockstep {
+namespace {
+
+Site named(const std::string& name) { return Site(name, Where{"", 0}); }
+
+class Cutter {
+ public:
+  Cutter(const Graph& whole, const Shares& shares, const Owners& owners, int64_t first_message)
+      : whole_(whole),
+        shares_(shares),
+        owners_(owners),
+        next_message_(first_message),
+        part_(whole.ops(), whole.name()),
+        here_(static_cast<std::size_t>(whole.value_count())) {}
+
+  Graph run() {
+    find_crossings();
+    take_inputs();
+    for (int index = 0; index < whole_.node_count(); ++index) take_node(index);
+    for (Value output : whole_.outputs())
+      if (Value own = at(output)) part_.output(own);
+    postpone_what_follows(part_, [](const Node& node) { return node.op()->exchange; });
+    return std::move(part_);
+  }
+
+ private:
+  struct Crossing {
+    Value value;
+    int from, to;
+    Message message;       // its peer is the other process, for whoever takes part
+    std::string received;  // name of the value over there
+    bool is_copy = false;  // stands for the Copy node itself
+    Value token = none;    // of a message under way
+  };
+
+  Value& at(Value value) { return here_[static_cast<std::size_t>(value.id)]; }
+  int process_of(int replica) const { return shares_.process_of(replica); }
+  bool mine(int process) const { return process == kEveryProcess || process == shares_.rank(); }
+
+  int home_of(Value value) const {
+    if (auto maker = whole_.producer(value)) {
+      if (!maker->op()->collective) return process_of(maker->replica());
+      const auto outputs = maker->outputs();
+      return process_of(
+          static_cast<int>(std::find(outputs.begin(), outputs.end(), value) - outputs.begin()));
+    }
+    auto owner = owners_.find(whole_.name(value));
+    return owner == owners_.end() ? kEveryProcess : process_of(owner->second);
+  }
+
+  // Who uses what of whom, in the order of the whole graph, so that all processes number alike.
+  void find_crossings() {
+    crossings_at_.resize(static_cast<std::size_t>(whole_.node_count()));
+    std::set<std::pair<int, int>> seen;  // value, process
+    for (int index = 0; index < whole_.node_count(); ++index) {
+      const Node node = whole_.node(index);
+      if (node.op()->collective && node.type() == "AllReduce") {
+        collective_message_[index] = next_message_++;
+        continue;
+      }
+      std::vector<int> users;
+      if (node.op()->collective)
+        for (std::size_t k = 0; k < node.outputs().size(); ++k)
+          users.push_back(process_of(static_cast<int>(k)));
+      else
+        users.push_back(process_of(node.replica()));
+      const bool is_copy = node.type() == "Copy" && node.domain() == kOwnDomain;
+      for (Value input : node.inputs())
+        for (int user : users) {
+          const int home = input ? home_of(input) : user;
+          if (home == user || home == kEveryProcess) continue;
+          check(user != kEveryProcess, node.description(), " is on every process, but '",
+                whole_.name(input), "' only on process ", home);
+          if (!is_copy && !seen.insert({input.id, user}).second) continue;
+          const std::string& name = whole_.name(input);
+          crossings_at_[static_cast<std::size_t>(index)].push_back(crossings_.size());
+          crossings_of_[input.id].push_back(crossings_.size());
+          crossings_.push_back({input,
+                                home,
+                                user,
+                                {shares_.rank() == home ? user : home, next_message_++, name},
+                                is_copy ? whole_.name(node.outputs()[0]) : join(name, "@", user),
+                                is_copy,
+                                none});
+        }
+    }
+  }
+
+  void take_inputs() {
+    for (int id = 0; id < whole_.value_count(); ++id) {
+      const Value value{id};
+      if (whole_.producer(value)) continue;
+      if (const Literal* literal = whole_.literal(value))
+        at(value) = part_.constant(whole_.name(value), *literal);
+    }
+    for (Value input : whole_.inputs())
+      if (mine(home_of(input))) at(input) = part_.input(whole_.name(input), whole_.type(input));
+  }
+
+  void take_node(int index) {
+    const Node node = whole_.node(index);
+    bool received_it = false;  // the node is a Copy, and the message has brought its value
+    for (std::size_t number : crossings_at_[static_cast<std::size_t>(index)])
+      received_it = cross(crossings_[number], node) || received_it;
+    if (received_it) return;
+    if (node.op()->collective)
+      node.type() == "AllReduce" ? take_all_reduce(node) : take_broadcast(node);
+    else if (mine(process_of(node.replica())))
+      take_ordinary(node);
+    // What others need goes out at once.
+    for (Value output : node.outputs())
+      if (output && at(output)) start_sending(output);
+  }
+
+  void start_sending(Value value) {
+    auto crossings = crossings_of_.find(value.id);
+    if (crossings == crossings_of_.end()) return;
+    for (std::size_t number : crossings->second) {
+      Crossing& crossing = crossings_[number];
+      if (crossing.from == shares_.rank() && !crossing.token)
+        crossing.token = send(part_, at(value), crossing.message);
+    }
+  }
+
+  // True when this process got what `node` would have made.
+  bool cross(Crossing& crossing, const Node& node) {
+    ReplicaScope replica(part_, 0);
+    if (crossing.from == shares_.rank()) {
+      start_sending(crossing.value);  // an input: nothing made it
+      sent(part_, crossing.token, at(crossing.value), crossing.message);
+    }
+    if (crossing.to != shares_.rank()) return false;
+    if (!crossing.is_copy) {
+      at(crossing.value) =
+          recv(part_, whole_.type(crossing.value), crossing.message, crossing.received);
+      return false;
+    }
+    part_.set_replica(node.replica() - shares_.first());
+    at(node.outputs()[0]) =
+        recv(part_, whole_.type(crossing.value), crossing.message, crossing.received);
+    return true;
+  }
+
+  void take_ordinary(const Node& node) {
+    const int replica =
+        node.replica() == kEveryReplica ? kEveryReplica : node.replica() - shares_.first();
+    ReplicaScope scope(part_, replica);
+    std::vector<Value> inputs;
+    for (Value input : node.inputs()) inputs.push_back(input ? at(input) : none);
+    const Node copied = part_.copy(node, inputs);
+    for (std::size_t i = 0; i < node.outputs().size(); ++i)
+      if (node.outputs()[i]) at(node.outputs()[i]) = copied.outputs()[i];
+  }
+
+  // This process's of the values that a collective has on each replica.
+  template <class List>
+  std::vector<Value> own_of(const List& values) const {
+    const auto first = values.begin() + shares_.first();
+    return {first, first + shares_.count()};
+  }
+  std::vector<std::string> names_of(const std::vector<Value>& values) const {
+    std::vector<std::string> names;
+    for (Value value : values) names.push_back(whole_.name(value));
+    return names;
+  }
+
+  // Within the process, across processes, back to all replicas of this one.
+  void take_all_reduce(const Node& node) {
+    const AllReduceAttrs attrs = read_all_reduce(node.attributes());
+    const auto replicas = static_cast<int64_t>(node.outputs().size());
+    const ProcessAllReduceAttrs across{collective_message_.at(node.index()),
+                                       attrs.reduction == Reduction::mean ? replicas : 0,
+                                       attrs.wire, attrs.order};
+    const std::vector<Value> outputs = own_of(node.outputs());
+    const std::vector<std::string> names = names_of(outputs);
+    std::vector<Value> terms;
+    for (Value input : own_of(node.inputs())) terms.push_back(at(input));
+    if (terms.size() == 1) {
+      ReplicaScope replica(part_, 0);
+      at(outputs[0]) = process_all_reduce(part_, terms[0], across, names[0]);
+      return;
+    }
+    std::vector<std::string> within;
+    for (const std::string& name : names) within.push_back(name + "_within");
+    const Value sum = all_reduce(part_, terms, {Reduction::sum, "", attrs.order}, within,
+                                 named(names[0] + "_within"))[0];
+    Value total;
+    {
+      ReplicaScope replica(part_, 0);
+      total = process_all_reduce(part_, sum, across, names[0] + "_across");
+    }
+    const std::vector<Value> results = broadcast(part_, total, names, named(names[0] + "_back"));
+    for (std::size_t k = 0; k < results.size(); ++k) at(outputs[k]) = results[k];
+  }
+
+  void take_broadcast(const Node& node) {
+    const std::vector<Value> outputs = own_of(node.outputs());
+    const std::vector<Value> results =
+        broadcast(part_, at(node.inputs()[0]), names_of(outputs), named(node.name()));
+    for (std::size_t k = 0; k < results.size(); ++k) at(outputs[k]) = results[k];
+  }
+
+  const Graph& whole_;
+  const Shares& shares_;
+  const Owners& owners_;
+  int64_t next_message_;
+  Graph part_;
+  std::vector<Value> here_;  // by value of the whole graph; none: not on this process
+  std::vector<Crossing> crossings_;
+  std::vector<std::vector<std::size_t>> crossings_at_;    // by node that uses the value
+  std::map<int, std::vector<std::size_t>> crossings_of_;  // by value
+  std::map<int, int64_t> collective_message_;             // by node
+};
+
+}  // namespace
+
+Graph cut_graph(const Graph& whole, const Shares& shares, const Owners& owners,
+                int64_t first_message) {
+  return Cutter(whole, shares, owners, first_message).run();
+}
+
+}  // namespace lockstep

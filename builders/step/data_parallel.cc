@@ -1,0 +1,231 @@
+#include "builders/step/data_parallel.h"
+
+#include <optional>
+
+#include "builders/all_reduce/expand.h"
+#include "builders/step/initial_states.h"
+#include "builders/step/non_finite.h"
+#include "builders/step/one_replica.h"
+#include "builders/step/precision.h"
+#include "builders/step/report.h"
+#include "builders/step/sync_batch_norm.h"
+#include "builders/step/updates.h"
+#include "graph/passes/replicate.h"
+#include "graph/passes/schedule.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/optimizer/optimizer.h"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kLossWeight = "loss_weight";
+
+bool means(const DataParallelOptions& options) {
+  return options.all_reduce.spec.reduction == Reduction::mean;
+}
+bool scales_loss(const DataParallelOptions& options) { return options.precision == DType::float16; }
+
+void check_options(const DataParallelOptions& options) {
+  check(options.replicas >= 1, "a model needs at least one replica, not ", options.replicas);
+  check(options.micro_batches >= 1, "a share of the batch has at least one part, not ",
+        options.micro_batches);
+  check(!(options.weighted && options.synchronised_batch_norm),
+        "synchronised batch norm needs equal shares; the loss is weighted, so they are not");
+  check(!(options.weighted && means(options)), "the all-reduce spec '",
+        text_of(options.all_reduce.spec),
+        "' takes means, which needs equal shares; the loss is weighted, so they are not");
+}
+
+// The all-reduce sums; with each loss scaled by 1/N that sum is the gradient of the mean. One that
+// takes means needs nothing of the kind.
+void scale_losses(OneReplica& one, const DataParallelOptions& options) {
+  OneReplica::Part& part = one.parts[0];
+  const int shares = (means(options) ? 1 : options.replicas) * options.micro_batches;
+  if (options.weighted) part.weight = one.graph.input(kLossWeight, {DType::float32, {}});
+  for (std::size_t i = 0; i < part.losses.size(); ++i) {
+    Value& loss = part.losses[i];
+    const Site site(one.loss_names[i] + "_scaled");
+    if (part.weight)
+      loss = mul(one.graph, loss, part.weight, site);
+    else if (shares != 1)
+      loss = scale(one.graph, loss, 1.0F / static_cast<float>(shares), site);
+  }
+}
+
+// What gradients were multiplied by: the replica's share of the loss.
+Value share_of(OneReplica& one, const DataParallelOptions& options) {
+  if (!options.weighted)
+    return one.graph.constant("share",
+                              Literal::scalar(1.0F / static_cast<float>(options.replicas)));
+  std::vector<Value> weights;
+  for (const OneReplica::Part& part : one.parts) weights.push_back(part.weight);
+  if (weights.size() == 1) return weights[0];
+  return one.graph.add_value({.type = "Sum", .inputs = weights}, Site("share", Where{"", 0}));
+}
+
+void clip(OneReplica& one, const DataParallelOptions& options) {
+  if (!options.clip.active()) return;
+  const bool before = options.clip.before_reduce;
+  const Value share = before && !means(options) ? share_of(one, options) : none;
+  one.gradients = clip_gradients(one.graph, options.clip, one.gradients, share,
+                                 before && options.skip_non_finite);
+}
+
+// The place of the first that is not finite, as TrainingModel::gradients lists them.
+Value first_bad_gradient(OneReplica& one, const char* which) {
+  return find_non_finite(one.graph, one.present_gradients(), join("non_finite_", which));
+}
+
+std::string reduce(OneReplica& one, const DataParallelOptions& options) {
+  AllReducer reducer(options.all_reduce, options.replicas);
+  std::vector<Value> gradients;
+  std::vector<std::string> names;
+  one.for_each_gradient([&](const Net::Param& param, Value& gradient) {
+    gradients.push_back(gradient);
+    names.push_back(param.name);
+  });
+  const std::vector<Value> sums = reducer.sum_all(one.graph, gradients, names);
+  std::size_t next = 0;
+  one.for_each_gradient([&](const Net::Param&, Value& gradient) { gradient = sums[next++]; });
+  return reducer.bucket_plan();
+}
+
+Replicated named(const std::string& name, const Graph& graph, Value value) {
+  return {name, {graph.name(value)}};
+}
+
+// What the step is fed with, what it reports, and what its updates take.
+void list_values(TrainingModel& model, const OneReplica& one, const Report& report,
+                 const Flags& flags, const Optimizer& optimizer) {
+  const Graph& graph = one.graph;
+  const auto list_input = [&](Value input, Role role, int part) {
+    model.inputs.push_back({named(graph.name(input), graph, input), role, part});
+  };
+  for (std::size_t part = 0; part < one.parts.size(); ++part) {
+    const int number = static_cast<int>(part);
+    for (const Net::Named& input : one.parts[part].inputs)
+      list_input(input.value, Role::data, number);
+    if (one.parts[part].weight) list_input(one.parts[part].weight, Role::weight, number);
+  }
+  for (const OptimizerFeed& feed : optimizer.feeds) list_input(graph.at(feed.name), feed.role, 0);
+  for (std::size_t i = 0; i < report.losses.size(); ++i)
+    model.losses.push_back(named(one.loss_names[i], graph, report.losses[i]));
+  for (std::size_t i = 0; i < report.metrics.size(); ++i)
+    model.metrics.push_back(named(one.metric_names[i], graph, report.metrics[i]));
+  if (flags.skipped) {
+    model.checks.push_back(named("skipped", graph, flags.skipped));
+    model.checks.push_back(named("non_finite", graph, flags.origin));
+  }
+  for (std::size_t p = one.params.size(); p-- > 0;)
+    if (one.gradients[p])
+      model.gradients.push_back(named(one.params[p].name, graph, one.gradients[p]));
+}
+
+void declare_outputs(TrainingModel& model) {
+  for (const auto* items : {&model.losses, &model.metrics, &model.checks})
+    for (const Replicated& item : *items) model.step.output(model.step.at(item.values[0]));
+  for (const Binding& update : model.updates) model.step.output(model.step.at(update.value));
+}
+
+void initialise_states(TrainingModel& model, const OneReplica& one, const Optimizer& optimizer,
+                       const DataParallelOptions& options) {
+  std::vector<BesideState> of_trained;
+  for (const OptimizerSlot& slot : optimizer.slots)
+    of_trained.push_back(
+        {slot.name, slot.differs_by_replica ? StateKind::own_slot : StateKind::slot, slot.first});
+  if (options.deferred)
+    of_trained.push_back({std::string(name_of(StateKind::deferred)), StateKind::deferred});
+  for (std::size_t p = 0; p < one.params.size(); ++p) {
+    const Net::Param& param = one.params[p];
+    State state{{param.name, {param.name}}, param.kind};
+    add_state(model, {std::move(state), param.dims, param.initializer, static_cast<int>(p)},
+              one.gradients[p] ? of_trained : std::vector<BesideState>{}, options.replicas);
+  }
+  if (optimizer.counts)
+    add_state(model, {State{{kUpdatesMade, {kUpdatesMade}}, StateKind::slot}, {}, constant(0)}, {},
+              options.replicas);
+  if (scales_loss(options)) add_loss_scale_states(model, options.loss_scaling, options.replicas);
+}
+
+// The same network for prediction.
+void trace_inference(TrainingModel& model, const ModelFn& network) {
+  Net net(model.inference, Mode::infer);
+  network(net);
+  for (const Net::Param& param : net.params())
+    check(model.find_state(param.name), "parameter '", param.name,
+          "' is made for prediction only; training makes no parameter of that name");
+  for (const Net::Named& output : net.outputs()) model.inference.output(output.value);
+}
+
+}  // namespace
+
+DataParallelOptions replicas_on(const std::vector<Device>& devices) {
+  check(!devices.empty(), "there is no device for a replica");
+  const bool cpu = devices[0].kind == DeviceKind::cpu;
+  return {.replicas = static_cast<int>(devices.size()), .scope = cpu ? "cpu" : "gpu"};
+}
+
+TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
+                                        const Optimizer& optimizer,
+                                        const DataParallelOptions& given) {
+  DataParallelOptions options = given;
+  check_options(options);
+  const int n = options.replicas;
+  const bool skips = options.skip_non_finite = options.skip_non_finite || scales_loss(options);
+
+  // Forward and backward.
+  OneReplica one = trace(ops, model);
+  if (options.synchronised_batch_norm && n > 1) synchronise_batch_norm(one);
+  scale_losses(one, options);
+  std::optional<LossScale> scale;
+  Differentiation how{{}, options.frozen, options.allow_untrained};
+  if (scales_loss(options)) {
+    scale = add_loss_scale(one.graph);
+    for (Value loss : one.parts[0].losses) how.seeds.push_back(seed_of(one.graph, *scale, loss));
+  }
+  differentiate(one, how);
+  repeat(one, options.micro_batches);
+  const Report report = report_of(one, means(options) ? 1.0F / static_cast<float>(n) : 1);
+
+  // The gradients on their way to the sum.
+  const int first_appended = one.graph.node_count();
+  Flags flags;
+  TrainingModel step(ops);
+  const auto also = [&](const std::vector<Binding>& more) {
+    step.updates.insert(step.updates.end(), more.begin(), more.end());
+  };
+  if (scale)
+    one.for_each_gradient([&](const Net::Param&, Value& g) { g = unscaled(one.graph, *scale, g); });
+  if (options.deferred) {
+    if (skips) flags.unsound = first_bad_gradient(one, "unsound");
+    if (options.clip.before_reduce) clip(one, options);  // by the share of this step
+    also(defer(one));
+  }
+  if (skips) flags.origin = first_bad_gradient(one, "origin");
+  if (options.clip.before_reduce && !options.deferred) clip(one, options);
+  step.bucket_plan = reduce(one, options);
+
+  // Updates.
+  const int first_after_reduce = one.graph.node_count();
+  if (skips) flags.skipped = first_bad_gradient(one, "skipped");
+  if (!options.clip.before_reduce) clip(one, options);
+  also(update_statistics(
+      one, {options.statistics, n, options.deferred, options.synchronised_batch_norm}, flags));
+  also(update_parameters(one, optimizer, options.rules, flags));
+  if (scale) also(update_loss_scale(one.graph, *scale, flags.skipped, options.loss_scaling));
+  list_values(step, one, report, flags, optimizer);
+  initialise_states(step, one, optimizer, options);
+  // Gradients of the step before would let updates come first, and computation wait for them.
+  schedule(one.graph, first_appended,
+           options.deferred ? first_after_reduce : one.graph.node_count());
+  step.step = std::move(one.graph);
+  declare_outputs(step);
+  trace_inference(step, model);
+  if (options.precision != DType::float32) lower_precision(step, options.precision);
+
+  TrainingModel all = replicate(step, n, options.scope);
+  all.step = expand(std::move(all.step), options.all_reduce);
+  return all;
+}
+
+}  // namespace lockstep

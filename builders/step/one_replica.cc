@@ -1,0 +1,84 @@
+#include "builders/step/one_replica.h"
+
+#include "builders/net/patterns.h"
+#include "graph/gradient.h"
+#include "graph/random_stream.h"
+
+namespace lockstep {
+namespace {
+
+bool is_trained(const Net::Param& param, const std::vector<std::string>& frozen) {
+  return param.kind != StateKind::computed && !matches_any(param.name, frozen);
+}
+
+void check_frozen(const OneReplica& one, const std::vector<std::string>& frozen) {
+  std::vector<std::string> names;
+  for (const Net::Param& param : one.params) names.push_back(param.name);
+  check_patterns_used(frozen, names, "frozen");
+}
+
+}  // namespace
+
+std::vector<Value> OneReplica::present_gradients() const {
+  std::vector<Value> present;
+  for (std::size_t p = gradients.size(); p-- > 0;)
+    if (gradients[p]) present.push_back(gradients[p]);
+  return present;
+}
+
+void OneReplica::for_each_value(const std::function<void(Value&)>& change) {
+  const auto change_if = [&](Value& value) {
+    if (value) change(value);
+  };
+  for (Net::Param& param : params) {
+    change_if(param.value);
+    change_if(param.next);
+  }
+  for (Part& part : parts) {
+    for (Net::Named& input : part.inputs) change_if(input.value);
+    change_if(part.weight);
+    for (auto* list : {&part.losses, &part.metrics})
+      for (Value& value : *list) change_if(value);
+  }
+  for (Value& gradient : gradients) change_if(gradient);
+}
+
+OneReplica trace(const OpSet& ops, const ModelFn& model) {
+  OneReplica one(ops);
+  Net net(one.graph, Mode::train);
+  model(net);
+  check(!net.losses().empty(), "the model declares no loss, there is nothing to train");
+  name_random_streams(one.graph);
+  one.params = net.params();
+  one.parts.emplace_back().inputs = net.inputs();
+  for (const Net::Named& loss : net.losses()) {
+    one.loss_names.push_back(loss.name);
+    one.parts[0].losses.push_back(loss.value);
+  }
+  for (const Net::Named& metric : net.metrics()) {
+    one.metric_names.push_back(metric.name);
+    one.parts[0].metrics.push_back(metric.value);
+  }
+  return one;
+}
+
+void differentiate(OneReplica& one, const Differentiation& how) {
+  check_frozen(one, how.frozen);
+  std::vector<Loss> losses;
+  for (std::size_t i = 0; i < one.parts[0].losses.size(); ++i)
+    losses.push_back({one.parts[0].losses[i], how.seeds.empty() ? none : how.seeds[i]});
+  std::vector<Value> wanted;
+  for (const Net::Param& param : one.params)
+    if (is_trained(param, how.frozen)) wanted.push_back(param.value);
+  const Gradients found = add_gradients(one.graph, losses, wanted, "_grad");
+  std::string unreached;
+  for (const std::string& name : found.unreached) unreached += "\n  " + name;
+  check(unreached.empty() || how.allow_untrained,
+        "no loss reaches these parameters (set allow_untrained to keep them as they are):",
+        unreached);
+  std::size_t next = 0;
+  for (const Net::Param& param : one.params)
+    one.gradients.push_back(is_trained(param, how.frozen) ? found.values[next++] : none);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,66 @@
+#include "builders/step/partition.h"
+
+#include "builders/step/cut_graph.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kStepMessages = 0;
+constexpr int64_t kInitMessages = int64_t{1} << 32;
+
+class ModelCutter {
+ public:
+  ModelCutter(const TrainingModel& whole, const ProcessShare& share)
+      : whole_(whole), shares_(share, whole.replicas), owners_(whole.owners()) {}
+
+  TrainingModel run() {
+    TrainingModel part(whole_.step.ops());
+    part.replicas = shares_.count();
+    part.first_replica = shares_.first();
+    part.bucket_plan = whole_.bucket_plan;
+    take(whole_.states, part.states);
+    take(whole_.inputs, part.inputs);
+    take(whole_.losses, part.losses);
+    take(whole_.metrics, part.metrics);
+    take(whole_.checks, part.checks);
+    take(whole_.gradients, part.gradients);
+    part.step = cut_graph(whole_.step, shares_, owners_, kStepMessages);
+    part.init = cut_graph(whole_.init, shares_, owners_, kInitMessages);
+    take(whole_.updates, part.updates);
+    take(whole_.initial, part.initial);
+    part.inference = whole_.inference.clone();
+    for (const State& state : whole_.states)  // prediction reads replica 0's, now another
+      if (Value input = part.inference.find(state.values[0]))
+        part.inference.rename(input, state.values[static_cast<std::size_t>(shares_.first())]);
+    return part;
+  }
+
+ private:
+  std::vector<std::string> share_of(const std::vector<std::string>& values) const {
+    const auto first = values.begin() + shares_.first();
+    return {first, first + shares_.count()};
+  }
+  template <class Item>
+  void take(const std::vector<Item>& from, std::vector<Item>& to) const {
+    for (const Item& item : from) {
+      to.push_back(item);
+      to.back().values = share_of(item.values);
+    }
+  }
+  void take(const std::vector<Binding>& from, std::vector<Binding>& to) const {
+    for (const Binding& binding : from)
+      if (shares_.process_of(owners_.at(binding.state)) == shares_.rank()) to.push_back(binding);
+  }
+
+  const TrainingModel& whole_;
+  const Shares shares_;
+  const Owners owners_;
+};
+
+}  // namespace
+
+TrainingModel partition(const TrainingModel& whole, const ProcessShare& share) {
+  return ModelCutter(whole, share).run();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+#include "builders/step/precision.h"
+
+#include "graph/error.h"
+#include "graph/passes/precision.h"
+
+namespace lockstep {
+
+void lower_precision(TrainingModel& model, DType narrow) {
+  std::set<std::string> known;
+  for (const auto* items : {&model.losses, &model.metrics, &model.checks, &model.gradients})
+    for (const Replicated& item : *items) known.insert(item.values.begin(), item.values.end());
+  for (const Binding& update : model.updates) known.insert(update.value);
+  model.step = in_precision(model.step, {narrow, std::move(known)});
+}
+
+DType parse_precision(const std::string& text) {
+  for (DType type : {DType::float32, DType::bfloat16, DType::float16})
+    if (text == name_of(type)) return type;
+  fail("the precision is '", text, "', should be float32, bfloat16 or float16");
+}
+
+}  // namespace lockstep

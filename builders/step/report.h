@@ -1,0 +1,17 @@
+// What one replica reports of a step, however many parts its share of the batch goes through in.
+#pragma once
+
+#include <vector>
+
+#include "builders/step/one_replica.h"
+
+namespace lockstep {
+
+struct Report {
+  std::vector<Value> losses, metrics;
+};
+
+// A loss is the sum of its parts', times `share`; a metric is the mean of its parts', as float32.
+Report report_of(OneReplica& one, float share);
+
+}  // namespace lockstep

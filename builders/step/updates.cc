@@ -1,0 +1,97 @@
+#include "builders/step/updates.h"
+
+namespace lockstep {
+
+std::vector<Binding> defer(OneReplica& one) {
+  std::vector<Binding> updates;
+  one.for_each_gradient([&](const Net::Param& param, Value& gradient) {
+    const std::string state = join(param.name, "_", name_of(StateKind::deferred));
+    updates.push_back({state, one.graph.name(gradient)});
+    gradient = one.graph.input(state, one.graph.type(gradient));
+  });
+  return updates;
+}
+
+std::vector<Binding> update_statistics(OneReplica& one, const StatisticsOptions& options,
+                                       const Flags& flags) {
+  Statistics statistics;
+  for (const Net::Param& param : one.params) {
+    if (!param.next) continue;
+    statistics.names.push_back(param.name);
+    statistics.states.push_back(param.value);
+    statistics.next.push_back(param.next);
+  }
+  // Deferred, whether the step is skipped is known one step later; a replica whose own gradients
+  // are not finite keeps the statistics it had. Where statistics are of all replicas, so is what
+  // keeps them from being taken over.
+  if (options.deferred && flags.skipped)
+    keep_statistics(
+        one.graph, statistics,
+        options.synchronised ? find_non_finite_statistics(one.graph, statistics) : flags.unsound);
+  settle_statistics(one.graph, options.policy, options.replicas, statistics);
+  if (!options.deferred && flags.skipped) keep_statistics(one.graph, statistics, flags.skipped);
+  std::vector<Binding> updates;
+  for (std::size_t i = 0; i < statistics.next.size(); ++i)
+    updates.push_back({statistics.names[i], one.graph.name(statistics.next[i])});
+  return updates;
+}
+
+namespace {
+
+struct Count {
+  Value number;  // of this step's update
+  Value made;    // behind the step
+};
+
+// A step that is skipped makes no update, so this is no number of a step: it has to be a state.
+Count count_update(Graph& graph, Value skipped) {
+  const std::string name = kUpdatesMade;
+  const auto node = [&](const char* type, std::vector<Value> inputs, const char* what) {
+    return graph.add_value({.type = type, .inputs = std::move(inputs)},
+                           Site(name + what, Where{"", 0}));
+  };
+  const Value before = graph.input(name, {DType::float32, {}});
+  const Value one = graph.constant(name + "_one", Literal::scalar(1.0F));
+  const Value number = node("Add", {before, one}, "_with_this");
+  if (!skipped) return {number, number};
+  const Value zero = graph.constant(name + "_zero", Literal::scalar<int64_t>(0));
+  const Value sound = node("Less", {skipped, zero}, "_sound");
+  return {number, node("Where", {sound, number, before}, "_next")};
+}
+
+}  // namespace
+
+std::vector<Binding> update_parameters(OneReplica& one, const Optimizer& optimizer,
+                                       const ParamRules& rules, const Flags& flags) {
+  Graph& graph = one.graph;
+  std::vector<Binding> updates;
+  ParamUpdate update;
+  update.unless = flags.skipped;
+  for (const OptimizerFeed& feed : optimizer.feeds)
+    update.fed.push_back(graph.input(feed.name, {DType::float32, {1}}));
+  if (optimizer.counts) {
+    const Count count = count_update(graph, flags.skipped);
+    update.number = count.number;
+    updates.push_back({kUpdatesMade, graph.name(count.made)});
+  }
+  for (std::size_t p = one.params.size(); p-- > 0;) {
+    if (!one.gradients[p]) continue;
+    const Net::Param& param = one.params[p];
+    update.param = param.value;
+    update.slots.clear();
+    for (const OptimizerSlot& slot : optimizer.slots)
+      update.slots.push_back(
+          graph.input(join(param.name, "_", slot.name), graph.type(param.value)));
+    update.gradient = ruled_gradient(graph, rules, param.kind, param.value, one.gradients[p]);
+    const UpdatedParam updated = optimizer.update(graph, update);
+    check(updated.slots.size() == optimizer.slots.size(), "the optimiser has ",
+          optimizer.slots.size(), " slots, but ", updated.slots.size(), " new ones for '",
+          param.name, "'");
+    updates.push_back({param.name, graph.name(updated.param)});
+    for (std::size_t s = 0; s < updated.slots.size(); ++s)
+      updates.push_back({graph.name(update.slots[s]), graph.name(updated.slots[s])});
+  }
+  return updates;
+}
+
+}  // namespace lockstep

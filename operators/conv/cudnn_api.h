@@ -1,0 +1,98 @@
+// cuDNN's functions, and the descriptors of its graph API. For operators/conv/cudnn_convolution.cc.
+#pragma once
+
+#include <cudnn.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/error.h"
+#include "graph/shape.h"
+#include "runtime/cuda/library.h"
+
+namespace lockstep {
+
+struct CudnnApi {
+  SharedLibrary library{"cuDNN", {"libcudnn.so.9"}};
+  decltype(cudnnGetVersion)* version;
+  decltype(cudnnCreate)* create_handle;
+  decltype(cudnnSetStream)* set_stream;
+  decltype(cudnnGetErrorString)* text_of;
+  decltype(cudnnBackendCreateDescriptor)* create;
+  decltype(cudnnBackendDestroyDescriptor)* destroy;
+  decltype(cudnnBackendSetAttribute)* set;
+  decltype(cudnnBackendGetAttribute)* get;
+  decltype(cudnnBackendFinalize)* finalize;
+  decltype(cudnnBackendExecute)* execute;
+
+  CudnnApi() {
+    library.load(version, "cudnnGetVersion");
+    library.load(create_handle, "cudnnCreate");
+    library.load(set_stream, "cudnnSetStream");
+    library.load(text_of, "cudnnGetErrorString");
+    library.load(create, "cudnnBackendCreateDescriptor");
+    library.load(destroy, "cudnnBackendDestroyDescriptor");
+    library.load(set, "cudnnBackendSetAttribute");
+    library.load(get, "cudnnBackendGetAttribute");
+    library.load(finalize, "cudnnBackendFinalize");
+    library.load(execute, "cudnnBackendExecute");
+  }
+};
+const CudnnApi& cudnn();
+
+void check_cudnn(cudnnStatus_t status, const char* what);
+
+// One for each device, for the life of the program.
+cudnnHandle_t handle_of_current_device();
+
+// A descriptor of the graph API: made, filled, finalized.
+class Descriptor {
+ public:
+  explicit Descriptor(cudnnBackendDescriptorType_t type) {
+    check_cudnn(cudnn().create(type, &descriptor_), "a descriptor");
+  }
+  ~Descriptor() {
+    if (descriptor_) cudnn().destroy(descriptor_);
+  }
+  Descriptor(Descriptor&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, nullptr)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+
+  cudnnBackendDescriptor_t get() const { return descriptor_; }
+
+  Descriptor& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
+                  const void* values) {
+    check_cudnn(cudnn().set(descriptor_, name, type, count, values), "an attribute");
+    return *this;
+  }
+  Descriptor& set(cudnnBackendAttributeName_t name, const Dims& values) {
+    return set(name, CUDNN_TYPE_INT64, static_cast<int64_t>(values.size()), values.data());
+  }
+  Descriptor& set(cudnnBackendAttributeName_t name, const Descriptor& value) {
+    return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value.descriptor_);
+  }
+  Descriptor& set(cudnnBackendAttributeName_t name, double value) {
+    return set(name, CUDNN_TYPE_DOUBLE, 1, &value);
+  }
+  Descriptor& finish() {
+    check_cudnn(cudnn().finalize(descriptor_), "a descriptor");
+    return *this;
+  }
+  bool finishes() { return cudnn().finalize(descriptor_) == CUDNN_STATUS_SUCCESS; }
+
+  // Of the values that there are, the first `most`; how many it took.
+  int64_t read(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t most,
+               void* values) const {
+    int64_t count = 0;
+    check_cudnn(cudnn().get(descriptor_, name, type, most, &count, values), "an attribute");
+    return std::min(count, most);
+  }
+
+ private:
+  cudnnBackendDescriptor_t descriptor_ = nullptr;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,157 @@
+#include "operators/gemm/cublas_product.h"
+
+#include <cublasLt.h>
+
+#include <map>
+#include <mutex>
+
+#include "graph/error.h"
+#include "runtime/cuda/check.h"
+#include "runtime/cuda/library.h"
+
+namespace lockstep {
+namespace {
+
+struct Api {
+  SharedLibrary library{"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}};
+  decltype(cublasLtCreate)* create;
+  decltype(cublasLtGetStatusString)* text_of;
+  decltype(cublasLtMatmulDescCreate)* create_product;
+  decltype(cublasLtMatmulDescSetAttribute)* set_product;
+  decltype(cublasLtMatmulDescDestroy)* destroy_product;
+  decltype(cublasLtMatrixLayoutCreate)* create_layout;
+  decltype(cublasLtMatrixLayoutSetAttribute)* set_layout;
+  decltype(cublasLtMatrixLayoutDestroy)* destroy_layout;
+  decltype(cublasLtMatmulPreferenceCreate)* create_preference;
+  decltype(cublasLtMatmulPreferenceSetAttribute)* set_preference;
+  decltype(cublasLtMatmulPreferenceDestroy)* destroy_preference;
+  decltype(cublasLtMatmulAlgoGetHeuristic)* choose;
+  decltype(cublasLtMatmul)* multiply;
+
+  Api() {
+    library.load(create, "cublasLtCreate");
+    library.load(text_of, "cublasLtGetStatusString");
+    library.load(create_product, "cublasLtMatmulDescCreate");
+    library.load(set_product, "cublasLtMatmulDescSetAttribute");
+    library.load(destroy_product, "cublasLtMatmulDescDestroy");
+    library.load(create_layout, "cublasLtMatrixLayoutCreate");
+    library.load(set_layout, "cublasLtMatrixLayoutSetAttribute");
+    library.load(destroy_layout, "cublasLtMatrixLayoutDestroy");
+    library.load(create_preference, "cublasLtMatmulPreferenceCreate");
+    library.load(set_preference, "cublasLtMatmulPreferenceSetAttribute");
+    library.load(destroy_preference, "cublasLtMatmulPreferenceDestroy");
+    library.load(choose, "cublasLtMatmulAlgoGetHeuristic");
+    library.load(multiply, "cublasLtMatmul");
+  }
+};
+
+const Api& api() {
+  static const Api loaded;
+  return loaded;
+}
+
+void check_blas(cublasStatus_t status, const char* what) {
+  if (status != CUBLAS_STATUS_SUCCESS) fail("cuBLASLt: ", what, ": ", api().text_of(status));
+}
+
+// One for each device, for the life of the program.
+cublasLtHandle_t handle_of_current_device() {
+  static std::mutex mutex;
+  static std::map<int, cublasLtHandle_t> handles;
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "the current device");
+  std::lock_guard lock(mutex);
+  cublasLtHandle_t& handle = handles[device];
+  if (!handle) check_blas(api().create(&handle), "a handle");
+  return handle;
+}
+
+cudaDataType_t type_of(DType type) {
+  if (type == DType::float16) return CUDA_R_16F;
+  return type == DType::bfloat16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+}  // namespace
+
+// cuBLASLt counts columns first: a row-major matrix is its transpose there, so y' = b' a'.
+struct CublasProduct::Chosen {
+  cublasLtHandle_t handle = nullptr;
+  cublasLtMatmulDesc_t product = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, y = nullptr;
+  cublasLtMatmulAlgo_t algorithm{};
+
+  explicit Chosen(const MatrixProduct& p) : handle(handle_of_current_device()) {
+    const bool rounds = p.tf32 && p.type == DType::float32;
+    check_blas(
+        api().create_product(&product, rounds ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+                             CUDA_R_32F),
+        "a product");
+    transpose(CUBLASLT_MATMUL_DESC_TRANSA, p.trans_b);
+    transpose(CUBLASLT_MATMUL_DESC_TRANSB, p.trans_a);
+    lay_out(a, p, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, p.stride_a);
+    lay_out(b, p, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, p.stride_b);
+    lay_out(y, p, p.m, p.n, p.stride_y);
+    choose();
+  }
+  ~Chosen() {
+    for (cublasLtMatrixLayout_t layout : {a, b, y})
+      if (layout) api().destroy_layout(layout);
+    if (product) api().destroy_product(product);
+  }
+  Chosen(const Chosen&) = delete;
+
+ private:
+  void transpose(cublasLtMatmulDescAttributes_t which, bool transposed) const {
+    const cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    check_blas(api().set_product(product, which, &value, sizeof value), "a product");
+  }
+
+  // Of a row-major matrix of so many rows and columns.
+  static void lay_out(cublasLtMatrixLayout_t& layout, const MatrixProduct& p, int64_t rows,
+                      int64_t columns, int64_t stride) {
+    check_blas(api().create_layout(&layout, type_of(p.type), static_cast<uint64_t>(columns),
+                                   static_cast<uint64_t>(rows), columns),
+               "a matrix");
+    const auto count = static_cast<int32_t>(p.batch);
+    check_blas(api().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
+               "a batch");
+    check_blas(api().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
+                                sizeof stride),
+               "a batch");
+  }
+
+  void choose() {
+    cublasLtMatmulPreference_t preference = nullptr;
+    check_blas(api().create_preference(&preference), "a preference");
+    const std::size_t workspace = kWorkspace;
+    cublasLtMatmulHeuristicResult_t best{};
+    int found = 0;
+    cublasStatus_t status = api().set_preference(
+        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
+    if (status == CUBLAS_STATUS_SUCCESS)
+      status = api().choose(handle, product, b, a, y, y, preference, 1, &best, &found);
+    api().destroy_preference(preference);
+    check_blas(status, "choosing an algorithm");
+    check(found > 0, "cuBLASLt: no algorithm for this product");
+    algorithm = best.algo;
+  }
+};
+
+CublasProduct::CublasProduct(const MatrixProduct& product) : product_(product) {}
+CublasProduct::~CublasProduct() = default;
+
+void CublasProduct::run(cudaStream_t stream, const void* a, const void* b, void* y,
+                        void* workspace) {
+  if (!chosen_) chosen_ = std::make_unique<Chosen>(product_);
+  check_blas(api().multiply(chosen_->handle, chosen_->product, &product_.alpha, b, chosen_->b, a,
+                            chosen_->a, &product_.beta, y, chosen_->y, y, chosen_->y,
+                            &chosen_->algorithm, workspace, kWorkspace, stream),
+             "a product");
+}
+
+bool cublas_is_there() {
+  static const SharedLibrary library("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"});
+  return library.found();
+}
+
+}  // namespace lockstep

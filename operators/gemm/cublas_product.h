@@ -1,0 +1,42 @@
+// Products of row-major matrices by cuBLASLt: of float32, float16 or bfloat16, added up as float32.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "graph/shape.h"
+
+namespace lockstep {
+
+// y = alpha op(a) op(b) + beta y, `batch` times; y is m x n, k is what a and b share.
+struct MatrixProduct {
+  DType type = DType::float32;
+  bool tf32 = false;  // KernelRequest::tf32
+  bool trans_a = false, trans_b = false;
+  int64_t m = 0, n = 0, k = 0;
+  float alpha = 1, beta = 0;
+  int64_t batch = 1;
+  int64_t stride_a = 0, stride_b = 0, stride_y = 0;  // elements from one of a batch to the next
+};
+
+class CublasProduct {
+ public:
+  static constexpr std::size_t kWorkspace = std::size_t{32} << 20U;
+
+  explicit CublasProduct(const MatrixProduct& product);
+  ~CublasProduct();
+
+  // On the stream's device, which is the current one. The first run chooses the algorithm.
+  void run(cudaStream_t stream, const void* a, const void* b, void* y, void* workspace);
+
+ private:
+  struct Chosen;
+  MatrixProduct product_;
+  std::unique_ptr<Chosen> chosen_;
+};
+
+bool cublas_is_there();
+
+}  // namespace lockstep

@@ -1,0 +1,152 @@
+#include "operators/kit/dnnl.h"
+
+#include <oneapi/dnnl/dnnl_debug.h>
+
+namespace lockstep {
+namespace {
+
+dnnl::memory::data_type data_type_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return dnnl::memory::data_type::f32;
+    case DType::bfloat16:
+      return dnnl::memory::data_type::bf16;
+    case DType::float16:
+      return dnnl::memory::data_type::f16;
+    default:
+      fail("oneDNN kernels do not take ", dtype);
+  }
+}
+
+void check_status(dnnl_status_t status, const char* verb, const std::string& what) {
+  if (status != dnnl_success)
+    fail("oneDNN ", dnnl_version(), ": ", verb, " ", what, " failed: ", dnnl_status2str(status));
+}
+
+}  // namespace
+
+dnnl::engine& cpu_engine() {
+  static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::primitive_attr planned_scratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+dnnl::memory::desc plain_desc(const Dims& dims, DType dtype) {
+  Dims strides(dims.size(), 1);
+  for (std::size_t i = dims.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * std::max<int64_t>(1, dims[i]);
+  return {dims, data_type_of(dtype), strides};
+}
+
+dnnl::memory::desc any_desc(const Dims& dims, DType dtype) {
+  return {dims, data_type_of(dtype), dnnl::memory::format_tag::any};
+}
+
+dnnl::memory::desc desc_of(const TensorDesc& tensor) {
+  if (tensor.channel_block == 1) return plain_desc(tensor.dims, tensor.dtype);
+  // oneDNN's tags name the block; the spatial dimensions are those the tensor has.
+  using Tag = dnnl::memory::format_tag;
+  const bool wide = tensor.channel_block == 16;
+  check(wide || tensor.channel_block == 8, "internal: channel blocks of ", tensor.channel_block);
+  const Tag tags[2][3] = {{Tag::aBc8b, Tag::aBcd8b, Tag::aBcde8b},
+                          {Tag::aBc16b, Tag::aBcd16b, Tag::aBcde16b}};
+  check(tensor.dims.size() >= 3 && tensor.dims.size() <= 5, "internal: channel blocks in ",
+        tensor.dims.size(), " dimensions");
+  return {tensor.dims, data_type_of(tensor.dtype), tags[wide ? 1 : 0][tensor.dims.size() - 3]};
+}
+
+int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims) {
+  if (desc == plain_desc(dims)) return 1;
+  for (int block : {16, 8})
+    if (dims.size() >= 3 && dims.size() <= 5 && dims[1] % block == 0 &&
+        desc == desc_of({DType::float32, dims, block}))
+      return block;
+  return 0;
+}
+
+dnnl::memory DnnlKernel::bind(const dnnl::memory::desc& desc, Source source, std::size_t index) {
+  dnnl::memory memory(desc, cpu_engine(), DNNL_MEMORY_NONE);
+  bindings_.push_back({memory, source, index});
+  return memory;
+}
+
+dnnl::memory DnnlKernel::input(int index, const dnnl::memory::desc& plain,
+                               const dnnl::memory::desc& wanted) {
+  dnnl::memory from = bind(plain, Source::in, static_cast<std::size_t>(index));
+  if (plain == wanted) return from;
+  dnnl::memory to = scratch(wanted);
+  reorder(from, to);
+  return to;
+}
+
+dnnl::memory DnnlKernel::output(int index, const dnnl::memory::desc& plain,
+                                const dnnl::memory::desc& made) {
+  dnnl::memory to = bind(plain, Source::out, static_cast<std::size_t>(index));
+  if (plain == made) return to;
+  dnnl::memory from = scratch(made);
+  results_.emplace_back(from, to);
+  return from;
+}
+
+dnnl::memory DnnlKernel::scratch(const dnnl::memory::desc& desc) {
+  std::size_t offset = workspace_;
+  workspace_ += (desc.get_size() + 63) / 64 * 64;
+  return bind(desc, Source::workspace, offset);
+}
+
+void DnnlKernel::append(const dnnl::primitive& primitive,
+                        const std::vector<std::pair<int, dnnl::memory>>& args) {
+  Execution execution{primitive, {}};
+  for (const auto& [arg, memory] : args) execution.args.push_back({arg, memory.get()});
+  executions_.push_back(std::move(execution));
+}
+
+void DnnlKernel::reorder(dnnl::memory from, dnnl::memory to) {
+  dnnl::reorder::primitive_desc desc(from, to, planned_scratchpad());
+  execute(desc, dnnl::reorder(desc), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+}
+
+void DnnlKernel::move(int index, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+  const auto operand = static_cast<std::size_t>(index);
+  reorder(bind(from, Source::in, operand), bind(to, Source::out, operand));
+}
+
+void DnnlKernel::finish() {
+  for (auto& [made, plain] : results_) reorder(made, plain);
+}
+
+// Through the C interface: the C++ one copies its arguments into a map first.
+void DnnlKernel::run(const KernelArgs& args) {
+  for (Binding& binding : bindings_) {
+    void* data = binding.source == Source::in    ? args.in[binding.index].data
+                 : binding.source == Source::out ? args.out[binding.index].data
+                                                 : args.workspace + binding.index;
+    check_status(dnnl_memory_set_data_handle(binding.memory.get(), data), "binding operands of",
+                 description_);
+  }
+  for (Execution& execution : executions_)
+    check_status(
+        dnnl_primitive_execute(execution.primitive.get(), stream_.get(),
+                               static_cast<int>(execution.args.size()), execution.args.data()),
+        "executing", description_);
+}
+
+void sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
+           const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
+           int64_t ldc) {
+  check_status(dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha, a, lda,
+                          b, ldb, beta, c, ldc),
+               "multiplying by", "sgemm");
+}
+
+std::string dnnl_version() {
+  const dnnl_version_t* version = ::dnnl_version();
+  return join(version->major, ".", version->minor, ".", version->patch);
+}
+
+}  // namespace lockstep

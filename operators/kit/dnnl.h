@@ -1,0 +1,110 @@
+// oneDNN behind one helper: versions 2.6 (Debian 12) and 3.x differ in how a primitive is
+// described, nothing outside this file sees that. For operators/*_cpu.cc.
+#pragma once
+
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+dnnl::engine& cpu_engine();
+
+// Scratchpads come from the planned workspace: no hidden allocation, and one primitive may run on
+// several replicas at once.
+dnnl::primitive_attr planned_scratchpad();
+
+// What a primitive is described by; the arguments are those of oneDNN 3 after the engine.
+template <class Primitive, class... Args>
+typename Primitive::primitive_desc describe_primitive(Args&&... args) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {cpu_engine(), std::forward<Args>(args)..., planned_scratchpad()};
+#else
+  return {typename Primitive::desc(std::forward<Args>(args)...), planned_scratchpad(),
+          cpu_engine()};
+#endif
+}
+
+// The same for backward primitives, which take the forward description as a hint.
+template <class Primitive, class Hint, class... Args>
+typename Primitive::primitive_desc describe_backward(const Hint& hint, Args&&... args) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {cpu_engine(), std::forward<Args>(args)..., hint, planned_scratchpad()};
+#else
+  return {typename Primitive::desc(std::forward<Args>(args)...), planned_scratchpad(), cpu_engine(),
+          hint};
+#endif
+}
+
+// Descriptions of a tensor as it lies in the plan (row-major) and as "whatever is fastest".
+dnnl::memory::desc plain_desc(const Dims& dims, DType dtype = DType::float32);
+dnnl::memory::desc any_desc(const Dims& dims, DType dtype = DType::float32);
+
+// The same for a tensor in the layout that its description names.
+dnnl::memory::desc desc_of(const TensorDesc& tensor);
+// The channel block that `desc` is laid out in: 1 when it is row-major, 0 for any other layout.
+int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims);
+
+// A kernel made of oneDNN primitives. Prepared by naming operands and what to execute in order;
+// reorders between the plan's layout and a primitive's go through the workspace.
+class DnnlKernel final : public Kernel {
+ public:
+  explicit DnnlKernel(std::string description) : description_(std::move(description)) {}
+
+  // Operand `index` of the node, which lies there as `plain`, in the layout `wanted`.
+  dnnl::memory input(int index, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);
+  // Result `index`; finish() adds the reorder back to `plain`.
+  dnnl::memory output(int index, const dnnl::memory::desc& plain, const dnnl::memory::desc& made);
+  dnnl::memory scratch(const dnnl::memory::desc& desc);
+  // Operand `index` into result `index`, in another layout.
+  void move(int index, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+  // The scratchpad of a primitive is added here.
+  template <class PrimitiveDesc, class Primitive>
+  void execute(const PrimitiveDesc& desc, const Primitive& primitive,
+               std::vector<std::pair<int, dnnl::memory>> args) {
+    if (desc.scratchpad_desc().get_size() > 0)
+      args.emplace_back(DNNL_ARG_SCRATCHPAD, scratch(desc.scratchpad_desc()));
+    append(primitive, args);
+  }
+  void finish();
+
+  void run(const KernelArgs& args) override;
+  std::size_t workspace_bytes() const override { return workspace_; }
+  std::string describe() const override { return description_; }
+
+ private:
+  enum class Source { in, out, workspace };
+  struct Binding {
+    dnnl::memory memory;
+    Source source;
+    std::size_t index;  // operand, or offset in the workspace
+  };
+  struct Execution {
+    dnnl::primitive primitive;
+    std::vector<dnnl_exec_arg_t> args;
+  };
+
+  dnnl::memory bind(const dnnl::memory::desc& desc, Source source, std::size_t index);
+  void append(const dnnl::primitive& primitive,
+              const std::vector<std::pair<int, dnnl::memory>>& args);
+  void reorder(dnnl::memory from, dnnl::memory to);
+
+  std::string description_;
+  std::size_t workspace_ = 0;
+  std::vector<Binding> bindings_;
+  std::vector<Execution> executions_;
+  std::vector<std::pair<dnnl::memory, dnnl::memory>> results_;  // made, plain
+  dnnl::stream stream_{cpu_engine()};
+};
+
+// C = alpha * op(A) op(B) + beta * C, row-major; threads as set for this thread.
+void sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
+           const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
+           int64_t ldc);
+
+std::string dnnl_version();
+
+}  // namespace lockstep

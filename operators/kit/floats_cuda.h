@@ -1,0 +1,68 @@
+// Floats of every width on the device. Those of 16 bits lie in memory as the host's Half and
+// BFloat16 do, and are computed with as float.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <type_traits>
+
+#include "graph/half.h"
+#include "operators/kit/converted.h"
+
+namespace lockstep {
+
+template <class T>
+struct OnDevice {
+  using type = T;
+};
+template <>
+struct OnDevice<Half> {
+  using type = __half;
+};
+template <>
+struct OnDevice<BFloat16> {
+  using type = __nv_bfloat16;
+};
+// The device's type for one of the host's.
+template <class T>
+using DeviceType = typename OnDevice<T>::type;
+
+template <class T>
+inline constexpr bool is_narrow = std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>;
+
+template <class T>
+inline constexpr bool is_tensor_float = is_narrow<T> || std::is_same_v<T, float>;
+
+template <class T>
+using Computed = std::conditional_t<is_narrow<T>, float, T>;
+
+template <class T>
+__device__ Computed<T> computed(T x) {
+  return static_cast<Computed<T>>(x);
+}
+
+// Rounded to nearest where T is narrow.
+template <class T, class From>
+__device__ T stored(From x) {
+  if constexpr (std::is_same_v<T, __half>)
+    return __float2half_rn(static_cast<float>(x));
+  else if constexpr (std::is_same_v<T, __nv_bfloat16>)
+    return __float2bfloat16_rn(static_cast<float>(x));
+  else
+    return converted<T>(x);
+}
+
+// So many elements as one access to memory takes at most.
+template <class T>
+inline constexpr int kPack = 16 / sizeof(T);
+template <class T, int kCount>
+struct alignas(sizeof(T) * kCount) Pack {
+  T at[kCount];
+};
+
+inline bool is_aligned(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+}
+
+}  // namespace lockstep

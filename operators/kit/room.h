@@ -1,0 +1,49 @@
+// What every room includes to describe its operators.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "operators/kit/content.h"
+
+namespace lockstep {
+
+// A name for the gradient of operand `i` of the node being differentiated.
+inline Site gradient_site(const GradientRequest& request, std::size_t i) {
+  return Site(request.node.graph().name(request.x(i)) + "_grad", Where{"", 0});
+}
+
+// A scalar constant of `like`'s element type.
+Value scalar_like(Graph& graph, Value like, double value, const std::string& name);
+
+// Sums `dy` over the axes along which `like` was broadcast; `dy` itself when there are none.
+Value sum_to(Graph& graph, Value dy, Value like, const Site& site);
+
+// Axes as ONNX writes them (negative from the end) as 0..rank-1; throws for one out of range.
+std::vector<int64_t> normal_axes(const std::vector<int64_t>& axes, std::size_t rank);
+
+// The shape that operands of these shapes broadcast to; throws when they do not.
+Shape broadcast_shape(const Shape& a, const Shape& b);
+
+// Law of gradients whose operand 1 is the shape of the result.
+void shape_from_operand(Inference& inference);
+
+// An operator that all-reduce algorithms are made of.
+inline Op in_transit(Op op) {
+  op.transit = true;
+  return op;
+}
+
+// An operator that goes on with 16-bit floats where it gets them.
+inline Op following_narrow(Op op) {
+  op.narrow.when = Narrow::follows;
+  return op;
+}
+
+// Law of operators that keep type and shape of input 0 for every output.
+void same_as_first(Inference& inference);
+
+}  // namespace lockstep

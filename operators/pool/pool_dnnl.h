@@ -1,0 +1,17 @@
+// Pooling by oneDNN, of either version.
+#pragma once
+
+#include "operators/kit/dnnl.h"
+
+namespace lockstep {
+
+// Pooling with dilation: version 2 had a second pair of primitives for it.
+#if DNNL_VERSION_MAJOR >= 3
+using DnnlPoolForward = dnnl::pooling_forward;
+using DnnlPoolBackward = dnnl::pooling_backward;
+#else
+using DnnlPoolForward = dnnl::pooling_v2_forward;
+using DnnlPoolBackward = dnnl::pooling_v2_backward;
+#endif
+
+}  // namespace lockstep

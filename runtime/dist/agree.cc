@@ -1,0 +1,149 @@
+#include "runtime/dist/agree.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iomanip>
+#include <sstream>
+
+#include "graph/error.h"
+#include "graph/printable.h"
+#include "runtime/dist/store.h"
+
+namespace lockstep {
+namespace {
+
+constexpr uint64_t kTalk = uint64_t{1} << 62U;  // beyond the numbers of graphs
+constexpr uint64_t kLongestTalk = uint64_t{64} << 20U;
+
+void send_text(Comm& comm, int to, const std::string& text, const std::string& what) {
+  uint64_t size = text.size();
+  Transfer& length = comm.sending(to, kTalk, what);
+  length.start(&size, sizeof size);
+  length.wait();
+  if (size == 0) return;
+  Transfer& content = comm.sending(to, kTalk + 1, what);
+  content.start(const_cast<char*>(text.data()), size);
+  content.wait();
+}
+
+std::string receive_text(Comm& comm, int from, const std::string& what) {
+  uint64_t size = 0;
+  Transfer& length = comm.receiving(from, kTalk, what);
+  length.start(&size, sizeof size);
+  length.wait();
+  check(size <= kLongestTalk, "rank ", from, " tells of '", what, "' in ", size, " bytes, of ",
+        kLongestTalk, " at most");
+  std::string text(size, '\0');
+  if (size == 0) return text;
+  Transfer& content = comm.receiving(from, kTalk + 1, what);
+  content.start(text.data(), size);
+  content.wait();
+  return text;
+}
+
+std::string encoded(const Entries& entries) {
+  std::ostringstream text;
+  for (const auto& [key, value] : entries)
+    text << key.size() << " " << key << value.size() << " " << value;
+  return text.str();
+}
+
+Entries decoded(const std::string& text) {
+  std::istringstream stream(text);
+  auto part = [&] {
+    std::size_t size = 0;
+    stream >> size;
+    stream.get();
+    check(stream && size <= text.size(), "what another rank tells of its configuration is broken");
+    std::string value(size, '\0');
+    stream.read(value.data(), static_cast<std::streamsize>(size));
+    return value;
+  };
+  Entries entries;
+  while (stream.peek() != std::istringstream::traits_type::eof()) {
+    std::string key = part();
+    entries.emplace_back(std::move(key), part());
+  }
+  return entries;
+}
+
+std::string short_of(const std::string& value) {
+  return value.size() <= 60 ? value : value.substr(0, 57) + "..";
+}
+
+// "" where they agree.
+std::string difference(const Entries& first, const Entries& other, int rank) {
+  for (std::size_t i = 0; i < std::max(first.size(), other.size()); ++i) {
+    if (i >= first.size() || i >= other.size() || first[i].first != other[i].first)
+      return join("rank ", rank, " is another version of Lockstep than rank 0");
+    if (first[i].second != other[i].second)
+      return join("rank ", rank, " has ", first[i].first, " '",
+                  printable(short_of(other[i].second)), "', rank 0 has '",
+                  short_of(first[i].second), "'; all processes of a run need the same");
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<std::string> gather_texts(Comm& comm, const std::string& mine,
+                                      const std::string& what) {
+  if (comm.rank() > 0) {
+    send_text(comm, 0, mine, what);
+    return {};
+  }
+  std::vector<std::string> texts{mine};
+  for (int rank = 1; rank < comm.size(); ++rank) texts.push_back(receive_text(comm, rank, what));
+  return texts;
+}
+
+std::string share_text(Comm& comm, const std::string& mine, const std::string& what, int from) {
+  if (comm.rank() != from) return receive_text(comm, from, what);
+  for (int rank = 0; rank < comm.size(); ++rank)
+    if (rank != from) send_text(comm, rank, mine, what);
+  return mine;
+}
+
+// In each round a rank hears of twice as many ranks before it.
+uint64_t least_of_all(Comm& comm, uint64_t mine, const std::string& what) {
+  const int size = comm.size(), rank = comm.rank();
+  uint64_t number = kTalk + 2;
+  for (int reach = 1; reach < size; reach *= 2, ++number) {
+    uint64_t told = mine, heard = 0;
+    Transfer& out = comm.sending((rank + reach) % size, number, what);
+    Transfer& in = comm.receiving((rank - reach + size) % size, number, what);
+    in.start(&heard, sizeof heard);
+    out.start(&told, sizeof told);
+    in.wait();
+    out.wait();
+    mine = std::min(mine, heard);
+  }
+  return mine;
+}
+
+void check_agreement(Comm& comm, const Entries& mine) {
+  std::string found;
+  const auto texts = gather_texts(comm, encoded(mine), "the configuration");
+  for (int rank = 1; rank < static_cast<int>(texts.size()) && found.empty(); ++rank)
+    found = difference(mine, decoded(texts[static_cast<std::size_t>(rank)]), rank);
+  found = share_text(comm, found, "what differs in the configurations");
+  check(found.empty(), found);
+}
+
+std::string digest(const void* data, std::size_t bytes) {
+  uint64_t state = 0xCBF29CE484222325ULL + bytes;
+  const char* at = static_cast<const char*>(data);
+  for (; bytes >= sizeof(uint64_t); bytes -= sizeof(uint64_t), at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, at, sizeof word);
+    state = (state ^ word) * 0x9E3779B97F4A7C15ULL;
+    state ^= state >> 32U;
+  }
+  for (; bytes > 0; --bytes, ++at)
+    state = (state ^ static_cast<unsigned char>(*at)) * 0x100000001B3ULL;
+  std::ostringstream text;
+  text << std::hex << std::setw(16) << std::setfill('0') << state;
+  return text.str();
+}
+
+}  // namespace lockstep

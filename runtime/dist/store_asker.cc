@@ -1,0 +1,128 @@
+// Those who ask the keeper of the store: one question at a time, over one connection.
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <thread>
+
+#include "graph/error.h"
+#include "graph/printable.h"
+#include "runtime/dist/store.h"
+#include "runtime/dist/store_token.h"
+#include "runtime/dist/store_wire.h"
+
+namespace lockstep {
+namespace {
+
+using namespace store_wire;
+using Clock = std::chrono::steady_clock;
+
+class Asker final : public Store {
+ public:
+  Asker(const StorePlace& place, Milliseconds patience, const std::string& token)
+      : place_(text_of(place)), patience_(std::max(patience, Milliseconds(1))) {
+    const auto end = Clock::now() + patience;
+    std::string why;
+    for (;; std::this_thread::sleep_for(Milliseconds(50))) {
+      socket_ = connect_to(place, patience_, why);
+      if (socket_.get() >= 0 && (token.empty() || is_let_in(token, why))) return;
+      check(Clock::now() < end, "rank 0 does not answer at ", place_, " (", why, ") after ",
+            patience.count() / 1000.0, " s; is it running, and the address right?");
+    }
+  }
+
+  void set(const std::string& key, const std::string& value) override {
+    ask(Operation::set, key, value);
+  }
+  bool add(const std::string& key, const std::string& value) override {
+    return ask(Operation::add, key, value).has_value();
+  }
+  std::optional<std::string> get(const std::string& key) override {
+    return ask(Operation::get, key, "");
+  }
+  void stand_for(int rank) override { ask(Operation::stand_for, std::to_string(rank), ""); }
+  void leave() override { ask(Operation::leave, "", ""); }
+
+ private:
+  // False where the connection ended before: this process was stopped too long, or rank 0 was told
+  // so much by strangers that it had no place for it.
+  bool is_let_in(const std::string& token, std::string& why) {
+    std::string theirs(kNonceBytes, '\0'), proved(kProofBytes, '\0');
+    why = "it closed the connection";
+    if (!receive_all(theirs)) return false;
+    const std::string mine = random_bytes(kNonceBytes);
+    if (!send_all(socket_.get(), mine + proof(token, Side::asker, theirs, mine))) return false;
+    if (!receive_all(proved)) return false;
+    check(proved != std::string(kProofBytes, '\0'), "rank 0, which keeps the store at ", place_,
+          ", has another token than this process: LOCKSTEP_TOKEN, or ~/.config/lockstep/token, "
+          "should be the same on all hosts, and no other run listen there");
+    check(is_same(proved, proof(token, Side::keeper, theirs, mine)), "who listens at ", place_,
+          " does not have the run's token: it is not rank 0");
+    return true;
+  }
+
+  bool receive_all(std::string& bytes) {
+    for (std::size_t at = 0; at < bytes.size();) {
+      const ssize_t count = recv(socket_.get(), bytes.data() + at, bytes.size() - at, 0);
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return false;
+      at += static_cast<std::size_t>(count);
+    }
+    return true;
+  }
+
+  std::optional<std::string> ask(Operation operation, const std::string& key,
+                                 const std::string& value) {
+    check_sizes(key, value);
+    std::lock_guard lock(mutex_);
+    std::string request(1, static_cast<char>(operation));
+    append(request, key);
+    append(request, value);
+    if (!lost_.empty()) {
+      // A keeper that was stopped finds what it is told when it wakes. An answer comes too late.
+      if (operation != Operation::get)
+        send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      fail(lost_);
+    }
+    if (!send_all(socket_.get(), request)) lose(errno);
+    std::string reply, text;
+    for (std::size_t at = 1; reply.empty() || !take(reply, at, text, kLongestValue); at = 1) {
+      char bytes[65536];
+      const ssize_t count = recv(socket_.get(), bytes, sizeof bytes, 0);
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) lose(count == 0 ? EPIPE : errno);
+      reply.append(bytes, static_cast<std::size_t>(count));
+    }
+    const auto found = static_cast<Found>(reply[0]);
+    check(found != Found::refusal, "rank 0: ", printable(text));
+    return found == Found::it ? std::optional(text) : std::nullopt;
+  }
+
+  // The same words on all ranks, which cannot agree on them any more.
+  [[noreturn]] void lose(int error) {
+    lost_ = join("rank 0, which keeps the store at ", place_);
+    if (error == EPIPE || error == ECONNRESET)
+      lost_ += ", is gone";
+    else
+      lost_ += join(", shows no life for ", patience_.count() / 1000.0,
+                    " s: it is stopped, or out of reach");
+    fail(lost_);
+  }
+
+  const std::string place_;
+  const Milliseconds patience_;
+  std::mutex mutex_;  // the run and its watch ask over one connection
+  Socket socket_;
+  std::string lost_;  // why nothing can be asked any more
+};
+
+}  // namespace
+
+std::unique_ptr<Store> reach_store(const StorePlace& place, Milliseconds patience,
+                                   const std::string& token) {
+  check(!place.job.empty() || !token.empty(), "a store at ", place, " needs a token");
+  return std::make_unique<Asker>(place, patience, token);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,295 @@
+// The process that keeps the store: a thread of its own answers the others. It waits for nobody:
+// what it cannot send yet it keeps, and reads nothing more from that connection until it is sent.
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "graph/error.h"
+#include "graph/printable.h"
+#include "runtime/dist/store.h"
+#include "runtime/dist/store_token.h"
+#include "runtime/dist/store_wire.h"
+
+namespace lockstep {
+namespace {
+
+using namespace store_wire;
+using Clock = std::chrono::steady_clock;
+
+constexpr Milliseconds kProving(1000);   // who has not proved himself by then is sent away
+constexpr std::size_t kStrangers = 128;  // at a time; of more the one that came first
+constexpr std::size_t kMembers = 16384;
+constexpr int kAcceptedAtOnce = 64;  // the others are answered in between
+
+// The texts themselves.
+class Texts {
+ public:
+  void set(const std::string& key, const std::string& value) { put(key, value, true); }
+  bool add(const std::string& key, const std::string& value) { return put(key, value, false); }
+  std::optional<std::string> get(const std::string& key) {
+    std::lock_guard lock(mutex_);
+    auto found = values_.find(key);
+    return found == values_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  // Whether it was set.
+  bool put(const std::string& key, const std::string& value, bool anew) {
+    check_sizes(key, value);
+    constexpr std::size_t kAround = 128;  // what the map and two strings take beside their letters
+    std::lock_guard lock(mutex_);
+    const auto found = values_.find(key);
+    if (found != values_.end() && !anew) return false;
+    const std::size_t before =
+        found == values_.end() ? 0 : key.size() + found->second.size() + kAround;
+    const std::size_t bytes = bytes_ - before + key.size() + value.size() + kAround;
+    check(bytes <= kMostBytes, "the store is full: '", printable(key), "' would make it ", bytes,
+          " bytes, of ", kMostBytes);
+    values_[key] = value;
+    bytes_ = bytes;
+    return true;
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, std::string> values_;
+  std::size_t bytes_ = 0;
+};
+
+class Keeper final : public Store {
+ public:
+  Keeper(const StorePlace& place, Milliseconds patience, std::string token)
+      : listening_(listen_at(place)), patience_(patience), token_(std::move(token)) {
+    server_ = std::thread([this] { serve(); });
+  }
+  ~Keeper() override {
+    stop_ = true;
+    server_.join();
+  }
+
+  const Socket& listening() const { return listening_; }
+  void set(const std::string& key, const std::string& value) override { texts_.set(key, value); }
+  bool add(const std::string& key, const std::string& value) override {
+    return texts_.add(key, value);
+  }
+  std::optional<std::string> get(const std::string& key) override { return texts_.get(key); }
+  // The others may still want to read why the run ended, or to find out whom they wait for.
+  void leave() override {
+    for (const auto end = Clock::now() + patience_ + kFindingOut;
+         awaited_ > 0 && Clock::now() < end;)
+      std::this_thread::sleep_for(Milliseconds(5));
+  }
+
+ private:
+  struct Client {
+    Socket socket;
+    std::string nonce;  // that it is to answer; "": it is a member
+    std::string in = "", out = "";
+    int rank = -1;  // whom it stands for, until it leaves
+    Clock::time_point heard = Clock::now();
+  };
+  using Clients = std::vector<Client>;
+
+  void serve() {
+    while (!stop_) {
+      std::vector<pollfd> waiting{{listening_.get(), POLLIN, 0}};
+      for (const Clients* clients : {&members_, &strangers_})
+        for (const Client& client : *clients)
+          waiting.push_back(
+              {client.socket.get(), static_cast<short>(client.out.empty() ? POLLIN : POLLOUT), 0});
+      // Taken before, so that what came while this process itself was stopped is heard in time.
+      const auto now = Clock::now();
+      if (poll(waiting.data(), waiting.size(), 20) < 0) continue;
+      const std::size_t members = members_.size(), strangers = strangers_.size();
+      for (std::size_t i = members; i-- > 0;) {
+        Client& client = members_[i];
+        const bool stuck = !client.out.empty() && now - client.heard > patience_;
+        if (waiting[1 + i].revents != 0 ? !serve_member(client) : stuck) drop_member(i);
+      }
+      for (std::size_t i = strangers; i-- > 0;)
+        if (waiting[1 + members + i].revents != 0) hear_stranger(i);
+      std::erase_if(strangers_,
+                    [&](const Client& client) { return now - client.heard > kProving; });
+      if (waiting[0].revents != 0) let_in();
+      awaited_ = std::count_if(members_.begin(), members_.end(), [&](const Client& client) {
+        return now - client.heard < patience_;
+      });
+    }
+  }
+
+  void let_in() {
+    for (int i = 0; i < kAcceptedAtOnce; ++i) {
+      Socket fresh = accept_at(listening_);
+      if (fresh.get() < 0) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) make_room();
+        if (errno == EPERM || errno == ECONNABORTED || errno == EINTR) continue;
+        return;
+      }
+      if (token_.empty()) {
+        if (members_.size() < kMembers) members_.push_back({std::move(fresh), ""});
+        continue;
+      }
+      if (strangers_.size() >= kStrangers) strangers_.erase(strangers_.begin());
+      Client& client = strangers_.emplace_back(Client{std::move(fresh), random_bytes(kNonceBytes)});
+      // Fits, as the first bytes that go there; if not, it is none that will prove anything.
+      send(client.socket.get(), client.nonce.data(), client.nonce.size(),
+           MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+  }
+
+  // This process may open no more: without strangers it waits until it may.
+  void make_room() {
+    if (strangers_.empty()) std::this_thread::sleep_for(Milliseconds(10));
+    strangers_.clear();
+  }
+
+  // It becomes a member, goes on being a stranger until it has sent all, or is sent away.
+  void hear_stranger(std::size_t number) {
+    Client& client = strangers_[number];
+    char bytes[kNonceBytes + kProofBytes];
+    const ssize_t count =
+        recv(client.socket.get(), bytes, sizeof bytes - client.in.size(), MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (count > 0) client.in.append(bytes, static_cast<std::size_t>(count));
+    if (count > 0 && client.in.size() < sizeof bytes) return;
+    if (count > 0 && members_.size() < kMembers) {
+      const auto theirs = std::string_view(client.in).substr(0, kNonceBytes);
+      const bool known = is_same(proof(token_, Side::asker, client.nonce, theirs),
+                                 std::string_view(client.in).substr(kNonceBytes));
+      client.out = known ? proof(token_, Side::keeper, client.nonce, theirs)
+                         : std::string(kProofBytes, '\0');
+      if (flush(client) && known) {
+        client.in.clear();
+        client.heard = Clock::now();
+        members_.push_back(std::move(client));
+      }
+    }
+    strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(number));
+  }
+
+  void drop_member(std::size_t number) {
+    if (const int rank = members_[number].rank; rank >= 0)
+      texts_.set(gone_key(rank), "its connection to rank 0 broke");
+    members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(number));
+  }
+
+  // False when the connection has ended, or what it says is no message.
+  bool serve_member(Client& client) {
+    if (!client.out.empty()) {
+      if (!flush(client)) return false;
+    } else {
+      char bytes[65536];
+      const ssize_t count = recv(client.socket.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+      if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+      if (count <= 0) return false;
+      client.in.append(bytes, static_cast<std::size_t>(count));
+      client.heard = Clock::now();
+    }
+    try {
+      while (client.out.empty() && answer(client))
+        if (!flush(client)) return false;
+    } catch (const Error&) {
+      return false;
+    }
+    return true;
+  }
+
+  // What can be sent now is; false when the connection broke.
+  static bool flush(Client& client) {
+    while (!client.out.empty()) {
+      const ssize_t count = send(client.socket.get(), client.out.data(), client.out.size(),
+                                 MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) return true;
+      if (count <= 0) return false;
+      client.out.erase(0, static_cast<std::size_t>(count));
+      client.heard = Clock::now();
+    }
+    return true;
+  }
+
+  // False when no whole request is there. Throws at what is none.
+  bool answer(Client& client) {
+    std::size_t at = 1;
+    std::string key, value;
+    if (client.in.empty() || !take(client.in, at, key, kLongestKey) ||
+        !take(client.in, at, value, kLongestValue))
+      return false;
+    const auto operation = static_cast<Operation>(client.in[0]);
+    client.in.erase(0, at);
+    std::optional<std::string> found("");
+    Found how = Found::it;
+    try {
+      found = done(client, operation, key, value);
+      if (!found) how = Found::nothing;
+    } catch (const Error& refusal) {
+      found = refusal.what();
+      how = Found::refusal;
+    }
+    client.out.assign(1, static_cast<char>(how));
+    append(client.out, found.value_or(""));
+    return true;
+  }
+
+  std::optional<std::string> done(Client& client, Operation operation, const std::string& key,
+                                  const std::string& value) {
+    switch (operation) {
+      case Operation::set:
+        texts_.set(key, value);
+        return "";
+      case Operation::add:
+        return texts_.add(key, value) ? std::optional("") : std::nullopt;
+      case Operation::get:
+        return texts_.get(key);
+      case Operation::stand_for:
+        client.rank = -1;
+        if (const auto [end, error] =
+                std::from_chars(key.data(), key.data() + key.size(), client.rank);
+            error != std::errc() || end != key.data() + key.size() || client.rank < 0)
+          fail("'", printable(key), "' is no rank");
+        return "";
+      case Operation::leave:
+        client.rank = -1;
+        return "";
+    }
+    fail("the store knows no operation ", static_cast<int>(operation));
+  }
+
+  Texts texts_;
+  Socket listening_;
+  const Milliseconds patience_;
+  const std::string token_;      // "": who gets here is a member
+  Clients members_, strangers_;  // the serving thread's own
+  std::atomic<std::ptrdiff_t> awaited_{0};
+  std::atomic<bool> stop_{false};
+  std::thread server_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> keep_store(const StorePlace& place, Milliseconds patience,
+                                  const std::string& token) {
+  check(!place.job.empty() || !token.empty(), "a store at ", place, " needs a token");
+  return std::make_unique<Keeper>(place, patience, token);
+}
+
+bool is_kept_here(const Store& store) { return dynamic_cast<const Keeper*>(&store) != nullptr; }
+
+int port_of(const Store& kept) {
+  const auto* keeper = dynamic_cast<const Keeper*>(&kept);
+  return keeper ? port_of(keeper->listening()) : 0;
+}
+
+std::string listening_text(const Store& kept) {
+  const auto* keeper = dynamic_cast<const Keeper*>(&kept);
+  return keeper ? listening_text(keeper->listening()) : "";
+}
+
+}  // namespace lockstep

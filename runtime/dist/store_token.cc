@@ -1,0 +1,111 @@
+#include "runtime/dist/store_token.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "graph/error.h"
+#include "runtime/dist/sha256.h"
+#include "runtime/dist/store_wire.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kTokenDigits = 32;
+constexpr const char* kTokenVariable = "LOCKSTEP_TOKEN";
+constexpr const char* kTokenFolder = ".config/lockstep";
+
+// Never the text itself: errors are kept in logs.
+void check_token(const std::string& token, const std::string& source) {
+  const auto is_digit = [](char c) { return std::strchr("0123456789abcdefABCDEF", c) && c != 0; };
+  check(token.size() == kTokenDigits && std::all_of(token.begin(), token.end(), is_digit), source,
+        " should be ", kTokenDigits, " hex digits, not ", token.size(), " bytes",
+        token.size() == kTokenDigits ? " with others among them" : "");
+}
+
+std::string in_small_letters(std::string token) {
+  for (char& letter : token)
+    if (letter >= 'A' && letter <= 'F') letter = static_cast<char>(letter - 'A' + 'a');
+  return token;
+}
+
+// "" where there is none.
+std::string token_in(const std::string& path) {
+  const store_wire::Socket file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) {
+    check(errno == ENOENT || errno == ENOTDIR, path, ": ", std::strerror(errno));
+    return "";
+  }
+  struct stat what {};
+  check(fstat(file.get(), &what) == 0 && S_ISREG(what.st_mode), path, " is no regular file");
+  check(what.st_uid == geteuid(), path, " belongs to user ", what.st_uid, ", not to you (",
+        geteuid(), ")");
+  check((what.st_mode & (S_IRWXG | S_IRWXO)) == 0, path,
+        " may be read or written by others: chmod 600 ", path,
+        ", and make a new one if they should not know it");
+  char bytes[kTokenDigits + 64];
+  const ssize_t count = read(file.get(), bytes, sizeof bytes);
+  check(count >= 0, path, ": ", std::strerror(errno));
+  std::string token(bytes, static_cast<std::size_t>(count));
+  while (!token.empty() && std::strchr("\r\n\t ", token.back())) token.pop_back();
+  check_token(token, path);
+  return token;
+}
+
+}  // namespace
+
+std::string token_of_user(const std::string& place) {
+  if (const char* value = std::getenv(kTokenVariable); value && *value != 0) {
+    check_token(value, kTokenVariable);
+    return in_small_letters(value);
+  }
+  const char* home = std::getenv("HOME");
+  std::string token = home ? token_in(join(home, "/", kTokenFolder, "/token")) : "";
+  check(!token.empty(), "the store at ", place,
+        " lets in who has the run's token, and there is none here: set ", kTokenVariable, " to ",
+        kTokenDigits, " hex digits, the same for all processes, or make the file ~/", kTokenFolder,
+        "/token once and copy it to the other hosts, like an ssh key:  mkdir -p ~/", kTokenFolder,
+        " && (umask 077; od -An -tx1 -N16 /dev/urandom | tr -d ' ' > ~/", kTokenFolder, "/token)");
+  return in_small_letters(token);
+}
+
+std::string random_bytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  for (std::size_t at = 0; at < count;) {
+    const ssize_t got = getrandom(bytes.data() + at, count - at, 0);
+    if (got < 0 && errno == EINTR) continue;
+    check(got > 0, "no random bytes: ", std::strerror(errno));
+    at += static_cast<std::size_t>(got);
+  }
+  return bytes;
+}
+
+std::string new_token() {
+  std::string token;
+  for (const char byte : random_bytes(kTokenDigits / 2))
+    for (const unsigned shift : {4U, 0U})
+      token += "0123456789abcdef"[static_cast<unsigned char>(byte) >> shift & 15U];
+  return token;
+}
+
+std::string proof(const std::string& token, Side side, std::string_view keepers_nonce,
+                  std::string_view askers_nonce) {
+  std::string text = side == Side::keeper ? "lockstep keeper" : "lockstep asker.";
+  return hmac_sha256(token, text.append(keepers_nonce).append(askers_nonce));
+}
+
+bool is_same(std::string_view one, std::string_view other) {
+  if (one.size() != other.size()) return false;
+  unsigned differ = 0;
+  for (std::size_t i = 0; i < one.size(); ++i)
+    differ |= static_cast<unsigned>(static_cast<unsigned char>(one[i] ^ other[i]));
+  return differ == 0;
+}
+
+}  // namespace lockstep

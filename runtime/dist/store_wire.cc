@@ -1,0 +1,48 @@
+#include "runtime/dist/store_wire.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "graph/error.h"
+#include "graph/printable.h"
+#include "runtime/dist/store.h"
+
+namespace lockstep::store_wire {
+
+void check_sizes(const std::string& key, const std::string& value) {
+  check(key.size() <= kLongestKey, "the store takes keys of ", kLongestKey, " bytes, not of ",
+        key.size(), ": '", printable(key.substr(0, 40)), "..'");
+  check(value.size() <= kLongestValue, "the store takes values of ", kLongestValue,
+        " bytes, not of ", value.size(), ", for '", printable(key), "'");
+}
+
+void append(std::string& message, const std::string& part) {
+  const auto length = static_cast<uint32_t>(part.size());
+  message.append(reinterpret_cast<const char*>(&length), sizeof length).append(part);
+}
+
+bool take(const std::string& bytes, std::size_t& at, std::string& part, std::size_t longest) {
+  uint32_t length = 0;
+  if (bytes.size() - at < sizeof length) return false;
+  std::memcpy(&length, bytes.data() + at, sizeof length);
+  check(length <= longest, "the store was sent something that is no message of Lockstep's");
+  if (bytes.size() - at - sizeof length < length) return false;
+  part.assign(bytes, at + sizeof length, length);
+  at += sizeof length + length;
+  return true;
+}
+
+bool send_all(int socket, const std::string& bytes) {
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    const ssize_t count = send(socket, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    sent += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+}  // namespace lockstep::store_wire

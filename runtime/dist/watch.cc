@@ -1,0 +1,208 @@
+#include "runtime/dist/watch.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "graph/error.h"
+#include "graph/printable.h"
+
+namespace lockstep {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr Milliseconds kLook(100);      // between two looks at the store
+constexpr Milliseconds kBeat(400);      // between two signs of life
+constexpr Milliseconds kSilence(3000);  // a process that shows no life for so long is stopped
+constexpr Milliseconds kRumour(1500);   // what a broken connection means is known by then
+constexpr std::size_t kLongestReason = 65536;  // which says enough, and the store takes
+constexpr const char* kFailed = "failed";
+
+std::string life_key(int rank) { return join("life/", rank); }
+
+}  // namespace
+
+std::string text_of(const Member& member) {
+  return join("rank ", member.rank, " (host ", member.host, ", process ", member.process, ")");
+}
+
+Watch::Watch(Store& store, int rank, std::vector<Member> members, Milliseconds patience)
+    : store_(store), rank_(rank), members_(std::move(members)), patience_(patience) {
+  thread_ = std::thread([this] { look(); });
+}
+
+Watch::~Watch() {
+  {
+    std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  try {
+    show_life();
+  } catch (const std::exception&) {  // there is nobody to be told
+  }
+}
+
+Watch::Waiting::Waiting(Watch& watch, const std::string& what, int peer, Interruptible& wait)
+    : watch_(watch), what_(what), peer_(peer), since_(Clock::now()), wait_(wait) {
+  std::unique_lock lock(watch.mutex_);
+  if (!watch.failure_.empty()) {
+    lock.unlock();
+    watch.stop(what, peer);
+  }
+  watch.waits_.push_back(this);
+}
+
+Watch::Waiting::~Waiting() {
+  std::lock_guard lock(watch_.mutex_);
+  std::erase(watch_.waits_, this);
+}
+
+const Watch::Waiting* Watch::foremost() const {
+  for (const Waiting* waiting : waits_)
+    if (waiting->peer_ != kEverybody) return waiting;
+  return waits_.empty() ? nullptr : waits_.front();
+}
+
+void Watch::stop(const std::string& what, int peer, const std::string& seen) {
+  // A process that ends tells why before its connections break; one that is killed does not, but
+  // then rank 0 notices.
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, kRumour, [&] { return !failure_.empty(); });
+  lock.unlock();
+  blame(!seen.empty()        ? seen
+        : peer == kEverybody ? text(rank_) + " lost its links to the others"
+                             : text(peer) + " closed its connection");
+  lock.lock();
+  fail("step ", step_.load(), ": no exchange of '", what, "' with ",
+       peer == kEverybody ? "all others" : text(peer), ", because ", failure_);
+}
+
+void Watch::give_up(const std::string& why) { blame(text(rank_) + " gave up: " + why); }
+
+void Watch::look() {
+  auto last_beat = Clock::time_point();
+  std::unique_lock lock(mutex_);
+  while (!over_) {
+    const Waiting* waiting = foremost();
+    const bool late = waiting && failure_.empty() && Clock::now() - waiting->since_ > patience_;
+    const int peer = waiting ? waiting->peer_ : kNobody;
+    const std::string what = waiting ? waiting->what_ : "";
+    lock.unlock();
+    try {
+      if (auto failure = store_.get(kFailed)) learn(*failure);
+      if (rank_ == 0)
+        for (const Member& member : members_)
+          if (auto why = store_.get(gone_key(member.rank)))
+            blame(text(member.rank) + " ended without a word: " + *why);
+      if (Clock::now() - last_beat > kBeat) {
+        last_beat = Clock::now();
+        show_life();
+      }
+      if (late)
+        blame(join(find_culprit(peer), "; ", text(rank_), " waited ", patience_.count() / 1000.0,
+                   " s for '", what, "' in step ", step_.load()));
+    } catch (const std::exception& error) {
+      blame(error.what());
+    }
+    lock.lock();
+    changed_.wait_for(lock, kLook, [&] { return over_; });
+  }
+}
+
+void Watch::show_life() {
+  std::unique_lock lock(mutex_);
+  const Waiting* waiting = foremost();
+  const int peer = over_ ? kLeft : waiting ? waiting->peer_ : kNobody;
+  const std::string what = waiting ? waiting->what_ : "";
+  lock.unlock();
+  store_.set(life_key(rank_), join(++beat_, " ", step_.load(), " ", peer, " ", what));
+}
+
+std::optional<Watch::Sign> Watch::sign_of(int rank) {
+  auto text = store_.get(life_key(rank));
+  if (!text) return std::nullopt;
+  std::istringstream stream(*text);
+  Sign sign;
+  stream >> sign.beat >> sign.step >> sign.waits_for;
+  std::getline(stream >> std::ws, sign.what);
+  return sign;
+}
+
+// Follows who waits for whom until somebody does not wait, or shows no life.
+std::string Watch::find_culprit(int peer) {
+  std::vector<std::optional<Sign>> before;
+  for (const Member& member : members_) before.push_back(sign_of(member.rank));
+  std::vector<std::optional<Sign>> now = before;
+  const auto silent = [&](const Member& member) {
+    const auto at = static_cast<std::size_t>(member.rank);
+    if (member.rank == rank_ || (now[at] && now[at]->waits_for == kLeft)) return false;
+    return !now[at] || (before[at] && before[at]->beat == now[at]->beat);
+  };
+  const auto first_silent = [&] { return std::find_if(members_.begin(), members_.end(), silent); };
+  // Only those that were not heard yet are asked for again, and only while there are any.
+  for (auto end = Clock::now() + kSilence;
+       first_silent() != members_.end() && Clock::now() < end;) {
+    std::this_thread::sleep_for(kLook);
+    show_life();
+    for (const Member& member : members_)
+      if (silent(member)) now[static_cast<std::size_t>(member.rank)] = sign_of(member.rank);
+  }
+  now[static_cast<std::size_t>(rank_)] = sign_of(rank_);
+  if (const auto found = first_silent(); found != members_.end()) {
+    const auto& sign = now[static_cast<std::size_t>(found->rank)];
+    return join(text(found->rank), " shows no life: it is stopped, or out of reach",
+                sign ? join(", since step ", sign->step) : "");
+  }
+  if (peer == kEverybody) return find_absentee(now);
+  std::vector<bool> seen(members_.size(), false);
+  for (int at = peer; at >= 0 && !seen[static_cast<std::size_t>(at)];) {
+    seen[static_cast<std::size_t>(at)] = true;
+    const Sign& sign = *now[static_cast<std::size_t>(at)];
+    if (sign.waits_for == kEverybody) return find_absentee(now);
+    if (sign.waits_for == kNobody || sign.waits_for == kLeft) return text_of_absence(at, sign);
+    at = sign.waits_for;
+  }
+  return "the ranks wait for each other";
+}
+
+// Who is not there where all should meet: the first that is in an earlier step, or does not wait.
+std::string Watch::find_absentee(const std::vector<std::optional<Sign>>& signs) {
+  uint64_t step = 0;
+  for (const auto& sign : signs) step = std::max(step, sign->step);
+  for (const Member& member : members_) {
+    const Sign& sign = *signs[static_cast<std::size_t>(member.rank)];
+    if (sign.step < step || sign.waits_for == kNobody || sign.waits_for == kLeft)
+      return text_of_absence(member.rank, sign);
+  }
+  return join("all ranks wait for each other in step ", step);
+}
+
+std::string Watch::text_of_absence(int rank, const Sign& sign) const {
+  return join(
+      text(rank),
+      sign.waits_for == kLeft ? " has left the run" : " lives, but is busy with something else",
+      " in step ", sign.step);
+}
+
+void Watch::blame(const std::string& failure) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!failure_.empty()) return;
+  }
+  try {
+    store_.add(kFailed, failure.substr(0, kLongestReason));
+    learn(store_.get(kFailed).value_or(failure));
+  } catch (const std::exception& error) {
+    learn(error.what());  // without the store there is nobody to agree with
+  }
+}
+
+void Watch::learn(const std::string& failure) {
+  std::lock_guard lock(mutex_);
+  if (failure_.empty()) failure_ = printable(failure);
+  changed_.notify_all();
+  for (const Waiting* waiting : waits_) waiting->wait_.interrupt();
+}
+
+}  // namespace lockstep

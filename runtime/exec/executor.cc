@@ -1,0 +1,56 @@
+#include "runtime/exec/executor.h"
+
+#include "runtime/exec/queue_executor.h"
+#include "runtime/exec/thread_executor.h"
+#include "runtime/finite.h"
+
+namespace lockstep {
+
+std::unique_ptr<Executor> make_executor(Plan plan, const States& state, Workers& workers,
+                                        Accelerator* accelerator, Comm* comm) {
+  if (accelerator)
+    return std::make_unique<QueueExecutor>(std::move(plan), state, *accelerator, comm);
+  return std::make_unique<ThreadExecutor>(std::move(plan), state, workers);
+}
+
+void Executor::check_feeds(std::span<const Tensor> feeds) const {
+  check(feeds.size() == plan_.feeds.size(), plan_.name, " takes ", plan_.feeds.size(),
+        " feeds, was given ", feeds.size());
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    if (plan_.feeds[i] < 0) continue;
+    const TensorDesc& desc = plan_.slots[plan_.feeds[i]].desc;
+    check(feeds[i].desc == desc, plan_.name, ": feed ", i, " is ", feeds[i].desc,
+          ", the plan is for ", desc);
+    check(feeds[i].data || desc.count() == 0, plan_.name, ": input '",
+          plan_.slots[plan_.feeds[i]].name, "' is fed ", desc, " without data: a null pointer");
+  }
+}
+
+NotFinite Executor::first_of(int step, std::span<const Tensor> made) {
+  const PlanStep& of = plan_.steps[static_cast<std::size_t>(step)];
+  // Every worker writes a share of what all get, and others may still be at theirs; what was summed
+  // has been looked at, and what takes the sum will be.
+  if (of.parts > 1) return {};
+  const Masks::Fault fault = masks_.fault_in(plan_, of, made);
+  if (fault.output < 0) return {};
+  const auto i = static_cast<std::size_t>(fault.output);
+  return {step, communicates(plan_, of.worker),
+          join("'", plan_.slots[static_cast<std::size_t>(of.out[i])].name, "' (", of.type, " on ",
+               worker_name(plan_, of.worker), "): ", text_of_value(made[i], fault.place))};
+}
+
+void Executor::check_guards(std::size_t guard_bytes) const {
+  for (const Block& block : plan_.blocks) {
+    const std::byte* begin = arena_to_read(block.worker) + block.offset;
+    for (std::size_t i = 0; i < guard_bytes; ++i) {
+      bool intact = *(begin - 1 - i) == kGuard && begin[block.bytes + i] == kGuard;
+      if (intact) continue;
+      for (const Slot& slot : plan_.slots)
+        if (slot.lives == Lives::in_arena && &plan_.blocks[slot.index] == &block)
+          fail("a kernel wrote outside '", slot.name, "' ", text_of(slot.desc));
+      fail("a kernel wrote outside its workspace of ", block.bytes, " bytes");
+    }
+  }
+}
+
+}  // namespace lockstep

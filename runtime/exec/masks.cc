@@ -1,0 +1,40 @@
+#include "runtime/exec/masks.h"
+
+#include <algorithm>
+
+#include "runtime/finite.h"
+
+namespace lockstep {
+
+void Masks::begin(const Plan& plan) {
+  if (literals_.empty())
+    for (const Literal& literal : plan.literals)
+      literals_.push_back(first_not_finite(view_of(literal)) >= 0);
+  blocks_.assign(plan.blocks.size(), 0);
+}
+
+bool Masks::masked(const Plan& plan, int slot) const {
+  if (slot < 0) return false;
+  const Slot& of = plan.slots[static_cast<std::size_t>(slot)];
+  const auto index = static_cast<std::size_t>(of.index);
+  if (of.lives == Lives::as_constant) return literals_[index] != 0;
+  return of.lives == Lives::in_arena && blocks_[index] != 0;
+}
+
+Masks::Fault Masks::fault_in(const Plan& plan, const PlanStep& step, std::span<const Tensor> made) {
+  // Before outputs are noted: one may live in an operand's block.
+  const bool may =
+      std::any_of(step.in.begin(), step.in.end(), [&](int slot) { return masked(plan, slot); });
+  Fault fault;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (step.out[i] < 0) continue;
+    const int64_t place = first_not_finite(made[i]);
+    const int64_t fault_place = may && place >= 0 ? first_nan(made[i]) : place;
+    if (fault.output < 0 && fault_place >= 0) fault = {static_cast<int>(i), fault_place};
+    const Slot& slot = plan.slots[static_cast<std::size_t>(step.out[i])];
+    if (slot.lives == Lives::in_arena) blocks_[static_cast<std::size_t>(slot.index)] = place >= 0;
+  }
+  return fault;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,234 @@
+#include "runtime/exec/queue_executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <deque>
+
+#include "graph/error.h"
+
+namespace lockstep {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+QueueExecutor::QueueExecutor(Plan plan, const States& state, Accelerator& accelerator, Comm* comm)
+    : Executor(std::move(plan)), accelerator_(accelerator), comm_(comm) {
+  for (Device device : plan_.devices)
+    check(device.index < accelerator.devices(), "cannot run on ", device, ": this machine has ",
+          accelerator.devices(), " GPUs that can be used; see `lockstep doctor`");
+  PlanMemory memory{state, {}, [this](int literal, int worker) {
+                      return literal_on(literal, device_of(plan_, worker));
+                    }};
+  for (std::size_t worker = 0; worker < plan_.of_worker.size(); ++worker) {
+    const Device device = device_of(plan_, static_cast<int>(worker));
+    arenas_.push_back(accelerator.allocate(device, plan_.arena_bytes[worker], kGuard));
+    memory.arenas.push_back(arenas_.back().get());
+    lines_.push_back({accelerator.event(device), accelerator.event(device),
+                      accelerator.allocate(device, sizeof(RunContext), std::byte{0}),
+                      accelerator.queue(device)});
+  }
+  bound_ = bind_plan(plan_, memory);
+  start_ = accelerator.event(plan_.devices[0]);
+  events_.resize(plan_.steps.size());
+  for (const PlanStep& step : plan_.steps) {
+    for (const Wait& wait : step.waits) {
+      auto& event = events_[at(plan_.of_worker[at(wait.worker)][at(wait.step)])];
+      if (!event) event = accelerator.event(device_of(plan_, wait.worker));
+    }
+    const std::string reason = step.kernel->not_recordable();
+    if (not_recorded_.empty() && !reason.empty())
+      not_recorded_ = step.name + " (" + step.type + ") " + reason;
+  }
+  for (const Tensor& feed : bound_.feeds)
+    staged_feeds_.push_back(feed.data ? stage(feed.desc) : Staged{});
+  for (const Tensor& fetch : bound_.fetches) {
+    staged_fetches_.push_back(stage(fetch.desc));
+    fetched_.push_back(staged_fetches_.back().tensor);
+  }
+  const std::size_t steps = plan_.steps.size();
+  fault_memory_ = accelerator.allocate_host(steps * sizeof(Fault));
+  faults_ = {reinterpret_cast<Fault*>(fault_memory_.get()), steps};
+  std::fill(faults_.begin(), faults_.end(), Fault{});
+  context_memory_ = accelerator.allocate_host(sizeof(RunContext));
+  context_ = new (context_memory_.get()) RunContext;
+}
+
+QueueExecutor::Staged QueueExecutor::stage(const TensorDesc& desc) {
+  Staged staged{accelerator_.allocate_host(desc.bytes()), {desc}};
+  staged.tensor.data = staged.memory.get();
+  return staged;
+}
+
+void* QueueExecutor::literal_on(int literal, Device device) {
+  Memory& memory = literals_[{literal, device.index}];
+  if (!memory) {
+    const Tensor value = view_of(plan_.literals[at(literal)]);
+    memory = accelerator_.allocate(device, value.desc.bytes(), std::byte{0});
+    if (value.desc.bytes() > 0) accelerator_.copy(memory.get(), value.data, value.desc.bytes());
+  }
+  return memory.get();
+}
+
+const std::byte* QueueExecutor::arena_to_read(int worker) const {
+  arena_copy_.resize(plan_.arena_bytes[at(worker)]);
+  accelerator_.copy(arena_copy_.data(), arenas_[at(worker)].get(), arena_copy_.size());
+  return arena_copy_.data();
+}
+
+void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options) {
+  const auto began = Clock::now();
+  check_feeds(feeds);
+  for (std::size_t i = 0; i < feeds.size(); ++i)
+    if (staged_feeds_[i].tensor.data && feeds[i].count() > 0)
+      std::memcpy(staged_feeds_[i].tensor.data, feeds[i].data, feeds[i].desc.bytes());
+  *context_ = options.context;
+  if (options.not_finite) {
+    *options.not_finite = {};
+    masks_.begin(plan_);
+  }
+  try {
+    // The first run settles what kernels leave open until they have seen the device.
+    if (options.not_finite || options.times) {
+      enqueue(&options);
+    } else if (runs_ == 0 || !not_recorded_.empty()) {
+      enqueue(nullptr);
+    } else {
+      if (!recording_) recording_ = accelerator_.record(queue(0), [this] { enqueue(nullptr); });
+      recording_->replay();
+    }
+    if (options.host_seconds) *options.host_seconds += seconds_since(began);
+    finish();
+    check_faults();
+  } catch (...) {
+    abandon();
+    throw;
+  }
+  ++runs_;
+}
+
+// A process that is alone sleeps until the device is done. One of several asks, so that it hears of
+// it when another is lost, for whose part its queues would wait for ever.
+void QueueExecutor::finish() {
+  auto idle = [](const Line& line) { return line.queue->idle(); };
+  if (comm_ && plan_.exchanges)
+    comm_->wait_until([&] { return std::all_of(lines_.begin(), lines_.end(), idle); }, plan_.name);
+  for (Line& line : lines_) line.queue->finish();
+}
+
+void QueueExecutor::check_faults() {
+  for (std::size_t step = 0; step < faults_.size(); ++step) {
+    if (faults_[step].raised == 0) continue;
+    const PlanStep& of = plan_.steps[step];
+    const std::string why = of.kernel->explain(faults_[step].value);
+    std::fill(faults_.begin(), faults_.end(), Fault{});
+    fail(of.name, " (", of.type, " on ", worker_name(plan_, of.worker), "): ", why);
+  }
+}
+
+// What is still in the queues must not outlive the memory it works on.
+void QueueExecutor::abandon() {
+  if (comm_ && plan_.exchanges && comm_->device_links) comm_->device_links->abort();
+  for (Line& line : lines_) try {
+      line.queue->finish();
+    } catch (...) {  // the first error is the one that is told
+    }
+}
+
+void QueueExecutor::enqueue(const RunOptions* step_by_step) {
+  enqueue_feeds();
+  for (int step = 0; step < static_cast<int>(plan_.steps.size());)
+    step = enqueue_node(step, step_by_step);
+  enqueue_fetches();
+}
+
+// No step of any worker starts before all feeds are there.
+void QueueExecutor::enqueue_feeds() {
+  Line& root = lines_.front();
+  root.queue->record(*start_);
+  for (Line& line : lines_) {
+    if (&line != &root) line.queue->wait(*start_);
+    line.queue->copy(line.context.get(), context_, sizeof *context_);
+  }
+  for (std::size_t i = 0; i < staged_feeds_.size(); ++i) {
+    const Tensor& from = staged_feeds_[i].tensor;
+    if (from.data && from.count() > 0)
+      queue(plan_.slots[at(plan_.feeds[i])].worker)
+          .copy(bound_.feeds[i].data, from.data, from.desc.bytes());
+  }
+  for (Line& line : lines_) line.queue->record(*line.fed);
+  for (Line& line : lines_)
+    for (Line& other : lines_)
+      if (&line != &other) line.queue->wait(*other.fed);
+}
+
+// All parts of the node that begins with that step; returns the step behind them.
+int QueueExecutor::enqueue_node(int first, const RunOptions* step_by_step) {
+  const int parts = std::max(plan_.steps[at(first)].parts, 1);
+  const int end = first + parts;
+  for (int number = first; number < end; ++number)
+    for (const Wait& wait : plan_.steps[at(number)].waits)
+      queue(plan_.steps[at(number)].worker)
+          .wait(*events_[at(plan_.of_worker[at(wait.worker)][at(wait.step)])]);
+  const auto began = Clock::now();
+  auto args = [&](int number) {
+    const BoundStep& bound = bound_.steps[at(number)];
+    Line& line = lines_[at(plan_.steps[at(number)].worker)];
+    return KernelArgs{bound.in,
+                      bound.out,
+                      bound.workspace,
+                      *context_,
+                      line.queue.get(),
+                      reinterpret_cast<const RunContext*>(line.context.get()),
+                      &faults_[at(number)]};
+  };
+  for (int number = first; number < end; ++number)
+    plan_.steps[at(number)].kernel->run(args(number));
+  if (parts > 1)
+    for (int number = first; number < end; ++number)
+      plan_.steps[at(number)].kernel->conclude(args(number));
+  for (int number = first; number < end; ++number)
+    if (events_[at(number)]) queue(plan_.steps[at(number)].worker).record(*events_[at(number)]);
+  if (step_by_step) {
+    finish();
+    check_faults();
+    if (step_by_step->times) (*step_by_step->times)[at(first)] += seconds_since(began);
+    for (int number = first; number < end; ++number) inspect(number, *step_by_step);
+  }
+  return end;
+}
+
+void QueueExecutor::inspect(int step, const RunOptions& options) {
+  if (!options.not_finite || options.not_finite->step >= 0) return;
+  std::deque<Literal> held;
+  std::vector<Tensor> made;
+  for (const Tensor& tensor : bound_.steps[at(step)].out) {
+    made.push_back({});
+    if (!tensor.data) continue;
+    Literal& copy = held.emplace_back(tensor.desc.dtype, tensor.desc.dims);
+    accelerator_.copy(copy.bytes().data(), tensor.data, copy.bytes().size());
+    made.back() = view_of(copy);
+  }
+  *options.not_finite = first_of(step, made);
+}
+
+void QueueExecutor::enqueue_fetches() {
+  Line& root = lines_.front();
+  for (Line& line : lines_) {
+    if (&line == &root) continue;
+    line.queue->record(*line.done);
+    root.queue->wait(*line.done);
+  }
+  for (std::size_t i = 0; i < fetched_.size(); ++i)
+    if (fetched_[i].count() > 0)
+      root.queue->copy(fetched_[i].data, bound_.fetches[i].data, fetched_[i].desc.bytes());
+}
+
+}  // namespace lockstep

@@ -1,0 +1,114 @@
+#include "runtime/exec/thread_executor.h"
+
+#include <chrono>
+#include <climits>
+#include <cstring>
+
+#include "graph/error.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int kSpins = 200;  // before a worker that waits goes to sleep
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+ThreadExecutor::ThreadExecutor(Plan plan, const States& state, Workers& workers)
+    : Executor(std::move(plan)), workers_(workers), progress_(plan_.of_worker.size()) {
+  PlanMemory memory{state, {}, [this](int literal, int) {
+                      return view_of(plan_.literals[static_cast<std::size_t>(literal)]).data;
+                    }};
+  for (std::size_t bytes : plan_.arena_bytes) {
+    arenas_.push_back(allocate(bytes));
+    std::memset(arenas_.back().get(), static_cast<int>(kGuard), bytes);
+    memory.arenas.push_back(arenas_.back().get());
+  }
+  bound_ = bind_plan(plan_, memory);
+}
+
+void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& options) {
+  check_feeds(feeds);
+  for (std::size_t i = 0; i < feeds.size(); ++i)
+    if (bound_.feeds[i].data && feeds[i].count() > 0)
+      std::memcpy(bound_.feeds[i].data, feeds[i].data, feeds[i].desc.bytes());
+  options_ = options;
+  for (Progress& progress : progress_) progress.done.store(0, std::memory_order_relaxed);
+  first_failure_.store(INT_MAX, std::memory_order_relaxed);
+  failure_ = nullptr;
+  first_not_finite_.store(INT_MAX, std::memory_order_relaxed);
+  if (options.not_finite) {
+    *options.not_finite = {};
+    masks_.begin(plan_);
+  }
+  workers_.run([](void* self, int worker) { static_cast<ThreadExecutor*>(self)->work(worker); },
+               this);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+// The loop. A worker keeps going until it is past the earliest failure, so that the one that is
+// thrown is the first in plan order at any thread timing.
+void ThreadExecutor::work(int worker) {
+  if (worker >= static_cast<int>(plan_.of_worker.size())) return;  // nothing to exchange here
+  const std::vector<int>& mine = plan_.of_worker[worker];
+  for (int i = 0; i < static_cast<int>(mine.size()); ++i) {
+    const int number = mine[i];
+    const PlanStep& step = plan_.steps[number];
+    for (const Wait& wait : step.waits) wait_for(wait);
+    if (number > first_failure_.load(std::memory_order_acquire)) break;
+    const BoundStep& bound = bound_.steps[static_cast<std::size_t>(number)];
+    try {
+      const auto start = options_.times ? Clock::now() : Clock::time_point();
+      step.kernel->run({bound.in, bound.out, bound.workspace, options_.context});
+      if (options_.times)
+        (*options_.times)[static_cast<std::size_t>(number)] +=
+            std::chrono::duration<double>(Clock::now() - start).count();
+      if (options_.not_finite) look_at(number);
+    } catch (...) {
+      note_failure(number, std::current_exception());
+      break;
+    }
+    advance(worker, i + 1);
+  }
+  advance(worker, INT_MAX);  // whoever still waits for us need not any more
+}
+
+void ThreadExecutor::wait_for(const Wait& wait) {
+  std::atomic<int>& done = progress_[wait.worker].done;
+  for (int spin = 0; spin < kSpins; ++spin) {
+    if (done.load(std::memory_order_acquire) > wait.step) return;
+    __builtin_ia32_pause();
+  }
+  for (int seen = done.load(std::memory_order_acquire); seen <= wait.step;
+       seen = done.load(std::memory_order_acquire))
+    done.wait(seen, std::memory_order_acquire);
+}
+
+void ThreadExecutor::advance(int worker, int done) {
+  progress_[worker].done.store(done, std::memory_order_release);
+  progress_[worker].done.notify_all();
+}
+
+// Until a step before it was the first: then whatever this one made may follow from that.
+void ThreadExecutor::look_at(int step) {
+  if (step > first_not_finite_.load(std::memory_order_acquire)) return;
+  NotFinite found = first_of(step, bound_.steps[static_cast<std::size_t>(step)].out);
+  if (found.step < 0) return;
+  while (first_lock_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
+  if (step < first_not_finite_.load(std::memory_order_relaxed)) {
+    first_not_finite_.store(step, std::memory_order_release);
+    *options_.not_finite = std::move(found);
+  }
+  first_lock_.clear(std::memory_order_release);
+}
+
+void ThreadExecutor::note_failure(int step, std::exception_ptr error) {
+  while (first_lock_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
+  if (step < first_failure_.load(std::memory_order_relaxed)) {
+    first_failure_.store(step, std::memory_order_release);
+    failure_ = error;
+  }
+  first_lock_.clear(std::memory_order_release);
+}
+
+}  // namespace lockstep

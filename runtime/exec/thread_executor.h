@@ -1,0 +1,45 @@
+// Runs a plan whose kernels work where they are called: each worker is a thread that walks its list
+// of steps. No allocation, no name, no lock.
+#pragma once
+
+#include <atomic>
+#include <exception>
+
+#include "runtime/exec/bound_plan.h"
+#include "runtime/exec/executor.h"
+
+namespace lockstep {
+
+class ThreadExecutor final : public Executor {
+ public:
+  ThreadExecutor(Plan plan, const States& state, Workers& workers);
+
+  void run(std::span<const Tensor> feeds, const RunOptions& options) override;
+  std::span<const Tensor> fetches() const override { return bound_.fetches; }
+
+ private:
+  struct alignas(64) Progress {
+    std::atomic<int> done{0};
+  };
+
+  const std::byte* arena_to_read(int worker) const override {
+    return arenas_[static_cast<std::size_t>(worker)].get();
+  }
+  void work(int worker);
+  void wait_for(const Wait& wait);
+  void advance(int worker, int done);
+  void look_at(int step);
+  void note_failure(int step, std::exception_ptr error);
+
+  Workers& workers_;
+  std::vector<Memory> arenas_;
+  BoundPlan bound_;
+  std::vector<Progress> progress_;
+  RunOptions options_;
+  std::atomic_flag first_lock_ = ATOMIC_FLAG_INIT;
+  std::atomic<int> first_failure_{0};  // step number
+  std::exception_ptr failure_;
+  std::atomic<int> first_not_finite_{0};
+};
+
+}  // namespace lockstep

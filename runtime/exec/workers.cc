@@ -1,0 +1,78 @@
+#include "runtime/exec/workers.h"
+
+#include <exception>
+
+#include "graph/error.h"
+#include "runtime/parallel.h"
+
+namespace lockstep {
+
+Workers::Workers(int count, int threads) : count_(count), threads_(threads) {
+  try {
+    for (int worker = 0; count_ > 1 && worker < count_; ++worker)
+      pool_.emplace_back([this, worker] { serve(worker); });
+    try_others();
+  } catch (const std::exception& error) {
+    const std::size_t begun = pool_.size() + others_begun_;
+    end_threads();
+    fail("only ", begun, " of ", int64_t{count_} * threads_, " threads could be started, ",
+         threads_, " (THREADS) for each of ", count_, ": ", error.what());
+  }
+}
+
+Workers::~Workers() { end_threads(); }
+
+void Workers::end_threads() {
+  job_ = nullptr;
+  round_.fetch_add(1);
+  round_.notify_all();
+  for (std::thread& thread : pool_) thread.join();
+}
+
+// Those that libgomp will start for the workers: where it cannot, it ends the process.
+void Workers::try_others() {
+  std::atomic<bool> tried{false};
+  std::vector<std::thread> others;
+  const auto end = [&] {
+    others_begun_ = others.size();
+    tried = true;
+    tried.notify_all();
+    for (std::thread& thread : others) thread.join();
+  };
+  try {
+    for (int64_t left = int64_t{count_} * (threads_ - 1); left > 0; --left)
+      others.emplace_back([&tried] { tried.wait(false); });
+  } catch (const std::exception&) {
+    end();
+    throw;
+  }
+  end();
+}
+
+void Workers::run(Job job, void* context) {
+  if (count_ == 1) {
+    set_threads_of_this_thread(threads_);
+    job(context, 0);
+    return;
+  }
+  job_ = job;
+  context_ = context;
+  left_.store(count_);
+  round_.fetch_add(1);
+  round_.notify_all();
+  for (int left = left_.load(); left > 0; left = left_.load()) left_.wait(left);
+}
+
+void Workers::serve(int worker) {
+  set_threads_of_this_thread(threads_);
+  int seen = 0;
+  while (true) {
+    round_.wait(seen);
+    seen = round_.load();
+    if (!job_) return;
+    job_(context_, worker);
+    if (left_.fetch_sub(1) == 1) left_.notify_all();
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,356 @@
+#include "runtime/plan/compile.h"
+
+#include <algorithm>
+#include <climits>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "graph/limits.h"
+#include "graph/passes/bind.h"
+#include "graph/passes/postpone.h"
+#include "runtime/parallel.h"
+#include "runtime/plan/aliases.h"
+#include "runtime/plan/fold.h"
+#include "runtime/plan/layouts.h"
+#include "runtime/plan/offsets.h"
+#include "runtime/plan/requests.h"
+#include "runtime/plan/waits.h"
+
+namespace lockstep {
+namespace {
+
+class Compiler {
+ public:
+  explicit Compiler(const CompileRequest& request) : request_(request) {}
+
+  Plan run() {
+    plan_.name = request_.graph.name();
+    plan_.devices = request_.devices;
+    plan_.threads = request_.options.threads;
+    plan_.states = request_.states;
+    for (std::size_t i = 0; i < plan_.states.size(); ++i)
+      state_numbers_.emplace(plan_.states[i], static_cast<int>(i));
+    plan_.of_worker.resize(plan_.devices.size());
+
+    set_threads_of_this_thread(plan_.threads);
+    Graph bound = bind();            // 1. shapes of this batch, constants folded, the rest pruned
+    bound = rewrite(bound);          // 2. several nodes in one, where the device has that
+    overlap(bound);                  // 3. queues compute while others communicate
+    bound = lay_out_tensors(bound);  // 4. channel blocks, and reorders where kernels disagree
+    make_slots(bound);               // 5. values become numbers, each on its replica's worker
+    check_values();
+    choose_kernels(bound);  // 6. one step per node and worker
+    share_memory();         // 7. state in place, views, operands overwritten
+    lay_out_arenas();       // 8. lifetimes, then offsets in one arena per worker
+    check_arenas();         //    which somebody will allocate
+    plan_waits(plan_);      // 9. what must wait for another worker
+    return std::move(plan_);
+  }
+
+ private:
+  Graph bind() {
+    std::map<std::string, Dims> feeds;
+    for (std::size_t i = 0; i < request_.feeds.size(); ++i)
+      feeds[request_.feeds[i]] = request_.feed_dims[i];
+    std::vector<std::string> wanted = request_.fetches;
+    for (const Binding& update : request_.updates) wanted.push_back(update.value);
+    return bind_shapes(request_.graph, feeds, wanted, folder_for(request_.kernels),
+                       request_.owners);
+  }
+
+  std::set<std::string> seen_by_others() const {
+    std::set<std::string> seen(request_.fetches.begin(), request_.fetches.end());
+    for (const Binding& update : request_.updates) seen.insert(update.value);
+    return seen;
+  }
+
+  Graph rewrite(Graph& bound) {
+    if (!request_.options.rewrites) return std::move(bound);
+    Graph graph = std::move(bound);
+    for (const KernelTable& table : request_.kernels) {
+      if (table.kind() != plan_.devices[0].kind) continue;
+      for (Rewrite pass : table.rewrites()) {
+        Rewritten result = pass(graph, seen_by_others());
+        graph = std::move(result.graph);
+        plan_.notes.insert(plan_.notes.end(), result.notes.begin(), result.notes.end());
+      }
+    }
+    return graph;
+  }
+
+  // Where communication has queues of its own.
+  bool has_queues() const { return plan_.devices[0].kind == DeviceKind::gpu; }
+
+  void overlap(Graph& bound) const {
+    if (has_queues())
+      postpone_what_follows(
+          bound, [](const Node& node) { return node.op()->collective || node.op()->exchange; });
+  }
+
+  Graph lay_out_tensors(Graph& bound) {
+    if (!request_.options.layouts) {
+      channel_block_.assign(static_cast<std::size_t>(bound.value_count()), 1);
+      return std::move(bound);
+    }
+    const std::set<std::string> seen = seen_by_others();
+    LaidOut laid = lay_out({bound, seen, request_});
+    channel_block_ = std::move(laid.channel_block);
+    channel_block_.resize(static_cast<std::size_t>(laid.graph.value_count()), 1);
+    return std::move(laid.graph);
+  }
+
+  int worker_of(const Node& node, int replica) const {
+    if (replica < static_cast<int>(plan_.devices.size())) return replica;
+    int last = replica;
+    for (int i = 0; i < node.graph().node_count(); ++i)
+      last = std::max(last, node.graph().node(i).replica());
+    fail(node.description(), ": the graph is for ", last + 1, " replicas, but there are ",
+         plan_.devices.size(), " devices");
+  }
+
+  int state_number(const std::string& name) const {
+    auto found = state_numbers_.find(name);
+    return found == state_numbers_.end() ? -1 : found->second;
+  }
+
+  void make_slots(const Graph& bound) {
+    for (int id = 0; id < bound.value_count(); ++id) {
+      Value value{id};
+      Slot slot{bound.name(value),
+                {bound.dtype(value), to_dims(bound.shape(value)),
+                 channel_block_[static_cast<std::size_t>(id)]},
+                0,
+                Lives::in_arena,
+                -1};
+      slot.worker = worker_of_value(bound, value, request_);
+      if (const Literal* literal = bound.literal(value)) {
+        slot.lives = Lives::as_constant;
+        slot.index = static_cast<int>(plan_.literals.size());
+        plan_.literals.push_back(*literal);
+      }
+      plan_.slots.push_back(std::move(slot));
+    }
+    plan_.state_descs.resize(plan_.states.size());
+    plan_.state_workers.resize(plan_.states.size(), 0);
+    for (Value input : bound.inputs()) {
+      int state = state_number(bound.name(input));
+      if (state < 0) continue;
+      Slot& slot = plan_.slots[input.id];
+      slot.lives = Lives::in_state;
+      slot.index = state;
+      plan_.state_descs[state] = slot.desc;
+      plan_.state_workers[state] = slot.worker;
+    }
+    for (const std::string& feed : request_.feeds) plan_.feeds.push_back(bound.find(feed).id);
+    std::vector<int> fed(plan_.slots.size(), 0);
+    for (int feed : plan_.feeds)
+      if (feed >= 0) ++fed[feed];
+    for (Value input : bound.inputs())
+      check(plan_.slots[input.id].lives == Lives::in_state || fed[input.id] == 1, "input '",
+            bound.name(input), "' is neither fed nor state");
+    for (const std::string& fetch : request_.fetches) plan_.fetches.push_back(bound.at(fetch).id);
+    for (const Binding& update : request_.updates) {
+      int state = state_number(update.state);
+      check(state >= 0, "binding: there is no state '", update.state, "'");
+      int slot = bound.at(update.value).id;
+      TensorDesc& desc = plan_.state_descs[state];
+      check(!desc.present() || desc == plan_.slots[slot].desc, "state '", update.state, "' is ",
+            desc, " but its new value '", update.value, "' is ", plan_.slots[slot].desc);
+      if (!desc.present()) plan_.state_workers[state] = plan_.slots[slot].worker;
+      desc = plan_.slots[slot].desc;
+      updates_.push_back({state, slot});
+    }
+  }
+
+  // Messages go on a worker of their own, so that replicas compute meanwhile; so does what an
+  // all-reduce does between two messages, or a replica would stop for every one of them.
+  std::vector<bool> steps_of_exchange(const Graph& bound) const {
+    const auto count = static_cast<std::size_t>(bound.node_count());
+    std::vector<bool> after(count, false), before(count, false), chosen(count, false);
+    auto at = [](const Node& node) { return static_cast<std::size_t>(node.index()); };
+    for (int index = 0; index < bound.node_count(); ++index) {
+      Node node = bound.node(index);
+      chosen[at(node)] = node.op()->exchange;
+      if (!node.op()->transit) continue;
+      for (Value input : node.inputs())
+        if (auto made = input ? bound.producer(input) : std::nullopt)
+          if (made->op()->exchange || after[at(*made)]) after[at(node)] = true;
+    }
+    for (int index = bound.node_count() - 1; index >= 0; --index) {
+      Node node = bound.node(index);
+      if (!after[at(node)]) continue;
+      for (Value output : node.outputs()) {
+        if (!output) continue;
+        for (int user : bound.consumers(output)) {
+          Node next = bound.node(user);
+          if (next.op()->exchange || (before[at(next)] && after[at(next)])) before[at(node)] = true;
+        }
+      }
+      if (before[at(node)]) chosen[at(node)] = true;
+    }
+    return chosen;
+  }
+
+  void choose_kernels(const Graph& bound) {
+    const std::vector<bool> exchange = steps_of_exchange(bound);
+    const auto devices = static_cast<int>(plan_.devices.size());
+    const bool queues = has_queues();
+    auto communicates = [&](const Node& node) {
+      return exchange[static_cast<std::size_t>(node.index())] || (queues && node.op()->collective);
+    };
+    // Where there are queues, communication has one beside each device's own. Exchanges with other
+    // processes have the first of them for themselves: they all have to come in one order.
+    auto worker_of_step = [&](const Node& node, int replica) {
+      if (!communicates(node)) return replica;
+      return queues && !node.op()->exchange ? devices + replica : devices;
+    };
+    for (int index = 0; index < bound.node_count(); ++index) {
+      if (communicates(bound.node(index)))
+        plan_.of_worker.resize(static_cast<std::size_t>(queues ? 2 * devices : devices + 1));
+      plan_.exchanges = plan_.exchanges || bound.node(index).op()->exchange;
+    }
+    for (int index = 0; index < bound.node_count(); ++index) {
+      Node node = bound.node(index);
+      std::vector<int> workers;
+      if (node.op()->collective) {
+        for (Value output : node.outputs()) {
+          check(bool(output), node.description(), ": each of its replicas needs an output");
+          workers.push_back(worker_of(node, replica_of(bound, output)));
+        }
+      } else {
+        workers.push_back(worker_of(node, std::max(node.replica(), 0)));
+      }
+      for (std::size_t part = 0; part < workers.size(); ++part)
+        add_step(node, workers, part, worker_of_step(node, workers[part]));
+      ops_.push_back(node.op());
+    }
+    nodes_ = bound.node_count();
+  }
+
+  // `replicas` that take part, of which number `part` does this step, on `worker`.
+  void add_step(const Node& node, const std::vector<int>& replicas, std::size_t part, int worker) {
+    const int replica = replicas[part];
+    PlanStep step;
+    step.name = node.name();
+    step.type = node.type();
+    step.node = node.index();
+    step.worker = worker;
+    step.part = static_cast<int>(part);
+    step.parts = static_cast<int>(replicas.size());
+    for (Value input : node.inputs()) step.in.push_back(input.id);
+    for (Value output : node.outputs()) step.out.push_back(output.id);
+    const StepPlace place{replicas, part, device_of(plan_, worker),
+                          worker == replica ? plan_.threads : 1};
+    const KernelRequest asked =
+        request_of(node, place, request_, [this](Value value) { return channel_block_[value.id]; });
+    try {
+      ChosenKernel choice = table_for(request_.kernels, place.device).choose(asked);
+      step.kernel = std::move(choice.kernel);
+      step.candidate = std::move(choice.candidate);
+      step.refused = std::move(choice.refused);
+    } catch (const std::exception& error) {
+      std::string message = error.what();
+      bool named = message.rfind(node.name(), 0) == 0;
+      rethrow_as(error, (named ? "" : node.description() + ": ") + message);
+    }
+    plan_.of_worker[worker].push_back(static_cast<int>(plan_.steps.size()));
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void share_memory() { find_aliases(plan_, {ops_, updates_, nodes_, request_.options.alias}); }
+
+  void lay_out_arenas() {
+    const std::size_t alignment = alignment_on(request_.devices[0].kind);
+    auto aligned = [&](std::size_t bytes) {
+      return (bytes + alignment - 1) / alignment * alignment;
+    };
+    const std::size_t guard = aligned(request_.options.guard_bytes);
+    for (PlanStep& step : plan_.steps) {
+      std::size_t bytes = step.kernel->workspace_bytes();
+      if (bytes == 0) continue;
+      step.workspace = static_cast<int>(plan_.blocks.size());
+      plan_.blocks.push_back({step.worker, bytes, 0, step.node, step.node});
+    }
+    for (std::size_t worker = 0; worker < plan_.of_worker.size(); ++worker) {
+      std::vector<Lifetime> lifetimes;
+      std::vector<int> of_block;
+      for (std::size_t i = 0; i < plan_.blocks.size(); ++i) {
+        const Block& block = plan_.blocks[i];
+        if (block.worker != static_cast<int>(worker)) continue;
+        lifetimes.push_back({aligned(block.bytes) + 2 * guard, block.first, block.last});
+        of_block.push_back(static_cast<int>(i));
+      }
+      Offsets offsets =
+          request_.options.reuse_memory ? plan_offsets(lifetimes) : separate_offsets(lifetimes);
+      for (std::size_t i = 0; i < of_block.size(); ++i)
+        plan_.blocks[of_block[i]].offset = offsets.offset[i] + guard;
+      plan_.arena_bytes.push_back(offsets.total);
+    }
+  }
+
+  bool in_host_memory() const { return plan_.devices[0].kind == DeviceKind::cpu; }
+
+  // The largest of the values that take memory, or null.
+  const Slot* largest_value() const {
+    const Slot* largest = nullptr;
+    for (const Slot& slot : plan_.slots)
+      if (slot.lives == Lives::in_arena && (!largest || slot.desc.bytes() > largest->desc.bytes()))
+        largest = &slot;
+    return largest;
+  }
+
+  // One that no memory holds is refused before kernels are made for it.
+  void check_values() const {
+    const Slot* largest = in_host_memory() ? largest_value() : nullptr;
+    if (largest)
+      check_memory(largest->desc.bytes(), join("'", largest->name, "' ", text_of(largest->desc)));
+  }
+
+  void check_arenas() const {
+    const Slot* largest = in_host_memory() ? largest_value() : nullptr;
+    if (!largest) return;
+    std::size_t bytes = 0;
+    for (std::size_t arena : plan_.arena_bytes) bytes = saturating_add(bytes, arena);
+    check_memory(bytes, join("the plan of ", plan_.name, ", whose largest value is '",
+                             largest->name, "' ", text_of(largest->desc), ","));
+  }
+
+  const CompileRequest& request_;
+  Plan plan_;
+  std::vector<StateUpdate> updates_;
+  std::vector<const Op*> ops_;
+  std::unordered_map<std::string, int> state_numbers_;
+  std::vector<int> channel_block_;  // by value
+  int nodes_ = 0;
+};
+
+}  // namespace
+
+CompileRequest step_request(const TrainingModel& model,
+                            const std::function<Dims(const std::string& feed)>& dims,
+                            std::vector<Device> devices, const std::vector<KernelTable>& kernels,
+                            const CompileOptions& options) {
+  CompileRequest request{model.step,
+                         model.feed_values(),
+                         {},
+                         model.fetch_values(),
+                         model.state_values(),
+                         model.updates,
+                         std::move(devices),
+                         kernels,
+                         options};
+  for (const std::string& feed : request.feeds) request.feed_dims.push_back(dims(feed));
+  request.owners = model.owners();
+  return request;
+}
+
+Plan compile(const CompileRequest& request) {
+  check(!request.devices.empty(), "a plan needs at least one device");
+  for (Device device : request.devices)
+    check(device.kind == request.devices[0].kind, "devices of a run are all of one kind, not ",
+          request.devices[0], " and ", device);
+  return Compiler(request).run();
+}
+
+}  // namespace lockstep

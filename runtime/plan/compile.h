@@ -1,0 +1,46 @@
+// compile(): from a graph and the shapes of one batch to a Plan.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/training.h"
+#include "runtime/plan/plan.h"
+
+namespace lockstep {
+
+struct CompileOptions {
+  int threads = 1;              // per CPU worker
+  bool reuse_memory = true;     // false: every block its own bytes
+  bool alias = true;            // false: no views, nothing in place
+  bool layouts = true;          // false: every tensor row-major
+  bool rewrites = true;         // false: every node by itself
+  bool tf32 = false;            // KernelRequest::tf32
+  std::size_t guard_bytes = 0;  // kept free around every block; for tests
+};
+
+struct CompileRequest {
+  const Graph& graph;
+  std::vector<std::string> feeds;    // inputs that are fed, in the order of Plan::feeds
+  std::vector<Dims> feed_dims;       // their shapes
+  std::vector<std::string> fetches;  // values to read afterwards
+  std::vector<std::string> states;   // all states, in the order of Plan::states
+  std::vector<Binding> updates;      // state := value, done by the end of the step
+  std::vector<Device> devices;       // of each replica
+  const std::vector<KernelTable>& kernels;
+  CompileOptions options = {};
+  Comm* comm = nullptr;  // to other processes
+  Owners owners = {};    // of feeds and states; without one, of those who use them
+};
+
+Plan compile(const CompileRequest& request);
+
+// The request for a model's step as a session makes it, `dims` saying the shape of each feed.
+CompileRequest step_request(const TrainingModel& model,
+                            const std::function<Dims(const std::string& feed)>& dims,
+                            std::vector<Device> devices, const std::vector<KernelTable>& kernels,
+                            const CompileOptions& options = {});
+
+}  // namespace lockstep

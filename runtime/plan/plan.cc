@@ -1,0 +1,108 @@
+#include "runtime/plan/plan.h"
+
+#include <iomanip>
+#include <sstream>
+
+#include "graph/printable.h"
+
+namespace lockstep {
+namespace {
+
+std::string place_of(const Plan& plan, const Slot& slot) {
+  switch (slot.lives) {
+    case Lives::in_state:
+      return "state " + printable(plan.states[slot.index]);
+    case Lives::as_constant:
+      return "constant";
+    default: {
+      const Block& block = plan.blocks[slot.index];
+      return join(worker_name(plan, block.worker), "+", block.offset);
+    }
+  }
+}
+
+std::string slot_text(const Plan& plan, int index) {
+  if (index < 0) return "-";
+  const Slot& slot = plan.slots[index];
+  const int block = slot.desc.channel_block;
+  return printable(slot.name) + (block > 1 ? join("/c", block) : "") + "@" + place_of(plan, slot);
+}
+
+void print_slots(std::ostream& out, const Plan& plan, const std::vector<int>& slots) {
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    out << (i > 0 ? ", " : "") << slot_text(plan, slots[i]);
+}
+
+}  // namespace
+
+std::string worker_name(const Plan& plan, int worker) {
+  const auto number = static_cast<std::size_t>(worker);
+  if (number < plan.devices.size()) return text_of(plan.devices[number]);
+  const Device device = device_of(plan, worker);
+  return device.kind == DeviceKind::cpu ? "exchange" : text_of(device) + "/comm";
+}
+
+bool communicates(const Plan& plan, int worker) {
+  return worker >= static_cast<int>(plan.devices.size());
+}
+
+Device device_of(const Plan& plan, int worker) {
+  return plan.devices[static_cast<std::size_t>(worker) % plan.devices.size()];
+}
+
+std::string text_of(const Plan& plan) {
+  std::ostringstream out;
+  out << "plan of " << plan.name << ": " << plan.steps.size() << " steps on";
+  for (Device device : plan.devices) out << " " << text_of(device);
+  out << ", " << plan.threads << (plan.threads == 1 ? " thread" : " threads") << " each\n";
+  std::size_t arena = 0;
+  for (std::size_t bytes : plan.arena_bytes) arena += bytes;
+  out << "memory: " << arena << " bytes in arenas for " << plan.tensor_bytes << " bytes of tensors";
+  if (plan.tensor_bytes > 0) out << " (" << 100 * arena / plan.tensor_bytes << " %)";
+  out << "; " << plan.views << " views, " << plan.in_place << " values in place\n";
+  for (const std::string& note : plan.notes) out << "fused: " << printable(note) << "\n";
+  for (int feed : plan.feeds)
+    if (feed >= 0)
+      out << "feed  " << slot_text(plan, feed) << " " << text_of(plan.slots[feed].desc) << "\n";
+  for (std::size_t worker = 0; worker < plan.of_worker.size(); ++worker) {
+    out << worker_name(plan, static_cast<int>(worker)) << " arena " << plan.arena_bytes[worker]
+        << " bytes\n";
+    int number = 0;
+    for (int index : plan.of_worker[worker]) {
+      const PlanStep& step = plan.steps[index];
+      out << std::right << std::setw(5) << number++ << "  " << step.type;
+      if (step.parts > 1) out << " part " << step.part << "/" << step.parts;
+      std::string how = step.kernel->describe();
+      if (!how.empty()) out << " [" << how << "]";
+      out << " ";
+      print_slots(out, plan, step.in);
+      out << " -> ";
+      print_slots(out, plan, step.out);
+      if (step.workspace >= 0)
+        out << " workspace " << plan.blocks[step.workspace].bytes << "+"
+            << plan.blocks[step.workspace].offset;
+      for (Wait wait : step.waits)
+        out << " waits " << worker_name(plan, wait.worker) << "#" << wait.step;
+      out << "\n";
+    }
+  }
+  for (int fetch : plan.fetches)
+    out << "fetch " << slot_text(plan, fetch) << " " << text_of(plan.slots[fetch].desc) << "\n";
+  return out.str();
+}
+
+std::string reasons_of(const Plan& plan) {
+  std::ostringstream out;
+  for (std::size_t worker = 0; worker < plan.of_worker.size(); ++worker)
+    for (std::size_t number = 0; number < plan.of_worker[worker].size(); ++number) {
+      const PlanStep& step = plan.steps[plan.of_worker[worker][number]];
+      if (step.refused.empty()) continue;
+      out << "why " << worker_name(plan, static_cast<int>(worker)) << "#" << number << " "
+          << step.type << " " << printable(step.name) << " runs as '" << step.candidate << "'. "
+          << printable(text_of(step.refused)) << "\n";
+    }
+  return out.str().empty() ? "why: no kernel was refused, every step has its first candidate\n"
+                           : out.str();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,98 @@
+// Plan: everything about a step that is decided before it runs. Names are left only for messages;
+// the executor works with the integers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/literal.h"
+#include "runtime/device.h"
+#include "runtime/kernel_table.h"
+#include "runtime/tensor.h"
+
+namespace lockstep {
+
+// A piece of one worker's arena. Values that alias share a block; blocks that are never alive at
+// the same time share bytes.
+struct Block {
+  int worker = 0;
+  std::size_t bytes = 0;
+  std::size_t offset = 0;
+  int first = 0;  // node numbers between which it is alive
+  int last = 0;
+};
+
+enum class Lives {
+  in_arena,     // index: block
+  in_state,     // index: state
+  as_constant,  // index: literal
+};
+
+struct Slot {
+  std::string name;
+  TensorDesc desc;
+  int worker = 0;
+  Lives lives = Lives::in_arena;
+  int index = -1;
+};
+
+// "That worker has finished its step number `step`."
+struct Wait {
+  int worker = 0;
+  int step = 0;
+};
+
+struct PlanStep {
+  std::string name;
+  std::string type;
+  int node = 0;  // position in the bound graph; copies into state come after all nodes
+  int worker = 0;
+  int part = 0;  // of a collective
+  int parts = 1;
+  std::unique_ptr<Kernel> kernel;
+  std::string candidate;         // whose it is
+  std::vector<Refused> refused;  // those that come before it in the table
+  std::vector<int> in;           // slots; -1: left out
+  std::vector<int> out;
+  int workspace = -1;  // block
+  std::vector<Wait> waits;
+};
+
+struct Plan {
+  std::string name;
+  // One worker each. Further ones communicate: on CPUs one for all, with other processes; on GPUs
+  // one for each device, of which the first goes to other processes.
+  std::vector<Device> devices;
+  int threads = 1;  // per CPU worker
+
+  std::vector<Slot> slots;
+  std::vector<Block> blocks;
+  std::vector<Literal> literals;
+  std::vector<std::string> states;
+  std::vector<TensorDesc> state_descs;
+  std::vector<int> state_workers;
+
+  std::vector<PlanStep> steps;              // in one order that every worker respects
+  std::vector<std::vector<int>> of_worker;  // the steps of each
+  std::vector<int> feeds;                   // slots, in the order they were asked for; -1: unused
+  std::vector<int> fetches;                 // slots
+
+  std::vector<std::string> notes;        // what rewrites did, and why
+  bool exchanges = false;                // whether steps wait for other processes
+  int views = 0;                         // nodes that became mere views
+  int in_place = 0;                      // values that live in an operand's or a state's memory
+  std::vector<std::size_t> arena_bytes;  // per worker
+  std::size_t tensor_bytes = 0;  // what the arenas would take if every value had its own memory
+};
+
+// The dump behind `lockstep plan`: one line a step. Offsets, waits and aliases are in it, so two
+// plans with the same text run alike.
+std::string text_of(const Plan& plan);
+// Why steps run as they do: a line for each that somebody refused.
+std::string reasons_of(const Plan& plan);
+std::string worker_name(const Plan& plan, int worker);  // cpu:0, exchange, gpu:0/comm
+Device device_of(const Plan& plan, int worker);
+bool communicates(const Plan& plan, int worker);
+
+}  // namespace lockstep

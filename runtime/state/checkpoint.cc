@@ -1,0 +1,246 @@
+#include "runtime/state/checkpoint.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <numeric>
+
+#include "graph/file.h"
+#include "runtime/dist/agree.h"
+#include "runtime/finite.h"
+#include "runtime/state/safetensors.h"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kFormat = "lockstep checkpoint 2";
+constexpr const char* kWithoutChecksums = "lockstep checkpoint 1";
+
+std::string key_of(const State& state, std::size_t replica) {
+  return replica == 0 ? state.name : join(state.name, "@", replica);
+}
+
+// A state on every replica of the run, in order; on other processes it is read from what they sent.
+using Copies = std::vector<Tensor>;
+
+// Those of this process; `held` keeps what had to be copied from devices.
+Copies own_copies(const Session& session, const State& state, std::deque<Literal>& held) {
+  Copies copies;
+  for (const std::string& name : state.values) {
+    Seen seen = session.state().see(name);
+    copies.push_back(seen.tensor);
+    held.push_back(std::move(seen.copy));
+  }
+  return copies;
+}
+
+// What each replica keeps for itself, state by state, replicas inside.
+std::string own_differing(const Session& session) {
+  std::string bytes;
+  for (const State& state : session.model().states)
+    if (differs_by_replica(state.kind))
+      for (const std::string& name : state.values) {
+        const Seen seen = session.state().see(name);
+        bytes.append(seen.tensor.as<char>(), seen.tensor.desc.bytes());
+      }
+  return bytes;
+}
+
+// How many replicas each process has, on rank 0.
+std::vector<std::size_t> replicas_of_ranks(const Session& session) {
+  std::vector<std::size_t> replicas;
+  for (const std::string& text : gather_texts(
+           *session.comm(), std::to_string(session.model().replicas), "the number of replicas"))
+    replicas.push_back(std::stoul(text));
+  return replicas;
+}
+
+// What the replicas of other processes keep for themselves, as these sent it.
+class Differing {
+ public:
+  explicit Differing(const Session& session) {
+    if (!session.comm()) return;
+    replicas_ = replicas_of_ranks(session);
+    of_ranks_ = gather_texts(*session.comm(), own_differing(session), "statistics to be saved");
+    at_.resize(of_ranks_.size(), 0);
+  }
+
+  // The next state's, all of the type of the first copy.
+  void append_others(Copies& copies) {
+    const TensorDesc desc = copies[0].desc;
+    for (std::size_t rank = 1; rank < of_ranks_.size(); ++rank)
+      for (std::size_t k = 0; k < replicas_[rank]; ++k) {
+        copies.push_back({desc, of_ranks_[rank].data() + at_[rank]});
+        at_[rank] += desc.bytes();
+      }
+  }
+
+ private:
+  std::vector<std::size_t> replicas_;
+  std::vector<std::string> of_ranks_;
+  std::vector<std::size_t> at_;
+};
+
+bool all_equal(const Copies& copies) {
+  return std::all_of(copies.begin(), copies.end(), [&](const Tensor& copy) {
+    return std::memcmp(copies[0].data, copy.data, copy.desc.bytes()) == 0;
+  });
+}
+
+std::size_t replicas_of_all(const Session& session) {
+  const auto here = static_cast<std::size_t>(session.model().replicas);
+  if (!session.comm()) return here;
+  const std::vector<std::size_t> replicas = replicas_of_ranks(session);
+  const std::size_t all = std::accumulate(replicas.begin(), replicas.end(), std::size_t{0});
+  return std::stoul(share_text(*session.comm(), std::to_string(all), "the number of replicas"));
+}
+
+// Gradients that wait for the next step are a sum over as many replicas as there were; on another
+// number of replicas training goes on as it began, with none.
+bool fits(const State& state, const Safetensors& file, std::size_t all) {
+  return state.kind != StateKind::deferred || (file.tensors.contains(key_of(state, all - 1)) &&
+                                               !file.tensors.contains(key_of(state, all)));
+}
+
+// From here on the file's own name always leads to a whole checkpoint. A file system without hard
+// links has, for the moment between two renames, the previous one alone.
+void keep_as_previous(const std::string& path) {
+  const std::string previous = previous_of(path), link = previous + ".tmp";
+  ::unlink(link.c_str());
+  if (::link(path.c_str(), link.c_str()) == 0) return rename_file(link, previous);
+  const int reason = errno;
+  if (reason == ENOENT) return;  // it is the first
+  check(reason == EPERM || reason == ENOTSUP || reason == ENOSYS || reason == EMLINK,
+        "cannot link ", link, ": ", std::strerror(reason));
+  rename_file(path, previous);
+}
+
+class RemovedUnless {
+ public:
+  explicit RemovedUnless(std::string path) : path_(std::move(path)) {}
+  ~RemovedUnless() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  void kept() { path_.clear(); }
+
+ private:
+  std::string path_;
+};
+
+// "" where it can be gone on from. What waits or scales may be infinite for a step.
+std::string lost_in(StateKind kind, const std::string& name, const Tensor& tensor) {
+  if (kind == StateKind::deferred || kind == StateKind::scaling) return "";
+  const int64_t at = is_slot(kind) ? first_not_finite(tensor) : first_nan(tensor);
+  if (at < 0) return "";
+  return join("'", name, "' is ", text_of_value(tensor, at), " at ",
+              text_of_place(tensor.desc.dims, at));
+}
+
+Safetensors parsed(const std::string& content, const std::string& path) {
+  Safetensors file;
+  try {
+    file = parse_safetensors(content, path);
+  } catch (const Error& error) {
+    throw Damaged(path, error.what());
+  }
+  const std::string format = file.metadata[kFormatKey];
+  check(format == kFormat || format == kWithoutChecksums, path, ": ",
+        format.empty() ? "is no checkpoint: it does not say its format"
+                       : join("is of the format '", format, "'"),
+        "; a run goes on from '", kFormat, "'");
+  return file;
+}
+
+std::string content_of(const std::string& path) {
+  try {
+    return read_file(path);
+  } catch (const Error& error) {
+    throw Damaged(path, error.what());
+  }
+}
+
+}  // namespace
+
+std::string previous_of(const std::string& path) {
+  std::filesystem::path file(path);
+  const std::string end = file.extension().string();
+  return file.replace_extension(".previous" + end).string();
+}
+
+bool lacks_checksums(const Metadata& metadata) {
+  return metadata.at(kFormatKey) == kWithoutChecksums;
+}
+
+Metadata checkpoint_metadata(const std::string& path) {
+  return parsed(content_of(path), path).metadata;
+}
+
+std::string lost_value(const Session& session) {
+  for (const State& state : session.model().states)
+    for (const std::string& name : state.values) {
+      const Seen seen = session.state().see(name);
+      if (std::string lost = lost_in(state.kind, name, seen.tensor); !lost.empty()) return lost;
+      if (!differs_by_replica(state.kind)) break;
+    }
+  return "";
+}
+
+void save_checkpoint(Session& session, const std::string& path, const Metadata& metadata,
+                     const CheckpointOptions& options) {
+  Differing differing(session);
+  if (session.comm() && session.comm()->rank() > 0) return;
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  std::deque<Literal> held;
+  for (const State& state : session.model().states) {
+    Copies copies = own_copies(session, state, held);
+    if (differs_by_replica(state.kind)) differing.append_others(copies);
+    const bool one = all_equal(copies) && state.kind != StateKind::deferred;
+    const std::size_t different = one ? 1 : copies.size();
+    for (std::size_t replica = 0; replica < different; ++replica)
+      tensors.emplace_back(key_of(state, replica), copies[replica]);
+  }
+  Metadata all = metadata;
+  all[kFormatKey] = kFormat;
+  if (!options.keep_previous) return write_safetensors(path, tensors, all);
+  const std::string next = path + ".next";
+  RemovedUnless removed(next);
+  write_safetensors(next, tensors, all);
+  keep_as_previous(path);
+  rename_file(next, path);
+  removed.kept();
+}
+
+Metadata load_checkpoint(Session& session, const std::string& path, const LookAtMetadata& look) {
+  Comm* comm = session.comm();
+  std::string content;
+  if (!comm || comm->rank() == 0) content = content_of(path);
+  if (comm) content = share_text(*comm, content, "the checkpoint");
+  const Safetensors file = parsed(content, path);
+  if (look) look(file.metadata);
+  StateValues values;
+  const auto first = static_cast<std::size_t>(session.model().first_replica);
+  const std::size_t all = replicas_of_all(session);
+  for (const State& state : session.model().states) {
+    for (std::size_t replica = 0; replica < state.values.size(); ++replica) {
+      auto found = file.tensors.find(key_of(state, first + replica));
+      if (found == file.tensors.end()) found = file.tensors.find(state.name);
+      check(found != file.tensors.end(), path, ": holds no '", state.name,
+            "'; it belongs to another model");
+      const TensorDesc& desc = session.state().at(state.values[replica]).desc;
+      check(desc.dtype == found->second.dtype() && desc.dims == found->second.dims(), path, ": '",
+            state.name, "' is ", found->second.type(), ", the model has ", desc);
+      if (std::string lost = lost_in(state.kind, state.name, view_of(found->second)); !lost.empty())
+        throw Damaged(path, join(path, ": ", lost, "; the run that wrote it was lost by then"));
+      values[state.values[replica]] =
+          fits(state, file, all) ? found->second : Literal(desc.dtype, desc.dims);
+    }
+  }
+  session.load(values);
+  return file.metadata;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,154 @@
+#include "runtime/state/safetensors.h"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "graph/file.h"
+#include "runtime/state/checksum.h"
+#include "runtime/state/safetensors_header.h"
+
+namespace lockstep {
+namespace {
+
+constexpr uint64_t kMostHeader = 100'000'000;  // as the format's own reader has it
+constexpr std::string_view kNoDigits = "00000000";
+// As we write it. It stands nowhere else: within a name or a value quotes have a \ before them.
+constexpr std::string_view kWhole = "\"crc32c\":\"";
+
+std::string key_of_tensor(const std::string& name) { return "crc32c/" + name; }
+
+// Length and header, then each tensor's bytes.
+class WholeSum {
+ public:
+  explicit WholeSum(std::string_view header) {
+    const uint64_t length = header.size();
+    sum_ = crc32c(&length, sizeof length);
+    add(crc32c(header), header.size());
+  }
+  void add(uint32_t sum, std::size_t bytes) { sum_ = crc32c_joined(sum_, sum, bytes); }
+  std::string text() const { return text_of_crc(sum_); }
+
+ private:
+  uint32_t sum_ = 0;
+};
+
+Literal literal_of(const StoredTensor& stored, std::string_view data) {
+  Literal literal(stored.dtype, stored.dims);
+  if (!literal.bytes().empty())
+    std::memcpy(literal.bytes().data(), data.data() + stored.begin, literal.bytes().size());
+  normalise_booleans(literal);
+  return literal;
+}
+
+bool promises_checksums(const std::map<std::string, std::string>& metadata) {
+  const auto format = metadata.find(kFormatKey);
+  return format != metadata.end() && format->second.starts_with("lockstep ") &&
+         !format->second.ends_with(" 1");
+}
+
+// Names the tensors that are damaged, or says that it is something else. Takes the sums out of the
+// metadata.
+void check_sums(std::string json, std::string_view data, SafetensorsHeader& header) {
+  auto& metadata = header.metadata;
+  const std::string said = metadata.at("crc32c");
+  metadata.erase("crc32c");
+  const auto at = json.find(kWhole);
+  check(at != json.npos && said.size() == kNoDigits.size(), "its checksum '", said,
+        "' is not as it was written: the file is damaged, or was written anew with the metadata of "
+        "another");
+  json.replace(at + kWhole.size(), kNoDigits.size(), kNoDigits);
+  WholeSum whole(json);
+  std::string damaged;
+  for (const StoredTensor& stored : header.tensors) {
+    const std::size_t bytes = stored.end - stored.begin;
+    const uint32_t sum = crc32c(data.substr(stored.begin, bytes));
+    whole.add(sum, bytes);
+    const auto expected = metadata.find(key_of_tensor(stored.name));
+    check(expected != metadata.end(), "the checksum of tensor '", stored.name, "' is missing");
+    if (expected->second != text_of_crc(sum))
+      damaged += join(damaged.empty() ? "'" : ", '", stored.name, "'");
+    metadata.erase(expected);
+  }
+  check(damaged.empty(), "damaged: the data of ", damaged, " does not fit its checksum");
+  check(whole.text() == said, "damaged: the file does not fit its checksum ", said, ", it gives ",
+        whole.text());
+}
+
+std::string header_of(const std::vector<std::pair<std::string, Tensor>>& tensors,
+                      const std::vector<uint32_t>& sums,
+                      std::map<std::string, std::string> metadata) {
+  nlohmann::ordered_json header;
+  std::size_t end = 0;
+  metadata["crc32c"] = kNoDigits;
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    metadata[key_of_tensor(tensors[i].first)] = text_of_crc(sums[i]);
+  header["__metadata__"] = metadata;
+  for (const auto& [name, tensor] : tensors) {
+    const std::size_t bytes = tensor.desc.bytes();
+    header[name] = {{"dtype", safetensors_name(tensor.desc.dtype)},
+                    {"shape", tensor.desc.dims},
+                    {"data_offsets", {end, end + bytes}}};
+    end += bytes;
+  }
+  // A path among the metadata may be of any bytes; JSON is UTF-8.
+  std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // data stays 8-byte aligned
+  WholeSum whole(text);
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    whole.add(sums[i], tensors[i].second.desc.bytes());
+  return text.replace(text.find(kWhole) + kWhole.size(), kNoDigits.size(), whole.text());
+}
+
+}  // namespace
+
+void write_safetensors(const std::string& path,
+                       const std::vector<std::pair<std::string, Tensor>>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  std::vector<uint32_t> sums;
+  for (const auto& [name, tensor] : tensors)
+    sums.push_back(crc32c(tensor.data, tensor.desc.bytes()));
+  const std::string header = header_of(tensors, sums, metadata);
+  write_file(path, [&](const FileSink& sink) {
+    uint64_t length = header.size();
+    sink(std::as_bytes(std::span(&length, 1)));
+    sink(std::as_bytes(std::span(header)));
+    for (const auto& [name, tensor] : tensors)
+      sink({static_cast<const std::byte*>(tensor.data), tensor.desc.bytes()});
+  });
+}
+
+Safetensors read_safetensors(const std::string& path) {
+  return parse_safetensors(read_file(path), path);
+}
+
+Safetensors parse_safetensors(const std::string& file, const std::string& path) {
+  uint64_t length = 0;
+  check(file.size() >= sizeof(length), path, ": not a safetensors file (", file.size(), " bytes)");
+  std::memcpy(&length, file.data(), sizeof(length));
+  check(length <= file.size() - sizeof(length), path,
+        ": not a safetensors file, or a truncated one (header of ", length, " bytes, file of ",
+        file.size(), ")");
+  check(length <= kMostHeader, path, ": a header of ", length, " bytes; the format has ",
+        kMostHeader, " at most");
+  const std::string_view json = std::string_view(file).substr(sizeof(length), length);
+  const std::string_view data = std::string_view(file).substr(sizeof(length) + length);
+  Safetensors result;
+  try {
+    SafetensorsHeader header = parse_safetensors_header(json, data.size());
+    result.checked = header.metadata.contains("crc32c");
+    check(result.checked || !promises_checksums(header.metadata), "its checksum is missing");
+    if (result.checked) check_sums(std::string(json), data, header);
+    for (const StoredTensor& stored : header.tensors)
+      result.tensors.emplace(stored.name, literal_of(stored, data));
+    result.metadata = std::move(header.metadata);
+  } catch (const Error& error) {
+    fail(path, ": ", error.what());
+  }
+  return result;
+}
+
+std::string unchecked_line(const std::string& path) {
+  return path + " carries no checksums, so damage to its numbers would not be noticed";
+}
+
+}  // namespace lockstep

@@ -1,0 +1,217 @@
+#include "runtime/state/session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+#include "runtime/dist/agree.h"
+#include "runtime/finite.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kPlansKept = 4;
+
+std::vector<TensorDesc> state_descs(const TrainingModel& model) {
+  std::vector<TensorDesc> descs;
+  for (const std::string& name : model.state_values()) {
+    Value value = model.step.at(name);
+    descs.push_back({model.step.dtype(value), to_dims(model.step.shape(value))});
+  }
+  return descs;
+}
+
+int chosen_threads(const SessionOptions& options, std::size_t replicas) {
+  const int processes = options.comm ? options.comm->size_here() : 1;
+  return options.threads > 0 ? options.threads
+                             : threads_per_replica(static_cast<int>(replicas) * processes);
+}
+
+Accelerator* accelerator_of(const std::vector<KernelTable>& kernels,
+                            const std::vector<Device>& devices) {
+  Accelerator* accelerator = nullptr;
+  for (const KernelTable& table : kernels)
+    if (!devices.empty() && table.kind() == devices[0].kind) accelerator = table.accelerator();
+  for (Device device : devices)
+    if (accelerator && device.index >= accelerator->devices())
+      fail("cannot run on ", text_of(device), ": this machine has ", accelerator->devices(),
+           " GPUs that can be used; see `lockstep doctor`");
+  return accelerator;
+}
+
+// In the order of TrainingModel::state_values().
+std::vector<Device> devices_of_states(const TrainingModel& model,
+                                      const std::vector<Device>& devices) {
+  std::vector<Device> result;
+  for (const State& state : model.states)
+    for (std::size_t replica = 0; replica < state.values.size(); ++replica)
+      result.push_back(devices[std::min(replica, devices.size() - 1)]);
+  return result;
+}
+
+}  // namespace
+
+std::span<const Tensor> Program::run(std::span<const Tensor> feeds, const RunOptions& options) {
+  Executor& chosen = executor(feeds);
+  if (session_.comm()) session_.comm()->at_step(options.context.step);
+  check(session_.state_.has_values() || this == session_.init_.get(), spec_.graph.name(),
+        ": no state has a value yet; call initialise() or load() first");
+  chosen.run(feeds, options);
+  if (options.blame_feeds) check_losses(feeds, chosen);
+  return chosen.fetches();
+}
+
+void Program::check_losses(std::span<const Tensor> feeds, const Executor& executor) const {
+  for (const Tensor& loss : executor.fetches().first(spec_.losses)) {
+    if (first_not_finite(loss) < 0) continue;
+    const std::string fed = fed_not_finite(session_.model_, feeds);
+    check(fed.empty(), spec_.graph.name(), ": the loss is ", text_of_value(loss, 0), ", for ", fed);
+  }
+}
+
+Executor& Program::executor(std::span<const Tensor> feeds) {
+  check(feeds.size() == spec_.feeds.size(), spec_.graph.name(), " takes ", spec_.feeds.size(),
+        " feeds, was given ", feeds.size());
+  for (auto it = cache_.begin(); it != cache_.end(); ++it) {
+    const Plan& plan = (*it)->plan();
+    bool fits = true;
+    for (std::size_t i = 0; i < feeds.size() && fits; ++i)
+      fits = plan.feeds[i] < 0 || plan.slots[plan.feeds[i]].desc == feeds[i].desc;
+    if (!fits) continue;
+    std::rotate(cache_.begin(), it, it + 1);
+    return *cache_.front();
+  }
+  std::vector<Dims> dims;
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    Value input = spec_.graph.at(spec_.feeds[i]);
+    check(feeds[i].desc.dtype == spec_.graph.dtype(input), "input '", spec_.feeds[i], "' is ",
+          spec_.graph.type(input), " but is fed ", feeds[i].desc);
+    dims.push_back(feeds[i].desc.dims);
+  }
+  CompileOptions options = session_.options_.compile;
+  options.threads = session_.threads_;
+  Plan plan = compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches,
+                       session_.state_.names(), spec_.updates, session_.devices_, session_.kernels_,
+                       options, session_.comm(), session_.owners_});
+  if (cache_.size() == kPlansKept) cache_.pop_back();
+  cache_.insert(cache_.begin(), make_executor(std::move(plan), session_.state_, session_.workers_,
+                                              session_.accelerator_, session_.comm()));
+  return *cache_.front();
+}
+
+Session::Session(const TrainingModel& model, std::vector<Device> devices,
+                 const std::vector<KernelTable>& kernels, const SessionOptions& options)
+    : model_(model),
+      devices_(std::move(devices)),
+      kernels_(kernels),
+      accelerator_(accelerator_of(kernels, devices_)),
+      options_(options),
+      threads_(chosen_threads(options, devices_.size())),
+      owners_(model.owners()),
+      workers_(accelerator_ ? 1 : static_cast<int>(devices_.size()) + (options.comm ? 1 : 0),
+               threads_),
+      state_(model.state_values(), state_descs(model), accelerator_,
+             accelerator_ ? devices_of_states(model, devices_) : std::vector<Device>{}) {
+  check(static_cast<int>(devices_.size()) == model.replicas, "the model has ", model.replicas,
+        model.replicas == 1 ? " replica" : " replicas", " but ", devices_.size(),
+        " devices were given");
+  init_ = program(model.init, {}, {}, model.initial);
+  step_ = program(model.step, model.feed_values(), model.fetch_values(), model.updates);
+  // Where a step that is not finite is skipped, it may be fed anything.
+  if (model.checks.empty())
+    step_->spec_.losses = model.losses.size() * static_cast<std::size_t>(model.replicas);
+
+  std::vector<std::string> inputs, outputs;
+  for (Value input : model.inference.inputs()) {
+    const std::string& name = model.inference.name(input);
+    const auto& states = state_.names();
+    if (std::find(states.begin(), states.end(), name) == states.end()) inputs.push_back(name);
+  }
+  for (Value output : model.inference.outputs()) outputs.push_back(model.inference.name(output));
+  inference_ = program(model.inference, std::move(inputs), std::move(outputs), {});
+}
+
+std::unique_ptr<Program> Session::program(const Graph& graph, std::vector<std::string> feeds,
+                                          std::vector<std::string> fetches,
+                                          std::vector<Binding> updates) {
+  return std::unique_ptr<Program>(
+      new Program(*this, {graph, std::move(feeds), std::move(fetches), std::move(updates)}));
+}
+
+void Session::initialise() {
+  init_->run({}, run_options(0));
+  state_.note_values();
+  init_->cache_.clear();  // its memory would lie idle for the rest of the run
+}
+
+void Session::load(const StateValues& values) {
+  for (const auto& [name, value] : values) state_.write(name, value);
+}
+
+StateValues Session::save() const {
+  StateValues values;
+  for (const std::string& name : state_.names()) values.emplace(name, state_.read(name));
+  return values;
+}
+
+std::string fed_not_finite(const TrainingModel& model, std::span<const Tensor> feeds) {
+  const auto replicas = static_cast<std::size_t>(model.replicas);
+  for (std::size_t i = 0; i < feeds.size(); ++i)
+    if (const int64_t place = first_not_finite(feeds[i]); place >= 0)
+      return join("input '", model.inputs[i / replicas].name, "' of replica ",
+                  static_cast<std::size_t>(model.first_replica) + i % replicas, " is fed ",
+                  text_of_value(feeds[i], place), " at ", text_of_place(feeds[i].desc.dims, place));
+  return "";
+}
+
+namespace {
+
+std::string drift_within(const TrainingModel& model, const States& state) {
+  for (const State& item : model.states) {
+    if (differs_by_replica(item.kind)) continue;
+    const Seen first = state.see(item.values[0]);
+    for (std::size_t replica = 1; replica < item.values.size(); ++replica)
+      if (std::memcmp(first.tensor.data, state.see(item.values[replica]).tensor.data,
+                      first.tensor.desc.bytes()) != 0)
+        return join("'", item.values[replica], "' differs from '", item.values[0], "'");
+  }
+  return "";
+}
+
+// The digest of every state, a line each.
+std::string digests(const TrainingModel& model, const States& state) {
+  std::string lines;
+  for (const State& item : model.states) {
+    if (differs_by_replica(item.kind)) continue;
+    const Seen seen = state.see(item.values[0]);
+    lines += item.name + " " + digest(seen.tensor.data, seen.tensor.desc.bytes()) + "\n";
+  }
+  return lines;
+}
+
+std::string first_difference(const std::string& a, const std::string& b) {
+  std::istringstream first(a), second(b);
+  for (std::string left, right; std::getline(first, left) && std::getline(second, right);)
+    if (left != right) return left.substr(0, left.rfind(' '));
+  return "the list of states";
+}
+
+}  // namespace
+
+std::string find_drift(const Session& session) {
+  std::string found = drift_within(session.model(), session.state());
+  Comm* comm = session.comm();
+  if (!comm) return found;
+  const std::string mine = digests(session.model(), session.state());
+  const auto drifts = gather_texts(*comm, found, "drift within processes");
+  const auto all = gather_texts(*comm, mine, "digests of states");
+  for (std::size_t rank = 0; rank < all.size() && found.empty(); ++rank) {
+    found = drifts[rank];
+    if (found.empty() && all[rank] != mine)
+      found = join("'", first_difference(mine, all[rank]), "' on rank ", rank,
+                   " differs from that on rank 0");
+  }
+  return share_text(*comm, found, "drift");
+}
+
+}  // namespace lockstep

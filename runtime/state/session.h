@@ -1,0 +1,121 @@
+// Session: the public face of the runtime. It holds the state of one TrainingModel on a list of
+// devices and runs its three graphs there.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/io.h"
+#include "graph/training.h"
+#include "runtime/answers.h"
+#include "runtime/exec/executor.h"
+#include "runtime/feeds.h"
+#include "runtime/plan/compile.h"
+
+namespace lockstep {
+
+// One graph of a session with fixed feeds and fetches. Plans are made when a new batch shape comes
+// and the last few are kept.
+class Program {
+ public:
+  struct Spec {
+    const Graph& graph;
+    std::vector<std::string> feeds;
+    std::vector<std::string> fetches;
+    std::vector<Binding> updates;
+    std::size_t losses = 0;  // so many of the fetches, the first ones, should be finite
+  };
+
+  const std::vector<std::string>& feeds() const { return spec_.feeds; }
+  const std::vector<std::string>& fetches() const { return spec_.fetches; }
+
+  // Runs with feeds in the order of feeds(); the result, in the order of fetches(), is valid until
+  // the next run of this program. Throws where no state has a value yet.
+  std::span<const Tensor> run(std::span<const Tensor> feeds, const RunOptions& options);
+
+  // The plan for these shapes (made if need be).
+  const Plan& plan(std::span<const Tensor> feeds) { return executor(feeds).plan(); }
+
+ private:
+  friend class Session;
+  Program(class Session& session, Spec spec) : session_(session), spec_(std::move(spec)) {}
+  Executor& executor(std::span<const Tensor> feeds);
+  void check_losses(std::span<const Tensor> feeds, const Executor& executor) const;
+
+  class Session& session_;
+  Spec spec_;
+  std::vector<std::unique_ptr<Executor>> cache_;  // most recently used first
+};
+
+struct SessionOptions {
+  uint64_t seed = 1;
+  int threads = 0;  // per CPU replica; 0: an equal share of the cores
+  CompileOptions compile = {};
+  // To the other processes of the run, for a model that was cut into their shares
+  // (builders/step/partition.h); must outlive the session.
+  Comm* comm = nullptr;
+};
+
+class Session {
+ public:
+  // Replica k runs on devices[k]. `model` and `kernels` must outlive the session.
+  Session(const TrainingModel& model, std::vector<Device> devices,
+          const std::vector<KernelTable>& kernels, const SessionOptions& options = {});
+
+  const TrainingModel& model() const { return model_; }
+  const std::vector<Device>& devices() const { return devices_; }
+  int threads() const { return threads_; }
+  Comm* comm() const { return options_.comm; }
+  States& state() { return state_; }
+  const States& state() const { return state_; }
+
+  // Runs the init graph: the seed decides every bit of it, on any device.
+  void initialise();
+  // Takes values by full name; states that are not in `values` keep theirs.
+  void load(const StateValues& values);
+  StateValues save() const;
+
+  // Step number `step` of the training.
+  Answers run_step(Feeds& feeds, uint64_t step) { return run_step(feeds, run_options(step)); }
+  Answers run_step(Feeds& feeds, const RunOptions& options) {
+    return {model_, step_->run(feeds.tensors(), options)};
+  }
+  // The same by position. Feeds: every model input of every replica, input by input, replicas
+  // inside; fetches: losses, then metrics, then checks, likewise.
+  Program& step() { return *step_; }
+  // Prediction, on replica 0's device with replica 0's state. Feeds: the inference graph's inputs.
+  Program& inference() { return *inference_; }
+
+  // Another program over the same state: any graph of the model, with feeds and fetches of choice.
+  std::unique_ptr<Program> program(const Graph& graph, std::vector<std::string> feeds,
+                                   std::vector<std::string> fetches, std::vector<Binding> updates);
+
+  RunOptions run_options(uint64_t step) const { return {{options_.seed, step}}; }
+
+ private:
+  friend class Program;
+  const TrainingModel& model_;
+  std::vector<Device> devices_;
+  const std::vector<KernelTable>& kernels_;
+  Accelerator* accelerator_;  // null: the host's own
+  SessionOptions options_;
+  int threads_;
+  const Owners owners_;
+  Workers workers_;
+  States state_;
+  std::unique_ptr<Program> init_;
+  std::unique_ptr<Program> step_;
+  std::unique_ptr<Program> inference_;
+};
+
+// Which input of which replica is fed a number that is none, and where; "": none is. `feeds` are a
+// step's.
+std::string fed_not_finite(const TrainingModel& model, std::span<const Tensor> feeds);
+
+// The first replica whose copy of a state differs in any bit from replica 0's, as text, or "". Over
+// several processes every one calls and learns the same.
+std::string find_drift(const Session& session);
+
+}  // namespace lockstep

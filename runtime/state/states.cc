@@ -1,0 +1,62 @@
+#include "runtime/state/states.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "graph/graph.h"
+#include "graph/limits.h"
+
+namespace lockstep {
+
+States::States(std::vector<std::string> names, std::vector<TensorDesc> descs,
+               Accelerator* accelerator, const std::vector<Device>& devices)
+    : names_(std::move(names)), accelerator_(accelerator) {
+  std::size_t all = 0;
+  for (const TensorDesc& desc : descs) all = saturating_add(all, desc.bytes());
+  if (!accelerator)
+    check_memory(all, join("the state of all replicas, ", names_.size(), " tensors,"));
+  for (std::size_t i = 0; i < descs.size(); ++i) {
+    const std::size_t bytes = descs[i].bytes();
+    memory_.push_back(accelerator ? accelerator->allocate(devices[i], bytes, std::byte{0})
+                                  : allocate(bytes));
+    tensors_.push_back({std::move(descs[i]), memory_.back().get()});
+  }
+}
+
+void States::copy(void* to, const void* from, std::size_t bytes) const {
+  if (bytes == 0) return;
+  accelerator_ ? accelerator_->copy(to, from, bytes) : void(std::memcpy(to, from, bytes));
+}
+
+const Tensor& States::at(const std::string& name) const {
+  auto found = std::find(names_.begin(), names_.end(), name);
+  if (found == names_.end()) {
+    std::string near = nearest(name, names_);
+    fail("there is no state '", name, "'", near.empty() ? "" : "; the nearest is '" + near + "'");
+  }
+  return tensors_[found - names_.begin()];
+}
+
+Literal States::read(const std::string& name) const {
+  const Tensor& tensor = at(name);
+  Literal value(tensor.desc.dtype, tensor.desc.dims);
+  copy(value.bytes().data(), tensor.data, value.bytes().size());
+  return value;
+}
+
+Seen States::see(const std::string& name) const {
+  if (!accelerator_) return {at(name), {}};
+  Seen seen{at(name), read(name)};
+  seen.tensor.data = seen.copy.bytes().data();
+  return seen;
+}
+
+void States::write(const std::string& name, const Literal& value) {
+  const Tensor& tensor = at(name);
+  check(tensor.desc.dtype == value.dtype() && tensor.desc.dims == value.dims(), "state '", name,
+        "' is ", tensor.desc, ", it cannot take ", value.type());
+  copy(tensor.data, value.bytes().data(), value.bytes().size());
+  has_values_ = true;
+}
+
+}  // namespace lockstep

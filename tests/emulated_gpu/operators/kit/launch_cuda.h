@@ -1,0 +1,48 @@
+// Stands in the place of operators/kit/launch_cuda.h where GPU kernels are compiled for the host:
+// what is put into a stream is run by the thread behind it, thread by thread of the grid.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <math.h>  // NOLINT: a kernel's functions stand in no namespace
+
+#include <functional>
+
+#include "runtime/accelerator.h"
+#include "runtime/cuda/check.h"
+
+// One copy for each thread of the host, which runs one block at a time.
+#undef __shared__
+#define __shared__ static thread_local
+#undef __launch_bounds__
+#define __launch_bounds__(...)
+
+struct GridPlace {
+  unsigned x = 0, y = 0, z = 0;
+};
+extern thread_local GridPlace threadIdx, blockIdx, gridDim, blockDim;
+void __syncthreads();
+
+namespace lockstep {
+
+namespace testing {
+// Both run `thread` for every thread of every block, in an order that differs from launch to
+// launch; the second one so that they can meet at barriers.
+void run_grid(dim3 blocks, int threads, const std::function<void()>& thread);
+void run_grid_of_meetings(dim3 blocks, int threads, const std::function<void()>& thread);
+}  // namespace testing
+
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), dim3 blocks, int threads, cudaStream_t stream,
+            const Arguments&... arguments) {
+  reinterpret_cast<Queue*>(stream)->call(
+      [=] { testing::run_grid(blocks, threads, [&] { kernel(arguments...); }); });
+}
+
+template <class... Parameters, class... Arguments>
+void launch_blocks(void (*kernel)(Parameters...), dim3 blocks, int threads, cudaStream_t stream,
+                   const Arguments&... arguments) {
+  reinterpret_cast<Queue*>(stream)->call(
+      [=] { testing::run_grid_of_meetings(blocks, threads, [&] { kernel(arguments...); }); });
+}
+
+}  // namespace lockstep

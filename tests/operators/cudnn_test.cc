@@ -1,0 +1,86 @@
+// What cuDNN itself says of how convolutions are described to it. That needs the library, and no
+// GPU.
+#include "operators/conv/cudnn_convolution.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_error.h"
+
+namespace lockstep::testing {
+namespace {
+
+class Cudnn : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cudnn_is_there()) GTEST_SKIP() << "skipped: no cuDNN, the oracle here";
+  }
+};
+
+const std::vector<Convolution>& convolutions() {
+  static const std::vector<Convolution> all{{.x = {4, 8, 14, 14},
+                                             .w = {16, 8, 3, 3},
+                                             .y = {4, 16, 7, 7},
+                                             .strides = {2, 2},
+                                             .dilations = {1, 1},
+                                             .pads_before = {1, 1},
+                                             .pads_after = {0, 0}},
+                                            {.x = {2, 8, 9, 9},
+                                             .w = {16, 2, 3, 3},
+                                             .y = {2, 16, 5, 7},
+                                             .strides = {1, 1},
+                                             .dilations = {2, 1},
+                                             .pads_before = {0, 0},
+                                             .pads_after = {0, 0}},
+                                            {.x = {2, 6, 20},
+                                             .w = {4, 6, 5},
+                                             .y = {2, 4, 16},
+                                             .strides = {1},
+                                             .dilations = {1},
+                                             .pads_before = {0},
+                                             .pads_after = {0}},
+                                            {.x = {1, 3, 6, 6, 6},
+                                             .w = {5, 3, 3, 3, 3},
+                                             .y = {1, 5, 6, 6, 6},
+                                             .strides = {1, 1, 1},
+                                             .dilations = {1, 1, 1},
+                                             .pads_before = {1, 1, 1},
+                                             .pads_after = {1, 1, 1}}};
+  return all;
+}
+
+TEST_F(Cudnn, TakesEveryKindTypeAndLayout) {
+  for (Convolution c : convolutions())
+    for (auto kind :
+         {ConvolutionKind::forward, ConvolutionKind::by_data, ConvolutionKind::by_weight})
+      for (DType type : {DType::float32, DType::float16, DType::bfloat16})
+        for (bool channels_last : {false, true}) {
+          c.kind = kind;
+          c.type = type;
+          c.channels_last = channels_last;
+          EXPECT_NO_THROW(describe_to_cudnn(c)) << text_of(c.x) << " " << type;
+        }
+}
+
+// What comes behind a convolution too, whatever of it there is.
+TEST_F(Cudnn, TakesWhatIsDoneWithTheResult) {
+  for (Convolution c : convolutions())
+    for (DType type : {DType::float32, DType::float16, DType::bfloat16})
+      for (unsigned what = 1; what < 8; ++what) {
+        c.type = type;
+        c.channels_last = true;
+        c.bias = what & 1U;
+        c.relu = what & 2U;
+        c.statistics = what & 4U;
+        EXPECT_NO_THROW(describe_to_cudnn(c)) << text_of(c.x) << " " << type << " " << what;
+      }
+}
+
+// So that the tests above can fail.
+TEST_F(Cudnn, RefusesWhatIsNone) {
+  Convolution c = convolutions()[0];
+  c.y[2] = 9;
+  expect_error([&] { describe_to_cudnn(c); }, "cuDNN: a descriptor");
+}
+
+}  // namespace
+}  // namespace lockstep::testing
