@@ -28,7 +28,7 @@ class ReversePass {
     for (int index = forward_nodes_ - 1; index >= 0; --index) differentiate(index);
     Gradients result;
     for (Value value : wanted) {
-      Value gradient = accumulated(value, Where{"", 0});
+      Value gradient = accumulated(value);
       if (gradient) gradient = named_after(value, gradient);
       result.values.push_back(gradient);
       if (!gradient) result.unreached.push_back(graph_.name(value));
@@ -81,10 +81,10 @@ class ReversePass {
                      [&](Value output) { return output && needed_[output.id]; }))
       return;
     graph_.set_replica(node.replica());
-    Where where{node.where().c_str(), 0};
+    const OriginScope origin(graph_, node.where());
     std::vector<Value> dy;
     for (Value output : node.outputs())
-      dy.push_back(output && needed_[output.id] ? accumulated(output, where) : none);
+      dy.push_back(output && needed_[output.id] ? accumulated(output) : none);
     if (std::none_of(dy.begin(), dy.end(), [](Value v) { return bool(v); })) return;
 
     std::vector<bool> wanted;
@@ -93,10 +93,7 @@ class ReversePass {
     check(node.op()->differentiable == Differentiable::yes, node.description(),
           " has no gradient, and a parameter needs one through it");
     std::vector<Value> inputs(node.inputs().begin(), node.inputs().end());
-    int first_new = graph_.node_count();
     std::vector<Value> dx = node.op()->gradient({graph_, node, dy, wanted});
-    for (int added = first_new; added < graph_.node_count(); ++added)
-      graph_.set_note(added, node.where());
     for (std::size_t i = 0; i < dx.size(); ++i)
       if (i < inputs.size() && wanted[i] && dx[i]) contribute(inputs[i], dx[i]);
   }
@@ -110,7 +107,7 @@ class ReversePass {
   }
 
   // The sum of all contributions to a value's gradient; asked for when all its users are done.
-  Value accumulated(Value value, Where where) {
+  Value accumulated(Value value) {
     std::vector<Value>& parts = contributions_[value.id];
     if (parts.size() <= 1) {
       if (!parts.empty()) claim(value, parts[0]);
@@ -121,7 +118,7 @@ class ReversePass {
       if (may_rename(parts[i])) graph_.rename(parts[i], join(base, "_autosplit_", i));
     // A collective's result is at home on one replica, though its maker is on all.
     ReplicaScope replica(graph_, home_of(graph_, value));
-    Value sum = graph_.add_value({.type = "Sum", .inputs = parts}, Site(base, where));
+    Value sum = graph_.add_value({.type = "Sum", .inputs = parts}, base);
     named_.resize(graph_.value_count(), false);
     named_[sum.id] = true;
     parts = {sum};
@@ -152,7 +149,7 @@ class ReversePass {
     std::string name = gradient_name(value);
     if (graph_.name(gradient) == name) return gradient;
     ReplicaScope replica(graph_, home_of(graph_, value));
-    return graph_.add_value({.type = "Identity", .inputs = {gradient}}, Site(name, Where{"", 0}));
+    return graph_.add_value({.type = "Identity", .inputs = {gradient}}, name);
   }
 
   Graph& graph_;

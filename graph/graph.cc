@@ -22,6 +22,8 @@ Graph Graph::clone() const {
   Graph copy(*ops_, name_);
   copy.scope_ = scope_;
   copy.replica_ = replica_;
+  copy.origin_ = origin_;
+  copy.inherited_otherwise_ = inherited_otherwise_;
   *copy.proto_ = *proto_;
   copy.nodes_ = nodes_;
   copy.inputs_ = inputs_;
@@ -35,6 +37,7 @@ Graph Graph::clone() const {
     to.type = from.type;
     to.producer = from.producer;
     to.is_output = from.is_output;
+    to.declared_at = from.declared_at;
     to.consumers = from.consumers;
     to.literal = from.literal;
     if (from.content) to.content = std::make_unique<Shape>(*from.content);
@@ -56,8 +59,9 @@ Value Graph::new_value(std::string name, TensorType type) {
   return value;
 }
 
-Value Graph::input(const std::string& name, const TensorType& type) {
+Value Graph::input(const std::string& name, const TensorType& type, const std::string& origin) {
   Value value = new_value(scoped(name), type);
+  values_[value.id].declared_at = origin;
   inputs_.push_back(value);
   return value;
 }
@@ -77,11 +81,27 @@ std::string Graph::fresh_name(const std::string& base) {
   return name;
 }
 
+void Graph::inherit_origins(std::string otherwise) { inherited_otherwise_ = std::move(otherwise); }
+
+const std::string& Graph::origin(Value value) const {
+  const ValueInfo& known = info(value);
+  return known.producer < 0 ? known.declared_at : node(known.producer).where();
+}
+
+std::string Graph::origin_of(const NodeSpec& spec, const Site& site) const {
+  if (origin_) return *origin_;
+  if (!inherited_otherwise_) return site.where.text();
+  for (Value operand : spec.inputs)
+    if (operand && !origin(operand).empty()) return origin(operand);
+  return *inherited_otherwise_;
+}
+
 Node Graph::add(const NodeSpec& spec, const Site& site) {
+  const std::string origin = origin_of(spec, site);
   NodeInfo node;
   node.op = ops_->find(spec.domain, spec.type);
   check(node.op, "no operator ", spec.domain.empty() ? "" : join(spec.domain, "."), spec.type,
-        " is known (asked for by ", site.where.text(), ")");
+        " is known (asked for by ", origin, ")");
   node.inputs = spec.inputs;
   while (!node.inputs.empty() && !node.inputs.back()) node.inputs.pop_back();
   node.replica = replica_;
@@ -91,7 +111,7 @@ Node Graph::add(const NodeSpec& spec, const Site& site) {
   proto.set_op_type(std::string(spec.type));
   proto.set_domain(std::string(spec.domain));
   proto.set_name(fresh_name(scoped(site.name.empty() ? spec.type : std::string_view(site.name))));
-  proto.set_doc_string(site.where.text());
+  proto.set_doc_string(origin);
   for (Value value : node.inputs) proto.add_input(value ? info(value).name : "");
   for (int i = 0; i < spec.outputs; ++i) {
     bool named = i < static_cast<int>(spec.output_names.size());
@@ -102,7 +122,7 @@ Node Graph::add(const NodeSpec& spec, const Site& site) {
   for (const auto& [name, value] : spec.attributes) to_proto(name, value, *proto.add_attribute());
   if (replica_ != kEveryReplica) write_replica(proto, replica_);
 
-  return append(std::move(proto), std::move(node), site.where.text());
+  return append(std::move(proto), std::move(node), origin);
 }
 
 Node Graph::adopt(onnx::NodeProto proto) {

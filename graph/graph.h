@@ -76,7 +76,8 @@ class Graph {
   const std::string& name() const { return name_; }
 
   // -- building
-  Value input(const std::string& name, const TensorType& type);
+  // `origin`: the line that declares it.
+  Value input(const std::string& name, const TensorType& type, const std::string& origin = "");
   // A constant with contents known now (an ONNX initializer).
   Value constant(const std::string& name, Literal literal);
   // Adds a node named after site.name (or its operator), under the current scope and replica.
@@ -108,6 +109,15 @@ class Graph {
   int replica() const { return replica_; }
   void set_replica(int replica) { replica_ = replica; }
 
+  // -- where nodes come from: the line of the model function that a user knows. A node says the
+  // line that adds it, unless it is added on behalf of others: while an origin is set, of that one
+  // (OriginScope), and once origins are inherited, of its first operand that has one, or
+  // `otherwise`.
+  void set_origin(std::optional<std::string> origin) { origin_ = std::move(origin); }
+  const std::optional<std::string>& origin() const { return origin_; }
+  void inherit_origins(std::string otherwise = "");
+  const std::string& origin(Value value) const;  // of its node, or of its declaration; "" for none
+
   // -- reading
   int node_count() const;
   Node node(int index) const { return {*this, index}; }
@@ -129,7 +139,6 @@ class Graph {
   void reorder(const std::vector<int>& order);  // throws unless a valid order of all nodes
   void keep(const std::vector<bool>& nodes);    // drops the others and unused constants
   void fold(Value value, Literal literal);      // from now on a constant; prune() drops its node
-  void set_note(int node, const std::string& note);  // doc_string: where a node came from
   // For attributes that no law of shapes depends on.
   void set_attribute(int node, const std::string& name, const AttributeValue& value);
   void drop_attribute(int node, const std::string& name);
@@ -141,6 +150,7 @@ class Graph {
     TensorType type;
     int producer = -1;
     bool is_output = false;
+    std::string declared_at;  // of an input
     std::vector<int> consumers;
     std::shared_ptr<const Literal> literal;
     std::unique_ptr<Shape> content;
@@ -154,6 +164,7 @@ class Graph {
   };
 
   Value new_value(std::string name, TensorType type);
+  std::string origin_of(const NodeSpec& spec, const Site& site) const;
   // Checks, infers and appends; `where` is said in the error.
   Node append(onnx::NodeProto proto, NodeInfo node, const std::string& where);
   const ValueInfo& info(Value value) const;
@@ -165,6 +176,8 @@ class Graph {
   std::string name_;
   std::string scope_;
   int replica_ = kEveryReplica;
+  std::optional<std::string> origin_;
+  std::optional<std::string> inherited_otherwise_;
   std::unique_ptr<onnx::GraphProto> proto_;  // holds the nodes
   std::vector<NodeInfo> nodes_;
   std::vector<ValueInfo> values_;
@@ -198,6 +211,20 @@ class ReplicaScope {
  private:
   Graph& graph_;
   int saved_;
+};
+
+// The same for where nodes come from.
+class OriginScope {
+ public:
+  OriginScope(Graph& graph, std::string origin) : graph_(graph), before_(graph.origin()) {
+    graph.set_origin(std::move(origin));
+  }
+  ~OriginScope() { graph_.set_origin(std::move(before_)); }
+  OriginScope(const OriginScope&) = delete;
+
+ private:
+  Graph& graph_;
+  std::optional<std::string> before_;
 };
 
 // The candidate closest to `word` by edit distance, or "" when none is near.

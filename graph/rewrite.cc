@@ -107,8 +107,4 @@ void Graph::drop_attribute(int node, const std::string& name) {
     if (attributes[i].name() == name) attributes.DeleteSubrange(i, 1);
 }
 
-void Graph::set_note(int node, const std::string& note) {
-  proto_->mutable_node(node)->set_doc_string(note);
-}
-
 }  // namespace lockstep

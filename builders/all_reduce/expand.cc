@@ -90,6 +90,7 @@ DType wire_of(const Node& node) {
 }
 
 void expand_node(GraphCopy& copy, const Node& node, const AllReduceOptions& options) {
+  const OriginScope origin(copy.to(), node.where());
   AttributeReader attributes = node.attributes();
   const AllReduceRange range = parse_all_reduce(attributes.text(kAlgorithm, "")).ranges[0];
   Exchange exchange(copy.to(), node.name(), wire_of(node));

@@ -29,7 +29,7 @@ class Copy {
       : net_(net), from_(file.model.inference), options_(options) {
     values_.resize(from_.value_count());
     for (Value input : from_.inputs())
-      values_[input.id] = net.input(from_.name(input), from_.type(input));
+      values_[input.id] = net.input(from_.name(input), from_.type(input), Where{});
     for (int i = 0; i < from_.node_count(); ++i) copy(from_.node(i));
   }
 
@@ -53,8 +53,8 @@ class Copy {
   Value param(const std::string& name, const Literal& literal, StateKind kind) {
     auto other = options_.renewed.find(name);
     if (other == options_.renewed.end())
-      return net_.param(name, literal.dims(), given(literal), kind);
-    return net_.param(name, other->second.dims, other->second.initializer, kind);
+      return net_.param(name, literal.dims(), given(literal), kind, Where{});
+    return net_.param(name, other->second.dims, other->second.initializer, kind, Where{});
   }
 
   void copy(const Node& node) {
@@ -82,7 +82,8 @@ class Copy {
     const auto inputs = node.inputs();
     BatchNormOperands operands{of(inputs[0]), of(inputs[1]), of(inputs[2]), statistic(inputs[3]),
                                statistic(inputs[4])};
-    const Site site(from_.name(node.outputs()[0]), Where{node.where().c_str(), 0});
+    const OriginScope origin(net_.graph, node.where());
+    const std::string& site = from_.name(node.outputs()[0]);
     auto keep = [&](std::size_t i, Value value) {
       if (i < node.outputs().size() && node.outputs()[i]) values_[node.outputs()[i].id] = value;
     };

@@ -19,7 +19,7 @@ int64_t known(const Net& net, Value x, std::size_t axis, const Site& site) {
 
 Value bias_of(Net& net, bool wanted, int64_t size, const Site& site) {
   if (!wanted) return none;
-  return net.param(site.name + net.names.bias, {size}, constant(0), StateKind::bias);
+  return net.param(site.name + net.names.bias, {size}, constant(0), StateKind::bias, site.where);
 }
 
 }  // namespace
@@ -32,9 +32,9 @@ Value conv_layer(Net& net, Value x, int64_t channels, const ConvLayer& options, 
   const int64_t in = known(net, x, 1, site);
   check(in % options.group == 0, site.name, ": ", in, " channels do not divide into ",
         options.group, " groups");
-  Value w =
-      net.param(site.name + net.names.weight,
-                {channels, in / options.group, options.kernel, options.kernel}, options.weight);
+  Value w = net.param(site.name + net.names.weight,
+                      {channels, in / options.group, options.kernel, options.kernel},
+                      options.weight, StateKind::weight, site.where);
   Value b = bias_of(net, options.bias, channels, site);
   ConvAttrs attrs{{.kernel = {options.kernel, options.kernel},
                    .strides = {options.stride, options.stride},
@@ -50,7 +50,8 @@ Value fc_layer(Net& net, Value x, int64_t outputs, const FcLayer& options, const
     x = flatten(net.graph, x, 1, Site(site.name + "_in", site.where));
   const int64_t in = known(net, x, 1, site);
   Value w = net.param(site.name + net.names.weight,
-                      options.inputs_first ? Dims{in, outputs} : Dims{outputs, in}, options.weight);
+                      options.inputs_first ? Dims{in, outputs} : Dims{outputs, in}, options.weight,
+                      StateKind::weight, site.where);
   Value b = bias_of(net, options.bias, outputs, site);
   return gemm(net.graph, x, w, b, {.trans_b = !options.inputs_first}, site);
 }
@@ -59,7 +60,7 @@ Value batch_norm_layer(Net& net, Value x, const BatchNormLayer& options, const S
   check(!site.name.empty(), "a layer needs a name (", site.where.text(), ")");
   const Dims channels{known(net, x, 1, site)};
   auto param = [&](const char* name, float first, StateKind kind) {
-    return net.param(site.name + name, channels, constant(first), kind);
+    return net.param(site.name + name, channels, constant(first), kind, site.where);
   };
   BatchNormOperands operands;
   operands.x = x;

@@ -13,7 +13,7 @@ void classify(Net& net, Value scores, const Site& site) {
     return;
   }
   const Dim batch = graph.shape(scores)[0];
-  Value label = net.input("label", {DType::int64, {batch}});
+  Value label = net.input("label", {DType::int64, {batch}}, site.where);
   net.loss("loss", softmax_cross_entropy(graph, scores, label, none, {}, Site("loss", site.where)));
   Value best = arg_max(graph, scores, 1, false, Site("best", site.where));
   Value hit = equal(graph, best, label, Site("hit", site.where));

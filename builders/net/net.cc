@@ -15,20 +15,21 @@ void add_once(std::vector<Net::Named>& list, const std::string& name, Value valu
 
 }  // namespace
 
-Value Net::input(std::string_view name, const TensorType& type) {
-  Value value = graph.input(std::string(name), type);
+Value Net::input(std::string_view name, const TensorType& type, const Where& where) {
+  Value value = graph.input(std::string(name), type, where.text());
   add_once(inputs_, graph.scoped(name), value, "input");
   return value;
 }
 
 Value Net::param(std::string_view name, const Dims& dims, const Initializer& initializer,
-                 StateKind kind) {
+                 StateKind kind, const Where& where) {
   const std::string full = graph.scoped(name);
   for (const Param& param : params_)
     check(param.name != full, "parameter '", full,
           "' is made twice; keep its Value to share it between layers");
-  const Value value = graph.input(std::string(name), {DType::float32, to_shape(dims)});
-  params_.push_back({full, value, kind, initializer, dims});
+  const Value value =
+      graph.input(std::string(name), {DType::float32, to_shape(dims)}, where.text());
+  params_.push_back({full, value, kind, initializer, dims, where.text()});
   return value;
 }
 

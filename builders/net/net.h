@@ -31,6 +31,7 @@ class Net {
     StateKind kind;
     Initializer initializer;
     Dims dims;
+    std::string origin;  // the line that declares it
     Value next = none;
   };
 
@@ -42,10 +43,10 @@ class Net {
   bool training() const { return mode == Mode::train; }
 
   // A tensor that every step is fed with: the replica's share of a batch.
-  Value input(std::string_view name, const TensorType& type);
+  Value input(std::string_view name, const TensorType& type, const Where& where = Where::here());
   // A parameter. The same name twice is an error; to share a parameter, keep its Value.
   Value param(std::string_view name, const Dims& dims, const Initializer& initializer,
-              StateKind kind = StateKind::weight);
+              StateKind kind = StateKind::weight, const Where& where = Where::here());
   // After a step the state takes this value instead of an optimiser's: running statistics. In
   // prediction nothing happens.
   void next(Value state, Value value);

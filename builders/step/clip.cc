@@ -9,14 +9,14 @@
 namespace lockstep {
 namespace {
 
-Site named(const Graph& graph, Value gradient, const char* suffix) {
-  return Site(graph.name(gradient) + suffix, Where{"", 0});
+std::string named(const Graph& graph, Value gradient, const char* suffix) {
+  return graph.name(gradient) + suffix;
 }
 
 // The limit as it applies to gradients of a share of the loss.
 Value limit_of(Graph& graph, float limit, Value share, const std::string& name) {
   const Value whole = graph.constant(name, Literal::scalar(limit));
-  return share ? mul(graph, whole, share, Site(name + "_of_share", Where{"", 0})) : whole;
+  return share ? mul(graph, whole, share, name + "_of_share") : whole;
 }
 
 // limit / max(norm of all, limit): 1 while the norm is small enough.
@@ -26,9 +26,9 @@ Value factor_of(Graph& graph, const std::vector<Value>& gradients, float limit, 
     squares.push_back(graph.add_value(
         {.type = "ReduceSumSquare", .inputs = {gradient}, .attributes = {{"keepdims", int64_t{0}}}},
         named(graph, gradient, "_square")));
-  const Site site = named(graph, squares[0], "_of_all");
+  const std::string name = named(graph, squares[0], "_of_all");
   Value total =
-      squares.size() == 1 ? squares[0] : graph.add_value({.type = "Sum", .inputs = squares}, site);
+      squares.size() == 1 ? squares[0] : graph.add_value({.type = "Sum", .inputs = squares}, name);
   Value norm = graph.add_value({.type = "Sqrt", .inputs = {total}}, named(graph, total, "_norm"));
   Value most = limit_of(graph, limit, share, graph.name(norm) + "_limit");
   Value divisor =

@@ -12,8 +12,6 @@
 namespace lockstep {
 namespace {
 
-Site named(const std::string& name) { return Site(name, Where{"", 0}); }
-
 class Cutter {
  public:
   Cutter(const Graph& whole, const Shares& shares, const Owners& owners, int64_t first_message)
@@ -98,6 +96,7 @@ class Cutter {
   }
 
   void take_inputs() {
+    part_.inherit_origins();
     for (int id = 0; id < whole_.value_count(); ++id) {
       const Value value{id};
       if (whole_.producer(value)) continue;
@@ -105,7 +104,8 @@ class Cutter {
         at(value) = part_.constant(whole_.name(value), *literal);
     }
     for (Value input : whole_.inputs())
-      if (mine(home_of(input))) at(input) = part_.input(whole_.name(input), whole_.type(input));
+      if (mine(home_of(input)))
+        at(input) = part_.input(whole_.name(input), whole_.type(input), whole_.origin(input));
   }
 
   void take_node(int index) {
@@ -114,6 +114,7 @@ class Cutter {
     for (std::size_t number : crossings_at_[static_cast<std::size_t>(index)])
       received_it = cross(crossings_[number], node) || received_it;
     if (received_it) return;
+    const OriginScope origin(part_, node.where());
     if (node.op()->collective)
       node.type() == "AllReduce" ? take_all_reduce(node) : take_broadcast(node);
     else if (mine(process_of(node.replica())))
@@ -194,20 +195,20 @@ class Cutter {
     std::vector<std::string> within;
     for (const std::string& name : names) within.push_back(name + "_within");
     const Value sum = all_reduce(part_, terms, {Reduction::sum, "", attrs.order}, within,
-                                 named(names[0] + "_within"))[0];
+                                 names[0] + "_within")[0];
     Value total;
     {
       ReplicaScope replica(part_, 0);
       total = process_all_reduce(part_, sum, across, names[0] + "_across");
     }
-    const std::vector<Value> results = broadcast(part_, total, names, named(names[0] + "_back"));
+    const std::vector<Value> results = broadcast(part_, total, names, names[0] + "_back");
     for (std::size_t k = 0; k < results.size(); ++k) at(outputs[k]) = results[k];
   }
 
   void take_broadcast(const Node& node) {
     const std::vector<Value> outputs = own_of(node.outputs());
     const std::vector<Value> results =
-        broadcast(part_, at(node.inputs()[0]), names_of(outputs), named(node.name()));
+        broadcast(part_, at(node.inputs()[0]), names_of(outputs), node.name());
     for (std::size_t k = 0; k < results.size(); ++k) at(outputs[k]) = results[k];
   }
 

@@ -60,7 +60,7 @@ Value share_of(OneReplica& one, const DataParallelOptions& options) {
   std::vector<Value> weights;
   for (const OneReplica::Part& part : one.parts) weights.push_back(part.weight);
   if (weights.size() == 1) return weights[0];
-  return one.graph.add_value({.type = "Sum", .inputs = weights}, Site("share", Where{"", 0}));
+  return one.graph.add_value({.type = "Sum", .inputs = weights}, "share");
 }
 
 void clip(OneReplica& one, const DataParallelOptions& options) {
@@ -138,7 +138,8 @@ void initialise_states(TrainingModel& model, const OneReplica& one, const Optimi
   for (std::size_t p = 0; p < one.params.size(); ++p) {
     const Net::Param& param = one.params[p];
     State state{{param.name, {param.name}}, param.kind};
-    add_state(model, {std::move(state), param.dims, param.initializer, static_cast<int>(p)},
+    add_state(model,
+              {std::move(state), param.dims, param.initializer, static_cast<int>(p), param.origin},
               one.gradients[p] ? of_trained : std::vector<BesideState>{}, options.replicas);
   }
   if (optimizer.counts)
@@ -167,7 +168,7 @@ DataParallelOptions replicas_on(const std::vector<Device>& devices) {
 
 TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
                                         const Optimizer& optimizer,
-                                        const DataParallelOptions& given) {
+                                        const DataParallelOptions& given, const Where& where) {
   DataParallelOptions options = given;
   check_options(options);
   const int n = options.replicas;
@@ -176,6 +177,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   // Forward and backward.
   OneReplica one = trace(ops, model);
   if (options.synchronised_batch_norm && n > 1) synchronise_batch_norm(one);
+  one.graph.inherit_origins(where.text());  // the model function's lines, from here on
   scale_losses(one, options);
   std::optional<LossScale> scale;
   Differentiation how{{}, options.frozen, options.allow_untrained};
@@ -191,6 +193,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   const int first_appended = one.graph.node_count();
   Flags flags;
   TrainingModel step(ops);
+  step.init.inherit_origins(where.text());
   const auto also = [&](const std::vector<Binding>& more) {
     step.updates.insert(step.updates.end(), more.begin(), more.end());
   };

@@ -62,9 +62,11 @@ DataParallelOptions replicas_on(const std::vector<Device>& devices);
 
 // The model's graphs refer to `ops`, which must outlive it. `model` is called twice, for training
 // and for prediction. The optimiser is a MomentumSgd, an Adam or another of builders/optimizers/.
-// Throws naming a parameter that only prediction makes.
+// Throws naming a parameter that only prediction makes. Each node of the step says which line of
+// the model it comes from; those of the step as a whole say `where`.
 TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
                                         const Optimizer& optimizer,
-                                        const DataParallelOptions& options = {});
+                                        const DataParallelOptions& options = {},
+                                        const Where& where = Where::here());
 
 }  // namespace lockstep

@@ -12,7 +12,7 @@ void bind_initial(TrainingModel& one, const std::string& state, Value value) {
 
 Value filled(TrainingModel& one, const std::string& state, const Dims& dims,
              const Initializer& initializer, int stream) {
-  return initializer(one.init, dims, stream, Site(state + "_init", Where{"", 0}));
+  return initializer(one.init, dims, stream, state + "_init");
 }
 
 }  // namespace
@@ -20,6 +20,8 @@ Value filled(TrainingModel& one, const std::string& state, const Dims& dims,
 void add_state(TrainingModel& one, const DrawnState& drawn, const std::vector<BesideState>& beside,
                int replicas) {
   const std::string& name = drawn.state.name;
+  std::optional<OriginScope> origin;
+  if (!drawn.origin.empty()) origin.emplace(one.init, drawn.origin);
   Value first = filled(one, name, drawn.dims, drawn.initializer, drawn.stream);
   if (replicas > 1) first = broadcast(one.init, first, {name + "_shared"}, name + "_broadcast")[0];
   bind_initial(one, name, first);

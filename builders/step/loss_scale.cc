@@ -10,8 +10,6 @@ namespace {
 constexpr const char* kScale = "loss_scale";
 constexpr const char* kSoundSteps = "loss_scale_sound_steps";
 
-Site site_of(const std::string& name) { return Site(name, Where{"", 0}); }
-
 struct Next {
   Value scale, sound_steps;
 };
@@ -22,8 +20,7 @@ Next next_of(Graph& step, const LossScale& scale, Value skipped, const LossScali
     return step.constant(join(name, "_", what), Literal::scalar(value));
   };
   auto node = [&](const char* type, std::vector<Value> inputs, const char* what) {
-    return step.add_value({.type = type, .inputs = std::move(inputs)},
-                          site_of(join(name, "_", what)));
+    return step.add_value({.type = type, .inputs = std::move(inputs)}, join(name, "_", what));
   };
   const Value none_skipped = step.constant(name + "_none_skipped", Literal::scalar<int64_t>(0));
   const Value sound = node("Less", {skipped, none_skipped}, "sound");
@@ -46,19 +43,19 @@ LossScale add_loss_scale(Graph& step) {
   const TensorType scalar{DType::float32, {}};
   Value scale = step.input(kScale, scalar);
   Value inverse =
-      step.add_value({.type = "Reciprocal", .inputs = {scale}}, site_of(join(kScale, "_inverse")));
+      step.add_value({.type = "Reciprocal", .inputs = {scale}}, join(kScale, "_inverse"));
   return {scale, inverse, step.input(kSoundSteps, scalar)};
 }
 
 Value seed_of(Graph& step, const LossScale& scale, Value loss) {
   if (step.shape(loss).empty()) return scale.scale;
-  return expand_like(step, scale.scale, loss, site_of(step.name(loss) + "_seed"));
+  return expand_like(step, scale.scale, loss, step.name(loss) + "_seed");
 }
 
 Value unscaled(Graph& step, const LossScale& scale, Value gradient) {
   const std::string name = step.name(gradient);
   step.rename(gradient, name + "_times_scale");
-  return mul(step, gradient, scale.inverse, site_of(name));
+  return mul(step, gradient, scale.inverse, name);
 }
 
 std::vector<Binding> update_loss_scale(Graph& step, const LossScale& scale, Value skipped,

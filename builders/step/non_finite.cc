@@ -7,7 +7,7 @@ namespace lockstep {
 Value find_non_finite(Graph& graph, const std::vector<Value>& gradients, const std::string& name) {
   if (gradients.empty())  // nothing is trained
     return graph.constant(name, Literal::scalar<int64_t>(-1));
-  return first_non_finite(graph, gradients, Site(name, Where{"", 0}));
+  return first_non_finite(graph, gradients, name);
 }
 
 Value unless_non_finite(Graph& graph, Value found, Value next, Value state) {
@@ -17,9 +17,9 @@ Value unless_non_finite(Graph& graph, Value found, Value next, Value state) {
     sound = graph.add_value(
         {.type = "Less",
          .inputs = {found, graph.constant(flag + "_limit", Literal::scalar<int64_t>(0))}},
-        Site(flag, Where{"", 0}));
+        flag);
   return graph.add_value({.type = "Where", .inputs = {sound, next, state}},
-                         Site(graph.name(state) + "_next", Where{"", 0}));
+                         graph.name(state) + "_next");
 }
 
 }  // namespace lockstep

@@ -90,9 +90,8 @@ void repeat(OneReplica& one, int parts) {
       const std::string name = one.params[p].name + "_grad";
       if (last && one.graph.name(first[p]) == name)
         one.graph.rename(first[p], scope_of_part(0) + "/" + name);
-      one.gradients[p] = lockstep::add(
-          one.graph, one.gradients[p], repetition.here(first[p]),
-          Site(last ? name : join(name, "_up_to_", scope_of_part(part)), Where{"", 0}));
+      one.gradients[p] = lockstep::add(one.graph, one.gradients[p], repetition.here(first[p]),
+                                       last ? name : join(name, "_up_to_", scope_of_part(part)));
     }
   }
 }

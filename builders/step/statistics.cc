@@ -8,8 +8,6 @@
 namespace lockstep {
 namespace {
 
-Site shared_site(const std::string& name) { return Site(name, Where{"", 0}); }
-
 // All of them in one sum: statistics are small and many.
 std::vector<Value> mean_of(Graph& graph, int replicas, const Statistics& statistics) {
   constexpr int64_t kAll = int64_t{1} << 40;
@@ -19,13 +17,13 @@ std::vector<Value> mean_of(Graph& graph, int replicas, const Statistics& statist
       AllReducer(options, replicas).sum_all(graph, statistics.next, statistics.names);
   for (std::size_t s = 0; s < means.size(); ++s)
     means[s] = scale(graph, means[s], 1.F / static_cast<float>(replicas),
-                     shared_site(graph.name(statistics.next[s]) + "_mean"));
+                     graph.name(statistics.next[s]) + "_mean");
   return means;
 }
 
 Value first_of(Graph& graph, Value value) {
   const std::string name = graph.name(value) + "_first";
-  return broadcast(graph, value, {name}, shared_site(name + "_broadcast"))[0];
+  return broadcast(graph, value, {name}, name + "_broadcast")[0];
 }
 
 }  // namespace

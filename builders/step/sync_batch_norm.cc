@@ -38,9 +38,7 @@ class Synchronised {
   }
 
  private:
-  Site site(const std::string& ending) const {
-    return Site(node_.name() + ending, Where{node_.where().c_str(), 0});
-  }
+  std::string site(const std::string& ending) const { return node_.name() + ending; }
 
   Value mean_of(Value x, bool keep, const Site& site) {
     std::vector<int64_t> axes{0};
@@ -60,8 +58,7 @@ class Synchronised {
 
   Value mean_over_replicas(Value value, const char* ending) {
     const std::string name = node_.name() + ending;
-    return all_reduce(graph_, {value}, Reduction::mean, {name},
-                      Site(name + "_reduce", Where{"", 0}))[0];
+    return all_reduce(graph_, {value}, Reduction::mean, {name}, name + "_reduce")[0];
   }
 
   Value running(Value before, Value now, float momentum, const char* ending) {
@@ -88,6 +85,7 @@ void synchronise_batch_norm(OneReplica& one) {
       copy.copy(node);
       continue;
     }
+    const OriginScope origin(copy.to(), node.where());
     const std::vector<Value> results =
         Synchronised(copy.to(), node, copy.of(node.inputs())).results();
     for (std::size_t i = 0; i < results.size(); ++i) copy.set(node.outputs()[i], results[i]);

@@ -7,7 +7,7 @@ std::vector<Binding> defer(OneReplica& one) {
   one.for_each_gradient([&](const Net::Param& param, Value& gradient) {
     const std::string state = join(param.name, "_", name_of(StateKind::deferred));
     updates.push_back({state, one.graph.name(gradient)});
-    gradient = one.graph.input(state, one.graph.type(gradient));
+    gradient = one.graph.input(state, one.graph.type(gradient), param.origin);
   });
   return updates;
 }
@@ -47,8 +47,7 @@ struct Count {
 Count count_update(Graph& graph, Value skipped) {
   const std::string name = kUpdatesMade;
   const auto node = [&](const char* type, std::vector<Value> inputs, const char* what) {
-    return graph.add_value({.type = type, .inputs = std::move(inputs)},
-                           Site(name + what, Where{"", 0}));
+    return graph.add_value({.type = type, .inputs = std::move(inputs)}, name + what);
   };
   const Value before = graph.input(name, {DType::float32, {}});
   const Value one = graph.constant(name + "_one", Literal::scalar(1.0F));
@@ -81,7 +80,7 @@ std::vector<Binding> update_parameters(OneReplica& one, const Optimizer& optimiz
     update.slots.clear();
     for (const OptimizerSlot& slot : optimizer.slots)
       update.slots.push_back(
-          graph.input(join(param.name, "_", slot.name), graph.type(param.value)));
+          graph.input(join(param.name, "_", slot.name), graph.type(param.value), param.origin));
     update.gradient = ruled_gradient(graph, rules, param.kind, param.value, one.gradients[p]);
     const UpdatedParam updated = optimizer.update(graph, update);
     check(updated.slots.size() == optimizer.slots.size(), "the optimiser has ",

@@ -7,7 +7,8 @@ GraphCopy::GraphCopy(const Graph& from)
       to_(from.ops(), from.name()),
       here_(static_cast<std::size_t>(from.value_count())) {
   for (Value input : from.inputs())
-    if (!from.literal(input)) set(input, to_.input(from.name(input), from.type(input)));
+    if (!from.literal(input))
+      set(input, to_.input(from.name(input), from.type(input), from.origin(input)));
   for (int id = 0; id < from.value_count(); ++id)
     if (from.literal({id}) && !from.producer({id}))
       set({id}, to_.take_constant(from, {id}, from.name({id})));
@@ -38,9 +39,9 @@ void GraphCopy::take(const Node& node) {
 
 Node GraphCopy::add(NodeSpec spec, const Node& like) {
   ReplicaScope replica(to_, like.replica());
-  const std::string where = like.where();
+  const OriginScope origin(to_, like.where());
   spec.outputs = static_cast<int>(spec.output_names.size());
-  return to_.add(spec, Site(like.name(), Where{where.c_str(), 0}));
+  return to_.add(spec, like.name());
 }
 
 Node GraphCopy::replace(const Node& old, NodeSpec spec) {

@@ -23,8 +23,10 @@ class PrecisionPass {
   }
 
   Graph run() {
+    to_.inherit_origins();
     for (Value input : from_.inputs())
-      if (!from_.literal(input)) here(input) = to_.input(from_.name(input), from_.type(input));
+      if (!from_.literal(input))
+        here(input) = to_.input(from_.name(input), from_.type(input), from_.origin(input));
     for (int id = 0; id < from_.value_count(); ++id)
       if (const Literal* literal = from_.literal({id}))
         if (!from_.producer({id})) here({id}) = to_.constant(from_.name({id}), *literal);
@@ -49,7 +51,7 @@ class PrecisionPass {
     ReplicaScope replica(to_, to_.producer(from) ? home_of(to_, from) : to_.replica());
     return to_.add_value(
         {.type = "Cast", .inputs = {from}, .attributes = {{"to", static_cast<int64_t>(type)}}},
-        Site(name, Where{"", 0}));
+        name);
   }
 
   bool may_narrow(const Node& node, std::size_t input) const {

@@ -70,7 +70,7 @@ std::vector<Value> train_gradient(const GradientRequest& r) {
 void add_statistics_gradients(const GradientRequest& r, std::vector<Value>& dx) {
   using In = BatchNormIn;
   const Value dscale = dx[BatchNormGradOut::dscale], dbias = dx[BatchNormGradOut::dbias];
-  auto site = [&](const char* ending) { return Site(r.node.name() + ending, Where{"", 0}); };
+  auto site = [&](const char* ending) { return r.node.name() + ending; };
   Graph& graph = r.graph;
   auto scalar = [&](const char* ending, float value) {
     return graph.constant(r.node.name() + ending, Literal::scalar(value));

@@ -40,8 +40,7 @@ std::vector<Value> all_reduce_gradient(const GradientRequest& r) {
   }
   AllReduceAttrs attrs = read_all_reduce(r.node.attributes());
   attrs.wire.clear();
-  return all_reduce(r.graph, {r.dy.begin(), r.dy.end()}, attrs, names,
-                    Site(r.node.name() + "_grad", Where{"", 0}));
+  return all_reduce(r.graph, {r.dy.begin(), r.dy.end()}, attrs, names, r.node.name() + "_grad");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace lockstep {
 
 // A name for the gradient of operand `i` of the node being differentiated.
 inline Site gradient_site(const GradientRequest& request, std::size_t i) {
-  return Site(request.node.graph().name(request.x(i)) + "_grad", Where{"", 0});
+  return Site(request.node.graph().name(request.x(i)) + "_grad");
 }
 
 // A scalar constant of `like`'s element type.

@@ -38,14 +38,12 @@ const std::vector<FormalAttribute> kMessage{{"peer", AttributeKind::integer, tru
                                             {"number", AttributeKind::integer, true},
                                             {"what", AttributeKind::text}};
 
-Site named(const std::string& name) { return Site(name, Where{"", 0}); }
-
 }  // namespace
 
 Value send(Graph& graph, Value x, const Message& message) {
   return graph.add_value(
       {.type = "Send", .domain = kOwnDomain, .inputs = {x}, .attributes = attributes_of(message)},
-      named(join(message.what, "/to_", message.peer)));
+      join(message.what, "/to_", message.peer));
 }
 
 Value sent(Graph& graph, Value token, Value x, const Message& message) {
@@ -53,7 +51,7 @@ Value sent(Graph& graph, Value token, Value x, const Message& message) {
                           .domain = kOwnDomain,
                           .inputs = {token, x},
                           .attributes = attributes_of(message)},
-                         named(join(message.what, "/at_", message.peer)));
+                         join(message.what, "/at_", message.peer));
 }
 
 Value recv(Graph& graph, const TensorType& type, const Message& message, const std::string& name) {
@@ -63,8 +61,7 @@ Value recv(Graph& graph, const TensorType& type, const Message& message, const s
   attributes.push_back({"dtype", static_cast<int64_t>(type.dtype)});
   // ONNX's checker takes no empty list; a scalar's is left out.
   if (!type.shape.empty()) attributes.push_back({"shape", to_dims(type.shape)});
-  return graph.add_value({.type = "Recv", .domain = kOwnDomain, .attributes = attributes},
-                         named(name));
+  return graph.add_value({.type = "Recv", .domain = kOwnDomain, .attributes = attributes}, name);
 }
 
 Value process_all_reduce(Graph& graph, Value x, const ProcessAllReduceAttrs& attrs,
@@ -73,7 +70,7 @@ Value process_all_reduce(Graph& graph, Value x, const ProcessAllReduceAttrs& att
   if (attrs.order == SumOrder::any) attributes.push_back({"order", "any"});
   return graph.add_value(
       {.type = "ProcessAllReduce", .domain = kOwnDomain, .inputs = {x}, .attributes = attributes},
-      named(name));
+      name);
 }
 
 ProcessAllReduceAttrs read_process_all_reduce(AttributeReader attributes) {

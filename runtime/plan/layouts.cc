@@ -17,9 +17,11 @@ class LayoutPass {
         here_(static_cast<std::size_t>(bound_.value_count())) {}
 
   LaidOut run() {
+    laid_.graph.inherit_origins();
     for (Value input : bound_.inputs())
       if (!bound_.literal(input))
-        note(input, laid_.graph.input(bound_.name(input), bound_.type(input)), 1);
+        note(input, laid_.graph.input(bound_.name(input), bound_.type(input), bound_.origin(input)),
+             1);
     for (int id = 0; id < bound_.value_count(); ++id)
       if (const Literal* literal = bound_.literal({id}))
         if (!bound_.producer({id}))
@@ -60,8 +62,8 @@ class LayoutPass {
   Value reorder(Value from, int block, const std::string& name) {
     auto maker = laid_.graph.producer(from);
     ReplicaScope replica(laid_.graph, maker ? maker->replica() : laid_.graph.replica());
-    Value to = laid_.graph.add_value({.type = "Reorder", .domain = kOwnDomain, .inputs = {from}},
-                                     Site(name, Where{"", 0}));
+    Value to =
+        laid_.graph.add_value({.type = "Reorder", .domain = kOwnDomain, .inputs = {from}}, name);
     set_block(to, block);
     return to;
   }
