@@ -34,9 +34,9 @@ NotFinite Executor::first_of(int step, std::span<const Tensor> made) {
   const Masks::Fault fault = masks_.fault_in(plan_, of, made);
   if (fault.output < 0) return {};
   const auto i = static_cast<std::size_t>(fault.output);
-  return {step, communicates(plan_, of.worker),
+  return {step, plan_.workers[of.worker].communicates(),
           join("'", plan_.slots[static_cast<std::size_t>(of.out[i])].name, "' (", of.type, " on ",
-               worker_name(plan_, of.worker), "): ", text_of_value(made[i], fault.place))};
+               text_of(plan_.workers[of.worker]), "): ", text_of_value(made[i], fault.place))};
 }
 
 void Executor::check_guards(std::size_t guard_bytes) const {

@@ -21,27 +21,28 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 QueueExecutor::QueueExecutor(Plan plan, const States& state, Accelerator& accelerator, Comm* comm)
     : Executor(std::move(plan)), accelerator_(accelerator), comm_(comm) {
-  for (Device device : plan_.devices)
-    check(device.index < accelerator.devices(), "cannot run on ", device, ": this machine has ",
-          accelerator.devices(), " GPUs that can be used; see `lockstep doctor`");
+  for (const Worker& worker : plan_.workers)
+    check(worker.device.index < accelerator.devices(), "cannot run on ", worker.device,
+          ": this machine has ", accelerator.devices(),
+          " GPUs that can be used; see `lockstep doctor`");
   PlanMemory memory{state, {}, [this](int literal, int worker) {
-                      return literal_on(literal, device_of(plan_, worker));
+                      return literal_on(literal, plan_.workers[at(worker)].device);
                     }};
-  for (std::size_t worker = 0; worker < plan_.of_worker.size(); ++worker) {
-    const Device device = device_of(plan_, static_cast<int>(worker));
-    arenas_.push_back(accelerator.allocate(device, plan_.arena_bytes[worker], kGuard));
+  for (const Worker& worker : plan_.workers) {
+    const Device device = worker.device;
+    arenas_.push_back(accelerator.allocate(device, worker.arena_bytes, kGuard));
     memory.arenas.push_back(arenas_.back().get());
     lines_.push_back({accelerator.event(device), accelerator.event(device),
                       accelerator.allocate(device, sizeof(RunContext), std::byte{0}),
                       accelerator.queue(device)});
   }
   bound_ = bind_plan(plan_, memory);
-  start_ = accelerator.event(plan_.devices[0]);
+  start_ = accelerator.event(plan_.workers[0].device);
   events_.resize(plan_.steps.size());
   for (const PlanStep& step : plan_.steps) {
     for (const Wait& wait : step.waits) {
-      auto& event = events_[at(plan_.of_worker[at(wait.worker)][at(wait.step)])];
-      if (!event) event = accelerator.event(device_of(plan_, wait.worker));
+      auto& event = events_[at(plan_.workers[at(wait.worker)].steps[at(wait.step)])];
+      if (!event) event = accelerator.event(plan_.workers[at(wait.worker)].device);
     }
     const std::string reason = step.kernel->not_recordable();
     if (not_recorded_.empty() && !reason.empty())
@@ -78,7 +79,7 @@ void* QueueExecutor::literal_on(int literal, Device device) {
 }
 
 const std::byte* QueueExecutor::arena_to_read(int worker) const {
-  arena_copy_.resize(plan_.arena_bytes[at(worker)]);
+  arena_copy_.resize(plan_.workers[at(worker)].arena_bytes);
   accelerator_.copy(arena_copy_.data(), arenas_[at(worker)].get(), arena_copy_.size());
   return arena_copy_.data();
 }
@@ -129,7 +130,7 @@ void QueueExecutor::check_faults() {
     const PlanStep& of = plan_.steps[step];
     const std::string why = of.kernel->explain(faults_[step].value);
     std::fill(faults_.begin(), faults_.end(), Fault{});
-    fail(of.name, " (", of.type, " on ", worker_name(plan_, of.worker), "): ", why);
+    fail(of.name, " (", of.type, " on ", text_of(plan_.workers[at(of.worker)]), "): ", why);
   }
 }
 
@@ -176,7 +177,7 @@ int QueueExecutor::enqueue_node(int first, const RunOptions* step_by_step) {
   for (int number = first; number < end; ++number)
     for (const Wait& wait : plan_.steps[at(number)].waits)
       queue(plan_.steps[at(number)].worker)
-          .wait(*events_[at(plan_.of_worker[at(wait.worker)][at(wait.step)])]);
+          .wait(*events_[at(plan_.workers[at(wait.worker)].steps[at(wait.step)])]);
   const auto began = Clock::now();
   auto args = [&](int number) {
     const BoundStep& bound = bound_.steps[at(number)];

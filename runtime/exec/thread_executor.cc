@@ -15,13 +15,13 @@ using Clock = std::chrono::steady_clock;
 }  // namespace
 
 ThreadExecutor::ThreadExecutor(Plan plan, const States& state, Workers& workers)
-    : Executor(std::move(plan)), workers_(workers), progress_(plan_.of_worker.size()) {
+    : Executor(std::move(plan)), workers_(workers), progress_(plan_.workers.size()) {
   PlanMemory memory{state, {}, [this](int literal, int) {
                       return view_of(plan_.literals[static_cast<std::size_t>(literal)]).data;
                     }};
-  for (std::size_t bytes : plan_.arena_bytes) {
-    arenas_.push_back(allocate(bytes));
-    std::memset(arenas_.back().get(), static_cast<int>(kGuard), bytes);
+  for (const Worker& worker : plan_.workers) {
+    arenas_.push_back(allocate(worker.arena_bytes));
+    std::memset(arenas_.back().get(), static_cast<int>(kGuard), worker.arena_bytes);
     memory.arenas.push_back(arenas_.back().get());
   }
   bound_ = bind_plan(plan_, memory);
@@ -49,8 +49,8 @@ void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& option
 // The loop. A worker keeps going until it is past the earliest failure, so that the one that is
 // thrown is the first in plan order at any thread timing.
 void ThreadExecutor::work(int worker) {
-  if (worker >= static_cast<int>(plan_.of_worker.size())) return;  // nothing to exchange here
-  const std::vector<int>& mine = plan_.of_worker[worker];
+  if (worker >= static_cast<int>(plan_.workers.size())) return;  // nothing to exchange here
+  const std::vector<int>& mine = plan_.workers[worker].steps;
   for (int i = 0; i < static_cast<int>(mine.size()); ++i) {
     const int number = mine[i];
     const PlanStep& step = plan_.steps[number];

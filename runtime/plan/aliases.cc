@@ -53,6 +53,7 @@ class StorageAssigner {
     for (const StateUpdate& update : request_.updates) is_update_[update.slot] = true;
   }
 
+  const Worker& worker_of(int node) const { return plan_.workers[first_step(node).worker]; }
   const PlanStep& first_step(int node) const { return plan_.steps[steps_of_node_[node][0]]; }
 
   // Nodes that read this slot or a view of it.
@@ -99,8 +100,7 @@ class StorageAssigner {
 
   // Computation that overwrites what communication reads could start only when that is through.
   bool would_wait_for_communication(int maker, int reader) const {
-    return !communicates(plan_, first_step(maker).worker) &&
-           communicates(plan_, first_step(reader).worker);
+    return !worker_of(maker).communicates() && worker_of(reader).communicates();
   }
 
   int behind_views(int slot) const {
@@ -197,10 +197,10 @@ class StorageAssigner {
 
   void drop_views() {
     std::vector<PlanStep> steps;
-    for (auto& worker : plan_.of_worker) worker.clear();
+    for (Worker& worker : plan_.workers) worker.steps.clear();
     for (PlanStep& step : plan_.steps) {
       if (is_view_[step.node]) continue;
-      plan_.of_worker[step.worker].push_back(static_cast<int>(steps.size()));
+      plan_.workers[step.worker].steps.push_back(static_cast<int>(steps.size()));
       steps.push_back(std::move(step));
     }
     plan_.steps = std::move(steps);
@@ -228,7 +228,7 @@ class StorageAssigner {
           std::memcpy(args.out[0].data, args.in[0].data, bytes);
       });
       plan_.slots.push_back(std::move(slot));
-      plan_.of_worker[step.worker].push_back(static_cast<int>(plan_.steps.size()));
+      plan_.workers[step.worker].steps.push_back(static_cast<int>(plan_.steps.size()));
       plan_.steps.push_back(std::move(step));
     }
   }
@@ -244,14 +244,15 @@ class StorageAssigner {
         for (int slot : slots) {
           if (slot < 0 || plan_.slots[slot].lives != Lives::in_arena) continue;
           const int block = plan_.slots[slot].index;
-          travels[block] = travels[block] || communicates(plan_, step.worker);
+          travels[block] = travels[block] || plan_.workers[step.worker].communicates();
           user[block] =
               user[block] == kNobody || user[block] == step.worker ? step.worker : kSeveral;
         }
     for (std::size_t i = 0; i < plan_.blocks.size(); ++i) {
       Block& block = plan_.blocks[i];
       if (!travels[i]) continue;
-      if (user[i] != kSeveral && device_of(plan_, user[i]) == device_of(plan_, block.worker))
+      if (user[i] != kSeveral &&
+          plan_.workers[user[i]].device == plan_.workers[block.worker].device)
         block.worker = user[i];
       else
         block.last = kToTheEnd;

@@ -16,6 +16,7 @@
 #include "runtime/plan/offsets.h"
 #include "runtime/plan/requests.h"
 #include "runtime/plan/waits.h"
+#include "runtime/plan/workers_of_nodes.h"
 
 namespace lockstep {
 namespace {
@@ -26,12 +27,10 @@ class Compiler {
 
   Plan run() {
     plan_.name = request_.graph.name();
-    plan_.devices = request_.devices;
     plan_.threads = request_.options.threads;
     plan_.states = request_.states;
     for (std::size_t i = 0; i < plan_.states.size(); ++i)
       state_numbers_.emplace(plan_.states[i], static_cast<int>(i));
-    plan_.of_worker.resize(plan_.devices.size());
 
     set_threads_of_this_thread(plan_.threads);
     Graph bound = bind();            // 1. shapes of this batch, constants folded, the rest pruned
@@ -69,7 +68,7 @@ class Compiler {
     if (!request_.options.rewrites) return std::move(bound);
     Graph graph = std::move(bound);
     for (const KernelTable& table : request_.kernels) {
-      if (table.kind() != plan_.devices[0].kind) continue;
+      if (table.kind() != request_.devices[0].kind) continue;
       for (Rewrite pass : table.rewrites()) {
         Rewritten result = pass(graph, seen_by_others());
         graph = std::move(result.graph);
@@ -79,11 +78,8 @@ class Compiler {
     return graph;
   }
 
-  // Where communication has queues of its own.
-  bool has_queues() const { return plan_.devices[0].kind == DeviceKind::gpu; }
-
   void overlap(Graph& bound) const {
-    if (has_queues())
+    if (communication_has_queues(request_.devices))
       postpone_what_follows(
           bound, [](const Node& node) { return node.op()->collective || node.op()->exchange; });
   }
@@ -100,13 +96,13 @@ class Compiler {
     return std::move(laid.graph);
   }
 
-  int worker_of(const Node& node, int replica) const {
-    if (replica < static_cast<int>(plan_.devices.size())) return replica;
+  int replica_with_device(const Node& node, int replica) const {
+    if (replica < static_cast<int>(request_.devices.size())) return replica;
     int last = replica;
     for (int i = 0; i < node.graph().node_count(); ++i)
       last = std::max(last, node.graph().node(i).replica());
     fail(node.description(), ": the graph is for ", last + 1, " replicas, but there are ",
-         plan_.devices.size(), " devices");
+         request_.devices.size(), " devices");
   }
 
   int state_number(const std::string& name) const {
@@ -163,66 +159,23 @@ class Compiler {
     }
   }
 
-  // Messages go on a worker of their own, so that replicas compute meanwhile; so does what an
-  // all-reduce does between two messages, or a replica would stop for every one of them.
-  std::vector<bool> steps_of_exchange(const Graph& bound) const {
-    const auto count = static_cast<std::size_t>(bound.node_count());
-    std::vector<bool> after(count, false), before(count, false), chosen(count, false);
-    auto at = [](const Node& node) { return static_cast<std::size_t>(node.index()); };
-    for (int index = 0; index < bound.node_count(); ++index) {
-      Node node = bound.node(index);
-      chosen[at(node)] = node.op()->exchange;
-      if (!node.op()->transit) continue;
-      for (Value input : node.inputs())
-        if (auto made = input ? bound.producer(input) : std::nullopt)
-          if (made->op()->exchange || after[at(*made)]) after[at(node)] = true;
-    }
-    for (int index = bound.node_count() - 1; index >= 0; --index) {
-      Node node = bound.node(index);
-      if (!after[at(node)]) continue;
-      for (Value output : node.outputs()) {
-        if (!output) continue;
-        for (int user : bound.consumers(output)) {
-          Node next = bound.node(user);
-          if (next.op()->exchange || (before[at(next)] && after[at(next)])) before[at(node)] = true;
-        }
-      }
-      if (before[at(node)]) chosen[at(node)] = true;
-    }
-    return chosen;
-  }
-
   void choose_kernels(const Graph& bound) {
-    const std::vector<bool> exchange = steps_of_exchange(bound);
-    const auto devices = static_cast<int>(plan_.devices.size());
-    const bool queues = has_queues();
-    auto communicates = [&](const Node& node) {
-      return exchange[static_cast<std::size_t>(node.index())] || (queues && node.op()->collective);
-    };
-    // Where there are queues, communication has one beside each device's own. Exchanges with other
-    // processes have the first of them for themselves: they all have to come in one order.
-    auto worker_of_step = [&](const Node& node, int replica) {
-      if (!communicates(node)) return replica;
-      return queues && !node.op()->exchange ? devices + replica : devices;
-    };
+    WorkersOfNodes workers(bound, request_.devices);
+    plan_.workers = workers.all();
     for (int index = 0; index < bound.node_count(); ++index) {
-      if (communicates(bound.node(index)))
-        plan_.of_worker.resize(static_cast<std::size_t>(queues ? 2 * devices : devices + 1));
-      plan_.exchanges = plan_.exchanges || bound.node(index).op()->exchange;
-    }
-    for (int index = 0; index < bound.node_count(); ++index) {
-      Node node = bound.node(index);
-      std::vector<int> workers;
+      const Node node = bound.node(index);
+      plan_.exchanges = plan_.exchanges || node.op()->exchange;
+      std::vector<int> replicas;
       if (node.op()->collective) {
         for (Value output : node.outputs()) {
           check(bool(output), node.description(), ": each of its replicas needs an output");
-          workers.push_back(worker_of(node, replica_of(bound, output)));
+          replicas.push_back(replica_with_device(node, replica_of(bound, output)));
         }
       } else {
-        workers.push_back(worker_of(node, std::max(node.replica(), 0)));
+        replicas.push_back(replica_with_device(node, std::max(node.replica(), 0)));
       }
-      for (std::size_t part = 0; part < workers.size(); ++part)
-        add_step(node, workers, part, worker_of_step(node, workers[part]));
+      for (std::size_t part = 0; part < replicas.size(); ++part)
+        add_step(node, replicas, part, workers.of(node, replicas[part]));
       ops_.push_back(node.op());
     }
     nodes_ = bound.node_count();
@@ -230,7 +183,6 @@ class Compiler {
 
   // `replicas` that take part, of which number `part` does this step, on `worker`.
   void add_step(const Node& node, const std::vector<int>& replicas, std::size_t part, int worker) {
-    const int replica = replicas[part];
     PlanStep step;
     step.name = node.name();
     step.type = node.type();
@@ -240,8 +192,8 @@ class Compiler {
     step.parts = static_cast<int>(replicas.size());
     for (Value input : node.inputs()) step.in.push_back(input.id);
     for (Value output : node.outputs()) step.out.push_back(output.id);
-    const StepPlace place{replicas, part, device_of(plan_, worker),
-                          worker == replica ? plan_.threads : 1};
+    Worker& runs = plan_.workers[worker];
+    const StepPlace place{replicas, part, runs.device, runs.communicates() ? 1 : plan_.threads};
     const KernelRequest asked =
         request_of(node, place, request_, [this](Value value) { return channel_block_[value.id]; });
     try {
@@ -254,7 +206,7 @@ class Compiler {
       bool named = message.rfind(node.name(), 0) == 0;
       rethrow_as(error, (named ? "" : node.description() + ": ") + message);
     }
-    plan_.of_worker[worker].push_back(static_cast<int>(plan_.steps.size()));
+    runs.steps.push_back(static_cast<int>(plan_.steps.size()));
     plan_.steps.push_back(std::move(step));
   }
 
@@ -272,7 +224,7 @@ class Compiler {
       step.workspace = static_cast<int>(plan_.blocks.size());
       plan_.blocks.push_back({step.worker, bytes, 0, step.node, step.node});
     }
-    for (std::size_t worker = 0; worker < plan_.of_worker.size(); ++worker) {
+    for (std::size_t worker = 0; worker < plan_.workers.size(); ++worker) {
       std::vector<Lifetime> lifetimes;
       std::vector<int> of_block;
       for (std::size_t i = 0; i < plan_.blocks.size(); ++i) {
@@ -285,11 +237,11 @@ class Compiler {
           request_.options.reuse_memory ? plan_offsets(lifetimes) : separate_offsets(lifetimes);
       for (std::size_t i = 0; i < of_block.size(); ++i)
         plan_.blocks[of_block[i]].offset = offsets.offset[i] + guard;
-      plan_.arena_bytes.push_back(offsets.total);
+      plan_.workers[worker].arena_bytes = offsets.total;
     }
   }
 
-  bool in_host_memory() const { return plan_.devices[0].kind == DeviceKind::cpu; }
+  bool in_host_memory() const { return request_.devices[0].kind == DeviceKind::cpu; }
 
   // The largest of the values that take memory, or null.
   const Slot* largest_value() const {
@@ -311,7 +263,7 @@ class Compiler {
     const Slot* largest = in_host_memory() ? largest_value() : nullptr;
     if (!largest) return;
     std::size_t bytes = 0;
-    for (std::size_t arena : plan_.arena_bytes) bytes = saturating_add(bytes, arena);
+    for (const Worker& worker : plan_.workers) bytes = saturating_add(bytes, worker.arena_bytes);
     check_memory(bytes, join("the plan of ", plan_.name, ", whose largest value is '",
                              largest->name, "' ", text_of(largest->desc), ","));
   }

@@ -16,7 +16,7 @@ std::string place_of(const Plan& plan, const Slot& slot) {
       return "constant";
     default: {
       const Block& block = plan.blocks[slot.index];
-      return join(worker_name(plan, block.worker), "+", block.offset);
+      return join(text_of(plan.workers[block.worker]), "+", block.offset);
     }
   }
 }
@@ -35,28 +35,19 @@ void print_slots(std::ostream& out, const Plan& plan, const std::vector<int>& sl
 
 }  // namespace
 
-std::string worker_name(const Plan& plan, int worker) {
-  const auto number = static_cast<std::size_t>(worker);
-  if (number < plan.devices.size()) return text_of(plan.devices[number]);
-  const Device device = device_of(plan, worker);
-  return device.kind == DeviceKind::cpu ? "exchange" : text_of(device) + "/comm";
-}
-
-bool communicates(const Plan& plan, int worker) {
-  return worker >= static_cast<int>(plan.devices.size());
-}
-
-Device device_of(const Plan& plan, int worker) {
-  return plan.devices[static_cast<std::size_t>(worker) % plan.devices.size()];
+std::string text_of(const Worker& worker) {
+  if (!worker.communicates()) return text_of(worker.device);
+  return worker.device.kind == DeviceKind::cpu ? "exchange" : text_of(worker.device) + "/comm";
 }
 
 std::string text_of(const Plan& plan) {
   std::ostringstream out;
   out << "plan of " << plan.name << ": " << plan.steps.size() << " steps on";
-  for (Device device : plan.devices) out << " " << text_of(device);
+  for (const Worker& worker : plan.workers)
+    if (!worker.communicates()) out << " " << text_of(worker.device);
   out << ", " << plan.threads << (plan.threads == 1 ? " thread" : " threads") << " each\n";
   std::size_t arena = 0;
-  for (std::size_t bytes : plan.arena_bytes) arena += bytes;
+  for (const Worker& worker : plan.workers) arena += worker.arena_bytes;
   out << "memory: " << arena << " bytes in arenas for " << plan.tensor_bytes << " bytes of tensors";
   if (plan.tensor_bytes > 0) out << " (" << 100 * arena / plan.tensor_bytes << " %)";
   out << "; " << plan.views << " views, " << plan.in_place << " values in place\n";
@@ -64,11 +55,10 @@ std::string text_of(const Plan& plan) {
   for (int feed : plan.feeds)
     if (feed >= 0)
       out << "feed  " << slot_text(plan, feed) << " " << text_of(plan.slots[feed].desc) << "\n";
-  for (std::size_t worker = 0; worker < plan.of_worker.size(); ++worker) {
-    out << worker_name(plan, static_cast<int>(worker)) << " arena " << plan.arena_bytes[worker]
-        << " bytes\n";
+  for (const Worker& worker : plan.workers) {
+    out << text_of(worker) << " arena " << worker.arena_bytes << " bytes\n";
     int number = 0;
-    for (int index : plan.of_worker[worker]) {
+    for (int index : worker.steps) {
       const PlanStep& step = plan.steps[index];
       out << std::right << std::setw(5) << number++ << "  " << step.type;
       if (step.parts > 1) out << " part " << step.part << "/" << step.parts;
@@ -82,7 +72,7 @@ std::string text_of(const Plan& plan) {
         out << " workspace " << plan.blocks[step.workspace].bytes << "+"
             << plan.blocks[step.workspace].offset;
       for (Wait wait : step.waits)
-        out << " waits " << worker_name(plan, wait.worker) << "#" << wait.step;
+        out << " waits " << text_of(plan.workers[wait.worker]) << "#" << wait.step;
       out << "\n";
     }
   }
@@ -93,12 +83,12 @@ std::string text_of(const Plan& plan) {
 
 std::string reasons_of(const Plan& plan) {
   std::ostringstream out;
-  for (std::size_t worker = 0; worker < plan.of_worker.size(); ++worker)
-    for (std::size_t number = 0; number < plan.of_worker[worker].size(); ++number) {
-      const PlanStep& step = plan.steps[plan.of_worker[worker][number]];
+  for (const Worker& worker : plan.workers)
+    for (std::size_t number = 0; number < worker.steps.size(); ++number) {
+      const PlanStep& step = plan.steps[worker.steps[number]];
       if (step.refused.empty()) continue;
-      out << "why " << worker_name(plan, static_cast<int>(worker)) << "#" << number << " "
-          << step.type << " " << printable(step.name) << " runs as '" << step.candidate << "'. "
+      out << "why " << text_of(worker) << "#" << number << " " << step.type << " "
+          << printable(step.name) << " runs as '" << step.candidate << "'. "
           << printable(text_of(step.refused)) << "\n";
     }
   return out.str().empty() ? "why: no kernel was refused, every step has its first candidate\n"

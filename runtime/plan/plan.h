@@ -59,12 +59,21 @@ struct PlanStep {
   std::vector<Wait> waits;
 };
 
+// A thread or a queue that runs its steps one after the other.
+struct Worker {
+  enum class Role { computes, communicates };
+  Device device;
+  Role role = Role::computes;
+  std::vector<int> steps = {};  // in the plan's order
+  std::size_t arena_bytes = 0;
+
+  bool communicates() const { return role == Role::communicates; }
+};
+
 struct Plan {
   std::string name;
-  // One worker each. Further ones communicate: on CPUs one for all, with other processes; on GPUs
-  // one for each device, of which the first goes to other processes.
-  std::vector<Device> devices;
-  int threads = 1;  // per CPU worker
+  std::vector<Worker> workers;  // the replicas' own, then those that communicate
+  int threads = 1;              // per CPU worker
 
   std::vector<Slot> slots;
   std::vector<Block> blocks;
@@ -73,17 +82,15 @@ struct Plan {
   std::vector<TensorDesc> state_descs;
   std::vector<int> state_workers;
 
-  std::vector<PlanStep> steps;              // in one order that every worker respects
-  std::vector<std::vector<int>> of_worker;  // the steps of each
-  std::vector<int> feeds;                   // slots, in the order they were asked for; -1: unused
-  std::vector<int> fetches;                 // slots
+  std::vector<PlanStep> steps;  // in one order that every worker respects
+  std::vector<int> feeds;       // slots, in the order they were asked for; -1: unused
+  std::vector<int> fetches;     // slots
 
-  std::vector<std::string> notes;        // what rewrites did, and why
-  bool exchanges = false;                // whether steps wait for other processes
-  int views = 0;                         // nodes that became mere views
-  int in_place = 0;                      // values that live in an operand's or a state's memory
-  std::vector<std::size_t> arena_bytes;  // per worker
-  std::size_t tensor_bytes = 0;  // what the arenas would take if every value had its own memory
+  std::vector<std::string> notes;  // what rewrites did, and why
+  bool exchanges = false;          // whether steps wait for other processes
+  int views = 0;                   // nodes that became mere views
+  int in_place = 0;                // values that live in an operand's or a state's memory
+  std::size_t tensor_bytes = 0;    // what the arenas would take if every value had its own memory
 };
 
 // The dump behind `lockstep plan`: one line a step. Offsets, waits and aliases are in it, so two
@@ -91,8 +98,6 @@ struct Plan {
 std::string text_of(const Plan& plan);
 // Why steps run as they do: a line for each that somebody refused.
 std::string reasons_of(const Plan& plan);
-std::string worker_name(const Plan& plan, int worker);  // cpu:0, exchange, gpu:0/comm
-Device device_of(const Plan& plan, int worker);
-bool communicates(const Plan& plan, int worker);
+std::string text_of(const Worker& worker);  // cpu:0, exchange, gpu:0/comm
 
 }  // namespace lockstep

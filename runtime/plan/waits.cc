@@ -78,8 +78,9 @@ class WaitPlanner {
         states_(plan.states.size()),
         needs_(plan.steps.size()) {
     local_index_.resize(plan.steps.size());
-    for (const auto& steps : plan.of_worker)
-      for (std::size_t i = 0; i < steps.size(); ++i) local_index_[steps[i]] = static_cast<int>(i);
+    for (const Worker& worker : plan.workers)
+      for (std::size_t i = 0; i < worker.steps.size(); ++i)
+        local_index_[worker.steps[i]] = static_cast<int>(i);
   }
 
   void run() {
@@ -161,8 +162,8 @@ class WaitPlanner {
 
   // Only the first write of a worker has to wait: what it does later comes behind that.
   void follow_reuse() {
-    std::vector<std::vector<std::size_t>> of_worker(plan_.of_worker.size());
-    std::vector<bool> shared(plan_.of_worker.size(), false);
+    std::vector<std::vector<std::size_t>> of_worker(plan_.workers.size());
+    std::vector<bool> shared(plan_.workers.size(), false);
     for (std::size_t i = 0; i < plan_.blocks.size(); ++i) {
       if (plan_.blocks[i].bytes == 0) continue;
       const auto worker = static_cast<std::size_t>(plan_.blocks[i].worker);
@@ -181,7 +182,7 @@ class WaitPlanner {
     std::stable_sort(by_last.begin(), by_last.end(), [&](std::size_t a, std::size_t b) {
       return plan_.blocks[a].last < plan_.blocks[b].last;
     });
-    History history(plan_.of_worker.size());
+    History history(plan_.workers.size());
     std::size_t gone = 0;
     for (std::size_t at : by_first) {
       const Block& block = plan_.blocks[at];
@@ -195,14 +196,14 @@ class WaitPlanner {
   }
 
   Front front_of(std::size_t block) const {
-    Front front(plan_.of_worker.size(), -1);
+    Front front(plan_.workers.size(), -1);
     for (const Latest& latest : blocks_[block].accesses)
       front[static_cast<std::size_t>(latest.worker)] = latest.step;
     return front;
   }
 
   void reduce() {
-    const std::size_t workers = plan_.of_worker.size();
+    const std::size_t workers = plan_.workers.size();
     std::vector<std::vector<int>> known(workers, std::vector<int>(workers, -1));
     for (std::size_t step = 0; step < plan_.steps.size(); ++step) {
       PlanStep& at = plan_.steps[step];

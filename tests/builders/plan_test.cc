@@ -40,7 +40,7 @@ Order order_of(const Plan& plan, const TrainingModel& model, int worker) {
     gradients.insert(state->values[static_cast<std::size_t>(worker)] + "_grad");
   }
   Order order;
-  const std::vector<int>& steps = plan.of_worker[static_cast<std::size_t>(worker)];
+  const std::vector<int>& steps = plan.workers[worker].steps;
   for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
     const PlanStep& step = plan.steps[static_cast<std::size_t>(steps[static_cast<std::size_t>(i)])];
     for (int slot : step.out)
@@ -104,7 +104,7 @@ TEST(Plan, DeferredHidesMessagesBetweenProcesses) {
       EXPECT_GT(order.first_wait, order.last_gradient) << spec << " on rank " << comm.rank();
       // What a ring adds up on its way is the exchange's alone and lies in its arena.
       if (spec == std::string("xring")) {
-        EXPECT_GT(plan.arena_bytes.back(), 0u);
+        EXPECT_GT(plan.workers.back().arena_bytes, 0u);
       }
     });
   }

@@ -99,7 +99,7 @@ TEST(MicroBatches, StatisticsGoOnFromPartToPartAndActivationsDoNotAddUp) {
   auto arena = [](const TrainingModel& model, int64_t batch) {
     Session session(model, cpu_devices(1), all_kernels(), {5, 1, {}});
     StepFeeds feeds(model, batch, 5, kSmall);
-    return session.step().plan(feeds.at(0, 0.1F)).arena_bytes[0];
+    return session.step().plan(feeds.at(0, 0.1F)).workers[0].arena_bytes;
   };
   EXPECT_LT(arena(parts, 256), arena(whole, 256) / 2);
 }

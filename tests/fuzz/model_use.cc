@@ -39,7 +39,7 @@ CompileRequest inference_request(const TrainingModel& model) {
 
 std::size_t bytes_of(const Plan& plan, const std::vector<Dims>& fed) {
   std::size_t bytes = 0;
-  for (std::size_t arena : plan.arena_bytes) bytes += arena;
+  for (const Worker& worker : plan.workers) bytes += worker.arena_bytes;
   for (const Literal& literal : plan.literals) bytes += literal.bytes().size();
   for (const TensorDesc& state : plan.state_descs) bytes += state.bytes();
   for (const Dims& dims : fed)
@@ -78,7 +78,7 @@ void run(Plan plan, const std::vector<Dims>& dims) {
     feeds.push_back(view_of(values.back()));
   }
   States state(plan.states, plan.state_descs);
-  Workers workers(static_cast<int>(plan.of_worker.size()), 1);
+  Workers workers(static_cast<int>(plan.workers.size()), 1);
   make_executor(std::move(plan), state, workers)->run(feeds, {});
 }
 

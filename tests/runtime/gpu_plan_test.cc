@@ -171,7 +171,7 @@ TEST(GpuPlan, OfAProcessExchangesInOneQueue) {
       }
       for (const PlanStep& step : plan.steps)
         if (step.type == "Sent" || step.type == "Recv" || step.type == "ProcessAllReduce") {
-          EXPECT_EQ(worker_name(plan, step.worker), "gpu:0/comm") << step.name;
+          EXPECT_EQ(text_of(plan.workers[step.worker]), "gpu:0/comm") << step.name;
         }
     });
   }

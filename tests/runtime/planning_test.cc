@@ -100,7 +100,7 @@ TEST(Compile, ViewsCostNothingAndDyingOperandsAreOverwritten) {
   EXPECT_EQ(plan.steps.size(), 2u);
   EXPECT_EQ(plan.views, 1);
   EXPECT_EQ(plan.in_place, 2);
-  EXPECT_EQ(plan.arena_bytes[0], 64u);
+  EXPECT_EQ(plan.workers[0].arena_bytes, 64u);
   EXPECT_EQ(plan_of(graph, {"c"}, {.alias = false}).steps.size(), 3u);
 }
 
@@ -171,7 +171,7 @@ TEST(Compile, WhatNoMemoryHoldsIsRefusedByName) {
   expect_error([&] { plan(257); }, "float32[257,1024] needs 1 MiB", "allowed by LOCKSTEP_MEMORY");
   // Each value fits, not all that is alive at a time.
   expect_error([&] { plan(256); }, "the plan of graph", "largest value is", "needs 2 MiB");
-  EXPECT_EQ(plan(16).arena_bytes.size(), 1U);
+  EXPECT_EQ(plan(16).workers.size(), 1U);
   unsetenv("LOCKSTEP_MEMORY");
 }
 
@@ -191,7 +191,7 @@ TEST(Compile, ArenasTakeAtMostSixtyPercent) {
     StepFeeds feeds(c.model, c.batch, c.classes, c.image);
     const Plan& plan = session.step().plan(feeds.at(0, 0.1F));
     std::size_t arena = 0;
-    for (std::size_t bytes : plan.arena_bytes) arena += bytes;
+    for (const Worker& worker : plan.workers) arena += worker.arena_bytes;
     EXPECT_LE(static_cast<double>(arena), 0.6 * static_cast<double>(plan.tensor_bytes))
         << c.model.replicas << " replicas";
     EXPECT_EQ(std::count_if(plan.steps.begin(), plan.steps.end(),
@@ -209,7 +209,7 @@ TEST(Compile, CollectivesComeInOneOrder) {
   const Plan& plan = session.step().plan(feeds.at(0, 0.1F));
   std::vector<std::vector<std::string>> order(3);
   for (int worker = 0; worker < 3; ++worker)
-    for (int step : plan.of_worker[worker])
+    for (int step : plan.workers[worker].steps)
       if (plan.steps[step].parts > 1) order[worker].push_back(plan.steps[step].name);
   EXPECT_EQ(order[0].size(), 6u);
   EXPECT_EQ(order[0], order[1]);
@@ -224,7 +224,7 @@ TEST(Compile, WaitsPointBackwards) {
   int waits = 0;
   for (std::size_t step = 0; step < plan.steps.size(); ++step)
     for (const Wait& wait : plan.steps[step].waits) {
-      EXPECT_LT(plan.of_worker[wait.worker][wait.step], static_cast<int>(step));
+      EXPECT_LT(plan.workers[wait.worker].steps[wait.step], static_cast<int>(step));
       ++waits;
     }
   EXPECT_GT(waits, 0);

@@ -81,7 +81,7 @@ void print_profile(const Plan& plan, const StepTimes& times, int runs, double wa
     std::cout << std::setw(10) << std::setprecision(1) << seconds * 1e3 << std::setw(7)
               << 100 * seconds / all << std::setw(9) << by_kind[kind].second << "  " << kind
               << "\n";
-  if (plan.devices.size() == 1)
+  if (plan.workers.size() == 1)
     std::cout << std::setw(10) << std::setprecision(3) << (wall / runs - all) * 1e3 << std::setw(7)
               << std::setprecision(2) << 100 * (wall / runs - all) / (wall / runs)
               << "           outside of kernels\n";

@@ -1,0 +1,31 @@
+// Which worker runs a node. A replica's own worker computes; what communicates goes on others, so
+// that replicas compute meanwhile.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "runtime/plan/plan.h"
+
+namespace lockstep {
+
+// On GPUs each device has a second queue for its collectives. On CPUs one further worker exchanges
+// messages with other processes, and replicas sum among themselves.
+bool communication_has_queues(const std::vector<Device>& devices);
+
+class WorkersOfNodes {
+ public:
+  WorkersOfNodes(const Graph& bound, const std::vector<Device>& devices);
+
+  std::vector<Worker> all() const { return workers_; }
+  // `replica` is the one that the node, or its part in a collective, belongs to.
+  int of(const Node& node, int replica) const;
+
+ private:
+  std::vector<Worker> workers_;
+  std::vector<bool> communicates_;  // by node
+  std::vector<int> communicator_;   // by replica
+  int exchanger_ = 0;               // messages to other processes have to go out in one order
+};
+
+}  // namespace lockstep
