@@ -5,6 +5,7 @@
 #include "graph/passes/copy.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/optimizer/rules.h"
+#include "operators/optimizer/update_places.h"
 
 namespace lockstep {
 namespace {
@@ -14,6 +15,8 @@ struct UpdateType {
   std::string type;
   std::size_t slots;
   Attributes (*attributes)(const Node& node);
+
+  UpdatePlaces places() const { return UpdatePlaces::of_one(slots); }
 };
 
 std::vector<UpdateType> update_types() {
@@ -98,19 +101,18 @@ class UpdateFusion {
     const UpdateType* type = type_of(node);
     if (!type) return;
     const auto in = node.inputs(), out = node.outputs();
-    if (is_read(out[0])) return;
+    if (is_read(out[UpdatePlaces::kStep])) return;
     for (Value made : out.subspan(1))
       if (!from_.consumers(made).empty()) return;
+    const UpdatePlaces places = type->places();
     auto id = [&](std::size_t i) { return i < in.size() ? in[i].id : -1; };
-    const std::size_t rate = 1 + type->slots, number = rate + 2;
-    groups_[{type, node.replica(), id(rate), id(number), id(number + 1),
+    groups_[{type, node.replica(), id(places.rate()), id(places.number()), id(places.unless()),
              numbers_in(type->attributes(node))}]
-        .push_back(read(node, node.inputs()[rate + 1]));
+        .push_back(read(node, in[places.gradient()], in[places.param()]));
   }
 
   // Looks behind the gradient for weight decay or a factor.
-  Update read(const Node& node, Value param) const {
-    const Value gradient = node.inputs()[0];
+  Update read(const Node& node, Value gradient, Value param) const {
     Update update{node.index(), gradient};
     const auto maker = from_.producer(gradient);
     if (!maker || !only_user(gradient, node.index())) return update;
@@ -133,23 +135,27 @@ class UpdateFusion {
   void write(GraphCopy& copy, const std::vector<Update>& updates) {
     const Node last = from_.node(updates.back().node);
     const UpdateType& type = *type_of(last);
-    const std::size_t param = 2 + type.slots;
+    const UpdatePlaces places = type.places();
     std::vector<Value> inputs;
     std::vector<std::string> names;
     std::vector<float> factors, decays;
-    // Of all: slot by slot, then parameters, then gradients.
-    for (std::size_t k = 0; k <= type.slots; ++k)
+    std::vector<Value> results;  // as the one makes them that stands for all
+    const auto take = [&](std::size_t operand, std::size_t result) {
       for (const Update& update : updates) {
         const Node node = from_.node(update.node);
-        inputs.push_back(copy.of(node.inputs()[k < type.slots ? 1 + k : param]));
-        names.push_back(from_.name(node.outputs()[1 + k]));
+        inputs.push_back(copy.of(node.inputs()[operand]));
+        results.push_back(node.outputs()[result]);
+        names.push_back(from_.name(results.back()));
       }
+    };
+    for (std::size_t s = 0; s < type.slots; ++s) take(places.slot(s), places.new_slot(s));
+    take(places.param(), places.new_param());
     for (const Update& update : updates) {
       inputs.push_back(copy.of(update.gradient));
       factors.push_back(update.factor);
       decays.push_back(update.decay);
     }
-    for (std::size_t i : {param - 1, param + 1, param + 2})
+    for (std::size_t i : {places.rate(), places.number(), places.unless()})
       inputs.push_back(i < last.inputs().size() ? copy.of(last.inputs()[i]) : none);
     Attributes attributes = type.attributes(last);
     attributes.push_back({"factors", factors});
@@ -160,10 +166,7 @@ class UpdateFusion {
                                 .attributes = std::move(attributes),
                                 .output_names = std::move(names)},
                                last);
-    std::size_t next = 0;
-    for (std::size_t k = 0; k <= type.slots; ++k)
-      for (const Update& update : updates)
-        copy.set(from_.node(update.node).outputs()[1 + k], made.outputs()[next++]);
+    for (std::size_t i = 0; i < results.size(); ++i) copy.set(results[i], made.outputs()[i]);
   }
 
   const Graph& from_;

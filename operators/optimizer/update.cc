@@ -1,5 +1,7 @@
 #include "operators/optimizer/update.h"
 
+#include "operators/optimizer/update_places.h"
+
 namespace lockstep {
 namespace {
 
@@ -10,12 +12,13 @@ void check_one(const Inference& inference, std::size_t place, const char* what, 
 }
 
 // They stand behind all else and may be left out.
-void check_numbers(const Inference& inference, std::size_t number, DType dtype) {
+void check_numbers(const Inference& inference, const UpdatePlaces& places, DType dtype) {
   const auto is_given = [&](std::size_t i) {
     return i < inference.inputs.size() && inference.inputs[i];
   };
-  if (is_given(number)) check_one(inference, number, "number", dtype);
-  if (is_given(number + 1)) check_one(inference, number + 1, "operand `unless`", DType::int64);
+  if (is_given(places.number())) check_one(inference, places.number(), "number", dtype);
+  if (is_given(places.unless()))
+    check_one(inference, places.unless(), "operand `unless`", DType::int64);
 }
 
 std::vector<FormalAttribute> with_factors(std::vector<FormalAttribute> attributes) {
@@ -46,14 +49,15 @@ Updated add_update(Graph& graph, const char* type, Attributes attributes,
 }
 
 void check_update(Inference& inference, std::size_t slots) {
-  const TensorType& gradient = inference.input(0);
+  const auto places = UpdatePlaces::of_one(slots);
+  const TensorType& gradient = inference.input(places.gradient());
   for (std::size_t s = 0; s < slots; ++s)
-    check(inference.input(1 + s) == gradient, "gradient is ", gradient, ", slot ", s, " is ",
-          inference.input(1 + s));
-  check(inference.input(2 + slots) == gradient, "gradient is ", gradient, ", parameter ",
-        inference.input(2 + slots));
-  check_one(inference, 1 + slots, "rate", gradient.dtype);
-  check_numbers(inference, 3 + slots, gradient.dtype);
+    check(inference.input(places.slot(s)) == gradient, "gradient is ", gradient, ", slot ", s,
+          " is ", inference.input(places.slot(s)));
+  check(inference.input(places.param()) == gradient, "gradient is ", gradient, ", parameter ",
+        inference.input(places.param()));
+  check_one(inference, places.rate(), "rate", gradient.dtype);
+  check_numbers(inference, places, gradient.dtype);
   for (TensorType& output : inference.outputs) output = gradient;
 }
 
@@ -65,33 +69,37 @@ void check_updates(Inference& inference, std::size_t slots) {
     check(inference.attributes.numbers(list).size() == n, list, " should be ", n, " numbers");
   check(inference.inputs.size() > made + n, "takes a rate behind ", made, " slots and parameters",
         " and ", n, " gradients");
+  const auto places = UpdatePlaces::of_many(slots, n);
   for (std::size_t i = 0; i < made; ++i) {
-    const TensorType& gradient = inference.input(made + i % n);
+    const TensorType& gradient = inference.input(places.gradient(i % n));
     check(inference.input(i) == gradient, "operand ", i, " is ", inference.input(i),
           ", its gradient ", gradient);
     inference.outputs[i] = gradient;
   }
   if (n == 0) return;
   const DType dtype = inference.outputs[0].dtype;
-  check_one(inference, made + n, "rate", dtype);
-  check_numbers(inference, made + n + 1, dtype);
+  check_one(inference, places.rate(), "rate", dtype);
+  check_numbers(inference, places, dtype);
 }
 
 std::vector<Op> update_ops(const std::string& type, const UpdateSignature& signature, ShapeLaw one,
                            ShapeLaw many) {
-  const int slots = static_cast<int>(signature.slots.size());
   std::vector<Formal> inputs{{"gradient"}}, outputs{{"step"}};
-  std::vector<MayAlias> may_alias{{0, 0}};
-  for (int s = 0; s < slots; ++s) {
-    const std::string& slot = signature.slots[static_cast<std::size_t>(s)];
+  const auto places = UpdatePlaces::of_one(signature.slots.size());
+  const auto alias = [](std::size_t result, std::size_t operand) {
+    return MayAlias{static_cast<int>(result), static_cast<int>(operand)};
+  };
+  std::vector<MayAlias> may_alias{alias(places.kStep, places.gradient())};
+  for (std::size_t s = 0; s < places.slots; ++s) {
+    const std::string& slot = signature.slots[s];
     inputs.push_back({slot});
     outputs.push_back({"new_" + slot});
-    may_alias.push_back({1 + s, 1 + s});
+    may_alias.push_back(alias(places.new_slot(s), places.slot(s)));
   }
   inputs.insert(inputs.end(),
                 {{"rate"}, {"param"}, signature.number, {"unless", "I", Arity::optional}});
   outputs.push_back({"new_param"});
-  may_alias.push_back({1 + slots, 2 + slots});
+  may_alias.push_back(alias(places.new_param(), places.param()));
   return {{.type = type,
            .domain = kOwnDomain,
            .signature = Signature{signature.doc, inputs, outputs, signature.attributes},

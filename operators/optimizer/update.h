@@ -1,15 +1,11 @@
 // An update operator is made from a rule (momentum.h, adam.h), which says how one element of a
 // parameter and of its slots changes. The same rule makes an operator that updates many parameters
-// at once, and the kernels of both on every device. rules.h lists the rules.
-//
-//          operands                                              results
-//   one    gradient, slots.., rate, param, number, unless        step, slots.., param
-//   many   slots.., params, gradients, rate, number, unless      slots.., params
+// at once, and the kernels of both on every device. rules.h lists the rules, update_places.h says
+// where operands and results stand.
 //
 // `step` is subtracted from the parameter. Where `unless` (int64, one element) is not negative the
 // parameter stays, and the rule decides about its slots. `number` is one more that the rule asks
-// for. Many have each slot of all parameters before the next slot; the gradient of each is
-// factor * gradient + decay * param.
+// for. The gradient of each of many is factor * gradient + decay * param.
 #pragma once
 
 #include <string>

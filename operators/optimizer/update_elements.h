@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "operators/optimizer/update_places.h"
 #include "runtime/kernel.h"
 
 namespace lockstep {
@@ -39,7 +40,7 @@ struct UpdateNumbers {
   const int64_t* unless;
 };
 
-// Which operand is what: see update.h.
+// The operands of one operator, by element.
 template <class Rule>
 class UpdateOperandsOf {
  public:
@@ -53,21 +54,19 @@ class UpdateOperandsOf {
   std::size_t count() const { return many_ ? factors_.size() : 1; }
 
   UpdateElements<Rule> at(const KernelArgs& args, std::size_t k) const {
-    const std::size_t n = count();
     UpdateElements<Rule> one;
-    // Where slots begin among operands and results, then the parameter.
-    const std::size_t first = many_ ? k : 1;
-    for (std::size_t s = 0; s < kSlots; ++s) {
-      one.slots[s] = args.in[first + s * n].template as<const float>();
-      one.new_slots[s] = args.out[first + s * n].template as<float>();
+    const UpdatePlaces places = this->places();
+    for (std::size_t s = 0; s < places.slots; ++s) {
+      one.slots[s] = args.in[places.slot(s, k)].template as<const float>();
+      one.new_slots[s] = args.out[places.new_slot(s, k)].template as<float>();
     }
-    const std::size_t param = first + kSlots * n;
-    one.param = args.in[many_ ? param : param + 1].template as<const float>();
-    one.new_param = args.out[param].template as<float>();
-    one.gradient = args.in[many_ ? param + n : 0].template as<const float>();
-    one.count = args.out[param].count();
+    const Tensor& new_param = args.out[places.new_param(k)];
+    one.param = args.in[places.param(k)].template as<const float>();
+    one.new_param = new_param.template as<float>();
+    one.gradient = args.in[places.gradient(k)].template as<const float>();
+    one.count = new_param.count();
     if (!many_) {
-      one.step = args.out[0].template as<float>();
+      one.step = args.out[UpdatePlaces::kStep].template as<float>();
       return one;
     }
     one.factor = factors_[k];
@@ -76,17 +75,18 @@ class UpdateOperandsOf {
   }
 
   UpdateNumbers numbers(const KernelArgs& args) const {
-    const std::size_t rate = many_ ? (kSlots + 2) * count() : kSlots + 1;
-    const std::size_t number = many_ ? rate + 1 : rate + 2;
+    const UpdatePlaces places = this->places();
     auto at = [&](std::size_t i) -> const void* {
       return i < args.in.size() ? args.in[i].data : nullptr;
     };
-    return {static_cast<const float*>(at(rate)), static_cast<const float*>(at(number)),
-            static_cast<const int64_t*>(at(number + 1))};
+    return {static_cast<const float*>(at(places.rate())),
+            static_cast<const float*>(at(places.number())),
+            static_cast<const int64_t*>(at(places.unless()))};
   }
 
  private:
-  static constexpr std::size_t kSlots = Rule::kSlots;
+  UpdatePlaces places() const { return {Rule::kSlots, count(), many_}; }
+
   bool many_;
   std::vector<float> factors_, decays_;
 };

@@ -1,0 +1,34 @@
+// Where the operands and results of an update operator stand.
+#pragma once
+
+#include <cstddef>
+
+namespace lockstep {
+
+//          operands                                              results
+//   one    gradient, slots.., rate, param, number, unless        step, slots.., param
+//   many   slots.., params, gradients, rate, number, unless      slots.., params
+//
+// Many have each slot of all parameters before the next slot. `k` is one of the parameters.
+struct UpdatePlaces {
+  static UpdatePlaces of_one(std::size_t slots) { return {slots, 1, false}; }
+  static UpdatePlaces of_many(std::size_t slots, std::size_t params) {
+    return {slots, params, true};
+  }
+
+  std::size_t slots, params;
+  bool many;
+
+  std::size_t gradient(std::size_t k = 0) const { return many ? (slots + 1) * params + k : 0; }
+  std::size_t slot(std::size_t s, std::size_t k = 0) const { return many ? s * params + k : 1 + s; }
+  std::size_t param(std::size_t k = 0) const { return many ? slots * params + k : slots + 2; }
+  std::size_t rate() const { return many ? (slots + 2) * params : slots + 1; }
+  std::size_t number() const { return many ? rate() + 1 : rate() + 2; }
+  std::size_t unless() const { return number() + 1; }
+
+  static constexpr std::size_t kStep = 0;  // of one
+  std::size_t new_slot(std::size_t s, std::size_t k = 0) const { return slot(s, k); }
+  std::size_t new_param(std::size_t k = 0) const { return many ? param(k) : slots + 1; }
+};
+
+}  // namespace lockstep
