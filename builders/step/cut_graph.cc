@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "graph/passes/copy.h"
 #include "graph/passes/postpone.h"
 #include "operators/collective/collective.h"
 #include "operators/process/process.h"
@@ -19,17 +20,15 @@ class Cutter {
         shares_(shares),
         owners_(owners),
         next_message_(first_message),
-        part_(whole.ops(), whole.name()),
-        here_(static_cast<std::size_t>(whole.value_count())) {}
+        copy_(whole, [this](Value input) { return mine(home_of(input)); }),
+        part_(copy_.to()) {}
 
   Graph run() {
     find_crossings();
-    take_inputs();
     for (int index = 0; index < whole_.node_count(); ++index) take_node(index);
-    for (Value output : whole_.outputs())
-      if (Value own = at(output)) part_.output(own);
-    postpone_what_follows(part_, [](const Node& node) { return node.op()->exchange; });
-    return std::move(part_);
+    Graph part = copy_.finish();
+    postpone_what_follows(part, [](const Node& node) { return node.op()->exchange; });
+    return part;
   }
 
  private:
@@ -42,7 +41,7 @@ class Cutter {
     Value token = none;    // of a message under way
   };
 
-  Value& at(Value value) { return here_[static_cast<std::size_t>(value.id)]; }
+  Value at(Value value) const { return copy_.of(value); }
   int process_of(int replica) const { return shares_.process_of(replica); }
   bool mine(int process) const { return process == kEveryProcess || process == shares_.rank(); }
 
@@ -95,19 +94,6 @@ class Cutter {
     }
   }
 
-  void take_inputs() {
-    part_.inherit_origins();
-    for (int id = 0; id < whole_.value_count(); ++id) {
-      const Value value{id};
-      if (whole_.producer(value)) continue;
-      if (const Literal* literal = whole_.literal(value))
-        at(value) = part_.constant(whole_.name(value), *literal);
-    }
-    for (Value input : whole_.inputs())
-      if (mine(home_of(input)))
-        at(input) = part_.input(whole_.name(input), whole_.type(input), whole_.origin(input));
-  }
-
   void take_node(int index) {
     const Node node = whole_.node(index);
     bool received_it = false;  // the node is a Copy, and the message has brought its value
@@ -143,13 +129,13 @@ class Cutter {
     }
     if (crossing.to != shares_.rank()) return false;
     if (!crossing.is_copy) {
-      at(crossing.value) =
-          recv(part_, whole_.type(crossing.value), crossing.message, crossing.received);
+      copy_.set(crossing.value,
+                recv(part_, whole_.type(crossing.value), crossing.message, crossing.received));
       return false;
     }
     part_.set_replica(node.replica() - shares_.first());
-    at(node.outputs()[0]) =
-        recv(part_, whole_.type(crossing.value), crossing.message, crossing.received);
+    copy_.set(node.outputs()[0],
+              recv(part_, whole_.type(crossing.value), crossing.message, crossing.received));
     return true;
   }
 
@@ -161,7 +147,7 @@ class Cutter {
     for (Value input : node.inputs()) inputs.push_back(input ? at(input) : none);
     const Node copied = part_.copy(node, inputs);
     for (std::size_t i = 0; i < node.outputs().size(); ++i)
-      if (node.outputs()[i]) at(node.outputs()[i]) = copied.outputs()[i];
+      if (node.outputs()[i]) copy_.set(node.outputs()[i], copied.outputs()[i]);
   }
 
   // This process's of the values that a collective has on each replica.
@@ -189,7 +175,7 @@ class Cutter {
     for (Value input : own_of(node.inputs())) terms.push_back(at(input));
     if (terms.size() == 1) {
       ReplicaScope replica(part_, 0);
-      at(outputs[0]) = process_all_reduce(part_, terms[0], across, names[0]);
+      copy_.set(outputs[0], process_all_reduce(part_, terms[0], across, names[0]));
       return;
     }
     std::vector<std::string> within;
@@ -202,22 +188,22 @@ class Cutter {
       total = process_all_reduce(part_, sum, across, names[0] + "_across");
     }
     const std::vector<Value> results = broadcast(part_, total, names, names[0] + "_back");
-    for (std::size_t k = 0; k < results.size(); ++k) at(outputs[k]) = results[k];
+    for (std::size_t k = 0; k < results.size(); ++k) copy_.set(outputs[k], results[k]);
   }
 
   void take_broadcast(const Node& node) {
     const std::vector<Value> outputs = own_of(node.outputs());
     const std::vector<Value> results =
         broadcast(part_, at(node.inputs()[0]), names_of(outputs), node.name());
-    for (std::size_t k = 0; k < results.size(); ++k) at(outputs[k]) = results[k];
+    for (std::size_t k = 0; k < results.size(); ++k) copy_.set(outputs[k], results[k]);
   }
 
   const Graph& whole_;
   const Shares& shares_;
   const Owners& owners_;
   int64_t next_message_;
-  Graph part_;
-  std::vector<Value> here_;  // by value of the whole graph; none: not on this process
+  GraphCopy copy_;  // has no value of what is not on this process
+  Graph& part_;
   std::vector<Crossing> crossings_;
   std::vector<std::vector<std::size_t>> crossings_at_;    // by node that uses the value
   std::map<int, std::vector<std::size_t>> crossings_of_;  // by value

@@ -2,12 +2,13 @@
 
 namespace lockstep {
 
-GraphCopy::GraphCopy(const Graph& from)
+GraphCopy::GraphCopy(const Graph& from, const std::function<bool(Value input)>& takes)
     : from_(from),
       to_(from.ops(), from.name()),
       here_(static_cast<std::size_t>(from.value_count())) {
+  to_.inherit_origins();
   for (Value input : from.inputs())
-    if (!from.literal(input))
+    if (!from.literal(input) && (!takes || takes(input)))
       set(input, to_.input(from.name(input), from.type(input), from.origin(input)));
   for (int id = 0; id < from.value_count(); ++id)
     if (from.literal({id}) && !from.producer({id}))
@@ -20,12 +21,12 @@ std::vector<Value> GraphCopy::of(std::span<const Value> old) const {
   return values;
 }
 
-void GraphCopy::copy(const Node& node) {
+Node GraphCopy::copy(const Node& node, const std::vector<Value>& operands) {
   ReplicaScope replica(to_, node.replica());
-  const Node copied = to_.copy(node, of(node.inputs()));
-  const std::vector<Value> made(copied.outputs().begin(), copied.outputs().end());
-  for (std::size_t i = 0; i < made.size(); ++i)
-    if (made[i]) set(node.outputs()[i], made[i]);
+  const Node copied = to_.copy(node, operands);
+  for (std::size_t i = 0; i < copied.outputs().size(); ++i)
+    if (copied.outputs()[i]) set(node.outputs()[i], copied.outputs()[i]);
+  return copied;
 }
 
 void GraphCopy::take(const Node& node) {
@@ -53,7 +54,8 @@ Node GraphCopy::replace(const Node& old, NodeSpec spec) {
 }
 
 Graph GraphCopy::finish() {
-  for (Value output : from_.outputs()) to_.output(of(output));
+  for (Value output : from_.outputs())
+    if (of(output)) to_.output(of(output));
   return std::move(to_);
 }
 

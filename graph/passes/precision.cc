@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
+#include "graph/passes/copy.h"
 #include "graph/placement.h"
 
 namespace lockstep {
@@ -14,35 +15,26 @@ class PrecisionPass {
       : from_(from),
         narrow_(options.narrow),
         known_(options.known),
-        to_(from.ops(), from.name()),
-        here_(static_cast<std::size_t>(from.value_count())),
-        cast_(here_.size()) {
+        copy_(from),
+        to_(copy_.to()),
+        cast_(from.value_count()) {
     check(narrow_ == DType::float16 || narrow_ == DType::bfloat16,
           "precision: float16 or bfloat16, not ", narrow_);
     for (Value output : from.outputs()) known_.insert(from.name(output));
   }
 
   Graph run() {
-    to_.inherit_origins();
-    for (Value input : from_.inputs())
-      if (!from_.literal(input))
-        here(input) = to_.input(from_.name(input), from_.type(input), from_.origin(input));
-    for (int id = 0; id < from_.value_count(); ++id)
-      if (const Literal* literal = from_.literal({id}))
-        if (!from_.producer({id})) here({id}) = to_.constant(from_.name({id}), *literal);
     for (int index = 0; index < from_.node_count(); ++index) copy(from_.node(index));
     for (Value output : from_.outputs()) to_.output(of_type(output, from_.dtype(output)));
     return std::move(to_);
   }
 
  private:
-  Value& here(Value old) { return here_[static_cast<std::size_t>(old.id)]; }
-
   // The value in that type; a cast is made once, for whoever asks first.
   Value of_type(Value old, DType type) {
-    const Value made = here(old);
+    const Value made = copy_.of(old);
     if (to_.dtype(made) == type) return made;
-    Value& other = cast_[static_cast<std::size_t>(old.id)];
+    Value& other = cast_[old.id];
     if (!other) other = cast(made, type, join(to_.name(made), "/", type));
     return other;
   }
@@ -66,7 +58,7 @@ class PrecisionPass {
     bool any = false, all = true;
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       if (!may_narrow(node, i)) continue;
-      const bool narrow = to_.dtype(here(node.inputs()[i])) == narrow_;
+      const bool narrow = to_.dtype(copy_.of(node.inputs()[i])) == narrow_;
       // A constant is neither; it is cast as its neighbours need it.
       any = any || narrow || node.op()->narrow.when == Narrow::always;
       all = all && (narrow || from_.literal(node.inputs()[i]));
@@ -83,25 +75,25 @@ class PrecisionPass {
       inputs.push_back(
           !old ? none : of_type(old, narrow && may_narrow(node, i) ? narrow_ : from_.dtype(old)));
     }
-    const Node copied = to_.copy(node, inputs);
-    const std::vector<Value> made(copied.outputs().begin(), copied.outputs().end());
-    for (std::size_t i = 0; i < made.size(); ++i)
-      if (made[i]) keep(node.outputs()[i], made[i]);
+    copy_.copy(node, inputs);
+    for (Value output : node.outputs())
+      if (output) keep_type(output);
   }
 
-  void keep(Value old, Value made) {
-    here(old) = made;
+  // What is known by its name keeps its type.
+  void keep_type(Value old) {
+    const Value made = copy_.of(old);
     if (to_.dtype(made) == from_.dtype(old) || !known_.count(from_.name(old))) return;
     to_.rename(made, join(from_.name(old), "/", narrow_));
-    cast_[static_cast<std::size_t>(old.id)] = cast(made, from_.dtype(old), from_.name(old));
+    cast_[old.id] = cast(made, from_.dtype(old), from_.name(old));
   }
 
   const Graph& from_;
   const DType narrow_;
   std::set<std::string> known_;
-  Graph to_;
-  std::vector<Value> here_;  // of each value of `from_`: what became of it
-  std::vector<Value> cast_;  // the same in the other type, where somebody asked
+  GraphCopy copy_;
+  Graph& to_;
+  std::vector<Value> cast_;  // what became of each value, in the other type, where somebody asked
 };
 
 }  // namespace
