@@ -36,7 +36,7 @@ DataParallelOptions options_for(const ModelRequest& request, const std::vector<D
     const std::vector<int64_t> order = ring_order_of(request);
     options.all_reduce.ring_order.assign(order.begin(), order.end());
   }
-  options.all_reduce.wire = request.wire;
+  options.all_reduce.wire = parse_wire(request.wire);
   if (!request.precision.empty()) options.precision = parse_precision(request.precision);
   if (!request.topology.empty()) options.all_reduce.topology = parse_topology(request.topology);
   if (!request.packing.empty()) options.all_reduce.packing = parse_packing(request.packing);

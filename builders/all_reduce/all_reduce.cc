@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include "builders/all_reduce/exchange.h"
+#include "builders/all_reduce/algorithm.h"
 #include "builders/all_reduce/expand.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {
-
-Site site(const std::string& name) { return Site(name, Where{"", 0}); }
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -20,25 +18,26 @@ AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
     : options_(options), replicas_(replicas), tensors_(options.spec.ranges.size(), 0) {
   const std::string text = text_of(options.spec);
   check(!options.spec.ranges.empty(), "an all-reduce needs a spec");
-  check(options.workers >= 1 && replicas % options.workers == 0, "all-reduce: ", replicas,
-        " replicas do not divide over ", options.workers, " workers");
+  check(options.processes >= 1 && replicas % options.processes == 0, "all-reduce: ", replicas,
+        " replicas do not divide over ", options.processes, " processes");
+  check_wire(options.wire, DType::float32);
   check(options.pieces >= 1, "all-reduce: a bucket has at least one piece, not ", options.pieces);
-  const int per_worker = replicas / options.workers;
+  const int per_process = replicas / options.processes;
   std::vector<int> sorted = ring_order_of(options_, replicas);
   std::sort(sorted.begin(), sorted.end());
-  for (int i = 0; i < per_worker; ++i)
-    check(static_cast<int>(sorted.size()) == per_worker && sorted[static_cast<std::size_t>(i)] == i,
-          "all-reduce: the ring order ",
-          std::vector<int64_t>(options_.ring_order.begin(), options_.ring_order.end()),
-          " should name replicas 0 to ", per_worker - 1, " once each");
+  for (int i = 0; i < per_process; ++i)
+    check(
+        static_cast<int>(sorted.size()) == per_process && sorted[static_cast<std::size_t>(i)] == i,
+        "all-reduce: the ring order ",
+        std::vector<int64_t>(options_.ring_order.begin(), options_.ring_order.end()),
+        " should name replicas 0 to ", per_process - 1, " once each");
   for (const AllReduceRange& range : options.spec.ranges) {
-    if (replicas == 1) continue;
-    const int64_t most = range.name() == "xring"   ? per_worker
-                         : range.name() == "pscpu" ? options.workers
-                         : range.name() == "psgpu" ? replicas
-                                                   : 1;
-    check(range.shards <= most, "all-reduce spec '", text, "': ", range.name(), "#", range.shards,
-          " on ", options.workers, " x ", per_worker, " replicas; at most #", most);
+    if (range.algorithm == "auto") continue;
+    const AllReduceAlgorithm& algorithm = algorithm_named(range.algorithm);
+    if (replicas == 1 || !algorithm.most_shards) continue;
+    const int64_t most = algorithm.most_shards(replicas, options.processes);
+    check(range.shards <= most, "all-reduce spec '", text, "': ", text_of(range), " on ",
+          options.processes, " x ", per_process, " replicas; at most #", most);
   }
 }
 
@@ -49,7 +48,7 @@ std::string AllReducer::result_name(const Graph& one, Value gradient) const {
 AllReduceRange AllReducer::algorithm_for(std::size_t range, double bytes) {
   const AllReduceRange& asked = options_.spec.ranges[range];
   if (asked.algorithm != "auto") return asked;
-  Choice choice = choose_algorithm(options_.topology, replicas_, options_.workers, bytes);
+  Choice choice = choose_algorithm(options_.topology, replicas_, options_.processes, bytes);
   choices_ += join("# auto: ", choice.why, "\n");
   return choice.range;
 }
@@ -61,24 +60,22 @@ Value AllReducer::sum(Graph& one, Value gradient, const std::string& param) {
   check(is_static(shape), name, ": the shape ", shape, " must be known");
   const int64_t length = element_count(to_dims(shape));
   const int64_t element = static_cast<int64_t>(size_of(one.dtype(gradient)));
-  check_wire(options_.wire, one.dtype(gradient));
   const std::size_t number = range_for(options_.spec, length, element);
   const AllReduceRange range = algorithm_for(number, static_cast<double>(length * element));
-  if (range.name() == "collective" || range.name() == "nccl") {
-    const SumOrder order = range.name() == "nccl" ? SumOrder::any : SumOrder::replicas;
-    return all_reduce(one, {gradient}, {options_.spec.reduction, options_.wire, order}, {result},
-                      name)[0];
-  }
+  const AllReduceAlgorithm& algorithm = algorithm_named(range.algorithm);
+  if (algorithm.is_one_node())
+    return all_reduce(one, {gradient}, {options_.spec.reduction, options_.wire, algorithm.order},
+                      {result}, name)[0];
   const bool is_flat = shape.size() == 1 || length == 0;  // nothing to cut where there is nothing
-  Value sum = is_flat ? gradient : reshape(one, gradient, {-1}, site(result + "_flat"));
+  Value sum = is_flat ? gradient : reshape(one, gradient, {-1}, result + "_flat");
   const int64_t turn = tensors_[number]++;
   if (length > 0) sum = mark_for_expansion(one, sum, {range, options_.wire, turn}, name);
   if (means() && length > 0)
-    sum = scale(one, sum, 1.F / static_cast<float>(replicas_),
-                site(is_flat ? result : result + "_scaled"));
+    sum =
+        scale(one, sum, 1.F / static_cast<float>(replicas_), is_flat ? result : result + "_scaled");
   else if (is_flat)
-    sum = identity(one, sum, site(result));
-  return is_flat ? sum : reshape(one, sum, to_dims(shape), site(result));
+    sum = identity(one, sum, result);
+  return is_flat ? sum : reshape(one, sum, to_dims(shape), result);
 }
 
 std::vector<Value> AllReducer::sum_all(Graph& one, const std::vector<Value>& gradients,
@@ -106,7 +103,7 @@ std::vector<Value> AllReducer::sum_all(Graph& one, const std::vector<Value>& gra
 
 void AllReducer::sum_bucket(Graph& one, const std::vector<Value>& gradients, const Bucket& whole,
                             const std::string& name, std::vector<Value>& sums) {
-  Exchange exchange(one, name);
+  Pieces pieces(one, name);
   std::vector<std::size_t> bucket;
   std::vector<int64_t> lengths;
   std::vector<Value> parts;
@@ -114,23 +111,22 @@ void AllReducer::sum_bucket(Graph& one, const std::vector<Value>& gradients, con
     const Value gradient = gradients[at(p)];
     const Shape& shape = one.shape(gradient);
     if (element_count(to_dims(shape)) == 0) {  // nothing to sum
-      sums[at(p)] = identity(one, gradient, site(result_name(one, gradient)));
+      sums[at(p)] = identity(one, gradient, result_name(one, gradient));
       continue;
     }
     bucket.push_back(at(p));
     lengths.push_back(element_count(to_dims(shape)));
-    parts.push_back(shape.size() == 1
-                        ? gradient
-                        : reshape(one, gradient, {-1}, site(one.name(gradient) + "_flat")));
+    parts.push_back(shape.size() == 1 ? gradient
+                                      : reshape(one, gradient, {-1}, one.name(gradient) + "_flat"));
   }
   if (bucket.empty()) return;
-  const Value packed = exchange.join_pieces(parts, kEveryReplica);
-  const std::vector<Value> pieces =
-      exchange.split(sum_in_pieces(one, packed, name), lengths, kEveryReplica);
+  const Value packed = pieces.join_pieces(parts, kEveryReplica);
+  const std::vector<Value> apart =
+      pieces.split(sum_in_pieces(one, packed, name), lengths, kEveryReplica);
   for (std::size_t i = 0; i < bucket.size(); ++i) {
     const Value gradient = gradients[bucket[i]];
     sums[bucket[i]] =
-        reshape(one, pieces[i], to_dims(one.shape(gradient)), site(result_name(one, gradient)));
+        reshape(one, apart[i], to_dims(one.shape(gradient)), result_name(one, gradient));
   }
 }
 
@@ -141,11 +137,11 @@ Value AllReducer::sum_in_pieces(Graph& one, Value flat, const std::string& name)
   if (count <= 1) return sum(one, flat, name);
   std::vector<int64_t> lengths(static_cast<std::size_t>(count), length / count);
   lengths.back() += length % count;
-  Exchange exchange(one, name + "_cut");
+  Pieces pieces(one, name + "_cut");
   std::vector<Value> sums;
-  for (Value piece : exchange.split(flat, lengths, kEveryReplica))
+  for (Value piece : pieces.split(flat, lengths, kEveryReplica))
     sums.push_back(sum(one, piece, join(name, "_piece_", sums.size())));
-  return exchange.join_pieces(sums, kEveryReplica);
+  return pieces.join_pieces(sums, kEveryReplica);
 }
 
 }  // namespace lockstep

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "builders/all_reduce/cost.h"
+#include "builders/all_reduce/choice.h"
 #include "builders/all_reduce/packing.h"
 #include "builders/all_reduce/spec.h"
 #include "graph/graph.h"
@@ -14,16 +14,17 @@
 namespace lockstep {
 
 struct AllReduceOptions {
-  AllReduceSpec spec = {.ranges = {{"collective", "", 1, -1, false}}};
+  AllReduceSpec spec = {.ranges = {{"collective"}}};
   Packing packing = {};
   std::string buckets = "";  // a plan of buckets as text, in place of a packing
   int pieces = 1;            // a bucket is cut into so many, each summed by itself
-  std::string wire = "";     // "", float16 or bfloat16: how gradients travel; they are summed as
-                             // float32, and the sums are rounded to it
-  Topology topology = {};    // what `auto` goes by
-  int workers = 1;           // hosts; each holds the same number of replicas, in order
+  // float16 or bfloat16: how gradients travel; they are summed as float32, and the sums are rounded
+  // to it. undefined: as they are.
+  DType wire = DType::undefined;
+  Topology topology = {};  // what `auto` goes by
+  int processes = 1;       // each holds the same number of replicas, in order
   std::vector<int> ring_order =
-      {};  // xring: a worker's replicas in order of the ring; default 0, 1, ..
+      {};  // xring: a process's replicas in order of the ring; default 0, 1, ..
 };
 
 class AllReducer {

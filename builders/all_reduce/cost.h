@@ -4,8 +4,6 @@
 
 #include <string>
 
-#include "builders/all_reduce/spec.h"
-
 namespace lockstep {
 
 struct Link {
@@ -13,24 +11,58 @@ struct Link {
   double bandwidth = 1;  // bytes a second
 };
 struct Topology {
-  Link within{2e-6, 10e9};    // between replicas of one worker
-  Link across{30e-6, 1.2e9};  // between workers
+  Link within{2e-6, 10e9};    // between replicas of one process
+  Link across{30e-6, 1.2e9};  // between processes
   double adding = 20e9;       // bytes a second that one replica adds up
 };
 
-// "2us:10G/30us:1.2G": latency and bandwidth (bytes a second; K, M, G of 1000) within a worker and
+// "2us:10G/30us:1.2G": latency and bandwidth (bytes a second; K, M, G of 1000) within a process and
 // across; without a / the same for both.
 Topology parse_topology(const std::string& text);
 
-// Of one range of a spec, over `replicas` in `workers` equal groups.
-double predicted_seconds(const AllReduceRange& range, const Topology& topology, int replicas,
-                         int workers, double bytes);
+// Seconds for a tensor of so many bytes. Algorithms put theirs together from these.
+class Costs {
+ public:
+  struct Request {
+    int replicas = 1, processes = 1;
+    double bytes = 0;
+    double shards = 1;
+  };
+  Costs(const Topology& topology, const Request& request)
+      : topology_(topology), request_(request) {}
 
-struct Choice {
-  AllReduceRange range;
-  std::string why;  // "rechd 1.31 ms; collective 1.40, xring 2.80, .."
+  double replicas() const { return request_.replicas; }
+  double processes() const { return request_.processes; }
+  double per_process() const { return replicas() / processes(); }
+  double shards() const { return request_.shards; }
+  const Link& within() const { return topology_.within; }
+  const Link& across() const { return topology_.across; }
+  // What connects any two replicas: the slowest.
+  const Link& any() const { return request_.processes > 1 ? across() : within(); }
+
+  double messages(const Link& link, double count, double bytes) const {
+    return count * link.latency + bytes / link.bandwidth;
+  }
+  double adds(double bytes) const { return bytes / topology_.adding; }
+  // Each of `members` sends and receives its share of the tensor in each of two phases, in `count`
+  // messages.
+  double scatter_and_gather(const Link& link, double members, double count) const;
+
+  double ring(const Link& link, double members) const;
+  double halving(const Link& link, double members) const;
+  // Each of a process's replicas reads its part of all others and writes it to all others.
+  double shared_memory() const;
+  // So many gatherers; each one's port sends and receives what all others have of its piece.
+  double gather(double gatherers) const { return gather(any(), replicas(), gatherers); }
+  double gather_across(double gatherers) const { return gather(across(), processes(), gatherers); }
+  // A process's replicas send whole tensors to their first one, and get the sum from there.
+  double to_first_and_back() const;
+
+ private:
+  double gather(const Link& link, double members, double gatherers) const;
+
+  Topology topology_;
+  Request request_;
 };
-// The fastest by that prediction.
-Choice choose_algorithm(const Topology& topology, int replicas, int workers, double bytes);
 
 }  // namespace lockstep

@@ -7,8 +7,8 @@ namespace lockstep {
 
 struct Algorithm {
   AllReduceRange range;
-  std::string wire;  // as AllReduceOptions has it
-  int64_t turn = 0;  // how many tensors it summed before
+  DType wire = DType::undefined;  // as AllReduceOptions has it
+  int64_t turn = 0;               // how many tensors it summed before
 };
 // In one replica's graph, of a flat value.
 Value mark_for_expansion(Graph& one, Value flat, const Algorithm& algorithm,

@@ -1,5 +1,5 @@
 // Algorithms in which some replicas gather whole tensors or pieces, sum, and hand out the result.
-#include "builders/all_reduce/exchange.h"
+#include "builders/all_reduce/algorithm.h"
 #include "graph/error.h"
 
 namespace lockstep {
@@ -14,53 +14,74 @@ std::vector<std::vector<int>> gather_groups(int devices, int64_t size) {
 }
 
 // Gatherer j sums piece j of every replica. All pieces but the last are floor(length / pieces).
-std::vector<Value> sum_by_shuffle(const Reduce& reduce, const std::vector<int>& gatherers) {
-  const auto pieces = static_cast<int64_t>(gatherers.size());
-  std::vector<int64_t> lengths(gatherers.size(), reduce.length / pieces);
-  lengths.back() = reduce.length - (pieces - 1) * (reduce.length / pieces);
-  Exchange& exchange = reduce.exchange;
+std::vector<Value> sum_by_shuffle(const Terms& whole, const std::vector<int>& gatherers) {
+  const auto count = static_cast<int64_t>(gatherers.size());
+  std::vector<int64_t> lengths(gatherers.size(), whole.length / count);
+  lengths.back() = whole.length - (count - 1) * (whole.length / count);
+  Pieces& pieces = whole.pieces;
   std::vector<std::vector<Value>> parts;
-  for (std::size_t k = 0; k < reduce.values.size(); ++k)
-    parts.push_back(exchange.split(reduce.values[k], lengths, reduce.replicas[k]));
+  for (std::size_t k = 0; k < whole.values.size(); ++k)
+    parts.push_back(pieces.split(whole.values[k], lengths, whole.replicas[k]));
   std::vector<Value> sums;
   for (std::size_t j = 0; j < gatherers.size(); ++j) {
     std::vector<Value> terms;
     for (std::size_t k = 0; k < parts.size(); ++k)
-      terms.push_back(exchange.bring(parts[k][j], reduce.replicas[k], gatherers[j]));
-    sums.push_back(exchange.sum(terms, gatherers[j]));
+      terms.push_back(pieces.bring(parts[k][j], whole.replicas[k], gatherers[j]));
+    sums.push_back(pieces.sum(terms, gatherers[j]));
   }
   std::vector<Value> results;
-  for (int replica : reduce.replicas) {
+  for (int replica : whole.replicas) {
     std::vector<Value> here;
     for (std::size_t j = 0; j < gatherers.size(); ++j)
-      here.push_back(exchange.bring(sums[j], gatherers[j], replica));
-    results.push_back(exchange.join_pieces(here, replica));
+      here.push_back(pieces.bring(sums[j], gatherers[j], replica));
+    results.push_back(pieces.join_pieces(here, replica));
   }
   return results;
 }
 
-std::vector<Value> sum_on_first(const Reduce& reduce) {
-  return sum_by_shuffle(reduce, {reduce.replicas[0]});
+namespace {
+
+std::vector<int> first_of_processes(int replicas, int processes) {
+  std::vector<int> firsts;
+  for (int p = 0; p < processes; ++p) firsts.push_back(p * (replicas / processes));
+  return firsts;
+}
+
+// The first of every process, then the second of every process, ..
+std::vector<int> all_by_turns(int replicas, int processes) {
+  std::vector<int> gatherers;
+  for (int i = 0; i < replicas / processes; ++i)
+    for (int first : first_of_processes(replicas, processes)) gatherers.push_back(first + i);
+  return gatherers;
+}
+
+// Groups of `use.shards` of those that may gather take turns.
+std::vector<Value> sum_on_some(const Terms& whole, const std::vector<int>& may_gather,
+                               const AlgorithmUse& use) {
+  const auto groups = gather_groups(static_cast<int>(may_gather.size()), use.shards);
+  std::vector<int> chosen;
+  for (int i : groups[use.turn % groups.size()]) chosen.push_back(may_gather[i]);
+  return sum_by_shuffle(whole, chosen);
 }
 
 // The first half is summed on one main replica, the second on another, both on the first; which
 // replicas are mains goes round with the tensors.
-std::vector<Value> sum_by_halves(const Reduce& reduce, int64_t tensor) {
-  const auto n = static_cast<int64_t>(reduce.values.size());
+std::vector<Value> sum_by_halves(const Terms& whole, int64_t tensor) {
+  const auto n = static_cast<int64_t>(whole.values.size());
   const int64_t half = n / 2;
-  Exchange& exchange = reduce.exchange;
-  auto replica = [&](int64_t k) { return reduce.replicas[static_cast<std::size_t>(k)]; };
+  Pieces& pieces = whole.pieces;
+  auto replica = [&](int64_t k) { return whole.replicas[static_cast<std::size_t>(k)]; };
   const int mains[2] = {replica(tensor % n), replica((tensor + half) % n)};
   Value sums[2];
   for (int h = 0; h < 2; ++h) {
     std::vector<Value> terms;
     for (int64_t k = h == 0 ? 0 : half; k < (h == 0 ? half : n); ++k)
       terms.push_back(
-          exchange.bring(reduce.values[static_cast<std::size_t>(k)], replica(k), mains[h]));
-    sums[h] = exchange.sum(terms, mains[h]);
+          pieces.bring(whole.values[static_cast<std::size_t>(k)], replica(k), mains[h]));
+    sums[h] = pieces.sum(terms, mains[h]);
   }
-  Value total = exchange.sum({sums[0], exchange.bring(sums[1], mains[1], mains[0])}, mains[0]);
-  const Value of_half[2] = {total, exchange.bring(total, mains[0], mains[1])};
+  Value total = pieces.sum({sums[0], pieces.bring(sums[1], mains[1], mains[0])}, mains[0]);
+  const Value of_half[2] = {total, pieces.bring(total, mains[0], mains[1])};
   std::vector<Value> results;
   for (int64_t k = 0; k < n; ++k) {
     const int h = k < half ? 0 : 1;
@@ -70,9 +91,55 @@ std::vector<Value> sum_by_halves(const Reduce& reduce, int64_t tensor) {
     else if (replica(k) == mains[1])
       results.push_back(of_half[1]);
     else
-      results.push_back(exchange.bring(of_half[h], mains[h], replica(k)));
+      results.push_back(pieces.bring(of_half[h], mains[h], replica(k)));
   }
   return results;
+}
+
+double seconds_of_shards(const Costs& costs) { return costs.gather(costs.shards()); }
+
+}  // namespace
+
+AllReduceAlgorithm simple() {
+  return {.name = "simple",
+          .what = "all on replica 0",
+          .build = [](const Terms& whole,
+                      const AlgorithmUse&) { return sum_by_shuffle(whole, {whole.replicas[0]}); },
+          .seconds = [](const Costs& costs) { return costs.gather(1); },
+          .auto_shards = [](int, int) -> int64_t { return 1; }};
+}
+
+AllReduceAlgorithm pscpu() {
+  return {.name = "pscpu",
+          .what = "S of the processes' first replicas sum a piece each",
+          .build =
+              [](const Terms& whole, const AlgorithmUse& use) {
+                const auto n = static_cast<int>(whole.values.size());
+                return sum_on_some(whole, first_of_processes(n, use.processes), use);
+              },
+          .seconds = seconds_of_shards,
+          .most_shards = [](int, int processes) -> int64_t { return processes; }};
+}
+
+AllReduceAlgorithm psgpu() {
+  return {.name = "psgpu",
+          .what = "any S replicas sum a piece each",
+          .build =
+              [](const Terms& whole, const AlgorithmUse& use) {
+                const auto n = static_cast<int>(whole.values.size());
+                return sum_on_some(whole, all_by_turns(n, use.processes), use);
+              },
+          .seconds = seconds_of_shards,
+          .most_shards = [](int replicas, int) -> int64_t { return replicas; },
+          .auto_shards = [](int replicas, int) -> int64_t { return replicas; }};
+}
+
+AllReduceAlgorithm hierarchical_copy() {
+  return {.name = "hierarchical_copy",
+          .what = "two halves, each summed and then together",
+          .build = [](const Terms& whole,
+                      const AlgorithmUse& use) { return sum_by_halves(whole, use.turn); },
+          .seconds = [](const Costs& costs) { return costs.gather(2); }};
 }
 
 }  // namespace lockstep

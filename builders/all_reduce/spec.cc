@@ -1,24 +1,12 @@
 #include "builders/all_reduce/spec.h"
 
-#include <algorithm>
-
+#include "builders/all_reduce/algorithm.h"
 #include "builders/all_reduce/number.h"
 #include "graph/error.h"
 #include "graph/graph.h"
 
 namespace lockstep {
 namespace {
-
-const std::vector<std::string>& names() {
-  static const std::vector<std::string> all{"auto",   "collective", "nccl",  "xring",
-                                            "rechd",  "bcube",      "pscpu", "psgpu",
-                                            "simple", "trivial",    "muji",  "hierarchical_copy"};
-  return all;
-}
-
-bool one_of(const std::string& name, std::initializer_list<const char*> known) {
-  return std::find(known.begin(), known.end(), name) != known.end();
-}
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts(1);
@@ -35,25 +23,13 @@ AllReduceRange range_of(const std::string& text) {
   const std::vector<std::string> parts = split(text, '#');
   check(parts.size() <= 2, "'", text, "' gives shards twice");
   AllReduceRange range;
-  const std::vector<std::string> levels = split(parts[0], '/');
-  range.algorithm = levels[0];
-  if (levels.size() == 2) range.cross = levels[1];
-  const bool compound = levels.size() == 2 && one_of(range.algorithm, {"nccl", "pscpu"}) &&
-                        one_of(range.cross, {"xring", "rechd", "pscpu"});
-  const bool simple = levels.size() == 1 && std::count(names().begin(), names().end(), parts[0]);
-  if (!compound && !simple) {
-    std::string known;
-    for (const std::string& name : names()) known += " " + name;
-    const std::string near = nearest(parts[0], names());
-    fail("there is no algorithm '", parts[0], "'",
-         near.empty() ? "" : "; did you mean '" + near + "'?", " Known:", known,
-         ", and (nccl|pscpu)/(xring|rechd|pscpu)");
-  }
+  range.algorithm = parts[0];
+  const bool has_shards =
+      range.algorithm != "auto" && bool(algorithm_named(range.algorithm).most_shards);
   if (parts.size() == 1) return range;
   range.shards = parse_number(parts[1], "shards").value;
   check(range.shards >= 1, "'", text, "': shards start at 1");
-  check(range.shards == 1 || one_of(range.name(), {"xring", "pscpu", "psgpu"}), "'", text,
-        "': ", range.name(), " has no shards");
+  check(range.shards == 1 || has_shards, "'", text, "': ", range.algorithm, " has no shards");
   return range;
 }
 
@@ -63,7 +39,7 @@ AllReduceSpec parse_all_reduce(const std::string& text) {
   AllReduceSpec spec;
   try {
     std::vector<std::string> fields = split(text, ':');
-    if (fields.size() > 1 && one_of(fields[0], {"sum", "mean"})) {
+    if (fields.size() > 1 && (fields[0] == "sum" || fields[0] == "mean")) {
       if (fields[0] == "mean") spec.reduction = Reduction::mean;
       fields.erase(fields.begin());
     }
@@ -89,11 +65,14 @@ AllReduceSpec parse_all_reduce(const std::string& text) {
 std::string text_of(const AllReduceSpec& spec) {
   std::string text = spec.reduction == Reduction::mean ? "mean:" : "";
   for (const AllReduceRange& range : spec.ranges) {
-    text += range.name();
-    if (range.shards > 1) text += join("#", range.shards);
+    text += text_of(range);
     if (range.limit >= 0) text += join(":", range.limit, range.limit_in_bytes ? "B:" : ":");
   }
   return text;
+}
+
+std::string text_of(const AllReduceRange& range) {
+  return range.algorithm + (range.shards > 1 ? join("#", range.shards) : "");
 }
 
 std::vector<int> parse_ring_order(const std::string& text) {

@@ -5,19 +5,7 @@
 // `pscpu:32k:xring#2` sums tensors of up to 32768 elements by pscpu, larger ones by rings. Limits
 // increase, the last range takes what is left. The size is that of what is reduced at once: of a
 // bucket, after packing. With `mean:` every replica divides the sum by the number of replicas.
-// Names:
-//
-//   collective, nccl     one AllReduce node, which the backend carries out
-//   xring#S              S rings
-//   rechd                recursive halving and doubling
-//   bcube                by the factors of N
-//   pscpu#S, psgpu#S     S gather replicas sum a piece each: the workers' first ones, or any
-//   simple               all on replica 0
-//   trivial              nothing at all: an upper bound for measurements
-//   muji                 Caffe2's trees for 2, 4 and 8; others on replica 0, in turn
-//   hierarchical_copy    two halves, each summed and then together
-//   LOCAL/CROSS          within each worker by nccl or pscpu, across by xring, rechd or pscpu
-//   auto                 whichever should take the least time: see cost.h
+// Names are those of algorithms.cc, and `auto`: whichever should take the least time (choice.h).
 #pragma once
 
 #include <cstdint>
@@ -29,13 +17,10 @@
 namespace lockstep {
 
 struct AllReduceRange {
-  std::string algorithm;  // local part of a compound name
-  std::string cross;      // across workers; "" unless compound
+  std::string algorithm;
   int64_t shards = 1;
   int64_t limit = -1;  // elements or bytes up to which it applies; -1: all that is left
   bool limit_in_bytes = false;
-
-  std::string name() const { return cross.empty() ? algorithm : algorithm + "/" + cross; }
   friend bool operator==(const AllReduceRange&, const AllReduceRange&) = default;
 };
 struct AllReduceSpec {
@@ -47,8 +32,9 @@ struct AllReduceSpec {
 // Throws, naming the spec and the part that is wrong.
 AllReduceSpec parse_all_reduce(const std::string& text);
 std::string text_of(const AllReduceSpec& spec);
+std::string text_of(const AllReduceRange& range);  // without its limit
 
-// "0,2,1,3": the replicas of a worker in order of their ring.
+// "0,2,1,3": the replicas of a process in order of their ring.
 std::vector<int> parse_ring_order(const std::string& text);
 
 // The first range that takes a tensor of so many elements of so many bytes each.

@@ -123,6 +123,7 @@ class Cutter {
   // True when this process got what `node` would have made.
   bool cross(Crossing& crossing, const Node& node) {
     ReplicaScope replica(part_, 0);
+    const OriginScope origin(part_, whole_.origin(crossing.value));
     if (crossing.from == shares_.rank()) {
       start_sending(crossing.value);  // an input: nothing made it
       sent(part_, crossing.token, at(crossing.value), crossing.message);
@@ -180,8 +181,8 @@ class Cutter {
     }
     std::vector<std::string> within;
     for (const std::string& name : names) within.push_back(name + "_within");
-    const Value sum = all_reduce(part_, terms, {Reduction::sum, "", attrs.order}, within,
-                                 names[0] + "_within")[0];
+    const Value sum = all_reduce(part_, terms, {Reduction::sum, DType::undefined, attrs.order},
+                                 within, names[0] + "_within")[0];
     Value total;
     {
       ReplicaScope replica(part_, 0);

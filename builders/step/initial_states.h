@@ -13,8 +13,8 @@ struct DrawnState {
   State state;
   Dims dims;
   Initializer initializer;
-  int stream = 0;      // numbers the draws
-  std::string origin;  // the line that declares it, or "" for the builder's caller
+  int stream = 0;           // numbers the draws
+  std::string origin = {};  // the line that declares it, or "" for the builder's caller
 };
 
 // A state that training needs of another: w_momentum beside w. It has w's size.

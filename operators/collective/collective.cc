@@ -39,7 +39,7 @@ std::vector<Value> all_reduce_gradient(const GradientRequest& r) {
     names.push_back(r.graph.name(r.x(k)) + "_grad");
   }
   AllReduceAttrs attrs = read_all_reduce(r.node.attributes());
-  attrs.wire.clear();
+  attrs.wire = DType::undefined;
   return all_reduce(r.graph, {r.dy.begin(), r.dy.end()}, attrs, names, r.node.name() + "_grad");
 }
 
@@ -51,14 +51,25 @@ AllReduceAttrs read_all_reduce(AttributeReader attributes) {
         "', should be sum or mean");
   const std::string order = attributes.text("order", "replicas");
   check(order == "replicas" || order == "any", "order is '", order, "', should be replicas or any");
-  return {reduction == "mean" ? Reduction::mean : Reduction::sum, attributes.text("wire", ""),
+  return {reduction == "mean" ? Reduction::mean : Reduction::sum,
+          parse_wire(attributes.text("wire", "")),
           order == "any" ? SumOrder::any : SumOrder::replicas};
 }
 
-void check_wire(const std::string& wire, DType dtype) {
-  check(wire.empty() || wire == "float16" || wire == "bfloat16", "the wire format is '", wire,
-        "', should be float16 or bfloat16");
-  check(wire.empty() || dtype == DType::float32, dtype, " cannot travel as ", wire);
+DType parse_wire(const std::string& text) {
+  if (text.empty()) return DType::undefined;
+  if (text == "float16") return DType::float16;
+  if (text == "bfloat16") return DType::bfloat16;
+  fail("the wire format is '", text, "', should be float16 or bfloat16");
+}
+
+std::string text_of_wire(DType wire) { return wire == DType::undefined ? "" : join(wire); }
+
+void check_wire(DType wire, DType dtype) {
+  if (wire == DType::undefined) return;
+  check(wire == DType::float16 || wire == DType::bfloat16, "the wire format is ", wire,
+        ", should be float16 or bfloat16");
+  check(dtype == DType::float32, dtype, " cannot travel as ", wire);
 }
 
 std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values,
@@ -67,7 +78,7 @@ std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values,
   check(values.size() == names.size(), "all_reduce: ", values.size(), " values, ", names.size(),
         " names");
   Attributes attributes{{"reduction", attrs.reduction == Reduction::sum ? "sum" : "mean"}};
-  if (!attrs.wire.empty()) attributes.push_back({"wire", attrs.wire});
+  if (attrs.wire != DType::undefined) attributes.push_back({"wire", text_of_wire(attrs.wire)});
   if (attrs.order == SumOrder::any) attributes.push_back({"order", "any"});
   return add_collective(graph,
                         {.type = "AllReduce",

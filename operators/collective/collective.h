@@ -20,17 +20,22 @@ enum class SumOrder { replicas, any };
 
 struct AllReduceAttrs {
   Reduction reduction = Reduction::sum;
-  // "", float16 or bfloat16: what travels is rounded to it, and so is the result; sums in the order
-  // of replicas are float32.
-  std::string wire;
+  // float16 or bfloat16: what travels is rounded to it, and so is the result; sums in the order of
+  // replicas are float32. undefined: everything travels as it is.
+  DType wire = DType::undefined;
   SumOrder order = SumOrder::replicas;
 
-  AllReduceAttrs(Reduction reduction = Reduction::sum, std::string wire = "",  // NOLINT: converts
-                 SumOrder order = SumOrder::replicas)
-      : reduction(reduction), wire(std::move(wire)), order(order) {}
+  AllReduceAttrs(Reduction reduction = Reduction::sum,  // NOLINT: converts
+                 DType wire = DType::undefined, SumOrder order = SumOrder::replicas)
+      : reduction(reduction), wire(wire), order(order) {}
 };
 AllReduceAttrs read_all_reduce(AttributeReader attributes);
-void check_wire(const std::string& wire, DType dtype);
+
+// "", float16 or bfloat16, as files and configurations have it.
+DType parse_wire(const std::string& text);
+std::string text_of_wire(DType wire);
+// Throws when `dtype` cannot travel so.
+void check_wire(DType wire, DType dtype);
 
 // One value per replica in, the same result on every replica out: element by element in the order
 // of the operands, so the result does not depend on timing.

@@ -6,6 +6,7 @@
 
 #include "graph/half.h"
 #include "operators/collective/collective.h"
+#include "operators/collective/wire.h"
 #include "operators/kit/dispatch.h"
 #include "runtime/parallel.h"
 
@@ -79,11 +80,8 @@ std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
-  const std::string wire = read_all_reduce(request.attributes()).wire;
-  if (wire == "float16") return all_reduce_kernel<float, Half>(request);
-  if (wire == "bfloat16") return all_reduce_kernel<float, BFloat16>(request);
-  return dispatch<Numbers>(request.in[0].dtype,
-                           [&]<class T>() { return all_reduce_kernel<T, T>(request); });
+  return dispatch_wire(request.in[0].dtype, read_all_reduce(request.attributes()).wire,
+                       [&]<class T, class W>() { return all_reduce_kernel<T, W>(request); });
 }
 
 std::unique_ptr<Kernel> prepare_broadcast(const KernelRequest& request) {

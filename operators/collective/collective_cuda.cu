@@ -6,6 +6,7 @@
 #include "operators/collective/collective.h"
 #include "operators/collective/nccl_cuda.h"
 #include "operators/collective/terms_cuda.h"
+#include "operators/collective/wire.h"
 #include "operators/kit/dispatch.h"
 #include "runtime/cuda/accelerator.h"
 
@@ -55,10 +56,6 @@ std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request, bool mea
       std::is_same_v<T, W> ? "shared memory" : join("shared memory, as ", dtype_of<W>()));
 }
 
-void check_terms(const KernelRequest& request) {
-  check(request.in.size() <= kMostTerms, "sums over at most ", kMostTerms, " replicas");
-}
-
 // NCCL's order of sums is its own, and replicas on one GPU need no messages.
 std::string sums_over_gpus(const KernelRequest& request) {
   const auto& devices = request.part_devices;
@@ -70,18 +67,14 @@ std::string sums_over_gpus(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_nccl(const KernelRequest& request) {
-  check_terms(request);
   return nccl_all_reduce(request, read_all_reduce(request.attributes()));
 }
 
 std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
-  check_terms(request);
   const AllReduceAttrs attrs = read_all_reduce(request.attributes());
   const bool mean = attrs.reduction == Reduction::mean;
-  if (attrs.wire == "float16") return all_reduce_kernel<float, Half>(request, mean);
-  if (attrs.wire == "bfloat16") return all_reduce_kernel<float, BFloat16>(request, mean);
-  return dispatch<Numbers>(request.in[0].dtype,
-                           [&]<class T>() { return all_reduce_kernel<T, T>(request, mean); });
+  return dispatch_wire(request.in[0].dtype, attrs.wire,
+                       [&]<class T, class W>() { return all_reduce_kernel<T, W>(request, mean); });
 }
 
 std::unique_ptr<Kernel> prepare_broadcast(const KernelRequest& request) {
@@ -105,8 +98,10 @@ std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
 std::vector<KernelEntry> collective_cuda() {
   return {{"AllReduce",
            kOwnDomain,
-           {{"NCCL", every({takes<Numbers>(), sums_over_gpus}), prepare_nccl},
-            {"shared memory", takes<Numbers>(), prepare_all_reduce}}},
+           {{"NCCL", every({takes<Numbers>(), up_to_operands(kMostTerms), sums_over_gpus}),
+             prepare_nccl},
+            {"shared memory", every({takes<Numbers>(), up_to_operands(kMostTerms)}),
+             prepare_all_reduce}}},
           {"Broadcast", kOwnDomain, {{"GPU", anything, prepare_broadcast}}},
           {"Copy", kOwnDomain, {{"GPU", anything, prepare_copy}}}};
 }

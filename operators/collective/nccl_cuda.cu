@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "operators/collective/terms_cuda.h"
+#include "operators/collective/wire.h"
 #include "operators/kit/dispatch.h"
 #include "runtime/cuda/nccl.h"
 
@@ -93,11 +94,8 @@ class NcclAllReduce final : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> nccl_all_reduce(const KernelRequest& request, const AllReduceAttrs& attrs) {
-  if (attrs.wire == "float16") return std::make_unique<NcclAllReduce<float, Half>>(request, attrs);
-  if (attrs.wire == "bfloat16")
-    return std::make_unique<NcclAllReduce<float, BFloat16>>(request, attrs);
-  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
-    return std::make_unique<NcclAllReduce<T, T>>(request, attrs);
+  return dispatch_wire(request.in[0].dtype, attrs.wire, [&]<class T, class W>() {
+    return std::make_unique<NcclAllReduce<T, W>>(request, attrs);
   });
 }
 

@@ -66,7 +66,8 @@ Value recv(Graph& graph, const TensorType& type, const Message& message, const s
 
 Value process_all_reduce(Graph& graph, Value x, const ProcessAllReduceAttrs& attrs,
                          const std::string& name) {
-  Attributes attributes{{"number", attrs.number}, {"mean_of", attrs.mean_of}, {"wire", attrs.wire}};
+  Attributes attributes{
+      {"number", attrs.number}, {"mean_of", attrs.mean_of}, {"wire", text_of_wire(attrs.wire)}};
   if (attrs.order == SumOrder::any) attributes.push_back({"order", "any"});
   return graph.add_value(
       {.type = "ProcessAllReduce", .domain = kOwnDomain, .inputs = {x}, .attributes = attributes},

@@ -30,8 +30,8 @@ Value recv(Graph& graph, const TensorType& type, const Message& message, const s
 
 struct ProcessAllReduceAttrs {
   int64_t number = 0;
-  int64_t mean_of = 0;  // the sum is divided by it; 0: it is not
-  std::string wire;     // this and the order: see AllReduce
+  int64_t mean_of = 0;            // the sum is divided by it; 0: it is not
+  DType wire = DType::undefined;  // this and the order: see AllReduce
   SumOrder order = SumOrder::replicas;
 };
 ProcessAllReduceAttrs read_process_all_reduce(AttributeReader attributes);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "graph/half.h"
+#include "operators/collective/wire.h"
 #include "operators/kit/dispatch.h"
 
 namespace lockstep {
@@ -209,12 +210,8 @@ class ProcessAllReduce final : public Kernel {
 
 std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
   const ProcessAllReduceAttrs attrs = read_process_all_reduce(request.attributes());
-  if (attrs.wire == "float16")
-    return std::make_unique<ProcessAllReduce<float, Half>>(request, attrs);
-  if (attrs.wire == "bfloat16")
-    return std::make_unique<ProcessAllReduce<float, BFloat16>>(request, attrs);
-  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
-    return std::make_unique<ProcessAllReduce<T, T>>(request, attrs);
+  return dispatch_wire(request.in[0].dtype, attrs.wire, [&]<class T, class W>() {
+    return std::make_unique<ProcessAllReduce<T, W>>(request, attrs);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "operators/collective/terms_cuda.h"
+#include "operators/collective/wire.h"
 #include "operators/kit/dispatch.h"
 #include "operators/process/process.h"
 #include "runtime/cuda/nccl.h"
@@ -203,20 +204,23 @@ class SumByNccl final : public ProcessSum<T, W> {
   }
 };
 
-template <class T, class W>
-std::unique_ptr<Kernel> process_sum(const KernelRequest& request,
-                                    const ProcessAllReduceAttrs& attrs) {
-  if (attrs.order == SumOrder::any) return std::make_unique<SumByNccl<T, W>>(request, attrs);
-  return std::make_unique<SumInOrderOfRanks<T, W>>(request, attrs);
+template <template <class T, class W> class Sum>
+std::unique_ptr<Kernel> prepare_sum(const KernelRequest& request) {
+  const ProcessAllReduceAttrs attrs = read_process_all_reduce(request.attributes());
+  return dispatch_wire(request.in[0].dtype, attrs.wire, [&]<class T, class W>() {
+    return std::make_unique<Sum<T, W>>(request, attrs);
+  });
 }
 
-std::unique_ptr<Kernel> prepare_process_all_reduce(const KernelRequest& request) {
-  const ProcessAllReduceAttrs attrs = read_process_all_reduce(request.attributes());
-  check(comm_of(request).size() <= kMostTerms, "sums over at most ", kMostTerms, " processes");
-  if (attrs.wire == "float16") return process_sum<float, Half>(request, attrs);
-  if (attrs.wire == "bfloat16") return process_sum<float, BFloat16>(request, attrs);
-  return dispatch<Numbers>(request.in[0].dtype,
-                           [&]<class T>() { return process_sum<T, T>(request, attrs); });
+std::string any_order(const KernelRequest& request) {
+  const bool any = read_process_all_reduce(request.attributes()).order == SumOrder::any;
+  return any ? "" : "sums in any order, not in that of ranks";
+}
+
+std::string few_processes(const KernelRequest& request) {
+  const int processes = comm_of(request).size();
+  if (processes <= kMostTerms) return "";
+  return join("sums over at most ", kMostTerms, " processes, not ", processes);
 }
 
 }  // namespace
@@ -227,11 +231,14 @@ std::vector<KernelEntry> process_cuda() {
       return std::make_unique<MessageKernel>(request, sends);
     };
   };
-  return {
-      {"Send", kOwnDomain, {{"GPU", anything, prepare_send}}},
-      {"Sent", kOwnDomain, {{"GPU", anything, message(true)}}},
-      {"Recv", kOwnDomain, {{"GPU", anything, message(false)}}},
-      {"ProcessAllReduce", kOwnDomain, {{"GPU", takes<Numbers>(), prepare_process_all_reduce}}}};
+  return {{"Send", kOwnDomain, {{"GPU", anything, prepare_send}}},
+          {"Sent", kOwnDomain, {{"GPU", anything, message(true)}}},
+          {"Recv", kOwnDomain, {{"GPU", anything, message(false)}}},
+          {"ProcessAllReduce",
+           kOwnDomain,
+           {{"NCCL", every({takes<Numbers>(), any_order}), prepare_sum<SumByNccl>},
+            {"NCCL, in order of ranks", every({takes<Numbers>(), few_processes}),
+             prepare_sum<SumInOrderOfRanks>}}}};
 }
 
 }  // namespace lockstep

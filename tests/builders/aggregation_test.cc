@@ -69,7 +69,8 @@ float total(const Session& session, int j) {
 }
 
 AllReduceOptions reduce_of(const std::string& spec, int pieces, const std::string& wire) {
-  AllReduceOptions reduce{.spec = parse_all_reduce(spec), .pieces = pieces, .wire = wire};
+  AllReduceOptions reduce{
+      .spec = parse_all_reduce(spec), .pieces = pieces, .wire = parse_wire(wire)};
   if (pieces > 1) reduce.packing = parse_packing("ready:1G:1G");
   return reduce;
 }

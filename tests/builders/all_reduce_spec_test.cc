@@ -10,11 +10,11 @@ namespace {
 TEST(AllReduceSpec, ReadsRangesLimitsAndShards) {
   AllReduceSpec spec = parse_all_reduce("pscpu:32k:xring#2");
   ASSERT_EQ(spec.ranges.size(), 2u);
-  EXPECT_EQ(spec.ranges[0], (AllReduceRange{"pscpu", "", 1, 32768, false}));
-  EXPECT_EQ(spec.ranges[1], (AllReduceRange{"xring", "", 2, -1, false}));
-  EXPECT_EQ(parse_all_reduce("nccl/rechd").ranges[0].name(), "nccl/rechd");
+  EXPECT_EQ(spec.ranges[0], (AllReduceRange{"pscpu", 1, 32768, false}));
+  EXPECT_EQ(spec.ranges[1], (AllReduceRange{"xring", 2, -1, false}));
+  EXPECT_EQ(parse_all_reduce("nccl/rechd").ranges[0].algorithm, "nccl/rechd");
   EXPECT_EQ(parse_all_reduce("rechd:4MB:collective").ranges[0],
-            (AllReduceRange{"rechd", "", 1, 4 << 20, true}));
+            (AllReduceRange{"rechd", 1, 4 << 20, true}));
   for (const char* text : {"collective", "pscpu:32768:xring#2", "rechd:4096B:psgpu#3:8192B:muji"})
     EXPECT_EQ(text_of(parse_all_reduce(text)), text);
 }

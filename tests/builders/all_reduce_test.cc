@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "builders/all_reduce/exchange.h"
+#include "builders/all_reduce/pieces.h"
 #include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
 #include "runtime/exec/executor.h"
@@ -36,7 +36,7 @@ TEST(Ring, ChunksAsTheRingPadsThem) {
 TEST(Ring, PredecessorsAndRanks) {
   using Ints = std::vector<int>;
   struct Row {
-    int workers;
+    int processes;
     int64_t rings;
     Ints order;
     std::vector<Ints> predecessors, ranks;  // by sub-ring
@@ -65,9 +65,10 @@ TEST(Ring, PredecessorsAndRanks) {
        {{0, 3, 2, 1, 4, 7, 6, 5}, {2, 1, 0, 3, 6, 5, 4, 7}}}};
   for (const Row& row : rows)
     for (std::size_t s = 0; s < row.predecessors.size(); ++s) {
-      RingOrder order = ring_order(row.workers, row.rings, static_cast<int64_t>(s), row.order);
-      EXPECT_EQ(order.predecessor, row.predecessors[s]) << row.workers << " workers, ring " << s;
-      EXPECT_EQ(order.rank, row.ranks[s]) << row.workers << " workers, ring " << s;
+      RingOrder order = ring_order(row.processes, row.rings, static_cast<int64_t>(s), row.order);
+      EXPECT_EQ(order.predecessor, row.predecessors[s])
+          << row.processes << " processes, ring " << s;
+      EXPECT_EQ(order.rank, row.ranks[s]) << row.processes << " processes, ring " << s;
     }
 }
 
@@ -81,15 +82,15 @@ TEST(Gather, GroupsAreDealtRoundRobin) {
 }
 
 TEST(AllReduce, SpecsThatDoNotFitTheReplicasAreRefused) {
-  auto reducer = [](const std::string& spec, int replicas, int workers) {
-    AllReducer({.spec = parse_all_reduce(spec), .workers = workers}, replicas);
+  auto reducer = [](const std::string& spec, int replicas, int processes) {
+    AllReducer({.spec = parse_all_reduce(spec), .processes = processes}, replicas);
   };
   reducer("xring#4", 8, 2);
   expect_error([&] { reducer("xring#5", 8, 2); }, "xring#5 on 2 x 4 replicas; at most #4");
   expect_error([&] { reducer("pscpu#3", 8, 2); }, "at most #2");
-  expect_error([&] { reducer("rechd", 6, 4); }, "6 replicas do not divide over 4 workers");
+  expect_error([&] { reducer("rechd", 6, 4); }, "6 replicas do not divide over 4 processes");
   auto in_order = [](const std::vector<int>& order) {
-    AllReducer({.spec = parse_all_reduce("xring"), .workers = 2, .ring_order = order}, 6);
+    AllReducer({.spec = parse_all_reduce("xring"), .processes = 2, .ring_order = order}, 6);
   };
   in_order({2, 0, 1});
   for (const std::vector<int>& wrong :
@@ -104,7 +105,7 @@ TEST(AllReduce, SpecsThatDoNotFitTheReplicasAreRefused) {
 struct Case {
   std::string spec;
   int replicas;
-  int workers;
+  int processes;
   std::string wire = "";
 };
 
@@ -112,7 +113,8 @@ struct Case {
 std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
                                        std::vector<std::vector<double>>& data) {
   const SumGraph sum = sum_graph(
-      {.spec = parse_all_reduce(c.spec), .wire = c.wire, .workers = c.workers}, c.replicas, {dims});
+      {.spec = parse_all_reduce(c.spec), .wire = parse_wire(c.wire), .processes = c.processes},
+      c.replicas, {dims});
   std::vector<std::vector<float>> fed;
   const int64_t length = element_count(dims);
   for (int k = 0; k < c.replicas; ++k) {
@@ -155,8 +157,8 @@ std::vector<std::vector<float>> summed(const Case& c, const Dims& dims,
 
 // `rounding`: of one number on its way, by its size; float32 where nothing is narrowed.
 void check_sums(const Case& c, const Dims& dims, double rounding = 0x1p-24) {
-  SCOPED_TRACE(join(c.spec, " on ", c.workers, " x ", c.replicas / c.workers, ", ", text_of(dims),
-                    " ", c.wire));
+  SCOPED_TRACE(join(c.spec, " on ", c.processes, " x ", c.replicas / c.processes, ", ",
+                    text_of(dims), " ", c.wire));
   std::vector<std::vector<double>> data;
   const auto results = summed(c, dims, data);
   ASSERT_EQ(results.size(), static_cast<std::size_t>(c.replicas));
@@ -225,7 +227,7 @@ TEST(AllReduce, TrivialLeavesEveryReplicaItsOwn) {
 // Nothing is lost on a wire whose numbers hold the terms and sums: small whole numbers.
 TEST(AllReduce, SumsAreInFloat32WhateverTravels) {
   const auto over_three = [](const std::string& wire) {
-    return sum_graph({.spec = parse_all_reduce("xring"), .wire = wire}, 3, {{8}});
+    return sum_graph({.spec = parse_all_reduce("xring"), .wire = parse_wire(wire)}, 3, {{8}});
   };
   const Graph graph = over_three("float16").graph;
   for (int i = 0; i < graph.node_count(); ++i) {
@@ -258,8 +260,8 @@ TEST(AllReduce, ARingHasAsManyStepsAsTheTheory) {
 // A training run gives the same weights, up to the order of sums, whatever the algorithm.
 TEST(AllReduce, TrainingDoesNotDependOnTheAlgorithm) {
   auto train_with = [](const std::string& spec) {
-    TrainingModel model =
-        small_mlp(4, MomentumSgd{}, {.all_reduce = {.spec = parse_all_reduce(spec), .workers = 2}});
+    TrainingModel model = small_mlp(
+        4, MomentumSgd{}, {.all_reduce = {.spec = parse_all_reduce(spec), .processes = 2}});
     return train(model, 16, 5, {1, 6, 6});
   };
   const StateValues expected = train_with("collective");

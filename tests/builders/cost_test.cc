@@ -1,5 +1,5 @@
 // What `auto` goes by.
-#include "builders/all_reduce/cost.h"
+#include "builders/all_reduce/choice.h"
 
 #include <gtest/gtest.h>
 
@@ -51,17 +51,17 @@ TEST(Cost, TopologiesAreRead) {
 TEST(Cost, TheFastestIsChosenAndTheOthersAreNamed) {
   const Topology slow = parse_topology("2us:10G/100us:1G");
   const Choice small = choose_algorithm(slow, 8, 8, 64);
-  EXPECT_EQ(small.range.name(), "rechd") << small.why;
-  EXPECT_EQ(choose_algorithm(slow, 8, 4, 1e8).range.name(), "nccl/rechd");
-  EXPECT_EQ(choose_algorithm(slow, 8, 1, 1e8).range.name(), "collective");
+  EXPECT_EQ(small.range.algorithm, "rechd") << small.why;
+  EXPECT_EQ(choose_algorithm(slow, 8, 4, 1e8).range.algorithm, "nccl/rechd");
+  EXPECT_EQ(choose_algorithm(slow, 8, 1, 1e8).range.algorithm, "collective");
   for (const char* other : {"xring", "collective", "bcube", "psgpu#8", "simple", " ms; "})
     EXPECT_NE(small.why.find(other), small.why.npos) << other << " in " << small.why;
   for (double bytes : {8.0, 4e3, 1e6, 1e8})
-    for (auto [replicas, workers] : {std::pair{2, 1}, {6, 1}, {8, 2}, {12, 12}}) {
-      const Choice best = choose_algorithm(slow, replicas, workers, bytes);
-      const double seconds = predicted_seconds(best.range, slow, replicas, workers, bytes);
+    for (auto [replicas, processes] : {std::pair{2, 1}, {6, 1}, {8, 2}, {12, 12}}) {
+      const Choice best = choose_algorithm(slow, replicas, processes, bytes);
+      const double seconds = predicted_seconds(best.range, slow, replicas, processes, bytes);
       for (const char* spec : {"collective", "xring", "rechd", "bcube", "simple"})
-        EXPECT_LE(seconds, predicted_seconds(only(spec), slow, replicas, workers, bytes))
+        EXPECT_LE(seconds, predicted_seconds(only(spec), slow, replicas, processes, bytes))
             << spec << " " << best.why;
     }
 }
@@ -73,7 +73,7 @@ TEST(Cost, ThePlanSaysWhy) {
     plan = sums.bucket_plan;
     return sums.graph.node_count();
   };
-  AllReduceOptions options{.spec = parse_all_reduce("auto"), .workers = 4};
+  AllReduceOptions options{.spec = parse_all_reduce("auto"), .processes = 4};
   options.topology = parse_topology("1us:1G");
   std::string plan, again;
   const int nodes = reduced(options, plan);

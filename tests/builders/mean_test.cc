@@ -18,7 +18,7 @@ TEST(Mean, OfABucketIsThatOfItsTensors) {
     for (const AllReduceOptions& how :
          {AllReduceOptions{}, AllReduceOptions{.packing = parse_packing("ready:1k:1M")},
           AllReduceOptions{.packing = parse_packing("ready:1k:1M"), .pieces = 3},
-          AllReduceOptions{.wire = "float16"}}) {
+          AllReduceOptions{.wire = DType::float16}}) {
       SCOPED_TRACE(spec);
       AllReduceOptions options = how;
       options.spec = parse_all_reduce(spec);
@@ -75,8 +75,8 @@ void expect_same_training(const std::string& spec, const DataParallelOptions& op
 TEST(Mean, TrainsAsASumDoes) {
   DataParallelOptions packed, narrow, both;
   packed.all_reduce.packing = parse_packing("ready:1k:4k");
-  narrow.all_reduce.wire = "bfloat16";
-  both.all_reduce = {.packing = packed.all_reduce.packing, .pieces = 3, .wire = "float16"};
+  narrow.all_reduce.wire = DType::bfloat16;
+  both.all_reduce = {.packing = packed.all_reduce.packing, .pieces = 3, .wire = DType::float16};
   for (const char* spec : {"collective", "nccl", "xring#2", "rechd", "bcube", "psgpu#3", "simple",
                            "muji", "hierarchical_copy", "pscpu/xring", "auto", "simple:100:xring"})
     for (const DataParallelOptions& options : {DataParallelOptions{}, packed, narrow, both})

@@ -99,7 +99,7 @@ TEST(Packing, APlanIsPrintedEditedAndReadBack) {
 // Packed, reduced in one piece, taken apart: the same training as without.
 TEST(Packing, TrainingDoesNotDependOnTheBuckets) {
   auto train_with = [](AllReduceOptions options) {
-    options.workers = 2;
+    options.processes = 2;
     return train(small_mlp(4, MomentumSgd{}, {.all_reduce = options}), 16, 5, {1, 6, 6});
   };
   const StateValues expected = train_with({});

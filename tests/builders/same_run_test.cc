@@ -203,7 +203,7 @@ struct Sharing {
   int replicas;
   int processes;
   const char* spec;
-  int workers = 1;  // that the step was built for
+  int built_for = 1;  // processes that the step was built for
 };
 
 void compare(Trial trial, const Sharing& sharing) {
@@ -211,7 +211,7 @@ void compare(Trial trial, const Sharing& sharing) {
   trial.options.scope = "cpu";
   trial.options.all_reduce.spec =
       parse_all_reduce(join(trial.means && !trial.options.weighted ? "mean:" : "", sharing.spec));
-  trial.options.all_reduce.workers = sharing.workers;
+  trial.options.all_reduce.processes = sharing.built_for;
   const bool alone = sharing.replicas == sharing.processes;
   const bool exact = alone || (sharing.spec != std::string("collective") &&
                                !trial.options.synchronised_batch_norm &&

@@ -21,7 +21,7 @@ TEST(Semantics, EightReplicasAreOneWithEightTimesTheBatch) {
         "hierarchical_copy", "nccl/xring", "nccl/rechd", "nccl/pscpu", "pscpu/xring", "pscpu/rechd",
         "pscpu/pscpu", "psgpu#2:100:xring"}) {
     SCOPED_TRACE(spec);
-    const AllReduceOptions reduce{.spec = parse_all_reduce(spec), .workers = 2};
+    const AllReduceOptions reduce{.spec = parse_all_reduce(spec), .processes = 2};
     expect_close(expected,
                  train(small_mlp(8, MomentumSgd{}, {.all_reduce = reduce}), 32, 5, kSmall), one);
   }

@@ -140,7 +140,8 @@ TEST(GpuPlan, SumsAsTheSpecSays) {
   const TrainingModel any =
       replicated("mlp", {.replicas = 3, .all_reduce = {.spec = parse_all_reduce("nccl")}});
   const TrainingModel narrow = replicated(
-      "mlp", {.replicas = 3, .all_reduce = {.spec = parse_all_reduce("nccl"), .wire = "float16"}});
+      "mlp",
+      {.replicas = 3, .all_reduce = {.spec = parse_all_reduce("nccl"), .wire = DType::float16}});
   EXPECT_EQ(descriptions(plan_of(ordered, "gpu*3", 4), "AllReduce"), Texts{"shared memory"});
   EXPECT_EQ(descriptions(plan_of(any, "gpu:1*3", 4), "AllReduce"), Texts{"shared memory"});
   EXPECT_EQ(descriptions(plan_of(any, "gpu*3", 4), "AllReduce"), Texts{"NCCL over 3 GPUs"});

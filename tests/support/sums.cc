@@ -53,8 +53,8 @@ SumGraph sum_graph(const AllReduceOptions& options, int replicas, const std::vec
 
 TrainingModel sum_model(const std::string& spec, int replicas, int64_t length,
                         const std::string& wire) {
-  SumGraph sum =
-      sum_graph({.spec = parse_all_reduce(spec), .wire = wire}, replicas, {Dims{length}});
+  SumGraph sum = sum_graph({.spec = parse_all_reduce(spec), .wire = parse_wire(wire)}, replicas,
+                           {Dims{length}});
   TrainingModel model(all_ops());
   model.replicas = replicas;
   model.step = std::move(sum.graph);

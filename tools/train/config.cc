@@ -153,7 +153,7 @@ void check_together(const TrainConfig& config, int processes) {
   check(config.crop_scale.size() == 2 && config.crop_scale[0] > 0 &&
             config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
         "DATA.CROP_SCALE should be two numbers, 0 < least <= most <= 1");
-  AllReduceOptions reduce{.workers = processes};
+  AllReduceOptions reduce{.processes = processes};
   naming("ALL_REDUCE", [&] {
     reduce.spec = parse_all_reduce(config.all_reduce);
     AllReducer(reduce, static_cast<int>(replicas));
@@ -178,7 +178,7 @@ void check_together(const TrainConfig& config, int processes) {
   naming("TOPOLOGY", [&] {
     if (!config.topology.empty()) parse_topology(config.topology);
   });
-  naming("WIRE", [&] { check_wire(config.wire, DType::float32); });
+  naming("WIRE", [&] { parse_wire(config.wire); });
   naming("SOLVER.TYPE", [&] { optimizer_of(config.optimizer, false); });
   naming("PRECISION", [&] { parse_precision(config.precision); });
   naming("TRAIN.STATISTICS", [&] { parse_statistics(config.statistics); });

@@ -146,13 +146,13 @@ TrainingModel build_configured_model(const TrainConfig& config, int processes) {
   options.synchronised_batch_norm = config.sync_batch_norm;
   options.clip = config.clip;
   options.precision = parse_precision(config.precision);
-  options.all_reduce.workers = processes;
+  options.all_reduce.processes = processes;
   options.all_reduce.spec = parse_all_reduce(config.all_reduce);
   options.all_reduce.ring_order.assign(config.ring_order.begin(), config.ring_order.end());
   const char* packing = processes > 1 ? "ready:1M:25M" : "none";
   options.all_reduce.packing = parse_packing(config.packing == "auto" ? packing : config.packing);
   options.all_reduce.pieces = static_cast<int>(config.pieces);
-  options.all_reduce.wire = config.wire;
+  options.all_reduce.wire = parse_wire(config.wire);
   if (!config.topology.empty()) options.all_reduce.topology = parse_topology(config.topology);
   if (!config.buckets.empty()) options.all_reduce.buckets = read_file(config.buckets);
   options.rules = config.rules;

@@ -1,38 +1,36 @@
 // Caffe2's muji: pairs add, then pairs of pairs, and the sum comes back down. (Its variant for four
 // devices that reach each other in pairs only differs in that a copy comes before an add; here
 // every operand from elsewhere is copied.) Any other number of replicas: all on the first, in turn.
-#include "builders/all_reduce/exchange.h"
+#include "builders/all_reduce/algorithm.h"
 
 namespace lockstep {
 namespace {
 
 class Tree {
  public:
-  explicit Tree(const Reduce& reduce) : reduce_(reduce), held_(reduce.values) {}
+  explicit Tree(const Terms& whole) : whole_(whole), held_(whole.values) {}
 
   // replica a takes a + b
   void add(int a, int b) {
-    held_[at(a)] = reduce_.exchange.sum({held_[at(a)], moved(b, a)}, replica(a));
+    held_[at(a)] = whole_.pieces.sum({held_[at(a)], moved(b, a)}, replica(a));
   }
   void copy(int from, int to) { held_[at(to)] = moved(from, to); }
   std::vector<Value> held() const { return held_; }
 
  private:
   static std::size_t at(int k) { return static_cast<std::size_t>(k); }
-  int replica(int k) const { return reduce_.replicas[at(k)]; }
+  int replica(int k) const { return whole_.replicas[at(k)]; }
   Value moved(int from, int to) {
-    return reduce_.exchange.bring(held_[at(from)], replica(from), replica(to));
+    return whole_.pieces.bring(held_[at(from)], replica(from), replica(to));
   }
 
-  const Reduce& reduce_;
+  const Terms& whole_;
   std::vector<Value> held_;
 };
 
-}  // namespace
-
-std::vector<Value> sum_by_tree(const Reduce& reduce) {
-  const auto n = static_cast<int>(reduce.values.size());
-  Tree tree(reduce);
+std::vector<Value> sum_by_tree(const Terms& whole) {
+  const auto n = static_cast<int>(whole.values.size());
+  Tree tree(whole);
   if (n == 2 || n == 4 || n == 8) {
     for (int i = 0; i < n; i += 2) tree.add(i, i + 1);
     for (int i = 0; i + 2 < n; i += 4) tree.add(i, i + 2);
@@ -45,6 +43,15 @@ std::vector<Value> sum_by_tree(const Reduce& reduce) {
     for (int i = 1; i < n; ++i) tree.copy(0, i);
   }
   return tree.held();
+}
+
+}  // namespace
+
+AllReduceAlgorithm muji() {
+  return {.name = "muji",
+          .what = "Caffe2's trees for 2, 4 and 8 replicas; others on replica 0, in turn",
+          .build = [](const Terms& whole, const AlgorithmUse&) { return sum_by_tree(whole); },
+          .seconds = [](const Costs& costs) { return costs.gather(1); }};
 }
 
 }  // namespace lockstep

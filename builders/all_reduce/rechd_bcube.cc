@@ -1,10 +1,10 @@
-// Reduce-scatter and all-gather in stages. In a stage of factor f the replicas that differ in one
+// Terms-scatter and all-gather in stages. In a stage of factor f the replicas that differ in one
 // digit form a group; each cuts the piece it holds into f parts and sums one part of all members.
 // After the last stage every replica holds one piece of the sum, and the stages run backwards to
 // hand the pieces round. Factors of 2 only: recursive halving and doubling.
 #include <bit>
 
-#include "builders/all_reduce/exchange.h"
+#include "builders/all_reduce/algorithm.h"
 
 namespace lockstep {
 namespace {
@@ -16,8 +16,8 @@ struct Held {
 
 class Stages {
  public:
-  explicit Stages(const Reduce& reduce) : reduce_(reduce) {
-    for (Value value : reduce.values) held_.push_back({value, reduce.length});
+  explicit Stages(const Terms& whole) : whole_(whole) {
+    for (Value value : whole.values) held_.push_back({value, whole.length});
   }
 
   void run(const std::vector<int>& factors, std::size_t stage = 0, int span = 1) {
@@ -33,7 +33,7 @@ class Stages {
         const int member = first + m * span;
         terms.push_back(bring(parts[at(member)][at(digit)].value, member, k));
       }
-      held_[at(k)] = {reduce_.exchange.sum(terms, replica(k)), parts[at(k)][at(digit)].length};
+      held_[at(k)] = {whole_.pieces.sum(terms, replica(k)), parts[at(k)][at(digit)].length};
     }
     run(factors, stage + 1, span * factor);
     const auto summed = held_;
@@ -43,7 +43,7 @@ class Stages {
       for (int m = 0; m < factor; ++m)
         whole.push_back(bring(summed[at(first + m * span)].value, first + m * span, k));
       held_[at(k)] = {
-          before[at(k)].length == 0 ? none : reduce_.exchange.join_pieces(whole, replica(k)),
+          before[at(k)].length == 0 ? none : whole_.pieces.join_pieces(whole, replica(k)),
           before[at(k)].length};
     }
   }
@@ -57,9 +57,9 @@ class Stages {
  private:
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   int count() const { return static_cast<int>(held_.size()); }
-  int replica(int k) const { return reduce_.replicas[at(k)]; }
+  int replica(int k) const { return whole_.replicas[at(k)]; }
   Value bring(Value value, int from, int to) {
-    return reduce_.exchange.bring(value, replica(from), replica(to));
+    return whole_.pieces.bring(value, replica(from), replica(to));
   }
 
   std::vector<Held> cut(const Held& whole, int factor, std::size_t k) {
@@ -67,14 +67,13 @@ class Stages {
     for (int64_t i = 0; i < factor; ++i)
       lengths.push_back(whole.length * (i + 1) / factor - whole.length * i / factor);
     std::vector<Value> values(lengths.size());
-    if (whole.length > 0)
-      values = reduce_.exchange.split(whole.value, lengths, reduce_.replicas[k]);
+    if (whole.length > 0) values = whole_.pieces.split(whole.value, lengths, whole_.replicas[k]);
     std::vector<Held> parts;
     for (std::size_t i = 0; i < lengths.size(); ++i) parts.push_back({values[i], lengths[i]});
     return parts;
   }
 
-  const Reduce& reduce_;
+  const Terms& whole_;
   std::vector<Held> held_;
 };
 
@@ -82,20 +81,20 @@ class Stages {
 
 // A number of replicas that is no power of 2: those beyond it first add theirs to one within, and
 // get the sum from there.
-std::vector<Value> sum_by_halving(const Reduce& reduce) {
-  const auto n = static_cast<int>(reduce.values.size());
+std::vector<Value> sum_by_halving(const Terms& whole) {
+  const auto n = static_cast<int>(whole.values.size());
   const int within = static_cast<int>(std::bit_floor(static_cast<unsigned>(n)));
-  Exchange& exchange = reduce.exchange;
-  Reduce inner{exchange, {}, {}, reduce.length};
+  Pieces& pieces = whole.pieces;
+  Terms inner{pieces, {}, {}, whole.length};
   for (int k = 0; k < within; ++k) {
     const auto here = static_cast<std::size_t>(k), beyond = static_cast<std::size_t>(k + within);
-    Value value = reduce.values[here];
+    Value value = whole.values[here];
     if (k + within < n)
-      value = exchange.sum({value, exchange.bring(reduce.values[beyond], reduce.replicas[beyond],
-                                                  reduce.replicas[here])},
-                           reduce.replicas[here]);
+      value = pieces.sum(
+          {value, pieces.bring(whole.values[beyond], whole.replicas[beyond], whole.replicas[here])},
+          whole.replicas[here]);
     inner.values.push_back(value);
-    inner.replicas.push_back(reduce.replicas[here]);
+    inner.replicas.push_back(whole.replicas[here]);
   }
   Stages stages(inner);
   stages.run(std::vector<int>(
@@ -103,21 +102,51 @@ std::vector<Value> sum_by_halving(const Reduce& reduce) {
   std::vector<Value> sums = stages.sums();
   for (int k = within; k < n; ++k) {
     const auto from = static_cast<std::size_t>(k - within);
-    sums.push_back(exchange.bring(sums[from], reduce.replicas[from],
-                                  reduce.replicas[static_cast<std::size_t>(k)]));
+    sums.push_back(pieces.bring(sums[from], whole.replicas[from],
+                                whole.replicas[static_cast<std::size_t>(k)]));
   }
   return sums;
 }
 
+namespace {
+
 // As many factors of 2 as there are, then what remains as one group: 8 = 2 2 2, 6 = 2 3, 7 = 7.
-std::vector<Value> sum_by_factors(const Reduce& reduce) {
+std::vector<int> factors_of(int replicas) {
   std::vector<int> factors;
-  auto rest = static_cast<int>(reduce.values.size());
-  for (; rest % 2 == 0; rest /= 2) factors.push_back(2);
-  if (rest > 1) factors.push_back(rest);
-  Stages stages(reduce);
-  stages.run(factors);
+  for (; replicas % 2 == 0; replicas /= 2) factors.push_back(2);
+  if (replicas > 1) factors.push_back(replicas);
+  return factors;
+}
+
+std::vector<Value> sum_by_factors(const Terms& whole) {
+  Stages stages(whole);
+  stages.run(factors_of(static_cast<int>(whole.values.size())));
   return stages.sums();
+}
+
+double seconds_of_factors(const Costs& costs) {
+  double messages = 0;
+  for (int factor : factors_of(static_cast<int>(costs.replicas()))) messages += 2 * (factor - 1);
+  return costs.scatter_and_gather(costs.any(), costs.replicas(), messages);
+}
+
+}  // namespace
+
+AllReduceAlgorithm rechd() {
+  return {
+      .name = "rechd",
+      .what = "recursive halving and doubling",
+      .build = [](const Terms& whole, const AlgorithmUse&) { return sum_by_halving(whole); },
+      .seconds = [](const Costs& costs) { return costs.halving(costs.any(), costs.replicas()); },
+      .auto_shards = [](int, int) -> int64_t { return 1; }};
+}
+
+AllReduceAlgorithm bcube() {
+  return {.name = "bcube",
+          .what = "in stages, by the factors of the number of replicas",
+          .build = [](const Terms& whole, const AlgorithmUse&) { return sum_by_factors(whole); },
+          .seconds = seconds_of_factors,
+          .auto_shards = [](int, int) -> int64_t { return 1; }};
 }
 
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-#include "builders/all_reduce/exchange.h"
+#include "builders/all_reduce/pieces.h"
 
 #include "operators/collective/collective.h"
 #include "operators/elementwise/elementwise.h"
@@ -6,12 +6,12 @@
 
 namespace lockstep {
 
-Site Exchange::site(const char* what, int replica) const {
-  if (replica == kEveryReplica) return Site(join(name_, "/", what), Where{"", 0});
-  return Site(join(name_, "/", replica, "/", what), Where{"", 0});
+std::string Pieces::site(const char* what, int replica) const {
+  if (replica == kEveryReplica) return join(name_, "/", what);
+  return join(name_, "/", replica, "/", what);
 }
 
-Value Exchange::bring(Value value, int from, int to) {
+Value Pieces::bring(Value value, int from, int to) {
   if (!value || from == to) return value;
   if (wire_ != DType::undefined) value = packed(value, from);
   ReplicaScope scope(graph_, to);
@@ -20,7 +20,7 @@ Value Exchange::bring(Value value, int from, int to) {
                                    : cast(graph_, moved, DType::float32, site("unpacked", to));
 }
 
-Value Exchange::packed(Value value, int replica) {
+Value Pieces::packed(Value value, int replica) {
   auto [known, fresh] = packed_.emplace(value.id, none);
   if (fresh) {
     ReplicaScope scope(graph_, replica);
@@ -29,14 +29,14 @@ Value Exchange::packed(Value value, int replica) {
   return known->second;
 }
 
-Value Exchange::rounded(Value value, int replica) {
+Value Pieces::rounded(Value value, int replica) {
   if (wire_ == DType::undefined || !value) return value;
   const Value narrow = packed(value, replica);
   ReplicaScope scope(graph_, replica);
   return cast(graph_, narrow, DType::float32, site("rounded", replica));
 }
 
-Value Exchange::sum(const std::vector<Value>& terms, int replica) {
+Value Pieces::sum(const std::vector<Value>& terms, int replica) {
   std::vector<Value> present;
   for (Value term : terms)
     if (term) present.push_back(term);
@@ -46,7 +46,7 @@ Value Exchange::sum(const std::vector<Value>& terms, int replica) {
                           site("sum", replica));
 }
 
-std::vector<Value> Exchange::split(Value flat, const std::vector<int64_t>& lengths, int replica) {
+std::vector<Value> Pieces::split(Value flat, const std::vector<int64_t>& lengths, int replica) {
   std::vector<int64_t> whole;
   for (int64_t length : lengths)
     if (length > 0) whole.push_back(length);
@@ -69,7 +69,7 @@ std::vector<Value> Exchange::split(Value flat, const std::vector<int64_t>& lengt
   return pieces;
 }
 
-Value Exchange::join_pieces(const std::vector<Value>& pieces, int replica) {
+Value Pieces::join_pieces(const std::vector<Value>& pieces, int replica) {
   std::vector<Value> present;
   for (Value piece : pieces)
     if (piece) present.push_back(piece);

@@ -11,10 +11,10 @@
 
 namespace lockstep {
 
-class Exchange {
+class Pieces {
  public:
   // Nodes are called after `name`. What moves is cast to `wire` on the way, if there is one.
-  Exchange(Graph& graph, std::string name, DType wire = DType::undefined)
+  Pieces(Graph& graph, std::string name, DType wire = DType::undefined)
       : graph_(graph), name_(std::move(name)), wire_(wire) {}
 
   // The value on that replica: itself, or a copy.
@@ -32,7 +32,7 @@ class Exchange {
   const std::string& name() const { return name_; }
 
  private:
-  Site site(const char* what, int replica) const;
+  std::string site(const char* what, int replica) const;
 
   Value packed(Value value, int replica);
 
@@ -42,25 +42,21 @@ class Exchange {
   std::unordered_map<int, Value> packed_;  // by value
 };
 
-// How the algorithms are called: a flat value for each replica in, their sum on each replica out.
-// `length` is the number of elements, at least 1; there are at least 2 replicas.
-struct Reduce {
-  Exchange& exchange;
+// What is summed: a flat value of each replica. `length` is the number of elements, at least 1;
+// there are at least 2 replicas.
+struct Terms {
+  Pieces& pieces;
   std::vector<Value> values;  // on replica replicas[i]
   std::vector<int> replicas;
   int64_t length = 0;
 };
 
-// -- one file each
-std::vector<Value> sum_by_ring(const Reduce& reduce, int workers, int64_t rings,
+// -- which several algorithms are made of
+std::vector<Value> sum_by_ring(const Terms& whole, int processes, int64_t rings,
                                const std::vector<int>& order);
-std::vector<Value> sum_by_halving(const Reduce& reduce);  // rechd
-std::vector<Value> sum_by_factors(const Reduce& reduce);  // bcube
-// Replicas groups[..] each sum one piece.
-std::vector<Value> sum_by_shuffle(const Reduce& reduce, const std::vector<int>& gatherers);
-std::vector<Value> sum_by_tree(const Reduce& reduce);                    // muji
-std::vector<Value> sum_by_halves(const Reduce& reduce, int64_t tensor);  // hierarchical_copy
-std::vector<Value> sum_on_first(const Reduce& reduce);                   // simple
+std::vector<Value> sum_by_halving(const Terms& whole);
+// The gatherers each sum one piece.
+std::vector<Value> sum_by_shuffle(const Terms& whole, const std::vector<int>& gatherers);
 
 // Equal pieces of `length`, as many as asked for: the length of each but the last ones, and how
 // many elements are missing to make all of them equal.
@@ -69,12 +65,12 @@ struct Chunks {
   int64_t pad = 0;
 };
 Chunks ring_chunks(int64_t length, int64_t pieces);
-// Where the ranks of sub-ring `ring` sit and whom each replica hears: replica i + worker * G.
+// Where the ranks of sub-ring `ring` sit and whom each replica hears: replica i + process * G.
 struct RingOrder {
   std::vector<int> predecessor;  // by replica
   std::vector<int> rank;         // by replica
 };
-RingOrder ring_order(int workers, int64_t rings, int64_t ring, const std::vector<int>& order);
+RingOrder ring_order(int processes, int64_t rings, int64_t ring, const std::vector<int>& order);
 // Gather groups of `size` out of `devices`, dealt round robin; the last ones wrap around.
 std::vector<std::vector<int>> gather_groups(int devices, int64_t size);
 

@@ -4,7 +4,7 @@
 // order of ranks g + 1, g + 2, .., g: another order in each segment, the same in every run.
 #include <algorithm>
 
-#include "builders/all_reduce/exchange.h"
+#include "builders/all_reduce/algorithm.h"
 
 namespace lockstep {
 namespace {
@@ -19,16 +19,16 @@ Chunks ring_chunks(int64_t length, int64_t pieces) {
   return {std::max<int64_t>(size, 1), std::max<int64_t>(size, 1) * pieces - length};
 }
 
-RingOrder ring_order(int workers, int64_t rings, int64_t ring, const std::vector<int>& order) {
-  const auto per_worker = static_cast<int64_t>(order.size());
+RingOrder ring_order(int processes, int64_t rings, int64_t ring, const std::vector<int>& order) {
+  const auto per_process = static_cast<int64_t>(order.size());
   RingOrder result;
-  if (per_worker == 0) return result;
-  const int64_t shift = ring * std::max<int64_t>(1, per_worker / rings);
+  if (per_process == 0) return result;
+  const int64_t shift = ring * std::max<int64_t>(1, per_process / rings);
   std::vector<int> sequence;  // replicas in order of rank
-  for (int worker = 0; worker < workers; ++worker)
-    for (int64_t i = 0; i < per_worker; ++i)
-      sequence.push_back(order[static_cast<std::size_t>(modulo(i + shift, per_worker))] +
-                         worker * static_cast<int>(per_worker));
+  for (int process = 0; process < processes; ++process)
+    for (int64_t i = 0; i < per_process; ++i)
+      sequence.push_back(order[static_cast<std::size_t>(modulo(i + shift, per_process))] +
+                         process * static_cast<int>(per_process));
   result.predecessor.resize(sequence.size());
   result.rank.resize(sequence.size());
   for (std::size_t r = 0; r < sequence.size(); ++r) {
@@ -39,20 +39,20 @@ RingOrder ring_order(int workers, int64_t rings, int64_t ring, const std::vector
   return result;
 }
 
-std::vector<Value> sum_by_ring(const Reduce& reduce, int workers, int64_t rings,
+std::vector<Value> sum_by_ring(const Terms& whole, int processes, int64_t rings,
                                const std::vector<int>& order) {
-  const auto n = static_cast<int64_t>(reduce.values.size());
-  const int64_t pieces = n * rings, chunk = ring_chunks(reduce.length, pieces).size;
+  const auto n = static_cast<int64_t>(whole.values.size());
+  const int64_t count = n * rings, chunk = ring_chunks(whole.length, count).size;
   std::vector<int64_t> lengths;
-  for (int64_t i = 0; i < pieces; ++i)
-    lengths.push_back(std::clamp<int64_t>(reduce.length - i * chunk, 0, chunk));
+  for (int64_t i = 0; i < count; ++i)
+    lengths.push_back(std::clamp<int64_t>(whole.length - i * chunk, 0, chunk));
 
-  Exchange& exchange = reduce.exchange;
+  Pieces& pieces = whole.pieces;
   std::vector<std::vector<Value>> chunks;  // [replica][chunk]
-  for (std::size_t k = 0; k < reduce.values.size(); ++k)
-    chunks.push_back(exchange.split(reduce.values[k], lengths, reduce.replicas[k]));
+  for (std::size_t k = 0; k < whole.values.size(); ++k)
+    chunks.push_back(pieces.split(whole.values[k], lengths, whole.replicas[k]));
   for (int64_t ring = 0; ring < rings; ++ring) {
-    const RingOrder places = ring_order(workers, rings, ring, order);
+    const RingOrder places = ring_order(processes, rings, ring, order);
     // One tick: every replica takes from its predecessor what that had at the tick before.
     auto tick = [&](auto segment_of, auto combine) {
       const auto before = chunks;
@@ -62,14 +62,14 @@ std::vector<Value> sum_by_ring(const Reduce& reduce, int workers, int64_t rings,
         const int64_t segment = modulo(segment_of(places.rank[me]), n);
         const auto at = static_cast<std::size_t>(segment * rings + ring);
         if (!before[me][at]) continue;  // an empty chunk
-        Value theirs = exchange.bring(before[from][at], reduce.replicas[from], reduce.replicas[me]);
-        chunks[me][at] = combine(theirs, before[me][at], reduce.replicas[me]);
+        Value theirs = pieces.bring(before[from][at], whole.replicas[from], whole.replicas[me]);
+        chunks[me][at] = combine(theirs, before[me][at], whole.replicas[me]);
       }
     };
     for (int64_t t = 0; t < n - 1; ++t)
       tick([&](int64_t rank) { return rank - 2 - t; },
            [&](Value theirs, Value mine, int replica) {
-             return exchange.sum({theirs, mine}, replica);
+             return pieces.sum({theirs, mine}, replica);
            });
     for (int64_t t = 0; t < n - 1; ++t)
       tick([&](int64_t rank) { return rank - 1 - t; },
@@ -77,8 +77,21 @@ std::vector<Value> sum_by_ring(const Reduce& reduce, int workers, int64_t rings,
   }
   std::vector<Value> sums;
   for (std::size_t k = 0; k < chunks.size(); ++k)
-    sums.push_back(exchange.join_pieces(chunks[k], reduce.replicas[k]));
+    sums.push_back(pieces.join_pieces(chunks[k], whole.replicas[k]));
   return sums;
+}
+
+AllReduceAlgorithm xring() {
+  return {
+      .name = "xring",
+      .what = "S rings",
+      .build =
+          [](const Terms& whole, const AlgorithmUse& use) {
+            return sum_by_ring(whole, use.processes, use.shards, use.ring_order);
+          },
+      .seconds = [](const Costs& costs) { return costs.ring(costs.any(), costs.replicas()); },
+      .most_shards = [](int replicas, int processes) -> int64_t { return replicas / processes; },
+      .auto_shards = [](int, int) -> int64_t { return 1; }};
 }
 
 }  // namespace lockstep

@@ -1,0 +1,52 @@
+#include <algorithm>
+
+#include "builders/all_reduce/algorithm.h"
+#include "graph/error.h"
+
+namespace lockstep {
+
+// Each is in the file of its name, or in gather.cc, where some replicas gather for all.
+AllReduceAlgorithm collective(), nccl(), rechd(), bcube(), xring(), pscpu(), psgpu(), simple(),
+    hierarchical_copy(), muji(), trivial();
+std::vector<AllReduceAlgorithm> algorithms_in_levels();
+
+// In the order in which `auto` prefers those that should take the same time.
+const std::vector<AllReduceAlgorithm>& all_reduce_algorithms() {
+  static const std::vector<AllReduceAlgorithm> all = [] {
+    std::vector<AllReduceAlgorithm> list{collective(),
+                                         nccl(),
+                                         rechd(),
+                                         bcube(),
+                                         xring(),
+                                         pscpu(),
+                                         psgpu(),
+                                         simple(),
+                                         trivial(),
+                                         muji(),
+                                         hierarchical_copy()};
+    for (AllReduceAlgorithm& algorithm : algorithms_in_levels())
+      list.push_back(std::move(algorithm));
+    return list;
+  }();
+  return all;
+}
+
+const AllReduceAlgorithm& algorithm_named(const std::string& name) {
+  std::vector<std::string> names{"auto"};
+  for (const AllReduceAlgorithm& algorithm : all_reduce_algorithms()) {
+    if (algorithm.name == name || algorithm.also_called == name) return algorithm;
+    names.push_back(algorithm.name);
+  }
+  const std::string near = nearest(name, names);
+  fail("there is no algorithm '", name, "'", near.empty() ? "" : "; did you mean '" + near + "'?",
+       " Known: auto, ", algorithm_names());
+}
+
+std::string algorithm_names() {
+  std::string names;
+  for (const AllReduceAlgorithm& algorithm : all_reduce_algorithms())
+    names += (names.empty() ? "" : ", ") + algorithm.name + (algorithm.most_shards ? "#S" : "");
+  return names;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+// The algorithm `auto`: whichever should take the least time.
+#pragma once
+
+#include <string>
+
+#include "builders/all_reduce/cost.h"
+#include "builders/all_reduce/spec.h"
+
+namespace lockstep {
+
+// Of one range of a spec.
+double predicted_seconds(const AllReduceRange& range, const Topology& topology, int replicas,
+                         int processes, double bytes);
+
+struct Choice {
+  AllReduceRange range;
+  std::string why;  // "rechd 1.31 ms; collective 1.40, xring 2.80, .."
+};
+// The fastest by that prediction.
+Choice choose_algorithm(const Topology& topology, int replicas, int processes, double bytes);
+
+}  // namespace lockstep

@@ -1,0 +1,18 @@
+// Kernels that sum numbers of T which travel as W.
+#pragma once
+
+#include "operators/kit/dispatch.h"
+
+namespace lockstep {
+
+// make.operator()<T, W>(). The law has checked that only float32 travels as anything but itself.
+template <class Make>
+std::unique_ptr<Kernel> dispatch_wire(DType dtype, DType wire, const Make& make) {
+  if (wire == DType::float16) return make.template operator()<float, Half>();
+  if (wire == DType::bfloat16) return make.template operator()<float, BFloat16>();
+  return dispatch<Numbers>(dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
+    return make.template operator()<T, T>();
+  });
+}
+
+}  // namespace lockstep
