@@ -65,6 +65,36 @@ void check_operands(const onnx::OpSchema& schema, const std::vector<const Tensor
       check(i < types.size() && types[i], "needs its input ", i, ", ", formals[i].GetName());
 }
 
+// Only optional results may go without a name: kernels write the others wherever they lie.
+void check_results(const onnx::OpSchema& schema, const onnx::NodeProto& proto) {
+  const auto& formals = schema.outputs();
+  for (int i = 0; i < proto.output_size() && !formals.empty(); ++i) {
+    const auto& formal = formals[std::min(static_cast<std::size_t>(i), formals.size() - 1)];
+    check(!proto.output(i).empty() || formal.GetOption() == onnx::OpSchema::Optional,
+          "leaves out its output ", i, ", ", formal.GetName(), ", which is not optional");
+  }
+}
+
+// Operands of ours that are indices, ratios or truths: kernels read them as such. What letters
+// stand for any number is a kernel's business.
+void check_operand_kinds(const Op& op, const std::vector<const TensorType*>& types) {
+  if (!op.signature || op.signature->inputs.empty()) return;
+  const std::vector<Formal>& formals = op.signature->inputs;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (!types[i]) continue;
+    const Formal& formal = formals[std::min(i, formals.size() - 1)];
+    const DType type = types[i]->dtype;
+    const bool fits = formal.type == "I"   ? type == DType::int32 || type == DType::int64
+                      : formal.type == "R" ? is_floating(type)
+                      : formal.type == "B" ? type == DType::boolean
+                                           : true;
+    check(fits, "its input ", i, ", ", formal.name, ", is ", *types[i], ", should be ",
+          formal.type == "I"   ? "int32 or int64"
+          : formal.type == "R" ? "a float"
+                               : "bool");
+  }
+}
+
 // Operands that ONNX writes with one letter for their type have one type: kernels read the second
 // by the first. Those that mixed precision leaves wide are float32 beside narrower ones.
 void check_operand_types(const Op& op, const onnx::OpSchema& schema,
@@ -99,12 +129,19 @@ void check_sizes(const std::vector<TensorType>& types) {
 Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs& inputs) {
   const onnx::OpSchema* schema = schema_of(op.domain, op.type);
   check(schema, "ONNX opset ", kOpset, " has no operator ", op.type);
-  Inference inference{op.type,         inputs.types,     inputs.constants,
-                      inputs.contents, reader_of(proto), {}};
+  Inference inference{op.type,
+                      inputs.types,
+                      inputs.constants,
+                      inputs.contents,
+                      reader_of(proto),
+                      {},
+                      op.signature ? &*op.signature : nullptr};
   try {
     schema->Verify(proto);
     check_operands(*schema, inputs.types);
+    check_operand_kinds(op, inputs.types);
     check_operand_types(op, *schema, inputs.types);
+    check_results(*schema, proto);
     if (op.domain.empty() && schema->has_type_and_shape_inference_function())
       inference.outputs = infer_by_onnx(*schema, proto, inputs);
   } catch (const Error&) {

@@ -28,6 +28,12 @@ void Inference::require_ranked() const {
           " is not known when the graph is built");
 }
 
+std::string Inference::name_of(std::size_t i) const {
+  if (!signature || signature->inputs.empty()) return join("its input ", i);
+  const std::size_t formal = std::min(i, signature->inputs.size() - 1);
+  return join("its input ", i, ", ", signature->inputs[formal].name);
+}
+
 Value GradientRequest::x(std::size_t i) const {
   return i < node.inputs().size() ? node.inputs()[i] : none;
 }

@@ -18,6 +18,7 @@ inline constexpr const char* kOwnDomain = "ai.lockstep";
 
 class Graph;
 class Node;
+struct Signature;
 
 // A handle to one value of one graph.
 struct Value {
@@ -36,10 +37,13 @@ struct Inference {
   std::vector<const Shape*> contents;     // of an integer vector or scalar, symbols included
   AttributeReader attributes;
   std::vector<TensorType> outputs;
+  const Signature* signature = nullptr;  // of an operator of ours
 
   const TensorType& input(std::size_t i) const;  // throws when it is left out
   // Throws unless every input has a known number of dimensions.
   void require_ranked() const;
+  // "its input 1, y"; without its name where ONNX has given it.
+  std::string name_of(std::size_t i) const;
 };
 using ShapeLaw = void (*)(Inference&);
 // What output 0 holds, for operators on small integer vectors: see operators/kit/content.h.
