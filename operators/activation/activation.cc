@@ -29,7 +29,7 @@ Op backward(const char* type, const char* doc) {
   return {.type = type,
           .domain = kOwnDomain,
           .signature = Signature{doc, {{"dy"}, {"y"}}, {{"dx"}}},
-          .law = same_as_first,
+          .law = all_alike,
           .may_alias = {{0, 0}, {0, 1}},
           .narrow = {Narrow::follows}};
 }

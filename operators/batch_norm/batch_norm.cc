@@ -14,29 +14,49 @@
 
 #include "operators/batch_norm/operands.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/kit/refusals.h"
 #include "operators/kit/room.h"
 #include "operators/layout/layout.h"
 
 namespace lockstep {
 namespace {
 
-void check_channels(const Inference& inference, std::size_t first_vector) {
-  inference.require_ranked();
-  const Shape& x = inference.input(first_vector - 1).shape;
-  check(x.size() >= 2, "data has ", x.size(), " dimensions, should have at least 2");
-  for (std::size_t i = first_vector; i < first_vector + 4 && i < inference.inputs.size(); ++i)
-    check(inference.input(i).shape == Shape{x[1]} || !x[1].known(), "operand ", i, " is ",
-          inference.input(i).shape, ", should be ", Shape{x[1]}, ", one for each channel");
+// Those vectors have one number for each channel of operand `x`.
+void demand_channels(const Inference& inference, std::size_t x,
+                     std::initializer_list<std::size_t> vectors) {
+  const Shape& shape = inference.input(x).shape;
+  check(shape.size() >= 2, "data has ", shape.size(), " dimensions, should have at least 2");
+  for (const std::size_t i : vectors) {
+    demand_shape(inference, i, {shape[1]});
+    demand_type(inference, i, inference.input(*vectors.begin()).dtype);
+  }
 }
 
 void batch_norm_law(Inference& inference) {
-  check_channels(inference, 1);
+  using In = BatchNormIn;
+  inference.require_ranked();
+  demand_channels(inference, In::x, {In::mean, In::variance});
+  demand_channels(inference, In::x, {In::scale, In::bias});
   for (std::size_t i = 0; i < inference.outputs.size(); ++i)
-    inference.outputs[i] = inference.input(i == 0 ? 0 : 3);
+    inference.outputs[i] = inference.input(i == 0 ? In::x : In::mean);
+}
+
+void batch_norm_train_law(Inference& inference) {
+  using In = BatchNormIn;
+  batch_norm_law(inference);
+  demand_channels(inference, In::x, {In::mean, In::scale, In::sums, In::squares});
+  demand_alike(inference, {In::x, In::z});
 }
 
 void batch_norm_grad_law(Inference& inference) {
-  check_channels(inference, 2);
+  using In = BatchNormGradIn;
+  inference.require_ranked();
+  demand_channels(inference, In::x, {In::scale, In::mean, In::variance, In::bias});
+  demand_alike(inference, {In::dy, In::x, In::y});
+  const bool relu = inference.attributes.integer("relu", 0) != 0;
+  const bool has_y = inference.inputs.size() > In::y && inference.inputs[In::y];
+  check(!relu || has_y, "with relu 1 it needs y, its input 6, to know where dy passes");
+  check(relu || inference.outputs.size() <= BatchNormGradOut::dz, "makes dz with relu 1 only");
   inference.outputs[0] = inference.input(1);
   inference.outputs[1] = inference.outputs[2] = inference.input(2);
   if (inference.outputs.size() > 3) inference.outputs[3] = inference.input(1);
@@ -169,6 +189,12 @@ Layouts batch_norm_grad_layouts(const KernelRequest& request) {
   return together(in, out)(request);
 }
 
+Refusal float_vectors(std::size_t first) {
+  std::vector<Refusal> each;
+  for (std::size_t i = first; i < first + 4; ++i) each.push_back(takes_types({DType::float32}, i));
+  return every(std::move(each));
+}
+
 std::vector<Op> batch_norm_ops() {
   return {{.type = "BatchNormalization",
            .domain = "",
@@ -195,7 +221,7 @@ std::vector<Op> batch_norm_ops() {
                                   {{"epsilon", AttributeKind::number},
                                    {"momentum", AttributeKind::number},
                                    {"relu", AttributeKind::integer}}},
-           .law = batch_norm_law,
+           .law = batch_norm_train_law,
            .differentiable = Differentiable::yes,
            .gradient = train_gradient,
            .may_alias = {{1, 3}, {2, 4}},

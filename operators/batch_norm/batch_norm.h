@@ -48,6 +48,9 @@ Rewritten fuse_batch_norms(const Graph& graph, const std::set<std::string>& know
 Layouts batch_norm_layouts(const KernelRequest& request);
 Layouts batch_norm_grad_layouts(const KernelRequest& request);
 
+// Takes float32 alone as operands `first` to `first` + 3, the vectors of channels.
+Refusal float_vectors(std::size_t first);
+
 std::vector<Op> batch_norm_ops();
 std::vector<KernelEntry> batch_norm_cpu();
 std::vector<KernelEntry> batch_norm_cuda();

@@ -112,11 +112,12 @@ std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> batch_norm_cpu() {
-  const Refusal floats = takes<Float32>();
+  const Refusal forward = every({takes<Float32>(), float_vectors(BatchNormIn::scale)});
+  const Refusal backward = every({takes<Float32>(), float_vectors(BatchNormGradIn::scale)});
   return {
-      {"BatchNormalization", "", {{"oneDNN", floats, prepare_forward, batch_norm_layouts}}},
-      {"BatchNormTrain", kOwnDomain, {{"oneDNN", floats, prepare_forward, batch_norm_layouts}}},
-      {"BatchNormGrad", kOwnDomain, {{"oneDNN", floats, prepare_grad, batch_norm_grad_layouts}}}};
+      {"BatchNormalization", "", {{"oneDNN", forward, prepare_forward, batch_norm_layouts}}},
+      {"BatchNormTrain", kOwnDomain, {{"oneDNN", forward, prepare_forward, batch_norm_layouts}}},
+      {"BatchNormGrad", kOwnDomain, {{"oneDNN", backward, prepare_grad, batch_norm_grad_layouts}}}};
 }
 
 }  // namespace lockstep

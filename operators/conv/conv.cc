@@ -10,6 +10,7 @@
 #include "operators/conv/conv.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "operators/kit/room.h"
 #include "operators/reduce/reduce.h"
@@ -17,28 +18,39 @@
 namespace lockstep {
 namespace {
 
+void check_group(const ConvAttrs& attrs) {
+  constexpr int64_t kMost = std::numeric_limits<int>::max();
+  check(attrs.group >= 1 && attrs.group <= kMost, "group is ", attrs.group);
+}
+
+// What a convolution makes of data and a weight that fit each other.
+Shape convolved(const ConvAttrs& attrs, const Shape& x, const Shape& w) {
+  check(x.size() == w.size() && x.size() >= 3, "data has ", x.size(), " dimensions, weight has ",
+        w.size());
+  check_group(attrs);
+  check(!x[1].known() || x[1].size() % attrs.group == 0, x[1].size(),
+        " channels do not divide into ", attrs.group, " groups");
+  check(!x[1].known() || !w[1].known() || x[1].size() / attrs.group == w[1].size(),
+        "weight expects ", w[1].size() * attrs.group, " channels, data has ", x[1].size());
+  check(!w[0].known() || w[0].size() % attrs.group == 0, w[0].size(),
+        " output channels do not divide into ", attrs.group, " groups");
+  Window window = resolved(attrs.window, to_dims(spatial_of(w)), spatial_of(x));
+  Shape y = {x[0], w[0]};
+  for (std::size_t i = 0; i + 2 < x.size(); ++i)
+    y.push_back(x[i + 2].known() ? Dim(output_size(window, i, x[i + 2].size())) : Dim("?"));
+  return y;
+}
+
 // What ONNX lets pass: channel counts, bias length, groups.
 void check_conv(Inference& inference, const ConvAttrs& attrs) {
   inference.require_ranked();
   inference.attributes.done();
-  const Shape& x = inference.input(0).shape;
   const Shape& w = inference.input(1).shape;
-  check(x.size() == w.size() && x.size() >= 3, "data has ", x.size(), " dimensions, weight has ",
-        w.size());
-  check(attrs.group >= 1, "group is ", attrs.group);
-  check(!x[1].known() || !w[1].known() || x[1].size() == w[1].size() * attrs.group,
-        "weight expects ", w[1].size() * attrs.group, " channels, data has ", x[1].size());
-  check(!w[0].known() || w[0].size() % attrs.group == 0, w[0].size(),
-        " output channels do not divide into ", attrs.group, " groups");
+  inference.outputs[0].shape = convolved(attrs, inference.input(0).shape, w);
+  inference.outputs[0].ranked = true;
   if (inference.inputs.size() > 2 && inference.inputs[2])
     check(inference.input(2).shape == Shape{w[0]}, "bias is ", inference.input(2).shape,
           ", should be ", Shape{w[0]});
-  Window window = resolved(attrs.window, to_dims(spatial_of(w)), spatial_of(x));
-  Shape& y = inference.outputs[0].shape;
-  y = {x[0], w[0]};
-  for (std::size_t i = 0; i + 2 < x.size(); ++i)
-    y.push_back(x[i + 2].known() ? Dim(output_size(window, i, x[i + 2].size())) : Dim("?"));
-  inference.outputs[0].ranked = true;
 }
 
 void conv_law(Inference& inference) { check_conv(inference, read_conv(inference.attributes)); }
@@ -46,27 +58,49 @@ void conv_law(Inference& inference) { check_conv(inference, read_conv(inference.
 void fused_conv_law(Inference& inference) {
   check_conv(inference, read_fused_conv(inference.attributes).conv);
   inference.outputs[0].dtype = inference.input(0).dtype;
+  check(inference.outputs.size() != 2, "makes sums and squares, or neither of them");
   for (std::size_t i = 1; i < inference.outputs.size(); ++i)
     inference.outputs[i] = {DType::float32, Shape{inference.input(1).shape[0]}};
 }
 
+// The sizes that strides leave open.
+Shape with_sizes(Shape shape, const char* attribute, const std::vector<int64_t>& sizes,
+                 std::size_t dims) {
+  check(sizes.size() + 2 == dims, attribute, " ", sizes, " has the wrong length, should have ",
+        dims - 2, " entries");
+  for (int64_t size : sizes) {
+    check(size > 0, attribute, " ", sizes, " has ", size);
+    shape.push_back(size);
+  }
+  return shape;
+}
+
 void grad_x_law(Inference& inference) {
+  inference.require_ranked();
+  for (std::size_t i : {0, 1}) demand_at_least_dims(inference, i, 3);
   ConvAttrs attrs = read_conv(inference.attributes);
+  check_group(attrs);
   const Shape& dy = inference.input(0).shape;
   const Shape& w = inference.input(1).shape;
-  Shape dx{dy[0], w[1].known() ? Dim(w[1].size() * attrs.group) : Dim("?")};
-  for (int64_t size : inference.attributes.integers("x_shape")) dx.push_back(size);
-  check(dx.size() == dy.size(), "x_shape has the wrong length");
+  int64_t channels = 0;
+  check(!w[1].known() || !__builtin_mul_overflow(w[1].size(), attrs.group, &channels), "weight is ",
+        w, " in ", attrs.group, " groups");
+  const Shape dx = with_sizes({dy[0], w[1].known() ? Dim(channels) : Dim("?")}, "x_shape",
+                              inference.attributes.integers("x_shape"), dy.size());
+  demand_shape(inference, 0, convolved(attrs, dx, w));
   inference.outputs[0] = {inference.input(0).dtype, dx};
 }
 
 void grad_w_law(Inference& inference) {
+  inference.require_ranked();
+  for (std::size_t i : {0, 1}) demand_at_least_dims(inference, i, 3);
   ConvAttrs attrs = read_conv(inference.attributes);
+  check_group(attrs);
   const Shape& x = inference.input(0).shape;
   const Shape& dy = inference.input(1).shape;
-  Shape dw{dy[1], x[1].known() ? Dim(x[1].size() / attrs.group) : Dim("?")};
-  for (int64_t size : attrs.window.kernel) dw.push_back(size);
-  check(dw.size() == x.size(), "kernel_shape has the wrong length");
+  const Shape dw = with_sizes({dy[1], x[1].known() ? Dim(x[1].size() / attrs.group) : Dim("?")},
+                              "kernel_shape", attrs.window.kernel, x.size());
+  demand_shape(inference, 1, convolved(attrs, x, dw));
   inference.outputs[0] = {inference.input(0).dtype, dw};
 }
 

@@ -35,8 +35,8 @@ class WithEpilogue final : public Kernel {
   // y lies as [images, channels / block, plane, block].
   void add_up(const float* y, float* sums, float* squares) const {
     const int64_t channels = y_.dims[1], block = y_.channel_block;
-    const int64_t plane = y_.count() / (y_.dims[0] * channels);
-    parallel_for(channels, std::max<int64_t>(1, kGrain / (y_.dims[0] * plane)), threads_,
+    const int64_t plane = y_.count() / std::max<int64_t>(1, y_.dims[0] * channels);
+    parallel_for(channels, kGrain / std::max<int64_t>(1, y_.dims[0] * plane) + 1, threads_,
                  [&](int64_t begin, int64_t end) {
                    for (int64_t c = begin; c < end; ++c) {
                      double sum = 0, square = 0;

@@ -9,10 +9,22 @@
 namespace lockstep {
 namespace {
 
+void check_options(const Inference& inference) {
+  demand_one_element(inference, 1);
+  demand_one_element(inference, 2);
+  demand_type(inference, 2, DType::boolean);
+}
+
 void dropout_law(Inference& inference) {
+  check_options(inference);
   inference.outputs[0] = inference.input(0);
   if (inference.outputs.size() > 1)
     inference.outputs[1] = {DType::boolean, inference.input(0).shape, inference.input(0).ranked};
+}
+
+void dropout_grad_law(Inference& inference) {
+  check_options(inference);
+  inference.outputs[0] = inference.input(0);
 }
 
 std::vector<Value> dropout_gradient(const GradientRequest& r) {
@@ -53,7 +65,7 @@ std::vector<Op> dropout_ops() {
                                    {"ratio", "R", Arity::optional},
                                    {"training_mode", "B", Arity::optional}},
                                   {{"dx"}}},
-           .law = same_as_first,
+           .law = dropout_grad_law,
            .may_alias = {{0, 0}},
            .random = true,
            .narrow = {Narrow::follows, {1}}}};

@@ -21,6 +21,12 @@ std::vector<Value> function_gradient(const GradientRequest& r) {
                             gradient_site(r, 0))};
 }
 
+void function_grad_law(Inference& inference) {
+  all_alike(inference);
+  const std::string name = inference.attributes.text("function", "");
+  check(function_entry(name).differentiable, "no function '", name, "' has a gradient");
+}
+
 }  // namespace
 
 const std::vector<FunctionEntry>& function_entries() {
@@ -98,7 +104,7 @@ std::vector<Op> function_ops() {
                                         {{"function", AttributeKind::text, true},
                                          {"a", AttributeKind::number},
                                          {"b", AttributeKind::number}}},
-                 .law = same_as_first,
+                 .law = function_grad_law,
                  .may_alias = {{0, 0}, {0, 1}}});
   return ops;
 }

@@ -111,14 +111,10 @@ void one_hot_law(Inference& inference) {
   inference.outputs[0] = {inference.input(2).dtype, shape};
 }
 
-bool differ(const Dim& a, const Dim& b) { return a.known() && b.known() && a.size() != b.size(); }
-
 void check_same(Inference& inference, std::size_t operand, const Shape& expected,
                 const char* what) {
-  const Shape& shape = inference.input(operand).shape;
-  bool same = shape.size() == expected.size();
-  for (std::size_t i = 0; i < shape.size() && same; ++i) same = !differ(shape[i], expected[i]);
-  check(same, what, " are ", inference.input(operand), ", should be ", expected);
+  check(may_be(inference.input(operand).shape, expected), what, " are ", inference.input(operand),
+        ", should be ", expected);
 }
 
 // Element by element: indices may be fewer than x along any axis, and more along `axis` alone.
@@ -143,6 +139,20 @@ void scatter_elements_law(Inference& inference) {
     check_same(inference, 2, inference.input(1).shape, "updates");
 }
 
+// The indices stand in place of the axis that they pick from.
+void gather_grad_law(Inference& inference) {
+  shape_from_operand(inference);
+  const TensorType &x = inference.outputs[0], &indices = inference.input(2);
+  if (!x.ranked || !indices.ranked) return;
+  const auto axis = static_cast<std::size_t>(
+      normal_axes({inference.attributes.integer("axis", 0)}, x.shape.size())[0]);
+  Shape picked = x.shape;
+  picked.erase(picked.begin() + static_cast<std::ptrdiff_t>(axis));
+  picked.insert(picked.begin() + static_cast<std::ptrdiff_t>(axis), indices.shape.begin(),
+                indices.shape.end());
+  demand_shape(inference, 0, picked);
+}
+
 void gather_elements_grad_law(Inference& inference) {
   shape_from_operand(inference);
   check_elements(inference, inference.outputs[0], 2);
@@ -159,7 +169,7 @@ std::optional<Shape> picked(const TensorType& x, const TensorType& indices, int6
             batch <= static_cast<int64_t>(data.size()),
         "batch_dims is ", batch, " for indices ", indices, " of ", x);
   for (int64_t d = 0; d < batch; ++d)
-    check(!differ(data[d], tuples[d]), "indices are ", indices, " of ", x, "; their first ", batch,
+    check(may_be(data[d], tuples[d]), "indices are ", indices, " of ", x, "; their first ", batch,
           " dimensions should be the same");
   if (!tuples.back().known()) return std::nullopt;
   const int64_t end = batch + tuples.back().size();
@@ -199,8 +209,7 @@ void trilu_law(Inference& inference) {
   check_same(inference, 1, scalar ? Shape{} : Shape{1}, "diagonals");
 }
 
-Op scatter_back(const char* type, ShapeLaw law = shape_from_operand,
-                const char* attribute = "axis") {
+Op scatter_back(const char* type, ShapeLaw law, const char* attribute = "axis") {
   return {.type = type,
           .domain = kOwnDomain,
           .signature = Signature{"Adds dy to where it was gathered from.",
@@ -266,7 +275,7 @@ std::vector<Op> gather_ops() {
        .differentiable = Differentiable::yes,
        .gradient = trilu_gradient,
        .may_alias = {{0, 0}}},
-      scatter_back("GatherGrad"),
+      scatter_back("GatherGrad", gather_grad_law),
       scatter_back("GatherElementsGrad", gather_elements_grad_law),
       scatter_back("GatherNDGrad", gather_nd_grad_law, "batch_dims")};
 }

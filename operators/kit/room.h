@@ -8,6 +8,7 @@
 #include "graph/graph.h"
 #include "graph/op.h"
 #include "operators/kit/content.h"
+#include "operators/kit/demands.h"
 
 namespace lockstep {
 

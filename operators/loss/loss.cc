@@ -68,15 +68,21 @@ std::vector<Value> likelihood_gradient(const GradientRequest& r) {
           none, none};
 }
 
+// Scores without their classes.
+Shape labelled(const Shape& scores) {
+  check(scores.size() >= 2, "the scores are ", scores, ", should have at least 2 dimensions");
+  Shape labels{scores[0]};
+  labels.insert(labels.end(), scores.begin() + 2, scores.end());
+  return labels;
+}
+
 // ONNX checks neither ranks nor the length of the weights.
 void cross_entropy_law(Inference& inference) {
   inference.require_ranked();
   CrossEntropyAttrs attrs = read_cross_entropy(inference.attributes);
   const Shape& scores = inference.input(0).shape;
   const Shape& labels = inference.input(1).shape;
-  check(scores.size() >= 2, "scores have ", scores.size(), " dimensions, should have at least 2");
-  Shape expected{scores[0]};
-  expected.insert(expected.end(), scores.begin() + 2, scores.end());
+  const Shape expected = labelled(scores);
   bool fits = labels.size() == expected.size();
   for (std::size_t i = 0; fits && i < labels.size(); ++i)
     fits = !labels[i].known() || !expected[i].known() || labels[i] == expected[i];
@@ -89,7 +95,34 @@ void cross_entropy_law(Inference& inference) {
   if (inference.outputs.size() > 1) inference.outputs[1] = inference.input(0);
 }
 
-void cross_entropy_grad_law(Inference& inference) { inference.outputs[0] = inference.input(1); }
+// Operands 0, 2 and 3 are dloss, labels and weights of both.
+void check_loss_gradient(Inference& inference, const Shape& scores) {
+  const Shape labels = labelled(scores);
+  demand_shape(inference, 2, labels);
+  demand_shape(inference, 3, {scores[1]});
+  if (read_cross_entropy(inference.attributes).reduction == "none")
+    demand_shape(inference, 0, labels);
+  else
+    demand_one_element(inference, 0);
+}
+
+void cross_entropy_grad_law(Inference& inference) {
+  inference.require_ranked();
+  demand_at_least_dims(inference, 1, 2);
+  check_loss_gradient(inference, inference.input(1).shape);
+  inference.outputs[0] = inference.input(1);
+}
+
+void likelihood_grad_law(Inference& inference) {
+  shape_from_operand(inference);
+  if (inference.outputs[0].ranked) check_loss_gradient(inference, inference.outputs[0].shape);
+}
+
+void softmax_grad_law(Inference& inference) {
+  all_alike(inference);
+  const TensorType& y = inference.outputs[0];
+  if (y.ranked) normal_axes({inference.attributes.integer("axis", -1)}, y.shape.size());
+}
 
 }  // namespace
 
@@ -157,16 +190,16 @@ std::vector<Op> loss_ops() {
                    {{"dloss"}, {"shape", "I"}, {"labels", "I"}, {"weights", "T", Arity::optional}},
                    {{"dx"}},
                    {{"reduction", AttributeKind::text}, {"ignore_index", AttributeKind::integer}}},
-           .law = shape_from_operand},
+           .law = likelihood_grad_law},
           {.type = "SoftmaxGrad",
            .domain = kOwnDomain,
            .signature = Signature{"dx = y * (dy - sum(dy * y))", {{"dy"}, {"y"}}, {{"dx"}}, axis},
-           .law = same_as_first,
+           .law = softmax_grad_law,
            .may_alias = {{0, 0}, {0, 1}}},
           {.type = "LogSoftmaxGrad",
            .domain = kOwnDomain,
            .signature = Signature{"dx = dy - exp(y) * sum(dy)", {{"dy"}, {"y"}}, {{"dx"}}, axis},
-           .law = same_as_first,
+           .law = softmax_grad_law,
            .may_alias = {{0, 0}, {0, 1}}},
           {.type = "SoftmaxCrossEntropyLossGrad",
            .domain = kOwnDomain,

@@ -23,48 +23,75 @@ double count_of(const Shape& shape) {
   return count;
 }
 
-// Scale and bias, operands 1 and 2, have an element for each of these.
-void check_affine(const Inference& inference, const Shape& each) {
-  const double expected = count_of(each);
-  for (std::size_t i : {1, 2}) {
-    if (i >= inference.inputs.size() || !inference.inputs[i]) continue;
-    const TensorType& operand = inference.input(i);
-    const double count = operand.ranked ? count_of(operand.shape) : -1;
-    check(expected < 0 || count < 0 || count == expected, i == 1 ? "scale" : "bias", " is ",
-          operand, ", should have ", expected, " elements");
-  }
+// Operand `i`, scale or bias, has an element for each of these, where it is there.
+void check_affine(const Inference& inference, std::size_t i, const char* what, const Shape& each) {
+  if (i >= inference.inputs.size() || !inference.inputs[i]) return;
+  const TensorType& operand = inference.input(i);
+  const double expected = count_of(each), count = operand.ranked ? count_of(operand.shape) : -1;
+  check(expected < 0 || count < 0 || count == expected, what, " is ", operand, ", should have ",
+        expected, " elements");
+}
+
+// What the planes of x take a scale for: its channels.
+Shape channels_of(const TensorType& x) {
+  check(x.shape.size() >= 2, "normalises planes of [N, C, ..], not ", x);
+  return {x.shape[1]};
+}
+
+// The axes of x from `axis` on.
+std::size_t first_axis(Inference& inference, const TensorType& x) {
+  return static_cast<std::size_t>(
+      normal_axes({inference.attributes.integer("axis", -1)}, x.shape.size())[0]);
 }
 
 void instance_norm_law(Inference& inference) {
   inference.require_ranked();
   same_as_first(inference);
-  const Shape& x = inference.input(0).shape;
-  check(x.size() >= 2, "normalises planes of [N, C, ..], not ", inference.input(0));
-  check_affine(inference, {x[1]});
+  const Shape each = channels_of(inference.input(0));
+  check_affine(inference, 1, "scale", each);
+  check_affine(inference, 2, "bias", each);
 }
 
 void lrn_law(Inference& inference) {
   inference.require_ranked();
-  same_as_first(inference);
+  all_alike(inference);
   check(inference.input(0).shape.size() >= 2, "normalises channels of [N, C, ..], not ",
         inference.input(0));
+  const int64_t size = inference.attributes.integer("size", 1);
+  check(size >= 1, "size is ", size, ", should be 1 or more");
 }
 
 void layer_norm_law(Inference& inference) {
   inference.require_ranked();
   const TensorType& x = inference.input(0);
-  const auto axis = static_cast<std::size_t>(
-      normal_axes({inference.attributes.integer("axis", -1)}, x.shape.size())[0]);
-  check_affine(inference, Shape(x.shape.begin() + axis, x.shape.end()));
+  const std::size_t axis = first_axis(inference, x);
+  const Shape each(x.shape.begin() + static_cast<std::ptrdiff_t>(axis), x.shape.end());
+  check_affine(inference, 1, "scale", each);
+  check_affine(inference, 2, "bias", each);
   TensorType statistics{DType::float32, x.shape};
   for (std::size_t i = axis; i < x.shape.size(); ++i) statistics.shape[i] = 1;
   inference.outputs[0] = x;
   for (std::size_t i = 1; i < inference.outputs.size(); ++i) inference.outputs[i] = statistics;
 }
 
-void row_grad_law(Inference& inference) {
+// Operands are dy, x and scale.
+void row_gradients(Inference& inference, const Shape& each) {
+  demand_alike(inference, {0, 1});
+  check_affine(inference, 2, "scale", each);
   inference.outputs[0] = inference.input(1);
   inference.outputs[1] = inference.outputs[2] = inference.input(2);
+}
+
+void instance_norm_grad_law(Inference& inference) {
+  inference.require_ranked();
+  row_gradients(inference, channels_of(inference.input(1)));
+}
+
+void layer_norm_grad_law(Inference& inference) {
+  inference.require_ranked();
+  const TensorType& x = inference.input(1);
+  const std::size_t axis = first_axis(inference, x);
+  row_gradients(inference, {x.shape.begin() + static_cast<std::ptrdiff_t>(axis), x.shape.end()});
 }
 
 std::vector<Value> row_gradient(const GradientRequest& r, const char* type, Attributes attributes) {
@@ -111,14 +138,14 @@ Op forward(const char* type, ShapeLaw law, GradientRule gradient) {
           .gradient = gradient};
 }
 
-Op backward(const char* type, std::vector<FormalAttribute> attributes) {
+Op backward(const char* type, std::vector<FormalAttribute> attributes, ShapeLaw law) {
   return {.type = type,
           .domain = kOwnDomain,
           .signature = Signature{"Gradients of a normalisation with statistics of each example.",
                                  {{"dy"}, {"x"}, {"scale"}},
                                  {{"dx"}, {"dscale"}, {"dbias"}},
                                  std::move(attributes)},
-          .law = row_grad_law};
+          .law = law};
 }
 
 }  // namespace
@@ -152,22 +179,24 @@ Value layer_norm(Graph& graph, Value x, Value scale, Value bias, int64_t axis, f
 }
 
 std::vector<Op> norm_ops() {
-  return {forward("InstanceNormalization", instance_norm_law, instance_norm_gradient),
-          forward("LayerNormalization", layer_norm_law, layer_norm_gradient),
-          forward("LRN", lrn_law, lrn_gradient),
-          backward("InstanceNormGrad", {{"epsilon", AttributeKind::number}}),
-          backward("LayerNormGrad",
-                   {{"axis", AttributeKind::integer}, {"epsilon", AttributeKind::number}}),
-          {.type = "LrnGrad",
-           .domain = kOwnDomain,
-           .signature = Signature{"Gradient of LRN.",
-                                  {{"dy"}, {"x"}},
-                                  {{"dx"}},
-                                  {{"alpha", AttributeKind::number},
-                                   {"beta", AttributeKind::number},
-                                   {"bias", AttributeKind::number},
-                                   {"size", AttributeKind::integer, true}}},
-           .law = same_as_first}};
+  return {
+      forward("InstanceNormalization", instance_norm_law, instance_norm_gradient),
+      forward("LayerNormalization", layer_norm_law, layer_norm_gradient),
+      forward("LRN", lrn_law, lrn_gradient),
+      backward("InstanceNormGrad", {{"epsilon", AttributeKind::number}}, instance_norm_grad_law),
+      backward("LayerNormGrad",
+               {{"axis", AttributeKind::integer}, {"epsilon", AttributeKind::number}},
+               layer_norm_grad_law),
+      {.type = "LrnGrad",
+       .domain = kOwnDomain,
+       .signature = Signature{"Gradient of LRN.",
+                              {{"dy"}, {"x"}},
+                              {{"dx"}},
+                              {{"alpha", AttributeKind::number},
+                               {"beta", AttributeKind::number},
+                               {"bias", AttributeKind::number},
+                               {"size", AttributeKind::integer, true}}},
+       .law = lrn_law}};
 }
 
 }  // namespace lockstep

@@ -19,11 +19,16 @@ void weighted_sum_law(Inference& inference) {
           ", the first is ", inference.input(0));
     check(element_count(to_dims(inference.input(i + 1).shape)) == 1, "weight ", i / 2, " is ",
           inference.input(i + 1), ", should have one element");
+    demand_type(inference, i + 1, inference.input(0).dtype);
   }
   inference.outputs[0] = inference.input(0);
 }
 
-void non_finite_law(Inference& inference) { inference.outputs[0] = {DType::int64, {}}; }
+void non_finite_law(Inference& inference) {
+  for (std::size_t i = 1; i < inference.inputs.size(); ++i)
+    demand_type(inference, i, inference.input(0).dtype);
+  inference.outputs[0] = {DType::int64, {}};
+}
 
 }  // namespace
 

@@ -3,10 +3,24 @@
 // AveragePoolGrad (dy) and GlobalAveragePoolGrad (dy) need only the spatial sizes of x.
 #include "operators/pool/pool.h"
 
+#include <algorithm>
+
 #include "operators/kit/room.h"
 
 namespace lockstep {
 namespace {
+
+// What pooling makes of x.
+Shape pooled(const PoolAttrs& attrs, const Shape& x) {
+  Window window = resolved(attrs.window, attrs.window.kernel, spatial_of(x));
+  for (std::size_t i = 0; i < window.kernel.size(); ++i)
+    check(window.pads[i] < window.kernel[i] * window.dilations[i], "padding ", window.pads[i],
+          " is not smaller than the window");
+  Shape y{x[0], x[1]};
+  for (std::size_t i = 0; i + 2 < x.size(); ++i)
+    y.push_back(x[i + 2].known() ? Dim(output_size(window, i, x[i + 2].size())) : Dim("?"));
+  return y;
+}
 
 void pool_law(Inference& inference) {
   inference.require_ranked();
@@ -17,25 +31,43 @@ void pool_law(Inference& inference) {
   inference.attributes.done();
   const Shape& x = inference.input(0).shape;
   check(x.size() >= 3, "data has ", x.size(), " dimensions, should have at least 3");
-  Window window = resolved(attrs.window, attrs.window.kernel, spatial_of(x));
-  for (std::size_t i = 0; i < window.kernel.size(); ++i)
-    check(window.pads[i] < window.kernel[i] * window.dilations[i], "padding ", window.pads[i],
-          " is not smaller than the window");
-  Shape y{x[0], x[1]};
-  for (std::size_t i = 0; i + 2 < x.size(); ++i)
-    y.push_back(x[i + 2].known() ? Dim(output_size(window, i, x[i + 2].size())) : Dim("?"));
-  inference.outputs[0] = {inference.input(0).dtype, y};
+  inference.outputs[0] = {inference.input(0).dtype, pooled(attrs, x)};
 }
 
-void grad_law(Inference& inference) {
+// dy and the sizes that strides leave open make dx.
+Shape gradient_shape(Inference& inference) {
+  inference.require_ranked();
+  demand_at_least_dims(inference, 0, 3);
   const Shape& dy = inference.input(0).shape;
+  const std::vector<int64_t> sizes = inference.attributes.integers("x_shape");
+  check(sizes.size() + 2 == dy.size(), "x_shape ", sizes, " has the wrong length, should have ",
+        dy.size() - 2, " entries");
   Shape dx{dy[0], dy[1]};
-  for (int64_t size : inference.attributes.integers("x_shape")) dx.push_back(size);
-  check(dx.size() == dy.size(), "x_shape has the wrong length");
+  for (int64_t size : sizes) {
+    check(size > 0, "x_shape ", sizes, " has ", size);
+    dx.push_back(size);
+  }
   inference.outputs[0] = {inference.input(0).dtype, dx};
+  return dx;
 }
 
-void max_grad_law(Inference& inference) { inference.outputs[0] = inference.input(1); }
+void average_grad_law(Inference& inference) {
+  const Shape dx = gradient_shape(inference);
+  demand_shape(inference, 0, pooled(read_pool(inference.attributes), dx));
+}
+
+void global_grad_law(Inference& inference) {
+  Shape dy = gradient_shape(inference);
+  std::fill(dy.begin() + 2, dy.end(), Dim(1));
+  demand_shape(inference, 0, dy);
+}
+
+void max_grad_law(Inference& inference) {
+  inference.require_ranked();
+  demand_at_least_dims(inference, 1, 3);
+  demand_shape(inference, 0, pooled(read_pool(inference.attributes), inference.input(1).shape));
+  inference.outputs[0] = inference.input(1);
+}
 
 Attributes written(const GradientRequest& r) {
   AttributeReader reader = r.node.attributes();
@@ -180,7 +212,7 @@ std::vector<Op> pool_ops() {
        .signature =
            Signature{
                "Each window's dy is spread over it evenly.", {{"dy"}}, {{"dx"}}, kWindowAttributes},
-       .law = grad_law,
+       .law = average_grad_law,
        .narrow = {Narrow::follows}},
       {.type = "GlobalAveragePoolGrad",
        .domain = kOwnDomain,
@@ -188,7 +220,7 @@ std::vector<Op> pool_ops() {
                               {{"dy"}},
                               {{"dx"}},
                               {{"x_shape", AttributeKind::integers, true}}},
-       .law = grad_law,
+       .law = global_grad_law,
        .narrow = {Narrow::follows}}};
 }
 

@@ -26,7 +26,10 @@ void token_law(Inference& inference) {
 void recv_law(Inference& inference) {
   read_message(inference);
   const auto dtype = static_cast<DType>(inference.attributes.integer("dtype", 0));
-  inference.outputs[0] = {dtype, to_shape(inference.attributes.integers("shape", {}))};
+  size_of(dtype);  // refuses what has none
+  const Dims shape = inference.attributes.integers("shape", {});
+  for (int64_t size : shape) check(size >= 0, "shape ", shape, " has ", size);
+  inference.outputs[0] = {dtype, to_shape(shape)};
 }
 
 void reduce_over_processes_law(Inference& inference) {

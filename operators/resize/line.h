@@ -60,7 +60,7 @@ struct ResizeLine {
 
   template <class Index>
   constexpr ResizeTaps taps(Index i) const {
-    const double at = position(i);
+    const double at = near(position(i));
     ResizeTaps taps;
     if (mode == ResizeMode::nearest) {
       add(taps, nearest_place(at), 1.0);
@@ -123,6 +123,13 @@ struct ResizeLine {
   }
 
  private:
+  // Far outside all places are the border; a whole number holds only so much.
+  template <class Number>
+  constexpr Number near(Number at) const {
+    const Number most = static_cast<Number>(before) + 8;
+    return at > most ? most : at >= -8 ? at : -8;
+  }
+
   template <class Number>
   constexpr void add(ResizeTaps& taps, int64_t place, Number weight) const {
     const int64_t last = before - 1;

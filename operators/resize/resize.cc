@@ -15,18 +15,45 @@ bool holds_values(const Inference& inference, std::size_t i) {
          inference.constants[i]->count() > 0;
 }
 
+// Positions are places over scales.
+void check_scales(const Inference& inference, std::size_t operand, std::size_t dims) {
+  if (!holds_values(inference, operand)) return;
+  const auto scales = inference.constants[operand]->values<float>();
+  check(scales.size() == dims, "has ", scales.size(), " scales for ", dims, " dimensions");
+  for (float scale : scales)
+    check(scale > 0 && std::isfinite(scale), "has a scale ", scale, ", should be above 0");
+}
+
+// Nothing can be taken from a dimension that is empty.
+void check_not_from_nothing(const Shape& before, const Shape& after) {
+  for (std::size_t d = 0; d < before.size(); ++d)
+    check(!before[d].known() || before[d].size() > 0 || may_be(after[d], before[d]), "dimension ",
+          d, " of 0 was made one of ", after[d].size());
+}
+
+void resize_grad_law(Inference& inference) {
+  shape_from_operand(inference);
+  const TensorType &x = inference.outputs[0], &dy = inference.input(0);
+  if (!x.ranked || !dy.ranked) return;
+  demand_dims(inference, 0, x.shape.size());
+  check_scales(inference, 3, x.shape.size());
+  check_not_from_nothing(x.shape, dy.shape);
+}
+
 // ONNX 1.12 infers the output from scales without the region of interest.
 void resize_law(Inference& inference) {
   inference.require_ranked();
   const Shape& x = inference.input(0).shape;
   TensorType& y = inference.outputs[0];
   y = {inference.input(0).dtype, Shape(x.size(), Dim("?"))};
+  check_scales(inference, 2, x.size());
+  if (holds_values(inference, 1))
+    check(inference.constants[1]->count() == static_cast<int64_t>(2 * x.size()), "its region has ",
+          inference.constants[1]->count(), " ends for ", x.size(), " dimensions");
   if (auto sizes = content_of(inference, 3); sizes && !sizes->empty()) {
     y.shape = *sizes;
   } else if (holds_values(inference, 2)) {
     auto scales = inference.constants[2]->values<float>();
-    check(scales.size() == x.size(), "has ", scales.size(), " scales for ", x.size(),
-          " dimensions");
     const bool crops =
         inference.attributes.text("coordinate_transformation_mode", "") == "tf_crop_and_resize";
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -45,6 +72,7 @@ void resize_law(Inference& inference) {
   }
   check(y.shape.size() == x.size(), "sizes has ", y.shape.size(), " entries for ", x.size(),
         " dimensions");
+  check_not_from_nothing(x, y.shape);
 }
 
 std::vector<Value> resize_gradient(const GradientRequest& r) {
@@ -88,7 +116,7 @@ std::vector<Op> resize_ops() {
                                    {"cubic_coeff_a", AttributeKind::number},
                                    {"extrapolation_value", AttributeKind::number},
                                    {"exclude_outside", AttributeKind::integer}}},
-           .law = shape_from_operand,
+           .law = resize_grad_law,
            .narrow = {Narrow::follows, {1, 2, 3}}}};
 }
 

@@ -78,6 +78,50 @@ void transpose_law(Inference& inference) {
         " axes, its input ", x.shape.size());
 }
 
+// How many places a slice takes of a dimension; both ends may be counted from its end.
+int64_t sliced_size(int64_t size, int64_t start, int64_t end, int64_t step) {
+  const int64_t first = step > 0 ? 0 : -1, last = step > 0 ? size : size - 1;
+  start = std::clamp<int64_t>(start < 0 ? start + size : start, step > 0 ? 0 : std::min(last, 0L),
+                              last);
+  end = std::clamp<int64_t>(end < 0 ? end + size : end, first, last);
+  const int64_t span = step > 0 ? end - start : start - end;
+  if (span <= 0) return 0;
+  const int64_t stride = step > 0 ? step : step == INT64_MIN ? INT64_MAX : -step;
+  return (span - 1) / stride + 1;
+}
+
+// dy is what Slice takes of the result.
+void slice_grad_law(Inference& inference) {
+  shape_from_operand(inference);
+  if (!inference.outputs[0].ranked) return;
+  Shape slice = inference.outputs[0].shape;
+  const auto starts = content_of(inference, 2), ends = content_of(inference, 3);
+  if (!starts || !ends) return;
+  auto given = [&](std::size_t i) { return i < inference.inputs.size() && inference.inputs[i]; };
+  Shape axes, steps(starts->size(), Dim(1));
+  for (std::size_t i = 0; i < starts->size(); ++i) axes.emplace_back(static_cast<int64_t>(i));
+  if (given(4)) axes = content_of(inference, 4).value_or(Shape(starts->size(), Dim("?")));
+  if (given(5)) steps = content_of(inference, 5).value_or(Shape(starts->size(), Dim("?")));
+  check(ends->size() == starts->size() && axes.size() == starts->size() &&
+            steps.size() == starts->size(),
+        "has ", starts->size(), " starts, ", ends->size(), " ends, ", axes.size(), " axes and ",
+        steps.size(), " steps");
+  std::vector<bool> taken(slice.size(), false);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = number_of(axes[i]), step = number_of(steps[i]);
+    check(step != 0, "a step is 0");
+    if (!axis) return demand_dims(inference, 0, slice.size());
+    const auto at = static_cast<std::size_t>(normal_axes({*axis}, slice.size())[0]);
+    check(!taken[at], "axis ", at, " is sliced twice");
+    taken[at] = true;
+    const auto start = number_of((*starts)[i]), end = number_of((*ends)[i]);
+    slice[at] = start && end && step && slice[at].known()
+                    ? Dim(sliced_size(slice[at].size(), *start, *end, *step))
+                    : Dim("?");
+  }
+  demand_shape(inference, 0, slice);
+}
+
 // How many numbers there are where the step is 1: the end may be open.
 void range_law(Inference& inference) {
   auto start = content_of(inference, 0), end = content_of(inference, 1),
@@ -325,7 +369,7 @@ std::vector<Op> shape_ops() {
                                    {"axes", "I", Arity::optional},
                                    {"steps", "I", Arity::optional}},
                                   {{"dx"}}},
-           .law = shape_from_operand,
+           .law = slice_grad_law,
            .narrow = {Narrow::follows}}};
 }
 

@@ -42,9 +42,10 @@ StridedWalk sliced(const KernelRequest& request, std::size_t first, const Dims& 
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const int64_t axis = axes[i], size = x[axis];
     int64_t start = starts[i] < 0 ? starts[i] + size : starts[i];
-    start = std::clamp<int64_t>(start, 0, steps[i] < 0 ? size - 1 : size);
+    start = std::clamp<int64_t>(start, 0, steps[i] < 0 ? std::max<int64_t>(1, size) - 1 : size);
     walk.base += start * walk.strides[axis];
-    walk.strides[axis] *= steps[i];
+    // The only place is the first one, however far the step reaches.
+    walk.strides[axis] = dims[axis] > 1 ? walk.strides[axis] * steps[i] : 0;
   }
   return walk;
 }

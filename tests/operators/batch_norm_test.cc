@@ -195,7 +195,7 @@ TEST(BatchNorm, AttributesComeBackAsTheyWereWritten) {
       const Node grad =
           graph.add({.type = "BatchNormGrad",
                      .domain = kOwnDomain,
-                     .inputs = {x, x, c, c, c},
+                     .inputs = {x, x, c, c, c, c, x},
                      .attributes = write_batch_norm_grad({0.25F, given, !given, added}),
                      .outputs = 3},
                     join("grad_", given, added));

@@ -1,0 +1,281 @@
+// What a step's file may hold beside what our builders make: operators of our own whose operands do
+// not fit each other. Kernels go by one of them; laws refuse the others by name.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "operators/all.h"
+#include "tests/support/case_run.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/own_operators.h"
+
+namespace lockstep::testing {
+namespace {
+
+struct Hostile {
+  std::string name;  // of the case that is spoilt
+  std::function<void(OpCase&)> spoil;
+  std::string why;
+};
+void PrintTo(const Hostile& hostile, std::ostream* out) {
+  *out << hostile.name << ": " << hostile.why;
+}
+
+// The spoilers.
+auto operand(std::size_t i, CaseInput input) {
+  return [=](OpCase& c) { c.inputs.at(i) = input; };
+}
+auto attribute(const std::string& name, AttributeValue value) {
+  return [=](OpCase& c) {
+    std::erase_if(c.attributes, [&](const auto& each) { return each.first == name; });
+    c.attributes.emplace_back(name, value);
+  };
+}
+auto outputs(int count) {
+  return [=](OpCase& c) { c.outputs = count; };
+}
+CaseInput empty(DType dtype, const Dims& dims) { return given(Literal(dtype, dims)); }
+AttributeValue sizes(std::vector<int64_t> list) { return list; }
+
+// The case as a plan of one replica runs it, every buffer between guards.
+void run(const OpCase& c) {
+  const Built built = build(c);
+  std::vector<std::string> fetches;
+  for (Value output : built.outputs) fetches.push_back(built.graph.name(output));
+  CaseRunner(built.graph, c, built.feeds, fetches, guarded()).run(fed_values(c));
+}
+
+bool needs_others(const OpCase& c) { return all_ops().find(c.domain, c.type)->exchange; }
+
+class OwnOperators : public ::testing::TestWithParam<OpCase> {};
+
+TEST_P(OwnOperators, AreTakenWhereTheirOperandsFit) {
+  if (needs_others(GetParam()))
+    build(GetParam());
+  else
+    run(GetParam());
+}
+
+// The batch is open in a step's file, and a plan knows it.
+TEST_P(OwnOperators, AreTakenWithAnOpenBatch) {
+  OpCase open = GetParam();
+  open.symbolic_batch = true;
+  if (open.type == "WeightedSum" || open.type.find("Update") != std::string::npos)
+    GTEST_SKIP() << "of parameters, whose sizes are known";
+  build(open);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, OwnOperators, ::testing::ValuesIn(own_operator_cases()),
+                         [](const auto& each) {
+                           std::string name = each.param.name;
+                           std::erase(name, ' ');
+                           return name;
+                         });
+
+TEST(OwnOperatorCases, AreOfEach) {
+  std::set<std::string> known;
+  for (const OpCase& c : own_operator_cases()) known.insert(c.type);
+  for (const Op& op : all_ops().ops())
+    EXPECT_TRUE(op.domain != kOwnDomain || known.contains(op.type)) << op.type;
+}
+
+class HostileOperands : public ::testing::TestWithParam<Hostile> {};
+
+TEST_P(HostileOperands, AreRefusedByName) {
+  OpCase spoilt = own_operator_case(GetParam().name);
+  GetParam().spoil(spoilt);
+  expect_error([&] { run(spoilt); }, "node (" + spoilt.type, GetParam().why);
+}
+
+// A kernel sees sizes only when a plan is made, which is when they may turn out not to fit.
+TEST(HostileSizes, AreRefusedWhereAPlanFindsThem) {
+  OpCase c = own_operator_case("ReluGrad");
+  c.inputs[1] = random({4, 3});
+  Built built;
+  built.graph.input("dy", {DType::float32, {"N", 3}});
+  built.graph.input("y", {DType::float32, {"M", 3}});
+  const Value dx = built.graph.add_value({.type = "ReluGrad",
+                                          .domain = kOwnDomain,
+                                          .inputs = {built.graph.at("dy"), built.graph.at("y")}},
+                                         "node");
+  expect_error(
+      [&] {
+        CaseRunner(built.graph, c, {"dy", "y"}, {built.graph.name(dx)}, guarded())
+            .run(fed_values(c));
+      },
+      "node (ReluGrad", "its input 1, y, is float32[4,3], its input 0, dy, float32[2,3]");
+}
+
+const std::vector<Hostile> kElements{
+    {"ReluGrad", operand(1, random({3})),
+     "its input 1, y, is float32[3], its input 0, dy, float32[2,3]"},
+    {"SigmoidGrad", operand(1, random({2})), "its input 1, y, is float32[2]"},
+    {"TanhGrad", operand(1, random({3, 2})), "its input 1, y, is float32[3,2]"},
+    {"FunctionGrad", operand(1, random({5})), "its input 1, x, is float32[5]"},
+    {"FunctionGrad", attribute("function", "Floor"), "no function 'Floor' has a gradient"},
+    {"DropoutGrad", operand(1, random({0})),
+     "its input 1, ratio, is float32[0], should be one element"},
+    {"DropoutGrad", operand(1, empty(DType::int64, {})), "its input 1, ratio, is int64"},
+    {"DropoutGrad", operand(2, labels({128}, {})), "its input 2, training_mode, is int64"},
+    {"WeightedSum", operand(3, empty(DType::int8, {1})), "its input 3, terms, is int8"},
+    {"WeightedSum", operand(2, random({3, 3})), "term 1 is float32[3,3]"},
+    {"FirstNonFinite", operand(1, empty(DType::int8, {4})), "its input 1, x, is int8"},
+    {"SoftmaxGrad", operand(1, random({2})), "its input 1, y, is float32[2]"},
+    {"SoftmaxGrad", attribute("axis", int64_t{2}), "axis 2 does not exist in 2 dimensions"},
+    {"LogSoftmaxGrad", operand(1, random({1, 3})), "its input 1, y, is float32[1,3]"}};
+
+const std::vector<Hostile> kLosses{
+    {"SoftmaxCrossEntropyLossGrad", operand(0, random({0})),
+     "its input 0, dloss, is float32[0], should be one element"},
+    {"SoftmaxCrossEntropyLossGrad", operand(1, random({6})),
+     "its input 1, log_prob, is float32[6]"},
+    {"SoftmaxCrossEntropyLossGrad", operand(2, labels({0}, {1})),
+     "its input 2, labels, is int64[1], should be [2]"},
+    {"SoftmaxCrossEntropyLossGrad", operand(2, random({2})), "its input 2, labels, is float32[2]"},
+    {"SoftmaxCrossEntropyLossGrad", operand(3, positive({2})),
+     "its input 3, weights, is float32[2], should be [3]"},
+    {"SoftmaxCrossEntropyLossGrad of each", operand(0, random({1})),
+     "its input 0, dloss, is float32[1], should be [2]"},
+    {"NegativeLogLikelihoodLossGrad", operand(0, random({0})), "its input 0, dloss, is float32[0]"},
+    {"NegativeLogLikelihoodLossGrad", operand(1, fixed({6})),
+     "the scores are [6], should have at least 2"},
+    {"NegativeLogLikelihoodLossGrad", operand(2, labels({0}, {1})),
+     "its input 2, labels, is int64[1], should be [2]"},
+    {"NegativeLogLikelihoodLossGrad", operand(3, positive({1})),
+     "its input 3, weights, is float32[1], should be [3]"}};
+
+const std::vector<Hostile> kPlaces{
+    {"GatherGrad", operand(0, random({2})), "its input 0, dy, is float32[2], should be [2,3]"},
+    {"GatherGrad", operand(1, random({2})), "its input 1, shape, is float32[2]"},
+    {"GatherGrad", operand(2, labels({0, 1, 2}, {3})),
+     "its input 0, dy, is float32[2,3], should be [3,3]"},
+    {"GatherGrad", attribute("axis", int64_t{-3}), "axis -3 does not exist"},
+    {"GatherElementsGrad", operand(0, random({2, 2})),
+     "gradients are float32[2,2], should be [2,3]"},
+    {"GatherNDGrad", operand(0, random({2, 2})), "gradients are float32[2,2], should be [2,3]"},
+    {"SliceGrad", operand(0, random({3, 3})), "its input 0, dy, is float32[3,3], should be [2,3]"},
+    {"SliceGrad", operand(0, random({6})), "its input 0, dy, is float32[6], should be [2,3]"},
+    {"SliceGrad", operand(2, fixed({3})), "its input 0, dy, is float32[2,3], should be [0,3]"},
+    {"SliceGrad", operand(3, fixed({3, 3})), "1 starts, 2 ends"},
+    {"SliceGrad", operand(4, fixed({0, 1})), "1 starts, 1 ends, 2 axes"},
+    {"SliceGrad", operand(5, fixed({})), "1 axes and 0 steps"},
+    {"SliceGrad", operand(5, fixed({0})), "a step is 0"},
+    {"SliceGrad", operand(5, fixed({INT64_MIN})),
+     "its input 0, dy, is float32[2,3], should be [0,3]"},
+    {"ResizeGrad", operand(0, random({1, 4, 4})),
+     "its input 0, dy, is float32[1,4,4], should have 4 dimensions"},
+    {"ResizeGrad", operand(1, fixed({1, 1, 2, 0})), "dimension 3 of 0 was made one of 4"},
+    {"ResizeGrad",
+     [](OpCase& c) {
+       c.inputs[3].value = Literal::of<float>(std::vector<float>{1, 1}, {2});
+     },
+     "2 scales for 4 dimensions"},
+    {"ResizeGrad",
+     [](OpCase& c) {
+       c.inputs[3].value = Literal::of<float>(std::vector<float>{1, 1, 0, 2}, {4});
+     },
+     "scale 0"}};
+
+const std::vector<Hostile> kWindows{
+    {"ConvGradX", operand(0, random({})),
+     "its input 0, dy, is float32[], should have at least 3 dimensions"},
+    {"ConvGradX", operand(0, random({1, 2, 2, 3})),
+     "its input 0, dy, is float32[1,2,2,3], should be [1,2,3,3]"},
+    {"ConvGradX", operand(1, random({3, 1, 2, 2})),
+     "its input 0, dy, is float32[1,2,3,3], should be [1,3,3,3]"},
+    {"ConvGradX", attribute("group", int64_t{0}), "group is 0"},
+    {"ConvGradX", attribute("x_shape", sizes({4})), "x_shape [4]"},
+    {"ConvGradX", attribute("x_shape", sizes({-4, 4})), "x_shape [-4,4]"},
+    {"ConvGradX", attribute("x_shape", sizes({1, 1})), "does not fit into 1"},
+    {"ConvGradX", attribute("strides", sizes({2, 2})), "should be [1,2,2,2]"},
+    {"ConvGradW", operand(0, random({})),
+     "its input 0, x, is float32[], should have at least 3 dimensions"},
+    {"ConvGradW", operand(1, random({2, 2, 3, 3})),
+     "its input 1, dy, is float32[2,2,3,3], should be [1,2,3,3]"},
+    {"ConvGradW", attribute("group", int64_t{2}), "1 channels do not divide into 2 groups"},
+    {"ConvGradW", attribute("kernel_shape", sizes({3, 3})), "should be [1,2,2,2]"},
+    {"ConvGradW", attribute("kernel_shape", sizes({2})), "kernel_shape [2] has the wrong length"},
+    {"FusedConv", operand(2, random({1})), "bias is [1], should be [2]"},
+    {"FusedConv", outputs(2), "sums and squares"},
+    {"MaxPoolGrad", operand(0, random({1, 1, 4, 4})),
+     "its input 0, dy, is float32[1,1,4,4], should be [1,1,2,2]"},
+    {"MaxPoolGrad", operand(1, random({4})),
+     "its input 1, x, is float32[4], should have at least 3 dimensions"},
+    {"MaxPoolGrad", attribute("kernel_shape", sizes({2})), "kernel_shape has 1 entries"},
+    {"AveragePoolGrad", operand(0, random({})),
+     "its input 0, dy, is float32[], should have at least 3 dimensions"},
+    {"AveragePoolGrad", operand(0, random({1, 1, 3, 2})),
+     "its input 0, dy, is float32[1,1,3,2], should be [1,1,2,2]"},
+    {"AveragePoolGrad", attribute("x_shape", sizes({8, 8})), "should be [1,1,4,4]"},
+    {"GlobalAveragePoolGrad", operand(0, random({1, 2, 2, 1})),
+     "its input 0, dy, is float32[1,2,2,1], should be [1,2,1,1]"},
+    {"GlobalAveragePoolGrad", operand(0, random({2})),
+     "its input 0, dy, is float32[2], should have at least 3 dimensions"},
+    {"GlobalAveragePoolGrad", attribute("x_shape", sizes({0, 3})), "x_shape [0,3]"}};
+
+const std::vector<Hostile> kNorms{
+    {"BatchNormTrain", operand(1, positive({2})),
+     "its input 1, scale, is float32[2], should be [3]"},
+    {"BatchNormTrain", operand(3, empty(DType::int8, {3})),
+     "its input 4, variance, is float32[3], should be of int8"},
+    {"BatchNormTrain",
+     [](OpCase& c) {
+       for (std::size_t i : {1, 2, 3, 4}) c.inputs[i] = empty(DType::int8, {3});
+     },
+     "takes float32, not int8 as operand 1"},
+    {"BatchNormTrain in a plan", operand(5, random({2, 3, 2, 1})),
+     "its input 5, z, is float32[2,3,2,1]"},
+    {"BatchNormTrain in a plan", operand(6, random({2})),
+     "its input 6, sums, is float32[2], should be [3]"},
+    {"BatchNormTrain in a plan", operand(7, random({2})),
+     "its input 7, squares, is float32[2], should be [3]"},
+    {"BatchNormGrad", operand(0, random({2, 3})),
+     "its input 1, x, is float32[2,3,2,2], its input 0, dy, float32[2,3]"},
+    {"BatchNormGrad", operand(4, positive({1})),
+     "its input 4, variance, is float32[1], should be [3]"},
+    {"BatchNormGrad", attribute("relu", int64_t{1}), "relu"},
+    {"BatchNormGrad", outputs(4), "dz"},
+    {"BatchNormGrad in a plan", operand(5, random({2})),
+     "its input 5, bias, is float32[2], should be [3]"},
+    {"BatchNormGrad in a plan", operand(6, random({3})), "its input 6, y, is float32[3]"},
+    {"BatchNormGrad in a plan", operand(6, left_out()), "y"},
+    {"InstanceNormGrad", operand(0, random({2, 3})),
+     "its input 1, x, is float32[2,3,2,2], its input 0, dy, float32[2,3]"},
+    {"InstanceNormGrad", operand(2, positive({2})), "scale is float32[2], should have 3 elements"},
+    {"InstanceNormGrad", [](OpCase& c) { c.inputs[0] = c.inputs[1] = random({3}); },
+     "normalises planes of [N, C, ..], not float32[3]"},
+    {"LayerNormGrad", operand(0, random({2})),
+     "its input 1, x, is float32[2,4], its input 0, dy, float32[2]"},
+    {"LayerNormGrad", operand(2, positive({3})), "scale is float32[3], should have 4 elements"},
+    {"LrnGrad", operand(1, random({2, 3})), "its input 1, x, is float32[2,3]"},
+    {"LrnGrad", [](OpCase& c) { c.inputs[0] = c.inputs[1] = random({3}); },
+     "normalises channels of [N, C, ..], not float32[3]"},
+    {"LrnGrad", attribute("size", int64_t{INT64_MIN}), "size is -9223372036854775808"}};
+
+const std::vector<Hostile> kUpdates{
+    {"MomentumSGDUpdate", operand(1, random({3})), "slot 0 is float32[3]"},
+    {"MomentumSGDUpdate", operand(3, random({3})), "parameter float32[3]"},
+    {"MomentumSGDUpdate", operand(5, empty(DType::int32, {1})), "operand `unless` is int32[1]"},
+    {"MomentumSGDUpdates", operand(0, random({3})), "operand 0 is float32[3]"},
+    {"MomentumSGDUpdates", operand(3, random({2})), "the rate is float32[2]"},
+    {"MomentumSGDUpdates", attribute("factors", std::vector<float>{1, 1}),
+     "factors should be 1 numbers"},
+    {"AdamUpdate", operand(2, positive({2})), "slot 1 is float32[2]"},
+    {"AdamUpdate", operand(5, random({0})), "the number is float32[0]"},
+    {"AdamUpdates", operand(1, positive({2})), "operand 1 is float32[2]"},
+    {"AllReduce", outputs(2), "1 operands but 2 results"},
+    {"Recv", attribute("dtype", int64_t{99}),
+     "a tensor of element type undefined cannot be stored"},
+    {"Recv", attribute("shape", sizes({-2})), "shape [-2]"},
+    {"ProcessAllReduce", attribute("wire", "int8"), "wire format is 'int8'"}};
+
+INSTANTIATE_TEST_SUITE_P(Elements, HostileOperands, ::testing::ValuesIn(kElements));
+INSTANTIATE_TEST_SUITE_P(Losses, HostileOperands, ::testing::ValuesIn(kLosses));
+INSTANTIATE_TEST_SUITE_P(Places, HostileOperands, ::testing::ValuesIn(kPlaces));
+INSTANTIATE_TEST_SUITE_P(Windows, HostileOperands, ::testing::ValuesIn(kWindows));
+INSTANTIATE_TEST_SUITE_P(Norms, HostileOperands, ::testing::ValuesIn(kNorms));
+INSTANTIATE_TEST_SUITE_P(Updates, HostileOperands, ::testing::ValuesIn(kUpdates));
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,150 @@
+#include "tests/support/own_operators.h"
+
+#include "graph/error.h"
+#include "graph/op.h"
+#include "graph/random_stream.h"
+
+namespace lockstep::testing {
+namespace {
+
+using Integers = std::vector<int64_t>;
+
+CaseInput number(float value) { return given(Literal::scalar(value)); }
+CaseInput whole(int64_t value) { return given(Literal::scalar(value)); }
+CaseInput truth(bool value) { return given(Literal::scalar(value)); }
+CaseInput constant(std::vector<float> values) {
+  const auto count = static_cast<int64_t>(values.size());
+  CaseInput input = given(Literal::of<float>(values, {count}));
+  input.constant = true;
+  return input;
+}
+
+OpCase own(const std::string& type, std::vector<CaseInput> inputs, Attributes attributes = {},
+           int outputs = 1) {
+  return {.name = type,
+          .type = type,
+          .domain = kOwnDomain,
+          .attributes = std::move(attributes),
+          .inputs = std::move(inputs),
+          .outputs = outputs,
+          .gradient = false,
+          .oracle = false};
+}
+
+OpCase named(const std::string& name, OpCase c) {
+  c.name = name;
+  return c;
+}
+
+std::vector<OpCase> element_by_element() {
+  const CaseInput x = random({2, 3});
+  return {own("ReluGrad", {x, x}),
+          own("SigmoidGrad", {x, x}),
+          own("TanhGrad", {x, x}),
+          own("FunctionGrad", {x, x}, {{"function", "Elu"}, {"a", 1.0F}}),
+          own("DropoutGrad", {x, number(0.5F), truth(true)}, {random_stream_attribute(1)}),
+          own("Scale", {x}, {{"scale", 2.0F}}),
+          own("WeightedSum", {x, number(1), x, number(2)}),
+          own("FirstNonFinite", {x, random({4})}),
+          own("StopGradient", {x}),
+          own("Reorder", {random({1, 2, 2, 2})})};
+}
+
+std::vector<OpCase> losses() {
+  const Attributes axis{{"axis", int64_t{1}}};
+  const CaseInput x = random({2, 3}), classes = labels({0, 2}, {2}), weights = positive({3});
+  return {
+      own("SoftmaxGrad", {x, x}, axis), own("LogSoftmaxGrad", {x, x}, axis),
+      own("SoftmaxCrossEntropyLossGrad", {number(1), x, classes, weights}),
+      named("SoftmaxCrossEntropyLossGrad of each",
+            own("SoftmaxCrossEntropyLossGrad", {random({2}), x, classes}, {{"reduction", "none"}})),
+      own("NegativeLogLikelihoodLossGrad", {number(1), fixed({2, 3}), classes, weights})};
+}
+
+std::vector<OpCase> places() {
+  const CaseInput dy = random({2, 3}), x = fixed({4, 3});
+  return {own("GatherGrad", {dy, x, labels({0, 3}, {2})}, {{"axis", int64_t{0}}}),
+          own("GatherElementsGrad", {dy, x, labels({0, 1, 2, 3, 0, 1}, {2, 3})},
+              {{"axis", int64_t{0}}}),
+          own("GatherNDGrad", {dy, x, labels({0, 3}, {2, 1})}),
+          own("SliceGrad", {dy, x, fixed({1}), fixed({3}), fixed({0}), fixed({1})}),
+          own("ResizeGrad",
+              {random({1, 1, 4, 4}), fixed({1, 1, 2, 2}), left_out(), constant({1, 1, 2, 2})},
+              {{"mode", "linear"}})};
+}
+
+std::vector<OpCase> windows() {
+  const Attributes kernel{{"kernel_shape", Integers{2, 2}}};
+  const Attributes pooled{{"kernel_shape", Integers{2, 2}}, {"strides", Integers{2, 2}}};
+  const CaseInput image = random({1, 1, 4, 4}), dy = random({1, 2, 3, 3}),
+                  small = random({1, 1, 2, 2});
+  Attributes conv_x = kernel, average = pooled;
+  conv_x.push_back({"x_shape", Integers{4, 4}});
+  average.push_back({"x_shape", Integers{4, 4}});
+  return {own("ConvGradX", {dy, random({2, 1, 2, 2})}, conv_x),
+          own("ConvGradW", {image, dy}, kernel),
+          own("FusedConv", {image, random({2, 1, 2, 2}), random({2})}, {{"relu", int64_t{1}}}, 3),
+          own("MaxPoolGrad", {small, image}, pooled),
+          own("AveragePoolGrad", {small}, average),
+          own("GlobalAveragePoolGrad", {random({1, 2, 1, 1})}, {{"x_shape", Integers{3, 3}}})};
+}
+
+std::vector<OpCase> norms() {
+  const CaseInput x = random({2, 3, 2, 2}), channel = positive({3}), rows = random({2, 4});
+  const Attributes relu{{"relu", int64_t{1}}};
+  return {own("BatchNormTrain", {x, channel, channel, channel, channel}, {}, 5),
+          named("BatchNormTrain in a plan",
+                own("BatchNormTrain", {x, channel, channel, channel, channel, x, channel, channel},
+                    relu, 5)),
+          own("BatchNormGrad", {x, x, channel, channel, channel}, {}, 3),
+          named("BatchNormGrad in a plan",
+                own("BatchNormGrad", {x, x, channel, channel, channel, channel, x}, relu, 4)),
+          own("InstanceNormGrad", {x, x, channel}, {}, 3),
+          own("LayerNormGrad", {rows, rows, positive({4})}, {}, 3),
+          own("LrnGrad", {x, x}, {{"size", int64_t{3}}})};
+}
+
+std::vector<OpCase> updates() {
+  const CaseInput w = random({2, 3}), rate = given(Literal::of<float>(std::vector{0.1F}, {1}));
+  const CaseInput second = positive({2, 3});
+  const Attributes many{{"factors", std::vector<float>{1}}, {"decays", std::vector<float>{0}}};
+  return {own("MomentumSGDUpdate", {w, w, rate, w, rate, whole(-1)}, {}, 3),
+          own("MomentumSGDUpdates", {w, w, w, rate, rate, whole(-1)}, many, 2),
+          own("AdamUpdate", {w, w, second, rate, w, number(1), whole(-1)}, {}, 4),
+          own("AdamUpdates", {w, second, w, w, rate, number(1), whole(-1)}, many, 3)};
+}
+
+std::vector<OpCase> exchanges() {
+  const CaseInput x = random({2, 3});
+  const Attributes message{{"peer", int64_t{1}}, {"number", int64_t{0}}};
+  Attributes received = message;
+  received.push_back({"dtype", int64_t{static_cast<int>(DType::float32)}});
+  received.push_back({"shape", Integers{2, 3}});
+  return {own("AllReduce", {x}),
+          own("Broadcast", {x}),
+          own("Copy", {x}),
+          own("Send", {x}, message),
+          own("Sent", {whole(0), x}, message),
+          own("Recv", {}, received),
+          own("ProcessAllReduce", {x}, {{"number", int64_t{0}}})};
+}
+
+}  // namespace
+
+const std::vector<OpCase>& own_operator_cases() {
+  static const std::vector<OpCase> cases = [] {
+    std::vector<OpCase> all;
+    for (auto family : {element_by_element, losses, places, windows, norms, updates, exchanges})
+      for (OpCase& c : family()) all.push_back(std::move(c));
+    return all;
+  }();
+  return cases;
+}
+
+const OpCase& own_operator_case(const std::string& name) {
+  for (const OpCase& c : own_operator_cases())
+    if (c.name == name) return c;
+  fail("there is no case '", name, "'");
+}
+
+}  // namespace lockstep::testing
