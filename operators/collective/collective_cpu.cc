@@ -8,6 +8,7 @@
 #include "operators/collective/collective.h"
 #include "operators/collective/wire.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/whole_numbers.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -24,11 +25,11 @@ void add_up(std::span<const Tensor> in, int64_t at, int64_t size, T* __restrict 
     const T* __restrict a = term(k);
     const T* __restrict b = term(k + 1);
     const T* __restrict c = term(k + 2);
-    for (int64_t i = 0; i < size; ++i) total[i] = ((total[i] + a[i]) + b[i]) + c[i];
+    for (int64_t i = 0; i < size; ++i) total[i] = plus(plus(plus(total[i], a[i]), b[i]), c[i]);
   }
   for (; k < in.size(); ++k) {
     const T* __restrict a = term(k);
-    for (int64_t i = 0; i < size; ++i) total[i] += a[i];
+    for (int64_t i = 0; i < size; ++i) total[i] = plus(total[i], a[i]);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "operators/elementwise/rows.h"
 #include "operators/kit/broadcast.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/whole_numbers.h"
 #include "operators/layout/layout.h"
 #include "runtime/parallel.h"
 
@@ -26,7 +27,7 @@ using Convertible = Types<float, double, int32_t, int64_t, uint8_t, int8_t, bool
 struct Divide {
   template <class T>
   T operator()(T a, T b) const {
-    return a / b;
+    return quotient(a, b);
   }
 };
 
@@ -113,8 +114,10 @@ Candidate variadic(Fold fold, LayoutWish wish = nullptr, bool mean = false) {
   return {"CPU", takes<Arithmetic>(),
           [fold, mean](const KernelRequest& request) {
             return dispatch<Arithmetic>(request.out[0].dtype, [&]<class T>() {
-              return variadic_kernel<T>(
-                  request, fold, mean ? static_cast<T>(request.in.size()) : static_cast<T>(1));
+              const std::size_t divisor = mean ? request.in.size() : 1;
+              check(static_cast<double>(static_cast<T>(divisor)) == static_cast<double>(divisor),
+                    "the mean of ", divisor, " operands is not computed in ", request.out[0].dtype);
+              return variadic_kernel<T>(request, fold, static_cast<T>(divisor));
             });
           },
           std::move(wish)};
@@ -169,8 +172,8 @@ struct Modulo {
       return !c_like && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
     } else {
       if (b == 0) return 0;
-      T rest = static_cast<T>(a % b);
-      return !c_like && rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+      const T rest = remainder_of(a, b);
+      return !c_like && rest != 0 && (rest < 0) != (b < 0) ? plus(rest, b) : rest;
     }
   }
 };
@@ -255,20 +258,16 @@ std::unique_ptr<Kernel> prepare_cast(const KernelRequest& request) {
 std::vector<KernelEntry> elementwise_cpu() {
   const Refusal casts = every({takes<Convertible>(), makes<Convertible>()});
   return {
-      {"Add", "", {arithmetic([](auto a, auto b) { return a + b; }, flat)}},
-      {"Sub", "", {arithmetic([](auto a, auto b) { return a - b; }, flat)}},
-      {"Mul", "", {arithmetic([](auto a, auto b) { return a * b; }, flat)}},
+      {"Add", "", {arithmetic([](auto a, auto b) { return plus(a, b); }, flat)}},
+      {"Sub", "", {arithmetic([](auto a, auto b) { return minus(a, b); }, flat)}},
+      {"Mul", "", {arithmetic([](auto a, auto b) { return times(a, b); }, flat)}},
       {"Div", "", {arithmetic(Divide(), flat)}},
       {"Pow", "", {{"CPU", every({takes<Numbers>(), takes<Exponents>(1)}), prepare_pow}}},
-      {"Sum", "", {variadic([](auto a, auto b) { return static_cast<decltype(a)>(a + b); }, flat)}},
-      {"Mean",
-       "",
-       {variadic([](auto a, auto b) { return static_cast<decltype(a)>(a + b); }, nullptr, true)}},
+      {"Sum", "", {variadic([](auto a, auto b) { return plus(a, b); }, flat)}},
+      {"Mean", "", {variadic([](auto a, auto b) { return plus(a, b); }, nullptr, true)}},
       {"Max", "", {variadic([](auto a, auto b) { return b > a || b != b ? b : a; })}},
       {"Min", "", {variadic([](auto a, auto b) { return b < a || b != b ? b : a; })}},
-      {"PRelu", "", {arithmetic([](auto x, auto slope) {
-         return x < 0 ? static_cast<decltype(x)>(slope * x) : x;
-       })}},
+      {"PRelu", "", {arithmetic([](auto x, auto slope) { return x < 0 ? times(slope, x) : x; })}},
       {"Mod", "", {{"CPU", takes<Arithmetic>(), prepare_mod}}},
       {"BitShift", "", {{"CPU", takes<Unsigned>(), prepare_bit_shift}}},
       {"Where", "", {{"CPU", takes<Chosen>(1), prepare_where}}},
@@ -282,12 +281,12 @@ std::vector<KernelEntry> elementwise_cpu() {
       {"IsNaN", "", {predicate([](auto x) { return std::isnan(x); })}},
       {"IsInf", "", {{"CPU", takes<Tested>(), prepare_is_inf}}},
       {"CastLike", "", {{"CPU", casts, prepare_cast}}},
-      {"Neg", "", {function([](auto x) { return -x; })}},
+      {"Neg", "", {function([](auto x) { return negative(x); })}},
       {"Exp", "", {function([](auto x) { return std::exp(x); })}},
       {"Log", "", {function([](auto x) { return std::log(x); })}},
       {"Sqrt", "", {function([](auto x) { return std::sqrt(x); })}},
       {"Reciprocal", "", {function([](auto x) { return 1.0 / x; })}},
-      {"Abs", "", {function([](auto x) { return x < 0 ? -x : x; })}},
+      {"Abs", "", {function([](auto x) { return absolute(x); })}},
       {"Sign", "", {function([](auto x) { return (x > 0) - (x < 0); })}},
       {"Equal", "", {comparison([](auto a, auto b) { return a == b; })}},
       {"Greater", "", {comparison([](auto a, auto b) { return a > b; })}},

@@ -3,6 +3,7 @@
 #include "operators/elementwise/elementwise.h"
 #include "operators/elementwise/logic_cuda.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/whole_numbers.h"
 #include "operators/layout/layout.h"
 
 namespace lockstep {
@@ -11,19 +12,19 @@ namespace {
 struct Plus {
   template <class T>
   __device__ T operator()(T a, T b) const {
-    return a + b;
+    return plus(a, b);
   }
 };
 struct Minus {
   template <class T>
   __device__ T operator()(T a, T b) const {
-    return a - b;
+    return minus(a, b);
   }
 };
 struct Times {
   template <class T>
   __device__ T operator()(T a, T b) const {
-    return a * b;
+    return times(a, b);
   }
 };
 struct Divided {
@@ -35,7 +36,7 @@ struct Divided {
 struct Slope {
   template <class T>
   __device__ T operator()(T x, T slope) const {
-    return x < 0 ? slope * x : x;
+    return x < 0 ? times(slope, x) : x;
   }
 };
 struct Larger {
@@ -83,13 +84,13 @@ struct LessOrEqual {
 struct Negative {
   template <class T>
   __device__ T operator()(T x) const {
-    return -x;
+    return negative(x);
   }
 };
 struct Absolute {
   template <class T>
   __device__ T operator()(T x) const {
-    return x < 0 ? -x : x;
+    return absolute(x);
   }
 };
 struct SignOf {
@@ -148,7 +149,7 @@ struct DivideIntegers {
     if (b[at[1]] == 0)
       raise(fault, 0);
     else
-      y[i] = a[at[0]] / b[at[1]];
+      y[i] = quotient(a[at[0]], b[at[1]]);
   }
 };
 std::unique_ptr<Kernel> prepare_divide(const KernelRequest& request) {

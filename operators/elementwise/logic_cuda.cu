@@ -4,6 +4,7 @@
 
 #include "operators/elementwise/broadcast_cuda.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/whole_numbers.h"
 
 namespace lockstep {
 namespace {
@@ -103,7 +104,7 @@ struct Modulo {
     if constexpr (std::is_floating_point_v<T>)
       rest = ::fmod(a, b);
     else
-      rest = b == 0 ? T(0) : static_cast<T>(a % b);
+      rest = b == 0 ? T(0) : remainder_of(a, b);
     return !c_like && rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
   }
 };

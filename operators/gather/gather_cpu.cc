@@ -4,6 +4,7 @@
 #include "operators/kit/axis.h"
 #include "operators/kit/converted.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/whole_numbers.h"
 
 namespace lockstep {
 namespace {
@@ -128,9 +129,9 @@ template <class T>
 T met(Meeting meeting, T there, T update) {
   switch (meeting) {
     case Meeting::adds:
-      return there + update;
+      return plus(there, update);
     case Meeting::multiplies:
-      return there * update;
+      return times(there, update);
     case Meeting::larger:
       return std::max(there, update);
     case Meeting::smaller:

@@ -5,6 +5,7 @@
 #include "operators/kit/axis.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
+#include "operators/kit/whole_numbers.h"
 
 namespace lockstep {
 namespace {
@@ -166,8 +167,8 @@ Meeting meeting_of(const KernelRequest& request) {
 
 template <class T>
 __device__ void meet(Meeting meeting, T& there, T update) {
-  there = meeting == Meeting::adds         ? there + update
-          : meeting == Meeting::multiplies ? there * update
+  there = meeting == Meeting::adds         ? plus(there, update)
+          : meeting == Meeting::multiplies ? times(there, update)
                                            : update;
 }
 

@@ -6,6 +6,7 @@
 #include "operators/kit/axis.h"
 #include "operators/kit/open_size.h"
 #include "operators/kit/room.h"
+#include "operators/kit/whole_numbers.h"
 
 namespace lockstep {
 namespace {
@@ -20,15 +21,18 @@ std::optional<int64_t> scalar_of(const Inference& inference, std::size_t i) {
 constexpr std::size_t kMost = 256;  // entries of a vector that is followed
 
 Dim of_numbers(std::string_view op, int64_t a, int64_t b) {
-  if (op == "Add") return a + b;
-  if (op == "Sub") return a - b;
-  if (op == "Mul") return a * b;
+  if (op == "Add") return plus(a, b);
+  if (op == "Sub") return minus(a, b);
+  if (op == "Mul") return times(a, b);
   if (op == "Max") return std::max(a, b);
   if (op == "Min") return std::min(a, b);
   if (op == "Equal") return a == b ? 1 : 0;
   if (b == 0) return "?";
-  if (op == "Div") return a / b;
-  if (op == "Mod") return (a % b + b) % b;  // the divisor's sign, as where fmod is 0
+  if (op == "Div") return quotient(a, b);
+  if (op == "Mod") {  // the divisor's sign, as where fmod is 0
+    const int64_t rest = remainder_of(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  }
   return "?";
 }
 
@@ -232,9 +236,10 @@ std::optional<Shape> content_of_range(Inference& inference) {
        step = scalar_of(inference, 2);
   if (!start || !end || !step || *step == 0) return std::nullopt;
   Shape numbers;
-  for (int64_t at = *start; *step > 0 ? at < *end : at > *end; at += *step) {
+  for (int64_t at = *start; *step > 0 ? at < *end : at > *end;) {
     if (numbers.size() == kMost) return std::nullopt;
     numbers.emplace_back(at);
+    if (__builtin_add_overflow(at, *step, &at)) break;
   }
   return numbers;
 }

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <iterator>
 
+#include "operators/kit/whole_numbers.h"
+
 namespace lockstep {
 namespace {
 
@@ -54,7 +56,7 @@ std::optional<OpenSize> OpenSize::of(const Dim& dim) {
 
 void OpenSize::add(const Product& symbols, int64_t factor) {
   int64_t& sum = terms_[symbols];
-  sum += factor;
+  sum = plus(sum, factor);
   if (sum == 0) terms_.erase(symbols);
 }
 
@@ -101,7 +103,7 @@ OpenSize operator*(const OpenSize& a, const OpenSize& b) {
       OpenSize::Product symbols = left;
       symbols.insert(symbols.end(), right.begin(), right.end());
       std::sort(symbols.begin(), symbols.end());
-      product.add(symbols, x * y);
+      product.add(symbols, times(x, y));
     }
   return product;
 }
@@ -112,13 +114,13 @@ std::optional<OpenSize> OpenSize::quotient(const OpenSize& a, const OpenSize& b)
   const auto& [divisors, number] = *b.terms_.begin();
   OpenSize quotient;
   for (const auto& [symbols, factor] : a.terms_) {
-    if (factor % number != 0 ||
+    if (remainder_of(factor, number) != 0 ||
         !std::includes(symbols.begin(), symbols.end(), divisors.begin(), divisors.end()))
       return std::nullopt;
     Product rest;
     std::set_difference(symbols.begin(), symbols.end(), divisors.begin(), divisors.end(),
                         std::back_inserter(rest));
-    quotient.add(rest, factor / number);
+    quotient.add(rest, lockstep::quotient(factor, number));
   }
   return quotient;
 }

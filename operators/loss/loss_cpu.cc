@@ -22,7 +22,7 @@ int64_t axis_of(const KernelRequest& request) {
 // log(sum(exp(x))) of one column, and its maximum, without overflow.
 template <class T>
 std::pair<T, T> log_sum_exp(const T* x, int64_t size, int64_t stride) {
-  T top = x[0];
+  T top = size > 0 ? x[0] : T(0);
   for (int64_t i = 1; i < size; ++i) top = std::max(top, x[i * stride]);
   T total = 0;
   for (int64_t i = 0; i < size; ++i) total += std::exp(x[i * stride] - top);

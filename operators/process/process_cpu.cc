@@ -6,6 +6,7 @@
 #include "graph/half.h"
 #include "operators/collective/wire.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/whole_numbers.h"
 
 namespace lockstep {
 namespace {
@@ -192,7 +193,7 @@ class ProcessAllReduce final : public Kernel {
         if (rank == 0)
           for (int64_t i = 0; i < here; ++i) total[i] = static_cast<T>(term[i]);
         else
-          for (int64_t i = 0; i < here; ++i) total[i] += static_cast<T>(term[i]);
+          for (int64_t i = 0; i < here; ++i) total[i] = plus(total[i], static_cast<T>(term[i]));
       }
       if (mean_of_ > 0)
         for (int64_t i = 0; i < here; ++i) total[i] /= static_cast<T>(mean_of_);

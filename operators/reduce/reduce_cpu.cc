@@ -7,6 +7,7 @@
 
 #include "operators/kit/axis.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/whole_numbers.h"
 #include "operators/reduce/extent.h"
 #include "operators/reduce/reduce.h"
 #include "operators/reduce/running.h"
@@ -30,12 +31,7 @@ struct Sum {
   }
   template <class A>
   static A join(A a, A b) {
-    if constexpr (std::is_integral_v<A>) {  // wraps around
-      using Bits = std::make_unsigned_t<A>;
-      return static_cast<A>(static_cast<Bits>(a) + static_cast<Bits>(b));
-    } else {
-      return a + b;
-    }
+    return plus(a, b);
   }
   template <class A>
   static A finish(A total, int64_t) {
@@ -45,19 +41,21 @@ struct Sum {
 struct Mean : Sum {
   template <class A>
   static A finish(A total, int64_t count) {
+    if constexpr (is_whole<A>)
+      if (count == 0) return 0;  // as what is no number becomes
     return total / static_cast<A>(count);
   }
 };
 struct L1 : Sum {
   template <class A>
   static A load(A x) {
-    return x < 0 ? -x : x;
+    return absolute(x);
   }
 };
 struct SumSquare : Sum {
   template <class A>
   static A load(A x) {
-    return x * x;
+    return times(x, x);
   }
 };
 struct L2 : SumSquare {
@@ -85,7 +83,7 @@ struct Prod : Sum {
   }
   template <class A>
   static A join(A a, A b) {
-    return a * b;
+    return times(a, b);
   }
 };
 struct Max : Sum {
@@ -223,9 +221,9 @@ std::unique_ptr<Kernel> prepare_cum_sum(const KernelRequest& request) {
         for (int64_t n = 0; n < a.size; ++n) {
           const int64_t i = a.start(column) + (sums.reverse ? a.size - 1 - n : n) * a.inner;
           const T x = args.in[0].as<T>()[i];
-          if (!sums.exclusive) total += x;
+          if (!sums.exclusive) total = plus<Accumulator<T>>(total, x);
           args.out[0].as<T>()[i] = static_cast<T>(total);
-          if (sums.exclusive) total += x;
+          if (sums.exclusive) total = plus<Accumulator<T>>(total, x);
         }
       }
     });

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "operators/kit/dispatch.h"
+#include "operators/kit/whole_numbers.h"
 #include "operators/reduce/along_axis_cuda.h"
 #include "operators/reduce/extent.h"
 #include "operators/reduce/reduce.h"
@@ -44,7 +45,7 @@ struct Sum {
   }
   template <class A>
   __device__ A operator()(A a, A b) const {
-    return a + b;
+    return plus(a, b);
   }
   template <class A>
   __device__ static A finish(A total, int64_t) {
@@ -54,19 +55,21 @@ struct Sum {
 struct Mean : Sum {
   template <class A>
   __device__ static A finish(A total, int64_t count) {
+    if constexpr (is_whole<A>)
+      if (count == 0) return 0;  // as what is no number becomes
     return total / static_cast<A>(count);
   }
 };
 struct SumSquare : Sum {
   template <class A>
   __device__ static A load(A x) {
-    return x * x;
+    return times(x, x);
   }
 };
 struct L1 : Sum {
   template <class A>
   __device__ static A load(A x) {
-    return x < 0 ? -x : x;
+    return absolute(x);
   }
 };
 struct L2 : SumSquare {
@@ -94,7 +97,7 @@ struct Product : Sum {
   }
   template <class A>
   __device__ A operator()(A a, A b) const {
-    return a * b;
+    return times(a, b);
   }
 };
 struct Max : Sum {

@@ -4,6 +4,7 @@
 
 #include "operators/kit/dispatch.h"
 #include "operators/kit/room.h"
+#include "operators/kit/whole_numbers.h"
 #include "operators/layout/layout.h"
 #include "operators/shape/shape.h"
 #include "operators/shape/strided.h"
@@ -170,7 +171,7 @@ std::unique_ptr<Kernel> prepare_range(const KernelRequest& request) {
     return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
       for (int64_t i = 0; i < count; ++i)
         args.out[0].as<T>()[i] =
-            static_cast<T>(*args.in[0].as<T>() + static_cast<T>(i) * *args.in[2].as<T>());
+            plus(*args.in[0].as<T>(), times(static_cast<T>(i), *args.in[2].as<T>()));
     });
   });
 }
