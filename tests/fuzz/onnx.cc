@@ -5,7 +5,9 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/model_use.h"
 #include "tests/fuzz/readers.h"
+#include "tests/support/case_run.h"
 #include "tests/support/networks.h"
+#include "tests/support/own_operators.h"
 #include "tests/support/step_feeds.h"
 #include "tools/onnx/network_file.h"
 
@@ -28,6 +30,19 @@ std::string saved(const TrainingModel& model) {
   return written([&](const std::string& path) { save_model(model, path); });
 }
 
+// Every operator of our own by itself, so that damage reaches each.
+Seeds own_operators() {
+  Seeds seeds;
+  for (const testing::OpCase& c : testing::own_operator_cases()) {
+    testing::Built built = testing::build(c);
+    for (Value output : built.outputs) built.graph.output(output);
+    TrainingModel model(all_ops());
+    model.inference = std::move(built.graph);
+    seeds.push_back(saved(model));
+  }
+  return seeds;
+}
+
 }  // namespace
 
 void read_onnx(const std::string& bytes) {
@@ -39,8 +54,9 @@ void read_onnx(const std::string& bytes) {
 }
 
 Seeds onnx_seeds() {
-  Seeds seeds{saved(testing::small_mlp(1)), saved(testing::small_mlp(2)),
-              saved(testing::small_lenet(1))};
+  Seeds seeds = own_operators();
+  seeds.insert(seeds.end(), {saved(testing::small_mlp(1)), saved(testing::small_mlp(2)),
+                             saved(testing::small_lenet(1))});
   for (const testing::SmallNetwork& network : testing::small_networks()) {
     TrainingModel model =
         build_data_parallel_model(all_ops(), network.model, MomentumSgd{}, network.options);
