@@ -39,8 +39,7 @@ TensorDesc Feeds::desc_of(std::size_t input) const {
 }
 
 Rows Feeds::rows_of(int64_t batch, int64_t replica, int part) const {
-  const int64_t of_whole = (model_.first_replica + replica) * parts_ + part;
-  return rows_of_share(batch, of_whole, whole_.replicas * parts_);
+  return BatchShares{batch, whole_.replicas, parts_}.rows(model_.first_replica + replica, part);
 }
 
 void Feeds::set(std::string_view name, const Tensor& rows) {

@@ -19,6 +19,19 @@ struct Rows {
 // Share number `share` of a batch. Shares follow one another and differ by one row at the most.
 Rows rows_of_share(int64_t batch, int64_t share, int64_t shares);
 
+// How a batch is shared out: over replicas, and over the parts that each computes one after the
+// other.
+struct BatchShares {
+  int64_t batch = 0, replicas = 1, parts = 1;
+
+  int64_t count() const { return replicas * parts; }
+  bool equal() const { return batch % count() == 0; }
+  bool leave_nothing() const { return batch < count(); }  // for some of them
+  Rows rows(int64_t replica, int64_t part) const {
+    return rows_of_share(batch, replica * parts + part, count());
+  }
+};
+
 // For a model that was cut for one process (builders/step/partition.h): what all processes have
 // together.
 struct WholeRun {
