@@ -25,17 +25,6 @@ bool means(const DataParallelOptions& options) {
 }
 bool scales_loss(const DataParallelOptions& options) { return options.precision == DType::float16; }
 
-void check_options(const DataParallelOptions& options) {
-  check(options.replicas >= 1, "a model needs at least one replica, not ", options.replicas);
-  check(options.micro_batches >= 1, "a share of the batch has at least one part, not ",
-        options.micro_batches);
-  check(!(options.weighted && options.synchronised_batch_norm),
-        "synchronised batch norm needs equal shares; the loss is weighted, so they are not");
-  check(!(options.weighted && means(options)), "the all-reduce spec '",
-        text_of(options.all_reduce.spec),
-        "' takes means, which needs equal shares; the loss is weighted, so they are not");
-}
-
 // The all-reduce sums; with each loss scaled by 1/N that sum is the gradient of the mean. One that
 // takes means needs nothing of the kind.
 void scale_losses(OneReplica& one, const DataParallelOptions& options) {
@@ -164,6 +153,18 @@ DataParallelOptions replicas_on(const std::vector<Device>& devices) {
   check(!devices.empty(), "there is no device for a replica");
   const bool cpu = devices[0].kind == DeviceKind::cpu;
   return {.replicas = static_cast<int>(devices.size()), .scope = cpu ? "cpu" : "gpu"};
+}
+
+void check_options(const DataParallelOptions& options) {
+  check(options.replicas >= 1, "a model needs at least one replica, not ", options.replicas);
+  check(options.micro_batches >= 1, "a share of the batch has at least one part, not ",
+        options.micro_batches);
+  check(!(options.weighted && options.synchronised_batch_norm),
+        "synchronised batch norm needs equal shares; the loss is weighted, so they are not");
+  check(!(options.weighted && means(options)), "the all-reduce spec '",
+        text_of(options.all_reduce.spec),
+        "' takes means, which needs equal shares; the loss is weighted, so they are not");
+  AllReducer(options.all_reduce, options.replicas);  // which looks at spec, workers and ring
 }
 
 TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,

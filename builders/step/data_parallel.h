@@ -60,6 +60,10 @@ struct DataParallelOptions {
 // A replica for each device: cpu_0/, cpu_1/, ... on CPUs and gpu_0/, gpu_1/, ... on GPUs.
 DataParallelOptions replicas_on(const std::vector<Device>& devices);
 
+// What can be said of options before there is a network: throws naming the one that does not go
+// with the others.
+void check_options(const DataParallelOptions& options);
+
 // The model's graphs refer to `ops`, which must outlive it. `model` is called twice, for training
 // and for prediction. The optimiser is a MomentumSgd, an Adam or another of builders/optimizers/.
 // Throws naming a parameter that only prediction makes. Each node of the step says which line of

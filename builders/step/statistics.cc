@@ -28,10 +28,16 @@ Value first_of(Graph& graph, Value value) {
 
 }  // namespace
 
+std::string text_of(StatisticsPolicy policy) {
+  return policy == StatisticsPolicy::each   ? "each"
+         : policy == StatisticsPolicy::mean ? "mean"
+                                            : "first";
+}
+
 StatisticsPolicy parse_statistics(const std::string& text) {
-  if (text == "each") return StatisticsPolicy::each;
-  if (text == "mean") return StatisticsPolicy::mean;
-  if (text == "first") return StatisticsPolicy::first;
+  for (StatisticsPolicy policy :
+       {StatisticsPolicy::each, StatisticsPolicy::mean, StatisticsPolicy::first})
+    if (text == text_of(policy)) return policy;
   fail("statistics of replicas are 'each', 'mean' or 'first', not '", text, "'");
 }
 

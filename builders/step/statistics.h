@@ -14,6 +14,7 @@ enum class StatisticsPolicy {
   first,  // every replica takes replica 0's, as the reports of Caffe2's users have it
 };
 StatisticsPolicy parse_statistics(const std::string& text);
+std::string text_of(StatisticsPolicy policy);
 
 // Statistics of one replica on their way into their states.
 struct Statistics {

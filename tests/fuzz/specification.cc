@@ -1,4 +1,5 @@
 #include "builders/all_reduce/all_reduce.h"
+#include "builders/step/option_text.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"
 
@@ -27,13 +28,26 @@ void read_buckets(const std::string& text) {
   expect(parse_buckets(text_of(buckets, gradients()), gradients()) == buckets);
 }
 
+void read_topology(const std::string& text) {
+  const Topology links = parse_topology(text);
+  const std::string shown = text_of(links);
+  const Topology again = shown.empty() ? Topology{} : parse_topology(shown);
+  for (auto link : {&Topology::within, &Topology::across})
+    for (auto number : {&Link::latency, &Link::bandwidth})
+      expect(again.*link.*number == links.*link.*number);
+}
+
 }  // namespace
 
 void read_specification(const std::string& text) {
   accepts([&] { read_all_reduce(text); });
   accepts([&] { read_buckets(text); });
-  accepts([&] { pack(parse_packing(text), gradients()); });
-  accepts([&] { parse_topology(text); });
+  accepts([&] {
+    const Packing packing = parse_packing(text);
+    expect(parse_packing(text_of(packing)) == packing);
+    pack(packing, gradients());
+  });
+  accepts([&] { read_topology(text); });
   accepts([&] {
     AllReducer(
         AllReduceOptions{.spec = parse_all_reduce("xring"), .ring_order = parse_ring_order(text)},
