@@ -4,15 +4,40 @@
 #include <iostream>
 
 #include "runtime/dist/rendezvous.h"
+#include "tools/settings/step_settings.h"
 
 namespace lockstep {
 
-std::vector<std::string> overrides_of(const CLI::App& command, const std::string& devices) {
-  std::vector<std::string> overrides = command.remaining();
-  for (const std::string& word : overrides)
+KeyWords::KeyWords(CLI::App& command) : command_(command) {
+  command.allow_extras();
+  RunSettings run;
+  StepSettings step;
+  for (const ConfigKey& key : joined({keys_of(run), keys_of(step)})) {
+    if (key.facts.flag.empty()) continue;
+    Flag& flag = flags_.emplace_back(Flag{key.facts.flag, "true"});
+    flag.option = std::holds_alternative<bool*>(key.target)
+                      ? command.add_flag(flag.name)
+                      : command.add_option(flag.name, flag.value);
+    flag.option->description(key.meaning);
+  }
+}
+
+std::vector<std::string> KeyWords::words() const {
+  std::vector<std::string> words = command_.remaining();
+  for (const std::string& word : words)
     if (word.rfind("--", 0) == 0) throw CLI::ExtrasError({word});
-  if (!devices.empty()) overrides.insert(overrides.end(), {"DEVICES", devices});
-  return overrides;
+  return words;
+}
+
+void KeyWords::add_flags(std::vector<std::string>& words) const {
+  for (const Flag& flag : flags_)
+    if (flag.option->count() > 0) words.insert(words.end(), {flag.name, flag.value});
+}
+
+std::vector<std::string> KeyWords::all() const {
+  std::vector<std::string> all = words();
+  add_flags(all);
+  return all;
 }
 
 int over_processes(const std::function<int(Comm*)>& run) {

@@ -2,7 +2,8 @@
 #include <iostream>
 
 #include "tools/command.h"
-#include "tools/train/config_keys.h"
+#include "tools/settings/page.h"
+#include "tools/train/config.h"
 
 namespace lockstep {
 
@@ -18,7 +19,9 @@ void add_keys(CLI::App& app, Command& chosen) {
   command->footer("Example:  lockstep keys CLIP");
   command->callback([options, &chosen] {
     chosen = [options] {
-      std::cout << (options->markdown ? markdown_of_keys() : text_of_keys(options->part));
+      TrainConfig config;
+      const ConfigKeys keys = keys_of(config);
+      std::cout << (options->markdown ? markdown_of(keys) : listing_of(keys, options->part));
       return 0;
     };
   });

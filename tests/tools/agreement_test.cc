@@ -14,7 +14,7 @@ namespace {
 
 TEST(Agreement, IsAboutEverythingButAProcessesOwnKeys) {
   TrainConfig config;
-  config.devices = "gpu:3,cpu,gpu:1";
+  config.run.devices = devices_named("gpu:3,cpu,gpu:1");
   std::map<std::string, std::string> agreed;
   for (const auto& [key, value] : to_be_agreed_on(config)) agreed.emplace(key, value);
   EXPECT_EQ(agreed.at("DEVICES"), "1 x cpu, 2 x gpu");
@@ -33,9 +33,9 @@ TEST(Remembered, IsWhatDecidesWhatNumbersMean) {
         "RNG_SEED", "TRAIN.BATCH_SIZE", "PRECISION", "SOLVER.DEFERRED", "RESNETS.STRIDE_1X1",
         "MODEL.TRAIN_BATCH_NORM", "TRAIN.SYNC_BATCH_NORM", "SOLVER.TYPE"})
     EXPECT_EQ(plain.count(key), 1u) << key;
-  config.all_reduce = "mean:xring";
+  config.step.options.all_reduce.spec = parse_all_reduce("mean:xring");
   EXPECT_EQ(remembered(config), plain) << "nothing waits";
-  config.deferred = true;
+  config.step.options.deferred = true;
   EXPECT_EQ(remembered(config).at("ALL_REDUCE for"), "a mean");
   expect_error([&] { check_remembered(config, plain, "here", 2); },
                "here: saved with SOLVER.DEFERRED false, now it is true");

@@ -18,7 +18,7 @@ TEST_F(ConfigTest, IsWrittenSoThatItReadsBackTheSame) {
         "\"quoted\" \\ back", "two\nlines", "grün", "[1, 2]", "ends:"}) {
     TrainConfig config = read_config(this->config(), {"DATA.CROP_SCALE", "[0.1, 0.7]"});
     config.data_root = config.output_dir = text;
-    config.freeze = {text, "*.bias"};
+    config.step.options.frozen = {text, "*.bias"};
     config.schedule.base_lr = 1.0 / 3;
     config.optimizer.momentum = 0.9F;
     config.schedule.lrs = {1e-7, 2.5};
@@ -52,7 +52,7 @@ TEST_F(ConfigTest, ThreadsThatCannotBeStartedAreNamed) {
 }
 
 TEST_F(ConfigTest, ATextMayBeNone) {
-  EXPECT_EQ(read_config(config("WIRE: ~\nMODEL: {ONNX: }\n"), {}).wire, "");
+  EXPECT_EQ(read_config(config("WIRE: ~\nMODEL: {ONNX: }\n"), {}).step.options.all_reduce.wire, "");
   expect_error([&] { read_config(config("WIRE: [a]\n"), {}); }, "WIRE should be a text");
   expect_error([&] { read_config(config("PIECES: ~\n"), {}); }, "PIECES should be a whole number");
 }

@@ -23,7 +23,7 @@ namespace lockstep {
 namespace {
 
 struct TestOptions {
-  std::string config, devices, weights, out;
+  std::string config, weights, out;
 };
 
 constexpr std::size_t kMostClasses = 40;  // a longer table is not read
@@ -75,8 +75,7 @@ int test(const TestOptions& options, const std::vector<std::string>& overrides, 
   const std::string weights = weights_for(options, config);
   check_weights(weights);
   const TrainingModel model = build_own_model(config, comm);
-  Session session(model, parse_devices(config.devices), all_kernels(),
-                  session_options(config, comm));
+  Session session(model, config.run.devices.list, all_kernels(), session_options(config, comm));
   const auto said = load_weights(session, {.path = weights, .whole = true});
   HeldOut held_out(config, session);
   const TestResult result = held_out.test();
@@ -98,18 +97,15 @@ void add_test(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<TestOptions>();
   CLI::App* command = app.add_subcommand("test", "score trained weights on the held-out pictures");
   command->add_option("config", options->config, "CONFIG.yaml")->required();
-  command->allow_extras();
+  auto settings = std::make_shared<KeyWords>(*command);
   command->add_option("--weights", options->weights,
                       "a .safetensors file, instead of the newest run's checkpoint");
-  command->add_option("--devices", options->devices,
-                      "one replica per device: 'cpu*2', 'gpu*8', gpu:local");
   command->add_option("--out", options->out, "folder that takes scores.json");
   command->footer(
       "Example:  lockstep test configs/lenet_digits.yaml --weights runs/latest/best.safetensors\n"
       "KEY VALUE pairs after it replace what the file says.");
-  command->callback([options, command, &chosen] {
-    std::vector<std::string> overrides = overrides_of(*command, options->devices);
-    chosen = [options, overrides] {
+  command->callback([options, settings, &chosen] {
+    chosen = [options, overrides = settings->all()] {
       return over_processes([&](Comm* comm) { return test(*options, overrides, comm); });
     };
   });

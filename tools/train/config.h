@@ -7,30 +7,18 @@
 #include <vector>
 
 #include "builders/optimizers/lr_schedule.h"
-#include "builders/step/clip.h"
-#include "builders/step/param_rules.h"
+#include "tools/settings/key.h"
+#include "tools/settings/step_settings.h"
 #include "tools/train/solver.h"
 
 namespace lockstep {
-
-// Of a replica, and of the reading of images: more than any machine has, fewer than one refuses.
-inline constexpr int64_t kMostThreads = 1024;
 
 // Its keys, and what each means: config_keys.cc.
 struct TrainConfig {
   std::string path;
   std::string output_dir;
-  std::string devices = "cpu";
-  std::string all_reduce = "collective";
-  std::vector<int64_t> ring_order;
-  std::string packing = "auto";
-  int64_t pieces = 1;
-  std::string wire;
-  std::string precision = "float32";
-  bool tf32 = false;
-  std::string topology;
-  std::string buckets;
-  int64_t threads = 0;
+  RunSettings run;
+  StepSettings step;
   int64_t seed = 3;
 
   std::string model = "lenet";
@@ -43,7 +31,6 @@ struct TrainConfig {
   std::string onnx;
   bool train_batch_norm = false;
   bool new_classifier = false;
-  std::vector<std::string> freeze;
   std::string weights;
 
   std::string dataset = "digits";
@@ -60,16 +47,9 @@ struct TrainConfig {
   int64_t snapshot_iters = 200;
   int64_t log_iters = 20;
   int64_t drift_iters = 100;
-  int64_t micro_batches = 1;
-  std::string statistics = "each";
-  bool sync_batch_norm = false;
   int64_t test_iters = 200;
 
   Solver optimizer;
-  ParamRules rules;
-  ClipOptions clip;
-  bool skip_non_finite = false;
-  bool deferred = false;
   LrSchedule schedule;
   double log_lr_change_threshold = 1.1;
 
@@ -77,7 +57,11 @@ struct TrainConfig {
   std::vector<std::pair<std::string, std::string>> entries() const;
   // A file that reads back to the same configuration.
   std::string yaml() const;
+
+  int64_t replicas() const { return static_cast<int64_t>(run.devices.list.size()); }
 };
+// In the order of the reference page.
+ConfigKeys keys_of(TrainConfig& config);
 
 // Reads the file, then the overrides (KEY VALUE KEY VALUE ..). An unknown key, a value of the wrong
 // kind or out of range throws with file:line and, for keys, the nearest one; so does what does not

@@ -4,8 +4,6 @@
 #include "builders/net/losses.h"
 #include "builders/step/data_parallel.h"
 #include "builders/step/partition.h"
-#include "builders/step/precision.h"
-#include "graph/file.h"
 #include "graph/print.h"
 #include "models/models.h"
 #include "operators/all.h"
@@ -76,7 +74,7 @@ ModelFn brought_model(const TrainConfig& config) {
   const std::string scores = scores_of(graph, config.onnx);
   ImportedOptions options;
   options.train_batch_norm = config.train_batch_norm;
-  options.trainable = trainable_initializers(*file, scores, config.freeze);
+  options.trainable = trainable_initializers(*file, scores, config.step.options.frozen);
   if (config.new_classifier) {
     renew_classifier(find_classifier(*file, scores), *file, config.classes, options);
   } else {
@@ -118,8 +116,8 @@ TrainingModel build_own_model(const TrainConfig& config, Comm* comm) {
 
 SessionOptions session_options(const TrainConfig& config, Comm* comm) {
   return {.seed = static_cast<uint64_t>(config.seed),
-          .threads = static_cast<int>(config.threads),
-          .compile = {.tf32 = config.tf32},
+          .threads = config.run.threads,
+          .compile = {.tf32 = config.run.tf32},
           .comm = comm};
 }
 
@@ -127,40 +125,18 @@ int reading_threads(const TrainConfig& config) {
   return config.data_threads > 0 ? static_cast<int>(config.data_threads) : cpu_cores();
 }
 
-Rows rows_of(const TrainConfig& config, int64_t replicas, int64_t replica, int64_t part) {
-  return rows_of_share(config.batch_size, replica * config.micro_batches + part,
-                       replicas * config.micro_batches);
+BatchShares shares_of(const TrainConfig& config, int64_t replicas) {
+  return {config.batch_size, replicas, config.step.options.micro_batches};
 }
 
 TrainingModel build_configured_model(const TrainConfig& config, int processes) {
-  DataParallelOptions options = replicas_on(parse_devices(config.devices));
-  options.replicas *= processes;
-  options.micro_batches = static_cast<int>(config.micro_batches);
-  const int64_t shares = options.replicas * config.micro_batches;
-  check(config.batch_size >= shares, "TRAIN.BATCH_SIZE ", config.batch_size,
-        " leaves nothing for some of ", options.replicas, " replicas in ", processes, " processes");
-  options.weighted = config.batch_size % shares != 0;
-  options.skip_non_finite = config.skip_non_finite;
-  options.deferred = config.deferred;
-  options.statistics = parse_statistics(config.statistics);
-  options.synchronised_batch_norm = config.sync_batch_norm;
-  options.clip = config.clip;
-  options.precision = parse_precision(config.precision);
-  options.all_reduce.processes = processes;
-  options.all_reduce.spec = parse_all_reduce(config.all_reduce);
-  options.all_reduce.ring_order.assign(config.ring_order.begin(), config.ring_order.end());
-  const char* packing = processes > 1 ? "ready:1M:25M" : "none";
-  options.all_reduce.packing = parse_packing(config.packing == "auto" ? packing : config.packing);
-  options.all_reduce.pieces = static_cast<int>(config.pieces);
-  options.all_reduce.wire = parse_wire(config.wire);
-  if (!config.topology.empty()) options.all_reduce.topology = parse_topology(config.topology);
-  if (!config.buckets.empty()) options.all_reduce.buckets = read_file(config.buckets);
-  options.rules = config.rules;
+  DataParallelOptions options = options_of(config.step, config.run.devices.list, processes);
+  options.weighted = !shares_of(config, options.replicas).equal();
   const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);
-  if (!config.onnx.empty())
-    return build_data_parallel_model(all_ops(), brought_model(config), optimizer, options);
-  options.frozen = config.freeze;
-  return build_data_parallel_model(all_ops(), named_model(config), optimizer, options);
+  if (config.onnx.empty())
+    return build_data_parallel_model(all_ops(), named_model(config), optimizer, options);
+  options.frozen.clear();  // they are no parameters at all
+  return build_data_parallel_model(all_ops(), brought_model(config), optimizer, options);
 }
 
 }  // namespace lockstep

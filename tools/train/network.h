@@ -19,8 +19,7 @@ TrainingModel build_configured_model(const TrainConfig& config, int processes = 
 TrainingModel build_own_model(const TrainConfig& config, Comm* comm);
 SessionOptions session_options(const TrainConfig& config, Comm* comm);
 
-// Which examples of a batch go through the network together: part `part` of what replica `replica`
-// gets, counted over all processes. Shares are equal, or differ by one.
-Rows rows_of(const TrainConfig& config, int64_t replicas, int64_t replica, int64_t part);
+// Which examples of a batch go through the network together, of so many replicas in all processes.
+BatchShares shares_of(const TrainConfig& config, int64_t replicas);
 
 }  // namespace lockstep

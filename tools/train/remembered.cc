@@ -1,33 +1,12 @@
 #include "tools/train/remembered.h"
 
-#include <algorithm>
 #include <cstdlib>
-#include <iterator>
 #include <sstream>
 
-#include "builders/all_reduce/spec.h"
 #include "graph/error.h"
 
 namespace lockstep {
 namespace {
-
-const char* const kKeys[] = {"MODEL.TYPE",
-                             "MODEL.NUM_CLASSES",
-                             "MODEL.HIDDEN",
-                             "MODEL.ONNX",
-                             "MODEL.FREEZE",
-                             "DATA.NAME",
-                             "DATA.TRAIN_SIZE",
-                             "DATA.IMAGE_SIZE",
-                             "DATA.CROP_SCALE",
-                             "DATA.FLIP",
-                             "RNG_SEED",
-                             "TRAIN.BATCH_SIZE",
-                             "PRECISION",
-                             "SOLVER.DEFERRED",
-                             "RESNETS.STRIDE_1X1",
-                             "MODEL.TRAIN_BATCH_NORM",
-                             "TRAIN.SYNC_BATCH_NORM"};
 
 constexpr const char* kWaitingFor = "ALL_REDUCE for";
 constexpr const char* kSolver = "SOLVER.TYPE";
@@ -43,15 +22,15 @@ std::string solver_in(const Metadata& saved, const std::string& now) {
 
 Metadata remembered(const TrainConfig& config) {
   Metadata metadata;
-  for (const auto& [key, value] : config.entries())
-    if (std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys))
-      metadata.emplace(key, value);
+  TrainConfig copy = config;
+  for (const ConfigKey& key : keys_of(copy))
+    if (key.facts.remembered) metadata.emplace(key.key, text_of(key));
   metadata.emplace(kSolver, type_of(config.optimizer));
   // Gradients that wait for a mean are not those that wait for a sum: only the latter hold 1/N.
-  if (config.deferred)
-    metadata.emplace(kWaitingFor, parse_all_reduce(config.all_reduce).reduction == Reduction::mean
-                                      ? "a mean"
-                                      : "a sum");
+  const DataParallelOptions& step = config.step.options;
+  if (step.deferred)
+    metadata.emplace(kWaitingFor,
+                     step.all_reduce.spec.reduction == Reduction::mean ? "a mean" : "a sum");
   return metadata;
 }
 

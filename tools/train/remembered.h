@@ -1,5 +1,5 @@
-// What a checkpoint remembers of the configuration: the keys that decide what its numbers mean. The
-// others may change between sessions.
+// What a checkpoint remembers of the configuration: the keys that decide what its numbers mean
+// (KeyFacts::remembered). The others may change between sessions.
 #pragma once
 
 #include <string>

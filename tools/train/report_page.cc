@@ -35,7 +35,7 @@ NamedTexts about_of(const TrainConfig& config, TrainingRun& run, const ReportPag
       {"folder", config.output_dir},
       {"machine", join(processor(), ", ", cpu_cores(), " cores, ", memory())},
       {"replicas",
-       join(config.devices,
+       join(config.run.devices.text,
             options.processes > 1 ? join(" in each of ", options.processes, " processes") : "",
             ", ", session.threads(), session.threads() == 1 ? " thread each" : " threads each")},
       {"held-out pictures", short_number(static_cast<double>(run.held_out().data().size()))},

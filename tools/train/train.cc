@@ -25,7 +25,6 @@ namespace fs = std::filesystem;
 
 struct TrainOptions {
   std::string config;
-  std::string devices;
   bool resume = false;
   bool quiet = false;
   std::string resume_in;  // --resume FOLDER, or auto; "": the newest of the series
@@ -210,14 +209,13 @@ class TrainCommand {
     std::string threads = "0";
     if (leads_) {
       const Metadata metadata = checkpoint_metadata(from_);
-      const auto replicas =
-          static_cast<int64_t>(parse_devices(config.devices).size()) * (comm_ ? comm_->size() : 1);
+      const int64_t replicas = config.replicas() * (comm_ ? comm_->size() : 1);
       const int64_t saved = whole_number(metadata, "threads", 1, kMostThreads, from_);
       if (whole_number(metadata, "replicas", 1, kMostReplicasOfAll, from_) == replicas)
         threads = std::to_string(saved);
     }
     if (comm_) threads = share_text(*comm_, threads, "the number of threads");
-    if (config.threads == 0) config.threads = std::atoll(threads.c_str());
+    if (config.run.threads == 0) config.run.threads = std::atoi(threads.c_str());
     return config;
   }
 
@@ -295,9 +293,7 @@ void add_train(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App* command = app.add_subcommand("train", "train what a CONFIG.yaml describes");
   command->add_option("config", options->config, "CONFIG.yaml")->required();
-  command->allow_extras();
-  command->add_option("--devices", options->devices,
-                      "one replica per device: 'cpu*2', 'gpu*8', gpu:local");
+  auto settings = std::make_shared<KeyWords>(*command);
   command->add_flag("--resume", options->resume,
                     "go on from the last checkpoint of the newest run, or of the FOLDER that "
                     "follows, or from that FILE; `--resume auto` starts where there is none");
@@ -308,9 +304,10 @@ void add_train(CLI::App& app, Command& chosen) {
       "KEY VALUE pairs after it replace what the file says. Every run has a folder of its own:\n"
       "OUTPUT_DIR, OUTPUT_DIR.2, ..; Ctrl-C finishes the step and saves. Several processes:\n"
       "`lockstep launch`, torchrun, mpirun or srun around it; --devices are each process's own.");
-  command->callback([options, command, &chosen] {
-    std::vector<std::string> overrides = overrides_of(*command, options->devices);
+  command->callback([options, settings, &chosen] {
+    std::vector<std::string> overrides = settings->words();
     take_resume_folder(overrides, *options);
+    settings->add_flags(overrides);
     chosen = [options, overrides] {
       end_on_signals_until_steps_begin();
       return over_processes([&](Comm* comm) {

@@ -27,9 +27,9 @@ LoaderOptions training_batches(const TrainConfig& config, const Rows& rows) {
 }
 
 Rows rows_of_process(const TrainConfig& config, int64_t replicas, const TrainingModel& model) {
-  const int64_t first = rows_of(config, replicas, model.first_replica, 0).first;
-  const Rows last =
-      rows_of(config, replicas, model.first_replica + model.replicas - 1, config.micro_batches - 1);
+  const BatchShares shares = shares_of(config, replicas);
+  const int64_t first = shares.rows(model.first_replica, 0).first;
+  const Rows last = shares.rows(model.first_replica + model.replicas - 1, shares.parts - 1);
   return {first, last.first + last.count - first};
 }
 
@@ -61,12 +61,11 @@ int64_t whole_number(const Metadata& metadata, const std::string& key, int64_t l
 TrainingRun::TrainingRun(const TrainConfig& config, Comm* comm)
     : config_(config),
       comm_(comm),
-      replicas_(static_cast<int64_t>(parse_devices(config.devices).size()) *
-                (comm ? comm->size() : 1)),
+      replicas_(config.replicas() * (comm ? comm->size() : 1)),
       model_(build_own_model(config, comm)),
       rows_(rows_of_process(config, replicas_, model_)),
       losses_(comm) {
-  session_ = std::make_unique<Session>(model_, parse_devices(config.devices), all_kernels(),
+  session_ = std::make_unique<Session>(model_, config.run.devices.list, all_kernels(),
                                        session_options(config, comm));
 }
 
@@ -182,7 +181,7 @@ StepResult TrainingRun::step(int64_t step) {
   check(skipped_in_a_row_ < kMostSkipped, kMostSkipped, " steps in a row were skipped, up to ",
         step, ": ", result.skipped);
   // Deferred, it was the step before that overflowed; this one's turn comes in the next.
-  const bool judged_later = config_.deferred && !model_.checks.empty();
+  const bool judged_later = config_.step.options.deferred && !model_.checks.empty();
   result.counts = judged_later ? std::isfinite(result.loss) : result.skipped.empty();
   if (!result.counts)
     result.loss = result.accuracy = 0;

@@ -1,0 +1,61 @@
+#include "tools/settings/page.h"
+
+#include <sstream>
+
+#include "graph/error.h"
+
+namespace lockstep {
+namespace {
+
+// A | would end a table's cell.
+std::string cell(const std::string& text) {
+  std::string safe;
+  for (char letter : text) safe += letter == '|' ? std::string("\\|") : std::string(1, letter);
+  return safe;
+}
+
+std::string default_of(const ConfigKey& key) {
+  return key.key == "OUTPUT_DIR" ? "runs/NAME" : yaml_of(key);
+}
+
+}  // namespace
+
+std::string markdown_of(const ConfigKeys& keys) {
+  std::ostringstream out;
+  out << "# Keys of a configuration\n\n"
+         "What `lockstep train CONFIG.yaml` reads, and what `KEY VALUE` pairs on the command line "
+         "replace; `test`, `build`, `plan` and\n`inspect` take the same. Keys are Detectron's "
+         "where it has one; where the name differs, the last column gives it. A flag is\nanother "
+         "spelling of its key: `--wire float16` is `WIRE float16`. `lockstep keys` prints this "
+         "list, `lockstep keys CLIP` a part of it;\n`lockstep keys --markdown` writes this page. "
+         "Every run leaves its configuration as `config.yaml`.\n";
+  std::string section = "?";
+  for (const ConfigKey& key : keys) {
+    const std::string in = section_of(key.key);
+    if (in != section) {
+      out << "\n## " << (in.empty() ? "The run" : in)
+          << "\n\n| key | type | default | meaning | Detectron's |\n|---|---|---|---|---|\n";
+      section = in;
+    }
+    const KeyFacts& facts = key.facts;
+    out << "| `" << key.key << "` | " << kind_of(key) << range_of(key) << " | `" << default_of(key)
+        << "` | " << cell(key.meaning) << (facts.flag.empty() ? "" : "; `" + facts.flag + "`")
+        << " | " << (facts.detectron.empty() ? "" : "`" + facts.detectron + "`") << " |\n";
+  }
+  return out.str();
+}
+
+std::string listing_of(const ConfigKeys& keys, const std::string& part) {
+  std::ostringstream out;
+  for (const ConfigKey& key : keys) {
+    if (key.key.find(part) == key.key.npos) continue;
+    const KeyFacts& facts = key.facts;
+    out << key.key << ": " << default_of(key) << "\n    " << key.meaning << " (" << kind_of(key)
+        << range_of(key) << (facts.flag.empty() ? "" : "; " + facts.flag)
+        << (facts.detectron.empty() ? "" : "; Detectron's " + facts.detectron) << ")\n";
+  }
+  check(!out.str().empty(), "no key has '", part, "' in its name; `lockstep keys` lists all");
+  return out.str();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,155 @@
+// The keys of a step. An option of the step is a field of DataParallelOptions and a row here.
+#include <algorithm>
+
+#include "builders/step/option_text.h"
+#include "builders/step/precision.h"
+#include "builders/step/statistics.h"
+#include "graph/error.h"
+#include "graph/limits.h"
+#include "operators/collective/collective.h"
+#include "tools/settings/step_settings.h"
+
+namespace lockstep {
+namespace {
+
+// Which they are is a process's own business; how many, and of which kind, is everyone's.
+std::string number_and_kind(const std::vector<Device>& devices) {
+  const auto of_kind = [&](DeviceKind kind) {
+    return std::count_if(devices.begin(), devices.end(),
+                         [&](const Device& device) { return device.kind == kind; });
+  };
+  const auto cpus = of_kind(DeviceKind::cpu), gpus = of_kind(DeviceKind::gpu);
+  return join(cpus > 0 ? join(cpus, " x cpu") : "", cpus > 0 && gpus > 0 ? ", " : "",
+              gpus > 0 ? join(gpus, " x gpu") : "");
+}
+
+std::optional<Packing> parse_packing_or_auto(const std::string& text) {
+  return text == "auto" ? std::nullopt : std::optional(parse_packing(text));
+}
+
+std::string parse_wire(const std::string& text) {
+  check_wire(text, DType::float32);
+  return text;
+}
+
+Topology parse_topology_or_usual(const std::string& text) {
+  return text.empty() ? Topology{} : parse_topology(text);
+}
+
+// Overloads need an argument to be chosen by.
+constexpr auto kText = [](const auto& value) { return text_of(value); };
+
+}  // namespace
+
+ConfigKeys keys_of(RunSettings& run) {
+  return {
+      {"DEVICES",
+       parsed(run.devices, devices_named, [](const NamedDevices& devices) { return devices.text; }),
+       "one replica per device: cpu*2, gpu*8, gpu:0,gpu:2, gpu:local (a process's own)",
+       {.detectron = "NUM_GPUS",
+        .flag = "--devices",
+        .alike = [&run] { return number_and_kind(run.devices.list); }}},
+      {"THREADS",
+       &run.threads,
+       "threads of each CPU replica; 0: an equal share of the cores",
+       {.least = 0, .most = kMostThreads, .flag = "--threads", .own = true}},
+      {"TF32",
+       &run.tf32,
+       "GPUs may round what products take of float32 to 10 bits",
+       {.flag = "--tf32"}}};
+}
+
+ConfigKeys keys_of(StepSettings& step) {
+  constexpr double kMostParts = 1 << 24;
+  DataParallelOptions& options = step.options;
+  AllReduceOptions& reduce = options.all_reduce;
+  return {
+      {"ALL_REDUCE",
+       parsed(reduce.spec, parse_all_reduce, kText),
+       "how gradients are summed: collective, xring#2, rechd, pscpu:32k:xring, nccl/xring, auto, "
+       "mean:xring, ..: docs/data_parallel.md",
+       {.detectron = "USE_NCCL", .flag = "--all-reduce"}},
+      {"RING_ORDER",
+       &reduce.ring_order,
+       "order of a process's replicas in the rings of xring; empty: 0, 1, ..",
+       {.least = 0, .most = kMostReplicas - 1, .flag = "--ring-order"}},
+      {"PACKING",
+       parsed(step.packing, parse_packing_or_auto,
+              [](const auto& packing) { return packing ? text_of(*packing) : "auto"; }),
+       "gradients that are summed together: none, ready:1M:25M, ray:10M, tf_cnn:4k:10; auto: none "
+       "in one process, ready:1M:25M over several",
+       {.flag = "--packing"}},
+      {"PIECES",
+       &reduce.pieces,
+       "how many pieces a bucket is cut into; each is summed by itself",
+       {.least = 1, .most = kMostParts}},
+      {"WIRE",
+       parsed(reduce.wire, parse_wire, parse_wire),
+       "float16 or bfloat16 for gradients on their way; empty: as the gradients are",
+       {.flag = "--wire"}},
+      {"PRECISION",
+       parsed(options.precision, parse_precision, [](DType type) { return name_of(type); }),
+       "precision of the forward and backward pass: float32, bfloat16 or float16 (with a scaled "
+       "loss)",
+       {.flag = "--precision", .remembered = true}},
+      {"TOPOLOGY",
+       parsed(reduce.topology, parse_topology_or_usual, kText),
+       "what ALL_REDUCE auto goes by: latency:bandwidth within a host and, behind a /, across: "
+       "2us:10G/30us:1.2G",
+       {.flag = "--topology"}},
+      {"BUCKETS",
+       &step.buckets,
+       "a file with a plan of buckets, as inspect --format buckets prints it, in place of PACKING",
+       {.flag = "--buckets"}},
+
+      {"MODEL.FREEZE",
+       &options.frozen,
+       "parameters that stay as they are, names with * and ?",
+       {.detectron = "TRAIN.FREEZE_CONV_BODY", .remembered = true}},
+
+      {"TRAIN.MICRO_BATCHES",
+       &options.micro_batches,
+       "each replica's share of the batch is computed in this many parts, one after the other",
+       {.least = 1, .most = kMostParts}},
+      {"TRAIN.STATISTICS", parsed(options.statistics, parse_statistics, kText),
+       "running statistics of replicas: each its own, their mean, or the first's"},
+      {"TRAIN.SYNC_BATCH_NORM",
+       &options.synchronised_batch_norm,
+       "batch norm takes the statistics of the batch of all replicas",
+       {.remembered = true}},
+
+      {"SOLVER.WEIGHT_DECAY",
+       &options.rules.weight_decay,
+       "weight decay of weights; biases do not decay",
+       {.least = 0}},
+      {"SOLVER.WEIGHT_DECAY_GN",
+       &options.rules.weight_decay_norm,
+       "weight decay of the scale and bias of normalisations",
+       {.least = 0}},
+      {"SOLVER.BIAS_LR_FACTOR",
+       &options.rules.bias_rate_factor,
+       "what the rate of biases is multiplied by",
+       {.least = 0, .detectron = "SOLVER.BIAS_DOUBLE_LR"}},
+      {"SOLVER.SKIP_NON_FINITE", &options.skip_non_finite,
+       "a step whose gradients are not finite changes nothing"},
+      {"SOLVER.DEFERRED",
+       &options.deferred,
+       "updates take the gradients of the step before, which are summed meanwhile",
+       {.remembered = true}},
+      {"SOLVER.CLIP_NORM",
+       &options.clip.norm,
+       "what the norm of all gradients together is at most; 0: not clipped",
+       {.least = 0}},
+      {"SOLVER.CLIP_EACH_NORM",
+       &options.clip.each_norm,
+       "what the norm of every gradient by itself is at most; 0: not clipped",
+       {.least = 0}},
+      {"SOLVER.CLIP_VALUE",
+       &options.clip.value,
+       "what every element of a gradient lies within; 0: not clipped",
+       {.least = 0}},
+      {"SOLVER.CLIP_BEFORE_REDUCE", &options.clip.before_reduce,
+       "each replica clips its own gradients, before the sum"}};
+}
+
+}  // namespace lockstep
