@@ -4,6 +4,7 @@
 #include "graph/io.h"
 #include "graph/verify.h"
 #include "tools/command.h"
+#include "tools/config_command.h"
 #include "tools/model_source.h"
 
 namespace lockstep {
@@ -19,24 +20,7 @@ void add_build(CLI::App& app, Command& chosen) {
       ->add_option("model", options->model.source,
                    "a model's name, a CONFIG.yaml or a network as FILE.onnx")
       ->required();
-  command->add_option("--devices", options->model.devices,
-                      "one replica per device: 'cpu*2', 'gpu*8', gpu:0,gpu:2");
-  command->add_option("--all-reduce", options->model.all_reduce,
-                      "how gradients are summed: collective, xring#2, pscpu:32k:rechd, ..");
-  command->add_option("--ring-order", options->model.ring_order,
-                      "xring: replicas of a process in order of the ring: 0,2,1,3");
-  command->add_option("--wire", options->model.wire,
-                      "gradients travel as float16 or bfloat16; they are summed as float32");
-  command->add_option("--precision", options->model.precision,
-                      "of the forward and backward pass: float32, bfloat16 or float16");
-  command->add_option("--topology", options->model.topology,
-                      "what --all-reduce auto goes by: latency:bandwidth within a host and, behind "
-                      "a /, across: 2us:10G/30us:1.2G");
-  command->add_option(
-      "--packing", options->model.packing,
-      "gradients that are summed together: none, ready:1M:25M, ray:10M, tf_cnn:4k:10");
-  command->add_option("--buckets", options->model.buckets,
-                      "a file with buckets, as inspect --format buckets prints them");
+  auto settings = std::make_shared<KeyWords>(*command);
   command->add_option("--loss", options->model.loss, "FILE.onnx: the value to minimise");
   command->add_flag("--train-batch-norm", options->model.train_batch_norm,
                     "FILE.onnx: also where its statistics are given (training_mode 0)");
@@ -44,10 +28,12 @@ void add_build(CLI::App& app, Command& chosen) {
   command->footer(
       "Example:  lockstep build lenet --devices 'gpu*8' -o step.onnx\n"
       "          lockstep build net.onnx --loss loss --devices 'cpu*2' -o step.onnx\n"
-      "Building needs none of the devices it names.");
-  command->callback([options, &chosen] {
+      "Building needs none of the devices it names. KEY VALUE pairs are those of a CONFIG.yaml\n"
+      "(lockstep keys); a model's name takes those of the step: TRAIN.MICRO_BATCHES 2.");
+  command->callback([options, settings, &chosen] {
+    options->model.settings = settings->all();
     chosen = [options] {
-      TrainingModel model = model_from(options->model).model;
+      const TrainingModel model = model_from(options->model).model;
       verify(model);
       save_model(model, options->output);
       std::cout << options->output << ": " << model.replicas

@@ -3,6 +3,7 @@
 
 #include "graph/print.h"
 #include "tools/command.h"
+#include "tools/config_command.h"
 #include "tools/model_source.h"
 
 namespace lockstep {
@@ -32,10 +33,14 @@ void add_inspect(CLI::App& app, Command& chosen) {
   command->add_option("--format", options->format, "summary, text, order, buckets or dot")
       ->check(CLI::IsMember({"summary", "text", "order", "buckets", "dot"}))
       ->capture_default_str();
-  command->add_option("--devices", options->model.devices, "replicas, when a model is built here");
+  auto settings = std::make_shared<KeyWords>(*command);
   command->add_flag("--where", options->where, "with text: the line of code behind each node");
-  command->footer("Example:  lockstep inspect step.onnx --format order");
-  command->callback([options, &chosen] {
+  command->footer(
+      "Example:  lockstep inspect step.onnx --format order\n"
+      "          lockstep inspect configs/lenet_digits.yaml PACKING ready:1M:25M --format buckets\n"
+      "KEY VALUE pairs are those of a CONFIG.yaml (lockstep keys).");
+  command->callback([options, settings, &chosen] {
+    options->model.settings = settings->all();
     chosen = [options] {
       const LoadedModel source = model_from(options->model);
       const TrainingModel& model = source.model;

@@ -1,15 +1,13 @@
 #include "tools/model_source.h"
 
+#include <algorithm>
+
 #include "builders/net/imported.h"
 #include "builders/optimizers/momentum_sgd.h"
-#include "builders/step/data_parallel.h"
-#include "builders/step/precision.h"
-#include "graph/file.h"
-#include "graph/io.h"
 #include "models/models.h"
 #include "operators/all.h"
-#include "runtime/device.h"
 #include "tools/onnx/network_file.h"
+#include "tools/settings/read.h"
 #include "tools/train/config.h"
 #include "tools/train/network.h"
 
@@ -20,54 +18,74 @@ bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-std::vector<int64_t> ring_order_of(const ModelRequest& request) {
-  try {
-    const std::vector<int> order = parse_ring_order(request.ring_order);
-    return {order.begin(), order.end()};
-  } catch (const Error& error) {
-    fail("--ring-order: ", error.what());
-  }
+constexpr int64_t kUsualBatch = 32;  // of each replica
+
+// Keys that stand for nothing in such a source are no misspelling; the error says so.
+void read_words_for(const ModelRequest& request, ConfigKeys keys, const char* takes) {
+  TrainConfig config;
+  ConfigKeys all = keys_of(config);
+  for (std::size_t i = 0; i < request.settings.size(); i += 2)
+    if (const ConfigKey* known = find_key(all, request.settings[i]))
+      check(find_key(keys, known->key), "command line: ", known->key, " says nothing of ",
+            request.source, ", which takes ", takes, " only; a CONFIG.yaml takes all keys");
+  read_words(keys, request.settings);
 }
 
-DataParallelOptions options_for(const ModelRequest& request, const std::vector<Device>& devices) {
-  DataParallelOptions options = replicas_on(devices);
-  if (!request.all_reduce.empty()) options.all_reduce.spec = parse_all_reduce(request.all_reduce);
-  if (!request.ring_order.empty()) {
-    const std::vector<int64_t> order = ring_order_of(request);
-    options.all_reduce.ring_order.assign(order.begin(), order.end());
-  }
-  options.all_reduce.wire = parse_wire(request.wire);
-  if (!request.precision.empty()) options.precision = parse_precision(request.precision);
-  if (!request.topology.empty()) options.all_reduce.topology = parse_topology(request.topology);
-  if (!request.packing.empty()) options.all_reduce.packing = parse_packing(request.packing);
-  if (!request.buckets.empty()) options.all_reduce.buckets = read_file(request.buckets);
-  return options;
+struct Settings {
+  RunSettings run{.threads = 1};
+  StepSettings step;
+};
+
+Settings settings_for(const ModelRequest& request) {
+  Settings settings;
+  read_words_for(request, joined({keys_of(settings.run), keys_of(settings.step)}),
+                 "keys of the run and of the step");
+  return settings;
 }
 
-// The flags that were given, as keys of a configuration.
-std::vector<std::string> keys_of(const ModelRequest& request) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : {std::pair{"DEVICES", request.devices},
-                                   {"ALL_REDUCE", request.all_reduce},
-                                   {"WIRE", request.wire},
-                                   {"PRECISION", request.precision},
-                                   {"TOPOLOGY", request.topology},
-                                   {"PACKING", request.packing},
-                                   {"BUCKETS", request.buckets}})
-    if (!value.empty()) keys.insert(keys.end(), {key, value});
-  if (!request.ring_order.empty())
-    keys.insert(keys.end(), {"RING_ORDER", text_of(ring_order_of(request))});
-  return keys;
+SourcedModel sourced(LoadedModel file, const RunSettings& run, int64_t batch_of_each) {
+  SourcedModel model{std::move(file), run, {}};
+  BatchShares& shares = model.shares;
+  shares.replicas = model.model.replicas;
+  for (const StepInput& input : model.model.inputs)
+    shares.parts = std::max<int64_t>(shares.parts, input.part + 1);
+  shares.batch = shares.replicas * batch_of_each;
+  return model;
 }
 
-TrainingModel step_of_network(const ModelRequest& request) {
+SourcedModel configured(const ModelRequest& request) {
+  std::vector<std::string> words = request.settings;
+  if (request.train_batch_norm) words.insert(words.end(), {"MODEL.TRAIN_BATCH_NORM", "true"});
+  TrainConfig config = read_config(request.source, words);
+  if (request.batch > 0) config.batch_size = request.batch * config.replicas();
+  return {{build_configured_model(config)}, config.run, shares_of(config, config.replicas())};
+}
+
+SourcedModel step_of_network(const ModelRequest& request, int64_t batch) {
+  const auto [run, step] = settings_for(request);
   auto file = specialised(load_network(request.source), {});
-  ImportedOptions options;
-  options.train_batch_norm = request.train_batch_norm;
-  options.trainable = trainable_initializers(*file, request.loss, {});
-  const auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);
-  return build_data_parallel_model(all_ops(), imported_model(file, request.loss, options),
-                                   MomentumSgd{}, options_for(request, devices));
+  ImportedOptions imported;
+  imported.train_batch_norm = request.train_batch_norm;
+  imported.trainable = trainable_initializers(*file, request.loss, step.options.frozen);
+  DataParallelOptions options = options_of(step, run.devices.list);
+  options.frozen.clear();  // they are no parameters at all
+  return sourced({build_data_parallel_model(all_ops(), imported_model(file, request.loss, imported),
+                                            MomentumSgd{}, options)},
+                 run, batch);
+}
+
+SourcedModel step_in_file(const ModelRequest& request, int64_t batch) {
+  RunSettings run{.devices = {}, .threads = 1};
+  read_words_for(request, keys_of(run), "keys of the run (DEVICES, THREADS, TF32)");
+  return sourced(load_model(all_ops(), request.source), run, batch);
+}
+
+SourcedModel named_model(const ModelRequest& request, int64_t batch) {
+  const auto [run, step] = settings_for(request);
+  const ModelFn model = model_named(request.source, published_options(request.source));
+  return sourced({build_data_parallel_model(all_ops(), model, MomentumSgd{},
+                                            options_of(step, run.devices.list))},
+                 run, batch);
 }
 
 }  // namespace
@@ -77,17 +95,13 @@ bool is_yaml(const std::string& path) {
 }
 bool is_onnx(const std::string& path) { return ends_with(path, ".onnx"); }
 
-LoadedModel model_from(const ModelRequest& request) {
+SourcedModel model_from(const ModelRequest& request) {
   check(request.loss.empty() || is_onnx(request.source), "--loss names a value of a FILE.onnx; '",
         request.source, "' has its own");
-  if (!request.loss.empty()) return {step_of_network(request)};
-  if (is_onnx(request.source)) return load_model(all_ops(), request.source);
-  if (is_yaml(request.source))
-    return {build_configured_model(read_config(request.source, keys_of(request)))};
-  const auto devices = parse_devices(request.devices.empty() ? "cpu" : request.devices);
-  return {build_data_parallel_model(all_ops(),
-                                    model_named(request.source, published_options(request.source)),
-                                    MomentumSgd{}, options_for(request, devices))};
+  if (is_yaml(request.source)) return configured(request);
+  const int64_t batch = request.batch > 0 ? request.batch : kUsualBatch;
+  if (!request.loss.empty()) return step_of_network(request, batch);
+  return is_onnx(request.source) ? step_in_file(request, batch) : named_model(request, batch);
 }
 
 }  // namespace lockstep

@@ -2,22 +2,23 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <map>
 #include <set>
 
 #include "operators/all.h"
 #include "runtime/plan/compile.h"
 #include "tools/command.h"
+#include "tools/config_command.h"
 #include "tools/model_source.h"
 
 namespace lockstep {
 namespace {
 
+constexpr int64_t kMostOfABatch = 1 << 24;
+
 struct PlanOptions {
   ModelRequest model;
-  int64_t batch = 32;  // per replica
-  int threads = 1;
   bool inference = false;
-  bool tf32 = false;
   bool why = false;
 };
 
@@ -26,6 +27,15 @@ Dims fed_dims(const Graph& graph, Value input, int64_t batch) {
   Dims dims;
   for (const Dim& dim : graph.shape(input)) dims.push_back(dim.known() ? dim.size() : batch);
   return dims;
+}
+
+// What each input of each replica is fed of the batch.
+std::map<std::string, int64_t> rows_of_feeds(const SourcedModel& source) {
+  std::map<std::string, int64_t> rows;
+  for (const StepInput& input : source.model.inputs)
+    for (std::size_t k = 0; k < input.values.size(); ++k)
+      rows[input.values[k]] = source.shares.rows(static_cast<int64_t>(k), input.part).count;
+  return rows;
 }
 
 // Prediction as a session runs it: fed with what is no state.
@@ -42,22 +52,37 @@ CompileRequest inference_request(const TrainingModel& model, std::vector<Device>
   return request;
 }
 
-int print_plan(const PlanOptions& options) {
-  const TrainingModel model = model_from(options.model).model;
-  const bool inference = options.inference || model.step.node_count() == 0;
-  const Graph& graph = inference ? model.inference : model.step;
-  auto dims = [&](const std::string& feed) {
-    return fed_dims(graph, graph.at(feed), options.batch);
+CompileRequest step_request_of(const SourcedModel& source, std::vector<Device> devices) {
+  check(!source.shares.leave_nothing(), "--batch leaves nothing for some of the ",
+        source.shares.parts, " parts of a replica's share");
+  const std::map<std::string, int64_t> rows = rows_of_feeds(source);
+  const Graph& graph = source.model.step;
+  const auto dims = [&](const std::string& feed) {
+    return fed_dims(graph, graph.at(feed), rows.at(feed));
   };
-  std::vector<Device> devices = options.model.devices.empty()
-                                    ? cpu_devices(inference ? 1 : model.replicas)
-                                    : parse_devices(options.model.devices);
+  return step_request(source.model, dims, std::move(devices), all_kernels());
+}
+
+int print_plan(const PlanOptions& options) {
+  const SourcedModel source = model_from(options.model);
+  const TrainingModel& model = source.model;
+  const bool inference = options.inference || model.step.node_count() == 0;
+  std::vector<Device> devices = source.run.devices.list;
+  if (devices.empty()) devices = cpu_devices(model.replicas);
+  const int threads = source.run.threads > 0
+                          ? source.run.threads
+                          : threads_per_replica(static_cast<int>(devices.size()));
+  if (inference) devices.resize(1);  // where replica 0 is
   CompileRequest request = inference ? inference_request(model, std::move(devices))
-                                     : step_request(model, dims, std::move(devices), all_kernels());
-  if (inference)
-    for (const std::string& feed : request.feeds) request.feed_dims.push_back(dims(feed));
-  request.options.threads = options.threads;
-  request.options.tf32 = options.tf32;
+                                     : step_request_of(source, std::move(devices));
+  if (inference) {
+    const Graph& graph = model.inference;
+    const int64_t rows = source.shares.batch / source.shares.replicas;
+    for (const std::string& feed : request.feeds)
+      request.feed_dims.push_back(fed_dims(graph, graph.at(feed), rows));
+  }
+  request.options.threads = threads;
+  request.options.tf32 = source.run.tf32;
   const Plan plan = compile(request);
   std::cout << text_of(plan);
   if (options.why) std::cout << reasons_of(plan);
@@ -72,20 +97,23 @@ void add_plan(CLI::App& app, Command& chosen) {
       app.add_subcommand("plan", "print how a step will run: kernels, memory, waits");
   command->add_option("model", options->model.source, "FILE.onnx, CONFIG.yaml or a model's name")
       ->required();
-  command->add_option("--devices", options->model.devices, "one per replica: 'cpu*2'");
-  command->add_option("--batch", options->batch, "images per replica")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--threads", options->threads, "threads per replica")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  auto settings = std::make_shared<KeyWords>(*command);
+  command
+      ->add_option("--batch", options->model.batch,
+                   "images of each replica; else what the configuration says, or 32")
+      ->check(CLI::Range(int64_t{1}, kMostOfABatch));
   command->add_flag("--inference", options->inference, "the prediction graph instead of the step");
-  command->add_flag("--tf32", options->tf32,
-                    "GPUs may round what products take of float32 to 10 bits");
   command->add_flag("--why", options->why,
                     "add a line for each step whose first kernel was refused, with the reason");
-  command->footer("Example:  lockstep plan step.onnx --devices 'cpu*2' --batch 32");
-  command->callback([options, &chosen] { chosen = [options] { return print_plan(*options); }; });
+  command->footer(
+      "Example:  lockstep plan step.onnx --devices 'cpu*2' --batch 32\n"
+      "          lockstep plan configs/lenet_digits.yaml TRAIN.BATCH_SIZE 128\n"
+      "Of a CONFIG.yaml it is the plan that `lockstep train` runs, with the same KEY VALUE pairs.\n"
+      "What is no configuration is planned for one thread, or --threads.");
+  command->callback([options, settings, &chosen] {
+    options->model.settings = settings->all();
+    chosen = [options] { return print_plan(*options); };
+  });
 }
 
 }  // namespace lockstep

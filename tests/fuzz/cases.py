@@ -88,9 +88,9 @@ class Configurations:
         return name, [command, "config.yaml", *{
             "train": [*words, *FIRST],
             "test": ["--weights", "run/best.safetensors", *words, *FIRST],
-            "plan": ["--batch", lot.choice(["1", "32"])],
-            "build": ["-o", "step.onnx"],
-            "inspect": ["--format", lot.choice(["summary", "text", "order", "buckets"])],
+            "plan": [*lot.choice([[], ["--batch", "1"], ["--batch", "32"]]), *words],
+            "build": ["-o", "step.onnx", *words],
+            "inspect": ["--format", lot.choice(["summary", "text", "order", "buckets"]), *words],
             "infer": ["pictures/val"],
         }[command]]
 

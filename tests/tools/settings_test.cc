@@ -1,0 +1,221 @@
+// One declaration of a key serves every command: what it takes, what it refuses, what it becomes.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "operators/all.h"
+#include "runtime/state/session.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/training_command.h"
+#include "tools/model_source.h"
+#include "tools/settings/read.h"
+#include "tools/train/network.h"
+
+namespace lockstep::testing {
+namespace {
+
+using SettingsTest = TrainingCommand;
+using Words = std::vector<std::string>;
+
+Words together(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// What no key of its kind takes; "" for a text, which may be any.
+std::string bad_value(const ConfigKey& key) {
+  if (std::holds_alternative<std::string*>(key.target)) return "";
+  if (std::holds_alternative<std::vector<std::string>*>(key.target)) return "{a: b}";
+  return "no-such-value";
+}
+
+TEST_F(SettingsTest, EveryCommandRefusesABadValueByItsKey) {
+  TrainConfig config;
+  const std::string path = this->config();
+  const ConfigKeys keys = keys_of(config);
+  for (const ConfigKey& key : keys) {
+    const std::string bad = bad_value(key);
+    if (bad.empty()) continue;
+    SCOPED_TRACE(key.key);
+    expect_error([&] { read_config(path, {key.key, bad}); }, "command line: " + key.key);
+    if (!key.facts.flag.empty())
+      expect_error(
+          [&] {
+            read_config(path, {key.facts.flag, bad});
+          },
+          key.facts.flag + ": ", key.key);
+    if (key.facts.least < 0 || key.facts.least > 1) continue;
+    const bool is_list = kind_of(key).rfind("a list", 0) == 0;
+    expect_error(
+        [&] {
+          read_config(path, {key.key, is_list ? "[-1]" : "-1"});
+        },
+        "command line: " + key.key, "the least is");
+  }
+  // The same by the binary, for some of each table.
+  for (const char* command : {"train", "test", "build", "plan", "inspect"})
+    for (const char* key : {"DEVICES", "PACKING", "WIRE", "PRECISION", "TOPOLOGY", "ALL_REDUCE",
+                            "RING_ORDER", "TRAIN.STATISTICS", "TRAIN.MICRO_BATCHES",
+                            "SOLVER.CLIP_NORM", "DATA.FLIP", "MODEL.HIDDEN", "SOLVER.BASE_LR"})
+      expect_refused(run_lockstep({command, path, key, "no-such-value"}),
+                     {std::string("command line: ") + key, "no-such-value"});
+}
+
+TEST_F(SettingsTest, EveryCommandTakesAConfigurationWithKeysBehindIt) {
+  const std::string path = config(), step = folder / "step.onnx";
+  const Words keys{"TRAIN.MICRO_BATCHES", "2", "PACKING",    "ready:1G:1G",
+                   "SOLVER.MAX_ITER",     "1", "OUTPUT_DIR", folder / "run"};
+  ASSERT_EQ(run_lockstep(together({"train", path}, keys)).exit_code, 0);
+  Outcome built = run_lockstep(together({"build", path, "-o", step}, keys));
+  ASSERT_EQ(built.exit_code, 0) << built.err;
+  const Outcome seen = run_lockstep(together({"inspect", path, "--format", "text"}, keys));
+  for (const std::string& file : {step, folder / "run/step.onnx"})
+    EXPECT_EQ(seen.out, run_lockstep({"inspect", file, "--format", "text"}).out) << file;
+  EXPECT_NE(seen.out.find("micro_1/data"), std::string::npos);
+  for (const char* command : {"train", "test", "build", "plan", "inspect"}) {
+    expect_refused(run_lockstep({command, path, "MICRO_BATCHES", "2"}),
+                   {"unknown key MICRO_BATCHES; did you mean TRAIN.MICRO_BATCHES?"});
+    expect_refused(run_lockstep({command, path, "PACKING"}), {"'PACKING' has no value"});
+    expect_refused(run_lockstep({command, path, "TRAIN.BATCH_SIZE", "1"}),
+                   {path + ": TRAIN.BATCH_SIZE 1 leaves nothing", "2 replicas of DEVICES cpu*2"});
+    EXPECT_EQ(run_lockstep({command, path, "--no-such-flag", "1"}).exit_code, 2);
+  }
+  expect_refused(run_lockstep({"build", path, "TRAIN.BATCH_SIZE", "17", "TRAIN.SYNC_BATCH_NORM",
+                               "true", "-o", step}),
+                 {path + ": TRAIN.SYNC_BATCH_NORM needs equal shares: TRAIN.BATCH_SIZE 17"});
+}
+
+// The same file, whether the key stands in a configuration, behind it, behind a name, or is a flag.
+TEST_F(SettingsTest, AFlagIsItsKeyByAnotherSpelling) {
+  write_file(folder / "buckets.txt", run_lockstep({"inspect", "mlp", "--devices", "cpu*4",
+                                                   "PACKING", "ready:1k:1M", "--format", "buckets"})
+                                         .out);
+  const std::map<std::string, std::string> values{{"DEVICES", "cpu*2"},
+                                                  {"ALL_REDUCE", "auto"},
+                                                  {"RING_ORDER", "[0, 2, 1, 3]"},
+                                                  {"PACKING", "ready:1k:1M"},
+                                                  {"WIRE", "bfloat16"},
+                                                  {"PRECISION", "bfloat16"},
+                                                  {"TOPOLOGY", "9ms:1G"},
+                                                  {"BUCKETS", folder / "buckets.txt"},
+                                                  {"THREADS", "2"},
+                                                  {"TF32", "true"}};
+  const auto built = [&](const std::string& source, const Words& words) {
+    const Words all{"--devices", "cpu*4", "ALL_REDUCE", "xring"};
+    Words command{"build", source, "-o", folder / "step.onnx"};
+    // Flags come behind keys, and the last one counts.
+    const bool its_own = words[0] == "DEVICES" || words[0] == "--devices" ||
+                         words[0] == "ALL_REDUCE" || words[0] == "--all-reduce";
+    command = together(std::move(command), its_own ? words : together(all, words));
+    const Outcome outcome = run_lockstep(command);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return read_file(folder / "step.onnx");
+  };
+  TrainConfig config;
+  for (const ConfigKey& key : keys_of(config)) {
+    if (key.facts.flag.empty()) continue;
+    SCOPED_TRACE(key.key);
+    const std::string& value = values.at(key.key);
+    const bool is_switch = std::holds_alternative<bool*>(key.target);
+    const Words flag = is_switch ? Words{key.facts.flag} : Words{key.facts.flag, value};
+    for (const std::string& source : {std::string("mlp"), this->config()})
+      EXPECT_TRUE(built(source, {key.key, value}) == built(source, flag)) << source;
+    EXPECT_TRUE(built(this->config(), {key.key, value}) ==
+                built(this->config(std::string(kTrainingConfig) +
+                                   (key.key == "DEVICES" || key.key == "THREADS"
+                                        ? ""
+                                        : key.key + ": " + value + "\n")),
+                      {key.key, value}));
+  }
+  expect_refused(run_lockstep({"build", "mlp", "--ring-order", "0,x"}),
+                 {"--ring-order: RING_ORDER should be a list of whole numbers, is '0,x'"});
+}
+
+TEST_F(SettingsTest, AModelByNameTakesTheKeysOfTheStep) {
+  const std::string step = folder / "step.onnx";
+  const auto text = [&](const Words& words) {
+    const Outcome outcome = run_lockstep(together({"inspect", "mlp", "--format", "text"}, words));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out;
+  };
+  const std::string plain = text({});
+  const std::vector<Words> cases{{"TRAIN.MICRO_BATCHES", "2"}, {"SOLVER.DEFERRED", "true"},
+                                 {"SOLVER.CLIP_NORM", "1"},    {"SOLVER.SKIP_NON_FINITE", "true"},
+                                 {"MODEL.FREEZE", "[fc1*]"},   {"SOLVER.WEIGHT_DECAY", "0.5"}};
+  std::set<std::string> different{plain};
+  for (const Words& words : cases) EXPECT_TRUE(different.insert(text(words)).second) << words[0];
+  EXPECT_EQ(plain, text({"PACKING", "auto", "ALL_REDUCE", "collective", "PRECISION", "float32"}));
+  for (const char* key : {"SOLVER.TYPE", "TRAIN.BATCH_SIZE", "MODEL.NUM_CLASSES"})
+    for (const char* command : {"build", "plan", "inspect"})
+      expect_refused(run_lockstep({command, "mlp", key, "2"}),
+                     {std::string("command line: ") + key + " says nothing of mlp"});
+  // A step that is a file already may be placed, no more.
+  ASSERT_EQ(run_lockstep({"build", "mlp", "DEVICES", "cpu*2", "-o", step}).exit_code, 0);
+  EXPECT_NE(run_lockstep({"plan", step, "THREADS", "2"}).out.find("2 threads each"),
+            std::string::npos);
+  EXPECT_EQ(run_lockstep({"inspect", step, "--devices", "cpu*2"}).exit_code, 0);
+  expect_refused(run_lockstep({"plan", step, "--wire", "float16"}),
+                 {"WIRE says nothing of " + step, "keys of the run"});
+}
+
+// Threads, rows of each replica, packing: what a session of that configuration compiles.
+TEST_F(SettingsTest, ThePlanOfAConfigurationIsTheOneThatTrains) {
+  const std::string path = config();
+  for (const Words& keys :
+       {Words{}, Words{"TRAIN.BATCH_SIZE", "17"},
+        Words{"TRAIN.MICRO_BATCHES", "2", "TRAIN.BATCH_SIZE", "18"}, Words{"--threads", "2"},
+        Words{"THREADS", "0", "PACKING", "ready:1k:1M"}, Words{"DEVICES", "cpu*3"}}) {
+    SCOPED_TRACE(keys.empty() ? "as it is" : keys[0]);
+    const TrainConfig config = read_config(path, keys);
+    const TrainingModel model = build_configured_model(config);
+    Session session(model, config.run.devices.list, all_kernels(),
+                    session_options(config, nullptr));
+    const auto batch = static_cast<std::size_t>(config.batch_size);
+    std::vector<float> images(batch * 28 * 28);
+    std::vector<int64_t> labels(batch);
+    Feeds feeds(model);
+    feeds.set("data", {{DType::float32, {config.batch_size, 1, 28, 28}}, images.data()});
+    feeds.set("label", {{DType::int64, {config.batch_size}}, labels.data()});
+    feeds.set(Role::rate, 0.1F);
+    if (feeds.has(Role::correction)) feeds.set(Role::correction, 1);
+    const Outcome planned = run_lockstep(together({"plan", path}, keys));
+    EXPECT_EQ(planned.out, text_of(session.step().plan(feeds.tensors()))) << planned.err;
+  }
+  const auto planned = [&](const Words& words) {
+    return run_lockstep(together({"plan", path}, words)).out;
+  };
+  EXPECT_EQ(planned({"--batch", "16"}), planned({"TRAIN.BATCH_SIZE", "32"}));
+  EXPECT_NE(planned({"--batch", "16"}), planned({}));
+  EXPECT_EQ(planned({"--inference", "--devices", "cpu*2"}), planned({"--inference"}));
+}
+
+TEST_F(SettingsTest, WhatIsPrintedReadsBackTheSame) {
+  for (const auto& [key, text, shown] :
+       std::vector<std::tuple<const char*, const char*, const char*>>{
+           {"PACKING", "none", "none"},
+           {"PACKING", "ready:1024k:25M", "ready:1M:25M"},
+           {"PACKING", "ray:10000000", "ray:10000000"},
+           {"PACKING", "tf_cnn:4k:10", "tf_cnn:4k:10"},
+           {"PACKING", "auto", "auto"},
+           {"TOPOLOGY", "", ""},
+           {"TOPOLOGY", "30us:1.2G", "30us:1.2G"},
+           {"TOPOLOGY", "2us:10G/0.04ms:1200M", "2us:10G/40us:1.2G"},
+           {"TOPOLOGY", "1000ms:7K", "1000ms:7K"},
+           {"TOPOLOGY", "0.1ns:1K", "0.1ns:1K"},
+           {"ALL_REDUCE", "pscpu:32k:xring#2", "pscpu:32768:xring#2"},
+           {"TRAIN.STATISTICS", "first", "first"},
+           {"WIRE", "bfloat16", "bfloat16"},
+           {"DEVICES", "cpu*2", "cpu*2"}}) {
+    const TrainConfig config = read_config(this->config(), {key, text});
+    const auto entry = [&, name = key](const TrainConfig& of) {
+      for (const auto& [other, value] : of.entries())
+        if (other == name) return value;
+      return std::string("none");
+    };
+    EXPECT_EQ(entry(config), shown) << key;
+    EXPECT_EQ(entry(read_config(this->config(), {key, entry(config)})), shown) << key;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing
