@@ -52,7 +52,8 @@ TEST_F(ConfigTest, ThreadsThatCannotBeStartedAreNamed) {
 }
 
 TEST_F(ConfigTest, ATextMayBeNone) {
-  EXPECT_EQ(read_config(config("WIRE: ~\nMODEL: {ONNX: }\n"), {}).step.options.all_reduce.wire, "");
+  EXPECT_EQ(read_config(config("WIRE: ~\nMODEL: {ONNX: }\n"), {}).step.options.all_reduce.wire,
+            DType::undefined);
   expect_error([&] { read_config(config("WIRE: [a]\n"), {}); }, "WIRE should be a text");
   expect_error([&] { read_config(config("PIECES: ~\n"), {}); }, "PIECES should be a whole number");
 }

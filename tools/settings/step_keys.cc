@@ -1,6 +1,7 @@
 // The keys of a step. An option of the step is a field of DataParallelOptions and a row here.
 #include <algorithm>
 
+#include "builders/all_reduce/algorithm.h"
 #include "builders/step/option_text.h"
 #include "builders/step/precision.h"
 #include "builders/step/statistics.h"
@@ -25,11 +26,6 @@ std::string number_and_kind(const std::vector<Device>& devices) {
 
 std::optional<Packing> parse_packing_or_auto(const std::string& text) {
   return text == "auto" ? std::nullopt : std::optional(parse_packing(text));
-}
-
-std::string parse_wire(const std::string& text) {
-  check_wire(text, DType::float32);
-  return text;
 }
 
 Topology parse_topology_or_usual(const std::string& text) {
@@ -66,8 +62,8 @@ ConfigKeys keys_of(StepSettings& step) {
   return {
       {"ALL_REDUCE",
        parsed(reduce.spec, parse_all_reduce, kText),
-       "how gradients are summed: collective, xring#2, rechd, pscpu:32k:xring, nccl/xring, auto, "
-       "mean:xring, ..: docs/data_parallel.md",
+       "how gradients are summed: auto, " + algorithm_names() +
+           "; by size pscpu:32k:xring; mean:xring, ..: docs/data_parallel.md",
        {.detectron = "USE_NCCL", .flag = "--all-reduce"}},
       {"RING_ORDER",
        &reduce.ring_order,
@@ -84,7 +80,7 @@ ConfigKeys keys_of(StepSettings& step) {
        "how many pieces a bucket is cut into; each is summed by itself",
        {.least = 1, .most = kMostParts}},
       {"WIRE",
-       parsed(reduce.wire, parse_wire, parse_wire),
+       parsed(reduce.wire, parse_wire, text_of_wire),
        "float16 or bfloat16 for gradients on their way; empty: as the gradients are",
        {.flag = "--wire"}},
       {"PRECISION",

@@ -15,7 +15,7 @@ DataParallelOptions options_without_buckets(const StepSettings& step,
   const DataParallelOptions replicas = replicas_on(devices);
   options.scope = replicas.scope;
   options.replicas = replicas.replicas * processes;
-  options.all_reduce.workers = processes;
+  options.all_reduce.processes = processes;
   const Packing ready{PackingRule::ready, 25 * kMebi, 0, kMebi};
   options.all_reduce.packing = step.packing.value_or(processes > 1 ? ready : Packing{});
   return options;

@@ -32,7 +32,8 @@ ConfigKeys keys_of(RunSettings& run);
 // The builder's own options, and what stands for those that follow from others: from devices,
 // processes and the batch.
 struct StepSettings {
-  // Without `replicas`, `scope`, `weighted` and, of `all_reduce`, `workers`, `packing`, `buckets`.
+  // Without `replicas`, `scope`, `weighted` and, of `all_reduce`, `processes`, `packing`,
+  // `buckets`.
   DataParallelOptions options;
   std::optional<Packing> packing;  // nothing: by the number of processes
   std::string buckets;             // a file with a plan of buckets
