@@ -68,11 +68,12 @@ struct TrainingModel {
   std::vector<Binding> updates;
 
   int replicas = 1;
-  int first_replica = 0;  // of all, where this is one process's share
+  int first_replica = 0;   // of all, where this is one process's share
+  int whole_replicas = 0;  // how many all are then; 0: these are all
   std::vector<State> states;
   std::vector<StepInput> inputs;
   std::vector<Replicated> losses;   // each already scaled by 1/replicas: their sum is the loss
-  std::vector<Replicated> metrics;  // to be averaged over replicas
+  std::vector<Replicated> metrics;  // to be averaged over replicas, by their shares of the batch
   // Whether a step was sound. `skipped` is -1 for a step that updated; then `non_finite` is -1 on
   // every replica, else the place in `gradients` of a replica's first one that was not finite.
   std::vector<Replicated> checks;

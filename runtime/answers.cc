@@ -1,5 +1,7 @@
 #include "runtime/answers.h"
 
+#include <algorithm>
+
 namespace lockstep {
 namespace {
 
@@ -37,8 +39,23 @@ float Answers::loss() const {
   return sum(fetched_.first(model_->losses.size() * static_cast<std::size_t>(model_->replicas)));
 }
 float Answers::loss(std::string_view name) const { return sum(loss_of_each(name)); }
+float Answers::share_of(std::size_t replica) const {
+  const int all = std::max(model_->whole_replicas, model_->replicas);
+  return shares_.empty() ? 1.F / static_cast<float>(all) : shares_[replica];
+}
+
+float Answers::share_of_metric(std::string_view name) const {
+  const std::span<const Tensor> each = metric_of_each(name);
+  float total = 0;
+  for (std::size_t k = 0; k < each.size(); ++k)  // of no rows a mean is no number
+    if (share_of(k) > 0) total += share_of(k) * *each[k].as<float>();
+  return total;
+}
+
 float Answers::metric(std::string_view name) const {
-  return sum(metric_of_each(name)) / static_cast<float>(model_->replicas);
+  float shares = 0;
+  for (int k = 0; k < model_->replicas; ++k) shares += share_of(k);
+  return share_of_metric(name) / shares;
 }
 
 std::optional<Answers::Skipped> Answers::skipped() const {

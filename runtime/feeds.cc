@@ -13,6 +13,14 @@ bool fits(const Shape& declared, const Dims& dims) {
   return true;
 }
 
+Tensor rows_from(const Tensor& tensor, const Rows& rows) {
+  Tensor some = tensor;
+  const std::size_t row_bytes = tensor.desc.bytes() / static_cast<std::size_t>(tensor.desc.dims[0]);
+  some.desc.dims[0] = rows.count;
+  some.data = tensor.as<std::byte>() + static_cast<std::size_t>(rows.first) * row_bytes;
+  return some;
+}
+
 }  // namespace
 
 Rows rows_of_share(int64_t batch, int64_t share, int64_t shares) {
@@ -23,11 +31,18 @@ Rows rows_of_share(int64_t batch, int64_t share, int64_t shares) {
 Feeds::Feeds(const TrainingModel& model, const WholeRun& whole)
     : model_(model),
       whole_(whole),
+      whole_replicas_(std::max(model.whole_replicas, model.replicas)),
       set_(model.inputs.size(), false),
       set_anew_(model.inputs.size(), false),
-      tensors_(model.inputs.size() * static_cast<std::size_t>(model.replicas)) {
-  if (whole_.replicas == 0) whole_.replicas = model.replicas;
-  for (const StepInput& input : model.inputs) parts_ = std::max(parts_, input.part + 1);
+      tensors_(model.inputs.size() * model.replicas),
+      shares_of_batch_(model.replicas, 1.F / static_cast<float>(whole_replicas_)) {
+  for (const StepInput& input : model.inputs) {
+    parts_ = std::max(parts_, input.part + 1);
+    const Shape& shape = model.step.shape(model.step.at(input.values[0]));
+    if (input.role != Role::data || shape.empty()) continue;
+    any_open_ = any_open_ || !shape[0].known();
+    if (fixed_rows_ < 0 && shape[0].known()) fixed_rows_ = shape[0].size();
+  }
 }
 
 // Of an input that is one number.
@@ -39,7 +54,7 @@ TensorDesc Feeds::desc_of(std::size_t input) const {
 }
 
 Rows Feeds::rows_of(int64_t batch, int64_t replica, int part) const {
-  return BatchShares{batch, whole_.replicas, parts_}.rows(model_.first_replica + replica, part);
+  return BatchShares{batch, whole_replicas_, parts_}.rows(model_.first_replica + replica, part);
 }
 
 void Feeds::set(std::string_view name, const Tensor& rows) {
@@ -57,39 +72,59 @@ void Feeds::set(std::string_view name, const Tensor& rows) {
 void Feeds::set_part(std::size_t number, const Tensor& rows) {
   const StepInput& input = model_.inputs[number];
   const TensorType& type = model_.step.type(model_.step.at(input.values[0]));
+  const Shape& declared = type.shape;
+  const Dims& dims = rows.desc.dims;
   check(type.dtype == rows.desc.dtype, "'", input.feed(), "' is ", type, ", but is fed ",
         rows.desc);
-  const auto replicas = static_cast<std::size_t>(model_.replicas);
-  const Dims& dims = rows.desc.dims;
-  const Shape one_row =
-      type.shape.empty() ? Shape{} : Shape(type.shape.begin() + 1, type.shape.end());
   const int64_t shares = model_.replicas * parts_;
-  const bool shared_out = !type.shape.empty() && !dims.empty() &&
-                          (!type.shape[0].known() || type.shape[0].size() * shares == dims[0]);
-  if (!shared_out) {
-    check(fits(type.shape, dims), "'", input.feed(), "' is ", type,
-          type.shape.empty() || shares == 1 ? "" : " for each share", ", but is fed ", rows.desc,
-          shares == 1 ? "" : join(" for ", shares, " shares"));
-    for (std::size_t k = 0; k < replicas; ++k) tensors_[number * replicas + k] = rows;
-    return;
-  }
-  check(fits(one_row, Dims(dims.begin() + 1, dims.end())), "'", input.feed(), "' is ", type,
-        ", but is fed ", rows.desc);
-  const int64_t batch = whole_.batch > 0 ? whole_.batch : dims[0];
+  const bool has_rows =
+      !declared.empty() && declared.size() == dims.size() &&
+      fits({declared.begin() + 1, declared.end()}, {dims.begin() + 1, dims.end()});
+  if (has_rows && !declared[0].known()) return set_share_of_batch(number, rows);
+  if (has_rows && declared[0].size() * shares == dims[0])  // a file may declare its batch
+    return any_open_ || declared[0].size() != fixed_rows_ ? set_equal_parts(number, rows)
+                                                          : set_share_of_batch(number, rows);
+  check(fits(declared, dims), "'", input.feed(), "' is ", type,
+        declared.empty() || shares == 1 ? "" : " for each share", ", but is fed ", rows.desc,
+        shares == 1 ? "" : join(" for ", shares, " shares"));
+  set_whole(number, rows);
+}
+
+void Feeds::set_whole(std::size_t number, const Tensor& rows) {
+  std::fill_n(tensors_.begin() + static_cast<std::ptrdiff_t>(number * model_.replicas),
+              model_.replicas, rows);
+}
+
+void Feeds::set_equal_parts(std::size_t number, const Tensor& rows) {
+  const BatchShares shares{rows.desc.dims[0], model_.replicas, parts_};
+  for (int k = 0; k < model_.replicas; ++k)
+    tensors_[number * model_.replicas + k] =
+        rows_from(rows, shares.rows(k, model_.inputs[number].part));
+}
+
+int64_t Feeds::batch_with(const std::string& feed, int64_t rows) const {
+  if (whole_.batch > 0) return whole_.batch;
+  if (whole_replicas_ == model_.replicas) return rows;
+  check(!has(Role::weight), "'", feed, "' is fed this process's rows of a batch whose shares may ",
+        "differ; say how large that is: Feeds(model, {.batch = ..})");
+  return rows / model_.replicas * whole_replicas_;
+}
+
+void Feeds::set_share_of_batch(std::size_t number, const Tensor& rows) {
+  const StepInput& input = model_.inputs[number];
+  const int64_t given = rows.desc.dims[0];
+  check(given > 0, "'", input.feed(), "' is fed no rows");
+  const int64_t batch = batch_with(input.feed(), given);
   const Rows last = rows_of(batch, model_.replicas - 1, parts_ - 1);
   const int64_t begin = rows_of(batch, 0, 0).first, end = last.first + last.count;
-  check(end - begin == dims[0], "'", input.feed(), "' is fed ", dims[0], " rows; of a batch of ",
-        batch, " this process's replicas take ", end - begin);
-  check(has(Role::weight) || batch % (whole_.replicas * parts_) == 0, "'", input.feed(),
-        "' is fed ", batch, " rows, which do not divide over ", whole_.replicas * parts_,
+  check(end - begin == given, "'", input.feed(), "' is fed ", given, " rows; of a batch of ", batch,
+        " this process's replicas take ", end - begin);
+  check(has(Role::weight) || batch % (whole_replicas_ * parts_) == 0, "'", input.feed(),
+        "' is fed ", batch, " rows, which do not divide over ", whole_replicas_ * parts_,
         " shares; build the model with `weighted` for shares that differ");
-  const std::size_t row_bytes =
-      dims[0] == 0 ? 0 : rows.desc.bytes() / static_cast<std::size_t>(dims[0]);
-  for (std::size_t k = 0; k < replicas; ++k) {
-    const Rows own = rows_of(batch, static_cast<int64_t>(k), input.part);
-    Tensor& tensor = tensors_[number * replicas + k] = rows;
-    tensor.desc.dims[0] = own.count;
-    tensor.data = rows.as<std::byte>() + static_cast<std::size_t>(own.first - begin) * row_bytes;
+  for (int k = 0; k < model_.replicas; ++k) {
+    const Rows own = rows_of(batch, k, input.part);
+    tensors_[number * model_.replicas + k] = rows_from(rows, {own.first - begin, own.count});
   }
   if (batch_ != batch) weigh(batch_ = batch);
 }
@@ -97,6 +132,11 @@ void Feeds::set_part(std::size_t number, const Tensor& rows) {
 // Each loss counts as its share's part of the batch.
 void Feeds::weigh(int64_t batch) {
   const auto replicas = static_cast<std::size_t>(model_.replicas);
+  for (int k = 0; k < model_.replicas; ++k) {
+    const Rows last = rows_of(batch, k, parts_ - 1);
+    const int64_t own = last.first + last.count - rows_of(batch, k, 0).first;
+    shares_of_batch_[k] = static_cast<float>(own) / static_cast<float>(batch);
+  }
   for (std::size_t i = 0; i < model_.inputs.size(); ++i) {
     if (model_.inputs[i].role != Role::weight) continue;
     for (std::size_t k = 0; k < replicas; ++k) {
@@ -111,6 +151,8 @@ void Feeds::weigh(int64_t batch) {
 
 void Feeds::set(Role role, float value) {
   const auto replicas = static_cast<std::size_t>(model_.replicas);
+  check(role == Role::rate || role == Role::correction, "the step's ", name_of(role),
+        role == Role::data ? " is set by its name" : " follows from the rows that are set");
   check(has(role), "the step is fed no ", name_of(role));
   for (std::size_t i = 0; i < model_.inputs.size(); ++i) {
     if (model_.inputs[i].role != role) continue;

@@ -72,6 +72,9 @@ int print_plan(const PlanOptions& options) {
   const int threads = source.run.threads > 0
                           ? source.run.threads
                           : threads_per_replica(static_cast<int>(devices.size()));
+  check(inference || static_cast<int>(devices.size()) == model.replicas, options.model.source,
+        " has ", model.replicas, model.replicas == 1 ? " replica" : " replicas", ", but there are ",
+        devices.size(), " devices");
   if (inference) devices.resize(1);  // where replica 0 is
   CompileRequest request = inference ? inference_request(model, std::move(devices))
                                      : step_request_of(source, std::move(devices));

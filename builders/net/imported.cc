@@ -113,6 +113,7 @@ std::set<std::string> trainable_initializers(const LoadedModel& file, const std:
                                              const std::vector<std::string>& frozen) {
   const Graph& graph = file.model.inference;
   const std::set<std::string> statistics = running_statistics(graph);
+  check_patterns_used(frozen, {file.initializers.begin(), file.initializers.end()}, "frozen");
   // Differentiated in a copy, where training batch normalisation has a gradient.
   ImportedOptions all;
   for (const std::string& name : file.initializers) {

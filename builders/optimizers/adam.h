@@ -1,6 +1,8 @@
 // Adam, as torch.optim.Adam has it: operators/optimizer/adam.h.
 #pragma once
 
+#include <cmath>
+
 #include "builders/optimizers/optimizer.h"
 #include "operators/optimizer/adam.h"
 
@@ -13,7 +15,8 @@ struct Adam {
   operator Optimizer() const {  // NOLINT: it is one
     for (auto [name, beta] : {std::pair("beta1", beta1), {"beta2", beta2}})
       check(beta >= 0 && beta < 1, "Adam's ", name, " is ", beta, ", should be from 0 to below 1");
-    check(epsilon > 0, "Adam's epsilon is ", epsilon, ", should be above 0");
+    check(epsilon > 0 && std::isfinite(epsilon), "Adam's epsilon is ", epsilon,
+          ", should be a number above 0");
     const AdamRule rule{beta1, beta2, epsilon};
     Optimizer optimizer([rule](Graph& graph, const ParamUpdate& update) -> UpdatedParam {
       const Updated updated = add_update(graph, rule,

@@ -1,5 +1,6 @@
 #include "builders/step/option_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <iterator>
@@ -36,25 +37,25 @@ double rounded(double number, int digits) {
   return number;
 }
 
-// The shortest number with a unit that `reads` takes for the same amount; the greatest of the units
-// that the amount has one of, or the last.
+// The number of fewest digits with a unit that `reads` takes for the same amount: 0.04ms is not
+// 40us, to the last bit. The greatest of the units that the amount has one of comes first.
 template <class Reads>
-std::string shortest(double amount, const std::vector<Unit>& units, const Reads& reads) {
+std::string shortest(double amount, std::vector<Unit> units, const Reads& reads) {
   constexpr int kMostDigits = 17;
-  for (const Unit& unit : units) {
-    if (amount < unit.size && &unit != &units.back()) continue;
-    const double number = amount / unit.size;
-    std::vector<double> candidates;
-    for (int digits = 1; digits <= kMostDigits; ++digits)
-      candidates.push_back(rounded(number, digits));
-    // A quotient that was rounded may be a neighbour of what was written.
-    candidates.push_back(std::nextafter(number, 0));
-    candidates.push_back(std::nextafter(number, 2 * number));
-    for (double candidate : candidates)
-      if (const std::string text = fixed_text(candidate) + unit.name; reads(text) == amount)
-        return text;
-  }
-  return fixed_text(amount / units.back().size) + units.back().name;
+  const auto usual = std::find_if(units.begin(), units.end() - 1,
+                                  [&](const Unit& unit) { return amount >= unit.size; });
+  std::rotate(units.begin(), usual, usual + 1);
+  std::vector<std::string> texts;
+  for (int digits = 1; digits <= kMostDigits; ++digits)
+    for (const Unit& unit : units)
+      texts.push_back(fixed_text(rounded(amount / unit.size, digits)) + unit.name);
+  // A quotient that was rounded may be a neighbour of what was written.
+  for (const Unit& unit : units)
+    for (double towards : {0.0, 2 * amount / unit.size})
+      texts.push_back(fixed_text(std::nextafter(amount / unit.size, towards)) + unit.name);
+  for (const std::string& text : texts)
+    if (reads(text) == amount) return text;
+  return texts[(kMostDigits - 1) * units.size()];
 }
 
 std::string text_of(const Link& link) {

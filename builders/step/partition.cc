@@ -17,6 +17,7 @@ class ModelCutter {
     TrainingModel part(whole_.step.ops());
     part.replicas = shares_.count();
     part.first_replica = shares_.first();
+    part.whole_replicas = whole_.replicas;
     part.bucket_plan = whole_.bucket_plan;
     take(whole_.states, part.states);
     take(whole_.inputs, part.inputs);

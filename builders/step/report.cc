@@ -11,6 +11,30 @@ Value sum_of(Graph& graph, const std::vector<Value>& parts, const std::string& n
   return graph.add_value({.type = "Sum", .inputs = parts}, Site(name));
 }
 
+Value mean_of(Graph& graph, const std::vector<Value>& parts, const std::string& name) {
+  return scale(graph, sum_of(graph, parts, name + "_total"),
+               1.0F / static_cast<float>(parts.size()), name + "_mean");
+}
+
+// Parts count by their rows. One without rows has a mean that is no number.
+Value weighted_mean(OneReplica& one, const std::vector<Value>& values, const std::string& name) {
+  Graph& graph = one.graph;
+  const Value zero = graph.constant(name + "_of_no_rows", Literal::scalar(0.0F));
+  std::vector<Value> terms, weights;
+  for (std::size_t part = 0; part < values.size(); ++part) {
+    const Value weight = one.parts[part].weight;
+    const std::string of_part = join(name, "_", part);
+    const Value has_rows =
+        graph.add_value({.type = "Greater", .inputs = {weight, zero}}, of_part + "_has_rows");
+    const Value mean = graph.add_value({.type = "Where", .inputs = {has_rows, values[part], zero}},
+                                       of_part + "_of_rows");
+    terms.push_back(mul(graph, mean, weight, of_part + "_weighted"));
+    weights.push_back(weight);
+  }
+  return div(graph, sum_of(graph, terms, name + "_total"), sum_of(graph, weights, name + "_share"),
+             name + "_mean");
+}
+
 }  // namespace
 
 Report report_of(OneReplica& one, float share) {
@@ -33,10 +57,9 @@ Report report_of(OneReplica& one, float share) {
                            ? value
                            : cast(graph, value, DType::float32, Site(join(name, "_", part))));
     }
-    Value total = sum_of(graph, values, name + "_total");
-    if (values.size() > 1)
-      total = scale(graph, total, 1.0F / static_cast<float>(values.size()), Site(name + "_mean"));
-    report.metrics.push_back(total);
+    report.metrics.push_back(values.size() == 1    ? values[0]
+                             : one.parts[0].weight ? weighted_mean(one, values, name)
+                                                   : mean_of(graph, values, name));
   }
   return report;
 }

@@ -11,7 +11,8 @@ struct Report {
   std::vector<Value> losses, metrics;
 };
 
-// A loss is the sum of its parts', times `share`; a metric is the mean of its parts', as float32.
+// A loss is the sum of its parts', times `share`; a metric is the mean over the rows of its parts,
+// as float32.
 Report report_of(OneReplica& one, float share);
 
 }  // namespace lockstep

@@ -80,7 +80,7 @@ class Session {
   // Step number `step` of the training.
   Answers run_step(Feeds& feeds, uint64_t step) { return run_step(feeds, run_options(step)); }
   Answers run_step(Feeds& feeds, const RunOptions& options) {
-    return {model_, step_->run(feeds.tensors(), options)};
+    return {model_, step_->run(feeds.tensors(), options), feeds.shares()};
   }
   // The same by position. Feeds: every model input of every replica, input by input, replicas
   // inside; fetches: losses, then metrics, then checks, likewise.

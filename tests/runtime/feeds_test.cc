@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 
 #include "builders/step/partition.h"
 #include "operators/elementwise/elementwise.h"
@@ -84,7 +86,7 @@ TEST(Feeds, OfAProcessAreItsRowsOfTheWholeBatch) {
   const TrainingModel whole = small_mlp(3, MomentumSgd{}, {.weighted = true});
   const TrainingModel part = partition(whole, {1, 2});  // replicas 1 and 2, or 2 alone
   const int64_t rows_before = rows_of_share(11, part.first_replica, 3).first;
-  Feeds feeds(part, {3, 11});
+  Feeds feeds(part, {11});
   const Batch batch(11 - rows_before);
   batch.feed(feeds);
   const auto tensors = feeds.tensors();
@@ -115,11 +117,81 @@ TEST(Feeds, RefuseByName) {
   expect_error([&] { feeds.set("data", odd.images); }, "'data' is fed 7 rows",
                "do not divide over 2 shares", "`weighted`");
   expect_error([&] { feeds.set(Role::correction, 1); }, "the step is fed no correction");
+  const Tensor empty{{DType::float32, {0, 1, 6, 6}}, nullptr};
+  expect_error([&] { feeds.set("data", empty); }, "'data' is fed no rows");
   batch.feed(feeds);
   expect_error([&] { feeds.set("data", batch.images); }, "'data' is fed twice for one step");
+  // They lie in the caller's memory, which a number must not go to.
+  expect_error([&] { feeds.set(Role::data, 5); }, "the step's data is set by its name");
+  expect_error([&] { feeds.set(Role::weight, 0); }, "weight follows from the rows");
+  EXPECT_EQ(batch.pixels[0], 0);
   feeds.tensors();
   feeds.set("data", batch.images);
   feeds.tensors();
+}
+
+static_assert(!std::is_copy_constructible_v<Feeds>);  // tensors point into it
+
+TEST(Feeds, OfAProcessKnowTheWholeRun) {
+  const Batch batch(4);
+  const TrainingModel equal = partition(small_mlp(4), {1, 2});
+  Feeds feeds(equal);  // shares are equal: no word of the batch is needed
+  batch.feed(feeds);
+  EXPECT_EQ(feeds.shares()[0], 0.25F);
+  const TrainingModel weighted = partition(small_mlp(4, MomentumSgd{}, {.weighted = true}), {1, 2});
+  Feeds blind(weighted);
+  expect_error([&] { batch.feed(blind); }, "'data' is fed this process's rows", "{.batch = ..}");
+  Feeds seeing(weighted, {8});
+  batch.feed(seeing);
+  EXPECT_EQ(*tensors_of(weighted, seeing.tensors(), "loss_weight")[1]->as<float>(), 0.25F);
+}
+
+// An input that has rows of its own is none of the batch, whatever its size.
+TEST(Feeds, OfFixedShapeBesideABatchDoNotWeighIt) {
+  const ModelFn network = [](Net& net) {
+    Value x = net.input("x", {DType::float32, {"N", 3}});
+    Value two = net.input("two", {DType::float32, {2, 1}});
+    Value w = net.param("w", {3}, constant(1));
+    const Value sum = reduce_sum(net.graph, mul(net.graph, x, w), {0, 1}, false);
+    net.loss("loss", mul(net.graph, sum, reduce_sum(net.graph, two, {0, 1}, false)));
+  };
+  const TrainingModel model = build_data_parallel_model(
+      all_ops(), network, MomentumSgd{}, {.replicas = 2, .scope = "cpu", .weighted = true});
+  float x[21] = {}, two[4] = {};
+  for (const bool last : {false, true}) {
+    Feeds feeds(model);
+    if (!last) feeds.set("two", {{DType::float32, {4, 1}}, two});
+    feeds.set("x", {{DType::float32, {7, 3}}, x});
+    if (last) feeds.set("two", {{DType::float32, {4, 1}}, two});
+    feeds.set(Role::rate, 1);
+    const auto tensors = feeds.tensors();
+    EXPECT_EQ(*tensors_of(model, tensors, "loss_weight")[0]->as<float>(), 3.F / 7);
+    EXPECT_EQ(tensors_of(model, tensors, "two")[1]->data, two + 2);
+  }
+  const TrainingModel part = partition(model, {0, 2});  // one share: it is what is declared
+  Feeds feeds(part, {7});
+  feeds.set("x", {{DType::float32, {3, 3}}, x});
+  feeds.set("two", {{DType::float32, {2, 1}}, two});
+  feeds.set(Role::rate, 1);
+  EXPECT_EQ(tensors_of(part, feeds.tensors(), "two")[0]->data, two);
+}
+
+// One law: the accuracy of uneven shares is that of the batch.
+TEST(Answers, WeighMetricsByRows) {
+  const Batch batch(7);
+  const auto accuracy = [&](int replicas, int parts) {
+    const TrainingModel model =
+        small_mlp(replicas, MomentumSgd{}, {.weighted = true, .micro_batches = parts});
+    Session session(model, cpu_devices(replicas), all_kernels(), {5, 1, {}});
+    session.initialise();
+    Feeds feeds(model);
+    batch.feed(feeds);
+    return session.run_step(feeds, 0).metric("accuracy");
+  };
+  const float whole = accuracy(1, 1);
+  EXPECT_NEAR(whole * 7, std::round(whole * 7), 1e-5);
+  for (const auto& [replicas, parts] : {std::pair{2, 1}, {3, 1}, {1, 2}, {2, 3}, {3, 2}})
+    EXPECT_NEAR(accuracy(replicas, parts), whole, 1e-6) << replicas << " x " << parts;
 }
 
 TEST(Feeds, OfFixedShapeGoToEveryReplicaOrAreSharedOut) {

@@ -133,6 +133,34 @@ TEST_F(OnnxCommand, FrozenParametersStay) {
   EXPECT_FALSE(fs::exists(folder / "out/layer%2Fw.npy"));
 }
 
+// Whether an input is shared out is a matter of what it is declared, not of a coincidence of sizes.
+TEST_F(OnnxCommand, AnInputOfFixedSizeIsNoBatch) {
+  const auto save_net = [&](const TensorType& scale) {
+    Graph graph(all_ops(), "net");
+    Value x = graph.input("x", {DType::float32, {"N", 2}});
+    Value each = graph.input("each", scale);
+    Value w = graph.constant("w", floats({0.5F, -1}, {2, 1}));
+    Value y = matmul(graph, x, w, "y");
+    Value total = reduce_sum(graph, each, {0}, false, "total");
+    graph.output(mul(graph, reduce_mean(graph, y, {}, false, "mean"), total, "loss"));
+    TrainingModel model(all_ops());
+    model.inference = std::move(graph);
+    save_model(model, folder / "net.onnx");
+  };
+  save_net({DType::float32, {4}});
+  write_npy(folder / "in/each.npy", floats({1, 2, 3, 4}, {4}));
+  ASSERT_EQ(step({"--loss", "loss"}).exit_code, 0);
+  const std::vector<float> alone = output("loss");
+  ASSERT_EQ(step({"--loss", "loss", "--devices", "cpu*2"}).exit_code, 0);
+  EXPECT_NEAR(output("loss")[0], alone[0], 1e-5);
+
+  fs::remove_all(folder / "out");
+  save_net({DType::float32, {"N"}});
+  write_npy(folder / "in/each.npy", floats({1, 2}, {2}));
+  expect_refused(step({"--loss", "loss", "--devices", "cpu*2"}),
+                 {"'each' has 2 rows", "'x' has 4", "[N]"});
+}
+
 TEST_F(OnnxCommand, InputsMayBeNamedByPosition) {
   fs::rename(folder / "in/x.npy", folder / "in/input_0.npy");
   EXPECT_EQ(step({"--loss", "loss"}).exit_code, 0);
@@ -142,6 +170,8 @@ TEST_F(OnnxCommand, RefusesByName) {
   expect_refused(step({"--loss", "los"}), {"los", "loss"});
   expect_refused(step({"--loss", "y/out"}), {"y/out", "scalar"});
   expect_refused(step({"--loss", "loss", "--freeze", "*"}), {"nothing to train"});
+  expect_refused(step({"--loss", "loss", "--freeze", "nope"}), {"frozen", "'nope'"});
+  expect_refused(step({"--loss", "loss", "--momentum", "2"}), {"momentum is 2", "below 1"});
   expect_refused(step({"--loss", "loss", "--devices", "cpu*3"}), {"batch of 4", "3 devices"});
   expect_refused(step({"--loss", "loss", "--devices", "tpu"}), {"tpu"});
 }

@@ -52,6 +52,10 @@ TEST_F(SettingsTest, EveryCommandRefusesABadValueByItsKey) {
         },
         "command line: " + key.key, "the least is");
   }
+  for (const char* key : {"SOLVER.MOMENTUM", "SOLVER.BETA1", "SOLVER.BETA2"})
+    expect_error([&] { read_config(path, {key, "1"}); }, std::string(key) + " is 1, should be");
+  expect_error([&] { read_config(path, {"SOLVER.EPSILON", "0"}); }, "SOLVER.EPSILON");
+  expect_error([&] { read_config(path, {"SOLVER.LR_POLICY", "stpe"}); }, "SOLVER: LR_POLICY");
   // The same by the binary, for some of each table.
   for (const char* command : {"train", "test", "build", "plan", "inspect"})
     for (const char* key : {"DEVICES", "PACKING", "WIRE", "PRECISION", "TOPOLOGY", "ALL_REDUCE",
@@ -199,7 +203,8 @@ TEST_F(SettingsTest, WhatIsPrintedReadsBackTheSame) {
            {"PACKING", "auto", "auto"},
            {"TOPOLOGY", "", ""},
            {"TOPOLOGY", "30us:1.2G", "30us:1.2G"},
-           {"TOPOLOGY", "2us:10G/0.04ms:1200M", "2us:10G/40us:1.2G"},
+           {"TOPOLOGY", "2us:10G/0.04ms:1200M", "2us:10G/0.04ms:1.2G"},
+           {"TOPOLOGY", "2us:10G/40us:1200M", "2us:10G/40us:1.2G"},
            {"TOPOLOGY", "1000ms:7K", "1000ms:7K"},
            {"TOPOLOGY", "0.1ns:1K", "0.1ns:1K"},
            {"ALL_REDUCE", "pscpu:32k:xring#2", "pscpu:32768:xring#2"},

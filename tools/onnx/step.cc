@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 #include <iostream>
+#include <map>
+#include <set>
 
 #include "builders/net/imported.h"
 #include "builders/optimizers/momentum_sgd.h"
@@ -29,31 +31,46 @@ struct StepOptions {
 
 using Literals = std::map<std::string, Literal>;
 
-// The size that is split over replicas: the first dimension of the first input that has one.
-int64_t batch_of(const Graph& graph, const Literals& inputs) {
-  for (Value input : graph.inputs())
-    if (const Literal& value = inputs.at(graph.name(input)); !value.dims().empty())
-      return value.dims()[0];
-  return 0;
-}
+// The batch: its rows, and which inputs have them. An input has them where its first dimension is
+// the batch's symbol, or another of that size; in a network of fixed sizes, where it is as large as
+// the first input's.
+struct WholeBatch {
+  int64_t rows = 0;
+  std::set<std::string> inputs;
+};
 
-bool has_batch(const Graph& graph, const Literals& inputs) {
+WholeBatch batch_of(const Graph& graph, const Literals& inputs) {
+  std::vector<Value> open, fixed;
   for (Value input : graph.inputs())
-    if (!inputs.at(graph.name(input)).dims().empty()) return true;
-  return false;
+    if (const Shape& shape = graph.shape(input); !shape.empty())
+      (shape[0].known() ? fixed : open).push_back(input);
+  const std::vector<Value>& candidates = open.empty() ? fixed : open;
+  WholeBatch batch;
+  if (candidates.empty()) return batch;
+  const auto rows_of = [&](Value input) { return inputs.at(graph.name(input)).dims()[0]; };
+  const Value first = candidates[0];
+  batch.rows = rows_of(first);
+  for (Value input : candidates) {
+    const Dim& declared = graph.shape(input)[0];
+    check(declared.known() || declared != graph.shape(first)[0] || rows_of(input) == batch.rows,
+          "'", graph.name(input), "' has ", rows_of(input), " rows, but '", graph.name(first),
+          "' has ", batch.rows, "; both are declared ", Shape{declared});
+    if (rows_of(input) == batch.rows) batch.inputs.insert(graph.name(input));
+  }
+  return batch;
 }
 
 // Of each input a replica's share; an input without the batch's dimension goes to every replica.
 std::map<std::string, TensorType> types_of_shares(const Graph& graph, const Literals& inputs,
                                                   int replicas) {
-  const int64_t batch = batch_of(graph, inputs);
-  check(batch > 0 || !has_batch(graph, inputs), "the batch is empty: an input is fed no samples");
-  check(batch % replicas == 0, "a batch of ", batch, " does not divide over ", replicas,
+  const WholeBatch batch = batch_of(graph, inputs);
+  check(batch.rows > 0 || batch.inputs.empty(), "the batch is empty: an input is fed no samples");
+  check(batch.rows % replicas == 0, "a batch of ", batch.rows, " does not divide over ", replicas,
         " devices");
   std::map<std::string, TensorType> types;
   for (const auto& [name, value] : inputs) {
     Dims dims = value.dims();
-    if (!dims.empty() && dims[0] == batch) dims[0] /= replicas;
+    if (batch.inputs.contains(name)) dims[0] /= replicas;
     types[name] = {value.dtype(), to_shape(dims)};
   }
   return types;

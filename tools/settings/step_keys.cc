@@ -124,7 +124,8 @@ ConfigKeys keys_of(StepSettings& step) {
        {.least = 0}},
       {"SOLVER.BIAS_LR_FACTOR",
        &options.rules.bias_rate_factor,
-       "what the rate of biases is multiplied by",
+       "what the gradient of biases is multiplied by; with SGD that is their rate, Adam does not "
+       "notice",
        {.least = 0, .detectron = "SOLVER.BIAS_DOUBLE_LR"}},
       {"SOLVER.SKIP_NON_FINITE", &options.skip_non_finite,
        "a step whose gradients are not finite changes nothing"},

@@ -41,8 +41,8 @@ void check_together(const TrainConfig& config, int processes) {
   check(threads <= kMostThreadsOfAll, "THREADS ", config.run.threads, " on each of DEVICES ",
         config.run.devices.text, " are ", threads, " threads; a process has ", kMostThreadsOfAll,
         " at most");
-  naming("SOLVER.TYPE", [&] { optimizer_of(config.optimizer, false); });
-  validate(config.schedule);
+  check_solver(config.optimizer);
+  naming("SOLVER", [&] { validate(config.schedule); });
 }
 
 }  // namespace

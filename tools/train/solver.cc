@@ -45,6 +45,18 @@ std::string type_of(const Solver& solver) {
   return "Nesterov";
 }
 
+void check_solver(const Solver& solver) {
+  for (auto [key, share] :
+       {std::pair("MOMENTUM", solver.momentum), {"BETA1", solver.beta1}, {"BETA2", solver.beta2}})
+    check(share >= 0 && share < 1, "SOLVER.", key, " is ", share, ", should be from 0 to below 1");
+  check(solver.epsilon > 0, "SOLVER.EPSILON is ", solver.epsilon, ", should be above 0");
+  try {
+    optimizer_of(solver, false);
+  } catch (const Error& error) {
+    fail("SOLVER.TYPE: ", error.what());
+  }
+}
+
 Optimizer optimizer_of(const Solver& solver, bool correct_momentum) {
   const std::string name = type_of(solver);
   std::vector<std::string> names;

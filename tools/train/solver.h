@@ -19,6 +19,8 @@ struct Solver {
 std::string solver_types();
 // The one that it is, whatever it is spelled as.
 std::string type_of(const Solver& solver);
+// Throws naming the key that does not fit.
+void check_solver(const Solver& solver);
 // `correct_momentum`: where the rate jumps, for those that have one. Throws for a type that is
 // none.
 Optimizer optimizer_of(const Solver& solver, bool correct_momentum);

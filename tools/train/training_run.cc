@@ -84,7 +84,7 @@ void TrainingRun::open_data() {
 
 // Each replica reads its rows of the batch in place.
 void TrainingRun::make_feeds() {
-  feeds_ = std::make_unique<Feeds>(model_, WholeRun{replicas_, config_.batch_size});
+  feeds_ = std::make_unique<Feeds>(model_, WholeRun{config_.batch_size});
   std::set<std::string> names;
   for (const StepInput& input : model_.inputs)
     if (input.role == Role::data) names.insert(input.feed());
@@ -162,9 +162,7 @@ StepResult TrainingRun::run_step(int64_t step, NotFinite* not_finite) {
   const Answers answers = session_->run_step(*feeds_, options);
   StepResult result;
   result.loss = answers.loss();
-  // What this process adds to the mean over all.
-  for (const Tensor& accuracy : answers.metric_of_each("accuracy"))
-    result.accuracy += *accuracy.as<float>() / static_cast<float>(replicas_);
+  result.accuracy = answers.share_of_metric("accuracy");
   if (const auto skipped = answers.skipped()) {
     result.skipped_here = skipped->replica >= 0;
     result.skipped = result.skipped_here ? join("the gradient '", skipped->gradient,
