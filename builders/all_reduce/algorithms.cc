@@ -34,7 +34,8 @@ const std::vector<AllReduceAlgorithm>& all_reduce_algorithms() {
 const AllReduceAlgorithm& algorithm_named(const std::string& name) {
   std::vector<std::string> names{"auto"};
   for (const AllReduceAlgorithm& algorithm : all_reduce_algorithms()) {
-    if (algorithm.name == name || algorithm.also_called == name) return algorithm;
+    if (algorithm.name == name || (!name.empty() && algorithm.also_called == name))
+      return algorithm;
     names.push_back(algorithm.name);
   }
   const std::string near = nearest(name, names);

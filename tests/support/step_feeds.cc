@@ -45,7 +45,7 @@ StepFeeds::StepFeeds(const TrainingModel& model, int64_t batch, int64_t classes,
       labels_(batch),
       tokens_(batch * kTokens),
       classes_(classes),
-      feeds_(model, {all_replicas, all_replicas > 0 ? batch : 0}) {
+      feeds_(model, {all_replicas > 0 ? batch : 0}) {
   const int64_t replicas = all_replicas > 0 ? all_replicas : model.replicas;
   const int64_t first = batch * model.first_replica / replicas;
   const int64_t rows = batch * (model.first_replica + model.replicas) / replicas - first;
