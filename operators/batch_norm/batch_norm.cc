@@ -225,7 +225,7 @@ std::vector<Op> batch_norm_ops() {
            .differentiable = Differentiable::yes,
            .gradient = train_gradient,
            .may_alias = {{1, 3}, {2, 4}},
-           .narrow = {Narrow::follows, {1, 2, 3, 4}}},
+           .narrow = {Narrow::follows, {1, 2, 3, 4, 6, 7}}},
           {.type = "BatchNormGrad",
            .domain = kOwnDomain,
            .signature =
@@ -244,7 +244,7 @@ std::vector<Op> batch_norm_ops() {
                           {"added", AttributeKind::integer}}},
            .law = batch_norm_grad_law,
            .may_alias = {{0, 0}},
-           .narrow = {Narrow::follows, {2, 3, 4}}}};
+           .narrow = {Narrow::follows, {2, 3, 4, 5}}}};
 }
 
 }  // namespace lockstep
