@@ -204,6 +204,9 @@ Op function(const char* type, GradientRule gradient) {
 
 void clip_law(Inference& inference) { inference.outputs[0] = inference.input(0); }
 
+// ONNX infers the shape, whatever the condition is made of.
+void where_law(Inference& inference) { demand_type(inference, 0, DType::boolean); }
+
 // ONNX 1.12 infers nothing for GreaterOrEqual and LessOrEqual.
 void comparison_law(Inference& inference) {
   if (!inference.input(0).ranked || !inference.input(1).ranked) return;
@@ -289,6 +292,7 @@ std::vector<Op> elementwise_ops() {
            .may_alias = {{0, 0}}},
           {.type = "Where",
            .domain = "",
+           .law = where_law,
            .content = content_of_where,
            .differentiable = Differentiable::yes,
            .gradient = where_gradient,

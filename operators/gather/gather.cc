@@ -204,6 +204,7 @@ void trilu_law(Inference& inference) {
   same_as_first(inference);
   const TensorType& x = inference.input(0);
   check(!x.ranked || x.shape.size() >= 2, "the data is ", x, ", should be matrices");
+  demand_type(inference, 1, DType::int64);
   if (inference.inputs.size() < 2 || !inference.inputs[1] || !inference.input(1).ranked) return;
   const bool scalar = inference.input(1).shape.empty();
   check_same(inference, 1, scalar ? Shape{} : Shape{1}, "diagonals");

@@ -88,6 +88,23 @@ TEST_P(HostileOperands, AreRefusedByName) {
   expect_error([&] { run(spoilt); }, "node (" + spoilt.type, GetParam().why);
 }
 
+// Of ONNX's own operators, whose inference looks at shapes alone, those whose kernels read what is
+// not there, or a byte as a bool.
+TEST(HostileTypes, AreRefusedByName) {
+  const auto refused = [](const std::string& type, std::vector<CaseInput> inputs,
+                          const std::string& why) {
+    const OpCase c{.name = "bad", .type = type, .inputs = std::move(inputs)};
+    expect_error([&] { run(c); }, "node (" + type, why);
+  };
+  const CaseInput x = random({2, 2});
+  refused("Where", {given(Literal(DType::int64, {2, 2})), x, x},
+          "its input 0, is int64[2,2], should be of bool");
+  refused("Trilu", {x, given(Literal(DType::int8, {}))},
+          "its input 1, is int8[], should be of int64");
+  refused("Dropout", {x, given(Literal::scalar(0.5F)), given(Literal::scalar(int64_t{128}))},
+          "its input 2, is int64[], should be of bool");
+}
+
 // A kernel sees sizes only when a plan is made, which is when they may turn out not to fit.
 TEST(HostileSizes, AreRefusedWhereAPlanFindsThem) {
   OpCase c = own_operator_case("ReluGrad");
