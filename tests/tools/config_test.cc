@@ -109,7 +109,13 @@ TEST_F(ConfigTest, NamesTheOptimiser) {
   };
   refused({"SOLVER.TYPE", "Adan"}, "'Adan' is none of SGD, Nesterov or Adam; did you mean Adam?");
   refused({"SOLVER.TYPE", "Adam", "SOLVER.NESTEROV", "true"}, "is Adam, but SOLVER.NESTEROV is");
-  refused({"SOLVER.TYPE", "Adam", "SOLVER.BETA2", "1"}, "Adam's beta2 is 1, should be");
+  for (const char* key : {"SOLVER.BETA1", "SOLVER.BETA2", "SOLVER.EPSILON"})
+    expect_error(
+        [&] {
+          read({"SOLVER.TYPE", "Adam", key, key[7] == 'B' ? "1" : "0"});
+        },
+        "config.yaml: SOLVER.BETA1, SOLVER.BETA2 and SOLVER.EPSILON: Adam's ", "should be");
+  expect_error([&] { read({"SOLVER.MOMENTUM", "1"}); }, "SOLVER.MOMENTUM: the momentum is 1");
   read({"SOLVER.TYPE", "SGD", "SOLVER.BETA2", "1"});  // of no meaning there
 }
 
@@ -150,7 +156,7 @@ TEST_F(ConfigTest, ThePageOfKeysIsComplete) {
 
 TEST_F(ConfigTest, KeysAreListedByPart) {
   const Outcome clip = run_lockstep({"keys", "CLIP"});
-  EXPECT_NE(clip.out.find("SOLVER.CLIP_NORM: 0\n    what the norm"), std::string::npos) << clip.out;
+  EXPECT_NE(clip.out.find("SOLVER.CLIP_NORM: 0\n    maximum global gradient norm"), std::string::npos) << clip.out;
   EXPECT_EQ(clip.out.find("MOMENTUM"), std::string::npos);
   expect_refused(run_lockstep({"keys", "CLAP"}), {"'CLAP'"});
 }

@@ -23,12 +23,12 @@ std::string default_of(const ConfigKey& key) {
 std::string markdown_of(const ConfigKeys& keys) {
   std::ostringstream out;
   out << "# Keys of a configuration\n\n"
-         "What `lockstep train CONFIG.yaml` reads, and what `KEY VALUE` pairs on the command line "
-         "replace; `test`, `build`, `plan` and\n`inspect` take the same. Keys are Detectron's "
-         "where it has one; where the name differs, the last column gives it. A flag is\nanother "
+         "`lockstep train CONFIG.yaml` reads these keys, and `KEY VALUE` pairs on the command line "
+         "override them. `test`, `build`, `plan`\nand `inspect` take the same. Keys follow "
+         "Detectron; the last column gives Detectron's name where it differs. A flag is\nanother "
          "spelling of its key: `--wire float16` is `WIRE float16`. `lockstep keys` prints this "
-         "list, `lockstep keys CLIP` a part of it;\n`lockstep keys --markdown` writes this page. "
-         "Every run leaves its configuration as `config.yaml`.\n";
+         "list, `lockstep keys CLIP` a part of it,\nand `lockstep keys --markdown` writes this "
+         "page. Every run saves its configuration as `config.yaml`.\n";
   std::string section = "?";
   for (const ConfigKey& key : keys) {
     const std::string in = section_of(key.key);

@@ -51,7 +51,7 @@ ConfigKeys keys_of(RunSettings& run) {
        {.least = 0, .most = kMostThreads, .flag = "--threads", .own = true}},
       {"TF32",
        &run.tf32,
-       "GPUs may round what products take of float32 to 10 bits",
+       "let GPUs round float32 operands of products to TF32",
        {.flag = "--tf32"}}};
 }
 
@@ -72,16 +72,16 @@ ConfigKeys keys_of(StepSettings& step) {
       {"PACKING",
        parsed(step.packing, parse_packing_or_auto,
               [](const auto& packing) { return packing ? text_of(*packing) : "auto"; }),
-       "gradients that are summed together: none, ready:1M:25M, ray:10M, tf_cnn:4k:10; auto: none "
-       "in one process, ready:1M:25M over several",
+       "which gradients share a bucket: none, ready:1M:25M, ray:10M, tf_cnn:4k:10; auto: none in "
+       "one process, ready:1M:25M over several",
        {.flag = "--packing"}},
       {"PIECES",
        &reduce.pieces,
-       "how many pieces a bucket is cut into; each is summed by itself",
+       "chunks that a bucket is cut into; each is summed separately",
        {.least = 1, .most = kMostParts}},
       {"WIRE",
        parsed(reduce.wire, parse_wire, text_of_wire),
-       "float16 or bfloat16 for gradients on their way; empty: as the gradients are",
+       "type of gradients in transit: float16 or bfloat16; empty: unchanged",
        {.flag = "--wire"}},
       {"PRECISION",
        parsed(options.precision, parse_precision, [](DType type) { return name_of(type); }),
@@ -90,28 +90,28 @@ ConfigKeys keys_of(StepSettings& step) {
        {.flag = "--precision", .remembered = true}},
       {"TOPOLOGY",
        parsed(reduce.topology, parse_topology_or_usual, kText),
-       "what ALL_REDUCE auto goes by: latency:bandwidth within a host and, behind a /, across: "
-       "2us:10G/30us:1.2G",
+       "link model of ALL_REDUCE auto: latency:bandwidth within a process and, after a /, between "
+       "processes: 2us:10G/30us:1.2G",
        {.flag = "--topology"}},
       {"BUCKETS",
        &step.buckets,
-       "a file with a plan of buckets, as inspect --format buckets prints it, in place of PACKING",
+       "file with a bucket plan, as printed by inspect --format buckets; replaces PACKING",
        {.flag = "--buckets"}},
 
       {"MODEL.FREEZE",
        &options.frozen,
-       "parameters that stay as they are, names with * and ?",
+       "parameters that are not trained; names with * and ?",
        {.detectron = "TRAIN.FREEZE_CONV_BODY", .remembered = true}},
 
       {"TRAIN.MICRO_BATCHES",
        &options.micro_batches,
-       "each replica's share of the batch is computed in this many parts, one after the other",
+       "parts that each replica's share of the batch is computed in, one after the other",
        {.least = 1, .most = kMostParts}},
       {"TRAIN.STATISTICS", parsed(options.statistics, parse_statistics, kText),
        "running statistics of replicas: each its own, their mean, or the first's"},
       {"TRAIN.SYNC_BATCH_NORM",
        &options.synchronised_batch_norm,
-       "batch norm takes the statistics of the batch of all replicas",
+       "batch norm uses the statistics of the whole batch over all replicas",
        {.remembered = true}},
 
       {"SOLVER.WEIGHT_DECAY",
@@ -124,29 +124,28 @@ ConfigKeys keys_of(StepSettings& step) {
        {.least = 0}},
       {"SOLVER.BIAS_LR_FACTOR",
        &options.rules.bias_rate_factor,
-       "what the gradient of biases is multiplied by; with SGD that is their rate, Adam does not "
-       "notice",
+       "factor of the gradients of biases: with SGD of their rate; no effect with Adam",
        {.least = 0, .detectron = "SOLVER.BIAS_DOUBLE_LR"}},
       {"SOLVER.SKIP_NON_FINITE", &options.skip_non_finite,
-       "a step whose gradients are not finite changes nothing"},
+       "skip steps whose gradients are not finite"},
       {"SOLVER.DEFERRED",
        &options.deferred,
-       "updates take the gradients of the step before, which are summed meanwhile",
+       "updates use the gradients of the previous step, which are summed in the meantime",
        {.remembered = true}},
       {"SOLVER.CLIP_NORM",
        &options.clip.norm,
-       "what the norm of all gradients together is at most; 0: not clipped",
+       "maximum global gradient norm; 0: off",
        {.least = 0}},
       {"SOLVER.CLIP_EACH_NORM",
        &options.clip.each_norm,
-       "what the norm of every gradient by itself is at most; 0: not clipped",
+       "maximum norm of each gradient; 0: off",
        {.least = 0}},
       {"SOLVER.CLIP_VALUE",
        &options.clip.value,
-       "what every element of a gradient lies within; 0: not clipped",
+       "maximum absolute value of a gradient's elements; 0: off",
        {.least = 0}},
       {"SOLVER.CLIP_BEFORE_REDUCE", &options.clip.before_reduce,
-       "each replica clips its own gradients, before the sum"}};
+       "clip each replica's gradients before the sum"}};
 }
 
 }  // namespace lockstep

@@ -11,23 +11,35 @@ namespace {
 
 struct SolverType {
   const char* name;
+  const char* keys;  // of its numbers
   Optimizer (*make)(const Solver& solver, bool correct_momentum);
 };
 
 const SolverType kTypes[] = {
-    {"SGD",
+    {"SGD", "SOLVER.MOMENTUM",
      [](const Solver& s, bool correct) -> Optimizer {
        return MomentumSgd{s.momentum, correct && s.momentum > 0};
      }},
-    {"Nesterov",
+    {"Nesterov", "SOLVER.MOMENTUM",
      [](const Solver& s, bool correct) -> Optimizer {
        return Nesterov{s.momentum, correct && s.momentum > 0};
      }},
-    {"Adam",
+    {"Adam", "SOLVER.BETA1, SOLVER.BETA2 and SOLVER.EPSILON",
      [](const Solver& s, bool) -> Optimizer {
        return Adam{s.beta1, s.beta2, s.epsilon};
      }},
 };
+
+const SolverType& type_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const SolverType& type : kTypes) {
+    if (type.name == name) return type;
+    names.emplace_back(type.name);
+  }
+  const std::string near = nearest(name, names);
+  fail("'", name, "' is none of ", solver_types(),
+       near.empty() ? "" : "; did you mean " + near + "?");
+}
 
 }  // namespace
 
@@ -45,28 +57,19 @@ std::string type_of(const Solver& solver) {
   return "Nesterov";
 }
 
-void check_solver(const Solver& solver) {
-  for (auto [key, share] :
-       {std::pair("MOMENTUM", solver.momentum), {"BETA1", solver.beta1}, {"BETA2", solver.beta2}})
-    check(share >= 0 && share < 1, "SOLVER.", key, " is ", share, ", should be from 0 to below 1");
-  check(solver.epsilon > 0, "SOLVER.EPSILON is ", solver.epsilon, ", should be above 0");
-  try {
-    optimizer_of(solver, false);
-  } catch (const Error& error) {
-    fail("SOLVER.TYPE: ", error.what());
-  }
+Optimizer optimizer_of(const Solver& solver, bool correct_momentum) {
+  return type_named(type_of(solver)).make(solver, correct_momentum);
 }
 
-Optimizer optimizer_of(const Solver& solver, bool correct_momentum) {
-  const std::string name = type_of(solver);
-  std::vector<std::string> names;
-  for (const SolverType& type : kTypes) {
-    if (type.name == name) return type.make(solver, correct_momentum);
-    names.emplace_back(type.name);
+void check_solver(const Solver& solver) {
+  const char* keys = "SOLVER.TYPE";
+  try {
+    const SolverType& type = type_named(type_of(solver));
+    keys = type.keys;
+    type.make(solver, false);
+  } catch (const Error& error) {
+    fail(keys, ": ", error.what());
   }
-  const std::string near = nearest(name, names);
-  fail("'", name, "' is none of ", solver_types(),
-       near.empty() ? "" : "; did you mean " + near + "?");
 }
 
 }  // namespace lockstep
