@@ -156,7 +156,9 @@ TEST_F(ConfigTest, ThePageOfKeysIsComplete) {
 
 TEST_F(ConfigTest, KeysAreListedByPart) {
   const Outcome clip = run_lockstep({"keys", "CLIP"});
-  EXPECT_NE(clip.out.find("SOLVER.CLIP_NORM: 0\n    maximum global gradient norm"), std::string::npos) << clip.out;
+  EXPECT_NE(clip.out.find("SOLVER.CLIP_NORM: 0\n    maximum global gradient norm"),
+            std::string::npos)
+      << clip.out;
   EXPECT_EQ(clip.out.find("MOMENTUM"), std::string::npos);
   expect_refused(run_lockstep({"keys", "CLAP"}), {"'CLAP'"});
 }
