@@ -1,7 +1,5 @@
 #include "models/models.h"
 
-#include <array>
-
 namespace lockstep {
 namespace {
 
@@ -14,17 +12,19 @@ struct Entry {
   int64_t classes;
 };
 
-constexpr std::array<Entry, 11> kModels{{{"lenet", lenet, kDigit, 10},
-                                         {"mlp", mlp, kDigit, 10},
-                                         {"resnet18", resnet18, kImageNet, 1000},
-                                         {"resnet34", resnet34, kImageNet, 1000},
-                                         {"resnet50", resnet50, kImageNet, 1000},
-                                         {"resnet101", resnet101, kImageNet, 1000},
-                                         {"resnet152", resnet152, kImageNet, 1000},
-                                         {"resnext50_32x4d", resnext50_32x4d, kImageNet, 1000},
-                                         {"resnet50_keras", resnet50_keras, kImageNet, 1000},
-                                         {"vgg16", vgg16, kImageNet, 1000},
-                                         {"mobilenet_v2", mobilenet_v2, kImageNet, 1000}}};
+constexpr Entry kModels[] = {
+    {"lenet", lenet, kDigit, 10},
+    {"mlp", mlp, kDigit, 10},
+    {"resnet18", resnet18, kImageNet, 1000},
+    {"resnet34", resnet34, kImageNet, 1000},
+    {"resnet50", resnet50, kImageNet, 1000},
+    {"resnet101", resnet101, kImageNet, 1000},
+    {"resnet152", resnet152, kImageNet, 1000},
+    {"resnext50_32x4d", resnext50_32x4d, kImageNet, 1000},
+    {"resnet50_keras", resnet50_keras, kImageNet, 1000},
+    {"vgg16", vgg16, kImageNet, 1000},
+    {"mobilenet_v2", mobilenet_v2, kImageNet, 1000},
+};
 
 const Entry& entry_named(const std::string& name) {
   for (const Entry& entry : kModels)

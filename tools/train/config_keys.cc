@@ -1,5 +1,6 @@
 // The keys of a training of classifiers, beside those of the step: a table for each thing that they
 // are about.
+#include "models/models.h"
 #include "tools/train/config.h"
 
 namespace lockstep {
@@ -8,6 +9,12 @@ namespace {
 // Beyond these numbers do not stay numbers when they are multiplied; memory ends long before.
 constexpr double kMostOfMany = 1 << 24, kMostPixels = 1 << 16, kMostImages = 0x7FFFFFFF;
 constexpr double kMostRate = 3.4e38;  // a float
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
 
 ConfigKeys keys_of_run(TrainConfig& c) {
   return {{"OUTPUT_DIR",
@@ -21,38 +28,34 @@ ConfigKeys keys_of_run(TrainConfig& c) {
 }
 
 ConfigKeys keys_of_network(TrainConfig& c) {
-  return {
-      {"MODEL.TYPE",
-       &c.model,
-       "lenet, mlp, resnet18 .. resnet152, resnext50_32x4d, resnet50_keras, vgg16, mobilenet_v2",
-       {.remembered = true}},
-      {"MODEL.NUM_CLASSES",
-       &c.classes,
-       "number of classes",
-       {.least = 2, .most = kMostOfMany, .remembered = true}},
-      {"MODEL.HIDDEN",
-       &c.hidden,
-       "mlp: width of each hidden layer",
-       {.least = 1, .most = kMostOfMany, .remembered = true}},
-      {"MODEL.ONNX",
-       &c.onnx,
-       "an ONNX network to train instead of MODEL.TYPE: docs/bring_your_own.md",
-       {.remembered = true}},
-      {"MODEL.NEW_CLASSIFIER", &c.new_classifier,
-       "replace the last layer by a new one, for another number of classes"},
-      {"MODEL.TRAIN_BATCH_NORM",
-       &c.train_batch_norm,
-       "MODEL.ONNX: train batch norms even where the file says training_mode 0",
-       {.remembered = true}},
-      {"MODEL.WEIGHTS",
-       &c.weights,
-       "safetensors file to start from; tensors are matched by name",
-       {.detectron = "TRAIN.WEIGHTS"}},
-      {"RESNETS.STRIDE_1X1",
-       &c.stride_in_1x1,
-       "bottlenecks stride in their first 1x1 convolution instead of the 3x3",
-       {.remembered = true}},
-      {"RESNETS.ZERO_INIT_GAMMA", &c.zero_init_gamma, "residual blocks start as the identity"}};
+  return {{"MODEL.TYPE", &c.model, listed(model_names()), {.remembered = true}},
+          {"MODEL.NUM_CLASSES",
+           &c.classes,
+           "number of classes",
+           {.least = 2, .most = kMostOfMany, .remembered = true}},
+          {"MODEL.HIDDEN",
+           &c.hidden,
+           "mlp: width of each hidden layer",
+           {.least = 1, .most = kMostOfMany, .remembered = true}},
+          {"MODEL.ONNX",
+           &c.onnx,
+           "an ONNX network to train instead of MODEL.TYPE: docs/bring_your_own.md",
+           {.remembered = true}},
+          {"MODEL.NEW_CLASSIFIER", &c.new_classifier,
+           "replace the last layer by a new one, for another number of classes"},
+          {"MODEL.TRAIN_BATCH_NORM",
+           &c.train_batch_norm,
+           "MODEL.ONNX: train batch norms even where the file says training_mode 0",
+           {.remembered = true}},
+          {"MODEL.WEIGHTS",
+           &c.weights,
+           "safetensors file to start from; tensors are matched by name",
+           {.detectron = "TRAIN.WEIGHTS"}},
+          {"RESNETS.STRIDE_1X1",
+           &c.stride_in_1x1,
+           "bottlenecks stride in their first 1x1 convolution instead of the 3x3",
+           {.remembered = true}},
+          {"RESNETS.ZERO_INIT_GAMMA", &c.zero_init_gamma, "residual blocks start as the identity"}};
 }
 
 ConfigKeys keys_of_data(TrainConfig& c) {

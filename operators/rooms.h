@@ -1,0 +1,22 @@
+// All rooms, for the lists of their operators and kernels: all.cc, cpu.cc and cuda.cc.
+#pragma once
+
+#include "operators/activation/activation.h"
+#include "operators/batch_norm/batch_norm.h"
+#include "operators/collective/collective.h"
+#include "operators/conv/conv.h"
+#include "operators/dropout/dropout.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/fill/fill.h"
+#include "operators/function/function.h"
+#include "operators/gather/gather.h"
+#include "operators/gemm/gemm.h"
+#include "operators/layout/layout.h"
+#include "operators/loss/loss.h"
+#include "operators/norm/norm.h"
+#include "operators/optimizer/optimizer.h"
+#include "operators/pool/pool.h"
+#include "operators/process/process.h"
+#include "operators/reduce/reduce.h"
+#include "operators/resize/resize.h"
+#include "operators/shape/shape.h"
