@@ -13,17 +13,19 @@ std::vector<AllReduceAlgorithm> algorithms_in_levels();
 // In the order in which `auto` prefers those that should take the same time.
 const std::vector<AllReduceAlgorithm>& all_reduce_algorithms() {
   static const std::vector<AllReduceAlgorithm> all = [] {
-    std::vector<AllReduceAlgorithm> list{collective(),
-                                         nccl(),
-                                         rechd(),
-                                         bcube(),
-                                         xring(),
-                                         pscpu(),
-                                         psgpu(),
-                                         simple(),
-                                         trivial(),
-                                         muji(),
-                                         hierarchical_copy()};
+    std::vector<AllReduceAlgorithm> list{
+        collective(),
+        nccl(),
+        rechd(),
+        bcube(),
+        xring(),
+        pscpu(),
+        psgpu(),
+        simple(),
+        trivial(),
+        muji(),
+        hierarchical_copy(),
+    };
     for (AllReduceAlgorithm& algorithm : algorithms_in_levels())
       list.push_back(std::move(algorithm));
     return list;
