@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "graph/onnx.h"
 
@@ -39,22 +40,41 @@ void check_same_padding(InferenceContext& context) {
               ", the most is ", kMost);
 }
 
+// It reads the data's sizes from there on, before the first where batch_dims is negative.
+void check_batch_dims(InferenceContext& context) {
+  const onnx::TensorShapeProto* data = shape_of(context, 0);
+  const onnx::AttributeProto* batch = context.getAttribute("batch_dims");
+  if (!data || !batch) return;
+  check(batch->i() >= 0 && batch->i() <= data->dim_size(), "batch_dims is ", batch->i(),
+        ", should be 0 to ", data->dim_size(), ", the dimensions of the data");
+}
+
+// What is asked before ONNX infers.
+using Guard = void (*)(InferenceContext&);
+std::vector<Guard> guards_of(const std::string& type, const onnx::OpSchema& schema) {
+  std::vector<Guard> guards;
+  if (type == "Conv" || type == "ConvTranspose") guards.push_back(check_convolution);
+  if (type == "GatherND") guards.push_back(check_batch_dims);
+  if (schema.attributes().count("auto_pad")) guards.push_back(check_same_padding);
+  return guards;
+}
+
 class GuardedSchemas : public onnx::ISchemaRegistry {
  public:
   const onnx::OpSchema* GetSchema(const std::string& type, const int version,
                                   const std::string& domain) const override {
     const onnx::OpSchema* theirs =
         onnx::OpSchemaRegistry::Instance()->GetSchema(type, version, domain);
-    if (!theirs || !domain.empty() || !theirs->attributes().count("auto_pad")) return theirs;
+    if (!theirs || !domain.empty()) return theirs;
+    const std::vector<Guard> guards = guards_of(type, *theirs);
+    if (guards.empty()) return theirs;
     std::lock_guard lock(mutex_);
     auto& guarded = guarded_[{type, theirs->since_version()}];
     if (guarded) return guarded.get();
     guarded = std::make_unique<onnx::OpSchema>(*theirs);
-    const bool convolves = type == "Conv" || type == "ConvTranspose";
     guarded->TypeAndShapeInferenceFunction(
-        [convolves, infer = theirs->GetTypeAndShapeInferenceFunction()](InferenceContext& context) {
-          if (convolves) check_convolution(context);
-          check_same_padding(context);
+        [guards, infer = theirs->GetTypeAndShapeInferenceFunction()](InferenceContext& context) {
+          for (const Guard guard : guards) guard(context);
           infer(context);
         });
     return guarded.get();

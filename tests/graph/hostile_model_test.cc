@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "graph/file.h"
 #include "graph/io.h"
@@ -176,6 +177,23 @@ TEST_F(HostileModel, AConvolutionOfOlderOpsetsIsLookedAt) {
     weight.set_raw_data(std::string(8, '\0'));
     refused("data has 4 dimensions, weight has 5");
   }
+}
+
+// ONNX's inference went by it, before the first of the data's sizes.
+TEST_F(HostileModel, BatchDimensionsAreTheDatas) {
+  for (int64_t version : {12, 17})
+    for (int64_t dims : {int64_t{-3}, int64_t{5}, std::numeric_limits<int64_t>::min(),
+                         std::numeric_limits<int64_t>::max()}) {
+      opset(version);
+      node("GatherND").clear_input();
+      graph().mutable_node(0)->add_input("x");
+      graph().mutable_node(0)->add_input("i");
+      graph().mutable_node(0)->clear_attribute();
+      attribute("batch_dims", dims);
+      graph().clear_initializer();
+      initializer("i", std::string(16, '\0'));
+      refused(join("batch_dims is ", dims, ", should be 0 to 4"));
+    }
 }
 
 TEST_F(HostileModel, NamesAreThereOnce) {
