@@ -157,18 +157,27 @@ Node Graph::copy(const Node& node, const std::vector<Value>& inputs) {
   return append(std::move(proto), std::move(copied), where);
 }
 
+void Graph::reserve(std::size_t nodes, std::size_t values) {
+  proto_->mutable_node()->Reserve(static_cast<int>(nodes));
+  nodes_.reserve(nodes);
+  values_.reserve(values);
+  by_name_.reserve(values);
+}
+
 Node Graph::take(const Node& node, const std::vector<Value>& inputs, const Names& names) {
   const int index = node_count();
   NodeInfo taken{inputs, {}, node.op(), replica_};
   onnx::NodeProto& proto = *proto_->add_node();
-  proto = node.proto();
+  const onnx::NodeProto& from_proto = node.proto();
+  proto.set_op_type(from_proto.op_type());
+  if (!from_proto.domain().empty()) proto.set_domain(from_proto.domain());
+  proto.set_doc_string(from_proto.doc_string());
+  *proto.mutable_attribute() = from_proto.attribute();
   proto.set_name(names.node);
-  proto.clear_input();
   for (Value value : inputs) {
     proto.add_input(value ? info(value).name : "");
     if (value) values_[value.id].consumers.push_back(index);
   }
-  proto.clear_output();
   for (std::size_t i = 0; i < names.outputs.size(); ++i) {
     const std::string& name = names.outputs[i];
     proto.add_output(name);

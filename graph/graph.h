@@ -95,6 +95,7 @@ class Graph {
     std::vector<std::string> outputs;  // "" where one is left out
   };
   Node take(const Node& node, const std::vector<Value>& inputs, const Names& names);
+  void reserve(std::size_t nodes, std::size_t values);  // for as many in all
   // A constant of another graph under another name; its bytes are shared.
   Value take_constant(const Graph& from, Value constant, const std::string& name);
   // Adds a node as add() does; its first output.

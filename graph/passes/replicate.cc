@@ -20,12 +20,13 @@ class Replication {
     made_.resize(at(one.value_count()) * at(replicas));
     is_output_.resize(at(one.value_count()), false);
     for (Value output : one.outputs()) is_output_[at(output.id)] = true;
+    all_.reserve(at(one.node_count()) * at(replicas), made_.size());
   }
 
   Graph run() {
     for (Value input : one_.inputs())
       for (int k = 0; k < replicas_; ++k)
-        of(input, k) = all_.input(name(input, k), one_.type(input));
+        of(input, k) = all_.input(name(input, k), one_.type(input), one_.origin(input));
     const std::vector<bool> for_first = only_for_first();
     for (int id = 0; id < one_.value_count(); ++id)
       if (one_.literal({id}) && !one_.producer({id}) && !of({id}, 0))

@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-constexpr Milliseconds kLook(50);
+constexpr Milliseconds kBetweenLooks(50);
 constexpr int64_t kSameWish = 1000;  // milliseconds
 constexpr const char* kWish = "interrupted";
 
@@ -98,10 +98,10 @@ bool Interruption::may_begin(int64_t step) {
 
 void Interruption::watch() {
   try {
-    while (!over_ && !find_wish()) std::this_thread::sleep_for(kLook);
+    while (!over_ && !find_wish()) std::this_thread::sleep_for(kBetweenLooks);
     if (over_) return;
     announce();
-    while (!over_ && !all_announced()) std::this_thread::sleep_for(kLook);
+    while (!over_ && !all_announced()) std::this_thread::sleep_for(kBetweenLooks);
   } catch (const std::exception&) {
     lost_ = true;  // the next exchange says why
   }
