@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kConv = __LINE__ + 4;
 constexpr const char* kThisFile = "tests/builders/origin_test.cc:";
-void network(Net& net) {
+void traced_network(Net& net) {
   Value x = net.input("data", {DType::float32, {"N", 1, 8, 8}});
   x = conv_layer(net, x, 8, {.kernel = 3, .pad = 1, .bias = false}, "conv");
   x = batch_norm_layer(net, x, {}, "norm");
@@ -26,12 +26,12 @@ void network(Net& net) {
   classify(net, fc_layer(net, dropout_layer(net, x, 0.5F, "drop"), 2, {}, "scores"));
 }
 
-struct Case {
+struct OriginCase {
   std::string name;
   DataParallelOptions options;
   Optimizer optimizer = MomentumSgd{.momentum = 0.9F};
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const OriginCase& c, std::ostream* out) { *out << c.name; }
 
 AllReduceOptions by(const char* spec) { return {.spec = parse_all_reduce(spec)}; }
 
@@ -40,7 +40,7 @@ DataParallelOptions two(DataParallelOptions options) {
   return options;
 }
 
-std::vector<Case> cases() {
+std::vector<OriginCase> origin_cases() {
   AllReduceOptions packed = by("rechd");
   packed.packing = parse_packing("ready:1k:1M");
   packed.pieces = 2;
@@ -62,7 +62,7 @@ std::vector<Case> cases() {
   };
 }
 
-class Origin : public ::testing::TestWithParam<Case> {};
+class Origin : public ::testing::TestWithParam<OriginCase> {};
 
 void expect_lines_of_this_file(const Graph& graph, const std::string& what) {
   for (int index = 0; index < graph.node_count(); ++index) {
@@ -72,9 +72,10 @@ void expect_lines_of_this_file(const Graph& graph, const std::string& what) {
 }
 
 TEST_P(Origin, IsALineOfTheModel) {
-  Case c = GetParam();
+  OriginCase c = GetParam();
   c.options.scope = "cpu";
-  const TrainingModel model = build_data_parallel_model(all_ops(), network, c.optimizer, c.options);
+  const TrainingModel model =
+      build_data_parallel_model(all_ops(), traced_network, c.optimizer, c.options);
   expect_lines_of_this_file(model.step, "step");
   expect_lines_of_this_file(model.init, "init");
   expect_lines_of_this_file(model.inference, "inference");
@@ -82,12 +83,12 @@ TEST_P(Origin, IsALineOfTheModel) {
     expect_lines_of_this_file(partition(model, {.rank = 1, .processes = 2}).step,
                               "step of the second process");
 }
-INSTANTIATE_TEST_SUITE_P(Steps, Origin, ::testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Steps, Origin, ::testing::ValuesIn(origin_cases()),
                          [](const auto& info) { return info.param.name; });
 
 TEST(OriginOf, AGradientItsSumItsUpdateAndItsFirstValueIsTheLayer) {
   const TrainingModel model = build_data_parallel_model(
-      all_ops(), network, MomentumSgd{.momentum = 0.9F},
+      all_ops(), traced_network, MomentumSgd{.momentum = 0.9F},
       {.replicas = 2, .scope = "cpu", .precision = DType::float16, .all_reduce = by("xring")});
   const std::string line = kThisFile + std::to_string(kConv);
   int found = 0;
