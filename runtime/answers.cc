@@ -47,7 +47,7 @@ float Answers::share_of(std::size_t replica) const {
 float Answers::share_of_metric(std::string_view name) const {
   const std::span<const Tensor> each = metric_of_each(name);
   float total = 0;
-  for (std::size_t k = 0; k < each.size(); ++k)  // of no rows a mean is no number
+  for (std::size_t k = 0; k < each.size(); ++k)  // without rows, the mean is NaN
     if (share_of(k) > 0) total += share_of(k) * *each[k].as<float>();
   return total;
 }

@@ -1,4 +1,4 @@
-// Answers: what one training step gave back, by name. Valid until the next step.
+// Answers: the results of one training step, by name. Valid until the next step.
 #pragma once
 
 #include <optional>
@@ -13,34 +13,36 @@ namespace lockstep {
 
 class Answers {
  public:
-  // `fetched`: in the order of Session::step(). `shares`: of the run's batch, by replica
-  // (Feeds::shares); without them replicas have equal ones.
+  // `fetched`: in the order of Session::step(). `shares`: each replica's share of the run's batch
+  // (Feeds::shares); by default equal.
   Answers(const TrainingModel& model, std::span<const Tensor> fetched,
           std::span<const float> shares = {})
       : model_(&model), fetched_(fetched), shares_(shares) {}
 
-  // Of the batch: all losses of all replicas, which hold their share of it, added up. In one of
-  // several processes: what this one adds to that.
+  // The batch's loss: the sum over all losses and replicas, each already weighted by its share.
+  // With several processes: this process's part of that sum.
   float loss() const;
   float loss(std::string_view name) const;
-  // The mean over the rows that this process has.
+  // The mean over this process's rows.
   float metric(std::string_view name) const;
-  // What this process adds to the mean over the whole batch.
+  // This process's contribution to the mean over the whole batch.
   float share_of_metric(std::string_view name) const;
-  // On each replica. Throws naming what there is.
+  // The values of each replica. Throws, listing the known names.
   std::span<const Tensor> loss_of_each(std::string_view name) const;
   std::span<const Tensor> metric_of_each(std::string_view name) const;
 
-  // Why the step updated nothing; none: it did. Over several processes the others know only that.
+  // The reason why the step updated nothing; empty if it updated. With several processes, only the
+  // process with the bad gradient knows which one it was.
   struct Skipped {
-    int replica = -1;      // of the whole run, whose gradient was not finite first; -1: elsewhere
-    std::string gradient;  // whose: a parameter's name
+    int replica = -1;      // the first in the run whose gradient was not finite; -1: in another
+                           // process
+    std::string gradient;  // the parameter's name
   };
   std::optional<Skipped> skipped() const;
 
  private:
   float share_of(std::size_t replica) const;
-  // Of the items of a table, of which `before` others come before them.
+  // The replicas' values of one item, `before` items into the fetches.
   std::span<const Tensor> of(std::size_t item) const;
   std::span<const Tensor> named(const std::vector<Replicated>& items, std::size_t before,
                                 std::string_view name, const char* what) const;

@@ -1,5 +1,5 @@
-// Messages between the processes of a run, as kernels see them. Two processes that name the same
-// number mean the same message; nothing is looked up by text.
+// Messages between the processes of a run, as kernels see them. A message is identified by number,
+// equal on both sides, never by text.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@
 
 namespace lockstep {
 
-// One direction to one peer: one message at a time.
+// A one-way channel to one peer: one message at a time.
 class Transfer {
  public:
   virtual ~Transfer() = default;
-  // Begins and returns at once. The memory is the message's until wait() has returned.
+  // Starts without waiting. The memory must stay untouched until wait() returns.
   virtual void start(void* data, std::size_t bytes) = 0;
-  // Throws an Error that names who is missing and what was waited for.
+  // Throws an Error that names the missing peer and the awaited message.
   virtual void wait() = 0;
 };
 
-// What devices have of their own to the same processes. It is made when it is first needed.
+// Device-specific links to the same processes, made on first use.
 class DeviceLinks {
  public:
   virtual ~DeviceLinks() = default;
-  // What is under way comes to an end, done or not; nothing can be exchanged afterwards.
+  // Ends all pending exchanges, done or not; no exchange is possible afterwards.
   virtual void abort() = 0;
 };
 
@@ -33,20 +33,20 @@ class Comm {
   virtual ~Comm() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  virtual int size_here() const = 0;  // processes on this host, which share its cores
+  virtual int size_here() const = 0;  // processes on this host, sharing its cores
 
-  // The same one whenever they are asked for again. `what` is for people.
+  // Repeated calls return the same transfer. `what` describes it in error texts.
   virtual Transfer& sending(int peer, uint64_t number, const std::string& what) = 0;
   virtual Transfer& receiving(int peer, uint64_t number, const std::string& what) = 0;
 
-  // For messages: what comes now belongs to this step of the run.
+  // Sets the step of the run that the following messages belong to.
   virtual void at_step(uint64_t step) = 0;
-  // For what devices exchange among themselves: returns when `done` says so, which it is asked time
-  // and again. Throws what it threw, or, as a message's wait does, what the run failed of.
+  // Polls `done` until it is true, for exchanges between devices. Rethrows its exception, or the
+  // run's failure, as Transfer::wait does.
   virtual void wait_until(const std::function<bool()>& done, const std::string& what) = 0;
-  // A few small texts that all see.
+  // A few small texts, visible to all processes.
   virtual class Store& store() = 0;
-  // Tells the others why this process ends; they end with that text.
+  // Tells the other processes why this one ends; they end with the same text.
   virtual void give_up(const std::string& why) = 0;
 
   std::unique_ptr<DeviceLinks> device_links;

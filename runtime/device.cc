@@ -28,7 +28,7 @@ DeviceKind parse_kind(std::string_view text, std::string_view whole) {
   return DeviceKind::gpu;
 }
 
-// A number, or `local`: that of this process among those on its host.
+// A number, or `local`: the process's number on its host.
 int parse_index(std::string_view text, std::string_view whole) {
   if (text != "local") return parse_count(text, whole);
   for (const char* name : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})

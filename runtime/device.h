@@ -1,5 +1,5 @@
-// Where a replica runs. A Device is a small value; CPU devices are virtual: cpu:0 and cpu:1 are two
-// replicas that share this machine's cores.
+// The device a replica runs on. A Device is a small value. CPU devices are virtual: cpu:0 and cpu:1
+// are two replicas that share this machine's cores.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,18 @@ struct Device {
 
 std::string text_of(Device device);
 
-// Of every value in a plan's memory: a cache line; on GPUs what their libraries take for granted.
+// The alignment of values in a plan's memory: a cache line on CPUs; on GPUs what their libraries
+// assume.
 constexpr std::size_t alignment_on(DeviceKind kind) { return kind == DeviceKind::gpu ? 256 : 64; }
 
-// "cpu*2", "gpu*8", "gpu:0,gpu:2", "cpu": one device per replica; "gpu:1*4": four replicas on one
-// GPU; "gpu:local": that of this process's number on its host. Throws for anything else.
+// Parses one device per replica: "cpu", "cpu*2", "gpu*8", "gpu:0,gpu:2". "gpu:1*4": four replicas
+// on one GPU. "gpu:local": the GPU with this process's number on its host. Throws for anything
+// else.
 std::vector<Device> parse_devices(std::string_view text);
 std::vector<Device> cpu_devices(int count);
 
-int cpu_cores();  // cores this process may use
-// What each of `replicas` CPU replicas gets when nothing else is asked for.
+int cpu_cores();  // cores available to this process
+// The default number of threads of each of `replicas` CPU replicas.
 int threads_per_replica(int replicas);
 
 }  // namespace lockstep

@@ -45,7 +45,7 @@ Feeds::Feeds(const TrainingModel& model, const WholeRun& whole)
   }
 }
 
-// Of an input that is one number.
+// The type and shape of a scalar input.
 TensorDesc Feeds::desc_of(std::size_t input) const {
   const TensorType& type = model_.step.type(model_.step.at(model_.inputs[input].values[0]));
   check(type.dtype == DType::float32 && (type.shape.empty() || fits(type.shape, {1})), "'",
@@ -81,7 +81,7 @@ void Feeds::set_part(std::size_t number, const Tensor& rows) {
       !declared.empty() && declared.size() == dims.size() &&
       fits({declared.begin() + 1, declared.end()}, {dims.begin() + 1, dims.end()});
   if (has_rows && !declared[0].known()) return set_share_of_batch(number, rows);
-  if (has_rows && declared[0].size() * shares == dims[0])  // a file may declare its batch
+  if (has_rows && declared[0].size() * shares == dims[0])  // a file may declare its batch size
     return any_open_ || declared[0].size() != fixed_rows_ ? set_equal_parts(number, rows)
                                                           : set_share_of_batch(number, rows);
   check(fits(declared, dims), "'", input.feed(), "' is ", type,
@@ -129,7 +129,7 @@ void Feeds::set_share_of_batch(std::size_t number, const Tensor& rows) {
   if (batch_ != batch) weigh(batch_ = batch);
 }
 
-// Each loss counts as its share's part of the batch.
+// Weights each loss by its share of the batch.
 void Feeds::weigh(int64_t batch) {
   const auto replicas = static_cast<std::size_t>(model_.replicas);
   for (int k = 0; k < model_.replicas; ++k) {

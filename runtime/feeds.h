@@ -1,5 +1,5 @@
-// Feeds: what one training step is fed with, by name. It knows the model's inputs, shares a batch
-// out over replicas and parts, and refuses by name what is missing, doubled or of another shape.
+// Feeds: the inputs of one training step, by name. It shares a batch out over replicas and parts,
+// and rejects by name inputs that are missing, given twice or of the wrong shape.
 #pragma once
 
 #include <deque>
@@ -16,24 +16,23 @@ namespace lockstep {
 struct Rows {
   int64_t first = 0, count = 0;
 };
-// Share number `share` of a batch. Shares follow one another and differ by one row at the most.
+// The rows of share number `share`. Shares are consecutive and differ by at most one row.
 Rows rows_of_share(int64_t batch, int64_t share, int64_t shares);
 
-// How a batch is shared out: over replicas, and over the parts that each computes one after the
-// other.
+// How a batch is divided: over replicas, and over the parts that each replica computes in sequence.
 struct BatchShares {
   int64_t batch = 0, replicas = 1, parts = 1;
 
   int64_t count() const { return replicas * parts; }
   bool equal() const { return batch % count() == 0; }
-  bool leave_nothing() const { return batch < count(); }  // for some of them
+  bool leave_nothing() const { return batch < count(); }  // some shares are empty
   Rows rows(int64_t replica, int64_t part) const {
     return rows_of_share(batch, replica * parts + part, count());
   }
 };
 
-// For a model that was cut for one process (builders/step/partition.h): the batch of all processes.
-// 0: their shares are equal.
+// The batch of all processes, for a model cut for one process (builders/step/partition.h). 0: equal
+// shares.
 struct WholeRun {
   int64_t batch = 0;
 };
@@ -44,19 +43,19 @@ class Feeds {
                  const WholeRun& whole = {});  // `model` must outlive it
   Feeds(const Feeds&) = delete;
 
-  // The rows of all replicas (of a process: its own), one replica's after the other's. They are
-  // read where they lie when the step runs. Rows are the batch's where the input declares no number
-  // of them. Of any other input every share gets all that is given, or, where that is as many times
-  // as large as there are shares, an equal part.
+  // Sets the rows of all replicas of this process, one replica's after the other's. They are read
+  // in place when the step runs. If the input declares no number of rows, its rows are the batch's.
+  // For any other input every share gets the whole tensor, or an equal part if it is as many times
+  // too large as there are shares.
   void set(std::string_view name, const Tensor& rows);
-  // Every input of that role, the rate or a correction. Losses' weights follow from the rows.
+  // Sets every input of that role: the rate or a correction. Loss weights follow from the rows.
   void set(Role role, float value);
   bool has(Role role) const;
-  // Of the whole run's batch, by replica.
+  // Each replica's share of the whole run's batch.
   std::span<const float> shares() const { return shares_of_batch_; }
 
-  // In the order of Session::step(). Throws naming what was never set. What was set stays so; rows
-  // are set once between two steps at the most.
+  // In the order of Session::step(). Throws naming inputs that were never set. Inputs keep their
+  // values from step to step; rows are set at most once between two steps.
   std::span<const Tensor> tensors();
 
  private:
@@ -64,7 +63,7 @@ class Feeds {
   void set_whole(std::size_t input, const Tensor& rows);
   void set_equal_parts(std::size_t input, const Tensor& rows);
   void set_share_of_batch(std::size_t input, const Tensor& rows);
-  // The whole run's, of which `rows` are this process's.
+  // The whole run's batch, given this process's `rows`.
   int64_t batch_with(const std::string& feed, int64_t rows) const;
   Rows rows_of(int64_t batch, int64_t replica, int part) const;
   void weigh(int64_t batch);
@@ -75,13 +74,13 @@ class Feeds {
   WholeRun whole_;
   int whole_replicas_;
   int parts_ = 1;
-  bool any_open_ = false;    // whether any input declares no number of rows
-  int64_t fixed_rows_ = -1;  // of a share, where all inputs declare theirs: the first one's
-  std::vector<bool> set_, set_anew_;  // by input: ever, and since the last step
+  bool any_open_ = false;    // whether any input leaves its number of rows open
+  int64_t fixed_rows_ = -1;  // rows of a share if all inputs declare theirs: the first one's
+  std::vector<bool> set_, set_anew_;  // by input: ever set, and set since the last step
   std::vector<Tensor> tensors_;       // input by input, replicas inside
-  std::deque<float> numbers_;         // that tensors_ point to
+  std::deque<float> numbers_;         // storage that tensors_ point to
   std::vector<float> shares_of_batch_;
-  int64_t batch_ = -1;  // of the inputs that were shared out
+  int64_t batch_ = -1;  // rows of the inputs that were shared out
 };
 
 }  // namespace lockstep

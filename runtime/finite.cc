@@ -9,8 +9,8 @@
 namespace lockstep {
 namespace {
 
-// An exponent of ones alone is that of NaN and infinity. A piece has a length that the compiler
-// knows, or it would look at one value after the other.
+// An exponent of all ones means NaN or infinity. Chunks have a compile-time length, so that the
+// compiler can vectorise.
 template <class Bits, Bits exponent>
 struct Look {
   static constexpr int64_t kPiece = 1024;
@@ -80,7 +80,7 @@ bool all_finite(const float* values, int64_t count) {
 
 std::string text_of_value(const Tensor& tensor, int64_t place) {
   const float value = value_at(tensor, place);
-  return std::isnan(value) ? "nan" : join(value);  // a NaN has a sign that says nothing
+  return std::isnan(value) ? "nan" : join(value);  // the sign of a NaN means nothing
 }
 
 std::string text_of_place(const Dims& dims, int64_t place) {

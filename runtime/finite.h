@@ -1,4 +1,4 @@
-// Numbers that are none: where a tensor holds the first, in one pass of its memory.
+// Non-finite numbers: finds a tensor's first one in a single pass over its memory.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace lockstep {
 
-// Its place in memory; -1: all are finite, or of a type without infinities.
+// The index of the first NaN or infinity; -1: all finite, or the type has no infinities.
 int64_t first_not_finite(const Tensor& tensor);
-int64_t first_nan(const Tensor& tensor);  // passes over infinities
+int64_t first_nan(const Tensor& tensor);  // ignores infinities
 bool all_finite(const float* values, int64_t count);
 
-// What a value of a floating type is: nan, inf, -inf, or its digits.
+// The text of a floating-point value: nan, inf, -inf, or its digits.
 std::string text_of_value(const Tensor& tensor, int64_t place);
-// Where in a row-major tensor that is: [3,0,5,7].
+// The position in a row-major tensor: [3,0,5,7].
 std::string text_of_place(const Dims& dims, int64_t place);
 
 }  // namespace lockstep

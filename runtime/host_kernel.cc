@@ -55,7 +55,7 @@ Candidate on_host(Candidate candidate, Accelerator& accelerator) {
           }};
 }
 
-// Stands in the list where the device has no kernel, so that the plan can say why the host's runs.
+// A placeholder for the missing device kernel, so that the plan can say why the host runs the node.
 Candidate missing() {
   return {"GPU", [](const KernelRequest&) { return "has no kernel for it"; }, nullptr};
 }

@@ -1,6 +1,6 @@
-// What the executor runs. Life of a kernel: *prepare* (a factory gets one node with concrete
-// shapes, chooses its algorithm and says how much workspace it needs), then *run*, many times, on
-// bound pointers. A kernel never allocates in run, never sees a name, never looks at the graph.
+// Kernels, as the executor runs them. *Prepare* (a factory) gets one node with concrete shapes,
+// chooses the algorithm and states the workspace it needs. *Run* is called many times on bound
+// pointers. It never allocates, never sees a name, never looks at the graph.
 #pragma once
 
 #include <functional>
@@ -18,43 +18,43 @@
 
 namespace lockstep {
 
-// What a run is told beside its operands.
+// The arguments of a run besides its operands.
 struct RunContext {
   uint64_t seed = 0;
   uint64_t step = 0;  // counts runs of the program, from 0
 };
 
-// Where a kernel on a device says that it met an operand it cannot work on: a label that is no
-// class, say. The host reads it when the run is done.
+// An invalid operand reported by a kernel on a device, such as a label out of range. The host reads
+// it after the run.
 struct Fault {
   int64_t raised = 0;
   int64_t value = 0;  // see Kernel::explain
 };
 
 struct KernelArgs {
-  std::span<const Tensor> in;  // data is null where an operand is left out
+  std::span<const Tensor> in;  // data is null for an omitted operand
   std::span<const Tensor> out;
   std::byte* workspace;
   const RunContext& context;  // at the same address in every run of an executor
-  // Of a device that works behind the host's back: where the kernel puts its work, and the context
-  // in the device's memory. What is recorded is told another step by these, never by value.
+  // Asynchronous devices only: the queue for the kernel's work, and the context in device memory.
+  // Recorded work must read the step from it, since values are fixed when recorded.
   Queue* queue = nullptr;
   const RunContext* device_context = nullptr;
-  Fault* fault = nullptr;  // in memory that the host and all devices reach
+  Fault* fault = nullptr;  // in memory that the host and all devices can access
 };
 
 class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual void run(const KernelArgs& args) = 0;
-  // Of a collective on devices with queues: what comes behind the run of all its parts.
+  // Collectives on devices with queues: called after the run of all parts.
   virtual void conclude(const KernelArgs&) {}
   virtual std::size_t workspace_bytes() const { return 0; }
-  // What a fault of that value means.
+  // The error text of a fault with that value.
   virtual std::string explain(int64_t) const { return ""; }
-  // Why a run of it cannot be recorded (runtime/accelerator.h); "": it can.
+  // Why its run cannot be recorded (runtime/accelerator.h); "": it can.
   virtual std::string not_recordable() const { return ""; }
-  // The algorithm taken, for the plan dump.
+  // The algorithm chosen, for the plan dump.
   virtual std::string describe() const { return ""; }
 };
 
@@ -62,26 +62,26 @@ struct KernelRequest {
   const Node& node;
   std::vector<TensorDesc> in = {};
   std::vector<TensorDesc> out = {};
-  std::vector<const Literal*> constants = {};  // contents of an operand that is known, else null
+  std::vector<const Literal*> constants = {};  // contents of each constant operand, else null
   int threads = 1;
-  int part = 0;  // of a collective: this worker's share
+  int part = 0;  // collectives: this worker's share
   int parts = 1;
-  Comm* comm = nullptr;                      // to other processes; null when there are none
-  Device device = {};                        // where it will run
-  std::vector<Device> part_devices = {};     // of a collective: where each of its parts will
-  std::vector<Device> operand_devices = {};  // whose memory each operand, then each result lies in
-  // Products may take float32 operands with 10 bits behind the point, as a GPU's units for matrices
-  // do; they are added up in full. Devices without such units have no use for it.
+  Comm* comm = nullptr;                      // to other processes; null if there are none
+  Device device = {};                        // the device it will run on
+  std::vector<Device> part_devices = {};     // collectives: the device of each part
+  std::vector<Device> operand_devices = {};  // the device that holds each operand, then each result
+  // Matrix products may round float32 operands to a 10-bit mantissa (TF32) and accumulate in
+  // float32. Devices without such units ignore it.
   bool tf32 = false;
 
   AttributeReader attributes() const { return node.attributes(); }
-  // Contents of a small integer operand; throws when they are not known at plan time.
+  // The contents of a small integer operand; throws if they are not known at plan time.
   std::vector<int64_t> integers(std::size_t operand) const;
 };
 
 using ExplainFault = std::function<std::string(int64_t value)>;
 
-// A kernel that is one function of its arguments.
+// A kernel made of one function of its arguments.
 template <class Run>
 class FunctionKernel final : public Kernel {
  public:

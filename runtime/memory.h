@@ -7,12 +7,12 @@
 namespace lockstep {
 
 struct FreeMemory {
-  void (*release)(void*) = nullptr;  // null: it is the host's own
+  void (*release)(void*) = nullptr;  // null: host memory
   void operator()(std::byte* data) const;
 };
 using Memory = std::unique_ptr<std::byte[], FreeMemory>;
 
-// 64-byte aligned and zeroed; never null, also for 0 bytes.
+// 64-byte aligned and zeroed; never null, even for 0 bytes.
 Memory allocate(std::size_t bytes);
 
 }  // namespace lockstep

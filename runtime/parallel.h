@@ -1,12 +1,12 @@
-// A replica's threads. oneDNN brings OpenMP's thread pool (libgomp); our own loops run on the same
-// threads through libgomp's entry point, so that a replica has one pool whatever compiler built us.
+// A replica's threads. oneDNN brings OpenMP's thread pool (libgomp); our own loops use the same
+// threads through libgomp's entry point, so a replica has one pool whatever the compiler.
 #pragma once
 
 #include <cstdint>
 
 namespace lockstep {
 
-// Sets how many threads oneDNN and parallel_for use when called from this thread.
+// Sets the number of threads for oneDNN and parallel_for calls from this thread.
 void set_threads_of_this_thread(int threads);
 
 namespace detail {
@@ -14,8 +14,8 @@ using RangeBody = void (*)(void* context, int64_t begin, int64_t end);
 void run_ranges(int64_t count, int64_t grain, int threads, RangeBody body, void* context);
 }  // namespace detail
 
-// Calls body(begin, end) over pieces of [0, count), each at least `grain` long, on at most
-// `threads` threads. Every index is visited once; which thread takes it never matters to a result.
+// Calls body(begin, end) over chunks of [0, count), each at least `grain` long, on at most
+// `threads` threads. Every index is visited once; results never depend on which thread does it.
 // Allocates nothing.
 template <class Body>
 void parallel_for(int64_t count, int64_t grain, int threads, const Body& body) {

@@ -27,11 +27,11 @@ constexpr PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t index) {
   return x;
 }
 
-// In (0, 1), never either end.
+// In the open interval (0, 1).
 constexpr double uniform_of(uint32_t bits) { return (bits + 0.5) * 0x1p-32; }
 
-// Two standard normal numbers from two words. In double, so that devices whose float functions
-// differ in the last place still round to the same float.
+// Two standard normal numbers from two words. Computed in double, so that devices whose float
+// functions differ in the last place round to the same float.
 inline std::array<double, 2> normal_of(uint32_t a, uint32_t b) {
   double radius = std::sqrt(-2.0 * std::log(uniform_of(a)));
   double angle = 6.283185307179586476925 * uniform_of(b);
@@ -69,8 +69,8 @@ class PhiloxSequence {
   int used_ = 4;
 };
 
-// The stream of a node's draws in a step (graph/random_stream.h), beyond those of parameters and
-// data.
+// The stream of a node's draws in one step (graph/random_stream.h), distinct from those of
+// parameters and data.
 constexpr uint64_t stream_in_step(uint64_t step, uint64_t stream) {
   constexpr uint64_t kStreams = uint64_t{1} << 63U;
   constexpr uint64_t kStepMask = 0x7fffffffU;

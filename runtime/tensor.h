@@ -1,4 +1,4 @@
-// A view of a tensor in memory; owns nothing.
+// A non-owning view of a tensor in memory.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 namespace lockstep {
 
 struct TensorDesc {
-  DType dtype = DType::undefined;  // undefined: an optional operand that is left out
+  DType dtype = DType::undefined;  // undefined: an omitted optional operand
   Dims dims;
-  // 1: row-major. More: blocks of so many channels are innermost, [N, C / b, spatial.., b], and C
-  // divides into them, so that a tensor has as many elements in either order.
+  // 1: row-major. Larger: the size of the innermost channel blocks, [N, C / b, spatial.., b]. It
+  // divides C, so both orders have the same number of elements.
   int channel_block = 1;
 
   int64_t count() const { return element_count(dims); }
@@ -38,7 +38,7 @@ struct Tensor {
   int64_t count() const { return desc.count(); }
 };
 
-// The bytes of a literal as a tensor that nobody may write to.
+// A read-only tensor over the bytes of a literal.
 inline Tensor view_of(const Literal& literal) {
   return {{literal.dtype(), literal.dims()}, const_cast<std::byte*>(literal.bytes().data())};
 }

@@ -44,7 +44,7 @@ void narrow(DType type, const void* from, void* to, int64_t count, int threads) 
     convert<float, BFloat16>(from, to, count, threads);
 }
 
-// The request in float32, but for the contents of its constants.
+// The request in float32, except the contents of its constants.
 KernelRequest described_wide(const KernelRequest& request) {
   KernelRequest wide = request;
   for (std::vector<TensorDesc>* descs : {&wide.in, &wide.out})
@@ -53,7 +53,7 @@ KernelRequest described_wide(const KernelRequest& request) {
   return wide;
 }
 
-// The request in float32; `literals` keeps the contents of widened constants.
+// The request in float32; `literals` owns the widened constants.
 KernelRequest wide(const KernelRequest& request, std::deque<Literal>& literals) {
   KernelRequest wide = described_wide(request);
   for (std::size_t i = 0; i < wide.constants.size(); ++i) {
@@ -121,11 +121,11 @@ class WideKernel final : public Kernel {
   std::unique_ptr<Kernel> kernel_;
   int threads_;
   std::size_t own_bytes_ = 0, bytes_ = 0;
-  std::vector<std::size_t> in_, out_;  // where in the workspace each operand and result is wide
+  std::vector<std::size_t> in_, out_;  // offset in the workspace of each widened operand and result
   std::vector<Tensor> inputs_, outputs_;
 };
 
-// Refusals read no 16-bit constant, so none is widened to ask.
+// Refusals read no 16-bit constant, so none is widened for them.
 Refusal refused_in_float32(const Candidate& candidate) {
   return [refuses = candidate.refuses](const KernelRequest& request) -> std::string {
     if (!any_narrow(request)) return "is for 16-bit floats";

@@ -1,12 +1,12 @@
-// Kernels of 16-bit floats made of those of float32: operands are widened, which is exact, and
-// results are rounded once, to nearest. What a device with units for 16 bits is measured by.
+// 16-bit float kernels made of float32 kernels: operands are widened, which is exact, and results
+// are rounded once, to nearest. The reference for devices with 16-bit units.
 #pragma once
 
 #include "runtime/kernel_table.h"
 
 namespace lockstep {
 
-// Behind an entry's own candidates comes each of them once more, in float32 for 16-bit floats.
+// Appends each of an entry's candidates once more, computing 16-bit floats in float32.
 KernelEntry with_float32(KernelEntry entry);
 
 }  // namespace lockstep

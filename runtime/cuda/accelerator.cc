@@ -30,15 +30,14 @@ class CudaEvent final : public Event {
   cudaEvent_t event_ = nullptr;
 };
 
-// Calls of the host in a stream. They must not let an exception into CUDA's thread.
+// Host functions in a stream. No exception may escape into CUDA's thread.
 struct HostCall {
   std::function<void()> work;
   class CudaQueue* queue = nullptr;
   bool once = true;
 };
 
-// While this thread makes a recording, the host calls in it are kept here: a graph runs them many
-// times.
+// Host calls recorded by this thread; a graph runs them many times.
 thread_local std::deque<HostCall>* recorded_calls = nullptr;
 
 class CudaQueue final : public Queue {
@@ -125,7 +124,7 @@ class CudaRecording final : public Recording {
     const cudaError_t ended = cudaStreamEndCapture(root.stream(), &graph);
     if (failure) {
       if (graph) cudaGraphDestroy(graph);
-      cudaGetLastError();  // what the recording broke off with is told by `failure`
+      cudaGetLastError();  // `failure` tells why the recording broke off
       std::rethrow_exception(failure);
     }
     check_cuda(ended, "a recording");
@@ -143,7 +142,7 @@ class CudaRecording final : public Recording {
 
  private:
   CudaQueue& root_;
-  std::deque<HostCall> calls_;  // keeps addresses
+  std::deque<HostCall> calls_;  // a deque, since addresses must stay valid
   cudaGraphExec_t graph_ = nullptr;
 };
 
@@ -151,7 +150,7 @@ class CudaAccelerator final : public Accelerator {
  public:
   CudaAccelerator() {
     if (cudaGetDeviceCount(&devices_) != cudaSuccess) devices_ = 0;
-    cudaGetLastError();  // no driver is no error of any later call
+    cudaGetLastError();  // clears the error: a missing driver must not fail a later call
   }
 
   int devices() const override { return devices_; }
@@ -170,7 +169,8 @@ class CudaAccelerator final : public Accelerator {
     }
     Memory memory(static_cast<std::byte*>(data), {[](void* at) { cudaFree(at); }});
     check_cuda(cudaMemset(data, static_cast<int>(fill), size), "filling memory");
-    check_cuda(cudaDeviceSynchronize(), "filling memory");  // streams do not wait for the default's
+    check_cuda(cudaDeviceSynchronize(), "filling memory");  // streams do not wait for the default
+                                                            // stream
     return memory;
   }
 
@@ -198,7 +198,7 @@ class CudaAccelerator final : public Accelerator {
   }
 
  private:
-  // Collectives in one process read and write the memory of other GPUs.
+  // Collectives in one process access the memory of other GPUs.
   void join_peers(int device) {
     std::lock_guard lock(mutex_);
     if (!used_.insert(device).second) return;

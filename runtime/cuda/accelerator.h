@@ -1,4 +1,4 @@
-// NVIDIA GPUs as devices that work behind the host's back: streams, events, CUDA graphs.
+// NVIDIA GPUs as asynchronous devices: streams, events, CUDA graphs.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace lockstep {
 
-// Lives as long as the program. On a machine without a driver it has no devices.
+// Lives as long as the program. Without a driver it has no devices.
 Accelerator& cuda_accelerator();
 
-// Throws where both are here but one cannot reach the memory of the other.
+// Throws if both devices exist but one cannot access the memory of the other.
 void require_reach(Device from, Device to);
-// How often it took memory, of a device or of the host, since the program began.
+// The number of device and host allocations since the program began.
 int64_t cuda_allocations();
 
 }  // namespace lockstep

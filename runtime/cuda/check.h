@@ -1,4 +1,4 @@
-// CUDA's errors as ours.
+// Conversion of CUDA's errors to ours.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,5 @@
-// CUDA's bigger libraries are looked for when they are first needed, so that the binary starts, and
-// all else works, on machines that do not have them.
+// CUDA's larger libraries, loaded on first use, so that the binary starts, and everything else
+// works, on machines without them.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@ namespace lockstep {
 
 class SharedLibrary {
  public:
-  // Tries the names in turn; `title` is what people call it.
+  // Tries the names in turn; `title` is the library's usual name.
   SharedLibrary(std::string title, std::vector<std::string> names);
 
   bool found() const { return handle_ != nullptr; }
-  // Throws saying which library is missing, or that it has no such function.
+  // Throws if the library or the function is missing.
   template <class Function>
   void load(Function*& function, const char* name) {
     function = reinterpret_cast<Function*>(address_of(name));

@@ -53,7 +53,7 @@ const Api& api() {
   return loaded;
 }
 
-// Calls of a member that others may keep waiting come back before they are done.
+// Calls of a member that may be kept waiting by others return before they are done.
 void check_nccl(int result, const char* what, ncclComm_t of = nullptr) {
   if (result != ncclSuccess && result != ncclInProgress)
     fail("NCCL: ", what, ": ", api().text_of(static_cast<ncclResult_t>(result)), ": ",
@@ -79,7 +79,7 @@ ncclDataType_t nccl_type(DType type) {
   }
 }
 
-// The GPU with which this process takes part in what all processes do.
+// This process's GPU in exchanges with all processes.
 class ProcessLinks final : public DeviceLinks {
  public:
   ProcessLinks(Comm& comm, Device device) : device_(device) {
@@ -90,7 +90,7 @@ class ProcessLinks final : public DeviceLinks {
     std::memcpy(id.internal, shared.data(), sizeof id.internal);
     check_cuda(cudaSetDevice(device.index), "choosing a device");
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.blocking = 0;  // a process that does not come must not hold this one for ever
+    config.blocking = 0;  // a missing process must not block this one for ever
     ncclComm_t handle = nullptr;
     const auto begun = api().join_group(&handle, comm.size(), id, comm.rank(), &config);
     check_nccl(begun, "joining the other processes");
@@ -158,7 +158,8 @@ void end_nccl_calls() { check_nccl(api().end(), "a group of calls"); }
 NcclMember& nccl_member(const std::vector<Device>& devices, Device device) {
   using Group = std::map<int, NcclMember>;
   static std::mutex mutex;
-  static auto* groups = new std::map<std::vector<int>, Group>;  // CUDA may end before we do
+  static auto* groups = new std::map<std::vector<int>, Group>;  // never freed: CUDA may shut down
+                                                                // first
   std::vector<int> numbers;
   for (Device each : devices) numbers.push_back(each.index);
   std::lock_guard lock(mutex);

@@ -1,4 +1,4 @@
-// Exchanges between GPUs by NCCL, which is looked for when the first of them is made.
+// Exchanges between GPUs by NCCL, which is loaded on first use.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,8 +16,8 @@ struct ncclComm;
 
 namespace lockstep {
 
-// One GPU's part in a group of GPUs. All members call alike, in the same order; calls belong
-// between the begin and the end of a group of them (below), and are put into streams at its end.
+// One GPU's membership in a group of GPUs. All members make the same calls in the same order,
+// inside a group of calls (below); they are put into streams at its end.
 class NcclMember {
  public:
   NcclMember(ncclComm* handle, int rank, int size) : handle_(handle), rank_(rank), size_(size) {}
@@ -32,7 +32,7 @@ class NcclMember {
   // The sum over all members, in NCCL's order, on each.
   void sum(const void* in, void* out, int64_t count, DType type, cudaStream_t stream);
 
-  // Whether what was put into streams so far is there; throws what became of it.
+  // True if all enqueued work is done; throws its error.
   bool settled() const;
   void abort();
 
@@ -46,12 +46,13 @@ class NcclMember {
 void begin_nccl_calls();
 void end_nccl_calls();
 
-// The member on `device` of the group of those GPUs, all of this process. Kept for its life.
+// The member on `device` of the group of those GPUs, all in this process. Kept until the program
+// ends.
 NcclMember& nccl_member(const std::vector<Device>& devices, Device device);
 
-// This process's member of the group of all processes, each with one GPU. Kept by `comm`.
+// This process's member of the group of all processes, each with one GPU. Owned by `comm`.
 NcclMember& nccl_member(Comm& comm, Device device);
-// A group of calls of it.
+// Runs its calls as one group.
 void with_nccl(Comm& comm, NcclMember& member, const std::function<void()>& calls);
 
 bool nccl_is_there();

@@ -1,4 +1,4 @@
-// Timing work on the current device, for choices between ways to do it.
+// Timing work on the current device, to choose between algorithms.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-// Memory of the current device, full of zeros.
+// Zeroed memory of the current device.
 class DeviceBuffer {
  public:
   explicit DeviceBuffer(std::size_t bytes);
@@ -21,7 +21,7 @@ class DeviceBuffer {
   void* data_ = nullptr;
 };
 
-// Seconds that a run of it takes once it has run before: the median of several.
+// The median time, in seconds, of several runs after a first one.
 double seconds_on_device(const std::function<void(cudaStream_t)>& work);
 
 std::string name_of_current_device();

@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kTalk = uint64_t{1} << 62U;  // beyond the numbers of graphs
+constexpr uint64_t kTalk = uint64_t{1} << 62U;  // above the message numbers of graphs
 constexpr uint64_t kLongestTalk = uint64_t{64} << 20U;
 
 void send_text(Comm& comm, int to, const std::string& text, const std::string& what) {
@@ -71,7 +71,7 @@ std::string short_of(const std::string& value) {
   return value.size() <= 60 ? value : value.substr(0, 57) + "..";
 }
 
-// "" where they agree.
+// "" if they agree.
 std::string difference(const Entries& first, const Entries& other, int rank) {
   for (std::size_t i = 0; i < std::max(first.size(), other.size()); ++i) {
     if (i >= first.size() || i >= other.size() || first[i].first != other[i].first)
@@ -104,7 +104,7 @@ std::string share_text(Comm& comm, const std::string& mine, const std::string& w
   return mine;
 }
 
-// In each round a rank hears of twice as many ranks before it.
+// Each round doubles the number of preceding ranks that a rank has heard of.
 uint64_t least_of_all(Comm& comm, uint64_t mine, const std::string& what) {
   const int size = comm.size(), rank = comm.rank();
   uint64_t number = kTalk + 2;

@@ -1,4 +1,5 @@
-// What processes tell each other between steps. Every process calls alike, in the same order.
+// Communication between processes outside steps. Every process makes the same calls in the same
+// order.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +11,19 @@
 
 namespace lockstep {
 
-// On rank 0 what every rank gave, in their order; nothing elsewhere.
+// All ranks' texts, in rank order, on rank 0; empty on other ranks.
 std::vector<std::string> gather_texts(Comm& comm, const std::string& mine, const std::string& what);
-// That of rank `from`, on every rank.
+// Rank `from`'s text, on every rank.
 std::string share_text(Comm& comm, const std::string& mine, const std::string& what, int from = 0);
-// The least number of all, on every rank. No rank waits for more than a few others.
+// The minimum over all ranks, on every rank. Each rank waits for only a few others.
 uint64_t least_of_all(Comm& comm, uint64_t mine, const std::string& what);
 
-// Throws on every rank, naming the first rank whose list differs from rank 0's, the entry and both
-// values.
+// Throws on every rank if a rank's list differs from rank 0's, naming the first such rank, the
+// entry and both values.
 using Entries = std::vector<std::pair<std::string, std::string>>;
 void check_agreement(Comm& comm, const Entries& mine);
 
-// A number that two texts share only if they are equal, but for chance.
+// A 64-bit hash: equal for equal texts, and otherwise different but for chance.
 std::string digest(const void* data, std::size_t bytes);
 
 }  // namespace lockstep

@@ -23,19 +23,19 @@ namespace lockstep {
 namespace {
 
 constexpr const char* kLinksKey = "links";
-// The watch ends waits; Gloo's own limit would only say that it was reached.
+// The watch ends waits: Gloo's own timeout would name no culprit.
 constexpr Milliseconds kNever = std::chrono::hours(1000);
 
-// Gloo writes to connections whose other end may be gone; that is an error to be named here, not
-// the end of the process. A program that handles the signal itself keeps its way.
+// Ignores SIGPIPE: a write to a closed connection is an error to report, not the end of the
+// process. A handler that the program has installed stays.
 void survive_broken_connections() {
   struct sigaction present = {};
   sigaction(SIGPIPE, nullptr, &present);
   if (present.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
 }
 
-// Gloo throws in a thread of its own where a link says what no Gloo would. That is the end of the
-// process, but one with a reason.
+// Gloo throws in a thread of its own on a malformed message. That ends the process, but with a
+// reason.
 [[noreturn]] void end_by_link(const std::exception& error) {
   const std::string line = join(
       "lockstep: another than a rank of this run speaks on a link between them, or it is broken: ",
@@ -53,20 +53,20 @@ void explain_ends_by_links() {
       end_by_link(error);
     } catch (const gloo::Exception& error) {
       end_by_link(error);
-    } catch (...) {  // that of others
+    } catch (...) {  // another error
     }
     present();
   });
 }
 
-// Noticed by a thread that asks time and again.
+// A flag polled by a thread.
 struct Flag final : Watch::Interruptible {
   std::atomic<bool> raised{false};
   void interrupt() override { raised = true; }
 };
 
-// Gloo finds addresses through ours, until the watch says that one does not come. It believes that
-// those of others are as long as its own.
+// Gloo's view of our store; the watch ends waits for missing addresses. Gloo assumes that all
+// addresses are as long as its own.
 class GlooStore final : public gloo::rendezvous::Store {
  public:
   GlooStore(lockstep::Store& store, const Flag& failed) : store_(store), failed_(failed) {}
@@ -131,7 +131,7 @@ class GlooTransfer final : public Transfer, Watch::Interruptible {
   void attempt(const Action& action) {
     try {
       if (action()) return;
-    } catch (const gloo::Exception&) {  // the connection broke; the watch knows more
+    } catch (const gloo::Exception&) {  // the connection broke; the watch knows why
     }
     watch_.stop(what_, peer_);
   }
@@ -199,15 +199,17 @@ class GlooComm final : public Comm {
   void give_up(const std::string& why) override { watch_->give_up(why); }
 
  private:
-  // Gloo's limit for each connection is five times what it is told. By then the watch knows who
-  // does not come.
+  // Gloo's timeout for each connection is five times the given one. By then the watch knows who is
+  // missing.
   void connect(const GlooOptions& options) {
     const std::string what = "addresses";
     Flag failed;
     Watch::Waiting waiting(*watch_, what, Watch::kEverybody, failed);
     GlooStore addresses(*store_, failed);
     context_->setTimeout((options.patience + kFindingOut) / 5);
-    if (rank_ == 0) store_->set(kLinksKey, new_token());  // before its address, so all will find it
+    if (rank_ == 0)
+      store_->set(kLinksKey, new_token());  // set first, so all will find it
+                                            // find it
     try {
       auto device =
           gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(options.address.c_str()));
@@ -220,10 +222,10 @@ class GlooComm final : public Comm {
     context_->setTimeout(options.patience);
   }
 
-  // Gloo takes the first that connects for the one it waits for. So each proves over its links that
-  // it can read the store; from then on nothing listens.
+  // Gloo accepts the first connection as the expected peer. So each peer proves over its link that
+  // it can read the store; after that nothing listens.
   void check_links(const std::vector<Member>& members) {
-    constexpr uint64_t kNumber = uint64_t{3} << 61U;  // beyond those of graphs and of agree.cc
+    constexpr uint64_t kNumber = uint64_t{3} << 61U;  // above the numbers of graphs and agree.cc
     const std::string what = "who is there";
     const auto secret = store_->get(kLinksKey);
     check(secret && !secret->empty(), "rank 0 left no '", kLinksKey,

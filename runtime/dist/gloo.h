@@ -1,4 +1,4 @@
-// Processes that exchange messages over Gloo's TCP transport.
+// Message exchange between processes over Gloo's TCP transport.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,14 @@ namespace lockstep {
 struct GlooOptions {
   int rank = 0;
   std::vector<Member> members;
-  std::string address;  // of this host, as the others reach it
+  std::string address;  // this host's, as the others reach it
   Milliseconds patience{0};
 };
 
-// Connects every process with every other one.
+// Connects all processes pairwise.
 std::unique_ptr<Comm> connect_gloo(std::unique_ptr<Store> store, const GlooOptions& options);
 
-// Gloo's own ring, for benchmarks to measure against. `comm` is one of connect_gloo().
+// Gloo's own ring, as a benchmark baseline. `comm` must come from connect_gloo().
 void gloo_ring_sum(Comm& comm, float* data, std::size_t count);
 
 }  // namespace lockstep

@@ -40,7 +40,7 @@ void handle(int number) {
   }
 }
 
-// Only what a signal handler may call.
+// Calls async-signal-safe functions only.
 void end_at_once(int number) {
   constexpr char kOfInt[] = "lockstep: interrupted before the first step; nothing was saved\n";
   constexpr char kOfTerm[] = "lockstep: asked to end before the first step; nothing was saved\n";
@@ -74,10 +74,10 @@ Interruption::~Interruption() {
   if (thread_.joinable()) thread_.join();
   handle_by(SIG_DFL);
   if (!comm_ || announced_) return;
-  // Whoever is still to agree learns that this process is through.
+  // Tells processes that have yet to agree that this one has finished.
   try {
     announce();
-  } catch (const std::exception&) {  // they are, too
+  } catch (const std::exception&) {  // they have finished, too
   }
 }
 
@@ -103,11 +103,11 @@ void Interruption::watch() {
     announce();
     while (!over_ && !all_announced()) std::this_thread::sleep_for(kBetweenLooks);
   } catch (const std::exception&) {
-    lost_ = true;  // the next exchange says why
+    lost_ = true;  // the next exchange reports why
   }
 }
 
-// Was this process, or any other, sent a signal?
+// True if any process was sent a signal.
 bool Interruption::find_wish() {
   Store& store = comm_->store();
   if (caught != 0) store.add(kWish, std::to_string(caught.load()));

@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM end a run between two steps; every process of it between the same two.
+// Ctrl-C and SIGTERM end a run between two steps, the same two on every process.
 #pragma once
 
 #include <atomic>
@@ -10,12 +10,13 @@
 
 namespace lockstep {
 
-// From here to the first Interruption there is nothing to save: the two signals end the process at
-// once, with a line that says so.
+// Until the first Interruption there is nothing to save: both signals end the process at once, with
+// a message.
 void end_on_signals_until_steps_begin();
 
-// While it lives the two signals ask the run to end. Those within a second of the first are the
-// same wish (a terminal and a launcher both pass it on); a later one ends the process at once.
+// While it lives, both signals request the end of the run. Further signals within a second count as
+// the same request (a terminal and a launcher both forward it); a later one ends the process at
+// once.
 class Interruption {
  public:
   // `comm`: to the other processes of the run, or null.
@@ -23,10 +24,10 @@ class Interruption {
   ~Interruption();
   Interruption(const Interruption&) = delete;
 
-  // Asked before each step, with the number of those that are done. False: the run ends here. All
-  // processes are told so at the same number, whichever of them was sent the signal.
+  // Called before each step with the number of completed steps. False: the run ends here. All
+  // processes get false at the same number, whichever received the signal.
   bool may_begin(int64_t step);
-  // That which ended the run.
+  // The signal that ended the run.
   int signal() const { return signal_; }
 
  private:
@@ -37,14 +38,14 @@ class Interruption {
 
   Comm* comm_;
   std::atomic<int> signal_{0};
-  // Steps that this process has begun. Once it has said how many, it begins no other until all have
-  // said so; the run ends after the most that any had begun.
+  // Steps that this process has begun. Once it has announced the number, it begins no more until
+  // all have announced theirs; the run ends after the largest.
   int64_t begun_ = 0;
-  std::mutex mutex_;  // of begun_ and announced_ together
+  std::mutex mutex_;  // guards begun_ and announced_
   bool announced_ = false;
-  std::atomic<int64_t> last_{-1};  // after which all end; -1: not known
+  std::atomic<int64_t> last_{-1};  // the last step of all processes; -1: not known
   std::atomic<bool> over_{false};
-  std::atomic<bool> lost_{false};  // the others cannot be asked any more
+  std::atomic<bool> lost_{false};  // the others cannot be reached any more
   std::thread thread_;
 };
 

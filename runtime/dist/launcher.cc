@@ -1,4 +1,4 @@
-// What launchers say of a process by variables of its environment.
+// Rank and size from launchers' environment variables.
 #include <charconv>
 #include <cstdlib>
 #include <vector>
@@ -17,7 +17,7 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-// The first of them that is set.
+// The first variable that is set.
 std::string first_of(const std::vector<const char*>& names) {
   for (const char* name : names)
     if (std::string value = variable(name); !value.empty()) return value;
@@ -39,7 +39,7 @@ int port_in(const char* name) {
   return static_cast<int>(port);
 }
 
-// Jobs that share a host listen on different ports.
+// Jobs on one host listen on different ports.
 int port_of_job(const std::string& job) {
   uint64_t number = 0;
   for (const char letter : job) number = number * 31 + static_cast<unsigned char>(letter);
@@ -78,10 +78,10 @@ std::string job_of_slurm() {
 struct Launcher {
   const char* rank;
   const char* size;
-  std::string (*job)();                 // what no other run here is called; "": unknown
-  std::vector<const char*> size_here;   // variables with the number of its ranks here
+  std::string (*job)();                 // a name unique among jobs on this host; "": unknown
+  std::vector<const char*> size_here;   // variables with the number of ranks on this host
   std::vector<const char*> hosts = {};  // or with that of all hosts
-  std::vector<const char*> nodes = {};  // and their names
+  std::vector<const char*> nodes = {};  // and with the hosts' names
 };
 const Launcher kLaunchers[] = {
     {"RANK", "WORLD_SIZE", job_of_torchrun, {"LOCAL_WORLD_SIZE"}},
@@ -104,7 +104,7 @@ int port_for(const std::string& job) {
   if (variable("MASTER_PORT").empty()) return job.empty() ? 0 : port_of_job(job);
   const int port = port_in("MASTER_PORT");
   if (!is_torchrun()) return port;
-  // torchrun itself listens there.
+  // torchrun itself listens on MASTER_PORT.
   check(port < 65535, "MASTER_PORT is ", port,
         ", where torchrun itself listens; the store takes the next port and there is none: set "
         "LOCKSTEP_PORT");

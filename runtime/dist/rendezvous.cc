@@ -28,7 +28,7 @@ std::unique_ptr<Store> open_store(const World& world) {
       world.say(join("rank 0 keeps the store ", world.store, " at ", listening_text(*kept)));
     return kept;
   } catch (const Error& error) {
-    // Perhaps it is this run's own rank 0 that listens there.
+    // The listener may be this run's own rank 0.
     std::unique_ptr<Store> other;
     try {
       other = reach_store(*place, Milliseconds(1000), token);
@@ -46,7 +46,7 @@ std::string host_name() {
   return name;
 }
 
-// The address from which packets to `host` go out.
+// The local address that packets to `host` are sent from.
 std::string address_towards(const std::string& host, int port) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_DGRAM;
@@ -102,7 +102,7 @@ std::vector<Member> meet_all(Store& store, const World& world) {
     try {
       text = store.wait(member_key(rank), std::max(left, Milliseconds(0)));
     } catch (const Error&) {
-      store.get(member_key(0));  // throws what is wrong when it is the store that is gone
+      store.get(member_key(0));  // throws the real reason if the store is gone
       if (++absent <= kNamed) missing += join(missing.empty() ? "" : ", ", rank);
       continue;
     }
@@ -128,7 +128,7 @@ std::unique_ptr<Comm> join_world(const World& world) {
   try {
     members = meet_all(*store, world);
   } catch (const Error&) {
-    if (is_kept_here(*store)) store->leave();  // the others should see the same
+    if (is_kept_here(*store)) store->leave();  // the others should get the same error
     throw;
   }
   std::string address = own_address(world, members);

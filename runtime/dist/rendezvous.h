@@ -1,4 +1,4 @@
-// How a process finds its run: which rank it is, out of how many, and where the others are.
+// Rendezvous: a process's rank, the number of processes, and the addresses of the others.
 #pragma once
 
 #include <memory>
@@ -12,22 +12,22 @@ namespace lockstep {
 struct World {
   int rank = 0;
   int size = 1;
-  // tcp://HOST:PORT or, on one host, unix://JOB, where rank 0 keeps it, or file://FOLDER, new for
-  // each run and seen by all.
+  // tcp://HOST:PORT or, on one host, unix://JOB, both kept by rank 0; or file://FOLDER, new for
+  // each run and visible to all.
   std::string store;
-  std::string address;            // this host's, as others reach it; "": found out
-  Milliseconds patience{60'000};  // for the others to join, and for any one message
-  void (*say)(const std::string& line) = nullptr;  // where rank 0 listens, if at a port
+  std::string address;            // this host's, as others reach it; "": detected
+  Milliseconds patience{60'000};  // timeout for the others to join, and for any one message
+  void (*say)(const std::string& line) = nullptr;  // reports where rank 0 listens, if at a port
 };
 
-// What torchrun, `lockstep launch`, Open MPI, MPICH or Slurm say of this process; alone where none
-// does. Where all processes are on one host they meet at a Unix socket. LOCKSTEP_STORE,
-// LOCKSTEP_PORT, LOCKSTEP_JOB, LOCKSTEP_ADDRESS and LOCKSTEP_TIMEOUT (seconds) come before what
-// they say. Throws naming the variable that does not fit.
+// The world according to torchrun, `lockstep launch`, Open MPI, MPICH or Slurm; a single process
+// without any of them. Processes on one host meet at a Unix socket. LOCKSTEP_STORE, LOCKSTEP_PORT,
+// LOCKSTEP_JOB, LOCKSTEP_ADDRESS and LOCKSTEP_TIMEOUT (seconds) take precedence. Throws naming the
+// invalid variable.
 World world_of_environment();
 
-// Joins, waits for all others and connects with them; null for a process that is alone. Throws
-// naming the ranks that did not come, or the one that is there already.
+// Joins, waits for all others and connects to them; null for a single process. Throws naming the
+// ranks that are missing, or the rank that is already taken.
 std::unique_ptr<Comm> join_world(const World& world);
 
 }  // namespace lockstep

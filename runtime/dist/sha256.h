@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4) and the message authentication code made of it (RFC 2104), for the few bytes
-// by which processes prove to each other that they belong to one run.
+// SHA-256 (FIPS 180-4) and HMAC (RFC 2104), for the few bytes by which processes prove to each
+// other that they belong to one run.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// 32 bytes, not their digits.
+// 32 raw bytes, not hex digits.
 std::string sha256(std::string_view text);
 std::string hmac_sha256(std::string_view key, std::string_view text);
 

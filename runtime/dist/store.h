@@ -1,4 +1,4 @@
-// Store: where the processes of a run find each other. A few small texts under names, seen by all.
+// Store: a small key-value store for rendezvous, visible to all processes of a run.
 #pragma once
 
 #include <chrono>
@@ -12,44 +12,44 @@ namespace lockstep {
 
 using Milliseconds = std::chrono::milliseconds;
 
-// When the patience of a run is over, all know within this time whom to blame.
+// After a timeout, all processes name the culprit within this time.
 constexpr Milliseconds kFindingOut(5000);
 
 class Store {
  public:
   virtual ~Store() = default;
   virtual void set(const std::string& key, const std::string& value) = 0;
-  // Only where there is none yet; tells whether it was this call that set it.
+  // Sets the value if the key is new; true if this call set it.
   virtual bool add(const std::string& key, const std::string& value) = 0;
   virtual std::optional<std::string> get(const std::string& key) = 0;
-  // From now on this connection stands for that rank: when it breaks, `gone` says so to all.
+  // From now on this connection stands for that rank: if it breaks, `gone_key` is set for all.
   virtual void stand_for(int rank) { static_cast<void>(rank); }
-  // The end of a run that went well, or that has said what went wrong.
+  // Leaves after a successful run, or one that has reported its error.
   virtual void leave() {}
 
-  // Waits until it is there; throws naming the key when `patience` is over.
+  // Waits for the key; throws naming it after `patience`.
   std::string wait(const std::string& key, Milliseconds patience);
 };
 
-// "ended without a word": set by a store that notices it.
+// The key set by a store that notices a rank "ended without a word".
 std::string gone_key(int rank);
 
-// One process keeps the store, the others ask it over a socket. Throws naming the place when it
-// cannot listen, or when nobody answers within `patience`. A keeper that leaves any one question
-// unanswered for so long is lost for good. It leaves itself when all others have ended, but for
-// those that have been silent for so long.
-// Over TCP nobody is let in, or believed, who does not prove that he has the same `token`; over a
-// Unix socket the kernel says that he is the same user, and there is none.
+// One process keeps the store, the others query it over a socket. Throws naming the place if it
+// cannot listen, or if nobody answers within `patience`. A keeper that leaves a query unanswered
+// for that long is lost for good. The keeper leaves when all others have ended, ignoring those
+// silent for that long.
+// Over TCP both sides must prove that they have the same `token`. Over a Unix socket there is no
+// token: the kernel confirms that both are the same user.
 std::unique_ptr<Store> keep_store(const StorePlace& place, Milliseconds patience,
                                   const std::string& token = "");
 std::unique_ptr<Store> reach_store(const StorePlace& place, Milliseconds patience,
                                    const std::string& token = "");
 bool is_kept_here(const Store& store);
-int port_of(const Store& kept);  // which was chosen for port 0
-// "10.0.0.7, port 29500", or port 29500 of all interfaces; "" where it is at no port.
+int port_of(const Store& kept);  // the port chosen for port 0
+// "10.0.0.7, port 29500", or port 29500 of all interfaces; "" without a port.
 std::string listening_text(const Store& kept);
 
-// A folder that all processes see: a file for each key. It must be new for each run.
+// A shared folder with a file for each key. It must be new for each run.
 std::unique_ptr<Store> file_store(const std::string& folder);
 
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-// Those who ask the keeper of the store: one question at a time, over one connection.
+// Clients of the store's keeper: one query at a time, over one connection.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -45,8 +45,8 @@ class Asker final : public Store {
   void leave() override { ask(Operation::leave, "", ""); }
 
  private:
-  // False where the connection ended before: this process was stopped too long, or rank 0 was told
-  // so much by strangers that it had no place for it.
+  // False if the connection ended before: this process was stopped too long, or rank 0 dropped it
+  // among too many unauthenticated clients.
   bool is_let_in(const std::string& token, std::string& why) {
     std::string theirs(kNonceBytes, '\0'), proved(kProofBytes, '\0');
     why = "it closed the connection";
@@ -80,7 +80,7 @@ class Asker final : public Store {
     append(request, key);
     append(request, value);
     if (!lost_.empty()) {
-      // A keeper that was stopped finds what it is told when it wakes. An answer comes too late.
+      // A stopped keeper reads what it was told when it resumes. An answer would come too late.
       if (operation != Operation::get)
         send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       fail(lost_);
@@ -99,7 +99,7 @@ class Asker final : public Store {
     return found == Found::it ? std::optional(text) : std::nullopt;
   }
 
-  // The same words on all ranks, which cannot agree on them any more.
+  // All ranks use the same words, since they cannot agree on any now.
   [[noreturn]] void lose(int error) {
     lost_ = join("rank 0, which keeps the store at ", place_);
     if (error == EPIPE || error == ECONNRESET)
@@ -112,9 +112,9 @@ class Asker final : public Store {
 
   const std::string place_;
   const Milliseconds patience_;
-  std::mutex mutex_;  // the run and its watch ask over one connection
+  std::mutex mutex_;  // the run and its watch share one connection
   Socket socket_;
-  std::string lost_;  // why nothing can be asked any more
+  std::string lost_;  // why no query is possible any more
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The store as a folder. A value is written beside its place and then moved or linked there, so
-// that nobody reads half of it.
+// The store as a folder. A value is written to a temporary file and then renamed or linked, so that
+// nobody reads half of it.
 #include <unistd.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// The process that keeps the store: a thread of its own answers the others. It waits for nobody:
-// what it cannot send yet it keeps, and reads nothing more from that connection until it is sent.
+// The store's keeper: a thread of its own answers the others. It never blocks on a client: it
+// buffers unsent replies, and reads no more from that connection until they are sent.
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -24,12 +24,13 @@ namespace {
 using namespace store_wire;
 using Clock = std::chrono::steady_clock;
 
-constexpr Milliseconds kProving(1000);   // who has not proved himself by then is sent away
-constexpr std::size_t kStrangers = 128;  // at a time; of more the one that came first
+constexpr Milliseconds kProving(1000);   // timeout for a client to authenticate
+constexpr std::size_t kStrangers = 128;  // the limit of unauthenticated clients; beyond it the
+                                         // oldest is dropped
 constexpr std::size_t kMembers = 16384;
-constexpr int kAcceptedAtOnce = 64;  // the others are answered in between
+constexpr int kAcceptedAtOnce = 64;  // per round, so that the others are answered in between
 
-// The texts themselves.
+// The store's texts.
 class Texts {
  public:
   void set(const std::string& key, const std::string& value) { put(key, value, true); }
@@ -41,10 +42,11 @@ class Texts {
   }
 
  private:
-  // Whether it was set.
+  // True if the value was set.
   bool put(const std::string& key, const std::string& value, bool anew) {
     check_sizes(key, value);
-    constexpr std::size_t kAround = 128;  // what the map and two strings take beside their letters
+    constexpr std::size_t kAround = 128;  // approximate overhead of an entry: the map and two
+                                          // strings
     std::lock_guard lock(mutex_);
     const auto found = values_.find(key);
     if (found != values_.end() && !anew) return false;
@@ -80,7 +82,7 @@ class Keeper final : public Store {
     return texts_.add(key, value);
   }
   std::optional<std::string> get(const std::string& key) override { return texts_.get(key); }
-  // The others may still want to read why the run ended, or to find out whom they wait for.
+  // Waits, since others may still read why the run ended, or whom they wait for.
   void leave() override {
     for (const auto end = Clock::now() + patience_ + kFindingOut;
          awaited_ > 0 && Clock::now() < end;)
@@ -90,9 +92,9 @@ class Keeper final : public Store {
  private:
   struct Client {
     Socket socket;
-    std::string nonce;  // that it is to answer; "": it is a member
+    std::string nonce;  // the challenge it must answer; "": it is a member
     std::string in = "", out = "";
-    int rank = -1;  // whom it stands for, until it leaves
+    int rank = -1;  // the rank it stands for, until it leaves
     Clock::time_point heard = Clock::now();
   };
   using Clients = std::vector<Client>;
@@ -104,7 +106,7 @@ class Keeper final : public Store {
         for (const Client& client : *clients)
           waiting.push_back(
               {client.socket.get(), static_cast<short>(client.out.empty() ? POLLIN : POLLOUT), 0});
-      // Taken before, so that what came while this process itself was stopped is heard in time.
+      // Taken first, so that messages which came while this process was stopped count as in time.
       const auto now = Clock::now();
       if (poll(waiting.data(), waiting.size(), 20) < 0) continue;
       const std::size_t members = members_.size(), strangers = strangers_.size();
@@ -138,19 +140,19 @@ class Keeper final : public Store {
       }
       if (strangers_.size() >= kStrangers) strangers_.erase(strangers_.begin());
       Client& client = strangers_.emplace_back(Client{std::move(fresh), random_bytes(kNonceBytes)});
-      // Fits, as the first bytes that go there; if not, it is none that will prove anything.
+      // The first bytes always fit; if sending fails, this client will not authenticate anyway.
       send(client.socket.get(), client.nonce.data(), client.nonce.size(),
            MSG_NOSIGNAL | MSG_DONTWAIT);
     }
   }
 
-  // This process may open no more: without strangers it waits until it may.
+  // Out of file descriptors: drops all unauthenticated clients, or waits if there are none.
   void make_room() {
     if (strangers_.empty()) std::this_thread::sleep_for(Milliseconds(10));
     strangers_.clear();
   }
 
-  // It becomes a member, goes on being a stranger until it has sent all, or is sent away.
+  // The client becomes a member, stays unauthenticated until it has sent all, or is dropped.
   void hear_stranger(std::size_t number) {
     Client& client = strangers_[number];
     char bytes[kNonceBytes + kProofBytes];
@@ -180,7 +182,7 @@ class Keeper final : public Store {
     members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(number));
   }
 
-  // False when the connection has ended, or what it says is no message.
+  // False if the connection has ended, or the message is malformed.
   bool serve_member(Client& client) {
     if (!client.out.empty()) {
       if (!flush(client)) return false;
@@ -201,7 +203,7 @@ class Keeper final : public Store {
     return true;
   }
 
-  // What can be sent now is; false when the connection broke.
+  // Sends as much as possible; false if the connection broke.
   static bool flush(Client& client) {
     while (!client.out.empty()) {
       const ssize_t count = send(client.socket.get(), client.out.data(), client.out.size(),
@@ -215,7 +217,7 @@ class Keeper final : public Store {
     return true;
   }
 
-  // False when no whole request is there. Throws at what is none.
+  // False if no whole request has arrived. Throws for a malformed one.
   bool answer(Client& client) {
     std::size_t at = 1;
     std::string key, value;
@@ -265,8 +267,8 @@ class Keeper final : public Store {
   Texts texts_;
   Socket listening_;
   const Milliseconds patience_;
-  const std::string token_;      // "": who gets here is a member
-  Clients members_, strangers_;  // the serving thread's own
+  const std::string token_;      // "": no authentication
+  Clients members_, strangers_;  // used by the serving thread only
   std::atomic<std::ptrdiff_t> awaited_{0};
   std::atomic<bool> stop_{false};
   std::thread server_;

@@ -34,12 +34,12 @@ UnixAddress unix_address(const std::string& job) {
   if (name.size() + 1 > sizeof of.address.sun_path)
     name = join("lockstep/", getuid(), "/", digest(job.data(), job.size()));
   of.address.sun_family = AF_UNIX;
-  name.copy(of.address.sun_path + 1, name.size());  // behind a zero: abstract
+  name.copy(of.address.sun_path + 1, name.size());  // after a zero byte: abstract
   of.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   return of;
 }
 
-// True of TCP, where nobody knows.
+// Always true over TCP, which does not tell.
 bool is_same_user(const Socket& socket) {
   sockaddr_storage own{};
   socklen_t own_size = sizeof own;
@@ -51,7 +51,7 @@ bool is_same_user(const Socket& socket) {
          other.uid == getuid();
 }
 
-void send_at_once(const Socket& socket) {  // means nothing to a Unix socket
+void send_at_once(const Socket& socket) {  // ignored by a Unix socket
   const int on = 1;
   setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
@@ -100,7 +100,7 @@ Socket connect_to_host(const StorePlace& place, std::chrono::milliseconds patien
   return connected;
 }
 
-// Loopback is only meant where it is said; Debian, for one, has a host's own name mean 127.0.1.1.
+// Loopback counts only if it was asked for; Debian, for one, maps a host's own name to 127.0.1.1.
 bool is_loopback(const sockaddr& address) {
   if (address.sa_family == AF_INET)
     return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24U == 127;
@@ -114,7 +114,7 @@ bool means_loopback(const std::string& host) {
          inet_pton(AF_INET6, host.c_str(), &number) == 1;
 }
 
-// No one, with the reason in errno, where it cannot.
+// An empty socket on failure, with the reason in errno.
 Socket bound_socket(const sockaddr& address, socklen_t size) {
   Socket listening(socket(address.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int off = 0, on = 1;
@@ -131,7 +131,7 @@ Socket bound_socket(const sockaddr& address, socklen_t size) {
   return Socket();
 }
 
-// errno is EADDRNOTAVAIL where `host` is none of this one's addresses.
+// errno is EADDRNOTAVAIL if `host` is none of this machine's addresses.
 Socket listen_at_host(const StorePlace& place) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
@@ -225,7 +225,7 @@ Socket accept_at(const Socket& listening) {
 }
 
 int port_of(const Socket& listening) {
-  sockaddr_in6 address{};  // its port is where that of IPv4 is
+  sockaddr_in6 address{};  // its port is at the same offset as IPv4's
   socklen_t size = sizeof address;
   getsockname(listening.get(), reinterpret_cast<sockaddr*>(&address), &size);
   return address.sin6_family == AF_UNIX ? 0 : ntohs(address.sin6_port);

@@ -21,7 +21,7 @@ constexpr std::size_t kTokenDigits = 32;
 constexpr const char* kTokenVariable = "LOCKSTEP_TOKEN";
 constexpr const char* kTokenFolder = ".config/lockstep";
 
-// Never the text itself: errors are kept in logs.
+// Error texts never contain the token: errors end up in logs.
 void check_token(const std::string& token, const std::string& source) {
   const auto is_digit = [](char c) { return std::strchr("0123456789abcdefABCDEF", c) && c != 0; };
   check(token.size() == kTokenDigits && std::all_of(token.begin(), token.end(), is_digit), source,
@@ -35,7 +35,7 @@ std::string in_small_letters(std::string token) {
   return token;
 }
 
-// "" where there is none.
+// "" if there is none.
 std::string token_in(const std::string& path) {
   const store_wire::Socket file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {

@@ -10,11 +10,13 @@ namespace lockstep {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr Milliseconds kLook(100);      // between two looks at the store
-constexpr Milliseconds kBeat(400);      // between two signs of life
-constexpr Milliseconds kSilence(3000);  // a process that shows no life for so long is stopped
-constexpr Milliseconds kRumour(1500);   // what a broken connection means is known by then
-constexpr std::size_t kLongestReason = 65536;  // which says enough, and the store takes
+constexpr Milliseconds kLook(100);      // between two polls of the store
+constexpr Milliseconds kBeat(400);      // between two heartbeats
+constexpr Milliseconds kSilence(3000);  // a process without a heartbeat for this long counts as
+                                        // stopped
+constexpr Milliseconds kRumour(1500);   // time until the cause of a broken connection is known
+constexpr std::size_t kLongestReason = 65536;  // enough for any reason, and within the store's
+                                               // limit
 constexpr const char* kFailed = "failed";
 
 std::string life_key(int rank) { return join("life/", rank); }
@@ -39,7 +41,7 @@ Watch::~Watch() {
   thread_.join();
   try {
     show_life();
-  } catch (const std::exception&) {  // there is nobody to be told
+  } catch (const std::exception&) {  // nobody can be told
   }
 }
 
@@ -65,8 +67,7 @@ const Watch::Waiting* Watch::foremost() const {
 }
 
 void Watch::stop(const std::string& what, int peer, const std::string& seen) {
-  // A process that ends tells why before its connections break; one that is killed does not, but
-  // then rank 0 notices.
+  // A process that ends tells why before its connections break; if it is killed, rank 0 notices.
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kRumour, [&] { return !failure_.empty(); });
   lock.unlock();
@@ -129,7 +130,7 @@ std::optional<Watch::Sign> Watch::sign_of(int rank) {
   return sign;
 }
 
-// Follows who waits for whom until somebody does not wait, or shows no life.
+// Follows the chain of waits to a process that does not wait, or has no heartbeat.
 std::string Watch::find_culprit(int peer) {
   std::vector<std::optional<Sign>> before;
   for (const Member& member : members_) before.push_back(sign_of(member.rank));
@@ -140,7 +141,7 @@ std::string Watch::find_culprit(int peer) {
     return !now[at] || (before[at] && before[at]->beat == now[at]->beat);
   };
   const auto first_silent = [&] { return std::find_if(members_.begin(), members_.end(), silent); };
-  // Only those that were not heard yet are asked for again, and only while there are any.
+  // Asks again only those not heard from yet, and only while there are any.
   for (auto end = Clock::now() + kSilence;
        first_silent() != members_.end() && Clock::now() < end;) {
     std::this_thread::sleep_for(kLook);
@@ -166,7 +167,7 @@ std::string Watch::find_culprit(int peer) {
   return "the ranks wait for each other";
 }
 
-// Who is not there where all should meet: the first that is in an earlier step, or does not wait.
+// The first process missing where all should meet: in an earlier step, or not waiting.
 std::string Watch::find_absentee(const std::vector<std::optional<Sign>>& signs) {
   uint64_t step = 0;
   for (const auto& sign : signs) step = std::max(step, sign->step);
@@ -194,7 +195,7 @@ void Watch::blame(const std::string& failure) {
     store_.add(kFailed, failure.substr(0, kLongestReason));
     learn(store_.get(kFailed).value_or(failure));
   } catch (const std::exception& error) {
-    learn(error.what());  // without the store there is nobody to agree with
+    learn(error.what());  // without the store there is no reason to agree on
   }
 }
 

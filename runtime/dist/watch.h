@@ -1,6 +1,6 @@
-// Watch: how the other processes of a run are doing. It tells them that this one lives and what it
-// waits for, learns when one of them ends, and finds out who is to blame when a wait takes too
-// long. The first process that knows writes the reason into the store; all end with it.
+// Watch: the health of the other processes of a run. It sends this process's heartbeats with what
+// it waits for, notices when another process ends, and finds the culprit when a wait times out. The
+// first process that knows writes the reason into the store; all end with it.
 #pragma once
 
 #include <atomic>
@@ -24,27 +24,27 @@ std::string text_of(const Member& member);  // rank 3 (host a, process 812)
 
 class Watch {
  public:
-  // Whatever a thread waits in, so that another can wake it.
+  // A wait that another thread can interrupt.
   class Interruptible {
    public:
     virtual ~Interruptible() = default;
     virtual void interrupt() = 0;
   };
 
-  // `store` must outlive the watch. A wait longer than `patience` is a failure of the run.
+  // `store` must outlive the watch. A wait longer than `patience` fails the run.
   Watch(Store& store, int rank, std::vector<Member> members, Milliseconds patience);
   ~Watch();
   Watch(const Watch&) = delete;
 
   void at_step(uint64_t step) { step_ = step; }
 
-  // In the place of a peer: something that all processes take part in.
+  // In place of a peer: the wait is for all processes.
   static constexpr int kEverybody = -2;
 
-  // While it lives, the calling thread waits, for a message or for everybody.
+  // While it lives, the calling thread waits for a message or for all processes.
   class Waiting {
    public:
-    // Throws when the run has failed already.
+    // Throws if the run has already failed.
     Waiting(Watch& watch, const std::string& what, int peer, Interruptible& wait);
     ~Waiting();
     Waiting(const Waiting&) = delete;
@@ -58,16 +58,16 @@ class Watch {
     Interruptible& wait_;
   };
 
-  // The wait was interrupted, or the connection to `peer` broke: throws what the run failed of,
-  // which is `seen` if no process knows more.
+  // The wait was interrupted, or the connection to `peer` broke: throws the run's failure, or
+  // `seen` if no process knows more.
   [[noreturn]] void stop(const std::string& what, int peer, const std::string& seen = "");
-  // This process ends for that reason.
+  // Announces that this process ends for that reason.
   void give_up(const std::string& why);
 
  private:
   static constexpr int kNobody = -1;
-  static constexpr int kLeft = -3;  // in the last sign of a process that comes to its end
-  struct Sign {                     // of life, as the store holds it
+  static constexpr int kLeft = -3;  // in the last heartbeat of a process that is ending
+  struct Sign {                     // a heartbeat, as the store holds it
     uint64_t beat = 0;
     uint64_t step = 0;
     int waits_for = kNobody;
@@ -77,7 +77,7 @@ class Watch {
   void look();
   void show_life();
   std::optional<Sign> sign_of(int rank);
-  // What is told first: a message that is waited for says more than what everybody waits for.
+  // The wait to report first: one for a message says more than one for all processes.
   const Waiting* foremost() const;
   std::string find_culprit(int peer);
   std::string find_absentee(const std::vector<std::optional<Sign>>& signs);
@@ -93,7 +93,7 @@ class Watch {
   std::atomic<uint64_t> step_{0};
   uint64_t beat_ = 0;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::string failure_;
   std::vector<const Waiting*> waits_;

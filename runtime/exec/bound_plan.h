@@ -1,4 +1,4 @@
-// A plan's numbers turned into pointers.
+// A plan with its numbers resolved to pointers.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,14 @@ struct BoundStep {
 
 struct BoundPlan {
   std::vector<BoundStep> steps;  // as in Plan::steps
-  std::vector<Tensor> feeds;     // data is null where a feed is not used
+  std::vector<Tensor> feeds;     // data is null for an unused feed
   std::vector<Tensor> fetches;
 };
 
 struct PlanMemory {
   const States& state;
-  std::vector<std::byte*> arenas;                         // of each worker
-  std::function<void*(int literal, int worker)> literal;  // as that worker sees it
+  std::vector<std::byte*> arenas;                         // by worker
+  std::function<void*(int literal, int worker)> literal;  // a literal's address for that worker
 };
 
 BoundPlan bind_plan(const Plan& plan, const PlanMemory& memory);

@@ -28,8 +28,8 @@ void Executor::check_feeds(std::span<const Tensor> feeds) const {
 
 NotFinite Executor::first_of(int step, std::span<const Tensor> made) {
   const PlanStep& of = plan_.steps[static_cast<std::size_t>(step)];
-  // Every worker writes a share of what all get, and others may still be at theirs; what was summed
-  // has been looked at, and what takes the sum will be.
+  // Collectives are skipped: every worker writes a part of the result, and others may not have
+  // finished. Their operands have been checked, and the results of their users will be.
   if (of.parts > 1) return {};
   const Masks::Fault fault = masks_.fault_in(plan_, of, made);
   if (fault.output < 0) return {};

@@ -1,6 +1,6 @@
-// Runs a plan. Everything is bound when an executor is made: a run copies the feeds in, then steps
-// follow their lists. There are two of them, for kernels that work where they are called
-// (thread_executor.h) and for devices that work behind the host's back (queue_executor.h).
+// Runs a plan. Everything is bound when an executor is made: a run copies the feeds in, then
+// follows the list of steps. There are two: for kernels that run where they are called
+// (thread_executor.h) and for asynchronous devices (queue_executor.h).
 #pragma once
 
 #include <memory>
@@ -17,20 +17,21 @@ namespace lockstep {
 
 using StepTimes = std::vector<double>;  // seconds, by position in Plan::steps
 
-// The first value of a run, in the plan's order, that is not finite and should be (see masks.h).
+// The first value of a run, in plan order, that is not finite but should be (see masks.h).
 struct NotFinite {
   int step = -1;          // in Plan::steps; -1: all are finite
-  bool received = false;  // it came by an exchange: whoever sent it knows more
+  bool received = false;  // it was received: its sender knows more
   std::string text;       // 'cpu_1/conv2' (Conv on cpu:1): nan
 };
 
 struct RunOptions {
   RunContext context;
-  NotFinite* not_finite = nullptr;  // all values are looked at, and the first is told here
-  // A loss that is not finite because a feed is not is an Error that names the feed.
+  NotFinite* not_finite = nullptr;  // if set, all values are checked and the first bad one is
+                                    // stored here
+  // If a loss is not finite because of a feed, throws an Error naming the feed.
   bool blame_feeds = true;
-  StepTimes* times = nullptr;  // what each step takes is added here
-  // Where devices work behind the host's back: seconds until all of the step is theirs are added.
+  StepTimes* times = nullptr;  // if set, each step's seconds are added here
+  // Asynchronous devices: if set, the seconds until all of the step is enqueued are added here.
   double* host_seconds = nullptr;
 };
 
@@ -40,32 +41,32 @@ class Executor {
 
   const Plan& plan() const { return plan_; }
 
-  // `feeds` in the order of Plan::feeds. Throws what a kernel threw.
+  // `feeds`: in the order of Plan::feeds. Rethrows kernels' exceptions.
   virtual void run(std::span<const Tensor> feeds, const RunOptions& options) = 0;
 
-  // In the order of Plan::fetches, in the host's memory; valid until the next run.
+  // In the order of Plan::fetches, in host memory; valid until the next run.
   virtual std::span<const Tensor> fetches() const = 0;
 
-  // Throws naming the block whose guard bytes a kernel wrote to (see CompileOptions::guard_bytes).
+  // Throws naming the block whose guard bytes a kernel overwrote (see CompileOptions::guard_bytes).
   void check_guards(std::size_t guard_bytes) const;
 
  protected:
   explicit Executor(Plan plan) : plan_(std::move(plan)) {}
 
-  static constexpr auto kGuard = std::byte{0xA5};  // what arenas are full of at first
-  // Where a worker's arena can be read by the host.
+  static constexpr auto kGuard = std::byte{0xA5};  // the initial content of arenas
+  // A host-readable view of a worker's arena.
   virtual const std::byte* arena_to_read(int worker) const = 0;
-  // Throws where number or shapes of the feeds are not the plan's.
+  // Throws if the number or shapes of the feeds differ from the plan's.
   void check_feeds(std::span<const Tensor> feeds) const;
-  // The first of the values that this step made.
+  // The first bad value among those made by this step.
   NotFinite first_of(int step, std::span<const Tensor> made);
 
   Plan plan_;
   Masks masks_;
 };
 
-// All but the plan must outlive it. `accelerator` is that of the plan's devices, or null; `comm`
-// leads to other processes, or is null.
+// Everything but the plan must outlive it. `accelerator`: that of the plan's devices, or null;
+// `comm`: to other processes, or null.
 std::unique_ptr<Executor> make_executor(Plan plan, const States& state, Workers& workers,
                                         Accelerator* accelerator = nullptr, Comm* comm = nullptr);
 

@@ -22,7 +22,7 @@ bool Masks::masked(const Plan& plan, int slot) const {
 }
 
 Masks::Fault Masks::fault_in(const Plan& plan, const PlanStep& step, std::span<const Tensor> made) {
-  // Before outputs are noted: one may live in an operand's block.
+  // Computed before outputs are noted, since one may live in an operand's block.
   const bool may =
       std::any_of(step.in.begin(), step.in.end(), [&](int slot) { return masked(plan, slot); });
   Fault fault;

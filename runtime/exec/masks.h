@@ -1,6 +1,5 @@
-// Infinities that a network wants: a mask is a constant of -inf, and what comes of it is infinite
-// until an operator, as softmax does, makes it finite again. Such a value is no fault; a NaN is one
-// wherever it stands.
+// Intended infinities. A mask is a constant with -inf, and values made from it are infinite until
+// an operator such as softmax makes them finite again. Such values are not faults; NaNs always are.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +12,22 @@ namespace lockstep {
 
 class Masks {
  public:
-  // Before a run whose values are all looked at.
+  // Called before a run that checks all values.
   void begin(const Plan& plan);
 
   struct Fault {
-    int output = -1;  // of the step; -1: there is none
+    int output = -1;  // index among the step's outputs; -1: none
     int64_t place = -1;
   };
-  // In what the step made. Steps are asked for after those whose values they take.
+  // The fault in the step's outputs. A step must be checked after those that made its operands.
   Fault fault_in(const Plan& plan, const PlanStep& step, std::span<const Tensor> made);
 
  private:
   bool masked(const Plan& plan, int slot) const;
 
-  std::vector<char> literals_;  // which of them hold an infinity: constants stay what they are
+  std::vector<char> literals_;  // which of them hold an infinity
   std::vector<char>
-      blocks_;  // which hold one that a mask brought; char: workers write side by side
+      blocks_;  // which hold an infinity from a mask; char, since workers write concurrently
 };
 
 }  // namespace lockstep

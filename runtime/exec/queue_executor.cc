@@ -96,7 +96,7 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
     masks_.begin(plan_);
   }
   try {
-    // The first run settles what kernels leave open until they have seen the device.
+    // The first run is not recorded: some kernels decide only on the device.
     if (options.not_finite || options.times) {
       enqueue(&options);
     } else if (runs_ == 0 || !not_recorded_.empty()) {
@@ -115,8 +115,8 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
   ++runs_;
 }
 
-// A process that is alone sleeps until the device is done. One of several asks, so that it hears of
-// it when another is lost, for whose part its queues would wait for ever.
+// A single process sleeps until the device is done. One of several polls, so that it hears of lost
+// processes, whose part its queues would await for ever.
 void QueueExecutor::finish() {
   auto idle = [](const Line& line) { return line.queue->idle(); };
   if (comm_ && plan_.exchanges)
@@ -134,12 +134,12 @@ void QueueExecutor::check_faults() {
   }
 }
 
-// What is still in the queues must not outlive the memory it works on.
+// Queued work must not outlive the memory it uses.
 void QueueExecutor::abandon() {
   if (comm_ && plan_.exchanges && comm_->device_links) comm_->device_links->abort();
   for (Line& line : lines_) try {
       line.queue->finish();
-    } catch (...) {  // the first error is the one that is told
+    } catch (...) {  // only the first error is reported
     }
 }
 
@@ -150,7 +150,7 @@ void QueueExecutor::enqueue(const RunOptions* step_by_step) {
   enqueue_fetches();
 }
 
-// No step of any worker starts before all feeds are there.
+// No worker starts a step before all feeds are copied.
 void QueueExecutor::enqueue_feeds() {
   Line& root = lines_.front();
   root.queue->record(*start_);
@@ -170,7 +170,7 @@ void QueueExecutor::enqueue_feeds() {
       if (&line != &other) line.queue->wait(*other.fed);
 }
 
-// All parts of the node that begins with that step; returns the step behind them.
+// Enqueues all parts of the node that begins with that step; returns the step after them.
 int QueueExecutor::enqueue_node(int first, const RunOptions* step_by_step) {
   const int parts = std::max(plan_.steps[at(first)].parts, 1);
   const int end = first + parts;

@@ -1,6 +1,5 @@
-// Runs a plan on devices that work behind the host's back: each worker is a queue, and one thread
-// puts all steps into them, in the plan's order; waits become events. From the second run on, all
-// of that is one recording.
+// Runs a plan on asynchronous devices: each worker is a queue, one thread enqueues all steps in
+// plan order, and waits become events. From the second run on, all of it is one recording.
 #pragma once
 
 #include <map>
@@ -13,14 +12,14 @@ namespace lockstep {
 
 class QueueExecutor final : public Executor {
  public:
-  // `state`, `accelerator` and `comm` must outlive it; `comm` is null for a process that is alone.
-  // Throws for a device that is not there.
+  // `state`, `accelerator` and `comm` must outlive it; `comm` is null for a single process. Throws
+  // for a missing device.
   QueueExecutor(Plan plan, const States& state, Accelerator& accelerator, Comm* comm);
 
   void run(std::span<const Tensor> feeds, const RunOptions& options) override;
   std::span<const Tensor> fetches() const override { return fetched_; }
 
-  // Why runs are put into queues step by step; "": they are recorded.
+  // Why steps are enqueued one by one; "": runs are recorded.
   const std::string& not_recorded() const { return not_recorded_; }
 
  private:
@@ -29,7 +28,7 @@ class QueueExecutor final : public Executor {
     Memory context;  // a RunContext in the device's memory
     std::unique_ptr<Queue> queue;
   };
-  // What a worker's steps need of host memory that queues copy from or to.
+  // Host memory that a worker's steps copy from or to.
   struct Staged {
     Memory memory;
     Tensor tensor;
@@ -53,20 +52,20 @@ class QueueExecutor final : public Executor {
   Comm* const comm_;
   std::vector<Memory> arenas_;
   mutable std::vector<std::byte> arena_copy_;
-  std::map<std::pair<int, int>, Memory> literals_;  // by literal and number of the device
+  std::map<std::pair<int, int>, Memory> literals_;  // by literal and device number
   BoundPlan bound_;
-  std::vector<std::unique_ptr<Event>> events_;  // of each step that another worker waits for
+  std::vector<std::unique_ptr<Event>> events_;  // by step, if another worker waits for it
   std::unique_ptr<Event> start_;
   std::vector<Staged> staged_feeds_, staged_fetches_;
   std::vector<Tensor> fetched_;
   Memory fault_memory_;
-  std::span<Fault> faults_;  // of each step
+  std::span<Fault> faults_;  // by step
   Memory context_memory_;
   RunContext* context_ = nullptr;
   std::unique_ptr<Recording> recording_;
   std::string not_recorded_;
   int runs_ = 0;
-  // Of each worker; the first is the root. Last, so that queues end before what they work on.
+  // By worker; the first is the root. Declared last, so that queues end before the memory they use.
   std::vector<Line> lines_;
 };
 

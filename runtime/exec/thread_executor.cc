@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int kSpins = 200;  // before a worker that waits goes to sleep
+constexpr int kSpins = 200;  // before a waiting worker goes to sleep
 using Clock = std::chrono::steady_clock;
 
 }  // namespace
@@ -46,10 +46,11 @@ void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& option
   if (failure_) std::rethrow_exception(failure_);
 }
 
-// The loop. A worker keeps going until it is past the earliest failure, so that the one that is
-// thrown is the first in plan order at any thread timing.
+// The loop. A worker continues until it is past the earliest failure, so that the one thrown is the
+// first in plan order whatever the timing.
 void ThreadExecutor::work(int worker) {
-  if (worker >= static_cast<int>(plan_.workers.size())) return;  // nothing to exchange here
+  if (worker >= static_cast<int>(plan_.workers.size())) return;  // nothing to exchange
+                                                                 // plan
   const std::vector<int>& mine = plan_.workers[worker].steps;
   for (int i = 0; i < static_cast<int>(mine.size()); ++i) {
     const int number = mine[i];
@@ -70,7 +71,7 @@ void ThreadExecutor::work(int worker) {
     }
     advance(worker, i + 1);
   }
-  advance(worker, INT_MAX);  // whoever still waits for us need not any more
+  advance(worker, INT_MAX);  // releases all that wait for this worker
 }
 
 void ThreadExecutor::wait_for(const Wait& wait) {
@@ -89,7 +90,7 @@ void ThreadExecutor::advance(int worker, int done) {
   progress_[worker].done.notify_all();
 }
 
-// Until a step before it was the first: then whatever this one made may follow from that.
+// Skips steps after the first bad one: their values may follow from it.
 void ThreadExecutor::look_at(int step) {
   if (step > first_not_finite_.load(std::memory_order_acquire)) return;
   NotFinite found = first_of(step, bound_.steps[static_cast<std::size_t>(step)].out);

@@ -1,5 +1,5 @@
-// Runs a plan whose kernels work where they are called: each worker is a thread that walks its list
-// of steps. No allocation, no name, no lock.
+// Runs a plan whose kernels run where they are called: each worker is a thread that walks its list
+// of steps. No allocations, no names, no locks.
 #pragma once
 
 #include <atomic>

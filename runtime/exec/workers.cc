@@ -29,7 +29,8 @@ void Workers::end_threads() {
   for (std::thread& thread : pool_) thread.join();
 }
 
-// Those that libgomp will start for the workers: where it cannot, it ends the process.
+// Tries the threads that libgomp will start for the workers, since libgomp ends the process if it
+// cannot.
 void Workers::try_others() {
   std::atomic<bool> tried{false};
   std::vector<std::thread> others;

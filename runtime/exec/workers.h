@@ -9,15 +9,15 @@ namespace lockstep {
 
 class Workers {
  public:
-  // `threads`: what each worker's kernels may use. Throws when not all of them can be started.
+  // `threads`: the limit for each worker's kernels. Throws if not all can be started.
   Workers(int count, int threads);
   ~Workers();
   Workers(const Workers&) = delete;
 
   int count() const { return count_; }
 
-  // Calls job(context, worker) on every worker and returns when all are done. A single worker is
-  // the calling thread. Allocates nothing. The job must not throw.
+  // Calls job(context, worker) on every worker and waits for all. A single worker is the calling
+  // thread. Allocates nothing. The job must not throw.
   using Job = void (*)(void* context, int worker);
   void run(Job job, void* context);
 

@@ -45,7 +45,7 @@ class StorageAssigner {
       for (int slot : first_step(node).out)
         if (slot >= 0) {
           made_by_[slot] = node;
-          last_use_[slot] = std::max(last_use_[slot], node);  // made, even if nobody reads it
+          last_use_[slot] = std::max(last_use_[slot], node);  // it is made even if nobody reads it
         }
     }
     for (int slot : plan_.fetches) last_use_[slot] = kToTheEnd;
@@ -67,7 +67,7 @@ class StorageAssigner {
     return nodes;
   }
 
-  // A new value is computed right into its state if nobody reads the old one afterwards.
+  // A new value is computed directly into its state if nobody reads the old one afterwards.
   void place_updates() {
     std::vector<int> slot_of(plan_.states.size(), -1);
     for (std::size_t i = 0; i < plan_.slots.size(); ++i)
@@ -84,7 +84,7 @@ class StorageAssigner {
         target_[update.slot] = update.state;
       } else {
         copies_.push_back(update);
-        last_use_[update.slot] = kToTheEnd;  // the copy comes behind all nodes
+        last_use_[update.slot] = kToTheEnd;  // the copy comes after all nodes
       }
     }
   }
@@ -98,7 +98,7 @@ class StorageAssigner {
     return true;
   }
 
-  // Computation that overwrites what communication reads could start only when that is through.
+  // True if computation that overwrites an operand of communication would have to wait for it.
   bool would_wait_for_communication(int maker, int reader) const {
     return !worker_of(maker).communicates() && worker_of(reader).communicates();
   }
@@ -129,7 +129,7 @@ class StorageAssigner {
   void place_outputs(int node) {
     const PlanStep& step = first_step(node);
     const Op& op = *request_.ops[node];
-    std::vector<int> taken;  // blocks that an output of this node lives in already
+    std::vector<int> taken;  // blocks that already hold an output of this node
     for (std::size_t i = 0; i < step.out.size(); ++i) {
       int slot = step.out[i];
       if (slot < 0) continue;
@@ -183,7 +183,7 @@ class StorageAssigner {
       const Slot& from = plan_.slots[operand];
       if (from.lives != Lives::in_arena) continue;
       const Block& block = plan_.blocks[from.index];
-      // Another operand in the same block, seen through another view, would be read torn.
+      // If another operand views the same block differently, overwriting would corrupt it.
       bool shared = std::any_of(step.in.begin(), step.in.end(), [&](int other) {
         return other >= 0 && other != operand && plan_.slots[other].lives == Lives::in_arena &&
                plan_.slots[other].index == from.index;
@@ -233,8 +233,8 @@ class StorageAssigner {
     }
   }
 
-  // Values that communication uses alone go into its own arena. Those that it shares with
-  // computation keep their memory to the end: whoever took it over would wait for messages.
+  // Values used by communication alone go into its own arena. Those shared with computation keep
+  // their memory to the end: whoever reused it would wait for messages.
   void keep_communication_apart() {
     constexpr int kNobody = -1, kSeveral = -2;
     std::vector<int> user(plan_.blocks.size(), kNobody);
@@ -274,7 +274,7 @@ class StorageAssigner {
   std::vector<int> last_use_;
   std::vector<std::vector<int>> readers_;
   std::vector<int> made_by_;
-  std::vector<int> target_;  // state that this slot is computed into, or -1
+  std::vector<int> target_;  // by slot: the state it is computed into, or -1
   std::vector<bool> is_view_;
   std::vector<bool> is_update_;
   std::vector<StateUpdate> copies_;

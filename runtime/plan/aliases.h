@@ -1,4 +1,4 @@
-// Where each value lives: in a state, as a view of an operand, over an operand that dies, or in a
+// Decides where each value lives: in a state, as a view of an operand, over a dead operand, or in a
 // block of its own. Pass 5 of compile().
 #pragma once
 
@@ -15,15 +15,14 @@ struct StateUpdate {
 };
 
 struct AliasRequest {
-  const std::vector<const Op*>& ops;  // of each node
+  const std::vector<const Op*>& ops;  // by node
   const std::vector<StateUpdate>& updates;
   int nodes;
   bool alias;
 };
 
-// Decides where every slot lives, makes the blocks with their lifetimes, drops the steps of
-// nodes that became views, and appends a copy into state where the new value could not be computed
-// in place.
+// Places every slot, makes the blocks with their lifetimes, drops the steps of nodes that became
+// views, and appends a copy into state if the new value could not be computed in place.
 void find_aliases(Plan& plan, const AliasRequest& request);
 
 }  // namespace lockstep

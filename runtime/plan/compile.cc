@@ -33,17 +33,17 @@ class Compiler {
       state_numbers_.emplace(plan_.states[i], static_cast<int>(i));
 
     set_threads_of_this_thread(plan_.threads);
-    Graph bound = bind();            // 1. shapes of this batch, constants folded, the rest pruned
-    bound = rewrite(bound);          // 2. several nodes in one, where the device has that
-    overlap(bound);                  // 3. queues compute while others communicate
+    Graph bound = bind();            // 1. shapes of this batch, constant folding, pruning
+    bound = rewrite(bound);          // 2. operator fusion, per device
+    overlap(bound);                  // 3. order: queues compute while others communicate
     bound = lay_out_tensors(bound);  // 4. channel blocks, and reorders where kernels disagree
     make_slots(bound);               // 5. values become numbers, each on its replica's worker
     check_values();
     choose_kernels(bound);  // 6. one step per node and worker
     share_memory();         // 7. state in place, views, operands overwritten
     lay_out_arenas();       // 8. lifetimes, then offsets in one arena per worker
-    check_arenas();         //    which somebody will allocate
-    plan_waits(plan_);      // 9. what must wait for another worker
+    check_arenas();         // whose sizes can be allocated
+    plan_waits(plan_);      // 9. waits for other workers
     return std::move(plan_);
   }
 
@@ -181,7 +181,7 @@ class Compiler {
     nodes_ = bound.node_count();
   }
 
-  // `replicas` that take part, of which number `part` does this step, on `worker`.
+  // Adds part `part` of the participating `replicas`, on `worker`.
   void add_step(const Node& node, const std::vector<int>& replicas, std::size_t part, int worker) {
     PlanStep step;
     step.name = node.name();
@@ -243,7 +243,7 @@ class Compiler {
 
   bool in_host_memory() const { return request_.devices[0].kind == DeviceKind::cpu; }
 
-  // The largest of the values that take memory, or null.
+  // The largest value that takes memory, or null.
   const Slot* largest_value() const {
     const Slot* largest = nullptr;
     for (const Slot& slot : plan_.slots)
@@ -252,7 +252,7 @@ class Compiler {
     return largest;
   }
 
-  // One that no memory holds is refused before kernels are made for it.
+  // Rejects values too large for any memory before kernels are made for them.
   void check_values() const {
     const Slot* largest = in_host_memory() ? largest_value() : nullptr;
     if (largest)

@@ -1,4 +1,4 @@
-// compile(): from a graph and the shapes of one batch to a Plan.
+// compile(): turns a graph and the shapes of one batch into a Plan.
 #pragma once
 
 #include <functional>
@@ -13,31 +13,31 @@ namespace lockstep {
 
 struct CompileOptions {
   int threads = 1;              // per CPU worker
-  bool reuse_memory = true;     // false: every block its own bytes
+  bool reuse_memory = true;     // false: every block has its own bytes
   bool alias = true;            // false: no views, nothing in place
   bool layouts = true;          // false: every tensor row-major
-  bool rewrites = true;         // false: every node by itself
+  bool rewrites = true;         // false: no fusion
   bool tf32 = false;            // KernelRequest::tf32
-  std::size_t guard_bytes = 0;  // kept free around every block; for tests
+  std::size_t guard_bytes = 0;  // free bytes around every block; for tests
 };
 
 struct CompileRequest {
   const Graph& graph;
   std::vector<std::string> feeds;    // inputs that are fed, in the order of Plan::feeds
   std::vector<Dims> feed_dims;       // their shapes
-  std::vector<std::string> fetches;  // values to read afterwards
+  std::vector<std::string> fetches;  // values to read after a run
   std::vector<std::string> states;   // all states, in the order of Plan::states
   std::vector<Binding> updates;      // state := value, done by the end of the step
-  std::vector<Device> devices;       // of each replica
+  std::vector<Device> devices;       // by replica
   const std::vector<KernelTable>& kernels;
   CompileOptions options = {};
   Comm* comm = nullptr;  // to other processes
-  Owners owners = {};    // of feeds and states; without one, of those who use them
+  Owners owners = {};    // of feeds and states; by default those of their users
 };
 
 Plan compile(const CompileRequest& request);
 
-// The request for a model's step as a session makes it, `dims` saying the shape of each feed.
+// The request that a session makes for a model's step; `dims`: the shape of each feed.
 CompileRequest step_request(const TrainingModel& model,
                             const std::function<Dims(const std::string& feed)>& dims,
                             std::vector<Device> devices, const std::vector<KernelTable>& kernels,

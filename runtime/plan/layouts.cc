@@ -26,13 +26,13 @@ class LayoutPass {
     block_.resize(graph_.value_count(), 1);
     block_[value.id] = block;
   }
-  // Row-major is whatever nobody has laid out.
+  // Row-major unless laid out otherwise.
   int block_here(Value here) const {
     return here && here.id < static_cast<int>(block_.size()) ? block_[here.id] : 1;
   }
   int block_of(Value old) const { return block_here(copy_.of(old)); }
 
-  // The value in this layout; a reorder is made once, for whoever asks first.
+  // The value in this layout; each reorder is made once.
   Value translated(Value old, int block) {
     const Value made = copy_.of(old);
     if (block_here(made) == block) return made;
@@ -53,8 +53,7 @@ class LayoutPass {
     return to;
   }
 
-  // A collective is row-major, and so is what no kernel takes: an error says so when kernels are
-  // made.
+  // Collectives are row-major, and so are nodes that no kernel takes: making their kernels throws.
   Layouts wish_of(const Node& node) const {
     const CompileRequest& compile = request_.compile;
     const int replica = std::max(node.replica(), 0);
@@ -66,8 +65,8 @@ class LayoutPass {
       return table_for(compile.kernels, place.device)
           .wished_layouts(
               request_of(node, place, compile, [this](Value value) { return block_of(value); }));
-    } catch (const std::exception&) {  // oneDNN's are no Error
-      return plain;                    // preparing the kernel will say what is wrong
+    } catch (const std::exception&) {  // oneDNN's exceptions are not Errors
+      return plain;                    // preparing the kernel will report the error
     }
   }
 
@@ -92,7 +91,7 @@ class LayoutPass {
   const Graph& bound_;
   GraphCopy copy_;
   Graph& graph_;
-  std::vector<int> block_;                          // of each value of the copy
+  std::vector<int> block_;                          // of each value in the copied graph
   std::map<std::pair<int, int>, Value> reordered_;  // (old value, block)
 };
 

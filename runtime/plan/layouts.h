@@ -1,6 +1,6 @@
-// Which tensors lie in channel blocks. Convolutions run fastest on them; a kernel says what it
-// wishes, this pass decides, and where two users of a value disagree it writes a Reorder between
-// them. Layouts are the plan's business: a model's graph stays row-major. Pass 4 of compile().
+// Tensor layouts. Convolutions run fastest on channel blocks: kernels state their preference, this
+// pass decides, and inserts a Reorder where two users of a value disagree. A model's graph stays
+// row-major. Pass 4 of compile().
 #pragma once
 
 #include <set>
@@ -13,8 +13,8 @@ namespace lockstep {
 
 struct LayoutRequest {
   const Graph& bound;
-  const std::set<std::string>& row_major;  // values that others see: fetches, new states
-  const CompileRequest& compile;           // devices, and the kernels that are asked
+  const std::set<std::string>& row_major;  // values seen by others: fetches, new states
+  const CompileRequest& compile;           // devices, and the kernels to ask
 };
 
 struct LaidOut {

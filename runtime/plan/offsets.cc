@@ -50,7 +50,7 @@ Order order_by(std::size_t count, Less less) {
   return order;
 }
 
-// The item that reaches highest is the one that was placed too late: it goes to the front.
+// Moves the item that reaches highest to the front: it was placed too late.
 void move_highest_first(Order& order, const Offsets& plan, const std::vector<Lifetime>& lifetimes) {
   auto end = [&](std::size_t i) { return plan.offset[i] + aligned(lifetimes[i].bytes); };
   auto highest = std::max_element(order.begin(), order.end(),
@@ -58,7 +58,7 @@ void move_highest_first(Order& order, const Offsets& plan, const std::vector<Lif
   std::rotate(order.begin(), highest, highest + 1);
 }
 
-// Free bytes between those that are taken, found by size.
+// The free gaps between taken bytes, by size.
 class Gaps {
  public:
   // The smallest that fits, else at the end.
@@ -115,7 +115,7 @@ class Gaps {
   std::size_t end_ = 0;
 };
 
-// One walk through time, for graphs where comparing every lifetime with every other takes long.
+// One walk through time, for graphs too large to compare lifetimes pairwise.
 Offsets place_by_time(const std::vector<Lifetime>& lifetimes) {
   auto by_first = [&](std::size_t a, std::size_t b) {
     return lifetimes[a].first < lifetimes[b].first ||
@@ -139,7 +139,7 @@ Offsets place_by_time(const std::vector<Lifetime>& lifetimes) {
   return plan;
 }
 
-// Improvement is worth some milliseconds, whatever the size of the graph.
+// The number of improvement rounds: some milliseconds' worth, whatever the size of the graph.
 int rounds_for(std::size_t count) {
   const double square = static_cast<double>(count) * static_cast<double>(count);
   return static_cast<int>(std::clamp(4e6 / (square + 1), 2.0, 100.0));

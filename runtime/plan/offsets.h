@@ -1,4 +1,4 @@
-// Offsets in one arena.
+// Memory offsets in one arena.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,15 @@ struct Offsets {
   std::size_t total = 0;
 };
 
-// Two lifetimes that overlap in time never overlap in memory. Places one after the other at the
-// lowest free offset, in several orders, and improves the best: near the lower bound for the graphs
-// that networks make. The same input gives the same offsets.
+// Lifetimes that overlap in time never overlap in memory. Tries several orders, each at the lowest
+// free offset, and improves the best: near the lower bound for typical networks. The same input
+// gives the same offsets.
 Offsets plan_offsets(const std::vector<Lifetime>& lifetimes);
 
-// The most bytes alive at one time: no plan can take less.
+// The peak of bytes alive at one time: a lower bound for any plan.
 std::size_t most_alive(const std::vector<Lifetime>& lifetimes);
 
-// Every lifetime its own memory.
+// Separate memory for every lifetime.
 Offsets separate_offsets(const std::vector<Lifetime>& lifetimes);
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
-// Plan: everything about a step that is decided before it runs. Names are left only for messages;
-// the executor works with the integers.
+// Plan: all decisions about a step made ahead of execution. Names are kept for messages only; the
+// executor works with the integers.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,13 @@
 
 namespace lockstep {
 
-// A piece of one worker's arena. Values that alias share a block; blocks that are never alive at
-// the same time share bytes.
+// A range of one worker's arena. Values that alias share a block; blocks never alive at the same
+// time share bytes.
 struct Block {
   int worker = 0;
   std::size_t bytes = 0;
   std::size_t offset = 0;
-  int first = 0;  // node numbers between which it is alive
+  int first = 0;  // alive between these node numbers
   int last = 0;
 };
 
@@ -48,18 +48,18 @@ struct PlanStep {
   std::string type;
   int node = 0;  // position in the bound graph; copies into state come after all nodes
   int worker = 0;
-  int part = 0;  // of a collective
+  int part = 0;  // in a collective
   int parts = 1;
   std::unique_ptr<Kernel> kernel;
-  std::string candidate;         // whose it is
-  std::vector<Refused> refused;  // those that come before it in the table
-  std::vector<int> in;           // slots; -1: left out
+  std::string candidate;         // the one that made the kernel
+  std::vector<Refused> refused;  // those before it in the table
+  std::vector<int> in;           // slots; -1: omitted
   std::vector<int> out;
   int workspace = -1;  // block
   std::vector<Wait> waits;
 };
 
-// A thread or a queue that runs its steps one after the other.
+// A thread or a queue that runs its steps in order.
 struct Worker {
   enum class Role { computes, communicates };
   Device device;
@@ -72,7 +72,7 @@ struct Worker {
 
 struct Plan {
   std::string name;
-  std::vector<Worker> workers;  // the replicas' own, then those that communicate
+  std::vector<Worker> workers;  // the replicas' own, then those for communication
   int threads = 1;              // per CPU worker
 
   std::vector<Slot> slots;
@@ -82,21 +82,21 @@ struct Plan {
   std::vector<TensorDesc> state_descs;
   std::vector<int> state_workers;
 
-  std::vector<PlanStep> steps;  // in one order that every worker respects
-  std::vector<int> feeds;       // slots, in the order they were asked for; -1: unused
+  std::vector<PlanStep> steps;  // in an order that every worker respects
+  std::vector<int> feeds;       // slots, in the order requested; -1: unused
   std::vector<int> fetches;     // slots
 
   std::vector<std::string> notes;  // what rewrites did, and why
   bool exchanges = false;          // whether steps wait for other processes
-  int views = 0;                   // nodes that became mere views
-  int in_place = 0;                // values that live in an operand's or a state's memory
-  std::size_t tensor_bytes = 0;    // what the arenas would take if every value had its own memory
+  int views = 0;                   // nodes that became views
+  int in_place = 0;                // values in an operand's or a state's memory
+  std::size_t tensor_bytes = 0;    // the arenas' size if every value had its own memory
 };
 
-// The dump behind `lockstep plan`: one line a step. Offsets, waits and aliases are in it, so two
-// plans with the same text run alike.
+// The dump behind `lockstep plan`: one line per step. It contains offsets, waits and aliases, so
+// two plans with the same text run alike.
 std::string text_of(const Plan& plan);
-// Why steps run as they do: a line for each that somebody refused.
+// Refusals of kernels: a line for each step that has any.
 std::string reasons_of(const Plan& plan);
 std::string text_of(const Worker& worker);  // cpu:0, exchange, gpu:0/comm
 

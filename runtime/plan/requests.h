@@ -1,5 +1,5 @@
-// The question that a node puts to its device's kernels. Layouts are decided by it and kernels are
-// made by it: both ask the same, or one would be promised what the other cannot keep.
+// A node's request to its device's kernels. Layouts and kernels are chosen with the same request,
+// so that no layout is promised which the kernel cannot keep.
 #pragma once
 
 #include <functional>
@@ -9,19 +9,19 @@
 
 namespace lockstep {
 
-// Where a node runs.
+// The place of a step.
 struct StepPlace {
-  std::vector<int> replicas;  // that take part: one, or those of a collective
-  std::size_t part = 0;       // which of them this is
+  std::vector<int> replicas;  // the participants: one, or those of a collective
+  std::size_t part = 0;       // the index among them
   Device device = {};
   int threads = 1;
 };
 
-// `channel_block` says how a value of the node's graph lies.
+// `channel_block`: the layout of each value of the node's graph.
 KernelRequest request_of(const Node& node, const StepPlace& place, const CompileRequest& compile,
                          const std::function<int(Value)>& channel_block);
 
-// Whose memory a value lies in: its replica's.
+// The replica's worker, whose memory holds the value.
 int worker_of_value(const Graph& bound, Value value, const CompileRequest& compile);
 
 }  // namespace lockstep

@@ -7,18 +7,17 @@
 namespace lockstep {
 namespace {
 
-// What one worker did with a region of memory, last; the step before stands in where that is the
-// same collective as the step that asks. Whoever waits for a worker's last step waits for all that
-// it did before.
+// The last access of one worker to a region of memory; the step before it if it is the same
+// collective as the asking step. Waiting for a worker's last step covers all its earlier ones.
 struct Latest {
   int worker = 0;
   int step = -1;
   int before = -1;
 };
 
-// One region of memory that steps use: a block or a state.
+// A region of memory that steps use: a block or a state.
 struct Region {
-  std::vector<Latest> accesses;  // of each worker that has any
+  std::vector<Latest> accesses;  // of each worker with any
   std::vector<Latest> writes;
   std::vector<std::pair<int, int>> first_write;  // worker, step
 };
@@ -30,12 +29,12 @@ void raise(Front& front, const Front& other) {
   for (std::size_t i = 0; i < front.size(); ++i) front[i] = std::max(front[i], other[i]);
 }
 
-// What was done in an arena before, by bytes: the last steps of all blocks that lay there.
+// Earlier uses of an arena, by bytes: the last steps of all blocks that lay there.
 class History {
  public:
   struct Past {
     Front all;
-    Front foreign;  // of blocks that another worker uses than the one they belong to
+    Front foreign;  // of blocks that workers other than their owner use
   };
 
   explicit History(std::size_t workers) : ranges_{{0, {Front(workers, -1), Front(workers, -1)}}} {}
@@ -56,7 +55,7 @@ class History {
   }
 
  private:
-  using Ranges = std::map<std::size_t, Past>;  // each to the next one's start
+  using Ranges = std::map<std::size_t, Past>;  // each up to the next one's start
 
   template <class Iterator>
   bool before_end(Iterator it, const Block& block) const {
@@ -104,7 +103,7 @@ class WaitPlanner {
       needs_[step].push_back(earlier);
   }
 
-  // Parts of one collective touch the same memory, each its own share of it.
+  // The parts of one collective touch the same memory, each its own part of it.
   bool same_collective(int a, int b) const {
     return plan_.steps[a].parts > 1 && plan_.steps[a].node == plan_.steps[b].node;
   }
@@ -160,7 +159,7 @@ class WaitPlanner {
         [&](const Latest& latest) { return latest.worker != plan_.blocks[block].worker; });
   }
 
-  // Only the first write of a worker has to wait: what it does later comes behind that.
+  // Only a worker's first write has to wait: its later ones come after it.
   void follow_reuse() {
     std::vector<std::vector<std::size_t>> of_worker(plan_.workers.size());
     std::vector<bool> shared(plan_.workers.size(), false);

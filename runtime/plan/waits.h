@@ -1,4 +1,4 @@
-// Which steps must wait for steps of other workers.
+// Waits between steps of different workers.
 #pragma once
 
 #include "runtime/plan/plan.h"
@@ -8,9 +8,9 @@ namespace lockstep {
 // Fills `waits` of every step. A step waits for another worker's step
 //   - that makes one of its operands,
 //   - that still uses memory this step writes in place,
-//   - that still uses what lay before in arena bytes this step writes.
-// Waits always point backwards in plan.steps, so workers that follow that order cannot deadlock;
-// waits that follow from earlier ones of the same worker are left out.
+//   - that still uses the previous content of arena bytes this step writes.
+// Waits always point backwards in plan.steps, so workers that follow that order cannot deadlock.
+// Waits implied by earlier ones of the same worker are omitted.
 void plan_waits(Plan& plan);
 
 }  // namespace lockstep

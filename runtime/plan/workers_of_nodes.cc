@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-// Messages to other processes, and what an all-reduce does between two of them, or a replica would
+// Messages to other processes, and all-reduce work between two of them: otherwise a replica would
 // stop for every message.
 std::vector<bool> find_exchanges(const Graph& bound) {
   const int count = bound.node_count();

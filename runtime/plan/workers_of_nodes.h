@@ -1,5 +1,5 @@
-// Which worker runs a node. A replica's own worker computes; what communicates goes on others, so
-// that replicas compute meanwhile.
+// Assigns nodes to workers. A replica's own worker computes; communication runs on others, so that
+// replicas compute meanwhile.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-// On GPUs each device has a second queue for its collectives. On CPUs one further worker exchanges
+// On GPUs each device has a second queue for its collectives. On CPUs one extra worker exchanges
 // messages with other processes, and replicas sum among themselves.
 bool communication_has_queues(const std::vector<Device>& devices);
 
@@ -18,14 +18,15 @@ class WorkersOfNodes {
   WorkersOfNodes(const Graph& bound, const std::vector<Device>& devices);
 
   std::vector<Worker> all() const { return workers_; }
-  // `replica` is the one that the node, or its part in a collective, belongs to.
+  // `replica`: the one that the node, or its part of a collective, belongs to.
   int of(const Node& node, int replica) const;
 
  private:
   std::vector<Worker> workers_;
   std::vector<bool> communicates_;  // by node
   std::vector<int> communicator_;   // by replica
-  int exchanger_ = 0;               // messages to other processes have to go out in one order
+  int exchanger_ = 0;               // a single one, since messages to other processes must keep one
+                                    // order
 };
 
 }  // namespace lockstep

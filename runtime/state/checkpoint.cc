@@ -24,10 +24,10 @@ std::string key_of(const State& state, std::size_t replica) {
   return replica == 0 ? state.name : join(state.name, "@", replica);
 }
 
-// A state on every replica of the run, in order; on other processes it is read from what they sent.
+// A state on every replica of the run, in order; those of other processes as received.
 using Copies = std::vector<Tensor>;
 
-// Those of this process; `held` keeps what had to be copied from devices.
+// The copies in this process; `held` owns copies from devices.
 Copies own_copies(const Session& session, const State& state, std::deque<Literal>& held) {
   Copies copies;
   for (const std::string& name : state.values) {
@@ -38,7 +38,7 @@ Copies own_copies(const Session& session, const State& state, std::deque<Literal
   return copies;
 }
 
-// What each replica keeps for itself, state by state, replicas inside.
+// States that differ by replica: state by state, replicas inside.
 std::string own_differing(const Session& session) {
   std::string bytes;
   for (const State& state : session.model().states)
@@ -50,7 +50,7 @@ std::string own_differing(const Session& session) {
   return bytes;
 }
 
-// How many replicas each process has, on rank 0.
+// The number of replicas of each process, on rank 0.
 std::vector<std::size_t> replicas_of_ranks(const Session& session) {
   std::vector<std::size_t> replicas;
   for (const std::string& text : gather_texts(
@@ -59,7 +59,7 @@ std::vector<std::size_t> replicas_of_ranks(const Session& session) {
   return replicas;
 }
 
-// What the replicas of other processes keep for themselves, as these sent it.
+// Differing states of other processes' replicas, as received.
 class Differing {
  public:
   explicit Differing(const Session& session) {
@@ -69,7 +69,7 @@ class Differing {
     at_.resize(of_ranks_.size(), 0);
   }
 
-  // The next state's, all of the type of the first copy.
+  // Appends the next state's copies, all of the first copy's type.
   void append_others(Copies& copies) {
     const TensorDesc desc = copies[0].desc;
     for (std::size_t rank = 1; rank < of_ranks_.size(); ++rank)
@@ -99,21 +99,21 @@ std::size_t replicas_of_all(const Session& session) {
   return std::stoul(share_text(*session.comm(), std::to_string(all), "the number of replicas"));
 }
 
-// Gradients that wait for the next step are a sum over as many replicas as there were; on another
-// number of replicas training goes on as it began, with none.
+// Pending gradients are a sum over a number of replicas; with another number of replicas, training
+// resumes without them.
 bool fits(const State& state, const Safetensors& file, std::size_t all) {
   return state.kind != StateKind::deferred || (file.tensors.contains(key_of(state, all - 1)) &&
                                                !file.tensors.contains(key_of(state, all)));
 }
 
-// From here on the file's own name always leads to a whole checkpoint. A file system without hard
-// links has, for the moment between two renames, the previous one alone.
+// From here on the file's own name always leads to a whole checkpoint, except that on a file system
+// without hard links only the previous one exists for the moment between two renames.
 void keep_as_previous(const std::string& path) {
   const std::string previous = previous_of(path), link = previous + ".tmp";
   ::unlink(link.c_str());
   if (::link(path.c_str(), link.c_str()) == 0) return rename_file(link, previous);
   const int reason = errno;
-  if (reason == ENOENT) return;  // it is the first
+  if (reason == ENOENT) return;  // there is no old file yet
   check(reason == EPERM || reason == ENOTSUP || reason == ENOSYS || reason == EMLINK,
         "cannot link ", link, ": ", std::strerror(reason));
   rename_file(path, previous);
@@ -131,7 +131,7 @@ class RemovedUnless {
   std::string path_;
 };
 
-// "" where it can be gone on from. What waits or scales may be infinite for a step.
+// "" if training can resume from it. Pending gradients and loss scales may be infinite for a step.
 std::string lost_in(StateKind kind, const std::string& name, const Tensor& tensor) {
   if (kind == StateKind::deferred || kind == StateKind::scaling) return "";
   const int64_t at = is_slot(kind) ? first_not_finite(tensor) : first_nan(tensor);

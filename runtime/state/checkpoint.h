@@ -14,7 +14,7 @@ namespace lockstep {
 
 using Metadata = std::map<std::string, std::string>;
 
-// A checkpoint cannot be gone on from: it is not whole, or holds numbers that are none.
+// A checkpoint that cannot be resumed: incomplete, or with non-finite numbers.
 class Damaged : public Error {
  public:
   Damaged(std::string path, const std::string& what) : Error(what), path_(std::move(path)) {}
@@ -24,30 +24,29 @@ class Damaged : public Error {
   std::string path_;
 };
 
-// Of a run of several processes rank 0 reads and writes the file; all call alike.
+// With several processes, rank 0 reads and writes the file; all make the same calls.
 
 struct CheckpointOptions {
-  bool keep_previous = false;  // what `path` was is then called previous_of(path)
+  bool keep_previous = false;  // the old file is renamed to previous_of(path)
 };
-// Written whole or not at all: on any failure, a full disk too, the old file stays as it was.
+// Atomic: on any failure, even a full disk, the old file stays as it was.
 void save_checkpoint(Session& session, const std::string& path, const Metadata& metadata,
                      const CheckpointOptions& options = {});
 // run/checkpoint.safetensors: run/checkpoint.previous.safetensors.
 std::string previous_of(const std::string& path);
 
-// Throws naming what is damaged, missing or has another shape; the session is unchanged then.
-// `look` sees the metadata before any tensor is compared and may throw: it knows what they were
-// saved with.
+// Throws naming what is damaged, missing or of another shape, and leaves the session unchanged.
+// `look` sees the metadata before any tensor is compared; it may throw if the settings differ.
 using LookAtMetadata = std::function<void(const Metadata&)>;
 Metadata load_checkpoint(Session& session, const std::string& path,
                          const LookAtMetadata& look = {});
-// Of a whole checkpoint; throws as load_checkpoint does.
+// The metadata of a whole checkpoint; throws as load_checkpoint does.
 Metadata checkpoint_metadata(const std::string& path);
-// Was it written before checkpoints carried checksums?
+// True if it was written before checkpoints carried checksums.
 bool lacks_checksums(const Metadata& metadata);
 
-// A parameter, statistic or slot that no training goes on from: "'fc1_w' is nan at [0,3]", or "".
-// Gradients that wait, and what scales a loss, may be infinite for a step.
+// A non-finite parameter, statistic or slot, which rules out further training: "'fc1_w' is nan at
+// [0,3]", or "". Pending gradients and loss scales may be infinite for a step.
 std::string lost_value(const Session& session);
 
 }  // namespace lockstep

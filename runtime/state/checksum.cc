@@ -9,7 +9,7 @@ namespace {
 constexpr uint32_t kPolynomial = 0x82F63B78U;  // reflected: the highest power is the lowest bit
 constexpr std::size_t kSlices = 8;
 
-// tables[k][b]: what a byte b does to the sum of the k bytes behind it.
+// tables[k][b]: the effect of byte b on the checksum, k bytes later.
 constexpr std::array<std::array<uint32_t, 256>, kSlices> kTables = [] {
   std::array<std::array<uint32_t, 256>, kSlices> tables{};
   for (uint32_t i = 0; i < 256; ++i) {
@@ -25,7 +25,7 @@ constexpr std::array<std::array<uint32_t, 256>, kSlices> kTables = [] {
   return tables;
 }();
 
-// Of two polynomials, modulo that of the sum.
+// The product of two polynomials, modulo kPolynomial.
 uint32_t product(uint32_t a, uint32_t b) {
   uint32_t result = 0;
   for (uint32_t power = 0x80000000U; power != 0; power >>= 1) {
@@ -41,7 +41,7 @@ uint32_t crc32c(const void* data, std::size_t bytes) {
   const auto* at = static_cast<const unsigned char*>(data);
   uint32_t crc = 0xFFFFFFFFU;
   for (; bytes >= kSlices; bytes -= kSlices, at += kSlices) {
-    uint32_t low = 0, high = 0;  // machines that run this are little-endian, as the files are
+    uint32_t low = 0, high = 0;  // supported machines are little-endian, as the files are
     std::memcpy(&low, at, sizeof low);
     std::memcpy(&high, at + sizeof low, sizeof high);
     low ^= crc;
@@ -53,7 +53,7 @@ uint32_t crc32c(const void* data, std::size_t bytes) {
   return ~crc;
 }
 
-// So many bytes further on the first sum is multiplied by x^(8 * bytes).
+// Shifting by `bytes` multiplies the first checksum by x^(8 * bytes).
 uint32_t crc32c_joined(uint32_t first, uint32_t second, std::size_t bytes) {
   uint32_t square = 0x00800000U;  // x^8
   for (; bytes > 0; bytes >>= 1, square = product(square, square))

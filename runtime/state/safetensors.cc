@@ -10,14 +10,14 @@
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kMostHeader = 100'000'000;  // as the format's own reader has it
+constexpr uint64_t kMostHeader = 100'000'000;  // the limit of the format's own reader
 constexpr std::string_view kNoDigits = "00000000";
-// As we write it. It stands nowhere else: within a name or a value quotes have a \ before them.
+// As written by us. It is unique: within a name or a value quotes have a \ before them.
 constexpr std::string_view kWhole = "\"crc32c\":\"";
 
 std::string key_of_tensor(const std::string& name) { return "crc32c/" + name; }
 
-// Length and header, then each tensor's bytes.
+// The whole file's checksum: length and header, then each tensor's bytes.
 class WholeSum {
  public:
   explicit WholeSum(std::string_view header) {
@@ -46,8 +46,8 @@ bool promises_checksums(const std::map<std::string, std::string>& metadata) {
          !format->second.ends_with(" 1");
 }
 
-// Names the tensors that are damaged, or says that it is something else. Takes the sums out of the
-// metadata.
+// Names the tensors that are damaged, or says that it is something else. Removes the checksums from
+// the metadata.
 void check_sums(std::string json, std::string_view data, SafetensorsHeader& header) {
   auto& metadata = header.metadata;
   const std::string said = metadata.at("crc32c");
@@ -90,9 +90,9 @@ std::string header_of(const std::vector<std::pair<std::string, Tensor>>& tensors
                     {"data_offsets", {end, end + bytes}}};
     end += bytes;
   }
-  // A path among the metadata may be of any bytes; JSON is UTF-8.
+  // A path in the metadata may contain any bytes; JSON is UTF-8.
   std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // data stays 8-byte aligned
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // keeps data 8-byte aligned
   WholeSum whole(text);
   for (std::size_t i = 0; i < tensors.size(); ++i)
     whole.add(sums[i], tensors[i].second.desc.bytes());

@@ -1,7 +1,7 @@
-// The safetensors format: 8 bytes of header length, a JSON header, raw little-endian data. Files
-// are read without executing anything and written whole or not at all. Those we write carry a
-// CRC-32C of each tensor (metadata crc32c/NAME) and of the whole file (crc32c; computed with the
-// digits of this one as zeros); both are checked when such a file is read, whoever reads it.
+// The safetensors format: 8 bytes of header length, a JSON header, raw little-endian data. Reading
+// executes nothing; writing is atomic. Our files carry a CRC-32C of each tensor (metadata
+// crc32c/NAME) and of the whole file (crc32c; computed with its own digits as zeros); both are
+// checked on every read.
 #pragma once
 
 #include <map>
@@ -16,23 +16,23 @@ namespace lockstep {
 
 struct Safetensors {
   std::map<std::string, Literal> tensors;
-  std::map<std::string, std::string> metadata;  // but for the checksums
-  bool checked = false;                         // by checksums that the file carries
+  std::map<std::string, std::string> metadata;  // without the checksums
+  bool checked = false;                         // against checksums in the file
 };
 
-// Metadata `format` of a file of ours is `lockstep KIND VERSION`. From version 2 on there are
-// checksums, so that a file which lost them is not taken for one of somebody else's.
+// Metadata `format` of our files: `lockstep KIND VERSION`. Version 2 added checksums, so a file
+// that lost them is not mistaken for a foreign one.
 inline constexpr const char* kFormatKey = "format";
 
 void write_safetensors(const std::string& path,
                        const std::vector<std::pair<std::string, Tensor>>& tensors,
                        const std::map<std::string, std::string>& metadata);
-// Throws naming the file when it is not whole or not of this format.
+// Throws naming the file if it is incomplete or not of this format.
 Safetensors read_safetensors(const std::string& path);
-// The contents of such a file; `path` is for errors.
+// The contents of a file in memory; `path` is for errors.
 Safetensors parse_safetensors(const std::string& file, const std::string& path);
 
-// What is said of a file without checksums.
+// The note for a file without checksums.
 std::string unchecked_line(const std::string& path);
 
 }  // namespace lockstep

@@ -30,7 +30,7 @@ constexpr std::array<std::pair<DType, const char*>, 13> kNames{{
     {DType::boolean, "BOOL"},
 }};
 
-// The parser's calls, in the order of the text: no tree of a hostile header is ever built.
+// A SAX parser: no tree of a hostile header is ever built.
 class Reader final : public json::json_sax_t {
  public:
   explicit Reader(SafetensorsHeader& header) : header_(header) {}
@@ -139,7 +139,7 @@ class Reader final : public json::json_sax_t {
   StoredTensor tensor_;
 };
 
-// Of `type` and these dimensions, no more than `most`.
+// The bytes of this type and these dimensions, at most `most`.
 std::size_t bytes_of(const StoredTensor& tensor, std::size_t most) {
   const auto& dims = tensor.dims;
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;

@@ -1,5 +1,5 @@
-// The header of a safetensors file, read as strictly as the format's own reader does: nothing in it
-// is believed before it is compared with the size of the file.
+// The header of a safetensors file, parsed as strictly as the format's own reader does: nothing is
+// trusted before it is checked against the file's size.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@ struct StoredTensor {
   std::string name;
   DType dtype = DType::undefined;
   Dims dims;
-  std::size_t begin = 0, end = 0;  // in the data behind the header
+  std::size_t begin = 0, end = 0;  // in the data after the header
 };
 
 struct SafetensorsHeader {
-  std::vector<StoredTensor> tensors;  // as they lie in the file, one behind the other
+  std::vector<StoredTensor> tensors;  // in file order
   std::map<std::string, std::string> metadata;
 };
 
-// Throws unless it is one JSON object of such entries, no name twice, each tensor's bytes what its
-// type and shape need, and all together `data_bytes` without overlap, hole or rest.
+// Throws unless it is one JSON object of such entries without duplicates, each tensor's bytes match
+// its type and shape, and all together fill `data_bytes` without overlap or gap.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::size_t data_bytes);
 
 const char* safetensors_name(DType type);

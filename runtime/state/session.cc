@@ -117,7 +117,7 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
         " devices were given");
   init_ = program(model.init, {}, {}, model.initial);
   step_ = program(model.step, model.feed_values(), model.fetch_values(), model.updates);
-  // Where a step that is not finite is skipped, it may be fed anything.
+  // Steps that skip non-finite gradients accept any feeds.
   if (model.checks.empty())
     step_->spec_.losses = model.losses.size() * static_cast<std::size_t>(model.replicas);
 
@@ -141,7 +141,7 @@ std::unique_ptr<Program> Session::program(const Graph& graph, std::vector<std::s
 void Session::initialise() {
   init_->run({}, run_options(0));
   state_.note_values();
-  init_->cache_.clear();  // its memory would lie idle for the rest of the run
+  init_->cache_.clear();  // frees memory that would stay unused for the rest of the run
 }
 
 void Session::load(const StateValues& values) {
@@ -178,7 +178,7 @@ std::string drift_within(const TrainingModel& model, const States& state) {
   return "";
 }
 
-// The digest of every state, a line each.
+// The digest of every state, one per line.
 std::string digests(const TrainingModel& model, const States& state) {
   std::string lines;
   for (const State& item : model.states) {

@@ -1,5 +1,5 @@
-// Session: the public face of the runtime. It holds the state of one TrainingModel on a list of
-// devices and runs its three graphs there.
+// Session: the public interface of the runtime. It holds the state of one TrainingModel on a list
+// of devices and runs its three graphs there.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@
 
 namespace lockstep {
 
-// One graph of a session with fixed feeds and fetches. Plans are made when a new batch shape comes
-// and the last few are kept.
+// One graph of a session with fixed feeds and fetches. A new batch shape gets a new plan; the last
+// few are kept.
 class Program {
  public:
   struct Spec {
@@ -25,17 +25,17 @@ class Program {
     std::vector<std::string> feeds;
     std::vector<std::string> fetches;
     std::vector<Binding> updates;
-    std::size_t losses = 0;  // so many of the fetches, the first ones, should be finite
+    std::size_t losses = 0;  // the first so many fetches are losses, which should be finite
   };
 
   const std::vector<std::string>& feeds() const { return spec_.feeds; }
   const std::vector<std::string>& fetches() const { return spec_.fetches; }
 
-  // Runs with feeds in the order of feeds(); the result, in the order of fetches(), is valid until
-  // the next run of this program. Throws where no state has a value yet.
+  // Runs with feeds in the order of feeds(). The result, in the order of fetches(), is valid until
+  // the next run of this program. Throws if no state has a value yet.
   std::span<const Tensor> run(std::span<const Tensor> feeds, const RunOptions& options);
 
-  // The plan for these shapes (made if need be).
+  // The plan for these shapes, made on first use.
   const Plan& plan(std::span<const Tensor> feeds) { return executor(feeds).plan(); }
 
  private:
@@ -53,7 +53,7 @@ struct SessionOptions {
   uint64_t seed = 1;
   int threads = 0;  // per CPU replica; 0: an equal share of the cores
   CompileOptions compile = {};
-  // To the other processes of the run, for a model that was cut into their shares
+  // To the other processes of the run, for a model cut into their shares
   // (builders/step/partition.h); must outlive the session.
   Comm* comm = nullptr;
 };
@@ -71,24 +71,24 @@ class Session {
   States& state() { return state_; }
   const States& state() const { return state_; }
 
-  // Runs the init graph: the seed decides every bit of it, on any device.
+  // Runs the init graph: its results depend on the seed alone, bit for bit, on any device.
   void initialise();
-  // Takes values by full name; states that are not in `values` keep theirs.
+  // Sets values by full name; states not in `values` keep theirs.
   void load(const StateValues& values);
   StateValues save() const;
 
-  // Step number `step` of the training.
+  // Runs step number `step` of the training.
   Answers run_step(Feeds& feeds, uint64_t step) { return run_step(feeds, run_options(step)); }
   Answers run_step(Feeds& feeds, const RunOptions& options) {
     return {model_, step_->run(feeds.tensors(), options), feeds.shares()};
   }
-  // The same by position. Feeds: every model input of every replica, input by input, replicas
+  // The same step by position. Feeds: every model input of every replica, input by input, replicas
   // inside; fetches: losses, then metrics, then checks, likewise.
   Program& step() { return *step_; }
   // Prediction, on replica 0's device with replica 0's state. Feeds: the inference graph's inputs.
   Program& inference() { return *inference_; }
 
-  // Another program over the same state: any graph of the model, with feeds and fetches of choice.
+  // Another program over the same state: any graph of the model, with any feeds and fetches.
   std::unique_ptr<Program> program(const Graph& graph, std::vector<std::string> feeds,
                                    std::vector<std::string> fetches, std::vector<Binding> updates);
 
@@ -99,7 +99,7 @@ class Session {
   const TrainingModel& model_;
   std::vector<Device> devices_;
   const std::vector<KernelTable>& kernels_;
-  Accelerator* accelerator_;  // null: the host's own
+  Accelerator* accelerator_;  // null: the host only
   SessionOptions options_;
   int threads_;
   const Owners owners_;
@@ -110,12 +110,12 @@ class Session {
   std::unique_ptr<Program> inference_;
 };
 
-// Which input of which replica is fed a number that is none, and where; "": none is. `feeds` are a
-// step's.
+// The first non-finite fed value, with its input, replica and place; "": none. `feeds`: a step's.
 std::string fed_not_finite(const TrainingModel& model, std::span<const Tensor> feeds);
 
-// The first replica whose copy of a state differs in any bit from replica 0's, as text, or "". Over
-// several processes every one calls and learns the same.
+// The replica divergence check: the first replica whose copy of a state differs in any bit from
+// replica 0's, as text, or "". With several processes all must call it, and all get the same
+// result.
 std::string find_drift(const Session& session);
 
 }  // namespace lockstep

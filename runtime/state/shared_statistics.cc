@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// Replica 0 of all's value of each running statistic, in the order of the states.
+// The value of each running statistic on the run's replica 0, in the order of the states.
 std::vector<Literal> of_replica_0(const Session& session,
                                   const std::vector<const State*>& computed) {
   std::vector<Literal> values;

@@ -1,4 +1,4 @@
-// Running statistics differ by replica; what is predicted goes by those of replica 0.
+// Running statistics differ by replica; predictions use those of replica 0.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-// Runs `predict` with replica 0's running statistics on every replica, of all processes; then each
-// has its own again. All processes call alike. When `predict` throws, the run is over and the
-// session's state with it.
+// Runs `predict` with replica 0's running statistics on every replica of all processes, then
+// restores each replica's own. All processes make the same call. If `predict` throws, the run is
+// over and the session's state is lost with it.
 void with_statistics_of_replica_0(Session& session, const std::function<void()>& predict);
 
 }  // namespace lockstep

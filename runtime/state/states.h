@@ -1,5 +1,5 @@
-// The values that outlive a step: parameters, what an optimiser keeps, running statistics. Programs
-// of a session (initialise, train, predict) share one store; their plans know states by number.
+// The values that persist across steps: parameters, optimiser slots, running statistics. Programs
+// of a session (initialise, train, predict) share one store; their plans refer to states by number.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-// A tensor that the host can read: where it is, or a copy.
+// A host-readable tensor: the original, or a copy.
 struct Seen {
   Tensor tensor;
   Literal copy;
@@ -20,22 +20,22 @@ struct Seen {
 
 class States {
  public:
-  // `names[i]` has shape and type `descs[i]`, and lies in the memory of `devices[i]`; without an
-  // accelerator, in the host's. All zero at first.
+  // `names[i]` has shape and type `descs[i]`, in the memory of `devices[i]`; without an
+  // accelerator, in the host's. Initially all zero.
   States(std::vector<std::string> names, std::vector<TensorDesc> descs,
          Accelerator* accelerator = nullptr, const std::vector<Device>& devices = {});
 
   const std::vector<std::string>& names() const { return names_; }
-  // In the device's memory. Throws for a name that is not there, with the nearest one.
+  // In device memory. Throws for an unknown name, with the nearest known one.
   const Tensor& at(int number) const { return tensors_[number]; }
   const Tensor& at(const std::string& name) const;
 
   Seen see(const std::string& name) const;
   Literal read(const std::string& name) const;
-  // Throws when type or shape differ.
+  // Throws if type or shape differ.
   void write(const std::string& name, const Literal& value);
 
-  // Whether any was given, or there is nothing to give one to.
+  // True if any value was set, or there are no states.
   bool has_values() const { return has_values_ || names_.empty(); }
   void note_values() { has_values_ = true; }  // plans write to states by themselves
 
