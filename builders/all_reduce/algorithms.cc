@@ -5,12 +5,12 @@
 
 namespace lockstep {
 
-// Each is in the file of its name, or in gather.cc, where some replicas gather for all.
+// Each is in the file of its name, or in gather.cc if some replicas gather for all.
 AllReduceAlgorithm collective(), nccl(), rechd(), bcube(), xring(), pscpu(), psgpu(), simple(),
     hierarchical_copy(), muji(), trivial();
 std::vector<AllReduceAlgorithm> algorithms_in_levels();
 
-// In the order in which `auto` prefers those that should take the same time.
+// In the order that `auto` prefers among equal predicted times.
 const std::vector<AllReduceAlgorithm>& all_reduce_algorithms() {
   static const std::vector<AllReduceAlgorithm> all = [] {
     std::vector<AllReduceAlgorithm> list{

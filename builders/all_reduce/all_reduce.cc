@@ -66,7 +66,7 @@ Value AllReducer::sum(Graph& one, Value gradient, const std::string& param) {
   if (algorithm.is_one_node())
     return all_reduce(one, {gradient}, {options_.spec.reduction, options_.wire, algorithm.order},
                       {result}, name)[0];
-  const bool is_flat = shape.size() == 1 || length == 0;  // nothing to cut where there is nothing
+  const bool is_flat = shape.size() == 1 || length == 0;  // an empty tensor is not cut
   Value sum = is_flat ? gradient : reshape(one, gradient, {-1}, result + "_flat");
   const int64_t turn = tensors_[number]++;
   if (length > 0) sum = mark_for_expansion(one, sum, {range, options_.wire, turn}, name);
@@ -130,7 +130,7 @@ void AllReducer::sum_bucket(Graph& one, const std::vector<Value>& gradients, con
   }
 }
 
-// Each but the last has floor(length / pieces) elements; the last takes the rest.
+// Each chunk but the last has floor(length / pieces) elements; the last takes the rest.
 Value AllReducer::sum_in_pieces(Graph& one, Value flat, const std::string& name) {
   const int64_t length = element_count(to_dims(one.shape(flat)));
   const int64_t count = std::min<int64_t>(options_.pieces, length);

@@ -1,4 +1,4 @@
-// The algorithm `auto`: whichever should take the least time.
+// The algorithm `auto`: chooses the one with the least predicted time.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// Of one range of a spec.
+// The predicted time of one range of a spec.
 double predicted_seconds(const AllReduceRange& range, const Topology& topology, int replicas,
                          int processes, double bytes);
 
@@ -16,7 +16,7 @@ struct Choice {
   AllReduceRange range;
   std::string why;  // "rechd 1.31 ms; collective 1.40, xring 2.80, .."
 };
-// The fastest by that prediction.
+// The fastest algorithm by that prediction.
 Choice choose_algorithm(const Topology& topology, int replicas, int processes, double bytes);
 
 }  // namespace lockstep

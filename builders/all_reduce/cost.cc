@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-// `amount` with one of `units` behind it.
+// A number followed by one of `units`.
 double parse_quantity(const std::string& text,
                       const std::vector<std::pair<std::string, double>>& units,
                       const std::string& what) {

@@ -1,5 +1,5 @@
-// What an all-reduce should take: a message of n bytes takes latency + n / bandwidth, adding up
-// takes its time too. The model behind the algorithm `auto`.
+// The cost model behind the algorithm `auto`: a message of n bytes takes latency + n / bandwidth,
+// and summing takes time too.
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@ namespace lockstep {
 
 struct Link {
   double latency = 0;    // seconds
-  double bandwidth = 1;  // bytes a second
+  double bandwidth = 1;  // bytes per second
 };
 struct Topology {
   Link within{2e-6, 10e9};    // between replicas of one process
   Link across{30e-6, 1.2e9};  // between processes
-  double adding = 20e9;       // bytes a second that one replica adds up
+  double adding = 20e9;       // bytes per second that one replica sums
 };
 
-// "2us:10G/30us:1.2G": latency and bandwidth (bytes a second; K, M, G of 1000) within a process and
-// across; without a / the same for both.
+// "2us:10G/30us:1.2G": latency and bandwidth (bytes per second; K, M, G of 1000) within a process
+// and across; without a / the same for both.
 Topology parse_topology(const std::string& text);
 
-// Seconds for a tensor of so many bytes. Algorithms put theirs together from these.
+// The building blocks of predicted times: seconds for a tensor of so many bytes.
 class Costs {
  public:
   struct Request {
@@ -37,7 +37,7 @@ class Costs {
   double shards() const { return request_.shards; }
   const Link& within() const { return topology_.within; }
   const Link& across() const { return topology_.across; }
-  // What connects any two replicas: the slowest.
+  // The slowest link between any two replicas.
   const Link& any() const { return request_.processes > 1 ? across() : within(); }
 
   double messages(const Link& link, double count, double bytes) const {
@@ -50,12 +50,12 @@ class Costs {
 
   double ring(const Link& link, double members) const;
   double halving(const Link& link, double members) const;
-  // Each of a process's replicas reads its part of all others and writes it to all others.
+  // Each of a process's replicas reads its chunk from all others and writes it to all others.
   double shared_memory() const;
-  // So many gatherers; each one's port sends and receives what all others have of its piece.
+  // With so many gatherers: each one's port sends and receives its chunk for all others.
   double gather(double gatherers) const { return gather(any(), replicas(), gatherers); }
   double gather_across(double gatherers) const { return gather(across(), processes(), gatherers); }
-  // A process's replicas send whole tensors to their first one, and get the sum from there.
+  // A process's replicas send whole tensors to their first one, which sends the sum back.
   double to_first_and_back() const;
 
  private:

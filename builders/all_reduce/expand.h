@@ -1,4 +1,4 @@
-// The nodes of an all-reduce algorithm in place of a sum that is marked for it.
+// Replaces each marked sum by the nodes of its all-reduce algorithm.
 #pragma once
 
 #include "builders/all_reduce/all_reduce.h"
@@ -7,17 +7,17 @@ namespace lockstep {
 
 struct Algorithm {
   AllReduceRange range;
-  DType wire = DType::undefined;  // as AllReduceOptions has it
-  int64_t turn = 0;               // how many tensors it summed before
+  DType wire = DType::undefined;  // as in AllReduceOptions
+  int64_t turn = 0;               // the number of tensors it summed before
 };
-// In one replica's graph, of a flat value.
+// Marks the sum of a flat value in one replica's graph.
 Value mark_for_expansion(Graph& one, Value flat, const Algorithm& algorithm,
                          const std::string& name);
 
-// In the graph of all replicas.
+// Replaces the marks in the graph of all replicas.
 Graph expand(Graph all, const AllReduceOptions& options);
 
-// 0, 1, .. where the options name none.
+// 0, 1, .. if the options give none.
 std::vector<int> ring_order_of(const AllReduceOptions& options, int replicas);
 
 }  // namespace lockstep

@@ -1,4 +1,5 @@
-// Algorithms in which some replicas gather whole tensors or pieces, sum, and hand out the result.
+// Algorithms in which some replicas gather whole tensors or chunks, sum them, and send the result
+// to all.
 #include "builders/all_reduce/algorithm.h"
 #include "graph/error.h"
 
@@ -13,7 +14,8 @@ std::vector<std::vector<int>> gather_groups(int devices, int64_t size) {
   return groups;
 }
 
-// Gatherer j sums piece j of every replica. All pieces but the last are floor(length / pieces).
+// Gatherer j sums chunk j of every replica. All chunks but the last have floor(length / pieces)
+// elements.
 std::vector<Value> sum_by_shuffle(const Terms& whole, const std::vector<int>& gatherers) {
   const auto count = static_cast<int64_t>(gatherers.size());
   std::vector<int64_t> lengths(gatherers.size(), whole.length / count);
@@ -47,7 +49,7 @@ std::vector<int> first_of_processes(int replicas, int processes) {
   return firsts;
 }
 
-// The first of every process, then the second of every process, ..
+// The first replica of every process, then the second of every process, ..
 std::vector<int> all_by_turns(int replicas, int processes) {
   std::vector<int> gatherers;
   for (int i = 0; i < replicas / processes; ++i)
@@ -55,7 +57,7 @@ std::vector<int> all_by_turns(int replicas, int processes) {
   return gatherers;
 }
 
-// Groups of `use.shards` of those that may gather take turns.
+// Groups of `use.shards` of the possible gatherers take turns.
 std::vector<Value> sum_on_some(const Terms& whole, const std::vector<int>& may_gather,
                                const AlgorithmUse& use) {
   const auto groups = gather_groups(static_cast<int>(may_gather.size()), use.shards);
@@ -64,8 +66,8 @@ std::vector<Value> sum_on_some(const Terms& whole, const std::vector<int>& may_g
   return sum_by_shuffle(whole, chosen);
 }
 
-// The first half is summed on one main replica, the second on another, both on the first; which
-// replicas are mains goes round with the tensors.
+// One main replica sums the first half of the replicas, another one the second half; the first
+// joins both. The main replicas rotate with the tensors.
 std::vector<Value> sum_by_halves(const Terms& whole, int64_t tensor) {
   const auto n = static_cast<int64_t>(whole.values.size());
   const int64_t half = n / 2;
@@ -85,7 +87,7 @@ std::vector<Value> sum_by_halves(const Terms& whole, int64_t tensor) {
   std::vector<Value> results;
   for (int64_t k = 0; k < n; ++k) {
     const int h = k < half ? 0 : 1;
-    // A main of the other half already has the sum.
+    // The main replica of the other half already has the sum.
     if (replica(k) == mains[0])
       results.push_back(of_half[0]);
     else if (replica(k) == mains[1])

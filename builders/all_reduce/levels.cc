@@ -1,4 +1,4 @@
-// LOCAL/CROSS: replicas of a process sum on their first one, the firsts of all processes sum by
+// LOCAL/CROSS: a process's replicas sum on their first one, the first ones of all processes sum by
 // another algorithm, and the result goes back to all.
 #include "builders/all_reduce/algorithm.h"
 

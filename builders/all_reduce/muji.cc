@@ -1,6 +1,6 @@
 // Caffe2's muji: pairs add, then pairs of pairs, and the sum comes back down. (Its variant for four
-// devices that reach each other in pairs only differs in that a copy comes before an add; here
-// every operand from elsewhere is copied.) Any other number of replicas: all on the first, in turn.
+// devices that reach each other only in pairs differs only by a copy before an add; here every
+// remote operand is copied.) For any other number of replicas the first one sums all, in turn.
 #include "builders/all_reduce/algorithm.h"
 
 namespace lockstep {
@@ -10,7 +10,7 @@ class Tree {
  public:
   explicit Tree(const Terms& whole) : whole_(whole), held_(whole.values) {}
 
-  // replica a takes a + b
+  // replica a computes a + b
   void add(int a, int b) {
     held_[at(a)] = whole_.pieces.sum({held_[at(a)], moved(b, a)}, replica(a));
   }

@@ -1,4 +1,4 @@
-// Whole numbers with units, as all-reduce specs and packings write them.
+// Whole numbers with units, as in all-reduce specs and packings.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@ namespace lockstep {
 
 struct Number {
   int64_t value = 0;
-  bool bytes = false;  // a B ended it
+  bool bytes = false;  // it ended with a B
 };
 
 // digits [ K | k | M | G | T ] [ "B" ], units of 1024. Signs, blanks, fractions and other units are
-// refused; `what` names the number in the error.
+// rejected; `what` names the number in the error.
 Number parse_number(const std::string& text, const std::string& what);
 
 }  // namespace lockstep

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-// Small tensors next to each other; packs first, then what is large or alone, in order.
+// Packs small neighbouring tensors; packs come first, then large or lone tensors, in order.
 Buckets pack_tf_cnn(const Packing& packing, const std::vector<GradientSize>& gradients) {
   std::vector<int> small, alone;
   for (int i = 0; i < static_cast<int>(gradients.size()); ++i) {
@@ -32,8 +32,8 @@ Buckets pack_tf_cnn(const Packing& packing, const std::vector<GradientSize>& gra
   return buckets;
 }
 
-// Walks from the last to the first and closes a bin of this type before the next tensor once
-// `closes` says so.
+// Walks from the last to the first; closes a bin of this type before the next tensor if `closes`
+// says so.
 template <class Closes>
 Buckets pack_backwards(const std::vector<GradientSize>& gradients, const Closes& closes) {
   Buckets buckets;
@@ -132,7 +132,7 @@ Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& 
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.find_first_not_of(" \t\r") == line.npos || line[0] == '#') continue;
-    const auto colon = line.find(": ");  // names may hold a colon, but no blank
+    const auto colon = line.find(": ");  // names may contain a colon, but no blank
     check(line.rfind("bucket ", 0) == 0 && colon != line.npos, "buckets, line ", number,
           ": should be 'bucket N bytes: NAME NAME ..', is '", line, "'");
     std::istringstream members(line.substr(colon + 1));

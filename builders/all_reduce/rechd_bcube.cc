@@ -1,7 +1,7 @@
-// Terms-scatter and all-gather in stages. In a stage of factor f the replicas that differ in one
-// digit form a group; each cuts the piece it holds into f parts and sums one part of all members.
-// After the last stage every replica holds one piece of the sum, and the stages run backwards to
-// hand the pieces round. Factors of 2 only: recursive halving and doubling.
+// Reduce-scatter and all-gather in stages. In a stage of factor f, replicas that differ in one
+// digit form a group; each cuts its chunk into f parts and sums one part of all members. After the
+// last stage every replica holds one chunk of the sum, and the stages run backwards to distribute
+// the chunks. With factors of 2 only: recursive halving and doubling.
 #include <bit>
 
 #include "builders/all_reduce/algorithm.h"
@@ -10,7 +10,7 @@ namespace lockstep {
 namespace {
 
 struct Held {
-  Value value;  // none when empty
+  Value value;  // none if empty
   int64_t length = 0;
 };
 
@@ -79,8 +79,8 @@ class Stages {
 
 }  // namespace
 
-// A number of replicas that is no power of 2: those beyond it first add theirs to one within, and
-// get the sum from there.
+// If the number of replicas is no power of 2, those beyond it first add theirs to one within, and
+// get the sum from it.
 std::vector<Value> sum_by_halving(const Terms& whole) {
   const auto n = static_cast<int>(whole.values.size());
   const int within = static_cast<int>(std::bit_floor(static_cast<unsigned>(n)));
@@ -110,7 +110,7 @@ std::vector<Value> sum_by_halving(const Terms& whole) {
 
 namespace {
 
-// As many factors of 2 as there are, then what remains as one group: 8 = 2 2 2, 6 = 2 3, 7 = 7.
+// All factors of 2, then the rest as one group: 8 = 2 2 2, 6 = 2 3, 7 = 7.
 std::vector<int> factors_of(int replicas) {
   std::vector<int> factors;
   for (; replicas % 2 == 0; replicas /= 2) factors.push_back(2);

@@ -1,11 +1,11 @@
-// How gradients are summed over replicas, as text:
+// The specification of gradient sums over replicas, as text:
 //   spec  := [ "sum:" | "mean:" ] range ( ":" limit ":" range )*
 //   range := name [ "#" shards ]
-//   limit := digits [ K | k | M | G | T ] [ "B" ]      elements; bytes where a B ends it
+//   limit := digits [ K | k | M | G | T ] [ "B" ]      elements; bytes with a B
 // `pscpu:32k:xring#2` sums tensors of up to 32768 elements by pscpu, larger ones by rings. Limits
-// increase, the last range takes what is left. The size is that of what is reduced at once: of a
-// bucket, after packing. With `mean:` every replica divides the sum by the number of replicas.
-// Names are those of algorithms.cc, and `auto`: whichever should take the least time (choice.h).
+// increase; the last range takes the rest. The size is that of the reduced tensor: a bucket, after
+// packing. With `mean:` every replica divides the sum by the number of replicas. Names are those of
+// algorithms.cc, and `auto`: the one with the least predicted time (choice.h).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace lockstep {
 struct AllReduceRange {
   std::string algorithm;
   int64_t shards = 1;
-  int64_t limit = -1;  // elements or bytes up to which it applies; -1: all that is left
+  int64_t limit = -1;  // applies up to this many elements or bytes; -1: no limit
   bool limit_in_bytes = false;
   friend bool operator==(const AllReduceRange&, const AllReduceRange&) = default;
 };
@@ -29,15 +29,15 @@ struct AllReduceSpec {
   friend bool operator==(const AllReduceSpec&, const AllReduceSpec&) = default;
 };
 
-// Throws, naming the spec and the part that is wrong.
+// Throws, naming the spec and its wrong part.
 AllReduceSpec parse_all_reduce(const std::string& text);
 std::string text_of(const AllReduceSpec& spec);
 std::string text_of(const AllReduceRange& range);  // without its limit
 
-// "0,2,1,3": the replicas of a process in order of their ring.
+// "0,2,1,3": a process's replicas in ring order.
 std::vector<int> parse_ring_order(const std::string& text);
 
-// The first range that takes a tensor of so many elements of so many bytes each.
+// The first range for a tensor of so many elements of so many bytes each.
 std::size_t range_for(const AllReduceSpec& spec, int64_t elements, int64_t element_bytes);
 
 }  // namespace lockstep

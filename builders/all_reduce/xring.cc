@@ -1,7 +1,7 @@
-// Rings. A tensor is cut into N * S chunks, segment g and sub-ring s at g * S + s. In N - 1 ticks
-// the replica of rank r adds its own chunk of segment r - 2 - t to what its predecessor has of it;
-// rank r then holds segment r, and N - 1 more ticks hand the sums round. A segment is summed in the
-// order of ranks g + 1, g + 2, .., g: another order in each segment, the same in every run.
+// Rings. A tensor is cut into N * S chunks: segment g of sub-ring s is chunk g * S + s. In each of
+// N - 1 ticks the replica of rank r adds its own chunk of segment r - 2 - t to its predecessor's;
+// rank r then holds segment r, and N - 1 more ticks distribute the sums. A segment is summed in the
+// order of ranks g + 1, g + 2, .., g: different in each segment, the same in every run.
 #include <algorithm>
 
 #include "builders/all_reduce/algorithm.h"
@@ -13,7 +13,7 @@ int64_t modulo(int64_t a, int64_t n) { return ((a % n) + n) % n; }
 
 }  // namespace
 
-// Padding is never stored: chunks behind the end are short or empty.
+// Padding is never stored: chunks past the end are short or empty.
 Chunks ring_chunks(int64_t length, int64_t pieces) {
   const int64_t size = (length + pieces - 1) / pieces;
   return {std::max<int64_t>(size, 1), std::max<int64_t>(size, 1) * pieces - length};
@@ -24,7 +24,7 @@ RingOrder ring_order(int processes, int64_t rings, int64_t ring, const std::vect
   RingOrder result;
   if (per_process == 0) return result;
   const int64_t shift = ring * std::max<int64_t>(1, per_process / rings);
-  std::vector<int> sequence;  // replicas in order of rank
+  std::vector<int> sequence;  // replicas in rank order
   for (int process = 0; process < processes; ++process)
     for (int64_t i = 0; i < per_process; ++i)
       sequence.push_back(order[static_cast<std::size_t>(modulo(i + shift, per_process))] +
@@ -53,7 +53,7 @@ std::vector<Value> sum_by_ring(const Terms& whole, int processes, int64_t rings,
     chunks.push_back(pieces.split(whole.values[k], lengths, whole.replicas[k]));
   for (int64_t ring = 0; ring < rings; ++ring) {
     const RingOrder places = ring_order(processes, rings, ring, order);
-    // One tick: every replica takes from its predecessor what that had at the tick before.
+    // One tick: every replica takes its predecessor's value of the tick before.
     auto tick = [&](auto segment_of, auto combine) {
       const auto before = chunks;
       for (int64_t k = 0; k < n; ++k) {

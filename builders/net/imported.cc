@@ -36,7 +36,7 @@ class Copy {
   Value of(Value value) { return value ? translated(value) : none; }
 
  private:
-  // Constants are made when their first user asks; inputs and results of nodes are there already.
+  // Constants are made for their first user; inputs and results of nodes exist already.
   Value translated(Value value) {
     Value& here = values_[value.id];
     if (here) return here;
@@ -68,7 +68,7 @@ class Copy {
       if (node.outputs()[i]) values_[node.outputs()[i].id] = copied.outputs()[i];
   }
 
-  // A running statistic, which may serve one node only: two would each renew it.
+  // A running statistic. Only one node may use it: two would each update it.
   Value statistic(Value value) {
     const Literal* literal = from_.literal(value);
     check(literal, "'", from_.name(value),
@@ -114,7 +114,7 @@ std::set<std::string> trainable_initializers(const LoadedModel& file, const std:
   const Graph& graph = file.model.inference;
   const std::set<std::string> statistics = running_statistics(graph);
   check_patterns_used(frozen, {file.initializers.begin(), file.initializers.end()}, "frozen");
-  // Differentiated in a copy, where training batch normalisation has a gradient.
+  // Differentiates a copy, in which training batch normalisation has a gradient.
   ImportedOptions all;
   for (const std::string& name : file.initializers) {
     Value value = graph.find(name);

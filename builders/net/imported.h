@@ -1,5 +1,5 @@
-// A network that came as an ONNX file, as a model function: build_data_parallel_model() makes a
-// training step of it like of any other.
+// A network from an ONNX file as a model function: build_data_parallel_model() turns it into a
+// training step like any other.
 #pragma once
 
 #include <functional>
@@ -15,40 +15,40 @@
 namespace lockstep {
 
 struct ImportedOptions {
-  // What becomes a parameter: see trainable_initializers(). Other initializers stay constants.
+  // Initializers that become parameters (see trainable_initializers()). Others stay constants.
   std::set<std::string> trainable;
-  // Parameters that are made anew, perhaps of another shape, by name.
+  // Parameters to initialise anew, perhaps with another shape, by name.
   struct NewParam {
     Dims dims;
     Initializer initializer;
   };
   std::map<std::string, NewParam> renewed;
-  // Also of the nodes whose training_mode is 0: some exporters can write nothing else.
+  // Trains nodes with training_mode 0, too: some exporters can write nothing else.
   bool train_batch_norm = false;
 };
 
-// The layer that makes a network's scores [N, classes]: a Gemm, or a MatMul and an Add.
+// The layer that computes a network's scores [N, classes]: a Gemm, or a MatMul and an Add.
 struct Classifier {
   std::string weight;
-  std::string bias;            // "" when there is none
+  std::string bias;            // "" if there is none
   std::size_t class_axis = 0;  // of the weight
   int64_t classes = 0;
 };
-// Throws, naming what makes the scores, when it is another operator.
+// Throws, naming the operator that computes the scores, if it is another one.
 Classifier find_classifier(const LoadedModel& file, const std::string& scores);
 
-// Float initializers that get a gradient from `loss`, a value (or scores) of the file's graph. Not
-// among them: running statistics, and names that match one of the `frozen` patterns (* and ?).
+// Float initializers that get a gradient from `loss`, a value (or scores) of the file's graph,
+// except running statistics and names that match a `frozen` pattern (* and ?).
 std::set<std::string> trainable_initializers(const LoadedModel& file, const std::string& loss,
                                              const std::vector<std::string>& frozen);
 
-// Writes the file's network into a Net; answers with the value that the file calls by a name.
-// BatchNormalization with training_mode 1 becomes BatchNormTrain, its running statistics state that
-// each step renews; for prediction it and Dropout stop training.
+// Copies the file's network into a Net and returns its values by the file's names.
+// BatchNormalization with training_mode 1 becomes BatchNormTrain, with running statistics as state
+// that each step updates; for prediction it and Dropout run in inference mode.
 using ImportedValues = std::function<Value(const std::string& name)>;
 ImportedValues add_imported(Net& net, const LoadedModel& file, const ImportedOptions& options);
 
-// The whole file as a model: its inputs, its loss, its outputs.
+// The whole file as a model: its inputs, loss and outputs.
 ModelFn imported_model(std::shared_ptr<const LoadedModel> file, const std::string& loss,
                        const ImportedOptions& options);
 

@@ -1,5 +1,5 @@
-// First values of parameters. Each is a small function that adds a fill to the init graph; `stream`
-// separates the random numbers of one parameter from those of the others.
+// Initial values of parameters. Each is a small function that adds a fill to the init graph;
+// `stream` gives each parameter its own random numbers.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ using Initializer =
     std::function<Value(Graph& init, const Dims& dims, int stream, const Site& site)>;
 
 Initializer constant(float value);
-Initializer given(Literal value);  // as it stands in a file
+Initializer given(Literal value);  // the value from a file
 Initializer gaussian(float deviation, float mean = 0);
 Initializer uniform(float low, float high);
 // Weights are [outputs, inputs, kernel..]. fan_in = inputs * kernel, fan_out = outputs * kernel.

@@ -16,7 +16,7 @@ struct ConvLayer {
   bool bias = true;
   Initializer weight = msra();
 };
-// Square kernel over [N, C, H, W]. Parameters are called after the layer, see param_names.h.
+// Square kernel over [N, C, H, W]. Parameters are named after the layer, see param_names.h.
 Value conv_layer(Net& net, Value x, int64_t channels, const ConvLayer& options, const Site& site);
 
 struct FcLayer {
@@ -24,16 +24,17 @@ struct FcLayer {
   bool inputs_first = false;
   Initializer weight = xavier();
 };
-// Flattens to [N, features]; the weight is [outputs, features], or [features, outputs] for a model
-// whose published weights lie that way.
+// Flattens to [N, features]. The weight is [outputs, features], or [features, outputs] for models
+// published with that layout.
 Value fc_layer(Net& net, Value x, int64_t outputs, const FcLayer& options, const Site& site);
 
 struct BatchNormLayer {
   float epsilon = 1e-5F;
-  float momentum = 0.9F;  // how much of the running statistics a step keeps
-  float scale = 1;        // first value; 0 makes a residual block start as the identity
+  float momentum = 0.9F;  // the fraction of the running statistics that a step keeps
+  float scale = 1;        // initial value; 0 makes a residual block start as the identity
 };
-// Statistics of the replica's share of the batch while training, the running ones for prediction.
+// Normalises by statistics of the replica's share of the batch in training, by running ones in
+// prediction.
 Value batch_norm_layer(Net& net, Value x, const BatchNormLayer& options, const Site& site);
 
 struct PoolLayer {
@@ -43,7 +44,7 @@ struct PoolLayer {
 };
 Value max_pool_layer(Net& net, Value x, const PoolLayer& options, const Site& site);
 
-// Active only while training.
+// Active in training only.
 Value dropout_layer(Net& net, Value x, float ratio, const Site& site);
 
 }  // namespace lockstep

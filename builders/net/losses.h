@@ -1,4 +1,4 @@
-// Heads that turn scores into what a task needs: losses and metrics in training, predictions else.
+// Heads that turn scores into losses and metrics in training, and into predictions otherwise.
 #pragma once
 
 #include "builders/net/net.h"

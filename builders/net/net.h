@@ -1,5 +1,5 @@
-// Net: what a model function writes its network into. The function is written once, for one
-// device; it is called twice, for training and for prediction.
+// Net: the interface for model functions. A function is written once, for one device, and called
+// twice: for training and for prediction.
 #pragma once
 
 #include <functional>
@@ -42,13 +42,13 @@ class Net {
   ParamNames names = kCaffe2Names;  // for the layers that follow
   bool training() const { return mode == Mode::train; }
 
-  // A tensor that every step is fed with: the replica's share of a batch.
+  // An input fed at every step: the replica's share of a batch.
   Value input(std::string_view name, const TensorType& type, const Where& where = Where::here());
-  // A parameter. The same name twice is an error; to share a parameter, keep its Value.
+  // A parameter. Repeating a name is an error; to share a parameter, keep its Value.
   Value param(std::string_view name, const Dims& dims, const Initializer& initializer,
               StateKind kind = StateKind::weight, const Where& where = Where::here());
-  // After a step the state takes this value instead of an optimiser's: running statistics. In
-  // prediction nothing happens.
+  // The state takes this value after a step, without an optimiser: running statistics. No effect in
+  // prediction.
   void next(Value state, Value value);
   void loss(std::string_view name, Value value);
   void metric(std::string_view name, Value value);

@@ -1,5 +1,5 @@
-// What the parameters of a layer are called after the layer: each family of models keeps the names
-// that its published weights have, so that those load by name.
+// Names of a layer's parameters. Each family of models keeps its published weights' names, so that
+// those load by name.
 #pragma once
 
 namespace lockstep {

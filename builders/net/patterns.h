@@ -1,4 +1,4 @@
-// Names with * and ?, as users write them to pick parameters.
+// Name patterns with * and ?, by which users select parameters.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace lockstep {
 
 bool matches_any(const std::string& name, const std::vector<std::string>& patterns);
-// Throws, behind `what`, when a pattern matches no name.
+// Throws, prefixed with `what`, if a pattern matches no name.
 void check_patterns_used(const std::vector<std::string>& patterns,
                          const std::vector<std::string>& names, const std::string& what);
 

@@ -1,4 +1,4 @@
-// Adam, as torch.optim.Adam has it: operators/optimizer/adam.h.
+// Adam, as in torch.optim.Adam: operators/optimizer/adam.h.
 #pragma once
 
 #include <cmath>

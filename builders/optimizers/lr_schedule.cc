@@ -75,7 +75,7 @@ double rate_change(const LrSchedule& schedule, int64_t iteration) {
 }
 
 float momentum_correction(const LrSchedule& schedule, int64_t iteration) {
-  constexpr float kLeastRate = 1e-7F;  // a smaller one left nothing to correct
+  constexpr float kLeastRate = 1e-7F;  // below it there is nothing to correct
   if (!schedule.scale_momentum || iteration == 0) return 1;
   const float before = learning_rate(schedule, iteration - 1);
   const float now = learning_rate(schedule, iteration);

@@ -18,23 +18,23 @@ struct LrSchedule {
   int64_t warm_up_iters = 0;
   double warm_up_factor = 1.0 / 3;
   std::string warm_up_method = "linear";  // linear, constant
-  // A rate that changes by more than this factor from one iteration to the next scales the momentum
-  // alike; false: never.
+  // Scales the momentum along with the rate if that changes by more than this factor between
+  // iterations; false: never.
   bool scale_momentum = true;
   double scale_momentum_threshold = 1.1;
 };
 
-// Throws naming the field that does not fit.
+// Throws naming the invalid field.
 void validate(const LrSchedule& schedule);
 
 float learning_rate(const LrSchedule& schedule, int64_t iteration);
 
-// How many times the larger of this iteration's rate and the last one's is the smaller, which
-// counts as 1e-10 at least: Detectron's ratio. 1 at iteration 0.
+// Detectron's ratio: the larger of this iteration's and the last one's rate over the smaller, which
+// counts as at least 1e-10. 1 at iteration 0.
 double rate_change(const LrSchedule& schedule, int64_t iteration);
 
-// What the momentum is multiplied by before this iteration: new rate / old rate where that is a
-// jump, else 1. Momentum holds the rate it was gathered at; Detectron corrects it so.
+// The momentum's factor before this iteration: new rate / old rate after a jump, else 1. Momentum
+// includes the rate it was accumulated at; Detectron corrects it this way.
 float momentum_correction(const LrSchedule& schedule, int64_t iteration);
 
 }  // namespace lockstep

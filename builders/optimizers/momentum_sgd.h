@@ -6,9 +6,8 @@
 
 namespace lockstep {
 
-// The rate stands inside of the momentum. When it jumps, the momentum is scaled alike: replicas are
-// fed `momentum_correction` (builders/optimizers/lr_schedule.h), and the old momentum is multiplied
-// by it.
+// The momentum includes the rate. If the rate jumps, the momentum is scaled with it: replicas are
+// fed `momentum_correction` (builders/optimizers/lr_schedule.h), which multiplies the old momentum.
 inline Optimizer momentum_optimizer(const MomentumRule& rule, bool correct_momentum) {
   check(rule.momentum >= 0 && rule.momentum < 1, "the momentum is ", rule.momentum,
         ", should be from 0 to below 1");

@@ -1,5 +1,5 @@
-// Momentum SGD that looks ahead: v' = momentum * v + rate * gradient, and the parameter loses
-// (1 + momentum) * v' - momentum * v.
+// Nesterov momentum SGD: v' = momentum * v + rate * gradient, and param -= (1 + momentum) * v' -
+// momentum * v.
 #pragma once
 
 #include "builders/optimizers/momentum_sgd.h"

@@ -1,6 +1,6 @@
-// An optimiser as a value: what it is fed with, what it keeps of each parameter, and how these and
-// a gradient make a new parameter. It knows no classes of parameters (builders/step/param_rules.h),
-// no replicas and no sums. Another one is another file in this folder.
+// An optimiser as a value: its feeds, its slots for each parameter, and the update that makes a new
+// parameter from these and a gradient. It knows no parameter classes (builders/step/param_rules.h),
+// no replicas and no sums. A new optimiser is another file in this folder.
 #pragma once
 
 #include <functional>
@@ -12,31 +12,31 @@
 
 namespace lockstep {
 
-// A number that every replica feeds each step with.
+// A number fed to every replica at each step.
 struct OptimizerFeed {
   Role role;
   std::string name;
 };
 inline const OptimizerFeed kLearningRate{Role::rate, "lr"};
 
-// A tensor of the parameter's size that goes on from step to step. The slot "momentum" of the
-// parameter conv1_w is the state conv1_w_momentum.
+// A tensor of the parameter's size that persists across steps. The slot "momentum" of the parameter
+// conv1_w is the state conv1_w_momentum.
 struct OptimizerSlot {
   std::string name;
-  float first = 0;  // of each element
-  // Each replica keeps its own, and a checkpoint all of them; otherwise all are equal.
+  float first = 0;  // initial value of each element
+  // Each replica keeps its own, and checkpoints store all; otherwise all are equal.
   bool differs_by_replica = false;
 };
 
 struct ParamUpdate {
   Value param;
-  Value gradient;            // summed, and as the rules of the parameter's class have it
-  std::vector<Value> slots;  // as Optimizer::slots lists them
-  std::vector<Value> fed;    // as Optimizer::feeds lists them
-  // Which update it is, from 1, where Optimizer::counts. A step that is skipped is none.
+  Value gradient;            // summed, and adapted to the parameter's class
+  std::vector<Value> slots;  // in the order of Optimizer::slots
+  std::vector<Value> fed;    // in the order of Optimizer::feeds
+  // The number of the update, from 1, if Optimizer::counts. Skipped steps do not count.
   Value number = none;
-  // None, or int64: where it is not negative the step is skipped. Parameter and slots stay, but for
-  // what a slot owes to a fed number.
+  // None, or int64: if not negative, the step is skipped. Parameter and slots then stay, except for
+  // a slot's correction by a fed number.
   Value unless = none;
 };
 struct UpdatedParam {
@@ -46,12 +46,12 @@ struct UpdatedParam {
 
 struct Optimizer {
   using Update = std::function<UpdatedParam(Graph& graph, const ParamUpdate& update)>;
-  // No optimiser goes without saying: `{}` is none.
+  // There is no default optimiser: `{}` is none.
   explicit Optimizer(Update update) : update(std::move(update)) {}
 
   std::vector<OptimizerFeed> feeds;
   std::vector<OptimizerSlot> slots;
-  bool counts = false;  // wants to know the number of each update, so one more state counts them
+  bool counts = false;  // needs the number of each update, kept in one more state
   Update update;
 };
 

@@ -13,7 +13,7 @@ std::string named(const Graph& graph, Value gradient, const char* suffix) {
   return graph.name(gradient) + suffix;
 }
 
-// The limit as it applies to gradients of a share of the loss.
+// The limit, scaled for gradients of a share of the loss.
 Value limit_of(Graph& graph, float limit, Value share, const std::string& name) {
   const Value whole = graph.constant(name, Literal::scalar(limit));
   return share ? mul(graph, whole, share, name + "_of_share") : whole;

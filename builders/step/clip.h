@@ -1,4 +1,4 @@
-// Gradients that are too large are made smaller, by nodes of the graph.
+// Gradient clipping, by nodes of the graph.
 #pragma once
 
 #include <vector>
@@ -8,20 +8,20 @@
 namespace lockstep {
 
 struct ClipOptions {
-  float norm = 0;       // the norm of all gradients together is at most this; 0: not clipped
-  float each_norm = 0;  // the norm of every gradient by itself; 0: not clipped
-  float value = 0;      // every element lies within +-this; 0: not clipped
-  // false: what every replica applies to the sum. true: what each replica applies to the gradient
-  // of its own share of the batch before the sum, so that one bad share cannot outweigh the others.
+  float norm = 0;       // limit of the norm of all gradients together; 0: not clipped
+  float each_norm = 0;  // limit of each gradient's norm; 0: not clipped
+  float value = 0;      // limit of each element's magnitude; 0: not clipped
+  // false: every replica clips the sum. true: each replica clips the gradients of its own share of
+  // the batch before the sum, so that one bad share cannot dominate.
   bool before_reduce = false;
 
   bool active() const { return norm > 0 || each_norm > 0 || value > 0; }
 };
 
-// The gradients of one replica, clipped by value, then each by its norm, then by the norm of all;
-// none stays none. `share` is what these gradients were multiplied by beforehand (a replica's share
-// of the loss, before the sum), a scalar, or none: limits mean the same in both places.
-// `keep_non_finite`: an infinity that is clipped becomes NaN, so that it is still found.
+// Clips the gradients of one replica by value, then each by its norm, then by the norm of all; none
+// stays none. `share`: the factor already applied to these gradients (a replica's share of the
+// loss, before the sum), a scalar, or none; limits are scaled by it. `keep_non_finite`: a clipped
+// infinity becomes NaN, so that it is still found.
 std::vector<Value> clip_gradients(Graph& graph, const ClipOptions& options,
                                   const std::vector<Value>& gradients, Value share,
                                   bool keep_non_finite);

@@ -35,10 +35,10 @@ class Cutter {
   struct Crossing {
     Value value;
     int from, to;
-    Message message;       // its peer is the other process, for whoever takes part
-    std::string received;  // name of the value over there
+    Message message;       // its peer is the other process, on either side
+    std::string received;  // the value's name on the receiver
     bool is_copy = false;  // stands for the Copy node itself
-    Value token = none;    // of a message under way
+    Value token = none;    // of a pending message
   };
 
   Value at(Value value) const { return copy_.of(value); }
@@ -56,7 +56,7 @@ class Cutter {
     return owner == owners_.end() ? kEveryProcess : process_of(owner->second);
   }
 
-  // Who uses what of whom, in the order of the whole graph, so that all processes number alike.
+  // Finds all crossings in the order of the whole graph, so that all processes number them alike.
   void find_crossings() {
     crossings_at_.resize(static_cast<std::size_t>(whole_.node_count()));
     std::set<std::pair<int, int>> seen;  // value, process
@@ -96,7 +96,7 @@ class Cutter {
 
   void take_node(int index) {
     const Node node = whole_.node(index);
-    bool received_it = false;  // the node is a Copy, and the message has brought its value
+    bool received_it = false;  // the node is a Copy, and the message brought its value
     for (std::size_t number : crossings_at_[static_cast<std::size_t>(index)])
       received_it = cross(crossings_[number], node) || received_it;
     if (received_it) return;
@@ -105,7 +105,7 @@ class Cutter {
       node.type() == "AllReduce" ? take_all_reduce(node) : take_broadcast(node);
     else if (mine(process_of(node.replica())))
       take_ordinary(node);
-    // What others need goes out at once.
+    // Values for others are sent at once.
     for (Value output : node.outputs())
       if (output && at(output)) start_sending(output);
   }
@@ -120,12 +120,12 @@ class Cutter {
     }
   }
 
-  // True when this process got what `node` would have made.
+  // True if this process received what `node` would have made.
   bool cross(Crossing& crossing, const Node& node) {
     ReplicaScope replica(part_, 0);
     const OriginScope origin(part_, whole_.origin(crossing.value));
     if (crossing.from == shares_.rank()) {
-      start_sending(crossing.value);  // an input: nothing made it
+      start_sending(crossing.value);  // an input: made by no node
       sent(part_, crossing.token, at(crossing.value), crossing.message);
     }
     if (crossing.to != shares_.rank()) return false;
@@ -151,7 +151,7 @@ class Cutter {
       if (node.outputs()[i]) copy_.set(node.outputs()[i], copied.outputs()[i]);
   }
 
-  // This process's of the values that a collective has on each replica.
+  // This process's part of a collective's per-replica values.
   template <class List>
   std::vector<Value> own_of(const List& values) const {
     const auto first = values.begin() + shares_.first();
@@ -203,7 +203,7 @@ class Cutter {
   const Shares& shares_;
   const Owners& owners_;
   int64_t next_message_;
-  GraphCopy copy_;  // has no value of what is not on this process
+  GraphCopy copy_;  // has no values of other processes
   Graph& part_;
   std::vector<Crossing> crossings_;
   std::vector<std::vector<std::size_t>> crossings_at_;    // by node that uses the value

@@ -1,4 +1,4 @@
-// One graph of a training step, cut for one process.
+// Cuts one graph of a training step for one process.
 #pragma once
 
 #include "builders/step/partition.h"
@@ -8,7 +8,7 @@ namespace lockstep {
 
 constexpr int kEveryProcess = -1;
 
-// Which replicas a process has: as many as any other, or one more.
+// The replicas of each process: their numbers differ by at most one.
 class Shares {
  public:
   Shares(const ProcessShare& share, int replicas) : share_(share), replicas_(replicas) {
@@ -34,8 +34,8 @@ class Shares {
   int replicas_;
 };
 
-// This process's replicas, numbered from 0, and messages where values cross; those are numbered
-// from `first_message`.
+// This process's replicas, renumbered from 0, with messages where values cross; messages are
+// numbered from `first_message`.
 Graph cut_graph(const Graph& whole, const Shares& shares, const Owners& owners,
                 int64_t first_message);
 

@@ -25,8 +25,8 @@ bool means(const DataParallelOptions& options) {
 }
 bool scales_loss(const DataParallelOptions& options) { return options.precision == DType::float16; }
 
-// The all-reduce sums; with each loss scaled by 1/N that sum is the gradient of the mean. One that
-// takes means needs nothing of the kind.
+// The all-reduce sums; with each loss scaled by 1/N that sum is the gradient of the mean. With
+// `mean:` no scaling is needed.
 void scale_losses(OneReplica& one, const DataParallelOptions& options) {
   OneReplica::Part& part = one.parts[0];
   const int shares = (means(options) ? 1 : options.replicas) * options.micro_batches;
@@ -41,7 +41,7 @@ void scale_losses(OneReplica& one, const DataParallelOptions& options) {
   }
 }
 
-// What gradients were multiplied by: the replica's share of the loss.
+// The gradients' factor: the replica's share of the loss.
 Value share_of(OneReplica& one, const DataParallelOptions& options) {
   if (!options.weighted)
     return one.graph.constant("share",
@@ -60,7 +60,7 @@ void clip(OneReplica& one, const DataParallelOptions& options) {
                                  before && options.skip_non_finite);
 }
 
-// The place of the first that is not finite, as TrainingModel::gradients lists them.
+// The index of the first non-finite gradient, as in TrainingModel::gradients.
 Value first_bad_gradient(OneReplica& one, const char* which) {
   return find_non_finite(one.graph, one.present_gradients(), join("non_finite_", which));
 }
@@ -83,7 +83,7 @@ Replicated named(const std::string& name, const Graph& graph, Value value) {
   return {name, {graph.name(value)}};
 }
 
-// What the step is fed with, what it reports, and what its updates take.
+// Lists the step's feeds, its reports and its updates.
 void list_values(TrainingModel& model, const OneReplica& one, const Report& report,
                  const Flags& flags, const Optimizer& optimizer) {
   const Graph& graph = one.graph;
@@ -137,7 +137,7 @@ void initialise_states(TrainingModel& model, const OneReplica& one, const Optimi
   if (scales_loss(options)) add_loss_scale_states(model, options.loss_scaling, options.replicas);
 }
 
-// The same network for prediction.
+// Builds the same network for prediction.
 void trace_inference(TrainingModel& model, const ModelFn& network) {
   Net net(model.inference, Mode::infer);
   network(net);
@@ -164,7 +164,7 @@ void check_options(const DataParallelOptions& options) {
   check(!(options.weighted && means(options)), "the all-reduce spec '",
         text_of(options.all_reduce.spec),
         "' takes means, which needs equal shares; the loss is weighted, so they are not");
-  AllReducer(options.all_reduce, options.replicas);  // which looks at spec, processes and ring
+  AllReducer(options.all_reduce, options.replicas);  // checks spec, processes and ring
 }
 
 TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
@@ -175,7 +175,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   const int n = options.replicas;
   const bool skips = options.skip_non_finite = options.skip_non_finite || scales_loss(options);
 
-  // Forward and backward.
+  // Forward and backward pass.
   OneReplica one = trace(ops, model);
   if (options.synchronised_batch_norm && n > 1) synchronise_batch_norm(one);
   one.graph.inherit_origins(where.text());  // the model function's lines, from here on
@@ -190,7 +190,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   repeat(one, options.micro_batches);
   const Report report = report_of(one, means(options) ? 1.0F / static_cast<float>(n) : 1);
 
-  // The gradients on their way to the sum.
+  // Gradients before the sum.
   const int first_appended = one.graph.node_count();
   Flags flags;
   TrainingModel step(ops);
@@ -202,7 +202,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
     one.for_each_gradient([&](const Net::Param&, Value& g) { g = unscaled(one.graph, *scale, g); });
   if (options.deferred) {
     if (skips) flags.unsound = first_bad_gradient(one, "unsound");
-    if (options.clip.before_reduce) clip(one, options);  // by the share of this step
+    if (options.clip.before_reduce) clip(one, options);  // scaled by this step's share
     also(defer(one));
   }
   if (skips) flags.origin = first_bad_gradient(one, "origin");
@@ -219,7 +219,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   if (scale) also(update_loss_scale(one.graph, *scale, flags.skipped, options.loss_scaling));
   list_values(step, one, report, flags, optimizer);
   initialise_states(step, one, optimizer, options);
-  // Gradients of the step before would let updates come first, and computation wait for them.
+  // Otherwise updates by deferred gradients would come first, and computation wait for them.
   schedule(one.graph, first_appended,
            options.deferred ? first_after_reduce : one.graph.node_count());
   step.step = std::move(one.graph);

@@ -1,4 +1,4 @@
-// The states of a model and, in its init graph, their first values.
+// A model's states and, in its init graph, their initial values.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@ struct DrawnState {
   State state;
   Dims dims;
   Initializer initializer;
-  int stream = 0;           // numbers the draws
+  int stream = 0;           // stream of its random numbers
   std::string origin = {};  // the line that declares it, or "" for the builder's caller
 };
 
-// A state that training needs of another: w_momentum beside w. It has w's size.
+// A state that belongs to another and has its size: w_momentum beside w.
 struct BesideState {
   std::string name;
   StateKind kind;
   float first = 0;  // of each element
 };
 
-// To one replica of several: the first of them draws, the others get a copy. What stands beside the
-// state every replica fills for itself.
+// Adds the state to one replica of several: the first replica draws it, the others get a copy.
+// Every replica fills the states beside it for itself.
 void add_state(TrainingModel& one, const DrawnState& drawn, const std::vector<BesideState>& beside,
                int replicas);
 

@@ -1,6 +1,6 @@
-// Loss scaling: small gradients are zero in float16, so the loss is multiplied by a power of two
-// and gradients are divided by it as soon as they are float32 again. The factor follows the run: a
-// step whose gradients are not finite changes nothing and halves it, many sound ones double it.
+// Loss scaling: small gradients underflow in float16, so the loss is multiplied by a power of two,
+// and gradients are divided by it once they are float32 again. The factor adapts: a step with
+// non-finite gradients changes nothing and halves it, many finite steps double it.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace lockstep {
 struct LossScaling {
   float first = 65536;
   float most = 16777216;
-  int growth_steps = 2000;  // so many sound steps double it
+  int growth_steps = 2000;  // number of finite steps that doubles it
 };
 
 struct LossScale {
@@ -25,10 +25,10 @@ struct LossScale {
 LossScale add_loss_scale(Graph& step);
 // d(scale * loss) / d(loss), of the loss's shape.
 Value seed_of(Graph& step, const LossScale& scale, Value loss);
-// Takes the gradient's name over.
+// The unscaled gradient, which takes over its name.
 Value unscaled(Graph& step, const LossScale& scale, Value gradient);
 
-// What the states become after the step: `skipped` is not negative when gradients were not finite.
+// The states' values after the step: `skipped` is not negative if gradients were not finite.
 std::vector<Binding> update_loss_scale(Graph& step, const LossScale& scale, Value skipped,
                                        const LossScaling& options);
 void add_loss_scale_states(TrainingModel& one, const LossScaling& options, int replicas);

@@ -1,4 +1,4 @@
-// Gradients that are not finite: where the first one is, and states that a bad step leaves alone.
+// Non-finite gradients: finds the first one, and keeps states unchanged in a bad step.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace lockstep {
 
-// Under the current replica: the place in `gradients` of the first that is not finite, or -1.
+// On the current replica: the index in `gradients` of the first non-finite one, or -1.
 Value find_non_finite(Graph& graph, const std::vector<Value>& gradients, const std::string& name);
 
-// `next`, or `state` where `found` (of find_non_finite) is not -1. Under the current replica.
+// `next`, or `state` if `found` (from find_non_finite) is not -1. On the current replica.
 Value unless_non_finite(Graph& graph, Value found, Value next, Value state);
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
-// One replica's step while it is built. Its names have no scope and its nodes no replica; what is
-// done over all replicas is a collective with one operand (see graph/passes/replicate.h).
+// One replica's step under construction. Its names have no scope and its nodes no replica; work
+// over all replicas is a collective with one operand (see graph/passes/replicate.h).
 #pragma once
 
 #include <functional>
@@ -13,23 +13,23 @@ namespace lockstep {
 struct OneReplica {
   explicit OneReplica(const OpSet& ops) : graph(ops, "step") {}
 
-  // What goes through the network at once: a replica's share of the batch, or a part of it.
+  // The unit of one pass through the network: a replica's share of the batch, or a part of it.
   struct Part {
     std::vector<Net::Named> inputs;
-    Value weight = none;        // that is fed for its loss, or none
-    std::vector<Value> losses;  // as they are differentiated
+    Value weight = none;        // fed weight of its loss, or none
+    std::vector<Value> losses;  // as differentiated
     std::vector<Value> metrics;
   };
 
   Graph graph;
-  std::vector<Net::Param> params;  // `next`: what the last part gives
+  std::vector<Net::Param> params;  // `next`: the last part's value
   std::vector<std::string> loss_names, metric_names;
   std::vector<Part> parts;
   std::vector<Value> gradients;  // of params; none: not trained
 
   std::vector<Value> present_gradients() const;  // last layer first
   void for_each_value(const std::function<void(Value&)>& change);
-  // Of each parameter that has a gradient; it may put another in its place.
+  // Calls `change` for each gradient that exists; it may return a replacement.
   template <class Change>
   void for_each_gradient(const Change& change) {
     for (std::size_t p = 0; p < params.size(); ++p)
@@ -37,12 +37,11 @@ struct OneReplica {
   }
 };
 
-// The network in training, its losses as it declares them.
+// The network in training, with its losses as declared.
 OneReplica trace(const OpSet& ops, const ModelFn& model);
 
-// Reverse pass. `seed` is the gradient of each loss, or none of them for 1; parameters that match
-// one of `frozen` have no gradient, nor have those that no loss reaches, which `allow_untrained`
-// must allow.
+// Backward pass. `seed` is the gradient of each loss, or empty for 1. Parameters that match
+// `frozen` get no gradient, nor do those that no loss reaches, which `allow_untrained` must allow.
 struct Differentiation {
   std::vector<Value> seeds = {};
   std::vector<std::string> frozen = {};
@@ -50,9 +49,9 @@ struct Differentiation {
 };
 void differentiate(OneReplica& one, const Differentiation& how);
 
-// The share goes through forward and backward pass in so many parts, one after the other, and their
-// gradients are added up. What does not depend on the batch is computed once. Names of later parts
-// begin with micro_1/, micro_2/, ..
+// Splits the share into so many parts that go through forward and backward pass in sequence; their
+// gradients are added up. Values that do not depend on the batch are computed once. Names of later
+// parts begin with micro_1/, micro_2/, ..
 void repeat(OneReplica& one, int parts);
 
 }  // namespace lockstep

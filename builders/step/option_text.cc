@@ -37,8 +37,8 @@ double rounded(double number, int digits) {
   return number;
 }
 
-// The number of fewest digits with a unit that `reads` takes for the same amount: 0.04ms is not
-// 40us, to the last bit. The greatest of the units that the amount has one of comes first.
+// The shortest number with a unit that `reads` parses to exactly the same amount (0.04ms differs
+// from 40us in the last bit). For equal lengths the largest unit not above the amount wins.
 template <class Reads>
 std::string shortest(double amount, std::vector<Unit> units, const Reads& reads) {
   constexpr int kMostDigits = 17;
@@ -49,7 +49,7 @@ std::string shortest(double amount, std::vector<Unit> units, const Reads& reads)
   for (int digits = 1; digits <= kMostDigits; ++digits)
     for (const Unit& unit : units)
       texts.push_back(fixed_text(rounded(amount / unit.size, digits)) + unit.name);
-  // A quotient that was rounded may be a neighbour of what was written.
+  // A rounded quotient may be next to the number originally written.
   for (const Unit& unit : units)
     for (double towards : {0.0, 2 * amount / unit.size})
       texts.push_back(fixed_text(std::nextafter(amount / unit.size, towards)) + unit.name);

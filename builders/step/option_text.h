@@ -1,4 +1,4 @@
-// Options of a step as the texts that their parsers take.
+// Options of a step as text, in the form that their parsers read.
 #pragma once
 
 #include <string>
@@ -8,10 +8,9 @@
 
 namespace lockstep {
 
-// parse_packing() makes the same of it: "ready:1M:25M".
+// Read back by parse_packing(): "ready:1M:25M".
 std::string text_of(const Packing& packing);
-// parse_topology() makes the same of it, to the last bit: "2us:10G/30us:1.2G"; "" where it is what
-// a Topology is anyway.
+// Read back exactly by parse_topology(): "2us:10G/30us:1.2G"; "" for the default Topology.
 std::string text_of(const Topology& topology);
 
 }  // namespace lockstep

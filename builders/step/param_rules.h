@@ -1,5 +1,5 @@
-// The class of a parameter changes the gradient that its update takes, whatever the optimiser. As
-// Detectron has it:
+// The class of a parameter changes the gradient for its update, whatever the optimiser. As in
+// Detectron:
 //   bias    gradient times bias_rate_factor, no decay
 //   norm    gradient + weight_decay_norm * param
 //   weight  gradient + weight_decay * param

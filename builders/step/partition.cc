@@ -30,7 +30,8 @@ class ModelCutter {
     take(whole_.updates, part.updates);
     take(whole_.initial, part.initial);
     part.inference = whole_.inference.clone();
-    for (const State& state : whole_.states)  // prediction reads replica 0's, now another
+    for (const State& state : whole_.states)  // prediction reads the state of replica 0, which is
+                                              // now another one
       if (Value input = part.inference.find(state.values[0]))
         part.inference.rename(input, state.values[static_cast<std::size_t>(shares_.first())]);
     return part;

@@ -1,4 +1,4 @@
-// One step for all processes of a run becomes one step for each of them.
+// Partitions one step of a whole run into one step for each process.
 #pragma once
 
 #include "graph/training.h"
@@ -10,11 +10,11 @@ struct ProcessShare {
   int processes = 1;
 };
 
-// What process `rank` runs of `whole`, whose replicas are shared out in order, as evenly as they
-// can be: its own replicas, now numbered from 0, and where a value crosses to or from another
-// process the messages of operators/process. Names stay as they are. Every process must cut the
-// same model; messages are numbered alike then. No exchange can wait in a circle: each waits only
-// for what stands before it in the one graph that all were cut from.
+// Process `rank`'s part of `whole`, whose replicas are shared out in order, as evenly as possible:
+// its own replicas, renumbered from 0, with messages of operators/process for each value that
+// crosses. Names stay unchanged. Every process must cut the same model, so that messages get the
+// same numbers. Exchanges cannot deadlock: each waits only for nodes before it in the one graph
+// that all were cut from.
 TrainingModel partition(const TrainingModel& whole, const ProcessShare& share);
 
 }  // namespace lockstep

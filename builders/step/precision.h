@@ -1,5 +1,5 @@
-// A training model whose forward and backward pass work on 16-bit floats. Prediction stays float32:
-// it is the part of the file that other engines run.
+// Mixed precision: forward and backward pass in 16-bit floats. Prediction stays float32: it is the
+// part of the file that other engines run.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-// See graph/passes/precision.h. What the model lists by name (losses, gradients, new states) keeps
-// name and type.
+// See graph/passes/precision.h. Values that the model lists by name (losses, gradients, new states)
+// keep name and type.
 void lower_precision(TrainingModel& model, DType narrow);
 
 // float32, bfloat16 or float16; throws for any other text.

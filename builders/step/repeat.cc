@@ -1,4 +1,4 @@
-// Micro-batches (declared in one_replica.h): forward and reverse pass again for each later part.
+// Micro-batches (declared in one_replica.h): forward and backward pass again for each later part.
 #include <unordered_map>
 
 #include "builders/step/one_replica.h"
@@ -8,8 +8,8 @@
 namespace lockstep {
 namespace {
 
-// Copies of a part for the others. What a node makes of values that are the same in all parts is
-// not computed again, but for random numbers.
+// Copies one part for the others. Nodes whose operands are the same in all parts are not repeated,
+// except random numbers.
 class Repetition {
  public:
   explicit Repetition(OneReplica& one)
@@ -28,7 +28,7 @@ class Repetition {
     }
     if (first.weight)
       here_[first.weight.id] = made.weight = fed(first.weight, graph_.name(first.weight), part);
-    for (std::size_t p = 0; p < one_.params.size(); ++p)  // goes on from what the last part gave
+    for (std::size_t p = 0; p < one_.params.size(); ++p)  // continues from the last part's values
       if (next_[p]) here_[one_.params[p].value.id] = one_.params[p].next;
     for (int index = 0; index < nodes_; ++index) copy(index, part);
     for (Value loss : first.losses) made.losses.push_back(here(loss));
@@ -73,7 +73,8 @@ class Repetition {
   Graph& graph_;
   const int nodes_;                      // of the first part
   std::vector<Value> next_;              // of the first part, by parameter
-  std::unordered_map<int, Value> here_;  // what stands for a value of the first part
+  std::unordered_map<int, Value> here_;  // the current part's value for each value of the first
+                                         // part
 };
 
 }  // namespace
@@ -84,7 +85,7 @@ void repeat(OneReplica& one, int parts) {
   for (int part = 1; part < parts; ++part) {
     repetition.add(part);
     const bool last = part == parts - 1;
-    // Added up part by part, so that only the sum outlives a part.
+    // Sums part by part, so that only the sum outlives a part.
     for (std::size_t p = 0; p < one.params.size(); ++p) {
       if (!first[p]) continue;
       const std::string name = one.params[p].name + "_grad";

@@ -16,7 +16,7 @@ Value mean_of(Graph& graph, const std::vector<Value>& parts, const std::string& 
                1.0F / static_cast<float>(parts.size()), name + "_mean");
 }
 
-// Parts count by their rows. One without rows has a mean that is no number.
+// Weights parts by their rows. The mean of a part without rows is NaN.
 Value weighted_mean(OneReplica& one, const std::vector<Value>& values, const std::string& name) {
   Graph& graph = one.graph;
   const Value zero = graph.constant(name + "_of_no_rows", Literal::scalar(0.0F));
@@ -53,7 +53,7 @@ Report report_of(OneReplica& one, float share) {
     std::vector<Value> values;
     for (std::size_t part = 0; part < one.parts.size(); ++part) {
       const Value value = one.parts[part].metrics[i];
-      values.push_back(graph.dtype(value) == DType::float32  // a mean of whole numbers is none
+      values.push_back(graph.dtype(value) == DType::float32  // integers cannot hold a mean
                            ? value
                            : cast(graph, value, DType::float32, Site(join(name, "_", part))));
     }

@@ -1,4 +1,4 @@
-// What one replica reports of a step, however many parts its share of the batch goes through in.
+// One replica's report of a step, however many parts its share of the batch is split into.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@ struct Report {
   std::vector<Value> losses, metrics;
 };
 
-// A loss is the sum of its parts', times `share`; a metric is the mean over the rows of its parts,
-// as float32.
+// A loss is the sum over its parts, times `share`; a metric is the mean over the rows of its parts,
+// in float32.
 Report report_of(OneReplica& one, float share);
 
 }  // namespace lockstep

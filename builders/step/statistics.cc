@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// All of them in one sum: statistics are small and many.
+// One sum for all: statistics are small and many.
 std::vector<Value> mean_of(Graph& graph, int replicas, const Statistics& statistics) {
   constexpr int64_t kAll = int64_t{1} << 40;
   AllReduceOptions options;

@@ -1,4 +1,4 @@
-// What becomes of the values that each replica computes for itself: running statistics.
+// The policy for values that each replica computes for itself: running statistics.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@
 namespace lockstep {
 
 enum class StatisticsPolicy {
-  each,   // every replica keeps those of its own share of the batches
+  each,   // every replica keeps the statistics of its own share of the batches
   mean,   // every replica takes the mean of all
-  first,  // every replica takes replica 0's, as the reports of Caffe2's users have it
+  first,  // every replica takes replica 0's, as Caffe2's users report
 };
 StatisticsPolicy parse_statistics(const std::string& text);
 std::string text_of(StatisticsPolicy policy);
 
-// Statistics of one replica on their way into their states.
+// New statistics of one replica.
 struct Statistics {
   std::vector<std::string> names;
   std::vector<Value> states, next;
 };
-// `next` becomes what the states of each of `replicas` take.
+// Makes `next` the values for the states of each of `replicas`.
 void settle_statistics(Graph& graph, StatisticsPolicy policy, int replicas, Statistics& statistics);
-// The first that is not finite.
+// The index of the first non-finite one.
 Value find_non_finite_statistics(Graph& graph, const Statistics& statistics);
-// Where `found` is not negative the states keep what they had.
+// If `found` is not negative, the states keep their values.
 void keep_statistics(Graph& graph, Statistics& statistics, Value found);
 
 }  // namespace lockstep

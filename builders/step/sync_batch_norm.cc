@@ -1,6 +1,6 @@
-// With m_k and v_k of replica k's share, all of one size, over N replicas:
+// With mean m_k and variance v_k of replica k's share, all of one size, over N replicas:
 //   m = mean of m_k          v = mean of (v_k + (m_k - m)^2)
-// which loses no digits where the mean is large beside the deviation, as E[x^2] - m^2 would.
+// which loses no digits if the mean is large against the deviation, as E[x^2] - m^2 would.
 #include "builders/step/sync_batch_norm.h"
 
 #include "graph/passes/copy.h"
@@ -12,13 +12,13 @@
 namespace lockstep {
 namespace {
 
-// One BatchNormTrain. `operands` are its own, in the graph that is written.
+// Synchronises one BatchNormTrain. `operands`: its own, in the new graph.
 class Synchronised {
  public:
   Synchronised(Graph& graph, const Node& node, std::vector<Value> operands)
       : graph_(graph), node_(node), operands_(std::move(operands)) {}
 
-  // What stands for its results: y, and the running mean and variance.
+  // Its new results: y, and the running mean and variance.
   std::vector<Value> results() {
     const BatchNormAttrs attrs = read_batch_norm(node_);
     const Value x = operands_[0];

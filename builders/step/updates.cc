@@ -21,9 +21,8 @@ std::vector<Binding> update_statistics(OneReplica& one, const StatisticsOptions&
     statistics.states.push_back(param.value);
     statistics.next.push_back(param.next);
   }
-  // Deferred, whether the step is skipped is known one step later; a replica whose own gradients
-  // are not finite keeps the statistics it had. Where statistics are of all replicas, so is what
-  // keeps them from being taken over.
+  // With deferred gradients, a skip is known one step later; a replica whose own gradients are not
+  // finite keeps its old statistics. If statistics are of all replicas, so is this decision.
   if (options.deferred && flags.skipped)
     keep_statistics(
         one.graph, statistics,
@@ -40,10 +39,10 @@ namespace {
 
 struct Count {
   Value number;  // of this step's update
-  Value made;    // behind the step
+  Value made;    // after the step
 };
 
-// A step that is skipped makes no update, so this is no number of a step: it has to be a state.
+// Skipped steps do not count, so this differs from the step number and has to be a state.
 Count count_update(Graph& graph, Value skipped) {
   const std::string name = kUpdatesMade;
   const auto node = [&](const char* type, std::vector<Value> inputs, const char* what) {

@@ -1,4 +1,4 @@
-// What one replica's states become after the step. Each function answers with what its states take.
+// Updates of one replica's states after the step. Each function returns the states' new values.
 #pragma once
 
 #include <vector>
@@ -10,27 +10,27 @@
 
 namespace lockstep {
 
-// Where steps may be skipped: the first bad gradient of the step before any sum, of what is summed,
-// and of the sum.
+// For steps that may be skipped: the first bad gradient of the step before any sum, among the
+// summed ones, and of the sum.
 struct Flags {
   Value unsound, origin, skipped;
 };
 
-// From here on gradients are those of the step before; this step's wait.
+// Replaces the gradients by those of the previous step and stores this step's.
 std::vector<Binding> defer(OneReplica& one);
 
 struct StatisticsOptions {
   StatisticsPolicy policy = StatisticsPolicy::each;
   int replicas = 1;
-  bool deferred = false;      // gradients wait
-  bool synchronised = false;  // the statistics are of all replicas as they are made
+  bool deferred = false;      // gradients are deferred
+  bool synchronised = false;  // statistics are already those of all replicas
 };
 std::vector<Binding> update_statistics(OneReplica& one, const StatisticsOptions& options,
                                        const Flags& flags);
 
-// The state that counts the updates that were made, for optimisers that want to know.
+// The state that counts updates, for optimisers that need it.
 inline constexpr const char* kUpdatesMade = "updates_made";
-// Feeds what the optimiser is fed with.
+// Adds the optimiser's feeds.
 std::vector<Binding> update_parameters(OneReplica& one, const Optimizer& optimizer,
                                        const ParamRules& rules, const Flags& flags);
 
