@@ -207,9 +207,7 @@ class GlooComm final : public Comm {
     Watch::Waiting waiting(*watch_, what, Watch::kEverybody, failed);
     GlooStore addresses(*store_, failed);
     context_->setTimeout((options.patience + kFindingOut) / 5);
-    if (rank_ == 0)
-      store_->set(kLinksKey, new_token());  // set first, so all will find it
-                                            // find it
+    if (rank_ == 0) store_->set(kLinksKey, new_token());  // set first, so all will find it
     try {
       auto device =
           gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(options.address.c_str()));

@@ -50,7 +50,6 @@ void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& option
 // first in plan order whatever the timing.
 void ThreadExecutor::work(int worker) {
   if (worker >= static_cast<int>(plan_.workers.size())) return;  // nothing to exchange
-                                                                 // plan
   const std::vector<int>& mine = plan_.workers[worker].steps;
   for (int i = 0; i < static_cast<int>(mine.size()); ++i) {
     const int number = mine[i];
