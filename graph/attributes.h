@@ -1,6 +1,6 @@
-// Typed attributes. A writer lists name and value; a reader asks for each name it knows with its
-// default, then calls done(), which refuses whatever was left over: a misspelt attribute is an
-// error, never a silent default. Asking for a name twice is an error too: one place reads it.
+// Typed attributes. A writer lists names and values. A reader reads each known name, with its
+// default, then calls done(), which rejects the rest: a misspelt attribute is an error, never a
+// silent default. Reading a name twice is an error too.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ void check_attribute_type(const AttributeProto& attribute) {
   check(attribute.type() != AttributeProto::TENSOR || attribute.has_t(), "holds no tensor");
 }
 
-// Shape laws divide by these, and multiply them.
+// Attributes that shape laws divide by or multiply.
 void check_window(const AttributeProto& attribute) {
   const std::string& name = attribute.name();
   constexpr int64_t kMost = std::numeric_limits<int>::max();
@@ -77,7 +77,7 @@ class ModelCheck {
   }
 
  private:
-  // An open dimension that is written as -1 becomes one that is left out.
+  // Normalises an open dimension: -1 is removed.
   static void check_type(onnx::ValueInfoProto& info) {
     if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape()) return;
     Dims known;
@@ -96,7 +96,7 @@ class ModelCheck {
     }
   }
 
-  // Texts are only made when something is wrong: there may be a million nodes.
+  // Texts are only built on errors: there may be a million nodes.
   void check_node(onnx::NodeProto& node) const try {
     check(!node.op_type().empty(), "has no operator");
     bool makes_something = false;
@@ -128,7 +128,7 @@ class ModelCheck {
   const DataPlace& place_;
 };
 
-// ONNX's converter wants nodes in order, and a maker for every output.
+// ONNX's converter needs sorted nodes, and a maker for every output.
 void put_in_order(onnx::GraphProto& graph) {
   Names given, wanted;
   for (const auto& tensor : graph.initializer()) given.insert(tensor.name());

@@ -11,7 +11,7 @@ class RoleCheck {
  public:
   explicit RoleCheck(const TrainingModel& model) : model_(model) {}
 
-  // Every value of `items` is one of the step's; `fed` ones come from outside, all different.
+  // Checks that every value of `items` is one of the step's; `fed` ones must be distinct inputs.
   template <class Items>
   void check_items(const Items& items, const std::string& role, bool fed) {
     std::set<std::string> names;

@@ -1,12 +1,12 @@
-// Does what a file says of its training step hold? The metadata name inputs, states, losses of
-// every replica, and everything behind load_model() counts on them.
+// Checks a file's claims about its training step. Its metadata names inputs, states and losses of
+// every replica, and all code after load_model() relies on them.
 #pragma once
 
 #include "graph/training.h"
 
 namespace lockstep {
 
-// Throws naming the role and the value that is missing, doubled or of another kind.
+// Throws naming the role and the value that is missing, repeated or of the wrong kind.
 void check_roles(const TrainingModel& model);
 
 }  // namespace lockstep

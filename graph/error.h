@@ -1,5 +1,5 @@
-// Errors and call sites. Everything Lockstep refuses is an Error whose text says what was wrong,
-// where, the offending values and what to do; the command line prints it and exits with 2.
+// Errors and call sites. Lockstep rejects everything with an Error that says what is wrong, where,
+// the offending values and the remedy; the command line prints it and exits with 2.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What was asked for is valid, but this version of Lockstep does not have it.
+// A valid request that this version of Lockstep does not support.
 class Unsupported : public Error {
  public:
   using Error::Error;
@@ -31,8 +31,7 @@ void print_part(std::ostream& out, const Part& part) {
     out << text_of(part);
 }
 
-// Prints its arguments one after the other: join("axis ", 3) == "axis 3". Each has a << or a
-// text_of.
+// Concatenates its arguments: join("axis ", 3) == "axis 3". Each needs a << or a text_of.
 template <class... Parts>
 std::string join(const Parts&... parts) {
   std::ostringstream text;
@@ -50,20 +49,19 @@ void supported(bool holds, const Parts&... parts) {
   if (!holds) throw Unsupported(join(parts...));
 }
 
-// Throws an error of the kind of `error` with another text.
+// Throws an error of the same kind as `error` with another text.
 [[noreturn]] inline void rethrow_as(const std::exception& error, const std::string& text) {
   if (dynamic_cast<const Unsupported*>(&error)) throw Unsupported(text);
   throw Error(text);
 }
 
-// Steps and loops check too, so the text is only made when it fails: hand over the shape, not its
-// text.
+// Builds the text only on failure, since steps and loops check too: pass the shape, not its text.
 template <class... Parts>
 void check(bool holds, const Parts&... parts) {
   if (!holds) fail(parts...);
 }
 
-// The line of user code that asked for a node. std::source_location is missing in clang 14.
+// The line of user code that adds a node. std::source_location is missing in clang 14.
 struct Where {
   const char* file = "";
   int line = 0;
@@ -74,8 +72,8 @@ struct Where {
   std::string text() const { return line > 0 ? join(file, ":", line) : std::string(file); }
 };
 
-// Last argument of every function that adds a node: a name for it (optional) and the call site.
-// A string converts to a Site, so that `relu(g, x, "relu1")` records the line it stands on.
+// The last argument of every function that adds a node: an optional name and the call site. A
+// string converts to a Site, so that `relu(g, x, "relu1")` records its own line.
 struct Site {
   std::string name;
   Where where;

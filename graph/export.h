@@ -12,7 +12,7 @@ class GraphProto;
 
 namespace lockstep {
 
-// Inputs that are `states` become initializers without data, marked external.
+// Inputs in `states` become initializers without data, marked external.
 void export_graph(const Graph& graph, const std::set<std::string>& states, onnx::GraphProto& proto);
 
 }  // namespace lockstep

@@ -6,8 +6,8 @@
 namespace lockstep {
 namespace {
 
-// The TorchScript exporter calls what it computed anew onnx::Conv_65; the one after it lists its
-// rules in a field of nodes that libonnx 1.12 does not know, but keeps.
+// The TorchScript exporter names its fused results onnx::Conv_65; its successor lists its rules in
+// a field of nodes that libonnx 1.12 does not know, but keeps.
 bool holds_batch_norm(const onnx::NodeProto& node) {
   if (node.op_type() != "Conv" && node.op_type() != "ConvTranspose" && node.op_type() != "Gemm")
     return false;

@@ -1,4 +1,4 @@
-// What an exporter did to a network that it took for one to predict with. For io.cc.
+// Detects what an exporter dropped from a network that it optimised for inference. For io.cc.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@ class ModelProto;
 
 namespace lockstep {
 
-// What cannot train any more, and the options of the exporter that keep it; "" where nothing shows.
+// The layers that cannot train any more, and the exporter options that keep them; "" if none are
+// found.
 std::string lost_to_optimisation(const onnx::ModelProto& proto);
 
 }  // namespace lockstep

@@ -49,7 +49,7 @@ Said said_by(const onnx::TensorProto& proto, const std::string& what) {
   return said;
 }
 
-// The file itself, whatever links lead to it.
+// The file itself, with links resolved.
 fs::path resolved(const std::string& location, const DataPlace& place, const std::string& what) {
   check(!place.folder.empty(), what, ": its data lies in '", location,
         "', but only a model's own tensors may lie outside it");

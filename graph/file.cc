@@ -58,7 +58,7 @@ class TemporaryFile {
 
 class InputFile {
  public:
-  // Without waiting, as opening a pipe would for somebody who writes to it.
+  // Non-blocking: opening a pipe would wait for its writer.
   explicit InputFile(const std::string& path)
       : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
     if (descriptor_ < 0 || ::fstat(descriptor_, &facts_) != 0) fail_errno(path_, "read");
@@ -76,8 +76,8 @@ class InputFile {
                                       : "a device";
   }
 
-  // Some files under /proc say that they have no bytes, so the end is where nothing more comes.
-  // `before_each` is told how many bytes came so far.
+  // Some files under /proc claim to be empty, so reads until the end. `before_each` gets the number
+  // of bytes read so far.
   std::string read_all(const std::function<void(std::size_t)>& before_each) {
     constexpr std::size_t kLeast = 4096;
     std::string text;
@@ -124,7 +124,7 @@ class InputFile {
 
 void rename_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) fail_errno(to, "replace");
-  // The rename itself is on disk only when the folder is.
+  // The rename is on disk only once its folder is.
   const std::string folder = std::filesystem::path(to).parent_path().string();
   const int directory = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
   if (directory < 0) return;

@@ -39,7 +39,7 @@ class ReversePass {
   }
 
  private:
-  // needed_[v]: v is asked for, or is computed from a value that is.
+  // needed_[v]: v is wanted, or computed from a wanted value.
   void mark_needed(const std::vector<Value>& wanted) {
     needed_.assign(graph_.value_count(), false);
     for (Value value : wanted) {
@@ -106,7 +106,7 @@ class ReversePass {
     contributions_[to.id].push_back(gradient);
   }
 
-  // The sum of all contributions to a value's gradient; asked for when all its users are done.
+  // The sum of all contributions to a value's gradient; called when all its users are done.
   Value accumulated(Value value) {
     std::vector<Value>& parts = contributions_[value.id];
     if (parts.size() <= 1) {
@@ -116,7 +116,7 @@ class ReversePass {
     const std::string base = gradient_name(value);
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (may_rename(parts[i])) graph_.rename(parts[i], join(base, "_autosplit_", i));
-    // A collective's result is at home on one replica, though its maker is on all.
+    // A collective's result belongs to one replica, though its maker runs on all.
     ReplicaScope replica(graph_, home_of(graph_, value));
     Value sum = graph_.add_value({.type = "Sum", .inputs = parts}, base);
     named_.resize(graph_.value_count(), false);
@@ -129,7 +129,7 @@ class ReversePass {
     return graph_.name(value) + (is_wanted_[value.id] ? suffix_ : "_grad");
   }
 
-  // Values made by this pass that do not stand for another gradient yet.
+  // True for a value made by this pass that does not stand for another gradient yet.
   bool may_rename(Value gradient) {
     auto producer = graph_.producer(gradient);
     named_.resize(graph_.value_count(), false);
@@ -144,7 +144,7 @@ class ReversePass {
     named_[gradient.id] = true;
   }
 
-  // What callers get is always called x_grad, with a copy where that tensor has another name.
+  // Callers always get x_grad, a copy if that tensor has another name.
   Value named_after(Value value, Value gradient) {
     std::string name = gradient_name(value);
     if (graph_.name(gradient) == name) return gradient;

@@ -106,7 +106,7 @@ Node Graph::add(const NodeSpec& spec, const Site& site) {
   while (!node.inputs.empty() && !node.inputs.back()) node.inputs.pop_back();
   node.replica = replica_;
 
-  // Filled outside the graph, so that a node that is refused leaves no trace.
+  // Filled outside the graph, so that a rejected node leaves no trace.
   onnx::NodeProto proto;
   proto.set_op_type(std::string(spec.type));
   proto.set_domain(std::string(spec.domain));
@@ -133,7 +133,7 @@ Node Graph::adopt(onnx::NodeProto proto) {
     node.inputs.push_back(name.empty() ? none : at(name));
   while (!node.inputs.empty() && !node.inputs.back()) node.inputs.pop_back();
   node.replica = read_replica(proto);
-  // ONNX leaves node names optional; ours appear in errors and plans.
+  // ONNX makes node names optional; ours appear in errors and plans.
   if (proto.name().empty() && proto.output_size() > 0) proto.set_name(proto.output(0));
   std::string where = proto.doc_string();
   return append(std::move(proto), std::move(node), where);
@@ -219,7 +219,7 @@ Node Graph::append(onnx::NodeProto proto, NodeInfo node, const std::string& wher
                            operands.empty() ? "" : "; inputs:", operands));
   }
   int index = node_count();
-  // A trailing output that is left out has an empty name; it is no value.
+  // An omitted trailing output has an empty name and is not a value.
   int outputs = proto.output_size();
   for (int i = 0; i < outputs; ++i) {
     node.outputs.push_back(proto.output(i).empty() ? none

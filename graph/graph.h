@@ -1,7 +1,7 @@
 // Graph: an ONNX graph that is built node by node and always valid: single assignment, operands
-// before users, every node checked and its shapes inferred when it is added. Nodes are ONNX
-// NodeProtos; beside them stand the indices that a protobuf lacks (who makes a value, who uses it).
-// Nothing outside graph/ sees a protobuf, and nothing but Graph adds a node.
+// before users, every node checked and its shapes inferred when added. Nodes are ONNX NodeProtos
+// with indices that a protobuf lacks (the maker and the users of a value). Protobufs stay inside
+// graph/, and only Graph adds nodes.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ namespace lockstep {
 struct Inferred;
 inline constexpr int kEveryReplica = -1;
 
-// A read-only view of one node; valid until the graph's nodes are next reordered or removed.
+// A read-only view of one node; valid until the graph's nodes are reordered or removed.
 class Node {
  public:
   Node(const Graph& graph, int index) : graph_(&graph), index_(index) {}
@@ -38,13 +38,13 @@ class Node {
   const std::string& type() const;
   const std::string& domain() const;
   const std::string& name() const;
-  std::span<const Value> inputs() const;  // none where an optional input is left out
+  std::span<const Value> inputs() const;  // none for an omitted optional input
   std::span<const Value> outputs() const;
   AttributeReader attributes() const;
   std::vector<std::string> attribute_texts() const;  // `name=value`, in written order
-  int replica() const;                               // kEveryReplica: not bound to one
+  int replica() const;                               // kEveryReplica: not bound to a replica
   const std::string& where() const;                  // file:line of the builder call
-  const Op* op() const;                              // null when the OpSet lacks it
+  const Op* op() const;                              // null if the OpSet lacks it
   // "conv1 (Conv, replica 0, models/lenet.cc:20)"
   std::string description() const;
   const onnx::NodeProto& proto() const;
@@ -75,49 +75,47 @@ class Graph {
   const OpSet& ops() const { return *ops_; }
   const std::string& name() const { return name_; }
 
-  // -- building
-  // `origin`: the line that declares it.
+  // -- building. `origin`: the line that declares it.
   Value input(const std::string& name, const TensorType& type, const std::string& origin = "");
-  // A constant with contents known now (an ONNX initializer).
+  // A constant with known contents (an ONNX initializer).
   Value constant(const std::string& name, Literal literal);
   // Adds a node named after site.name (or its operator), under the current scope and replica.
-  // Throws naming node, operator and shapes when the node is not valid.
+  // Throws naming node, operator and shapes if the node is invalid.
   Node add(const NodeSpec& spec, const Site& site);
-  // Adds a node read from a file, names as they are there.
+  // Adds a node read from a file, keeping its names.
   Node adopt(onnx::NodeProto proto);
-  // Adds a copy of a node of any graph, with these operands, under the current scope and replica.
+  // Adds a copy of a node of any graph with these operands, under the current scope and replica.
   Node copy(const Node& node, const std::vector<Value>& inputs);
-  // Adds a node of another graph under other names, on the current replica. All that is known of
-  // its outputs is taken over; nothing is checked or inferred anew. Where there are more names than
-  // outputs (a collective of more replicas) the last output's type is theirs.
+  // Adds a node of another graph under other names, on the current replica. Types and contents of
+  // its outputs are copied without checks or inference. If there are more names than outputs (a
+  // collective of more replicas), they get the last output's type.
   struct Names {
     std::string node;
-    std::vector<std::string> outputs;  // "" where one is left out
+    std::vector<std::string> outputs;  // "" for an omitted one
   };
   Node take(const Node& node, const std::vector<Value>& inputs, const Names& names);
   void reserve(std::size_t nodes, std::size_t values);  // for as many in all
   // A constant of another graph under another name; its bytes are shared.
   Value take_constant(const Graph& from, Value constant, const std::string& name);
-  // Adds a node as add() does; its first output.
+  // Adds a node as add() does and returns its first output.
   Value add_value(const NodeSpec& spec, const Site& site);
-  void output(Value value);  // declares a graph output; twice is once
+  void output(Value value);  // declares a graph output; repeating it has no effect
   void rename(Value value, const std::string& name);
 
-  // -- scopes: prefix of names, and the replica that new nodes carry
+  // -- scopes: name prefixes, and the replica of new nodes
   std::string scoped(std::string_view name) const;  // scope/name
   const std::string& scope() const { return scope_; }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
   int replica() const { return replica_; }
   void set_replica(int replica) { replica_ = replica; }
 
-  // -- where nodes come from: the line of the model function that a user knows. A node says the
-  // line that adds it, unless it is added on behalf of others: while an origin is set, of that one
-  // (OriginScope), and once origins are inherited, of its first operand that has one, or
-  // `otherwise`.
+  // -- origins: the user's line of the model function behind each node. By default a node's origin
+  // is the line that adds it. While an origin is set (OriginScope), it is that one. Once origins
+  // are inherited, it is that of the node's first operand with an origin, or `otherwise`.
   void set_origin(std::optional<std::string> origin) { origin_ = std::move(origin); }
   const std::optional<std::string>& origin() const { return origin_; }
   void inherit_origins(std::string otherwise = "");
-  const std::string& origin(Value value) const;  // of its node, or of its declaration; "" for none
+  const std::string& origin(Value value) const;  // of its node, or of its declaration; "" if none
 
   // -- reading
   int node_count() const;
@@ -125,22 +123,22 @@ class Graph {
   int value_count() const { return static_cast<int>(values_.size()); }
   const std::vector<Value>& inputs() const { return inputs_; }
   const std::vector<Value>& outputs() const { return outputs_; }
-  Value find(std::string_view name) const;  // none when there is no such value
+  Value find(std::string_view name) const;  // none if there is no such value
   Value at(std::string_view name) const;    // throws, with the nearest name
   const std::string& name(Value value) const;
   const TensorType& type(Value value) const;
-  const Shape& shape(Value value) const;  // throws when the rank is unknown
+  const Shape& shape(Value value) const;  // throws if the rank is unknown
   DType dtype(Value value) const { return type(value).dtype; }
   const Literal* literal(Value value) const;             // contents of a constant, or null
   const Shape* content(Value value) const;               // of a small integer vector, or null
-  std::optional<Node> producer(Value value) const;       // nothing for inputs and constants
+  std::optional<Node> producer(Value value) const;       // empty for inputs and constants
   const std::vector<int>& consumers(Value value) const;  // node indices, one per use
 
   // -- passes
-  void reorder(const std::vector<int>& order);  // throws unless a valid order of all nodes
-  void keep(const std::vector<bool>& nodes);    // drops the others and unused constants
-  void fold(Value value, Literal literal);      // from now on a constant; prune() drops its node
-  // For attributes that no law of shapes depends on.
+  void reorder(const std::vector<int>& order);  // throws unless it is a valid order of all nodes
+  void keep(const std::vector<bool>& nodes);    // drops all others, and unused constants
+  void fold(Value value, Literal literal);      // makes it a constant; prune() drops its node
+  // For attributes that do not affect shapes.
   void set_attribute(int node, const std::string& name, const AttributeValue& value);
   void drop_attribute(int node, const std::string& name);
 
@@ -155,7 +153,7 @@ class Graph {
     std::vector<int> consumers;
     std::shared_ptr<const Literal> literal;
     std::unique_ptr<Shape> content;
-    std::unique_ptr<Literal> known;  // the content where it has no symbol
+    std::unique_ptr<Literal> known;  // the content, if it has no symbol
   };
   struct NodeInfo {
     std::vector<Value> inputs;
@@ -166,7 +164,7 @@ class Graph {
 
   Value new_value(std::string name, TensorType type);
   std::string origin_of(const NodeSpec& spec, const Site& site) const;
-  // Checks, infers and appends; `where` is said in the error.
+  // Checks, infers and appends; errors mention `where`.
   Node append(onnx::NodeProto proto, NodeInfo node, const std::string& where);
   const ValueInfo& info(Value value) const;
   std::string fresh_name(const std::string& base);
@@ -188,7 +186,7 @@ class Graph {
   std::unordered_map<std::string, int> next_suffix_;
 };
 
-// While it lives, new nodes are named under `name/` in addition to what holds already.
+// While it lives, new nodes are named under `name/`, within the current scope.
 class NameScope {
  public:
   NameScope(Graph& graph, std::string_view name);
@@ -200,7 +198,7 @@ class NameScope {
   std::string saved_;
 };
 
-// While it lives, new nodes belong to `replica`. It names nothing: see NameScope.
+// While it lives, new nodes belong to `replica`. For names see NameScope.
 class ReplicaScope {
  public:
   ReplicaScope(Graph& graph, int replica) : graph_(graph), saved_(graph.replica()) {
@@ -214,7 +212,7 @@ class ReplicaScope {
   int saved_;
 };
 
-// The same for where nodes come from.
+// While it lives, new nodes have that origin.
 class OriginScope {
  public:
   OriginScope(Graph& graph, std::string origin) : graph_(graph), before_(graph.origin()) {
@@ -228,7 +226,7 @@ class OriginScope {
   std::optional<std::string> before_;
 };
 
-// The candidate closest to `word` by edit distance, or "" when none is near.
+// The candidate closest to `word` by edit distance, or "" if none is close.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace lockstep

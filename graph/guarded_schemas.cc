@@ -18,7 +18,7 @@ const onnx::TensorShapeProto* shape_of(InferenceContext& context, std::size_t i)
   return type && type->tensor_type().has_shape() ? &type->tensor_type().shape() : nullptr;
 }
 
-// It reads what is not there when a convolution's weight has more dimensions than its data.
+// Inference reads out of bounds if a convolution's weight has more dimensions than its data.
 void check_convolution(InferenceContext& context) {
   const onnx::TensorShapeProto *data = shape_of(context, 0), *weight = shape_of(context, 1);
   if (!data || !weight) return;
@@ -28,7 +28,7 @@ void check_convolution(InferenceContext& context) {
         " dimensions, weight has ", weight->dim_size());
 }
 
-// It finds SAME's padding by taking stride after stride off a size: off 2^40 for hours.
+// Inference computes SAME padding by repeated subtraction of the stride: from 2^40 it takes hours.
 void check_same_padding(InferenceContext& context) {
   constexpr int64_t kMost = 1 << 28;
   const onnx::AttributeProto* pad = context.getAttribute("auto_pad");

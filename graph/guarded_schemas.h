@@ -1,12 +1,12 @@
-// ONNX's schemas, whose shape inference is only asked what it can bear.
+// ONNX's schemas, with shape inference guarded against inputs that it does not survive.
 #pragma once
 
 #include <onnx/defs/schema.h>
 
 namespace lockstep {
 
-// libonnx's registry, but for operators with a window: before their inference runs, it throws Error
-// for what libonnx 1.12 does not survive. Lives as long as the process; any thread may ask.
+// libonnx's registry, except that inference of operators with a window first throws Error for
+// inputs that crash or hang libonnx 1.12. Lives as long as the process; thread-safe.
 const onnx::ISchemaRegistry& guarded_schemas();
 
 }  // namespace lockstep

@@ -4,15 +4,15 @@
 
 namespace lockstep {
 
-// By scaling: a float's exponent is moved to where a half's would be, rounding to nearest even at
-// the position of a half's last bit, subnormal or not.
+// Rounds by scaling: the float's exponent moves to a half's, rounding to nearest even at the half's
+// last bit, subnormal or not.
 Half::Half(float value) {
   const auto wide = std::bit_cast<uint32_t>(value);
   const auto sign = static_cast<uint16_t>((wide >> 16) & 0x8000U);
   const float magnitude = std::fabs(value);
   if (std::isnan(value)) {
     bits = static_cast<uint16_t>(sign | 0x7E00U);
-  } else if (magnitude >= 65520.0F) {  // rounds beyond the largest half
+  } else if (magnitude >= 65520.0F) {  // rounds to beyond the largest half
     bits = static_cast<uint16_t>(sign | 0x7C00U);
   } else if (magnitude < 0x1p-14F) {  // subnormal: steps of 2^-24
     bits = static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(magnitude * 0x1p24F)));

@@ -1,4 +1,4 @@
-// 16-bit floating point numbers as storage: they are computed with as float.
+// 16-bit floating point numbers for storage; arithmetic is in float.
 #pragma once
 
 #include <bit>
@@ -15,12 +15,12 @@ struct Half {
   operator float() const;  // NOLINT: widening is exact
 };
 
-// The upper half of a float.
+// The upper 16 bits of a float.
 struct BFloat16 {
   uint16_t bits = 0;
 
   BFloat16() = default;
-  // To nearest, ties to even.
+  // Rounds to nearest, ties to even.
   explicit BFloat16(float value) {
     const auto wide = std::bit_cast<uint32_t>(value);
     const bool is_nan = (wide & 0x7FFFFFFFU) > 0x7F800000U;

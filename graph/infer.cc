@@ -19,7 +19,7 @@ AttributeReader reader_of(const onnx::NodeProto& proto) {
   return AttributeReader(proto.op_type(), std::move(attributes));
 }
 
-// Takes ONNX's exceptions apart: their text is prefixed with the inference's own bookkeeping.
+// Strips the inference's own bookkeeping from the texts of ONNX's exceptions.
 [[noreturn]] void rethrow_plainly(const std::exception& error) {
   std::string text = error.what();
   for (std::string_view prefix : {"[ShapeInferenceError] ", "[TypeInferenceError] "})
@@ -57,7 +57,7 @@ bool holds_integers(const TensorType& type) {
          type.ranked && (type.shape.size() <= 1 || is_static(type.shape));
 }
 
-// A required operand that has an empty name passes ONNX's own check.
+// ONNX's own check accepts a required operand with an empty name.
 void check_operands(const onnx::OpSchema& schema, const std::vector<const TensorType*>& types) {
   const auto& formals = schema.inputs();
   for (std::size_t i = 0; i < formals.size(); ++i)
@@ -65,7 +65,7 @@ void check_operands(const onnx::OpSchema& schema, const std::vector<const Tensor
       check(i < types.size() && types[i], "needs its input ", i, ", ", formals[i].GetName());
 }
 
-// Only optional results may go without a name: kernels write the others wherever they lie.
+// Only optional results may be unnamed: kernels write the others.
 void check_results(const onnx::OpSchema& schema, const onnx::NodeProto& proto) {
   const auto& formals = schema.outputs();
   for (int i = 0; i < proto.output_size() && !formals.empty(); ++i) {
@@ -75,8 +75,8 @@ void check_results(const onnx::OpSchema& schema, const onnx::NodeProto& proto) {
   }
 }
 
-// Operands of ours that are indices, ratios or truths: kernels read them as such. What letters
-// stand for any number is a kernel's business.
+// Checks those operands of our operators that are indices, ratios or truths, which kernels read as
+// such. Type letters for any number are left to the kernels.
 void check_operand_kinds(const Op& op, const std::vector<const TensorType*>& types) {
   if (!op.signature || op.signature->inputs.empty()) return;
   const std::vector<Formal>& formals = op.signature->inputs;
@@ -95,8 +95,8 @@ void check_operand_kinds(const Op& op, const std::vector<const TensorType*>& typ
   }
 }
 
-// Operands that ONNX writes with one letter for their type have one type: kernels read the second
-// by the first. Those that mixed precision leaves wide are float32 beside narrower ones.
+// Operands with one type letter in ONNX must have one type: kernels read the second as the first.
+// Operands that mixed precision leaves wide are float32 beside narrower ones.
 void check_operand_types(const Op& op, const onnx::OpSchema& schema,
                          const std::vector<const TensorType*>& types) {
   const auto& formals = schema.inputs();
@@ -114,7 +114,7 @@ void check_operand_types(const Op& op, const onnx::OpSchema& schema,
   }
 }
 
-// Sizes that an operand decided may be anything; the product of them is computed everywhere.
+// Sizes decided by an operand may be anything, and their product is computed everywhere.
 void check_sizes(const std::vector<TensorType>& types) {
   for (const TensorType& type : types) {
     Dims known;

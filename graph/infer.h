@@ -1,6 +1,6 @@
-// Shape inference of one node, at insertion. ONNX's whole-graph inference is lax (a Conv with the
-// wrong channel count passes) and its errors name no node; this one runs ONNX's law for the single
-// node, then ours.
+// Shape inference of one node when it is added. ONNX's whole-graph inference is lax (it accepts a
+// Conv with the wrong channel count) and its errors name no node; this one runs ONNX's law for the
+// single node, then ours.
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ struct Inferred {
   std::optional<Shape> content;   // of output 0
 };
 
-// Throws Error with the reason alone; the caller adds node and shapes.
+// Throws Error with the bare reason; the caller adds node and shapes.
 Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs& inputs);
 
 }  // namespace lockstep

@@ -22,7 +22,7 @@ void write_bindings(const std::vector<Binding>& from,
   }
 }
 
-// Every initializer that stands for state, in both graphs.
+// All initializers that are state, in both graphs.
 std::vector<onnx::TensorProto*> state_tensors(onnx::ModelProto& proto) {
   std::vector<onnx::TensorProto*> tensors;
   auto add = [&](onnx::GraphProto& graph) {
@@ -45,7 +45,7 @@ Literal state_value(const onnx::TensorProto& tensor, const StateValues* values) 
   return found->second;
 }
 
-// Writes each distinct content once; 64-byte aligned, so that it can be mapped.
+// Writes each distinct content once, 64-byte aligned for mapping.
 void write_external(const std::vector<onnx::TensorProto*>& tensors, const StateValues* values,
                     const std::string& data_path) {
   const std::string location = std::filesystem::path(data_path).filename().string();
@@ -109,7 +109,7 @@ onnx::ModelProto to_onnx(const TrainingModel& model) {
   auto* info = proto.add_training_info();
   export_graph(model.init, {}, *info->mutable_initialization());
   export_graph(model.step, states, *info->mutable_algorithm());
-  // State that both graphs use is an initializer of the inference graph.
+  // State of both graphs is an initializer of the inference graph.
   auto& initializers = *info->mutable_algorithm()->mutable_initializer();
   for (int i = initializers.size() - 1; i >= 0; --i)
     if (in_inference.count(initializers[i].name()) && states.count(initializers[i].name()))

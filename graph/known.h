@@ -1,4 +1,4 @@
-// From what is known of a small integer vector to a literal. For graph/ only.
+// Conversion of known small integer vectors to literals. For graph/ only.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// The content of a value of `type` as a literal; nothing while it holds a symbol.
+// The content of a value of `type` as a literal; empty if it holds a symbol.
 std::optional<Literal> literal_of(const Shape& content, const TensorType& type);
 
 }  // namespace lockstep

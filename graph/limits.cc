@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
-// The number behind `key` in a file of lines such as `MemAvailable:  1234 kB`; of the first line
-// where `key` is empty. Nothing when there is none, or it says `max`.
+// The number after `key` in a file of lines such as `MemAvailable:  1234 kB`; of the first line if
+// `key` is empty. Empty if there is none, or it is `max`.
 std::optional<std::size_t> number_in(const std::string& path, std::string_view key = "") {
   std::ifstream file(path);
   for (std::string word; file >> word;) {
@@ -38,7 +38,8 @@ struct GroupFiles {
   const char *limit, *used, *reclaimable;
 };
 
-// What a control group leaves. Pages of files count as used though the kernel would drop them.
+// Memory left in a control group. Cached file pages count as used, though the kernel would drop
+// them.
 std::size_t left_by_group(const std::string& folder, const GroupFiles& files) {
   const auto limit = number_in(folder + files.limit), used = number_in(folder + files.used);
   if (!limit || !used) return kNoLimit;
@@ -61,7 +62,7 @@ std::size_t left_by_groups() {
     if (!unified && controllers != "memory") continue;
     const std::string root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
     std::string group = line.substr(second + 1);
-    // A group is held to the limits of those it lies in; in a container it may itself be the root.
+    // The limits of all parent groups apply; in a container the group may itself be the root.
     while (true) {
       while (!group.empty() && group.back() == '/') group.pop_back();
       least = std::min(least, left_by_group(root + group, unified ? kSecond : kFirst));
@@ -89,7 +90,7 @@ std::size_t usable_memory() {
 }
 
 void check_memory(std::size_t bytes, const std::string& what) {
-  constexpr std::size_t kAlwaysThere = std::size_t{1} << 20;  // not worth asking the system for
+  constexpr std::size_t kAlwaysThere = std::size_t{1} << 20;  // not worth a system call
   if (bytes <= kAlwaysThere && !std::getenv("LOCKSTEP_MEMORY")) return;
   const std::size_t usable = usable_memory();
   check(bytes <= usable, what, " needs ", text_of_bytes(bytes), " of memory; ",

@@ -1,4 +1,4 @@
-// A constant tensor that is part of a graph: shapes for Reshape, axes, learning constants.
+// A constant tensor in a graph: shapes for Reshape, axes, learning constants.
 #pragma once
 
 #include <cstddef>
@@ -65,7 +65,7 @@ class Literal {
     check(dtype_ == dtype_of<T>(), "a literal of ", dtype_, " was read as ", dtype_of<T>());
     return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
   }
-  // Integers of either width, widened: what shape and axis inputs are read as.
+  // Integers of either width, as int64: for shape and axis inputs.
   std::vector<int64_t> integers() const;
 
   friend bool operator==(const Literal&, const Literal&) = default;
@@ -76,9 +76,9 @@ class Literal {
   std::vector<std::byte> bytes_;
 };
 
-// `float32[2]{1, 0.5}`; long ones are cut after eight values.
+// `float32[2]{1, 0.5}`; cut after eight values.
 std::string text_of(const Literal& literal);
-// Of bytes that come from a file: those of a bool become 0 or 1, for no other byte is one.
+// For bytes from a file: those of a bool become 0 or 1.
 void normalise_booleans(Literal& literal);
 
 }  // namespace lockstep

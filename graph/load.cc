@@ -1,4 +1,4 @@
-// From bytes that anybody may have written to a model.
+// Loading models from untrusted bytes.
 #include <filesystem>
 #include <limits>
 #include <set>
@@ -18,8 +18,8 @@
 namespace lockstep {
 namespace {
 
-// Reading takes at most 1 GiB and four times the file: half of that for its messages, and the rest
-// for what is made of them.
+// Parsing may take at most 1 GiB plus four times the file: half for its messages, and half for what
+// is built from them.
 void check_parsed_size(const std::string& text, const google::protobuf::Descriptor& type,
                        const std::string& path) {
   constexpr std::size_t kAlways = std::size_t{1} << 29;

@@ -5,7 +5,7 @@
 namespace lockstep {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr std::size_t kBeginning = 4;  // a shorter one says little
+  constexpr std::size_t kBeginning = 4;  // a shorter prefix says little
   if (word.size() >= kBeginning)
     for (const std::string& candidate : candidates)
       if (candidate.starts_with(word)) return candidate;

@@ -1,4 +1,4 @@
-// The one include of ONNX's protobuf types, for the sources of graph/ only, and the versions that
+// The only include of ONNX's protobuf types, for the sources of graph/ only, and the versions that
 // Lockstep writes. Debian 12's libonnx 1.12 knows IR 8 and opset 17.
 #pragma once
 
@@ -16,13 +16,13 @@ inline constexpr int64_t kOwnOpset = 1;
 
 TensorType from_proto(const onnx::TypeProto& proto);
 void to_proto(const TensorType& type, onnx::TypeProto& proto);
-// Throws unless a tensor of any kind holds what its type and shape say: as many bytes or values, in
-// one field, each in range. `what` names it in errors. Before that nobody may believe its sizes.
-// External data is looked at when `reads`.
+// Throws unless a tensor holds what its type and shape require: that many bytes or values, in one
+// field, each in range. `what` names it in errors. Its sizes may not be trusted before. `reads`:
+// external data is checked, too.
 void check_tensor(const onnx::TensorProto& proto, const DataPlace& place, const std::string& what,
                   bool reads = true);
 Literal from_proto(const onnx::TensorProto& proto, const DataPlace& place, const std::string& what);
-// Brings the bytes of external data into the message.
+// Moves the bytes of external data into the message.
 void embed(onnx::TensorProto& proto, const DataPlace& place, const std::string& what);
 void to_proto(const Literal& literal, onnx::TensorProto& proto);
 

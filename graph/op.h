@@ -1,5 +1,5 @@
-// One operator's record: what the graph needs to know of it. The rooms in operators/ make these
-// and operators/all.cc lists them; graph/ itself knows no operator.
+// An operator's record: all that the graph needs to know of it. The folders of operators/ make the
+// records and operators/all.cc lists them; graph/ itself knows no operator.
 #pragma once
 
 #include <optional>
@@ -28,30 +28,30 @@ struct Value {
 };
 inline constexpr Value none{};
 
-// What a shape law sees of a node. For operators of ONNX's own domain ONNX's inference has filled
-// `outputs` already and the law checks what ONNX lets pass; for ours the law fills them.
+// A shape law's view of a node. For ONNX's operators, ONNX's inference has already filled
+// `outputs`, and the law checks what ONNX lets pass; for ours the law fills them.
 struct Inference {
   std::string_view op;
-  std::vector<const TensorType*> inputs;  // null where an optional input is left out
+  std::vector<const TensorType*> inputs;  // null for an omitted optional input
   std::vector<const Literal*> constants;  // contents of an input where known, else null
   std::vector<const Shape*> contents;     // of an integer vector or scalar, symbols included
   AttributeReader attributes;
   std::vector<TensorType> outputs;
   const Signature* signature = nullptr;  // of an operator of ours
 
-  const TensorType& input(std::size_t i) const;  // throws when it is left out
-  // Throws unless every input has a known number of dimensions.
+  const TensorType& input(std::size_t i) const;  // throws if it is omitted
+  // Throws unless all inputs have known ranks.
   void require_ranked() const;
-  // "its input 1, y"; without its name where ONNX has given it.
+  // "its input 1, y"; without its name if ONNX defines it.
   std::string name_of(std::size_t i) const;
 };
 using ShapeLaw = void (*)(Inference&);
-// What output 0 holds, for operators on small integer vectors: see operators/kit/content.h.
+// The content of output 0, for operators on small integer vectors: see operators/kit/content.h.
 using ContentLaw = std::optional<Shape> (*)(Inference&);
 
-// What a gradient rule sees: a node, the gradients of its outputs (none where no loss reaches that
-// output), and which inputs want one. It answers with one value per input, none for "no gradient";
-// the pass in gradient.cc adds up what several users of a value contribute.
+// A gradient rule's arguments: a node, the gradients of its outputs (none if no loss reaches that
+// output), and which inputs need one. It returns one value per input, none for "no gradient";
+// gradient.cc adds up the contributions of a value's users.
 struct GradientRequest {
   Graph& graph;
   const Node& node;
@@ -64,9 +64,9 @@ struct GradientRequest {
 using GradientRule = std::vector<Value> (*)(const GradientRequest&);
 
 enum class Differentiable {
-  yes,   // `gradient` says how
+  yes,   // by `gradient`
   zero,  // no gradient flows to any input (comparisons, shapes, StopGradient)
-  no,    // an error for whoever needs it
+  no,    // an error if one is needed
 };
 
 // Output `output` may live in the memory of input `input` if that is its last use.
@@ -75,15 +75,15 @@ struct MayAlias {
   int input;
 };
 
-// Whether a node may take and make 16-bit floats in place of float32: see graph/passes/precision.h.
+// Whether a node may use 16-bit floats instead of float32: see graph/passes/precision.h.
 enum class Narrow {
-  never,    // sums of many terms, small differences, what is done once a step
-  follows,  // when all it reads comes as 16 bits anyway
-  always,   // where the time of a step goes, and devices have fast units for it
+  never,    // sums of many terms, small differences, work done once a step
+  follows,  // if all its operands are 16-bit anyway
+  always,   // expensive operators, for which devices have fast 16-bit units
 };
 struct NarrowRule {
   Narrow when = Narrow::never;
-  std::vector<int> wide_inputs{};  // operands that stay float32 all the same
+  std::vector<int> wide_inputs{};  // operands that stay float32 even so
 };
 
 enum class Arity { single, optional, variadic };
@@ -103,8 +103,8 @@ struct FormalAttribute {
   bool required = false;
 };
 
-// Schema of an operator of domain ai.lockstep; it is registered with libonnx, so that ONNX's
-// checker and shape inference know our operators too.
+// The schema of an operator in domain ai.lockstep. It is registered with libonnx, whose checker and
+// shape inference then know our operators too.
 struct Signature {
   std::string doc;
   std::vector<Formal> inputs;
@@ -114,7 +114,7 @@ struct Signature {
 
 struct Op {
   std::string type;
-  std::string domain;                    // "" is ONNX's own
+  std::string domain;                    // "": ONNX's own
   std::optional<Signature> signature{};  // ours only
   ShapeLaw law = nullptr;
   ContentLaw content = nullptr;
@@ -124,12 +124,13 @@ struct Op {
   bool alias_in_pairs = false;  // output i may live in the memory of input i, for every i
   bool view = false;            // output 0 has the bytes of input 0; only the shape differs
   bool collective = false;      // runs on every replica that holds one of its values
-  bool takes_first = false;     // a collective whose one operand is replica 0's
-  bool random = false;          // two runs of it differ: never folded, never shared
-  bool draws = false;           // in every step, by a stream of its own: graph/random_stream.h
-  // Exchanges messages with another process: never dropped, never folded, run in the graph's order.
+  bool takes_first = false;     // a collective with one operand, replica 0's
+  bool random = false;          // runs differ: never folded, never shared
+  bool draws = false;           // draws numbers in every step, from a stream of its own:
+                                // graph/random_stream.h
+  // Exchanges messages with another process: never dropped, never folded, run in graph order.
   bool exchange = false;
-  // Cheap enough to run between two exchanges: moves data or adds it up.
+  // Cheap enough to run between two exchanges: moves or adds data.
   bool transit = false;
   NarrowRule narrow{};
 
@@ -139,7 +140,7 @@ struct Op {
 class OpSet {
  public:
   OpSet() = default;
-  // Throws when two records carry the same name. Registers our own schemas with libonnx.
+  // Throws for two records of one name. Registers our own schemas with libonnx.
   explicit OpSet(std::vector<Op> ops);
 
   const Op* find(std::string_view domain, std::string_view type) const;

@@ -13,7 +13,7 @@ const std::string& called(const onnx::NodeProto& node) {
   return node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
 }
 
-// From `first`, which is on the stack, to its end; long ones are cut.
+// The cycle from `first`, which is on the stack; long ones are cut.
 std::string cycle_text(const onnx::GraphProto& proto, const Stack& stack, int first) {
   constexpr std::size_t kMost = 20;
   std::size_t at = 0;

@@ -1,4 +1,4 @@
-// The order of a file's nodes.
+// Topological sorting of a file's nodes.
 #pragma once
 
 #include <string>
@@ -13,9 +13,8 @@ namespace lockstep {
 
 using Names = std::unordered_set<std::string>;
 
-// Operands before users. ONNX demands that order of files, yet tools write others. `given` are
-// the values that no node makes. Throws naming a value that nothing makes, or two nodes do, and a
-// cycle.
+// Operands before users. ONNX requires that order, yet some tools write others. `given`: the values
+// that no node makes. Throws for a cycle, and naming a value made by no node or by two.
 std::vector<int> sorted_nodes(const onnx::GraphProto& proto, const Names& given);
 
 }  // namespace lockstep

@@ -15,7 +15,7 @@ using google::protobuf::FieldDescriptor;
 
 constexpr int kDeepest = 110;                        // protobuf itself stops at 100
 constexpr std::size_t kPointer = 2 * sizeof(void*);  // lists grow by doubling
-constexpr std::size_t kHeap = 16;                    // what malloc adds
+constexpr std::size_t kHeap = 16;                    // malloc's overhead
 
 class Walk {
  public:
@@ -42,7 +42,7 @@ class Walk {
           bytes.remove_prefix(*length);
           break;
         }
-        default:  // groups are of a protocol that ONNX never used
+        default:  // groups: a part of the protocol that ONNX never used
           total += 4 * kPointer + kHeap;
       }
     }

@@ -1,5 +1,5 @@
-// What a message takes in memory once it is parsed. Two bytes of a file make an empty node of two
-// hundred, so a file says less than it costs.
+// A message's memory after parsing. Two bytes of a file make an empty node of two hundred, so the
+// size of a file is no bound.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ class Descriptor;
 
 namespace lockstep {
 
-// Counted by walking the bytes, without taking memory. What is no such message may answer with
-// anything: parsing will refuse it.
+// Computed by walking the bytes, without allocating. For malformed bytes the result is arbitrary:
+// parsing will reject them.
 std::size_t parsed_size(std::string_view bytes, const google::protobuf::Descriptor& type);
 
 }  // namespace lockstep

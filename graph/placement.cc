@@ -10,8 +10,7 @@ namespace {
 constexpr const char* kReplica = "__replica";
 constexpr const char* kReplicas = "__replicas";
 
-// Which of its operands or results a collective has on which replica; those of other nodes are on
-// the node's own.
+// The replica of an operand or result of a collective; for other nodes, the node's own.
 int replica_at(const Node& node, std::span<const Value> values, Value value) {
   if (node.replica() != kEveryReplica) return node.replica();
   const std::vector<int64_t> replicas = node.attributes().integers(kReplicas);

@@ -1,5 +1,5 @@
-// The one crossing between "what is computed" and "where": a node's logical replica number. Only
-// this room knows how it is spelled in the file (attribute `__replica`).
+// The only link between computation and placement: a node's logical replica number. Only this file
+// knows its spelling in the file (attribute `__replica`).
 #pragma once
 
 #include <string>
@@ -15,26 +15,26 @@ class NodeProto;
 namespace lockstep {
 
 void write_replica(onnx::NodeProto& proto, int replica);
-int read_replica(const onnx::NodeProto& proto);  // kEveryReplica when there is none
+int read_replica(const onnx::NodeProto& proto);  // kEveryReplica if there is none
 void forget_replica(onnx::NodeProto& proto);
 
-// A collective belongs to no single replica; its output i lives on replicas[i].
+// For a collective, which belongs to no single replica: its output i lives on replicas[i].
 std::pair<std::string, AttributeValue> replicas_attribute(const std::vector<int64_t>& replicas);
 
-// The values that stand for one thing on every replica: `conv1_w` is gpu_0/conv1_w, gpu_1/conv1_w.
-// Names are full names in the step graph; index = replica.
+// The values of one thing on every replica: `conv1_w` is gpu_0/conv1_w, gpu_1/conv1_w. Names are
+// full names in the step graph; index = replica.
 struct Replicated {
   std::string name;  // without scope
   std::vector<std::string> values;
 };
 
-// The replica of each input of a step, by name, as a model's tables have it.
+// The replica of each input of a step, by name.
 using Owners = std::unordered_map<std::string, int>;
 
-// The replica that a value belongs to: its producer's, or for an input its owner's, or where that
-// is not said its users'. kEveryReplica where that is no single replica.
+// The replica that a value belongs to: its producer's; for an input its owner's, or if that is
+// unknown its users'. kEveryReplica if that is no single replica.
 int home_of(const Graph& graph, Value value, const Owners& owners = {});
-// The replica whose worker holds the value; what is at home on every replica is held by replica 0.
+// The replica whose worker holds the value; replica 0 for values of every replica.
 int replica_of(const Graph& graph, Value value, const Owners& owners = {});
 
 }  // namespace lockstep

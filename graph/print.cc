@@ -18,7 +18,7 @@ std::string operator_text(const Node& node) {
   return printable(node.domain().empty() ? node.type() : node.domain() + "." + node.type());
 }
 
-// A dimension may have any name.
+// A dimension's name may contain any characters.
 std::string type_text(const TensorType& type) { return printable(text_of(type)); }
 
 void print_node(std::ostream& out, const Node& node, const PrintOptions& options) {
@@ -48,7 +48,7 @@ void print_node(std::ostream& out, const Node& node, const PrintOptions& options
   out << "\n";
 }
 
-// Two lines; what is in a name stays in its line.
+// Two lines; names are escaped to stay on theirs.
 std::string dot_label(const Node& node) {
   const std::string type = in_quotes(node.type()), name = in_quotes(node.name());
   return type.substr(0, type.size() - 1) + "\\n" + name.substr(1);
@@ -71,8 +71,8 @@ struct Parameter {
   TensorType type;
 };
 
-// A network without states, as other tools write it, has its parameters as constants of floats; a
-// number by itself is rather an operand.
+// The parameters of a network without states, as other tools write it: its constants of floats,
+// except scalars, which are more likely operands.
 std::vector<Parameter> parameters_of(const TrainingModel& model) {
   std::vector<Parameter> parameters;
   for (const State& state : model.states)
@@ -102,7 +102,7 @@ void print_list(std::ostream& out, const char* title, const TrainingModel& model
 std::string text_of(const Graph& graph, const PrintOptions& options) {
   std::ostringstream out;
   out << "graph " << graph.name() << "\n";
-  // Sorted: a file keeps no order between inputs and state, so neither does the text.
+  // Sorted, since a file keeps no order between inputs and state.
   std::map<std::string, std::string> inputs, constants;
   for (Value value : graph.inputs())
     inputs[value_text(graph, value)] = type_text(graph.type(value));

@@ -1,4 +1,4 @@
-// Stable text of graphs and models: what goldens hold, what `lockstep inspect` prints.
+// Stable text of graphs and models, for golden files and `lockstep inspect`.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 namespace lockstep {
 
 struct PrintOptions {
-  bool where = false;  // file:line of the builder call behind each node
+  bool where = false;  // adds file:line of the builder call behind each node
 };
 
 // One line per input, constant and node, in graph order, with types.
 std::string text_of(const Graph& graph, const PrintOptions& options = {});
 // All three graphs, states, bindings.
 std::string text_of(const TrainingModel& model, const PrintOptions& options = {});
-// Nodes of the step in running order: number, replica, operator, what it makes.
+// Nodes of the step in running order: number, replica, operator, results.
 std::string order_of(const TrainingModel& model);
-// A page: counts, parameters with sizes, inputs, losses, operators by type.
+// One page: counts, parameters with sizes, inputs, losses, operators by type.
 std::string summary_of(const TrainingModel& model);
-// The step graph for Graphviz, one cluster a replica.
+// The step graph for Graphviz, one cluster per replica.
 std::string dot_of(const Graph& graph);
 
 }  // namespace lockstep

@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-// The code that starts at `text[0]` and how many bytes it has; 0 bytes where it is no UTF-8.
+// The code point at `text[0]` and its number of bytes; 0 bytes for invalid UTF-8.
 struct Code {
   uint32_t value = 0;
   std::size_t bytes = 0;

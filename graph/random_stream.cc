@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kStream = "__stream";
 constexpr const char* kPart = "__part";
 
-// FNV-1a, folded to 32 bits at last: the generator's stream also carries the step.
+// FNV-1a, finally folded to 32 bits: the generator's stream also carries the step.
 class Hash {
  public:
   Hash() = default;

@@ -1,4 +1,4 @@
-// What passes do to a graph that is there already.
+// Changes to an existing graph, for passes.
 #include <algorithm>
 
 #include "graph/graph.h"

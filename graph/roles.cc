@@ -37,12 +37,12 @@ int replicas_in(const std::string& text) {
   return number;
 }
 
-// Files of before there were several optimisers call the one slot that there was by its name.
+// Files from before there were several optimisers name the only slot directly.
 StateKind kind_of_state(std::string_view name) {
   return name == "momentum" ? StateKind::slot : state_kind_named(name);
 }
 
-// Files of before roles were written say the name alone.
+// Files from before roles were written contain the name alone.
 StepInput input_by_name(const std::string& name) {
   StepInput input;
   input.name = name;
@@ -58,7 +58,7 @@ StepInput input_by_name(const std::string& name) {
   return input;
 }
 
-// data.2.images: part 2 of what is fed as `images`.
+// data.2.images: part 2 of the feed `images`.
 StepInput input_named(const std::string& key) {
   const std::size_t dot = key.find('.');
   const std::size_t end = dot == key.npos ? key.npos : key.find('.', dot + 1);

@@ -1,5 +1,5 @@
-// What stands for what, on which replica, as metadata of a file: `lockstep.loss.x` = a value of
-// each replica, a line each. Inputs say their role and part, states their kind, before the name.
+// Roles of values on each replica, stored as metadata of a file: `lockstep.loss.x` = a value of
+// each replica, one per line. Before the name, inputs state their role and part, states their kind.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace lockstep {
 
 void add_metadata(onnx::ModelProto& proto, const std::string& key, const std::string& value);
 void write_roles(const TrainingModel& model, onnx::ModelProto& proto);
-// As the file says; whether that holds is asked by check_roles().
+// Reads the file's claims; check_roles() verifies them.
 void read_roles(const onnx::ModelProto& proto, LoadedModel& loaded);
 
 }  // namespace lockstep

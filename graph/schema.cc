@@ -111,7 +111,8 @@ std::mutex registry_mutex;
 
 void register_schemas(const std::vector<Op>& ops) {
   std::lock_guard lock(registry_mutex);
-  // The domain must come first: 1.12 only prints when it does not, and a later lookup crashes.
+  // The domain must come first: otherwise libonnx 1.12 only prints a message, and a later lookup
+  // crashes.
   add_domain();
   for (const Op& op : ops) {
     if (!op.signature) continue;
@@ -126,7 +127,7 @@ void register_schemas(const std::vector<Op>& ops) {
 }
 
 const OpSchema* schema_of(const std::string& domain, const std::string& type) {
-  // libonnx's own lookup builds strings and maps; a graph asks for the same few again and again.
+  // A cache: libonnx's own lookup builds strings and maps, and a graph repeats the same few.
   static std::unordered_map<std::string, const OpSchema*> known;
   std::lock_guard lock(registry_mutex);
   std::string key = domain + ":" + type;

@@ -11,7 +11,7 @@ class OpSchema;
 
 namespace lockstep {
 
-// Registers every record that has a signature, the domain first, each once per process; throws if
+// Registers every record with a signature, the domain first, each once per process; throws if
 // libonnx does not know a schema afterwards.
 void register_schemas(const std::vector<Op>& ops);
 

@@ -1,5 +1,5 @@
-// Element types, dimensions and shapes. A dimension is a number, or a symbol such as the batch
-// size N that is bound to a number when a plan is made.
+// Element types, dimensions and shapes. A dimension is a number, or a symbol such as the batch size
+// N that is bound to a number by a plan.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class Dim {
   bool known() const { return size_ >= 0; }
   int64_t size() const { return size_; }
   const std::string& symbol() const { return symbol_; }
-  // Two unknown dimensions are the same only if they carry the same name.
+  // Two unknown dimensions are equal only if they have the same name.
   friend bool operator==(const Dim& a, const Dim& b) {
     return a.size_ == b.size_ && a.symbol_ == b.symbol_ && a.symbol_ != "?";
   }
@@ -62,11 +62,11 @@ class Dim {
 using Shape = std::vector<Dim>;
 Shape to_shape(const Dims& dims);
 bool is_static(const Shape& shape);
-Dims to_dims(const Shape& shape);  // throws when a dimension is a symbol
+Dims to_dims(const Shape& shape);  // throws for a symbolic dimension
 std::string text_of(const Shape& shape);
 
-// What is known of a value when the graph is built. `ranked` is false where inference could not
-// even find the number of dimensions (possible only in imported models).
+// The known part of a value's type when the graph is built. `ranked` is false if inference did not
+// even find the rank (in imported models only).
 struct TensorType {
   DType dtype = DType::undefined;
   Shape shape;

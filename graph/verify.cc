@@ -25,8 +25,8 @@ void append(const List& from, List& to, std::set<std::string>& seen, bool once) 
   }
 }
 
-// State whose bytes lie elsewhere (or nowhere yet) is for the checker an input of the same type:
-// its bytes are not what is being checked, and the checker would look for the file.
+// Turns state with external (or no) data into inputs of the same type: its bytes are not checked
+// here, and the checker would look for the file.
 onnx::ModelProto without_external_data(onnx::ModelProto model) {
   auto& graph = *model.mutable_graph();
   google::protobuf::RepeatedPtrField<onnx::TensorProto> kept;
@@ -45,8 +45,8 @@ onnx::ModelProto without_external_data(onnx::ModelProto model) {
   return model;
 }
 
-// ONNX's checker warns on stderr about every operator that is called like one of its old
-// experimental ones (ours: Scale), whatever its domain.
+// ONNX's checker warns on stderr about every operator named like one of its old experimental ones
+// (ours: Scale), whatever its domain.
 class QuietStderr {
  public:
   QuietStderr() : saved_(std::cerr.rdbuf(nullptr)) {}
@@ -57,8 +57,8 @@ class QuietStderr {
   std::streambuf* saved_;
 };
 
-// Convolutions and pools of bfloat16 came into ONNX with opset 22, so the schemas of ours refuse
-// them; what else there is to check is checked.
+// ONNX allows convolutions and pools of bfloat16 from opset 22, so opset 17's schemas refuse them;
+// all else is checked.
 bool has_bfloat16(const onnx::GraphProto& graph) {
   for (const onnx::NodeProto& node : graph.node())
     for (const onnx::AttributeProto& attribute : node.attribute())

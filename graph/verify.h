@@ -1,4 +1,4 @@
-// Is a model what it claims to be? ONNX's own checker and strict inference on top of our laws.
+// Verification of a model: ONNX's own checker and strict inference, on top of our laws.
 #pragma once
 
 #include "graph/training.h"
@@ -11,15 +11,15 @@ class ModelProto;
 namespace lockstep {
 
 // Inference graph and algorithm as one graph, as the TrainingInfoProto text defines it. ONNX's
-// checker never looks inside training_info; this is what we let it check instead.
+// checker skips training_info, so this graph is checked instead.
 onnx::GraphProto combine(const onnx::ModelProto& model);
 
 // ONNX's checker and strict shape inference over combine(model), then the bindings: keys unique,
 // both ends exist, same type and shape. Throws Error.
 void verify(const onnx::ModelProto& model);
 
-// The same for a model in memory; also: replicas are complete and alike, states are inputs of the
-// step graph, losses and metrics exist.
+// The same for a model in memory; also checks that replicas are complete and alike, states are
+// inputs of the step graph, losses and metrics exist.
 void verify(const TrainingModel& model);
 
 }  // namespace lockstep

@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-// [batch, places, heads * width] as [batch, heads, places, width].
+// Reshapes [batch, places, heads * width] to [batch, heads, places, width].
 Value by_head(NewerNode& node, Value x, int64_t heads) {
   const Value apart = node.add("Reshape", {x, node.vector({0, 0, heads, -1})});
   return node.add("Transpose", {apart}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
@@ -73,7 +73,7 @@ class Attention {
     return past ? node_.add("Concat", {past, present}, {{"axis", int64_t{2}}}) : present;
   }
 
-  // Each head of keys and values serves several of queries.
+  // Repeats each head of keys and values for several heads of queries.
   void repeat_heads() {
     const int64_t heads = known(node_, query_, 1), kv_heads = known(node_, key_, 1);
     if (heads == kv_heads) return;
@@ -106,7 +106,7 @@ class Attention {
 
   Value minus_infinity() { return node_.scalar(-std::numeric_limits<double>::infinity()); }
 
-  // The mask as something to add; it may be shorter than the keys, and what it lacks is left out.
+  // The mask as an additive term. It may be shorter than the keys; keys past its end are masked.
   Value mask() {
     Value mask = node_.input(3);
     if (!mask) return none;
@@ -122,7 +122,7 @@ class Attention {
     return node_.add("Pad", {mask, node_.vector(pads), minus_infinity()});
   }
 
-  // Query i sees key j when j <= i + what came before.
+  // Query i sees key j if j <= i + the number of earlier places.
   Value causal() {
     const int64_t queries = known(node_, query_, 2), keys = known(node_, key_, 2);
     const int64_t before = node_.input(4) ? known(node_, node_.input(4), 2) : 0;
@@ -141,7 +141,7 @@ class Attention {
     return given ? node_.add("Add", {given, causal()}) : causal();
   }
 
-  // A query that may see no key at all gets zeros, where softmax alone would make NaN.
+  // A fully masked query gets zeros; softmax alone would make NaN.
   Value weights(Value scores, Value bias) {
     const Attributes last{{"axis", int64_t{-1}}};
     if (!bias) return node_.add("Softmax", {scores}, last);

@@ -35,12 +35,12 @@ void write_swish(NewerNode& node) {
   node.become("Mul", {x, node.add("Sigmoid", {inner})});
 }
 
-// Before opset 28 a Mod of floats asked for fmod 1, whose sign is the dividend's.
+// Before opset 28, Mod of floats required fmod 1, with the dividend's sign.
 void floor_modulo(NewerNode& node) {
   if (!is_floating(node.dtype()) || node.attributes().integer("fmod", 0) != 0) return;
   const Value a = node.input(0), b = node.input(1);
   const Value rest = node.add("Mod", {a, b}, {{"fmod", int64_t{1}}});
-  // The rest of C's fmod, moved by one divisor where the signs differ: exact, unlike a -
+  // The remainder of C's fmod, plus one divisor if the signs differ: exact, unlike a -
   // floor(a/b)*b.
   const Value zero = node.scalar(0);
   const Value differs =
@@ -48,7 +48,7 @@ void floor_modulo(NewerNode& node) {
   node.become("Where", {differs, node.add("Add", {rest, b}), rest});
 }
 
-// float8 is no element type of ours, and saturation and rounding are said of nothing else.
+// float8 is not among our element types, and saturation and rounding apply to nothing else.
 void forget_float8_options(NewerNode& node) {
   const int64_t to = node.attributes().integer("to", static_cast<int64_t>(DType::float32));
   if (name_of(static_cast<DType>(to)) == "undefined")

@@ -1,5 +1,4 @@
-// One node of a file whose opset is newer than ours, on its way into a graph. For graph/opset/
-// only.
+// One node of an opset newer than ours, on import. For graph/opset/ only.
 #pragma once
 
 #include <initializer_list>
@@ -21,12 +20,12 @@ class NewerNode {
   int64_t opset() const { return opset_; }
   std::string description() const;  // "act (Gelu of opset 20)"
   AttributeReader attributes() const;
-  Value input(std::size_t i) const;  // none where it is left out
+  Value input(std::size_t i) const;  // none if it is omitted
   DType dtype() const;               // of input 0
-  Shape shape(std::size_t i) const;  // Unsupported where the rank is not known
-  // What an operand holds, which a rewrite must know.
+  Shape shape(std::size_t i) const;  // Unsupported if the rank is unknown
+  // The contents of an operand that a rewrite must know.
   std::vector<int64_t> integers(std::size_t i, const char* what) const;
-  int64_t size(std::size_t input, int64_t axis) const;  // Unsupported where it is a symbol
+  int64_t size(std::size_t input, int64_t axis) const;  // Unsupported if it is a symbol
   bool wants(int output) const;
   template <class... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {
@@ -38,7 +37,7 @@ class NewerNode {
   void set_attribute(const std::string& name, const AttributeValue& value);
   void set_inputs(const std::vector<Value>& inputs);
 
-  // -- in other operators; what is made last takes the name of the node's output
+  // -- decomposition; the last operator takes the name of the node's output
   Value add(const char* type, const std::vector<Value>& inputs, const Attributes& attributes = {});
   Value constant(Literal literal);
   Value scalar(double value, DType type);

@@ -11,13 +11,13 @@
 namespace lockstep {
 namespace {
 
-// Kernels take the new element types, or refuse them by name as they do any other.
+// Only element types changed: kernels take the new ones, or refuse them by name.
 constexpr Rewrite kOnlyTypes = nullptr;
 
-// What changed in operators that Lockstep reads, oldest first. One that does not stand here means
-// at the newest opset what it means at 17.
+// Changes of operators that Lockstep reads, oldest first. Others mean at the newest opset what they
+// mean at 17.
 struct Change {
-  int64_t opset;  // from here on
+  int64_t opset;  // the first opset with the change
   Rewrite rewrite;
   const char* operators;
 };

@@ -5,7 +5,8 @@
 namespace lockstep {
 namespace {
 
-// Each group of each example with mean 0 and variance 1, times `scale`, plus `bias` by group.
+// Normalises each group of each example to mean 0 and variance 1, times `scale`, plus `bias` by
+// group.
 Value normal_groups(NewerNode& node, int64_t groups, Value scale, Value bias) {
   const Value x = node.input(0);
   const Value apart = node.add("Reshape", {x, node.vector({0, groups, -1})});

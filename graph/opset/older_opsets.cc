@@ -15,7 +15,7 @@
 namespace lockstep {
 namespace {
 
-// Does every standard operator of the graph mean at opset `version` what it means at ours?
+// True if every standard operator of the graph means the same at opset `version` as at ours.
 bool unchanged_since(const onnx::GraphProto& proto, int64_t version) {
   if (version == kOpset) return true;
   for (const auto& node : proto.node()) {
@@ -27,8 +27,8 @@ bool unchanged_since(const onnx::GraphProto& proto, int64_t version) {
   return true;
 }
 
-// Before opset 7 a PRelu's slope of one dimension was one per channel, wherever the channel stood;
-// now it broadcasts like any operand. The version converter leaves it alone.
+// Before opset 7 a one-dimensional PRelu slope was per channel, wherever the channel stood; now it
+// broadcasts like any operand. The version converter does not handle this.
 void mend_old_prelu(onnx::ModelProto& proto) {
   std::map<std::string, int> rank;
   for (const auto* list : {&proto.graph().input(), &proto.graph().value_info()})
@@ -54,8 +54,8 @@ void mend_old_prelu(onnx::ModelProto& proto) {
   *graph.mutable_node() = std::move(nodes);
 }
 
-// Before opset 14 a BatchNormalization was told to train by having more outputs; the version
-// converter refuses those. They are taken off first, and put back as training_mode after.
+// Before opset 14, training mode of BatchNormalization was shown by extra outputs, which the
+// version converter rejects. They are removed first, and restored as training_mode afterwards.
 class OldTrainingBatchNorms {
  public:
   explicit OldTrainingBatchNorms(onnx::GraphProto& graph) {
@@ -88,8 +88,8 @@ class OldTrainingBatchNorms {
   std::map<std::string, std::vector<std::string>> running_;  // by first output
 };
 
-// What the shape laws and the converter take for granted: as many operands and attributes as the
-// operator has.
+// Checks what the shape laws and the converter assume: the operator's numbers of operands and
+// attributes.
 void verify_nodes(const onnx::GraphProto& proto, int64_t version) {
   for (const auto& node : proto.node())
     if (auto* schema =
@@ -119,7 +119,7 @@ onnx::ModelProto at_least_our_opset(onnx::ModelProto proto, const DataPlace& pla
     embed(tensor, place, tensor.name());
   try {
     verify_nodes(proto.graph(), version);
-    onnx::shape_inference::InferShapes(proto, &guarded_schemas());  // the converter wants them
+    onnx::shape_inference::InferShapes(proto, &guarded_schemas());  // the converter needs shapes
     check_sizes(proto.graph());
     if (version < 7) mend_old_prelu(proto);
     if (version >= 14)

@@ -11,9 +11,9 @@ class ModelProto;
 
 namespace lockstep {
 
-// The model at our opset or a newer one: as it is where its operators mean the same there, else
-// through ONNX's version converter. Throws Unsupported where that does not serve. External data of
-// a model that is converted comes into it: the converter would drop it.
+// The model at our opset or a newer one: unchanged if its operators mean the same there, else
+// through ONNX's version converter. Throws Unsupported if that fails. External data of a converted
+// model is embedded: the converter would drop it.
 onnx::ModelProto at_least_our_opset(onnx::ModelProto proto, const DataPlace& place);
 
 }  // namespace lockstep

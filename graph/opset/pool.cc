@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-// Before opset 19 only convolutions had holes: the sum over a window is one of ones, channel by
-// channel; what lies outside counts in the mean only with count_include_pad.
+// Before opset 19 only convolutions had dilations, so the window sum is a convolution with ones,
+// channel by channel. Padding counts in the mean only with count_include_pad.
 void average_dilated(NewerNode& node) {
   const std::vector<int64_t> dilations = node.attributes().integers("dilations");
   node.drop_attribute("dilations");
@@ -31,7 +31,8 @@ void average_dilated(NewerNode& node) {
         fail(node.description(),
              ": kernel_shape, strides and dilations should be positive, one is ", value);
   const bool counts_pads = node.attributes().integer("count_include_pad", 0) != 0;
-  std::vector<int64_t> beyond(rank, 0);  // what ceil_mode looks at past the padding; never counts
+  std::vector<int64_t> beyond(rank, 0);  // places that ceil_mode reads past the padding; never
+                                         // count
   if (node.attributes().integer("ceil_mode", 0) != 0)
     for (std::size_t i = 0; i < rank; ++i) {
       const int64_t size = node.size(0, static_cast<int64_t>(i) + 2);
@@ -45,7 +46,7 @@ void average_dilated(NewerNode& node) {
   std::vector<int64_t> weight{channels, 1};
   weight.insert(weight.end(), kernel.begin(), kernel.end());
   const Value ones = node.add("Expand", {node.scalar(1), node.vector(weight)});
-  // Both sums are over x with its padding written out, zeros in one and what counts in the other.
+  // Both sums are over x with explicit padding: zeros in one, the counted places in the other.
   std::vector<int64_t> around(2 * x.size(), 0), further(2 * x.size(), 0);
   for (std::size_t i = 0; i < rank; ++i) {
     around[i + 2] = pads[i];

@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-// What a reduction over no axis does: each element stands for itself.
+// Reduction over no axis: each element is its own result.
 void reduce_nothing(NewerNode& node) {
   static const std::map<std::string, const char*> functions{
       {"ReduceL1", "Abs"}, {"ReduceL2", "Abs"}, {"ReduceLogSum", "Log"}};
@@ -27,7 +27,7 @@ void reduce_axes_to_attribute(NewerNode& node) {
   if (!axes.empty()) node.set_attribute("axes", axes);
 }
 
-// false < true. Over nothing the least and the largest uint8 are false and true, as they should be.
+// false < true. The least and the largest uint8, results of an empty reduction, are false and true.
 void reduce_booleans_as_numbers(NewerNode& node) {
   if (node.dtype() != DType::boolean) return;
   const auto number = static_cast<int64_t>(DType::uint8);

@@ -38,7 +38,7 @@ void check_count(const NewerNode& node, std::size_t count, std::size_t axes, con
   if (count != axes) fail(node.description(), ": has ", count, " ", what, " for ", axes, " axes");
 }
 
-// A list by `axes` as one by every axis; `other` where none is given.
+// Expands a list by `axes` to every axis, with `other` for the rest.
 std::vector<float> spread(const std::vector<float>& values, const std::vector<int64_t>& axes,
                           std::size_t rank, float other) {
   std::vector<float> all(rank, other);
@@ -46,7 +46,7 @@ std::vector<float> spread(const std::vector<float>& values, const std::vector<in
   return all;
 }
 
-// All axes by one factor, so that none is larger, or none smaller, than `sizes` says.
+// Scales all axes by one factor, so that none exceeds, or none falls below, `sizes`.
 void keep_ratio(const NewerNode& node, const std::string& policy, const std::vector<int64_t>& axes,
                 std::vector<int64_t>& sizes) {
   if (policy == "stretch") return;
@@ -62,7 +62,7 @@ void keep_ratio(const NewerNode& node, const std::string& policy, const std::vec
         static_cast<int64_t>(std::floor(scale * static_cast<double>(node.size(0, axes[i])) + 0.5));
 }
 
-// Sizes of every axis; those that stay are asked of x, since they may be open.
+// Sizes of every axis; unchanged ones are read from x at run time, since they may be open.
 Value sizes_of_every_axis(NewerNode& node, const std::vector<int64_t>& axes,
                           const std::vector<int64_t>& sizes) {
   const std::size_t rank = node.shape(0).size();
@@ -124,7 +124,7 @@ void resize_every_axis(NewerNode& node) {
   node.set_inputs(inputs);
 }
 
-// It is half_pixel but for the part of a pixel that rounding the size down drops.
+// half_pixel, except for the fraction of a pixel lost when the size is rounded down.
 void resize_half_pixel_symmetric(NewerNode& node) {
   const char* const name = "coordinate_transformation_mode";
   if (node.attributes().text(name, "half_pixel") != "half_pixel_symmetric") return;

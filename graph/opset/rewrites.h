@@ -1,4 +1,4 @@
-// How one node of a newer opset is said with opset 17. For newer_opsets.cc.
+// Rewrites of one node of a newer opset into opset 17. For newer_opsets.cc.
 #pragma once
 
 #include "graph/opset/newer_node.h"

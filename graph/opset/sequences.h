@@ -1,5 +1,5 @@
 // Sequences as exporters write them: SplitToSequence, and SequenceAt for each part. Lockstep has no
-// sequences, so each part is a Slice of what was split.
+// sequences, so each part becomes a Slice of the split tensor.
 #pragma once
 
 #include <map>
@@ -13,16 +13,16 @@ class SplitSequences {
  public:
   static bool knows(const std::string& type);  // SplitToSequence or SequenceAt
 
-  // Takes such a node; what SequenceAt picks is in the graph afterwards.
+  // Takes such a node; SequenceAt's result is in the graph afterwards.
   void adopt(Graph& graph, onnx::NodeProto proto, int64_t opset);
 
  private:
   struct Split {
     Value data;
     int64_t axis = 0;
-    std::vector<int64_t> sizes;  // of the parts, or one for all of them
+    std::vector<int64_t> sizes;  // of each part, or one for all
     bool one_for_all = false;
-    bool squeezed = false;  // parts of size 1 without their axis
+    bool squeezed = false;  // parts of size 1, without their axis
   };
   std::map<std::string, Split> splits_;  // by the sequence's name
 };

@@ -34,7 +34,7 @@ Value sliced(NewerNode& node, Value x, int64_t axis, int64_t start, int64_t end)
   return node.add("Slice", {x, node.vector({start}), node.vector({end}), node.vector({axis})});
 }
 
-// x laid out again and again along one axis, from `begin` before it to `end` after it.
+// x tiled along one axis, from `begin` before it to `end` after it.
 Value wrapped(NewerNode& node, Value x, int64_t axis, int64_t size, int64_t begin, int64_t end) {
   if (size < 1) fail(node.description(), ": mode wrap of an axis of size ", size);
   const int64_t before = (std::max<int64_t>(begin, 0) + size - 1) / size;
@@ -53,7 +53,7 @@ void split_into_parts(NewerNode& node) {
   if (parts == 0 || node.input(1)) return;
   const Shape x = node.shape(0);
   const int64_t axis = normal_axis(node, node.attributes().integer("axis", 0), x.size());
-  // Of an open dimension equal parts are all that opset 17 can say; a plan refuses another size.
+  // Opset 17 can only split an open dimension into equal parts; a plan rejects other sizes.
   if (!x[static_cast<std::size_t>(axis)].known()) return;
   const int64_t size = x[static_cast<std::size_t>(axis)].size();
   if (parts > std::max<int64_t>(size, 1))
@@ -104,7 +104,7 @@ void space_to_channels_first(NewerNode& node) {
               {turned, node.vector({0, channels * block * block, height / block, width / block})});
 }
 
-// Cut or padded with zeros to `shape`, the middle kept.
+// Crops or zero-pads to `shape` around the centre.
 void center_crop_or_pad(NewerNode& node) {
   const std::size_t rank = node.shape(0).size();
   std::vector<int64_t> axes = node.attributes().integers("axes");

@@ -9,8 +9,8 @@ namespace {
 
 class Symbols {
  public:
-  // Checks a fed shape against the declared one and learns its symbols. They mean something within
-  // one replica: another may have a smaller share of the batch.
+  // Checks a fed shape against the declared one and learns its symbols. Symbols are per replica:
+  // another one may have a smaller share of the batch.
   void learn(const std::string& name, int replica, const Shape& declared, const Dims& fed) {
     bool fits = declared.size() == fed.size();
     for (std::size_t i = 0; fits && i < fed.size(); ++i) {
@@ -58,7 +58,7 @@ Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
   std::vector<bool> is_target(static_cast<std::size_t>(graph.value_count()), false);
   for (Value target : targets) is_target[static_cast<std::size_t>(target.id)] = true;
   for (Value input : graph.inputs()) {
-    if (graph.literal(input)) continue;  // a constant by now
+    if (graph.literal(input)) continue;  // already a constant
     const std::string& name = graph.name(input);
     bool used = is_target[static_cast<std::size_t>(input.id)];
     for (int user : graph.consumers(input)) used = used || needed[user];

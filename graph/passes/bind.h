@@ -1,5 +1,5 @@
-// Gives a graph the shapes of one batch: symbols become numbers, every type is inferred again, and
-// what follows from constants and shapes alone becomes constant.
+// Binds a graph to the shapes of one batch: symbols become numbers, all types are inferred again,
+// and values that depend on constants and shapes alone become constants.
 #pragma once
 
 #include <map>
@@ -11,9 +11,9 @@
 
 namespace lockstep {
 
-// A graph of the nodes that `wanted` depends on, all shapes numbers. `feeds` gives the shape of
-// inputs that have symbols; throws naming an input whose fed shape does not fit its declared one,
-// or a symbol that gets two sizes on one replica. `owners` say whose symbols an input's are.
+// The nodes that `wanted` depends on, with numeric shapes. `feeds`: shapes of inputs with symbols.
+// Throws naming an input whose fed shape does not match its declared one, or a symbol that gets two
+// sizes on one replica. `owners`: the replica of each input's symbols.
 Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
                   const std::vector<std::string>& wanted, const Folder& folder,
                   const Owners& owners = {});

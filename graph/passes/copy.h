@@ -1,5 +1,5 @@
-// What passes that replace some nodes share: a graph is copied node by node, and what became of
-// each value is kept.
+// Shared by passes that replace some nodes: copies a graph node by node and keeps the new value of
+// each old one.
 #pragma once
 
 #include <functional>
@@ -11,24 +11,25 @@ namespace lockstep {
 
 class GraphCopy {
  public:
-  // Takes over constants and inputs, of which `takes` may leave some out. `from` must outlive it.
+  // Copies constants and inputs, except inputs rejected by `takes`. `from` must outlive it.
   explicit GraphCopy(const Graph& from, const std::function<bool(Value input)>& takes = {});
 
   Graph& to() { return to_; }
   Value of(Value old) const { return old ? here_[static_cast<std::size_t>(old.id)] : none; }
   void set(Value old, Value made) { here_[static_cast<std::size_t>(old.id)] = made; }
   std::vector<Value> of(std::span<const Value> old) const;
-  // The node as it is, on what became of its operands, which may have other types now.
+  // Copies the node onto the new operands, whose types may differ now.
   Node copy(const Node& node) { return copy(node, of(node.inputs())); }
   // The same on these operands.
   Node copy(const Node& node, const std::vector<Value>& operands);
-  // The same where they have not: nothing is inferred anew.
+  // Copies it if the types are unchanged: nothing is inferred anew.
   void take(const Node& node);
-  // A node in place of others; it stands where `like` stood, and its outputs are called as given.
+  // Adds a replacement for other nodes, with the place and origin of `like` and the given output
+  // names.
   Node add(NodeSpec spec, const Node& like);
-  // The same where it makes all that `old` made, under the same names.
+  // Adds a replacement for all outputs of `old`, under the same names.
   Node replace(const Node& old, NodeSpec spec);
-  // Declares the outputs that there are.
+  // Declares the outputs.
   Graph finish();
 
  private:

@@ -50,7 +50,8 @@ Graph fold_constants(const Graph& graph, const FoldOptions& options, const Folde
       for (std::size_t i = 0; i < literals->size(); ++i)
         result.fold(node.outputs()[i], std::move((*literals)[i]));
     } else if (Value output = node.outputs()[0]; output && result.content(output)) {
-      // Known entirely, though its node has other operands (the Shape of an open batch, sliced).
+      // Its content is known though the node has non-constant operands (the Shape of an open batch,
+      // sliced).
       auto known = literal_of(*result.content(output), result.type(output));
       if (known) result.fold(output, std::move(*known));
     }

@@ -1,4 +1,4 @@
-// Nodes whose result is known before any data comes become constants.
+// Constant folding.
 #pragma once
 
 #include <functional>
@@ -12,18 +12,18 @@
 
 namespace lockstep {
 
-// Computes a node all of whose inputs are constants; nothing where it cannot or should not.
+// Computes a node whose inputs are all constants; empty if it cannot or should not.
 using Folder = std::function<std::optional<std::vector<Literal>>(const Node& node)>;
 
 // The results of `node`, if they follow from constants and shapes.
 std::optional<std::vector<Literal>> folded(const Node& node, const Folder& folder);
 
 struct FoldOptions {
-  std::set<std::string> kept = {};                     // constants that nothing is computed from
-  std::map<std::string, TensorType> input_types = {};  // in place of declared ones
+  std::set<std::string> kept = {};                     // constants whose users are not folded
+  std::map<std::string, TensorType> input_types = {};  // instead of the declared ones
 };
-// The same graph with constants for what follows from constants and shapes; all shapes are inferred
-// anew.
+// The same graph, with all that follows from constants and shapes folded to constants; all shapes
+// are inferred anew.
 Graph fold_constants(const Graph& graph, const FoldOptions& options, const Folder& folder);
 
 }  // namespace lockstep

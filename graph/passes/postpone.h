@@ -1,4 +1,4 @@
-// Puts what only follows communication behind all other nodes.
+// Moves nodes that depend on communication to the end.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-// A worker would stop at what follows a reduce or a message (updates, mostly) until that has come:
-// such nodes move to the end, but for those that other communication needs. All keep their order
-// among themselves, so communication comes in the same order on every rank.
+// A worker would block on such nodes (mostly updates) until the reduce or message has arrived. They
+// move to the end, except those that other communication needs. Otherwise the order is kept, so
+// that communication has the same order on every rank.
 void postpone_what_follows(Graph& graph, const std::function<bool(const Node&)>& communicates);
 
 }  // namespace lockstep

@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-// A copy of the graph's nodes behind inputs that were made already; what became of its outputs.
+// Copies the graph's nodes onto existing inputs; returns the new outputs.
 std::vector<Value> copy_nodes(const Graph& from, Graph& to, std::vector<Value> here) {
   auto at = [&](Value value) -> Value& { return here[static_cast<std::size_t>(value.id)]; };
   for (int index = 0; index < from.node_count(); ++index) {
@@ -26,7 +26,7 @@ std::vector<Value> no_values(const Graph& graph) {
   return std::vector<Value>(static_cast<std::size_t>(graph.value_count()));
 }
 
-// The state that an input of the inference graph stands for, by its name there.
+// The state behind each input of the inference graph, by the input's name.
 std::map<std::string, const State*> states_by_input(const TrainingModel& model) {
   std::map<std::string, const State*> states;
   for (const State& state : model.states) states.emplace(state.values[0], &state);

@@ -1,4 +1,4 @@
-// Drops what no wanted value depends on.
+// Drops nodes that no wanted value depends on.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// For each node: does any of `wanted` depend on it?
+// For each node: whether any of `wanted` depends on it.
 std::vector<bool> needed_nodes(const Graph& graph, const std::vector<Value>& wanted);
 
 void prune(Graph& graph, const std::vector<Value>& wanted);

@@ -49,7 +49,7 @@ class Replication {
   Value& of(Value value, int k) { return made_[at(value.id) * at(replicas_) + at(k)]; }
   std::string name(Value value, int k) const { return prefixes_[at(k)] + one_.name(value); }
 
-  // Nodes whose every user takes what replica 0 makes, or is such a node.
+  // Nodes used only by broadcasts from replica 0, directly or through such nodes.
   std::vector<bool> only_for_first() const {
     std::vector<bool> found(at(one_.node_count()), false);
     for (int index = one_.node_count() - 1; index >= 0; --index) {

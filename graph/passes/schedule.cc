@@ -8,8 +8,8 @@
 namespace lockstep {
 
 void schedule(Graph& graph, int first_appended, int first_behind_all) {
-  // Where a node stands: (position within its replica, 0 for computation and 1 for updates).
-  // An update stands with the latest of its operands.
+  // A node's position: (position within its replica, 0 for computation and 1 for updates). An
+  // update has the position of its latest operand.
   using Key = std::tuple<int, int>;
   std::vector<Key> keys(graph.node_count());
   std::map<int, int> position;

@@ -1,5 +1,5 @@
-// Orders a data-parallel step for running: replicas side by side, and everything that is not
-// forward or backward computation (reduces, updates) as soon as its operands are there.
+// Orders a data-parallel step for running: replicas side by side, and all nodes outside forward and
+// backward computation (reduces, updates) as soon as their operands exist.
 #pragma once
 
 #include "graph/graph.h"
@@ -7,11 +7,10 @@
 namespace lockstep {
 
 // Node k of every replica comes before node k+1 of any. Nodes from `first_appended` on (reduces and
-// updates, which a builder appends at the end) move up to right behind the computation that
-// completes their operands; among themselves they keep their order. Those from `first_behind_all`
-// on come behind all computation, even if their operands are there earlier: updates by gradients
-// that waited since the step before. Two graphs built alike are ordered alike, so collectives come
-// in the same order on every rank.
+// updates, which a builder appends at the end) move up to the computation that completes their
+// operands, keeping their relative order. Nodes from `first_behind_all` on come after all
+// computation, even if their operands exist earlier: updates by deferred gradients. Graphs built
+// alike are ordered alike, so collectives have the same order on every rank.
 void schedule(Graph& graph, int first_appended, int first_behind_all);
 
 }  // namespace lockstep
