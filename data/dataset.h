@@ -1,5 +1,5 @@
-// Labelled images for classification. A dataset is a function of the number of an image and, for
-// augmentation, of the number of a draw; who reads which when is the business of data/loader.h.
+// Labelled images for classification. A dataset maps the number of an image and, for augmentation,
+// the number of a draw to an image; data/loader.h decides which images are read when.
 #pragma once
 
 #include <array>
@@ -19,12 +19,12 @@ class Dataset {
   virtual int64_t size() const = 0;
   virtual int64_t classes() const = 0;
   // Writes image `index`, channels x height x width values, and its label. Augmentation, if any,
-  // depends on (seed, draw) alone; in training every image drawn has its own number. Thread-safe.
+  // depends on (seed, draw) alone; in training every draw has its own number. Thread-safe.
   virtual void read(int64_t index, uint64_t draw, float* image, int64_t* label) const = 0;
 
   virtual std::string class_name(int64_t label) const { return std::to_string(label); }
 
-  // What its images went through, and what another picture goes through to be like them.
+  // The preparation of its images, to apply to other images as well.
   const Preparation& preparation() const { return preparation_; }
   int64_t channels() const { return preparation_.channels; }
   int64_t height() const { return preparation_.height; }
@@ -37,26 +37,26 @@ class Dataset {
 
 struct DatasetOptions {
   std::string name = "digits";
-  std::string root = "";  // folder of the files, for those that have files
+  std::string root = "";  // folder of the files, for sets with files
   int64_t size = 10000;   // of generated sets
   uint64_t seed = 1;
-  bool held_out = false;  // examples that the training set of the same seed does not have
-  int64_t classes = 10;   // synthetic: how many; others know
+  bool held_out = false;  // examples outside the training set of the same seed
+  int64_t classes = 10;   // synthetic only; other sets know theirs
 
   // image_folder and synthetic
   int64_t image_size = 224;
-  int64_t resize = 256;                  // held out: the shorter side before the middle is cut out
-  std::array<double, 2> scale{0.08, 1};  // training: share of the picture's area
+  int64_t resize = 256;                  // held out: the shorter side before the centre crop
+  std::array<double, 2> scale{0.08, 1};  // training: share of the image's area
   bool flip = true;                      // training: half of the images are mirrored
 };
-// Throws with the known names.
+// Throws for an unknown name, listing the known ones.
 std::unique_ptr<Dataset> dataset_named(const DatasetOptions& options);
 std::vector<std::string> dataset_names();
 
 struct ImageSize {
   int64_t channels, height, width;
 };
-// What the images of a set measure; needs none of its files.
+// The size of a set's images, computed without its files.
 ImageSize image_size_of(const DatasetOptions& options);
 
 }  // namespace lockstep

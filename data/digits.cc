@@ -65,7 +65,7 @@ double distance_to_segment(Point p, Point a, Point b) {
   return std::hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
 }
 
-// Where the pen goes, in pixels.
+// The path of the pen, in pixels.
 std::vector<Stroke> handwriting(int digit, PhiloxSequence& random) {
   const double turn = random.uniform(-0.35, 0.35), slant = random.uniform(-0.4, 0.4);
   const double height = random.uniform(6, 10.5), width = random.uniform(6, 11);
@@ -100,7 +100,7 @@ void draw(int digit, PhiloxSequence& random, uint8_t* pixels) {
 }  // namespace
 
 DigitImages::DigitImages(const DatasetOptions& options)
-    // Roughly mean 0, deviation 1.
+    // Mean about 0, deviation about 1.
     : Dataset({1, kSide, kSide, kSide, {0.15F}, {0.3F}}) {
   check(options.size > 0, "a data set of ", options.size, " images");
   pixels_.resize(static_cast<std::size_t>(options.size) * kSide * kSide);

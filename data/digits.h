@@ -1,5 +1,6 @@
-// Generated 28x28 pictures of handwritten-looking digits: strokes under a random affine map, of
-// random width, with noise. A network must learn shapes to read them, and no download is needed.
+// Generated 28x28 images of handwritten-looking digits: strokes of random width under a random
+// affine map, with noise. A network must learn shapes to read them, and there is nothing to
+// download.
 #pragma once
 
 #include <vector>

@@ -3,7 +3,7 @@
 #include <png.h>
 
 #include <csetjmp>
-#include <cstdio>  // jpeglib.h needs FILE
+#include <cstdio>  // FILE, for jpeglib.h
 #include <cstring>
 #include <string_view>
 
@@ -16,7 +16,7 @@
 namespace lockstep {
 namespace {
 
-// A header of some bytes may speak of any size. `each`: bytes that reading takes for a pixel.
+// A small header can claim any size. `each`: bytes per pixel needed to read it.
 void check_size(int64_t height, int64_t width, int64_t each, const std::string& path) {
   constexpr int64_t kMost = int64_t{1} << 30;
   check(height > 0 && width > 0 && height <= kMost / each / width, path, ": a picture of ", width,
@@ -37,7 +37,7 @@ void leave(j_common_ptr info) {
   std::longjmp(errors->exit, 1);
 }
 
-// A warning (a truncated file, bytes too many) is an error: no training on half a picture.
+// Treats warnings (a truncated file, extra bytes) as errors: no training on half an image.
 void no_warnings(j_common_ptr info, int level) {
   if (level < 0) leave(info);
 }
@@ -52,9 +52,8 @@ void from_cmyk(const std::vector<uint8_t>& line, bool inverted, uint8_t* rgb, in
   }
 }
 
-// Read into what the caller owns; false when libjpeg gave up. All that changes between setjmp
-// and longjmp belongs to the caller's frame: locals of this one would be indeterminate after the
-// jump.
+// Reads into the caller's objects; false if libjpeg failed. Everything that changes between setjmp
+// and longjmp is in the caller's frame: locals of this one would be indeterminate after the jump.
 bool read_header(const std::string& text, jpeg_decompress_struct& info, JpegErrors& errors,
                  Image& image, bool& progressive) {
   if (setjmp(errors.exit)) return false;
@@ -99,7 +98,7 @@ Image read_jpeg(const std::string& text, const std::string& path) {
   try {
     bool progressive = false;
     check(read_header(text, info, errors, image, progressive), path, ": ", errors.message);
-    // What comes in several scans is kept as 16-bit coefficients until the last.
+    // Images in several scans are kept as 16-bit coefficients until the last one.
     check_size(image.height, image.width, progressive ? 9 : 3, path);
     check(decode(info, errors, image, line), path, ": ", errors.message);
   } catch (...) {

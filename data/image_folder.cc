@@ -30,7 +30,7 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
   return entries;
 }
 
-// The classes are the folders of train/, also where pictures of val/ are numbered.
+// The classes are the folders of train/, even for numbering images of val/.
 std::vector<std::string> classes_in(const fs::path& train) {
   check(fs::is_directory(train), "DATA.ROOT: there is no folder '", train.string(),
         "'; it should hold a folder of pictures for each class");

@@ -1,5 +1,5 @@
-// Pictures in folders: ROOT/train/CLASS/NAME.jpg, held out ROOT/val/CLASS/NAME.png. Classes are the
-// folders' names in order of bytes.
+// Images in folders: ROOT/train/CLASS/NAME.jpg, held out ROOT/val/CLASS/NAME.png. Classes are the
+// folders' names in byte order.
 #pragma once
 
 #include "data/dataset.h"

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kShuffleStream = uint64_t{1} << 40;  // beyond the streams of parameters
+constexpr uint64_t kShuffleStream = uint64_t{1} << 40;  // above the streams of parameters
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
     slot.batch.labels.resize(static_cast<std::size_t>(options_.count));
     slot.left = options_.count;
   }
-  paused_ = true;  // until the first step is asked for
+  paused_ = true;  // until the first get()
   try {
     for (int i = 0; i < std::max(1, options.threads); ++i)
       threads_.emplace_back([this] { work(); });
@@ -70,13 +70,13 @@ const Batch& Loader::get(int64_t step) {
   batch_done_.wait(lock, [&] { return wanted.left == 0; });
   if (wanted.error) {
     std::exception_ptr error = wanted.error;
-    paused_ = true;  // whoever catches this may ask again
+    paused_ = true;  // a caller that catches this may retry
     std::rethrow_exception(error);
   }
   return wanted.batch;
 }
 
-// Waits until nobody reads, then goes on from `step`.
+// Waits until no thread reads, then continues from `step`.
 void Loader::seek(int64_t step, std::unique_lock<std::mutex>& lock) {
   paused_ = true;
   batch_done_.wait(lock, [&] { return reading_ == 0; });
@@ -93,7 +93,7 @@ void Loader::seek(int64_t step, std::unique_lock<std::mutex>& lock) {
 void Loader::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    // The slot of the batch in use is not to be written.
+    // The batch in use must not be overwritten.
     may_read_.wait(lock, [&] {
       return stop_ ||
              (!paused_ && next_step_ < std::max<int64_t>(in_use_, 0) + kAhead && in_use_ >= 0);

@@ -1,5 +1,5 @@
-// Batches ahead of time. What is in a batch is a function of (seed, step); how many threads read,
-// and which image each takes, changes nothing.
+// Batches read ahead. The contents of a batch depend on (seed, step) only, never on the number of
+// threads or which image each reads.
 #pragma once
 
 #include <condition_variable>
@@ -13,8 +13,8 @@
 
 namespace lockstep {
 
-// Which example comes at which place: each epoch is a permutation that depends on (seed, epoch)
-// alone, so any step can be reached without the ones before it.
+// The order of examples: each epoch is a permutation that depends on (seed, epoch) alone, so any
+// step can be reached without the ones before it.
 class EpochOrder {
  public:
   EpochOrder(int64_t size, uint64_t seed) : size_(size), seed_(seed) {}
@@ -34,11 +34,11 @@ struct Batch {
 
 struct LoaderOptions {
   int64_t batch = 64;
-  // Of each batch only this part is read: one process's share.
+  // The part of each batch to read: one process's share.
   int64_t first = 0;
   int64_t count = -1;  // -1: to the end
   uint64_t seed = 1;
-  bool shuffle = true;  // false: in the data set's order, round and round
+  bool shuffle = true;  // false: in the data set's order, repeated
   int threads = 1;
 };
 
@@ -49,8 +49,8 @@ class Loader {
   ~Loader();
   Loader(const Loader&) = delete;
 
-  // The batch of training step `step`, valid until the next call. Steps in ascending order come
-  // from batches read ahead; any other starts anew there. Throws what reading an image threw.
+  // The batch of training step `step`, valid until the next call. Ascending steps are read ahead;
+  // any other step restarts reading there. Rethrows errors from reading an image.
   const Batch& get(int64_t step);
 
  private:
@@ -60,7 +60,7 @@ class Loader {
     int64_t left = 0;  // images still to be read
     std::exception_ptr error;
   };
-  static constexpr int64_t kAhead = 3;  // batches: one in use, the others in the making
+  static constexpr int64_t kAhead = 3;  // batches: one in use, the others being read
 
   void work();
   void seek(int64_t step, std::unique_lock<std::mutex>& lock);
@@ -72,10 +72,10 @@ class Loader {
   std::vector<Slot> slots_;
   std::mutex mutex_;
   std::condition_variable may_read_, batch_done_;
-  int64_t in_use_ = -1;    // the step whose batch the caller has
-  int64_t next_step_ = 0;  // what the next free thread reads: image next_image_ of it
+  int64_t in_use_ = -1;    // the step of the caller's batch
+  int64_t next_step_ = 0;  // the next image to read: next_image_ of this step
   int64_t next_image_ = 0;
-  int64_t reading_ = 0;  // threads with an image in hand
+  int64_t reading_ = 0;  // threads reading an image
   bool paused_ = false;
   bool stop_ = false;
   std::vector<std::thread> threads_;

@@ -25,7 +25,7 @@ constexpr std::array<std::pair<DType, std::string_view>, 12> kTypes{{{DType::flo
                                                                      {DType::uint8, "|u1"},
                                                                      {DType::boolean, "|b1"}}};
 
-// What stands after `'key':` in the header, a Python dictionary.
+// The text after `'key':` in the header, a Python dictionary.
 std::string_view entry(std::string_view header, std::string_view key, const std::string& path) {
   auto at = header.find(key);
   check(at != header.npos, path, ": the .npy header has no ", key);
@@ -70,7 +70,7 @@ Literal read_npy(const std::string& path) {
   auto byte = [&](std::size_t i) {
     return static_cast<std::size_t>(static_cast<uint8_t>(text[i]));
   };
-  const bool wide = text[6] > 1;  // version 2 and later count the header in four bytes
+  const bool wide = text[6] > 1;  // since version 2 the header's length has four bytes
   std::size_t start = wide ? 12 : 10;
   std::size_t length = byte(8) + (byte(9) << 8);
   if (wide) length += (byte(10) << 16) + (byte(11) << 24);
@@ -80,7 +80,7 @@ Literal read_npy(const std::string& path) {
         ": column-major arrays are not read; save numpy.ascontiguousarray(x)");
   const DType dtype = dtype_of(header, path);
   const Dims dims = dims_of(header, path);
-  int64_t bytes = static_cast<int64_t>(size_of(dtype));  // grows only as far as the file is long
+  int64_t bytes = static_cast<int64_t>(size_of(dtype));  // allocates only as much as the file holds
   for (int64_t size : dims) {
     check(size == 0 || bytes <= static_cast<int64_t>(text.size()) / size, path, ": truncated");
     bytes *= size;

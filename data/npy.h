@@ -1,4 +1,4 @@
-// Tensors as NumPy stores them.
+// Tensors in NumPy's file format.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// Row-major, little-endian; throws for anything else, naming the file.
+// Row-major, little-endian; throws for others, naming the file.
 Literal read_npy(const std::string& path);
 void write_npy(const std::string& path, const Literal& value);
 

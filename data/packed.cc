@@ -16,7 +16,7 @@ struct Packed {
   std::vector<std::string> classes;
   std::vector<uint8_t> pixels;
   std::vector<uint8_t> labels;
-  int64_t shift = 0;  // training: moved by up to so many pixels, and mirrored
+  int64_t shift = 0;  // training: random shift by up to this many pixels, and mirroring
 };
 
 class PackedImages final : public Dataset {

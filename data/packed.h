@@ -1,4 +1,4 @@
-// Data sets that come as a few files of equal records, read whole into memory.
+// Data sets in a few files of equal records, read into memory as a whole.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 namespace lockstep {
 
 // CIFAR-10's binary version: data_batch_1.bin .. data_batch_5.bin, held out test_batch.bin.
-// Training images are padded by 4, cut at random and mirrored at random.
+// Training images are padded by 4, cropped at random and mirrored at random.
 std::unique_ptr<Dataset> cifar10(const DatasetOptions& options);
 // MNIST's idx files: train-images-idx3-ubyte and train-labels-idx1-ubyte, held out t10k-...
 std::unique_ptr<Dataset> mnist(const DatasetOptions& options);

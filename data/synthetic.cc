@@ -14,7 +14,7 @@ constexpr uint64_t kHeldOut = uint64_t{6} << 40;
 
 }  // namespace
 
-// Its images are no pictures; one that is shown to the network lies between -1 and 1, as they do.
+// The preparation maps real images to between -1 and 1, the range of the generated ones.
 SyntheticImages::SyntheticImages(const DatasetOptions& options)
     : Dataset({3,
                options.image_size,
@@ -28,7 +28,7 @@ SyntheticImages::SyntheticImages(const DatasetOptions& options)
         " pixels in ", options.classes, " classes");
 }
 
-// A class is a wave per colour: direction, frequency and strength. Its phase is the image's own.
+// A class is a wave per colour: direction, frequency and strength. The phase differs by image.
 void SyntheticImages::read(int64_t index, uint64_t, float* image, int64_t* label) const {
   *label = index % options_.classes;
   PhiloxSequence pattern(options_.seed, kPattern + static_cast<uint64_t>(*label));

@@ -1,5 +1,5 @@
-// Images of a coloured pattern by class under noise, drawn when they are asked for: any size, any
-// number of classes, nothing to download or to keep.
+// Images of a coloured pattern per class under noise, drawn on demand: any size, any number of
+// classes, nothing to download or store.
 #pragma once
 
 #include "data/dataset.h"

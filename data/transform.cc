@@ -7,13 +7,13 @@
 namespace lockstep {
 namespace {
 
-// The pixels that one place of the result is made of.
+// The source pixels of one result position.
 struct Taps {
   int64_t first = 0;
   std::vector<float> weights;
 };
 
-// A triangle around the place's centre, as wide as the larger of a source and a result pixel.
+// A triangle around the position's centre, as wide as the larger of a source and a result pixel.
 std::vector<Taps> taps_of(double start, double length, int64_t source, int64_t target) {
   const double scale = length / static_cast<double>(target), reach = std::max(1.0, scale);
   std::vector<Taps> places(static_cast<std::size_t>(target));
@@ -37,7 +37,7 @@ std::vector<Taps> taps_of(double start, double length, int64_t source, int64_t t
   return places;
 }
 
-// What a black-and-white film would see; grey stays as it is.
+// Luminance; grey stays unchanged.
 float grey(const uint8_t* rgb) {
   return static_cast<float>(299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2]) / 1000;
 }
@@ -62,7 +62,7 @@ Region random_region(int64_t height, int64_t width, std::array<double, 2> scale,
 Region central_region(const Image& image, const Preparation& to) {
   const double height = static_cast<double>(image.height), width = static_cast<double>(image.width);
   const double down = static_cast<double>(to.height), across = static_cast<double>(to.width);
-  // Of the picture, for one of the result.
+  // Source pixels per result pixel.
   const double pixels = std::min(height / down, width / across) * std::min(down, across) /
                         static_cast<double>(to.resize);
   return {(height - pixels * down) / 2, (width - pixels * across) / 2, pixels * down,
@@ -77,7 +77,7 @@ void prepare(const Image& image, const Preparation& to, const Region& region, bo
   const int64_t last =
       down.back().first + static_cast<int64_t>(down.back().weights.size());  // rows that are needed
   const int64_t channels = to.channels;
-  // Each needed row of the picture at its new width, then columns.
+  // Resamples each needed row to its new width, then the columns.
   std::vector<float> rows(static_cast<std::size_t>((last - first) * to.width * channels));
   for (int64_t y = first; y < last; ++y)
     for (int64_t x = 0; x < to.width; ++x) {
