@@ -37,7 +37,7 @@ class MobileNetV2 {
   }
 
  private:
-  // <name>.<first> the convolution, <name>.<first + 1> the normalisation.
+  // <name>.<first>: the convolution; <name>.<first + 1>: the normalisation.
   Value conv_bn(Value x, int64_t channels, ConvLayer conv, const std::string& name, int first) {
     conv.bias = false;
     x = conv_layer(net_, x, channels, conv, join(name, ".", first));
@@ -48,7 +48,7 @@ class MobileNetV2 {
     return clip(net_.graph, conv_bn(x, channels, conv, name, 0), 0, 6, name + ".2");
   }
 
-  // Widen, filter each channel by itself, narrow; what comes in is added where shapes allow.
+  // Widens, filters each channel separately, narrows; adds its input if shapes allow.
   Value block(Value x, int64_t expansion, int64_t channels, int64_t stride,
               const std::string& name) {
     const int64_t in = net_.graph.shape(x)[1].size(), wide = in * expansion;

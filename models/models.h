@@ -1,4 +1,4 @@
-// Networks by name. A model is a function that writes into a Net; its options are a struct.
+// Networks by name. A model is a function that builds a Net; its options are a struct.
 #pragma once
 
 #include <string>
@@ -18,15 +18,17 @@ struct ClassifierOptions {
   ImageShape image;
   int64_t classes = 10;
   std::vector<int64_t> hidden = {256, 128};  // mlp only: width of each hidden layer
-  bool stride_in_1x1 = false;   // resnets with bottlenecks: where a block halves the image
+  bool stride_in_1x1 = false;   // resnets with bottlenecks: the convolution in which a block halves
+                                // the image
   bool zero_init_gamma = true;  // resnets: blocks start as the identity
 };
 
-// LeCun's network in Caffe2's cut: two convolutions with max pooling, two fully connected layers.
+// LeCun's network in Caffe2's variant: two convolutions with max pooling, two fully connected
+// layers.
 ModelFn lenet(const ClassifierOptions& options = {});
-// Fully connected layers with ReLU between.
+// Fully connected layers with ReLU in between.
 ModelFn mlp(const ClassifierOptions& options = {});
-// He et al. 2015, parameters named as torchvision has them; resnext50_32x4d: Xie et al. 2016.
+// He et al. 2015, parameters named as in torchvision; resnext50_32x4d: Xie et al. 2016.
 ModelFn resnet18(const ClassifierOptions& options);
 ModelFn resnet34(const ClassifierOptions& options);
 ModelFn resnet50(const ClassifierOptions& options);
@@ -36,14 +38,14 @@ ModelFn resnext50_32x4d(const ClassifierOptions& options);
 // keras.applications' ResNet50: strides in 1x1, convolutions with bias, names and order of its 320
 // variables.
 ModelFn resnet50_keras(const ClassifierOptions& options);
-// Simonyan and Zisserman 2014, without batch normalisation; parameters named as torchvision's.
+// Simonyan and Zisserman 2014, without batch normalisation; parameters named as in torchvision.
 ModelFn vgg16(const ClassifierOptions& options);
-// Sandler et al. 2018, parameters named as torchvision's.
+// Sandler et al. 2018, parameters named as in torchvision.
 ModelFn mobilenet_v2(const ClassifierOptions& options);
 
-// By the name that `lockstep build` takes; throws with the nearest name.
+// By the names of `lockstep build`; throws with the nearest name.
 ModelFn model_named(const std::string& name, const ClassifierOptions& options);
-// What the model was published with: 28 x 28 digits for the small ones, ImageNet for the others.
+// The published options: 28 x 28 digits for the small networks, ImageNet for the others.
 ClassifierOptions published_options(const std::string& name);
 std::vector<std::string> model_names();
 

@@ -47,7 +47,7 @@ class ResNet {
     return batch_norm_layer(net_, x, {.scale = scale}, bn_name);
   }
 
-  // The last normalisation's scale: at 0 the block is the identity until training moves it.
+  // The last normalisation's initial scale: with 0 the block starts as the identity.
   float last_scale() const { return options_.zero_init_gamma ? 0 : 1; }
 
   Value block(Value x, int64_t width, int64_t stride, const std::string& name) {

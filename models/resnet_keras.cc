@@ -1,5 +1,4 @@
-// The order in which a block makes its layers is that of Keras, which is the order of its
-// variables.
+// Blocks make their layers in Keras's order, which is the order of its variables.
 #include <array>
 
 #include "builders/net/layers.h"

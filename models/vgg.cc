@@ -10,8 +10,9 @@ ModelFn vgg16(const ClassifierOptions& options) {
     net.names = kPyTorchNames;
     const ImageShape& image = options.image;
     Value x = net.input("data", {DType::float32, {"N", image.channels, image.height, image.width}});
-    constexpr int64_t kPool = 0;  // in the list of widths: halve the image
-    int number = 0;               // torchvision counts convolutions, activations and pools alike
+    constexpr int64_t kPool = 0;  // an entry of the list of widths: halve the image
+    int number = 0;               // torchvision numbers convolutions, activations and pools
+                                  // together
     for (int64_t width :
          {64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0}) {
       if (width == kPool) {
