@@ -65,7 +65,7 @@ struct Chunks {
   int64_t pad = 0;
 };
 Chunks ring_chunks(int64_t length, int64_t pieces);
-// The predecessor and rank of each replica in sub-ring `ring`: replica i + process * G.
+// Each replica's rank and predecessor in sub-ring `ring`. Replica i of process p is i + p * G.
 struct RingOrder {
   std::vector<int> predecessor;  // by replica
   std::vector<int> rank;         // by replica
