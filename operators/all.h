@@ -1,4 +1,4 @@
-// The list of operators, and the lists of kernels. Adding an operator is a room and one line in
+// The list of operators, and the lists of kernels. A new operator takes a folder and one line in
 // each of the three lists.
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace lockstep {
 
-// All operators Lockstep knows; made once, lives as long as the program.
+// All of Lockstep's operators; made once, lives as long as the program.
 const OpSet& all_ops();
 
-// One table per kind of device that this build has kernels for.
+// One table per kind of device supported by this build.
 const std::vector<KernelTable>& all_kernels();
 
 }  // namespace lockstep

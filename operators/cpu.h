@@ -7,10 +7,10 @@
 
 namespace lockstep {
 
-// Those that may also run in a GPU's place (runtime/host_kernel.h).
+// Kernels that may also run in place of a GPU's (runtime/host_kernel.h).
 std::vector<KernelEntry> cpu_kernel_entries();
-// Those that may not: sums over replicas would meet in the host's memory, and a message that is
-// waited for in a queue could wait for one behind it.
+// Kernels that may not: sums over replicas would meet in host memory, and a message awaited in a
+// queue could wait for a later one in the same queue.
 std::vector<KernelEntry> cpu_communication_entries();
 
 KernelTable cpu_kernels();

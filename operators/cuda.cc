@@ -1,4 +1,4 @@
-// The GPU's table: its own kernels, and the host's for what it has none for.
+// The GPU's table: its own kernels, falling back to the host's.
 #include "operators/cuda.h"
 
 #include <initializer_list>

@@ -8,10 +8,10 @@
 
 namespace lockstep {
 
-// One table, or none where this build has no GPU kernels (no_cuda.cc).
+// One table, or none if this build has no GPU kernels (no_cuda.cc).
 std::vector<KernelTable> cuda_kernels();
 
-// What its kernels look for when they are first needed.
+// A library that its kernels load on first use.
 struct GpuLibrary {
   std::string name, file, purpose;
   bool found;

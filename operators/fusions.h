@@ -1,4 +1,4 @@
-// What several nodes become one by, on devices that are better off with that (KernelTable).
+// Fusion passes, for devices that profit from them (KernelTable).
 #pragma once
 
 #include <vector>

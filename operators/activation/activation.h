@@ -1,4 +1,4 @@
-// Relu, Sigmoid, Tanh and their gradients, which are computed from the output.
+// Relu, Sigmoid, Tanh and their gradients, which take the output.
 #pragma once
 
 #include <vector>

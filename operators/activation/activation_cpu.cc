@@ -51,7 +51,7 @@ Candidate binary(F f) {
 }  // namespace
 
 std::vector<KernelEntry> activation_cpu() {
-  // NaN stays NaN: the comparison is written so that it fails for it.
+  // NaN stays NaN: its comparison is false.
   return {{"Relu", "", {unary([](auto x) { return x < 0 ? decltype(x)(0) : x; })}},
           {"Sigmoid", "", {unary([](auto x) { return 1 / (1 + std::exp(-x)); })}},
           {"Tanh", "", {unary([](auto x) { return std::tanh(x); })}},

@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-// NaN stays NaN: the comparison is written so that it fails for it.
+// NaN stays NaN: its comparison is false.
 struct Relu {
   template <class T>
   __device__ T operator()(T x) const {

@@ -3,13 +3,13 @@
 //   BatchNormTrain (x, scale, bias, mean, variance, z, sums, squares)
 //                           -> y, new mean, new variance, saved mean, saved variance
 //   BatchNormGrad  (dy, x, scale, saved mean, saved variance, bias, y) -> dx, dscale, dbias, dz
-// z is added to y if it is there, and with relu = 1 what is negative then is 0. Only a plan has
-// that (fuse_batch_norms). The gradient needs y then, or bias where no z was added, to know where
-// dy passes; that part of it is dz. Only a plan has sums, too: of x and of its squares, channel by
-// channel, where what made x knew them (fuse_convolutions); a kernel need not use them. A running
-// statistic becomes momentum * old + (1 - momentum) * of the batch, and the variance is that of the
-// population, as ONNX has it. PyTorch counts the other way round (its momentum is one minus ours)
-// and keeps the sample's variance; both only matter to predictions.
+// z, if present, is added to y; with relu = 1 negative results then become 0. Both occur in plans
+// only (fuse_batch_norms). The gradient then needs y, or bias if no z was added, to know where dy
+// passes; that part of dy is dz. Sums, too, occur in plans only: those of x and of its squares by
+// channel, if the maker of x knew them (fuse_convolutions); a kernel may ignore them. A running
+// statistic becomes momentum * old + (1 - momentum) * the batch's, with the population variance, as
+// in ONNX. PyTorch's momentum is one minus ours, and it keeps the sample variance; both differences
+// only affect predictions.
 #include "operators/batch_norm/batch_norm.h"
 
 #include "operators/batch_norm/operands.h"
@@ -21,7 +21,7 @@
 namespace lockstep {
 namespace {
 
-// Those vectors have one number for each channel of operand `x`.
+// Demands vectors with one number for each channel of operand `x`.
 void demand_channels(const Inference& inference, std::size_t x,
                      std::initializer_list<std::size_t> vectors) {
   const Shape& shape = inference.input(x).shape;

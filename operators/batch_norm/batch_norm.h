@@ -1,4 +1,4 @@
-// Batch normalisation: with statistics of the batch, and with statistics that are given.
+// Batch normalisation, with statistics of the batch or with given ones.
 #pragma once
 
 #include <vector>
@@ -11,19 +11,21 @@ namespace lockstep {
 
 struct BatchNormAttrs {
   float epsilon = 1e-5F;
-  float momentum = 0.9F;  // how much of the running statistics a step keeps
+  float momentum = 0.9F;  // the fraction of the running statistics that a step keeps
   bool training = false;  // statistics of the batch
-  bool relu = false;      // what comes out goes through a ReLU at once
+  bool relu = false;      // applies a ReLU to the result
 };
-// Of a BatchNormalization or a BatchNormTrain. Writing leaves `training` to the operator's name.
+// Reads a BatchNormalization or a BatchNormTrain. When written, the operator's name implies
+// `training`.
 BatchNormAttrs read_batch_norm(const Node& node);
 Attributes write_batch_norm(const BatchNormAttrs& attrs);
 
 struct BatchNormGradAttrs {
   float epsilon = 1e-5F;
   bool given = false;  // mean and variance do not depend on x
-  bool relu = false;   // dy comes from behind a ReLU and passes where that gave a positive number
-  bool added = false;  // z was added before the ReLU: y tells where dy passes; else x tells, too
+  bool relu = false;   // dy is that of a following ReLU and passes where its output was positive
+  bool added = false;  // z was added before the ReLU, so y decides where dy passes; else x is
+                       // enough
 };
 BatchNormGradAttrs read_batch_norm_grad(const Node& node);
 Attributes write_batch_norm_grad(const BatchNormGradAttrs& attrs);
@@ -37,18 +39,18 @@ struct BatchNormResults {
 };
 BatchNormResults batch_norm_train(Graph& graph, const BatchNormOperands& operands,
                                   const BatchNormAttrs& attrs, const Site& site = {});
-// With the statistics given as mean and variance.
+// Normalises with the given mean and variance.
 Value batch_norm(Graph& graph, const BatchNormOperands& operands, const BatchNormAttrs& attrs,
                  const Site& site = {});
 
-// Batch norm, what is added to it, and the ReLU behind them become one node, as do their gradients.
+// Fuses each batch norm with the following addition and ReLU, and likewise their gradients.
 Rewritten fuse_batch_norms(const Graph& graph, const std::set<std::string>& known);
 
-// Wishes: whatever has the data's shape lies as the data does.
+// Preferred layouts: everything of the data's shape lies as the data does.
 Layouts batch_norm_layouts(const KernelRequest& request);
 Layouts batch_norm_grad_layouts(const KernelRequest& request);
 
-// Takes float32 alone as operands `first` to `first` + 3, the vectors of channels.
+// Takes only float32 for operands `first` to `first` + 3, the per-channel vectors.
 Refusal float_vectors(std::size_t first);
 
 std::vector<Op> batch_norm_ops();

@@ -1,4 +1,5 @@
-// oneDNN's batch normalisation. It asks for 4 dimensions; whatever comes after the channels is one.
+// oneDNN's batch normalisation. It needs 4 dimensions, so all dimensions after the channels are
+// merged.
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/batch_norm_dnnl.h"
 #include "operators/batch_norm/operands.h"
@@ -18,7 +19,7 @@ dnnl::memory::desc image_desc(const TensorDesc& x) {
   return desc_of(flat);
 }
 
-// Forward, then the running statistics, which oneDNN does not know.
+// The forward pass, then the running statistics, which oneDNN does not compute.
 class BatchNormKernel final : public Kernel {
   using In = BatchNormIn;
   using Out = BatchNormOut;

@@ -1,4 +1,4 @@
-// A channel is a block's. Sums run in double, in one fixed order.
+// One block per channel. Sums are in double, in a fixed order.
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/channels_last_cuda.h"
 #include "operators/batch_norm/operands.h"
@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// Where a channel's elements are: in `images` planes, `channels` planes apart.
+// The places of a channel's elements: in `images` planes, `channels` planes apart.
 struct Planes {
   int64_t images, channels, plane;
   explicit Planes(const Dims& x)

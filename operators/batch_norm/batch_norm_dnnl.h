@@ -1,4 +1,4 @@
-// Batch normalisation by oneDNN, of either version. Its result has the layout of its data.
+// Batch normalisation by oneDNN, of either version. The result has its data's layout.
 #pragma once
 
 #include <utility>
@@ -14,8 +14,8 @@ dnnl::batch_normalization_forward::primitive_desc describe_batch_norm(
 dnnl::batch_normalization_backward::primitive_desc describe_batch_norm_backward(
     const dnnl::batch_normalization_forward::primitive_desc& forward, const dnnl::memory::desc& x,
     float epsilon, dnnl::normalization_flags flags);
-// Operands of the gradient that no result depends on: version 2 asks for the shift, for which it
-// takes any vector of channels, version 3 refuses one operand too many.
+// Unused operands of the gradient: version 2 requires the shift, for which any per-channel vector
+// will do, version 3 rejects extra operands.
 std::vector<std::pair<int, dnnl::memory>> batch_norm_unread(const dnnl::memory& vector);
 
 }  // namespace lockstep

@@ -6,7 +6,8 @@
 namespace lockstep {
 namespace {
 
-// Of x less the channel's first value, so that squares of a large mean do not swallow the variance.
+// Sums of x minus the channel's first value, so that squares of a large mean do not swallow the
+// variance.
 template <class T, int kCount>
 struct ShiftedSums {
   const T* x;
@@ -32,14 +33,14 @@ __device__ inline float2 affine_of(float scale, float bias, float mean, float va
   return {factor, bias - factor * mean};
 }
 
-// Settles one channel's statistics, and what an element is multiplied by and what is added.
+// Computes one channel's statistics, and the factor and shift of its elements.
 template <class T>
 struct Statistics {
   Tiling tiling;
   float epsilon, momentum;
   bool of_batch;
   const float2* partial;
-  const float *sums, *squares;  // of x where they are known, else null
+  const float *sums, *squares;  // of x if known, else null
   const T* x;
   const float *scale, *bias, *mean, *variance;
   float2* affine;
@@ -49,7 +50,7 @@ struct Statistics {
     if (of_batch) {
       const auto rows = static_cast<double>(tiling.rows);
       const double2 total = sums ? double2{sums[c], squares[c]} : total_of(partial, tiling, c);
-      const double first = sums ? 0 : computed(x[c]);  // what the others were counted from
+      const double first = sums ? 0 : computed(x[c]);  // the value subtracted from the others
       const double away = total.x / rows;
       const double square = total.y / rows - away * away;
       center = static_cast<float>(first + away);
@@ -90,8 +91,8 @@ struct Normalise {
   }
 };
 
-// Where dy comes from. Behind a ReLU it passes where the forward pass gave something positive: that
-// is read where something was added on the way, else it is x that tells, which is read anyway.
+// Selects dy. Before a ReLU, dy passes where its output was positive: y tells if something was
+// added first, else x, which is read anyway.
 enum class Mask { none, by_x, by_y };
 
 template <class T, int kCount>
@@ -104,7 +105,7 @@ struct Incoming {
   struct Reader {
     const Incoming& from;
     float2 affine[kCount];
-    // dy and x of the elements at a place.
+    // dy and x of the elements at one place.
     __device__ void operator()(int64_t at, float (&slope)[kCount], float (&value)[kCount]) const {
       const auto d = load<T, kCount>(from.dy + at), pack = load<T, kCount>(from.x + at);
       Pack<T, kCount> result;
@@ -127,7 +128,7 @@ struct Incoming {
   }
 };
 
-// Of dy, and of dy times where x stands among its kind.
+// Sums of dy, and of dy times the normalised x.
 template <class T, int kCount>
 struct GradientSums {
   Incoming<T, kCount> incoming;
@@ -205,7 +206,7 @@ struct Backward {
   }
 };
 
-// The workspace: partial sums, then what each channel's elements need.
+// The workspace: partial sums, then each channel's coefficients.
 struct Workspace {
   float2* partial;
   std::byte* of_channels;

@@ -1,5 +1,5 @@
-// Batch normalisation of images whose channels lie together. Sums are made in three launches: of
-// pieces of the rows, by many blocks; over the pieces, channel by channel; and then each element.
+// Batch normalisation of channels-last images, in three launches: partial sums over chunks of rows,
+// by many blocks; sums over the chunks, by channel; then each element.
 #pragma once
 
 #include "operators/batch_norm/batch_norm.h"

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// relu(norm) or relu(norm + z); `add` is -1 without z. Numbers of nodes.
+// relu(norm) or relu(norm + z), as node numbers; `add` is -1 without z.
 struct Forward {
   int norm, add, relu;
   Value z;
@@ -16,7 +16,7 @@ struct Forward {
 struct Backward {
   int relu_grad, norm_grad;
   const Forward* forward;
-  bool passes_on;  // others want the gradient behind the ReLU too
+  bool passes_on;  // others need the gradient after the ReLU too
 };
 
 bool is(const Node& node, const char* type, const char* domain) {
@@ -178,7 +178,7 @@ class BatchNormFusion {
   std::map<int, Forward> forwards_;          // by the ReLU's number
   std::map<int, Backward> backwards_;        // by its gradient's
   std::map<int, const Forward*> by_result_;  // by the ReLU's result
-  std::set<int> gone_;                       // nodes that are part of another now
+  std::set<int> gone_;                       // nodes fused into others
 };
 
 }  // namespace

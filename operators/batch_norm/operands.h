@@ -1,4 +1,4 @@
-// Where a batch norm's operands and results stand.
+// Operand and result numbers of batch norms.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// Of a BatchNormalization and a BatchNormTrain; from z on, a plan's only.
+// BatchNormalization and BatchNormTrain; from z on, in plans only.
 struct BatchNormIn {
   enum : std::size_t { x, scale, bias, mean, variance, z, sums, squares };
 };
@@ -15,7 +15,7 @@ struct BatchNormOut {
   enum : std::size_t { y, new_mean, new_variance, saved_mean, saved_variance };
 };
 
-// Of a BatchNormGrad; bias, y and dz a plan's only.
+// BatchNormGrad; bias, y and dz in plans only.
 struct BatchNormGradIn {
   enum : std::size_t { dy, x, scale, mean, variance, bias, y };
 };
@@ -23,7 +23,7 @@ struct BatchNormGradOut {
   enum : std::size_t { dx, dscale, dbias, dz };
 };
 
-// Null where it is left out.
+// Null if omitted.
 template <class T>
 const T* operand(const KernelArgs& args, std::size_t i) {
   return i < args.in.size() ? args.in[i].as<const T>() : nullptr;

@@ -1,4 +1,4 @@
-// What a fused batch norm does beside its kernel, around it: adds z, applies the ReLU, masks dy.
+// A fused batch norm's additional work, around its kernel: adds z, applies the ReLU, masks dy.
 #pragma once
 
 #include "operators/batch_norm/batch_norm.h"

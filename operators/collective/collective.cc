@@ -20,7 +20,7 @@ void all_reduce_law(Inference& inference) {
   }
 }
 
-// A collective belongs to no replica, whichever is current.
+// A collective belongs to no replica, not even the current one.
 std::vector<Value> add_collective(Graph& graph, NodeSpec spec, const Site& site) {
   ReplicaScope no_replica(graph, kEveryReplica);
   std::vector<int64_t> replicas(spec.output_names.size());
@@ -31,7 +31,7 @@ std::vector<Value> add_collective(Graph& graph, NodeSpec spec, const Site& site)
   return {outputs.begin(), outputs.end()};
 }
 
-// What any replica's result contributes goes back to every operand.
+// The gradients of all replicas' results go to every operand.
 std::vector<Value> all_reduce_gradient(const GradientRequest& r) {
   std::vector<std::string> names;
   for (std::size_t k = 0; k < r.dy.size(); ++k) {

@@ -1,5 +1,5 @@
-// In-process collectives between CPU replicas: shared memory, no messages. The plan makes each part
-// wait for the operands it reads.
+// Collectives between CPU replicas of one process: shared memory, no messages. The plan makes each
+// part wait for the operands it reads.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -14,8 +14,7 @@
 namespace lockstep {
 namespace {
 
-// total = in[0] + in[1] + .., in that order. Four at a time, so that total is not read and written
-// once for each.
+// total = in[0] + in[1] + .., in that order. Four at a time, to read and write total less often.
 template <class T>
 void add_up(std::span<const Tensor> in, int64_t at, int64_t size, T* __restrict total) {
   auto term = [&](std::size_t k) { return in[k].as<T>() + at; };
@@ -33,7 +32,7 @@ void add_up(std::span<const Tensor> in, int64_t at, int64_t size, T* __restrict 
   }
 }
 
-// The same of operands as they come over a narrower wire.
+// The same for operands sent over a narrower wire.
 template <class W, class T>
 void add_rounded(std::span<const Tensor> in, int64_t at, int64_t size, T* total) {
   std::fill_n(total, size, T{0});
@@ -56,7 +55,7 @@ std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request) {
   const int64_t begin = lines * request.part / request.parts * kLine;
   const int64_t end = std::min(count, lines * (request.part + 1) / request.parts * kLine);
   auto run = [=, threads = request.threads](const KernelArgs& args) {
-    constexpr int64_t kChunk = 1024;  // stays in the first-level cache
+    constexpr int64_t kChunk = 1024;  // fits the first-level cache
     parallel_for((end - begin + kChunk - 1) / kChunk, 16, threads,
                  [&](int64_t first, int64_t last) {
                    T total[kChunk];

@@ -1,6 +1,5 @@
-// Collectives between the GPUs of one process, over memory that they share: replicas on one GPU,
-// and on GPUs that reach each other's memory. The plan makes each part wait for the operands it
-// reads.
+// Collectives between the GPUs of one process, over shared memory: replicas on one GPU, or on GPUs
+// with peer access. The plan makes each part wait for the operands it reads.
 #include <algorithm>
 
 #include "operators/collective/collective.h"
@@ -13,8 +12,8 @@
 namespace lockstep {
 namespace {
 
-// An element is read from every operand before it is written anywhere, so results may lie over
-// operands; operands are added in the order of replicas, so all get the same bits.
+// Each element is read from every operand before any result is written, so results may lie over
+// operands. Operands are added in the order of replicas, so all get the same bits.
 template <class T, class W>
 struct SumOfReplicas {
   int replicas;
@@ -56,7 +55,7 @@ std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request, bool mea
       std::is_same_v<T, W> ? "shared memory" : join("shared memory, as ", dtype_of<W>()));
 }
 
-// NCCL's order of sums is its own, and replicas on one GPU need no messages.
+// NCCL has its own summation order, and replicas on one GPU need no messages.
 std::string sums_over_gpus(const KernelRequest& request) {
   const auto& devices = request.part_devices;
   const bool several = std::any_of(devices.begin(), devices.end(),

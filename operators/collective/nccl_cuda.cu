@@ -1,5 +1,5 @@
-// Replicas that share a GPU are summed there first, by the part of the first of them: it speaks for
-// its GPU in the group, and hands the sum to the others.
+// Replicas that share a GPU are first summed there, by the first one's part, which represents its
+// GPU in the group and copies the sum to the others.
 #include "operators/collective/nccl_cuda.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class NcclAllReduce final : public Kernel {
     if (part_ == parts_ - 1) end_nccl_calls();
   }
 
-  // NCCL's work lies behind the end of its calls only.
+  // NCCL enqueues its work only at the end of its group of calls.
   void conclude(const KernelArgs& args) override {
     if (speaks()) hand_round(args, total_of(args));
   }
@@ -88,7 +88,7 @@ class NcclAllReduce final : public Kernel {
   int64_t count_;
   int divisor_;
   std::vector<int> here_;     // parts on this GPU
-  std::vector<Device> gpus_;  // all that take part, in the order of replicas
+  std::vector<Device> gpus_;  // all participants, in the order of replicas
 };
 
 }  // namespace

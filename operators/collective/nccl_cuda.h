@@ -1,4 +1,4 @@
-// Sums of replicas on several GPUs by NCCL's own all-reduce, for those that need no order.
+// Sums over replicas on several GPUs by NCCL's all-reduce, if no order is required.
 #pragma once
 
 #include <memory>

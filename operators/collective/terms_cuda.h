@@ -1,4 +1,4 @@
-// What sums over replicas do with the elements themselves.
+// Element operations of sums over replicas.
 #pragma once
 
 #include "operators/kit/elements_cuda.h"
@@ -7,13 +7,13 @@ namespace lockstep {
 
 constexpr int kMostTerms = 64;
 
-// As a value is after it has travelled as W.
+// The value after transit as W.
 template <class W, class X>
 __device__ Computed<X> travelled(X x) {
   return static_cast<Computed<X>>(computed(stored<W>(computed(x))));
 }
 
-// Terms, each as it travels, added in their order; the sum travels, too.
+// Adds terms in order, each rounded as in transit; rounds the sum likewise.
 template <class X, class W>
 struct SumTerms {
   int terms;
@@ -27,7 +27,7 @@ struct SumTerms {
   }
 };
 
-// What has arrived, to everyone here.
+// Copies the received sum to all replicas of this process.
 template <class T, class W>
 struct HandRound {
   int receivers;

@@ -1,11 +1,11 @@
-// Kernels that sum numbers of T which travel as W.
+// Dispatch of kernels that sum T and send it as W.
 #pragma once
 
 #include "operators/kit/dispatch.h"
 
 namespace lockstep {
 
-// make.operator()<T, W>(). The law has checked that only float32 travels as anything but itself.
+// make.operator()<T, W>(). The law has checked that only float32 is sent as another type.
 template <class Make>
 std::unique_ptr<Kernel> dispatch_wire(DType dtype, DType wire, const Make& make) {
   if (wire == DType::float16) return make.template operator()<float, Half>();

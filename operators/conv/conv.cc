@@ -1,10 +1,10 @@
 // Conv      (x, w, bias) -> y
-// ConvGradX (dy, w)      -> dx   attribute x_shape: the spatial sizes, which strides leave open
+// ConvGradX (dy, w)      -> dx   attribute x_shape: the spatial sizes, left open by strides
 // ConvGradW (x, dy)      -> dw   attribute kernel_shape: likewise
 // Backward needs x and w only; the bias gradient is a standard ReduceSum.
-// FusedConv (x, w, bias) -> y, sums, squares   Conv, with relu = 1 behind a ReLU, and of what comes
-//                                              out the sum of each channel, and that of squares
-// stands in plans only (fuse_convolutions).
+// FusedConv (x, w, bias) -> y, sums, squares   Conv, with relu = 1 and a ReLU, and the sums of
+//                                              each channel of y and of their squares
+// occurs in plans only (fuse_convolutions).
 // ConvTranspose (x, w, bias) -> y runs ConvGradX forwards; its gradients are a Conv and a ConvGradW
 // with data and gradient exchanged.
 #include "operators/conv/conv.h"
@@ -23,7 +23,7 @@ void check_group(const ConvAttrs& attrs) {
   check(attrs.group >= 1 && attrs.group <= kMost, "group is ", attrs.group);
 }
 
-// What a convolution makes of data and a weight that fit each other.
+// The result's shape, for data and a weight that match.
 Shape convolved(const ConvAttrs& attrs, const Shape& x, const Shape& w) {
   check(x.size() == w.size() && x.size() >= 3, "data has ", x.size(), " dimensions, weight has ",
         w.size());
@@ -41,7 +41,7 @@ Shape convolved(const ConvAttrs& attrs, const Shape& x, const Shape& w) {
   return y;
 }
 
-// What ONNX lets pass: channel counts, bias length, groups.
+// Checks what ONNX does not: channel counts, bias length, groups.
 void check_conv(Inference& inference, const ConvAttrs& attrs) {
   inference.require_ranked();
   inference.attributes.done();
@@ -63,7 +63,7 @@ void fused_conv_law(Inference& inference) {
     inference.outputs[i] = {DType::float32, Shape{inference.input(1).shape[0]}};
 }
 
-// The sizes that strides leave open.
+// The shape with the sizes that strides leave open.
 Shape with_sizes(Shape shape, const char* attribute, const std::vector<int64_t>& sizes,
                  std::size_t dims) {
   check(sizes.size() + 2 == dims, attribute, " ", sizes, " has the wrong length, should have ",
@@ -104,7 +104,7 @@ void grad_w_law(Inference& inference) {
   inference.outputs[0] = {inference.input(0).dtype, dw};
 }
 
-// The sum over everything but the channels.
+// Sums over all dimensions but the channels.
 Value bias_gradient(const GradientRequest& r) {
   std::vector<int64_t> axes{0};
   for (std::size_t i = 2; i < r.graph.shape(r.dy[0]).size(); ++i)
@@ -163,7 +163,7 @@ std::vector<Value> conv_transpose_gradient(const GradientRequest& r) {
   const int64_t group = reader.integer("group", 1);
   const Shape x = r.graph.shape(r.x(0));
   Window window = read_transposed(reader, x, r.graph.shape(r.x(1))).window;
-  // As a convolution from y to x, whose windows end where x says.
+  // As a convolution from y to x, with end padding such that windows cover x exactly.
   for (std::size_t i = 0; i < window.kernel.size(); ++i) {
     const int64_t y = r.graph.shape(r.y(0))[i + 2].size();
     window.pads[window.kernel.size() + i] =

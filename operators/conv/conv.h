@@ -17,15 +17,15 @@ struct ConvAttrs {
 ConvAttrs read_conv(AttributeReader& attributes);
 Attributes write_conv(const ConvAttrs& attrs);
 
-// A FusedConv stands in plans only. Its operands are a Conv's.
+// FusedConv, which occurs in plans only. Its operands are a Conv's.
 struct FusedConvAttrs {
   ConvAttrs conv;
-  bool relu = false;  // behind it
+  bool relu = false;  // applied to the result
 };
 FusedConvAttrs read_fused_conv(AttributeReader& attributes);
 Attributes write_fused_conv(const FusedConvAttrs& attrs);
 
-// Where operands and results stand.
+// Operand and result numbers.
 struct ConvIn {
   enum : std::size_t { x, w, bias };
 };
@@ -44,27 +44,27 @@ Value conv(Graph& graph, Value x, Value w, Value bias = none, const ConvAttrs& a
            const Site& site = {});
 
 // x [N, C, spatial..], w [C, M / group, kernel..], bias [M]: the transpose of a convolution, which
-// makes images larger.
+// enlarges images.
 Value conv_transpose(Graph& graph, Value x, Value w, Value bias = none, const ConvAttrs& attrs = {},
                      const Site& site = {});
 
-// The window of a ConvTranspose and the spatial sizes of its output, which auto_pad or output_shape
-// may decide. Reads the attributes that Conv does not have, too.
+// The window of a ConvTranspose and its output's spatial sizes, which auto_pad or output_shape may
+// decide. Also reads the attributes that Conv lacks.
 struct TransposedWindow {
   Window window;
   std::vector<int64_t> output;
 };
 TransposedWindow read_transposed(AttributeReader& attributes, const Shape& x, const Shape& w);
 
-// What a Conv or a FusedConv does with its result.
+// The work of a Conv or a FusedConv on its result.
 struct ConvEpilogue {
   bool bias = false, relu = false;
   bool statistics = false;  // sums of each channel's elements, and of their squares
 };
 ConvEpilogue read_epilogue(const KernelRequest& request);
 
-// A convolution and the ReLU behind it become one node; where units for matrices work on 16-bit
-// floats, so do a convolution and the sums that the batch norm behind it begins with.
+// Fuses convolutions with a following ReLU. On matrix units for 16-bit floats, also fuses them with
+// the first sums of a following batch norm.
 Rewritten fuse_convolutions(const Graph& graph, const std::set<std::string>& known);
 
 std::vector<Op> conv_ops();

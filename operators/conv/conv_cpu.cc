@@ -1,5 +1,5 @@
-// oneDNN convolutions. `any` lets a primitive choose its layouts. What it chooses is the kernel's
-// wish to the plan; where the plan has a tensor otherwise, DnnlKernel reorders on the way.
+// oneDNN convolutions. `any` lets a primitive choose its layouts, which become the kernel's request
+// to the plan. If the plan uses another layout, DnnlKernel reorders.
 #include <algorithm>
 
 #include "operators/conv/conv.h"
@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// The shapes of one convolution as oneDNN wants them.
+// The shapes of one convolution in oneDNN's form.
 struct Problem {
   Dims x, w;
   Dims plain_w;  // with the group dimension split off
@@ -24,7 +24,7 @@ struct Problem {
                          to_shape(Dims(x.begin() + 2, x.end()))),
                 attrs.group, x, w, y) {}
 
-  // `window` has no defaults left; where it ends follows from the sizes.
+  // `window` has all defaults resolved; its end padding follows from the sizes.
   Problem(const Window& window, int64_t group, const Dims& x, const Dims& w, const Dims& y)
       : x(x), w(w), plain_w(w), y(y) {
     if (group > 1) {
@@ -35,7 +35,7 @@ struct Problem {
     for (std::size_t i = 0; i + 2 < x.size(); ++i) {
       dilations.push_back(window.dilations[i] - 1);
       begin.push_back(window.pads[i]);
-      // oneDNN insists that windows end exactly at the padding.
+      // oneDNN requires windows to end exactly at the padding.
       end.push_back(covering_end_pad(window, i, x[i + 2], y[i + 2]));
     }
   }
@@ -53,7 +53,7 @@ dnnl::convolution_forward::primitive_desc forward_desc(const Problem& p, bool bi
                                                        p.strides, p.dilations, p.begin, p.end);
 }
 
-// A primitive's own layout as the plan knows layouts; row-major where it does not.
+// A primitive's layout in the plan's terms; row-major if it has none.
 int wished(const dnnl::memory::desc& desc, const Dims& dims) {
   return std::max(1, channel_block_of(desc, dims));
 }
@@ -137,7 +137,7 @@ std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
   return backward_data(grad_x_problem(request), request);
 }
 
-// The bias comes on top, plane by plane.
+// Adds the bias to the result, plane by plane.
 class BiasedKernel final : public Kernel {
  public:
   BiasedKernel(std::unique_ptr<DnnlKernel> kernel, const Dims& y, int threads)

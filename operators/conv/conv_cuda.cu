@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-// A convolution of `x` with `w` that makes `y`; the request has them in the order of its kind.
+// The convolution of `x` with `w` to `y`; the request orders them by its kind.
 Convolution convolution(const KernelRequest& request, ConvolutionKind kind, const Window& window,
                         const TensorDesc& x, const TensorDesc& w, const TensorDesc& y) {
   const bool last = std::max({x.channel_block, w.channel_block, y.channel_block}) > 1;
@@ -35,7 +35,7 @@ Convolution convolution(const KernelRequest& request, ConvolutionKind kind, cons
                      x, w, y);
 }
 
-// The units for matrices want channels together.
+// Matrix units need channels last.
 Layouts channels_last(const KernelRequest& request) {
   const DType type = request.in[0].dtype;
   Layouts layouts = row_major(request);
@@ -50,7 +50,7 @@ Layouts channels_last(const KernelRequest& request) {
   return layouts;
 }
 
-// The engine is chosen on the device that it will run on, if that is there.
+// The engine is chosen on the device it will run on, if that exists.
 std::shared_ptr<CudnnConvolution> chosen(const KernelRequest& request, const Convolution& c,
                                          Epilogue epilogue = {}) {
   const bool there = request.device.index < cuda_accelerator().devices();
@@ -97,7 +97,7 @@ std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
   });
 }
 
-// From y, which is operand x here, back to x; the bias comes behind it.
+// From y, here operand x, back to x; the bias is added afterwards.
 std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request) {
   AttributeReader reader = request.attributes();
   const TensorDesc &x = request.in[0], &w = request.in[1], &y = request.out[0];

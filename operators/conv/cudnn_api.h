@@ -1,4 +1,4 @@
-// cuDNN's functions, and the descriptors of its graph API. For operators/conv/cudnn_convolution.cc.
+// cuDNN's functions and descriptors of its graph API. For operators/conv/cudnn_convolution.cc.
 #pragma once
 
 #include <cudnn.h>
@@ -42,10 +42,10 @@ const CudnnApi& cudnn();
 
 void check_cudnn(cudnnStatus_t status, const char* what);
 
-// One for each device, for the life of the program.
+// One per device, kept until the program ends.
 cudnnHandle_t handle_of_current_device();
 
-// A descriptor of the graph API: made, filled, finalized.
+// A descriptor of the graph API: created, filled, finalized.
 class Descriptor {
  public:
   explicit Descriptor(cudnnBackendDescriptorType_t type) {
@@ -83,7 +83,7 @@ class Descriptor {
   }
   bool finishes() { return cudnn().finalize(descriptor_) == CUDNN_STATUS_SUCCESS; }
 
-  // Of the values that there are, the first `most`; how many it took.
+  // Reads at most `most` values; returns their number.
   int64_t read(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t most,
                void* values) const {
     int64_t count = 0;

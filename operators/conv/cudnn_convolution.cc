@@ -17,7 +17,7 @@
 namespace lockstep {
 namespace {
 
-// What it does with its result, in words: "bias, ReLU".
+// Its work on the result, in words: "bias, ReLU".
 std::string epilogue_text(const Convolution& c) {
   std::string text;
   for (auto [there, word] : {std::pair{c.bias, "bias"}, std::pair{c.relu, "ReLU"},
@@ -26,7 +26,7 @@ std::string epilogue_text(const Convolution& c) {
   return text;
 }
 
-// What is kept about a choice: the same text means the same candidates in the same order.
+// The key of a stored choice: equal texts mean equal candidates in the same order.
 std::string problem_text(const Convolution& c) {
   const char* const kinds[] = {"forward", "by_data", "by_weight"};
   return join("cudnn ", cudnn().version(), ", ", name_of_current_device(), ", convolution ",
@@ -42,11 +42,11 @@ Convolution without_epilogue(Convolution c) {
   return c;
 }
 
-// What cuDNN is asked about; it must outlive the answers.
+// The question to cuDNN; must outlive the answers.
 struct Question {
   DnnOperations operations;
   Descriptor graph{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};
-  bool understood;  // cuDNN knows operations in this connection
+  bool understood;  // cuDNN supports this combination of operations
 
   Question(const Convolution& c, const cudnnHandle_t& handle) : operations(operations_of(c)) {
     std::vector<cudnnBackendDescriptor_t> raw;
@@ -62,7 +62,7 @@ struct Candidate {
   std::shared_ptr<const Question> question;
   Descriptor configuration;
   Descriptor plan;
-  Convolution does;  // all that was wanted, or the convolution alone
+  Convolution does;  // with the fused epilogue, or the convolution alone
   int64_t engine = 0;
   int64_t workspace = 0;
 
@@ -77,12 +77,12 @@ struct Candidate {
   }
 };
 
-// Engines that cuDNN's heuristics propose for a convolution, best first, but for those that round
-// further than the operands are, give other bits from run to run, or may make a number of a NaN.
+// Engines that cuDNN's heuristics propose for a convolution, best first, except those that round
+// further than the operands are, are not deterministic, or may turn a NaN into a number.
 class Candidates {
  public:
-  // At most so many with all that is wanted; behind them as many that only convolve, if `apart`,
-  // but none where only one is asked for and found.
+  // At most `most` fused engines, then as many that only convolve, if `apart`, but none of those if
+  // a single engine is requested and found.
   Candidates(const Convolution& c, bool apart, std::size_t most)
       : exact_(c.type == DType::float32 && !c.tf32) {
     add_all(c, most);
@@ -148,7 +148,7 @@ class Candidates {
     return {notes, notes + count};
   }
 
-  // The units for matrices take float32 as 19 bits.
+  // Matrix units reduce float32 to 19 bits.
   bool is_exact(const Descriptor& engine) const {
     const auto notes = notes_of(engine);
     return !notes.contains(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) &&
@@ -162,8 +162,8 @@ class Candidates {
   std::vector<Candidate> all_;
 };
 
-// The fastest, with the epilogue where it is still to do, on memory of its own. One that cuDNN
-// takes and then cannot run is none.
+// The fastest, including a separate epilogue, timed on its own memory. Engines that cuDNN accepts
+// but cannot run are skipped.
 std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convolution& c,
                        const Epilogue& epilogue) {
   auto bytes = [&](const Dims& dims) {
@@ -190,7 +190,7 @@ std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convoluti
       if (best && time >= best_time) continue;
       best = i;
       best_time = time;
-    } catch (const Error&) {  // the others are there for that
+    } catch (const Error&) {  // other candidates remain
     }
   }
   check(best.has_value(), "none of cuDNN's ", candidates.size(), " engines runs");
@@ -202,7 +202,7 @@ std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convoluti
 struct CudnnConvolution::Chosen {
   Candidate candidate;
   std::string reason;
-  bool apart;  // the epilogue comes behind it
+  bool apart;  // the epilogue runs separately
 };
 
 CudnnConvolution::CudnnConvolution(const Convolution& convolution, bool has_device,

@@ -1,4 +1,4 @@
-// Convolutions by cuDNN's graph API: of float32, float16 or bfloat16, added up as float32.
+// Convolutions by cuDNN's graph API: of float32, float16 or bfloat16, accumulated in float32.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -22,10 +22,10 @@ struct Convolution {
   Dims x, w, y;
   Dims strides, dilations, pads_before, pads_after;
   bool tf32 = false;  // KernelRequest::tf32
-  // What a forward convolution does with its result at once, in this order.
-  bool bias = false;        // a number for each channel is added
-  bool relu = false;        // what is negative is 0
-  bool statistics = false;  // of each channel the sum, and the sum of squares, as float32
+  // A forward convolution's work on its result, in this order.
+  bool bias = false;        // adds a number for each channel
+  bool relu = false;        // replaces negative results by 0
+  bool statistics = false;  // sums each channel, and its squares, in float32
 
   bool only_convolves() const { return !bias && !relu && !statistics; }
 };
@@ -36,7 +36,7 @@ struct ConvolutionData {
   void *sums = nullptr, *squares = nullptr;
 };
 
-// What a convolution does with its result, for engines that only convolve.
+// The work on a convolution's result, for engines that only convolve.
 struct Epilogue {
   std::function<void(cudaStream_t, const ConvolutionData&, void* workspace)> run;
   std::size_t workspace_bytes = 0;
@@ -45,12 +45,12 @@ struct Epilogue {
 // One of the three tensors is computed from the two others.
 class CudnnConvolution {
  public:
-  // On a machine with a GPU the engine is chosen now, on the current device: the best that cuDNN's
-  // heuristics know among those that round no operand (but see tf32), add up in full float32 and
-  // give the same bits every time; where engines are timed (operators/conv/engine_choices.h), the
-  // fastest. Engines that do all of the convolution and those that leave the rest to the epilogue
-  // compete; heuristics prefer the first. Throws Unsupported where there is none. Without a GPU
-  // nothing is chosen, and nothing can run.
+  // With a GPU, the engine is chosen now, on the current device: the best one of cuDNN's heuristics
+  // that rounds no operand (but see tf32), accumulates in full float32 and is deterministic; the
+  // fastest one if engines are timed (operators/conv/engine_choices.h). Engines with a fused
+  // epilogue compete with those that leave it to `epilogue`; the heuristics prefer the former.
+  // Throws Unsupported if there is no such engine. Without a GPU nothing is chosen, and nothing can
+  // run.
   CudnnConvolution(const Convolution& convolution, bool has_device, Epilogue epilogue = {});
   ~CudnnConvolution();
 
@@ -65,7 +65,7 @@ class CudnnConvolution {
   std::unique_ptr<Chosen> chosen_;
 };
 
-// Throws what cuDNN has against it; needs the library, and no GPU.
+// Throws cuDNN's objection to it, if any; needs the library, but no GPU.
 void describe_to_cudnn(const Convolution& convolution);
 
 bool cudnn_is_there();

@@ -3,7 +3,7 @@
 namespace lockstep {
 namespace {
 
-// By these cuDNN knows tensors.
+// cuDNN's identifiers of tensors.
 enum Id : int64_t { kX = 1, kW, kY, kBias, kSums, kSquares, kConvolved, kBiased };
 
 cudnnDataType_t type_of(DType type) {
@@ -11,7 +11,7 @@ cudnnDataType_t type_of(DType type) {
   return type == DType::bfloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
 }
 
-// Elements from one place to the next in each dimension.
+// The strides of each dimension, in elements.
 Dims strides_of(const Dims& dims, bool channels_last) {
   std::vector<std::size_t> from_the_fastest;
   if (channels_last) from_the_fastest.push_back(1);
@@ -40,7 +40,7 @@ Descriptor geometry(const Convolution& c) {
   return made;
 }
 
-// The names of one kind of convolution's attributes.
+// The attribute names of one kind of convolution.
 struct Names {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t geometry, x, w, y, alpha, beta;
@@ -160,7 +160,7 @@ class Operations {
     add(operation);
   }
 
-  // Over all of a channel: the sum, and that of squares.
+  // Per channel: the sum, and the sum of squares.
   void add_up(const Descriptor& y) {
     const cudnnGenStatsMode_t mode = CUDNN_GENSTATS_SUM_SQSUM;
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;

@@ -1,4 +1,4 @@
-// A convolution in the words of cuDNN's graph API.
+// A convolution in cuDNN's graph API.
 #pragma once
 
 #include <deque>
@@ -10,18 +10,18 @@
 namespace lockstep {
 
 struct DnnOperations {
-  std::deque<Descriptor> parts;  // that the operations name
+  std::deque<Descriptor> parts;  // referenced by the operations
   std::vector<Descriptor> operations;
 };
 
-// What is done with a result at once goes through tensors that nobody writes to memory.
+// Intermediate results of fused operations use virtual tensors, never written to memory.
 DnnOperations operations_of(const Convolution& convolution);
 
-// Where each tensor of those operations lies.
+// The addresses of those operations' tensors.
 Descriptor pointers_to(const Convolution& convolution, const ConvolutionData& data,
                        void* workspace);
 
-// cuDNN has no convolutions of one spatial dimension: a second one of size 1 is put before it.
+// cuDNN has no one-dimensional convolutions: prepends a dimension of size 1.
 Convolution in_two_dimensions(Convolution convolution);
 
 }  // namespace lockstep

@@ -1,6 +1,6 @@
-// Which of several engines a kernel takes, where they differ in speed and in last bits: timed once,
-// kept in a file, and taken from there ever after, so that a run with that file gives the same bits
-// again. Lines of the file: a number, and the problem that it was chosen for.
+// Engine choices, for kernels with several engines that differ in speed and in last bits. Each
+// choice is timed once and kept in a file, so that a later run with that file gives the same bits.
+// Lines of the file: the engine's number, and its problem.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace lockstep {
 
 class EngineChoices {
  public:
-  // Reads the file if it is there. Throws naming a line that is none of ours.
+  // Reads the file if it exists. Throws naming an invalid line.
   explicit EngineChoices(std::string path);
 
   const std::string& path() const { return path_; }
   std::optional<int64_t> find(const std::string& problem) const;
-  // In the file, too.
+  // Also writes it to the file.
   void keep(const std::string& problem, int64_t engine);
 
  private:
@@ -27,7 +27,7 @@ class EngineChoices {
   std::map<std::string, int64_t> choices_;
 };
 
-// Those of the file that LOCKSTEP_ENGINES names; null: none does, and nothing is timed.
+// The choices in the file LOCKSTEP_ENGINES; null if that is not set: nothing is timed.
 EngineChoices* engine_choices();
 
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-// What a FusedConv does behind its convolution, which adds the bias itself.
+// A FusedConv's work after its convolution, which adds the bias itself.
 #pragma once
 
 #include "operators/conv/conv.h"

@@ -1,4 +1,4 @@
-// What a convolution does with its result, for engines that only convolve.
+// The work on a convolution's result, for engines that only convolve.
 #pragma once
 
 #include "operators/conv/cudnn_convolution.h"
@@ -6,11 +6,11 @@
 
 namespace lockstep {
 
-// y[n, c, ..] += bias[c], and what is negative then is 0; kCount neighbours at once, which are of
-// one channel, or of as many that follow each other.
+// y[n, c, ..] += bias[c], then negative values become 0; kCount neighbours at once, of one channel
+// or of consecutive ones.
 template <class T, int kCount>
 struct BiasAndRelu {
-  int64_t step, channels;  // elements from a channel to the next
+  int64_t step, channels;  // elements between channels
   bool relu;
   const T* bias;  // may be null
   T* y;
@@ -55,7 +55,7 @@ struct SettleSums {
   }
 };
 
-// Of a row-major y [images, channels, plane], each channel by a block.
+// For a row-major y [images, channels, plane], one block per channel.
 template <class T>
 struct SumsOfPlanes {
   int64_t images, channels, plane;

@@ -52,8 +52,8 @@ class ConvFusion {
     gone_.insert(convolution);
   }
 
-  // Only convolutions of 16-bit floats can do it on their way, and to 16 bits squares of a large
-  // mean leave enough of the variance.
+  // Only convolutions of 16-bit floats can fuse this, and at 16 bits squares of a large mean leave
+  // enough of the variance.
   void find_norm(const Node& node) {
     if (node.type() != "BatchNormTrain" || node.domain() != kOwnDomain ||
         node.inputs().size() > BatchNormIn::z + 1)

@@ -1,6 +1,5 @@
-// Dropout (x, ratio, training_mode) -> y, mask     its stream (graph/random_stream.h) says what it
-// draws
-//   DropoutGrad (dy, ratio, training_mode) -> dx   draws the same again
+// Dropout (x, ratio, training_mode) -> y, mask     draws from its stream (graph/random_stream.h)
+//   DropoutGrad (dy, ratio, training_mode) -> dx   repeats the draws
 #include "operators/dropout/dropout.h"
 
 #include "graph/random_stream.h"

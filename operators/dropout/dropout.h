@@ -1,6 +1,6 @@
-// Dropout, drawn from a counter-based generator: the mask is a function of (the session's seed, the
-// step, the node, the position), so it is the same at any thread timing and after a resume, and
-// the backward pass draws it again instead of keeping it.
+// Dropout from a counter-based generator. The mask is a function of the session's seed, the step,
+// the node and the position, so it does not depend on thread timing or on a resume, and the
+// backward pass draws it again instead of storing it.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace lockstep {
 
-// x in prediction; in training a share `ratio` of the elements is 0 and the others grow to make up
-// for it. Every node draws its own numbers.
+// In prediction: x. In training: sets a fraction `ratio` of the elements to 0 and scales up the
+// others. Every node draws its own numbers.
 Value dropout(Graph& graph, Value x, float ratio, bool training, const Site& site = {});
 
 std::vector<Op> dropout_ops();

@@ -1,4 +1,4 @@
-// The CPU's numbers, so the same elements are dropped.
+// Uses the CPU's numbers, so it drops the same elements.
 #include "graph/random_stream.h"
 #include "operators/dropout/dropout.h"
 #include "operators/kit/dispatch.h"
@@ -9,8 +9,8 @@
 namespace lockstep {
 namespace {
 
-// One of a block of four numbers a thread. What decides is read on the device: a recorded step runs
-// with another number each time.
+// Each thread uses one of a block of four numbers. Operands are read on the device, since a
+// recorded step runs with another step number each time.
 template <class T>
 struct Dropped {
   int64_t count;

@@ -1,17 +1,17 @@
-// Cast and CastLike on a GPU; apart, as every pair of types is a kernel.
+// Cast and CastLike on a GPU; a separate file, since every pair of types is a kernel.
 #pragma once
 
 #include "operators/kit/dispatch.h"
 
 namespace lockstep {
 
-// From each of these to each.
+// All pairs of these.
 using Convertible = Types<float, double, int32_t, int64_t, bool, Half, BFloat16>;
 
 std::unique_ptr<Kernel> cast_cuda(const KernelRequest& request);
 
-// A cast goes from layout to layout as well. What becomes 16 bits is for units that want channels
-// together; what becomes float32 (gradients of weights) is for all others.
+// A cast also converts layouts. 16-bit results go to units that need channels last; float32 results
+// (gradients of weights) to all others.
 Layouts cast_layouts(const KernelRequest& request);
 
 }  // namespace lockstep

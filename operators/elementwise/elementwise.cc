@@ -159,7 +159,7 @@ std::vector<Value> where_gradient(const GradientRequest& r) {
   return dx;
 }
 
-// x where it is positive, slope * x else.
+// x if positive, else slope * x.
 std::vector<Value> prelu_gradient(const GradientRequest& r) {
   std::vector<Value> dx(2);
   Site site = gradient_site(r, 0);
@@ -175,7 +175,7 @@ std::vector<Value> prelu_gradient(const GradientRequest& r) {
   return dx;
 }
 
-// dy where the value was not clipped; the bounds are constants of the network.
+// dy where the value was not clipped; the bounds count as constants.
 std::vector<Value> clip_gradient(const GradientRequest& r) {
   check(r.wanted.size() < 2 || !r.wanted[1], r.node.description(), ": bounds cannot be trained");
   Site site = gradient_site(r, 0);
@@ -183,8 +183,8 @@ std::vector<Value> clip_gradient(const GradientRequest& r) {
   return {where(r.graph, inside, r.dy[0], scalar_like(r.graph, r.dy[0], 0, "zero"), site)};
 }
 
-// Either operand may be overwritten; the planner only does so where sizes agree, so a broadcast
-// operand never is.
+// Either operand may be overwritten; the planner only does so for equal sizes, never for a
+// broadcast operand.
 Op arithmetic(const char* type, GradientRule gradient) {
   return {.type = type,
           .domain = "",
@@ -204,7 +204,7 @@ Op function(const char* type, GradientRule gradient) {
 
 void clip_law(Inference& inference) { inference.outputs[0] = inference.input(0); }
 
-// ONNX infers the shape, whatever the condition is made of.
+// ONNX infers the shape, but does not check the condition's type.
 void where_law(Inference& inference) { demand_type(inference, 0, DType::boolean); }
 
 // ONNX 1.12 infers nothing for GreaterOrEqual and LessOrEqual.

@@ -31,7 +31,7 @@ struct Divide {
   }
 };
 
-// Integer division by zero would end the process.
+// Integer division by zero would crash the process.
 template <class T>
 void check_divisors(const Tensor& divisors) {
   const T* b = divisors.as<T>();
@@ -153,7 +153,7 @@ struct Power {
   }
 };
 
-// The base may be of another type than the exponent; the result is of the base's.
+// Base and exponent may differ in type; the result has the base's.
 std::unique_ptr<Kernel> prepare_pow(const KernelRequest& request) {
   return dispatch<Numbers>(request.in[0].dtype, [&]<class A>() {
     return dispatch<Exponents>(request.in[1].dtype, [&]<class B>() {
@@ -162,7 +162,7 @@ std::unique_ptr<Kernel> prepare_pow(const KernelRequest& request) {
   });
 }
 
-// c_like: the sign of the dividend, as C; else that of the divisor, as Python.
+// c_like: with the dividend's sign, as in C; else the divisor's, as in Python.
 template <bool c_like>
 struct Modulo {
   template <class T>

@@ -135,7 +135,7 @@ std::unique_ptr<Kernel> of_floats(const KernelRequest& request) {
   return dispatch<Floats>(request.in[0].dtype,
                           [&]<class T>() { return broadcast_kernel<T, T, F>(request); });
 }
-// An integer divided by zero is an error.
+// Raises a fault if an integer is divided by zero.
 template <class T>
 struct DivideIntegers {
   Walk<2> walk;
@@ -174,7 +174,7 @@ std::unique_ptr<Kernel> comparison(const KernelRequest& request) {
   return dispatch<Numbers>(request.in[0].dtype,
                            [&]<class T>() { return broadcast_kernel<T, bool, F>(request); });
 }
-// Of 16-bit floats only what the gradient of Clip asks for.
+// 16-bit floats are supported as far as the gradient of Clip needs.
 std::unique_ptr<Kernel> prepare_equal(const KernelRequest& request) {
   return dispatch<AllNumbers>(request.in[0].dtype, [&]<class T>() {
     return broadcast_kernel<DeviceType<T>, bool, Equal>(request);
@@ -231,7 +231,7 @@ std::unique_ptr<Kernel> variadic(const KernelRequest& request) {
   });
 }
 
-// Bounds are operands, on the device; either may be null.
+// Bounds are operands in device memory; either may be null.
 template <class T>
 struct Clipped {
   const T *x, *low, *high;
@@ -257,7 +257,7 @@ std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
   });
 }
 
-// Chosen from operands that have the result's shape, or one element: any order of elements will do.
+// For operands with the result's shape or one element, any layout will do.
 Layouts flat_choice(const KernelRequest& request) {
   return request.in[0].dims == request.out[0].dims ? flat(request) : row_major(request);
 }

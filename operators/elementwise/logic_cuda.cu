@@ -76,7 +76,7 @@ std::unique_ptr<Kernel> prepare_is_inf(const KernelRequest& request) {
                                        attributes.integer("detect_negative", 1) != 0});
 }
 
-// Integers are raised as double, which holds what int32 does; larger ones are the host's.
+// Integers are raised as double, which represents every int32; larger types fall back to the host.
 struct Power {
   template <class A, class B>
   __device__ A operator()(A base, B exponent) const {
@@ -95,7 +95,7 @@ std::unique_ptr<Kernel> prepare_pow(const KernelRequest& request) {
   });
 }
 
-// c_like: the sign of the dividend, as C; else that of the divisor, as Python.
+// c_like: with the dividend's sign, as in C; else the divisor's, as in Python.
 template <bool c_like>
 struct Modulo {
   template <class T>

@@ -1,4 +1,4 @@
-// Of truth values, tests of floats, and arithmetic that few networks do, on a GPU.
+// Logic, tests of floats, and rare arithmetic on a GPU.
 #pragma once
 
 #include "runtime/kernel_table.h"

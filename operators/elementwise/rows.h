@@ -1,6 +1,6 @@
-// Element-wise work on the CPU. What differs from operator to operator and from type to type is one
-// plain loop over a row; who walks the rows of broadcast operands and shares them out over threads
-// is the same for all, and compiled once.
+// Element-wise work on the CPU. The only code per operator and type is one plain loop over a row;
+// the walk over rows of broadcast operands and its division among threads are shared and compiled
+// once.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct RowOperand {
 using RowOfOne = void (*)(const void* x, void* y, int64_t count);
 using RowOfTwo = void (*)(RowOperand a, RowOperand b, void* y, int64_t count);
 using RowOfThree = void (*)(RowOperand a, RowOperand b, RowOperand c, void* y, int64_t count);
-// Throws for operands that a row would fail on: an exception must not leave a parallel loop.
+// Throws for invalid operands up front: an exception must not leave a parallel loop.
 using CheckOperand = void (*)(const Tensor& operand);
 
 std::unique_ptr<Kernel> map_rows(const KernelRequest& request, RowOfOne row);
@@ -28,7 +28,7 @@ std::unique_ptr<Kernel> combine_rows(const KernelRequest& request, RowOfTwo row,
                                      CheckOperand check_second = nullptr);
 std::unique_ptr<Kernel> choose_rows(const KernelRequest& request, RowOfThree row);
 
-// Types that networks are made of, whose loops are worth a compiler's time.
+// Common types, whose loops are worth their compile time.
 template <class T>
 inline constexpr bool is_common = std::is_same_v<T, float> || std::is_same_v<T, double> ||
                                   std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;

@@ -15,7 +15,7 @@ Value random(Graph& graph, const char* type, const Dims& shape, Attributes attri
   return graph.add_value({.type = type, .attributes = attributes}, site);
 }
 
-// ONNX 1.12 follows numbers alone.
+// ONNX 1.12 handles known numbers only.
 void filled_law(Inference& inference) {
   if (auto shape = content_of(inference, 0))
     inference.outputs[0] = {inference.outputs[0].dtype, *shape, true};

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-// Runs draw further along their stream: run s of a program starts at block s * 2^40.
+// Each run continues the stream: run s of a program starts at block s * 2^40.
 uint64_t first_block(const RunContext& context) { return context.step << 40; }
 
 // A Philox block gives four numbers; make(block) turns it into four floats.

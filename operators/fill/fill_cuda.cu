@@ -1,5 +1,5 @@
-// Random fills are the host's: they make first values, once, and those are the same bits on any
-// device, which logarithms and cosines of different libraries would not be.
+// Random fills run on the host: they make initial values, once, with the same bits on any device.
+// Logarithms and cosines of another library would differ.
 #include <cstring>
 
 #include "operators/fill/fill.h"

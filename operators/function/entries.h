@@ -1,4 +1,4 @@
-// The room's kernels on a kind of device, which says how one formula is prepared.
+// This folder's kernels on a kind of device, given how that device prepares one formula.
 #pragma once
 
 #include "operators/function/formulas.h"

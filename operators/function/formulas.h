@@ -1,5 +1,5 @@
-// Functions of one element and their derivatives, side by side: with parameters a and b, for float
-// and double, the same on every device.
+// Functions of one element and their derivatives, with parameters a and b, for float and double;
+// the same on every device.
 #pragma once
 
 #include <cmath>
@@ -248,7 +248,7 @@ struct Atanh {
   }
 };
 
-// Steps: their slope is zero, and no gradient goes through them.
+// Step functions: their slope is zero, and no gradient passes.
 struct Ceil {
   template <class T>
   static constexpr T value(T x, T, T) {
@@ -263,7 +263,7 @@ struct Floor {
   }
 };
 
-// Halves go to the even neighbour, as the default rounding mode does.
+// Rounds halves to even, as the default rounding mode does.
 struct Round {
   template <class T>
   static constexpr T value(T x, T, T) {
@@ -301,7 +301,7 @@ void for_each_formula(const Visit& visit) {
   visit.template operator()<Round>("Round");
 }
 
-// Whether a gradient goes through it.
+// Whether a gradient passes through it.
 template <class Formula>
 inline constexpr bool has_slope = requires {
   Formula::slope(0.0F, 0.0F, 0.0F);

@@ -1,5 +1,5 @@
-// y = f(x; a, b). The gradient of all of them is one operator of ours,
-//   FunctionGrad (dy, x) -> dy * f'(x; a, b)   attribute function: which one; a, b: its parameters
+// y = f(x; a, b). All share one gradient operator of ours,
+//   FunctionGrad (dy, x) -> dy * f'(x; a, b)   attribute function: its name; a, b: its parameters
 #include "operators/function/function.h"
 
 #include "operators/kit/room.h"

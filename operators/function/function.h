@@ -1,5 +1,5 @@
 // Functions of one element, with at most two parameters: the Elu and Softplus families,
-// trigonometry, rounding. One table on the graph side, one of formulas in the kernels.
+// trigonometry, rounding. The graph has one table of them, the kernels one of formulas.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-// An attribute of a function and its value when it is left out.
+// An attribute of a function and its default.
 struct FunctionParameter {
   const char* name;
   float fallback;
@@ -23,7 +23,7 @@ struct FunctionEntry {
 const std::vector<FunctionEntry>& function_entries();
 const FunctionEntry& function_entry(const std::string& type);
 
-// What kernels read off a node: a function's parameters, or those of its gradient, and which it is.
+// A node's function, with its parameters; for a gradient those of its function.
 struct FunctionParameters {
   double a = 0, b = 0;
 };

@@ -1,6 +1,6 @@
 // Gather (slices along an axis), GatherElements and ScatterElements (element by element), GatherND
-// and ScatterND (slices by coordinates), TopK, OneHot, Trilu. What several indices pick receives
-// the sum of their gradients:
+// and ScatterND (slices by coordinates), TopK, OneHot, Trilu. An element selected by several
+// indices receives the sum of their gradients:
 //   GatherGrad         (dy, shape of x, indices) -> dx
 //   GatherElementsGrad (dy, shape of x, indices) -> dx
 //   GatherNDGrad       (dy, shape of x, indices) -> dx
@@ -36,8 +36,8 @@ std::vector<Value> gather_nd_gradient(const GradientRequest& r) {
           none};
 }
 
-// What was overwritten has no gradient; what was written takes its own from where it went. (Where
-// two updates go to one place ONNX does not say which stays, so neither do we.)
+// Overwritten elements get no gradient; updates get theirs from where they were written. (If two
+// updates go to one place, neither ONNX nor we define which one stays.)
 std::vector<Value> scatter_gradient(const GradientRequest& r, const char* gather,
                                     const Attributes& gathering, const Attributes& scattering) {
   auto attributes = r.node.attributes();
@@ -71,7 +71,7 @@ std::vector<Value> scatter_nd_gradient(const GradientRequest& r) {
   return scatter_gradient(r, "GatherND", {}, {});
 }
 
-// The values came from where the indices say.
+// The gradients go to the places that the indices name.
 std::vector<Value> top_k_gradient(const GradientRequest& r) {
   auto attributes = r.node.attributes();
   Site site = gradient_site(r, 0);
@@ -93,7 +93,7 @@ std::vector<Value> trilu_gradient(const GradientRequest& r) {
           none};
 }
 
-// ONNX leaves the new dimension open even where the depth is known.
+// ONNX leaves the new dimension open even if the depth is known.
 void one_hot_law(Inference& inference) {
   const Literal* depth = inference.constants[1];
   const TensorType& indices = inference.input(0);
@@ -117,7 +117,7 @@ void check_same(Inference& inference, std::size_t operand, const Shape& expected
         ", should be ", expected);
 }
 
-// Element by element: indices may be fewer than x along any axis, and more along `axis` alone.
+// Checks element-wise indices: along any axis but `axis` they may not be more than x has.
 void check_elements(Inference& inference, const TensorType& x, std::size_t operand) {
   const TensorType& indices = inference.input(operand);
   if (!x.ranked || !indices.ranked) return;
@@ -139,7 +139,7 @@ void scatter_elements_law(Inference& inference) {
     check_same(inference, 2, inference.input(1).shape, "updates");
 }
 
-// The indices stand in place of the axis that they pick from.
+// The indices' dimensions replace the axis that they select from.
 void gather_grad_law(Inference& inference) {
   shape_from_operand(inference);
   const TensorType &x = inference.outputs[0], &indices = inference.input(2);
@@ -160,8 +160,8 @@ void gather_elements_grad_law(Inference& inference) {
     check_same(inference, 0, inference.input(2).shape, "gradients");
 }
 
-// By coordinates: after `batch` equal dimensions the last one of the indices says how many there
-// are. Answers with the shape of what is picked, or nothing where that is not known yet.
+// Selection by coordinates: after `batch` equal dimensions, the last dimension of the indices gives
+// the number of coordinates. Returns the shape of the result, empty if not known yet.
 std::optional<Shape> picked(const TensorType& x, const TensorType& indices, int64_t batch) {
   if (!x.ranked || !indices.ranked) return std::nullopt;
   const Shape &data = x.shape, &tuples = indices.shape;
@@ -199,7 +199,7 @@ void gather_nd_grad_law(Inference& inference) {
     check_same(inference, 0, *shape, "gradients");
 }
 
-// The diagonal, one number, may be left out.
+// The diagonal, one number, is optional.
 void trilu_law(Inference& inference) {
   same_as_first(inference);
   const TensorType& x = inference.input(0);

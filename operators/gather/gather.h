@@ -1,4 +1,4 @@
-// Picking elements by index, and putting them back.
+// Selecting elements by index, and writing them back.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace lockstep {
 // Whole slices of x along `axis`, one per index.
 Value gather(Graph& graph, Value x, Value indices, int64_t axis, const Site& site = {});
 
-// A candidate's refusal of any other `reduction`.
+// Refuses any other `reduction`.
 Refusal reduces_by(std::vector<std::string> known);
 
 std::vector<Op> gather_ops();

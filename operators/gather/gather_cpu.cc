@@ -14,7 +14,7 @@ int64_t axis_of(const KernelRequest& request) {
   return attributes.integer("axis", 0);
 }
 
-// An index counts from the end when it is negative.
+// A negative index counts from the end.
 template <class Index>
 int64_t checked(Index index, int64_t size, const char* op) {
   const int64_t at = index < 0 ? index + size : index;
@@ -115,7 +115,7 @@ std::unique_ptr<Kernel> prepare_gather_elements_grad(const KernelRequest& reques
 
 enum class Meeting { replaces, adds, multiplies, larger, smaller };
 
-// What an update makes of what it meets. max and min came with opset 18.
+// The combination of an update with the existing value. max and min came with opset 18.
 Meeting meeting_of(const KernelRequest& request) {
   auto attributes = request.attributes();
   const std::string reduction = attributes.text("reduction", "none");
@@ -177,7 +177,7 @@ struct Coordinates {
     per_batch = count / std::max<int64_t>(1, batches);
   }
 
-  // The first element of the slice that tuple `i` names.
+  // The first element of the slice at tuple `i`.
   template <class Index>
   int64_t at(const Index* indices, int64_t i) const {
     int64_t offset = batch > 0 ? i / per_batch : 0;
@@ -235,8 +235,8 @@ std::unique_ptr<Kernel> prepare_scatter_nd(const KernelRequest& request) {
   });
 }
 
-// The k largest (or smallest) of each column, best first, equal ones in order; by repeated search,
-// which needs no memory and is quick for the small k that networks use.
+// The k largest (or smallest) of each column, best first, equal ones in order. Repeated search
+// needs no memory and is fast for the small k of networks.
 std::unique_ptr<Kernel> prepare_top_k(const KernelRequest& request) {
   auto attributes = request.attributes();
   const int64_t axis = attributes.integer("axis", -1);
@@ -249,7 +249,7 @@ std::unique_ptr<Kernel> prepare_top_k(const KernelRequest& request) {
       for (int64_t column = 0; column < x.columns(); ++column) {
         auto value = [&](int64_t i) { return data[x.start(column) + i * x.inner]; };
         auto none = [&](int64_t i) { return !(value(i) == value(i)); };
-        auto before = [&](int64_t a, int64_t b) {  // does a come before b? What is none, comes last
+        auto before = [&](int64_t a, int64_t b) {  // does a come before b? NaN comes last
           if (none(a) || none(b)) return none(a) == none(b) ? a < b : none(b);
           if (value(a) == value(b)) return a < b;
           return largest ? value(a) > value(b) : value(a) < value(b);
@@ -268,7 +268,7 @@ std::unique_ptr<Kernel> prepare_top_k(const KernelRequest& request) {
   });
 }
 
-// Depth and both values may be of any type; an index outside the depth is "off" everywhere.
+// Depth and both values may have any type; an index outside the depth is "off" everywhere.
 std::unique_ptr<Kernel> prepare_one_hot(const KernelRequest& request) {
   auto attributes = request.attributes();
   const Dims y = request.out[0].dims;

@@ -1,5 +1,5 @@
-// Where several indices name one place, its sum is one thread's, in the order of indices: the same
-// bits in every run, and the CPU's.
+// If several indices name one place, one thread sums there in index order: the same bits in every
+// run, and as on the CPU.
 #include "operators/gather/gather.h"
 #include "operators/gather/select_cuda.h"
 #include "operators/kit/axis.h"
@@ -15,7 +15,7 @@ int64_t axis_of(const KernelRequest& request) {
   return attributes.integer("axis", 0);
 }
 
-// Indices into a dimension, counted from its end where they are negative.
+// Indices into a dimension; negative ones count from its end.
 struct Indices {
   const void* data;
   bool wide;  // int64, else int32
@@ -25,7 +25,7 @@ struct Indices {
       : data(args.in[operand].data),
         wide(args.in[operand].desc.dtype == DType::int64),
         fault(args.fault) {}
-  // The i-th one, or -1: it is outside, which the fault tells.
+  // The i-th index, or -1 with a fault if it is out of range.
   __device__ int64_t place(int64_t i, int64_t size) const {
     const int64_t index =
         wide ? static_cast<const int64_t*>(data)[i] : static_cast<const int32_t*>(data)[i];
@@ -39,7 +39,7 @@ struct Indices {
 ExplainFault outside_of(int64_t size) {
   return [size](int64_t index) { return join("index ", index, " is outside 0..", size - 1); };
 }
-// Of several dimensions.
+// For one of several dimensions.
 std::string outside(int64_t index) { return join("index ", index, " is outside its dimension"); }
 
 template <class T>
@@ -69,7 +69,7 @@ std::unique_ptr<Kernel> prepare_gather(const KernelRequest& request) {
   });
 }
 
-// A thread has one element of every slice.
+// A thread copies one element of every slice.
 template <class T>
 struct AddSlices {
   AroundAxis x;
@@ -101,8 +101,8 @@ std::unique_ptr<Kernel> prepare_gather_grad(const KernelRequest& request) {
   });
 }
 
-// Indices that lie as the result does, each into its own column of x. Columns of indices may be
-// fewer than those of x.
+// Indices with the result's layout, each into its own column of x. They may have fewer columns than
+// x.
 struct ElementPlaces {
   static constexpr int kMostDims = 8;
   int dims, axis;
@@ -118,7 +118,7 @@ struct ElementPlaces {
     }
     size = x[axis];
   }
-  // Where `place` along the axis lies in x, beside element i of the indices.
+  // The element of x at `place` along the axis, in the column of index i.
   __device__ int64_t at(int64_t i, int64_t place) const {
     int64_t at = 0, stride = 1;
     for (int d = dims - 1; d >= 0; --d) {
@@ -172,7 +172,7 @@ __device__ void meet(Meeting meeting, T& there, T update) {
                                            : update;
 }
 
-// Into x, column by column of the indices: only elements of one column can meet.
+// Scatters into x, column by column of the indices: only elements of one column can collide.
 template <class T>
 struct PutElements {
   ElementPlaces places;
@@ -222,7 +222,8 @@ std::unique_ptr<Kernel> prepare_scatter_elements(const KernelRequest& request) {
   });
 }
 
-// Tuples of coordinates in the first dimensions of x, after those of the batch; each names a slice.
+// Tuples of coordinates in the first dimensions of x, after the batch dimensions; each names a
+// slice.
 struct Tuples {
   static constexpr int kMostDims = 8;
   int64_t batch = 0, depth, count, slice = 1, per_batch = 1;
@@ -245,7 +246,7 @@ struct Tuples {
     per_batch = count / std::max<int64_t>(1, batches);
   }
 
-  // The first element of the slice of tuple i; -1: it is outside.
+  // The first element of the slice of tuple i; -1: out of range.
   __device__ int64_t at(const Indices& indices, int64_t i) const {
     int64_t offset = batch > 0 ? i / per_batch : 0;
     for (int64_t k = 0; k < depth; ++k) {
@@ -257,7 +258,7 @@ struct Tuples {
   }
 };
 
-// Of the tuples that this operand holds.
+// Limits the coordinates per tuple of this operand.
 Refusal up_to_coordinates(std::size_t operand) {
   return [operand](const KernelRequest& request) {
     const int64_t depth = request.in[operand].dims.back();
@@ -293,7 +294,7 @@ std::unique_ptr<Kernel> prepare_gather_nd(const KernelRequest& request) {
   });
 }
 
-// A thread has one element of every slice, as any two tuples may name one slice.
+// A thread adds one element of every slice, since any two tuples may name one slice.
 template <class T>
 struct PutTuples {
   Tuples tuples;

@@ -1,4 +1,4 @@
-// What chooses by value or by place: TopK, OneHot, Trilu.
+// Selection by value or by place: TopK, OneHot, Trilu.
 #include "operators/gather/select_cuda.h"
 
 #include "operators/kit/axis.h"
@@ -16,9 +16,9 @@ struct Candidate {
 template <class T>
 struct Better {
   bool largest;
-  // Does a come before b? Equal ones in order.
+  // True if a comes before b; equal ones in order.
   static __device__ bool none(T value) { return !(value == value); }
-  __device__ bool before(Candidate<T> a, Candidate<T> b) const {  // what is none, comes last
+  __device__ bool before(Candidate<T> a, Candidate<T> b) const {  // NaN comes last
     if (none(a.value) || none(b.value))
       return none(a.value) == none(b.value) ? a.index < b.index : none(b.value);
     if (a.value == b.value) return a.index < b.index;
@@ -30,8 +30,8 @@ struct Better {
   }
 };
 
-// The best of a column, then the best of what comes after it, and so on: quick for the small k that
-// networks use.
+// Finds the best of a column, then the best of the rest, and so on: fast for the small k of
+// networks.
 template <class T>
 struct BestOfColumn {
   AroundAxis x;

@@ -54,7 +54,7 @@ void check_blas(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS) fail("cuBLASLt: ", what, ": ", api().text_of(status));
 }
 
-// One for each device, for the life of the program.
+// One per device, kept until the program ends.
 cublasLtHandle_t handle_of_current_device() {
   static std::mutex mutex;
   static std::map<int, cublasLtHandle_t> handles;
@@ -73,7 +73,7 @@ cudaDataType_t type_of(DType type) {
 
 }  // namespace
 
-// cuBLASLt counts columns first: a row-major matrix is its transpose there, so y' = b' a'.
+// cuBLASLt is column-major: it sees a row-major matrix as its transpose, so y' = b' a'.
 struct CublasProduct::Chosen {
   cublasLtHandle_t handle = nullptr;
   cublasLtMatmulDesc_t product = nullptr;
@@ -106,7 +106,7 @@ struct CublasProduct::Chosen {
     check_blas(api().set_product(product, which, &value, sizeof value), "a product");
   }
 
-  // Of a row-major matrix of so many rows and columns.
+  // Describes a row-major matrix of that many rows and columns.
   static void lay_out(cublasLtMatrixLayout_t& layout, const MatrixProduct& p, int64_t rows,
                       int64_t columns, int64_t stride) {
     check_blas(api().create_layout(&layout, type_of(p.type), static_cast<uint64_t>(columns),

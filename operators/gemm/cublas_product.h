@@ -1,4 +1,5 @@
-// Products of row-major matrices by cuBLASLt: of float32, float16 or bfloat16, added up as float32.
+// Products of row-major matrices by cuBLASLt: of float32, float16 or bfloat16, accumulated in
+// float32.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +11,7 @@
 
 namespace lockstep {
 
-// y = alpha op(a) op(b) + beta y, `batch` times; y is m x n, k is what a and b share.
+// y = alpha op(a) op(b) + beta y, `batch` times; y is m x n, k is the inner dimension.
 struct MatrixProduct {
   DType type = DType::float32;
   bool tf32 = false;  // KernelRequest::tf32
@@ -18,7 +19,7 @@ struct MatrixProduct {
   int64_t m = 0, n = 0, k = 0;
   float alpha = 1, beta = 0;
   int64_t batch = 1;
-  int64_t stride_a = 0, stride_b = 0, stride_y = 0;  // elements from one of a batch to the next
+  int64_t stride_a = 0, stride_b = 0, stride_y = 0;  // elements between matrices of a batch
 };
 
 class CublasProduct {
@@ -28,7 +29,8 @@ class CublasProduct {
   explicit CublasProduct(const MatrixProduct& product);
   ~CublasProduct();
 
-  // On the stream's device, which is the current one. The first run chooses the algorithm.
+  // Runs on the stream's device, which must be the current one. The first run chooses the
+  // algorithm.
   void run(cudaStream_t stream, const void* a, const void* b, void* y, void* workspace);
 
  private:

@@ -67,7 +67,7 @@ std::vector<Value> matmul_gradient(const GradientRequest& r) {
   return dx;
 }
 
-// ONNX leaves the inner dimension and the shape of C unchecked.
+// ONNX does not check the inner dimension and the shape of C.
 void gemm_law(Inference& inference) {
   inference.require_ranked();
   GemmAttrs attrs = read_gemm(inference.attributes);

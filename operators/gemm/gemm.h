@@ -1,4 +1,4 @@
-// Matrix products. Their gradients are the same operators with operands transposed.
+// Matrix products. Their gradients are the same operators with transposed operands.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ GemmAttrs read_gemm(AttributeReader attributes);
 
 Value gemm(Graph& graph, Value a, Value b, Value c = none, const GemmAttrs& attrs = {},
            const Site& site = {});
-// numpy's matmul: the last two dimensions are multiplied, the others broadcast.
+// numpy's matmul: multiplies the last two dimensions, broadcasts the others.
 Value matmul(Graph& graph, Value a, Value b, const Site& site = {});
 
 std::vector<Op> gemm_ops();

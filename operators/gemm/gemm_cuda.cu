@@ -10,7 +10,7 @@ std::string description(const KernelRequest& request) {
   return request.tf32 && request.in[0].dtype == DType::float32 ? "cublasLt, tf32" : "cublasLt";
 }
 
-// What beta C adds, spread over the result before the product comes on top.
+// Writes beta C, broadcast, to the result before the product is added.
 template <class T>
 struct Spread {
   Walk<1> walk;

@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-// As [outer, size, inner]: `size` is the axis, a column is what varies along it.
+// As [outer, size, inner]: `size` is the axis; a column varies along it.
 struct AroundAxis {
   int64_t outer = 1, size = 1, inner = 1;
 

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-// For N operands of numpy-broadcast shapes: the output is walked row by row; within a row operand k
+// For N operands of numpy-broadcast shapes: walks the output row by row. Within a row operand k
 // advances by step[k] (0 or 1) elements per element. Adjacent dimensions that all operands walk
 // alike are merged, so equal shapes are a single row.
 template <int N>
@@ -61,7 +61,7 @@ struct Broadcast {
     }
   }
 
-  // Where each operand stands at the start of a row.
+  // The place of each operand at the start of a row.
   std::array<int64_t, N> at(int64_t row) const {
     std::array<int64_t, N> offset{};
     for (std::size_t i = sizes.size(); i-- > 0;) {

@@ -18,7 +18,7 @@ std::optional<int64_t> scalar_of(const Inference& inference, std::size_t i) {
   return number_of(content->front());
 }
 
-constexpr std::size_t kMost = 256;  // entries of a vector that is followed
+constexpr std::size_t kMost = 256;  // limit on entries of a tracked vector
 
 Dim of_numbers(std::string_view op, int64_t a, int64_t b) {
   if (op == "Add") return plus(a, b);
@@ -29,7 +29,7 @@ Dim of_numbers(std::string_view op, int64_t a, int64_t b) {
   if (op == "Equal") return a == b ? 1 : 0;
   if (b == 0) return "?";
   if (op == "Div") return quotient(a, b);
-  if (op == "Mod") {  // the divisor's sign, as where fmod is 0
+  if (op == "Mod") {  // the divisor's sign, as with fmod 0
     const int64_t rest = remainder_of(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
   }
@@ -55,7 +55,7 @@ Dim combined(std::string_view op, const Dim& a, const Dim& b) {
   return x && y ? of_sizes(op, *x, *y) : Dim("?");
 }
 
-// What operand `i` of any number of dimensions holds, row by row.
+// The content of operand `i` of any rank, row by row.
 std::optional<Shape> entries_of(const Inference& inference, std::size_t i) {
   if (i >= inference.inputs.size() || !inference.inputs[i]) return std::nullopt;
   const Literal* literal = inference.constants[i];
@@ -78,12 +78,12 @@ std::optional<Shape> unknown_entries(const TensorType& type) {
   return Shape(static_cast<std::size_t>(type.shape[0].size()), Dim("?"));
 }
 
-// Entry i of a vector, whose only entry may stand for all.
+// Entry i of a vector, or its only one.
 const Dim& entry_of(const Shape& vector, std::size_t i) {
   return vector[vector.size() == 1 ? 0 : i];
 }
 
-// The length of vectors that meet; nothing where they do not fit.
+// The common length of vectors; empty if they do not match.
 std::optional<std::size_t> common_length(std::initializer_list<const Shape*> vectors) {
   std::size_t length = 1;
   for (const Shape* vector : vectors)

@@ -1,8 +1,8 @@
-// What small integer vectors hold, as far as it is known when a graph is built: the arithmetic on
-// shapes that exporters write out (Shape, Gather, Unsqueeze, Concat, Reshape). Symbols pass through
-// as symbols, so a network whose batch is open still has shapes that follow from it. A scalar is a
-// vector of one; a table (pads as exporters compute them) is followed row by row where it is only
-// cut, turned and given another shape. Each function is the content law of the operators it names.
+// Known contents of small integer vectors when a graph is built: the arithmetic on shapes that
+// exporters emit (Shape, Gather, Unsqueeze, Concat, Reshape). Symbols stay symbols, so a network
+// with an open batch keeps the shapes that depend on it. A scalar is a vector of one; a table (pads
+// computed by exporters) is tracked row by row while it is only sliced, transposed and reshaped.
+// Each function is the content law of the operators it names.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@
 
 namespace lockstep {
 
-// What operand `i`, a vector or scalar, holds, if that is known.
+// The content of operand `i`, a vector or scalar, if known.
 std::optional<Shape> content_of(const Inference& inference, std::size_t i);
-// The number that one entry is; nothing for a symbol.
+// The entry as a number; empty for a symbol.
 std::optional<int64_t> number_of(const Dim& entry);
 
 std::optional<Shape> content_of_shape(Inference& inference);  // Shape
@@ -22,8 +22,8 @@ std::optional<Shape> content_of_gather(Inference& inference);     // Gather
 std::optional<Shape> content_of_concat(Inference& inference);     // Concat
 std::optional<Shape> content_of_slice(Inference& inference);      // Slice
 std::optional<Shape> content_of_transpose(Inference& inference);  // Transpose, of tables
-// Add, Sub, Mul, Div, Mod, Max, Min, Equal: of numbers and of sizes such as 4*N + 1. "?" stands for
-// an entry of which nothing is known; true and false are 1 and 0.
+// Add, Sub, Mul, Div, Mod, Max, Min, Equal: of numbers and of sizes such as 4*N + 1. "?" is an
+// unknown entry; true and false are 1 and 0.
 std::optional<Shape> content_of_arithmetic(Inference& inference);
 std::optional<Shape> content_of_where(Inference& inference);    // Where
 std::optional<Shape> content_of_expand(Inference& inference);   // Expand

@@ -1,4 +1,4 @@
-// A number as one of another type.
+// Conversion of a number to another type.
 #pragma once
 
 #include <limits>
@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-// A float out of a whole number's range becomes the nearest that type has, and NaN becomes 0, on
-// every device; C++ leaves both open.
+// On every device, a float outside an integer type's range becomes its nearest value, and NaN
+// becomes 0; C++ leaves both undefined.
 template <class Y, class X>
 constexpr Y converted(X x) {
   if constexpr (std::is_floating_point_v<X> && std::is_integral_v<Y> && !std::is_same_v<Y, bool>) {

@@ -3,7 +3,7 @@
 namespace lockstep {
 namespace {
 
-// What can be said of an operand: nothing where it is left out or its dimensions are not known.
+// An operand's type; null if it is omitted or its rank is unknown.
 const TensorType* ranked(const Inference& inference, std::size_t i) {
   const bool given = i < inference.inputs.size() && inference.inputs[i];
   return given && inference.inputs[i]->ranked ? inference.inputs[i] : nullptr;

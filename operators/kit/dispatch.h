@@ -1,6 +1,5 @@
 // Lists of element types. A kernel's list is written once and named: its candidate refuses by it
-// (`takes`), and its prepare goes from a type known at plan time to a template argument
-// (`dispatch`).
+// (`takes`), and its prepare maps a type known at plan time to a template argument (`dispatch`).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ using Numbers = Types<float, double, int32_t, int64_t>;
 using Integers = Types<int32_t, int64_t>;
 using Unsigned = Types<uint8_t, uint16_t, uint32_t, uint64_t>;
 using Booleans = Types<bool>;
-// With those of 16 bits, which GPUs compute with.
+// With the 16-bit floats that GPUs compute with.
 using TensorFloats = Types<float, Half, BFloat16>;
 using NarrowFloats = Types<Half, BFloat16>;
 using AllFloats = Types<float, double, Half, BFloat16>;
@@ -33,7 +32,7 @@ std::vector<DType> dtypes_of(Types<T...>) {
   return {dtype_of<T>()...};
 }
 
-// An operand of one of these types, where it is not left out; the first result.
+// `takes`: the operand, unless omitted, has one of these types. `makes`: the first result has.
 template <class List>
 Refusal takes(std::size_t operand = 0) {
   return takes_types(dtypes_of(List()), operand);
@@ -56,13 +55,13 @@ auto dispatch_among(Types<First, Rest...>, DType dtype, Make& make) {
 }
 
 // Returns make.operator()<T>() for the T of the list that `dtype` names. Throws for any other,
-// which a candidate that refuses by the same list never meets.
+// which a refusal by the same list rules out.
 template <class List, class Make>
 auto dispatch(DType dtype, Make&& make) {
   return dispatch_among(List(), dtype, make);
 }
 
-// The same for what is only moved: a type that stands for all of its size.
+// The same for moved data: one type stands for all of its size.
 template <class Make>
 std::unique_ptr<Kernel> of_size(DType dtype, Make&& make) {
   switch (size_of(dtype)) {

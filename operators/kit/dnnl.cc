@@ -49,7 +49,7 @@ dnnl::memory::desc any_desc(const Dims& dims, DType dtype) {
 
 dnnl::memory::desc desc_of(const TensorDesc& tensor) {
   if (tensor.channel_block == 1) return plain_desc(tensor.dims, tensor.dtype);
-  // oneDNN's tags name the block; the spatial dimensions are those the tensor has.
+  // oneDNN's tags name the block, for each number of spatial dimensions.
   using Tag = dnnl::memory::format_tag;
   const bool wide = tensor.channel_block == 16;
   check(wide || tensor.channel_block == 8, "internal: channel blocks of ", tensor.channel_block);
@@ -120,7 +120,7 @@ void DnnlKernel::finish() {
   for (auto& [made, plain] : results_) reorder(made, plain);
 }
 
-// Through the C interface: the C++ one copies its arguments into a map first.
+// Uses the C interface: the C++ one copies its arguments into a map first.
 void DnnlKernel::run(const KernelArgs& args) {
   for (Binding& binding : bindings_) {
     void* data = binding.source == Source::in    ? args.in[binding.index].data

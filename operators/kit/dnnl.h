@@ -1,5 +1,5 @@
-// oneDNN behind one helper: versions 2.6 (Debian 12) and 3.x differ in how a primitive is
-// described, nothing outside this file sees that. For operators/*_cpu.cc.
+// A oneDNN helper that hides the differences between versions 2.6 (Debian 12) and 3.x in describing
+// primitives. For operators/*_cpu.cc.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -13,11 +13,11 @@ namespace lockstep {
 
 dnnl::engine& cpu_engine();
 
-// Scratchpads come from the planned workspace: no hidden allocation, and one primitive may run on
+// Scratchpads are part of the planned workspace: no hidden allocation, and one primitive may run on
 // several replicas at once.
 dnnl::primitive_attr planned_scratchpad();
 
-// What a primitive is described by; the arguments are those of oneDNN 3 after the engine.
+// A primitive's description; the arguments are oneDNN 3's after the engine.
 template <class Primitive, class... Args>
 typename Primitive::primitive_desc describe_primitive(Args&&... args) {
 #if DNNL_VERSION_MAJOR >= 3
@@ -43,25 +43,25 @@ typename Primitive::primitive_desc describe_backward(const Hint& hint, Args&&...
 dnnl::memory::desc plain_desc(const Dims& dims, DType dtype = DType::float32);
 dnnl::memory::desc any_desc(const Dims& dims, DType dtype = DType::float32);
 
-// The same for a tensor in the layout that its description names.
+// The same for a tensor in its own layout.
 dnnl::memory::desc desc_of(const TensorDesc& tensor);
-// The channel block that `desc` is laid out in: 1 when it is row-major, 0 for any other layout.
+// The channel block of `desc`: 1 for row-major, 0 for any other layout.
 int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims);
 
-// A kernel made of oneDNN primitives. Prepared by naming operands and what to execute in order;
+// A kernel of oneDNN primitives. Prepare by naming operands and the primitives to execute in order;
 // reorders between the plan's layout and a primitive's go through the workspace.
 class DnnlKernel final : public Kernel {
  public:
   explicit DnnlKernel(std::string description) : description_(std::move(description)) {}
 
-  // Operand `index` of the node, which lies there as `plain`, in the layout `wanted`.
+  // Operand `index` of the node, stored as `plain`, in the layout `wanted`.
   dnnl::memory input(int index, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);
   // Result `index`; finish() adds the reorder back to `plain`.
   dnnl::memory output(int index, const dnnl::memory::desc& plain, const dnnl::memory::desc& made);
   dnnl::memory scratch(const dnnl::memory::desc& desc);
-  // Operand `index` into result `index`, in another layout.
+  // Moves operand `index` to result `index`, in another layout.
   void move(int index, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
-  // The scratchpad of a primitive is added here.
+  // Adds the primitive's scratchpad.
   template <class PrimitiveDesc, class Primitive>
   void execute(const PrimitiveDesc& desc, const Primitive& primitive,
                std::vector<std::pair<int, dnnl::memory>> args) {

@@ -1,4 +1,4 @@
-// Kernels that do one thing for each element.
+// Element-wise kernels.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-// Where work goes: to a kernel's queue, or to a stream itself.
+// The stream for the work: that of a kernel's queue, or a given one.
 inline cudaStream_t stream_of(const KernelArgs& args) {
   return static_cast<cudaStream_t>(args.queue->native());
 }
@@ -24,7 +24,7 @@ __device__ inline void raise(Fault* fault, int64_t value) {
 }
 
 constexpr int kBlock = 256;
-constexpr int64_t kMostBlocks = 8192;  // enough to fill any GPU; threads stride over the rest
+constexpr int64_t kMostBlocks = 8192;  // fills any GPU; threads stride over the rest
 
 template <class Body>
 __global__ void __launch_bounds__(kBlock) run_elements(int64_t count, Body body) {
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kBlock) run_elements(int64_t count, Body body)
     body(i);
 }
 
-// body(i) for every i in [0, count), in no order.
+// body(i) for every i in [0, count), in any order.
 template <class Where, class Body>
 void for_elements(const Where& where, int64_t count, const Body& body) {
   if (count == 0) return;
@@ -56,7 +56,7 @@ void for_blocks(const Where& where, int64_t count, const Body& body) {
   launch_blocks(run_blocks<Body>, blocks, kFoldThreads, stream_of(where), count, body);
 }
 
-// Every thread's value folded into one, which all threads get; always in the same order.
+// Folds every thread's value, always in the same order; all threads get the result.
 template <class T, class Join>
 __device__ T fold_block(T mine, Join join) {
   __shared__ T parts[kFoldThreads];
@@ -79,7 +79,7 @@ struct Add {
   }
 };
 
-// Where the N operands of a broadcast stand at an element of the result.
+// The places of a broadcast's N operands for an element of the result.
 template <int N>
 class Walk {
  public:
@@ -116,7 +116,8 @@ class Walk {
   int64_t stride_[kMostDims][N] = {};
 };
 
-// y[i] = f(x[i] of each operand); 16-bit floats come and go as float. kCount neighbours at once.
+// y[i] = f(x[i] of each operand); 16-bit floats are converted to float and back. kCount neighbours
+// at once.
 template <class X, class Y, class F, int kOperands, int kCount>
 struct MapElements {
   const X* x[kOperands];
@@ -143,7 +144,7 @@ void map_elements(const KernelArgs& args, int64_t count, const F& f) {
     rest.x[k] = args.in[static_cast<std::size_t>(k)].as<const X>();
     aligned = aligned && is_aligned(rest.x[k]);
   }
-  // What networks are made of; anything else goes one by one.
+  // Common types are vectorised; others go one by one.
   if constexpr (is_tensor_float<X> && is_tensor_float<Y>) {
     constexpr int kWide = std::min(kPack<X>, kPack<Y>);
     MapElements<X, Y, F, kOperands, kWide> packs{{}, rest.y, f};
@@ -157,8 +158,8 @@ void map_elements(const KernelArgs& args, int64_t count, const F& f) {
   for_elements(args, count, rest);
 }
 
-// A kernel that is known by how it is launched for every element of its result. There are hundreds
-// of them: as functions they cost a compiler far less than as classes.
+// A kernel defined by its launch for every element of its result. There are hundreds: functions
+// compile far faster than classes.
 using LaunchElements = void (*)(const KernelArgs& args, int64_t count);
 inline std::unique_ptr<Kernel> elements_kernel(const KernelRequest& request,
                                                LaunchElements launch) {
@@ -183,7 +184,7 @@ std::unique_ptr<Kernel> map_one(const KernelRequest& request, F f) {
   return map_kernel<X, Y, F, 1>(request, f);
 }
 
-// Of operands that have the result's shape.
+// For operands with the result's shape.
 template <class X, class Y, class F>
 std::unique_ptr<Kernel> map_two(const KernelRequest& request, F f) {
   return map_kernel<X, Y, F, 2>(request, f);

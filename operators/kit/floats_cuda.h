@@ -1,5 +1,5 @@
-// Floats of every width on the device. Those of 16 bits lie in memory as the host's Half and
-// BFloat16 do, and are computed with as float.
+// Floats of every width on the device. 16-bit floats are stored as the host's Half and BFloat16 and
+// computed with as float.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -24,7 +24,7 @@ template <>
 struct OnDevice<BFloat16> {
   using type = __nv_bfloat16;
 };
-// The device's type for one of the host's.
+// The device's counterpart of a host type.
 template <class T>
 using DeviceType = typename OnDevice<T>::type;
 
@@ -42,7 +42,7 @@ __device__ Computed<T> computed(T x) {
   return static_cast<Computed<T>>(x);
 }
 
-// Rounded to nearest where T is narrow.
+// Rounds to nearest if T is narrow.
 template <class T, class From>
 __device__ T stored(From x) {
   if constexpr (std::is_same_v<T, __half>)
@@ -53,7 +53,7 @@ __device__ T stored(From x) {
     return converted<T>(x);
 }
 
-// So many elements as one access to memory takes at most.
+// The most elements that one memory access takes.
 template <class T>
 inline constexpr int kPack = 16 / sizeof(T);
 template <class T, int kCount>

@@ -1,5 +1,5 @@
-// How kernels get into a stream. Tests put another file in the place of this one, which runs
-// kernels on the host (tests/emulated_gpu).
+// Kernel launches. Tests replace this file with one that runs kernels on the host
+// (tests/emulated_gpu).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// `threads` of each block, which do not wait for each other.
+// `threads` per block, without barriers.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), dim3 blocks, int threads, cudaStream_t stream,
             const Arguments&... arguments) {
@@ -16,7 +16,7 @@ void launch(void (*kernel)(Parameters...), dim3 blocks, int threads, cudaStream_
   check_cuda(cudaGetLastError(), "a kernel");
 }
 
-// The threads of a block meet at barriers.
+// The block's threads use barriers.
 template <class... Parameters, class... Arguments>
 void launch_blocks(void (*kernel)(Parameters...), dim3 blocks, int threads, cudaStream_t stream,
                    const Arguments&... arguments) {

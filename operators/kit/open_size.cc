@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-// `text` cut at `mark` where no parenthesis is open.
+// Splits `text` at `mark` outside parentheses.
 std::vector<std::string> parts_of(const std::string& text, const std::string& mark) {
   std::vector<std::string> parts(1);
   int depth = 0;
@@ -25,7 +25,7 @@ std::vector<std::string> parts_of(const std::string& text, const std::string& ma
   return parts;
 }
 
-// Files bring symbols of their own, such as "s0 + 1"; a number too long to be one is a name.
+// Symbols from files may look like "s0 + 1"; a number too long to parse is a name.
 std::optional<int64_t> number_in(const std::string& text) {
   const std::size_t first = text.starts_with('-') ? 1 : 0;
   const bool digits = text.size() > first && text.size() < 18 &&

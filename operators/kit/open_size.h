@@ -1,6 +1,5 @@
 // Sizes that depend on open dimensions: sums of products such as 4*N + 1, written as a symbol of
-// that text, so that what a network computes from its batch's size stays known until a plan is
-// made.
+// that text, so that sizes computed from the batch's stay known until planning.
 #pragma once
 
 #include <map>
@@ -15,18 +14,18 @@ namespace lockstep {
 class OpenSize {
  public:
   OpenSize(int64_t number) { add({}, number); }  // NOLINT: a number is a size
-  // Nothing for "?", of which nothing is known.
+  // Empty for "?", an unknown size.
   static std::optional<OpenSize> of(const Dim& dim);
 
   Dim dim() const;
-  std::optional<int64_t> number() const;  // where no symbol is left
-  // Certainly: symbols stand for sizes, which are not negative.
+  std::optional<int64_t> number() const;  // empty while symbols are left
+  // Certainly not negative: symbols stand for sizes.
   bool not_negative() const;
 
   friend OpenSize operator+(const OpenSize& a, const OpenSize& b);
   friend OpenSize operator-(const OpenSize& a, const OpenSize& b);
   friend OpenSize operator*(const OpenSize& a, const OpenSize& b);
-  // a / b where that leaves no rest at any size of the symbols.
+  // a / b if it divides exactly for all sizes of the symbols.
   static std::optional<OpenSize> quotient(const OpenSize& a, const OpenSize& b);
   friend bool operator==(const OpenSize&, const OpenSize&) = default;
 

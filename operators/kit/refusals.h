@@ -1,4 +1,4 @@
-// Refusals that several rooms share (runtime/kernel_table.h); those by type are in dispatch.h.
+// Refusals shared by several folders (runtime/kernel_table.h); those by type are in dispatch.h.
 #pragma once
 
 #include <initializer_list>
@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// The first reason of several.
+// The first reason among several refusals.
 Refusal every(std::vector<Refusal> refusals);
 
 Refusal takes_types(std::vector<DType> types, std::size_t operand);
@@ -16,13 +16,13 @@ Refusal makes_types(std::vector<DType> types);
 // "takes float32 or float64, not int8"
 std::string text_of_types(const std::vector<DType>& types, DType given);
 
-// A result of at most so many dimensions.
+// Limits the rank of the result.
 Refusal up_to_dims(std::size_t most);
-// At most so many operands.
+// Limits the number of operands.
 Refusal up_to_operands(std::size_t most);
-// The first two operands and the result have elements.
+// Refuses if one of the first two operands or the result is empty.
 std::string not_empty(const KernelRequest& request);
-// An operand that is row-major, or whose channels lie all together: no smaller blocks of them.
+// Takes an operand that is row-major or channels-last, but no smaller channel blocks.
 Refusal whole_channels(std::size_t operand);
 
 }  // namespace lockstep

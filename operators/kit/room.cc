@@ -52,7 +52,7 @@ Shape broadcast_shape(const Shape& a, const Shape& b) {
     check(from_a == from_b || from_a == Dim(1) || from_b == Dim(1) || !from_a.known() ||
               !from_b.known(),
           "shapes ", a, " and ", b, " do not broadcast");
-    // A symbol beside a number must turn out to be that number, or 1.
+    // A symbol that meets a number must turn out to be that number, or 1.
     const bool take_b =
         from_a == Dim(1) || (!from_a.known() && from_b.known() && !(from_b == Dim(1)));
     shape[shape.size() - 1 - back] = take_b ? from_b : from_a;

@@ -1,4 +1,4 @@
-// What every room includes to describe its operators.
+// Common includes for operator descriptions.
 #pragma once
 
 #include <optional>
@@ -20,31 +20,31 @@ inline Site gradient_site(const GradientRequest& request, std::size_t i) {
 // A scalar constant of `like`'s element type.
 Value scalar_like(Graph& graph, Value like, double value, const std::string& name);
 
-// Sums `dy` over the axes along which `like` was broadcast; `dy` itself when there are none.
+// Sums `dy` over the axes along which `like` was broadcast; returns `dy` itself if there are none.
 Value sum_to(Graph& graph, Value dy, Value like, const Site& site);
 
-// Axes as ONNX writes them (negative from the end) as 0..rank-1; throws for one out of range.
+// Converts ONNX's axes (negative from the end) to 0..rank-1; throws for one out of range.
 std::vector<int64_t> normal_axes(const std::vector<int64_t>& axes, std::size_t rank);
 
-// The shape that operands of these shapes broadcast to; throws when they do not.
+// The shape that operands of these shapes broadcast to; throws if they do not.
 Shape broadcast_shape(const Shape& a, const Shape& b);
 
-// Law of gradients whose operand 1 is the shape of the result.
+// The law of gradients whose operand 1 is the shape of the result.
 void shape_from_operand(Inference& inference);
 
-// An operator that all-reduce algorithms are made of.
+// An operator used by all-reduce algorithms.
 inline Op in_transit(Op op) {
   op.transit = true;
   return op;
 }
 
-// An operator that goes on with 16-bit floats where it gets them.
+// An operator that computes in 16-bit floats if its operands are.
 inline Op following_narrow(Op op) {
   op.narrow.when = Narrow::follows;
   return op;
 }
 
-// Law of operators that keep type and shape of input 0 for every output.
+// The law of operators whose outputs all have input 0's type and shape.
 void same_as_first(Inference& inference);
 
 }  // namespace lockstep

@@ -1,6 +1,6 @@
-// Kernels for tensors whose channels lie together: what is done to each element with numbers of its
-// channel, and sums of all elements of a channel. Sums are made in two launches: of pieces of the
-// rows, by many blocks; then over the pieces, channel by channel, always in the same order.
+// Kernels for channels-last tensors: element-wise work with per-channel numbers, and sums over each
+// channel. Sums take two launches: over chunks of rows, by many blocks; then over the chunks, by
+// channel, always in the same order.
 #pragma once
 
 #include "operators/kit/dispatch.h"
@@ -9,10 +9,10 @@
 namespace lockstep {
 
 constexpr int kTileThreads = 256;
-constexpr int64_t kMostPieces = 1024;  // that a channel's rows are cut into
+constexpr int64_t kMostPieces = 1024;  // the most chunks of a channel's rows
 
-// Which threads look at what: `columns` threads lie along the channels, kCount channels each, and
-// `lines` of such threads take the rows of a piece in turn.
+// The assignment of threads: `columns` threads lie along the channels, kCount channels each;
+// `lines` of such threads take a chunk's rows in turn.
 struct Tiling {
   int64_t rows, channels;
   int columns, lines, column_blocks;
@@ -64,8 +64,8 @@ void for_tiles(const Where& where, const Tiling& tiling, const Body& body) {
                 body);
 }
 
-// Two sums over the rows of a piece, for each channel; they go to partial[piece][channel]. What
-// terms.of(channel) makes once for a thread's channels adds both terms of the elements at a place.
+// Two sums over a chunk's rows, for each channel, to partial[piece][channel]. terms.of(channel),
+// made once for a thread's channels, adds both terms of the elements at a place.
 template <int kCount, class Terms>
 struct PartialSums {
   Terms terms;
@@ -95,7 +95,7 @@ struct PartialSums {
   }
 };
 
-// Both totals of a channel, by all threads of a block.
+// Both totals of a channel, computed by all threads of a block.
 __device__ inline double2 total_of(const float2* partial, const Tiling& tiling, int64_t channel) {
   const auto plus = [](double x, double y) { return x + y; };
   double a = 0, b = 0;
@@ -113,7 +113,7 @@ inline std::size_t bytes_of_partial(const Tiling& tiling) {
   return static_cast<std::size_t>(tiling.pieces * tiling.channels) * sizeof(float2);
 }
 
-// make.operator()<type on the device, channels that a thread takes at once>()
+// make.operator()<type on the device, channels per thread>()
 template <class Make>
 auto packed(const TensorDesc& x, const Make& make) {
   return dispatch<TensorFloats>(x.dtype, [&]<class Host>() {

@@ -1,6 +1,6 @@
-// Arithmetic of whole numbers that wraps around on every device, as processors do it; C++ leaves
-// signed numbers that overflow open, and on some the smallest divided by -1 ends the process.
-// Floats are as they are. No one divides by zero here: callers ask first.
+// Integer arithmetic that wraps around on every device, as in hardware. C++ leaves signed overflow
+// undefined, and on some processors the smallest integer divided by -1 crashes the process. Floats
+// are unchanged. Callers must check for division by zero.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace lockstep {
 template <class T>
 inline constexpr bool is_whole = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
-// Wide enough that a product of narrow ones does not become an int that overflows.
+// Wide enough that a product of narrow integers does not overflow int.
 template <class T>
 using Bits = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
 
@@ -60,7 +60,7 @@ constexpr T quotient(T a, T b) {
     return static_cast<T>(a / b);
 }
 
-// With the sign of the dividend.
+// With the dividend's sign.
 template <class T>
 constexpr T remainder_of(T a, T b) {
   if constexpr (std::is_signed_v<T>)

@@ -1,4 +1,4 @@
-// Sliding windows: what convolution and pooling share.
+// Sliding windows, shared by convolution and pooling.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace lockstep {
 
-// What comes after a picture's number and channels.
+// The dimensions after number and channels.
 inline Shape spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
 
-// All vectors have one entry per spatial dimension, `pads` two: all begins, then all ends.
+// All vectors have one entry per spatial dimension; `pads` has two: all begins, then all ends.
 struct Window {
   std::vector<int64_t> kernel = {};
   std::vector<int64_t> strides = {};
@@ -23,18 +23,18 @@ struct Window {
   std::string auto_pad = "NOTSET";
 };
 
-// Reads the window's attributes; empty where left out. auto_pad stays to be resolved.
+// Reads the window's attributes; empty if omitted. auto_pad is still unresolved.
 Window read_window(AttributeReader& attributes);
-// Fills defaults and resolves auto_pad for an input of these spatial sizes (which may be symbols
-// where auto_pad is not used). Throws for lists of the wrong length or sizes below one.
+// Fills defaults and resolves auto_pad for an input of these spatial sizes (which may be symbols if
+// auto_pad is not used). Throws for lists of the wrong length or sizes below one.
 Window resolved(Window window, const std::vector<int64_t>& kernel, const Shape& spatial);
 Attributes write_window(const Window& window);
 
-// Size of the output along dimension `i`; throws when the window does not fit.
+// Size of the output along dimension `i`; throws if the window does not fit.
 int64_t output_size(const Window& window, std::size_t i, int64_t input);
 
-// The end padding that makes the windows cover exactly the output: with ceil_mode more than
-// declared, with a remainder less.
+// The end padding with which windows cover exactly the output: more than declared with ceil_mode,
+// less with a remainder.
 int64_t covering_end_pad(const Window& window, std::size_t i, int64_t input, int64_t output);
 
 }  // namespace lockstep

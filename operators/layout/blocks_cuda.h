@@ -1,11 +1,11 @@
-// Where an element of a tensor lies in another layout of it.
+// Conversion of an element's place between layouts.
 #pragma once
 
 #include "runtime/kernel.h"
 
 namespace lockstep {
 
-// Divisions by 64-bit numbers are slow, and hardly a tensor needs them: hence Index.
+// 64-bit divisions are slow, and few tensors need them: hence Index.
 template <class Index>
 struct Blocks {
   Index channels, plane, from_block, to_block;
@@ -17,7 +17,7 @@ struct Blocks {
         from_block(static_cast<Index>(from.channel_block)),
         to_block(static_cast<Index>(to.channel_block)) {}
 
-  // Of element i of the result, which is decoded by the result's blocks.
+  // The place for element i of the result, which is decoded by the result's blocks.
   __device__ Index from(Index i) const {
     const Index within = i % to_block;
     i /= to_block;
@@ -31,7 +31,7 @@ struct Blocks {
   }
 };
 
-// make.operator()<Index>() with an Index that counts all of it.
+// make.operator()<Index>() with an Index wide enough for all elements.
 template <class Make>
 auto indexed(const TensorDesc& tensor, const Make& make) {
   return tensor.count() <= UINT32_MAX ? make.template operator()<uint32_t>()

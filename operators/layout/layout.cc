@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// Can a tensor lie in blocks of so many channels?
+// True if the tensor can be laid out in blocks of `block` channels.
 bool divides(const TensorDesc& tensor, int block) {
   return (is_floating(tensor.dtype) || tensor.dtype == DType::boolean) && tensor.count() > 0 &&
          tensor.dims.size() >= 3 && tensor.dims.size() <= 5 && tensor.dims[1] % block == 0;

@@ -1,5 +1,5 @@
-// Reorder, which plans insert between kernels that want a tensor in different layouts, and the
-// wishes that most kernels have. See runtime/plan/layouts.h.
+// Reorder, which plans insert between kernels with different layouts, and the layout preferences
+// that most kernels share. See runtime/plan/layouts.h.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace lockstep {
 
-// A wish for kernels that treat memory as a flat list: when an operand of the result's shape comes
-// in channel blocks, all of that shape do, and the results too. Other operands must be scalars.
+// For kernels that treat memory as a flat list: if an operand of the result's shape has channel
+// blocks, all of that shape get them, and so do the results. Other operands must be scalars.
 Layouts flat(const KernelRequest& request);
 
-// A wish for kernels of which the listed operands and results share a layout, whatever their
-// spatial sizes: channel blocks as soon as one of those operands has them.
+// For kernels whose listed operands and results share a layout, whatever their spatial sizes:
+// channel blocks if one of those operands has them.
 LayoutWish together(std::vector<std::size_t> in, std::vector<std::size_t> out);
 
 std::vector<Op> layout_ops();

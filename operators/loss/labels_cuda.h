@@ -1,4 +1,4 @@
-// Losses of labels: what each counts, and what becomes of the terms. For this room's GPU kernels.
+// Losses of labels: weights of labels, and reductions of the terms. For this folder's GPU kernels.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,7 @@ struct Columns {
   }
 };
 
-// What a label weighs: nothing where it is ignored, and where it is no class, of which a fault
-// tells.
+// A label's weight: 0 if ignored or out of range (which raises a fault).
 template <class Label>
 struct Weights {
   const Label* labels;
@@ -41,7 +40,7 @@ struct Weights {
   __device__ bool counts(int64_t column) const { return of(column) != 0; }
 };
 
-// What the sum of terms is divided by. Where no label counts all terms are 0, and so is their mean.
+// The divisor of the sum of terms. If no label counts, all terms are 0, and so is their mean.
 __device__ inline double divisor_of(bool mean, double weight) {
   return mean && weight != 0 ? weight : 1;
 }
@@ -86,11 +85,11 @@ struct TotalWeight {
   }
 };
 
-// A loss of scores (classes are their second dimension) and labels, as its kernels know it.
+// A loss of scores (classes are their second dimension) and labels, for its kernels.
 template <class Label>
 class LabelLoss {
  public:
-  // `labels` is an operand; the classes' weights, if there are any, are the next.
+  // `labels`: the operand; class weights, if any, are the next one.
   LabelLoss(const KernelRequest& request, const Dims& scores, std::size_t labels)
       : around(scores, 1),
         attrs_(read_cross_entropy(request.attributes())),
@@ -99,7 +98,7 @@ class LabelLoss {
 
   const AroundAxis around;
 
-  // Every label has a loss of its own.
+  // True if every label has a loss of its own.
   bool each() const { return attrs_.reduction == "none"; }
 
   Weights<Label> weights(const KernelArgs& args) const {
@@ -108,14 +107,14 @@ class LabelLoss {
             attrs_.ignores, attrs_.ignore_index};
   }
 
-  // Makes the loss of a term for each label.
+  // Reduces the terms of all labels to the loss.
   void settle(const KernelArgs& args, const double* terms, float* loss) const {
     if (each())
       for_elements(args, around.columns(), EachLoss{terms, loss});
     else
       for_blocks(args, 1, TotalLoss<Label>{weights(args), around.columns(), mean(), terms, loss});
   }
-  // What the loss was divided by.
+  // The divisor of the loss.
   void settle_divisor(const KernelArgs& args, double* divisor) const {
     for_blocks(args, 1, TotalWeight<Label>{weights(args), around.columns(), mean(), divisor});
   }

@@ -1,4 +1,4 @@
-// The weighted log-probability of each label, negated; and its gradient, which is 0 but at the
+// The weighted log-probability of each label, negated; and its gradient, which is 0 except at the
 // labels.
 #include "operators/kit/dispatch.h"
 #include "operators/loss/likelihood_cuda.h"

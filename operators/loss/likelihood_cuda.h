@@ -1,4 +1,4 @@
-// Part of the room's GPU kernels.
+// Part of this folder's GPU kernels.
 #pragma once
 
 #include <vector>

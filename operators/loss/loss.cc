@@ -4,7 +4,7 @@
 // SoftmaxCrossEntropyLoss has a second output, the logarithms of the probabilities; backward is
 //   SoftmaxCrossEntropyLossGrad (dloss, log_prob, labels, weights) -> dscores
 //     = dloss * weight[label] / total * (exp(log_prob) - onehot(label)), 0 for ignored labels
-//   (total: of all labels' weights; where that is 0 the mean is 0, not 0 / 0)
+//   (total: of all labels' weights; if it is 0 the mean is 0, not 0 / 0)
 // NegativeLogLikelihoodLoss is the same without the softmax; backward is
 //   NegativeLogLikelihoodLossGrad (dloss, shape of x, labels, weights) -> dx
 #include "operators/loss/loss.h"
@@ -68,7 +68,7 @@ std::vector<Value> likelihood_gradient(const GradientRequest& r) {
           none, none};
 }
 
-// Scores without their classes.
+// The scores' shape without the classes.
 Shape labelled(const Shape& scores) {
   check(scores.size() >= 2, "the scores are ", scores, ", should have at least 2 dimensions");
   Shape labels{scores[0]};
@@ -95,7 +95,7 @@ void cross_entropy_law(Inference& inference) {
   if (inference.outputs.size() > 1) inference.outputs[1] = inference.input(0);
 }
 
-// Operands 0, 2 and 3 are dloss, labels and weights of both.
+// Operands 0, 2 and 3 of both are dloss, labels and weights.
 void check_loss_gradient(Inference& inference, const Shape& scores) {
   const Shape labels = labelled(scores);
   demand_shape(inference, 2, labels);

@@ -11,12 +11,13 @@
 namespace lockstep {
 
 struct CrossEntropyAttrs {
-  std::string reduction = "mean";  // none, sum, mean (weighted, ignored labels not counted)
+  std::string reduction = "mean";  // none, sum, mean (weighted, without ignored labels)
   bool ignores = false;
   int64_t ignore_index = 0;
 };
 CrossEntropyAttrs read_cross_entropy(AttributeReader attributes);
-std::string label_outside(int64_t label, int64_t classes);  // says that no class has that number
+std::string label_outside(int64_t label, int64_t classes);  // the error text for a label out of
+                                                            // range
 
 Value softmax(Graph& graph, Value x, int64_t axis = -1, const Site& site = {});
 Value log_softmax(Graph& graph, Value x, int64_t axis = -1, const Site& site = {});

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-// Columns that are worth a thread of their own.
+// The number of columns worth a thread.
 int64_t grain_of(const AroundAxis& columns) {
   return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns.size));
 }
@@ -72,7 +72,7 @@ std::unique_ptr<Kernel> softmax_grad_kernel(const KernelRequest& request, int64_
   });
 }
 
-// A label's weight: 0 when it is ignored; throws when no class has that number.
+// A label's weight: 0 if ignored; throws if it is out of range.
 template <class Label>
 double weight_of(Label label, const CrossEntropyAttrs& attrs, int64_t classes,
                  const float* weights) {
@@ -81,9 +81,8 @@ double weight_of(Label label, const CrossEntropyAttrs& attrs, int64_t classes,
   return weights ? weights[label] : 1;
 }
 
-// What the weighted losses are divided by; where no label counts their sum is 0, and so is their
-// mean. Looks at every label, so that a bad one is found here and not on a thread of a parallel
-// loop.
+// The divisor of the weighted losses; if no label counts their sum is 0, and so is their mean.
+// Visits every label, so that an invalid one is found here and not in a parallel loop.
 template <class Label>
 double divisor(const Label* labels, int64_t count, const CrossEntropyAttrs& attrs, int64_t classes,
                const float* weights) {
@@ -109,7 +108,7 @@ std::unique_ptr<Kernel> cross_entropy_kernel(const KernelRequest& request) {
       const int64_t at = columns.start(c);
       const double weight = weight_of(labels[c], attrs, columns.size, weights);
       auto [log_sum, top] = log_sum_exp(x + at, columns.size, columns.inner);
-      // Before log_prob is written: it may lie over x.
+      // Read before log_prob is written: it may lie over x.
       const float own = weight == 0 ? 0 : x[at + labels[c] * columns.inner] - top - log_sum;
       if (log_prob)
         for (int64_t i = 0; i < columns.size; ++i)

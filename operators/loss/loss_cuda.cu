@@ -1,4 +1,4 @@
-// A column (the scores of one example) is a block's.
+// One block per column (the scores of one example).
 #include <cmath>
 
 #include "operators/kit/axis.h"
@@ -18,7 +18,7 @@ struct Larger {
   }
 };
 
-// The column's maximum, and log(sum(exp(x - maximum))), known to every thread.
+// The column's maximum, and log(sum(exp(x - maximum))), known to all threads.
 template <class T>
 struct LogSum {
   T top, log;
@@ -86,7 +86,8 @@ struct CrossEntropyColumn {
     const double weight = weights.of(column);
     const bool counts = weights.counts(column);
     const float own = counts ? x[at + weights.labels[column] * columns.inner] : 0;
-    const LogSum<float> sum = log_sum_exp(x + at, columns);  // all have read before one writes
+    const LogSum<float> sum = log_sum_exp(x + at, columns);  // all threads have read before any
+                                                             // writes
     if (threadIdx.x == 0) terms[column] = counts ? -weight * (own - sum.top - sum.log) : 0;
     if (log_prob)
       for (int64_t i = threadIdx.x; i < columns.size; i += kFoldThreads) {

@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-// The number of elements, -1 where it is not known yet. A double holds any without overflow.
+// The number of elements, -1 if not known yet. A double holds it without overflow.
 double count_of(const Shape& shape) {
   double count = 1;
   for (const Dim& dim : shape) {
@@ -23,7 +23,7 @@ double count_of(const Shape& shape) {
   return count;
 }
 
-// Operand `i`, scale or bias, has an element for each of these, where it is there.
+// Operand `i`, scale or bias, if present, has an element for each of these.
 void check_affine(const Inference& inference, std::size_t i, const char* what, const Shape& each) {
   if (i >= inference.inputs.size() || !inference.inputs[i]) return;
   const TensorType& operand = inference.input(i);
@@ -32,7 +32,7 @@ void check_affine(const Inference& inference, std::size_t i, const char* what, c
         expected, " elements");
 }
 
-// What the planes of x take a scale for: its channels.
+// The shape of the scale of x's planes: its channels.
 Shape channels_of(const TensorType& x) {
   check(x.shape.size() >= 2, "normalises planes of [N, C, ..], not ", x);
   return {x.shape[1]};

@@ -14,8 +14,8 @@ struct GroupNormAttrs {
   int64_t groups = 32;
   float epsilon = 1e-5F;
 };
-// Mean and variance over each group of channels; scale and bias [C] per channel. ONNX writes it as
-// an InstanceNormalization of [N, groups, ..] between reshapes.
+// Mean and variance over each group of channels; scale and bias [C] per channel. In ONNX: an
+// InstanceNormalization of [N, groups, ..] between reshapes.
 Value group_norm(Graph& graph, Value x, Value scale, Value bias, const GroupNormAttrs& attrs = {},
                  const Site& site = {});
 Value layer_norm(Graph& graph, Value x, Value scale, Value bias, int64_t axis = -1,

@@ -1,5 +1,5 @@
 // Rows are normalised one by one: a plane of a channel, or the last axes of an example. The sums
-// over rows that dscale and dbias are go through rows in order, whatever the threads.
+// over rows (dscale and dbias) go through rows in order, whatever the threads.
 #include <cmath>
 #include <cstring>
 
@@ -25,7 +25,7 @@ Statistics statistics_of(const float* x, int64_t count, double epsilon) {
   return {mean, 1 / std::sqrt(square / static_cast<double>(count) + epsilon)};
 }
 
-// Rows that a thread takes at once, at least.
+// The minimum number of rows per thread.
 int64_t grain_of(const NormRows& rows) {
   return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, rows.length));
 }
@@ -111,7 +111,7 @@ std::unique_ptr<Kernel> prepare_lrn(const KernelRequest& request) {
   });
 }
 
-// x of channel c also stands in the divisor of every channel k around it.
+// x of channel c also enters the divisor of every channel k around it.
 std::unique_ptr<Kernel> prepare_lrn_grad(const KernelRequest& request) {
   return make_kernel([lrn = lrn_of(request), threads = request.threads](const KernelArgs& args) {
     const float *dy = args.in[0].as<float>(), *x = args.in[1].as<float>();

@@ -1,4 +1,4 @@
-// A row is a block's; sums run in double, in one fixed order.
+// One block per row; sums are in double, in a fixed order.
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
 #include "operators/norm/norm.h"
@@ -56,7 +56,7 @@ std::unique_ptr<Kernel> forward(const NormRows& rows) {
   });
 }
 
-// See the CPU's kernel for the formula.
+// For the formula see the CPU's kernel.
 struct NormaliseRowBack {
   NormRows rows;
   const float *dy, *x, *scale;
@@ -78,7 +78,7 @@ struct NormaliseRowBack {
   }
 };
 
-// What a scale and its bias get from all elements that share them.
+// The gradients of a scale and its bias, from all elements that share them.
 struct ScaleBack {
   NormRows rows;
   const float *dy, *x;

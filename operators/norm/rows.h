@@ -1,4 +1,4 @@
-// How normalisations see a tensor; the same on every device.
+// Normalisations' view of a tensor; the same on every device.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// Rows that are normalised one by one, and which scale an element of a row takes.
+// Rows to normalise one by one, and the scale of each element.
 struct NormRows {
   int64_t count = 1;
   int64_t length = 1;
@@ -40,7 +40,7 @@ struct Lrn {
     }
     return bias + alpha / static_cast<double>(size) * square;
   }
-  // Channels in whose base channel c counts.
+  // The first and last channel whose base includes channel c.
   constexpr int64_t first_with(int64_t c) const { return std::max<int64_t>(0, c - size / 2); }
   constexpr int64_t last_with(int64_t c) const {
     return std::min(channels - 1, c + (size - 1) / 2);

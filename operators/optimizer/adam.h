@@ -1,6 +1,6 @@
-// Adam, an element at a time, as torch.optim.Adam has it: m' = b1 m + (1 - b1) g and
-// v' = b2 v + (1 - b2) g^2; the parameter loses rate * m^ / (sqrt(v^) + epsilon), where the t-th
-// update takes m^ = m' / (1 - b1^t) and v^ = v' / (1 - b2^t).
+// Adam for one element, as in torch.optim.Adam: m' = b1 m + (1 - b1) g and v' = b2 v + (1 - b2)
+// g^2; the parameter loses rate * m^ / (sqrt(v^) + epsilon), with m^ = m' / (1 - b1^t) and v^ = v'
+// / (1 - b2^t) in the t-th update.
 #pragma once
 
 #include <cmath>
@@ -32,12 +32,13 @@ struct AdamRule {
     return {{"beta1", beta1}, {"beta2", beta2}, {"epsilon", epsilon}};
   }
 
-  // The moments start at zero; these are the shares of them that gradients make up.
+  // The bias corrections: the moments start at zero, and these are the fractions made up of
+  // gradients.
   template <class T>
   struct Given {
     T rate, share1, share2;
   };
-  // Which update it is, from 1; left out: the first.
+  // The number of the update, from 1; if omitted, the first.
   template <class T>
   constexpr Given<T> given(T rate, const T* update) const {
     const T t = update ? *update : T(1);

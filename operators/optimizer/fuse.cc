@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// An update operator, as far as fusion goes.
+// An update operator, as fusion sees it.
 struct UpdateType {
   std::string type;
   std::size_t slots;
@@ -43,10 +43,10 @@ struct Update {
   int node;
   Value gradient;
   float factor = 1, decay = 0;
-  int before = -1;  // the node that decayed or scaled the gradient
+  int before = -1;  // the node that applied decay or a factor to the gradient
 };
-// Updates that differ in their tensors alone: those of a type, on a replica, with the same rate,
-// number, `unless` and attributes.
+// Updates that differ in their tensors only: the same type, replica, rate, number, `unless` and
+// attributes.
 using Alike = std::tuple<const UpdateType*, int, int, int, int, std::vector<double>>;
 
 class UpdateFusion {
@@ -111,7 +111,7 @@ class UpdateFusion {
         .push_back(read(node, in[places.gradient()], in[places.param()]));
   }
 
-  // Looks behind the gradient for weight decay or a factor.
+  // Detects weight decay or a factor before the gradient.
   Update read(const Node& node, Value gradient, Value param) const {
     Update update{node.index(), gradient};
     const auto maker = from_.producer(gradient);
@@ -139,7 +139,7 @@ class UpdateFusion {
     std::vector<Value> inputs;
     std::vector<std::string> names;
     std::vector<float> factors, decays;
-    std::vector<Value> results;  // as the one makes them that stands for all
+    std::vector<Value> results;  // of the fused update
     const auto take = [&](std::size_t operand, std::size_t result) {
       for (const Update& update : updates) {
         const Node node = from_.node(update.node);

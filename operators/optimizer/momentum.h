@@ -1,5 +1,5 @@
-// Momentum SGD, an element at a time: v' = mu v + rate g, of which the parameter loses v', or with
-// Nesterov's look ahead (1 + mu) v' - mu v.
+// Momentum SGD for one element: v' = mu v + rate g. The parameter loses v', or with Nesterov's
+// look-ahead (1 + mu) v' - mu v.
 #pragma once
 
 #include "operators/optimizer/update.h"
@@ -28,8 +28,7 @@ struct MomentumRule {
     return written;
   }
 
-  // The rate stands inside of the momentum: where it jumps, the old momentum is multiplied by
-  // `correction`.
+  // The momentum includes the rate: if that jumps, the old momentum is multiplied by `correction`.
   template <class T>
   struct Given {
     T rate, correction;
@@ -39,7 +38,7 @@ struct MomentumRule {
     return {rate, correction ? *correction : T(1)};
   }
 
-  // The rate has jumped also for a step that is skipped: its momentum is corrected, and no more.
+  // A skipped step also sees the rate's jump: it corrects the momentum, and no more.
   template <class T>
   constexpr T step(const Given<T>& given, T gradient, T* slots, bool skipped) const {
     const T old = given.correction * slots[0];

@@ -40,8 +40,8 @@ std::unique_ptr<Kernel> prepare_weighted_sum(const KernelRequest& request) {
       });
 }
 
-// All by value, and in a function of its own: for all that a compiler knows otherwise, what it is
-// told changes with each result, and no loop does several elements at once.
+// All by value, and a separate function: otherwise the compiler must assume that results alias the
+// arguments, and does not vectorise.
 template <class Rule, class Given>
 [[gnu::noinline]] void update_range(UpdateElements<Rule> parameter, Rule rule, Given given,
                                     bool skipped, int64_t begin, int64_t end) {

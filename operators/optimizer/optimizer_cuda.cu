@@ -19,7 +19,7 @@ std::unique_ptr<Kernel> prepare_scale(const KernelRequest& request) {
 
 constexpr int kMostTerms = 16;
 
-// Weights are operands: they lie in the device's memory.
+// Weights are operands, in device memory.
 struct WeightedTerms {
   int count;
   const float* term[kMostTerms];
@@ -43,7 +43,7 @@ std::unique_ptr<Kernel> prepare_weighted_sum(const KernelRequest& request) {
   });
 }
 
-// What a launch is told of many parameters; it travels as the kernel's argument.
+// The description of many parameters for a launch; passed as the kernel's argument.
 constexpr int kMostUpdates = 256;
 constexpr int64_t kChunk = 4096;  // elements of a block
 
@@ -66,7 +66,7 @@ struct Updates {
 template <class Rule>
 __global__ void __launch_bounds__(kBlock)
     run_updates(const __grid_constant__ Updates<Rule> updates) {
-  int low = 0, high = updates.count;  // the parameter whose blocks this one is among
+  int low = 0, high = updates.count;  // the parameter that this block belongs to
   while (high - low > 1) {
     const int middle = (low + high) / 2;
     (static_cast<int>(blockIdx.x) >= updates.first_block[middle] ? low : high) = middle;
@@ -108,11 +108,11 @@ struct AnswerIfNotFinite {
   int64_t* to;
   int64_t value;
   __device__ void operator()(int64_t i) const {
-    if (!isfinite(x[i])) *to = value;  // whoever writes, writes the same
+    if (!isfinite(x[i])) *to = value;  // all writers write the same value
   }
 };
 
-// From the last operand to the first, so that the first that is not finite writes last.
+// From the last operand to the first, so that the first non-finite one writes last.
 std::unique_ptr<Kernel> prepare_first_non_finite(const KernelRequest&) {
   return make_kernel([](const KernelArgs& args) {
     auto* first = args.out[0].as<int64_t>();

@@ -1,4 +1,4 @@
-// The rules that updates go by.
+// The update rules.
 #pragma once
 
 #include "operators/optimizer/adam.h"
@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-// visit.operator()<Rule>() of each: operators, kernels and fusion are made from this list.
+// visit.operator()<Rule>() for each: operators, kernels and fusion are made from this list.
 template <class Visit>
 void for_each_update_rule(const Visit& visit) {
   visit.template operator()<MomentumRule>();

@@ -11,7 +11,7 @@ void check_one(const Inference& inference, std::size_t place, const char* what, 
         ", should be one ", dtype);
 }
 
-// They stand behind all else and may be left out.
+// They come last and are optional.
 void check_numbers(const Inference& inference, const UpdatePlaces& places, DType dtype) {
   const auto is_given = [&](std::size_t i) {
     return i < inference.inputs.size() && inference.inputs[i];

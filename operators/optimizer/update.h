@@ -1,11 +1,11 @@
-// An update operator is made from a rule (momentum.h, adam.h), which says how one element of a
-// parameter and of its slots changes. The same rule makes an operator that updates many parameters
-// at once, and the kernels of both on every device. rules.h lists the rules, update_places.h says
-// where operands and results stand.
+// Update operators. An operator is made from a rule (momentum.h, adam.h), which updates one element
+// of a parameter and of its slots. The same rule makes an operator that updates many parameters at
+// once, and the kernels of both on every device. rules.h lists the rules, update_places.h the
+// operands and results.
 //
-// `step` is subtracted from the parameter. Where `unless` (int64, one element) is not negative the
-// parameter stays, and the rule decides about its slots. `number` is one more that the rule asks
-// for. The gradient of each of many is factor * gradient + decay * param.
+// `step` is subtracted from the parameter. If `unless` (int64, one element) is not negative, the
+// parameter stays and the rule decides about its slots. `number` is one more that the rule may
+// need. The gradient of each of many is factor * gradient + decay * param.
 #pragma once
 
 #include <string>
@@ -34,7 +34,7 @@ struct Updated {
   std::vector<Value> slots;
   Value param;
 };
-// New values are called after the old ones: w_step, w_momentum_new, w_new.
+// New values are named after the old ones: w_step, w_momentum_new, w_new.
 Updated add_update(Graph& graph, const char* type, Attributes attributes,
                    const UpdateOperands& operands, const Site& site);
 template <class Rule>
@@ -43,7 +43,7 @@ Updated add_update(Graph& graph, const Rule& rule, const UpdateOperands& operand
   return add_update(graph, Rule::kType, rule.attributes(), operands, site);
 }
 
-// The one that updates many parameters as `type` updates one.
+// The operator that updates many parameters as `type` updates one.
 inline std::string type_of_many(const std::string& type) { return type + "s"; }
 
 void check_update(Inference& inference, std::size_t slots);

@@ -1,5 +1,5 @@
-// The kernels of updates share this arithmetic on every device, for one parameter and for many, so
-// that all give the same bits.
+// The arithmetic of updates, shared by the kernels of every device, for one parameter and for many,
+// so that all give the same bits.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ template <class Rule>
 struct UpdateElements {
   const float *gradient = nullptr, *param = nullptr;
   const float* slots[Rule::kSlots] = {};
-  float *step = nullptr, *new_param = nullptr;  // step: null among many
+  float *step = nullptr, *new_param = nullptr;  // step: null for many
   float* new_slots[Rule::kSlots] = {};
   float factor = 1, decay = 0;
   int64_t count = 0;
@@ -34,7 +34,7 @@ struct UpdateElements {
   }
 };
 
-// Behind the parameters; null where left out.
+// After the parameters; null if omitted.
 struct UpdateNumbers {
   const float *rate, *number;
   const int64_t* unless;

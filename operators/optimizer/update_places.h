@@ -1,15 +1,15 @@
-// Where the operands and results of an update operator stand.
+// The numbering of an update operator's operands and results.
 #pragma once
 
 #include <cstddef>
 
 namespace lockstep {
 
-//          operands                                              results
+// operands                                              results
 //   one    gradient, slots.., rate, param, number, unless        step, slots.., param
 //   many   slots.., params, gradients, rate, number, unless      slots.., params
 //
-// Many have each slot of all parameters before the next slot. `k` is one of the parameters.
+// "many" lists each slot of all parameters before the next slot. `k`: the parameter's number.
 struct UpdatePlaces {
   static UpdatePlaces of_one(std::size_t slots) { return {slots, 1, false}; }
   static UpdatePlaces of_many(std::size_t slots, std::size_t params) {

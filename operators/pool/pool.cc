@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-// What pooling makes of x.
+// The result's shape.
 Shape pooled(const PoolAttrs& attrs, const Shape& x) {
   Window window = resolved(attrs.window, attrs.window.kernel, spatial_of(x));
   for (std::size_t i = 0; i < window.kernel.size(); ++i)
@@ -34,7 +34,7 @@ void pool_law(Inference& inference) {
   inference.outputs[0] = {inference.input(0).dtype, pooled(attrs, x)};
 }
 
-// dy and the sizes that strides leave open make dx.
+// dx from dy and the sizes that strides leave open.
 Shape gradient_shape(Inference& inference) {
   inference.require_ranked();
   demand_at_least_dims(inference, 0, 3);
@@ -105,7 +105,7 @@ std::vector<Value> global_average_gradient(const GradientRequest& r) {
                         gradient_site(r, 0))};
 }
 
-// One window over everything; its maximum is found again as MaxPool's is.
+// One window over everything; the maximum is recomputed, as in MaxPool's gradient.
 std::vector<Value> global_max_gradient(const GradientRequest& r) {
   Window window;
   window.kernel = to_dims(spatial_of(r.graph.shape(r.x(0))));

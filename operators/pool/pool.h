@@ -12,14 +12,14 @@ namespace lockstep {
 
 struct PoolAttrs {
   Window window;
-  bool count_include_pad = false;  // AveragePool: are padded places part of the mean?
+  bool count_include_pad = false;  // AveragePool: padding counts in the mean
 };
 PoolAttrs read_pool(AttributeReader& attributes);
 PoolAttrs pool_attrs_of(const KernelRequest& request);
 PoolAttrs global_window(const Dims& x);  // one window over everything
 
-// Refusals of an AveragePool and of its gradient. Where padding counts and a window reaches past
-// it, ONNX counts only the window's real places, which these kernels do not.
+// Refusals of an AveragePool and of its gradient. If padding counts and a window reaches past it,
+// ONNX counts only the window's real places; these kernels do not.
 std::string past_padding(const KernelRequest& request);
 std::string past_padding_back(const KernelRequest& request);
 

@@ -1,5 +1,5 @@
-// Pooling through oneDNN. A maximum's backward pass needs oneDNN's record of where it was; the
-// record never leaves the kernel: MaxPoolGrad pools forward again into its workspace.
+// Pooling by oneDNN. A maximum's backward pass needs oneDNN's record of its place; the record never
+// leaves the kernel: MaxPoolGrad repeats the forward pooling into its workspace.
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 #include "operators/pool/pool.h"

@@ -1,5 +1,5 @@
-// Pooling over up to three spatial dimensions. A gradient gathers what every window that holds a
-// place has for it, window by window, so that sums have one order.
+// Pooling over up to three spatial dimensions. Gradients gather: each place sums over the windows
+// that contain it, window by window, so that sums have a fixed order.
 #include <cmath>
 
 #include "operators/kit/dispatch.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kSpatial = 3;
 
-// Windows over one plane; dimensions that are not there have size 1.
+// Windows over one plane; missing dimensions have size 1.
 struct Windows {
   int x[kSpatial], y[kSpatial], kernel[kSpatial], stride[kSpatial], dilation[kSpatial],
       pad[kSpatial];
@@ -57,7 +57,7 @@ struct Windows {
         }
   }
 
-  // visit(window) for every window that holds a place, in order.
+  // visit(window) for every window that contains a place, in order.
   template <class Visit>
   __device__ void for_windows(int place, Visit visit) const {
     int at[kSpatial];
@@ -83,7 +83,7 @@ struct Windows {
   }
 };
 
-// How planes lie: one behind the other, or all channels of a place together.
+// The layout of planes: one after the other, or channels last.
 struct Planes {
   int64_t channels;
   bool channels_last;
@@ -91,7 +91,7 @@ struct Planes {
   explicit Planes(const TensorDesc& tensor)
       : channels(tensor.dims[1]), channels_last(tensor.channel_block > 1) {}
 
-  // A place of a tensor with planes of `size`, and the same plane in a tensor of another size.
+  // A place in a tensor with planes of `size`, and the same plane in a tensor of another size.
   struct At {
     int place;
     int64_t image, channel;
@@ -118,7 +118,7 @@ struct Planes {
   }
 };
 
-// Where a window's maximum is: the first of equals; NaN wins.
+// The place of a window's maximum: the first of equals; NaN wins.
 template <class T>
 __device__ int place_of_maximum(const Windows& windows, const T* plane, int64_t step, int window) {
   int best = -1;
@@ -151,7 +151,7 @@ template <class T>
 struct Average {
   Windows windows;
   Planes planes;
-  int64_t divisor;  // 0: as many as are real
+  int64_t divisor;  // 0: the number of real places
   const T* x;
   T* y;
   __device__ void operator()(int64_t i) const {
@@ -218,7 +218,7 @@ struct AverageGrad {
   }
 };
 
-// Of a mean over everything, where looking for windows would be most of the work.
+// For a mean over everything, where finding windows would be most of the work.
 template <class T>
 struct GlobalAverageGrad {
   int plane;
@@ -238,7 +238,7 @@ std::unique_ptr<Kernel> of_floats(const KernelRequest& request, const Make& make
       request.in[0].dtype, [&]<class T>() { return make.template operator()<DeviceType<T>>(); });
 }
 
-// Padding counts where that is asked for.
+// Padding counts if requested.
 int64_t divisor_of(const PoolAttrs& attrs, const Dims& x) {
   if (!attrs.count_include_pad) return 0;
   const Window window =

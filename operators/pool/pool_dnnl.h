@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-// Pooling with dilation: version 2 had a second pair of primitives for it.
+// Pooling with dilation, for which version 2 has a second pair of primitives.
 #if DNNL_VERSION_MAJOR >= 3
 using DnnlPoolForward = dnnl::pooling_forward;
 using DnnlPoolBackward = dnnl::pooling_backward;

@@ -26,7 +26,7 @@ void token_law(Inference& inference) {
 void recv_law(Inference& inference) {
   read_message(inference);
   const auto dtype = static_cast<DType>(inference.attributes.integer("dtype", 0));
-  size_of(dtype);  // refuses what has none
+  size_of(dtype);  // throws for types without a size
   const Dims shape = inference.attributes.integers("shape", {});
   for (int64_t size : shape) check(size >= 0, "shape ", shape, " has ", size);
   inference.outputs[0] = {dtype, to_shape(shape)};
@@ -62,7 +62,7 @@ Value recv(Graph& graph, const TensorType& type, const Message& message, const s
         " should go to another process; its shape must be known");
   Attributes attributes = attributes_of(message);
   attributes.push_back({"dtype", static_cast<int64_t>(type.dtype)});
-  // ONNX's checker takes no empty list; a scalar's is left out.
+  // ONNX's checker rejects an empty list, so a scalar's is omitted.
   if (!type.shape.empty()) attributes.push_back({"shape", to_dims(type.shape)});
   return graph.add_value({.type = "Recv", .domain = kOwnDomain, .attributes = attributes}, name);
 }

@@ -1,9 +1,8 @@
 // Messages between the processes of a run. One global graph is cut into one graph for each process
-// (builders/step/partition.h); where a value crosses from one to another there stand, with one
-// number,
-//   Send (x) -> sent            begins; x stays as it is until Sent
-//   Sent (sent, x) -> done      waits until it is gone
-//   Recv () -> y                waits until it is here
+// (builders/step/partition.h). A value that crosses gets these nodes, with a common number:
+//   Send (x) -> sent            starts sending; x must stay unchanged until Sent
+//   Sent (sent, x) -> done      waits until it is sent
+//   Recv () -> y                waits until it has arrived
 //   ProcessAllReduce (x) -> y   the sum of x over all processes
 #pragma once
 
@@ -17,7 +16,7 @@
 
 namespace lockstep {
 
-// Messages with different numbers never meet. `what` is named when one does not come.
+// A message is identified by its number. `what` names it in errors.
 struct Message {
   int peer = 0;
   int64_t number = 0;
@@ -30,8 +29,8 @@ Value recv(Graph& graph, const TensorType& type, const Message& message, const s
 
 struct ProcessAllReduceAttrs {
   int64_t number = 0;
-  int64_t mean_of = 0;            // the sum is divided by it; 0: it is not
-  DType wire = DType::undefined;  // this and the order: see AllReduce
+  int64_t mean_of = 0;            // the divisor of the sum; 0: none
+  DType wire = DType::undefined;  // wire and order: see AllReduce
   SumOrder order = SumOrder::replicas;
 };
 ProcessAllReduceAttrs read_process_all_reduce(AttributeReader attributes);
@@ -39,7 +38,7 @@ Value process_all_reduce(Graph& graph, Value x, const ProcessAllReduceAttrs& att
                          const std::string& name);
 
 std::vector<Op> process_ops();
-// To the other processes; throws for a process that is alone.
+// To the other processes; throws for a single process.
 Comm& comm_of(const KernelRequest& request);
 
 std::vector<KernelEntry> process_cpu();

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-// One node's messages have numbers of their own under the node's.
+// A node's messages have numbers derived from the node's.
 uint64_t message_number(int64_t node, std::size_t part = 0) {
   return static_cast<uint64_t>(node) << 24U | part;
 }
@@ -55,10 +55,9 @@ std::unique_ptr<Kernel> prepare_recv(const KernelRequest& request) {
   });
 }
 
-// A tensor of T travels as W. Rank r sums the r-th chunk: it gets everybody's share of it, segment
-// by segment, adds them in the order of ranks, whatever arrives first, and hands the sum round.
-// Every element is thus summed in the same order wherever it lies in its tensor: packing tensors
-// together changes no bit.
+// Sends T as W. Rank r sums the r-th chunk: it receives all ranks' terms of it, segment by segment,
+// adds them in rank order, whatever arrives first, and distributes the sum. The order of summation
+// thus does not depend on an element's place: packing tensors together changes no bit.
 template <class T, class W>
 class ProcessAllReduce final : public Kernel {
  public:
@@ -73,7 +72,7 @@ class ProcessAllReduce final : public Kernel {
       chunk.end = boundary(rank + 1);
       const auto parts = static_cast<std::size_t>(segments(chunk));
       for (int peer = 0; peer < comm_.size(); ++peer) {
-        // Shares of this chunk go to its rank, its sums come from there.
+        // This chunk's terms go to its rank; its sums come from there.
         if (peer == comm_.rank() || (rank != comm_.rank() && peer != rank)) continue;
         Peer& lines = chunk.peers.emplace_back();
         for (std::size_t part = 0; part < parts; ++part) {
@@ -133,14 +132,14 @@ class ProcessAllReduce final : public Kernel {
  private:
   static constexpr bool kConverts = !std::is_same_v<T, W>;
   static constexpr int64_t kSegment = int64_t{1 << 21} / static_cast<int64_t>(sizeof(W));
-  static constexpr int64_t kWindow = 3;  // segments of each peer on their way at once
+  static constexpr int64_t kWindow = 3;  // segments of each peer in flight
 
   struct Peer {
     std::vector<Transfer*> shares, sums;  // by segment
   };
   struct Chunk {
     int64_t begin = 0, end = 0;
-    std::vector<Peer> peers;  // all others for this rank's chunk, else the one whose it is
+    std::vector<Peer> peers;  // all others for this rank's chunk, else its rank
   };
 
   static std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
@@ -164,7 +163,7 @@ class ProcessAllReduce final : public Kernel {
     return window_ + (peer * kWindow + at(s % kWindow)) * at(segment_);
   }
 
-  // Gets segments of this rank's chunk on their way: all of the first window, then one at a time.
+  // Starts segments of this rank's chunk: the whole first window, then one at a time.
   void start_window(int64_t s) {
     Chunk& mine = chunks_[at(comm_.rank())];
     const int64_t from = s == 0 ? 0 : s + kWindow - 1, to = s + kWindow;

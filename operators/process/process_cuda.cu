@@ -1,7 +1,7 @@
-// Messages between GPUs of several processes, by NCCL. Each process has one GPU that does this, for
-// all of its replicas, and puts what it exchanges into one queue, in the order of the one graph
-// that all processes were cut from. There a message takes the place of its Sent and its Recv,
-// which is the same on both sides: no two processes wait for each other crosswise.
+// Messages between GPUs of several processes, by NCCL. Each process has one GPU for this, on behalf
+// of all its replicas; it enqueues all exchanges in one queue, in the order of the one graph that
+// all processes were cut from. A message is enqueued at its Sent and its Recv, the same place on
+// both sides, so processes cannot deadlock.
 #include <algorithm>
 
 #include "operators/collective/terms_cuda.h"
@@ -23,7 +23,7 @@ std::unique_ptr<Kernel> prepare_send(const KernelRequest& request) {
       "when it is waited for");
 }
 
-// One message. Where its value lies on another GPU of this process it goes through a copy.
+// One message. A value on another GPU of this process goes through a copy.
 class MessageKernel final : public Kernel {
  public:
   MessageKernel(const KernelRequest& request, bool sends)
@@ -67,7 +67,7 @@ class MessageKernel final : public Kernel {
   bool copies_;
 };
 
-// A tensor of T travels as W; how it is summed meanwhile is for others to say.
+// Sends T as W; subclasses decide how it is summed.
 template <class T, class W>
 class ProcessSum : public Kernel {
  public:
@@ -106,7 +106,7 @@ class ProcessSum : public Kernel {
   using OnWire = DeviceType<W>;
 
   virtual int64_t own_workspace() const { return 0; }  // elements
-  // This process's terms to everybody's sums, which may lie where the terms do.
+  // This process's contribution to all ranks' sums, which may overlie the terms.
   virtual void sum(const KernelArgs& args, const OnWire* terms, OnWire* sums,
                    OnWire* workspace) = 0;
   std::string as_what() const { return kConverts ? join(", as ", dtype_of<W>()) : ""; }
@@ -117,8 +117,8 @@ class ProcessSum : public Kernel {
   const T divisor_;
 };
 
-// As on CPUs: rank r gets everybody's terms of the r-th chunk, adds them in the order of ranks,
-// and hands the sums round.
+// As on CPUs: rank r receives all ranks' terms of the r-th chunk, adds them in rank order, and
+// distributes the sums.
 template <class T, class W>
 class SumInOrderOfRanks final : public ProcessSum<T, W> {
  public:
@@ -145,7 +145,7 @@ class SumInOrderOfRanks final : public ProcessSum<T, W> {
     return most;
   }
 
-  // Sends a chunk to every other rank and gets one of each.
+  // Sends a chunk to every other rank and receives one from each.
   template <class ToSend, class ToReceive>
   void exchange(const KernelArgs& args, const ToSend& chunk_for, const ToReceive& chunk_of) {
     NcclMember& member = nccl_member(comm_, this->device_);
@@ -182,7 +182,7 @@ class SumInOrderOfRanks final : public ProcessSum<T, W> {
   }
 };
 
-// In whatever order NCCL adds.
+// In NCCL's own order.
 template <class T, class W>
 class SumByNccl final : public ProcessSum<T, W> {
  public:

@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// Where the maximum or minimum of a column stands.
+// The place of a column's maximum or minimum.
 template <class T, bool kMax>
 struct Arg {
   int64_t size, inner;
@@ -66,8 +66,8 @@ std::unique_ptr<Kernel> prepare_hardmax(const KernelRequest& request) {
   });
 }
 
-// Of the threads of a block: what those before this one have, and what all have. Always added in
-// the same order.
+// A block's prefix sum: the total of the threads before this one, and of all. Always added in the
+// same order.
 template <class A>
 struct RunningSum {
   A before, all;

@@ -1,4 +1,4 @@
-// Part of the room's GPU kernels: those that go along one axis.
+// Part of this folder's GPU kernels: those along one axis.
 #pragma once
 
 #include <type_traits>

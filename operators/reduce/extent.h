@@ -1,4 +1,4 @@
-// What a reduction reduces.
+// The extent of a reduction.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ struct Axis {
   int64_t stride;
 };
 
-// The operand of a reduction as kept and reduced dimensions, neighbours of one kind merged.
+// The operand as kept and reduced dimensions, merging neighbours of one kind.
 struct Extent {
   std::vector<Axis> kept;     // slowest first
   std::vector<Axis> reduced;  // slowest first

@@ -1,7 +1,7 @@
 // ReduceSum (axes are an operand since opset 13); ReduceMean ReduceMax ReduceMin ReduceProd
 // ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp (an attribute); ArgMax ArgMin;
-// CumSum; Hardmax. Gradients spread dy over what was reduced; a maximum's goes to all places that
-// reach it, in equal shares.
+// CumSum; Hardmax. Gradients spread dy over the reduced elements; a maximum's goes to all places
+// that reach it, in equal shares.
 #include "operators/reduce/reduce.h"
 
 #include "operators/elementwise/elementwise.h"
@@ -18,7 +18,7 @@ Value reduce_by_attribute(Graph& graph, const char* type, Value x, const std::ve
   return graph.add_value({.type = type, .inputs = {x}, .attributes = attributes}, site);
 }
 
-// The axes of a reduction node; all of them where none are named.
+// The axes of a reduction node; all of them if none are given.
 std::vector<int64_t> axes_of(const GradientRequest& r) {
   auto attributes = r.node.attributes();
   std::vector<int64_t> axes = attributes.integers("axes");
@@ -33,7 +33,7 @@ std::vector<int64_t> axes_of(const GradientRequest& r) {
   return normal_axes(axes, rank);
 }
 
-// `value`, which has the shape of the reduced output, with the reduced dimensions back as ones.
+// `value`, which has the shape of the reduced output, with the reduced dimensions restored as ones.
 Value with_ones(const GradientRequest& r, Value value, const Site& site) {
   auto attributes = r.node.attributes();
   if (attributes.integer("keepdims", 1) != 0 || r.graph.shape(r.x(0)).empty()) return value;
@@ -49,7 +49,7 @@ std::vector<Value> sum_gradient(const GradientRequest& r) {
   return {spread(r, r.dy[0], gradient_site(r, 0))};
 }
 
-// The count may depend on the batch, so it is summed where it is not known: a tensor of ones.
+// The count may depend on the batch; an unknown one is the sum of a tensor of ones.
 std::vector<Value> reduced_mean_gradient(const GradientRequest& r) {
   Site site = gradient_site(r, 0);
   const Shape x = r.graph.shape(r.x(0));
@@ -113,7 +113,7 @@ Op reduction(const char* type, GradientRule gradient) {
   return {.type = type, .domain = "", .differentiable = Differentiable::yes, .gradient = gradient};
 }
 
-// dy summed from the other end.
+// dy accumulated from the other end.
 std::vector<Value> cum_sum_gradient(const GradientRequest& r) {
   auto attributes = r.node.attributes();
   return {r.graph.add_value(

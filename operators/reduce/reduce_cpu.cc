@@ -1,5 +1,5 @@
-// Every output element is reduced by one thread in one fixed order, so bits do not depend on the
-// number of threads. Sums of floats run in double.
+// One thread reduces each output element, in a fixed order, so bits do not depend on the number of
+// threads. Sums of floats are in double.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 template <class T>
 using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 
-// How a reduction starts, what it takes of an element, how it joins, what it makes of the total.
+// A reduction's start, its term of an element, its join and its final step.
 struct Sum {
   template <class A>
   static A start() {
@@ -42,7 +42,7 @@ struct Mean : Sum {
   template <class A>
   static A finish(A total, int64_t count) {
     if constexpr (is_whole<A>)
-      if (count == 0) return 0;  // as what is no number becomes
+      if (count == 0) return 0;  // the conversion of NaN
     return total / static_cast<A>(count);
   }
 };
@@ -111,7 +111,7 @@ struct Min : Sum {
 
 constexpr int64_t kLanes = 64;
 
-// Outputs [begin, end), `width` neighbours at a time where the fastest dimension is kept.
+// Outputs [begin, end), `width` neighbours at a time if the fastest dimension is kept.
 template <class T, class How>
 void reduce_block(const Extent& layout, const T* x, T* y, int64_t begin, int64_t width) {
   using A = Accumulator<T>;

@@ -1,4 +1,4 @@
-// Every output is reduced by one block in one fixed order. Sums of floats run in double.
+// One block reduces each output, in a fixed order. Sums of floats are in double.
 #include <limits>
 
 #include "operators/kit/dispatch.h"
@@ -33,7 +33,7 @@ class DeviceAxes {
   Axis axes_[kMost] = {};
 };
 
-// How a reduction starts, what it takes of an element, how it joins, what it makes of the total.
+// A reduction's start, its term of an element, its join and its final step.
 struct Sum {
   template <class A>
   static A start() {
@@ -56,7 +56,7 @@ struct Mean : Sum {
   template <class A>
   __device__ static A finish(A total, int64_t count) {
     if constexpr (is_whole<A>)
-      if (count == 0) return 0;  // as what is no number becomes
+      if (count == 0) return 0;  // the conversion of NaN
     return total / static_cast<A>(count);
   }
 };

@@ -1,4 +1,4 @@
-// What CumSum adds up.
+// The options of CumSum.
 #pragma once
 
 #include "operators/kit/axis.h"
@@ -8,8 +8,8 @@ namespace lockstep {
 
 struct RunningSums {
   AroundAxis around;
-  bool exclusive;  // an element's sum is that of those before it
-  bool reverse;    // from the axis' end
+  bool exclusive;  // the sum excludes the element itself
+  bool reverse;    // from the axis's end
 
   explicit RunningSums(const KernelRequest& request)
       : around(request.in[0].dims, request.integers(1).at(0)),

@@ -1,6 +1,6 @@
-// Interpolation is separable: along each dimension a place of the output is a weighted sum of a few
-// places of the input. Which, and with what weights, is worked out here, the same on every device:
-// functions are templates so that they may be constexpr, which a GPU's compiler takes for its own.
+// Interpolation is separable: along each dimension an output place is a weighted sum of a few input
+// places. This file computes places and weights, the same on every device. Functions are templates
+// so that they may be constexpr, which a GPU's compiler accepts in device code.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@ struct ResizeTaps {
   float weight[kMost] = {};
 };
 
-// One dimension of so many places before and after.
+// One dimension, with its sizes before and after.
 struct ResizeLine {
   ResizeMode mode = ResizeMode::nearest;
   ResizeCoordinates coordinates = ResizeCoordinates::half_pixel;
@@ -30,14 +30,14 @@ struct ResizeLine {
   double scale = 1;
   double region_start = 0, region_end = 1;
 
-  // Where place i of the output lies in the input; grows with i.
+  // The position of output place i in the input; increases with i.
   template <class Index>
   constexpr double position(Index i) const {
     const double size = static_cast<double>(before), place = static_cast<double>(i);
     switch (coordinates) {
       case ResizeCoordinates::asymmetric:
         return place / scale;
-      case ResizeCoordinates::align_corners:  // not rounded to whole places, as ONNX's own cases
+      case ResizeCoordinates::align_corners:  // not rounded to whole places, as in ONNX's own cases
         return after == 1 ? 0 : place * (size - 1) / (scale * size - 1);
       case ResizeCoordinates::pytorch_half_pixel:
         return after > 1 ? (place + 0.5) / scale - 0.5 : 0;
@@ -87,7 +87,7 @@ struct ResizeLine {
     return taps;
   }
 
-  // The first place of the output that lies at `at` or behind it.
+  // The first output place at `at` or after it.
   template <class Number>
   constexpr int64_t first_behind(Number at) const {
     int64_t low = 0, high = after;
@@ -100,7 +100,7 @@ struct ResizeLine {
     }
     return low;
   }
-  // Outside of [first_taker, last_taker) no place of the output takes anything of that place.
+  // Output places outside [first_taker, last_taker) do not use that input place.
   template <class Index>
   constexpr int64_t first_taker(Index place) const {
     return place == 0 ? 0 : first_behind(static_cast<double>(place) - 3);
@@ -110,7 +110,7 @@ struct ResizeLine {
     return place == before - 1 ? after : first_behind(static_cast<double>(place) + 3);
   }
 
-  // Does it leave a tensor as it is?
+  // True if it leaves a tensor unchanged.
   template <class Index = int64_t>
   constexpr bool trivial() const {
     if (before != after) return false;
@@ -123,7 +123,7 @@ struct ResizeLine {
   }
 
  private:
-  // Far outside all places are the border; a whole number holds only so much.
+  // Clamps distant positions, which all mean the border, to the integer's range.
   template <class Number>
   constexpr Number near(Number at) const {
     const Number most = static_cast<Number>(before) + 8;
@@ -151,7 +151,7 @@ struct ResizeLine {
     }
   }
 
-  // The cubic kernel of Keys at a distance.
+  // Keys' cubic kernel at a distance.
   template <class Number>
   constexpr Number cubic(Number distance) const {
     const Number a = cubic_a, d = distance < 0 ? -distance : distance;

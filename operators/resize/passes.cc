@@ -31,7 +31,7 @@ ResizeLine rule_of(AttributeReader attributes) {
   return line;
 }
 
-// `options`: the operand that is the region of interest; the scales come after it.
+// `options`: the operand with the region of interest; the scales are the next.
 std::vector<ResizeLine> lines_of(const KernelRequest& request, const Dims& x, const Dims& y,
                                  std::size_t options) {
   auto values = [&](std::size_t i) {

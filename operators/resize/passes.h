@@ -1,4 +1,4 @@
-// A Resize as passes, one for each dimension that changes. For the files of this room.
+// A Resize as passes, one for each dimension that changes. For this folder's files.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace lockstep {
 
-enum class ResizeDirection { forward, back };  // back: of the gradient, what was taken is given
+enum class ResizeDirection { forward, back };  // back: the gradient, which adds to each input place
 
-// From [outer, from, inner] to [outer, to, inner].
+// Transforms [outer, from, inner] to [outer, to, inner].
 struct ResizePass {
   ResizeLine line;
   int64_t outer, from, to, inner;
@@ -19,20 +19,20 @@ struct ResizePass {
 
 struct ResizePasses {
   ResizeDirection direction;
-  std::vector<ResizeLine> lines;  // of all dimensions, in the order in which they lie in memory
+  std::vector<ResizeLine> lines;  // of all dimensions, in memory order
   std::vector<ResizePass> passes;
   int64_t count = 1;    // elements at the start
   int64_t largest = 0;  // after a pass
   float extrapolation = 0;
 
   bool any_outside() const;
-  // Two buffers that all passes but the last write in turn.
+  // Two buffers, written in turn by all passes but the last.
   std::size_t workspace_bytes() const {
     return passes.size() < 2 ? 0 : 2 * static_cast<std::size_t>(largest) * sizeof(float);
   }
 };
 
-ResizePasses resize_passes(const KernelRequest& request);       // of a Resize
-ResizePasses resize_grad_passes(const KernelRequest& request);  // of a ResizeGrad
+ResizePasses resize_passes(const KernelRequest& request);       // for a Resize
+ResizePasses resize_grad_passes(const KernelRequest& request);  // for a ResizeGrad
 
 }  // namespace lockstep

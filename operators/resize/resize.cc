@@ -1,5 +1,5 @@
 // Resize (x, roi, scales, sizes): sizes or scales decide the output; a plan must know them.
-//   ResizeGrad (dy, shape of x, roi, scales) -> dx   what each place was taken from gets it back
+//   ResizeGrad (dy, shape of x, roi, scales) -> dx   adds each gradient to its source places
 #include "operators/resize/resize.h"
 
 #include <cmath>
@@ -15,7 +15,7 @@ bool holds_values(const Inference& inference, std::size_t i) {
          inference.constants[i]->count() > 0;
 }
 
-// Positions are places over scales.
+// Positions are places divided by scales.
 void check_scales(const Inference& inference, std::size_t operand, std::size_t dims) {
   if (!holds_values(inference, operand)) return;
   const auto scales = inference.constants[operand]->values<float>();
@@ -24,7 +24,7 @@ void check_scales(const Inference& inference, std::size_t operand, std::size_t d
     check(scale > 0 && std::isfinite(scale), "has a scale ", scale, ", should be above 0");
 }
 
-// Nothing can be taken from a dimension that is empty.
+// An empty dimension has nothing to sample.
 void check_not_from_nothing(const Shape& before, const Shape& after) {
   for (std::size_t d = 0; d < before.size(); ++d)
     check(!before[d].known() || before[d].size() > 0 || may_be(after[d], before[d]), "dimension ",
@@ -40,7 +40,7 @@ void resize_grad_law(Inference& inference) {
   check_not_from_nothing(x.shape, dy.shape);
 }
 
-// ONNX 1.12 infers the output from scales without the region of interest.
+// ONNX 1.12 infers the output from scales but ignores the region of interest.
 void resize_law(Inference& inference) {
   inference.require_ranked();
   const Shape& x = inference.input(0).shape;

@@ -1,4 +1,4 @@
-// Resize: images (tensors of any rank) to other sizes by nearest, linear or cubic interpolation.
+// Resize: resamples images (tensors of any rank) by nearest, linear or cubic interpolation.
 #pragma once
 
 #include <vector>

@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-using Table = std::vector<ResizeTaps>;  // of each place of the output
+using Table = std::vector<ResizeTaps>;  // by output place
 
 void apply(const ResizePass& pass, const Table& taps, const float* from, float* to) {
   for (int64_t o = 0; o < pass.outer; ++o)
@@ -22,7 +22,7 @@ void apply(const ResizePass& pass, const Table& taps, const float* from, float* 
     }
 }
 
-// The transpose of that.
+// The transpose of apply().
 void apply_back(const ResizePass& pass, const Table& taps, const float* from, float* to) {
   std::fill_n(to, pass.count(), 0.0F);
   for (int64_t o = 0; o < pass.outer; ++o)
@@ -62,7 +62,7 @@ class ResizeKernel final : public Kernel {
   }
 
  private:
-  // Places outside the region of interest take the extrapolation value.
+  // Places outside the region of interest get the extrapolation value.
   void blank_outside(float* y, int64_t count) const {
     for (int64_t i = 0; i < count; ++i) {
       int64_t rest = i;

@@ -1,4 +1,4 @@
-// Each thread makes one place of a pass's result, and adds in the CPU's order.
+// Each thread computes one place of a pass's result, adding in the CPU's order.
 #include <algorithm>
 
 #include "operators/kit/dispatch.h"
@@ -17,7 +17,7 @@ struct PassPlace {
       : outer(at / pass.inner / pass.to),
         place(at / pass.inner % pass.to),
         inner(at % pass.inner) {}
-  // Where the operand's element at `from` lies that is beside it in the other dimensions.
+  // The operand's element at `from`, with the same position in the other dimensions.
   __device__ int64_t beside(const ResizePass& pass, int64_t from) const {
     return (outer * pass.from + from) * pass.inner + inner;
   }
@@ -87,7 +87,7 @@ void do_pass(const KernelArgs& args, ResizeDirection direction, const ResizePass
     for_elements(args, pass.count(), ApplyBack<From, To>{pass, x, y});
 }
 
-// In between it is float32 whatever the ends are.
+// Intermediate results are float32, whatever the ends are.
 template <class T>
 void run_passes(const KernelArgs& args, const ResizePasses& all) {
   const void* from = args.in[0].data;

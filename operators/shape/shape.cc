@@ -1,7 +1,6 @@
 // Identity StopGradient Reshape Flatten Squeeze Unsqueeze (views), Transpose Concat Slice Expand
 // Split Tile Pad DepthToSpace SpaceToDepth (copies), Shape Size Range (folded). SliceGrad (dy,
-// shape of x, starts, ends, axes, steps) -> dx puts dy back where Slice took it from, zeros
-// elsewhere.
+// shape of x, starts, ends, axes, steps) -> dx writes dy where Slice read, zeros elsewhere.
 #include "operators/shape/shape.h"
 
 #include <algorithm>
@@ -15,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-// The sizes multiplied, but for those marked; nothing where one of them is not known at all.
+// The product of all sizes except the marked ones; empty if one of them is unknown.
 std::optional<OpenSize> product_of(const Shape& shape, const std::vector<bool>& left_out) {
   OpenSize product = 1;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -27,7 +26,7 @@ std::optional<OpenSize> product_of(const Shape& shape, const std::vector<bool>& 
   return product;
 }
 
-// What Reshape is asked for: what its operand holds, else "?" as often as it has entries.
+// Reshape's target: its operand's content, else "?" for each entry.
 std::optional<Shape> wanted_shape(const Inference& inference) {
   if (auto content = content_of(inference, 1)) return content;
   const TensorType& to = inference.input(1);
@@ -35,7 +34,7 @@ std::optional<Shape> wanted_shape(const Inference& inference) {
   return Shape(static_cast<std::size_t>(to.shape[0].size()), Dim("?"));
 }
 
-// 0 and -1 are resolved as ONNX says. What 0 copies is left out of both products, so it may be "?".
+// Resolves 0 and -1 as in ONNX. Dimensions copied by 0 are in neither product, so they may be "?".
 void reshape_law(Inference& inference) {
   const auto wanted = wanted_shape(inference);
   const TensorType& x = inference.input(0);
@@ -58,19 +57,19 @@ void reshape_law(Inference& inference) {
     }
   }
   check(asked.size() <= 1, "shape ", *wanted, " has more than one -1");
-  if (asked.empty() && unknown.size() == 1) asked = unknown;  // the count says what it must be
+  if (asked.empty() && unknown.size() == 1) asked = unknown;  // the element count decides it
   if (!asked.empty()) out_of_y[asked[0]] = true;
   const auto from = x.ranked ? product_of(x.shape, out_of_x) : std::nullopt;
   const auto to = product_of(shape, out_of_y);
   const auto rest = from && to ? OpenSize::quotient(*from, *to) : std::nullopt;
   if (!asked.empty() && rest) shape[asked[0]] = rest->dim();
-  // Where symbols are left, a plan finds out.
+  // With symbols left, the plan will check.
   if (asked.empty() && from && to && from->number() && to->number())
     check(*from == *to, "cannot reshape ", x.shape, " to ", *wanted);
   inference.outputs[0] = {x.dtype, shape, true};
 }
 
-// ONNX takes an order of fewer axes than there are.
+// ONNX accepts an order of fewer axes than x has.
 void transpose_law(Inference& inference) {
   const std::vector<int64_t> order = inference.attributes.integers("perm");
   const TensorType& x = inference.input(0);
@@ -78,7 +77,7 @@ void transpose_law(Inference& inference) {
         " axes, its input ", x.shape.size());
 }
 
-// How many places a slice takes of a dimension; both ends may be counted from its end.
+// The number of places that a slice takes of a dimension; negative ends count from its end.
 int64_t sliced_size(int64_t size, int64_t start, int64_t end, int64_t step) {
   const int64_t first = step > 0 ? 0 : -1, last = step > 0 ? size : size - 1;
   start = std::clamp<int64_t>(start < 0 ? start + size : start, step > 0 ? 0 : std::min(last, 0L),
@@ -90,7 +89,7 @@ int64_t sliced_size(int64_t size, int64_t start, int64_t end, int64_t step) {
   return (span - 1) / stride + 1;
 }
 
-// dy is what Slice takes of the result.
+// dy must have the shape of that slice of the result.
 void slice_grad_law(Inference& inference) {
   shape_from_operand(inference);
   if (!inference.outputs[0].ranked) return;
@@ -122,7 +121,7 @@ void slice_grad_law(Inference& inference) {
   demand_shape(inference, 0, slice);
 }
 
-// How many numbers there are where the step is 1: the end may be open.
+// The number of values for a step of 1: the end may be open.
 void range_law(Inference& inference) {
   auto start = content_of(inference, 0), end = content_of(inference, 1),
        step = content_of(inference, 2);
@@ -178,7 +177,7 @@ std::vector<Value> slice_gradient(const GradientRequest& r) {
   return {r.graph.add_value({.type = "SliceGrad", .domain = kOwnDomain, .inputs = inputs}, site)};
 }
 
-// The gradients of all parts side by side; zeros for a part that no loss reaches.
+// Concatenates the gradients of all parts; zeros for a part that no loss reaches.
 std::vector<Value> split_gradient(const GradientRequest& r) {
   auto attributes = r.node.attributes();
   Site site = gradient_site(r, 0);
@@ -190,7 +189,8 @@ std::vector<Value> split_gradient(const GradientRequest& r) {
   return {concat(r.graph, parts, attributes.integer("axis", 0), site), none};
 }
 
-// Where x went, zeros around it: the gradient is that part of dy. Only constant padding adds zeros.
+// x lies within y, with zeros around it: its gradient is that part of dy. Only constant padding
+// adds zeros.
 std::vector<Value> pad_gradient(const GradientRequest& r) {
   auto attributes = r.node.attributes();
   check(attributes.text("mode", "constant") == "constant", r.node.description(),
@@ -225,8 +225,8 @@ std::vector<Value> tile_gradient(const GradientRequest& r) {
   return {reduce_sum(r.graph, reshape(r.graph, r.dy[0], apart, site), axes, false, site), none};
 }
 
-// Each undoes the other; SpaceToDepth always puts the block before the channels (mode DCR), so the
-// gradient of mode CRD is not it.
+// Each is the other's inverse, except that SpaceToDepth always puts the block before the channels
+// (mode DCR), so it is not the gradient of mode CRD.
 std::vector<Value> depth_to_space_gradient(const GradientRequest& r) {
   auto attributes = r.node.attributes();
   check(attributes.text("mode", "DCR") == "DCR", r.node.description(),

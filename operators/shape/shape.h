@@ -12,15 +12,15 @@ namespace lockstep {
 Value identity(Graph& graph, Value x, const Site& site = {});
 // The value itself; no gradient flows through it.
 Value stop_gradient(Graph& graph, Value x, const Site& site = {});
-// 0 copies a dimension, -1 takes what is left.
+// 0 copies a dimension, -1 takes the rest.
 Value reshape(Graph& graph, Value x, const std::vector<int64_t>& shape, const Site& site = {});
-// To the shape of another value, whatever the batch.
+// Reshapes to the shape of another value, whatever the batch.
 Value reshape_like(Graph& graph, Value x, Value like, const Site& site = {});
 Value flatten(Graph& graph, Value x, int64_t axis = 1, const Site& site = {});
 Value transpose(Graph& graph, Value x, const std::vector<int64_t>& order, const Site& site = {});
 Value concat(Graph& graph, const std::vector<Value>& parts, int64_t axis, const Site& site = {});
 Value slice(Graph& graph, Value x, int64_t axis, int64_t start, int64_t end, const Site& site = {});
-// The shape of x as a value: a constant where it is known, else a Shape node.
+// The shape of x as a value: a constant if known, else a Shape node.
 Value shape_of(Graph& graph, Value x, const Site& site = {});
 Value expand_like(Graph& graph, Value x, Value like, const Site& site = {});
 

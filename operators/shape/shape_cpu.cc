@@ -61,7 +61,7 @@ void copy_walk(const StridedWalk& walk, std::size_t element, const void* from, v
   }
 }
 
-// A kernel of the walk that `plan` makes of a request.
+// A kernel for the walk that `plan` derives from a request.
 template <StridedWalk (*plan)(const KernelRequest&)>
 std::unique_ptr<Kernel> gathered(const KernelRequest& request) {
   return make_kernel([walk = plan(request), element = size_of(request.in[0].dtype),
@@ -79,14 +79,14 @@ std::unique_ptr<Kernel> prepare_slice_grad(const KernelRequest& request) {
   });
 }
 
-// For views that the planner could not make views of.
+// For views that the planner could not alias.
 std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
   return make_kernel([bytes = request.out[0].bytes()](const KernelArgs& args) {
     if (bytes > 0) std::memcpy(args.out[0].data, args.in[0].data, bytes);
   });
 }
 
-// A tensor and what it falls into along an axis: each part has so many bytes in each row.
+// A tensor and its parts along an axis, each with its number of bytes per row.
 struct Parts {
   int64_t rows = 1;
   std::vector<std::size_t> widths;
@@ -176,7 +176,7 @@ std::unique_ptr<Kernel> prepare_range(const KernelRequest& request) {
   });
 }
 
-// Along the channels blocks stay whole where every part has whole blocks.
+// Along the channels, blocks are kept if every part has whole blocks.
 Layouts concat_wish(const KernelRequest& request) {
   AttributeReader reader = request.attributes();
   if (normal_axes({reader.integer("axis", 0)}, request.out[0].dims.size())[0] != 1)

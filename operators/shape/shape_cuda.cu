@@ -14,8 +14,8 @@ std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
   });
 }
 
-// A StridedWalk on the device. Dimensions of size 1 are left out, neighbours that walk alike are
-// one.
+// A StridedWalk on the device. Dimensions of size 1 are dropped, and neighbours that walk alike are
+// merged.
 struct DeviceWalk {
   static constexpr int kMost = 12;
   int dims = 0;
@@ -34,7 +34,7 @@ struct DeviceWalk {
       stride[dims++] = walk.strides[i];
     }
   }
-  // The other's place for element i of the contiguous side.
+  // The strided side's place for element i of the contiguous side.
   __device__ int64_t at(int64_t i) const {
     return i <= UINT32_MAX ? decoded(static_cast<uint32_t>(i)) : decoded(static_cast<uint64_t>(i));
   }
@@ -88,7 +88,7 @@ std::unique_ptr<Kernel> prepare_slice_grad(const KernelRequest& request) {
   });
 }
 
-// Where an element of a padded tensor comes from.
+// The source of each element of a padded tensor.
 struct Padding {
   static constexpr int kMostDims = 8;
   PadMode mode;
@@ -105,7 +105,7 @@ struct Padding {
       before[d] = pads[at];
     }
   }
-  // -1: from nowhere.
+  // -1: none.
   __device__ int64_t source(int64_t i) const {
     int64_t from = 0, stride = 1;
     for (int d = dims - 1; d >= 0; --d) {
@@ -141,7 +141,7 @@ std::unique_ptr<Kernel> prepare_pad(const KernelRequest& request) {
   });
 }
 
-// A tensor and what it falls into along an axis: each part has so many bytes in each row.
+// A tensor and its parts along an axis, each with its number of bytes per row.
 struct Parts {
   std::size_t rows = 1, row_bytes = 0;
   std::vector<std::size_t> widths;

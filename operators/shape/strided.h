@@ -1,5 +1,5 @@
-// Operators that move data are one walk over a contiguous tensor beside another with free strides.
-// What walk an operator takes is the same on every device.
+// Strided walks. Operators that move data walk over a contiguous tensor beside another one with
+// free strides. An operator's walk is the same on every device.
 #pragma once
 
 #include <vector>
@@ -10,24 +10,24 @@ namespace lockstep {
 
 struct StridedWalk {
   Dims dims;
-  std::vector<int64_t> strides;  // of the other, in elements; may be 0 or negative
+  std::vector<int64_t> strides;  // of the strided tensor, in elements; may be 0 or negative
   int64_t base = 0;
 };
 
 std::vector<int64_t> contiguous_strides(const Dims& dims);
 
-// The result is contiguous, operand 0 is walked through.
+// The result is contiguous, operand 0 is strided.
 StridedWalk transpose_walk(const KernelRequest& request);
 StridedWalk expand_walk(const KernelRequest& request);
 StridedWalk slice_walk(const KernelRequest& request);
 StridedWalk depth_to_space_walk(const KernelRequest& request);
 StridedWalk space_to_depth_walk(const KernelRequest& request);
 StridedWalk tile_walk(const KernelRequest& request);
-// Of SliceGrad: dy is contiguous, the result is walked through.
+// For SliceGrad: dy is contiguous, the result is strided.
 StridedWalk slice_grad_walk(const KernelRequest& request);
 
-// Pad: the place of x that a place of y comes from along one dimension, `at` being counted from the
-// first one of x; -1: from nowhere.
+// Pad: the source in x of a place of y along one dimension. `at` counts from the first place of x;
+// -1: none.
 enum class PadMode { constant, edge, reflect };
 PadMode pad_mode(const KernelRequest& request);
 constexpr int64_t pad_source(PadMode mode, int64_t at, int64_t size) {
