@@ -1,4 +1,4 @@
-// The subcommands of `lockstep`; each lives in a file of its own and adds itself to the parser.
+// The subcommands of `lockstep`. Each is a file that adds itself to the parser.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@ class App;
 
 namespace lockstep {
 
-// What main() runs once the command line is parsed; returns the exit code.
+// The function that main() runs after parsing; returns the exit code.
 using Command = std::function<int()>;
 
 void add_train(CLI::App& app, Command& chosen);

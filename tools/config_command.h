@@ -1,5 +1,5 @@
-// What the commands around a CONFIG.yaml share: KEY VALUE pairs behind it, flags for some of the
-// keys, and running as one of several processes.
+// Shared by commands with a CONFIG.yaml: the KEY VALUE pairs after it, flags for some keys, and
+// running as one of several processes.
 #pragma once
 
 #include <deque>
@@ -16,17 +16,16 @@ class Option;
 
 namespace lockstep {
 
-// What a command line says of keys, as read_words() takes it.
+// Keys on a command line, in the form of read_words().
 class KeyWords {
  public:
-  // Adds the flags that keys of a step have, and lets `command` take words behind its own.
+  // Adds the flags of a step's keys, and lets `command` take extra words.
   explicit KeyWords(CLI::App& command);
 
-  // Once the command line is parsed: KEY VALUE .., the words that are no options. They are none of
-  // CLI11's, which would take the brackets of a list apart. Throws, as the parser does, for unknown
-  // options.
+  // After parsing: KEY VALUE .., the words that are no options. They bypass CLI11, which would
+  // split bracketed lists. Throws for unknown options, as the parser does.
   std::vector<std::string> words() const;
-  // FLAG VALUE .. of those that were given.
+  // Appends FLAG VALUE .. of the given flags.
   void add_flags(std::vector<std::string>& words) const;
   std::vector<std::string> all() const;
 
@@ -39,7 +38,7 @@ class KeyWords {
   std::deque<Flag> flags_;  // options refer to them
 };
 
-// Runs with a Comm to the other processes, or null; when one fails the others learn why.
+// Runs with a Comm to the other processes, or null; on failure tells the others why.
 int over_processes(const std::function<int(Comm*)>& run);
 
 }  // namespace lockstep

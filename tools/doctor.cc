@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-// What is there, what is missing, how to get it.
+// Reports what is present, what is missing, and how to install it.
 int diagnose() {
   std::cout << "processor  " << processor() << ", " << cpu_cores() << " cores, " << memory() << "\n"
             << "vectors    "

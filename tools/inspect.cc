@@ -10,7 +10,7 @@ namespace lockstep {
 
 namespace {
 
-// Whoever runs a file that holds only zeros should know it.
+// Tells users whether the file holds values or only zeros.
 std::string state_of(const LoadedModel& source) {
   if (source.model.states.empty()) return "";
   return source.initialised

@@ -30,19 +30,19 @@ struct LaunchOptions {
   std::vector<std::string> command;
 };
 
-// Where the processes find each other, and by what they are known to.
+// The processes' meeting place and names.
 struct Meeting {
   int port;
   std::string job;
   std::string token;
 };
 
-// No other launch here is called so, in whatever container it runs.
+// A name that no other launch on this host has, in any container.
 std::string name_of_job() {
   return join("launch-", getpid(), "-", Clock::now().time_since_epoch().count());
 }
 
-// For commands of other makers; Lockstep's own ranks meet without a port. Free a moment ago.
+// A port that was free a moment ago, for other programs; Lockstep's own ranks meet without a port.
 int free_port() {
   const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -56,8 +56,7 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-// What a terminal or a scheduler tells the launcher, its processes are told; how they end is
-// theirs.
+// Signals forwarded to the processes, which decide how they end.
 constexpr int kPassedOn[] = {SIGINT, SIGTERM};
 std::atomic<int> told{0};
 
@@ -94,7 +93,7 @@ class Child {
   bool running() const { return running_; }
   int exit_code() const { return exit_code_; }
 
-  // Passes on whole lines, each with the rank before it.
+  // Forwards whole lines, each prefixed with the rank.
   void pass_on() {
     char bytes[4096];
     const ssize_t count = read(output_, bytes, sizeof bytes);
@@ -128,7 +127,7 @@ class Child {
   [[noreturn]] void become(int output, const Meeting& meeting, const LaunchOptions& options) {
     for (int number : kPassedOn) signal(number, SIG_DFL);
     hold_signals(SIG_UNBLOCK);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody outlives the launcher
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // no process outlives the launcher
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     auto set = [](const char* name, const std::string& value) { setenv(name, value.c_str(), 1); };
@@ -146,7 +145,7 @@ class Child {
     for (const std::string& word : options.command)
       words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
-    // Its own name finds itself, wherever it was called from.
+    // "lockstep" means this binary, wherever it was called from.
     if (options.command[0] == "lockstep") execv("/proc/self/exe", words.data());
     execvp(words[0], words.data());
     std::cerr << "cannot run " << words[0] << ": " << std::strerror(errno) << std::endl;
@@ -165,14 +164,14 @@ int launch(const LaunchOptions& options) {
   check(!options.command.empty(), "nothing to launch; put the command behind --");
   check(options.processes >= 1, "-n ", options.processes, ": at least one process");
   const Meeting meeting{free_port(), name_of_job(), new_token()};
-  hold_signals(SIG_BLOCK);  // until there is somebody to pass them on to
+  hold_signals(SIG_BLOCK);  // until there are processes to forward them to
   std::vector<std::unique_ptr<Child>> children;
   for (int rank = 0; rank < options.processes; ++rank)
     children.push_back(std::make_unique<Child>(rank, meeting, options));
   listen();
   hold_signals(SIG_UNBLOCK);
   int code = 0;
-  // The others of a failed one learn of it by themselves and say so; if not, they are ended.
+  // The other processes notice a failed one themselves and report it; if not, they are ended.
   auto deadline = Clock::time_point::max();
   for (bool any = true; any;) {
     std::vector<pollfd> outputs;
@@ -210,8 +209,8 @@ void add_launch(CLI::App& app, Command& chosen) {
                    "seconds that a process waits for another before it names it and ends")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  // Behind the program every word is taken as it stands: in an option of many values "[0, 2]" would
-  // lose its brackets.
+  // After the program, every word is taken literally: an option with many values would split "[0,
+  // 2]".
   auto program = std::make_shared<std::string>();
   command->add_option("command", *program, "the command, behind --")->required();
   command->prefix_command();

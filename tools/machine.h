@@ -1,13 +1,13 @@
-// Where and how this process runs.
+// The machine and command line of this process.
 #pragma once
 
 #include <string>
 
 namespace lockstep {
 
-std::string processor();     // its model's name
+std::string processor();     // the model name
 std::string memory();        // of the machine: 16 GiB
-std::string command_line();  // as a shell would take it
+std::string command_line();  // quoted for a shell
 std::string date_and_time();
 
 }  // namespace lockstep

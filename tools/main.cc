@@ -1,5 +1,5 @@
-// lockstep: one binary, a file per subcommand. Exit codes: 0 done, 1 something broke that should
-// not have, 2 something the user can mend, named on stderr; 128 + a signal that ended a run.
+// lockstep: one binary, a file per subcommand. Exit codes: 0 done, 1 internal failure, 2 an error
+// that the user can fix, named on stderr; 128 + signal if a signal ended the run.
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <filesystem>
@@ -59,7 +59,7 @@ void add_manual(CLI::App& app, Command& chosen) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of writing, with a name
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit becomes a write error with a name
   CLI::App app{"Data-parallel training steps as ONNX graphs, planned before they run.", "lockstep"};
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text);

@@ -20,7 +20,7 @@ std::vector<const CLI::Option*> options(const CLI::App& app) {
   return named;
 }
 
-// roff reads a leading dot or quote, and every backslash and hyphen, as its own.
+// Escapes leading dots and quotes, backslashes and hyphens, which are special in roff.
 std::string roff(const std::string& text) {
   std::string safe;
   for (char letter : text) {
@@ -64,7 +64,7 @@ std::vector<std::string> names_of(const CLI::App& app) {
   return names;
 }
 
-// What bash understands, zsh does too after bashcompinit.
+// zsh understands bash's completions, too, after bashcompinit.
 std::string bash(const CLI::App& app) {
   std::ostringstream out;
   out << "_lockstep() {\n"

@@ -1,4 +1,4 @@
-// The parser's own texts in other forms: a manual page, and what shells complete words with.
+// The parser's texts in other forms: a manual page and shell completions.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ class App;
 
 namespace lockstep {
 
-// A page for `man`, of all subcommands.
+// The `man` page of all subcommands.
 std::string manual_page(const CLI::App& app);
 // For bash, zsh or fish; throws for another shell.
 std::string completion_script(const CLI::App& app, const std::string& shell);

@@ -18,9 +18,9 @@ bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-constexpr int64_t kUsualBatch = 32;  // of each replica
+constexpr int64_t kUsualBatch = 32;  // images per replica
 
-// Keys that stand for nothing in such a source are no misspelling; the error says so.
+// Keys that have no meaning for a source are not reported as misspelt; the error says so.
 void read_words_for(const ModelRequest& request, ConfigKeys keys, const char* takes) {
   TrainConfig config;
   ConfigKeys all = keys_of(config);
@@ -68,7 +68,7 @@ SourcedModel step_of_network(const ModelRequest& request, int64_t batch) {
   imported.train_batch_norm = request.train_batch_norm;
   imported.trainable = trainable_initializers(*file, request.loss, step.options.frozen);
   DataParallelOptions options = options_of(step, run.devices.list);
-  options.frozen.clear();  // they are no parameters at all
+  options.frozen.clear();  // frozen ones are not parameters at all
   return sourced({build_data_parallel_model(all_ops(), imported_model(file, request.loss, imported),
                                             MomentumSgd{}, options)},
                  run, batch);

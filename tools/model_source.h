@@ -1,4 +1,4 @@
-// From what a user names on the command line (MODEL, CONFIG.yaml or FILE.onnx) to a model.
+// Resolves a command line's MODEL, CONFIG.yaml or FILE.onnx to a model.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,23 @@ namespace lockstep {
 
 struct ModelRequest {
   std::string source;
-  // KEY VALUE .., as read_words() takes them: all keys for a CONFIG.yaml, those of the step for a
-  // model's name or a network with a loss, those of the run for a step that is a file already.
+  // KEY VALUE .., in the form of read_words(): all keys for a CONFIG.yaml, the step's keys for a
+  // model's name or a network with a loss, the run's keys for a file with a step.
   std::vector<std::string> settings = {};
-  std::string loss = "";          // of a network in FILE.onnx: the value to minimise
-  bool train_batch_norm = false;  // of a network in FILE.onnx: also where training_mode is 0
-  int64_t batch = 0;              // images of each replica; 0: as the configuration says, or 32
+  std::string loss = "";          // for a network in FILE.onnx: the value to minimise
+  bool train_batch_norm = false;  // for a network in FILE.onnx: also trains nodes with
+                                  // training_mode 0
+  int64_t batch = 0;              // images per replica; 0: from the configuration, or 32
 };
 
 struct SourcedModel : LoadedModel {
-  // Without `devices` for a file of which the user named none. `threads` are 1 for what is no
-  // configuration and was given none.
+  // Without `devices` for a file if the user named none. `threads` defaults to 1 without a
+  // configuration.
   RunSettings run;
-  BatchShares shares;  // of the batch of a step
+  BatchShares shares;  // the shares of a step's batch
 };
 
-// A model that is built here is not initialised.
+// A model built here is not initialised.
 SourcedModel model_from(const ModelRequest& request);
 
 bool is_yaml(const std::string& path);

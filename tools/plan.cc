@@ -29,7 +29,7 @@ Dims fed_dims(const Graph& graph, Value input, int64_t batch) {
   return dims;
 }
 
-// What each input of each replica is fed of the batch.
+// The rows of the batch for each input of each replica.
 std::map<std::string, int64_t> rows_of_feeds(const SourcedModel& source) {
   std::map<std::string, int64_t> rows;
   for (const StepInput& input : source.model.inputs)
@@ -38,7 +38,7 @@ std::map<std::string, int64_t> rows_of_feeds(const SourcedModel& source) {
   return rows;
 }
 
-// Prediction as a session runs it: fed with what is no state.
+// Prediction as a session runs it: all inputs but states are feeds.
 CompileRequest inference_request(const TrainingModel& model, std::vector<Device> devices) {
   CompileRequest request{model.inference,    {},           {}, {}, model.state_values(), {},
                          std::move(devices), all_kernels()};
@@ -75,7 +75,7 @@ int print_plan(const PlanOptions& options) {
   check(inference || static_cast<int>(devices.size()) == model.replicas, options.model.source,
         " has ", model.replicas, model.replicas == 1 ? " replica" : " replicas", ", but there are ",
         devices.size(), " devices");
-  if (inference) devices.resize(1);  // where replica 0 is
+  if (inference) devices.resize(1);  // replica 0's device
   CompileRequest request = inference ? inference_request(model, std::move(devices))
                                      : step_request_of(source, std::move(devices));
   if (inference) {

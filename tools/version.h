@@ -1,4 +1,4 @@
-// What this binary is, and what it was built with.
+// This binary's version, and the libraries it was built with.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@
 namespace lockstep {
 namespace {
 
-// A model of nothing but the sum of one state over all replicas, in place.
+// A model that only sums one state over all replicas, in place.
 TrainingModel sum_model(const std::string& spec, int replicas, int64_t count) {
   const AllReduceOptions options{.spec = parse_all_reduce(spec)};
   TrainingModel one(all_ops());
@@ -34,17 +34,17 @@ TrainingModel sum_model(const std::string& spec, int replicas, int64_t count) {
   TrainingModel all = replicate(one, replicas, "cpu");
   all.step = expand(std::move(all.step), options);
   for (Binding& update : all.updates) {
-    // Behind the name that a sum gets stands the sum, which may take the state's place.
+    // Takes the sum before its renaming copy, so that it can be in the state's memory.
     const Node maker = *all.step.producer(all.step.at(update.value));
     if (maker.type() == "Identity") update.value = all.step.name(maker.inputs()[0]);
   }
   return all;
 }
 
-// The median of each, taken in turns: what disturbs the machine disturbs all alike.
+// The medians of several functions, run in turns, so that disturbances affect all alike.
 std::vector<double> median_seconds(int runs, const std::vector<std::function<void()>>& candidates) {
   std::vector<std::vector<double>> seconds(candidates.size());
-  for (int i = 0; i <= runs; ++i)  // the first touches pages and buffers
+  for (int i = 0; i <= runs; ++i)  // the first run touches pages and buffers
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       const auto start = std::chrono::steady_clock::now();
       candidates[c]();
@@ -92,7 +92,7 @@ class MemoryCopy {
 struct Row {
   std::string name;
   double seconds;
-  double ratio;  // to the first row: how many times as fast
+  double ratio;  // speed relative to the first row
 };
 
 std::vector<Row> rows_of(const std::vector<std::string>& names,
@@ -103,7 +103,7 @@ std::vector<Row> rows_of(const std::vector<std::string>& names,
   return rows;
 }
 
-// Sessions that each run one algorithm; what runs them is added to `candidates`.
+// Sessions that each run one algorithm; adds the functions that run them to `candidates`.
 struct Sums {
   std::deque<TrainingModel> models;
   std::deque<Session> sessions;

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-// How long it takes to build a step graph.
+// The time to build a step graph.
 struct BuildGraphOptions {
   std::string model = "";  // "": an MLP of 500 operators
   int replicas = 64;       // at most
@@ -14,8 +14,8 @@ struct BuildGraphOptions {
 };
 int bench_build_graph(const BuildGraphOptions& options);
 
-// A sum of so many megabytes over replicas, beside copying memory; in a run of several processes
-// (lockstep launch) over those, beside Gloo's own ring.
+// The time to sum so many megabytes over replicas, compared with copying memory; with several
+// processes (lockstep launch), over those, compared with Gloo's own ring.
 struct AllReduceBench {
   std::string devices = "cpu*4";
   double megabytes = 102.334368;  // ResNet-50's gradients
@@ -34,10 +34,10 @@ struct TrainStepBench {
   bool tf32 = false;
   bool profile = false;
 };
-// How long a training step takes, on random images.
+// The time of a training step, on random images.
 int bench_train_step(const TrainStepBench& options, bool as_json);
 
-// How long reading and planning take as graphs grow to so many nodes.
+// The time of reading and planning for graphs of up to so many nodes.
 int bench_plan_growth(int most, bool as_json);
 
 }  // namespace lockstep

@@ -28,7 +28,7 @@ Built build(const ModelFn& model, int replicas) {
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
 }
 
-// So far, of the whole process.
+// The peak memory of the process so far.
 double most_gigabytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -37,7 +37,7 @@ double most_gigabytes() {
 
 }  // namespace
 
-// The network on more and more replicas, the median of three (of 1,024 replicas one).
+// The network on more and more replicas; the median of three runs (one for 1,024 replicas).
 int bench_build_graph(const BuildGraphOptions& options) {
   ClassifierOptions of_mlp;
   of_mlp.hidden.assign(249, 16);

@@ -16,14 +16,14 @@
 namespace lockstep {
 namespace {
 
-// Of this process, whatever else the machine does.
+// The process's CPU time, independent of other load.
 double cpu_seconds() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Every tenth value is read again much later, so that not all of them live in one place.
+// Every tenth value is read again much later, so that values cannot all share one place.
 TrainingModel chain_of(int nodes) {
   TrainingModel model(all_ops());
   Graph& graph = model.inference;

@@ -19,8 +19,8 @@
 namespace lockstep {
 namespace {
 
-// Random images and labels become states of the model: they lie on its devices from the start, so
-// that a step is timed, not what brings it its batch. The learning rate stays a feed.
+// Makes random images and labels states of the model, on its devices from the start, so that only
+// the step is timed, not its input. The learning rate stays a feed.
 StateValues make_batch_resident(TrainingModel& model, int64_t batch, int64_t classes) {
   const int64_t share = batch / model.replicas;
   check(share * model.replicas == batch, "a batch of ", batch, " does not divide over ",
@@ -61,8 +61,8 @@ StateValues make_batch_resident(TrainingModel& model, int64_t batch, int64_t cla
   return values;
 }
 
-// `wall`: seconds of all runs together. What of it passes outside of kernels is the price of
-// running them from a plan; with several replicas it would hold their waits for each other too.
+// `wall`: seconds of all runs together. The part outside kernels is the overhead of the plan; with
+// several replicas it would include their waits for each other.
 void print_profile(const Plan& plan, const StepTimes& times, int runs, double wall) {
   std::map<std::string, std::pair<double, int>> by_kind;
   double all = 0;
@@ -104,7 +104,7 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
   session.load(batch);
   Feeds feeds(model);
   feeds.set(Role::rate, 0.01F);
-  for (int step = 0; step < 2; ++step)  // plans, touches all memory; records, where that is done
+  for (int step = 0; step < 2; ++step)  // plan, touch all memory, and record if supported
     session.run_step(feeds, 0);
 
   const Plan& plan = session.step().plan(feeds.tensors());

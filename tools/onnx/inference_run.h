@@ -10,9 +10,9 @@
 
 namespace lockstep {
 
-// Inputs by name; outputs in the order of the graph. Shapes must be known before a step runs, so
-// where an operator's output shape depends on the value of an input (Reshape's target, say), small
-// inputs are taken as constants of this one plan.
+// Inputs by name; outputs in the order of the graph. Shapes must be known before a step runs. If an
+// output shape depends on an input's value (Reshape's target, say), small inputs become constants
+// of this one plan.
 std::vector<Literal> run_inference(const Graph& graph, const std::map<std::string, Literal>& inputs,
                                    const std::vector<KernelTable>& kernels);
 

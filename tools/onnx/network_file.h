@@ -1,4 +1,4 @@
-// An ONNX file that a user brings: a network, perhaps with its loss.
+// A user's ONNX file: a network, possibly with its loss.
 #pragma once
 
 #include <map>
@@ -9,13 +9,12 @@
 
 namespace lockstep {
 
-// To be trained. Throws when the file holds a training step instead; warns, once for each file,
-// when its exporter took away what should train.
+// For training. Throws if the file holds a training step instead; warns, once for each file, if its
+// exporter removed parts that should train.
 LoadedModel load_network(const std::string& path);
 
-// The network for inputs of these types (the others are as declared), made simple: what follows
-// from constants and shapes is constant, but for what depends on float initializers, which may
-// become parameters.
+// The network specialised to these input types (other inputs stay as declared): constants are
+// folded, except what depends on float initializers, which may become parameters.
 std::shared_ptr<const LoadedModel> specialised(LoadedModel file,
                                                const std::map<std::string, TensorType>& types);
 

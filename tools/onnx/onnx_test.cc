@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kRelative = 1e-3, kAbsolute = 1e-7;  // what ONNX's own runner allows
+constexpr double kRelative = 1e-3, kAbsolute = 1e-7;  // the tolerances of ONNX's own runner
 
 struct Totals {
   int pass = 0, fail = 0, unsupported = 0;
@@ -81,14 +81,14 @@ void run_data_set(const Graph& graph, const fs::path& folder) {
   }
 }
 
-// Does it draw random numbers? No two engines draw the same.
+// The first operator that draws random numbers, which differ between engines, or "".
 std::string random_operator(const Graph& graph) {
   for (int i = 0; i < graph.node_count(); ++i)
     if (graph.node(i).op()->random) return graph.node(i).type();
   return "";
 }
 
-// One line a reason: the first of an error's lines, and the names of operators that are missing.
+// One line per reason: the error's first line, or the names of missing operators.
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;

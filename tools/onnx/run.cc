@@ -31,7 +31,7 @@ void add_run(CLI::App& app, Command& chosen) {
       LoadedModel file = load_model(all_ops(), options->model);
       check(!file.model.inference.outputs().empty(), options->model, ": the graph has no outputs");
       Graph& graph = file.model.inference;
-      // A training step that was saved with its values predicts with them.
+      // A training step saved with its values predicts with them.
       for (const State& state : file.model.states)
         if (Value value = graph.find(state.values[0])) {
           check(file.initialised, options->model, ": holds no values of '", state.values[0],

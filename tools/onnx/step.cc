@@ -31,8 +31,8 @@ struct StepOptions {
 
 using Literals = std::map<std::string, Literal>;
 
-// The batch: its rows, and which inputs have them. An input has them where its first dimension is
-// the batch's symbol, or another of that size; in a network of fixed sizes, where it is as large as
+// The batch's rows, and the inputs that have them. An input has them if its first dimension is the
+// batch's symbol, or another of the same size; in a network of fixed sizes, if it is as large as
 // the first input's.
 struct WholeBatch {
   int64_t rows = 0;
@@ -60,7 +60,8 @@ WholeBatch batch_of(const Graph& graph, const Literals& inputs) {
   return batch;
 }
 
-// Of each input a replica's share; an input without the batch's dimension goes to every replica.
+// Each input's type for one replica's share; an input without the batch's dimension goes to every
+// replica.
 std::map<std::string, TensorType> types_of_shares(const Graph& graph, const Literals& inputs,
                                                   int replicas) {
   const WholeBatch batch = batch_of(graph, inputs);
@@ -76,7 +77,7 @@ std::map<std::string, TensorType> types_of_shares(const Graph& graph, const Lite
   return types;
 }
 
-// One rule for every parameter, as torch.optim.SGD has it.
+// One rule for every parameter, as in torch.optim.SGD.
 ParamRules rules_of(const StepOptions& options) {
   return {.weight_decay = options.weight_decay,
           .weight_decay_norm = options.weight_decay,
@@ -89,7 +90,7 @@ Literal copy_of(const Tensor& tensor) {
   return copy;
 }
 
-// Before anything is written: whoever keeps parameters that are no numbers has lost the others.
+// Checked before writing, so that non-finite parameters do not replace good ones.
 void check_results(const StepOptions& options, Session& session, const Literals& inputs,
                    std::span<const Tensor> fetched) {
   const TrainingModel& model = session.model();

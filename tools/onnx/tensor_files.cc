@@ -36,7 +36,7 @@ std::map<std::string, Literal> read_inputs(const Graph& graph, const std::string
   std::string missing;
   int position = 0;
   for (Value input : graph.inputs()) {
-    if (graph.literal(input)) continue;  // a constant by now
+    if (graph.literal(input)) continue;  // already a constant
     const std::string& name = graph.name(input);
     const std::string candidates[] = {file_name(name) + ".npy", file_name(name) + ".pb",
                                       join("input_", position, ".pb"),
@@ -60,7 +60,7 @@ std::map<std::string, Literal> read_inputs(const Graph& graph, const std::string
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     const bool tensor = entry.path().extension() == ".npy" || entry.path().extension() == ".pb";
-    // ONNX's test data keeps output_0.pb, ... beside the inputs.
+    // ONNX's test data has output_0.pb, ... beside the inputs.
     check(!tensor || used.count(name) || name.rfind("output_", 0) == 0, entry.path().string(),
           ": the graph has no such input");
   }

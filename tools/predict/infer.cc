@@ -1,4 +1,4 @@
-// lockstep infer: what a trained network sees in pictures.
+// lockstep infer: classifies images with a trained network.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -55,7 +55,7 @@ bool looks_like_picture(const fs::path& path) {
   return end == ".jpg" || end == ".jpeg" || end == ".png";
 }
 
-// Folders stand for all pictures below them, in order of their names.
+// A folder means all images below it, in order of their names.
 std::vector<std::string> files_of(const std::vector<std::string>& named) {
   std::vector<std::string> files;
   for (const std::string& name : named) {
@@ -67,7 +67,7 @@ std::vector<std::string> files_of(const std::vector<std::string>& named) {
     std::error_code trouble;
     for (fs::recursive_directory_iterator at(name, trouble), end; !trouble && at != end;
          at.increment(trouble)) {
-      std::error_code none;  // a link to nowhere is no picture
+      std::error_code none;  // a dangling link is not an image
       if (at->is_regular_file(none) && looks_like_picture(at->path()))
         found.push_back(at->path().string());
     }
@@ -99,7 +99,7 @@ ordered_json look_at(PictureClassifier& classifier, const std::string& file, std
   return said;
 }
 
-// A picture that cannot be read does not keep the others from being looked at.
+// An unreadable image does not stop the others.
 int infer(const InferOptions& options) {
   const std::vector<std::string> files = files_of(options.pictures);
   if (!options.out.empty()) make_folder(options.out);

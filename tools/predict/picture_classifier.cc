@@ -40,7 +40,7 @@ std::vector<PictureClassifier::Guess> PictureClassifier::classify(const std::str
     const float confidence = scores.as<float>()[i];
     check(std::isfinite(confidence), picture, ": the network answers with ",
           std::isnan(confidence) ? "nan" : "inf");
-    // There may be more places than classes (MODEL.NUM_CLASSES).
+    // There may be more outputs than classes (MODEL.NUM_CLASSES).
     guesses.push_back(
         {label < network_.classes.size() ? network_.classes[label] : join("class ", i),
          confidence});

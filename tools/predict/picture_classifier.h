@@ -1,4 +1,4 @@
-// Pictures in, classes out, by a trained network.
+// Classification of images by a trained network.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class PictureClassifier {
     std::string name;
     float confidence = 0;
   };
-  // Surest first. The file as training's held-out pictures are read.
+  // Best guess first. Reads the file as training reads held-out images.
   std::vector<Guess> classify(const std::string& picture);
 
  private:

@@ -1,4 +1,4 @@
-// lockstep test: the score of trained weights on the held-out pictures.
+// lockstep test: scores trained weights on the held-out images.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -26,7 +26,7 @@ struct TestOptions {
   std::string config, weights, out;
 };
 
-constexpr std::size_t kMostClasses = 40;  // a longer table is not read
+constexpr std::size_t kMostClasses = 40;  // nobody reads a longer table
 
 int64_t total(const std::vector<int64_t>& counts) {
   int64_t sum = 0;

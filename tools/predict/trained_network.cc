@@ -31,7 +31,7 @@ json parsed(const TrainingModel& model, const char* key, const std::string& path
   }
 }
 
-// Not what a fraction or a truth is turned into.
+// Rejects fractions and booleans, which would be converted.
 int64_t whole(const json& said, const char* key) {
   const json& number = said.at(key);
   if (!number.is_number_integer()) fail("'", key, "' should be a whole number");
@@ -97,7 +97,7 @@ TrainedNetwork network_of(TrainingModel model, const std::string& path) {
   return network;
 }
 
-// Of a checkpoint, or of weights that were the best.
+// The metadata of a checkpoint, or of the best weights.
 std::string said_of(const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json said = nlohmann::ordered_json::object();
   for (const auto& [key, as] : {std::pair{"steps", "iterations"},
@@ -114,9 +114,9 @@ std::map<std::string, std::string> picture_metadata(const Dataset& data) {
   const Preparation& p = data.preparation();
   json names = json::array();
   for (int64_t label = 0; label < data.classes(); ++label) names.push_back(data.class_name(label));
-  // A folder may be called anything; JSON is UTF-8.
+  // A folder's name may be any bytes; JSON is UTF-8.
   const auto replace = json::error_handler_t::replace;
-  // Floats as people write them: 0.485, not what a double makes of it.
+  // Writes floats in short form: 0.485, not its expansion as a double.
   const auto written = [](const std::vector<float>& values) {
     json list = json::array();
     for (float value : values) list.push_back(std::stod(join(value)));

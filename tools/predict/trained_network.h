@@ -1,5 +1,4 @@
-// A network that was trained, with what a picture goes through before it and what its answers mean:
-// the contents of model.onnx.
+// A trained network with its image preparation and classes: the contents of model.onnx.
 #pragma once
 
 #include <map>
@@ -12,22 +11,22 @@
 
 namespace lockstep {
 
-// What a model says of pictures, for TrainingModel::metadata.
+// A model's image preparation and classes, for TrainingModel::metadata.
 std::map<std::string, std::string> picture_metadata(const Dataset& data);
 
 struct TrainedNetwork {
-  TrainingModel model;  // its inference graph, weights and all
+  TrainingModel model;  // its inference graph with weights
   Preparation preparation;
   std::vector<std::string> classes;
 };
 
-// Reads model.onnx. Throws, naming what is missing, for a model that does not say how pictures are
-// prepared for it, or that is no trained network.
+// Reads model.onnx. Throws, naming the missing part, for a model without image preparation, or one
+// that is not a trained network.
 TrainedNetwork load_trained(const std::string& path);
-// From a checkpoint, or weights alone, with the step.onnx of the run they come from.
+// From a checkpoint, or weights alone, and the step.onnx of their run.
 TrainedNetwork trained_from(const std::string& weights, const std::string& step);
 
-// A single file in standard operators. `trained`: when and how well, as JSON.
+// A single file of standard operators. `trained`: date and score, as JSON.
 void save_trained(const TrainingModel& model, const StateValues& values, const std::string& trained,
                   const std::string& path);
 void save_trained(const TrainedNetwork& network, const std::string& path);

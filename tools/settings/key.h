@@ -1,7 +1,6 @@
-// A key of a configuration is declared once, as a row: where its value stands, what reads and
-// prints it, what it may be, what it means. The reader, the flags of commands, the reference page,
-// what a run writes of itself, what a checkpoint remembers and what processes agree on all go by
-// these rows.
+// Keys of a configuration. Each is declared once, as a row: the place of its value, how to read and
+// print it, its range, its meaning. The reader, the commands' flags, the reference page, a run's
+// own configuration, checkpoints and the agreement of processes all use these rows.
 #pragma once
 
 #include <functional>
@@ -13,10 +12,10 @@
 
 namespace lockstep {
 
-// A text in the file that stands for a value of the program.
+// A value of the program with a textual form in the file.
 struct ParsedText {
-  std::function<void(const std::string& text)> read;  // throws for a text that means nothing
-  std::function<std::string()> text;                  // reads back to the same value
+  std::function<void(const std::string& text)> read;  // throws for invalid text
+  std::function<std::string()> text;                  // read() parses it to the same value
 };
 template <class T, class Parse, class Print>
 ParsedText parsed(T& value, Parse parse, Print print) {
@@ -28,17 +27,17 @@ using KeyTarget = std::variant<std::string*, ParsedText, int*, int64_t*, float*,
                                std::vector<int>*, std::vector<int64_t>*, std::vector<double>*,
                                std::vector<std::string>*>;
 
-// What else there is to say of a key; most have nothing of it.
+// Further facts about a key; most keys have none.
 struct KeyFacts {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  std::string detectron = "";  // what Detectron calls it, where that differs
-  std::string flag = "";       // "--wire": another spelling of the key, on command lines
-  // It decides what the numbers of a checkpoint mean: a run that goes on has the same.
+  std::string detectron = "";  // Detectron's name, if different
+  std::string flag = "";       // "--wire": the key's flag on command lines
+  // It decides the meaning of a checkpoint's numbers: a resumed run must have the same value.
   bool remembered = false;
-  // Each process of a run has its own; of all other keys they have the same.
+  // May differ between the processes of a run; all other keys must be equal.
   bool own = false;
-  // What processes must have alike of it, where that is not all of it.
+  // The part that must be equal in all processes, if not the whole value.
   std::function<std::string()> alike = nullptr;
 };
 
@@ -50,27 +49,27 @@ struct ConfigKey {
 };
 using ConfigKeys = std::vector<ConfigKey>;
 
-// Tables one behind the other, but sections stay together, in the order in which they first come.
+// Concatenates tables, keeping sections together in the order of their first key.
 ConfigKeys joined(std::vector<ConfigKeys> tables);
 
 // "SOLVER" of SOLVER.BASE_LR, "" of DEVICES.
 std::string section_of(const std::string& key);
 // "a whole number", ..
 std::string kind_of(const ConfigKey& key);
-// ", from 1 to 1024", or less.
+// ", from 1 to 1024", or shorter.
 std::string range_of(const ConfigKey& key);
-// The greatest number that it takes, or that its type holds; infinity where neither says.
+// The largest number allowed by its range or type; infinity if there is no limit.
 double most_of(const ConfigKey& key);
 std::string text_of_number(double number);
 
-// The value as it stands on a command line: texts as they are.
+// The value as on a command line: texts unquoted.
 std::string text_of(const ConfigKey& key);
-// As a YAML file has it on one line: floats as people write them, texts quoted where they must be.
+// The value as one line of YAML: short floats, texts quoted if necessary.
 std::string yaml_of(const ConfigKey& key);
 
 // Every key with its value as text.
 std::vector<std::pair<std::string, std::string>> entries_of(const ConfigKeys& keys);
-// A file that reads back to the same values.
+// A file that parses to the same values.
 std::string yaml_of(const ConfigKeys& keys);
 
 }  // namespace lockstep

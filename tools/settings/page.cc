@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// A | would end a table's cell.
+// Escapes |, which would end a table's cell.
 std::string cell(const std::string& text) {
   std::string safe;
   for (char letter : text) safe += letter == '|' ? std::string("\\|") : std::string(1, letter);

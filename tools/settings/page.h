@@ -1,4 +1,4 @@
-// Keys for people to read.
+// Documentation of keys.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace lockstep {
 
 // The reference page.
 std::string markdown_of(const ConfigKeys& keys);
-// For a terminal; those whose names contain `part`. Throws when none does.
+// A listing for terminals, of keys whose names contain `part`. Throws if there are none.
 std::string listing_of(const ConfigKeys& keys, const std::string& part);
 
 }  // namespace lockstep

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-// Whatever is asked of it, is asked of each number of a list.
+// Applies a check to a number, or to each number of a list.
 template <class T, class Ask>
 void each_number(const T& value, const Ask& ask) {
   if constexpr (std::is_arithmetic_v<T>)
@@ -21,7 +21,7 @@ void each_number(const T& value, const Ask& ask) {
       if constexpr (requires { item + 1.0; }) ask(static_cast<double>(item));
 }
 
-// As it stands in the file; of what is nested, or names itself by an alias, only its kind.
+// The text in the file; for nested values and aliases, only the kind.
 std::string shown(const YAML::Node& node) {
   constexpr std::size_t kMost = 20;
   if (node.IsScalar()) return node.Scalar();
@@ -35,12 +35,12 @@ std::string shown(const YAML::Node& node) {
   return text + (node.size() > kMost ? ", ..]" : "]");
 }
 
-// A value on its way into its key, and what an error says of both.
+// A value being read, with the key's name for errors.
 struct Reading {
   const ConfigKey& key;
   YAML::Node node;
   std::string at;
-  std::string said;  // the value as the user wrote it
+  std::string said;  // the value as written by the user
 
   template <class T>
   T as() const {
@@ -73,7 +73,7 @@ struct Reading {
   void into(const ParsedText& target) const {
     naming(join(at, ": ", key.key), [&] { target.read(text()); });
   }
-  // Narrowed only when it is known to fit.
+  // Narrowed only after the range check.
   void into(int* target) const { *target = static_cast<int>(within_range(as<int64_t>())); }
   void into(std::vector<int>* target) const {
     const auto list = within_range(as<std::vector<int64_t>>());
@@ -89,7 +89,7 @@ void assign(const Reading& reading) {
   std::visit([&](const auto& target) { reading.into(target); }, reading.key.target);
 }
 
-// Of a word that is none of them: the one that ends with it, or the nearest.
+// For an unknown word: the key that ends with it, or the nearest one.
 std::string suggestion(const ConfigKeys& keys, const std::string& word) {
   std::vector<std::string> names;
   for (const ConfigKey& key : keys) {
@@ -105,12 +105,12 @@ std::string suggestion(const ConfigKeys& keys, const std::string& word) {
   fail(at, ": unknown key ", word, near.empty() ? "" : "; did you mean " + near + "?");
 }
 
-// Where each key of a file stands, those of sections too.
+// The line of each key and section of a file.
 using Lines = std::map<std::string, int>;
 
 void assign_tree(ConfigKeys& keys, const YAML::Node& tree, const std::string& prefix,
                  const std::string& path, Lines& lines) {
-  constexpr std::ptrdiff_t kDeepest = 4;  // an alias may lie within what it stands for
+  constexpr std::ptrdiff_t kDeepest = 4;  // an alias may refer to its own parent
   for (const auto& entry : tree) {
     const int line = entry.first.Mark().line + 1;
     const std::string at = join(path, ":", line);
@@ -170,7 +170,7 @@ void read_words(ConfigKeys& keys, const std::vector<std::string>& words) {
     const bool is_flag = word == key.facts.flag;
     const std::string text =
         is_flag && is_list(key) && value.rfind('[', 0) != 0 ? "[" + value + "]" : value;
-    // A text is the word as it stands: a path may hold what YAML reads as its own.
+    // A text is the literal word: a path may contain YAML's special characters.
     assign({key, is_text(key) ? YAML::Node(text) : parse(text, word),
             is_flag ? word : "command line", value});
   }

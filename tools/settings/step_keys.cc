@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-// Which they are is a process's own business; how many, and of which kind, is everyone's.
+// Processes may use different devices, but need equal numbers and kinds of them.
 std::string number_and_kind(const std::vector<Device>& devices) {
   const auto of_kind = [&](DeviceKind kind) {
     return std::count_if(devices.begin(), devices.end(),
@@ -32,7 +32,7 @@ Topology parse_topology_or_usual(const std::string& text) {
   return text.empty() ? Topology{} : parse_topology(text);
 }
 
-// Overloads need an argument to be chosen by.
+// A lambda, since overloads cannot be passed by name.
 constexpr auto kText = [](const auto& value) { return text_of(value); };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a user says of a training step, in a CONFIG.yaml or on a command line.
+// Settings of a training step, from a CONFIG.yaml or a command line.
 #pragma once
 
 #include <optional>
@@ -11,40 +11,40 @@
 
 namespace lockstep {
 
-// Of a replica, and of the reading of images: more than any machine has, fewer than one refuses.
+// For a replica, and for reading images: more than any machine has, but within the system's limit.
 inline constexpr int64_t kMostThreads = 1024;
 
-// `text` may mean others in other processes: gpu:local.
+// `text` may mean different devices in other processes: gpu:local.
 struct NamedDevices {
   std::string text;
   std::vector<Device> list;
 };
 NamedDevices devices_named(const std::string& text);
 
-// Where a step runs and how; a step that is a file already takes these, too.
+// Settings of a run, which also apply to a step from a file.
 struct RunSettings {
   NamedDevices devices = devices_named("cpu");
-  int threads = 0;  // of each CPU replica; 0: an equal share of the cores
+  int threads = 0;  // per CPU replica; 0: an equal share of the cores
   bool tf32 = false;
 };
 ConfigKeys keys_of(RunSettings& run);
 
-// The builder's own options, and what stands for those that follow from others: from devices,
-// processes and the batch.
+// The builder's options, and the settings from which others are derived by devices, processes and
+// batch.
 struct StepSettings {
   // Without `replicas`, `scope`, `weighted` and, of `all_reduce`, `processes`, `packing`,
   // `buckets`.
   DataParallelOptions options;
-  std::optional<Packing> packing;  // nothing: by the number of processes
-  std::string buckets;             // a file with a plan of buckets
+  std::optional<Packing> packing;  // empty: chosen by the number of processes
+  std::string buckets;             // a file with a bucket plan
 };
 ConfigKeys keys_of(StepSettings& step);
 
-// Over so many processes with such devices each. Shares of the batch are equal until somebody says
-// otherwise.
+// The options for so many processes with these devices each. Shares of the batch are equal by
+// default.
 DataParallelOptions options_of(const StepSettings& step, const std::vector<Device>& devices,
                                int processes = 1);
-// Throws naming the key that does not go with them.
+// Throws naming the conflicting key.
 void check_fits(const StepSettings& step, const std::vector<Device>& devices, int processes = 1);
 
 }  // namespace lockstep

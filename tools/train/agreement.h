@@ -1,5 +1,5 @@
-// What all processes of a run must have alike in their configurations. Folders, threads, and which
-// devices of its host they are, are each process's own (KeyFacts::own, alike).
+// The part of the configuration that must be equal on all processes of a run. Folders, threads, and
+// the choice of devices may differ (KeyFacts::own, alike).
 #pragma once
 
 #include "runtime/dist/agree.h"

@@ -1,5 +1,5 @@
-// A file that grows while a run goes on. A full disk is no reason to end a run: what cannot be
-// written waits, and comes with what is written next.
+// A file that grows during a run. A full disk does not end the run: unwritten text is kept and
+// written with the next.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@ namespace lockstep {
 
 class AppendedFile {
  public:
-  // Throws naming the path when it cannot be opened.
+  // Throws naming the path if it cannot be opened.
   explicit AppendedFile(std::string path);
   ~AppendedFile();
   AppendedFile(const AppendedFile&) = delete;
 
   void append(std::string_view bytes);
-  // Why something waits, or "".
+  // The reason if text is waiting, or "".
   const std::string& trouble() const { return trouble_; }
 
  private:

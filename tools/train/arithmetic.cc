@@ -7,7 +7,8 @@
 namespace lockstep {
 namespace {
 
-// Each value of `value` is computed from, or goes into, a whole filter but for its first axis.
+// Multiply-adds if each element of `value` takes, or goes into, a whole filter without its first
+// axis.
 int64_t filtered(const Graph& graph, Value value, Value filters) {
   const Dims dims = to_dims(graph.shape(filters));
   return element_count(to_dims(graph.shape(value))) * (element_count(dims) / dims.at(0));

@@ -1,4 +1,4 @@
-// How much a network computes.
+// A network's amount of computation.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace lockstep {
 
-// Values of parameters, of one replica.
+// The number of parameter values, of one replica.
 int64_t parameter_values(const TrainingModel& model);
 
-// Multiplications with an addition that convolutions and matrix products of the inference graph
-// take for one picture of these dimensions, [channels, height, width]; all else is small beside
-// them. Nothing where not all of their shapes are known.
+// The multiply-adds of convolutions and matrix products in the inference graph for one image of
+// these dimensions, [channels, height, width]; everything else is small beside them. Empty if some
+// shapes are unknown.
 std::optional<int64_t> multiply_adds(const TrainingModel& model, const Dims& picture);
 
 }  // namespace lockstep

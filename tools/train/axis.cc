@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kRounding = 1e-9;
 
-// 1, 2 or 5 times a power of ten, so that there are about five steps.
+// 1, 2 or 5 times a power of ten, for about five steps.
 double even_step(double low, double high) {
   const double raw = (high - low) / 5, power = std::pow(10, std::floor(std::log10(raw)));
   for (double factor : {1.0, 2.0, 5.0})
@@ -26,7 +26,7 @@ std::vector<double> even_ticks(double low, double high) {
   return ticks;
 }
 
-// Powers of ten; within few decades 2 and 5 times those too.
+// Powers of ten; over few decades also 2 and 5 times those.
 std::vector<double> log_ticks(double low, double high) {
   const double decades = std::log10(high / low);
   const int stride = static_cast<int>(decades / 6) + 1;

@@ -1,4 +1,4 @@
-// The vertical or horizontal axis of a chart: where a value lies, and which values are written.
+// A chart's axis: positions of values, and the values to label.
 #pragma once
 
 #include <limits>
@@ -11,13 +11,13 @@ enum class Scale { linear, from_zero, log };
 
 class Axis {
  public:
-  // `rounded`: it ends at values that are written, where it is no logarithm.
+  // `rounded`: a linear axis ends at labelled values.
   explicit Axis(Scale scale, bool rounded = true) : scale_(scale), rounded_(rounded) {}
 
-  // What it has to show. A logarithm has no place for values up to 0: they lie at its low end.
+  // Extends the range to `value`. On a logarithmic axis values up to 0 lie at the low end.
   void include(double value);
   bool empty() const { return !(low_ <= high_); }
-  // From 0, the low end, to 1.
+  // The position, from 0 at the low end to 1.
   double at(double value) const;
   std::vector<double> ticks() const;
 
@@ -33,7 +33,7 @@ class Axis {
   double high_ = -std::numeric_limits<double>::infinity();
 };
 
-// Four digits, thousands apart: 0.02, 1,234, 90,000.
+// Four digits, with thousands separators: 0.02, 1,234, 90,000.
 std::string short_number(double value);
 
 }  // namespace lockstep

@@ -12,8 +12,8 @@
 namespace lockstep {
 namespace {
 
-constexpr double kUnits = 1000;  // of the drawing, either way
-constexpr int kSlices = 250;     // more are not told apart on a screen
+constexpr double kUnits = 1000;  // width and height of the drawing
+constexpr int kSlices = 250;     // more are indistinguishable on a screen
 
 std::string place(double share) {
   std::ostringstream text;
@@ -65,7 +65,7 @@ class Drawing {
     out_ << "</span>";
   }
 
-  // Of each slice its least and its greatest value, so that no spike is lost.
+  // The least and the greatest value of each slice, so that no spike is lost.
   std::vector<std::pair<double, double>> thinned(const Series& series) const {
     if (series.points.size() <= 2 * kSlices) return series.points;
     std::map<int, std::vector<std::pair<double, double>>> slices;
@@ -95,7 +95,7 @@ class Drawing {
       out_ << "<path class=\"line dots " << series.colour << "\" d=\"" << dots.str() << "\"/>";
   }
 
-  // One strip for each slice with a point, as wide as to its neighbours.
+  // One strip for each slice with a point, extending towards its neighbours.
   void readings() {
     std::map<int, double> at;
     std::map<int, std::string> said;

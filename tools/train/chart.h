@@ -1,5 +1,5 @@
-// Line charts in HTML. The lines are SVG and stretch with the page; letters stay as large as they
-// are. Numbers are shown where the pointer rests, with or without a script.
+// Line charts in HTML. Lines are SVG and stretch with the page; text keeps its size. Numbers are
+// shown under the pointer, with or without a script.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Series {
   std::string name;
   std::string colour;  // a class of the page's style
   std::vector<std::pair<double, double>> points;
-  bool dots = false;  // mark each point
+  bool dots = false;  // marks each point
 };
 
 struct Chart {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMostThreadsOfAll = 4096;
 
-// Whatever wants equal shares says so by its key.
+// Throws naming the key that requires equal shares.
 void check_shares(const TrainConfig& config, int processes) {
   const BatchShares shares = shares_of(config, config.replicas() * processes);
   const std::string of_all =

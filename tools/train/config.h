@@ -1,4 +1,5 @@
-// The YAML file behind `lockstep train` for classification. Keys are Detectron's where it has one.
+// The YAML configuration of `lockstep train` for classification. Keys have Detectron's names where
+// possible.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace lockstep {
 
-// Its keys, and what each means: config_keys.cc.
+// For its keys and their meanings see config_keys.cc.
 struct TrainConfig {
   std::string path;
   std::string output_dir;
@@ -55,7 +56,7 @@ struct TrainConfig {
 
   // Every key with its value as text, in a fixed order.
   std::vector<std::pair<std::string, std::string>> entries() const;
-  // A file that reads back to the same configuration.
+  // A file that parses to the same configuration.
   std::string yaml() const;
 
   int64_t replicas() const { return static_cast<int64_t>(run.devices.list.size()); }
@@ -64,8 +65,8 @@ struct TrainConfig {
 ConfigKeys keys_of(TrainConfig& config);
 
 // Reads the file, then the overrides (KEY VALUE KEY VALUE ..). An unknown key, a value of the wrong
-// kind or out of range throws with file:line and, for keys, the nearest one; so does what does not
-// fit so many processes, each with DEVICES of its own.
+// kind or out of range throws with file:line and, for keys, the nearest one. So does a
+// configuration that does not fit so many processes, each with DEVICES of its own.
 TrainConfig read_config(const std::string& path, const std::vector<std::string>& overrides,
                         int processes = 1);
 

@@ -1,12 +1,11 @@
-// The keys of a training of classifiers, beside those of the step: a table for each thing that they
-// are about.
+// The keys for training classifiers, besides those of the step: a table for each subject.
 #include "models/models.h"
 #include "tools/train/config.h"
 
 namespace lockstep {
 namespace {
 
-// Beyond these numbers do not stay numbers when they are multiplied; memory ends long before.
+// Larger numbers overflow when multiplied; memory runs out long before.
 constexpr double kMostOfMany = 1 << 24, kMostPixels = 1 << 16, kMostImages = 0x7FFFFFFF;
 constexpr double kMostRate = 3.4e38;  // a float
 

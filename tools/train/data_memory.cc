@@ -16,16 +16,16 @@ struct Ask {
   double bytes;
 };
 
-// Doubles: a product that is far beyond every machine is still a number.
+// In doubles, so that products far beyond any machine do not overflow.
 std::vector<Ask> asks_of(const TrainConfig& config) {
   const ImageSize image = image_size_of(dataset_of(config, false));
   const double values = static_cast<double>(image.channels) * static_cast<double>(image.height) *
                         static_cast<double>(image.width);
   const double classes = static_cast<double>(config.classes);
-  constexpr double kBatches = 4;  // read ahead, in use, and where a step takes them
+  constexpr double kBatches = 4;  // read ahead, in use, and where a step reads them
   std::vector<Ask> asks{
       {join("TRAIN.BATCH_SIZE ", config.batch_size), kBatches * config.batch_size * values * 4},
-      // Counted by every process and once more where they are added up.
+      // Counted by every process and once more where they are summed.
       {join("MODEL.NUM_CLASSES ", config.classes, ", each taken for each other,"),
        2 * classes * classes * 8}};
   if (config.dataset == "digits" || config.dataset == "synthetic") {

@@ -1,11 +1,12 @@
-// What the images of a configuration take, before any of it is taken.
+// The memory for a configuration's images, checked before allocation.
 #pragma once
 
 #include "tools/train/config.h"
 
 namespace lockstep {
 
-// Throws naming the key whose number asks for more memory than is free, or for more together.
+// Throws naming the key whose number needs more memory than is free, or all of them if their sum
+// does.
 void check_data_memory(const TrainConfig& config);
 
 }  // namespace lockstep

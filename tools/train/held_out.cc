@@ -14,11 +14,11 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kMostOfAReplica = 100;  // pictures at a time
+constexpr int64_t kMostOfAReplica = 100;  // images at a time
 constexpr std::size_t kSamples = 36;
-constexpr int64_t kSampleSide = 64;  // larger pictures are shown smaller
+constexpr int64_t kSampleSide = 64;  // larger images are scaled down
 
-// Grey data is light on dark; it is shown as ink on paper.
+// Inverts grey data, which is light on dark, to ink on paper.
 Image shown(const float* chw, const Preparation& preparation) {
   const Image image = picture_of(chw, preparation);
   const int64_t step = (std::max(image.height, image.width) - 1) / kSampleSide + 1;
@@ -33,8 +33,8 @@ Image shown(const float* chw, const Preparation& preparation) {
   return small;
 }
 
-// The pictures whose guess is surest, or least sure; those that come later in the data lose a tie,
-// so that the order in which replicas see them does not matter.
+// The images with the surest, or least sure, guesses. On ties earlier images win, so that the order
+// in which replicas see them does not matter.
 class Samples {
  public:
   explicit Samples(bool surest) : sign_(surest ? -1 : 1) {}
@@ -63,7 +63,7 @@ class Samples {
 
 struct HeldOut::Tally {
   int64_t hits = 0;
-  std::vector<double> losses;  // of each replica, so that sums do not depend on processes
+  std::vector<double> losses;  // by replica, so that sums do not depend on processes
   std::vector<std::vector<int64_t>> confusion;
   Samples wrong{true}, right{false};
 };
@@ -125,7 +125,7 @@ void HeldOut::test_own_share(Tally& tally) {
           {desc, const_cast<float*>(batch.images.data()) + k * batch_ * data_->image_values()});
     const auto fetched = program_->run(feeds, session_.run_options(0));
     for (int64_t i = 0; i < here * batch_; ++i) {
-      // The last round begins again at the first picture where there are no more.
+      // The last round is padded with images from the start.
       if (round * of_all + first * batch_ + i >= data_->size()) break;
       const float* scores =
           fetched[static_cast<std::size_t>(i / batch_)].as<float>() + i % batch_ * classes_;
@@ -152,7 +152,7 @@ void HeldOut::look_at(int64_t index, const float* scores, int64_t label, const f
                .index = index});
 }
 
-// What the other processes counted, on rank 0.
+// Adds the other processes' counts, on rank 0.
 void HeldOut::add_up(Tally& tally) const {
   if (!session_.comm()) return;
   std::ostringstream mine;

@@ -1,4 +1,4 @@
-// The held-out pictures, and what a network in training says of them.
+// The held-out images, and the test of a network in training on them.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,13 @@ namespace lockstep {
 
 class HeldOut {
  public:
-  // All replicas of all processes share the pictures; all call everything alike. `session` must
-  // outlive this.
+  // All replicas of all processes share the images; all make the same calls. `session` must outlive
+  // this.
   HeldOut(const TrainConfig& config, Session& session);
 
   const Dataset& data() const { return *data_; }
-  // By the parameters as they are and replica 0's running statistics. Over several processes the
-  // result is rank 0's.
+  // Tests with the current parameters and replica 0's running statistics. With several processes
+  // the result is rank 0's.
   TestResult test();
 
  private:
@@ -34,7 +34,7 @@ class HeldOut {
   Session& session_;
   int64_t classes_;
   std::unique_ptr<Dataset> data_;
-  int64_t batch_;  // of each replica
+  int64_t batch_;  // per replica
   std::unique_ptr<Loader> loader_;
   Predictors predictors_;
   std::unique_ptr<Program> program_;

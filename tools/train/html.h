@@ -1,4 +1,4 @@
-// Pieces of a page that needs no other file.
+// Building blocks of a self-contained HTML page.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace lockstep {
 
 std::string escaped(const std::string& text);
 std::string data_url(const Image& image);
-std::string percent(double share, int digits = 1);  // of 1: 98.5 %
+std::string percent(double share, int digits = 1);  // of a fraction: 98.5 %
 
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 std::string table_of(const NamedTexts& rows);

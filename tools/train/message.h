@@ -1,5 +1,4 @@
-// Protocol buffers as bytes, written by hand: the few kinds of fields that TensorBoard's messages
-// have.
+// Protocol buffers, encoded by hand: the few kinds of fields in TensorBoard's messages.
 #pragma once
 
 #include <cstdint>

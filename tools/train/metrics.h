@@ -1,4 +1,4 @@
-// metrics.jsonl: one JSON object a line, appended while training runs.
+// metrics.jsonl: one JSON object per line, appended during training.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ using MetricRow = std::vector<std::pair<std::string, double>>;  // "iter" first
 
 class MetricsFile {
  public:
-  // Keeps the rows of an earlier run up to iteration `first`; 0 starts anew.
+  // Keeps an earlier run's rows up to iteration `first`; 0 starts anew.
   MetricsFile(const std::string& path, int64_t first);
-  // A test that an earlier session wrote down is not written again: a run that ended behind its
-  // last checkpoint tests once more.
+  // Skips a test already written by an earlier session: a run that ended after its last checkpoint
+  // repeats the test.
   void append(const MetricRow& row);
   void flush() { file_->append(""); }
-  // Why rows wait, or "".
+  // The reason if rows are waiting, or "".
   const std::string& trouble() const { return file_->trouble(); }
 
  private:
@@ -29,9 +29,9 @@ class MetricsFile {
   double tested_ = 0;  // the last test of an earlier session
 };
 
-// Rows that are damaged (a line cut by a crash) are left out.
+// Skips damaged rows (a line cut by a crash).
 std::vector<MetricRow> read_metrics(const std::string& path);
-// NaN when the row has no such entry.
+// NaN if the row has no such entry.
 double value_of(const MetricRow& row, const std::string& name);
 
 }  // namespace lockstep

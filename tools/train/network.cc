@@ -27,7 +27,7 @@ ModelFn named_model(const TrainConfig& config) {
                                     .zero_init_gamma = config.zero_init_gamma});
 }
 
-// The value that the loss takes: the file's output, or what its softmax is computed from.
+// The loss's operand: the file's output, or its softmax's input.
 std::string scores_of(const Graph& graph, const std::string& path) {
   check(graph.outputs().size() == 1, path, ": has ", graph.outputs().size(),
         " outputs; fine-tuning takes a network with one, its scores");
@@ -135,7 +135,7 @@ TrainingModel build_configured_model(const TrainConfig& config, int processes) {
   const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);
   if (config.onnx.empty())
     return build_data_parallel_model(all_ops(), named_model(config), optimizer, options);
-  options.frozen.clear();  // they are no parameters at all
+  options.frozen.clear();  // frozen ones are not parameters at all
   return build_data_parallel_model(all_ops(), brought_model(config), optimizer, options);
 }
 

@@ -1,4 +1,4 @@
-// What a user sees while training runs: one line that is rewritten on a terminal, plain lines else.
+// Progress output: one line that is rewritten on a terminal, otherwise plain lines.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace lockstep {
 
 class Progress {
  public:
-  explicit Progress(bool quiet);  // quiet: says nothing
+  explicit Progress(bool quiet);  // quiet: no output
   ~Progress();
   void status(const std::string& line);  // replaces the last status on a terminal
   void note(const std::string& line);    // stays
@@ -15,7 +15,7 @@ class Progress {
  private:
   bool quiet_;
   bool terminal_;
-  bool open_ = false;  // a status line without its end
+  bool open_ = false;  // a status line is still open
 };
 
 }  // namespace lockstep

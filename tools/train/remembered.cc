@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kWaitingFor = "ALL_REDUCE for";
 constexpr const char* kSolver = "SOLVER.TYPE";
 
-// Checkpoints of before it was remembered hold a momentum, be it Nesterov's or not.
+// Older checkpoints do not store the solver, only a momentum, Nesterov's or not.
 std::string solver_in(const Metadata& saved, const std::string& now) {
   const auto found = saved.find(kSolver);
   if (found != saved.end()) return found->second;
@@ -26,7 +26,7 @@ Metadata remembered(const TrainConfig& config) {
   for (const ConfigKey& key : keys_of(copy))
     if (key.facts.remembered) metadata.emplace(key.key, text_of(key));
   metadata.emplace(kSolver, type_of(config.optimizer));
-  // Gradients that wait for a mean are not those that wait for a sum: only the latter hold 1/N.
+  // Gradients deferred for a mean differ from those for a sum: only the latter contain 1/N.
   const DataParallelOptions& step = config.step.options;
   if (step.deferred)
     metadata.emplace(kWaitingFor,
@@ -36,7 +36,7 @@ Metadata remembered(const TrainConfig& config) {
 
 namespace {
 
-// Numbers were once written with more digits than they need.
+// Compares as numbers: old files have more digits than necessary.
 bool same(const std::string& a, const std::string& b) {
   std::istringstream left(a), right(b);
   for (std::string x, y; true;) {
@@ -59,7 +59,7 @@ void check_remembered(const TrainConfig& config, const Metadata& saved, const st
   const bool same_replicas =
       replicas > 1 && (of_saved == saved.end() || of_saved->second == std::to_string(replicas));
   for (const auto& [key, now] : remembered(config)) {
-    if (key == kWaitingFor && !same_replicas) continue;  // they start at zero again
+    if (key == kWaitingFor && !same_replicas) continue;  // they restart at zero
     if (key == kSolver) {
       const std::string then = solver_in(saved, now);
       check(then == now, path, ": saved with ", key, " ", then, ", now it is ", now,

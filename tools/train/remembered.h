@@ -1,5 +1,5 @@
-// What a checkpoint remembers of the configuration: the keys that decide what its numbers mean
-// (KeyFacts::remembered). The others may change between sessions.
+// The configuration in a checkpoint: the keys that decide the meaning of its numbers
+// (KeyFacts::remembered). Other keys may change between sessions.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace lockstep {
 
 Metadata remembered(const TrainConfig& config);
 
-// Throws naming the key and both values. A key that `saved` lacks was not remembered yet when the
-// checkpoint was written, and may be anything.
+// Throws naming the key and both values. Keys missing from `saved` may have any value: the
+// checkpoint is older than them.
 void check_remembered(const TrainConfig& config, const Metadata& saved, const std::string& path,
                       int64_t replicas);
 

@@ -1,4 +1,4 @@
-// report.html: what a run did, or does, on one page that needs no other file.
+// report.html: a run on one self-contained page.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace lockstep {
 
 struct Report {
   std::string title;
-  std::string state;  // running, finished, or why it ended
+  std::string state;  // running, finished, or the reason why it ended
   bool failed = false;
   double progress = 1;  // share of all iterations
-  int refresh = 0;      // a browser asks again every so many seconds; 0: it need not
+  int refresh = 0;      // seconds between reloads by a browser; 0: none
   NamedTexts facts;     // shown on top
   std::vector<MetricRow> metrics;
   std::string tested;   // HTML: see report_classes.h
-  NamedTexts settings;  // keys that are not as they are by default
+  NamedTexts settings;  // keys with values other than the defaults
   NamedTexts about;
 };
 

@@ -61,7 +61,7 @@ class Page {
     out_ << "</div>\n";
   }
 
-  // The worst first: they are what one looks for.
+  // The worst first, since readers look for those.
   void classes() {
     std::vector<std::size_t> labels(confusion_.size());
     std::iota(labels.begin(), labels.end(), std::size_t{0});

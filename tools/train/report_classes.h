@@ -1,4 +1,4 @@
-// The part of report.html that a test fills: pictures, classes, and which are taken for which.
+// The part of report.html about a test: images, classes, and confusions.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ struct Tested {
   TestResult result;
   std::vector<std::string> classes;  // names, by label
   int64_t iteration = 0;
-  bool own_share = false;  // of several processes, each keeps the pictures that it saw
+  bool own_share = false;  // with several processes: each keeps the images that it saw
 };
 
 std::string html_of(const Tested& tested);
 
-// Pictures of one class that are taken for another, the most first.
+// Images of one class mistaken for another, the most frequent first.
 struct Mixup {
   std::size_t label = 0, guess = 0;
   int64_t count = 0, of = 0;

@@ -17,7 +17,7 @@
 namespace lockstep {
 namespace {
 
-constexpr double kShareOfTime = 0.005;                  // that writing may take
+constexpr double kShareOfTime = 0.005;                  // the share that writing may take
 constexpr double kLeastRefresh = 2, kMostRefresh = 60;  // seconds
 
 // 430,500, 25.6 M, 8.18 G
@@ -40,7 +40,7 @@ NamedTexts about_of(const TrainConfig& config, TrainingRun& run, const ReportPag
             ", ", session.threads(), session.threads() == 1 ? " thread each" : " threads each")},
       {"held-out pictures", short_number(static_cast<double>(run.held_out().data().size()))},
       {"seed", std::to_string(config.seed)}};
-  // Lines of a name and what follows it.
+  // Lines of a name and its value.
   std::istringstream version(version_text());
   for (std::string line; std::getline(version, line);) {
     const std::size_t gap = line.find("  ") == line.npos ? line.find(' ') : line.find("  ");
@@ -55,7 +55,7 @@ NamedTexts changed_settings(const TrainConfig& config) {
   NamedTexts changed;
   const auto now = config.entries(), before = TrainConfig().entries();
   for (std::size_t i = 0; i < now.size(); ++i)
-    // Every run has a folder of its own.
+    // Differs in every run.
     if (now[i] != before[i] && now[i].first != "OUTPUT_DIR") changed.push_back(now[i]);
   return changed;
 }
@@ -98,7 +98,7 @@ void ReportPage::failed(const std::string& why) {
   try {
     end("Ended by an error: " + why);
   } catch (const Error&) {
-    // What ended the run is what its user should hear of.
+    // The user should see the run's own error instead.
   }
 }
 
@@ -115,7 +115,7 @@ void ReportPage::write() {
   cost_ = seconds_since(start);
 }
 
-// What the rows say of how far the run is and how well it does.
+// Collects progress and results from the rows.
 void ReportPage::gather(const std::vector<MetricRow>& rows) {
   std::map<std::string, double> last;
   double images = 0, windows = 0, best = -1, best_at = 0, seconds = 0, before = 0;

@@ -1,4 +1,4 @@
-// report.html of a run, written again and again while the run goes on.
+// A run's report.html, rewritten during the run.
 #pragma once
 
 #include <chrono>
@@ -12,20 +12,20 @@ namespace lockstep {
 
 struct ReportPageOptions {
   std::string network;  // its name
-  int64_t first = 0;    // the run goes on from this iteration
+  int64_t first = 0;    // the run continues from this iteration
   int processes = 1;
 };
 
 class ReportPage {
  public:
-  // config.output_dir is the run's folder; its metrics.jsonl is what the curves are drawn from.
+  // config.output_dir: the run's folder, whose metrics.jsonl provides the curves.
   ReportPage(const TrainConfig& config, TrainingRun& run, const ReportPageOptions& options);
 
-  // Unless writing would take more than a small share of the time. A full disk here is no reason to
-  // end a run.
+  // Does nothing if writing would take more than a small share of the time. A full disk does not
+  // end the run.
   void refresh();
   void tested(const TestResult& result, int64_t iteration);
-  // The last words; from now on browsers need not ask again.
+  // The final version; browsers stop reloading.
   void finished();
   void interrupted(const std::string& why);
   void failed(const std::string& why);
@@ -40,12 +40,12 @@ class ReportPage {
   Report report_;
   std::vector<std::string> classes_;
   std::string parameters_, arithmetic_;
-  std::string state_;  // "": it runs
+  std::string state_;  // "": still running
   std::chrono::steady_clock::time_point written_;
-  double cost_ = 0;  // seconds that writing took
+  double cost_ = 0;  // seconds of the last writing
 };
 
-// Keys whose value is not the default one.
+// Keys with values other than the defaults.
 NamedTexts changed_settings(const TrainConfig& config);
 
 }  // namespace lockstep

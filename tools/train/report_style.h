@@ -1,4 +1,4 @@
-// How report.html looks, and the few lines that show numbers at once under the pointer.
+// The style of report.html, and a short script that shows numbers under the pointer.
 #pragma once
 
 namespace lockstep {

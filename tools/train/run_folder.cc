@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLock = ".lock";
 
-// A / at the end names no folder of its own.
+// Removes a trailing /.
 fs::path plain(const std::string& series) {
   const fs::path path(series);
   return path.has_filename() ? path : path.parent_path();
@@ -52,7 +52,7 @@ int last_number(const fs::path& series) {
   return last;
 }
 
-// A start that was killed leaves its lock alone.
+// A start that was killed leaves only its lock.
 bool holds_nothing(const fs::path& folder) {
   const auto files = fs::directory_iterator(folder);
   return std::all_of(begin(files), end(files), [](const fs::directory_entry& entry) {
@@ -60,7 +60,8 @@ bool holds_nothing(const fs::path& folder) {
   });
 }
 
-// Of whoever holds it, its process is told; below 0: another does, or it cannot be had.
+// Opens and locks the folder's lock file, with this process's number in it; negative if another
+// process holds it.
 int take_lock(const fs::path& folder) {
   const int file = open((folder / kLock).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
   check(file >= 0, (folder / kLock).string(), ": ", std::strerror(errno));
@@ -71,7 +72,7 @@ int take_lock(const fs::path& folder) {
     return -1;
   }
   const std::string me = join(getpid(), "\n");
-  // For whoever is refused; the lock holds without it, too.
+  // For the error text of others; the lock works without it.
   if (ftruncate(file, 0) != 0 || write(file, me.data(), me.size()) < 0) {
   }
   return file;
@@ -98,7 +99,7 @@ std::unique_ptr<RunLock> start_next_run(const std::string& series) {
       if (number > 1 && fs::exists(folder) && !fs::is_directory(folder)) continue;
       fs::create_directory(folder);
       if (!holds_nothing(folder)) continue;
-      // Of two that ask for it one has it.
+      // Of two simultaneous attempts one succeeds.
       if (const int file = take_lock(folder); file >= 0)
         return std::unique_ptr<RunLock>(new RunLock(folder.string(), file));
     }
@@ -123,7 +124,7 @@ void point_latest_to(const std::string& folder) {
   const fs::path path(folder), parent = path.parent_path();
   if (parent.filename() != "runs") return;
   const fs::path latest = parent / "latest", next = parent / join(".latest.", getpid());
-  std::error_code trouble;  // a convenience is no reason to end a run
+  std::error_code trouble;  // a convenience: not worth ending a run
   if (fs::exists(fs::symlink_status(latest, trouble)) && !fs::is_symlink(latest, trouble)) return;
   fs::remove(next, trouble);
   fs::create_directory_symlink(path.filename(), next, trouble);
@@ -138,7 +139,7 @@ RunLock::RunLock(const std::string& folder) : folder_(folder), file_(take_lock(f
 RunLock::~RunLock() {
   try {
     if (holds_nothing(folder_)) fs::remove_all(folder_);
-  } catch (const fs::filesystem_error&) {  // a folder too many is no reason to end
+  } catch (const fs::filesystem_error&) {  // a leftover folder: not worth ending a run
   }
   close(file_);
 }

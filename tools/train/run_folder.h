@@ -1,4 +1,4 @@
-// Where runs lie. The runs of one configuration are a series: OUTPUT_DIR, OUTPUT_DIR.2,
+// Run folders. The runs of one configuration are a run series: OUTPUT_DIR, OUTPUT_DIR.2,
 // OUTPUT_DIR.3, ..; none is ever overwritten.
 #pragma once
 
@@ -7,11 +7,11 @@
 
 namespace lockstep {
 
-// While it lives, no other run works in the folder. A run that ends before it left anything leaves
+// While it lives, no other run can use the folder. A run that ends before writing anything leaves
 // no folder either.
 class RunLock {
  public:
-  // Throws naming folder and process when another run has it.
+  // Throws naming folder and process if another run holds it.
   explicit RunLock(const std::string& folder);
   ~RunLock();
   RunLock(const RunLock&) = delete;
@@ -26,15 +26,15 @@ class RunLock {
   int file_;
 };
 
-// The series' next folder, made. Of two starts at the same time each gets its own.
+// Makes the series' next folder. Simultaneous starts get different ones.
 std::unique_ptr<RunLock> start_next_run(const std::string& series);
-// The series' last folder that a run left something in; "" when there is none.
+// The series' last folder with any content from a run; "" if there is none.
 std::string newest_run(const std::string& series);
 
 std::string checkpoint_in(const std::string& folder);
 std::string step_in(const std::string& folder);
 
-// RUNS/latest points to the folder, for folders in a folder called runs.
+// Makes RUNS/latest point to the folder, if it lies in a folder called runs.
 void point_latest_to(const std::string& folder);
 
 }  // namespace lockstep

@@ -38,7 +38,7 @@ void LossWatch::note(int64_t step, float loss) {
 std::optional<BadLoss> LossWatch::agree(int64_t step) {
   uint64_t first = first_;
   if (comm_ && step > agreed_) {
-    const int64_t since = agreed_ < 0 ? 1 : step - agreed_;  // a resumed run begins anywhere
+    const int64_t since = agreed_ < 0 ? 1 : step - agreed_;  // a resumed run may begin anywhere
     const std::chrono::duration<double> each = (Clock::now() - when_) / since;
     const auto steps = static_cast<uint64_t>(std::max(1., kPause / each));
     first = least_of_all(*comm_, first, "whether losses are finite");

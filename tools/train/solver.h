@@ -1,4 +1,4 @@
-// SOLVER.TYPE: which optimiser a run has, and the numbers of all of them.
+// SOLVER.TYPE: a run's optimiser, and the numbers of all optimisers.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@ struct Solver {
 
 // "SGD, Nesterov or Adam"
 std::string solver_types();
-// The one that it is, whatever it is spelled as.
+// The solver's type, in either spelling.
 std::string type_of(const Solver& solver);
-// Throws naming the key that does not fit.
+// Throws naming the invalid key.
 void check_solver(const Solver& solver);
-// `correct_momentum`: where the rate jumps, for those that have one. Throws for a type that is
-// none.
+// `correct_momentum`: after a jump of the rate, for optimisers with momentum. Throws for an unknown
+// type.
 Optimizer optimizer_of(const Solver& solver, bool correct_momentum);
 
 }  // namespace lockstep

@@ -14,12 +14,12 @@ double unix_time();  // seconds since 1970
 
 class EventWriter {
  public:
-  // Makes a new file events.out.tfevents.<time>.lockstep in the folder.
+  // Creates the file events.out.tfevents.<time>.lockstep in the folder.
   explicit EventWriter(const std::string& folder);
   void scalar(const std::string& tag, int64_t step, float value);
   void value(int64_t step, const Message& value);  // an entry of a Summary
   void flush();
-  // Why events wait, or "".
+  // The reason if events are waiting, or "".
   const std::string& trouble() const { return file_->trouble(); }
 
  private:

@@ -23,7 +23,7 @@ Message run_value(const std::string& tag, const std::string& content) {
       .part(8, Message().integer(1, kFloat).part(2, shape_of(1)).number(5, 0));
 }
 
-// A number where it is one, so that runs can be sorted by it.
+// A number if possible, so that runs can be sorted by it.
 Message setting_value(const std::string& text) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);

@@ -1,4 +1,4 @@
-// What TensorBoard shows beside scalars: entries of a Summary that name the plugin they are for.
+// TensorBoard values other than scalars: entries of a Summary that name their plugin.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace lockstep {
 
-// Some pictures under one tag, in their order.
+// Several images under one tag, in order.
 Message images_value(const std::string& tag, const std::vector<SamplePicture>& samples,
                      const std::string& description);
 
-// A row of the table of hyperparameters begins, and ends.
+// The start and the end of a row in the table of hyperparameters.
 Message run_starts_value(const std::vector<std::pair<std::string, std::string>>& settings,
                          double time);
 enum class RunEnd { success = 1, failure = 2, running = 3 };

@@ -1,4 +1,4 @@
-// What a test on the held-out pictures finds.
+// The result of a test on the held-out images.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace lockstep {
 
-// A held-out picture with what the network says of it.
+// A held-out image with the network's guess.
 struct SamplePicture {
-  Image image;  // perhaps smaller than what the network sees
+  Image image;  // possibly scaled down
   std::string label;
   std::string guess;
   float confidence = 0;  // in the guess
-  int64_t index = 0;     // of the held-out pictures
+  int64_t index = 0;     // among the held-out images
 
   bool wrong() const { return label != guess; }
 };
@@ -25,7 +25,7 @@ struct TestResult {
   double accuracy = 0;
   double loss = 0;                              // mean cross entropy
   std::vector<std::vector<int64_t>> confusion;  // [label][guess]
-  // The mistakes that it was surest of, then the right ones that it was least sure of.
+  // The surest mistakes, then the least sure correct guesses.
   std::vector<SamplePicture> samples;
 };
 

@@ -33,19 +33,20 @@ struct TrainOptions {
 constexpr const char* kOpenWindow = "open window";
 constexpr int64_t kMostReplicasOfAll = int64_t{1} << 32;
 
-// The folder of this run, and the checkpoint it goes on from, if any.
+// The folder of this run, and the checkpoint it resumes, if any.
 struct Place {
   std::unique_ptr<RunLock> lock;
   std::string from;
 };
 
-// What goes on from the checkpoint before the newest.
+// The command that resumes from the checkpoint before the newest.
 std::string command_for_previous(const std::string& folder) {
   return join("lockstep train ", folder, "/config.yaml --resume ",
               previous_of(checkpoint_in(folder)));
 }
 
-// The newest in the folder is damaged or gone: the one before is offered, if it is whole.
+// Called if the folder's newest checkpoint is damaged or gone: offers the one before it, if that is
+// whole.
 std::string offer_of_previous(const std::string& folder) {
   const std::string previous = previous_of(checkpoint_in(folder));
   std::error_code trouble;
@@ -73,7 +74,7 @@ Place place_of(const TrainConfig& config, const TrainOptions& options) {
   if (any && folder.empty()) return {start_next_run(series), ""};
   check(!folder.empty(), "--resume: there is no run in '", series,
         "' yet; --resume auto starts where there is none");
-  // runs/latest is a link; what is not there stays as it was named
+  // runs/latest is a link; missing folders keep their names
   if (const fs::path real = fs::canonical(folder, trouble); !trouble && fs::is_symlink(folder))
     folder = fs::proximate(real).string();
   const bool goes_on = fs::exists(checkpoint_in(folder), trouble);
@@ -87,7 +88,7 @@ Place place_of(const TrainConfig& config, const TrainOptions& options) {
 
 class TrainCommand {
  public:
-  // Of several processes rank 0 writes the files and speaks; the others only train.
+  // With several processes rank 0 writes the files and the output; the others only train.
   TrainCommand(const TrainConfig& config, const TrainOptions& options, Comm* comm)
       : config_(config),
         series_(config.output_dir),
@@ -141,7 +142,7 @@ class TrainCommand {
       const bool closed = log_->step(step, result, run_.data_seconds());
       if (closed && page_) page_->refresh();
       if ((step + 1) % config_.drift_iters == 0 || step + 1 == last) check_drift(step);
-      // All that is known of a step is written before the checkpoint that goes on behind it.
+      // All records of a step are written before the checkpoint that follows it.
       if ((step + 1) % config_.test_iters == 0 && step + 1 < last) test(step);
       if ((step + 1) % config_.snapshot_iters == 0 && step + 1 < last) save(step + 1);
     }
@@ -162,15 +163,15 @@ class TrainCommand {
     return 0;
   }
 
-  // Replicas compute the same update from the same sums; when their bits differ something is
-  // broken.
+  // The replica divergence check. Replicas compute the same update from the same sums, so different
+  // bits mean a fault.
   void check_drift(int64_t step) {
     const std::string drift = find_drift(run_.session());
     check(drift.empty(), "after iteration ", step + 1, " replicas have drifted apart: ", drift,
           "; the last checkpoint is from before");
   }
 
-  // Rank 0 chooses; the lock, in its hands, is that of all. The checkpoint to go on from, or "".
+  // Rank 0 chooses the folder and holds the lock for all. Returns the checkpoint to resume, or "".
   std::string take_place(const TrainOptions& options) {
     std::string chosen;
     if (leads_) {
@@ -191,7 +192,7 @@ class TrainCommand {
 
   int interrupted(int64_t steps_done, int signal) {
     save(steps_done);
-    // What the run was started with, KEY VALUE pairs too, stands in its own configuration.
+    // The run's own configuration contains its original settings, KEY VALUE pairs too.
     const std::string why =
         join(signal == SIGINT ? "interrupted" : "asked to end", " after iteration ", steps_done,
              "; go on with:  lockstep train ", folder(), "/config.yaml --resume ", folder());
@@ -200,9 +201,9 @@ class TrainCommand {
     return 128 + signal;
   }
 
-  // The order of a sum inside a convolution can depend on the number of threads: a run goes on with
-  // as many as it began with, wherever it is resumed. All processes ask, since some may have
-  // THREADS of their own and some not.
+  // The order of a sum inside a convolution can depend on the number of threads, so a resumed run
+  // keeps its number of threads on any machine. All processes take part, since only some may set
+  // THREADS.
   TrainConfig with_saved_threads() const {
     TrainConfig config = config_;
     if (from_.empty()) return config;
@@ -227,7 +228,7 @@ class TrainCommand {
 
   std::string config_text() const {
     TrainConfig config = config_;
-    config.output_dir = series_;  // started again, it is another run of the same series
+    config.output_dir = series_;  // a fresh start is another run of the same series
     return config.yaml();
   }
 
@@ -246,10 +247,10 @@ class TrainCommand {
   Comm* comm_;
   bool leads_;
   std::unique_ptr<RunLock> lock_;
-  std::string from_;  // the checkpoint it goes on from, or ""
+  std::string from_;  // the checkpoint it resumes, or ""
   TrainingRun run_;
   int64_t first_ = 0;
-  int64_t saved_ = -1;  // how many steps the checkpoint has behind it
+  int64_t saved_ = -1;  // number of steps before the checkpoint
   std::unique_ptr<TrainingLog> log_;
   std::unique_ptr<TrainedFiles> files_;  // these two: where it leads
   std::unique_ptr<ReportPage> page_;
@@ -273,10 +274,10 @@ bool is_key(const std::string& word) {
   return false;
 }
 
-// --resume may be followed by a folder or by nothing; KEY VALUE pairs follow either.
+// --resume may be followed by a folder or not; KEY VALUE pairs may follow either.
 void take_resume_folder(std::vector<std::string>& words, TrainOptions& options) {
   if (!options.resume || words.size() % 2 == 0) return;
-  for (std::size_t i = 0; i < words.size(); i += 2) {  // those between are values
+  for (std::size_t i = 0; i < words.size(); i += 2) {  // the words in between are values
     const bool is_last = i + 1 == words.size() && !is_key(words[i]);
     if (words[i] != "auto" && !fs::is_directory(words[i]) && words[i].find('/') == words[i].npos &&
         !is_last)

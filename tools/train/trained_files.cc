@@ -55,7 +55,7 @@ TrainedFiles::TrainedFiles(std::string folder, const Session& session, int64_t f
 }
 
 void TrainedFiles::tested(const TestResult& result, int64_t iterations) {
-  // Scores that are none are right now and then, too: the first class is the guess.
+  // NaN scores are right now and then, too: the first class is their guess.
   if (result.accuracy <= best_ || !std::isfinite(result.loss)) return;
   best_ = result.accuracy;
   const StateValues weights = weights_of(session_);

@@ -1,5 +1,5 @@
-// What a run leaves for those who use its network: model.onnx at the end, best.onnx and
-// best.safetensors at every best held-out result.
+// A run's results for users of its network: model.onnx at the end, best.onnx and best.safetensors
+// at every best held-out result.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ StateValues weights_of(const Session& session);
 
 class TrainedFiles {
  public:
-  // Goes on from iteration `first` with what is in the folder; a best result from later iterations
-  // is of a run that was given up.
+  // Continues from iteration `first` with the folder's content; ignores a best result of later
+  // iterations, which belongs to an abandoned run.
   TrainedFiles(std::string folder, const Session& session, int64_t first);
 
-  // "", or why the best result of before is not known: the next test makes another.
+  // "", or why the previous best result is unknown: the next test sets a new one.
   const std::string& remark() const { return remark_; }
 
   void tested(const TestResult& result, int64_t iterations);

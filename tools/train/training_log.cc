@@ -15,7 +15,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 std::string fixed(double value, int digits) {
-  if (std::isnan(value)) return "nan";  // its sign says nothing
+  if (std::isnan(value)) return "nan";  // the sign of a NaN means nothing
   std::ostringstream text;
   text << std::fixed << std::setprecision(digits) << value;
   return text.str();
@@ -55,7 +55,7 @@ void TrainingLog::ended(RunEnd how) {
   say_trouble();
 }
 
-// Once, and once more at the end.
+// Once, and again at the end.
 void TrainingLog::say_trouble() {
   for (const std::string& trouble : {metrics_->trouble(), events_->trouble()}) {
     if (trouble.empty() || trouble_said_) continue;
@@ -74,7 +74,7 @@ std::string TrainingLog::open_window() const {
   return all;
 }
 
-// That of another number of processes, or of windows of another length, is left out.
+// Ignores a window of another number of processes or of another length.
 void TrainingLog::go_on_with(const std::string& window) {
   const auto ranks = std::count(window.begin(), window.end(), ';') + 1;
   if (window.empty() || ranks != (comm_ ? comm_->size() : 1)) return;
@@ -109,7 +109,7 @@ void TrainingLog::rate(int64_t step) {
 
 bool TrainingLog::step(int64_t step, const StepResult& result, double data_seconds) {
   const bool was_skipped = !result.skipped.empty();
-  // The rank where it began says so too.
+  // The rank where it began reports it, too.
   if (was_skipped && (leads_ || result.skipped_here))
     progress_.note(join("iter ", std::setw(6), step + 1, "  skipped: ", result.skipped));
   loss_sum_ += result.loss;
@@ -117,7 +117,8 @@ bool TrainingLog::step(int64_t step, const StepResult& result, double data_secon
   counted_ += result.counts;
   ++window_, ++timed_;
   if ((step + 1) % config_.log_iters != 0 && step + 1 != config_.schedule.max_iter) return false;
-  // Of this process's steps that count; deferred, another may count another number.
+  // Over this process's counted steps; with deferred gradients, processes may count different
+  // numbers.
   loss_sum_ /= static_cast<double>(std::max<int64_t>(counted_, 1));
   accuracy_sum_ /= static_cast<double>(std::max<int64_t>(counted_, 1));
   if (comm_) add_up_over_processes();
@@ -126,7 +127,7 @@ bool TrainingLog::step(int64_t step, const StepResult& result, double data_secon
   return true;
 }
 
-// Loss and accuracy are the means over the steps that count. Where none does there are none.
+// Loss and accuracy are means over the counted steps; omitted if there are none.
 void TrainingLog::write_window(int64_t step, double data_seconds) {
   const double elapsed = seconds_since(window_start_), steps = static_cast<double>(timed_);
   const double images = steps * static_cast<double>(config_.batch_size) / elapsed;
@@ -171,7 +172,7 @@ void TrainingLog::add_up_over_processes() {
 }
 
 void TrainingLog::test(int64_t step, const TestResult& result, double seconds) {
-  // The open window does not count the time that testing took.
+  // Shifts the window's start, so that testing time does not count.
   window_start_ += std::chrono::duration_cast<std::chrono::steady_clock::duration>(
       std::chrono::duration<double>(seconds));
   if (!leads_) return;

@@ -1,5 +1,5 @@
-// What a run says of its steps: lines on the terminal, rows of metrics.jsonl, TensorBoard's events.
-// Of several processes all call alike; rank 0 writes and speaks.
+// The log of a run's steps: lines on the terminal, rows of metrics.jsonl, TensorBoard events. With
+// several processes all make the same calls; rank 0 writes.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 namespace lockstep {
 
 struct LogOptions {
-  int64_t first = 0;  // it goes on from this iteration with what is in the run's folder
+  int64_t first = 0;  // continues from this iteration with the content of the run's folder
   bool quiet = false;
 };
 
@@ -25,21 +25,21 @@ class TrainingLog {
 
   void note(const std::string& line);
 
-  // The first window of steps begins now; what reading data took before does not count.
+  // Starts the first window of steps; earlier time for reading data does not count.
   void start_window(double data_seconds);
-  // Before step number `step`: a line where its rate is far from the last one's.
+  // Called before step number `step`: logs a rate far from the last one.
   void rate(int64_t step);
-  // After it. Every TRAIN.LOG_ITERS steps are a window, which is written when it closes:
+  // Called after it. Every TRAIN.LOG_ITERS steps are a window, written when it closes; returns
   // whether it did.
   bool step(int64_t step, const StepResult& result, double data_seconds);
-  // `seconds`: how long the test took, which is no training time.
+  // `seconds`: the duration of the test, which does not count as training time.
   void test(int64_t step, const TestResult& result, double seconds);
   void ended(RunEnd how);
 
-  // What the open window holds, on rank 0 of every process: a run that goes on closes it with the
-  // numbers that one which was never stopped has. All processes call alike.
+  // The open window of every process, on rank 0: a resumed run closes it with the same numbers as
+  // an uninterrupted one. All processes make the same call.
   std::string open_window() const;
-  // As a checkpoint has it, or "": then the window holds what comes.
+  // Restores a checkpoint's open window; "": starts an empty one.
   void go_on_with(const std::string& window);
 
  private:
@@ -56,7 +56,7 @@ class TrainingLog {
   std::unique_ptr<EventWriter> events_;
   std::chrono::steady_clock::time_point start_, window_start_;
   double loss_sum_ = 0, accuracy_sum_ = 0, data_seconds_ = 0;
-  // Steps; those whose loss is reported; those that this session timed.
+  // Steps in the window; those whose loss counts; those timed by this session.
   int64_t window_ = 0, counted_ = 0, timed_ = 0;
   bool trouble_said_ = false;
 };

@@ -33,7 +33,7 @@ Rows rows_of_process(const TrainConfig& config, int64_t replicas, const Training
   return {first, last.first + last.count - first};
 }
 
-// Labels are numbers; they mean the same only where the names do.
+// Labels are numbers, which mean the same only if the class names agree.
 void check_same_classes(const Dataset& train, const Dataset& held_out) {
   check(held_out.classes() <= train.classes(), "the held-out data has ", held_out.classes(),
         " classes, the training data ", train.classes());
@@ -91,7 +91,7 @@ void TrainingRun::make_feeds() {
   for (const std::string& name : names)
     if (name == "label")
       feeds_->set(name, {{DType::int64, {rows_.count}}, labels_.data()});
-    else  // the images, whatever a brought network calls them
+    else  // the images, whatever a user's network calls them
       feeds_->set(name, {{DType::float32,
                           {rows_.count, train_->channels(), train_->height(), train_->width()}},
                          images_.data()});
@@ -126,7 +126,7 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
 
 void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const Metadata& more) {
   check_losses(steps_done - 1);
-  // The loss of the last step was finite; what its update made shows in the next one, if any.
+  // The loss of the last step was finite; effects of its update would show in the next step only.
   const std::string lost = lost_value(*session_);
   check(lost.empty(), "after iteration ", steps_done, " ", lost, ". The learning rate was ",
         learning_rate(config_.schedule, steps_done - 1),
@@ -136,7 +136,7 @@ void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const 
   metadata.insert({{"steps", std::to_string(steps_done)},
                    {"replicas", std::to_string(replicas_)},
                    {"threads", std::to_string(session_->threads())}});
-  // A file that this run neither wrote nor went on from is no better than the one before it.
+  // A file that this run neither wrote nor resumed is not kept as the previous checkpoint.
   save_checkpoint(*session_, checkpoint, metadata,
                   {.keep_previous = last_checkpoint_ == checkpoint});
   last_checkpoint_ = checkpoint;
@@ -158,7 +158,7 @@ StepResult TrainingRun::run_step(int64_t step, NotFinite* not_finite) {
   feed(step);
   RunOptions options = session_->run_options(static_cast<uint64_t>(step));
   options.not_finite = not_finite;
-  options.blame_feeds = false;  // all processes first agree whose
+  options.blame_feeds = false;  // all processes first agree on the culprit
   const Answers answers = session_->run_step(*feeds_, options);
   StepResult result;
   result.loss = answers.loss();
@@ -178,7 +178,8 @@ StepResult TrainingRun::step(int64_t step) {
   skipped_in_a_row_ = result.skipped.empty() ? 0 : skipped_in_a_row_ + 1;
   check(skipped_in_a_row_ < kMostSkipped, kMostSkipped, " steps in a row were skipped, up to ",
         step, ": ", result.skipped);
-  // Deferred, it was the step before that overflowed; this one's turn comes in the next.
+  // With deferred gradients it was the previous step that overflowed; this step's check comes in
+  // the next.
   const bool judged_later = config_.step.options.deferred && !model_.checks.empty();
   result.counts = judged_later ? std::isfinite(result.loss) : result.skipped.empty();
   if (!result.counts)
@@ -189,7 +190,7 @@ StepResult TrainingRun::step(int64_t step) {
   return result;
 }
 
-// Behind such a step replicas are compared, saved or tested.
+// After such a step replicas are compared, saved or tested.
 bool TrainingRun::ends_window(int64_t step) const {
   const int64_t done = step + 1;
   return done == config_.schedule.max_iter || done % config_.drift_iters == 0 ||
@@ -206,7 +207,7 @@ void TrainingRun::explain(const BadLoss& bad) {
   const std::string from = last_checkpoint_.empty() ? "from the start"
                                                     : join("from the checkpoint after iteration ",
                                                            last_start_, ", ", last_checkpoint_);
-  // Where the batch of that step is to blame nothing needs to be repeated.
+  // If the step's batch is to blame, nothing needs to be repeated.
   feed(bad.step);
   Found found{bad.step, foremost(comm_, suspect_of(fed_not_finite(model_, feeds_->tensors()), {}))};
   if (found.culprit.text.empty()) {
@@ -229,7 +230,7 @@ std::string TrainingRun::intact() const {
                                   : "The last checkpoint, " + last_checkpoint_ + ", is intact.";
 }
 
-// Every run of a step gives the same bits, so the failure can be watched in slow motion.
+// Steps are deterministic, so the failure can be reproduced with all values checked.
 TrainingRun::Found TrainingRun::search(int64_t last) {
   if (last_checkpoint_.empty())
     set_first_values();
@@ -238,7 +239,7 @@ TrainingRun::Found TrainingRun::search(int64_t last) {
   for (int64_t step = last_start_; step <= last; ++step) {
     NotFinite computed;
     const StepResult result = run_step(step, &computed);
-    if (!result.skipped.empty()) continue;  // it did no harm
+    if (!result.skipped.empty()) continue;  // it was harmless
     const Suspect mine = suspect_of(fed_not_finite(model_, feeds_->tensors()), computed);
     if (Suspect culprit = foremost(comm_, mine); !culprit.text.empty()) return {step, culprit};
   }

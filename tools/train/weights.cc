@@ -17,7 +17,7 @@ std::string listed(const std::vector<std::string>& names) {
   return text + (names.size() > kNamesShown ? ", .." : "");
 }
 
-// Do the shapes differ only where ours is the number of classes?
+// True if the shapes differ only where ours is the number of classes.
 bool differs_by_classes(const Dims& ours, const Dims& theirs, int64_t classes) {
   if (ours.size() != theirs.size()) return false;
   int differences = 0;
@@ -49,7 +49,7 @@ void check_weights(const std::string& path) {
 
 std::vector<std::string> load_weights(Session& session, const WeightsOptions& options) {
   const Safetensors file = read_safetensors(options.path);
-  // PyTorch's data-parallel wrapper puts its name before all others.
+  // PyTorch's data-parallel wrapper prefixes all names with its own.
   auto find = [&](const std::string& name) {
     auto found = file.tensors.find(name);
     return found != file.tensors.end() ? found : file.tensors.find("module." + name);

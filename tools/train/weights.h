@@ -1,4 +1,4 @@
-// Weights from elsewhere, by name.
+// Loading weights by name from other files.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace lockstep {
 
-// What the network is. The rest (momentum, waiting gradients, the scale of the loss) is how a run
-// trains it, and begins anew.
+// Part of the network. Other states (momentum, deferred gradients, loss scale) belong to a run's
+// training and start anew.
 bool is_weight(StateKind kind);
 
-// Throws where the file cannot be read or is damaged; of a run's newest checkpoint the error then
+// Throws if the file cannot be read or is damaged; for a run's newest checkpoint the error then
 // names the one before it, if that is whole.
 void check_weights(const std::string& path);
 
@@ -24,10 +24,10 @@ struct WeightsOptions {
   bool whole = false;  // the file must hold all of them
 };
 
-// Every replica takes what the file holds under the names of the model's parameters and running
-// statistics. Lines for people: how many matched, what the model has and the file lacks, what the
-// file has and nobody took. Throws, listing all of them, for shapes that differ, and when nothing
-// matches; the session is unchanged then.
+// Loads into every replica the file's tensors with the names of the model's parameters and running
+// statistics. Returns lines for the user: the number of matches, tensors missing from the file,
+// tensors in the file without a use. Throws, listing all of them, for different shapes, and if
+// nothing matches; the session is then unchanged.
 std::vector<std::string> load_weights(Session& session, const WeightsOptions& options);
 
 }  // namespace lockstep
