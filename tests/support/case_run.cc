@@ -27,7 +27,7 @@ struct CaseDevice {
   Device device;
   const std::vector<KernelTable>* kernels = &all_kernels();
   Accelerator* accelerator = nullptr;
-  double tolerance = 0;  // at least
+  double tolerance = 0;  // minimum
 };
 
 const CaseDevice& case_device() {

@@ -1,4 +1,4 @@
-// How the operator harness runs a case: its graph, its device, its buffers.
+// Running a case of the operator harness: its graph, its device, its buffers.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace lockstep::testing {
 
-// The case's node in a graph, its fed inputs named x0, x1, .. and its outputs y0, y1, ...
+// The case's node in a graph; fed inputs are named x0, x1, .., outputs y0, y1, ...
 struct Built {
   Graph graph{all_ops(), "case"};
   std::vector<std::string> feeds;
@@ -22,8 +22,8 @@ struct Built {
 
 Built build(const OpCase& c);
 
-// Cases run on the CPU, or where LOCKSTEP_CASE_DEVICE says: on a GPU, or on a CPU behind queues. On
-// a GPU results may be further off.
+// Cases run on the CPU, or on LOCKSTEP_CASE_DEVICE: a GPU, or a CPU behind queues. A GPU's
+// tolerance is larger.
 double device_tolerance();
 bool runs_on_the_cpu();
 
@@ -43,7 +43,7 @@ class CaseRunner {
   std::unique_ptr<Executor> executor_;
 };
 
-// Every buffer by itself, between bytes that nobody may touch.
+// Gives every buffer its own memory between guard bytes.
 CompileOptions guarded();
 
 std::vector<Literal> fed_values(const OpCase& c);

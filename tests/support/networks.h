@@ -1,5 +1,5 @@
-// Small networks over 6x6 images of five classes. Each has one property that a training step over
-// several replicas or processes could get wrong.
+// Small networks over 6x6 images of five classes. Each has one property that a step over several
+// replicas or processes could get wrong.
 #pragma once
 
 #include <ostream>
@@ -19,7 +19,7 @@ inline void PrintTo(const SmallNetwork& network, std::ostream* out) { *out << ne
 const std::vector<SmallNetwork>& small_networks();
 const SmallNetwork& small_network(const std::string& name);
 
-// The one with batch norm, on replicas called cpu_k.
+// The one with batch norm, on replicas named cpu_k.
 TrainingModel small_bn_net(int replicas, DataParallelOptions options = {});
 
 }  // namespace lockstep::testing

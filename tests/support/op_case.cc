@@ -19,7 +19,7 @@
 namespace lockstep::testing {
 namespace {
 
-// The CPU's kernels are the oracle of all others.
+// The CPU's kernels are the oracle for all others.
 void expect_of_the_cpu(const Graph& graph, const OpCase& c, const std::vector<std::string>& feeds,
                        const std::vector<std::string>& fetches, const std::vector<Literal>& found) {
   if (runs_on_the_cpu()) return;
@@ -51,12 +51,12 @@ std::vector<Literal> check_forward(const OpCase& c) {
   return plain;
 }
 
-// A case, and behind it the gradient of the weighted sum of its floating outputs.
+// A case, followed by the gradient of the weighted sum of its floating outputs.
 struct GradientCase {
   Built built;
   std::vector<std::string> outputs;            // that count in the sum
   std::vector<std::vector<double>> weight_of;  // of each
-  std::vector<std::size_t> fed_index;          // of each operand with a gradient, among the feeds
+  std::vector<std::size_t> fed_index;          // the feed of each operand with a gradient
   std::vector<std::string> gradients;          // of each such operand
 };
 
@@ -146,7 +146,7 @@ DType case_precision() {
   return asked ? dtype_named(asked) : DType::float32;
 }
 
-// The case with its operands rounded to `narrow`, and then held as `held`: that, or float32.
+// The case with its operands rounded to `narrow` and stored as `held`: the same type, or float32.
 OpCase rounded(const OpCase& c, DType narrow, DType held) {
   const std::vector<int>& wide = all_ops().find(c.domain, c.type)->narrow.wide_inputs;
   OpCase changed = c;
@@ -161,7 +161,7 @@ OpCase rounded(const OpCase& c, DType narrow, DType held) {
   return changed;
 }
 
-// An operator that takes 16-bit floats gives what it gives for the same numbers as float32.
+// An operator on 16-bit floats gives the same results as for the same numbers in float32.
 void check_narrow(const OpCase& c, DType narrow) {
   if (all_ops().find(c.domain, c.type)->narrow.when == Narrow::never) return;
   OpCase wide = rounded(c, narrow, DType::float32);
@@ -182,7 +182,7 @@ void check_narrow(const OpCase& c, DType narrow) {
   const auto wide_gradients = gradients(wide, expected), mine_gradients = gradients(mine, found);
   for (std::size_t i = 0; i < wide_gradients.size(); ++i) {
     const Doubles gradient = to_doubles(wide_gradients[i]);
-    double most = 1;  // what rounding on the way costs goes by the terms, not by their sum
+    double most = 1;  // rounding errors grow with the terms, not with their sum
     for (double value : gradient.values) most = std::max(most, std::abs(value));
     expect_near(gradient, mine_gradients[i], kNarrowTolerance * most, join("gradient ", i));
   }

@@ -1,7 +1,7 @@
-// The operator harness. A room's test is a table of OpCases; check_case() puts each one through
+// The operator harness. A folder's test is a table of OpCases; check_case() checks for each one
 //   - the kernel against a naive reference in double,
 //   - guard bytes around every buffer,
-//   - the same bits when operands are overwritten, memory is reused and views are made,
+//   - the same bits with overwritten operands, reused memory and views,
 //   - finite differences against the gradient graph.
 // With LOCKSTEP_CASE_DIR set, every case of a standard operator is also written there as an ONNX
 // model with inputs and outputs, for tests/python/check_cases.py to run in ONNX Runtime.
@@ -30,10 +30,10 @@ struct CaseInput {
   Literal value;
   bool differentiable = false;
   bool constant = false;  // known when the graph is built
-  bool absent = false;    // an optional operand that is left out
+  bool absent = false;    // an omitted optional operand
 };
-// Values in (-1, 1) with distance from 0 and from each other, so that neither ReLU nor a maximum
-// changes its mind within a finite difference.
+// Values in (-1, 1), apart from 0 and from each other, so that neither ReLU nor a maximum switches
+// within a finite difference.
 CaseInput random(const Dims& dims, int seed = 1);
 // In (0.5, 1.5).
 CaseInput positive(const Dims& dims, int seed = 1);
@@ -49,10 +49,10 @@ struct OpCase {
   Attributes attributes = {};
   std::vector<CaseInput> inputs = {};
   int outputs = 1;
-  Reference reference = nullptr;  // none: another case or an oracle covers it
+  Reference reference = nullptr;  // none: covered by another case or an oracle
   double tolerance = 1e-5;
   bool gradient = true;
-  int loss_outputs = -1;        // only the first so many outputs count in the loss; -1: all
+  int loss_outputs = -1;        // only so many outputs, from the first, count in the loss; -1: all
   bool oracle = true;           // false: another engine cannot agree (random numbers)
   bool symbolic_batch = false;  // dimension 0 of every fed input is N when the graph is built
 };
@@ -60,7 +60,7 @@ std::ostream& operator<<(std::ostream& out, const OpCase& c);
 
 void check_case(const OpCase& c);
 
-// For references: one output computed element by element from inputs of the same shape.
+// A reference that computes one output element by element from inputs of the same shape.
 Reference elementwise(std::function<double(const std::vector<double>&)> f);
 
 }  // namespace lockstep::testing

@@ -1,13 +1,12 @@
-// Every operator of our own domain in a case that it takes: what hostile operands are made from,
-// and what fuzzing begins with.
+// A valid case of every operator of our own domain: the basis of hostile operands and of fuzzing.
 #pragma once
 
 #include "tests/support/op_case.h"
 
 namespace lockstep::testing {
 
-// In some of them an operator has operands that only plans give it. Exchanges with other processes
-// can be built, but not run by one alone.
+// Some cases have operands that only plans use. Exchanges with other processes can be built, but
+// not run by a single process.
 const std::vector<OpCase>& own_operator_cases();
 const OpCase& own_operator_case(const std::string& name);
 

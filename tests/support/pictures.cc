@@ -1,6 +1,6 @@
 #include "tests/support/pictures.h"
 
-#include <cstdio>  // jpeglib.h needs FILE
+#include <cstdio>  // FILE, for jpeglib.h
 #include <cstdlib>
 
 #include <jpeglib.h>

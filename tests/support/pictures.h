@@ -1,4 +1,4 @@
-// Writes the picture files that tests read.
+// Writes image files for tests.
 #pragma once
 
 #include <string>

@@ -12,21 +12,21 @@
 namespace lockstep::testing {
 
 struct Outcome {
-  int exit_code = -1;  // 128 + signal when killed
+  int exit_code = -1;  // 128 + signal if killed
   std::string out;
   std::string err;
 };
 struct ProgramOptions {
   long kill_after_ms = -1;    // SIGKILL
-  long file_size_limit = -1;  // bytes; writing beyond fails as a full disk does
-  long address_limit = -1;    // bytes; starting threads beyond fails, their stacks count
-  std::map<std::string, std::string> environment = {};  // beside this process's
+  long file_size_limit = -1;  // bytes; writing beyond fails as on a full disk
+  long address_limit = -1;    // bytes; starting threads beyond fails, since their stacks count
+  std::map<std::string, std::string> environment = {};  // in addition to this process's
 };
 Outcome run_lockstep(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
 
-std::string run_path();  // of the binary
+std::string run_path();  // the binary's path
 
-// One that runs while the test goes on; killed if it still does at the end.
+// A process that runs during the test; killed at the end if still running.
 class Program {
  public:
   explicit Program(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
@@ -35,7 +35,7 @@ class Program {
 
   void send_signal(int signal) const;
   std::string out_so_far() const;
-  // Waits until that text was printed; false when the program ended before.
+  // Waits until that text is printed; false if the program ended before.
   bool wait_for(const std::string& text);
   Outcome finish();
 

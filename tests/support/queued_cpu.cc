@@ -17,8 +17,7 @@ namespace {
 
 constexpr int kDevices = 16;
 
-// What kernels and callers hold is this far from the memory itself: who touches it without knowing
-// that it is a device's is ended by the system.
+// The offset of device pointers from the memory itself: an access that does not know of it crashes.
 constexpr std::ptrdiff_t kFar = std::ptrdiff_t{1} << 46;
 
 bool is_far(const void* data) { return reinterpret_cast<std::ptrdiff_t>(data) >= kFar * 2; }
@@ -34,7 +33,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
   std::memcpy(near_to(to), near_to(from), bytes);
 }
 
-// Counts how often it was recorded; who waits, waits for the last time before.
+// Counts its records; a wait is for the last one before it.
 class ThreadEvent final : public Event {
  public:
   void announce() { ++announced_; }
@@ -59,9 +58,9 @@ class ThreadEvent final : public Event {
 class ThreadQueue;
 using Work = std::function<void()>;
 
-// While there is one, queues keep here what they are given by this thread.
+// While it exists, queues store this thread's work here.
 struct Tape final : Recording {
-  // An entry is done again by being given to its queue again.
+  // An entry is replayed by putting it into its queue again.
   std::vector<Work> entries;
   void replay() override {
     for (const Work& entry : entries) entry();
@@ -108,7 +107,7 @@ class ThreadQueue final : public Queue {
  private:
   struct Item {
     Work work;
-    bool orders = false;  // events come also behind a failure, or others would wait for ever
+    bool orders = false;  // events are recorded even after a failure, or others would wait for ever
   };
 
   void give(Work entry) {
@@ -182,7 +181,7 @@ class QueuedCpu final : public Accelerator {
   Reach reach_;
 };
 
-// The CPU's kernel, in its turn and on memory of devices.
+// The CPU's kernel, run in queue order on device memory.
 class QueuedKernel final : public Kernel {
  public:
   explicit QueuedKernel(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}

@@ -9,14 +9,14 @@
 
 namespace lockstep::testing {
 
-// Runs body(comm) on every rank; rethrows what the first of them threw, in order of ranks. They
-// meet in a folder of their own, or at `store`.
+// Runs body(comm) on every rank; rethrows the exception of the lowest rank. They meet in a folder
+// of their own, or at `store`.
 void run_ranks(int size, const std::function<void(Comm& comm)>& body,
                Milliseconds patience = Milliseconds(60'000), const std::string& store = "");
 
 inline constexpr const char* kTestToken = "00112233445566778899aabbccddeeff";
-// tcp://127.0.0.1:PORT, which was free a moment ago. Processes that are started later have the
-// token, and so has this one.
+// tcp://127.0.0.1:PORT with a port that was free a moment ago. This process and those it starts
+// later have the token.
 std::string tcp_store_here();
 
 }  // namespace lockstep::testing

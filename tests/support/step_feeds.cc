@@ -15,7 +15,7 @@
 namespace lockstep::testing {
 namespace {
 
-constexpr int64_t kTokens = 3;  // of a row, at the most
+constexpr int64_t kTokens = 3;  // maximum per row
 
 void residual(Net& net) {
   Value x = net.input("data", {DType::float32, {"N", 1, 6, 6}});

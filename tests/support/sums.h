@@ -12,8 +12,8 @@ namespace lockstep::testing {
 
 extern const std::vector<std::string> kAlgorithms;
 
-// A graph of nothing but sums over replicas cpu_k: of tensors of these shapes, which are negated
-// first, so that each is made on its own replica.
+// A graph that only sums over replicas cpu_k: tensors of these shapes, negated first, so that each
+// is made on its own replica.
 struct SumGraph {
   Graph graph;
   std::vector<std::string> feeds, sums;  // tensor by tensor, replicas inside
@@ -21,18 +21,18 @@ struct SumGraph {
 };
 SumGraph sum_graph(const AllReduceOptions& options, int replicas, const std::vector<Dims>& shapes);
 
-// A model of nothing but one sum over replicas.
+// A model with only one sum over replicas.
 TrainingModel sum_model(const std::string& spec, int replicas, int64_t length,
                         const std::string& wire = "");
 
 struct SumRun {
-  int first = 0;  // of all replicas, the one that is the model's replica 0
+  int first = 0;  // the model's replica 0, as a number among all replicas
   int64_t length = 0;
   Comm* comm = nullptr;
   std::vector<Device> devices = {};                   // none: CPU replicas
-  const std::vector<KernelTable>* kernels = nullptr;  // null: those of this build
+  const std::vector<KernelTable>* kernels = nullptr;  // null: this build's
 };
-// The sums on each replica; expects that another run gives the same.
+// The sums on each replica; expects another run to give the same.
 std::vector<std::vector<float>> sums_of(const TrainingModel& part, const SumRun& run);
 
 }  // namespace lockstep::testing

@@ -5,7 +5,7 @@
 
 namespace lockstep::testing {
 
-// A fresh folder that goes when the test ends.
+// A new folder, deleted when the test ends.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

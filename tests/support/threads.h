@@ -1,5 +1,5 @@
-// libgomp is not built for ThreadSanitizer: its barriers look like races. Tests that want several
-// threads in one replica ask here, and get one under that sanitizer.
+// libgomp is not built for ThreadSanitizer: its barriers look like races. Tests with several
+// threads per replica take their number from here: one under that sanitizer.
 #pragma once
 
 namespace lockstep::testing {

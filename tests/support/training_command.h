@@ -1,4 +1,4 @@
-// A small training run by the binary.
+// A small training run with the binary.
 #pragma once
 
 #include <gtest/gtest.h>
