@@ -43,7 +43,7 @@ class Interruption {
   int64_t begun_ = 0;
   std::mutex mutex_;  // guards begun_ and announced_
   bool announced_ = false;
-  std::atomic<int64_t> last_{-1};  // the last step of all processes; -1: not known
+  std::atomic<int64_t> last_{-1};  // number of steps after which all end; -1: not known
   std::atomic<bool> over_{false};
   std::atomic<bool> lost_{false};  // the others cannot be reached any more
   std::thread thread_;
