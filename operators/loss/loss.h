@@ -25,6 +25,20 @@ Value log_softmax(Graph& graph, Value x, int64_t axis = -1, const Site& site = {
 Value softmax_cross_entropy(Graph& graph, Value scores, Value labels, Value weights = none,
                             const CrossEntropyAttrs& attrs = {}, const Site& site = {});
 
+struct FocalAttrs {
+  int64_t classes = 80;  // without background
+  float alpha = 0.25F;
+  float gamma = 2;
+};
+// The focal loss of dense detectors, summed and divided by the larger of `objects` (a scalar float)
+// and 1. labels [N, A, H, W] of int64: 0 for background, -1 for places that do not count.
+// logits [N, A * classes, H, W].
+Value sigmoid_focal_loss(Graph& graph, Value logits, Value labels, Value objects,
+                         const FocalAttrs& attrs, const Site& site = {});
+// logits [N, A * (classes + 1), H, W], background first.
+Value softmax_focal_loss(Graph& graph, Value logits, Value labels, Value objects,
+                         const FocalAttrs& attrs, const Site& site = {});
+
 std::vector<Op> loss_ops();
 std::vector<KernelEntry> loss_cpu();
 std::vector<KernelEntry> loss_cuda();

@@ -1,0 +1,45 @@
+// Selection among boxes. A box is [x1, y1, x2, y2], half-open: its width is x2 - x1.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "runtime/kernel_table.h"
+
+namespace lockstep {
+
+struct BoxSuppressionAttrs {
+  float threshold = 0.7F;  // a box is dropped if its IoU with a better kept one is larger
+  int64_t capacity = 1000;
+};
+struct SuppressedBoxes {
+  Value indices;  // [B, capacity] of int64, best first; -1 for an empty place
+  Value count;    // [B] of int64
+};
+// boxes [B, N, 4], scores [B, N]. Equal scores keep their order. A score of -infinity or NaN marks
+// an empty place.
+SuppressedBoxes box_suppression(Graph& graph, Value boxes, Value scores,
+                                const BoxSuppressionAttrs& attrs, const Site& site = {});
+
+struct DetectionAttrs {
+  int64_t classes = 81;           // with background, class 0
+  float score_threshold = 0.05F;  // results have larger scores
+  float overlap = 0.5F;           // suppression within a class, as in BoxSuppression
+  int64_t capacity = 100;         // results of an image
+};
+struct Detections {
+  Value boxes;    // [I, capacity, 4], best first; zeros in empty places
+  Value scores;   // [I, capacity]
+  Value classes;  // [I, capacity] of int64; 0 in empty places
+  Value count;    // [I] of int64
+};
+// boxes [I, N, 4], scores [I, N], classes [I, N] of int64 or none: the class of candidate j is then
+// j mod classes. Background is never a result. Equal scores: by class, then by candidate.
+Detections detection_results(Graph& graph, Value boxes, Value scores, Value classes,
+                             const DetectionAttrs& attrs, const Site& site = {});
+
+std::vector<Op> boxes_ops();
+std::vector<KernelEntry> boxes_cpu();
+
+}  // namespace lockstep

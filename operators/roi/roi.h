@@ -1,0 +1,37 @@
+// Pooling of regions of interest (RoIs) from feature maps. A box is [x1, y1, x2, y2], half-open, in
+// the coordinates of the input; `spatial_scale` takes it to the feature map's.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "runtime/kernel_table.h"
+
+namespace lockstep {
+
+struct RoiAlignAttrs {
+  int64_t height = 7, width = 7;  // of the output
+  int64_t sampling_ratio = 0;     // points a bin along each side; 0: as many as the bin has pixels
+  bool half_pixel = false;        // subtracts half a pixel from scaled coordinates
+  bool max = false;               // of a bin's points, instead of their mean
+};
+
+// x [I, C, H, W], rois [n, 4], images [n] of int64 -> [n, C, height, width]
+Value roi_align(Graph& graph, Value x, Value rois, Value images, float spatial_scale,
+                const RoiAlignAttrs& attrs, const Site& site = {});
+
+// ONNX's MaxRoiPool: rois [n, 5] begin with the image.
+Value max_roi_pool(Graph& graph, Value x, Value rois, int64_t height, int64_t width,
+                   float spatial_scale, const Site& site = {});
+
+// RoIs of all levels of a feature pyramid in one node: RoI i is pooled from features[levels[i]]; a
+// level of -1 gives zeros. levels [n] of int64; mean only.
+Value multilevel_roi_align(Graph& graph, const std::vector<Value>& features, Value rois,
+                           Value images, Value levels, const std::vector<float>& spatial_scales,
+                           const RoiAlignAttrs& attrs, const Site& site = {});
+
+std::vector<Op> roi_ops();
+std::vector<KernelEntry> roi_cpu();
+
+}  // namespace lockstep

@@ -1,0 +1,89 @@
+// Training targets of detectors: which anchors and proposals count in a loss, with which label and
+// which box deltas. A box is [x1, y1, x2, y2], half-open.
+//
+// True boxes come in a fixed number of places: gt_boxes [I, G, 4], gt_classes [I, G] of int64 (0 for
+// an empty place), gt_crowd [I, G] of int64 (1 for a crowd region). image_number [I] of int64 names
+// the image in random draws, so that samples do not depend on the replica that has the image.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "runtime/kernel_table.h"
+
+namespace lockstep {
+
+struct TrueBoxes {
+  Value boxes, classes, crowd;
+};
+
+// Anchors of one level of a pyramid: anchor a of cell (y, x) is base box a plus the stride times
+// (x, y, x, y). Its place is (a * height + y) * width + x.
+struct AnchorLevel {
+  std::vector<float> anchors;  // base boxes, four numbers each
+  int64_t stride = 16;
+  int64_t height = 0, width = 0;  // cells
+};
+
+struct AnchorTargetsAttrs {
+  std::vector<AnchorLevel> levels;  // all with equally many anchors a cell
+  float positive_overlap = 0.7F;
+  float negative_overlap = 0.3F;
+  float straddle = 0;  // pixels by which an anchor may leave its image; -1: any number
+  // Places of an image, over all levels, that count; of these at most `foreground` are objects'.
+  // sample = 0: every anchor counts.
+  int64_t sample = 256;
+  int64_t foreground = 128;
+};
+
+// gt boxes in input coordinates; im_info [I, 3]: height, width and scale of each image.
+struct SampledAnchors {  // of one level, foreground first, then by place
+  Value places;          // [I, sample] of int64; -1 in empty places
+  Value labels;          // [I, sample] of int64: 1, 0, or -1 in empty places
+  Value targets;         // [I, sample, 4]: zeros but for label 1
+};
+std::vector<SampledAnchors> sampled_anchor_targets(Graph& graph, const TrueBoxes& truth,
+                                                   Value im_info, Value image_number,
+                                                   const AnchorTargetsAttrs& attrs,
+                                                   const Site& site = {});
+
+struct AllAnchors {  // of one level
+  Value labels;      // [I, A, height, width] of int64: the class, 0 for background, -1 for neither
+  Value targets;     // [I, A * 4, height, width]: zeros but for objects
+};
+struct DenseAnchorTargets {
+  std::vector<AllAnchors> levels;
+  Value counts;  // [2] of int64: anchors of objects and of background, over all images
+};
+DenseAnchorTargets dense_anchor_targets(Graph& graph, const TrueBoxes& truth, Value im_info,
+                                        Value image_number, const AnchorTargetsAttrs& attrs,
+                                        const Site& site = {});
+
+struct ProposalTargetsAttrs {
+  int64_t sample = 512;      // RoIs of an image
+  int64_t foreground = 128;  // at most so many of them are objects
+  float foreground_overlap = 0.5F;
+  float background_high = 0.5F;  // background: best IoU in [low, high)
+  float background_low = 0;
+  float crowd_overlap = 0.7F;  // a proposal with a larger share of its area in a crowd region is
+                               // neither
+  std::vector<float> weights = {10, 10, 5, 5};  // of the deltas
+};
+struct SampledProposals {
+  Value rois;     // [I, sample, 4], foreground first; zeros in empty places
+  Value labels;   // [I, sample] of int64; 0 for background, -1 in empty places
+  Value targets;  // [I, sample, 4]: zeros but for objects
+  Value matches;  // [I, sample] of int64: the row of the object, -1 if none
+};
+// proposals [I, P, 4] and true boxes in picture coordinates. sources [I, P] of int64 identifies each
+// proposal in random draws; -1 marks an empty place. True boxes but crowd regions are candidates,
+// too.
+SampledProposals proposal_targets(Graph& graph, Value proposals, Value sources,
+                                  const TrueBoxes& truth, Value image_number,
+                                  const ProposalTargetsAttrs& attrs, const Site& site = {});
+
+std::vector<Op> targets_ops();
+std::vector<KernelEntry> targets_cpu();
+
+}  // namespace lockstep
