@@ -42,6 +42,7 @@ floor runtime state 'plan/|exec/|dist/'
 floor runtime cuda 'dist/agree\.h'
 floor builders net ''
 floor builders optimizers 'net/'
+floor builders detection 'net/'
 floor builders all_reduce 'net/'
 floor builders step 'net/|optimizers/|all_reduce/'
 

@@ -1,9 +1,13 @@
 #include "builders/net/layers.h"
 
+#include <tuple>
+#include <utility>
+
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/conv/conv.h"
 #include "operators/dropout/dropout.h"
 #include "operators/gemm/gemm.h"
+#include "operators/kit/room.h"
 #include "operators/pool/pool.h"
 #include "operators/shape/shape.h"
 
@@ -17,12 +21,29 @@ int64_t known(const Net& net, Value x, std::size_t axis, const Site& site) {
   return shape[axis].size();
 }
 
-Value bias_of(Net& net, bool wanted, int64_t size, const Site& site) {
+Value bias_of(Net& net, bool wanted, int64_t size, const Initializer& first, const Site& site) {
   if (!wanted) return none;
-  return net.param(site.name + net.names.bias, {size}, constant(0), StateKind::bias, site.where);
+  return net.param(site.name + net.names.bias, {size}, first, StateKind::bias, site.where);
+}
+
+// Scale and offset of a normalisation.
+std::pair<Value, Value> norm_params(Net& net, int64_t channels, float scale, const Site& site) {
+  const auto param = [&](const char* name, float first) {
+    return net.param(site.name + name, {channels}, constant(first), StateKind::norm, site.where);
+  };
+  const Value of_scale = param(net.names.scale, scale);
+  return {of_scale, param(net.names.offset, 0)};
 }
 
 }  // namespace
+
+ConvAttrs conv_attrs(const ConvLayer& options) {
+  return {{.kernel = {options.kernel, options.kernel},
+           .strides = {options.stride, options.stride},
+           .pads = {options.pad, options.pad, options.pad, options.pad},
+           .dilations = {options.dilation, options.dilation}},
+          options.group};
+}
 
 Value conv_layer(Net& net, Value x, int64_t channels, const ConvLayer& options, const Site& site) {
   check(!site.name.empty(), "a layer needs a name (", site.where.text(), ")");
@@ -35,13 +56,8 @@ Value conv_layer(Net& net, Value x, int64_t channels, const ConvLayer& options, 
   Value w = net.param(site.name + net.names.weight,
                       {channels, in / options.group, options.kernel, options.kernel},
                       options.weight, StateKind::weight, site.where);
-  Value b = bias_of(net, options.bias, channels, site);
-  ConvAttrs attrs{{.kernel = {options.kernel, options.kernel},
-                   .strides = {options.stride, options.stride},
-                   .pads = {options.pad, options.pad, options.pad, options.pad},
-                   .dilations = {options.dilation, options.dilation}},
-                  options.group};
-  return conv(net.graph, x, w, b, attrs, site);
+  Value b = bias_of(net, options.bias, channels, options.first_bias, site);
+  return conv(net.graph, x, w, b, conv_attrs(options), site);
 }
 
 Value fc_layer(Net& net, Value x, int64_t outputs, const FcLayer& options, const Site& site) {
@@ -52,28 +68,51 @@ Value fc_layer(Net& net, Value x, int64_t outputs, const FcLayer& options, const
   Value w = net.param(site.name + net.names.weight,
                       options.inputs_first ? Dims{in, outputs} : Dims{outputs, in}, options.weight,
                       StateKind::weight, site.where);
-  Value b = bias_of(net, options.bias, outputs, site);
+  Value b = bias_of(net, options.bias, outputs, constant(0), site);
   return gemm(net.graph, x, w, b, {.trans_b = !options.inputs_first}, site);
 }
 
 Value batch_norm_layer(Net& net, Value x, const BatchNormLayer& options, const Site& site) {
   check(!site.name.empty(), "a layer needs a name (", site.where.text(), ")");
-  const Dims channels{known(net, x, 1, site)};
-  auto param = [&](const char* name, float first, StateKind kind) {
-    return net.param(site.name + name, channels, constant(first), kind, site.where);
+  const int64_t channels = known(net, x, 1, site);
+  const auto statistic = [&](const char* name, float first) {
+    return net.param(site.name + name, {channels}, constant(first), StateKind::computed,
+                     site.where);
   };
   BatchNormOperands operands;
   operands.x = x;
-  operands.scale = param(net.names.scale, options.scale, StateKind::norm);
-  operands.bias = param(net.names.offset, 0, StateKind::norm);
-  operands.mean = param(net.names.mean, 0, StateKind::computed);
-  operands.variance = param(net.names.variance, 1, StateKind::computed);
+  std::tie(operands.scale, operands.bias) = norm_params(net, channels, options.scale, site);
+  operands.mean = statistic(net.names.mean, 0);
+  operands.variance = statistic(net.names.variance, 1);
   const BatchNormAttrs attrs{.epsilon = options.epsilon, .momentum = options.momentum};
   if (!net.training()) return batch_norm(net.graph, operands, attrs, site);
   BatchNormResults results = batch_norm_train(net.graph, operands, attrs, site);
   net.next(operands.mean, results.mean);
   net.next(operands.variance, results.variance);
   return results.y;
+}
+
+Value affine_channel_layer(Net& net, Value x, const Site& site) {
+  check(!site.name.empty(), "a layer needs a name (", site.where.text(), ")");
+  const int64_t channels = known(net, x, 1, site);
+  const bool fixed_after = std::exchange(net.fixed, true);
+  BatchNormOperands operands;
+  operands.x = x;
+  std::tie(operands.scale, operands.bias) = norm_params(net, channels, 1, site);
+  net.fixed = fixed_after;
+  // A standard node: everything that knows batch norms knows it, too.
+  operands.mean = shared_vector(net.graph, channels, 0);
+  operands.variance = shared_vector(net.graph, channels, 1);
+  return batch_norm(net.graph, operands, {.epsilon = 0}, site);
+}
+
+Value group_norm_layer(Net& net, Value x, const GroupNormAttrs& attrs, const Site& site) {
+  check(!site.name.empty(), "a layer needs a name (", site.where.text(), ")");
+  const int64_t channels = known(net, x, 1, site);
+  check(attrs.groups > 0 && channels % attrs.groups == 0, site.name, " (", site.where.text(),
+        "): ", channels, " channels do not divide into ", attrs.groups, " groups");
+  const auto [scale, bias] = norm_params(net, channels, 1, site);
+  return group_norm(net.graph, x, scale, bias, attrs, site);
 }
 
 Value max_pool_layer(Net& net, Value x, const PoolLayer& options, const Site& site) {

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "builders/net/net.h"
+#include "operators/conv/conv.h"
+#include "operators/norm/norm.h"
 
 namespace lockstep {
 
@@ -15,7 +17,9 @@ struct ConvLayer {
   int64_t dilation = 1;
   bool bias = true;
   Initializer weight = msra();
+  Initializer first_bias = constant(0);
 };
+ConvAttrs conv_attrs(const ConvLayer& options);
 // Square kernel over [N, C, H, W]. Parameters are named after the layer, see param_names.h.
 Value conv_layer(Net& net, Value x, int64_t channels, const ConvLayer& options, const Site& site);
 
@@ -36,6 +40,13 @@ struct BatchNormLayer {
 // Normalises by statistics of the replica's share of the batch in training, by running ones in
 // prediction.
 Value batch_norm_layer(Net& net, Value x, const BatchNormLayer& options, const Site& site);
+
+// Batch normalisation of a trained network with its statistics folded in: y = scale * x + bias by
+// channel. Neither is trained.
+Value affine_channel_layer(Net& net, Value x, const Site& site);
+
+// Statistics of each example's groups of channels: the same in training and prediction.
+Value group_norm_layer(Net& net, Value x, const GroupNormAttrs& attrs, const Site& site);
 
 struct PoolLayer {
   int64_t kernel = 2;

@@ -29,7 +29,7 @@ Value Net::param(std::string_view name, const Dims& dims, const Initializer& ini
           "' is made twice; keep its Value to share it between layers");
   const Value value =
       graph.input(std::string(name), {DType::float32, to_shape(dims)}, where.text());
-  params_.push_back({full, value, kind, initializer, dims, where.text()});
+  params_.push_back({full, value, kind, initializer, dims, where.text(), fixed});
   return value;
 }
 

@@ -32,6 +32,7 @@ class Net {
     Initializer initializer;
     Dims dims;
     std::string origin;  // the line that declares it
+    bool fixed = false;  // never trained
     Value next = none;
   };
 
@@ -40,6 +41,7 @@ class Net {
   Graph& graph;
   const Mode mode;
   ParamNames names = kCaffe2Names;  // for the layers that follow
+  bool fixed = false;               // parameters declared from here on are never trained
   bool training() const { return mode == Mode::train; }
 
   // An input fed at every step: the replica's share of a batch.

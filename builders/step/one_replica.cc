@@ -8,7 +8,7 @@ namespace lockstep {
 namespace {
 
 bool is_trained(const Net::Param& param, const std::vector<std::string>& frozen) {
-  return param.kind != StateKind::computed && !matches_any(param.name, frozen);
+  return param.kind != StateKind::computed && !param.fixed && !matches_any(param.name, frozen);
 }
 
 void check_frozen(const OneReplica& one, const std::vector<std::string>& frozen) {

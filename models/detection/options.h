@@ -1,5 +1,6 @@
-// Options of detectors. The structs mirror the sections of a Detectron YAML file, field by field and
-// with its defaults; sections that do not change a network (SOLVER, DATA_LOADER, ..) are elsewhere.
+// Options of detectors. The structs mirror the sections of a Detectron YAML file, field by field
+// and with its defaults; sections that do not change a network (SOLVER, DATA_LOADER, ..) are
+// elsewhere.
 #pragma once
 
 #include <cmath>
@@ -130,8 +131,8 @@ struct ResNetOptions {  // RESNETS
   std::string stem_func = "basic_bn_stem";
   std::string shortcut_func = "basic_bn_shortcut";
   int64_t res5_dilation = 1;
-  int64_t stem_out_channels = 64;   // ours, for smaller bodies
-  int64_t res2_out_channels = 256;  // ours; 64 in bodies of basic blocks unless given
+  int64_t stem_out_channels = 64;  // ours, for smaller bodies
+  int64_t res2_out_channels = 0;   // ours; 0: 256, and 64 in bodies of basic blocks
 };
 
 struct GroupNormOptions {  // GROUP_NORM
@@ -179,9 +180,10 @@ struct DetectionTestOptions {  // TEST, as far as it changes a network
 
 // The fixed sizes of a detector's graphs.
 struct DetectionShape {
-  int64_t height = 0, width = 0;  // of the input; 0: the widest that TRAIN.SCALES and MAX_SIZE allow
-  int64_t true_boxes = 128;       // places for true boxes in an image
-  int64_t proposals = 2000;       // places for fed proposals, in models without an RPN
+  int64_t height = 0,
+          width = 0;         // of the input; 0: the widest that TRAIN.SCALES and MAX_SIZE allow
+  int64_t true_boxes = 128;  // places for true boxes in an image
+  int64_t proposals = 2000;  // places for fed proposals, in models without an RPN
 };
 
 struct DetectorOptions {

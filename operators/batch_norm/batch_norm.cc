@@ -106,11 +106,29 @@ void add_statistics_gradients(const GradientRequest& r, std::vector<Value>& dx) 
   dx[In::variance] = mul(graph, by_variance, scalar("_half", -0.5F), site("_variance_grad"));
 }
 
+bool only_data_wanted(const GradientRequest& r) {
+  if (!r.graph.shape(r.x(BatchNormIn::bias))[0].known()) return false;
+  for (std::size_t i = 0; i < r.wanted.size(); ++i)
+    if (i != BatchNormIn::x && r.wanted[i]) return false;
+  return true;
+}
+
+// With all parameters frozen it is linear: dy, scaled as x was. Unlike BatchNormGrad, this does not
+// keep x.
+std::vector<Value> frozen_gradient(const GradientRequest& r) {
+  const Value zero = shared_vector(r.graph, r.graph.shape(r.x(BatchNormIn::bias))[0].size(), 0);
+  return {batch_norm(r.graph,
+                     {r.dy[0], r.x(BatchNormIn::scale), zero, zero, r.x(BatchNormIn::variance)},
+                     {.epsilon = read_batch_norm(r.node).epsilon}, gradient_site(r, 0)),
+          none, none, none, none};
+}
+
 std::vector<Value> given_gradient(const GradientRequest& r) {
   if (!r.dy[0]) return {};
   check(!read_batch_norm(r.node).training, r.node.description(),
         ": with training_mode 1 its gradient needs what BatchNormTrain saves; "
         "imported_model() (builders/net/imported.h) makes that of it");
+  if (only_data_wanted(r)) return frozen_gradient(r);
   std::vector<Value> dx = backward(r, r.x(BatchNormIn::mean), r.x(BatchNormIn::variance), true);
   if (r.wanted[BatchNormIn::mean] || r.wanted[BatchNormIn::variance])
     add_statistics_gradients(r, dx);
@@ -201,6 +219,7 @@ std::vector<Op> batch_norm_ops() {
            .law = batch_norm_law,
            .differentiable = Differentiable::yes,
            .gradient = given_gradient,
+           .may_alias = {{0, 0}},
            .narrow = {Narrow::follows, {1, 2, 3, 4}}},
           {.type = "BatchNormTrain",
            .domain = kOwnDomain,

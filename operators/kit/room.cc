@@ -18,6 +18,13 @@ Value scalar_like(Graph& graph, Value like, double value, const std::string& nam
   return graph.constant(name, Literal::scalar(number));
 }
 
+Value shared_vector(Graph& graph, int64_t size, float value) {
+  const std::string name = join("all_", value, "_of_", size);
+  if (const Value made = graph.find(graph.scoped(name)); made && graph.literal(made)) return made;
+  const std::vector<float> values(static_cast<std::size_t>(size), value);
+  return graph.constant(name, Literal::of<float>(values, {size}));
+}
+
 Value sum_to(Graph& graph, Value dy, Value like, const Site& site) {
   const Shape from = graph.shape(dy);
   const Shape to = graph.shape(like);

@@ -20,6 +20,9 @@ inline Site gradient_site(const GradientRequest& request, std::size_t i) {
 // A scalar constant of `like`'s element type.
 Value scalar_like(Graph& graph, Value like, double value, const std::string& name);
 
+// A vector of equal floats. Nodes that ask for the same one share a constant.
+Value shared_vector(Graph& graph, int64_t size, float value);
+
 // Sums `dy` over the axes along which `like` was broadcast; returns `dy` itself if there are none.
 Value sum_to(Graph& graph, Value dy, Value like, const Site& site);
 

@@ -1,0 +1,136 @@
+#include "builders/detection/coding.h"
+
+#include <limits>
+
+#include "operators/activation/activation.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/gather/gather.h"
+#include "operators/shape/shape.h"
+
+namespace lockstep {
+namespace {
+
+Site part_of(const Site& site, const char* ending) { return Site(site.name + ending, site.where); }
+
+Value number(Graph& graph, const Site& site, const char* ending, double value) {
+  return graph.constant(site.name + ending, Literal::scalar(static_cast<float>(value)));
+}
+
+Value whole(Graph& graph, const Site& site, const char* ending, int64_t value) {
+  return graph.constant(site.name + ending, Literal::scalar(value));
+}
+
+Value pair(Graph& graph, const Site& site, const char* ending, double a, double b) {
+  const std::vector<float> values{static_cast<float>(a), static_cast<float>(b)};
+  return graph.constant(site.name + ending, Literal::of<float>(values, {2}));
+}
+
+int64_t size_of_axis(const Graph& graph, Value x, std::size_t axis) {
+  const Shape& shape = graph.shape(x);
+  check(axis < shape.size() && shape[axis].known(), "'", graph.name(x), "' has shape ", shape,
+        "; its dimension ", axis, " must be known");
+  return shape[axis].size();
+}
+
+Value halves(Graph& graph, Value boxes, int64_t first, const Site& site) {
+  return slice(graph, boxes, -1, first, first + 2, site);
+}
+
+}  // namespace
+
+Value decode_boxes(Graph& graph, Value boxes, Value deltas, const BoxCoding& coding,
+                   const Site& site) {
+  const auto named = [&](const char* ending) { return part_of(site, ending); };
+  const std::vector<double>& w = coding.weights;
+  const Value low = halves(graph, boxes, 0, named("_low"));
+  const Value size =
+      sub(graph, halves(graph, boxes, 2, named("_high")), low, named("_anchor_size"));
+  const Value half = number(graph, site, "_half", 0.5);
+  const Value centre =
+      add(graph, low, mul(graph, size, half, named("_half_size")), named("_anchor_centre"));
+  Value shift = halves(graph, deltas, 0, named("_shift"));
+  Value growth = halves(graph, deltas, 2, named("_growth"));
+  if (w[0] != 1 || w[1] != 1)
+    shift = div(graph, shift, pair(graph, site, "_shift_weights", w[0], w[1]), named("_dxy"));
+  if (w[2] != 1 || w[3] != 1)
+    growth = div(graph, growth, pair(graph, site, "_growth_weights", w[2], w[3]), named("_dwh"));
+  growth = graph.add_value(
+      {.type = "Min", .inputs = {growth, number(graph, site, "_limit", coding.log_limit)}},
+      named("_limited"));
+  const Value factor = graph.add_value({.type = "Exp", .inputs = {growth}}, named("_factor"));
+  const Value reach = mul(graph, mul(graph, factor, size, named("_size")), half, named("_reach"));
+  const Value middle =
+      add(graph, mul(graph, shift, size, named("_moved")), centre, named("_centre"));
+  return concat(
+      graph,
+      {sub(graph, middle, reach, named("_first")), add(graph, middle, reach, named("_last"))}, -1,
+      site);
+}
+
+Value at_least_zero(Graph& graph, Value indices, const Site& site) {
+  return graph.add_value({.type = "Max", .inputs = {indices, whole(graph, site, "_zero", 0)}},
+                         site);
+}
+
+Value present(Graph& graph, Value indices, const Site& site) {
+  const Value is = graph.add_value(
+      {.type = "GreaterOrEqual", .inputs = {indices, whole(graph, site, "_zero", 0)}},
+      part_of(site, "_is"));
+  return cast(graph, is, DType::float32, site);
+}
+
+Value at_places(Graph& graph, Value map, Value places, int64_t width, const Site& site) {
+  const auto named = [&](const char* ending) { return part_of(site, ending); };
+  const Value flat = flatten(graph, map, 1, named("_flat"));
+  Value index = at_least_zero(graph, places, named("_places"));
+  if (width > 1) {
+    // (anchor, y, x) to (anchor, k, y, x): place + anchor * (width - 1) cells + k cells.
+    const int64_t cells = size_of_axis(graph, map, 2) * size_of_axis(graph, map, 3);
+    const Value anchor = div(graph, index, whole(graph, site, "_cells", cells), named("_anchor"));
+    const Value skipped =
+        mul(graph, anchor, whole(graph, site, "_skip", cells * (width - 1)), named("_skipped"));
+    index =
+        reshape(graph, add(graph, index, skipped, named("_first")), {0, 0, 1}, named("_column"));
+    std::vector<int64_t> steps;
+    for (int64_t k = 0; k < width; ++k) steps.push_back(k * cells);
+    index = add(graph, index, graph.constant(site.name + "_steps", Literal::vector(steps)),
+                named("_each"));
+    index = flatten(graph, index, 1, named("_index"));
+  }
+  const Value found = graph.add_value(
+      {.type = "GatherElements", .inputs = {flat, index}, .attributes = {{"axis", int64_t{1}}}},
+      width > 1 ? named("_found") : site);
+  if (width == 1) return found;
+  return reshape(graph, found, {0, size_of_axis(graph, places, 1), width}, site);
+}
+
+Value anchors_at(Graph& graph, const AnchorLevel& level, Value places, const Site& site) {
+  const auto named = [&](const char* ending) { return part_of(site, ending); };
+  const Value cells = whole(graph, site, "_cells", level.height * level.width);
+  const Value width = whole(graph, site, "_width", level.width);
+  const Value place = at_least_zero(graph, places, named("_place"));
+  const Value anchor = div(graph, place, cells, named("_number"));
+  const Value cell = sub(graph, place, mul(graph, anchor, cells, named("_before")), named("_cell"));
+  const Value y = div(graph, cell, width, named("_y"));
+  const Value x = sub(graph, cell, mul(graph, y, width, named("_row")), named("_x"));
+  const Value xs = reshape(graph, x, {0, 0, 1}, named("_xs"));
+  const Value ys = reshape(graph, y, {0, 0, 1}, named("_ys"));
+  const Value corner = cast(graph, concat(graph, {xs, ys, xs, ys}, 2, named("_corner")),
+                            DType::float32, named("_corners"));
+  const Value moved =
+      mul(graph, corner, number(graph, site, "_stride", static_cast<double>(level.stride)),
+          named("_moved"));
+  const Value base = graph.constant(
+      site.name + "_base",
+      Literal::of<float>(level.anchors, {static_cast<int64_t>(level.anchors.size()) / 4, 4}));
+  return add(graph, gather(graph, base, anchor, 0, named("_of_cell")), moved, site);
+}
+
+Value rows_at(Graph& graph, Value x, Value rows, const Site& site) {
+  const Value index = reshape(graph, at_least_zero(graph, rows, part_of(site, "_rows")), {0, 0, 1},
+                              part_of(site, "_index"));
+  return graph.add_value(
+      {.type = "GatherND", .inputs = {x, index}, .attributes = {{"batch_dims", int64_t{1}}}}, site);
+}
+
+}  // namespace lockstep

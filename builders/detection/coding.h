@@ -1,0 +1,32 @@
+// Boxes as deltas from anchors or proposals, and places of anchors in the output of a head.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "operators/targets/targets.h"
+
+namespace lockstep {
+
+struct BoxCoding {
+  std::vector<double> weights = {1, 1, 1, 1};  // of dx, dy, dw, dh
+  double log_limit = 4.135166556742356;        // of dw and dh: ln(1000 / 16)
+};
+// boxes and deltas [.., 4] that broadcast to each other -> [.., 4].
+Value decode_boxes(Graph& graph, Value boxes, Value deltas, const BoxCoding& coding,
+                   const Site& site);
+
+// The cells of a head's output: places [I, S] number (anchor, y, x).
+// Of a map [I, A * width, h, w], the `width` numbers of each place: [I, S, width].
+Value at_places(Graph& graph, Value map, Value places, int64_t width, const Site& site);
+// The anchors at places: [I, S, 4].
+Value anchors_at(Graph& graph, const AnchorLevel& level, Value places, const Site& site);
+
+// x [I, N, ..] at rows [I, K] -> [I, K, ..]; a row of -1 gives row 0.
+Value rows_at(Graph& graph, Value x, Value rows, const Site& site);
+// -1 becomes 0.
+Value at_least_zero(Graph& graph, Value indices, const Site& site);
+// Places with indices >= 0, as floats.
+Value present(Graph& graph, Value indices, const Site& site);
+
+}  // namespace lockstep

@@ -1,0 +1,73 @@
+#include "builders/detection/coordinates.h"
+
+#include <vector>
+
+#include "operators/elementwise/elementwise.h"
+#include "operators/gather/gather.h"
+#include "operators/shape/shape.h"
+
+namespace lockstep {
+namespace {
+
+// What a half-open box adds to x1, y1, x2, y2.
+Value edge(Graph& graph) {
+  if (const Value made = graph.find(graph.scoped("box_edge")); made && graph.literal(made))
+    return made;
+  return graph.constant("box_edge", Literal::of<float>(std::vector<float>{0, 0, 1, 1}, {4}));
+}
+
+Site part(const Site& site, const char* ending) { return Site(site.name + ending, site.where); }
+
+Value scales(Graph& graph, Value im_info, const Site& site) {
+  const Value column = slice(graph, im_info, 1, 2, 3, part(site, "_scale"));
+  return reshape(graph, column, {0, 1, 1}, part(site, "_scales"));
+}
+
+// Height and width [I, 2] to (w - 1, h - 1, w, h) [I, 1, 4].
+Value limits_of(Graph& graph, Value sizes, const Site& site) {
+  const Value order = graph.constant(site.name + "_order", Literal::vector({1, 0, 1, 0}));
+  const Value corners = gather(graph, sizes, order, 1, part(site, "_corners"));
+  const Value first =
+      graph.constant(site.name + "_first", Literal::of<float>(std::vector<float>{1, 1, 0, 0}, {4}));
+  const Value limits = sub(graph, corners, first, part(site, "_flat"));
+  return reshape(graph, limits, {0, 1, 4}, site);
+}
+
+}  // namespace
+
+Value to_input(Graph& graph, Value boxes, Value im_info, const Site& site) {
+  const Value last = sub(graph, boxes, edge(graph), part(site, "_last"));
+  const Value scaled = mul(graph, last, scales(graph, im_info, site), part(site, "_scaled"));
+  return add(graph, scaled, edge(graph), site);
+}
+
+Value to_picture(Graph& graph, Value boxes, Value im_info, const Site& site) {
+  const Value last = sub(graph, boxes, edge(graph), part(site, "_last"));
+  const Value scaled = div(graph, last, scales(graph, im_info, site), part(site, "_scaled"));
+  return add(graph, scaled, edge(graph), site);
+}
+
+Value with_last_pixels(Graph& graph, Value boxes, const Site& site) {
+  return sub(graph, boxes, edge(graph), site);
+}
+
+Value input_limits(Graph& graph, Value im_info, const Site& site) {
+  return limits_of(graph, slice(graph, im_info, 1, 0, 2, part(site, "_size")), site);
+}
+
+Value picture_limits(Graph& graph, Value im_info, const Site& site) {
+  const Value size = slice(graph, im_info, 1, 0, 2, part(site, "_scaled_size"));
+  const Value scale = slice(graph, im_info, 1, 2, 3, part(site, "_scale"));
+  // The input's size was rounded to whole pixels.
+  const Value exact = div(graph, size, scale, part(site, "_exact"));
+  return limits_of(
+      graph, graph.add_value({.type = "Round", .inputs = {exact}}, part(site, "_size")), site);
+}
+
+Value clip_boxes(Graph& graph, Value boxes, Value limits, const Site& site) {
+  const Value above =
+      graph.add_value({.type = "Max", .inputs = {boxes, edge(graph)}}, part(site, "_above"));
+  return graph.add_value({.type = "Min", .inputs = {above, limits}}, site);
+}
+
+}  // namespace lockstep

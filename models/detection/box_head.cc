@@ -1,0 +1,170 @@
+#include "models/detection/box_head.h"
+
+#include "builders/detection/coding.h"
+#include "builders/detection/coordinates.h"
+#include "builders/detection/losses.h"
+#include "operators/boxes/boxes.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/loss/loss.h"
+#include "operators/reduce/reduce.h"
+#include "operators/shape/shape.h"
+
+namespace lockstep {
+namespace {
+
+RoiPooling pooling_of(const FastRcnnOptions& options) {
+  return {options.roi_xform_method, options.roi_xform_resolution, options.roi_xform_sampling_ratio};
+}
+
+struct BoxScores {
+  Value scores;  // [n, classes]
+  Value deltas;  // [n, 4 per class, or 8 if they do not depend on the class]
+};
+
+BoxScores box_scores(Net& net, const DetectorOptions& options, const Feature& x) {
+  const int64_t classes = options.model.num_classes;
+  const int64_t coded = options.model.cls_agnostic_bbox_reg ? 2 : classes;
+  const Value scores = fc_layer(net, x.x, classes, {.weight = gaussian(0.01F)}, "cls_score");
+  return {scores, fc_layer(net, x.x, 4 * coded, {.weight = gaussian(0.001F)}, "bbox_pred")};
+}
+
+// Of deltas [I, F, 4 C], the four numbers of the label's column; labels [I, F].
+Value deltas_of_labels(Graph& graph, Value deltas, Value labels, bool agnostic,
+                       const std::string& name) {
+  Value column = at_least_zero(graph, labels, name + "_class");
+  if (agnostic) {
+    const Value one = graph.constant(name + "_object", Literal::scalar(int64_t{1}));
+    column = graph.add_value({.type = "Min", .inputs = {column, one}}, name + "_group");
+  }
+  const Value four = graph.constant(name + "_four", Literal::scalar(int64_t{4}));
+  const Value first =
+      reshape(graph, mul(graph, column, four, name + "_first"), {0, 0, 1}, name + "_column");
+  const Value steps = graph.constant(name + "_steps", Literal::vector({0, 1, 2, 3}));
+  return graph.add_value({.type = "GatherElements",
+                          .inputs = {deltas, add(graph, first, steps, name + "_index")},
+                          .attributes = {{"axis", int64_t{2}}}},
+                         name);
+}
+
+void box_losses(Net& net, const DetectorOptions& options, const BoxScores& out,
+                const SampledProposals& sample) {
+  Graph& graph = net.graph;
+  const int64_t images = graph.shape(sample.labels)[0].size();
+  const int64_t places = graph.shape(sample.labels)[1].size();
+  const auto foreground =
+      static_cast<int64_t>(options.train.fg_fraction * static_cast<double>(places));
+  const Value labels = reshape(graph, sample.labels, {-1}, "roi_labels");
+  net.loss("loss_cls", softmax_cross_entropy(graph, out.scores, labels, none,
+                                             {.ignores = true, .ignore_index = -1}, "loss_cls"));
+  net.metric("accuracy_cls", label_accuracy(graph, out.scores, labels, "accuracy_cls"));
+
+  // Objects are in the first places of an image.
+  const std::string name = "loss_bbox";
+  const auto first = [&](Value x, const char* ending) {
+    return slice(graph, x, 1, 0, foreground, name + ending);
+  };
+  const int64_t columns = graph.shape(out.deltas)[1].size();
+  const Value of_images = reshape(graph, out.deltas, {images, places, columns}, name + "_images");
+  const Value of_objects = first(sample.labels, "_labels");
+  const Value deltas = deltas_of_labels(graph, first(of_images, "_first"), of_objects,
+                                        options.model.cls_agnostic_bbox_reg, name + "_deltas");
+  const Value distance =
+      smooth_l1(graph, deltas, first(sample.targets, "_targets"), 1, name + "_distance");
+  const Value zero = graph.constant(name + "_background", Literal::scalar(int64_t{0}));
+  const Value is_object =
+      cast(graph,
+           graph.add_value({.type = "Greater", .inputs = {of_objects, zero}}, name + "_is_object"),
+           DType::float32, name + "_objects");
+  const Value sum = masked_sum(graph, distance,
+                               reshape(graph, is_object, {0, 0, 1}, name + "_mask"), name + "_sum");
+  const Value rois =
+      reduce_sum(graph, present(graph, labels, name + "_present"), {}, false, name + "_rois");
+  net.loss(name, per_count(graph, sum, rois, name));
+}
+
+void box_outputs(Net& net, const DetectorOptions& options, const BoxScores& out,
+                 const Proposals& proposals, const DetectorInputs& in) {
+  Graph& graph = net.graph;
+  const int64_t classes = options.model.num_classes;
+  const int64_t places = graph.shape(proposals.boxes)[1].size();
+  const Value prob = softmax(graph, out.scores, 1, "cls_prob");
+  const Value here =
+      reshape(graph, present(graph, proposals.sources, "rois_present"), {0, 0, 1}, "rois_here");
+  const Value scores =
+      reshape(graph,
+              mul(graph, reshape(graph, prob, {in.images, places, classes}, "cls_prob_images"),
+                  here, "cls_prob_present"),
+              {0, -1}, "cls_prob_candidates");
+  Value boxes = reshape(graph, proposals.boxes, {in.images, places, 1, 4}, "rois_columns");
+  if (options.test.bbox_reg) {
+    const bool agnostic = options.model.cls_agnostic_bbox_reg;
+    Value deltas = out.deltas;
+    if (agnostic) deltas = slice(graph, deltas, 1, 4, 8, "bbox_pred_object");
+    deltas =
+        reshape(graph, deltas, {in.images, places, agnostic ? 1 : classes, 4}, "bbox_pred_columns");
+    boxes = decode_boxes(graph, boxes, deltas,
+                         {options.model.bbox_reg_weights, options.bbox_xform_clip}, "pred_boxes");
+  }
+  if (graph.shape(boxes)[2] == Dim(1)) {
+    const Value shape =
+        graph.constant("pred_boxes_shape", Literal::vector({in.images, places, classes, 4}));
+    boxes = graph.add_value({.type = "Expand", .inputs = {boxes, shape}}, "pred_boxes_columns");
+  }
+  const Value candidates = reshape(graph, boxes, {in.images, -1, 4}, "pred_boxes_candidates");
+  output_detections(net, options, {candidates, scores, none, options.test.score_thresh}, in);
+}
+
+}  // namespace
+
+void output_detections(Net& net, const DetectorOptions& options, const Candidates& candidates,
+                       const DetectorInputs& in) {
+  Graph& graph = net.graph;
+  const Value limits = picture_limits(graph, in.im_info, "picture");
+  const Value boxes = clip_boxes(graph, candidates.boxes, limits, "boxes_clipped");
+  const Detections found =
+      detection_results(graph, boxes, candidates.scores, candidates.classes,
+                        {.classes = options.model.num_classes,
+                         .score_threshold = static_cast<float>(candidates.score_threshold),
+                         .overlap = static_cast<float>(options.test.nms),
+                         .capacity = options.test.detections_per_im},
+                        "detections");
+  net.output("boxes", found.boxes);
+  net.output("scores", found.scores);
+  net.output("classes", found.classes);
+  net.output("count", found.count);
+}
+
+void box_stage(Net& net, const DetectorOptions& options, const ResidualBody& body, BoxHead head,
+               const Features& features, const Proposals& proposals, const DetectorInputs& in) {
+  Graph& graph = net.graph;
+  Value rois = proposals.boxes;
+  SampledProposals sample;
+  if (net.training()) {
+    const DetectionTrainOptions& train = options.train;
+    std::vector<float> weights;
+    for (double weight : options.model.bbox_reg_weights)
+      weights.push_back(static_cast<float>(weight));
+    sample = proposal_targets(
+        graph, proposals.boxes, proposals.sources, in.truth, in.image_number,
+        {.sample = train.batch_size_per_im,
+         .foreground =
+             static_cast<int64_t>(train.fg_fraction * static_cast<double>(train.batch_size_per_im)),
+         .foreground_overlap = static_cast<float>(train.fg_thresh),
+         .background_high = static_cast<float>(train.bg_thresh_hi),
+         .background_low = static_cast<float>(train.bg_thresh_lo),
+         .crowd_overlap = static_cast<float>(train.crowd_filter_thresh),
+         .weights = weights},
+        "rois");
+    rois = sample.rois;
+  }
+  const bool pyramid = features.pyramid();
+  const Feature pooled = pooled_rois(net, options, features, rois, in.im_info,
+                                     pooling_of(options.fast_rcnn), pyramid ? "roi_feat" : "pool5");
+  const BoxScores out = box_scores(net, options, head(net, options, body, pooled));
+  if (net.training())
+    box_losses(net, options, out, sample);
+  else
+    box_outputs(net, options, out, proposals, in);
+}
+
+}  // namespace lockstep

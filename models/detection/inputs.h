@@ -1,0 +1,28 @@
+// What a detector is fed with, for the images of one replica: see docs/detection.md.
+#pragma once
+
+#include "builders/net/net.h"
+#include "models/detection/options.h"
+#include "operators/targets/targets.h"
+
+namespace lockstep {
+
+struct DetectorInputs {
+  int64_t images = 1;
+  Value data;       // [I, 3, height, width]
+  Value im_info;    // [I, 3]: height, width and scale of an image within it
+  Value proposals;  // [I, P, 4] in picture coordinates, without area in empty places; or none
+  // Training:
+  Value image_number;  // [I]
+  TrueBoxes truth;     // in picture coordinates
+};
+DetectorInputs detector_inputs(Net& net, const DetectorOptions& options);
+
+// Height and width of the input: those of options.shape, or the widest that SCALES and MAX_SIZE
+// allow, in whole cells of the coarsest feature map.
+struct InputSize {
+  int64_t height, width;
+};
+InputSize input_size(const DetectorOptions& options, Mode mode);
+
+}  // namespace lockstep

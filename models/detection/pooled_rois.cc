@@ -1,0 +1,85 @@
+#include <cmath>
+
+#include "builders/detection/coordinates.h"
+#include "models/detection/box_head.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/roi/roi.h"
+#include "operators/shape/shape.h"
+
+namespace lockstep {
+namespace {
+
+// Level of a RoI [n, 4] by its area, counted from the finest level that RoIs use: larger RoIs take
+// coarser levels.
+Value levels_of(Graph& graph, const FpnOptions& fpn, Value rois, const std::string& name) {
+  const auto number = [&](const char* ending, double value) {
+    return graph.constant(name + ending, Literal::scalar(static_cast<float>(value)));
+  };
+  const auto unary = [&](const char* type, Value x, const char* ending) {
+    return graph.add_value({.type = type, .inputs = {x}}, name + ending);
+  };
+  const Value sides = sub(graph, slice(graph, rois, 1, 2, 4, name + "_high"),
+                          slice(graph, rois, 1, 0, 2, name + "_low"), name + "_sides");
+  const Value area = mul(graph, slice(graph, sides, 1, 0, 1, name + "_w"),
+                         slice(graph, sides, 1, 1, 2, name + "_h"), name + "_area");
+  const Value scale = unary("Sqrt", area, "_side");
+  const Value relative =
+      div(graph, scale, number("_canonical", fpn.roi_canonical_scale), name + "_relative");
+  // The small number keeps a RoI of exactly a level's size on that level.
+  const Value log =
+      unary("Log", add(graph, relative, number("_little", 1e-6), name + "_moved"), "_log");
+  const Value octaves = mul(graph, log, number("_octave", 1 / std::log(2.0)), name + "_octaves");
+  const Value level =
+      unary("Floor",
+            add(graph, octaves,
+                number("_canonical_level",
+                       static_cast<double>(fpn.roi_canonical_level - fpn.roi_min_level)),
+                name + "_exact"),
+            "_floor");
+  const Value limited =
+      clip(graph, level, 0, static_cast<float>(fpn.roi_max_level - fpn.roi_min_level),
+           name + "_limited");
+  return reshape(graph, cast(graph, limited, DType::int64, name + "_numbers"), {-1}, name);
+}
+
+}  // namespace
+
+Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& features, Value rois,
+                    Value im_info, const RoiPooling& pooling, const std::string& name) {
+  Graph& graph = net.graph;
+  const int64_t images = graph.shape(rois)[0].size(), places = graph.shape(rois)[1].size();
+  std::vector<int64_t> image_of;
+  for (int64_t roi = 0; roi < images * places; ++roi) image_of.push_back(roi / places);
+  const Value image = graph.constant(name + "_image", Literal::vector(image_of));
+  const Value scaled = to_input(graph, rois, im_info, name + "_rois_scaled");
+  const Value boxes =
+      reshape(graph, with_last_pixels(graph, scaled, name + "_rois_last"), {-1, 4}, name + "_rois");
+  const RoiAlignAttrs align{.height = pooling.resolution,
+                            .width = pooling.resolution,
+                            .sampling_ratio = pooling.sampling_ratio};
+  if (!features.pyramid() || !options.fpn.multilevel_rois) {
+    const Feature& map = features.maps.front();
+    const float scale = 1.0F / static_cast<float>(map.stride);
+    if (pooling.method == "RoIAlign")
+      return {roi_align(graph, map.x, boxes, image, scale, align, name), map.channels, 0, name};
+    const Value column = reshape(graph, cast(graph, image, DType::float32, name + "_image_number"),
+                                 {-1, 1}, name + "_image_column");
+    const Value five = concat(graph, {column, boxes}, 1, name + "_image_rois");
+    return {max_roi_pool(graph, map.x, five, pooling.resolution, pooling.resolution, scale, name),
+            map.channels, 0, name};
+  }
+  check(pooling.method == "RoIAlign", "RoIs of several levels are pooled by RoIAlign, not by ",
+        pooling.method, " (FPN.MULTILEVEL_ROIS and ROI_XFORM_METHOD)");
+  std::vector<Value> maps;
+  std::vector<float> scales;
+  for (int64_t level = options.fpn.roi_min_level; level <= options.fpn.roi_max_level; ++level) {
+    maps.push_back(features.level(level).x);
+    scales.push_back(1.0F / static_cast<float>(features.level(level).stride));
+  }
+  const Value levels = levels_of(
+      graph, options.fpn, reshape(graph, scaled, {-1, 4}, name + "_rois_boxes"), name + "_level");
+  return {multilevel_roi_align(graph, maps, boxes, image, levels, scales, align, name),
+          features.maps.front().channels, 0, name};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,259 @@
+#include "models/detection/rpn.h"
+
+#include <cmath>
+#include <limits>
+
+#include "builders/detection/anchors.h"
+#include "builders/detection/coding.h"
+#include "builders/detection/coordinates.h"
+#include "builders/detection/losses.h"
+#include "models/detection/shared_layers.h"
+#include "operators/activation/activation.h"
+#include "operators/boxes/boxes.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/reduce/reduce.h"
+#include "operators/shape/shape.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kBeta = 1.0 / 9;  // of the smooth L1 loss
+
+AnchorLevel anchors_of(const Graph& graph, Value map, std::vector<float> base, int64_t stride) {
+  const Shape& shape = graph.shape(map);
+  return {std::move(base), stride, shape[2].size(), shape[3].size()};
+}
+
+int64_t places_of(const AnchorLevel& level) {
+  return static_cast<int64_t>(level.anchors.size()) / 4 * level.height * level.width;
+}
+
+// Numbers that differ between training and prediction.
+struct ProposalLimits {
+  int64_t before, after;
+  double overlap, min_size;
+};
+ProposalLimits proposal_limits(const DetectorOptions& o, bool training) {
+  if (training)
+    return {o.train.rpn_pre_nms_top_n, o.train.rpn_post_nms_top_n, o.train.rpn_nms_thresh,
+            o.train.rpn_min_size};
+  return {o.test.rpn_pre_nms_top_n, o.test.rpn_post_nms_top_n, o.test.rpn_nms_thresh,
+          o.test.rpn_min_size};
+}
+
+std::array<Value, 2> top_k(Graph& graph, Value x, int64_t k, const std::string& name) {
+  const Value count = graph.constant(name + "_k", Literal::vector({k}));
+  const Node node = graph.add(
+      {.type = "TopK", .inputs = {x, count}, .attributes = {{"axis", int64_t{1}}}, .outputs = 2},
+      name);
+  return {node.outputs()[0], node.outputs()[1]};
+}
+
+// Scores of boxes that are too small become -infinity: an empty place.
+Value without_small(Graph& graph, Value scores, Value boxes, Value im_info, double min_size,
+                    const std::string& name) {
+  const Value size = sub(graph, slice(graph, boxes, 2, 2, 4, name + "_high"),
+                         slice(graph, boxes, 2, 0, 2, name + "_low"), name + "_size");
+  const Value least =
+      graph.constant(name + "_least", Literal::scalar(static_cast<float>(min_size)));
+  const Value scale =
+      reshape(graph, slice(graph, im_info, 1, 2, 3, name + "_scale"), {0, 1, 1}, name + "_scales");
+  const Value limit = mul(graph, scale, least, name + "_limit");
+  const Value smaller = graph.add_value(
+      {.type = "Less",
+       .inputs = {graph.add_value(
+                      {.type = "ReduceMin",
+                       .inputs = {size},
+                       .attributes = {{"axes", std::vector<int64_t>{2}}, {"keepdims", int64_t{1}}}},
+                      name + "_side"),
+                  limit}},
+      name + "_small");
+  const Value empty =
+      graph.constant(name + "_empty", Literal::scalar(-std::numeric_limits<float>::infinity()));
+  return graph.add_value(
+      {.type = "Where",
+       .inputs = {reshape(graph, smaller, {0, -1}, name + "_drop"), empty, scores}},
+      name);
+}
+
+// One level's proposals, in input coordinates; empty ones have a score of -infinity.
+Proposals proposals_of(Net& net, const DetectorOptions& options, const RpnLevel& level,
+                       const DetectorInputs& in, Value limits, int64_t first_anchor) {
+  Graph& graph = net.graph;
+  const ProposalLimits limit = proposal_limits(options, net.training());
+  const std::string name = "rpn_rois" + level.suffix;
+  const int64_t before = std::min(limit.before, places_of(level.anchors));
+  auto [scores, places] =
+      top_k(graph, flatten(graph, level.logits, 1, name + "_logits"), before, name + "_best");
+  const Value deltas = at_places(graph, level.deltas, places, 4, name + "_deltas");
+  const Value anchors = anchors_at(graph, level.anchors, places, name + "_anchors");
+  const Value decoded = decode_boxes(graph, anchors, deltas, {.log_limit = options.bbox_xform_clip},
+                                     name + "_decoded");
+  const Value boxes = clip_boxes(graph, decoded, limits, name + "_clipped");
+  if (limit.min_size > 0)
+    scores = without_small(graph, scores, boxes, in.im_info, limit.min_size, name + "_large");
+  const Value kept = box_suppression(graph, boxes, scores,
+                                     {.threshold = static_cast<float>(limit.overlap),
+                                      .capacity = std::min(limit.after, before)},
+                                     name + "_kept")
+                         .indices;
+  const Value row = at_least_zero(graph, kept, name + "_row");
+  const auto picked = [&](Value x, const std::string& as) {
+    return graph.add_value(
+        {.type = "GatherElements", .inputs = {x, row}, .attributes = {{"axis", int64_t{1}}}}, as);
+  };
+  const Value zero = graph.constant(name + "_zero", Literal::scalar(int64_t{0}));
+  const Value is_empty = graph.add_value({.type = "Less", .inputs = {kept, zero}}, name + "_gap");
+  const auto unless_empty = [&](Value x, const Literal& otherwise, const std::string& as) {
+    return graph.add_value(
+        {.type = "Where", .inputs = {is_empty, graph.constant(as + "_empty", otherwise), x}}, as);
+  };
+  Value source = picked(places, name + "_place");
+  if (first_anchor > 0)
+    source = add(graph, source, graph.constant(name + "_first", Literal::scalar(first_anchor)),
+                 name + "_number");
+  return {rows_at(graph, boxes, kept, name),
+          unless_empty(picked(scores, name + "_score"),
+                       Literal::scalar(-std::numeric_limits<float>::infinity()),
+                       "rpn_roi_logits" + level.suffix),
+          unless_empty(source, Literal::scalar(int64_t{-1}), name + "_source")};
+}
+
+}  // namespace
+
+std::vector<RpnLevel> rpn_heads(Net& net, const DetectorOptions& options,
+                                const Features& features) {
+  const bool pyramid = options.fpn.multilevel_rpn;
+  const int64_t first = pyramid ? options.fpn.rpn_min_level : 0;
+  const int64_t last = pyramid ? options.fpn.rpn_max_level : 0;
+  SharedConvs convs(net);
+  std::vector<RpnLevel> levels;
+  for (int64_t number = first; number <= last; ++number) {
+    const Feature& feature = pyramid ? features.level(number) : features.maps.front();
+    const std::string suffix = pyramid ? join("_fpn", number) : "";
+    const double octaves = std::exp2(static_cast<double>(number - first));
+    const std::vector<float> base =
+        pyramid ? base_anchors(static_cast<double>(feature.stride),
+                               {options.fpn.rpn_anchor_start_size * octaves},
+                               options.fpn.rpn_aspect_ratios)
+                : base_anchors(static_cast<double>(feature.stride), options.rpn.sizes,
+                               options.rpn.aspect_ratios);
+    const int64_t anchors = static_cast<int64_t>(base.size()) / 4;
+    const auto conv = [&](Value x, const std::string& name, int64_t channels, int64_t kernel) {
+      return convs.conv(x, name, suffix, channels,
+                        {.kernel = kernel, .pad = kernel / 2, .weight = gaussian(0.01F)});
+    };
+    const Value hidden =
+        relu_in_place(net, conv(feature.x, "conv_rpn", feature.channels, 3), "conv_rpn" + suffix);
+    const Value logits = conv(hidden, "rpn_cls_logits", anchors, 1);
+    const Value deltas = conv(hidden, "rpn_bbox_pred", 4 * anchors, 1);
+    levels.push_back({anchors_of(net.graph, logits, base, feature.stride), logits, deltas, suffix});
+  }
+  return levels;
+}
+
+void rpn_losses(Net& net, const DetectorOptions& options, const std::vector<RpnLevel>& levels,
+                const DetectorInputs& in) {
+  Graph& graph = net.graph;
+  const DetectionTrainOptions& train = options.train;
+  AnchorTargetsAttrs attrs;
+  attrs.positive_overlap = static_cast<float>(train.rpn_positive_overlap);
+  attrs.negative_overlap = static_cast<float>(train.rpn_negative_overlap);
+  attrs.straddle = static_cast<float>(train.rpn_straddle_thresh);
+  attrs.sample = train.rpn_batch_size_per_im;
+  attrs.foreground = static_cast<int64_t>(train.rpn_fg_fraction *
+                                          static_cast<double>(train.rpn_batch_size_per_im));
+  for (const RpnLevel& level : levels) attrs.levels.push_back(level.anchors);
+  TrueBoxes truth = in.truth;
+  truth.boxes = to_input(graph, truth.boxes, in.im_info, "gt_boxes_scaled");
+  const std::vector<SampledAnchors> sampled =
+      sampled_anchor_targets(graph, truth, in.im_info, in.image_number, attrs, "rpn_targets");
+
+  std::vector<Value> counted;  // by level: [I, S], 1 where an anchor was sampled
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    counted.push_back(present(graph, sampled[i].labels, "rpn_counted" + levels[i].suffix));
+  const Value all =
+      counted.size() == 1 ? counted[0] : concat(graph, counted, 1, "rpn_counted_levels");
+  const Value of_image = reduce_sum(graph, all, {1}, false, "rpn_examples");
+
+  const bool pyramid = options.fpn.multilevel_rpn;
+  const double images = static_cast<double>(in.images);
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const std::string& suffix = levels[i].suffix;
+    const SampledAnchors& s = sampled[i];
+    const std::string cls = "loss_rpn_cls" + suffix, bbox = "loss_rpn_bbox" + suffix;
+    const Value objects = is_label(graph, s.labels, 1, cls + "_objects");
+    const Value entropy = sigmoid_cross_entropy(
+        graph, at_places(graph, levels[i].logits, s.places, 1, cls + "_logits"), objects,
+        cls + "_entropy");
+    const Value sum = masked_sum(graph, entropy, counted[i], cls + "_sum");
+    // Detectron divides by the places that a pyramid's sample has, filled or not.
+    const Value share = graph.constant(
+        cls + "_share", Literal::scalar(static_cast<float>(
+                            1 / (images * static_cast<double>(train.rpn_batch_size_per_im)))));
+    net.loss(cls, pyramid
+                      ? mul(graph, sum, share, cls)
+                      : per_count(graph, sum,
+                                  reduce_sum(graph, of_image, {}, false, cls + "_places"), cls));
+
+    const Value distance =
+        smooth_l1(graph, at_places(graph, levels[i].deltas, s.places, 4, bbox + "_deltas"),
+                  s.targets, kBeta, bbox + "_distance");
+    const Value each = reduce_sum(
+        graph,
+        mul(graph, distance, reshape(graph, objects, {0, 0, 1}, bbox + "_mask"), bbox + "_kept"),
+        {1, 2}, false, bbox + "_image");
+    const Value weighted = per_count(graph, each, of_image, bbox + "_share");
+    net.loss(bbox, reduce_mean(graph, weighted, {0}, false, bbox));
+  }
+}
+
+Proposals rpn_proposals(Net& net, const DetectorOptions& options,
+                        const std::vector<RpnLevel>& levels, const DetectorInputs& in) {
+  Graph& graph = net.graph;
+  const Value limits = input_limits(graph, in.im_info, "rpn_limits");
+  std::vector<Value> boxes, logits, sources;
+  int64_t first_anchor = 0;
+  for (const RpnLevel& level : levels) {
+    const Proposals found = proposals_of(net, options, level, in, limits, first_anchor);
+    boxes.push_back(found.boxes);
+    logits.push_back(found.logits);
+    sources.push_back(found.sources);
+    first_anchor += places_of(level.anchors);
+  }
+  Proposals all{boxes[0], logits[0], sources[0]};
+  if (levels.size() > 1) {
+    // The best of all levels.
+    const Value scores = concat(graph, logits, 1, "rpn_roi_logits_levels");
+    const int64_t after =
+        std::min(proposal_limits(options, net.training()).after, graph.shape(scores)[1].size());
+    const auto [best, rows] = top_k(graph, scores, after, "rpn_roi_logits");
+    all = {rows_at(graph, concat(graph, boxes, 1, "rpn_rois_levels"), rows, "rpn_rois_best"), best,
+           graph.add_value({.type = "GatherElements",
+                            .inputs = {concat(graph, sources, 1, "rpn_rois_source_levels"), rows},
+                            .attributes = {{"axis", int64_t{1}}}},
+                           "rpn_rois_source")};
+  }
+  all.boxes = to_picture(graph, all.boxes, in.im_info, "rpn_rois_picture");
+  return all;
+}
+
+Proposals fed_proposals(Net& net, const DetectorInputs& in) {
+  Graph& graph = net.graph;
+  const int64_t places = graph.shape(in.proposals)[1].size();
+  std::vector<int64_t> rows;
+  for (int64_t row = 0; row < places; ++row) rows.push_back(row);
+  const Value right = slice(graph, in.proposals, 2, 2, 3, "proposals_right");
+  const Value left = slice(graph, in.proposals, 2, 0, 1, "proposals_left");
+  const Value has_area = reshape(
+      graph, graph.add_value({.type = "Greater", .inputs = {right, left}}, "proposals_have_area"),
+      {0, -1}, "proposals_present");
+  const Value source =
+      graph.add_value({.type = "Where",
+                       .inputs = {has_area, graph.constant("proposals_rows", Literal::vector(rows)),
+                                  graph.constant("proposals_none", Literal::scalar(int64_t{-1}))}},
+                      "proposals_source");
+  return {in.proposals, none, source};
+}
+
+}  // namespace lockstep
