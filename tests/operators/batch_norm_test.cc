@@ -151,6 +151,12 @@ std::vector<OpCase> batch_norm_cases() {
                    .reference = of_batch(0.8),
                    .loss_outputs = 1});
   }
+  std::vector<CaseInput> frozen = operands({2, 3, 4, 3});
+  for (std::size_t i = 1; i < frozen.size(); ++i) frozen[i].differentiable = false;
+  all.push_back({.name = "frozen",
+                 .type = "BatchNormalization",
+                 .inputs = frozen,
+                 .reference = given_statistics});
   all.push_back({.name = "training_mode",
                  .type = "BatchNormalization",
                  .attributes = {{"training_mode", int64_t{1}}, {"momentum", 0.7F}},
