@@ -1,0 +1,223 @@
+// The detectors of Detectron's files, against what Detectron builds of them: parameters with shape,
+// class and order, what is trained, losses and metrics. Tables stand beside.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "builders/optimizers/momentum_sgd.h"
+#include "builders/step/data_parallel.h"
+#include "graph/file.h"
+#include "graph/io.h"
+#include "graph/verify.h"
+#include "models/detection/detector.h"
+#include "operators/all.h"
+#include "tests/support/temporary_folder.h"
+#include "tools/detection/detector_config.h"
+
+namespace lockstep::testing {
+namespace {
+
+std::vector<std::string> split_at(const std::string& text, char mark) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, mark);) parts.push_back(part);
+  return parts;
+}
+
+std::vector<std::vector<std::string>> detection_table(const std::string& name) {
+  std::vector<std::vector<std::string>> rows;
+  for (const std::string& line :
+       split_at(read_file(LOCKSTEP_SOURCE_DIR "/tests/detection/" + name), '\n'))
+    if (!line.empty() && line[0] != '#') rows.push_back(split_at(line, '\t'));
+  return rows;
+}
+
+struct ListedParameter {
+  std::string name, shape, kind;
+  bool trained = false;
+  friend bool operator==(const ListedParameter&, const ListedParameter&) = default;
+};
+std::ostream& operator<<(std::ostream& out, const ListedParameter& p) {
+  return out << p.name << " " << p.shape << " " << p.kind << (p.trained ? " trained" : " fixed");
+}
+using ParameterList = std::vector<ListedParameter>;
+
+std::map<std::string, ParameterList> parameter_lists() {
+  std::map<std::string, ParameterList> lists;
+  ParameterList* list = nullptr;
+  for (const auto& row : detection_table("detectron_parameters.tsv")) {
+    if (row.size() == 1)
+      list = &lists[row[0]];
+    else
+      list->push_back({row[0], row[1], row[2] == "affine" ? "norm" : row[2], row[3] == "trained"});
+  }
+  return lists;
+}
+
+// KEY VALUE .. of one of Detectron's files.
+std::map<std::string, std::vector<std::string>> words_of_files() {
+  std::map<std::string, std::vector<std::string>> files;
+  std::vector<std::string>* words = nullptr;
+  for (const auto& row : detection_table("detectron_configs.tsv")) {
+    if (row[0] == "file")
+      words = &files[row[1]];
+    else
+      words->insert(words->end(), {row[0], row.size() > 1 ? row[1] : ""});
+  }
+  return files;
+}
+
+struct ListedModel {
+  std::string file;
+  std::vector<std::string> words;
+  std::string list;
+  int64_t floats, trained, trained_floats;
+  std::set<std::string> losses, metrics;
+
+  bool freezes_deeply() const {
+    return std::find(words.begin(), words.end(), "TRAIN.FREEZE_AT") != words.end() &&
+           words.back() != "0";
+  }
+};
+
+std::vector<ListedModel> listed_models() {
+  const auto files = words_of_files();
+  const auto set_of = [](const std::string& text) {
+    const auto parts = split_at(text, ' ');
+    return std::set<std::string>(parts.begin(), parts.end());
+  };
+  std::vector<ListedModel> models;
+  for (const auto& row : detection_table("detectron_models.tsv")) {
+    ListedModel model{row[0], files.at(row[0]), row[2], std::stoll(row[4]), std::stoll(row[5]),
+                      std::stoll(row[6]), set_of(row[7]),
+                      row.size() > 8 ? set_of(row[8]) : std::set<std::string>{}};
+    for (const std::string& word : split_at(row[1], ' ')) model.words.push_back(word);
+    models.push_back(std::move(model));
+  }
+  return models;
+}
+
+DetectorConfig config_of(const std::vector<std::string>& words) {
+  const TemporaryFolder folder("detector");
+  const std::string path = folder.path() + "/detector.yaml";
+  std::ofstream(path) << "MODEL: {TYPE: generalized_rcnn}\n";
+  return read_detector_config(config_files(path), words);
+}
+
+TrainingModel step_of(const std::vector<std::string>& words, int replicas) {
+  return build_data_parallel_model(all_ops(), detector(config_of(words).network), MomentumSgd{},
+                                   {.replicas = replicas});
+}
+
+std::set<std::string> names_of(const std::vector<Replicated>& items) {
+  std::set<std::string> names;
+  for (const Replicated& item : items) names.insert(item.name);
+  return names;
+}
+
+ParameterList parameters_of(const TrainingModel& model) {
+  const std::set<std::string> trained = names_of(model.gradients);
+  ParameterList list;
+  for (const State& state : model.states) {
+    if (!is_parameter(state.kind)) continue;
+    std::string shape;
+    for (const Dim& dim : model.step.shape(model.step.at(state.values[0])))
+      shape += (shape.empty() ? "" : "x") + std::to_string(dim.size());
+    list.push_back({state.name, shape, std::string(name_of(state.kind)),
+                    trained.count(state.name) > 0});
+  }
+  return list;
+}
+
+int64_t floats_of(const ParameterList& list, bool only_trained) {
+  int64_t total = 0;
+  for (const ListedParameter& p : list) {
+    if (only_trained && !p.trained) continue;
+    int64_t count = 1;
+    for (const std::string& size : split_at(p.shape, 'x')) count *= std::stoll(size);
+    total += count;
+  }
+  return total;
+}
+
+TEST(DetectorModels, HaveDetectronsParametersLossesAndMetrics) {
+  const auto lists = parameter_lists();
+  const std::vector<ListedModel> models = listed_models();
+  ASSERT_EQ(models.size(), 52U);
+  double longest = 0;
+  for (const ListedModel& listed : models) {
+    std::string title = listed.file;
+    for (std::size_t i = words_of_files().at(listed.file).size(); i < listed.words.size(); ++i)
+      title += " " + listed.words[i];
+    SCOPED_TRACE(title);
+    const auto start = std::chrono::steady_clock::now();
+    const TrainingModel model = step_of(listed.words, 8);
+    verify(model);
+    longest = std::max(
+        longest, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    ParameterList expected = lists.at(listed.list);
+    const ParameterList built = parameters_of(model);
+    EXPECT_EQ(floats_of(built, false), listed.floats);
+    EXPECT_EQ(names_of(model.losses), listed.losses);
+    EXPECT_EQ(names_of(model.metrics), listed.metrics);
+    if (listed.freezes_deeply()) continue;  // our rule freezes more: the next test
+    EXPECT_EQ(static_cast<int64_t>(model.gradients.size()), listed.trained);
+    EXPECT_EQ(floats_of(built, true), listed.trained_floats);
+    ASSERT_EQ(built.size(), expected.size());
+    for (std::size_t i = 0; i < built.size(); ++i) ASSERT_EQ(built[i], expected[i]) << "place " << i;
+  }
+  std::cout << "longest: " << longest << " s to build and verify a step of 8 replicas\n";
+}
+
+// Detectron stops the gradient after a stage; with a pyramid, finer stages still learn through
+// their laterals. Here a frozen stage's parameters are fixed, whatever reads it.
+TEST(DetectorModels, FreezeEverythingUpToAStage) {
+  const auto words = words_of_files().at("12_2017_baselines/e2e_faster_rcnn_R-50-FPN_1x.yaml");
+  for (const auto& [stage, trained] : {std::pair("3", 59U), {"5", 30U}}) {
+    std::vector<std::string> frozen = words;
+    frozen.insert(frozen.end(), {"TRAIN.FREEZE_AT", stage});
+    EXPECT_EQ(step_of(frozen, 1).gradients.size(), trained);
+  }
+}
+
+TEST(DetectorModels, EightReplicasAreASmallFile) {
+  const TemporaryFolder folder("detector");
+  const std::string path = folder.path() + "/step.onnx";
+  save(step_of(words_of_files().at("12_2017_baselines/e2e_faster_rcnn_R-50-FPN_1x.yaml"), 8), path);
+  const auto bytes = std::filesystem::file_size(path);
+  std::cout << "step of 8 replicas: " << bytes << " bytes\n";
+  EXPECT_LT(bytes, 5'000'000U);
+}
+
+int64_t anchors_of(const std::string& file, const std::string& image) {
+  std::vector<std::string> words = words_of_files().at(file);
+  words.insert(words.end(), {"IMAGE", image});
+  const TrainingModel model = step_of(words, 1);
+  int64_t anchors = 0;
+  for (int i = 0; i < model.step.node_count(); ++i) {
+    if (model.step.node(i).type() != "AnchorTargets") continue;
+    AttributeReader attributes = model.step.node(i).attributes();
+    const auto heights = attributes.integers("heights"), widths = attributes.integers("widths");
+    const auto per_level =
+        static_cast<int64_t>(attributes.numbers("anchors").size() / 4 / heights.size());
+    for (std::size_t level = 0; level < heights.size(); ++level)
+      anchors += per_level * heights[level] * widths[level];
+  }
+  return anchors;
+}
+
+TEST(DetectorModels, HaveDetectronsAnchorsOnALargestSquare) {
+  EXPECT_EQ(anchors_of("12_2017_baselines/e2e_faster_rcnn_R-50-FPN_1x.yaml", "1344x1344"), 451143);
+  EXPECT_EQ(anchors_of("12_2017_baselines/retinanet_R-50-FPN_1x.yaml", "1408x1408"), 371349);
+  EXPECT_EQ(anchors_of("12_2017_baselines/e2e_faster_rcnn_R-50-C4_1x.yaml", "1344x1344"), 105840);
+}
+
+}  // namespace
+}  // namespace lockstep::testing
