@@ -19,4 +19,5 @@
 #include "operators/process/process.h"
 #include "operators/reduce/reduce.h"
 #include "operators/resize/resize.h"
+#include "operators/roi/roi.h"
 #include "operators/shape/shape.h"

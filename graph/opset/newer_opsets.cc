@@ -47,9 +47,9 @@ constexpr Change kChanges[] = {
      "Transpose Unsqueeze"},
     {22, kOnlyTypes,
      "Acos Acosh Asin Asinh Atan Atanh AveragePool Conv ConvTranspose Cos Cosh Dropout Elu EyeLike "
-     "GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish InstanceNormalization MaxPool Mish "
-     "NegativeLogLikelihoodLoss RandomNormal RandomUniform Round Selu Sin Sinh Softplus Softsign "
-     "Tan ThresholdedRelu"},
+     "GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish InstanceNormalization MaxPool "
+     "MaxRoiPool Mish NegativeLogLikelihoodLoss RandomNormal RandomUniform RoiAlign Round Selu Sin "
+     "Sinh Softplus Softsign Tan ThresholdedRelu"},
     {23, write_rms_norm, "RMSNormalization"},         // new
     {23, write_rotary_embedding, "RotaryEmbedding"},  // new
     {23, write_attention, "Attention"},               // new

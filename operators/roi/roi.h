@@ -1,5 +1,6 @@
 // Pooling of regions of interest (RoIs) from feature maps. A box is [x1, y1, x2, y2], half-open, in
-// the coordinates of the input; `spatial_scale` takes it to the feature map's.
+// the coordinates of the input; `spatial_scale` takes it to the feature map's. No gradient flows to
+// boxes, images and levels.
 #pragma once
 
 #include <vector>
@@ -16,12 +17,14 @@ struct RoiAlignAttrs {
   bool half_pixel = false;        // subtracts half a pixel from scaled coordinates
   bool max = false;               // of a bin's points, instead of their mean
 };
+// Of the forward operators and their gradients, but for the scales.
+RoiAlignAttrs read_roi_align(AttributeReader& attributes);
 
 // x [I, C, H, W], rois [n, 4], images [n] of int64 -> [n, C, height, width]
 Value roi_align(Graph& graph, Value x, Value rois, Value images, float spatial_scale,
                 const RoiAlignAttrs& attrs, const Site& site = {});
 
-// ONNX's MaxRoiPool: rois [n, 5] begin with the image.
+// ONNX's MaxRoiPool: rois [n, 5] begin with the image; x2 and y2 are inside the box.
 Value max_roi_pool(Graph& graph, Value x, Value rois, int64_t height, int64_t width,
                    float spatial_scale, const Site& site = {});
 

@@ -231,6 +231,38 @@ const std::vector<Hostile> kWindows{
      "its input 0, dy, is float32[2], should have at least 3 dimensions"},
     {"GlobalAveragePoolGrad", attribute("x_shape", sizes({0, 3})), "x_shape [0,3]"}};
 
+const std::vector<Hostile> kRegions{
+    {"RoiAlignGrad", operand(0, random({2, 1, 2, 3})),
+     "its input 0, dy, is float32[2,1,2,3], should be [2,?,2,2]"},
+    {"RoiAlignGrad", operand(1, fixed({1, 4, 4})), "x has 3 dimensions, should have 4"},
+    {"RoiAlignGrad", operand(2, random({8})), "its input 2, rois, is float32[8]"},
+    {"RoiAlignGrad", operand(2, empty(DType::float64, {2, 4})), "its input 2, rois, is float64"},
+    {"RoiAlignGrad", operand(3, labels({0}, {1})), "its input 3, images, is int64[1]"},
+    {"RoiAlignGrad", operand(3, empty(DType::int32, {2})), "its input 3, images, is int32"},
+    {"RoiAlignGrad", attribute("mode", "max"), "the gradient of a maximum needs x"},
+    {"RoiAlignGrad", attribute("sampling_ratio", int64_t{1} << 40),
+     "sampling_ratio is 1099511627776"},
+    {"RoiAlignGrad of maxima", operand(4, random({1, 1, 4, 5})),
+     "its input 4, x, is float32[1,1,4,5], should be [1,1,4,4]"},
+    {"MaxRoiPoolGrad", operand(0, random({2, 1, 1, 2})), "its input 0, dy, is float32[2,1,1,2]"},
+    {"MaxRoiPoolGrad", operand(1, random({4, 4})), "its input 1, x, is float32[4,4]"},
+    {"MaxRoiPoolGrad", operand(2, random({2, 4})), "its input 2, rois, is float32[2,4]"},
+    {"MaxRoiPoolGrad", attribute("pooled_shape", sizes({2})), "pooled_shape has 1 entries"},
+    {"MaxRoiPoolGrad", attribute("pooled_shape", sizes({2, 0})), "the output is 2 x 0"},
+    {"MultilevelRoiAlign", operand(0, random({2, 5})), "its input 0, rois, is float32[2,5]"},
+    {"MultilevelRoiAlign", operand(0, labels({0, 0, 0, 0, 0, 0, 0, 0}, {2, 4})),
+     "its input 0, rois, is int64[2,4], should be a float"},
+    {"MultilevelRoiAlign", operand(2, labels({0}, {1})), "its input 2, levels, is int64[1]"},
+    {"MultilevelRoiAlign", operand(4, random({1, 2, 2, 2})),
+     "is float32[1,2,2,2], should be [1,1,2,2]"},
+    {"MultilevelRoiAlign", attribute("spatial_scales", std::vector<float>{1}),
+     "has 1 spatial_scales for 2 levels"},
+    {"MultilevelRoiAlign", attribute("spatial_scales", std::vector<float>{1, -1}),
+     "spatial_scale is -1"},
+    {"MultilevelRoiAlignGrad", operand(0, random({2, 2, 2, 2})), "level 0 is [1,1,4,4]"},
+    {"MultilevelRoiAlignGrad", operand(5, fixed({2, 1, 2, 2})), "level 1 is [2,1,2,2]"},
+    {"MultilevelRoiAlignGrad", outputs(1), "has 1 results for 2 levels"}};
+
 const std::vector<Hostile> kNorms{
     {"BatchNormTrain", operand(1, positive({2})),
      "its input 1, scale, is float32[2], should be [3]"},
@@ -291,6 +323,7 @@ INSTANTIATE_TEST_SUITE_P(Elements, HostileOperands, ::testing::ValuesIn(kElement
 INSTANTIATE_TEST_SUITE_P(Losses, HostileOperands, ::testing::ValuesIn(kLosses));
 INSTANTIATE_TEST_SUITE_P(Places, HostileOperands, ::testing::ValuesIn(kPlaces));
 INSTANTIATE_TEST_SUITE_P(Windows, HostileOperands, ::testing::ValuesIn(kWindows));
+INSTANTIATE_TEST_SUITE_P(Regions, HostileOperands, ::testing::ValuesIn(kRegions));
 INSTANTIATE_TEST_SUITE_P(Norms, HostileOperands, ::testing::ValuesIn(kNorms));
 INSTANTIATE_TEST_SUITE_P(Updates, HostileOperands, ::testing::ValuesIn(kUpdates));
 

@@ -89,6 +89,25 @@ std::vector<OpCase> windows() {
           own("GlobalAveragePoolGrad", {random({1, 2, 1, 1})}, {{"x_shape", Integers{3, 3}}})};
 }
 
+std::vector<OpCase> regions() {
+  const CaseInput dy = random({2, 1, 2, 2}), x = random({1, 1, 4, 4}), shape = fixed({1, 1, 4, 4});
+  const CaseInput boxes = positive({2, 4}), images = labels({0, 0}, {2});
+  const CaseInput with_images =
+      given(Literal::of<float>(std::vector<float>{0, 0, 0, 2, 2, 0, 1, 1, 3, 3}, {2, 5}));
+  const Attributes bins{{"output_height", int64_t{2}}, {"output_width", int64_t{2}}};
+  Attributes largest = bins, levels = bins;
+  largest.push_back({"mode", "max"});
+  levels.push_back({"spatial_scales", std::vector<float>{1, 0.5F}});
+  return {
+      own("RoiAlignGrad", {dy, shape, boxes, images}, bins),
+      named("RoiAlignGrad of maxima", own("RoiAlignGrad", {dy, shape, boxes, images, x}, largest)),
+      own("MaxRoiPoolGrad", {dy, x, with_images}, {{"pooled_shape", Integers{2, 2}}}),
+      own("MultilevelRoiAlign", {boxes, images, labels({0, -1}, {2}), x, random({1, 1, 2, 2})},
+          levels),
+      own("MultilevelRoiAlignGrad",
+          {dy, boxes, images, labels({0, 1}, {2}), shape, fixed({1, 1, 2, 2})}, levels, 2)};
+}
+
 std::vector<OpCase> norms() {
   const CaseInput x = random({2, 3, 2, 2}), channel = positive({3}), rows = random({2, 4});
   const Attributes relu{{"relu", int64_t{1}}};
@@ -134,7 +153,8 @@ std::vector<OpCase> exchanges() {
 const std::vector<OpCase>& own_operator_cases() {
   static const std::vector<OpCase> cases = [] {
     std::vector<OpCase> all;
-    for (auto family : {element_by_element, losses, places, windows, norms, updates, exchanges})
+    for (auto family :
+         {element_by_element, losses, places, windows, regions, norms, updates, exchanges})
       for (OpCase& c : family()) all.push_back(std::move(c));
     return all;
   }();

@@ -1,0 +1,18 @@
+// The factories of the CPU kernels, which roi_cpu.cc lists.
+#pragma once
+
+#include "runtime/kernel_table.h"
+
+namespace lockstep {
+
+std::unique_ptr<Kernel> prepare_roi_mean(const KernelRequest& request);
+std::unique_ptr<Kernel> prepare_roi_mean_grad(const KernelRequest& request);
+std::unique_ptr<Kernel> prepare_multilevel(const KernelRequest& request);
+std::unique_ptr<Kernel> prepare_multilevel_grad(const KernelRequest& request);
+
+std::unique_ptr<Kernel> prepare_roi_max(const KernelRequest& request);
+std::unique_ptr<Kernel> prepare_roi_max_grad(const KernelRequest& request);
+std::unique_ptr<Kernel> prepare_max_roi_pool(const KernelRequest& request);
+std::unique_ptr<Kernel> prepare_max_roi_pool_grad(const KernelRequest& request);
+
+}  // namespace lockstep
