@@ -17,9 +17,12 @@ void add_bench(CLI::App& app, Command& chosen) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("bench", "run one of the built-in benchmarks");
-  command->add_option("name", options->name, "build-graph, plan-growth, train-step or all-reduce")
+  command
+      ->add_option("name", options->name,
+                   "build-graph, plan-growth, train-step, all-reduce or detection-operators")
       ->required()
-      ->check(CLI::IsMember({"build-graph", "plan-growth", "train-step", "all-reduce"}));
+      ->check(CLI::IsMember(
+          {"build-graph", "plan-growth", "train-step", "all-reduce", "detection-operators"}));
   command->add_flag("--json", options->json, "print JSON instead of a table");
   CLI::Option* model =
       command->add_option("--model", options->step.model, "a model's name")->capture_default_str();
@@ -59,6 +62,7 @@ void add_bench(CLI::App& app, Command& chosen) {
       if (devices->count() > 0) options->reduce.devices = options->step.devices;
       if (options->name == "build-graph") return bench_build_graph(options->graph);
       if (options->name == "plan-growth") return bench_plan_growth(options->nodes, options->json);
+      if (options->name == "detection-operators") return bench_detection_operators(options->json);
       if (options->name == "all-reduce") return bench_all_reduce(options->reduce);
       return bench_train_step(options->step, options->json);
     };

@@ -40,4 +40,7 @@ int bench_train_step(const TrainStepBench& options, bool as_json);
 // The time of reading and planning for graphs of up to so many nodes.
 int bench_plan_growth(int most, bool as_json);
 
+// The time of a detector's operators on an input of 800 x 1344.
+int bench_detection_operators(bool as_json);
+
 }  // namespace lockstep

@@ -1,0 +1,164 @@
+// The operators of detectors at 800 x 1344 on one thread: what their kernels take, without the
+// copies of feeds and fetches.
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "graph/gradient.h"
+#include "operators/all.h"
+#include "operators/roi/roi.h"
+#include "runtime/exec/executor.h"
+#include "runtime/philox.h"
+#include "runtime/plan/compile.h"
+#include "tools/bench/bench.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kHeight = 800, kWidth = 1344;
+
+// A graph of one operator, with its operands.
+class DetectionProbe {
+ public:
+  Graph graph{all_ops(), "probe"};
+
+  Value feed(const std::string& name, Literal value) {
+    feeds_.push_back(name);
+    values_.push_back(std::move(value));
+    return graph.input(name, values_.back().type());
+  }
+
+  double median_milliseconds(const std::vector<Value>& results) const {
+    constexpr int kRuns = 9;
+    std::vector<Dims> dims;
+    std::vector<Tensor> tensors;
+    for (const Literal& value : values_) {
+      dims.push_back(value.dims());
+      tensors.push_back(view_of(value));
+    }
+    std::vector<std::string> fetches;
+    for (const Value result : results) fetches.push_back(graph.name(result));
+    const States none_kept({}, {});
+    Workers workers(1, 1);
+    const auto executor = make_executor(
+        compile({graph, feeds_, dims, fetches, {}, {}, cpu_devices(1), all_kernels(), {}}),
+        none_kept, workers);
+    std::vector<double> milliseconds;
+    for (int i = 0; i <= kRuns; ++i) {  // the first run touches memory
+      StepTimes times(executor->plan().steps.size(), 0);
+      executor->run(tensors, {.context = {1, 0}, .times = &times});
+      double total = 0;
+      for (const double seconds : times) total += 1e3 * seconds;
+      if (i > 0) milliseconds.push_back(total);
+    }
+    std::sort(milliseconds.begin(), milliseconds.end());
+    return milliseconds[kRuns / 2];
+  }
+
+ private:
+  std::vector<std::string> feeds_;
+  std::vector<Literal> values_;
+};
+
+Literal uniform_literal(const Dims& dims, uint64_t stream) {
+  PhiloxSequence random(1, stream);
+  std::vector<float> values(static_cast<std::size_t>(element_count(dims)));
+  for (float& value : values) value = static_cast<float>(random.uniform());
+  return Literal::of<float>(values, dims);
+}
+
+// `count` boxes of 16 to 512 pixels spread over the input. tools/bench/compare_torchvision.py makes
+// the same: numbers that a formula spreads evenly.
+std::vector<float> spread_boxes(int64_t count) {
+  std::vector<float> boxes;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto spread = [&](int axis) {
+      double whole = 0;
+      return std::modf(static_cast<double>(i + 1) / std::pow(1.1673039782614187, axis), &whole);
+    };
+    const double side = 16 * std::exp2(5 * spread(1)), aspect = std::exp2(spread(2) - 0.5);
+    const double x = kWidth * spread(3), y = kHeight * spread(4);
+    for (const double end : {x - side * aspect / 2, y - side / aspect / 2, x + side * aspect / 2,
+                             y + side / aspect / 2})
+      boxes.push_back(static_cast<float>(
+          std::clamp(end, 0.0, static_cast<double>(boxes.size() % 2 == 0 ? kWidth : kHeight))));
+  }
+  return boxes;
+}
+
+// -- The rows
+
+// 1,024 RoIs of 256 channels from the levels of strides 4 to 32.
+struct PooledLevels {
+  DetectionProbe probe;
+  std::vector<Value> features;
+  Value y;
+
+  PooledLevels() {
+    constexpr int64_t kRois = 1024, kChannels = 256;
+    const std::vector<float> boxes = spread_boxes(kRois);
+    std::vector<int64_t> levels;
+    for (int64_t i = 0; i < kRois; ++i) {
+      const double area = static_cast<double>(boxes[4 * i + 2] - boxes[4 * i]) *
+                          static_cast<double>(boxes[4 * i + 3] - boxes[4 * i + 1]);
+      const double level = std::floor(4 + std::log2(std::sqrt(area) / 224 + 1e-6));
+      levels.push_back(static_cast<int64_t>(std::clamp(level, 2.0, 5.0)) - 2);
+    }
+    std::vector<float> scales;
+    for (int64_t l = 0; l < 4; ++l) {
+      const int64_t stride = 4 << l;
+      scales.push_back(1 / static_cast<float>(stride));
+      features.push_back(probe.feed(
+          join("p", l + 2), uniform_literal({1, kChannels, kHeight / stride, kWidth / stride}, l)));
+    }
+    const Value rois = probe.feed("rois", Literal::of<float>(boxes, {kRois, 4}));
+    const Value images = probe.feed("images", Literal::vector(std::vector<int64_t>(kRois, 0)));
+    const Value place = probe.feed("levels", Literal::vector(levels));
+    y = multilevel_roi_align(probe.graph, features, rois, images, place, scales,
+                             {.sampling_ratio = 2}, "pooled");
+  }
+};
+
+double pooled_forward() {
+  const PooledLevels pooled;
+  return pooled.probe.median_milliseconds({pooled.y});
+}
+
+double pooled_backward() {
+  PooledLevels pooled;
+  const Dims dims = to_dims(pooled.probe.graph.shape(pooled.y));
+  const Value dy = pooled.probe.feed("dy", uniform_literal(dims, 9));
+  return pooled.probe.median_milliseconds(
+      add_gradients(pooled.probe.graph, {{pooled.y, dy}}, pooled.features).values);
+}
+
+struct DetectionRow {
+  const char* name;
+  double most;  // milliseconds it should stay below; 0: compare_torchvision.py measures the bound
+  double (*milliseconds)();
+};
+
+const std::vector<DetectionRow> kDetectionRows{
+    {"MultilevelRoiAlign of 1024 RoIs x 256 x 7 x 7", 0, pooled_forward},
+    {"its gradient", 0, pooled_backward}};
+
+}  // namespace
+
+int bench_detection_operators(bool as_json) {
+  nlohmann::json rows = nlohmann::json::array();
+  if (!as_json) std::cout << "      ms   below  at 800 x 1344, one thread\n";
+  for (const DetectionRow& row : kDetectionRows) {
+    const double taken = row.milliseconds();
+    rows.push_back({{"name", row.name}, {"milliseconds", taken}, {"below", row.most}});
+    if (as_json) continue;
+    std::cout << std::fixed << std::setprecision(2) << std::setw(8) << taken << std::setw(8)
+              << (row.most > 0 ? std::to_string(static_cast<int>(row.most)) : "") << "  "
+              << row.name << std::endl;
+  }
+  if (as_json) std::cout << rows.dump(2) << "\n";
+  return 0;
+}
+
+}  // namespace lockstep
