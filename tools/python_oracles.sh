@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# PyTorch with its torchrun, Open MPI's mpirun, and a virtual environment with the engines that tests compare against: the
-# newest onnx, ONNX Runtime, safetensors, numpy; and oneDNN 3, headers and library, that our calls are tested with beside the
-# distribution's 2.6. Tests find it at build/oracles and skip visibly where it is missing.
+# PyTorch with its torchrun and torchvision, Open MPI's mpirun, and a virtual environment with the engines that tests compare
+# against: the newest onnx, ONNX Runtime, safetensors, numpy; and oneDNN 3, headers and library, that our calls are tested
+# with beside the distribution's 2.6. Tests find it at build/oracles and skip visibly where it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# PyTorch comes from the distribution: small, without a GPU's libraries.
-for package in python3-torch openmpi-bin; do
+# PyTorch and torchvision come from the distribution: small, without a GPU's libraries.
+for package in python3-torch python3-torchvision openmpi-bin; do
   dpkg-query -W -f='${Status}' $package 2>/dev/null | grep -q 'ok installed' && continue
   root=()
   [ "$(id -u)" -eq 0 ] || root=(sudo -n)
