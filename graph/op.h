@@ -128,6 +128,9 @@ struct Op {
   bool random = false;          // runs differ: never folded, never shared
   bool draws = false;           // draws numbers in every step, from a stream of its own:
                                 // graph/random_stream.h
+  // With `draws`: an operand numbers the examples, and what is drawn for an example does not depend
+  // on the replica and part of the batch that have it.
+  bool draws_by_example = false;
   // Exchanges messages with another process: never dropped, never folded, run in graph order.
   bool exchange = false;
   // Cheap enough to run between two exchanges: moves or adds data.

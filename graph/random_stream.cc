@@ -77,7 +77,10 @@ void set_random_part(Graph& one, int node, int part) {
 
 void finish_random_stream(Graph& all, int node, int replica) {
   AttributeReader reader = all.node(node).attributes();
-  const int64_t stream = whole_hash(reader.integer(kStream, 0), replica, reader.integer(kPart, 0));
+  const int64_t of_name = reader.integer(kStream, 0), part = reader.integer(kPart, 0);
+  const bool by_example = all.node(node).op()->draws_by_example;
+  const int64_t stream =
+      by_example ? whole_hash(of_name, 0, 0) : whole_hash(of_name, replica, part);
   all.set_attribute(node, kStream, stream);
   all.drop_attribute(node, kPart);
 }

@@ -4,8 +4,9 @@
 // its replica's device.
 //
 // A stream is a hash of the node's name (or of its attribute `seed`), of the replica and of the
-// part of the batch, so that no two draw alike. While one replica's graph is built, `__stream`
-// holds the hash of the name alone.
+// part of the batch, so that no two draw alike. Operators that draw by example
+// (Op::draws_by_example) have one stream on all replicas, that of the first. While one replica's
+// graph is built, `__stream` holds the hash of the name alone.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ bool has_random_stream(const Node& node);
 void name_random_streams(Graph& one);
 // Assigns the node to a later part of the batch.
 void set_random_part(Graph& one, int node, int part);
-// Completes the hash: name, part and replica.
+// Completes the hash: name, part and replica; the name alone if the node draws by example.
 void finish_random_stream(Graph& all, int node, int replica);
 
 // Gives a node without a stream that of its full name, on replica 0.

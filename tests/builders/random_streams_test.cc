@@ -72,6 +72,23 @@ TEST(Streams, BelongToTheReplicaOfAllAndNotToItsName) {
   EXPECT_EQ(numbers(again), numbers(of_part));
 }
 
+// What draws by example draws alike wherever an example lies: by replica and by part.
+TEST(Streams, OfWhatDrawsByExampleAreThoseOfTheFirstShare) {
+  std::vector<Op> changed = all_ops().ops();
+  for (Op& op : changed) op.draws_by_example = op.type == "Dropout";
+  const OpSet ops(std::move(changed));
+  const auto forward = [&](DataParallelOptions options) {
+    return streams(
+        build_data_parallel_model(ops, small_network("dropout").model, MomentumSgd{}, options).step,
+        "Dropout");
+  };
+  const auto many = forward({.replicas = 3, .micro_batches = 2});
+  EXPECT_EQ(many.size(), 2u * 3 * 2);
+  EXPECT_EQ(numbers(many).size(), 2u);
+  EXPECT_EQ(numbers(many), numbers(forward({.replicas = 1})));
+  EXPECT_EQ(many.at("gpu_2/drop1"), streams(dropping({}).step, "Dropout").at("gpu_0/drop1"));
+}
+
 TEST(Streams, AFilesSeedTakesThePlaceOfTheName) {
   auto with_seed = [](int64_t seed) {
     return build_data_parallel_model(
