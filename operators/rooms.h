@@ -21,3 +21,4 @@
 #include "operators/resize/resize.h"
 #include "operators/roi/roi.h"
 #include "operators/shape/shape.h"
+#include "operators/targets/targets.h"

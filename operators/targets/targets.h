@@ -1,9 +1,9 @@
 // Training targets of detectors: which anchors and proposals count in a loss, with which label and
 // which box deltas. A box is [x1, y1, x2, y2], half-open.
 //
-// True boxes come in a fixed number of places: gt_boxes [I, G, 4], gt_classes [I, G] of int64 (0 for
-// an empty place), gt_crowd [I, G] of int64 (1 for a crowd region). image_number [I] of int64 names
-// the image in random draws, so that samples do not depend on the replica that has the image.
+// True boxes come in a fixed number of places: gt_boxes [I, G, 4], gt_classes [I, G] of int64 (0
+// for an empty place), gt_crowd [I, G] of int64 (1 for a crowd region). image_number [I] of int64
+// names the image in random draws, so that samples do not depend on the replica that has the image.
 #pragma once
 
 #include <vector>
@@ -76,9 +76,9 @@ struct SampledProposals {
   Value targets;  // [I, sample, 4]: zeros but for objects
   Value matches;  // [I, sample] of int64: the row of the object, -1 if none
 };
-// proposals [I, P, 4] and true boxes in picture coordinates. sources [I, P] of int64 identifies each
-// proposal in random draws; -1 marks an empty place. True boxes but crowd regions are candidates,
-// too.
+// proposals [I, P, 4] and true boxes in picture coordinates. sources [I, P] of int64 identifies
+// each proposal in random draws; -1 marks an empty place. True boxes but crowd regions are
+// candidates, too.
 SampledProposals proposal_targets(Graph& graph, Value proposals, Value sources,
                                   const TrueBoxes& truth, Value image_number,
                                   const ProposalTargetsAttrs& attrs, const Site& site = {});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "operators/all.h"
@@ -302,6 +303,58 @@ const std::vector<Hostile> kNorms{
      "normalises channels of [N, C, ..], not float32[3]"},
     {"LrnGrad", attribute("size", int64_t{INT64_MIN}), "size is -9223372036854775808"}};
 
+using Numbers = std::vector<float>;
+
+const std::vector<Hostile> kTargets{
+    {"AnchorTargets", operand(0, random({2, 2, 3})),
+     "its input 0, gt_boxes, is float32[2,2,3], should be [2,2,4]"},
+    {"AnchorTargets", operand(0, random({4, 4})), "should have 3 dimensions"},
+    {"AnchorTargets", operand(1, labels({1, 2}, {2, 1})),
+     "its input 1, gt_classes, is int64[2,1], should be [2,2]"},
+    {"AnchorTargets", operand(2, empty(DType::int32, {2, 2})), "its input 2, gt_crowd, is int32"},
+    {"AnchorTargets", operand(4, empty(DType::int32, {2})), "its input 4, image_number, is int32"},
+    {"AnchorTargets", operand(3, random({2, 2})), "its input 3, im_info, is float32[2,2]"},
+    {"AnchorTargets", operand(4, labels({1}, {1})), "its input 4, image_number, is int64[1]"},
+    {"AnchorTargets", outputs(5), "has 5 outputs, should have 6 for 2 levels"},
+    {"AnchorTargets", attribute("anchors", Numbers{1, 2, 3, 4}), "anchors are 4 numbers"},
+    {"AnchorTargets", attribute("anchors", Numbers{1, 2, 3, 4, 5, 5, 5, 9}),
+     "anchor 0 of level 1 is [5, 5, 5, 9], which has no area"},
+    {"AnchorTargets", attribute("anchors", Numbers{0, 0, 3e38F, 3e38F, 0, 0, 1, 1}), "no area"},
+    {"AnchorTargets", attribute("anchors", Numbers{0, 0, 1, NAN, 0, 0, 1, 1}), "no area"},
+    {"AnchorTargets", attribute("strides", sizes({4})), "there are 1 strides, 2 heights"},
+    {"AnchorTargets", attribute("strides", sizes({4, 0})), "level 1 has a stride of 0"},
+    {"AnchorTargets", attribute("heights", sizes({3, -1})), "level 1 has -1 x 1 cells"},
+    {"AnchorTargets", attribute("widths", sizes({INT64_MAX, 1})), "level 0 has 3 x 9223372"},
+    {"AnchorTargets",
+     [](OpCase& c) {
+       attribute("heights", sizes({1 << 20, 2}))(c);
+       attribute("widths", sizes({1 << 20, 1}))(c);
+     },
+     "anchors or more, should be fewer than 2147483648"},
+    {"AnchorTargets", attribute("positive_overlap", 0.0F), "positive_overlap is 0"},
+    {"AnchorTargets", attribute("negative_overlap", NAN), "negative_overlap is nan"},
+    {"AnchorTargets", attribute("straddle", -2.0F), "straddle is -2"},
+    {"AnchorTargets", attribute("sample", int64_t{1} << 40), "sample is 1099511627776"},
+    {"AnchorTargets", attribute("foreground", int64_t{5}), "foreground is 5, should be 0..4"},
+    {"AnchorTargets of all", outputs(6), "has 6 outputs, should have 5 for 2 levels"},
+    {"ProposalTargets", operand(0, random({2, 12})), "should have 3 dimensions"},
+    {"ProposalTargets", operand(1, labels({1, 2}, {2, 1})),
+     "its input 1, sources, is int64[2,1], should be [2,3]"},
+    {"ProposalTargets", operand(2, random({1, 2, 4})), "its input 3, gt_classes, is int64[2,2]"},
+    {"ProposalTargets",
+     [](OpCase& c) {
+       c.inputs[2] = random({1, 2, 4});
+       c.inputs[3] = c.inputs[4] = labels({1, 0}, {1, 2});
+     },
+     "its input 2, gt_boxes, is float32[1,2,4], should be [2,2,4]"},
+    {"ProposalTargets", operand(5, labels({1, 2}, {1, 2})), "its input 5, image_number"},
+    {"ProposalTargets", attribute("sample", int64_t{0}), "sample is 0"},
+    {"ProposalTargets", attribute("foreground_overlap", NAN), "foreground_overlap is nan"},
+    {"ProposalTargets", attribute("weights", Numbers{1, 2, 3}), "weights are 3 numbers"},
+    {"ProposalTargets", attribute("crowd_overlap", -1.0F), "crowd_overlap is -1"},
+    {"ProposalTargets", operand(1, labels({0, 1, 2, 3, int64_t{1} << 31, 5}, {2, 3})),
+     "the source of proposal 1 of image 1 is 2147483648"}};
+
 const std::vector<Hostile> kUpdates{
     {"MomentumSGDUpdate", operand(1, random({3})), "slot 0 is float32[3]"},
     {"MomentumSGDUpdate", operand(3, random({3})), "parameter float32[3]"},
@@ -325,6 +378,7 @@ INSTANTIATE_TEST_SUITE_P(Places, HostileOperands, ::testing::ValuesIn(kPlaces));
 INSTANTIATE_TEST_SUITE_P(Windows, HostileOperands, ::testing::ValuesIn(kWindows));
 INSTANTIATE_TEST_SUITE_P(Regions, HostileOperands, ::testing::ValuesIn(kRegions));
 INSTANTIATE_TEST_SUITE_P(Norms, HostileOperands, ::testing::ValuesIn(kNorms));
+INSTANTIATE_TEST_SUITE_P(Targets, HostileOperands, ::testing::ValuesIn(kTargets));
 INSTANTIATE_TEST_SUITE_P(Updates, HostileOperands, ::testing::ValuesIn(kUpdates));
 
 }  // namespace

@@ -123,6 +123,29 @@ std::vector<OpCase> norms() {
           own("LrnGrad", {x, x}, {{"size", int64_t{3}}})};
 }
 
+std::vector<OpCase> training_targets() {
+  const CaseInput boxes = given(Literal::of<float>(
+      std::vector<float>{0, 0, 6, 7, 3, 2, 9, 9, 1, 1, 8, 5, 2, 2, 4, 4}, {2, 2, 4}));
+  const CaseInput classes = labels({1, 2, 3, 0}, {2, 2}), crowd = labels({0, 1, 0, 0}, {2, 2});
+  const CaseInput info = positive({2, 3}), numbers = labels({4, 9}, {2});
+  Attributes sampled{{"anchors", std::vector<float>{-2, -2, 6, 6, -4, -4, 8, 8}},
+                     {"strides", Integers{4, 8}},
+                     {"heights", Integers{3, 2}},
+                     {"widths", Integers{2, 1}},
+                     {"sample", int64_t{4}},
+                     {"foreground", int64_t{2}},
+                     random_stream_attribute(1)};
+  Attributes dense = sampled;
+  dense[4].second = dense[5].second = int64_t{0};
+  const std::vector<CaseInput> operands{boxes, classes, crowd, info, numbers};
+  return {
+      own("AnchorTargets", operands, sampled, 6),
+      named("AnchorTargets of all", own("AnchorTargets", operands, dense, 5)),
+      own("ProposalTargets",
+          {random({2, 3, 4}), labels({0, 1, 2, 3, -1, 5}, {2, 3}), boxes, classes, crowd, numbers},
+          {{"sample", int64_t{4}}, {"foreground", int64_t{2}}, random_stream_attribute(1)}, 4)};
+}
+
 std::vector<OpCase> updates() {
   const CaseInput w = random({2, 3}), rate = given(Literal::of<float>(std::vector{0.1F}, {1}));
   const CaseInput second = positive({2, 3});
@@ -153,8 +176,8 @@ std::vector<OpCase> exchanges() {
 const std::vector<OpCase>& own_operator_cases() {
   static const std::vector<OpCase> cases = [] {
     std::vector<OpCase> all;
-    for (auto family :
-         {element_by_element, losses, places, windows, regions, norms, updates, exchanges})
+    for (auto family : {element_by_element, losses, places, windows, regions, norms,
+                        training_targets, updates, exchanges})
       for (OpCase& c : family()) all.push_back(std::move(c));
     return all;
   }();

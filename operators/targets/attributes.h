@@ -1,0 +1,20 @@
+// The attributes of AnchorTargets and ProposalTargets, written and read.
+#pragma once
+
+#include "operators/targets/targets.h"
+
+namespace lockstep {
+
+Attributes write_anchor_targets(const AnchorTargetsAttrs& attrs);
+// Throws unless the levels fit each other and the numbers make sense.
+AnchorTargetsAttrs read_anchor_targets(AttributeReader reader);
+
+Attributes write_proposal_targets(const ProposalTargetsAttrs& attrs);
+ProposalTargetsAttrs read_proposal_targets(AttributeReader reader);
+
+// Anchors a cell; all levels have equally many.
+int64_t anchors_of_a_cell(const AnchorTargetsAttrs& attrs);
+int64_t anchors_of(const AnchorLevel& level);
+int64_t anchors_of(const AnchorTargetsAttrs& attrs);  // of all levels
+
+}  // namespace lockstep

@@ -1,0 +1,13 @@
+// The kernels of the room, for its list.
+#pragma once
+
+#include <memory>
+
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+std::unique_ptr<Kernel> prepare_anchor_targets(const KernelRequest& request);
+std::unique_ptr<Kernel> prepare_proposal_targets(const KernelRequest& request);
+
+}  // namespace lockstep

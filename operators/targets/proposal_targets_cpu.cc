@@ -1,0 +1,193 @@
+// ProposalTargets, image by image: what each candidate is, which ones are drawn, their targets.
+#include "graph/random_stream.h"
+#include "operators/targets/attributes.h"
+#include "operators/targets/draws.h"
+#include "operators/targets/kernels_cpu.h"
+#include "operators/targets/overlaps.h"
+#include "runtime/parallel.h"
+
+namespace lockstep {
+namespace {
+
+// In draws, proposals have the number of their source, true boxes that of their row from here on.
+constexpr int64_t kFirstTruth = int64_t{1} << 31;
+
+struct ProposalTruth {
+  const float* boxes;
+  const int64_t* classes;
+  const int64_t* crowd;
+  int64_t rows;
+
+  bool counts(int64_t row) const { return classes[row] > 0 && has_area(box_at(boxes, row)); }
+};
+
+class ProposalTargetsKernel final : public Kernel {
+ public:
+  explicit ProposalTargetsKernel(const KernelRequest& request)
+      : attrs_(read_proposal_targets(request.attributes())),
+        images_(request.in[0].dims[0]),
+        proposals_(request.in[0].dims[1]),
+        objects_(request.in[2].dims[1]),
+        threads_(request.threads),
+        node_(request.node.description()),
+        stream_(static_cast<uint64_t>(random_stream_of(request.node))) {
+    std::copy(attrs_.weights.begin(), attrs_.weights.end(), weights_.begin());
+  }
+
+  std::size_t workspace_bytes() const override {
+    return static_cast<std::size_t>(images_) *
+           (draws_of_image() * sizeof(Draw) +
+            static_cast<std::size_t>(proposals_ + objects_) * sizeof(int64_t));
+  }
+
+  void run(const KernelArgs& args) override {
+    check_sources(args.in[1].as<int64_t>());
+    parallel_for(images_, 1, threads_, [&](int64_t begin, int64_t end) {
+      for (int64_t image = begin; image < end; ++image) sample(args, image);
+    });
+  }
+
+ private:
+  enum class Kind { neither, object, background };
+
+  struct Verdict {
+    Kind kind;
+    int64_t row;  // of an object's true box
+  };
+
+  std::size_t draws_of_image() const {
+    return static_cast<std::size_t>(2 * (attrs_.foreground + attrs_.sample));
+  }
+  Draw* draws_of(std::byte* workspace, int64_t image) const {
+    return reinterpret_cast<Draw*>(workspace) + image * static_cast<int64_t>(draws_of_image());
+  }
+  // The row of the true box that each candidate matches.
+  int64_t* matches_of(std::byte* workspace, int64_t image) const {
+    return reinterpret_cast<int64_t*>(draws_of(workspace, images_)) +
+           image * (proposals_ + objects_);
+  }
+
+  void check_sources(const int64_t* sources) const {
+    for (int64_t i = 0; i < images_ * proposals_; ++i)
+      if (sources[i] >= kFirstTruth)
+        fail(node_, ": the source of proposal ", i % proposals_, " of image ", i / proposals_,
+             " is ", sources[i], ", should be below ", kFirstTruth);
+  }
+
+  ProposalTruth truth_of(const KernelArgs& args, int64_t image) const {
+    return {args.in[2].as<float>() + image * objects_ * 4,
+            args.in[3].as<int64_t>() + image * objects_,
+            args.in[4].as<int64_t>() + image * objects_, objects_};
+  }
+
+  // Candidates are the proposals, then the true boxes.
+  TargetBox candidate(const KernelArgs& args, int64_t image, int64_t number) const {
+    return number < proposals_ ? box_at(args.in[0].as<float>() + image * proposals_ * 4, number)
+                               : box_at(truth_of(args, image).boxes, number - proposals_);
+  }
+
+  Verdict judge(const TargetBox& box, const ProposalTruth& truth, float most_in_crowd) const {
+    float best = 0, best_crowd = 0;
+    int64_t match = -1;
+    for (int64_t row = 0; row < truth.rows; ++row) {
+      if (!truth.counts(row)) continue;
+      const TargetBox object = box_at(truth.boxes, row);
+      const float overlap = overlap_of(box, object);
+      if (truth.crowd[row] != 0) {
+        best_crowd = std::max(best_crowd, overlap);
+        if (shared_area(box, object) / area_of(box) > most_in_crowd) return {Kind::neither, -1};
+      } else if (overlap > best) {
+        best = overlap;
+        match = row;
+      }
+    }
+    if (best_crowd > best) return {Kind::neither, -1};
+    if (best >= attrs_.foreground_overlap) return {Kind::object, match};
+    if (best >= attrs_.background_low && best < attrs_.background_high)
+      return {Kind::background, -1};
+    return {Kind::neither, -1};
+  }
+
+  void sample(const KernelArgs& args, int64_t image) const {
+    const ProposalTruth truth = truth_of(args, image);
+    const int64_t* sources = args.in[1].as<int64_t>() + image * proposals_;
+    int64_t* matches = matches_of(args.workspace, image);
+    // A true box lies in a crowd region by right, and Detectron takes 0 for "no such rule".
+    constexpr float kAnyShare = 2;
+    const float of_proposals = attrs_.crowd_overlap > 0 ? attrs_.crowd_overlap : kAnyShare;
+    Draws draws(args.context.seed, args.context.step, stream_, args.in[5].as<int64_t>()[image]);
+    Draw* room = draws_of(args.workspace, image);
+    SmallestDraws foreground(room, attrs_.foreground);
+    SmallestDraws background(room + 2 * attrs_.foreground, attrs_.sample);
+    for (int64_t i = 0; i < proposals_ + objects_; ++i) {
+      const int64_t row = i - proposals_;
+      const bool fed = row < 0;
+      if (fed ? sources[i] < 0 : !truth.counts(row) || truth.crowd[row] != 0) continue;
+      const TargetBox box = candidate(args, image, i);
+      if (!has_area(box)) continue;
+      const Verdict verdict = judge(box, truth, fed ? of_proposals : kAnyShare);
+      matches[i] = verdict.row;
+      const auto number = static_cast<uint32_t>(fed ? sources[i] : kFirstTruth + row);
+      if (verdict.kind == Kind::object) foreground.add(draws(number, i));
+      if (verdict.kind == Kind::background) background.add(draws(number, i));
+    }
+    foreground.shrink(attrs_.foreground);
+    background.shrink(attrs_.sample - foreground.count());
+    write(args, image, foreground, background);
+  }
+
+  void write(const KernelArgs& args, int64_t image, SmallestDraws& foreground,
+             SmallestDraws& background) const {
+    const auto by_candidate = [](const Draw& a, const Draw& b) {
+      const auto candidate_a = static_cast<uint32_t>(a.rank);
+      const auto candidate_b = static_cast<uint32_t>(b.rank);
+      return candidate_a != candidate_b ? candidate_a < candidate_b : a.place < b.place;
+    };
+    std::sort(foreground.begin(), foreground.end(), by_candidate);
+    std::sort(background.begin(), background.end(), by_candidate);
+    const ProposalTruth truth = truth_of(args, image);
+    const int64_t first = image * attrs_.sample;
+    float* rois = args.out[0].as<float>() + 4 * first;
+    int64_t* labels = args.out[1].as<int64_t>() + first;
+    float* targets = args.out[2].as<float>() + 4 * first;
+    int64_t* matches = args.out[3].as<int64_t>() + first;
+    std::fill_n(rois, 4 * attrs_.sample, 0.0F);
+    std::fill_n(labels, attrs_.sample, -1);
+    std::fill_n(targets, 4 * attrs_.sample, 0.0F);
+    std::fill_n(matches, attrs_.sample, -1);
+    int64_t place = 0;
+    const auto put = [&](const Draw& draw) {
+      const TargetBox box = candidate(args, image, draw.place);
+      const std::array corners{box.x1, box.y1, box.x2, box.y2};
+      std::copy(corners.begin(), corners.end(), rois + 4 * place);
+      return box;
+    };
+    for (const Draw& draw : foreground) {
+      const TargetBox box = put(draw);
+      const int64_t row = matches_of(args.workspace, image)[draw.place];
+      const auto deltas = deltas_between(box, box_at(truth.boxes, row), weights_);
+      std::copy(deltas.begin(), deltas.end(), targets + 4 * place);
+      labels[place] = truth.classes[row];
+      matches[place++] = row;
+    }
+    for (const Draw& draw : background) {
+      put(draw);
+      labels[place++] = 0;
+    }
+  }
+
+  const ProposalTargetsAttrs attrs_;
+  const int64_t images_, proposals_, objects_;
+  const int threads_;
+  const std::string node_;  // for errors
+  const uint64_t stream_;
+  std::array<float, 4> weights_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> prepare_proposal_targets(const KernelRequest& request) {
+  return std::make_unique<ProposalTargetsKernel>(request);
+}
+
+}  // namespace lockstep
