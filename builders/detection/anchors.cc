@@ -2,25 +2,35 @@
 
 #include <cmath>
 
+#include "graph/error.h"
+
 namespace lockstep {
 
+// A cell of stride x stride pixels takes each aspect ratio at its own area, rounded to whole
+// pixels; that box is then scaled up to each size. The centre is that of a box of inclusive
+// corners 0 and stride - 1, hence half a pixel left of the cell's.
 std::vector<float> base_anchors(double stride, const std::vector<double>& sizes,
                                 const std::vector<double>& aspect_ratios) {
-  std::vector<float> anchors;
-  const double centre = (stride - 1) / 2;
+  check(stride > 0 && std::isfinite(stride), "anchors have a stride of ", stride,
+        ", should be positive");
+  const double centre = 0.5 * (stride - 1);
+  std::vector<float> boxes;
   for (const double ratio : aspect_ratios) {
-    // Of a box as large as the cell; nearbyint rounds halves to even numbers.
+    check(ratio > 0 && std::isfinite(ratio), "an aspect ratio is ", ratio, ", should be positive");
     const double width = std::nearbyint(std::sqrt(stride * stride / ratio));
     const double height = std::nearbyint(width * ratio);
+    check(width > 0 && height > 0, "aspect ratio ", ratio, " leaves anchors of stride ", stride,
+          " no area");
     for (const double size : sizes) {
-      const double half_width = (width * (size / stride) - 1) / 2;
-      const double half_height = (height * (size / stride) - 1) / 2;
-      for (const double corner : {centre - half_width, centre - half_height,
-                                  centre + half_width + 1, centre + half_height + 1})
-        anchors.push_back(static_cast<float>(corner));
+      check(size > 0 && std::isfinite(size), "an anchor's size is ", size, ", should be positive");
+      const double right = 0.5 * (width * (size / stride) - 1);
+      const double below = 0.5 * (height * (size / stride) - 1);
+      for (const double corner :
+           {centre - right, centre - below, centre + right + 1, centre + below + 1})
+        boxes.push_back(static_cast<float>(corner));
     }
   }
-  return anchors;
+  return boxes;
 }
 
 }  // namespace lockstep
