@@ -4,15 +4,14 @@
 #include <iostream>
 
 #include "runtime/dist/rendezvous.h"
-#include "tools/settings/step_settings.h"
+#include "tools/detection/detector_config.h"
 
 namespace lockstep {
 
 KeyWords::KeyWords(CLI::App& command) : command_(command) {
   command.allow_extras();
-  RunSettings run;
-  StepSettings step;
-  for (const ConfigKey& key : joined({keys_of(run), keys_of(step)})) {
+  DetectorConfig config;  // the table with all flags
+  for (const ConfigKey& key : keys_of(config)) {
     if (key.facts.flag.empty()) continue;
     Flag& flag = flags_.emplace_back(Flag{key.facts.flag, "true"});
     flag.option = std::holds_alternative<bool*>(key.target)

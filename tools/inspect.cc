@@ -30,8 +30,12 @@ void add_inspect(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("inspect", "print what is in a model or a training step");
   command->add_option("model", options->model.source, "FILE.onnx, CONFIG.yaml or a model's name")
       ->required();
-  command->add_option("--format", options->format, "summary, text, order, buckets or dot")
-      ->check(CLI::IsMember({"summary", "text", "order", "buckets", "dot"}))
+  command
+      ->add_option(
+          "--format", options->format,
+          "summary, text, order, buckets or dot; config: a CONFIG.yaml's keys, and where each "
+          "value came from")
+      ->check(CLI::IsMember({"summary", "text", "order", "buckets", "dot", "config"}))
       ->capture_default_str();
   auto settings = std::make_shared<KeyWords>(*command);
   command->add_flag("--where", options->where, "with text: the line of code behind each node");
@@ -42,6 +46,10 @@ void add_inspect(CLI::App& app, Command& chosen) {
   command->callback([options, settings, &chosen] {
     options->model.settings = settings->all();
     chosen = [options] {
+      if (options->format == "config") {
+        std::cout << configuration_of(options->model);
+        return 0;
+      }
       const LoadedModel source = model_from(options->model);
       const TrainingModel& model = source.model;
       if (options->format == "text")

@@ -2,26 +2,55 @@
 #include <iostream>
 
 #include "tools/command.h"
+#include "tools/detection/detector_config.h"
 #include "tools/settings/page.h"
 #include "tools/train/config.h"
 
 namespace lockstep {
+namespace {
+
+constexpr const char* kClassification =
+    "# Keys of a configuration\n\n"
+    "`lockstep train CONFIG.yaml` reads these keys, and `KEY VALUE` pairs on the command line "
+    "override them. `test`, `build`, `plan`\nand `inspect` take the same. Keys follow "
+    "Detectron; the last column gives Detectron's name where it differs. A flag is\nanother "
+    "spelling of its key: `--wire float16` is `WIRE float16`. `lockstep keys` prints this "
+    "list, `lockstep keys CLIP` a part of it,\nand `lockstep keys --markdown` writes this "
+    "page. Every run saves its configuration as `config.yaml`.\n";
+
+constexpr const char* kDetection =
+    "# Keys of a detector's configuration\n\n"
+    "A CONFIG.yaml whose `MODEL.TYPE` is a detector's has these keys ([how they are "
+    "read](detection.md)); any other has [those of\nclassification](configuration.md). `build`, "
+    "`plan` and `inspect` take it, and `KEY VALUE` pairs behind it. The last column says what\n"
+    "Detectron calls a key; where it is empty, the key is ours. `lockstep keys --task detection` "
+    "prints this list, and with `--markdown`\nwrites this page.\n";
+
+}  // namespace
 
 void add_keys(CLI::App& app, Command& chosen) {
   struct Options {
     std::string part;
+    std::string task = "classification";
     bool markdown = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("keys", "list the keys of a CONFIG.yaml");
   command->add_option("part", options->part, "only keys with this in their names");
-  command->add_flag("--markdown", options->markdown, "as docs/configuration.md");
+  command->add_option("--task", options->task, "classification or detection")
+      ->check(CLI::IsMember({"classification", "detection"}))
+      ->capture_default_str();
+  command->add_flag("--markdown", options->markdown,
+                    "as docs/configuration.md or detection_keys.md");
   command->footer("Example:  lockstep keys CLIP");
   command->callback([options, &chosen] {
     chosen = [options] {
       TrainConfig config;
-      const ConfigKeys keys = keys_of(config);
-      std::cout << (options->markdown ? markdown_of(keys) : listing_of(keys, options->part));
+      DetectorConfig detector;
+      const bool detects = options->task == "detection";
+      const ConfigKeys keys = detects ? keys_of(detector) : keys_of(config);
+      const char* intro = detects ? kDetection : kClassification;
+      std::cout << (options->markdown ? markdown_of(keys, intro) : listing_of(keys, options->part));
       return 0;
     };
   });

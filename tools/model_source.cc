@@ -6,6 +6,8 @@
 #include "builders/optimizers/momentum_sgd.h"
 #include "models/models.h"
 #include "operators/all.h"
+#include "tools/detection/detector_source.h"
+#include "tools/detection/types.h"
 #include "tools/onnx/network_file.h"
 #include "tools/settings/read.h"
 #include "tools/train/config.h"
@@ -56,7 +58,14 @@ SourcedModel sourced(LoadedModel file, const RunSettings& run, int64_t batch_of_
 SourcedModel configured(const ModelRequest& request) {
   std::vector<std::string> words = request.settings;
   if (request.train_batch_norm) words.insert(words.end(), {"MODEL.TRAIN_BATCH_NORM", "true"});
-  TrainConfig config = read_config(request.source, words);
+  const ConfigFiles files = config_files(request.source);
+  if (is_detector(files, words)) {
+    if (request.batch > 0)
+      words.insert(words.end(), {"TRAIN.IMS_PER_BATCH", std::to_string(request.batch)});
+    return detector_from(read_detector_config(files, words));
+  }
+  Origins origins;
+  TrainConfig config = read_config(files, words, 1, origins);
   if (request.batch > 0) config.batch_size = request.batch * config.replicas();
   return {{build_configured_model(config)}, config.run, shares_of(config, config.replicas())};
 }
@@ -89,6 +98,22 @@ SourcedModel named_model(const ModelRequest& request, int64_t batch) {
 }
 
 }  // namespace
+
+std::string configuration_of(const ModelRequest& request) {
+  check(is_yaml(request.source), "--format config shows a CONFIG.yaml; '", request.source,
+        "' is none");
+  const ConfigFiles files = config_files(request.source);
+  if (is_detector(files, request.settings)) {
+    DetectorConfig config = read_detector_config(files, request.settings);
+    const Origins origins = config.origins;
+    std::string notes;
+    for (const DetectorNote& note : config.notes) notes += "# " + note.text + "\n";
+    return notes + yaml_with_origins(keys_of(config), origins);
+  }
+  Origins origins;
+  TrainConfig config = read_config(files, request.settings, 1, origins);
+  return yaml_with_origins(keys_of(config), origins);
+}
 
 bool is_yaml(const std::string& path) {
   return ends_with(path, ".yaml") || ends_with(path, ".yml");

@@ -32,6 +32,9 @@ struct SourcedModel : LoadedModel {
 // A model built here is not initialised.
 SourcedModel model_from(const ModelRequest& request);
 
+// Every key of a CONFIG.yaml with its value and where that came from, as YAML; without a model.
+std::string configuration_of(const ModelRequest& request);
+
 bool is_yaml(const std::string& path);
 bool is_onnx(const std::string& path);
 

@@ -37,6 +37,8 @@ struct KeyFacts {
   bool remembered = false;
   // May differ between the processes of a run; all other keys must be equal.
   bool own = false;
+  // Accepted for files written for Detectron, but without effect; a text takes any value.
+  bool unused = false;
   // The part that must be equal in all processes, if not the whole value.
   std::function<std::string()> alike = nullptr;
 };

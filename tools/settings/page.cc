@@ -15,20 +15,14 @@ std::string cell(const std::string& text) {
 }
 
 std::string default_of(const ConfigKey& key) {
-  return key.key == "OUTPUT_DIR" ? "runs/NAME" : yaml_of(key);
+  return key.key == "OUTPUT_DIR" && text_of(key).empty() ? "runs/NAME" : yaml_of(key);
 }
 
 }  // namespace
 
-std::string markdown_of(const ConfigKeys& keys) {
+std::string markdown_of(const ConfigKeys& keys, const std::string& intro) {
   std::ostringstream out;
-  out << "# Keys of a configuration\n\n"
-         "`lockstep train CONFIG.yaml` reads these keys, and `KEY VALUE` pairs on the command line "
-         "override them. `test`, `build`, `plan`\nand `inspect` take the same. Keys follow "
-         "Detectron; the last column gives Detectron's name where it differs. A flag is\nanother "
-         "spelling of its key: `--wire float16` is `WIRE float16`. `lockstep keys` prints this "
-         "list, `lockstep keys CLIP` a part of it,\nand `lockstep keys --markdown` writes this "
-         "page. Every run saves its configuration as `config.yaml`.\n";
+  out << intro;
   std::string section = "?";
   for (const ConfigKey& key : keys) {
     const std::string in = section_of(key.key);
@@ -40,7 +34,11 @@ std::string markdown_of(const ConfigKeys& keys) {
     const KeyFacts& facts = key.facts;
     out << "| `" << key.key << "` | " << kind_of(key) << range_of(key) << " | `" << default_of(key)
         << "` | " << cell(key.meaning) << (facts.flag.empty() ? "" : "; `" + facts.flag + "`")
-        << " | " << (facts.detectron.empty() ? "" : "`" + facts.detectron + "`") << " |\n";
+        << " | "
+        << (facts.detectron.empty()      ? ""
+            : facts.detectron == key.key ? "the same"
+                                         : "`" + facts.detectron + "`")
+        << " |\n";
   }
   return out.str();
 }

@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-// The reference page.
-std::string markdown_of(const ConfigKeys& keys);
+// A reference page: `intro` with its title, then a table for each section.
+std::string markdown_of(const ConfigKeys& keys, const std::string& intro);
 // A listing for terminals, of keys whose names contain `part`. Throws if there are none.
 std::string listing_of(const ConfigKeys& keys, const std::string& part);
 

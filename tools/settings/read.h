@@ -2,20 +2,30 @@
 // the nearest one, and for a value of the wrong kind or out of range, naming the key.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "graph/error.h"
+#include "tools/settings/files.h"
 #include "tools/settings/key.h"
+#include "tools/settings/origin.h"
 
 namespace lockstep {
 
-// Errors begin with path:line.
-void read_yaml(ConfigKeys& keys, const std::string& text, const std::string& path);
+// Errors begin with path:line. Values may be Python's literals, too: (800,), True, None. With
+// `origins`, notes where each value came from, and knows former names.
+void read_yaml(ConfigKeys& keys, const std::string& text, const std::string& path,
+               Origins* origins = nullptr);
 
 // KEY VALUE KEY VALUE ..; a flag may replace its key: --wire float16. A flag's list may omit its
 // brackets.
-void read_words(ConfigKeys& keys, const std::vector<std::string>& words);
+void read_words(ConfigKeys& keys, const std::vector<std::string>& words,
+                Origins* origins = nullptr);
+
+// The text of a file's value, without a table; none where the key is missing or no text.
+std::optional<PlacedText> value_in_yaml(const std::string& key, const std::string& text,
+                                        const std::string& path);
 
 // The key that a word of a command line names, itself or by its flag; or null.
 ConfigKey* find_key(ConfigKeys& keys, const std::string& word);

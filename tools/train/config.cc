@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "graph/file.h"
 #include "graph/graph.h"
+#include "tools/detection/types.h"
 #include "tools/settings/read.h"
 #include "tools/train/network.h"
 
@@ -59,12 +59,20 @@ std::string TrainConfig::yaml() const {
 
 TrainConfig read_config(const std::string& path, const std::vector<std::string>& overrides,
                         int processes) {
+  Origins origins;
+  return read_config(config_files(path), overrides, processes, origins);
+}
+
+TrainConfig read_config(const ConfigFiles& files, const std::vector<std::string>& overrides,
+                        int processes, Origins& origins) {
+  refuse_detector(files, overrides);
+  const std::string& path = files.back().path;
   TrainConfig config;
   config.path = path;
   config.output_dir = "runs/" + std::filesystem::path(path).stem().string();
   ConfigKeys keys = keys_of(config);
-  read_yaml(keys, read_file_or_pipe(path), path);
-  read_words(keys, overrides);
+  read_files(keys, files, origins);
+  read_words(keys, overrides, &origins);
   naming(path, [&] { check_together(config, processes); });
   return config;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "builders/optimizers/lr_schedule.h"
+#include "tools/settings/files.h"
 #include "tools/settings/key.h"
 #include "tools/settings/step_settings.h"
 #include "tools/train/solver.h"
@@ -64,10 +65,21 @@ struct TrainConfig {
 // In the order of the reference page.
 ConfigKeys keys_of(TrainConfig& config);
 
+// What the keys of SOLVER fill, for any task; weight decay and clipping are the step's.
+struct SolverSettings {
+  LrSchedule& schedule;
+  Solver& optimizer;
+  double& log_lr_change_threshold;
+};
+ConfigKeys keys_of(const SolverSettings& solver);
+
 // Reads the file, then the overrides (KEY VALUE KEY VALUE ..). An unknown key, a value of the wrong
 // kind or out of range throws with file:line and, for keys, the nearest one. So does a
 // configuration that does not fit so many processes, each with DEVICES of its own.
 TrainConfig read_config(const std::string& path, const std::vector<std::string>& overrides,
                         int processes = 1);
+// The same of files that have been read; says where values came from.
+TrainConfig read_config(const ConfigFiles& files, const std::vector<std::string>& overrides,
+                        int processes, Origins& origins);
 
 }  // namespace lockstep

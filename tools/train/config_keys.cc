@@ -120,7 +120,9 @@ ConfigKeys keys_of_loop(TrainConfig& c) {
            {.least = 1}}};
 }
 
-ConfigKeys keys_of_solver(TrainConfig& c) {
+}  // namespace
+
+ConfigKeys keys_of(const SolverSettings& c) {
   return {
       {"SOLVER.BASE_LR",
        &c.schedule.base_lr,
@@ -169,11 +171,11 @@ ConfigKeys keys_of_solver(TrainConfig& c) {
        {.least = 1}}};
 }
 
-}  // namespace
-
 ConfigKeys keys_of(TrainConfig& c) {
   return joined({keys_of_run(c), keys_of(c.run), keys_of_network(c), keys_of_data(c),
-                 keys_of_loop(c), keys_of_solver(c), keys_of(c.step)});
+                 keys_of_loop(c),
+                 keys_of(SolverSettings{c.schedule, c.optimizer, c.log_lr_change_threshold}),
+                 keys_of(c.step)});
 }
 
 }  // namespace lockstep

@@ -11,6 +11,7 @@
 #include "runtime/dist/interruption.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
+#include "tools/detection/types.h"
 #include "tools/train/config.h"
 #include "tools/train/report_page.h"
 #include "tools/train/run_folder.h"
@@ -312,7 +313,11 @@ void add_train(CLI::App& app, Command& chosen) {
     chosen = [options, overrides] {
       end_on_signals_until_steps_begin();
       return over_processes([&](Comm* comm) {
-        const TrainConfig config = read_config(options->config, overrides, comm ? comm->size() : 1);
+        const int processes = comm ? comm->size() : 1;
+        const ConfigFiles files = config_files(options->config);
+        refuse_to_train_detector(files, overrides, processes);
+        Origins origins;
+        const TrainConfig config = read_config(files, overrides, processes, origins);
         return train(config, *options, comm);
       });
     };

@@ -1,0 +1,394 @@
+// A detector's configuration: its values, what follows from them, and what is refused.
+#include "tools/detection/detector_config.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/file.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temporary_folder.h"
+#include "tools/detection/types.h"
+#include "tools/settings/literal.h"
+#include "tools/settings/read.h"
+#include "tools/train/config.h"
+
+namespace lockstep::testing {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Four lines; tests add the fifth.
+constexpr const char* kFasterFpn =
+    R"(MODEL: {TYPE: generalized_rcnn, CONV_BODY: FPN.add_fpn_ResNet50_conv5_body, NUM_CLASSES: 81, FASTER_RCNN: True}
+NUM_GPUS: 8
+FPN: {FPN_ON: True, MULTILEVEL_ROIS: True, MULTILEVEL_RPN: True}
+FAST_RCNN: {ROI_BOX_HEAD: fast_rcnn_heads.add_roi_2mlp_head}
+)";
+
+class DetectorConfigTest : public ::testing::Test {
+ protected:
+  std::string file(const std::string& text, const std::string& name = "x.yaml") {
+    write_file(folder / name, text);
+    return folder / name;
+  }
+  DetectorConfig read(const std::string& more = "", const Words& words = {}, int processes = 1) {
+    return read_detector_config(config_files(file(kFasterFpn + more)), words, processes);
+  }
+  template <class... Parts>
+  void refused(const std::string& more, const Parts&... parts) {
+    SCOPED_TRACE(more);
+    expect_error([&] { read(more); }, parts...);
+  }
+  std::vector<std::string> notes(const DetectorConfig& config, DetectorNoteKind kind) {
+    std::vector<std::string> texts;
+    for (const DetectorNote& note : config.notes)
+      if (note.kind == kind) texts.push_back(note.text);
+    return texts;
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(DetectorConfigTest, ReadsPythonsLiterals) {
+  const auto scales = [&](const std::string& text) {
+    return read("TRAIN.SCALES: " + text + "\n").network.train.scales;
+  };
+  using List = std::vector<int64_t>;
+  for (const char* text :
+       {"(800,)", "[800]", "'(800,)'", "(800, )", "[800,]", "!!python/tuple [800]"})
+    EXPECT_EQ(scales(text), List{800}) << text;
+  EXPECT_EQ(scales("(640, 672,\n  704)"), (List{640, 672, 704}));
+  const auto sets = [&](const std::string& text) {
+    return read("TRAIN.DATASETS: " + text + "\n").train.data.datasets;
+  };
+  for (const char* text : {"('a', 'b')", "['a', 'b']", "[a, b]", "(\"a\",u'b',)"})
+    EXPECT_EQ(sets(text), (Words{"a", "b"})) << text;
+  EXPECT_EQ(sets("()"), Words{});
+  EXPECT_EQ(sets("('it\\'s',)"), Words{"it's"});
+  const DetectorConfig numbers = read(
+      "SOLVER: {BASE_LR: 1, WEIGHT_DECAY: 1e-4, GAMMA: '1e-1'}\nMODEL.MASK_ON: False\n"
+      "RPN.ASPECT_RATIOS: (0.5, 1, 2)\nTRAIN.WEIGHTS: None\nFPN.DIM: '128'\n");
+  EXPECT_EQ(numbers.schedule.base_lr, 1);
+  EXPECT_EQ(numbers.schedule.gamma, 0.1);
+  EXPECT_EQ(numbers.step.options.rules.weight_decay, 1e-4F);
+  EXPECT_EQ(numbers.network.rpn.aspect_ratios, (std::vector<double>{0.5, 1, 2}));
+  EXPECT_EQ(numbers.train.data.weights, "");
+  EXPECT_EQ(numbers.network.fpn.dim, 128);
+  EXPECT_EQ(
+      read("", {"TRAIN.SCALES", "(700, 800)", "TEST.DATASETS", "('a',)"}).network.train.scales,
+      (List{700, 800}));
+}
+
+TEST_F(DetectorConfigTest, RefusesWrongValuesByBothTypes) {
+  refused("TRAIN.MAX_SIZE: 1333.5\n", "x.yaml:5: TRAIN.MAX_SIZE should be a whole number",
+          "'1333.5', a number");
+  refused("TRAIN.MAX_SIZE: large\n", "should be a whole number", "'large', a text");
+  refused("TRAIN.MAX_SIZE: (1333,)\n", "should be a whole number", "'(1333,)', a text");
+  refused("TRAIN.MAX_SIZE: [1333]\n", "should be a whole number", "a list of a whole number");
+  refused("SOLVER.BASE_LR: True\n", "x.yaml:5: SOLVER.BASE_LR should be a number",
+          "'True', true or false");
+  refused("SOLVER.BASE_LR: None\n", "should be a number", "'None', nothing");
+  refused("MODEL.MASK_ON: 2\n", "should be true or false", "'2', a whole number");
+  refused("TRAIN.SCALES: 800\n", "should be a list of whole numbers", "'800', a whole number");
+  refused("TRAIN.SCALES: (800)\n", "x.yaml:5: TRAIN.SCALES", "needs a comma: (800,)");
+  refused("TRAIN.SCALES: (800, 'a')\n", "should be a list of whole numbers",
+          "a is a text in quotes");
+  refused("TRAIN.SCALES: (800, 900.5)\n", "should be a list of whole numbers",
+          "a list of a whole number and a number");
+  refused("TRAIN.SCALES: [800, a]\n", "a list of a whole number and a text");
+  refused("TRAIN.DATASETS: ('a', 5)\n", "should be a list of texts; 5 has no quotes");
+  refused("TRAIN.DATASETS: ('a' 'b')\n", "a comma should stand before ''b')'");
+  refused("TRAIN.DATASETS: ('a'\n", "it has no end");
+  refused("TRAIN.DATASETS: ('a',) b\n", "'b' stands behind its end");
+  refused("TRAIN.SCALES: ((1, 2), 3)\n", "a list should not lie in a list");
+  refused("TRAIN.SCALES: (,)\n", "a value should stand before ',)'");
+  for (const char* number : {".nan", ".inf", "[0.1]"})
+    refused(std::string("SOLVER.BASE_LR: ") + number + "\n", "x.yaml:5: SOLVER.BASE_LR");
+  refused("SOLVER.LRS: (.nan, 1)\n", "x.yaml:5: SOLVER.LRS", "should be finite");
+  refused("TRAIN.FG_FRACTION: 2\n", "the most is 1");
+  refused("FAST_RCNN.ROI_XFORM_METHOD: RoIPool\n",
+          "x.yaml:5: FAST_RCNN.ROI_XFORM_METHOD: 'RoIPool' is none of RoIPoolF, RoIAlign; did you "
+          "mean RoIPoolF?");
+}
+
+TEST_F(DetectorConfigTest, RefusesTagsThatWouldRunCode) {
+  refused("OUTPUT_DIR: !!python/object/apply:os.system ['ls']\n", "x.yaml:5",
+          "python/object/apply:os.system would run code");
+  refused("TRAIN.SCALES: [!!python/object/apply:os.getpid []]\n", "x.yaml:5", "would run code");
+  refused("TEST: !!python/object:a.B {SCALE: 800}\n", "x.yaml:5",
+          "python/object:a.B would run code");
+  refused("RNG_SEED: !secret 5\n", "the tag !secret is not known");
+  EXPECT_EQ(read("RNG_SEED: !!int 5\n").seed, 5);
+}
+
+TEST_F(DetectorConfigTest, NamesUnknownRenamedAndDeprecatedKeys) {
+  refused("TRAIN: {MAX_SIZES: 5}\n",
+          "x.yaml:5: unknown key TRAIN.MAX_SIZES; did you mean TRAIN.MAX_SIZE?");
+  refused("TRAIN.DATASET: a\n", "x.yaml:5: TRAIN.DATASET is called TRAIN.DATASETS now", "('a',)");
+  refused("TEST.SCALES: (600,)\n", "is called TEST.SCALE now", "(600,) is 600");
+  for (const char* key : {"MODEL.PS_GRID_SIZE", "MODEL.ROI_HEAD", "MRCNN.MASK_HEAD_NAME",
+                          "TRAIN.PROPOSAL_FILE", "TEST.DATASET", "TEST.PROPOSAL_FILE"}) {
+    refused(std::string(key) + ": 1\n", std::string("x.yaml:5: ") + key + " is called ");
+    expect_error([&] { read("", {key, "1"}); }, std::string("command line: ") + key);
+  }
+  const DetectorConfig old = read(
+      "FINAL_MSG: 'bye'\nMODEL.DILATION: 2\nROOT_GPU_ID: 0\nRPN.ON: True\nUSE_GPU_NMS: True\n"
+      "TRAIN: {DROPOUT: 0.5, BBOX_NORMALIZE_TARGETS_PRECOMPUTED: [1]}\nTEST.NUM_TEST_IMAGES: 5\n");
+  EXPECT_EQ(notes(old, DetectorNoteKind::old_key).size(), 8U);
+  EXPECT_NE(notes(old, DetectorNoteKind::old_key)[0].find("x.yaml:5: FINAL_MSG is of no use"),
+            std::string::npos);
+}
+
+TEST_F(DetectorConfigTest, NamesKeysWithoutAMeaningOnce) {
+  const DetectorConfig config = read(
+      "MEMONGER: False\nMATLAB: octave\nMODEL.EXECUTION_TYPE: simple\nTRAIN.AUTO_RESUME: False\n"
+      "EXPECTED_RESULTS: [['coco', 'box', 'AP', 0.37, 0.01]]\n",
+      {"MEMONGER", "True"});
+  EXPECT_EQ(notes(config, DetectorNoteKind::unused).size(), 5U);
+  EXPECT_TRUE(notes(read(), DetectorNoteKind::unused).empty());
+  refused("MEMONGER: maybe\n", "MEMONGER should be true or false");
+}
+
+TEST_F(DetectorConfigTest, KnowsFunctionsByAnyOfTheirNames) {
+  const auto body = [&](const std::string& name) {
+    return read("", {"MODEL.CONV_BODY", name}).network.model.conv_body;
+  };
+  const std::string name = "FPN.add_fpn_ResNet101_conv5_body";
+  for (const std::string prefix : {"", "FPN.", "modeling.FPN.", "detectron.modeling.FPN."})
+    EXPECT_EQ(body(prefix + "add_fpn_ResNet101_conv5_body"), name);
+  const DetectorConfig old = read("", {"FAST_RCNN.ROI_BOX_HEAD", "head_builder.add_roi_2mlp_head"});
+  EXPECT_EQ(old.network.fast_rcnn.roi_box_head, "fast_rcnn_heads.add_roi_2mlp_head");
+  EXPECT_EQ(notes(old, DetectorNoteKind::old_function).size(), 1U);
+  EXPECT_EQ(
+      read("RESNETS.TRANS_FUNC: ResNet.bottleneck_transformation\n").network.resnets.trans_func,
+      "bottleneck_transformation");
+  refused("RESNETS.TRANS_FUNC: bottleneck_transform\n",
+          "x.yaml:5: RESNETS.TRANS_FUNC: no function is called 'bottleneck_transform'; did you "
+          "mean bottleneck_transformation?");
+  expect_error([&] { body("FPN.add_fpn_ResNet51_conv5_body"); },
+               "command line: MODEL.CONV_BODY: no function is called",
+               "did you mean FPN.add_fpn_ResNet50_conv5_body?");
+  expect_error([&] { body("ResNet.add_fpn_ResNet50_conv5_body"); },
+               "did you mean FPN.add_fpn_ResNet50_conv5_body?");
+}
+
+TEST_F(DetectorConfigTest, KnowsTypesByTheirOldNames) {
+  const DetectorConfig mask = read("", {"MODEL.TYPE", "mask_rcnn_frozen_features"});
+  EXPECT_EQ(mask.network.model.type, "generalized_rcnn");
+  EXPECT_TRUE(mask.network.train.freeze_conv_body);
+  EXPECT_EQ(mask.origins.of("TRAIN.FREEZE_CONV_BODY"), "inferred from MODEL.TYPE");
+  EXPECT_EQ(notes(mask, DetectorNoteKind::old_type).size(), 1U);
+  const DetectorConfig wired = read("", {"MODEL.TYPE", "VGG16_faster_rcnn"});
+  EXPECT_EQ(wired.network.model.type, "VGG16_faster_rcnn");
+  const ConfigFiles files = config_files(file("MODEL: {TYPE: mlp}\n"));
+  EXPECT_FALSE(is_detector(files, {}));
+  EXPECT_TRUE(is_detector(files, {"MODEL.TYPE", "rpn"}));
+  EXPECT_FALSE(is_detector(config_files(file("")), {}));
+  expect_error(
+      [&] { is_detector(config_files(file("MODEL:\n  TYPE: generalised_rcnn\n")), {}); },
+      "x.yaml:2: MODEL.TYPE 'generalised_rcnn' is not known; did you mean generalized_rcnn?");
+  expect_error([&] { read_config(file(kFasterFpn), {}); }, "x.yaml:1: MODEL.TYPE generalized_rcnn",
+               "not in this version yet", "build, plan and inspect");
+}
+
+TEST_F(DetectorConfigTest, InfersWhatFollows) {
+  const DetectorConfig config = read("TRAIN.RPN_POST_NMS_TOP_N: 1500\n");
+  EXPECT_TRUE(config.network.rpn.rpn_on);
+  EXPECT_EQ(config.origins.of("RPN.RPN_ON"), "inferred from MODEL.FASTER_RCNN");
+  EXPECT_FALSE(config.test.precomputed_proposals);
+  EXPECT_EQ(config.network.shape.proposals, 1500);
+  EXPECT_EQ(config.replicas(), 8);
+  EXPECT_EQ(config.snapshot_iters(), 10000);
+  EXPECT_EQ(config.network.shape.true_boxes, 128);
+  const DetectorConfig sized = read("IMAGE: 800x1344\nTRAIN: {TRUE_BOXES: 20, PROPOSALS: 30}\n");
+  EXPECT_EQ(sized.network.shape.height, 800);
+  EXPECT_EQ(sized.network.shape.width, 1344);
+  EXPECT_EQ(sized.network.shape.true_boxes, 20);
+  EXPECT_EQ(sized.network.shape.proposals, 30);
+  EXPECT_EQ(read("", {"--image", "64x96"}).network.shape.width, 96);
+  for (const char* image : {"800", "x", "800x", "0x5", "8x99999999999", "-8x8", "70000x8"})
+    refused(std::string("IMAGE: ") + image + "\n", "x.yaml:5: IMAGE");
+  const Words basic{"RESNETS.TRANS_FUNC", "basic_transformation"};
+  EXPECT_EQ(read("", basic).network.resnets.res2_out_channels, 64);
+  EXPECT_EQ(read("RESNETS.RES2_OUT_CHANNELS: 32\n", basic).network.resnets.res2_out_channels, 32);
+  EXPECT_EQ(read().network.resnets.res2_out_channels, 256);
+  const DetectorConfig of_two = read("", {}, 2);
+  EXPECT_EQ(of_two.replicas(), 4);
+  expect_error([&] { read("", {}, 3); }, "x.yaml:2: NUM_GPUS 8", "3 processes");
+}
+
+TEST_F(DetectorConfigTest, RatesFollowTheImagesOfAStep) {
+  const std::string solver =
+      "SOLVER: {BASE_LR: 0.02, LR_POLICY: steps_with_decay, STEPS: [0, 60000, 80000], MAX_ITER: "
+      "90000, WARM_UP_ITERS: 500}\n";
+  EXPECT_TRUE(read(solver).misfit.empty());
+  const DetectorConfig as_said = read(solver, {"--devices", "cpu*2"});
+  EXPECT_NE(as_said.misfit.find("a step has 4 images, 2 replicas x TRAIN.IMS_PER_BATCH 2, instead "
+                                "of the file's 16"),
+            std::string::npos)
+      << as_said.misfit;
+  EXPECT_EQ(notes(as_said, DetectorNoteKind::batch).size(), 1U);
+  EXPECT_EQ(as_said.schedule.base_lr, 0.02);
+  EXPECT_EQ(as_said.snapshot_iters(), 40000);
+  EXPECT_FALSE(read(solver, {"NUM_GPUS", "2"}).misfit.empty());
+  EXPECT_FALSE(read(solver, {"TRAIN.IMS_PER_BATCH", "1"}).misfit.empty());
+  EXPECT_TRUE(read(solver, {"--devices", "cpu*2", "SOLVER.BASE_LR", "0.005"}).misfit.empty());
+  EXPECT_TRUE(read(solver, {"--devices", "cpu*4", "TRAIN.IMS_PER_BATCH", "4"}).misfit.empty());
+  const DetectorConfig scaled =
+      read(solver, {"--devices", "cpu*2", "SOLVER.SCALE_TO_BATCH", "true"});
+  EXPECT_TRUE(scaled.misfit.empty());
+  EXPECT_DOUBLE_EQ(scaled.schedule.base_lr, 0.005);
+  EXPECT_EQ(scaled.schedule.max_iter, 360000);
+  EXPECT_EQ(scaled.schedule.steps, (std::vector<int64_t>{0, 240000, 320000}));
+  EXPECT_EQ(scaled.schedule.warm_up_iters, 2000);
+  const std::string note = notes(scaled, DetectorNoteKind::batch).at(0);
+  for (const char* part : {"BASE_LR 0.02 -> 0.005", "MAX_ITER 90000 -> 360000",
+                           "STEPS 60000 -> 240000", "WARM_UP_ITERS 500 -> 2000"})
+    EXPECT_NE(note.find(part), std::string::npos) << note;
+  EXPECT_NE(scaled.origins.of("SOLVER.MAX_ITER").find("x.yaml:5, scaled by"), std::string::npos);
+  expect_error(
+      [&] {
+        read("SOLVER.MAX_ITER: 9000000000000000000\n",
+             {"--devices", "cpu", "SOLVER.SCALE_TO_BATCH", "true"});
+      },
+      "SOLVER.MAX_ITER", "too large");
+  expect_error(
+      [&] {
+        refuse_to_train_detector(config_files(file(kFasterFpn)), {"DEVICES", "cpu"}, 1);
+      },
+      "instead of the file's 16", "SOLVER.SCALE_TO_BATCH true");
+  expect_error([&] { refuse_to_train_detector(config_files(file(kFasterFpn)), {}, 1); },
+               "not in this version yet");
+}
+
+TEST_F(DetectorConfigTest, IncludesABase) {
+  const std::string base = file(std::string(kFasterFpn) + "SOLVER.MAX_ITER: 50\n", "base.yaml");
+  make_folder(folder / "more");
+  const std::string path = file("_BASE_: ../base.yaml\nSOLVER:\n  MAX_ITER: 60\n", "more/y.yaml");
+  DetectorConfig config = read_detector_config(config_files(path), {"FPN.DIM", "128"});
+  EXPECT_EQ(config.schedule.max_iter, 60);
+  const std::string text = yaml_with_origins(keys_of(config), config.origins);
+  const auto has = [&](const std::string& value, const std::string& place) {
+    const auto at = text.find("\n  " + value + " ");
+    ASSERT_NE(at, std::string::npos) << value;
+    const std::string line = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+    EXPECT_EQ(line.substr(line.find('#')), "# " + place);
+  };
+  has("MAX_ITER: 60", path + ":3");
+  has("FPN_ON: true", "base " + (folder / "more/../base.yaml") + ":3");
+  has("DIM: 128", "command line");
+  has("ROI_MAX_LEVEL: 5", "default");
+  has("RPN_ON: true", "inferred from MODEL.FASTER_RCNN");
+  // What is printed can be read, as the same.
+  DetectorConfig again = read_detector_config(config_files(file(text, "again.yaml")), {});
+  EXPECT_EQ(entries_of(keys_of(again)), entries_of(keys_of(config)));
+
+  file("_BASE_: b.yaml\n", "a.yaml");
+  file("OUTPUT_DIR: x\n_BASE_: a.yaml\n", "b.yaml");
+  expect_error([&] { config_files(folder / "a.yaml"); },
+               "b.yaml:2: _BASE_ closes a circle: ", "a.yaml -> ", "b.yaml -> ");
+  expect_error([&] { config_files(file("_BASE_: x.yaml\n")); }, "x.yaml:1: _BASE_ closes a circle");
+  expect_error([&] { config_files(file("_BASE_: none.yaml\n")); },
+               "x.yaml:1: _BASE_: ", "none.yaml");
+  // An error in a base is the base's; a classification has bases, too.
+  file("FPN: {DIMS: 5}\nMODEL: {TYPE: rpn}\n", "bad.yaml");
+  expect_error([&] { read_detector_config(config_files(file("_BASE_: bad.yaml\n")), {}); },
+               "bad.yaml:1: unknown key FPN.DIMS; did you mean FPN.DIM?");
+  file("MODEL: {TYPE: mlp}\nTRAIN: {BATCH_SIZE: 8}\n", "mlp.yaml");
+  EXPECT_EQ(read_config(file("_BASE_: mlp.yaml\n"), {}).batch_size, 8);
+}
+
+TEST_F(DetectorConfigTest, RefusesASchedule) {
+  const std::string steps = "SOLVER.LR_POLICY: steps_with_decay\nSOLVER.STEPS: ";
+  refused(steps + "[10, 20]\n", "x.yaml:6: SOLVER.STEPS [10, 20]", "should begin with 0");
+  refused(steps + "()\n", "x.yaml:6: SOLVER.STEPS", "should begin with 0");
+  refused(steps + "[0, 50000]\n", "x.yaml:6: SOLVER.STEPS [0, 50000]", "STEPS pass MAX_ITER 40000");
+  refused(steps + "[0, 20, 10]\n", "must ascend");
+  refused("SOLVER.LR_POLICY: stepp\n", "x.yaml:5: SOLVER.LR_POLICY: ", "did you mean 'step'?");
+  refused("SOLVER.MAX_ITER: 0\n", "x.yaml:5: SOLVER.MAX_ITER", "the least is 1");
+  refused("SOLVER.WARM_UP_METHOD: quick\n", "WARM_UP_METHOD");
+  refused("SOLVER.MOMENTUM: 1\n", "x.yaml: SOLVER.MOMENTUM");
+}
+
+TEST_F(DetectorConfigTest, RefusesLevelsThatDoNotFit) {
+  refused("FPN.COARSEST_STRIDE: 16\n", "x.yaml:5: FPN.COARSEST_STRIDE",
+          "level 5 has a stride of 32", "cannot hold");
+  refused("FPN: {}\n", "x.yaml:5: FPN stands in line 3 already");
+  refused("FPN.RPN_MAX_LEVEL: 7\n", "x.yaml:5: FPN.RPN_MAX_LEVEL", "EXTRA_CONV_LEVELS");
+  refused("FPN.RPN_MAX_LEVEL: 7\nFPN.EXTRA_CONV_LEVELS: True\n", "level 7 has a stride of 128",
+          "FPN.COARSEST_STRIDE 32 cannot hold");
+  read("FPN.RPN_MAX_LEVEL: 7\nFPN.EXTRA_CONV_LEVELS: True\nFPN.COARSEST_STRIDE: 128\n");
+  refused("FPN.RPN_MIN_LEVEL: 3\n", "x.yaml:5: FPN.RPN_MIN_LEVEL",
+          "RoIs take levels 2 to 5, the RPN 3 to 6");
+  refused("FPN.RPN_MAX_LEVEL: 4\n", "x.yaml:5: FPN.RPN_MAX_LEVEL", "2 to 5, the RPN 2 to 4");
+  refused("FPN.ROI_MIN_LEVEL: 1\n", "x.yaml:5: FPN.ROI_MIN_LEVEL", "levels 1 to 5");
+  refused("FPN.ROI_MAX_LEVEL: 1\n", "x.yaml:5: FPN.ROI_MAX_LEVEL", "levels 2 to 1");
+  expect_error(
+      [&] {
+        read("", {"FPN.MULTILEVEL_ROIS", "False"});
+      },
+      "command line: FPN.MULTILEVEL_ROIS");
+  expect_error(
+      [&] {
+        read("", {"FPN.FPN_ON", "False"});
+      },
+      "command line: FPN.FPN_ON", "should be true for MODEL.CONV_BODY");
+  expect_error(
+      [&] {
+        read("", {"MODEL.CONV_BODY", "ResNet.add_ResNet50_conv4_body"});
+      },
+      "FPN.FPN_ON is true, but");
+}
+
+TEST_F(DetectorConfigTest, RefusesHeadsThatDoNotFit) {
+  const std::string mask_head = "MRCNN.ROI_MASK_HEAD: mask_rcnn_heads.mask_rcnn_fcn_head_";
+  refused("MODEL.MASK_ON: True\n", "x.yaml:5: MODEL.MASK_ON is true, but there is no mask head");
+  refused("MODEL.MASK_ON: True\n" + mask_head + "v1up\nMRCNN.RESOLUTION: 28\n",
+          "x.yaml:7: MRCNN.RESOLUTION", "should be 14");
+  refused("MODEL.MASK_ON: True\n" + mask_head + "v1up\nMRCNN.UPSAMPLE_RATIO: 2\n",
+          "x.yaml:7: MRCNN.UPSAMPLE_RATIO", "should be 28");
+  read("MODEL.MASK_ON: True\n" + mask_head + "v0upshare\nMRCNN.ROI_XFORM_RESOLUTION: 14\n");
+  const std::string points =
+      "MODEL.KEYPOINTS_ON: True\nKRCNN.ROI_KEYPOINTS_HEAD: add_roi_pose_head_v1convX\n";
+  refused("MODEL.KEYPOINTS_ON: True\n", "x.yaml:5: MODEL.KEYPOINTS_ON", "no keypoint head");
+  refused(points, "x.yaml:5: MODEL.KEYPOINTS_ON", "KRCNN.NUM_KEYPOINTS is -1");
+  const std::string more = points + "KRCNN: {NUM_KEYPOINTS: 17, UP_SCALE: 2, ";
+  refused(more + "HEATMAP_SIZE: 56}\n", "x.yaml:7: KRCNN.HEATMAP_SIZE", "should be 14");
+  read(more + "HEATMAP_SIZE: 28, USE_DECONV_OUTPUT: True}\n");
+  expect_error(
+      [&] {
+        read("", {"FAST_RCNN.ROI_BOX_HEAD", ""});
+      },
+      "FAST_RCNN.ROI_BOX_HEAD is missing");
+  expect_error([&] { read("", {"MODEL.CONV_BODY", ""}); }, "MODEL.CONV_BODY is missing");
+}
+
+TEST_F(DetectorConfigTest, RefusesOtherThingsThatDoNotFit) {
+  for (const char* classes : {"1", "0", "-1"})
+    expect_error(
+        [&] {
+          read("", {"MODEL.NUM_CLASSES", classes});
+        },
+        "command line: MODEL.NUM_CLASSES", "should be at least 2");
+  expect_error(
+      [&] {
+        read("", {"MODEL.FASTER_RCNN", "False"});
+      },
+      "command line: MODEL.FASTER_RCNN", "no proposals, and there is no RPN");
+  read("TRAIN.PROPOSAL_FILES: ('a.pkl',)\n", {"MODEL.FASTER_RCNN", "False"});
+  refused("FPN.USE_GN: True\nFPN.DIM: 100\n", "x.yaml:6: FPN.DIM",
+          "32 groups do not divide the 100");
+  refused("FPN.USE_GN: True\nGROUP_NORM: {DIM_PER_GP: 24, NUM_GROUPS: -1}\n",
+          "x.yaml:6: GROUP_NORM.DIM_PER_GP", "24 channels of a group do not divide the 256");
+  refused("FPN.USE_GN: True\nGROUP_NORM.DIM_PER_GP: 8\n", "x.yaml:6: GROUP_NORM.DIM_PER_GP",
+          "should be -1");
+  refused("RESNETS: {TRANS_FUNC: basic_gn_transformation, NUM_GROUPS: 32}\n", "RESNETS.NUM_GROUPS");
+  refused("RESNETS: {STEM_FUNC: basic_gn_stem, STEM_OUT_CHANNELS: 20}\n",
+          "x.yaml:5: RESNETS.STEM_OUT_CHANNELS");
+  refused("RETINANET.RETINANET_ON: True\n", "x.yaml:5: RETINANET.RETINANET_ON", "MODEL.TYPE is");
+  refused("TRAIN.FREEZE_AT: 1\n", "0, 2, 3, 4 or 5");
+  refused("TRAIN.BG_THRESH_LO: 0.6\n", "x.yaml:5: TRAIN.BG_THRESH_LO leaves no background");
+  refused("MODEL.BBOX_REG_WEIGHTS: (1, 2, 3)\n", "x.yaml:5: MODEL.BBOX_REG_WEIGHTS",
+          "four numbers");
+}
+
+}  // namespace
+}  // namespace lockstep::testing

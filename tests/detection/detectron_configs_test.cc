@@ -1,0 +1,130 @@
+// Detectron's own 87 files load, and its 229 keys have its defaults. Both stand as tables beside.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "graph/file.h"
+#include "tests/support/temporary_folder.h"
+#include "tools/detection/detector_config.h"
+#include "tools/settings/read.h"
+
+namespace lockstep::testing {
+namespace {
+
+struct TableRow {
+  std::string key, value, style;
+};
+
+std::vector<TableRow> rows_of_table(const std::string& name) {
+  std::istringstream table(read_file(LOCKSTEP_SOURCE_DIR "/tests/detection/" + name));
+  std::vector<TableRow> rows;
+  for (std::string line; std::getline(table, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream cells(line);
+    TableRow& row = rows.emplace_back();
+    std::getline(cells, row.key, '\t');
+    std::getline(cells, row.value, '\t');
+    std::getline(cells, row.style);
+  }
+  return rows;
+}
+
+// A file's rows as YAML, its sections one in another.
+struct Section {
+  std::map<std::string, std::string> values;
+  std::map<std::string, Section> sections;
+
+  std::string text(const std::string& indent = "") const {
+    std::string lines;
+    for (const auto& [name, value] : values) lines += indent + name + ": " + value + "\n";
+    for (const auto& [name, section] : sections)
+      lines += indent + name + ":\n" + section.text(indent + "  ");
+    return lines;
+  }
+};
+
+struct DetectronFile {
+  std::string name;
+  std::vector<TableRow> rows;
+
+  std::string text() const {
+    Section whole;
+    for (const TableRow& row : rows) {
+      Section* section = &whole;
+      std::string name = row.key;
+      for (std::size_t dot; (dot = name.find('.')) != name.npos; name = name.substr(dot + 1))
+        section = &section->sections[name.substr(0, dot)];
+      section->values[name] = row.style == "quoted" ? "'" + row.value + "'" : row.value;
+    }
+    return whole.text();
+  }
+};
+
+std::vector<DetectronFile> detectron_files() {
+  std::vector<DetectronFile> files;
+  for (const TableRow& row : rows_of_table("detectron_configs.tsv"))
+    if (row.key == "file")
+      files.push_back({row.value, {}});
+    else
+      files.back().rows.push_back(row);
+  return files;
+}
+
+// The text of a key whose value was read from `text`, alone.
+std::string text_read(const std::string& name, const std::string& text) {
+  DetectorConfig config;
+  ConfigKeys keys = keys_of(config);
+  read_yaml(keys, name + ": " + text + "\n", "one.yaml");
+  return text_of(*find_key(keys, name));
+}
+
+TEST(detectron_configs, All87LoadWithNotesOnOldNames) {
+  const TemporaryFolder folder;
+  const std::vector<DetectronFile> files = detectron_files();
+  ASSERT_EQ(files.size(), 87U);
+  std::map<DetectorNoteKind, int> notes;
+  for (const DetectronFile& file : files) {
+    SCOPED_TRACE(file.name);
+    write_file(folder / "file.yaml", file.text());
+    DetectorConfig config = read_detector_config(config_files(folder / "file.yaml"), {});
+    for (const DetectorNote& note : config.notes) ++notes[note.kind];
+    ConfigKeys keys = keys_of(config);
+    for (const TableRow& row : file.rows) {
+      const ConfigKey* key = find_key(keys, row.key);
+      ASSERT_NE(key, nullptr) << row.key;
+      const std::string read = text_of(*key), written = text_read(row.key, row.value);
+      const bool renamed = row.key == "FAST_RCNN.ROI_BOX_HEAD" || row.key == "MODEL.TYPE";
+      EXPECT_TRUE(renamed || read == written) << row.key << ": " << read << ", not " << written;
+    }
+    EXPECT_EQ(config.replicas(), config.num_gpus);
+    EXPECT_TRUE(config.misfit.empty()) << config.misfit;
+  }
+  EXPECT_EQ(notes[DetectorNoteKind::old_function], 16);
+  EXPECT_EQ(notes[DetectorNoteKind::old_type], 3);
+  EXPECT_EQ(notes[DetectorNoteKind::unused], 2);  // two files set USE_NCCL
+  EXPECT_EQ(notes[DetectorNoteKind::old_key], 0);
+  EXPECT_EQ(notes[DetectorNoteKind::batch], 0);
+}
+
+TEST(detectron_configs, All229DefaultsAreDetectrons) {
+  const std::vector<TableRow> defaults = rows_of_table("detectron_defaults.tsv");
+  ASSERT_EQ(defaults.size(), 229U);
+  DetectorConfig config;
+  ConfigKeys keys = keys_of(config);
+  for (const TableRow& row : defaults) {
+    const ConfigKey* key = find_key(keys, row.key);
+    ASSERT_NE(key, nullptr) << row.key;
+    EXPECT_EQ(key->facts.detectron, row.key);
+    // Bounds that keys have are not Detectron's; where it has a name, "" stands for none.
+    EXPECT_EQ(text_of(*key), text_read(row.key, row.value)) << row.key;
+  }
+  const auto detectrons = std::count_if(keys.begin(), keys.end(), [](const ConfigKey& key) {
+    return key.facts.detectron == key.key;
+  });
+  EXPECT_EQ(detectrons, 229);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

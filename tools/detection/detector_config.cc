@@ -1,0 +1,109 @@
+#include "tools/detection/detector_config.h"
+
+#include <algorithm>
+#include <set>
+
+#include "graph/error.h"
+#include "tools/detection/inference.h"
+#include "tools/detection/key_tables.h"
+#include "tools/settings/read.h"
+
+namespace lockstep {
+namespace {
+
+// Of the tables that detectors share with other tasks, what Detectron has, too.
+const std::set<std::string>& shared_with_detectron() {
+  static const std::set<std::string> keys{"SOLVER.BASE_LR",
+                                          "SOLVER.LR_POLICY",
+                                          "SOLVER.GAMMA",
+                                          "SOLVER.STEP_SIZE",
+                                          "SOLVER.STEPS",
+                                          "SOLVER.LRS",
+                                          "SOLVER.MAX_ITER",
+                                          "SOLVER.MOMENTUM",
+                                          "SOLVER.WEIGHT_DECAY",
+                                          "SOLVER.WEIGHT_DECAY_GN",
+                                          "SOLVER.WARM_UP_ITERS",
+                                          "SOLVER.WARM_UP_FACTOR",
+                                          "SOLVER.WARM_UP_METHOD",
+                                          "SOLVER.SCALE_MOMENTUM",
+                                          "SOLVER.SCALE_MOMENTUM_THRESHOLD",
+                                          "SOLVER.LOG_LR_CHANGE_THRESHOLD"};
+  return keys;
+}
+
+// Marks the keys that Detectron has by the same name.
+ConfigKeys marked(ConfigKeys keys, bool all) {
+  for (ConfigKey& key : keys)
+    if (all || shared_with_detectron().count(key.key) > 0) key.facts.detectron = key.key;
+  return keys;
+}
+
+// Those that a file or a command line has set.
+void note_unused(DetectorConfig& config, const ConfigKeys& keys) {
+  for (const ConfigKey& key : keys)
+    if (key.facts.unused && config.origins.is_set(key.key))
+      config.notes.push_back(
+          {DetectorNoteKind::unused,
+           join(config.origins.of(key.key), ": ", key.key, " has no effect here: ", key.meaning)});
+}
+
+}  // namespace
+
+DetectorConfig::DetectorConfig() {
+  step.options.rules.weight_decay = 0.0005F;
+  step.options.rules.weight_decay_norm = 0;
+  step.options.rules.bias_rate_factor = 2;
+  schedule.warm_up_iters = 500;
+}
+
+int64_t DetectorConfig::snapshot_iters() const {
+  return std::max<int64_t>(1, train.snapshot_iters / num_gpus);
+}
+
+ConfigKeys keys_of(DetectorConfig& c) {
+  return joined({marked(detector_run_keys(c), true), marked(detector_network_keys(c.network), true),
+                 marked(detector_head_keys(c.network), true),
+                 marked(detector_training_keys(c), true), marked(detector_testing_keys(c), true),
+                 marked(own_detector_keys(c), false)});
+}
+
+std::vector<FormerKey> former_detectron_keys() {
+  const char* to_tuple = "; a text becomes a list, too: 'a' is ('a',), and 'a:b' is ('a', 'b')";
+  return {{"MODEL.PS_GRID_SIZE", "RFCN.PS_GRID_SIZE", ""},
+          {"MODEL.ROI_HEAD", "FAST_RCNN.ROI_BOX_HEAD", ""},
+          {"MRCNN.MASK_HEAD_NAME", "MRCNN.ROI_MASK_HEAD", ""},
+          {"TRAIN.DATASET", "TRAIN.DATASETS", to_tuple},
+          {"TRAIN.PROPOSAL_FILE", "TRAIN.PROPOSAL_FILES", to_tuple},
+          {"TEST.SCALES", "TEST.SCALE", "; a list becomes a number, too: (600,) is 600"},
+          {"TEST.DATASET", "TEST.DATASETS", to_tuple},
+          {"TEST.PROPOSAL_FILE", "TEST.PROPOSAL_FILES", to_tuple},
+          {"FINAL_MSG", "", ""},
+          {"MODEL.DILATION", "", ""},
+          {"ROOT_GPU_ID", "", ""},
+          {"RPN.ON", "", ""},
+          {"TRAIN.BBOX_NORMALIZE_TARGETS_PRECOMPUTED", "", ""},
+          {"TRAIN.DROPOUT", "", ""},
+          {"USE_GPU_NMS", "", ""},
+          {"TEST.NUM_TEST_IMAGES", "", ""}};
+}
+
+DetectorConfig read_detector_config(const ConfigFiles& files,
+                                    const std::vector<std::string>& overrides, int processes) {
+  DetectorConfig config;
+  config.path = files.back().path;
+  config.origins.former = former_detectron_keys();
+  ConfigKeys keys = keys_of(config);
+  read_files(keys, files, config.origins);
+  const ImagesOfStep of_file = images_of_file(config);
+  read_words(keys, overrides, &config.origins);
+  for (const std::string& note : config.origins.notes)
+    config.notes.push_back({DetectorNoteKind::old_key, note});
+  note_unused(config, keys);
+  infer_values(config, processes);
+  check_detector(config, processes);
+  fit_to_batch(config, of_file, processes);
+  return config;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,15 @@
+// The training step of a detector's configuration.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/detection/detector_config.h"
+#include "tools/model_source.h"
+
+namespace lockstep {
+
+// Says the configuration's notes on stderr, then builds its step. Not initialised.
+SourcedModel detector_from(const DetectorConfig& config);
+
+}  // namespace lockstep

@@ -1,0 +1,95 @@
+#include "tools/detection/inference.h"
+
+#include "graph/error.h"
+#include "tools/detection/functions.h"
+#include "tools/detection/types.h"
+#include "tools/settings/read.h"
+
+namespace lockstep {
+namespace {
+
+void infer_type(DetectorConfig& config) {
+  std::string& name = config.network.model.type;
+  const std::string at = config.origins.blame({"MODEL.TYPE"}, config.path);
+  const DetectorType* type = detector_type(name);
+  check(type != nullptr, at, ": '", name, "' is no detector");
+  if (type->frozen_features && !config.network.train.freeze_conv_body) {
+    config.network.train.freeze_conv_body = true;
+    config.origins.places["TRAIN.FREEZE_CONV_BODY"] = "inferred from MODEL.TYPE";
+  }
+  if (type->now.empty()) return;
+  config.notes.push_back({DetectorNoteKind::old_type,
+                          join(at, " ", name, " is an old type",
+                               type->is_hard_wired ? " with a body and heads of its own" : "",
+                               "; it is ", type->now, " today")});
+  // Another name would mean another network.
+  if (!type->is_hard_wired) name = type->now;
+}
+
+void infer_functions(DetectorConfig& config) {
+  for (const FunctionKey& key : function_keys()) {
+    std::string& value = key.value(config);
+    if (value.empty()) continue;
+    const std::string at = config.origins.blame({key.key}, config.path);
+    naming(at, [&] {
+      const FunctionName function = function_named(key, value);
+      if (function.was_old)
+        config.notes.push_back({DetectorNoteKind::old_function,
+                                join(at, ": ", value, " is called ", function.name, " now")});
+      value = function.name;
+    });
+  }
+}
+
+template <class T>
+void infer(DetectorConfig& config, const std::string& key, T& value, T now,
+           const std::string& from) {
+  if (value == now) return;
+  value = now;
+  config.origins.places[key] = "inferred from " + from;
+}
+
+void infer_proposals(DetectorConfig& config) {
+  DetectorOptions& network = config.network;
+  const DetectionModelOptions& model = network.model;
+  if (model.rpn_only || model.faster_rcnn)
+    infer(config, "RPN.RPN_ON", network.rpn.rpn_on, true,
+          model.rpn_only ? "MODEL.RPN_ONLY" : "MODEL.FASTER_RCNN");
+  if (network.rpn.rpn_on || network.retinanet.retinanet_on)
+    infer(config, "TEST.PRECOMPUTED_PROPOSALS", config.test.precomputed_proposals, false,
+          network.rpn.rpn_on ? "RPN.RPN_ON" : "RETINANET.RETINANET_ON");
+  if (!config.origins.is_set("TRAIN.PROPOSALS"))
+    infer(config, "TRAIN.PROPOSALS", network.shape.proposals, network.train.rpn_post_nms_top_n,
+          "TRAIN.RPN_POST_NMS_TOP_N");
+}
+
+void infer_widths(DetectorConfig& config) {
+  ResNetOptions& body = config.network.resnets;
+  if (body.trans_func.rfind("basic", 0) == 0 && !config.origins.is_set("RESNETS.RES2_OUT_CHANNELS"))
+    infer<int64_t>(config, "RESNETS.RES2_OUT_CHANNELS", body.res2_out_channels, 64,
+                   "RESNETS.TRANS_FUNC");
+}
+
+// DEVICES are a process's own, NUM_GPUS counts those of all.
+void infer_devices(DetectorConfig& config, int processes) {
+  if (config.origins.is_set("DEVICES")) {
+    infer(config, "NUM_GPUS", config.num_gpus, config.replicas() * processes, "DEVICES");
+    return;
+  }
+  check(config.num_gpus % processes == 0, config.origins.blame({"NUM_GPUS"}, config.path), " ",
+        config.num_gpus, " does not divide over ", processes, " processes; say each one's DEVICES");
+  config.run.devices = devices_named(join("cpu*", config.num_gpus / processes));
+  config.origins.places["DEVICES"] = "inferred from NUM_GPUS";
+}
+
+}  // namespace
+
+void infer_values(DetectorConfig& config, int processes) {
+  infer_type(config);
+  infer_functions(config);
+  infer_proposals(config);
+  infer_widths(config);
+  infer_devices(config, processes);
+}
+
+}  // namespace lockstep

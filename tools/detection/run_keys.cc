@@ -1,0 +1,126 @@
+// Keys that lie in no section; and what is ours.
+#include <algorithm>
+
+#include "graph/graph.h"
+#include "tools/detection/key_tables.h"
+#include "tools/train/config.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kMostOfASide = 1 << 16;
+
+// "800x1344"; empty: by TRAIN.SCALES and MAX_SIZE.
+DetectionShape parse_image(DetectionShape shape, const std::string& text) {
+  shape.height = shape.width = 0;
+  if (text.empty()) return shape;
+  const std::size_t cross = text.find('x');
+  const auto side = [&](const std::string& digits) {
+    check(!digits.empty() && digits.size() < 10 &&
+              digits.find_first_not_of("0123456789") == digits.npos,
+          "'", text, "' should be HEIGHTxWIDTH: 800x1344");
+    const int64_t value = std::stoll(digits);
+    check(value >= 1 && value <= kMostOfASide, "'", text, "': a side should be from 1 to ",
+          kMostOfASide);
+    return value;
+  };
+  check(cross != text.npos, "'", text, "' should be HEIGHTxWIDTH: 800x1344");
+  shape.height = side(text.substr(0, cross));
+  shape.width = side(text.substr(cross + 1));
+  return shape;
+}
+
+std::string text_of_image(const DetectionShape& shape) {
+  return shape.height == 0 ? "" : join(shape.height, "x", shape.width);
+}
+
+ConfigKeys unused_keys(UnusedDetectronKeys& c) {
+  const KeyFacts facts = unused_key();
+  return {
+      {"MODEL.EXECUTION_TYPE", &c.execution_type, "the plan decides", facts},
+      {"USE_NCCL", &c.use_nccl, "ALL_REDUCE decides", facts},
+      {"MEMONGER", &c.memonger, "the plan shares memory", facts},
+      {"MEMONGER_SHARE_ACTIVATIONS", &c.memonger_share_activations, "the plan shares memory",
+       facts},
+      {"EPS", &c.eps, "Detectron never reads it", facts},
+      {"ROOT_DIR", &c.root_dir, "folder of Detectron", facts},
+      {"MATLAB", &c.matlab, "its command, for the scores of Pascal VOC", facts},
+      {"VIS", &c.vis, "draw while testing", facts},
+      {"VIS_TH", &c.vis_th, "least score of what is drawn", facts},
+      {"EXPECTED_RESULTS", &c.expected_results, "results that Detectron's own tests expect", facts},
+      {"EXPECTED_RESULTS_RTOL", &c.expected_results_rtol, "their tolerance", facts},
+      {"EXPECTED_RESULTS_ATOL", &c.expected_results_atol, "their tolerance", facts},
+      {"EXPECTED_RESULTS_SIGMA_TOL", &c.expected_results_sigma_tol, "their tolerance", facts},
+      {"EXPECTED_RESULTS_EMAIL", &c.expected_results_email, "who is told of failures", facts},
+      {"DOWNLOAD_CACHE", &c.download_cache, "folder of downloaded files", facts},
+      {"CLUSTER.ON_CLUSTER", &c.on_cluster, "of Detectron's authors", facts}};
+}
+
+}  // namespace
+
+ParsedText one_of(std::string& value, const std::vector<std::string>& words) {
+  return parsed(
+      value,
+      [words](const std::string& text) {
+        if (std::find(words.begin(), words.end(), text) != words.end()) return text;
+        std::string all;
+        for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
+        const std::string near = nearest(text, words);
+        fail("'", text, "' is none of ", all, near.empty() ? "" : "; did you mean " + near + "?");
+      },
+      [](const std::string& text) { return text; });
+}
+
+ConfigKeys detector_run_keys(DetectorConfig& c) {
+  return joined({{{"OUTPUT_DIR", &c.output_dir, "folder for runs", {.own = true}},
+                  {"NUM_GPUS",
+                   &c.num_gpus,
+                   "number of replicas, unless DEVICES says it",
+                   {.least = 1, .most = 4096}},
+                  {"RNG_SEED",
+                   &c.seed,
+                   "seed of the initial weights, the order of data and random draws",
+                   {.least = 0, .remembered = true}},
+                  {"DEDUP_BOXES",
+                   &c.dedup_boxes,
+                   "proposals that are equal at this scale count once; 0: off",
+                   {.least = 0}},
+                  {"BBOX_XFORM_CLIP",
+                   &c.network.bbox_xform_clip,
+                   "most that the logarithm of a box's size changes by",
+                   {.least = 0, .most = 80}},
+                  {"PIXEL_MEANS", &c.pixel_means, "subtracted from blue, green and red"}},
+                 unused_keys(c.unused)});
+}
+
+ConfigKeys own_detector_keys(DetectorConfig& c) {
+  DetectionShape& shape = c.network.shape;
+  ConfigKeys solver = keys_of(SolverSettings{c.schedule, c.optimizer, c.log_lr_change_threshold});
+  ConfigKeys own = joined(
+      {{{"IMAGE",
+         parsed(
+             shape, [&shape](const std::string& text) { return parse_image(shape, text); },
+             text_of_image),
+         "height and width of the input, 800x1344; empty: the widest that TRAIN.SCALES and "
+         "MAX_SIZE allow",
+         {.flag = "--image", .remembered = true}}},
+       keys_of(c.run),
+       {{"RESNETS.STEM_OUT_CHANNELS", &c.network.resnets.stem_out_channels, "channels of the stem",
+         at_least(1)},
+        {"RESNETS.RES2_OUT_CHANNELS", &c.network.resnets.res2_out_channels,
+         "channels of the first stage; 64 with basic blocks unless given", at_least(1)},
+        {"TRAIN.TRUE_BOXES",
+         &shape.true_boxes,
+         "places for the objects of an image",
+         {.least = 1, .most = 65536}},
+        {"TRAIN.PROPOSALS", &shape.proposals,
+         "places for proposals from files; TRAIN.RPN_POST_NMS_TOP_N unless given", at_least(1)},
+        {"SOLVER.SCALE_TO_BATCH", &c.scale_to_batch,
+         "fit rates and iterations to the images of a step, where these are not the "
+         "file's NUM_GPUS x TRAIN.IMS_PER_BATCH"}},
+       std::move(solver),
+       keys_of(c.step)});
+  return own;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,107 @@
+// TEST: detection, scores, and tests on changed images.
+#include "tools/detection/key_tables.h"
+
+namespace lockstep {
+namespace {
+
+ConfigKeys result_keys(DetectorConfig& config) {
+  DetectionTestOptions& c = config.network.test;
+  DetectionScoring& test = config.test;
+  return {
+      {"TEST.WEIGHTS", &test.data.weights, "file to test"},
+      {"TEST.DATASETS", &test.data.datasets, "names of data sets"},
+      {"TEST.SCALE", &c.scale, "shorter side of an image", {.least = 1, .most = 1 << 16}},
+      {"TEST.MAX_SIZE", &c.max_size, "its longer side is no longer", {.least = 1, .most = 1 << 16}},
+      {"TEST.NMS", &c.nms, "IoU above which a worse box of a class is dropped", share()},
+      {"TEST.BBOX_REG", &c.bbox_reg, "boxes are the predicted ones, not the proposals"},
+      {"TEST.PROPOSAL_FILES", &test.data.proposal_files,
+       "a file of proposals for each data set, in models without an RPN"},
+      {"TEST.GENERATE_PROPOSALS_ON_GPU", &config.unused.test_proposals_on_gpu,
+       "where proposals are computed is the plan's choice", unused_key()},
+      {"TEST.PROPOSAL_LIMIT", &c.proposal_limit, "proposals of an image that are used",
+       at_least(1)},
+      {"TEST.RPN_NMS_THRESH", &c.rpn_nms_thresh, "IoU above which a worse proposal is dropped",
+       share()},
+      {"TEST.RPN_PRE_NMS_TOP_N", &c.rpn_pre_nms_top_n,
+       "best proposals before suppression; of each level with an FPN", at_least(1)},
+      {"TEST.RPN_POST_NMS_TOP_N", &c.rpn_post_nms_top_n, "best proposals after it", at_least(1)},
+      {"TEST.RPN_MIN_SIZE", &c.rpn_min_size, "smallest side of a proposal", {.least = 0}},
+      {"TEST.DETECTIONS_PER_IM", &c.detections_per_im, "objects found in an image at most",
+       at_least(1)},
+      {"TEST.SCORE_THRESH", &c.score_thresh, "least score of an object", share()},
+      {"TEST.COMPETITION_MODE", &test.competition_mode, "results as the data set's server takes"},
+      {"TEST.FORCE_JSON_DATASET_EVAL", &test.force_json_dataset_eval,
+       "score by COCO's rules what has rules of its own"},
+      {"TEST.PRECOMPUTED_PROPOSALS", &test.precomputed_proposals,
+       "proposals come from files; inferred from RPN and RETINANET"},
+      {"TEST.CLASS_SPECIFIC_AR", &test.class_specific_ar, "recall of proposals class by class"},
+      {"TEST.SOFT_NMS.ENABLED", &test.soft_nms.enabled, "worse boxes lose score instead"},
+      {"TEST.SOFT_NMS.METHOD", one_of(test.soft_nms.method, {"hard", "linear", "gaussian"}),
+       "hard, linear or gaussian"},
+      {"TEST.SOFT_NMS.SIGMA", &test.soft_nms.sigma, "width of the gaussian", {.least = 0}},
+      {"TEST.BBOX_VOTE.ENABLED", &test.bbox_vote.enabled, "a box is the mean of those around it"},
+      {"TEST.BBOX_VOTE.VOTE_TH", &test.bbox_vote.vote_th, "IoU from which boxes vote", share()},
+      {"TEST.BBOX_VOTE.SCORING_METHOD",
+       one_of(test.bbox_vote.scoring_method,
+              {"ID", "TEMP_AVG", "AVG", "IOU_AVG", "GENERALIZED_AVG", "QUASI_SUM"}),
+       "score of such a box: ID, TEMP_AVG, AVG, IOU_AVG, GENERALIZED_AVG or QUASI_SUM"},
+      {"TEST.BBOX_VOTE.SCORING_METHOD_BETA",
+       &test.bbox_vote.scoring_method_beta,
+       "a number of some of these methods",
+       {.least = 0}}};
+}
+
+ConfigKeys augmentation_keys(const std::string& section, TestAugmentation& c) {
+  return {
+      {section + ".ENABLED", &c.enabled, "test on changed images, too"},
+      {section + ".H_FLIP", &c.h_flip, "mirrored"},
+      {section + ".SCALES", &c.scales, "with these shorter sides", {.least = 1, .most = 1 << 16}},
+      {section + ".MAX_SIZE",
+       &c.max_size,
+       "and a longer side of no more",
+       {.least = 1, .most = 1 << 16}},
+      {section + ".SCALE_H_FLIP", &c.scale_h_flip, "these mirrored, too"},
+      {section + ".SCALE_SIZE_DEP", &c.scale_size_dep, "large scales find small objects only"},
+      {section + ".ASPECT_RATIOS",
+       &c.aspect_ratios,
+       "widened by these factors",
+       {.least = 1e-3, .most = 1e3}},
+      {section + ".ASPECT_RATIO_H_FLIP", &c.aspect_ratio_h_flip, "these mirrored, too"}};
+}
+
+ConfigKeys heuristic_keys(DetectionScoring& test) {
+  const std::vector<std::string> unions{"ID", "AVG", "UNION"};
+  return {
+      {"TEST.BBOX_AUG.SCORE_HEUR", one_of(test.bbox_aug.score_heur, unions),
+       "how scores are joined: ID, AVG or UNION"},
+      {"TEST.BBOX_AUG.COORD_HEUR", one_of(test.bbox_aug.coord_heur, unions),
+       "how boxes are joined: ID, AVG or UNION"},
+      {"TEST.BBOX_AUG.AREA_TH_LO",
+       &test.bbox_aug.area_th_lo,
+       "Detectron never reads it",
+       {.least = 0}},
+      {"TEST.BBOX_AUG.AREA_TH_HI",
+       &test.bbox_aug.area_th_hi,
+       "Detectron never reads it",
+       {.least = 0}},
+      {"TEST.MASK_AUG.HEUR", one_of(test.mask_aug.heur, {"SOFT_AVG", "SOFT_MAX", "LOGIT_AVG"}),
+       "how masks are joined: SOFT_AVG, SOFT_MAX or LOGIT_AVG"},
+      {"TEST.MASK_AUG.AREA_TH", &test.mask_aug.area_th, "Detectron never reads it", {.least = 0}},
+      {"TEST.KPS_AUG.HEUR", one_of(test.kps_aug.heur, {"HM_AVG", "HM_MAX"}),
+       "how heatmaps are joined: HM_AVG or HM_MAX"},
+      {"TEST.KPS_AUG.AREA_TH",
+       &test.kps_aug.area_th,
+       "area from which an object is large",
+       {.least = 0}}};
+}
+
+}  // namespace
+
+ConfigKeys detector_testing_keys(DetectorConfig& config) {
+  DetectionScoring& test = config.test;
+  return joined({result_keys(config), augmentation_keys("TEST.BBOX_AUG", test.bbox_aug),
+                 augmentation_keys("TEST.MASK_AUG", test.mask_aug),
+                 augmentation_keys("TEST.KPS_AUG", test.kps_aug), heuristic_keys(test)});
+}
+
+}  // namespace lockstep

@@ -1,0 +1,31 @@
+// A CONFIG.yaml and the files it includes by `_BASE_: other.yaml`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/settings/origin.h"
+
+namespace lockstep {
+
+struct ConfigFile {
+  std::string path, text;
+};
+// Each after its base; the last one is the file itself.
+using ConfigFiles = std::vector<ConfigFile>;
+
+// A base's path is relative to the file that includes it. Throws for a circle, naming its files.
+ConfigFiles config_files(const std::string& path);
+
+// Reads the values of all files, later ones over earlier ones.
+void read_files(ConfigKeys& keys, const ConfigFiles& files, Origins& origins);
+
+// What the files and then the words (KEY VALUE ..) say of a key, before any table is known.
+struct PlacedText {
+  std::string text, at;
+};
+std::optional<PlacedText> said_of(const std::string& key, const ConfigFiles& files,
+                                  const std::vector<std::string>& words);
+
+}  // namespace lockstep
