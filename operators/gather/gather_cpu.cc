@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "operators/gather/gather.h"
+#include "operators/gather/top_k_cpu.h"
 #include "operators/kit/axis.h"
 #include "operators/kit/converted.h"
 #include "operators/kit/dispatch.h"
@@ -231,39 +232,6 @@ std::unique_ptr<Kernel> prepare_scatter_nd(const KernelRequest& request) {
           for (int64_t k = 0; k < c.slice; ++k) to[k] = met(meeting, to[k], update[k]);
         }
       });
-    });
-  });
-}
-
-// The k largest (or smallest) of each column, best first, equal ones in order. Repeated search
-// needs no memory and is fast for the small k of networks.
-std::unique_ptr<Kernel> prepare_top_k(const KernelRequest& request) {
-  auto attributes = request.attributes();
-  const int64_t axis = attributes.integer("axis", -1);
-  const AroundAxis x(request.in[0].dims, axis), y(request.out[0].dims, axis);
-  const bool largest = attributes.integer("largest", 1) != 0;
-  check(y.size <= x.size, "k is ", y.size, ", but there are ", x.size, " elements");
-  return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
-    return make_kernel([=](const KernelArgs& args) {
-      const T* data = args.in[0].as<T>();
-      for (int64_t column = 0; column < x.columns(); ++column) {
-        auto value = [&](int64_t i) { return data[x.start(column) + i * x.inner]; };
-        auto none = [&](int64_t i) { return !(value(i) == value(i)); };
-        auto before = [&](int64_t a, int64_t b) {  // does a come before b? NaN comes last
-          if (none(a) || none(b)) return none(a) == none(b) ? a < b : none(b);
-          if (value(a) == value(b)) return a < b;
-          return largest ? value(a) > value(b) : value(a) < value(b);
-        };
-        int64_t last = -1;
-        for (int64_t k = 0; k < y.size; ++k) {
-          int64_t best = -1;
-          for (int64_t i = 0; i < x.size; ++i)
-            if ((last < 0 || before(last, i)) && (best < 0 || before(i, best))) best = i;
-          args.out[0].as<T>()[y.start(column) + k * y.inner] = value(best);
-          args.out[1].as<int64_t>()[y.start(column) + k * y.inner] = best;
-          last = best;
-        }
-      }
     });
   });
 }

@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "tests/support/expect_error.h"
 #include "tests/support/op_case.h"
 
@@ -67,6 +65,11 @@ std::vector<OpCase> gather_cases() {
        .type = "ScatterElements",
        .inputs = {random({3, 3}), labels({1, 0, 2, 0, 2, 1}, {2, 3}), random({2, 3}, 2)}},
       {.name = "largest", .type = "TopK", .inputs = {random({3, 5}), fixed({2})}, .outputs = 2},
+      {.name = "batch",
+       .type = "TopK",
+       .inputs = {random({3, 5}), fixed({5})},
+       .outputs = 2,
+       .symbolic_batch = true},
       {.name = "smallest_rows",
        .type = "TopK",
        .attributes = {{"axis", int64_t{0}}, {"largest", int64_t{0}}},
@@ -141,27 +144,6 @@ TEST(GatherErrors, OperandsThatDoNotFitEachOtherAreNamed) {
 TEST(GatherErrors, ADiagonalIsOneNumber) {
   OpCase c{.name = "bad", .type = "Trilu", .inputs = {random({3, 3}), fixed({})}};
   expect_error([&] { check_case(c); }, "Trilu", "diagonals are int64[0], should be [1]");
-}
-
-// Nothing is larger than it, nothing smaller: the search for the next one read before the first.
-TEST(TopK, WhatIsNoNumberComesLast) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  OpCase c{
-      .name = "none",
-      .type = "TopK",
-      .inputs = {given(Literal::of<float>(std::vector<float>{nan, 1, nan, 2}, {4})), fixed({2})},
-      .outputs = 2,
-      .gradient = false,
-      .oracle = false};
-  for (int64_t largest : {0, 1}) {
-    c.attributes = {{"largest", largest}};
-    c.reference = [=](const std::vector<Doubles>&) {
-      const std::vector<double> up{1, 2}, down{2, 1}, up_at{1, 3}, down_at{3, 1};
-      return largest ? std::vector<Doubles>{{{2}, down}, {{2}, down_at}}
-                     : std::vector<Doubles>{{{2}, up}, {{2}, up_at}};
-    };
-    check_case(c);
-  }
 }
 
 }  // namespace

@@ -1,0 +1,10 @@
+// Part of this folder's CPU kernels.
+#pragma once
+
+#include "runtime/kernel_table.h"
+
+namespace lockstep {
+
+std::unique_ptr<Kernel> prepare_top_k(const KernelRequest& request);
+
+}  // namespace lockstep

@@ -1,0 +1,159 @@
+// TopK beside a full sort, in the order that it promises: the best first, equal ones by index, NaN
+// last.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "runtime/philox.h"
+#include "tests/support/any_threads.h"
+#include "tests/support/expect_error.h"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct Columns {
+  int64_t outer = 1, size = 1, inner = 1;
+};
+
+OpCase top_k_case(Literal x, int64_t k, int64_t axis = -1, bool largest = true) {
+  return {.name = "top_k",
+          .type = "TopK",
+          .attributes = {{"axis", axis}, {"largest", int64_t{largest}}},
+          .inputs = {given(std::move(x)), fixed({k})},
+          .outputs = 2,
+          .gradient = false,
+          .oracle = false};
+}
+
+// Compares the bits of the values and the indices with those of a stable sort.
+template <class T>
+void expect_sorted(const std::vector<T>& x, Columns of, int64_t k, bool largest) {
+  SCOPED_TRACE(join(of.outer, " x ", of.size, " x ", of.inner, ", k = ", k, ", largest ", largest));
+  const OpCase c = top_k_case(Literal::of<T>(x, {of.outer, of.size, of.inner}), k, 1, largest);
+  const std::vector<Literal> found = results_on_threads(c, 1);
+  const auto values = found[0].values<T>();
+  const auto indices = found[1].values<int64_t>();
+  ASSERT_EQ(static_cast<int64_t>(values.size()), of.outer * k * of.inner);
+  std::vector<int64_t> order(static_cast<std::size_t>(of.size));
+  for (int64_t column = 0; column < of.outer * of.inner; ++column) {
+    const int64_t outer = column / of.inner, inner = column % of.inner;
+    auto value = [&](int64_t i) { return x[(outer * of.size + i) * of.inner + inner]; };
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      const bool no_a = !(value(a) == value(a)), no_b = !(value(b) == value(b));
+      if (no_a || no_b) return !no_a && no_b;
+      return largest ? value(a) > value(b) : value(a) < value(b);
+    });
+    for (int64_t rank = 0; rank < k; ++rank) {
+      const int64_t at = (outer * k + rank) * of.inner + inner;
+      const T expected = value(order[rank]);
+      ASSERT_EQ(order[rank], indices[at]) << "rank " << rank;
+      ASSERT_EQ(0, std::memcmp(&expected, &values[at], sizeof(T))) << "rank " << rank;
+    }
+  }
+}
+
+template <class T>
+std::vector<T> mixed(int64_t count, uint64_t seed) {
+  PhiloxSequence random(seed, 5);
+  std::vector<T> x(static_cast<std::size_t>(count));
+  for (T& value : x) {
+    if constexpr (std::is_floating_point_v<T>)
+      value = static_cast<T>(random.uniform(-1, 1));
+    else
+      value = static_cast<T>((static_cast<int64_t>(random.below(1 << 30)) - (1 << 29)) *
+                             (sizeof(T) == 8 ? 9876543210 : 1));
+    // Half of them meet others, some are at the ends of their type.
+    const auto kind = random.below(20);
+    if (kind < 10) value = static_cast<T>(static_cast<int64_t>(random.below(9)) - 4);
+    if (kind == 10) value = std::numeric_limits<T>::lowest();
+    if (kind == 11) value = std::numeric_limits<T>::max();
+    if constexpr (std::is_floating_point_v<T>) {
+      if (kind == 12) value = std::numeric_limits<T>::quiet_NaN();
+      if (kind == 13) value = -std::numeric_limits<T>::quiet_NaN();
+      if (kind == 14) value = std::numeric_limits<T>::infinity();
+      if (kind == 15) value = -std::numeric_limits<T>::infinity();
+      if (kind == 16) value = -T(0);
+      if (kind == 17) value = std::numeric_limits<T>::denorm_min();
+    }
+  }
+  return x;
+}
+
+template <class T>
+void expect_all_sizes() {
+  uint64_t seed = 1;
+  for (const Columns& of :
+       {Columns{1, 1, 1}, {3, 7, 1}, {2, 5, 3}, {1, 512, 2}, {2, 513, 1}, {1, 1500, 3}})
+    for (bool largest : {true, false}) {
+      const auto x = mixed<T>(of.outer * of.size * of.inner, seed++);
+      for (int64_t k : {int64_t{0}, int64_t{1}, of.size / 3, of.size - 1, of.size})
+        expect_sorted(x, of, k, largest);
+    }
+}
+
+TEST(TopK, IsThePrefixOfAStableSort) {
+  expect_all_sizes<float>();
+  expect_all_sizes<double>();
+  expect_all_sizes<int32_t>();
+  expect_all_sizes<int64_t>();
+}
+
+TEST(TopK, FindsFewOfMany) { expect_sorted(mixed<float>(50000, 3), {1, 50000, 1}, 2000, true); }
+
+TEST(TopK, TakesEqualValuesInOrder) {
+  expect_sorted(std::vector<float>(5000, 0.25F), {1, 5000, 1}, 700, true);
+  std::vector<float> zeros(5000);
+  for (std::size_t i = 0; i < zeros.size(); i += 3) zeros[i] = -0.0F;
+  expect_sorted(zeros, {1, 5000, 1}, 1234, true);
+  expect_sorted(zeros, {1, 5000, 1}, 1234, false);
+}
+
+// The search for the next element after a NaN once read index -1.
+TEST(TopK, WhatIsNoNumberComesLast) {
+  for (bool largest : {true, false}) {
+    expect_sorted<float>({kNaN, 1, kNaN, 2}, {1, 4, 1}, 2, largest);
+    expect_sorted<float>({kNaN, kInfinity, kNaN, -kInfinity}, {1, 4, 1}, 4, largest);
+    expect_sorted(std::vector<float>(4, kNaN), {1, 4, 1}, 3, largest);
+    std::vector<float> few(2000, kNaN);
+    few[7] = few[900] = -kInfinity;
+    few[1999] = kInfinity;
+    expect_sorted(few, {1, 2000, 1}, 1000, largest);
+  }
+}
+
+TEST(TopK, OfNothingIsNothing) {
+  for (const Dims& dims : {Dims{0, 3}, Dims{3, 0}, Dims{3, 4}}) {
+    const std::vector<Literal> found =
+        results_on_threads(top_k_case(Literal(DType::float32, dims), dims[0] == 0 ? 2 : 0), 1);
+    EXPECT_EQ(0, found[0].count());
+    EXPECT_EQ(0, found[1].count());
+  }
+}
+
+TEST(TopK, TakesNoMoreThanThereAre) {
+  expect_error(
+      [] {
+        results_on_threads(top_k_case(Literal(DType::float32, {3, 4}), 5), 1);
+      },
+      "TopK");
+}
+
+TEST(TopK, ThreadsDoNotChangeIt) {
+  for (int64_t k : {3, 300}) {
+    expect_same_bits_on_any_threads(
+        top_k_case(Literal::of<float>(mixed<float>(7 * 900 * 3, 9), {7, 900, 3}), k, 1));
+    expect_same_bits_on_any_threads(
+        top_k_case(Literal::of<float>(mixed<float>(5000, 9), {1, 5000}), k, 1, false));
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing
