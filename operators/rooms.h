@@ -3,6 +3,7 @@
 
 #include "operators/activation/activation.h"
 #include "operators/batch_norm/batch_norm.h"
+#include "operators/boxes/boxes.h"
 #include "operators/collective/collective.h"
 #include "operators/conv/conv.h"
 #include "operators/dropout/dropout.h"

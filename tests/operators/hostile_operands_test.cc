@@ -163,6 +163,30 @@ const std::vector<Hostile> kLosses{
     {"NegativeLogLikelihoodLossGrad", operand(3, positive({1})),
      "its input 3, weights, is float32[1], should be [3]"}};
 
+const std::vector<Hostile> kBoxes{
+    {"BoxSuppression", operand(0, random({2, 3, 3})),
+     "its input 0, boxes, is float32[2,3,3], should be [2,3,4]"},
+    {"BoxSuppression", operand(0, random({2, 4, 4})), "should be [2,3,4]"},
+    {"BoxSuppression", operand(1, random({6})),
+     "its input 1, scores, is float32[6], should have 2 dimensions"},
+    {"BoxSuppression",
+     [](OpCase& c) {
+       c.inputs = {empty(DType::int8, {2, 3, 4}), empty(DType::int8, {2, 3})};
+     },
+     "its input 0, boxes, is int8[2,3,4], should be of float32"},
+    {"BoxSuppression", attribute("capacity", int64_t{INT64_MAX}),
+     "capacity is 9223372036854775807"},
+    {"BoxSuppression", attribute("threshold", std::nanf("")), "the IoU threshold is nan"},
+    {"BoxSuppression", outputs(1), "output"},
+    {"DetectionResults", operand(0, random({1, 3, 4})), "should be [2,3,4]"},
+    {"DetectionResults", operand(2, labels({0, 1, 2}, {3})),
+     "its input 2, classes, is int64[3], should be [2,3]"},
+    {"DetectionResults", operand(2, empty(DType::int32, {2, 3})),
+     "its input 2, classes, is int32[2,3], should be of int64"},
+    {"DetectionResults", attribute("classes", int64_t{0}), "classes is 0"},
+    {"DetectionResults", attribute("capacity", int64_t{-1}), "capacity is -1"},
+    {"DetectionResults", outputs(3), "output"}};
+
 const std::vector<Hostile> kPlaces{
     {"GatherGrad", operand(0, random({2})), "its input 0, dy, is float32[2], should be [2,3]"},
     {"GatherGrad", operand(1, random({2})), "its input 1, shape, is float32[2]"},
@@ -374,6 +398,7 @@ const std::vector<Hostile> kUpdates{
 
 INSTANTIATE_TEST_SUITE_P(Elements, HostileOperands, ::testing::ValuesIn(kElements));
 INSTANTIATE_TEST_SUITE_P(Losses, HostileOperands, ::testing::ValuesIn(kLosses));
+INSTANTIATE_TEST_SUITE_P(Boxes, HostileOperands, ::testing::ValuesIn(kBoxes));
 INSTANTIATE_TEST_SUITE_P(Places, HostileOperands, ::testing::ValuesIn(kPlaces));
 INSTANTIATE_TEST_SUITE_P(Windows, HostileOperands, ::testing::ValuesIn(kWindows));
 INSTANTIATE_TEST_SUITE_P(Regions, HostileOperands, ::testing::ValuesIn(kRegions));

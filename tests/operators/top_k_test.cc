@@ -15,10 +15,10 @@
 namespace lockstep::testing {
 namespace {
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
+constexpr float kBoundless = std::numeric_limits<float>::infinity();
 
-struct Columns {
+struct TopKSizes {
   int64_t outer = 1, size = 1, inner = 1;
 };
 
@@ -34,7 +34,7 @@ OpCase top_k_case(Literal x, int64_t k, int64_t axis = -1, bool largest = true) 
 
 // Compares the bits of the values and the indices with those of a stable sort.
 template <class T>
-void expect_sorted(const std::vector<T>& x, Columns of, int64_t k, bool largest) {
+void expect_as_sorted(const std::vector<T>& x, TopKSizes of, int64_t k, bool largest) {
   SCOPED_TRACE(join(of.outer, " x ", of.size, " x ", of.inner, ", k = ", k, ", largest ", largest));
   const OpCase c = top_k_case(Literal::of<T>(x, {of.outer, of.size, of.inner}), k, 1, largest);
   const std::vector<Literal> found = results_on_threads(c, 1);
@@ -61,7 +61,7 @@ void expect_sorted(const std::vector<T>& x, Columns of, int64_t k, bool largest)
 }
 
 template <class T>
-std::vector<T> mixed(int64_t count, uint64_t seed) {
+std::vector<T> mixed_numbers(int64_t count, uint64_t seed) {
   PhiloxSequence random(seed, 5);
   std::vector<T> x(static_cast<std::size_t>(count));
   for (T& value : x) {
@@ -88,44 +88,47 @@ std::vector<T> mixed(int64_t count, uint64_t seed) {
 }
 
 template <class T>
-void expect_all_sizes() {
+void expect_top_k_of_all_sizes() {
   uint64_t seed = 1;
-  for (const Columns& of :
-       {Columns{1, 1, 1}, {3, 7, 1}, {2, 5, 3}, {1, 512, 2}, {2, 513, 1}, {1, 1500, 3}})
+  for (const TopKSizes& of :
+       {TopKSizes{1, 1, 1}, {3, 7, 1}, {2, 5, 3}, {1, 512, 2}, {2, 513, 1}, {1, 1500, 3}})
     for (bool largest : {true, false}) {
-      const auto x = mixed<T>(of.outer * of.size * of.inner, seed++);
+      const auto x = mixed_numbers<T>(of.outer * of.size * of.inner, seed++);
       for (int64_t k : {int64_t{0}, int64_t{1}, of.size / 3, of.size - 1, of.size})
-        expect_sorted(x, of, k, largest);
+        expect_as_sorted(x, of, k, largest);
     }
 }
 
 TEST(TopK, IsThePrefixOfAStableSort) {
-  expect_all_sizes<float>();
-  expect_all_sizes<double>();
-  expect_all_sizes<int32_t>();
-  expect_all_sizes<int64_t>();
+  expect_top_k_of_all_sizes<float>();
+  expect_top_k_of_all_sizes<double>();
+  expect_top_k_of_all_sizes<int32_t>();
+  expect_top_k_of_all_sizes<int64_t>();
 }
 
-TEST(TopK, FindsFewOfMany) { expect_sorted(mixed<float>(50000, 3), {1, 50000, 1}, 2000, true); }
+TEST(TopK, FindsFewOfMany) {
+  expect_as_sorted(mixed_numbers<float>(50000, 3), {1, 50000, 1}, 2000, true);
+}
 
 TEST(TopK, TakesEqualValuesInOrder) {
-  expect_sorted(std::vector<float>(5000, 0.25F), {1, 5000, 1}, 700, true);
+  expect_as_sorted(std::vector<float>(5000, 0.25F), {1, 5000, 1}, 700, true);
   std::vector<float> zeros(5000);
   for (std::size_t i = 0; i < zeros.size(); i += 3) zeros[i] = -0.0F;
-  expect_sorted(zeros, {1, 5000, 1}, 1234, true);
-  expect_sorted(zeros, {1, 5000, 1}, 1234, false);
+  expect_as_sorted(zeros, {1, 5000, 1}, 1234, true);
+  expect_as_sorted(zeros, {1, 5000, 1}, 1234, false);
 }
 
 // The search for the next element after a NaN once read index -1.
 TEST(TopK, WhatIsNoNumberComesLast) {
   for (bool largest : {true, false}) {
-    expect_sorted<float>({kNaN, 1, kNaN, 2}, {1, 4, 1}, 2, largest);
-    expect_sorted<float>({kNaN, kInfinity, kNaN, -kInfinity}, {1, 4, 1}, 4, largest);
-    expect_sorted(std::vector<float>(4, kNaN), {1, 4, 1}, 3, largest);
-    std::vector<float> few(2000, kNaN);
-    few[7] = few[900] = -kInfinity;
-    few[1999] = kInfinity;
-    expect_sorted(few, {1, 2000, 1}, 1000, largest);
+    expect_as_sorted<float>({kNotANumber, 1, kNotANumber, 2}, {1, 4, 1}, 2, largest);
+    expect_as_sorted<float>({kNotANumber, kBoundless, kNotANumber, -kBoundless}, {1, 4, 1}, 4,
+                            largest);
+    expect_as_sorted(std::vector<float>(4, kNotANumber), {1, 4, 1}, 3, largest);
+    std::vector<float> few(2000, kNotANumber);
+    few[7] = few[900] = -kBoundless;
+    few[1999] = kBoundless;
+    expect_as_sorted(few, {1, 2000, 1}, 1000, largest);
   }
 }
 
@@ -149,9 +152,9 @@ TEST(TopK, TakesNoMoreThanThereAre) {
 TEST(TopK, ThreadsDoNotChangeIt) {
   for (int64_t k : {3, 300}) {
     expect_same_bits_on_any_threads(
-        top_k_case(Literal::of<float>(mixed<float>(7 * 900 * 3, 9), {7, 900, 3}), k, 1));
+        top_k_case(Literal::of<float>(mixed_numbers<float>(7 * 900 * 3, 9), {7, 900, 3}), k, 1));
     expect_same_bits_on_any_threads(
-        top_k_case(Literal::of<float>(mixed<float>(5000, 9), {1, 5000}), k, 1, false));
+        top_k_case(Literal::of<float>(mixed_numbers<float>(5000, 9), {1, 5000}), k, 1, false));
   }
 }
 

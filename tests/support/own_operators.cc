@@ -61,6 +61,14 @@ std::vector<OpCase> losses() {
       own("NegativeLogLikelihoodLossGrad", {number(1), fixed({2, 3}), classes, weights})};
 }
 
+std::vector<OpCase> picked_boxes() {
+  const CaseInput boxes = random({2, 3, 4}), scores = random({2, 3});
+  return {
+      own("BoxSuppression", {boxes, scores}, {{"threshold", 0.5F}, {"capacity", int64_t{2}}}, 2),
+      own("DetectionResults", {boxes, scores, labels({0, 1, 2, 0, 1, 2}, {2, 3})},
+          {{"classes", int64_t{3}}, {"score_threshold", 0.0F}, {"capacity", int64_t{4}}}, 4)};
+}
+
 std::vector<OpCase> places() {
   const CaseInput dy = random({2, 3}), x = fixed({4, 3});
   return {own("GatherGrad", {dy, x, labels({0, 3}, {2})}, {{"axis", int64_t{0}}}),
@@ -176,7 +184,7 @@ std::vector<OpCase> exchanges() {
 const std::vector<OpCase>& own_operator_cases() {
   static const std::vector<OpCase> cases = [] {
     std::vector<OpCase> all;
-    for (auto family : {element_by_element, losses, places, windows, regions, norms,
+    for (auto family : {element_by_element, losses, picked_boxes, places, windows, regions, norms,
                         training_targets, updates, exchanges})
       for (OpCase& c : family()) all.push_back(std::move(c));
     return all;

@@ -1,0 +1,11 @@
+// Part of this folder.
+#pragma once
+
+#include "operators/boxes/boxes.h"
+
+namespace lockstep {
+
+BoxSuppressionAttrs read_box_suppression(AttributeReader attributes);
+DetectionAttrs read_detection(AttributeReader attributes);
+
+}  // namespace lockstep

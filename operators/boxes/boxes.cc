@@ -1,0 +1,126 @@
+// BoxSuppression and DetectionResults pick boxes; no gradient flows through what they pick.
+// IoU is the quotient, rounded to float32, as ONNX Runtime and torchvision compute it: a box whose
+// IoU is the threshold stays. A box whose width or height is not positive (or not a number) has no
+// area: it overlaps nothing, and is neither dropped nor the reason why another one is.
+#include "operators/boxes/boxes.h"
+
+#include "operators/boxes/attributes.h"
+#include "operators/kit/room.h"
+
+namespace lockstep {
+namespace {
+
+void check_box_limits(float overlap, int64_t capacity) {
+  check(overlap >= 0 && overlap <= 1, "the IoU threshold is ", overlap, ", should be in 0..1");
+  check(capacity >= 0 && capacity <= INT32_MAX, "capacity is ", capacity);
+}
+
+// Operands 0 and 1: boxes [B, N, 4] with scores [B, N]. Returns B.
+Dim demand_scored_boxes(Inference& inference) {
+  inference.require_ranked();
+  demand_dims(inference, 1, 2);
+  const Shape& scores = inference.input(1).shape;
+  demand_shape(inference, 0, {scores[0], scores[1], 4});
+  demand_type(inference, 0, DType::float32);
+  demand_type(inference, 1, DType::float32);
+  return scores[0];
+}
+
+void box_suppression_law(Inference& inference) {
+  const BoxSuppressionAttrs attrs = read_box_suppression(inference.attributes);
+  check_box_limits(attrs.threshold, attrs.capacity);
+  const Dim batch = demand_scored_boxes(inference);
+  inference.outputs[0] = {DType::int64, {batch, attrs.capacity}};
+  inference.outputs[1] = {DType::int64, {batch}};
+}
+
+void detection_results_law(Inference& inference) {
+  const DetectionAttrs attrs = read_detection(inference.attributes);
+  check_box_limits(attrs.overlap, attrs.capacity);
+  check(attrs.classes >= 1 && attrs.classes <= INT32_MAX, "classes is ", attrs.classes);
+  const Dim batch = demand_scored_boxes(inference);
+  demand_shape(inference, 2, inference.input(1).shape);
+  demand_type(inference, 2, DType::int64);
+  inference.outputs[0] = {DType::float32, {batch, attrs.capacity, 4}};
+  inference.outputs[1] = {DType::float32, {batch, attrs.capacity}};
+  inference.outputs[2] = {DType::int64, {batch, attrs.capacity}};
+  inference.outputs[3] = {DType::int64, {batch}};
+}
+
+}  // namespace
+
+BoxSuppressionAttrs read_box_suppression(AttributeReader attributes) {
+  BoxSuppressionAttrs attrs;
+  attrs.threshold = attributes.number("threshold", attrs.threshold);
+  attrs.capacity = attributes.integer("capacity", attrs.capacity);
+  attributes.done();
+  return attrs;
+}
+
+DetectionAttrs read_detection(AttributeReader attributes) {
+  DetectionAttrs attrs;
+  attrs.classes = attributes.integer("classes", attrs.classes);
+  attrs.score_threshold = attributes.number("score_threshold", attrs.score_threshold);
+  attrs.overlap = attributes.number("overlap", attrs.overlap);
+  attrs.capacity = attributes.integer("capacity", attrs.capacity);
+  attributes.done();
+  return attrs;
+}
+
+SuppressedBoxes box_suppression(Graph& graph, Value boxes, Value scores,
+                                const BoxSuppressionAttrs& attrs, const Site& site) {
+  const Node node =
+      graph.add({.type = "BoxSuppression",
+                 .domain = kOwnDomain,
+                 .inputs = {boxes, scores},
+                 .attributes = {{"threshold", attrs.threshold}, {"capacity", attrs.capacity}},
+                 .outputs = 2},
+                site);
+  return {node.outputs()[0], node.outputs()[1]};
+}
+
+Detections detection_results(Graph& graph, Value boxes, Value scores, Value classes,
+                             const DetectionAttrs& attrs, const Site& site) {
+  const Node node = graph.add({.type = "DetectionResults",
+                               .domain = kOwnDomain,
+                               .inputs = {boxes, scores, classes},
+                               .attributes = {{"classes", attrs.classes},
+                                              {"score_threshold", attrs.score_threshold},
+                                              {"overlap", attrs.overlap},
+                                              {"capacity", attrs.capacity}},
+                               .outputs = 4},
+                              site);
+  return {node.outputs()[0], node.outputs()[1], node.outputs()[2], node.outputs()[3]};
+}
+
+std::vector<Op> boxes_ops() {
+  return {
+      {.type = "BoxSuppression",
+       .domain = kOwnDomain,
+       .signature =
+           Signature{"Greedy non-maximum suppression: the best boxes [B, N, 4], none with a larger "
+                     "IoU with a better one; -1 in empty places. Body in standard operators: "
+                     "NonMaxSuppression of each batch entry, Concat with -1, Slice; it swaps the "
+                     "corners of a box of negative size, which has no area here.",
+                     {{"boxes"}, {"scores"}},
+                     {{"indices", "I"}, {"count", "I"}},
+                     {{"threshold", AttributeKind::number}, {"capacity", AttributeKind::integer}}},
+       .law = box_suppression_law,
+       .differentiable = Differentiable::zero},
+      {.type = "DetectionResults",
+       .domain = kOwnDomain,
+       .signature =
+           Signature{"Suppression within each class, then the best results of all classes. Body in "
+                     "standard operators: none, NonMaxSuppression has one box for all classes of "
+                     "a candidate.",
+                     {{"boxes"}, {"scores"}, {"classes", "I", Arity::optional}},
+                     {{"results"}, {"result_scores"}, {"result_classes", "I"}, {"count", "I"}},
+                     {{"classes", AttributeKind::integer},
+                      {"score_threshold", AttributeKind::number},
+                      {"overlap", AttributeKind::number},
+                      {"capacity", AttributeKind::integer}}},
+       .law = detection_results_law,
+       .differentiable = Differentiable::zero}};
+}
+
+}  // namespace lockstep

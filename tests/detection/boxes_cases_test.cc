@@ -1,0 +1,115 @@
+// BoxSuppression and DetectionResults beside Detectron's own functions. Its boxes are inclusive:
+// ours are the same with 1 added to x2 and y2.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "graph/file.h"
+#include "tests/support/case_run.h"
+#include "tests/support/golden.h"
+
+namespace lockstep::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+const Json& boxes_cases() {
+  static const Json cases = Json::parse(read_file(source_path("tests/detection/boxes_cases.json")));
+  return cases;
+}
+
+// A row's box that begins at number `first`, half-open.
+std::vector<float> half_open(const Json& row, std::size_t first) {
+  return {row[first], row[first + 1], row[first + 2].get<float>() + 1,
+          row[first + 3].get<float>() + 1};
+}
+
+std::vector<Literal> run_boxes_case(const OpCase& c) {
+  const Built built = build(c);
+  std::vector<std::string> fetches;
+  for (Value output : built.outputs) fetches.push_back(built.graph.name(output));
+  return CaseRunner(built.graph, c, built.feeds, fetches, guarded()).run(fed_values(c));
+}
+
+std::vector<int64_t> kept_here(const Json& group) {
+  std::vector<float> boxes, scores;
+  for (const Json& row : group["dets"]) {
+    for (float x : half_open(row, 0)) boxes.push_back(x);
+    scores.push_back(row[4]);
+  }
+  const auto count = static_cast<int64_t>(scores.size());
+  const auto found = run_boxes_case(
+      {.name = "nms",
+       .type = "BoxSuppression",
+       .domain = kOwnDomain,
+       .attributes = {{"threshold", group["threshold"].get<float>()}, {"capacity", count}},
+       .inputs = {given(Literal::of<float>(boxes, {1, count, 4})),
+                  given(Literal::of<float>(scores, {1, count}))},
+       .outputs = 2});
+  const auto indices = found[0].integers();
+  std::vector<int64_t> kept(indices.begin(), indices.begin() + found[1].integers()[0]);
+  std::sort(kept.begin(), kept.end());
+  return kept;
+}
+
+TEST(DetectronBoxes, SuppressionKeepsTheSame) {
+  for (const Json& group : boxes_cases()["nms"]) {
+    if (group.contains("note")) continue;
+    EXPECT_EQ(group["keep"].get<std::vector<int64_t>>(), kept_here(group)) << group["threshold"];
+  }
+}
+
+// Detectron drops a box whose IoU is the threshold; ONNX, torchvision and we keep it.
+TEST(DetectronBoxes, AnIouEqualToTheThresholdStaysHere) {
+  const Json& group = boxes_cases()["nms"].back();
+  ASSERT_EQ("an IoU equal to the threshold is suppressed", group["note"]);
+  EXPECT_EQ((std::vector<int64_t>{0, 2}), group["keep"].get<std::vector<int64_t>>());
+  EXPECT_EQ((std::vector<int64_t>{0, 1, 2}), kept_here(group));
+}
+
+TEST(DetectronBoxes, ResultsAreTheSame) {
+  const Json& group = boxes_cases()["box_results"];
+  std::vector<float> boxes, scores;
+  const auto classes = static_cast<int64_t>(group["scores"][0].size());
+  for (std::size_t row = 0; row < group["scores"].size(); ++row)
+    for (std::size_t c = 0; c < group["scores"][row].size(); ++c) {
+      for (float x : half_open(group["boxes"][row], 4 * c)) boxes.push_back(x);
+      scores.push_back(group["scores"][row][c]);
+    }
+  const auto count = static_cast<int64_t>(scores.size());
+  const int64_t capacity = group["detections_per_im"];
+  const auto found =
+      run_boxes_case({.name = "results",
+                      .type = "DetectionResults",
+                      .domain = kOwnDomain,
+                      .attributes = {{"classes", classes},
+                                     {"score_threshold", group["score_thresh"].get<float>()},
+                                     {"overlap", group["nms"].get<float>()},
+                                     {"capacity", capacity}},
+                      .inputs = {given(Literal::of<float>(boxes, {1, count, 4})),
+                                 given(Literal::of<float>(scores, {1, count})), left_out()},
+                      .outputs = 4});
+  std::vector<std::vector<float>> expected, mine;  // score, class, box
+  for (std::size_t c = 0; c < group["per_class"].size(); ++c)
+    for (const Json& row : group["per_class"][c]) {
+      expected.push_back({row[4], static_cast<float>(c)});
+      for (float x : half_open(row, 0)) expected.back().push_back(x);
+    }
+  for (int64_t i = 0; i < found[3].integers()[0]; ++i) {
+    mine.push_back({found[1].values<float>()[i], static_cast<float>(found[2].integers()[i])});
+    for (int64_t k = 0; k < 4; ++k) mine.back().push_back(found[0].values<float>()[4 * i + k]);
+  }
+  EXPECT_TRUE(std::is_sorted(mine.begin(), mine.end(),
+                             [](const auto& a, const auto& b) { return a[0] > b[0]; }));
+  std::sort(expected.begin(), expected.end());
+  std::sort(mine.begin(), mine.end());
+  ASSERT_EQ(expected.size(), mine.size());
+  for (std::size_t i = 0; i < mine.size(); ++i)
+    for (std::size_t k = 0; k < mine[i].size(); ++k)
+      EXPECT_NEAR(expected[i][k], mine[i][k], 1e-5 * std::max(1.0F, std::abs(expected[i][k])))
+          << "result " << i << ", number " << k;
+}
+
+}  // namespace
+}  // namespace lockstep::testing
