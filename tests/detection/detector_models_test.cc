@@ -105,8 +105,8 @@ std::vector<ListedModel> listed_models() {
 }
 
 DetectorConfig config_of(const std::vector<std::string>& words) {
-  const TemporaryFolder folder("detector");
-  const std::string path = folder.path() + "/detector.yaml";
+  const TemporaryFolder folder;
+  const std::string path = folder / "detector.yaml";
   std::ofstream(path) << "MODEL: {TYPE: generalized_rcnn}\n";
   return read_detector_config(config_files(path), words);
 }
@@ -188,9 +188,9 @@ TEST(DetectorModels, FreezeEverythingUpToAStage) {
 }
 
 TEST(DetectorModels, EightReplicasAreASmallFile) {
-  const TemporaryFolder folder("detector");
-  const std::string path = folder.path() + "/step.onnx";
-  save(step_of(words_of_files().at("12_2017_baselines/e2e_faster_rcnn_R-50-FPN_1x.yaml"), 8), path);
+  const TemporaryFolder folder;
+  const std::string path = folder / "step.onnx";
+  save_model(step_of(words_of_files().at("12_2017_baselines/e2e_faster_rcnn_R-50-FPN_1x.yaml"), 8), path);
   const auto bytes = std::filesystem::file_size(path);
   std::cout << "step of 8 replicas: " << bytes << " bytes\n";
   EXPECT_LT(bytes, 5'000'000U);

@@ -10,7 +10,6 @@
 #include "builders/step/data_parallel.h"
 #include "models/detection/detector.h"
 #include "operators/all.h"
-#include "operators/kernels.h"
 #include "runtime/state/session.h"
 #include "tools/detection/detector_config.h"
 #include "tools/onnx/tensor_files.h"

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "builders/step/data_parallel.h"
+#include "models/detection/detector.h"
 #include "operators/all.h"
 #include "tools/detection/types.h"
 
@@ -22,13 +23,15 @@ void check_is_built(const DetectorConfig& config) {
   need(head.rfind("VGG", 0) != 0, "FAST_RCNN.ROI_BOX_HEAD", head);
 }
 
-// The one place where a configuration becomes a network.
 ModelFn network_of(const DetectorConfig& config) {
   check_is_built(config);
-  throw Unsupported(join(config.origins.blame({"MODEL.TYPE"}, config.path), " ",
-                         config.network.model.type,
-                         ": the networks of detectors are not in this version yet; inspect "
-                         "--format config shows what was read"));
+  for (const std::string& part : left_out_of(config.network))
+    std::cerr << "lockstep: " << part << " is not in this version yet; the step leaves it out\n";
+  try {
+    return detector(config.network);
+  } catch (const Error& error) {
+    rethrow_as(error, join(config.path, ": ", error.what()));
+  }
 }
 
 }  // namespace
@@ -39,7 +42,7 @@ SourcedModel detector_from(const DetectorConfig& config) {
   BatchShares shares;
   shares.replicas = config.replicas();
   shares.parts = options.micro_batches;
-  shares.batch = shares.replicas * config.network.train.ims_per_batch;
+  shares.batch = shares.replicas * shares.parts * config.network.train.ims_per_batch;
   const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);
   return {{build_data_parallel_model(all_ops(), network_of(config), optimizer, options)},
           config.run,
