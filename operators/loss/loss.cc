@@ -11,6 +11,7 @@
 
 #include "operators/elementwise/elementwise.h"
 #include "operators/kit/room.h"
+#include "operators/loss/focal.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {
@@ -161,56 +162,59 @@ Value softmax_cross_entropy(Graph& graph, Value scores, Value labels, Value weig
 
 std::vector<Op> loss_ops() {
   const std::vector<FormalAttribute> axis{{"axis", AttributeKind::integer}};
-  return {{.type = "Softmax",
-           .domain = "",
-           .differentiable = Differentiable::yes,
-           .gradient = softmax_gradient,
-           .may_alias = {{0, 0}}},
-          {.type = "LogSoftmax",
-           .domain = "",
-           .differentiable = Differentiable::yes,
-           .gradient = softmax_gradient,
-           .may_alias = {{0, 0}}},
-          {.type = "SoftmaxCrossEntropyLoss",
-           .domain = "",
-           .law = cross_entropy_law,
-           .differentiable = Differentiable::yes,
-           .gradient = cross_entropy_gradient,
-           .may_alias = {{1, 0}}},
-          {.type = "NegativeLogLikelihoodLoss",
-           .domain = "",
-           .law = cross_entropy_law,
-           .differentiable = Differentiable::yes,
-           .gradient = likelihood_gradient},
-          {.type = "NegativeLogLikelihoodLossGrad",
-           .domain = kOwnDomain,
-           .signature =
-               Signature{
-                   "Gradient of the loss with respect to the log-probabilities.",
-                   {{"dloss"}, {"shape", "I"}, {"labels", "I"}, {"weights", "T", Arity::optional}},
-                   {{"dx"}},
-                   {{"reduction", AttributeKind::text}, {"ignore_index", AttributeKind::integer}}},
-           .law = likelihood_grad_law},
-          {.type = "SoftmaxGrad",
-           .domain = kOwnDomain,
-           .signature = Signature{"dx = y * (dy - sum(dy * y))", {{"dy"}, {"y"}}, {{"dx"}}, axis},
-           .law = softmax_grad_law,
-           .may_alias = {{0, 0}, {0, 1}}},
-          {.type = "LogSoftmaxGrad",
-           .domain = kOwnDomain,
-           .signature = Signature{"dx = dy - exp(y) * sum(dy)", {{"dy"}, {"y"}}, {{"dx"}}, axis},
-           .law = softmax_grad_law,
-           .may_alias = {{0, 0}, {0, 1}}},
-          {.type = "SoftmaxCrossEntropyLossGrad",
-           .domain = kOwnDomain,
-           .signature =
-               Signature{
-                   "Gradient of the loss with respect to the scores.",
-                   {{"dloss"}, {"log_prob"}, {"labels", "I"}, {"weights", "T", Arity::optional}},
-                   {{"dscores"}},
-                   {{"reduction", AttributeKind::text}, {"ignore_index", AttributeKind::integer}}},
-           .law = cross_entropy_grad_law,
-           .may_alias = {{0, 1}}}};
+  std::vector<Op> ops{
+      {.type = "Softmax",
+       .domain = "",
+       .differentiable = Differentiable::yes,
+       .gradient = softmax_gradient,
+       .may_alias = {{0, 0}}},
+      {.type = "LogSoftmax",
+       .domain = "",
+       .differentiable = Differentiable::yes,
+       .gradient = softmax_gradient,
+       .may_alias = {{0, 0}}},
+      {.type = "SoftmaxCrossEntropyLoss",
+       .domain = "",
+       .law = cross_entropy_law,
+       .differentiable = Differentiable::yes,
+       .gradient = cross_entropy_gradient,
+       .may_alias = {{1, 0}}},
+      {.type = "NegativeLogLikelihoodLoss",
+       .domain = "",
+       .law = cross_entropy_law,
+       .differentiable = Differentiable::yes,
+       .gradient = likelihood_gradient},
+      {.type = "NegativeLogLikelihoodLossGrad",
+       .domain = kOwnDomain,
+       .signature =
+           Signature{
+               "Gradient of the loss with respect to the log-probabilities.",
+               {{"dloss"}, {"shape", "I"}, {"labels", "I"}, {"weights", "T", Arity::optional}},
+               {{"dx"}},
+               {{"reduction", AttributeKind::text}, {"ignore_index", AttributeKind::integer}}},
+       .law = likelihood_grad_law},
+      {.type = "SoftmaxGrad",
+       .domain = kOwnDomain,
+       .signature = Signature{"dx = y * (dy - sum(dy * y))", {{"dy"}, {"y"}}, {{"dx"}}, axis},
+       .law = softmax_grad_law,
+       .may_alias = {{0, 0}, {0, 1}}},
+      {.type = "LogSoftmaxGrad",
+       .domain = kOwnDomain,
+       .signature = Signature{"dx = dy - exp(y) * sum(dy)", {{"dy"}, {"y"}}, {{"dx"}}, axis},
+       .law = softmax_grad_law,
+       .may_alias = {{0, 0}, {0, 1}}},
+      {.type = "SoftmaxCrossEntropyLossGrad",
+       .domain = kOwnDomain,
+       .signature =
+           Signature{
+               "Gradient of the loss with respect to the scores.",
+               {{"dloss"}, {"log_prob"}, {"labels", "I"}, {"weights", "T", Arity::optional}},
+               {{"dscores"}},
+               {{"reduction", AttributeKind::text}, {"ignore_index", AttributeKind::integer}}},
+       .law = cross_entropy_grad_law,
+       .may_alias = {{0, 1}}}};
+  for (Op& op : focal_ops()) ops.push_back(std::move(op));
+  return ops;
 }
 
 }  // namespace lockstep

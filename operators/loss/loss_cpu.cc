@@ -3,6 +3,7 @@
 
 #include "operators/kit/axis.h"
 #include "operators/kit/dispatch.h"
+#include "operators/loss/focal.h"
 #include "operators/loss/loss.h"
 #include "runtime/parallel.h"
 
@@ -242,7 +243,7 @@ std::vector<KernelEntry> loss_cpu() {
   const Refusal labels = every({takes<Float32>(), takes<Integers>(1)});
   const Refusal gradients = every({takes<Float32>(), takes<Integers>(2)});
   const Refusal slopes = every({takes<Float32>(), takes<Float32>(1), takes<Integers>(2)});
-  return {
+  std::vector<KernelEntry> entries{
       {"Softmax", "", {{"CPU", takes<Floats>(), prepare_softmax<false>}}},
       {"LogSoftmax", "", {{"CPU", takes<Floats>(), prepare_softmax<true>}}},
       {"SoftmaxGrad", kOwnDomain, {{"CPU", takes<Floats>(), prepare_softmax_grad<false>}}},
@@ -251,6 +252,8 @@ std::vector<KernelEntry> loss_cpu() {
       {"NegativeLogLikelihoodLossGrad", kOwnDomain, {{"CPU", gradients, prepare_likelihood_grad}}},
       {"SoftmaxCrossEntropyLoss", "", {{"CPU", labels, prepare_cross_entropy}}},
       {"SoftmaxCrossEntropyLossGrad", kOwnDomain, {{"CPU", slopes, prepare_cross_entropy_grad}}}};
+  for (KernelEntry& entry : focal_cpu()) entries.push_back(std::move(entry));
+  return entries;
 }
 
 }  // namespace lockstep

@@ -53,11 +53,19 @@ std::vector<OpCase> element_by_element() {
 std::vector<OpCase> losses() {
   const Attributes axis{{"axis", int64_t{1}}};
   const CaseInput x = random({2, 3}), classes = labels({0, 2}, {2}), weights = positive({3});
+  const Attributes two{{"classes", int64_t{2}}};
+  const CaseInput dense = random({1, 4, 1, 3}), with_background = random({1, 6, 1, 3}),
+                  anchors = labels({0, 1, 2, -1, 0, 2}, {1, 2, 1, 3});
   return {
-      own("SoftmaxGrad", {x, x}, axis), own("LogSoftmaxGrad", {x, x}, axis),
+      own("SoftmaxGrad", {x, x}, axis),
+      own("LogSoftmaxGrad", {x, x}, axis),
       own("SoftmaxCrossEntropyLossGrad", {number(1), x, classes, weights}),
       named("SoftmaxCrossEntropyLossGrad of each",
             own("SoftmaxCrossEntropyLossGrad", {random({2}), x, classes}, {{"reduction", "none"}})),
+      own("SigmoidFocalLoss", {dense, anchors, number(2)}, two),
+      own("SigmoidFocalLossGrad", {number(1), dense, anchors, number(2)}, two),
+      own("SoftmaxFocalLoss", {with_background, anchors, number(2)}, two),
+      own("SoftmaxFocalLossGrad", {number(1), with_background, anchors, number(2)}, two),
       own("NegativeLogLikelihoodLossGrad", {number(1), fixed({2, 3}), classes, weights})};
 }
 

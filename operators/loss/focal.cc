@@ -1,0 +1,141 @@
+// The focal losses of dense detectors. Of an anchor with label t (0: background, -1: does not
+// count) and its logits x,
+//   SigmoidFocalLoss, for every class d:  -alpha (1 - p)^gamma log(p)       if d = t
+//                                         -(1 - alpha) p^gamma log(1 - p)   else;  p = sigmoid(x_d)
+//   SoftmaxFocalLoss:                     -z (1 - p)^gamma log(p);  p = softmax(x)_t,
+//                                         z = alpha for an object, 1 - alpha for background
+// summed, and divided by the larger of `objects` and 1. Backward is
+//   SigmoidFocalLossGrad, SoftmaxFocalLossGrad (dloss, logits, labels, objects) -> dlogits
+#include "operators/loss/focal.h"
+
+#include <cmath>
+
+#include "operators/kit/room.h"
+
+namespace lockstep {
+namespace {
+
+const char* const kSigmoidFocal = "SigmoidFocalLoss";
+const char* const kSoftmaxFocal = "SoftmaxFocalLoss";
+
+Attributes focal_attributes(const FocalAttrs& attrs) {
+  return {{"classes", attrs.classes}, {"alpha", attrs.alpha}, {"gamma", attrs.gamma}};
+}
+
+Value focal_loss(Graph& graph, const char* type, std::vector<Value> operands,
+                 const FocalAttrs& attrs, const Site& site) {
+  return graph.add_value({.type = type,
+                          .domain = kOwnDomain,
+                          .inputs = std::move(operands),
+                          .attributes = focal_attributes(attrs)},
+                         site);
+}
+
+// The number of objects is a count, through which no gradient flows.
+std::vector<Value> focal_gradient(const GradientRequest& r) {
+  if (!r.wanted[0]) return {};
+  return {r.graph.add_value({.type = r.node.type() + "Grad",
+                             .domain = kOwnDomain,
+                             .inputs = {r.dy[0], r.x(0), r.x(1), r.x(2)},
+                             .attributes = focal_attributes(read_focal(r.node.attributes()))},
+                            gradient_site(r, 0)),
+          none, none};
+}
+
+// Checks logits, labels and objects, operands `first`, ..; `extra`: planes of an anchor besides the
+// classes.
+void demand_focal(Inference& inference, std::size_t first, int64_t extra) {
+  inference.require_ranked();
+  const FocalAttrs attrs = read_focal(inference.attributes);
+  demand_dims(inference, first, 4);
+  demand_dims(inference, first + 1, 4);
+  demand_one_element(inference, first + 2);
+  demand_type(inference, first, DType::float32);
+  demand_type(inference, first + 2, DType::float32);
+  const int64_t planes = attrs.classes + extra;
+  Shape labels = inference.input(first).shape;
+  if (labels[1].known()) {
+    check(labels[1].size() % planes == 0, what_is(inference, first), ", should have ", planes,
+          " planes for each anchor");
+    labels[1] = Dim(labels[1].size() / planes);
+  } else {
+    labels[1] = Dim("?");
+  }
+  demand_shape(inference, first + 1, labels);
+}
+
+template <int kExtra>
+void focal_law(Inference& inference) {
+  demand_focal(inference, 0, kExtra);
+  inference.outputs[0] = {inference.input(0).dtype, {}};
+}
+
+template <int kExtra>
+void focal_grad_law(Inference& inference) {
+  demand_focal(inference, 1, kExtra);
+  demand_one_element(inference, 0);
+  inference.outputs[0] = inference.input(1);
+}
+
+}  // namespace
+
+FocalAttrs read_focal(AttributeReader attributes) {
+  FocalAttrs attrs;
+  attrs.classes = attributes.integer("classes", attrs.classes);
+  attrs.alpha = attributes.number("alpha", attrs.alpha);
+  attrs.gamma = attributes.number("gamma", attrs.gamma);
+  attributes.done();
+  check(attrs.classes >= 1 && attrs.classes < INT32_MAX, "classes is ", attrs.classes);
+  check(attrs.alpha >= 0 && attrs.alpha <= 1, "alpha is ", attrs.alpha, ", should be in 0..1");
+  check(attrs.gamma >= 0 && std::isfinite(attrs.gamma), "gamma is ", attrs.gamma);
+  return attrs;
+}
+
+Value sigmoid_focal_loss(Graph& graph, Value logits, Value labels, Value objects,
+                         const FocalAttrs& attrs, const Site& site) {
+  return focal_loss(graph, kSigmoidFocal, {logits, labels, objects}, attrs, site);
+}
+
+Value softmax_focal_loss(Graph& graph, Value logits, Value labels, Value objects,
+                         const FocalAttrs& attrs, const Site& site) {
+  return focal_loss(graph, kSoftmaxFocal, {logits, labels, objects}, attrs, site);
+}
+
+std::vector<Op> focal_ops() {
+  const std::vector<FormalAttribute> attributes{{"classes", AttributeKind::integer},
+                                                {"alpha", AttributeKind::number},
+                                                {"gamma", AttributeKind::number}};
+  auto loss = [&](const char* type, const char* doc, ShapeLaw law) {
+    return Op{
+        .type = type,
+        .domain = kOwnDomain,
+        .signature =
+            Signature{doc, {{"logits"}, {"labels", "I"}, {"objects"}}, {{"loss"}}, attributes},
+        .law = law,
+        .differentiable = Differentiable::yes,
+        .gradient = focal_gradient};
+  };
+  auto gradient = [&](const char* loss, ShapeLaw law) {
+    return Op{.type = std::string(loss) + "Grad",
+              .domain = kOwnDomain,
+              .signature = Signature{"Gradient of the loss with respect to the logits. Body in "
+                                     "standard operators: those of the loss, differentiated.",
+                                     {{"dloss"}, {"logits"}, {"labels", "I"}, {"objects"}},
+                                     {{"dlogits"}},
+                                     attributes},
+              .law = law,
+              .may_alias = {{0, 1}}};
+  };
+  return {
+      loss(kSigmoidFocal,
+           "Focal loss of a sigmoid for each class. Body in standard operators: Reshape, Equal, "
+           "Where, Softplus, Sigmoid, Pow, Mul, ReduceSum, Max, Div.",
+           focal_law<0>),
+      loss(kSoftmaxFocal,
+           "Focal loss of a softmax over background and classes. Body in standard operators: "
+           "Reshape, LogSoftmax, GatherElements, Exp, Pow, Where, Mul, ReduceSum, Max, Div.",
+           focal_law<1>),
+      gradient(kSigmoidFocal, focal_grad_law<0>), gradient(kSoftmaxFocal, focal_grad_law<1>)};
+}
+
+}  // namespace lockstep
