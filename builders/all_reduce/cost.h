@@ -2,23 +2,9 @@
 // and summing takes time too.
 #pragma once
 
-#include <string>
+#include "builders/all_reduce/topology.h"
 
 namespace lockstep {
-
-struct Link {
-  double latency = 0;    // seconds
-  double bandwidth = 1;  // bytes per second
-};
-struct Topology {
-  Link within{2e-6, 10e9};    // between replicas of one process
-  Link across{30e-6, 1.2e9};  // between processes
-  double adding = 20e9;       // bytes per second that one replica sums
-};
-
-// "2us:10G/30us:1.2G": latency and bandwidth (bytes per second; K, M, G of 1000) within a process
-// and across; without a / the same for both.
-Topology parse_topology(const std::string& text);
 
 // The building blocks of predicted times: seconds for a tensor of so many bytes.
 class Costs {

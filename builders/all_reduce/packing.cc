@@ -1,6 +1,7 @@
 #include "builders/all_reduce/packing.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <sstream>
@@ -53,6 +54,14 @@ Buckets pack_backwards(const std::vector<GradientSize>& gradients, const Closes&
   return buckets;
 }
 
+// 1048576 is 1M.
+std::string in_units(int64_t number) {
+  constexpr const char* kUnits[] = {"", "k", "M", "G", "T"};
+  std::size_t unit = 0;
+  for (; number != 0 && number % 1024 == 0 && unit + 1 < std::size(kUnits); ++unit) number /= 1024;
+  return join(number, kUnits[unit]);
+}
+
 }  // namespace
 
 Packing parse_packing(const std::string& text) {
@@ -88,6 +97,20 @@ Packing parse_packing(const std::string& text) {
     fail("packing '", text, "': ", error.what());
   }
   return packing;
+}
+
+std::string text_of(const Packing& packing) {
+  switch (packing.rule) {
+    case PackingRule::none:
+      return "none";
+    case PackingRule::tf_cnn:
+      return join("tf_cnn:", in_units(packing.bytes), ":", in_units(packing.group));
+    case PackingRule::ray:
+      return "ray:" + in_units(packing.bytes);
+    case PackingRule::ready:
+      return join("ready:", in_units(packing.first), ":", in_units(packing.bytes));
+  }
+  fail("internal: a rule of packing without a name");
 }
 
 Buckets pack(const Packing& packing, const std::vector<GradientSize>& gradients) {

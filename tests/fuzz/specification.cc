@@ -1,5 +1,4 @@
 #include "builders/all_reduce/all_reduce.h"
-#include "builders/step/option_text.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "builders/all_reduce/algorithm.h"
-#include "builders/step/option_text.h"
 #include "builders/step/precision.h"
 #include "builders/step/statistics.h"
 #include "graph/error.h"
