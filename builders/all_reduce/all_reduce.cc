@@ -1,6 +1,7 @@
 #include "builders/all_reduce/all_reduce.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "builders/all_reduce/algorithm.h"
 #include "builders/all_reduce/expand.h"
@@ -14,8 +15,14 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
-    : options_(options), replicas_(replicas), tensors_(options.spec.ranges.size(), 0) {
+std::vector<int> ring_order_of(const AllReduceOptions& options, int replicas) {
+  if (!options.ring_order.empty()) return options.ring_order;
+  std::vector<int> order(static_cast<std::size_t>(replicas / options.processes));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+void check_fits(const AllReduceOptions& options, int replicas) {
   const std::string text = text_of(options.spec);
   check(!options.spec.ranges.empty(), "an all-reduce needs a spec");
   check(options.processes >= 1 && replicas % options.processes == 0, "all-reduce: ", replicas,
@@ -23,13 +30,13 @@ AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
   check_wire(options.wire, DType::float32);
   check(options.pieces >= 1, "all-reduce: a bucket has at least one piece, not ", options.pieces);
   const int per_process = replicas / options.processes;
-  std::vector<int> sorted = ring_order_of(options_, replicas);
+  std::vector<int> sorted = ring_order_of(options, replicas);
   std::sort(sorted.begin(), sorted.end());
   for (int i = 0; i < per_process; ++i)
     check(
         static_cast<int>(sorted.size()) == per_process && sorted[static_cast<std::size_t>(i)] == i,
         "all-reduce: the ring order ",
-        std::vector<int64_t>(options_.ring_order.begin(), options_.ring_order.end()),
+        std::vector<int64_t>(options.ring_order.begin(), options.ring_order.end()),
         " should name replicas 0 to ", per_process - 1, " once each");
   for (const AllReduceRange& range : options.spec.ranges) {
     if (range.algorithm == "auto") continue;
@@ -39,6 +46,11 @@ AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
     check(range.shards <= most, "all-reduce spec '", text, "': ", text_of(range), " on ",
           options.processes, " x ", per_process, " replicas; at most #", most);
   }
+}
+
+AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
+    : options_(options), replicas_(replicas), tensors_(options.spec.ranges.size(), 0) {
+  check_fits(options, replicas);
 }
 
 std::string AllReducer::result_name(const Graph& one, Value gradient) const {

@@ -27,9 +27,15 @@ struct AllReduceOptions {
       {};  // xring: a process's replicas in order of the ring; default 0, 1, ..
 };
 
+// 0, 1, .. if the options give none.
+std::vector<int> ring_order_of(const AllReduceOptions& options, int replicas);
+
+// Throws if spec, processes or ring order do not fit this number of replicas.
+void check_fits(const AllReduceOptions& options, int replicas);
+
 class AllReducer {
  public:
-  // Throws if the spec does not fit this number of replicas.
+  // Throws as check_fits() does.
   AllReducer(const AllReduceOptions& options, int replicas);
 
   // In the graph of one replica: the sums of its gradients, named <gradient>_sum, or the means

@@ -164,7 +164,7 @@ void check_options(const DataParallelOptions& options) {
   check(!(options.weighted && means(options)), "the all-reduce spec '",
         text_of(options.all_reduce.spec),
         "' takes means, which needs equal shares; the loss is weighted, so they are not");
-  AllReducer(options.all_reduce, options.replicas);  // checks spec, processes and ring
+  check_fits(options.all_reduce, options.replicas);
 }
 
 TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,

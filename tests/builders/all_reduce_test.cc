@@ -82,15 +82,15 @@ TEST(Gather, GroupsAreDealtRoundRobin) {
 }
 
 TEST(AllReduce, SpecsThatDoNotFitTheReplicasAreRefused) {
-  auto reducer = [](const std::string& spec, int replicas, int processes) {
-    AllReducer({.spec = parse_all_reduce(spec), .processes = processes}, replicas);
+  auto fits = [](const std::string& spec, int replicas, int processes) {
+    check_fits({.spec = parse_all_reduce(spec), .processes = processes}, replicas);
   };
-  reducer("xring#4", 8, 2);
-  expect_error([&] { reducer("xring#5", 8, 2); }, "xring#5 on 2 x 4 replicas; at most #4");
-  expect_error([&] { reducer("pscpu#3", 8, 2); }, "at most #2");
-  expect_error([&] { reducer("rechd", 6, 4); }, "6 replicas do not divide over 4 processes");
+  fits("xring#4", 8, 2);
+  expect_error([&] { fits("xring#5", 8, 2); }, "xring#5 on 2 x 4 replicas; at most #4");
+  expect_error([&] { fits("pscpu#3", 8, 2); }, "at most #2");
+  expect_error([&] { fits("rechd", 6, 4); }, "6 replicas do not divide over 4 processes");
   auto in_order = [](const std::vector<int>& order) {
-    AllReducer({.spec = parse_all_reduce("xring"), .processes = 2, .ring_order = order}, 6);
+    check_fits({.spec = parse_all_reduce("xring"), .processes = 2, .ring_order = order}, 6);
   };
   in_order({2, 0, 1});
   for (const std::vector<int>& wrong :
