@@ -142,7 +142,7 @@ void AllReducer::sum_bucket(Graph& one, const std::vector<Value>& gradients, con
   }
 }
 
-// Each chunk but the last has floor(length / pieces) elements; the last takes the rest.
+// Each piece but the last has floor(length / pieces) elements; the last takes the rest.
 Value AllReducer::sum_in_pieces(Graph& one, Value flat, const std::string& name) {
   const int64_t length = element_count(to_dims(one.shape(flat)));
   const int64_t count = std::min<int64_t>(options_.pieces, length);

@@ -36,9 +36,9 @@ class Costs {
 
   double ring(const Link& link, double members) const;
   double halving(const Link& link, double members) const;
-  // Each of a process's replicas reads its chunk from all others and writes it to all others.
+  // Each of a process's replicas reads its piece from all others and writes it to all others.
   double shared_memory() const;
-  // With so many gatherers: each one's port sends and receives its chunk for all others.
+  // With so many gatherers: each one's port sends and receives its piece for all others.
   double gather(double gatherers) const { return gather(any(), replicas(), gatherers); }
   double gather_across(double gatherers) const { return gather(across(), processes(), gatherers); }
   // A process's replicas send whole tensors to their first one, which sends the sum back.

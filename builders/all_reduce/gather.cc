@@ -1,4 +1,4 @@
-// Algorithms in which some replicas gather whole tensors or chunks, sum them, and send the result
+// Algorithms in which some replicas gather whole tensors or pieces, sum them, and send the result
 // to all.
 #include "builders/all_reduce/algorithm.h"
 #include "graph/error.h"
@@ -14,7 +14,7 @@ std::vector<std::vector<int>> gather_groups(int devices, int64_t size) {
   return groups;
 }
 
-// Gatherer j sums chunk j of every replica. All chunks but the last have floor(length / pieces)
+// Gatherer j sums piece j of every replica. All pieces but the last have floor(length / gatherers)
 // elements.
 std::vector<Value> sum_by_shuffle(const Terms& whole, const std::vector<int>& gatherers) {
   const auto count = static_cast<int64_t>(gatherers.size());

@@ -1,7 +1,7 @@
 // Reduce-scatter and all-gather in stages. In a stage of factor f, replicas that differ in one
-// digit form a group; each cuts its chunk into f parts and sums one part of all members. After the
-// last stage every replica holds one chunk of the sum, and the stages run backwards to distribute
-// the chunks. With factors of 2 only: recursive halving and doubling.
+// digit form a group; each cuts its piece into f parts and sums one part of all members. After the
+// last stage every replica holds one piece of the sum, and the stages run backwards to distribute
+// the pieces. With factors of 2 only: recursive halving and doubling.
 #include <bit>
 
 #include "builders/all_reduce/algorithm.h"

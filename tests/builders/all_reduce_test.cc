@@ -21,16 +21,16 @@ namespace {
 
 // -- its parts
 
-TEST(Ring, ChunksAsTheRingPadsThem) {
-  auto chunks = [](int64_t length, int64_t pieces) {
-    Chunks c = ring_chunks(length, pieces);
-    return std::pair{c.size, c.pad};
+TEST(Ring, PiecesAsTheRingPadsThem) {
+  auto pieces = [](int64_t length, int64_t count) {
+    const int64_t size = ring_piece(length, count);
+    return std::pair{size, size * count - length};
   };
-  EXPECT_EQ(chunks(16, 4), (std::pair<int64_t, int64_t>{4, 0}));
-  EXPECT_EQ(chunks(17, 4), (std::pair<int64_t, int64_t>{5, 3}));
-  EXPECT_EQ(chunks(5, 4), (std::pair<int64_t, int64_t>{2, 3}));
-  EXPECT_EQ(chunks(13, 8), (std::pair<int64_t, int64_t>{2, 3}));
-  EXPECT_EQ(chunks(3, 8), (std::pair<int64_t, int64_t>{1, 5}));
+  EXPECT_EQ(pieces(16, 4), (std::pair<int64_t, int64_t>{4, 0}));
+  EXPECT_EQ(pieces(17, 4), (std::pair<int64_t, int64_t>{5, 3}));
+  EXPECT_EQ(pieces(5, 4), (std::pair<int64_t, int64_t>{2, 3}));
+  EXPECT_EQ(pieces(13, 8), (std::pair<int64_t, int64_t>{2, 3}));
+  EXPECT_EQ(pieces(3, 8), (std::pair<int64_t, int64_t>{1, 5}));
 }
 
 TEST(Ring, PredecessorsAndRanks) {
@@ -65,10 +65,11 @@ TEST(Ring, PredecessorsAndRanks) {
        {{0, 3, 2, 1, 4, 7, 6, 5}, {2, 1, 0, 3, 6, 5, 4, 7}}}};
   for (const Row& row : rows)
     for (std::size_t s = 0; s < row.predecessors.size(); ++s) {
-      RingOrder order = ring_order(row.processes, row.rings, static_cast<int64_t>(s), row.order);
-      EXPECT_EQ(order.predecessor, row.predecessors[s])
+      const RingPlaces places =
+          ring_places(row.processes, row.rings, static_cast<int64_t>(s), row.order);
+      EXPECT_EQ(places.predecessor, row.predecessors[s])
           << row.processes << " processes, ring " << s;
-      EXPECT_EQ(order.rank, row.ranks[s]) << row.processes << " processes, ring " << s;
+      EXPECT_EQ(places.rank, row.ranks[s]) << row.processes << " processes, ring " << s;
     }
 }
 

@@ -76,7 +76,7 @@ ConfigKeys keys_of(StepSettings& step) {
        {.flag = "--packing"}},
       {"PIECES",
        &reduce.pieces,
-       "chunks that a bucket is cut into; each is summed separately",
+       "pieces that a bucket is cut into; each is summed separately",
        {.least = 1, .most = kMostParts}},
       {"WIRE",
        parsed(reduce.wire, parse_wire, text_of_wire),
