@@ -25,12 +25,12 @@ RingPlaces ring_places(int processes, int64_t rings, int64_t ring, const std::ve
   std::vector<int> sequence;  // replicas in rank order
   for (int process = 0; process < processes; ++process)
     for (int64_t i = 0; i < per_process; ++i)
-      sequence.push_back(order[static_cast<std::size_t>(modulo(i + shift, per_process))] +
+      sequence.push_back(order[modulo(i + shift, per_process)] +
                          process * static_cast<int>(per_process));
   result.predecessor.resize(sequence.size());
   result.rank.resize(sequence.size());
   for (std::size_t r = 0; r < sequence.size(); ++r) {
-    const auto replica = static_cast<std::size_t>(sequence[r]);
+    const int replica = sequence[r];
     result.rank[replica] = static_cast<int>(r);
     result.predecessor[replica] = sequence[(r + sequence.size() - 1) % sequence.size()];
   }
@@ -54,11 +54,10 @@ std::vector<Value> sum_by_ring(const Terms& whole, int processes, int64_t rings,
     // One tick: every replica takes its predecessor's value of the tick before.
     auto tick = [&](auto segment_of, auto combine) {
       const auto before = held;
-      for (int64_t k = 0; k < n; ++k) {
-        const auto me = static_cast<std::size_t>(k);
-        const auto from = static_cast<std::size_t>(places.predecessor[me]);
+      for (int64_t me = 0; me < n; ++me) {
+        const int from = places.predecessor[me];
         const int64_t segment = modulo(segment_of(places.rank[me]), n);
-        const auto at = static_cast<std::size_t>(segment * rings + ring);
+        const int64_t at = segment * rings + ring;
         if (!before[me][at]) continue;  // an empty piece
         Value theirs = pieces.bring(before[from][at], whole.replicas[from], whole.replicas[me]);
         held[me][at] = combine(theirs, before[me][at], whole.replicas[me]);
