@@ -26,10 +26,10 @@ void Executor::check_feeds(std::span<const Tensor> feeds) const {
   }
 }
 
-NotFinite Executor::first_of(int step, std::span<const Tensor> made) {
+NotFinite Executor::not_finite_in(int step, std::span<const Tensor> made) {
   const PlanStep& of = plan_.steps[static_cast<std::size_t>(step)];
-  // Collectives are skipped: every worker writes a part of the result, and others may not have
-  // finished. Their operands have been checked, and the results of their users will be.
+  // Each worker writes a part of a collective's result, and others may not have finished theirs.
+  // The operands have been checked, and the results of the collective's users will be.
   if (of.parts > 1) return {};
   const Masks::Fault fault = masks_.fault_in(plan_, of, made);
   if (fault.output < 0) return {};

@@ -92,7 +92,7 @@ void ThreadExecutor::advance(int worker, int done) {
 // Skips steps after the first bad one: their values may follow from it.
 void ThreadExecutor::look_at(int step) {
   if (step > first_not_finite_.load(std::memory_order_acquire)) return;
-  NotFinite found = first_of(step, bound_.steps[static_cast<std::size_t>(step)].out);
+  NotFinite found = not_finite_in(step, bound_.steps[static_cast<std::size_t>(step)].out);
   if (found.step < 0) return;
   while (first_lock_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
   if (step < first_not_finite_.load(std::memory_order_relaxed)) {
