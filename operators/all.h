@@ -1,4 +1,4 @@
-// The list of operators, and the lists of kernels. A new operator takes a folder and one line in
+// The list of operators, and the lists of kernels. A new operator takes a room and one line in
 // each of the three lists.
 #pragma once
 
