@@ -20,3 +20,4 @@
 #include "operators/reduce/reduce.h"
 #include "operators/resize/resize.h"
 #include "operators/shape/shape.h"
+#include "operators/weighted/weighted.h"

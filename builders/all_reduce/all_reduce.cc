@@ -5,8 +5,8 @@
 
 #include "builders/all_reduce/algorithm.h"
 #include "builders/all_reduce/expand.h"
-#include "operators/optimizer/optimizer.h"
 #include "operators/shape/shape.h"
+#include "operators/weighted/weighted.h"
 
 namespace lockstep {
 

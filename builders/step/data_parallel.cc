@@ -13,7 +13,7 @@
 #include "graph/passes/replicate.h"
 #include "graph/passes/schedule.h"
 #include "operators/elementwise/elementwise.h"
-#include "operators/optimizer/optimizer.h"
+#include "operators/weighted/weighted.h"
 
 namespace lockstep {
 namespace {

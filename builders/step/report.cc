@@ -1,7 +1,7 @@
 #include "builders/step/report.h"
 
 #include "operators/elementwise/elementwise.h"
-#include "operators/optimizer/optimizer.h"
+#include "operators/weighted/weighted.h"
 
 namespace lockstep {
 namespace {
