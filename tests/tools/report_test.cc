@@ -12,6 +12,7 @@
 #include "operators/all.h"
 #include "tests/support/pictures.h"
 #include "tests/support/training_command.h"
+#include "tools/texts.h"
 #include "tools/train/arithmetic.h"
 #include "tools/train/chart.h"
 #include "tools/train/report_classes.h"

@@ -12,11 +12,11 @@
 #include "runtime/state/safetensors.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
+#include "tools/texts.h"
 #include "tools/train/config.h"
 #include "tools/train/held_out.h"
 #include "tools/train/network.h"
 #include "tools/train/run_folder.h"
-#include "tools/train/training_log.h"
 #include "tools/train/weights.h"
 
 namespace lockstep {

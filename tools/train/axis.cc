@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
-#include <sstream>
 
 namespace lockstep {
 namespace {
@@ -74,21 +72,6 @@ double Axis::at(double value) const {
 std::vector<double> Axis::ticks() const {
   const auto [low, high] = ends();
   return scale_ == Scale::log ? log_ticks(low, high) : even_ticks(low, high);
-}
-
-std::string short_number(double value) {
-  std::ostringstream text;
-  if (std::abs(value) < 1000 || std::abs(value) > 1e15) {
-    text << std::setprecision(4) << (std::abs(value) < 1e-12 ? 0 : value);
-    return text.str();
-  }
-  text << std::fixed << std::setprecision(0) << value;
-  std::string digits = text.str();
-  for (std::size_t at = digits.size(); at > 3 + (value < 0);) {
-    at -= 3;
-    if (at > (value < 0 ? 1U : 0U)) digits.insert(at, ",");
-  }
-  return digits;
 }
 
 }  // namespace lockstep

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <limits>
-#include <string>
 #include <vector>
 
 namespace lockstep {
@@ -32,8 +31,5 @@ class Axis {
   double low_ = std::numeric_limits<double>::infinity();
   double high_ = -std::numeric_limits<double>::infinity();
 };
-
-// Four digits, with thousands separators: 0.02, 1,234, 90,000.
-std::string short_number(double value);
 
 }  // namespace lockstep

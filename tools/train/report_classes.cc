@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "graph/error.h"
+#include "tools/texts.h"
 #include "tools/train/html.h"
 
 namespace lockstep {

@@ -45,7 +45,4 @@ class ReportPage {
   double cost_ = 0;  // seconds of the last writing
 };
 
-// Keys with values other than the defaults.
-NamedTexts changed_settings(const TrainConfig& config);
-
 }  // namespace lockstep

@@ -11,6 +11,7 @@
 #include "runtime/dist/interruption.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
+#include "tools/texts.h"
 #include "tools/train/config.h"
 #include "tools/train/report_page.h"
 #include "tools/train/run_folder.h"

@@ -61,8 +61,4 @@ class TrainingLog {
   bool trouble_said_ = false;
 };
 
-std::string fixed(double value, int digits);
-std::string clock_text(double seconds);  // 0:07, 12:30, 2:03:00
-double seconds_since(std::chrono::steady_clock::time_point start);
-
 }  // namespace lockstep
