@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The law of dependency: graph <- runtime <- operators <- builders <- models <- tools; data sees
-# runtime and graph; rooms of runtime and builders have floors of their own; heavy headers stay in
-# the files whose names say so. Prints what breaks it.
+# runtime and graph; rooms of runtime, builders and tools have floors of their own; heavy headers
+# stay in the files whose names say so. Prints what breaks it.
 set -u
 cd "$(dirname "$0")/.."
 
@@ -44,6 +44,9 @@ floor builders net ''
 floor builders optimizers 'net/'
 floor builders all_reduce 'net/'
 floor builders step 'net/|optimizers/|all_reduce/'
+floor tools settings ''
+floor tools record ''
+floor tools report 'record/'
 
 # only PATTERN WHERE...: the header may be included only in files that match.
 only() {

@@ -12,10 +12,10 @@
 #include "operators/all.h"
 #include "tests/support/pictures.h"
 #include "tests/support/training_command.h"
+#include "tools/report/chart.h"
+#include "tools/report/classes.h"
 #include "tools/texts.h"
 #include "tools/train/arithmetic.h"
-#include "tools/train/chart.h"
-#include "tools/train/report_classes.h"
 
 namespace lockstep::testing {
 namespace {

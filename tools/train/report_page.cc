@@ -8,10 +8,10 @@
 #include "graph/file.h"
 #include "runtime/device.h"
 #include "tools/machine.h"
+#include "tools/report/axis.h"
+#include "tools/report/classes.h"
 #include "tools/texts.h"
 #include "tools/train/arithmetic.h"
-#include "tools/train/axis.h"
-#include "tools/train/report_classes.h"
 #include "tools/version.h"
 
 namespace lockstep {

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <string>
 
+#include "tools/report/report.h"
 #include "tools/train/config.h"
-#include "tools/train/report.h"
 #include "tools/train/training_run.h"
 
 namespace lockstep {

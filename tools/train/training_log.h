@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "tools/train/metrics.h"
+#include "tools/record/metrics.h"
+#include "tools/record/tensorboard.h"
+#include "tools/record/tensorboard_values.h"
 #include "tools/train/progress.h"
-#include "tools/train/tensorboard.h"
-#include "tools/train/tensorboard_values.h"
 #include "tools/train/training_run.h"
 
 namespace lockstep {

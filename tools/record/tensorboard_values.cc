@@ -1,4 +1,4 @@
-#include "tools/train/tensorboard_values.h"
+#include "tools/record/tensorboard_values.h"
 
 #include <algorithm>
 #include <cstdlib>

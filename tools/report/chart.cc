@@ -1,4 +1,4 @@
-#include "tools/train/chart.h"
+#include "tools/report/chart.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "graph/error.h"
+#include "tools/report/html.h"
 #include "tools/texts.h"
-#include "tools/train/html.h"
 
 namespace lockstep {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "tools/train/appended_file.h"
-#include "tools/train/message.h"
+#include "tools/record/appended_file.h"
+#include "tools/record/message.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "tools/train/tensorboard.h"
+#include "tools/record/tensorboard.h"
 
 #include <chrono>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "tools/train/html.h"
+#include "tools/report/html.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/train/message.h"
+#include "tools/record/message.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "tools/train/axis.h"
+#include "tools/report/axis.h"
 
 #include <algorithm>
 #include <cmath>

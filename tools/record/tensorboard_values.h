@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "tools/train/message.h"
-#include "tools/train/test_result.h"
+#include "tools/record/message.h"
+#include "tools/record/test_result.h"
 
 namespace lockstep {
 
