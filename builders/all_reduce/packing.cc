@@ -1,7 +1,6 @@
 #include "builders/all_reduce/packing.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <numeric>
 #include <sstream>
@@ -53,24 +52,10 @@ Buckets pack_backwards(const std::vector<GradientSize>& gradients, const Closes&
   return buckets;
 }
 
-// 1048576 is 1M.
-std::string in_units(int64_t number) {
-  constexpr const char* kUnits[] = {"", "k", "M", "G", "T"};
-  std::size_t unit = 0;
-  for (; number != 0 && number % 1024 == 0 && unit + 1 < std::size(kUnits); ++unit) number /= 1024;
-  return join(number, kUnits[unit]);
-}
-
 }  // namespace
 
 Packing parse_packing(const std::string& text) {
-  std::vector<std::string> fields(1);
-  for (char letter : text) {
-    if (letter == ':')
-      fields.emplace_back();
-    else
-      fields.back() += letter;
-  }
+  const std::vector<std::string> fields = split(text, ':');
   Packing packing;
   try {
     auto number = [&](std::size_t i) { return parse_number(fields[i], "size").value; };
