@@ -7,6 +7,7 @@
 
 #include "builders/all_reduce/number.h"
 #include "graph/error.h"
+#include "graph/nearest.h"
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "graph/graph.h"
+#include "graph/nearest.h"
 
 namespace lockstep {
 namespace {
