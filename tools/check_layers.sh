@@ -62,5 +62,12 @@ only 'cuda|cudnn|cublas|nccl|cub/' '.*_cuda\.(cu|cc|h)|runtime/cuda|operators/co
 only 'gloo/' 'runtime/dist/gloo\.cc'
 only 'yaml-cpp' 'tools/settings/read\.cc'
 
+# Two types of one name are one to the linker, which keeps one destructor for both.
+while IFS= read -r name; do
+  complain "$name is defined in several headers: $(grep -rlE "^(struct|class|enum class) $name [^;]*\{" --include='*.h' \
+    graph runtime operators builders models data tools | tr '\n' ' ')"
+done < <(grep -rhoE '^(struct|class|enum class) [A-Za-z]+ [^;]*\{' --include='*.h' \
+           graph runtime operators builders models data tools | sed -E 's/^(struct|class|enum class) //; s/ .*//' | sort | uniq -d)
+
 [ $broken -eq 0 ] && echo "layers: in order"
 exit $broken

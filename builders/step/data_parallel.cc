@@ -84,7 +84,7 @@ Replicated named(const std::string& name, const Graph& graph, Value value) {
 }
 
 // Lists the step's feeds, its reports and its updates.
-void list_values(TrainingModel& model, const OneReplica& one, const Report& report,
+void list_values(TrainingModel& model, const OneReplica& one, const StepReport& report,
                  const Flags& flags, const Optimizer& optimizer) {
   const Graph& graph = one.graph;
   const auto list_input = [&](Value input, Role role, int part) {
@@ -188,7 +188,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   }
   differentiate(one, how);
   repeat(one, options.micro_batches);
-  const Report report = report_of(one, means(options) ? 1.0F / static_cast<float>(n) : 1);
+  const StepReport report = report_of(one, means(options) ? 1.0F / static_cast<float>(n) : 1);
 
   // Gradients before the sum.
   const int first_appended = one.graph.node_count();

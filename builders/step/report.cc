@@ -37,9 +37,9 @@ Value weighted_mean(OneReplica& one, const std::vector<Value>& values, const std
 
 }  // namespace
 
-Report report_of(OneReplica& one, float share) {
+StepReport report_of(OneReplica& one, float share) {
   Graph& graph = one.graph;
-  Report report;
+  StepReport report;
   for (std::size_t i = 0; i < one.loss_names.size(); ++i) {
     const std::string& name = one.loss_names[i];
     std::vector<Value> values;

@@ -134,7 +134,7 @@ class Drawing {
   }
 
   const Chart& chart_;
-  Axis x_, y_;
+  ChartAxis x_, y_;
   std::ostringstream out_;
 };
 

@@ -8,7 +8,7 @@
 #include "graph/file.h"
 #include "runtime/device.h"
 #include "tools/machine.h"
-#include "tools/report/axis.h"
+#include "tools/report/chart_axis.h"
 #include "tools/report/classes.h"
 #include "tools/texts.h"
 #include "tools/train/arithmetic.h"

@@ -8,10 +8,10 @@ namespace lockstep {
 
 enum class Scale { linear, from_zero, log };
 
-class Axis {
+class ChartAxis {
  public:
   // `rounded`: a linear axis ends at labelled values.
-  explicit Axis(Scale scale, bool rounded = true) : scale_(scale), rounded_(rounded) {}
+  explicit ChartAxis(Scale scale, bool rounded = true) : scale_(scale), rounded_(rounded) {}
 
   // Extends the range to `value`. On a logarithmic axis values up to 0 lie at the low end.
   void include(double value);
