@@ -8,6 +8,7 @@
 #include "data/synthetic.h"
 #include "graph/error.h"
 #include "graph/graph.h"
+#include "graph/nearest.h"
 
 namespace lockstep {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "graph/infer.h"
 #include "graph/known.h"
+#include "graph/nearest.h"
 #include "graph/onnx.h"
 #include "graph/placement.h"
 #include "graph/random_stream.h"

@@ -226,7 +226,4 @@ class OriginScope {
   std::optional<std::string> before_;
 };
 
-// The candidate closest to `word` by edit distance, or "" if none is close.
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
-
 }  // namespace lockstep

@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "graph/nearest.h"
 
-#include "graph/graph.h"
+#include <algorithm>
 
 namespace lockstep {
 

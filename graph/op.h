@@ -1,4 +1,4 @@
-// An operator's record: all that the graph needs to know of it. The folders of operators/ make the
+// An operator's record: all that the graph needs to know of it. The rooms of operators/ make the
 // records and operators/all.cc lists them; graph/ itself knows no operator.
 #pragma once
 

@@ -1,5 +1,7 @@
 #include "models/models.h"
 
+#include "graph/nearest.h"
+
 namespace lockstep {
 namespace {
 

@@ -1,5 +1,5 @@
-// The list of operators, and the lists of kernels. A new operator takes a folder and one line in
-// each of the three lists.
+// The list of operators, and the lists of kernels. A new room takes a line in each of the three
+// lists (all.cc, cpu.cc, cuda.cc) and in rooms.h.
 #pragma once
 
 #include <vector>

@@ -23,3 +23,4 @@
 #include "operators/roi/roi.h"
 #include "operators/shape/shape.h"
 #include "operators/targets/targets.h"
+#include "operators/weighted/weighted.h"

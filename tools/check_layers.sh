@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The law of dependency: graph <- runtime <- operators <- builders <- models <- tools; data sees
-# runtime and graph; rooms of runtime and builders have floors of their own; heavy headers stay in
-# the files whose names say so. Prints what breaks it.
+# runtime and graph; rooms of runtime, builders and tools have floors of their own; heavy headers
+# stay in the files whose names say so. Prints what breaks it.
 set -u
 cd "$(dirname "$0")/.."
 
@@ -45,6 +45,9 @@ floor builders optimizers 'net/'
 floor builders detection 'net/'
 floor builders all_reduce 'net/'
 floor builders step 'net/|optimizers/|all_reduce/'
+floor tools settings ''
+floor tools record ''
+floor tools report 'record/'
 
 # only PATTERN WHERE...: the header may be included only in files that match.
 only() {
@@ -59,6 +62,13 @@ only 'oneapi/|operators/[a-z_]+/([a-z_]+_)?dnnl\.h' 'operators/kit/dnnl\.(h|cc)|
 only 'cuda|cudnn|cublas|nccl|cub/' '.*_cuda\.(cu|cc|h)|runtime/cuda|operators/conv/cudnn_|operators/gemm/cublas_|tests/emulated_gpu'
 only 'gloo/' 'runtime/dist/gloo\.cc'
 only 'yaml-cpp' 'tools/settings/read\.cc'
+
+# Two types of one name are one to the linker, which keeps one destructor for both.
+while IFS= read -r name; do
+  complain "$name is defined in several headers: $(grep -rlE "^(struct|class|enum class) $name [^;]*\{" --include='*.h' \
+    graph runtime operators builders models data tools | tr '\n' ' ')"
+done < <(grep -rhoE '^(struct|class|enum class) [A-Za-z]+ [^;]*\{' --include='*.h' \
+           graph runtime operators builders models data tools | sed -E 's/^(struct|class|enum class) //; s/ .*//' | sort | uniq -d)
 
 [ $broken -eq 0 ] && echo "layers: in order"
 exit $broken

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "graph/graph.h"
+#include "graph/nearest.h"
 #include "graph/printable.h"
 #include "tools/command.h"
 #include "tools/manual.h"

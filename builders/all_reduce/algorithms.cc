@@ -2,6 +2,7 @@
 
 #include "builders/all_reduce/algorithm.h"
 #include "graph/error.h"
+#include "graph/nearest.h"
 
 namespace lockstep {
 

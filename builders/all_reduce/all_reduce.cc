@@ -1,21 +1,23 @@
 #include "builders/all_reduce/all_reduce.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "builders/all_reduce/algorithm.h"
 #include "builders/all_reduce/expand.h"
-#include "operators/optimizer/optimizer.h"
 #include "operators/shape/shape.h"
+#include "operators/weighted/weighted.h"
 
 namespace lockstep {
-namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::vector<int> ring_order_of(const AllReduceOptions& options, int replicas) {
+  if (!options.ring_order.empty()) return options.ring_order;
+  std::vector<int> order(replicas / options.processes);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
 
-}  // namespace
-
-AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
-    : options_(options), replicas_(replicas), tensors_(options.spec.ranges.size(), 0) {
+void check_fits(const AllReduceOptions& options, int replicas) {
   const std::string text = text_of(options.spec);
   check(!options.spec.ranges.empty(), "an all-reduce needs a spec");
   check(options.processes >= 1 && replicas % options.processes == 0, "all-reduce: ", replicas,
@@ -23,14 +25,13 @@ AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
   check_wire(options.wire, DType::float32);
   check(options.pieces >= 1, "all-reduce: a bucket has at least one piece, not ", options.pieces);
   const int per_process = replicas / options.processes;
-  std::vector<int> sorted = ring_order_of(options_, replicas);
+  std::vector<int> sorted = ring_order_of(options, replicas);
   std::sort(sorted.begin(), sorted.end());
   for (int i = 0; i < per_process; ++i)
-    check(
-        static_cast<int>(sorted.size()) == per_process && sorted[static_cast<std::size_t>(i)] == i,
-        "all-reduce: the ring order ",
-        std::vector<int64_t>(options_.ring_order.begin(), options_.ring_order.end()),
-        " should name replicas 0 to ", per_process - 1, " once each");
+    check(static_cast<int>(sorted.size()) == per_process && sorted[i] == i,
+          "all-reduce: the ring order ",
+          std::vector<int64_t>(options.ring_order.begin(), options.ring_order.end()),
+          " should name replicas 0 to ", per_process - 1, " once each");
   for (const AllReduceRange& range : options.spec.ranges) {
     if (range.algorithm == "auto") continue;
     const AllReduceAlgorithm& algorithm = algorithm_named(range.algorithm);
@@ -39,6 +40,11 @@ AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
     check(range.shards <= most, "all-reduce spec '", text, "': ", text_of(range), " on ",
           options.processes, " x ", per_process, " replicas; at most #", most);
   }
+}
+
+AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
+    : options_(options), replicas_(replicas), tensors_(options.spec.ranges.size(), 0) {
+  check_fits(options, replicas);
 }
 
 std::string AllReducer::result_name(const Graph& one, Value gradient) const {
@@ -93,7 +99,7 @@ std::vector<Value> AllReducer::sum_all(Graph& one, const std::vector<Value>& gra
     choices_.clear();
     const Bucket& bucket = buckets[b];
     if (bucket.size() == 1 && options_.pieces == 1)
-      sums[at(bucket[0])] = sum(one, gradients[at(bucket[0])], params[at(bucket[0])]);
+      sums[bucket[0]] = sum(one, gradients[bucket[0]], params[bucket[0]]);
     else
       sum_bucket(one, gradients, bucket, join("bucket_", b), sums);
     bucket_plan_ += choices_ + text_of({bucket}, sizes);
@@ -104,17 +110,17 @@ std::vector<Value> AllReducer::sum_all(Graph& one, const std::vector<Value>& gra
 void AllReducer::sum_bucket(Graph& one, const std::vector<Value>& gradients, const Bucket& whole,
                             const std::string& name, std::vector<Value>& sums) {
   Pieces pieces(one, name);
-  std::vector<std::size_t> bucket;
+  Bucket bucket;
   std::vector<int64_t> lengths;
   std::vector<Value> parts;
   for (int p : whole) {
-    const Value gradient = gradients[at(p)];
+    const Value gradient = gradients[p];
     const Shape& shape = one.shape(gradient);
     if (element_count(to_dims(shape)) == 0) {  // nothing to sum
-      sums[at(p)] = identity(one, gradient, result_name(one, gradient));
+      sums[p] = identity(one, gradient, result_name(one, gradient));
       continue;
     }
-    bucket.push_back(at(p));
+    bucket.push_back(p);
     lengths.push_back(element_count(to_dims(shape)));
     parts.push_back(shape.size() == 1 ? gradient
                                       : reshape(one, gradient, {-1}, one.name(gradient) + "_flat"));
@@ -130,12 +136,12 @@ void AllReducer::sum_bucket(Graph& one, const std::vector<Value>& gradients, con
   }
 }
 
-// Each chunk but the last has floor(length / pieces) elements; the last takes the rest.
+// Each piece but the last has floor(length / pieces) elements; the last takes the rest.
 Value AllReducer::sum_in_pieces(Graph& one, Value flat, const std::string& name) {
   const int64_t length = element_count(to_dims(one.shape(flat)));
   const int64_t count = std::min<int64_t>(options_.pieces, length);
   if (count <= 1) return sum(one, flat, name);
-  std::vector<int64_t> lengths(static_cast<std::size_t>(count), length / count);
+  std::vector<int64_t> lengths(count, length / count);
   lengths.back() += length % count;
   Pieces pieces(one, name + "_cut");
   std::vector<Value> sums;

@@ -17,7 +17,7 @@ struct AllReduceOptions {
   AllReduceSpec spec = {.ranges = {{"collective"}}};
   Packing packing = {};
   std::string buckets = "";  // a bucket plan as text, instead of a packing
-  int pieces = 1;            // each bucket is cut into this many chunks, summed separately
+  int pieces = 1;            // of each bucket; each piece is summed by itself
   // The element type of gradients in transit, float16 or bfloat16. They are summed in float32, and
   // the sums are rounded to it. undefined: unchanged.
   DType wire = DType::undefined;
@@ -27,9 +27,15 @@ struct AllReduceOptions {
       {};  // xring: a process's replicas in order of the ring; default 0, 1, ..
 };
 
+// 0, 1, .. if the options give none.
+std::vector<int> ring_order_of(const AllReduceOptions& options, int replicas);
+
+// Throws if spec, processes or ring order do not fit this number of replicas.
+void check_fits(const AllReduceOptions& options, int replicas);
+
 class AllReducer {
  public:
-  // Throws if the spec does not fit this number of replicas.
+  // Throws as check_fits() does.
   AllReducer(const AllReduceOptions& options, int replicas);
 
   // In the graph of one replica: the sums of its gradients, named <gradient>_sum, or the means
@@ -45,7 +51,7 @@ class AllReducer {
  private:
   bool means() const { return options_.spec.reduction == Reduction::mean; }
   std::string result_name(const Graph& one, Value gradient) const;
-  // The range for a tensor of that size.
+  // That range of the spec; for `auto`, the algorithm chosen for so many bytes.
   AllReduceRange algorithm_for(std::size_t range, double bytes);
   void sum_bucket(Graph& one, const std::vector<Value>& gradients, const Bucket& bucket,
                   const std::string& name, std::vector<Value>& sums);
@@ -54,7 +60,7 @@ class AllReducer {
   AllReduceOptions options_;
   int replicas_;
   std::string bucket_plan_;
-  std::string choices_;           // choices of `auto` since the last sum_all(): a line each
+  std::string choices_;           // of `auto` for the current bucket, a line each
   std::vector<int64_t> tensors_;  // so far, by range: gather replicas rotate with them
 };
 

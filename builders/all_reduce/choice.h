@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "builders/all_reduce/cost.h"
 #include "builders/all_reduce/spec.h"
+#include "builders/all_reduce/topology.h"
 
 namespace lockstep {
 

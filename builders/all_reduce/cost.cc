@@ -2,53 +2,8 @@
 
 #include <bit>
 #include <cmath>
-#include <vector>
-
-#include "graph/error.h"
 
 namespace lockstep {
-namespace {
-
-// A number followed by one of `units`.
-double parse_quantity(const std::string& text,
-                      const std::vector<std::pair<std::string, double>>& units,
-                      const std::string& what) {
-  std::size_t end = 0;
-  double amount = -1;
-  try {
-    amount = std::stod(text, &end);
-  } catch (const std::exception&) {
-    end = 0;
-  }
-  std::string known;
-  for (const auto& [unit, factor] : units) {
-    if (end > 0 && amount > 0 && text.substr(end) == unit) return amount * factor;
-    known += (known.empty() ? "" : ", ") + unit;
-  }
-  fail(what, " '", text, "' should be a positive number with one of: ", known);
-}
-
-Link parse_link(const std::string& text) {
-  const auto colon = text.find(':');
-  check(colon != text.npos, "'", text, "' should be latency:bandwidth, like 30us:1.2G");
-  return {
-      parse_quantity(text.substr(0, colon), {{"us", 1e-6}, {"ms", 1e-3}, {"ns", 1e-9}}, "latency"),
-      parse_quantity(text.substr(colon + 1), {{"G", 1e9}, {"M", 1e6}, {"K", 1e3}}, "bandwidth")};
-}
-
-}  // namespace
-
-Topology parse_topology(const std::string& text) {
-  Topology topology;
-  try {
-    const auto slash = text.find('/');
-    topology.within = parse_link(text.substr(0, slash));
-    topology.across = slash == text.npos ? topology.within : parse_link(text.substr(slash + 1));
-  } catch (const Error& error) {
-    fail("topology '", text, "': ", error.what());
-  }
-  return topology;
-}
 
 double Costs::scatter_and_gather(const Link& link, double members, double count) const {
   const double share = (members - 1) / members * request_.bytes;

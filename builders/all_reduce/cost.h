@@ -2,23 +2,9 @@
 // and summing takes time too.
 #pragma once
 
-#include <string>
+#include "builders/all_reduce/topology.h"
 
 namespace lockstep {
-
-struct Link {
-  double latency = 0;    // seconds
-  double bandwidth = 1;  // bytes per second
-};
-struct Topology {
-  Link within{2e-6, 10e9};    // between replicas of one process
-  Link across{30e-6, 1.2e9};  // between processes
-  double adding = 20e9;       // bytes per second that one replica sums
-};
-
-// "2us:10G/30us:1.2G": latency and bandwidth (bytes per second; K, M, G of 1000) within a process
-// and across; without a / the same for both.
-Topology parse_topology(const std::string& text);
 
 // The building blocks of predicted times: seconds for a tensor of so many bytes.
 class Costs {
@@ -50,9 +36,9 @@ class Costs {
 
   double ring(const Link& link, double members) const;
   double halving(const Link& link, double members) const;
-  // Each of a process's replicas reads its chunk from all others and writes it to all others.
+  // Each of a process's replicas reads its piece from all others and writes it to all others.
   double shared_memory() const;
-  // With so many gatherers: each one's port sends and receives its chunk for all others.
+  // With so many gatherers: each one's port sends and receives its piece for all others.
   double gather(double gatherers) const { return gather(any(), replicas(), gatherers); }
   double gather_across(double gatherers) const { return gather(across(), processes(), gatherers); }
   // A process's replicas send whole tensors to their first one, which sends the sum back.

@@ -1,6 +1,5 @@
 #include "builders/all_reduce/expand.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "builders/all_reduce/algorithm.h"
@@ -37,13 +36,6 @@ void expand_node(GraphCopy& copy, const Node& node, const AllReduceOptions& opti
 }
 
 }  // namespace
-
-std::vector<int> ring_order_of(const AllReduceOptions& options, int replicas) {
-  if (!options.ring_order.empty()) return options.ring_order;
-  std::vector<int> order(static_cast<std::size_t>(replicas / options.processes));
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
 
 Value mark_for_expansion(Graph& one, Value flat, const Algorithm& algorithm,
                          const std::string& name) {

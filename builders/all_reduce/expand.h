@@ -17,7 +17,4 @@ Value mark_for_expansion(Graph& one, Value flat, const Algorithm& algorithm,
 // Replaces the marks in the graph of all replicas.
 Graph expand(Graph all, const AllReduceOptions& options);
 
-// 0, 1, .. if the options give none.
-std::vector<int> ring_order_of(const AllReduceOptions& options, int replicas);
-
 }  // namespace lockstep

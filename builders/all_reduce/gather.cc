@@ -1,4 +1,4 @@
-// Algorithms in which some replicas gather whole tensors or chunks, sum them, and send the result
+// Algorithms in which some replicas gather whole tensors or pieces, sum them, and send the result
 // to all.
 #include "builders/all_reduce/algorithm.h"
 #include "graph/error.h"
@@ -8,13 +8,13 @@ namespace lockstep {
 std::vector<std::vector<int>> gather_groups(int devices, int64_t size) {
   check(size >= 1 && size <= devices, size, " gather replicas a tensor out of ", devices);
   const int64_t count = (devices + size - 1) / size;
-  std::vector<std::vector<int>> groups(static_cast<std::size_t>(count));
+  std::vector<std::vector<int>> groups(count);
   for (int64_t i = 0; i < count * size; ++i)
-    groups[static_cast<std::size_t>(i % count)].push_back(static_cast<int>(i % devices));
+    groups[i % count].push_back(static_cast<int>(i % devices));
   return groups;
 }
 
-// Gatherer j sums chunk j of every replica. All chunks but the last have floor(length / pieces)
+// Gatherer j sums piece j of every replica. All pieces but the last have floor(length / gatherers)
 // elements.
 std::vector<Value> sum_by_shuffle(const Terms& whole, const std::vector<int>& gatherers) {
   const auto count = static_cast<int64_t>(gatherers.size());
@@ -72,14 +72,13 @@ std::vector<Value> sum_by_halves(const Terms& whole, int64_t tensor) {
   const auto n = static_cast<int64_t>(whole.values.size());
   const int64_t half = n / 2;
   Pieces& pieces = whole.pieces;
-  auto replica = [&](int64_t k) { return whole.replicas[static_cast<std::size_t>(k)]; };
+  auto replica = [&](int64_t k) { return whole.replicas[k]; };
   const int mains[2] = {replica(tensor % n), replica((tensor + half) % n)};
   Value sums[2];
   for (int h = 0; h < 2; ++h) {
     std::vector<Value> terms;
     for (int64_t k = h == 0 ? 0 : half; k < (h == 0 ? half : n); ++k)
-      terms.push_back(
-          pieces.bring(whole.values[static_cast<std::size_t>(k)], replica(k), mains[h]));
+      terms.push_back(pieces.bring(whole.values[k], replica(k), mains[h]));
     sums[h] = pieces.sum(terms, mains[h]);
   }
   Value total = pieces.sum({sums[0], pieces.bring(sums[1], mains[1], mains[0])}, mains[0]);

@@ -11,17 +11,14 @@ class Tree {
   explicit Tree(const Terms& whole) : whole_(whole), held_(whole.values) {}
 
   // replica a computes a + b
-  void add(int a, int b) {
-    held_[at(a)] = whole_.pieces.sum({held_[at(a)], moved(b, a)}, replica(a));
-  }
-  void copy(int from, int to) { held_[at(to)] = moved(from, to); }
+  void add(int a, int b) { held_[a] = whole_.pieces.sum({held_[a], moved(b, a)}, replica(a)); }
+  void copy(int from, int to) { held_[to] = moved(from, to); }
   std::vector<Value> held() const { return held_; }
 
  private:
-  static std::size_t at(int k) { return static_cast<std::size_t>(k); }
-  int replica(int k) const { return whole_.replicas[at(k)]; }
+  int replica(int k) const { return whole_.replicas[k]; }
   Value moved(int from, int to) {
-    return whole_.pieces.bring(held_[at(from)], replica(from), replica(to));
+    return whole_.pieces.bring(held_[from], replica(from), replica(to));
   }
 
   const Terms& whole_;

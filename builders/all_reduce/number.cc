@@ -1,6 +1,7 @@
 #include "builders/all_reduce/number.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "graph/error.h"
@@ -45,6 +46,24 @@ Number parse_number(const std::string& original, const std::string& what) {
         "' is too large");
   number.value *= unit;
   return number;
+}
+
+std::string in_units(int64_t number) {
+  constexpr const char* kUnits[] = {"", "k", "M", "G", "T"};
+  std::size_t unit = 0;
+  for (; number != 0 && number % 1024 == 0 && unit + 1 < std::size(kUnits); ++unit) number /= 1024;
+  return join(number, kUnits[unit]);
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (char letter : text) {
+    if (letter == separator)
+      parts.emplace_back();
+    else
+      parts.back() += letter;
+  }
+  return parts;
 }
 
 }  // namespace lockstep

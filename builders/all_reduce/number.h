@@ -1,8 +1,9 @@
-// Whole numbers with units, as in all-reduce specs and packings.
+// What all-reduce specs and packings are written with: separators, and whole numbers with units.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace lockstep {
 
@@ -14,5 +15,10 @@ struct Number {
 // digits [ K | k | M | G | T ] [ "B" ], units of 1024. Signs, blanks, fractions and other units are
 // rejected; `what` names the number in the error.
 Number parse_number(const std::string& text, const std::string& what);
+// Read back by parse_number(): 1048576 is 1M.
+std::string in_units(int64_t number);
+
+// The parts between separators, at least one.
+std::vector<std::string> split(const std::string& text, char separator);
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 
 #include "builders/all_reduce/number.h"
 #include "graph/error.h"
+#include "graph/nearest.h"
 
 namespace lockstep {
 namespace {
@@ -15,14 +16,14 @@ namespace {
 Buckets pack_tf_cnn(const Packing& packing, const std::vector<GradientSize>& gradients) {
   std::vector<int> small, alone;
   for (int i = 0; i < static_cast<int>(gradients.size()); ++i) {
-    const GradientSize& gradient = gradients[static_cast<std::size_t>(i)];
+    const GradientSize& gradient = gradients[i];
     const bool is_small = gradient.dtype == DType::float32 && gradient.bytes() <= packing.bytes;
     (is_small && packing.group > 0 ? small : alone).push_back(i);
   }
   const Ranges ranges = extract_ranges(small, packing.group);
   Buckets buckets;
   for (auto [first, last] : ranges.runs) {
-    Bucket bucket(static_cast<std::size_t>(last - first + 1));
+    Bucket bucket(last - first + 1);
     std::iota(bucket.begin(), bucket.end(), first);
     buckets.push_back(std::move(bucket));
   }
@@ -39,10 +40,9 @@ Buckets pack_backwards(const std::vector<GradientSize>& gradients, const Closes&
   Buckets buckets;
   int64_t size = 0;
   for (int i = static_cast<int>(gradients.size()) - 1; i >= 0; --i) {
-    const GradientSize& gradient = gradients[static_cast<std::size_t>(i)];
-    const bool fits =
-        !buckets.empty() && !closes(buckets.size(), size) &&
-        gradients[static_cast<std::size_t>(buckets.back().back())].dtype == gradient.dtype;
+    const GradientSize& gradient = gradients[i];
+    const bool fits = !buckets.empty() && !closes(buckets.size(), size) &&
+                      gradients[buckets.back().back()].dtype == gradient.dtype;
     if (!fits) {
       buckets.emplace_back();
       size = 0;
@@ -56,13 +56,7 @@ Buckets pack_backwards(const std::vector<GradientSize>& gradients, const Closes&
 }  // namespace
 
 Packing parse_packing(const std::string& text) {
-  std::vector<std::string> fields(1);
-  for (char letter : text) {
-    if (letter == ':')
-      fields.emplace_back();
-    else
-      fields.back() += letter;
-  }
+  const std::vector<std::string> fields = split(text, ':');
   Packing packing;
   try {
     auto number = [&](std::size_t i) { return parse_number(fields[i], "size").value; };
@@ -90,6 +84,20 @@ Packing parse_packing(const std::string& text) {
   return packing;
 }
 
+std::string text_of(const Packing& packing) {
+  switch (packing.rule) {
+    case PackingRule::none:
+      return "none";
+    case PackingRule::tf_cnn:
+      return join("tf_cnn:", in_units(packing.bytes), ":", in_units(packing.group));
+    case PackingRule::ray:
+      return "ray:" + in_units(packing.bytes);
+    case PackingRule::ready:
+      return join("ready:", in_units(packing.first), ":", in_units(packing.bytes));
+  }
+  fail("internal: a rule of packing without a name");
+}
+
 Buckets pack(const Packing& packing, const std::vector<GradientSize>& gradients) {
   switch (packing.rule) {
     case PackingRule::tf_cnn:
@@ -110,9 +118,9 @@ std::string text_of(const Buckets& buckets, const std::vector<GradientSize>& gra
   std::ostringstream text;
   for (const Bucket& bucket : buckets) {
     int64_t bytes = 0;
-    for (int i : bucket) bytes += gradients[static_cast<std::size_t>(i)].bytes();
+    for (int i : bucket) bytes += gradients[i].bytes();
     text << "bucket " << bytes << " bytes:";
-    for (int i : bucket) text << " " << gradients[static_cast<std::size_t>(i)].name;
+    for (int i : bucket) text << " " << gradients[i].name;
     text << "\n";
   }
   return text.str();
@@ -122,7 +130,7 @@ Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& 
   std::map<std::string, int> position;
   std::vector<std::string> names;
   for (int i = 0; i < static_cast<int>(gradients.size()); ++i) {
-    names.push_back(gradients[static_cast<std::size_t>(i)].name);
+    names.push_back(gradients[i].name);
     position.emplace(names.back(), i);
   }
   Buckets buckets;
@@ -142,14 +150,12 @@ Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& 
       const std::string near = nearest(name, names);
       check(found != position.end(), "buckets, line ", number, ": no gradient of '", name, "'",
             near.empty() ? "" : "; did you mean '" + near + "'?");
-      const auto i = static_cast<std::size_t>(found->second);
+      const int i = found->second;
       check(!seen[i], "buckets, line ", number, ": '", name, "' is there twice");
-      check(bucket.empty() ||
-                gradients[static_cast<std::size_t>(bucket[0])].dtype == gradients[i].dtype,
-            "buckets, line ", number, ": '", name, "' is ", gradients[i].dtype,
-            ", the others are not");
+      check(bucket.empty() || gradients[bucket[0]].dtype == gradients[i].dtype, "buckets, line ",
+            number, ": '", name, "' is ", gradients[i].dtype, ", the others are not");
       seen[i] = true;
-      bucket.push_back(found->second);
+      bucket.push_back(i);
     }
     check(!bucket.empty(), "buckets, line ", number, ": an empty bucket");
     buckets.push_back(std::move(bucket));

@@ -26,6 +26,8 @@ struct Packing {
   friend bool operator==(const Packing&, const Packing&) = default;
 };
 Packing parse_packing(const std::string& text);
+// Read back by parse_packing(): "ready:1M:25M".
+std::string text_of(const Packing& packing);
 
 struct GradientSize {
   std::string name;

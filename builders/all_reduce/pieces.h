@@ -1,4 +1,4 @@
-// Building blocks of the all-reduce algorithms: chunks of one tensor that move between replicas.
+// Building blocks of the all-reduce algorithms: pieces of one tensor that move between replicas.
 // Every node lies on one replica; values of another replica arrive by a Copy node. With one replica
 // for all (kEveryReplica) tensors are only split and joined.
 #pragma once
@@ -19,9 +19,9 @@ class Pieces {
 
   // The value on that replica: itself, or a copy.
   Value bring(Value value, int from, int to);
-  // Sums on a replica, in the given order; operands that are `none` (empty chunks) are skipped.
+  // Sums on a replica, in the given order; operands that are `none` (empty pieces) are skipped.
   Value sum(const std::vector<Value>& terms, int replica);
-  // The chunks of a flat value, by length; none for an empty one.
+  // The pieces of a flat value, by length; none for an empty one.
   std::vector<Value> split(Value flat, const std::vector<int64_t>& lengths, int replica);
   Value join_pieces(const std::vector<Value>& pieces, int replica);
 
@@ -55,22 +55,20 @@ struct Terms {
 std::vector<Value> sum_by_ring(const Terms& whole, int processes, int64_t rings,
                                const std::vector<int>& order);
 std::vector<Value> sum_by_halving(const Terms& whole);
-// Each gatherer sums one chunk.
+// Each gatherer sums one piece.
 std::vector<Value> sum_by_shuffle(const Terms& whole, const std::vector<int>& gatherers);
 
-// Cuts `length` into equal chunks: the size of all but the last ones, and the number of elements
-// missing to make all equal.
-struct Chunks {
-  int64_t size = 0;
-  int64_t pad = 0;
-};
-Chunks ring_chunks(int64_t length, int64_t pieces);
-// Each replica's rank and predecessor in sub-ring `ring`. Replica i of process p is i + p * G.
-struct RingOrder {
+// The size of each of so many pieces of `length` elements, except the last ones, which are shorter
+// or empty.
+int64_t ring_piece(int64_t length, int64_t pieces);
+// The places of replicas in sub-ring `ring` of `rings`. It passes through one process after the
+// other, in each through the replicas in `order`; every sub-ring begins at another place of that
+// order. The replicas of process p follow those of p - 1.
+struct RingPlaces {
   std::vector<int> predecessor;  // by replica
   std::vector<int> rank;         // by replica
 };
-RingOrder ring_order(int processes, int64_t rings, int64_t ring, const std::vector<int>& order);
+RingPlaces ring_places(int processes, int64_t rings, int64_t ring, const std::vector<int>& order);
 // Gather groups of `size` out of `devices`, round robin; the last ones wrap around.
 std::vector<std::vector<int>> gather_groups(int devices, int64_t size);
 

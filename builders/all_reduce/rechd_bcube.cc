@@ -1,7 +1,7 @@
 // Reduce-scatter and all-gather in stages. In a stage of factor f, replicas that differ in one
-// digit form a group; each cuts its chunk into f parts and sums one part of all members. After the
-// last stage every replica holds one chunk of the sum, and the stages run backwards to distribute
-// the chunks. With factors of 2 only: recursive halving and doubling.
+// digit form a group; each cuts its piece into f parts and sums one part of all members. After the
+// last stage every replica holds one piece of the sum, and the stages run backwards to distribute
+// the pieces. With factors of 2 only: recursive halving and doubling.
 #include <bit>
 
 #include "builders/all_reduce/algorithm.h"
@@ -31,9 +31,9 @@ class Stages {
       std::vector<Value> terms;
       for (int m = 0; m < factor; ++m) {
         const int member = first + m * span;
-        terms.push_back(bring(parts[at(member)][at(digit)].value, member, k));
+        terms.push_back(bring(parts[member][digit].value, member, k));
       }
-      held_[at(k)] = {whole_.pieces.sum(terms, replica(k)), parts[at(k)][at(digit)].length};
+      held_[k] = {whole_.pieces.sum(terms, replica(k)), parts[k][digit].length};
     }
     run(factors, stage + 1, span * factor);
     const auto summed = held_;
@@ -41,10 +41,9 @@ class Stages {
       const int digit = k / span % factor, first = k - digit * span;
       std::vector<Value> whole;
       for (int m = 0; m < factor; ++m)
-        whole.push_back(bring(summed[at(first + m * span)].value, first + m * span, k));
-      held_[at(k)] = {
-          before[at(k)].length == 0 ? none : whole_.pieces.join_pieces(whole, replica(k)),
-          before[at(k)].length};
+        whole.push_back(bring(summed[first + m * span].value, first + m * span, k));
+      held_[k] = {before[k].length == 0 ? none : whole_.pieces.join_pieces(whole, replica(k)),
+                  before[k].length};
     }
   }
 
@@ -55,9 +54,8 @@ class Stages {
   }
 
  private:
-  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   int count() const { return static_cast<int>(held_.size()); }
-  int replica(int k) const { return whole_.replicas[at(k)]; }
+  int replica(int k) const { return whole_.replicas[k]; }
   Value bring(Value value, int from, int to) {
     return whole_.pieces.bring(value, replica(from), replica(to));
   }
@@ -87,23 +85,21 @@ std::vector<Value> sum_by_halving(const Terms& whole) {
   Pieces& pieces = whole.pieces;
   Terms inner{pieces, {}, {}, whole.length};
   for (int k = 0; k < within; ++k) {
-    const auto here = static_cast<std::size_t>(k), beyond = static_cast<std::size_t>(k + within);
-    Value value = whole.values[here];
-    if (k + within < n)
+    const int beyond = k + within;
+    Value value = whole.values[k];
+    if (beyond < n)
       value = pieces.sum(
-          {value, pieces.bring(whole.values[beyond], whole.replicas[beyond], whole.replicas[here])},
-          whole.replicas[here]);
+          {value, pieces.bring(whole.values[beyond], whole.replicas[beyond], whole.replicas[k])},
+          whole.replicas[k]);
     inner.values.push_back(value);
-    inner.replicas.push_back(whole.replicas[here]);
+    inner.replicas.push_back(whole.replicas[k]);
   }
   Stages stages(inner);
-  stages.run(std::vector<int>(
-      static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(within)) - 1), 2));
+  stages.run(std::vector<int>(std::bit_width(static_cast<unsigned>(within)) - 1, 2));
   std::vector<Value> sums = stages.sums();
   for (int k = within; k < n; ++k) {
-    const auto from = static_cast<std::size_t>(k - within);
-    sums.push_back(pieces.bring(sums[from], whole.replicas[from],
-                                whole.replicas[static_cast<std::size_t>(k)]));
+    const int from = k - within;
+    sums.push_back(pieces.bring(sums[from], whole.replicas[from], whole.replicas[k]));
   }
   return sums;
 }

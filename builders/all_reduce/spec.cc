@@ -8,17 +8,6 @@
 namespace lockstep {
 namespace {
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (char letter : text) {
-    if (letter == separator)
-      parts.emplace_back();
-    else
-      parts.back() += letter;
-  }
-  return parts;
-}
-
 AllReduceRange range_of(const std::string& text) {
   const std::vector<std::string> parts = split(text, '#');
   check(parts.size() <= 2, "'", text, "' gives shards twice");

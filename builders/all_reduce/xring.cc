@@ -1,5 +1,5 @@
-// Rings. A tensor is cut into N * S chunks: segment g of sub-ring s is chunk g * S + s. In each of
-// N - 1 ticks the replica of rank r adds its own chunk of segment r - 2 - t to its predecessor's;
+// Rings. A tensor is cut into N * S pieces: segment g of sub-ring s is piece g * S + s. In each of
+// N - 1 ticks the replica of rank r adds its own piece of segment r - 2 - t to its predecessor's;
 // rank r then holds segment r, and N - 1 more ticks distribute the sums. A segment is summed in the
 // order of ranks g + 1, g + 2, .., g: different in each segment, the same in every run.
 #include <algorithm>
@@ -13,26 +13,24 @@ int64_t modulo(int64_t a, int64_t n) { return ((a % n) + n) % n; }
 
 }  // namespace
 
-// Padding is never stored: chunks past the end are short or empty.
-Chunks ring_chunks(int64_t length, int64_t pieces) {
-  const int64_t size = (length + pieces - 1) / pieces;
-  return {std::max<int64_t>(size, 1), std::max<int64_t>(size, 1) * pieces - length};
+int64_t ring_piece(int64_t length, int64_t pieces) {
+  return std::max<int64_t>((length + pieces - 1) / pieces, 1);
 }
 
-RingOrder ring_order(int processes, int64_t rings, int64_t ring, const std::vector<int>& order) {
+RingPlaces ring_places(int processes, int64_t rings, int64_t ring, const std::vector<int>& order) {
   const auto per_process = static_cast<int64_t>(order.size());
-  RingOrder result;
+  RingPlaces result;
   if (per_process == 0) return result;
   const int64_t shift = ring * std::max<int64_t>(1, per_process / rings);
   std::vector<int> sequence;  // replicas in rank order
   for (int process = 0; process < processes; ++process)
     for (int64_t i = 0; i < per_process; ++i)
-      sequence.push_back(order[static_cast<std::size_t>(modulo(i + shift, per_process))] +
+      sequence.push_back(order[modulo(i + shift, per_process)] +
                          process * static_cast<int>(per_process));
   result.predecessor.resize(sequence.size());
   result.rank.resize(sequence.size());
   for (std::size_t r = 0; r < sequence.size(); ++r) {
-    const auto replica = static_cast<std::size_t>(sequence[r]);
+    const int replica = sequence[r];
     result.rank[replica] = static_cast<int>(r);
     result.predecessor[replica] = sequence[(r + sequence.size() - 1) % sequence.size()];
   }
@@ -42,28 +40,27 @@ RingOrder ring_order(int processes, int64_t rings, int64_t ring, const std::vect
 std::vector<Value> sum_by_ring(const Terms& whole, int processes, int64_t rings,
                                const std::vector<int>& order) {
   const auto n = static_cast<int64_t>(whole.values.size());
-  const int64_t count = n * rings, chunk = ring_chunks(whole.length, count).size;
+  const int64_t count = n * rings, size = ring_piece(whole.length, count);
   std::vector<int64_t> lengths;
   for (int64_t i = 0; i < count; ++i)
-    lengths.push_back(std::clamp<int64_t>(whole.length - i * chunk, 0, chunk));
+    lengths.push_back(std::clamp<int64_t>(whole.length - i * size, 0, size));
 
   Pieces& pieces = whole.pieces;
-  std::vector<std::vector<Value>> chunks;  // [replica][chunk]
+  std::vector<std::vector<Value>> held;  // [replica][piece]
   for (std::size_t k = 0; k < whole.values.size(); ++k)
-    chunks.push_back(pieces.split(whole.values[k], lengths, whole.replicas[k]));
+    held.push_back(pieces.split(whole.values[k], lengths, whole.replicas[k]));
   for (int64_t ring = 0; ring < rings; ++ring) {
-    const RingOrder places = ring_order(processes, rings, ring, order);
+    const RingPlaces places = ring_places(processes, rings, ring, order);
     // One tick: every replica takes its predecessor's value of the tick before.
     auto tick = [&](auto segment_of, auto combine) {
-      const auto before = chunks;
-      for (int64_t k = 0; k < n; ++k) {
-        const auto me = static_cast<std::size_t>(k);
-        const auto from = static_cast<std::size_t>(places.predecessor[me]);
+      const auto before = held;
+      for (int64_t me = 0; me < n; ++me) {
+        const int from = places.predecessor[me];
         const int64_t segment = modulo(segment_of(places.rank[me]), n);
-        const auto at = static_cast<std::size_t>(segment * rings + ring);
-        if (!before[me][at]) continue;  // an empty chunk
+        const int64_t at = segment * rings + ring;
+        if (!before[me][at]) continue;  // an empty piece
         Value theirs = pieces.bring(before[from][at], whole.replicas[from], whole.replicas[me]);
-        chunks[me][at] = combine(theirs, before[me][at], whole.replicas[me]);
+        held[me][at] = combine(theirs, before[me][at], whole.replicas[me]);
       }
     };
     for (int64_t t = 0; t < n - 1; ++t)
@@ -76,8 +73,8 @@ std::vector<Value> sum_by_ring(const Terms& whole, int processes, int64_t rings,
            [](Value theirs, Value, int) { return theirs; });
   }
   std::vector<Value> sums;
-  for (std::size_t k = 0; k < chunks.size(); ++k)
-    sums.push_back(pieces.join_pieces(chunks[k], whole.replicas[k]));
+  for (std::size_t k = 0; k < held.size(); ++k)
+    sums.push_back(pieces.join_pieces(held[k], whole.replicas[k]));
   return sums;
 }
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/graph.h"
+#include "graph/error.h"
+#include "graph/nearest.h"
 
 namespace lockstep {
 namespace {

@@ -1,6 +1,6 @@
 // An optimiser as a value: its feeds, its slots for each parameter, and the update that makes a new
 // parameter from these and a gradient. It knows no parameter classes (builders/step/param_rules.h),
-// no replicas and no sums. A new optimiser is another file in this folder.
+// no replicas and no sums. A new optimiser is another file in this room.
 #pragma once
 
 #include <functional>

@@ -58,7 +58,7 @@ class Cutter {
 
   // Finds all crossings in the order of the whole graph, so that all processes number them alike.
   void find_crossings() {
-    crossings_at_.resize(static_cast<std::size_t>(whole_.node_count()));
+    crossings_at_.resize(whole_.node_count());
     std::set<std::pair<int, int>> seen;  // value, process
     for (int index = 0; index < whole_.node_count(); ++index) {
       const Node node = whole_.node(index);
@@ -81,7 +81,7 @@ class Cutter {
                 whole_.name(input), "' only on process ", home);
           if (!is_copy && !seen.insert({input.id, user}).second) continue;
           const std::string& name = whole_.name(input);
-          crossings_at_[static_cast<std::size_t>(index)].push_back(crossings_.size());
+          crossings_at_[index].push_back(crossings_.size());
           crossings_of_[input.id].push_back(crossings_.size());
           crossings_.push_back({input,
                                 home,
@@ -97,7 +97,7 @@ class Cutter {
   void take_node(int index) {
     const Node node = whole_.node(index);
     bool received_it = false;  // the node is a Copy, and the message brought its value
-    for (std::size_t number : crossings_at_[static_cast<std::size_t>(index)])
+    for (std::size_t number : crossings_at_[index])
       received_it = cross(crossings_[number], node) || received_it;
     if (received_it) return;
     const OriginScope origin(part_, node.where());

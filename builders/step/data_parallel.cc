@@ -13,7 +13,7 @@
 #include "graph/passes/replicate.h"
 #include "graph/passes/schedule.h"
 #include "operators/elementwise/elementwise.h"
-#include "operators/optimizer/optimizer.h"
+#include "operators/weighted/weighted.h"
 
 namespace lockstep {
 namespace {
@@ -84,7 +84,7 @@ Replicated named(const std::string& name, const Graph& graph, Value value) {
 }
 
 // Lists the step's feeds, its reports and its updates.
-void list_values(TrainingModel& model, const OneReplica& one, const Report& report,
+void list_values(TrainingModel& model, const OneReplica& one, const StepReport& report,
                  const Flags& flags, const Optimizer& optimizer) {
   const Graph& graph = one.graph;
   const auto list_input = [&](Value input, Role role, int part) {
@@ -164,7 +164,7 @@ void check_options(const DataParallelOptions& options) {
   check(!(options.weighted && means(options)), "the all-reduce spec '",
         text_of(options.all_reduce.spec),
         "' takes means, which needs equal shares; the loss is weighted, so they are not");
-  AllReducer(options.all_reduce, options.replicas);  // checks spec, processes and ring
+  check_fits(options.all_reduce, options.replicas);
 }
 
 TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
@@ -188,7 +188,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   }
   differentiate(one, how);
   repeat(one, options.micro_batches);
-  const Report report = report_of(one, means(options) ? 1.0F / static_cast<float>(n) : 1);
+  const StepReport report = report_of(one, means(options) ? 1.0F / static_cast<float>(n) : 1);
 
   // Gradients before the sum.
   const int first_appended = one.graph.node_count();

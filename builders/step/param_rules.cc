@@ -1,6 +1,6 @@
 #include "builders/step/param_rules.h"
 
-#include "operators/optimizer/optimizer.h"
+#include "operators/weighted/weighted.h"
 
 namespace lockstep {
 namespace {

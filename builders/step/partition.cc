@@ -33,7 +33,7 @@ class ModelCutter {
     for (const State& state : whole_.states)  // prediction reads the state of replica 0, which is
                                               // now another one
       if (Value input = part.inference.find(state.values[0]))
-        part.inference.rename(input, state.values[static_cast<std::size_t>(shares_.first())]);
+        part.inference.rename(input, state.values[shares_.first()]);
     return part;
   }
 

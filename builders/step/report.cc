@@ -1,7 +1,7 @@
 #include "builders/step/report.h"
 
 #include "operators/elementwise/elementwise.h"
-#include "operators/optimizer/optimizer.h"
+#include "operators/weighted/weighted.h"
 
 namespace lockstep {
 namespace {
@@ -37,9 +37,9 @@ Value weighted_mean(OneReplica& one, const std::vector<Value>& values, const std
 
 }  // namespace
 
-Report report_of(OneReplica& one, float share) {
+StepReport report_of(OneReplica& one, float share) {
   Graph& graph = one.graph;
-  Report report;
+  StepReport report;
   for (std::size_t i = 0; i < one.loss_names.size(); ++i) {
     const std::string& name = one.loss_names[i];
     std::vector<Value> values;

@@ -7,12 +7,12 @@
 
 namespace lockstep {
 
-struct Report {
+struct StepReport {
   std::vector<Value> losses, metrics;
 };
 
 // A loss is the sum over its parts, times `share`; a metric is the mean over the rows of its parts,
 // in float32.
-Report report_of(OneReplica& one, float share);
+StepReport report_of(OneReplica& one, float share);
 
 }  // namespace lockstep

@@ -3,7 +3,7 @@
 #include "builders/all_reduce/all_reduce.h"
 #include "builders/step/non_finite.h"
 #include "operators/collective/collective.h"
-#include "operators/optimizer/optimizer.h"
+#include "operators/weighted/weighted.h"
 
 namespace lockstep {
 namespace {

@@ -11,7 +11,7 @@ namespace lockstep {
 enum class StatisticsPolicy {
   each,   // every replica keeps the statistics of its own share of the batches
   mean,   // every replica takes the mean of all
-  first,  // every replica takes replica 0's, as Caffe2's users report
+  first,  // every replica takes replica 0's, as in Caffe2's data_parallel_model
 };
 StatisticsPolicy parse_statistics(const std::string& text);
 std::string text_of(StatisticsPolicy policy);

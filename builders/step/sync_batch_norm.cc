@@ -7,7 +7,7 @@
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/collective/collective.h"
 #include "operators/elementwise/elementwise.h"
-#include "operators/optimizer/optimizer.h"
+#include "operators/weighted/weighted.h"
 
 namespace lockstep {
 namespace {

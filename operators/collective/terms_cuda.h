@@ -27,7 +27,7 @@ struct SumTerms {
   }
 };
 
-// Copies the received sum to all replicas of this process.
+// Divides a received sum and copies it to several replicas.
 template <class T, class W>
 struct HandRound {
   int receivers;

@@ -1,4 +1,4 @@
-// This folder's kernels on a kind of device, given how that device prepares one formula.
+// This room's kernels on a kind of device, given how that device prepares one formula.
 #pragma once
 
 #include "operators/function/formulas.h"

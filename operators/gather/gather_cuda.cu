@@ -1,7 +1,7 @@
 // If several indices name one place, one thread sums there in index order: the same bits in every
 // run, and as on the CPU.
 #include "operators/gather/gather.h"
-#include "operators/gather/select_cuda.h"
+#include "operators/gather/select.h"
 #include "operators/kit/axis.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"

@@ -1,5 +1,5 @@
 // Selection by value or by place: TopK, OneHot, Trilu.
-#include "operators/gather/select_cuda.h"
+#include "operators/gather/select.h"
 
 #include "operators/kit/axis.h"
 #include "operators/kit/dispatch.h"

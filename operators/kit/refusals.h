@@ -1,4 +1,4 @@
-// Refusals shared by several folders (runtime/kernel_table.h); those by type are in dispatch.h.
+// Refusals shared by several rooms (runtime/kernel_table.h); those by type are in dispatch.h.
 #pragma once
 
 #include <initializer_list>

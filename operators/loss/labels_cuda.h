@@ -1,4 +1,4 @@
-// Losses of labels: weights of labels, and reductions of the terms. For this folder's GPU kernels.
+// Losses of labels: weights of labels, and reductions of the terms. For this room's GPU kernels.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Part of this folder's GPU kernels.
+// Part of this room's GPU kernels.
 #pragma once
 
 #include <vector>

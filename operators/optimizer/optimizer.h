@@ -1,9 +1,7 @@
-// The operators of a training step's updates, under Caffe2's names: Scale and WeightedSum apply the
-// rules of a parameter's class, MomentumSGDUpdate and AdamUpdate (update.h) make the new parameter,
-// and FirstNonFinite decides whether they may.
+// The operators of a training step's updates: MomentumSGDUpdate and AdamUpdate (update.h) make the
+// new parameter, and FirstNonFinite decides whether they may.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -12,11 +10,6 @@
 
 namespace lockstep {
 
-// y = factor * x
-Value scale(Graph& graph, Value x, float factor, const Site& site = {});
-// y = sum of weight_i * x_i; weights are tensors of one element.
-Value weighted_sum(Graph& graph, const std::vector<std::pair<Value, Value>>& terms,
-                   const Site& site = {});
 // The number of the first tensor that holds a non-finite value; -1 if there is none.
 Value first_non_finite(Graph& graph, const std::vector<Value>& tensors, const Site& site = {});
 

@@ -1,7 +1,7 @@
-// Messages between GPUs of several processes, by NCCL. Each process has one GPU for this, on behalf
-// of all its replicas; it enqueues all exchanges in one queue, in the order of the one graph that
-// all processes were cut from. A message is enqueued at its Sent and its Recv, the same place on
-// both sides, so processes cannot deadlock.
+// Messages and sums between the GPUs of several processes, by NCCL. In each process one GPU
+// exchanges for all replicas, in one queue and in the order of the one graph that all processes
+// were cut from. Send only makes a token: a message is enqueued by Sent on one side and by Recv on
+// the other, which stand at the same place of that graph, so processes cannot deadlock.
 #include <algorithm>
 
 #include "operators/collective/terms_cuda.h"

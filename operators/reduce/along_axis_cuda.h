@@ -1,4 +1,4 @@
-// Part of this folder's GPU kernels: those along one axis.
+// Part of this room's GPU kernels: those along one axis.
 #pragma once
 
 #include <type_traits>

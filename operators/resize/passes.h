@@ -1,4 +1,4 @@
-// A Resize as passes, one for each dimension that changes. For this folder's files.
+// A Resize as passes, one for each dimension that changes. For this room's files.
 #pragma once
 
 #include <vector>

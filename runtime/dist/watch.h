@@ -58,8 +58,9 @@ class Watch {
     Interruptible& wait_;
   };
 
-  // The wait was interrupted, or the connection to `peer` broke: throws the run's failure, or
-  // `seen` if no process knows more.
+  // Ends a wait that was interrupted, or whose connection to `peer` broke. Waits a moment for the
+  // run's failure; if no process has told one, makes `seen` the failure (by default, that the
+  // connection broke). Throws it.
   [[noreturn]] void stop(const std::string& what, int peer, const std::string& seen = "");
   // Announces that this process ends for that reason.
   void give_up(const std::string& why);

@@ -26,17 +26,17 @@ void Executor::check_feeds(std::span<const Tensor> feeds) const {
   }
 }
 
-NotFinite Executor::first_of(int step, std::span<const Tensor> made) {
+NotFinite Executor::not_finite_in(int step, std::span<const Tensor> made) {
   const PlanStep& of = plan_.steps[static_cast<std::size_t>(step)];
-  // Collectives are skipped: every worker writes a part of the result, and others may not have
-  // finished. Their operands have been checked, and the results of their users will be.
+  // Each worker writes a part of a collective's result, and others may not have finished theirs.
+  // The operands have been checked, and the results of the collective's users will be.
   if (of.parts > 1) return {};
-  const Masks::Fault fault = masks_.fault_in(plan_, of, made);
-  if (fault.output < 0) return {};
-  const auto i = static_cast<std::size_t>(fault.output);
+  const Masks::BadOutput bad = masks_.bad_output(plan_, of, made);
+  if (bad.output < 0) return {};
+  const auto i = static_cast<std::size_t>(bad.output);
   return {step, plan_.workers[of.worker].communicates(),
           join("'", plan_.slots[static_cast<std::size_t>(of.out[i])].name, "' (", of.type, " on ",
-               text_of(plan_.workers[of.worker]), "): ", text_of_value(made[i], fault.place))};
+               text_of(plan_.workers[of.worker]), "): ", text_of_value(made[i], bad.place))};
 }
 
 void Executor::check_guards(std::size_t guard_bytes) const {

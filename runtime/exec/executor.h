@@ -58,8 +58,9 @@ class Executor {
   virtual const std::byte* arena_to_read(int worker) const = 0;
   // Throws if the number or shapes of the feeds differ from the plan's.
   void check_feeds(std::span<const Tensor> feeds) const;
-  // The first bad value among those made by this step.
-  NotFinite first_of(int step, std::span<const Tensor> made);
+  // The first value made by this step that is not finite but should be. Steps of collectives are
+  // not examined.
+  NotFinite not_finite_in(int step, std::span<const Tensor> made);
 
   Plan plan_;
   Masks masks_;

@@ -21,20 +21,21 @@ bool Masks::masked(const Plan& plan, int slot) const {
   return of.lives == Lives::in_arena && blocks_[index] != 0;
 }
 
-Masks::Fault Masks::fault_in(const Plan& plan, const PlanStep& step, std::span<const Tensor> made) {
+Masks::BadOutput Masks::bad_output(const Plan& plan, const PlanStep& step,
+                                   std::span<const Tensor> made) {
   // Computed before outputs are noted, since one may live in an operand's block.
   const bool may =
       std::any_of(step.in.begin(), step.in.end(), [&](int slot) { return masked(plan, slot); });
-  Fault fault;
+  BadOutput bad;
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (step.out[i] < 0) continue;
     const int64_t place = first_not_finite(made[i]);
-    const int64_t fault_place = may && place >= 0 ? first_nan(made[i]) : place;
-    if (fault.output < 0 && fault_place >= 0) fault = {static_cast<int>(i), fault_place};
+    const int64_t bad_place = may && place >= 0 ? first_nan(made[i]) : place;
+    if (bad.output < 0 && bad_place >= 0) bad = {static_cast<int>(i), bad_place};
     const Slot& slot = plan.slots[static_cast<std::size_t>(step.out[i])];
     if (slot.lives == Lives::in_arena) blocks_[static_cast<std::size_t>(slot.index)] = place >= 0;
   }
-  return fault;
+  return bad;
 }
 
 }  // namespace lockstep

@@ -15,12 +15,12 @@ class Masks {
   // Called before a run that checks all values.
   void begin(const Plan& plan);
 
-  struct Fault {
+  struct BadOutput {
     int output = -1;  // index among the step's outputs; -1: none
     int64_t place = -1;
   };
-  // The fault in the step's outputs. A step must be checked after those that made its operands.
-  Fault fault_in(const Plan& plan, const PlanStep& step, std::span<const Tensor> made);
+  // The first output that is a fault. A step must be checked after those that made its operands.
+  BadOutput bad_output(const Plan& plan, const PlanStep& step, std::span<const Tensor> made);
 
  private:
   bool masked(const Plan& plan, int slot) const;

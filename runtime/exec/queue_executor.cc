@@ -217,7 +217,7 @@ void QueueExecutor::inspect(int step, const RunOptions& options) {
     accelerator_.copy(copy.bytes().data(), tensor.data, copy.bytes().size());
     made.back() = view_of(copy);
   }
-  *options.not_finite = first_of(step, made);
+  *options.not_finite = not_finite_in(step, made);
 }
 
 void QueueExecutor::enqueue_fetches() {

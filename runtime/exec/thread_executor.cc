@@ -92,23 +92,21 @@ void ThreadExecutor::advance(int worker, int done) {
 // Skips steps after the first bad one: their values may follow from it.
 void ThreadExecutor::look_at(int step) {
   if (step > first_not_finite_.load(std::memory_order_acquire)) return;
-  NotFinite found = first_of(step, bound_.steps[static_cast<std::size_t>(step)].out);
+  NotFinite found = not_finite_in(step, bound_.steps[static_cast<std::size_t>(step)].out);
   if (found.step < 0) return;
-  while (first_lock_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
+  const std::lock_guard lock(first_mutex_);
   if (step < first_not_finite_.load(std::memory_order_relaxed)) {
     first_not_finite_.store(step, std::memory_order_release);
     *options_.not_finite = std::move(found);
   }
-  first_lock_.clear(std::memory_order_release);
 }
 
 void ThreadExecutor::note_failure(int step, std::exception_ptr error) {
-  while (first_lock_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
+  const std::lock_guard lock(first_mutex_);
   if (step < first_failure_.load(std::memory_order_relaxed)) {
     first_failure_.store(step, std::memory_order_release);
     failure_ = error;
   }
-  first_lock_.clear(std::memory_order_release);
 }
 
 }  // namespace lockstep

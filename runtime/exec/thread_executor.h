@@ -1,9 +1,10 @@
 // Runs a plan whose kernels run where they are called: each worker is a thread that walks its list
-// of steps. No allocations, no names, no locks.
+// of steps. No allocations, no names; a lock only for what goes wrong.
 #pragma once
 
 #include <atomic>
 #include <exception>
+#include <mutex>
 
 #include "runtime/exec/bound_plan.h"
 #include "runtime/exec/executor.h"
@@ -36,7 +37,7 @@ class ThreadExecutor final : public Executor {
   BoundPlan bound_;
   std::vector<Progress> progress_;
   RunOptions options_;
-  std::atomic_flag first_lock_ = ATOMIC_FLAG_INIT;
+  std::mutex first_mutex_;  // of the first failure and the first value that is not finite
   std::atomic<int> first_failure_{0};  // step number
   std::exception_ptr failure_;
   std::atomic<int> first_not_finite_{0};

@@ -1,4 +1,4 @@
-// One thread per replica, kept for the life of a session.
+// The threads of a session: one per replica, and one that exchanges with other processes.
 #pragma once
 
 #include <atomic>

@@ -12,7 +12,7 @@ constexpr int kToTheEnd = INT_MAX;
 class StorageAssigner {
  public:
   StorageAssigner(Plan& plan, const AliasRequest& request) : plan_(plan), request_(request) {
-    steps_of_node_.resize(request.nodes);
+    steps_of_node_.resize(request.nodes());
     for (int i = 0; i < static_cast<int>(plan.steps.size()); ++i)
       steps_of_node_[plan.steps[i].node].push_back(i);
     find_uses();
@@ -22,7 +22,7 @@ class StorageAssigner {
     for (int feed : plan_.feeds)
       if (feed >= 0) new_block(feed, -1);
     place_updates();
-    for (int node = 0; node < request_.nodes; ++node) place_outputs(node);
+    for (int node = 0; node < request_.nodes(); ++node) place_outputs(node);
     drop_views();
     append_copies();
     keep_communication_apart();
@@ -35,8 +35,8 @@ class StorageAssigner {
     readers_.resize(plan_.slots.size());
     made_by_.assign(plan_.slots.size(), -1);
     target_.assign(plan_.slots.size(), -1);
-    is_view_.assign(request_.nodes, false);
-    for (int node = 0; node < request_.nodes; ++node) {
+    is_view_.assign(request_.nodes(), false);
+    for (int node = 0; node < request_.nodes(); ++node) {
       for (int slot : first_step(node).in)
         if (slot >= 0) {
           last_use_[slot] = node;
@@ -216,7 +216,7 @@ class StorageAssigner {
       PlanStep step;
       step.name = slot.name;
       step.type = "CopyToState";
-      step.node = request_.nodes;
+      step.node = request_.nodes();
       step.worker = slot.worker;
       step.in = {update.slot};
       step.out = {static_cast<int>(plan_.slots.size())};

@@ -1,5 +1,5 @@
 // Decides where each value lives: in a state, as a view of an operand, over a dead operand, or in a
-// block of its own. Pass 5 of compile().
+// block of its own. Pass 7 of compile().
 #pragma once
 
 #include <vector>
@@ -17,8 +17,9 @@ struct StateUpdate {
 struct AliasRequest {
   const std::vector<const Op*>& ops;  // by node
   const std::vector<StateUpdate>& updates;
-  int nodes;
   bool alias;
+
+  int nodes() const { return static_cast<int>(ops.size()); }
 };
 
 // Places every slot, makes the blocks with their lifetimes, drops the steps of nodes that became

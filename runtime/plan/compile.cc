@@ -1,19 +1,16 @@
 #include "runtime/plan/compile.h"
 
 #include <algorithm>
-#include <climits>
-#include <optional>
 #include <set>
 #include <unordered_map>
 
-#include "graph/limits.h"
 #include "graph/passes/bind.h"
 #include "graph/passes/postpone.h"
 #include "runtime/parallel.h"
 #include "runtime/plan/aliases.h"
+#include "runtime/plan/arenas.h"
 #include "runtime/plan/fold.h"
 #include "runtime/plan/layouts.h"
-#include "runtime/plan/offsets.h"
 #include "runtime/plan/requests.h"
 #include "runtime/plan/waits.h"
 #include "runtime/plan/workers_of_nodes.h"
@@ -37,13 +34,16 @@ class Compiler {
     bound = rewrite(bound);          // 2. operator fusion, per device
     overlap(bound);                  // 3. order: queues compute while others communicate
     bound = lay_out_tensors(bound);  // 4. channel blocks, and reorders where kernels disagree
-    make_slots(bound);               // 5. values become numbers, each on its replica's worker
-    check_values();
+    number_values(bound);            // 5. values become numbers, each on its replica's worker
+    list_feeds(bound);
+    list_results(bound);
+    if (in_host_memory()) check_values(plan_);
     choose_kernels(bound);  // 6. one step per node and worker
-    share_memory();         // 7. state in place, views, operands overwritten
-    lay_out_arenas();       // 8. lifetimes, then offsets in one arena per worker
-    check_arenas();         // whose sizes can be allocated
-    plan_waits(plan_);      // 9. waits for other workers
+    // 7. state in place, views, operands overwritten
+    find_aliases(plan_, {ops_, updates_, request_.options.alias});
+    lay_out_arenas(plan_, request_);  // 8. lifetimes, then offsets in one arena per worker
+    if (in_host_memory()) check_arenas(plan_);
+    plan_waits(plan_);  // 9. waits for other workers
     return std::move(plan_);
   }
 
@@ -96,6 +96,8 @@ class Compiler {
     return std::move(laid.graph);
   }
 
+  bool in_host_memory() const { return request_.devices[0].kind == DeviceKind::cpu; }
+
   int replica_with_device(const Node& node, int replica) const {
     if (replica < static_cast<int>(request_.devices.size())) return replica;
     int last = replica;
@@ -110,7 +112,7 @@ class Compiler {
     return found == state_numbers_.end() ? -1 : found->second;
   }
 
-  void make_slots(const Graph& bound) {
+  void number_values(const Graph& bound) {
     for (int id = 0; id < bound.value_count(); ++id) {
       Value value{id};
       Slot slot{bound.name(value),
@@ -127,6 +129,10 @@ class Compiler {
       }
       plan_.slots.push_back(std::move(slot));
     }
+    number_states(bound);
+  }
+
+  void number_states(const Graph& bound) {
     plan_.state_descs.resize(plan_.states.size());
     plan_.state_workers.resize(plan_.states.size(), 0);
     for (Value input : bound.inputs()) {
@@ -138,6 +144,9 @@ class Compiler {
       plan_.state_descs[state] = slot.desc;
       plan_.state_workers[state] = slot.worker;
     }
+  }
+
+  void list_feeds(const Graph& bound) {
     for (const std::string& feed : request_.feeds) plan_.feeds.push_back(bound.find(feed).id);
     std::vector<int> fed(plan_.slots.size(), 0);
     for (int feed : plan_.feeds)
@@ -145,6 +154,10 @@ class Compiler {
     for (Value input : bound.inputs())
       check(plan_.slots[input.id].lives == Lives::in_state || fed[input.id] == 1, "input '",
             bound.name(input), "' is neither fed nor state");
+  }
+
+  // What is read after a run, and what a state takes.
+  void list_results(const Graph& bound) {
     for (const std::string& fetch : request_.fetches) plan_.fetches.push_back(bound.at(fetch).id);
     for (const Binding& update : request_.updates) {
       int state = state_number(update.state);
@@ -178,7 +191,6 @@ class Compiler {
         add_step(node, replicas, part, workers.of(node, replicas[part]));
       ops_.push_back(node.op());
     }
-    nodes_ = bound.node_count();
   }
 
   // Adds part `part` of the participating `replicas`, on `worker`.
@@ -210,71 +222,12 @@ class Compiler {
     plan_.steps.push_back(std::move(step));
   }
 
-  void share_memory() { find_aliases(plan_, {ops_, updates_, nodes_, request_.options.alias}); }
-
-  void lay_out_arenas() {
-    const std::size_t alignment = alignment_on(request_.devices[0].kind);
-    auto aligned = [&](std::size_t bytes) {
-      return (bytes + alignment - 1) / alignment * alignment;
-    };
-    const std::size_t guard = aligned(request_.options.guard_bytes);
-    for (PlanStep& step : plan_.steps) {
-      std::size_t bytes = step.kernel->workspace_bytes();
-      if (bytes == 0) continue;
-      step.workspace = static_cast<int>(plan_.blocks.size());
-      plan_.blocks.push_back({step.worker, bytes, 0, step.node, step.node});
-    }
-    for (std::size_t worker = 0; worker < plan_.workers.size(); ++worker) {
-      std::vector<Lifetime> lifetimes;
-      std::vector<int> of_block;
-      for (std::size_t i = 0; i < plan_.blocks.size(); ++i) {
-        const Block& block = plan_.blocks[i];
-        if (block.worker != static_cast<int>(worker)) continue;
-        lifetimes.push_back({aligned(block.bytes) + 2 * guard, block.first, block.last});
-        of_block.push_back(static_cast<int>(i));
-      }
-      Offsets offsets =
-          request_.options.reuse_memory ? plan_offsets(lifetimes) : separate_offsets(lifetimes);
-      for (std::size_t i = 0; i < of_block.size(); ++i)
-        plan_.blocks[of_block[i]].offset = offsets.offset[i] + guard;
-      plan_.workers[worker].arena_bytes = offsets.total;
-    }
-  }
-
-  bool in_host_memory() const { return request_.devices[0].kind == DeviceKind::cpu; }
-
-  // The largest value that takes memory, or null.
-  const Slot* largest_value() const {
-    const Slot* largest = nullptr;
-    for (const Slot& slot : plan_.slots)
-      if (slot.lives == Lives::in_arena && (!largest || slot.desc.bytes() > largest->desc.bytes()))
-        largest = &slot;
-    return largest;
-  }
-
-  // Rejects values too large for any memory before kernels are made for them.
-  void check_values() const {
-    const Slot* largest = in_host_memory() ? largest_value() : nullptr;
-    if (largest)
-      check_memory(largest->desc.bytes(), join("'", largest->name, "' ", text_of(largest->desc)));
-  }
-
-  void check_arenas() const {
-    const Slot* largest = in_host_memory() ? largest_value() : nullptr;
-    if (!largest) return;
-    std::size_t bytes = 0;
-    for (const Worker& worker : plan_.workers) bytes = saturating_add(bytes, worker.arena_bytes);
-    check_memory(bytes, join("the plan of ", plan_.name, ", whose largest value is '",
-                             largest->name, "' ", text_of(largest->desc), ","));
-  }
-
   const CompileRequest& request_;
   Plan plan_;
   std::vector<StateUpdate> updates_;
   std::vector<const Op*> ops_;
   std::unordered_map<std::string, int> state_numbers_;
   std::vector<int> channel_block_;  // by value
-  int nodes_ = 0;
 };
 
 }  // namespace

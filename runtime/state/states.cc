@@ -5,6 +5,7 @@
 
 #include "graph/graph.h"
 #include "graph/limits.h"
+#include "graph/nearest.h"
 
 namespace lockstep {
 

@@ -21,16 +21,16 @@ namespace {
 
 // -- its parts
 
-TEST(Ring, ChunksAsTheRingPadsThem) {
-  auto chunks = [](int64_t length, int64_t pieces) {
-    Chunks c = ring_chunks(length, pieces);
-    return std::pair{c.size, c.pad};
+TEST(Ring, PiecesAsTheRingPadsThem) {
+  auto pieces = [](int64_t length, int64_t count) {
+    const int64_t size = ring_piece(length, count);
+    return std::pair{size, size * count - length};
   };
-  EXPECT_EQ(chunks(16, 4), (std::pair<int64_t, int64_t>{4, 0}));
-  EXPECT_EQ(chunks(17, 4), (std::pair<int64_t, int64_t>{5, 3}));
-  EXPECT_EQ(chunks(5, 4), (std::pair<int64_t, int64_t>{2, 3}));
-  EXPECT_EQ(chunks(13, 8), (std::pair<int64_t, int64_t>{2, 3}));
-  EXPECT_EQ(chunks(3, 8), (std::pair<int64_t, int64_t>{1, 5}));
+  EXPECT_EQ(pieces(16, 4), (std::pair<int64_t, int64_t>{4, 0}));
+  EXPECT_EQ(pieces(17, 4), (std::pair<int64_t, int64_t>{5, 3}));
+  EXPECT_EQ(pieces(5, 4), (std::pair<int64_t, int64_t>{2, 3}));
+  EXPECT_EQ(pieces(13, 8), (std::pair<int64_t, int64_t>{2, 3}));
+  EXPECT_EQ(pieces(3, 8), (std::pair<int64_t, int64_t>{1, 5}));
 }
 
 TEST(Ring, PredecessorsAndRanks) {
@@ -65,10 +65,11 @@ TEST(Ring, PredecessorsAndRanks) {
        {{0, 3, 2, 1, 4, 7, 6, 5}, {2, 1, 0, 3, 6, 5, 4, 7}}}};
   for (const Row& row : rows)
     for (std::size_t s = 0; s < row.predecessors.size(); ++s) {
-      RingOrder order = ring_order(row.processes, row.rings, static_cast<int64_t>(s), row.order);
-      EXPECT_EQ(order.predecessor, row.predecessors[s])
+      const RingPlaces places =
+          ring_places(row.processes, row.rings, static_cast<int64_t>(s), row.order);
+      EXPECT_EQ(places.predecessor, row.predecessors[s])
           << row.processes << " processes, ring " << s;
-      EXPECT_EQ(order.rank, row.ranks[s]) << row.processes << " processes, ring " << s;
+      EXPECT_EQ(places.rank, row.ranks[s]) << row.processes << " processes, ring " << s;
     }
 }
 
@@ -82,15 +83,15 @@ TEST(Gather, GroupsAreDealtRoundRobin) {
 }
 
 TEST(AllReduce, SpecsThatDoNotFitTheReplicasAreRefused) {
-  auto reducer = [](const std::string& spec, int replicas, int processes) {
-    AllReducer({.spec = parse_all_reduce(spec), .processes = processes}, replicas);
+  auto fits = [](const std::string& spec, int replicas, int processes) {
+    check_fits({.spec = parse_all_reduce(spec), .processes = processes}, replicas);
   };
-  reducer("xring#4", 8, 2);
-  expect_error([&] { reducer("xring#5", 8, 2); }, "xring#5 on 2 x 4 replicas; at most #4");
-  expect_error([&] { reducer("pscpu#3", 8, 2); }, "at most #2");
-  expect_error([&] { reducer("rechd", 6, 4); }, "6 replicas do not divide over 4 processes");
+  fits("xring#4", 8, 2);
+  expect_error([&] { fits("xring#5", 8, 2); }, "xring#5 on 2 x 4 replicas; at most #4");
+  expect_error([&] { fits("pscpu#3", 8, 2); }, "at most #2");
+  expect_error([&] { fits("rechd", 6, 4); }, "6 replicas do not divide over 4 processes");
   auto in_order = [](const std::vector<int>& order) {
-    AllReducer({.spec = parse_all_reduce("xring"), .processes = 2, .ring_order = order}, 6);
+    check_fits({.spec = parse_all_reduce("xring"), .processes = 2, .ring_order = order}, 6);
   };
   in_order({2, 0, 1});
   for (const std::vector<int>& wrong :

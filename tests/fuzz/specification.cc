@@ -1,5 +1,4 @@
 #include "builders/all_reduce/all_reduce.h"
-#include "builders/step/option_text.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"
 
@@ -19,8 +18,7 @@ void read_all_reduce(const std::string& text) {
   expect(parse_all_reduce(text_of(spec)) == spec);
   for (int64_t elements : {int64_t{0}, int64_t{1}, int64_t{40000}, int64_t{1} << 40})
     expect(range_for(spec, elements, 4) < spec.ranges.size());
-  for (int replicas : {1, 4, 6})
-    accepts([&] { AllReducer(AllReduceOptions{.spec = spec}, replicas); });
+  for (int replicas : {1, 4, 6}) accepts([&] { check_fits({.spec = spec}, replicas); });
 }
 
 void read_buckets(const std::string& text) {
@@ -49,9 +47,7 @@ void read_specification(const std::string& text) {
   });
   accepts([&] { read_topology(text); });
   accepts([&] {
-    AllReducer(
-        AllReduceOptions{.spec = parse_all_reduce("xring"), .ring_order = parse_ring_order(text)},
-        4);
+    check_fits({.spec = parse_all_reduce("xring"), .ring_order = parse_ring_order(text)}, 4);
   });
 }
 

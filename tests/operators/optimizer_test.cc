@@ -127,24 +127,6 @@ OpCase many_updates(const std::string& name, bool nesterov, int64_t unless) {
 
 std::vector<OpCase> optimizer_cases() {
   return {
-      {.name = "double",
-       .type = "Scale",
-       .domain = kOwnDomain,
-       .attributes = {{"scale", 2.0F}},
-       .inputs = {random({5})},
-       .reference = elementwise([](const std::vector<double>& x) { return 2 * x[0]; })},
-      {.name = "decay",
-       .type = "WeightedSum",
-       .domain = kOwnDomain,
-       .inputs = {random({2, 3}), given(one(1)), random({2, 3}, 2), given(one(0.01F))},
-       .reference =
-           [](const std::vector<Doubles>& in) {
-             Doubles y = in[0];
-             for (std::size_t i = 0; i < y.values.size(); ++i)
-               y[i] = in[0][i] * in[1][0] + in[2][i] * in[3][0];
-             return std::vector<Doubles>{y};
-           },
-       .gradient = false},
       {.name = "plain",
        .type = "MomentumSGDUpdate",
        .domain = kOwnDomain,

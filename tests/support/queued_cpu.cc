@@ -18,14 +18,14 @@ namespace {
 constexpr int kDevices = 16;
 
 // The offset of device pointers from the memory itself: an access that does not know of it crashes.
-constexpr std::ptrdiff_t kFar = std::ptrdiff_t{1} << 46;
+constexpr std::ptrdiff_t kFar = std::ptrdiff_t{1} << 47;
 
-bool is_far(const void* data) { return reinterpret_cast<std::ptrdiff_t>(data) >= kFar * 2; }
+bool is_far(const void* data) { return reinterpret_cast<std::ptrdiff_t>(data) >= kFar; }
 std::byte* far_from(std::byte* data) {
-  return reinterpret_cast<std::byte*>(reinterpret_cast<std::ptrdiff_t>(data) + 2 * kFar);
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::ptrdiff_t>(data) + kFar);
 }
 void* near_to(const void* data) {
-  return is_far(data) ? reinterpret_cast<void*>(reinterpret_cast<std::ptrdiff_t>(data) - 2 * kFar)
+  return is_far(data) ? reinterpret_cast<void*>(reinterpret_cast<std::ptrdiff_t>(data) - kFar)
                       : const_cast<void*>(data);
 }
 
@@ -33,7 +33,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
   std::memcpy(near_to(to), near_to(from), bytes);
 }
 
-// Counts its records; a wait is for the last one before it.
+// Counts how often it was recorded. A wait is for the last record that was enqueued before it.
 class ThreadEvent final : public Event {
  public:
   void announce() { ++announced_; }

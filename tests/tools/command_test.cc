@@ -14,8 +14,8 @@
 #include "runtime/state/checksum.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/training_command.h"
-#include "tools/train/metrics.h"
-#include "tools/train/tensorboard.h"
+#include "tools/record/metrics.h"
+#include "tools/record/tensorboard.h"
 
 namespace lockstep::testing {
 namespace {

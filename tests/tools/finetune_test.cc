@@ -18,7 +18,7 @@
 #include "tests/support/pictures.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_folder.h"
-#include "tools/train/metrics.h"
+#include "tools/record/metrics.h"
 
 namespace lockstep::testing {
 namespace {

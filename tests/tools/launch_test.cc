@@ -7,7 +7,7 @@
 
 #include "tests/support/ranks.h"
 #include "tests/tools/launch_fixture.h"
-#include "tools/train/metrics.h"
+#include "tools/record/metrics.h"
 
 namespace lockstep::testing {
 namespace {

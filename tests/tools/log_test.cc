@@ -8,8 +8,8 @@
 #include "runtime/state/safetensors.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/training_command.h"
-#include "tools/train/appended_file.h"
-#include "tools/train/metrics.h"
+#include "tools/record/appended_file.h"
+#include "tools/record/metrics.h"
 
 namespace lockstep::testing {
 namespace {

@@ -12,9 +12,10 @@
 #include "operators/all.h"
 #include "tests/support/pictures.h"
 #include "tests/support/training_command.h"
+#include "tools/report/chart.h"
+#include "tools/report/classes.h"
+#include "tools/texts.h"
 #include "tools/train/arithmetic.h"
-#include "tools/train/chart.h"
-#include "tools/train/report_classes.h"
 
 namespace lockstep::testing {
 namespace {
@@ -165,14 +166,14 @@ TEST(Mixups, ComeWithTheMostFirst) {
 }
 
 TEST(Charts, HaveAnAxisForEveryLoss) {
-  Axis axis(Scale::log);
+  ChartAxis axis(Scale::log);
   for (double loss : {2.0, 0.02, 0.0, -1.0}) axis.include(loss);
   EXPECT_DOUBLE_EQ(axis.at(0.2), 0.5);
   EXPECT_EQ(axis.at(0), 0) << "no logarithm: at the low end";
   EXPECT_EQ(axis.ticks().size(), 7u) << "0.02, 0.05, .. 2";
-  EXPECT_TRUE(Axis(Scale::log).empty());
+  EXPECT_TRUE(ChartAxis(Scale::log).empty());
   for (Scale scale : {Scale::linear, Scale::from_zero, Scale::log}) {
-    Axis same(scale);
+    ChartAxis same(scale);
     same.include(3);
     same.include(3);
     EXPECT_TRUE(same.at(3) >= 0 && same.at(3) <= 1);

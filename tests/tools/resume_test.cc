@@ -5,7 +5,7 @@
 
 #include "runtime/state/safetensors.h"
 #include "tests/support/training_command.h"
-#include "tools/train/metrics.h"
+#include "tools/record/metrics.h"
 
 namespace lockstep::testing {
 namespace {

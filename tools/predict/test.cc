@@ -12,11 +12,11 @@
 #include "runtime/state/safetensors.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
+#include "tools/texts.h"
 #include "tools/train/config.h"
 #include "tools/train/held_out.h"
 #include "tools/train/network.h"
 #include "tools/train/run_folder.h"
-#include "tools/train/training_log.h"
 #include "tools/train/weights.h"
 
 namespace lockstep {
@@ -26,16 +26,10 @@ struct TestOptions {
   std::string config, weights, out;
 };
 
-constexpr std::size_t kMostClasses = 40;  // nobody reads a longer table
-
-int64_t total(const std::vector<int64_t>& counts) {
-  int64_t sum = 0;
-  for (int64_t count : counts) sum += count;
-  return sum;
-}
+constexpr std::size_t kMostRows = 40;  // nobody reads a longer table
 
 void print_classes(const TestResult& result, const Dataset& data) {
-  if (static_cast<std::size_t>(data.classes()) > kMostClasses) return;
+  if (static_cast<std::size_t>(data.classes()) > kMostRows) return;
   std::cout << "   right      of  class\n";
   for (int64_t label = 0; label < data.classes(); ++label) {
     const auto& row = result.confusion[static_cast<std::size_t>(label)];

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "graph/graph.h"
+#include "graph/nearest.h"
 #include "tools/settings/literal.h"
 
 namespace lockstep {

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "builders/all_reduce/algorithm.h"
-#include "builders/step/option_text.h"
 #include "builders/step/precision.h"
 #include "builders/step/statistics.h"
 #include "graph/error.h"
@@ -77,7 +76,7 @@ ConfigKeys keys_of(StepSettings& step) {
        {.flag = "--packing"}},
       {"PIECES",
        &reduce.pieces,
-       "chunks that a bucket is cut into; each is summed separately",
+       "pieces that a bucket is cut into; each is summed separately",
        {.least = 1, .most = kMostParts}},
       {"WIRE",
        parsed(reduce.wire, parse_wire, text_of_wire),

@@ -52,6 +52,14 @@ std::vector<std::pair<std::string, std::string>> TrainConfig::entries() const {
   return entries_of(keys_of(copy));
 }
 
+std::vector<std::pair<std::string, std::string>> TrainConfig::changed() const {
+  std::vector<std::pair<std::string, std::string>> changed;
+  const auto now = entries(), before = TrainConfig().entries();
+  for (std::size_t i = 0; i < now.size(); ++i)
+    if (now[i] != before[i] && now[i].first != "OUTPUT_DIR") changed.push_back(now[i]);
+  return changed;
+}
+
 std::string TrainConfig::yaml() const {
   TrainConfig copy = *this;
   return yaml_of(keys_of(copy));

@@ -8,8 +8,8 @@
 #include "data/loader.h"
 #include "graph/passes/predict.h"
 #include "runtime/state/session.h"
+#include "tools/record/test_result.h"
 #include "tools/train/config.h"
-#include "tools/train/test_result.h"
 
 namespace lockstep {
 

@@ -8,10 +8,10 @@
 #include "graph/file.h"
 #include "runtime/device.h"
 #include "tools/machine.h"
+#include "tools/report/chart_axis.h"
+#include "tools/report/classes.h"
+#include "tools/texts.h"
 #include "tools/train/arithmetic.h"
-#include "tools/train/axis.h"
-#include "tools/train/report_classes.h"
-#include "tools/train/training_log.h"
 #include "tools/version.h"
 
 namespace lockstep {
@@ -51,15 +51,6 @@ NamedTexts about_of(const TrainConfig& config, TrainingRun& run, const ReportPag
 
 }  // namespace
 
-NamedTexts changed_settings(const TrainConfig& config) {
-  NamedTexts changed;
-  const auto now = config.entries(), before = TrainConfig().entries();
-  for (std::size_t i = 0; i < now.size(); ++i)
-    // Differs in every run.
-    if (now[i] != before[i] && now[i].first != "OUTPUT_DIR") changed.push_back(now[i]);
-  return changed;
-}
-
 ReportPage::ReportPage(const TrainConfig& config, TrainingRun& run,
                        const ReportPageOptions& options)
     : config_(config), options_(options) {
@@ -68,7 +59,7 @@ ReportPage::ReportPage(const TrainConfig& config, TrainingRun& run,
   for (int64_t label = 0; label < config.classes; ++label)
     classes_.push_back(label < data.classes() ? data.class_name(label) : std::to_string(label));
   report_.title = options.network + " on " + config.dataset;
-  report_.settings = changed_settings(config);
+  report_.settings = config.changed();
   report_.about = about_of(config, run, options);
   parameters_ = in_units(static_cast<double>(parameter_values(model)));
   if (const auto count = multiply_adds(model, {data.channels(), data.height(), data.width()}))

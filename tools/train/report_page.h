@@ -4,8 +4,8 @@
 #include <chrono>
 #include <string>
 
+#include "tools/report/report.h"
 #include "tools/train/config.h"
-#include "tools/train/report.h"
 #include "tools/train/training_run.h"
 
 namespace lockstep {
@@ -44,8 +44,5 @@ class ReportPage {
   std::chrono::steady_clock::time_point written_;
   double cost_ = 0;  // seconds of the last writing
 };
-
-// Keys with values other than the defaults.
-NamedTexts changed_settings(const TrainConfig& config);
 
 }  // namespace lockstep

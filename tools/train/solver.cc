@@ -5,6 +5,7 @@
 
 #include "builders/optimizers/nesterov.h"
 #include "graph/graph.h"
+#include "graph/nearest.h"
 
 namespace lockstep {
 namespace {

@@ -12,9 +12,10 @@
 #include "tools/command.h"
 #include "tools/config_command.h"
 #include "tools/detection/types.h"
+#include "tools/texts.h"
 #include "tools/train/config.h"
 #include "tools/train/report_page.h"
-#include "tools/train/run_folder.h"
+#include "tools/train/run_place.h"
 #include "tools/train/trained_files.h"
 #include "tools/train/training_log.h"
 #include "tools/train/training_run.h"
@@ -26,66 +27,12 @@ namespace fs = std::filesystem;
 
 struct TrainOptions {
   std::string config;
-  bool resume = false;
+  Resume resume;
   bool quiet = false;
-  std::string resume_in;  // --resume FOLDER, or auto; "": the newest of the series
 };
 
 constexpr const char* kOpenWindow = "open window";
 constexpr int64_t kMostReplicasOfAll = int64_t{1} << 32;
-
-// The folder of this run, and the checkpoint it resumes, if any.
-struct Place {
-  std::unique_ptr<RunLock> lock;
-  std::string from;
-};
-
-// The command that resumes from the checkpoint before the newest.
-std::string command_for_previous(const std::string& folder) {
-  return join("lockstep train ", folder, "/config.yaml --resume ",
-              previous_of(checkpoint_in(folder)));
-}
-
-// Called if the folder's newest checkpoint is damaged or gone: offers the one before it, if that is
-// whole.
-std::string offer_of_previous(const std::string& folder) {
-  const std::string previous = previous_of(checkpoint_in(folder));
-  std::error_code trouble;
-  if (!fs::exists(previous, trouble)) return "";
-  try {
-    const int64_t steps =
-        whole_number(checkpoint_metadata(previous), "steps", 0, kMostSteps, previous);
-    return join("; the one before it is whole, of iteration ", steps,
-                "; go on from it with:  ", command_for_previous(folder));
-  } catch (const Error& error) {
-    return join("; nor can a run go on from the one before it: ", error.what());
-  }
-}
-
-Place place_of(const TrainConfig& config, const TrainOptions& options) {
-  const std::string& series = config.output_dir;
-  if (!options.resume) return {start_next_run(series), ""};
-  const bool any = options.resume_in == "auto";
-  std::error_code trouble;
-  if (fs::is_regular_file(options.resume_in, trouble)) {
-    const std::string folder = fs::path(options.resume_in).parent_path().string();
-    return {std::make_unique<RunLock>(folder.empty() ? "." : folder), options.resume_in};
-  }
-  std::string folder = any || options.resume_in.empty() ? newest_run(series) : options.resume_in;
-  if (any && folder.empty()) return {start_next_run(series), ""};
-  check(!folder.empty(), "--resume: there is no run in '", series,
-        "' yet; --resume auto starts where there is none");
-  // runs/latest is a link; missing folders keep their names
-  if (const fs::path real = fs::canonical(folder, trouble); !trouble && fs::is_symlink(folder))
-    folder = fs::proximate(real).string();
-  const bool goes_on = fs::exists(checkpoint_in(folder), trouble);
-  const std::string offer = goes_on ? "" : offer_of_previous(folder);
-  check(goes_on || (any && offer.empty()), "--resume: '", folder,
-        "' holds no checkpoint.safetensors", offer,
-        options.resume_in.empty() && offer.empty() ? "; --resume auto starts where there is none"
-                                                   : "");
-  return {std::make_unique<RunLock>(folder), goes_on ? checkpoint_in(folder) : ""};
-}
 
 class TrainCommand {
  public:
@@ -176,7 +123,7 @@ class TrainCommand {
   std::string take_place(const TrainOptions& options) {
     std::string chosen;
     if (leads_) {
-      Place place = place_of(config_, options);
+      RunPlace place = place_of(config_.output_dir, options.resume);
       chosen = place.lock->folder() + '\0' + place.from;
       lock_ = std::move(place.lock);
     }
@@ -277,13 +224,13 @@ bool is_key(const std::string& word) {
 
 // --resume may be followed by a folder or not; KEY VALUE pairs may follow either.
 void take_resume_folder(std::vector<std::string>& words, TrainOptions& options) {
-  if (!options.resume || words.size() % 2 == 0) return;
+  if (!options.resume.wanted || words.size() % 2 == 0) return;
   for (std::size_t i = 0; i < words.size(); i += 2) {  // the words in between are values
     const bool is_last = i + 1 == words.size() && !is_key(words[i]);
     if (words[i] != "auto" && !fs::is_directory(words[i]) && words[i].find('/') == words[i].npos &&
         !is_last)
       continue;
-    options.resume_in = words[i];
+    options.resume.in = words[i];
     words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
     return;
   }
@@ -296,7 +243,7 @@ void add_train(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("train", "train what a CONFIG.yaml describes");
   command->add_option("config", options->config, "CONFIG.yaml")->required();
   auto settings = std::make_shared<KeyWords>(*command);
-  command->add_flag("--resume", options->resume,
+  command->add_flag("--resume", options->resume.wanted,
                     "go on from the last checkpoint of the newest run, or of the FOLDER that "
                     "follows, or from that FILE; `--resume auto` starts where there is none");
   command->add_flag("--quiet", options->quiet, "say nothing but errors");

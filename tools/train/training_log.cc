@@ -6,32 +6,9 @@
 #include <sstream>
 
 #include "runtime/dist/agree.h"
-#include "tools/train/report_page.h"
+#include "tools/texts.h"
 
 namespace lockstep {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-std::string fixed(double value, int digits) {
-  if (std::isnan(value)) return "nan";  // the sign of a NaN means nothing
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(digits) << value;
-  return text.str();
-}
-
-std::string clock_text(double seconds) {
-  const auto whole = static_cast<int64_t>(std::lround(std::min(seconds, 1e9)));
-  std::ostringstream text;
-  text << std::setfill('0');
-  if (whole >= 3600)
-    text << whole / 3600 << ":" << std::setw(2) << whole / 60 % 60 << ":" << std::setw(2)
-         << whole % 60;
-  else
-    text << whole / 60 << ":" << std::setw(2) << whole % 60;
-  return text.str();
-}
 
 TrainingLog::TrainingLog(const TrainConfig& config, Comm* comm, const LogOptions& options)
     : config_(config),
@@ -42,7 +19,7 @@ TrainingLog::TrainingLog(const TrainConfig& config, Comm* comm, const LogOptions
   if (!leads_) return;
   metrics_ = std::make_unique<MetricsFile>(config.output_dir + "/metrics.jsonl", first_);
   events_ = std::make_unique<EventWriter>(config.output_dir);
-  events_->value(0, run_starts_value(changed_settings(config), unix_time()));
+  events_->value(0, run_starts_value(config.changed(), unix_time()));
   events_->flush();
 }
 

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "tools/train/metrics.h"
+#include "tools/record/metrics.h"
+#include "tools/record/tensorboard.h"
+#include "tools/record/tensorboard_values.h"
 #include "tools/train/progress.h"
-#include "tools/train/tensorboard.h"
-#include "tools/train/tensorboard_values.h"
 #include "tools/train/training_run.h"
 
 namespace lockstep {
@@ -60,9 +60,5 @@ class TrainingLog {
   int64_t window_ = 0, counted_ = 0, timed_ = 0;
   bool trouble_said_ = false;
 };
-
-std::string fixed(double value, int digits);
-std::string clock_text(double seconds);  // 0:07, 12:30, 2:03:00
-double seconds_since(std::chrono::steady_clock::time_point start);
 
 }  // namespace lockstep

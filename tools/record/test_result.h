@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -28,5 +29,10 @@ struct TestResult {
   // The surest mistakes, then the least sure correct guesses.
   std::vector<SamplePicture> samples;
 };
+
+// The number of images of a class, from its row of the confusion.
+inline int64_t total(const std::vector<int64_t>& guesses) {
+  return std::accumulate(guesses.begin(), guesses.end(), int64_t{0});
+}
 
 }  // namespace lockstep

@@ -2,17 +2,16 @@
 #pragma once
 
 #include <limits>
-#include <string>
 #include <vector>
 
 namespace lockstep {
 
 enum class Scale { linear, from_zero, log };
 
-class Axis {
+class ChartAxis {
  public:
   // `rounded`: a linear axis ends at labelled values.
-  explicit Axis(Scale scale, bool rounded = true) : scale_(scale), rounded_(rounded) {}
+  explicit ChartAxis(Scale scale, bool rounded = true) : scale_(scale), rounded_(rounded) {}
 
   // Extends the range to `value`. On a logarithmic axis values up to 0 lie at the low end.
   void include(double value);
@@ -32,8 +31,5 @@ class Axis {
   double low_ = std::numeric_limits<double>::infinity();
   double high_ = -std::numeric_limits<double>::infinity();
 };
-
-// Four digits, with thousands separators: 0.02, 1,234, 90,000.
-std::string short_number(double value);
 
 }  // namespace lockstep

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "tools/train/appended_file.h"
-#include "tools/train/message.h"
+#include "tools/record/appended_file.h"
+#include "tools/record/proto_message.h"
 
 namespace lockstep {
 
@@ -17,7 +17,7 @@ class EventWriter {
   // Creates the file events.out.tfevents.<time>.lockstep in the folder.
   explicit EventWriter(const std::string& folder);
   void scalar(const std::string& tag, int64_t step, float value);
-  void value(int64_t step, const Message& value);  // an entry of a Summary
+  void value(int64_t step, const ProtoMessage& value);  // an entry of a Summary
   void flush();
   // The reason if events are waiting, or "".
   const std::string& trouble() const { return file_->trouble(); }

@@ -1,10 +1,10 @@
-#include "tools/train/report.h"
+#include "tools/report/report.h"
 
 #include <cmath>
 #include <sstream>
 
-#include "tools/train/chart.h"
-#include "tools/train/report_style.h"
+#include "tools/report/chart.h"
+#include "tools/report/style.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/train/appended_file.h"
+#include "tools/record/appended_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "tools/train/chart.h"
+#include "tools/report/chart.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,8 @@
 #include <sstream>
 
 #include "graph/error.h"
-#include "tools/train/html.h"
+#include "tools/report/html.h"
+#include "tools/texts.h"
 
 namespace lockstep {
 namespace {
@@ -133,7 +134,7 @@ class Drawing {
   }
 
   const Chart& chart_;
-  Axis x_, y_;
+  ChartAxis x_, y_;
   std::ostringstream out_;
 };
 

@@ -1,9 +1,9 @@
-#include "builders/step/option_text.h"
+#include "builders/all_reduce/topology.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "graph/error.h"
@@ -11,12 +11,31 @@
 namespace lockstep {
 namespace {
 
-// 1048576 is 1M.
-std::string in_units(int64_t number) {
-  constexpr const char* kUnits[] = {"", "k", "M", "G", "T"};
-  std::size_t unit = 0;
-  for (; number != 0 && number % 1024 == 0 && unit + 1 < std::size(kUnits); ++unit) number /= 1024;
-  return join(number, kUnits[unit]);
+// A number followed by one of `units`.
+double parse_quantity(const std::string& text,
+                      const std::vector<std::pair<std::string, double>>& units,
+                      const std::string& what) {
+  std::size_t end = 0;
+  double amount = -1;
+  try {
+    amount = std::stod(text, &end);
+  } catch (const std::exception&) {
+    end = 0;
+  }
+  std::string known;
+  for (const auto& [unit, factor] : units) {
+    if (end > 0 && amount > 0 && text.substr(end) == unit) return amount * factor;
+    known += (known.empty() ? "" : ", ") + unit;
+  }
+  fail(what, " '", text, "' should be a positive number with one of: ", known);
+}
+
+Link parse_link(const std::string& text) {
+  const auto colon = text.find(':');
+  check(colon != text.npos, "'", text, "' should be latency:bandwidth, like 30us:1.2G");
+  return {
+      parse_quantity(text.substr(0, colon), {{"us", 1e-6}, {"ms", 1e-3}, {"ns", 1e-9}}, "latency"),
+      parse_quantity(text.substr(colon + 1), {{"G", 1e9}, {"M", 1e6}, {"K", 1e3}}, "bandwidth")};
 }
 
 struct Unit {
@@ -74,18 +93,16 @@ bool same(const Link& a, const Link& b) {
 
 }  // namespace
 
-std::string text_of(const Packing& packing) {
-  switch (packing.rule) {
-    case PackingRule::none:
-      return "none";
-    case PackingRule::tf_cnn:
-      return join("tf_cnn:", in_units(packing.bytes), ":", in_units(packing.group));
-    case PackingRule::ray:
-      return "ray:" + in_units(packing.bytes);
-    case PackingRule::ready:
-      return join("ready:", in_units(packing.first), ":", in_units(packing.bytes));
+Topology parse_topology(const std::string& text) {
+  Topology topology;
+  try {
+    const auto slash = text.find('/');
+    topology.within = parse_link(text.substr(0, slash));
+    topology.across = slash == text.npos ? topology.within : parse_link(text.substr(slash + 1));
+  } catch (const Error& error) {
+    fail("topology '", text, "': ", error.what());
   }
-  fail("internal: a rule of packing without a name");
+  return topology;
 }
 
 std::string text_of(const Topology& topology) {

@@ -1,4 +1,4 @@
-#include "tools/train/metrics.h"
+#include "tools/record/metrics.h"
 
 #include <algorithm>
 #include <cmath>

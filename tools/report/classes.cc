@@ -1,20 +1,17 @@
-#include "tools/train/report_classes.h"
+#include "tools/report/classes.h"
 
 #include <algorithm>
 #include <numeric>
 #include <sstream>
 
 #include "graph/error.h"
-#include "tools/train/html.h"
+#include "tools/report/html.h"
+#include "tools/texts.h"
 
 namespace lockstep {
 namespace {
 
 constexpr std::size_t kMostMixups = 10, kMostClasses = 40, kMostInTable = 25;
-
-int64_t total(const std::vector<int64_t>& counts) {
-  return std::accumulate(counts.begin(), counts.end(), int64_t{0});
-}
 
 double share(int64_t count, int64_t of) {
   return of == 0 ? 0 : static_cast<double>(count) / static_cast<double>(of);

@@ -1,9 +1,7 @@
-#include "tools/train/axis.h"
+#include "tools/report/chart_axis.h"
 
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
-#include <sstream>
 
 namespace lockstep {
 namespace {
@@ -43,13 +41,13 @@ std::vector<double> log_ticks(double low, double high) {
 
 }  // namespace
 
-void Axis::include(double value) {
+void ChartAxis::include(double value) {
   if (!std::isfinite(value) || (scale_ == Scale::log && value <= 0)) return;
   low_ = std::min(low_, value);
   high_ = std::max(high_, value);
 }
 
-Axis::Ends Axis::ends() const {
+ChartAxis::Ends ChartAxis::ends() const {
   Ends ends{low_, high_};
   if (empty()) ends = {scale_ == Scale::log ? 0.1 : 0.0, 1.0};
   if (scale_ == Scale::from_zero) ends.low = std::min(ends.low, 0.0);
@@ -63,7 +61,7 @@ Axis::Ends Axis::ends() const {
           step * std::ceil(ends.high / step - kRounding)};
 }
 
-double Axis::at(double value) const {
+double ChartAxis::at(double value) const {
   const auto [low, high] = ends();
   const double place = scale_ == Scale::log
                            ? std::log(std::max(value, low) / low) / std::log(high / low)
@@ -71,24 +69,9 @@ double Axis::at(double value) const {
   return std::clamp(place, 0.0, 1.0);
 }
 
-std::vector<double> Axis::ticks() const {
+std::vector<double> ChartAxis::ticks() const {
   const auto [low, high] = ends();
   return scale_ == Scale::log ? log_ticks(low, high) : even_ticks(low, high);
-}
-
-std::string short_number(double value) {
-  std::ostringstream text;
-  if (std::abs(value) < 1000 || std::abs(value) > 1e15) {
-    text << std::setprecision(4) << (std::abs(value) < 1e-12 ? 0 : value);
-    return text.str();
-  }
-  text << std::fixed << std::setprecision(0) << value;
-  std::string digits = text.str();
-  for (std::size_t at = digits.size(); at > 3 + (value < 0);) {
-    at -= 3;
-    if (at > (value < 0 ? 1U : 0U)) digits.insert(at, ",");
-  }
-  return digits;
 }
 
 }  // namespace lockstep

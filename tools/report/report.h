@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/train/html.h"
-#include "tools/train/metrics.h"
+#include "tools/record/metrics.h"
+#include "tools/report/html.h"
 
 namespace lockstep {
 
@@ -17,7 +17,7 @@ struct Report {
   int refresh = 0;      // seconds between reloads by a browser; 0: none
   NamedTexts facts;     // shown on top
   std::vector<MetricRow> metrics;
-  std::string tested;   // HTML: see report_classes.h
+  std::string tested;   // HTML: see classes.h
   NamedTexts settings;  // keys with values other than the defaults
   NamedTexts about;
 };

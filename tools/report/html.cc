@@ -1,7 +1,4 @@
-#include "tools/train/html.h"
-
-#include <iomanip>
-#include <sstream>
+#include "tools/report/html.h"
 
 namespace lockstep {
 namespace {
@@ -40,12 +37,6 @@ std::string escaped(const std::string& text) {
 
 std::string data_url(const Image& image) {
   return "data:image/png;base64," + base64(png_of(image));
-}
-
-std::string percent(double share, int digits) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(digits) << 100 * share << " %";
-  return text.str();
 }
 
 std::string table_of(const NamedTexts& rows) {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/train/axis.h"
+#include "tools/report/chart_axis.h"
 
 namespace lockstep {
 

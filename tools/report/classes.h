@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/train/test_result.h"
+#include "tools/record/test_result.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "tools/train/tensorboard.h"
+#include "tools/record/tensorboard.h"
 
 #include <chrono>
 #include <cstring>
@@ -21,8 +21,8 @@ void put_fixed(std::string& to, T value) {
   to.append(bytes, sizeof(T));
 }
 
-Message event_at(int64_t step) {
-  return Message().real(1, unix_time()).integer(2, static_cast<uint64_t>(step));
+ProtoMessage event_at(int64_t step) {
+  return ProtoMessage().real(1, unix_time()).integer(2, static_cast<uint64_t>(step));
 }
 
 }  // namespace
@@ -42,11 +42,11 @@ EventWriter::EventWriter(const std::string& folder) {
 }
 
 void EventWriter::scalar(const std::string& tag, int64_t step, float value) {
-  this->value(step, Message().text(1, tag).number(2, value));
+  this->value(step, ProtoMessage().text(1, tag).number(2, value));
 }
 
-void EventWriter::value(int64_t step, const Message& value) {
-  write(event_at(step).part(5, Message().part(1, value)).bytes());
+void EventWriter::value(int64_t step, const ProtoMessage& value) {
+  write(event_at(step).part(5, ProtoMessage().part(1, value)).bytes());
 }
 
 void EventWriter::write(const std::string& event) {

@@ -1,4 +1,4 @@
-#include "tools/train/report_style.h"
+#include "tools/report/style.h"
 
 namespace lockstep {
 

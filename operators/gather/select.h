@@ -1,4 +1,4 @@
-// Part of this folder's GPU kernels.
+// Part of this room's kernels: selection by value or by place (TopK, OneHot, Trilu).
 #pragma once
 
 #include <vector>
@@ -7,6 +7,7 @@
 
 namespace lockstep {
 
+std::vector<KernelEntry> select_cpu();
 std::vector<KernelEntry> select_cuda();
 
 }  // namespace lockstep

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/train/appended_file.h"
+#include "tools/record/appended_file.h"
 
 namespace lockstep {
 

@@ -11,7 +11,6 @@ namespace lockstep {
 
 std::string escaped(const std::string& text);
 std::string data_url(const Image& image);
-std::string percent(double share, int digits = 1);  // of a fraction: 98.5 %
 
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 std::string table_of(const NamedTexts& rows);

@@ -1,4 +1,4 @@
-#include "tools/train/message.h"
+#include "tools/record/proto_message.h"
 
 #include <cstring>
 
@@ -25,25 +25,25 @@ void put_fixed(std::string& to, T value) {
 
 }  // namespace
 
-Message& Message::integer(int field, uint64_t value) {
+ProtoMessage& ProtoMessage::integer(int field, uint64_t value) {
   put_key(bytes_, field, varint);
   put_varint(bytes_, value);
   return *this;
 }
 
-Message& Message::real(int field, double value) {
+ProtoMessage& ProtoMessage::real(int field, double value) {
   put_key(bytes_, field, fixed64);
   put_fixed(bytes_, value);
   return *this;
 }
 
-Message& Message::number(int field, float value) {
+ProtoMessage& ProtoMessage::number(int field, float value) {
   put_key(bytes_, field, fixed32);
   put_fixed(bytes_, value);
   return *this;
 }
 
-Message& Message::text(int field, std::string_view value) {
+ProtoMessage& ProtoMessage::text(int field, std::string_view value) {
   put_key(bytes_, field, sized);
   put_varint(bytes_, value.size());
   bytes_.append(value);

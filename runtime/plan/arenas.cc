@@ -1,0 +1,61 @@
+#include "runtime/plan/arenas.h"
+
+#include "graph/limits.h"
+#include "runtime/plan/offsets.h"
+
+namespace lockstep {
+namespace {
+
+// The largest value that takes memory, or null.
+const Slot* largest_value(const Plan& plan) {
+  const Slot* largest = nullptr;
+  for (const Slot& slot : plan.slots)
+    if (slot.lives == Lives::in_arena && (!largest || slot.desc.bytes() > largest->desc.bytes()))
+      largest = &slot;
+  return largest;
+}
+
+}  // namespace
+
+void lay_out_arenas(Plan& plan, const CompileRequest& compile) {
+  const std::size_t alignment = alignment_on(compile.devices[0].kind);
+  auto aligned = [&](std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
+  const std::size_t guard = aligned(compile.options.guard_bytes);
+  for (PlanStep& step : plan.steps) {
+    std::size_t bytes = step.kernel->workspace_bytes();
+    if (bytes == 0) continue;
+    step.workspace = static_cast<int>(plan.blocks.size());
+    plan.blocks.push_back({step.worker, bytes, 0, step.node, step.node});
+  }
+  for (std::size_t worker = 0; worker < plan.workers.size(); ++worker) {
+    std::vector<Lifetime> lifetimes;
+    std::vector<int> of_block;
+    for (std::size_t i = 0; i < plan.blocks.size(); ++i) {
+      const Block& block = plan.blocks[i];
+      if (block.worker != static_cast<int>(worker)) continue;
+      lifetimes.push_back({aligned(block.bytes) + 2 * guard, block.first, block.last});
+      of_block.push_back(static_cast<int>(i));
+    }
+    Offsets offsets =
+        compile.options.reuse_memory ? plan_offsets(lifetimes) : separate_offsets(lifetimes);
+    for (std::size_t i = 0; i < of_block.size(); ++i)
+      plan.blocks[of_block[i]].offset = offsets.offset[i] + guard;
+    plan.workers[worker].arena_bytes = offsets.total;
+  }
+}
+
+void check_values(const Plan& plan) {
+  if (const Slot* largest = largest_value(plan))
+    check_memory(largest->desc.bytes(), join("'", largest->name, "' ", text_of(largest->desc)));
+}
+
+void check_arenas(const Plan& plan) {
+  const Slot* largest = largest_value(plan);
+  if (!largest) return;
+  std::size_t bytes = 0;
+  for (const Worker& worker : plan.workers) bytes = saturating_add(bytes, worker.arena_bytes);
+  check_memory(bytes, join("the plan of ", plan.name, ", whose largest value is '", largest->name,
+                           "' ", text_of(largest->desc), ","));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,17 @@
+// Numbers and times as people read them.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace lockstep {
+
+std::string fixed(double value, int digits);
+std::string percent(double share, int digits = 1);  // of a fraction: 98.5 %
+// Four digits, with thousands separators: 0.02, 1,234, 90,000.
+std::string short_number(double value);
+std::string clock_text(double seconds);  // 0:07, 12:30, 2:03:00
+
+double seconds_since(std::chrono::steady_clock::time_point start);
+
+}  // namespace lockstep

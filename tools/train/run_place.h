@@ -1,0 +1,29 @@
+// The folder of a run, and the checkpoint it resumes.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tools/train/run_folder.h"
+
+namespace lockstep {
+
+// --resume, with the word that may follow it.
+struct Resume {
+  bool wanted = false;
+  std::string in;  // a folder, a checkpoint, or auto; "": the newest of the series
+};
+
+struct RunPlace {
+  std::unique_ptr<RunLock> lock;
+  std::string from;  // the checkpoint, or ""
+};
+// Makes the series' next folder, or finds the one to resume in. Throws if there is nothing to
+// resume, with the command that resumes from the previous checkpoint if that is whole.
+RunPlace place_of(const std::string& series, const Resume& resume);
+
+// For errors about the folder's newest checkpoint, damaged or gone: offers the one before it, if
+// that is whole; "" if there is none.
+std::string offer_of_previous(const std::string& folder);
+
+}  // namespace lockstep
