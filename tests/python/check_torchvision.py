@@ -21,6 +21,8 @@ except ImportError as missing:
     print(f"skipped: {missing} (Debian: python3-torchvision)")
     sys.exit(77)
 
+import torchvision_targets
+
 warnings.filterwarnings("ignore")
 CASES, TOGETHER, LIMIT = 200, 20, 1e-5
 
@@ -140,7 +142,7 @@ def roi_pool(lockstep):
 
 
 # name -> function of a Lockstep that returns the worst relative difference of its cases
-CHECKS = {"roi_align": roi_align, "roi_pool": roi_pool}
+CHECKS = {"roi_align": roi_align, "roi_pool": roi_pool, **torchvision_targets.CHECKS}
 
 
 def main():
