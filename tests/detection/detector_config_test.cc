@@ -298,9 +298,9 @@ TEST_F(DetectorConfigTest, IncludesABase) {
 
 TEST_F(DetectorConfigTest, RefusesASchedule) {
   const std::string steps = "SOLVER.LR_POLICY: steps_with_decay\nSOLVER.STEPS: ";
-  refused(steps + "[10, 20]\n", "x.yaml:6: SOLVER.STEPS [10, 20]", "should begin with 0");
+  refused(steps + "[10, 20]\n", "x.yaml:6: SOLVER.STEPS [10,20]", "should begin with 0");
   refused(steps + "()\n", "x.yaml:6: SOLVER.STEPS", "should begin with 0");
-  refused(steps + "[0, 50000]\n", "x.yaml:6: SOLVER.STEPS [0, 50000]", "STEPS pass MAX_ITER 40000");
+  refused(steps + "[0, 50000]\n", "x.yaml:6: SOLVER.STEPS [0,50000]", "STEPS pass MAX_ITER 40000");
   refused(steps + "[0, 20, 10]\n", "must ascend");
   refused("SOLVER.LR_POLICY: stepp\n", "x.yaml:5: SOLVER.LR_POLICY: ", "did you mean 'step'?");
   refused("SOLVER.MAX_ITER: 0\n", "x.yaml:5: SOLVER.MAX_ITER", "the least is 1");

@@ -72,19 +72,26 @@ std::vector<DetectronFile> detectron_files() {
   return files;
 }
 
-// The text of a key whose value was read from `text`, alone.
-std::string text_read(const std::string& name, const std::string& text) {
-  DetectorConfig config;
-  ConfigKeys keys = keys_of(config);
-  read_yaml(keys, name + ": " + text + "\n", "one.yaml");
-  return text_of(*find_key(keys, name));
-}
+// Reads values one by one, each over the last.
+class OneByOne {
+ public:
+  // The text of a key whose value was read from `text`.
+  std::string read(const std::string& name, const std::string& text) {
+    read_yaml(keys_, name + ": " + text + "\n", "one.yaml");
+    return text_of(*find_key(keys_, name));
+  }
+
+ private:
+  DetectorConfig config_;
+  ConfigKeys keys_ = keys_of(config_);
+};
 
 TEST(detectron_configs, All87LoadWithNotesOnOldNames) {
   const TemporaryFolder folder;
   const std::vector<DetectronFile> files = detectron_files();
   ASSERT_EQ(files.size(), 87U);
   std::map<DetectorNoteKind, int> notes;
+  OneByOne one;
   for (const DetectronFile& file : files) {
     SCOPED_TRACE(file.name);
     write_file(folder / "file.yaml", file.text());
@@ -94,7 +101,7 @@ TEST(detectron_configs, All87LoadWithNotesOnOldNames) {
     for (const TableRow& row : file.rows) {
       const ConfigKey* key = find_key(keys, row.key);
       ASSERT_NE(key, nullptr) << row.key;
-      const std::string read = text_of(*key), written = text_read(row.key, row.value);
+      const std::string read = text_of(*key), written = one.read(row.key, row.value);
       const bool renamed = row.key == "FAST_RCNN.ROI_BOX_HEAD" || row.key == "MODEL.TYPE";
       EXPECT_TRUE(renamed || read == written) << row.key << ": " << read << ", not " << written;
     }
@@ -111,14 +118,14 @@ TEST(detectron_configs, All87LoadWithNotesOnOldNames) {
 TEST(detectron_configs, All229DefaultsAreDetectrons) {
   const std::vector<TableRow> defaults = rows_of_table("detectron_defaults.tsv");
   ASSERT_EQ(defaults.size(), 229U);
+  OneByOne one;
   DetectorConfig config;
   ConfigKeys keys = keys_of(config);
   for (const TableRow& row : defaults) {
     const ConfigKey* key = find_key(keys, row.key);
     ASSERT_NE(key, nullptr) << row.key;
     EXPECT_EQ(key->facts.detectron, row.key);
-    // Bounds that keys have are not Detectron's; where it has a name, "" stands for none.
-    EXPECT_EQ(text_of(*key), text_read(row.key, row.value)) << row.key;
+    EXPECT_EQ(text_of(*key), one.read(row.key, row.value)) << row.key;
   }
   const auto detectrons = std::count_if(keys.begin(), keys.end(), [](const ConfigKey& key) {
     return key.facts.detectron == key.key;

@@ -6,11 +6,30 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"
 #include "tests/support/training_command.h"
+#include "tools/detection/detector_config.h"
+#include "tools/detection/types.h"
 
 namespace lockstep::fuzz {
 
+namespace {
+
+// What was taken is written in a way that is taken again, as the same.
+void read_detector(const ConfigFiles& files) {
+  DetectorConfig config = read_detector_config(files, {});
+  const MemoryFile again(yaml_of(keys_of(config)));
+  if (!accepts([&] {
+        DetectorConfig other = read_detector_config(config_files(again.path()), {});
+        if (entries_of(keys_of(other)) != entries_of(keys_of(config))) std::abort();
+      }))
+    std::abort();
+}
+
+}  // namespace
+
 void read_configuration(const std::string& text) {
   const MemoryFile file(text);
+  const ConfigFiles files = config_files(file.path());
+  if (is_detector(files, {})) return read_detector(files);
   const TrainConfig config = read_config(file.path(), {});
   // What was taken is written in a way that is taken again, as the same.
   const MemoryFile again(config.yaml());
@@ -21,10 +40,13 @@ void read_configuration(const std::string& text) {
 }
 
 Seeds config_seeds() {
-  Seeds seeds{testing::kTrainingConfig, TrainConfig().yaml(),
+  Seeds seeds{testing::kTrainingConfig,
+              TrainConfig().yaml(),
               "TRAIN: {BATCH_SIZE: 64}\nSOLVER:\n  STEPS: [0, 2]\n  LR_POLICY: step\n",
               "DEVICES: 'cpu*4'\nALL_REDUCE: xring#2:32k:rechd\nRING_ORDER: [0, 2, 1, 3]\n",
-              "DATA: &d {NAME: digits}\nTEST: {ITERS: 1}\n"};
+              "DATA: &d {NAME: digits}\nTEST: {ITERS: 1}\n",
+              "MODEL: {TYPE: rpn, CONV_BODY: add_ResNet50_conv4_body, RPN_ONLY: True}\n"
+              "TRAIN.SCALES: (800, 900)\nTRAIN.DATASETS: ('a', 'b')\nMEMONGER: False\n"};
   return seeds;
 }
 

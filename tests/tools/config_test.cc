@@ -154,6 +154,42 @@ TEST_F(ConfigTest, ThePageOfKeysIsComplete) {
     EXPECT_NE(page.find("| `" + key + "` | "), std::string::npos) << key;
 }
 
+TEST_F(ConfigTest, ThePageOfDetectorsKeysIsComplete) {
+  const std::string page = run_lockstep({"keys", "--task", "detection", "--markdown"}).out;
+  const std::string path = std::string(LOCKSTEP_SOURCE_DIR) + "/docs/detection_keys.md";
+  if (std::getenv("LOCKSTEP_UPDATE_GOLDEN")) write_file(path, page);
+  EXPECT_EQ(read_file(path), page)
+      << "`lockstep keys --task detection --markdown > docs/detection_keys.md`";
+}
+
+TEST_F(ConfigTest, IsShownWithWhereItCameFrom) {
+  const Outcome shown =
+      run_lockstep({"inspect", config(), "--format", "config", "TEST.ITERS", "50"});
+  EXPECT_NE(shown.out.find("# " + config() + ":4\n"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("# command line\n"), std::string::npos);
+  EXPECT_NE(shown.out.find("# default\n"), std::string::npos);
+  write_file(folder / "again.yaml", shown.out);
+  EXPECT_EQ(read_config(folder / "again.yaml", {}).yaml(),
+            read_config(config(), {"TEST.ITERS", "50", "OUTPUT_DIR", "runs/config"}).yaml());
+  expect_refused(run_lockstep({"inspect", "lenet", "--format", "config"}), {"'lenet' is none"});
+}
+
+// Training and scoring of detectors are the next step; their files are read already.
+TEST_F(ConfigTest, OfADetectorIsShownAndRefusedByNameElsewhere) {
+  const std::string path =
+      config("MODEL: {TYPE: rpn, CONV_BODY: ResNet.add_ResNet50_conv4_body, RPN_ONLY: True}\n");
+  const Outcome shown = run_lockstep({"inspect", path, "--format", "config"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_NE(shown.out.find("# inferred from MODEL.RPN_ONLY"), std::string::npos) << shown.out;
+  for (const char* command : {"train", "test"})
+    expect_refused(run_lockstep({command, path}), {path + ":1: MODEL.TYPE rpn is a detector",
+                                                   "lockstep build, plan and inspect take it"});
+  expect_refused(run_lockstep({"train", path, "--devices", "cpu*2"}), {"SOLVER.SCALE_TO_BATCH"});
+  for (const char* command : {"train", "build", "plan", "inspect"})
+    expect_refused(run_lockstep({command, path, "FPN.DIMS", "5"}),
+                   {"command line: unknown key FPN.DIMS; did you mean FPN.DIM?"});
+}
+
 TEST_F(ConfigTest, KeysAreListedByPart) {
   const Outcome clip = run_lockstep({"keys", "CLIP"});
   EXPECT_NE(clip.out.find("SOLVER.CLIP_NORM: 0\n    maximum global gradient norm"),

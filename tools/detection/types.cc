@@ -38,7 +38,7 @@ std::optional<PlacedText> type_said(const ConfigFiles& files,
 }
 
 constexpr const char* kWhatWorks =
-    "not in this version yet; lockstep build, plan and inspect take this file";
+    "not in this version yet; lockstep build, plan and inspect take it";
 
 }  // namespace
 
