@@ -20,7 +20,7 @@ const Json& boxes_cases() {
 }
 
 // A row's box that begins at number `first`, half-open.
-std::vector<float> half_open(const Json& row, std::size_t first) {
+std::vector<float> half_open_box(const Json& row, std::size_t first) {
   return {row[first], row[first + 1], row[first + 2].get<float>() + 1,
           row[first + 3].get<float>() + 1};
 }
@@ -35,7 +35,7 @@ std::vector<Literal> run_boxes_case(const OpCase& c) {
 std::vector<int64_t> kept_here(const Json& group) {
   std::vector<float> boxes, scores;
   for (const Json& row : group["dets"]) {
-    for (float x : half_open(row, 0)) boxes.push_back(x);
+    for (float x : half_open_box(row, 0)) boxes.push_back(x);
     scores.push_back(row[4]);
   }
   const auto count = static_cast<int64_t>(scores.size());
@@ -74,7 +74,7 @@ TEST(DetectronBoxes, ResultsAreTheSame) {
   const auto classes = static_cast<int64_t>(group["scores"][0].size());
   for (std::size_t row = 0; row < group["scores"].size(); ++row)
     for (std::size_t c = 0; c < group["scores"][row].size(); ++c) {
-      for (float x : half_open(group["boxes"][row], 4 * c)) boxes.push_back(x);
+      for (float x : half_open_box(group["boxes"][row], 4 * c)) boxes.push_back(x);
       scores.push_back(group["scores"][row][c]);
     }
   const auto count = static_cast<int64_t>(scores.size());
@@ -94,7 +94,7 @@ TEST(DetectronBoxes, ResultsAreTheSame) {
   for (std::size_t c = 0; c < group["per_class"].size(); ++c)
     for (const Json& row : group["per_class"][c]) {
       expected.push_back({row[4], static_cast<float>(c)});
-      for (float x : half_open(row, 0)) expected.back().push_back(x);
+      for (float x : half_open_box(row, 0)) expected.back().push_back(x);
     }
   for (int64_t i = 0; i < found[3].integers()[0]; ++i) {
     mine.push_back({found[1].values<float>()[i], static_cast<float>(found[2].integers()[i])});
