@@ -17,6 +17,7 @@ try:
     from torch import nn
     from torchvision import ops
     import torchvision
+    import torchvision_boxes
 except ImportError as missing:
     print(f"skipped: {missing} (Debian: python3-torchvision)")
     sys.exit(77)
@@ -142,7 +143,8 @@ def roi_pool(lockstep):
 
 
 # name -> function of a Lockstep that returns the worst relative difference of its cases
-CHECKS = {"roi_align": roi_align, "roi_pool": roi_pool, **torchvision_targets.CHECKS}
+CHECKS = {"roi_align": roi_align, "roi_pool": roi_pool, **torchvision_boxes.CHECKS,
+          **torchvision_targets.CHECKS}
 
 
 def main():
