@@ -8,7 +8,9 @@
 
 #include "graph/gradient.h"
 #include "operators/all.h"
+#include "operators/boxes/boxes.h"
 #include "operators/roi/roi.h"
+#include "operators/targets/targets.h"
 #include "runtime/exec/executor.h"
 #include "runtime/philox.h"
 #include "runtime/plan/compile.h"
@@ -90,6 +92,93 @@ std::vector<float> spread_boxes(int64_t count) {
 
 // -- The rows
 
+double best_scores() {
+  DetectionProbe probe;
+  const Value scores = probe.feed("scores", uniform_literal({1, 201600}, 1));
+  const Value count = probe.graph.constant("count", Literal::vector({2000}));
+  const Node best =
+      probe.graph.add({.type = "TopK", .inputs = {scores, count}, .outputs = 2}, "best");
+  return probe.median_milliseconds({best.outputs()[0], best.outputs()[1]});
+}
+
+// Three anchors a cell of the levels of strides 4 to 64, and 50 objects.
+double anchor_targets() {
+  constexpr int64_t kObjects = 50;
+  DetectionProbe probe;
+  AnchorTargetsAttrs attrs;
+  for (int64_t stride = 4; stride <= 64; stride *= 2) {
+    AnchorLevel level;
+    level.stride = stride;
+    level.height = (kHeight + stride - 1) / stride;
+    level.width = (kWidth + stride - 1) / stride;
+    for (const double aspect : {0.5, 1.0, 2.0}) {
+      const auto x = static_cast<float>(4 * static_cast<double>(stride) / std::sqrt(aspect));
+      const auto y = static_cast<float>(4 * static_cast<double>(stride) * std::sqrt(aspect));
+      level.anchors.insert(level.anchors.end(), {-x, -y, x, y});
+    }
+    attrs.levels.push_back(level);
+  }
+  const std::vector<float> info{kHeight, kWidth, 1};
+  const TrueBoxes truth{
+      probe.feed("gt_boxes", Literal::of<float>(spread_boxes(kObjects), {1, kObjects, 4})),
+      probe.feed("gt_classes",
+                 Literal::of<int64_t>(std::vector<int64_t>(kObjects, 1), {1, kObjects})),
+      probe.feed("gt_crowd",
+                 Literal::of<int64_t>(std::vector<int64_t>(kObjects, 0), {1, kObjects}))};
+  const Value im_info = probe.feed("im_info", Literal::of<float>(info, {1, 3}));
+  const Value number = probe.feed("image_number", Literal::vector({1}));
+  std::vector<Value> results;
+  for (const SampledAnchors& level :
+       sampled_anchor_targets(probe.graph, truth, im_info, number, attrs, "targets"))
+    results.insert(results.end(), {level.places, level.labels, level.targets});
+  return probe.median_milliseconds(results);
+}
+
+// Boxes as an RPN proposes them, several to each of the places that spread_boxes() chooses.
+std::vector<float> proposed_boxes(int64_t count) {
+  const std::vector<float> places = spread_boxes(count / 8);
+  PhiloxSequence random(1, 3);
+  std::vector<float> boxes;
+  for (int64_t i = 0; i < count; ++i) {
+    const float* place = places.data() + 4 * random.below(count / 8);
+    const double shift = 0.2 * static_cast<double>(place[2] - place[0]);
+    for (int64_t k = 0; k < 4; ++k)
+      boxes.push_back(place[k] + static_cast<float>(shift * random.uniform(-1, 1)));
+  }
+  return boxes;
+}
+
+double suppression(int64_t count, int64_t capacity) {
+  DetectionProbe probe;
+  const Value boxes = probe.feed("boxes", Literal::of<float>(proposed_boxes(count), {1, count, 4}));
+  const Value scores = probe.feed("scores", uniform_literal({1, count}, 2));
+  const SuppressedBoxes kept =
+      box_suppression(probe.graph, boxes, scores, {.capacity = capacity}, "kept");
+  return probe.median_milliseconds({kept.indices, kept.count});
+}
+double suppression_of_a_level() { return suppression(2000, 1000); }
+double suppression_of_an_image() { return suppression(12000, 2000); }
+
+// 1,000 RoIs with a box and a score for each of 81 classes; a few classes are likely.
+double detection_results_of_rois() {
+  constexpr int64_t kRois = 1000, kClasses = 81;
+  DetectionProbe probe;
+  PhiloxSequence random(1, 4);
+  const std::vector<float> places = proposed_boxes(kRois);
+  std::vector<float> boxes, scores;
+  for (int64_t i = 0; i < kRois; ++i)
+    for (int64_t c = 0; c < kClasses; ++c) {
+      for (int64_t k = 0; k < 4; ++k)
+        boxes.push_back(places[4 * i + k] + static_cast<float>(random.uniform(-4, 4)));
+      scores.push_back(static_cast<float>(std::pow(random.uniform(), 40)));
+    }
+  const Value box = probe.feed("boxes", Literal::of<float>(boxes, {1, kRois * kClasses, 4}));
+  const Value score = probe.feed("scores", Literal::of<float>(scores, {1, kRois * kClasses}));
+  const Detections found =
+      detection_results(probe.graph, box, score, none, {.classes = kClasses}, "found");
+  return probe.median_milliseconds({found.boxes, found.scores, found.classes, found.count});
+}
+
 // 1,024 RoIs of 256 channels from the levels of strides 4 to 32.
 struct PooledLevels {
   DetectionProbe probe;
@@ -141,6 +230,11 @@ struct DetectionRow {
 };
 
 const std::vector<DetectionRow> kDetectionRows{
+    {"TopK, 2000 of 201600", 5, best_scores},
+    {"AnchorTargets of 50 objects", 40, anchor_targets},
+    {"BoxSuppression, 2000 to 1000", 10, suppression_of_a_level},
+    {"BoxSuppression, 12000 to 2000", 60, suppression_of_an_image},
+    {"DetectionResults of 1000 RoIs x 81 classes", 0, detection_results_of_rois},
     {"MultilevelRoiAlign of 1024 RoIs x 256 x 7 x 7", 0, pooled_forward},
     {"its gradient", 0, pooled_backward}};
 
