@@ -14,8 +14,8 @@ void add_keys(CLI::App& app, Command& chosen) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("keys", "list the keys of a CONFIG.yaml");
-  command->add_option("part", options->part, "only keys with this in their names");
-  command->add_flag("--markdown", options->markdown, "as docs/configuration.md");
+  command->add_option("part", options->part, "print only the keys whose name contains this");
+  command->add_flag("--markdown", options->markdown, "print Markdown, as in docs/configuration.md");
   command->footer("Example:  lockstep keys CLIP");
   command->callback([options, &chosen] {
     chosen = [options] {

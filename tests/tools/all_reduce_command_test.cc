@@ -84,12 +84,12 @@ TEST_F(AllReduceCommand, TheOrderOfARingIsAKeyOrAFlag) {
   expect_refused(run_lockstep({"train", config("DEVICES: cpu*2\nRING_ORDER: [0, 2]\n")}),
                  {"config.yaml: RING_ORDER", "[0,2]", "replicas 0 to 1 once each"});
   expect_refused(run_lockstep({"train", config("DEVICES: cpu*2\nRING_ORDER: [0, 4294967297]\n")}),
-                 {"RING_ORDER is '[0, 4294967297]'", "the most is 4095"});
+                 {"RING_ORDER is '[0, 4294967297]'", "should be at most 4095"});
   for (const char* key : {"CLIP_NORM", "CLIP_EACH_NORM", "CLIP_VALUE"})
     expect_refused(train("run", {std::string("SOLVER.") + key, ".inf"}),
                    {std::string("SOLVER.") + key + " is '.inf', should be finite"});
   expect_refused(run_lockstep({"train", config("RING_ORDER: [-1]\n")}),
-                 {"config.yaml:1: RING_ORDER is '[-1]'", "the least is 0"});
+                 {"config.yaml:1: RING_ORDER is '[-1]'", "should be at least 0"});
 }
 
 TEST_F(AllReduceCommand, FlagsOfBuildReplaceAConfigurationsKeys) {

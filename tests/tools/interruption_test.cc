@@ -54,7 +54,7 @@ TEST_F(Interrupted, BySignalsTheRunIsSaved) {
 
 // It waits for its configuration, from a pipe whose other end says nothing.
 TEST_F(Interrupted, BeforeTheFirstStepTheRunSaysSo) {
-  for (auto [signal, word] : {std::pair{SIGINT, "interrupted"}, {SIGTERM, "asked to end"}}) {
+  for (auto [signal, word] : {std::pair{SIGINT, "interrupted"}, {SIGTERM, "stopped by SIGTERM"}}) {
     const std::string pipe = folder / word;
     ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
     Program run({"train", pipe});

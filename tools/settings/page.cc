@@ -24,11 +24,14 @@ std::string markdown_of(const ConfigKeys& keys) {
   std::ostringstream out;
   out << "# Keys of a configuration\n\n"
          "`lockstep train CONFIG.yaml` reads these keys, and `KEY VALUE` pairs on the command line "
-         "override them. `test`, `build`, `plan`\nand `inspect` take the same. Keys follow "
-         "Detectron; the last column gives Detectron's name where it differs. A flag is\nanother "
-         "spelling of its key: `--wire float16` is `WIRE float16`. `lockstep keys` prints this "
-         "list, `lockstep keys CLIP` a part of it,\nand `lockstep keys --markdown` writes this "
-         "page. Every run saves its configuration as `config.yaml`.\n";
+         "override them. `test`, `build`, `plan`\n"
+         "and `inspect` take the same keys. Keys follow Detectron; the last column gives "
+         "Detectron's name where it differs. Some keys\n"
+         "have a flag, which means the same: `--wire float16` is `WIRE float16`. `lockstep keys` "
+         "prints this list, `lockstep keys CLIP`\n"
+         "prints the keys with CLIP in their name, and `lockstep keys --markdown` writes this "
+         "page. Every run saves its configuration\n"
+         "as `config.yaml`.\n";
   std::string section = "?";
   for (const ConfigKey& key : keys) {
     const std::string in = section_of(key.key);
