@@ -125,7 +125,7 @@ TEST_F(InterruptedRanks, ASecondSignalEndsTheProcessAtOnce) {
   ranks[0]->send_signal(SIGINT);
   const Outcome outcome = ranks[0]->finish();
   EXPECT_EQ(outcome.exit_code, 130);
-  EXPECT_EQ(outcome.err.find("shows no life"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("is stopped or unreachable"), std::string::npos) << outcome.err;
 }
 
 }  // namespace

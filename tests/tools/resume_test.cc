@@ -134,7 +134,7 @@ TEST_F(ResumeTest, ADamagedCheckpointIsNamedAndTheOneBeforeGoesOn) {
   const std::string previous = folder / "run/checkpoint.previous.safetensors";
   flip_bit_in(path);
   expect_refused(train("run", {"--resume"}),
-                 {path + ": damaged: the data of 'pred_b_momentum' does not fit its checksum",
+                 {path + ": damaged: the data of 'pred_b_momentum' does not match its checksum",
                   "from iteration 56, is intact; continue from it with:  lockstep train " +
                       (folder / "run") + "/config.yaml --resume " + previous});
   const std::string run = folder / "run", config = run + "/config.yaml", other = "is intact: ";
