@@ -88,7 +88,8 @@ TEST(AllReduce, SpecsThatDoNotFitTheReplicasAreRefused) {
   reducer("xring#4", 8, 2);
   expect_error([&] { reducer("xring#5", 8, 2); }, "xring#5 on 2 x 4 replicas; at most #4");
   expect_error([&] { reducer("pscpu#3", 8, 2); }, "at most #2");
-  expect_error([&] { reducer("rechd", 6, 4); }, "6 replicas do not divide over 4 processes");
+  expect_error([&] { reducer("rechd", 6, 4); },
+               "6 replicas cannot be split equally over 4 processes");
   auto in_order = [](const std::vector<int>& order) {
     AllReducer({.spec = parse_all_reduce("xring"), .processes = 2, .ring_order = order}, 6);
   };
