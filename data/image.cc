@@ -20,7 +20,7 @@ namespace {
 void check_size(int64_t height, int64_t width, int64_t each, const std::string& path) {
   constexpr int64_t kMost = int64_t{1} << 30;
   check(height > 0 && width > 0 && height <= kMost / each / width, path, ": a picture of ", width,
-        " x ", height, " pixels is too large to be read");
+        " x ", height, " pixels is too large");
   check_memory(static_cast<std::size_t>(height * width * each), path);
 }
 

@@ -37,7 +37,7 @@ std::vector<std::string> classes_in(const fs::path& train) {
   std::vector<std::string> names;
   for (const fs::path& of_class : sorted_entries(train))
     if (fs::is_directory(of_class)) names.push_back(of_class.filename().string());
-  check(!names.empty(), "'", train.string(), "' holds no folder of pictures");
+  check(!names.empty(), "'", train.string(), "' contains no folder of pictures");
   return names;
 }
 
@@ -57,19 +57,19 @@ ImageFolder::ImageFolder(const DatasetOptions& options)
   check(fs::is_directory(folder), "DATA.ROOT: there is no folder '", folder.string(),
         "'; it should hold pictures of the classes of '", train.string(), "'");
   check(options.image_size > 0 && options.resize >= options.image_size, "DATA.IMAGE_SIZE is ",
-        options.image_size, ", DATA.RESIZE is ", options.resize, " and may not be less");
+        options.image_size, ", but DATA.RESIZE is ", options.resize, ", which should not be less");
   for (const fs::path& of_class : sorted_entries(folder)) {
     if (!fs::is_directory(of_class)) continue;
     const std::string name = of_class.filename().string();
     const auto known = std::lower_bound(class_names_.begin(), class_names_.end(), name);
     check(known != class_names_.end() && *known == name, "'", of_class.string(),
-          "' is of no class of '", train.string(), "'");
+          "' does not match a class of '", train.string(), "'");
     const std::size_t before = files_.size();
     for (const fs::path& file : sorted_entries(of_class))
       if (is_picture(file)) files_.push_back({file.string(), known - class_names_.begin()});
-    check(files_.size() > before, "'", of_class.string(), "' holds no .jpg, .jpeg or .png file");
+    check(files_.size() > before, "'", of_class.string(), "' contains no .jpg, .jpeg or .png file");
   }
-  check(!files_.empty(), "'", folder.string(), "' holds no folder of pictures");
+  check(!files_.empty(), "'", folder.string(), "' contains no folder of pictures");
 }
 
 void ImageFolder::read(int64_t index, uint64_t draw, float* image, int64_t* label) const {

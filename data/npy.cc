@@ -41,7 +41,7 @@ DType dtype_of(std::string_view header, const std::string& path) {
   text = text.substr(0, text.find(','));
   for (const auto& [dtype, name] : kTypes)
     if (text.find(name) != text.npos) return dtype;
-  fail(path, ": element type ", text, " is not read");
+  fail(path, ": element type ", text, " is not supported");
 }
 
 Dims dims_of(std::string_view header, const std::string& path) {
@@ -77,7 +77,7 @@ Literal read_npy(const std::string& path) {
   check(start + length <= text.size(), path, ": truncated");
   const std::string_view header = std::string_view(text).substr(start, length);
   check(entry(header, "'fortran_order'", path).starts_with("False"), path,
-        ": column-major arrays are not read; save numpy.ascontiguousarray(x)");
+        ": column-major arrays are not supported; save numpy.ascontiguousarray(x)");
   const DType dtype = dtype_of(header, path);
   const Dims dims = dims_of(header, path);
   int64_t bytes = static_cast<int64_t>(size_of(dtype));  // allocates only as much as the file holds

@@ -26,7 +26,7 @@ class PackedImages final : public Dataset {
     if (options.held_out) data_.shift = 0;
     for (std::size_t i = 0; i < data_.labels.size(); ++i)
       check(data_.labels[i] < data_.classes.size(), path, ": label ", i, " is ",
-            int{data_.labels[i]}, ", there are ", data_.classes.size(), " classes");
+            int{data_.labels[i]}, ", but there are ", data_.classes.size(), " classes");
     check(!data_.labels.empty(), path, ": no images");
   }
 
@@ -74,7 +74,7 @@ std::vector<uint8_t> read_idx(const std::string& path, std::vector<int64_t>& dim
   auto byte = [&](std::size_t i) { return static_cast<int64_t>(static_cast<uint8_t>(text[i])); };
   check(text.size() >= 4 && byte(0) == 0 && byte(1) == 0 && byte(2) == 8 &&
             byte(3) == static_cast<int64_t>(dims.size()),
-        path, ": not an idx file of bytes in ", dims.size(), " dimensions");
+        path, ": not an idx file of bytes with ", dims.size(), " dimensions");
   const std::size_t header = 4 + 4 * dims.size();
   check(text.size() >= header, path, ": truncated");
   int64_t count = 1;
@@ -107,7 +107,7 @@ std::unique_ptr<Dataset> cifar10(const DatasetOptions& options) {
   for (const std::string& path : files) {
     const std::string text = read_file(path);
     check(!text.empty() && text.size() % kRecord == 0, path, ": ", text.size(),
-          " bytes are no whole number of records of ", kRecord);
+          " bytes are not a multiple of the record size ", kRecord);
     for (std::size_t at = 0; at < text.size(); at += kRecord) {
       data.labels.push_back(static_cast<uint8_t>(text[at]));
       append(data.pixels, text, at + 1, kImage);

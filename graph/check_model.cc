@@ -26,8 +26,8 @@ void check_attribute_type(const AttributeProto& attribute) {
   check(AttributeProto::AttributeType_IsValid(attribute.type()) &&
             attribute.type() != AttributeProto::UNDEFINED,
         "has no type");
-  check(attribute.ref_attr_name().empty(), "stands for '", attribute.ref_attr_name(),
-        "' of a function, but is in none");
+  check(attribute.ref_attr_name().empty(), "refers to '", attribute.ref_attr_name(),
+        "' of a function, but is not in a function");
   for (auto type :
        {AttributeProto::GRAPH, AttributeProto::GRAPHS, AttributeProto::SPARSE_TENSOR,
         AttributeProto::SPARSE_TENSORS, AttributeProto::TYPE_PROTO, AttributeProto::TYPE_PROTOS})
@@ -106,7 +106,7 @@ class ModelCheck {
     Names names;
     for (auto& attribute : *node.mutable_attribute()) {
       check(names.insert(attribute.name()).second, "attribute '", attribute.name(),
-            "' is there twice");
+            "' occurs twice");
       check_attribute(attribute);
     }
   } catch (const Error& error) {
@@ -139,7 +139,7 @@ void put_in_order(onnx::GraphProto& graph) {
   for (const auto& node : graph.node())
     for (const std::string& name : node.output())
       if (!name.empty()) wanted.erase(name);
-  for (const std::string& name : wanted) fail("output '", name, "' is made by no node");
+  for (const std::string& name : wanted) fail("output '", name, "' is not computed by any node");
   if (std::is_sorted(order.begin(), order.end())) return;
   google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
   nodes.Reserve(graph.node_size());
@@ -154,8 +154,8 @@ void check_model(onnx::ModelProto& proto, const OpSet& ops, const DataPlace& pla
     check(import.version() > 0, "the file is of opset ", import.version(), " of '", import.domain(),
           "'; the first is 1");
   for (const auto& function : proto.functions())
-    supported(!ops.find(function.domain(), function.name()), "the file has a function of its own '",
-              function.name(), "' in place of the operator");
+    supported(!ops.find(function.domain(), function.name()), "the file defines a function '",
+              function.name(), "' that has the name of an operator");
   proto.clear_functions();
   const ModelCheck model(place);
   model.check_graph(*proto.mutable_graph());

@@ -16,8 +16,8 @@ class RoleCheck {
   void check_items(const Items& items, const std::string& role, bool fed) {
     std::set<std::string> names;
     for (const auto& item : items) {
-      check(!item.name.empty() && names.insert(item.name).second, "metadata: there are two of ",
-            role, " '", item.name, "', or it has no name");
+      check(!item.name.empty() && names.insert(item.name).second, "metadata: ", role, " '",
+            item.name, "' occurs twice or has no name");
       check(static_cast<int>(item.values.size()) == model_.replicas, "metadata: ", role, " '",
             item.name, "' has ", item.values.size(), " values for ", model_.replicas, " replicas");
       for (const std::string& name : item.values) {
@@ -31,8 +31,8 @@ class RoleCheck {
         if (!fed) continue;
         check(!model_.step.producer(value) && !model_.step.literal(value), "metadata: ", role, " '",
               item.name, "' is '", name, "', which the step computes");
-        check(fed_.insert(name).second, "metadata: '", name, "' stands for two of the step's ",
-              "inputs and states");
+        check(fed_.insert(name).second, "metadata: '", name,
+              "' is used for two of the step's inputs and states");
       }
     }
   }
@@ -42,7 +42,7 @@ class RoleCheck {
     std::set<std::string> states, bound;
     for (const std::string& name : model_.state_values()) states.insert(name);
     for (const Binding& binding : bindings) {
-      check(states.count(binding.state) == 1, what, ": '", binding.state, "' is no state");
+      check(states.count(binding.state) == 1, what, ": '", binding.state, "' is not a state");
       check(bound.insert(binding.state).second, what, ": '", binding.state, "' is bound twice");
       check(bool(graph.find(binding.value)), what, ": '", binding.state, "' takes '", binding.value,
             "', which does not exist");

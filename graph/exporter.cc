@@ -31,12 +31,13 @@ std::string lost_to_optimisation(const onnx::ModelProto& proto) {
   for (const auto& tensor : proto.graph().initializer())
     nameless += is_nameless_parameter(tensor) ? 1 : 0;
   if (norms + nameless == 0) return "";
-  return join("was optimised for prediction by its exporter: ", norms,
-              " batch normalisations are folded into other layers, ", nameless,
-              " parameters have lost their names, dropout is gone if there was any. To train the "
-              "network as it was written, export it after model.train() with optimize=False, or "
-              "with dynamo=False, training=torch.onnx.TrainingMode.PRESERVE, "
-              "do_constant_folding=False");
+  return join(
+      "was optimised for prediction by its exporter: ", norms,
+      " batch normalisations are folded into other layers, ", nameless,
+      " parameters have lost their names, and dropout is removed, if there was any. To train the "
+      "network as it was written, export it after model.train() with optimize=False, or "
+      "with dynamo=False, training=torch.onnx.TrainingMode.PRESERVE, "
+      "do_constant_folding=False");
 }
 
 }  // namespace lockstep

@@ -17,7 +17,7 @@ int64_t number_of(const onnx::StringStringEntryProto& entry, const std::string& 
   int64_t number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   check(error == std::errc() && end == text.data() + text.size() && number >= 0, what,
-        ": external data has the ", entry.key(), " '", text, "', which is no number of bytes");
+        ": external data has the ", entry.key(), " '", text, "', which is not a number of bytes");
   return number;
 }
 
@@ -45,23 +45,23 @@ Said said_by(const onnx::TensorProto& proto, const std::string& what) {
   check(!relative.empty() && said.location.find('\0') == said.location.npos &&
             relative.is_relative() &&
             std::find(relative.begin(), relative.end(), "..") == relative.end(),
-        what, ": external data location '", said.location, "' leaves the model's folder");
+        what, ": external data location '", said.location, "' is outside the model's folder");
   return said;
 }
 
 // The file itself, with links resolved.
 fs::path resolved(const std::string& location, const DataPlace& place, const std::string& what) {
-  check(!place.folder.empty(), what, ": its data lies in '", location,
-        "', but only a model's own tensors may lie outside it");
+  check(!place.folder.empty(), what, ": its data is in '", location,
+        "', but only the tensors of the model itself may be in another file");
   const fs::path named = fs::path(place.folder) / location;
   std::error_code error;
   const fs::path real = fs::canonical(named, error);
   check(!error, what, ": cannot read ", named.string(), ": ", error.message());
   check(lies_below(real, fs::canonical(place.folder, error)) || lies_below(real, place.real), what,
         ": external data location '", location, "' is a link to ", real.string(),
-        ", which leaves the model's folder");
+        ", which is outside the model's folder");
   check(fs::is_regular_file(real, error), what, ": cannot read ", real.string(),
-        ": it is no regular file");
+        ": it is not a regular file");
   return real;
 }
 

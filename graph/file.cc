@@ -111,7 +111,7 @@ class InputFile {
   void wait(int seconds) const {
     pollfd one{descriptor_, POLLIN, 0};
     check(::poll(&one, 1, seconds * 1000) != 0, "cannot read ", path_,
-          ": nothing came through the pipe for ", seconds, " s");
+          ": the pipe delivered nothing for ", seconds, " s");
   }
 
  private:
@@ -145,20 +145,20 @@ void write_file(const std::string& path, const std::string& text) {
 void make_folder(const std::string& path) {
   std::error_code trouble;
   std::filesystem::create_directories(path, trouble);
-  check(!trouble && std::filesystem::is_directory(path, trouble), "cannot make the folder '", path,
-        "'", trouble ? ": " + trouble.message() : "");
+  check(!trouble && std::filesystem::is_directory(path, trouble), "cannot create the folder '",
+        path, "'", trouble ? ": " + trouble.message() : "");
 }
 
 std::string read_file(const std::string& path) {
   InputFile file(path);
-  check(file.is_regular(), "cannot read ", path, ": it is ", file.kind(), ", no regular file");
+  check(file.is_regular(), "cannot read ", path, ": it is ", file.kind(), ", not a regular file");
   check_memory(file.size(), path);
   return file.read_all([&](std::size_t) {});
 }
 
 void read_file_part(const std::string& path, int64_t offset, std::span<std::byte> bytes) {
   const InputFile file(path);
-  check(file.is_regular(), "cannot read ", path, ": it is ", file.kind(), ", no regular file");
+  check(file.is_regular(), "cannot read ", path, ": it is ", file.kind(), ", not a regular file");
   file.read_part(offset, bytes);
 }
 

@@ -43,8 +43,8 @@ class ReversePass {
   void mark_needed(const std::vector<Value>& wanted) {
     needed_.assign(graph_.value_count(), false);
     for (Value value : wanted) {
-      check(is_floating(graph_.dtype(value)), "a gradient is asked for '", graph_.name(value),
-            "', which is ", graph_.type(value));
+      check(is_floating(graph_.dtype(value)), "'", graph_.name(value), "' is ", graph_.type(value),
+            "; only floats have a gradient");
       needed_[value.id] = true;
     }
     for (int index = 0; index < forward_nodes_; ++index) {
@@ -91,7 +91,7 @@ class ReversePass {
     for (Value input : node.inputs())
       wanted.push_back(input && input.id < static_cast<int>(needed_.size()) && needed_[input.id]);
     check(node.op()->differentiable == Differentiable::yes, node.description(),
-          " has no gradient, and a parameter needs one through it");
+          " has no gradient, but is between a parameter and the loss");
     std::vector<Value> inputs(node.inputs().begin(), node.inputs().end());
     std::vector<Value> dx = node.op()->gradient({graph_, node, dy, wanted});
     for (std::size_t i = 0; i < dx.size(); ++i)

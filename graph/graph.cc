@@ -51,8 +51,8 @@ Graph Graph::clone() const {
 Value Graph::new_value(std::string name, TensorType type) {
   check(!name.empty(), "a value needs a name");
   Value value{static_cast<int>(values_.size())};
-  check(by_name_.emplace(name, value).second, "graph '", name_, "' has a value named '", name,
-        "' already");
+  check(by_name_.emplace(name, value).second, "graph '", name_, "' already has a value named '",
+        name, "'");
   ValueInfo info;
   info.name = std::move(name);
   info.type = std::move(type);
@@ -102,7 +102,7 @@ Node Graph::add(const NodeSpec& spec, const Site& site) {
   NodeInfo node;
   node.op = ops_->find(spec.domain, spec.type);
   check(node.op, "no operator ", spec.domain.empty() ? "" : join(spec.domain, "."), spec.type,
-        " is known (asked for by ", origin, ")");
+        " is known (used by ", origin, ")");
   node.inputs = spec.inputs;
   while (!node.inputs.empty() && !node.inputs.back()) node.inputs.pop_back();
   node.replica = replica_;

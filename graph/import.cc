@@ -69,7 +69,7 @@ Graph import_graph(onnx::GraphProto& proto, const std::string& name, const Impor
       add_initializer(*tensor);
   for (const auto& input : proto.input()) {
     if (!given.insert(input.name()).second) continue;
-    supported(input.type().has_tensor_type(), "input '", input.name(), "' is no tensor");
+    supported(input.type().has_tensor_type(), "input '", input.name(), "' is not a tensor");
     graph.input(input.name(), from_proto(input.type()));
   }
   SplitSequences sequences;

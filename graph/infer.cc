@@ -110,7 +110,7 @@ void check_operand_types(const Op& op, const onnx::OpSchema& schema,
     const std::size_t other = first.emplace(formal.GetTypeStr(), i).first->second;
     check(types[i]->dtype == types[other]->dtype, "its input ", i, ", ", formal.GetName(), ", is ",
           types[i]->dtype, " and its input ", other, " ", types[other]->dtype,
-          "; they should be of one type");
+          "; they should have the same type");
   }
 }
 

@@ -125,7 +125,7 @@ void save_model(const TrainingModel& model, const std::string& path, const SaveO
   add_metadata(proto, "initialised", initialised ? "true" : "false");
   if (!initialised)
     proto.set_doc_string(
-        "Not initialised: zeros stand for the state. Lockstep runs the graph "
+        "Not initialised: the state is zeros. Lockstep runs the graph "
         "training_info[0].initialization before the first step.");
   std::vector<onnx::TensorProto*> tensors = state_tensors(proto);
   std::size_t bytes = 0;

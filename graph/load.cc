@@ -24,7 +24,7 @@ void check_parsed_size(const std::string& text, const google::protobuf::Descript
                        const std::string& path) {
   constexpr std::size_t kAlways = std::size_t{1} << 29;
   check(text.size() <= std::numeric_limits<int>::max(), path, ": has ", text_of_bytes(text.size()),
-        "; a message has at most 2 GiB, more goes into a file of external data");
+        "; a protobuf message has at most 2 GiB, larger models need external data");
   const std::size_t parsed = parsed_size(text, type);
   check(parsed <= kAlways + 2 * text.size(), path, ": its ", text_of_bytes(text.size()),
         " would take ", text_of_bytes(parsed), " of memory, more than a model of that size needs");

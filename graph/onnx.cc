@@ -135,14 +135,14 @@ void check_tensor(const onnx::TensorProto& proto, const DataPlace& place, const 
   const auto dtype = static_cast<DType>(proto.data_type());
   supported(name_of(dtype) != "undefined", what, ": element type ", proto.data_type(),
             " is not supported");
-  check(!proto.has_segment(), what, ": is a segment of a tensor, which Lockstep does not join");
+  check(!proto.has_segment(), what, ": is a segment of a tensor, which is not supported");
   const Dims dims(proto.dims().begin(), proto.dims().end());
   const int64_t count = element_count(dims);
   const bool external = proto.data_location() == onnx::TensorProto::EXTERNAL;
   if (!external && !proto.has_raw_data()) return check_values(proto, count, what);
-  check(dtype != DType::string, what, ": text cannot be raw bytes");
+  check(dtype != DType::string, what, ": strings cannot be raw data");
   check(typed_values(proto) == 0 && !(external && proto.has_raw_data()), what,
-        ": has data of two kinds");
+        ": has its data in two fields");
   const int64_t wanted = count * static_cast<int64_t>(size_of(dtype));
   if (external && !reads) return check_external(proto, what);
   const int64_t there = external ? external_data(proto, place, what).length

@@ -34,7 +34,7 @@ std::vector<int> sorted_nodes(const onnx::GraphProto& proto, const Names& given)
     for (const std::string& name : proto.node(i).output())
       if (!name.empty())
         check(producer.emplace(name, i).second && !given.count(name),
-              "two nodes, or a node and an ", "input, make the value '", name, "'");
+              "two nodes, or a node and an input, produce the value '", name, "'");
   std::vector<int> order;
   std::vector<char> state(proto.node_size(), 0);  // 0 unseen, 1 under way, 2 done
   Stack stack;
@@ -55,7 +55,7 @@ std::vector<int> sorted_nodes(const onnx::GraphProto& proto, const Names& given)
       auto found = producer.find(name);
       if (found == producer.end()) {
         check(name.empty() || given.count(name), "node '", called(node), "' (", node.op_type(),
-              ") reads '", name, "', which nothing makes");
+              ") reads '", name, "', which no node or input produces");
       } else if (state[found->second] == 1) {
         fail("the graph has a cycle: ", cycle_text(proto, stack, found->second), name);
       } else if (state[found->second] == 0) {

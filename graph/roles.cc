@@ -33,7 +33,7 @@ int replicas_in(const std::string& text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   check(error == std::errc() && end == text.data() + text.size(), "metadata: '", text,
-        "' is no number of replicas");
+        "' is not a number of replicas");
   return number;
 }
 

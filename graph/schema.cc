@@ -122,7 +122,7 @@ void register_schemas(const std::vector<Op>& ops) {
     if (!onnx::OpSchemaRegistry::Schema(op.type, kOwnOpset, kOwnDomain))
       onnx::RegisterSchema(schema_for(op));
     check(onnx::OpSchemaRegistry::Schema(op.type, kOwnOpset, kOwnDomain), op.type,
-          ": libonnx did not take the schema");
+          ": libonnx rejected the schema");
   }
 }
 

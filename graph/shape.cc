@@ -53,7 +53,7 @@ std::string_view name_of(DType type) {
 DType dtype_named(std::string_view name) {
   for (const DTypeFacts& facts : kTypes)
     if (facts.name == name) return facts.type;
-  fail("no element type is called '", name, "'");
+  fail("unknown element type '", name, "'");
 }
 
 std::size_t size_of(DType type) {

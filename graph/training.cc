@@ -34,7 +34,7 @@ template <class Table>
 auto named_in(const Table& table, std::string_view name, const char* what) {
   for (const auto& [kind, known] : table)
     if (known == name) return kind;
-  fail("no ", what, " is called '", name, "'");
+  fail("unknown ", what, " '", name, "'");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ template <class List>
 void append(const List& from, List& to, std::set<std::string>& seen, bool once) {
   for (const auto& item : from) {
     if (!seen.insert(item.name()).second) {
-      check(once, "'", item.name(), "' stands in the inference graph and in the algorithm");
+      check(once, "'", item.name(), "' occurs in both the inference graph and the algorithm");
       continue;
     }
     *to.Add() = item;
@@ -79,7 +79,7 @@ void check_by_onnx(const onnx::ModelProto& with_external) {
         {/*check_type=*/!has_bfloat16(model.graph()), /*error_mode=*/1,
          /*enable_data_propagation=*/false});
   } catch (const std::exception& error) {
-    fail("ONNX's checker refuses the model: ", error.what());
+    fail("ONNX's checker rejects the model: ", error.what());
   }
 }
 
@@ -101,7 +101,7 @@ void check_bindings(
   for (const auto& binding : bindings) {
     check(bound.insert(binding.key()).second, what, ": '", binding.key(), "' is bound twice");
     check(states.count(binding.key()) == 1, what, ": '", binding.key(),
-          "' is no initializer of the inference graph or the algorithm");
+          "' is not an initializer of the inference graph or the algorithm");
     auto value = values.find(binding.value());
     check(value != values.end(), what, ": '", binding.key(), "' takes '", binding.value(),
           "', which does not exist");

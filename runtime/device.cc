@@ -17,13 +17,13 @@ int parse_count(std::string_view text, std::string_view whole) {
   int number = -1;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   check(error == std::errc() && end == text.data() + text.size() && number >= 0, "'", whole,
-        "' is no list of devices; write cpu*2, gpu*8 or gpu:0,gpu:2");
+        "' is not a list of devices; write cpu*2, gpu*8 or gpu:0,gpu:2");
   return number;
 }
 
 DeviceKind parse_kind(std::string_view text, std::string_view whole) {
   if (text == "cpu") return DeviceKind::cpu;
-  check(text == "gpu", "'", whole, "' is no list of devices: '", text,
+  check(text == "gpu", "'", whole, "' is not a list of devices: '", text,
         "' is neither cpu nor gpu; write cpu*2, gpu*8 or gpu:0,gpu:2");
   return DeviceKind::gpu;
 }
@@ -33,12 +33,13 @@ int parse_index(std::string_view text, std::string_view whole) {
   if (text != "local") return parse_count(text, whole);
   for (const char* name : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
     if (const char* rank = std::getenv(name)) return parse_count(rank, join(name, "=", rank));
-  fail("'", whole, "' is the device of this process by its number on the host, but LOCAL_RANK is ",
-       "not set; lockstep launch, torchrun, Open MPI and Slurm set it");
+  fail("'", whole,
+       "' is the GPU of the process's local rank, but LOCAL_RANK is not set; lockstep launch, "
+       "torchrun, Open MPI and Slurm set it");
 }
 
 void check_number(std::size_t devices, std::string_view text) {
-  check(devices <= kMostReplicas, "'", text.substr(0, 80), "' asks for more than ", kMostReplicas,
+  check(devices <= kMostReplicas, "'", text.substr(0, 80), "' names more than ", kMostReplicas,
         " devices");
 }
 
@@ -57,7 +58,7 @@ std::vector<Device> parse_devices(std::string_view text) {
       DeviceKind kind = parse_kind(item.substr(0, std::min(star, item.find(':'))), text);
       const auto one = item.substr(0, star).find(':');
       int count = parse_count(item.substr(star + 1), text);
-      check(count > 0, "'", text, "' asks for no device");
+      check(count > 0, "'", text, "' names no device");
       check_number(devices.size() + static_cast<std::size_t>(count), text);
       if (one == item.npos) {
         for (int i = 0; i < count; ++i) devices.push_back({kind, i});

@@ -62,11 +62,11 @@ void Feeds::set(std::string_view name, const Tensor& rows) {
   for (std::size_t i = 0; i < model_.inputs.size(); ++i) {
     const StepInput& input = model_.inputs[i];
     if (input.role != Role::data || input.feed() != name) continue;
-    check(!set_anew_[i], "'", name, "' is fed twice for one step");
+    check(!set_anew_[i], "'", name, "' is set twice for one step");
     set_part(i, rows);
     set_[i] = set_anew_[i] = found = true;
   }
-  check(found, "the step has no input '", name, "'; it is fed ", feeds_known());
+  check(found, "the step has no input '", name, "'; its inputs: ", feeds_known());
 }
 
 void Feeds::set_part(std::size_t number, const Tensor& rows) {
@@ -106,7 +106,7 @@ int64_t Feeds::batch_with(const std::string& feed, int64_t rows) const {
   if (whole_.batch > 0) return whole_.batch;
   if (whole_replicas_ == model_.replicas) return rows;
   check(!has(Role::weight), "'", feed, "' is fed this process's rows of a batch whose shares may ",
-        "differ; say how large that is: Feeds(model, {.batch = ..})");
+        "differ; give the size of the batch: Feeds(model, {.batch = ..})");
   return rows / model_.replicas * whole_replicas_;
 }
 
@@ -117,11 +117,11 @@ void Feeds::set_share_of_batch(std::size_t number, const Tensor& rows) {
   const int64_t batch = batch_with(input.feed(), given);
   const Rows last = rows_of(batch, model_.replicas - 1, parts_ - 1);
   const int64_t begin = rows_of(batch, 0, 0).first, end = last.first + last.count;
-  check(end - begin == given, "'", input.feed(), "' is fed ", given, " rows; of a batch of ", batch,
-        " this process's replicas take ", end - begin);
+  check(end - begin == given, "'", input.feed(), "' is fed ", given, " rows, but of a batch of ",
+        batch, " this process's replicas take ", end - begin);
   check(has(Role::weight) || batch % (whole_replicas_ * parts_) == 0, "'", input.feed(),
-        "' is fed ", batch, " rows, which do not divide over ", whole_replicas_ * parts_,
-        " shares; build the model with `weighted` for shares that differ");
+        "' is fed ", batch, " rows, which cannot be split equally over ", whole_replicas_ * parts_,
+        " shares; for unequal shares, build the model with `weighted`");
   for (int k = 0; k < model_.replicas; ++k) {
     const Rows own = rows_of(batch, k, input.part);
     tensors_[number * model_.replicas + k] = rows_from(rows, {own.first - begin, own.count});
@@ -153,7 +153,7 @@ void Feeds::set(Role role, float value) {
   const auto replicas = static_cast<std::size_t>(model_.replicas);
   check(role == Role::rate || role == Role::correction, "the step's ", name_of(role),
         role == Role::data ? " is set by its name" : " follows from the rows that are set");
-  check(has(role), "the step is fed no ", name_of(role));
+  check(has(role), "the step has no input for the ", name_of(role));
   for (std::size_t i = 0; i < model_.inputs.size(); ++i) {
     if (model_.inputs[i].role != role) continue;
     for (std::size_t k = 0; k < replicas; ++k) {
@@ -188,7 +188,7 @@ std::span<const Tensor> Feeds::tensors() {
     missing +=
         join(missing.empty() ? "" : " and ", "'", input.feed(), "' (", name_of(input.role), ")");
   }
-  check(missing.empty(), "the step was not fed ", missing);
+  check(missing.empty(), "these inputs of the step are not set: ", missing);
   set_anew_.assign(set_anew_.size(), false);
   return tensors_;
 }

@@ -68,7 +68,7 @@ void check_twin(const KernelEntry& own, const std::vector<KernelEntry>& host) {
   const bool found = std::any_of(host.begin(), host.end(), [&](const KernelEntry& entry) {
     return same_operator(own, entry);
   });
-  check(found, "there is a GPU kernel for ", own.domain, ":", own.type, ", but none of the CPU");
+  check(found, "there is a GPU kernel for ", own.domain, ":", own.type, ", but no CPU kernel");
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ ChosenKernel KernelTable::choose(const KernelRequest& request) const {
     choice.refused.push_back({candidate.name, reason});
   }
   throw Unsupported(join(request.node.description(), ": no kernel on ", text_of(request.device),
-                         " takes it: ", text_of(choice.refused)));
+                         " supports it: ", text_of(choice.refused)));
 }
 
 Layouts KernelTable::wished_layouts(const KernelRequest& request) const {

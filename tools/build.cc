@@ -21,15 +21,16 @@ void add_build(CLI::App& app, Command& chosen) {
                    "a model's name, a CONFIG.yaml or a network as FILE.onnx")
       ->required();
   auto settings = std::make_shared<KeyWords>(*command);
-  command->add_option("--loss", options->model.loss, "FILE.onnx: the value to minimise");
+  command->add_option("--loss", options->model.loss, "FILE.onnx: name of the value to minimise");
   command->add_flag("--train-batch-norm", options->model.train_batch_norm,
-                    "FILE.onnx: also where its statistics are given (training_mode 0)");
+                    "FILE.onnx: train batch norms even where the file says training_mode 0");
   command->add_option("-o,--output", options->output, "file to write")->capture_default_str();
   command->footer(
       "Example:  lockstep build lenet --devices 'gpu*8' -o step.onnx\n"
       "          lockstep build net.onnx --loss loss --devices 'cpu*2' -o step.onnx\n"
-      "Building needs none of the devices it names. KEY VALUE pairs are those of a CONFIG.yaml\n"
-      "(lockstep keys); a model's name takes those of the step: TRAIN.MICRO_BATCHES 2.");
+      "The machine need not have the devices. KEY VALUE pairs are keys of a CONFIG.yaml\n"
+      "(lockstep keys). With a model's name or FILE.onnx, only keys of the run and of the step\n"
+      "are allowed, such as TRAIN.MICRO_BATCHES 2.");
   command->callback([options, settings, &chosen] {
     options->model.settings = settings->all();
     chosen = [options] {
@@ -38,7 +39,7 @@ void add_build(CLI::App& app, Command& chosen) {
       save_model(model, options->output);
       std::cout << options->output << ": " << model.replicas
                 << (model.replicas == 1 ? " replica, " : " replicas, ") << model.step.node_count()
-                << " nodes a step, " << model.states.size() << " states each\n";
+                << " nodes per step, " << model.states.size() << " state tensors per replica\n";
       return 0;
     };
   });

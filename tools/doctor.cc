@@ -45,7 +45,7 @@ int diagnose() {
     std::cout << std::left << std::setw(11) << library.name
               << (library.found
                       ? join("found (", library.purpose, ")")
-                      : join(gpus > 0 ? "MISSING" : "not here", ": ", library.purpose,
+                      : join(gpus > 0 ? "MISSING" : "not found", ": ", library.purpose,
                              " on GPUs need ", library.file, "; add its folder to LD_LIBRARY_PATH"))
               << "\n";
   std::cout << "processes  Gloo over TCP between CPU processes, NCCL between GPUs\n"
@@ -57,7 +57,8 @@ int diagnose() {
 }  // namespace
 
 void add_doctor(CLI::App& app, Command& chosen) {
-  CLI::App* command = app.add_subcommand("doctor", "what this machine has, what is missing");
+  CLI::App* command = app.add_subcommand(
+      "doctor", "print this machine's hardware and libraries, and what is missing");
   command->footer("Example:  lockstep doctor");
   command->callback([&chosen] { chosen = diagnose; });
 }

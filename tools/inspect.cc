@@ -13,9 +13,9 @@ namespace {
 // Tells users whether the file holds values or only zeros.
 std::string state_of(const LoadedModel& source) {
   if (source.model.states.empty()) return "";
-  return source.initialised
-             ? "state    as the file holds it\n"
-             : "state    not initialised: a session makes the first values, by the seed\n";
+  return source.initialised ? "state    as stored in the file\n"
+                            : "state    not initialised: zeros; a session computes the initial "
+                              "values from the seed\n";
 }
 
 }  // namespace
@@ -27,7 +27,8 @@ void add_inspect(CLI::App& app, Command& chosen) {
     bool where = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("inspect", "print what is in a model or a training step");
+  CLI::App* command =
+      app.add_subcommand("inspect", "print the contents of a model or a training step");
   command->add_option("model", options->model.source, "FILE.onnx, CONFIG.yaml or a model's name")
       ->required();
   command
@@ -38,11 +39,12 @@ void add_inspect(CLI::App& app, Command& chosen) {
       ->check(CLI::IsMember({"summary", "text", "order", "buckets", "dot", "config"}))
       ->capture_default_str();
   auto settings = std::make_shared<KeyWords>(*command);
-  command->add_flag("--where", options->where, "with text: the line of code behind each node");
+  command->add_flag("--where", options->where,
+                    "with --format text: print the line of code that added each node");
   command->footer(
       "Example:  lockstep inspect step.onnx --format order\n"
       "          lockstep inspect configs/lenet_digits.yaml PACKING ready:1M:25M --format buckets\n"
-      "KEY VALUE pairs are those of a CONFIG.yaml (lockstep keys).");
+      "KEY VALUE pairs are keys of a CONFIG.yaml (lockstep keys).");
   command->callback([options, settings, &chosen] {
     options->model.settings = settings->all();
     chosen = [options] {

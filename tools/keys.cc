@@ -12,11 +12,14 @@ namespace {
 constexpr const char* kClassification =
     "# Keys of a configuration\n\n"
     "`lockstep train CONFIG.yaml` reads these keys, and `KEY VALUE` pairs on the command line "
-    "override them. `test`, `build`, `plan`\nand `inspect` take the same. Keys follow "
-    "Detectron; the last column gives Detectron's name where it differs. A flag is\nanother "
-    "spelling of its key: `--wire float16` is `WIRE float16`. `lockstep keys` prints this "
-    "list, `lockstep keys CLIP` a part of it,\nand `lockstep keys --markdown` writes this "
-    "page. Every run saves its configuration as `config.yaml`.\n";
+    "override them. `test`, `build`, `plan`\n"
+    "and `inspect` take the same keys. Keys follow Detectron; the last column gives "
+    "Detectron's name where it differs. Some keys\n"
+    "have a flag, which means the same: `--wire float16` is `WIRE float16`. `lockstep keys` "
+    "prints this list, `lockstep keys CLIP`\n"
+    "prints the keys with CLIP in their name, and `lockstep keys --markdown` writes this "
+    "page. Every run saves its configuration\n"
+    "as `config.yaml`.\n";
 
 constexpr const char* kDetection =
     "# Keys of a detector's configuration\n\n"
@@ -36,12 +39,12 @@ void add_keys(CLI::App& app, Command& chosen) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("keys", "list the keys of a CONFIG.yaml");
-  command->add_option("part", options->part, "only keys with this in their names");
+  command->add_option("part", options->part, "print only the keys whose name contains this");
   command->add_option("--task", options->task, "classification or detection")
       ->check(CLI::IsMember({"classification", "detection"}))
       ->capture_default_str();
   command->add_flag("--markdown", options->markdown,
-                    "as docs/configuration.md or detection_keys.md");
+                    "print Markdown, as in docs/configuration.md or docs/detection_keys.md");
   command->footer("Example:  lockstep keys CLIP");
   command->callback([options, &chosen] {
     chosen = [options] {

@@ -116,7 +116,7 @@ class Child {
     exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (WIFSIGNALED(status))
       std::cerr << "lockstep: rank " << rank_ << " (process " << process_
-                << ") was ended by signal " << WTERMSIG(status) << "\n";
+                << ") was killed by signal " << WTERMSIG(status) << "\n";
   }
 
   void stop(int signal) const {
@@ -161,8 +161,8 @@ class Child {
 };
 
 int launch(const LaunchOptions& options) {
-  check(!options.command.empty(), "nothing to launch; put the command behind --");
-  check(options.processes >= 1, "-n ", options.processes, ": at least one process");
+  check(!options.command.empty(), "there is no command to launch; put it after --");
+  check(options.processes >= 1, "-n ", options.processes, ": should be at least 1");
   const Meeting meeting{free_port(), name_of_job(), new_token()};
   hold_signals(SIG_BLOCK);  // until there are processes to forward them to
   std::vector<std::unique_ptr<Child>> children;
@@ -202,27 +202,27 @@ int launch(const LaunchOptions& options) {
 
 void add_launch(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<LaunchOptions>();
-  CLI::App* command = app.add_subcommand("launch", "run several processes of a command here");
-  command->add_option("-n,--processes", options->processes, "how many")->capture_default_str();
+  CLI::App* command =
+      app.add_subcommand("launch", "run a command as several processes on this machine");
+  command->add_option("-n,--processes", options->processes, "number of processes")
+      ->capture_default_str();
   command
-      ->add_option("--timeout", options->timeout,
-                   "seconds that a process waits for another before it names it and ends")
+      ->add_option(
+          "--timeout", options->timeout,
+          "seconds that a process waits for another one before it ends with an error that names it")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   // After the program, every word is taken literally: an option with many values would split "[0,
   // 2]".
   auto program = std::make_shared<std::string>();
-  command->add_option("command", *program, "the command, behind --")->required();
+  command->add_option("command", *program, "the command, after --")->required();
   command->prefix_command();
   command->footer(
       "Example:  lockstep launch -n 4 -- lockstep train configs/lenet_digits.yaml\n"
-      "Sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does; Lockstep needs no "
-      "port\n"
-      "on one host. Over several hosts use torchrun, mpirun or srun, or set them by hand, and "
-      "give\n"
-      "all the same LOCKSTEP_TOKEN. The exit code is that of the first to fail. Ctrl-C and "
-      "SIGTERM\n"
-      "are passed on.");
+      "Sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does; on one host\n"
+      "Lockstep needs no port. For several hosts use torchrun, mpirun or srun, or set these\n"
+      "variables by hand, with the same LOCKSTEP_TOKEN everywhere. The exit code is that of the\n"
+      "first process to fail. Ctrl-C and SIGTERM are forwarded.");
   command->callback([options, program, command, &chosen] {
     std::vector<std::string> words = command->remaining();
     if (!words.empty() && words[0] == "--") words.erase(words.begin());  // the one before it

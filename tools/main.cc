@@ -32,7 +32,7 @@ void check_subcommand(const CLI::App& app, int argc, char** argv) {
 
 void add_completion(CLI::App& app, Command& chosen) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("completion", "print what a shell completes words with");
+  CLI::App* command = app.add_subcommand("completion", "print a completion script for a shell");
   command->add_option("shell", *shell, "bash, zsh or fish")->required();
   command->footer(
       "Example:  lockstep completion bash > ~/.local/share/bash-completion/completions/lockstep\n"
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
     std::cerr << "lockstep: " << printable_lines(error.what()) << "\n";
     return 2;
   } catch (const std::bad_alloc&) {
-    std::cerr << "lockstep: out of memory: what was asked for needs more than there is\n";
+    std::cerr << "lockstep: out of memory: the command needs more memory than is free\n";
     return 2;
   } catch (const std::filesystem::filesystem_error& error) {
     std::cerr << "lockstep: " << printable_lines(error.what()) << "\n";

@@ -111,15 +111,15 @@ std::string manual_page(const CLI::App& app) {
       << ".SH NAME\nlockstep \\- " << roff(app.get_description()) << "\n"
       << ".SH SYNOPSIS\n.B lockstep\n.I command\n[options]\n.SH COMMANDS\n";
   for (const CLI::App* command : subcommands(app)) write_subcommand(out, *command);
-  out << ".SH EXIT STATUS\n0: done. 1: something broke that should not have. 2: something the user "
-         "can mend, named on standard error. 130, 143: interrupted, and saved.\n";
+  out << ".SH EXIT STATUS\n0: success. 1: an internal error. 2: an error that the user can fix, "
+         "described on standard error. 130, 143: interrupted by a signal; the run was saved.\n";
   return out.str();
 }
 
 std::string completion_script(const CLI::App& app, const std::string& shell) {
   if (shell == "bash") return bash(app);
   if (shell == "zsh") return "autoload -U +X bashcompinit && bashcompinit\n" + bash(app);
-  check(shell == "fish", "there is completion for bash, zsh and fish, not for '", shell, "'");
+  check(shell == "fish", "completion scripts exist for bash, zsh and fish, not for '", shell, "'");
   return fish(app);
 }
 

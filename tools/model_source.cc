@@ -28,7 +28,7 @@ void read_words_for(const ModelRequest& request, ConfigKeys keys, const char* ta
   ConfigKeys all = keys_of(config);
   for (std::size_t i = 0; i < request.settings.size(); i += 2)
     if (const ConfigKey* known = find_key(all, request.settings[i]))
-      check(find_key(keys, known->key), "command line: ", known->key, " says nothing of ",
+      check(find_key(keys, known->key), "command line: ", known->key, " does not apply to ",
             request.source, ", which takes ", takes, " only; a CONFIG.yaml takes all keys");
   read_words(keys, request.settings);
 }
@@ -121,8 +121,8 @@ bool is_yaml(const std::string& path) {
 bool is_onnx(const std::string& path) { return ends_with(path, ".onnx"); }
 
 SourcedModel model_from(const ModelRequest& request) {
-  check(request.loss.empty() || is_onnx(request.source), "--loss names a value of a FILE.onnx; '",
-        request.source, "' has its own");
+  check(request.loss.empty() || is_onnx(request.source), "--loss is only for a FILE.onnx; '",
+        request.source, "' has its own loss");
   if (is_yaml(request.source)) return configured(request);
   const int64_t batch = request.batch > 0 ? request.batch : kUsualBatch;
   if (!request.loss.empty()) return step_of_network(request, batch);

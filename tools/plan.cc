@@ -53,8 +53,9 @@ CompileRequest inference_request(const TrainingModel& model, std::vector<Device>
 }
 
 CompileRequest step_request_of(const SourcedModel& source, std::vector<Device> devices) {
-  check(!source.shares.leave_nothing(), "--batch leaves nothing for some of the ",
-        source.shares.parts, " parts of a replica's share");
+  check(!source.shares.leave_nothing(),
+        "--batch is too small: there are no images for some of the ", source.shares.parts,
+        " parts of a replica's share");
   const std::map<std::string, int64_t> rows = rows_of_feeds(source);
   const Graph& graph = source.model.step;
   const auto dims = [&](const std::string& feed) {
@@ -103,16 +104,18 @@ void add_plan(CLI::App& app, Command& chosen) {
   auto settings = std::make_shared<KeyWords>(*command);
   command
       ->add_option("--batch", options->model.batch,
-                   "images of each replica; else what the configuration says, or 32")
+                   "images of each replica; default: those of the configuration, or 32")
       ->check(CLI::Range(int64_t{1}, kMostOfABatch));
-  command->add_flag("--inference", options->inference, "the prediction graph instead of the step");
+  command->add_flag("--inference", options->inference,
+                    "plan the inference graph instead of the step");
   command->add_flag("--why", options->why,
                     "add a line for each step whose first kernel was refused, with the reason");
   command->footer(
       "Example:  lockstep plan step.onnx --devices 'cpu*2' --batch 32\n"
       "          lockstep plan configs/lenet_digits.yaml TRAIN.BATCH_SIZE 128\n"
-      "Of a CONFIG.yaml it is the plan that `lockstep train` runs, with the same KEY VALUE pairs.\n"
-      "What is no configuration is planned for one thread, or --threads.");
+      "For a CONFIG.yaml, the plan is the one that `lockstep train` runs with the same KEY VALUE\n"
+      "pairs. For a model's name or FILE.onnx, it is a plan for one thread per replica, or\n"
+      "--threads.");
   command->callback([options, settings, &chosen] {
     options->model.settings = settings->all();
     chosen = [options] { return print_plan(*options); };

@@ -21,9 +21,10 @@ void check_fits(const AllReduceOptions& options, int replicas) {
   const std::string text = text_of(options.spec);
   check(!options.spec.ranges.empty(), "an all-reduce needs a spec");
   check(options.processes >= 1 && replicas % options.processes == 0, "all-reduce: ", replicas,
-        " replicas do not divide over ", options.processes, " processes");
+        " replicas cannot be split equally over ", options.processes, " processes");
   check_wire(options.wire, DType::float32);
-  check(options.pieces >= 1, "all-reduce: a bucket has at least one piece, not ", options.pieces);
+  check(options.pieces >= 1, "all-reduce: the number of pieces should be at least 1, is ",
+        options.pieces);
   const int per_process = replicas / options.processes;
   std::vector<int> sorted = ring_order_of(options, replicas);
   std::sort(sorted.begin(), sorted.end());

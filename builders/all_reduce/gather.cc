@@ -6,7 +6,7 @@
 namespace lockstep {
 
 std::vector<std::vector<int>> gather_groups(int devices, int64_t size) {
-  check(size >= 1 && size <= devices, size, " gather replicas a tensor out of ", devices);
+  check(size >= 1 && size <= devices, size, " gather replicas of ", devices);
   const int64_t count = (devices + size - 1) / size;
   std::vector<std::vector<int>> groups(count);
   for (int64_t i = 0; i < count * size; ++i)
@@ -103,7 +103,7 @@ double seconds_of_shards(const Costs& costs) { return costs.gather(costs.shards(
 
 AllReduceAlgorithm simple() {
   return {.name = "simple",
-          .what = "all on replica 0",
+          .what = "replica 0 sums all",
           .build = [](const Terms& whole,
                       const AlgorithmUse&) { return sum_by_shuffle(whole, {whole.replicas[0]}); },
           .seconds = [](const Costs& costs) { return costs.gather(1); },
@@ -112,7 +112,7 @@ AllReduceAlgorithm simple() {
 
 AllReduceAlgorithm pscpu() {
   return {.name = "pscpu",
-          .what = "S of the processes' first replicas sum a piece each",
+          .what = "S of the processes' first replicas sum one piece each",
           .build =
               [](const Terms& whole, const AlgorithmUse& use) {
                 const auto n = static_cast<int>(whole.values.size());
@@ -124,7 +124,7 @@ AllReduceAlgorithm pscpu() {
 
 AllReduceAlgorithm psgpu() {
   return {.name = "psgpu",
-          .what = "any S replicas sum a piece each",
+          .what = "any S replicas sum one piece each",
           .build =
               [](const Terms& whole, const AlgorithmUse& use) {
                 const auto n = static_cast<int>(whole.values.size());
@@ -137,7 +137,7 @@ AllReduceAlgorithm psgpu() {
 
 AllReduceAlgorithm hierarchical_copy() {
   return {.name = "hierarchical_copy",
-          .what = "two halves, each summed and then together",
+          .what = "each half of the replicas is summed on one replica, then both sums are added",
           .build = [](const Terms& whole,
                       const AlgorithmUse& use) { return sum_by_halves(whole, use.turn); },
           .seconds = [](const Costs& costs) { return costs.gather(2); }};

@@ -46,7 +46,7 @@ std::vector<Value> sum_by_tree(const Terms& whole) {
 
 AllReduceAlgorithm muji() {
   return {.name = "muji",
-          .what = "Caffe2's trees for 2, 4 and 8 replicas; others on replica 0, in turn",
+          .what = "Caffe2's trees for 2, 4 and 8 replicas; for others replica 0 adds one by one",
           .build = [](const Terms& whole, const AlgorithmUse&) { return sum_by_tree(whole); },
           .seconds = [](const Costs& costs) { return costs.gather(1); }};
 }

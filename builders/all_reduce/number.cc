@@ -40,7 +40,7 @@ Number parse_number(const std::string& original, const std::string& what) {
     return letter >= '0' && letter <= '9';
   });
   check(digits && text.size() < 16, what, " '", original,
-        "' should be a whole number, perhaps with one of K M G T and, for bytes, B: 32k, 4MB");
+        "' should be an integer, optionally with K, M, G or T and, for bytes, B: 32k, 4MB");
   number.value = std::stoll(text);
   check(number.value <= std::numeric_limits<int64_t>::max() / unit, what, " '", original,
         "' is too large");

@@ -14,7 +14,7 @@ double seconds_of_one_node(const Costs& costs) {
 
 AllReduceAlgorithm collective() {
   return {.name = "collective",
-          .what = "one AllReduce node; terms are added in the order of replicas",
+          .what = "one AllReduce node; terms are added in replica order",
           .seconds = seconds_of_one_node,
           .auto_shards = [](int, int) -> int64_t { return 1; }};
 }

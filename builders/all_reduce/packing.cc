@@ -76,7 +76,7 @@ Packing parse_packing(const std::string& text) {
       takes(2);
       packing = {PackingRule::ready, number(2), 0, number(1)};
     } else {
-      fail("there is no rule '", fields[0], "'; known: none tf_cnn ray ready");
+      fail("unknown rule '", fields[0], "'; known: none tf_cnn ray ready");
     }
   } catch (const Error& error) {
     fail("packing '", text, "': ", error.what());
@@ -151,9 +151,10 @@ Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& 
       check(found != position.end(), "buckets, line ", number, ": no gradient of '", name, "'",
             near.empty() ? "" : "; did you mean '" + near + "'?");
       const int i = found->second;
-      check(!seen[i], "buckets, line ", number, ": '", name, "' is there twice");
+      check(!seen[i], "buckets, line ", number, ": '", name, "' occurs twice");
       check(bucket.empty() || gradients[bucket[0]].dtype == gradients[i].dtype, "buckets, line ",
-            number, ": '", name, "' is ", gradients[i].dtype, ", the others are not");
+            number, ": '", name, "' is ", gradients[i].dtype,
+            ", but the others in its bucket are not");
       seen[i] = true;
       bucket.push_back(i);
     }
@@ -161,7 +162,7 @@ Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& 
     buckets.push_back(std::move(bucket));
   }
   for (std::size_t i = 0; i < seen.size(); ++i)
-    check(seen[i], "buckets: '", gradients[i].name, "' is in none");
+    check(seen[i], "buckets: '", gradients[i].name, "' is in no bucket");
   return buckets;
 }
 

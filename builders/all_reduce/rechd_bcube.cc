@@ -139,7 +139,7 @@ AllReduceAlgorithm rechd() {
 
 AllReduceAlgorithm bcube() {
   return {.name = "bcube",
-          .what = "in stages, by the factors of the number of replicas",
+          .what = "as rechd, in groups by the prime factors of the number of replicas",
           .build = [](const Terms& whole, const AlgorithmUse&) { return sum_by_factors(whole); },
           .seconds = seconds_of_factors,
           .auto_shards = [](int, int) -> int64_t { return 1; }};

@@ -10,15 +10,16 @@ namespace {
 
 AllReduceRange range_of(const std::string& text) {
   const std::vector<std::string> parts = split(text, '#');
-  check(parts.size() <= 2, "'", text, "' gives shards twice");
+  check(parts.size() <= 2, "'", text, "' has two numbers of shards");
   AllReduceRange range;
   range.algorithm = parts[0];
   const bool has_shards =
       range.algorithm != "auto" && bool(algorithm_named(range.algorithm).most_shards);
   if (parts.size() == 1) return range;
   range.shards = parse_number(parts[1], "shards").value;
-  check(range.shards >= 1, "'", text, "': shards start at 1");
-  check(range.shards == 1 || has_shards, "'", text, "': ", range.algorithm, " has no shards");
+  check(range.shards >= 1, "'", text, "': the number of shards should be at least 1");
+  check(range.shards == 1 || has_shards, "'", text, "': ", range.algorithm,
+        " takes no number of shards");
   return range;
 }
 
@@ -33,7 +34,7 @@ AllReduceSpec parse_all_reduce(const std::string& text) {
       fields.erase(fields.begin());
     }
     for (std::size_t i = 0; i < fields.size(); i += 2) spec.ranges.push_back(range_of(fields[i]));
-    check(fields.size() % 2 == 1, "it ends with a limit; the last range has none");
+    check(fields.size() % 2 == 1, "it ends with a limit; an algorithm must follow it");
     for (std::size_t i = 1; i < fields.size(); i += 2) {
       const Number limit = parse_number(fields[i], "limit");
       AllReduceRange& range = spec.ranges[i / 2];
@@ -41,7 +42,8 @@ AllReduceSpec parse_all_reduce(const std::string& text) {
       range.limit_in_bytes = limit.bytes;
       if (i == 1) continue;
       const AllReduceRange& before = spec.ranges[i / 2 - 1];
-      check(before.limit_in_bytes == limit.bytes, "limits are all elements or all bytes (B)");
+      check(before.limit_in_bytes == limit.bytes,
+            "limits must be all in elements or all in bytes (B)");
       check(before.limit < limit.value, "limits must increase: ", before.limit, " comes before ",
             limit.value);
     }

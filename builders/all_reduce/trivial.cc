@@ -4,7 +4,7 @@ namespace lockstep {
 
 AllReduceAlgorithm trivial() {
   return {.name = "trivial",
-          .what = "no sum at all: an upper bound for measurements",
+          .what = "no sum; for measuring a step without communication",
           .build = [](const Terms& terms, const AlgorithmUse&) { return terms.values; },
           .seconds = [](const Costs&) { return 0.0; },
           .sums = false};

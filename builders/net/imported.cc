@@ -41,7 +41,7 @@ class Copy {
     Value& here = values_[value.id];
     if (here) return here;
     const Literal* literal = from_.literal(value);
-    check(literal, "internal: '", from_.name(value), "' is used before it is made");
+    check(literal, "internal: '", from_.name(value), "' is used before it is computed");
     const std::string& name = from_.name(value);
     if (options_.trainable.count(name))
       here = param(name, *literal, StateKind::weight);
@@ -140,7 +140,7 @@ std::set<std::string> trainable_initializers(const LoadedModel& file, const std:
 Classifier find_classifier(const LoadedModel& file, const std::string& scores) {
   const Graph& graph = file.model.inference;
   auto node = graph.producer(graph.at(scores));
-  check(node.has_value(), "'", scores, "' is made by no node");
+  check(node.has_value(), "'", scores, "' is not the output of a node");
   Value weight, bias;
   Classifier found;
   if (node->type() == "Gemm") {
@@ -156,13 +156,14 @@ Classifier find_classifier(const LoadedModel& file, const std::string& scores) {
           break;
         }
     check(node && node->type() == "MatMul", "'", scores,
-          "' is not made by a Gemm, or a MatMul and an Add, whose parameters could be renewed");
+          "' is not the output of a Gemm, or of a MatMul and an Add, so there is no last layer to "
+          "replace");
     weight = node->inputs()[1];
     found.class_axis = 1;
   }
   const Literal* literal = graph.literal(weight);
-  check(literal && literal->dims().size() == 2, "the weight behind '", scores,
-        "' is no initializer of two dimensions");
+  check(literal && literal->dims().size() == 2, "the weight of '", scores,
+        "' is not an initializer with two dimensions");
   found.weight = graph.name(weight);
   found.bias = bias ? graph.name(bias) : "";
   found.classes = literal->dims()[found.class_axis];

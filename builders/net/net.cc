@@ -26,7 +26,7 @@ Value Net::param(std::string_view name, const Dims& dims, const Initializer& ini
   const std::string full = graph.scoped(name);
   for (const Param& param : params_)
     check(param.name != full, "parameter '", full,
-          "' is made twice; keep its Value to share it between layers");
+          "' is created twice; to share it between layers, keep its Value");
   const Value value =
       graph.input(std::string(name), {DType::float32, to_shape(dims)}, where.text());
   params_.push_back({full, value, kind, initializer, dims, where.text(), fixed});
@@ -38,12 +38,12 @@ void Net::next(Value state, Value value) {
   for (Param& param : params_) {
     if (!(param.value == state)) continue;
     check(param.kind == StateKind::computed, "'", param.name, "' is a ", name_of(param.kind),
-          ", which the optimiser updates; only computed state takes a value of the network");
+          ", which the optimiser updates; the network can only set computed state");
     check(!param.next, "'", param.name, "' is given two next values");
     param.next = value;
     return;
   }
-  fail("'", graph.name(state), "' is no parameter of this network");
+  fail("'", graph.name(state), "' is not a parameter of this network");
 }
 
 void Net::loss(std::string_view name, Value value) {

@@ -14,9 +14,10 @@ struct Adam {
 
   operator Optimizer() const {  // NOLINT: it is one
     for (auto [name, beta] : {std::pair("beta1", beta1), {"beta2", beta2}})
-      check(beta >= 0 && beta < 1, "Adam's ", name, " is ", beta, ", should be from 0 to below 1");
+      check(beta >= 0 && beta < 1, "Adam's ", name, " is ", beta,
+            ", should be at least 0 and below 1");
     check(epsilon > 0 && std::isfinite(epsilon), "Adam's epsilon is ", epsilon,
-          ", should be a number above 0");
+          ", should be finite and above 0");
     const AdamRule rule{beta1, beta2, epsilon};
     Optimizer optimizer([rule](Graph& graph, const ParamUpdate& update) -> UpdatedParam {
       const Updated updated = add_update(graph, rule,

@@ -10,7 +10,7 @@ namespace lockstep {
 // fed `momentum_correction` (builders/optimizers/lr_schedule.h), which multiplies the old momentum.
 inline Optimizer momentum_optimizer(const MomentumRule& rule, bool correct_momentum) {
   check(rule.momentum >= 0 && rule.momentum < 1, "the momentum is ", rule.momentum,
-        ", should be from 0 to below 1");
+        ", should be at least 0 and below 1");
   Optimizer optimizer([rule](Graph& graph, const ParamUpdate& update) -> UpdatedParam {
     const Value correction = update.fed.size() > 1 ? update.fed[1] : none;
     const Updated updated = add_update(

@@ -14,7 +14,7 @@ class Shares {
   Shares(const ProcessShare& share, int replicas) : share_(share), replicas_(replicas) {
     check(share.processes >= 1 && share.rank >= 0 && share.rank < share.processes, "rank ",
           share.rank, " of ", share.processes, " processes");
-    check(replicas >= share.processes, replicas, " replicas cannot be shared out over ",
+    check(replicas >= share.processes, replicas, " replicas cannot be divided over ",
           share.processes, " processes");
   }
   int rank() const { return share_.rank; }

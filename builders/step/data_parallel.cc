@@ -143,27 +143,29 @@ void trace_inference(TrainingModel& model, const ModelFn& network) {
   network(net);
   for (const Net::Param& param : net.params())
     check(model.find_state(param.name), "parameter '", param.name,
-          "' is made for prediction only; training makes no parameter of that name");
+          "' exists only for prediction; training creates no parameter with that name");
   for (const Net::Named& output : net.outputs()) model.inference.output(output.value);
 }
 
 }  // namespace
 
 DataParallelOptions replicas_on(const std::vector<Device>& devices) {
-  check(!devices.empty(), "there is no device for a replica");
+  check(!devices.empty(), "the list of devices is empty");
   const bool cpu = devices[0].kind == DeviceKind::cpu;
   return {.replicas = static_cast<int>(devices.size()), .scope = cpu ? "cpu" : "gpu"};
 }
 
 void check_options(const DataParallelOptions& options) {
   check(options.replicas >= 1, "a model needs at least one replica, not ", options.replicas);
-  check(options.micro_batches >= 1, "a share of the batch has at least one part, not ",
+  check(options.micro_batches >= 1, "the number of micro-batches should be at least 1, is ",
         options.micro_batches);
   check(!(options.weighted && options.synchronised_batch_norm),
-        "synchronised batch norm needs equal shares; the loss is weighted, so they are not");
+        "synchronised batch norm needs equal shares of the batch, but the loss is weighted for "
+        "unequal ones");
   check(!(options.weighted && means(options)), "the all-reduce spec '",
         text_of(options.all_reduce.spec),
-        "' takes means, which needs equal shares; the loss is weighted, so they are not");
+        "' computes a mean, which needs equal shares of the batch, but the loss is weighted for "
+        "unequal ones");
   check_fits(options.all_reduce, options.replicas);
 }
 

@@ -47,7 +47,7 @@ OneReplica trace(const OpSet& ops, const ModelFn& model) {
   OneReplica one(ops);
   Net net(one.graph, Mode::train);
   model(net);
-  check(!net.losses().empty(), "the model declares no loss, there is nothing to train");
+  check(!net.losses().empty(), "the model declares no loss, so there is nothing to train");
   name_random_streams(one.graph);
   one.params = net.params();
   one.parts.emplace_back().inputs = net.inputs();

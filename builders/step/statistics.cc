@@ -38,7 +38,7 @@ StatisticsPolicy parse_statistics(const std::string& text) {
   for (StatisticsPolicy policy :
        {StatisticsPolicy::each, StatisticsPolicy::mean, StatisticsPolicy::first})
     if (text == text_of(policy)) return policy;
-  fail("statistics of replicas are 'each', 'mean' or 'first', not '", text, "'");
+  fail("statistics should be 'each', 'mean' or 'first', not '", text, "'");
 }
 
 void settle_statistics(Graph& graph, StatisticsPolicy policy, int replicas,

@@ -62,10 +62,9 @@ class Attention {
 
  private:
   void refuse_what_is_not_written() const {
-    if (node_.input(6)) node_.refuse("nonpad_kv_seqlen is not written with older operators");
+    if (node_.input(6)) node_.refuse("nonpad_kv_seqlen is not supported");
     for (const char* side : {"left_window_size", "right_window_size"})
-      if (node_.attributes().integer(side, -1) >= 0)
-        node_.refuse(side, " is not written with older operators");
+      if (node_.attributes().integer(side, -1) >= 0) node_.refuse(side, " is not supported");
   }
 
   Value with_past(Value present, std::size_t operand) {
@@ -78,7 +77,8 @@ class Attention {
     const int64_t heads = known(node_, query_, 1), kv_heads = known(node_, key_, 1);
     if (heads == kv_heads) return;
     if (kv_heads < 1 || heads % kv_heads != 0)
-      fail(node_.description(), ": ", heads, " heads of queries do not divide over ", kv_heads);
+      fail(node_.description(), ": ", heads,
+           " query heads are not a multiple of the key/value heads, ", kv_heads);
     for (Value* x : {&key_, &value_}) {
       const Value apart = node_.add("Unsqueeze", {*x, node_.vector({2})});
       const Value repeated =

@@ -92,7 +92,7 @@ Value NewerNode::scalar(double value, DType type) {
     case DType::float32:
       return constant(Literal::scalar(static_cast<float>(value)));
     default:
-      refuse("is not written for ", type);
+      refuse("is not supported for ", type);
   }
 }
 

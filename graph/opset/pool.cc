@@ -17,7 +17,7 @@ void average_dilated(NewerNode& node) {
   std::vector<int64_t> strides = node.attributes().integers("strides");
   const std::size_t rank = kernel.size();
   if (node.attributes().text("auto_pad", "NOTSET") != "NOTSET")
-    node.refuse("auto_pad with dilations is not written");
+    node.refuse("auto_pad with dilations is not supported");
   if (pads.empty()) pads.assign(2 * rank, 0);
   if (strides.empty()) strides.assign(rank, 1);
   if (x.size() != rank + 2 || pads.size() != 2 * rank || strides.size() != rank ||

@@ -81,7 +81,7 @@ void refuse_smoothing(const NewerNode& node, const std::vector<int64_t>& axes,
                       const std::vector<float>& scales, const std::vector<int64_t>& sizes) {
   for (std::size_t i = 0; i < axes.size(); ++i)
     if (scales.empty() ? sizes[i] < node.size(0, axes[i]) : scales[i] < 1)
-      node.refuse("antialias 1 while axis ", axes[i], " becomes smaller is not written");
+      node.refuse("antialias is not supported if axis ", axes[i], " becomes smaller");
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ void resize_half_pixel_symmetric(NewerNode& node) {
           static_cast<double>(node.size(0, axes[i])) * static_cast<double>(scales[i]);
       if (size != std::floor(size))
         node.refuse("half_pixel_symmetric from ", node.size(0, axes[i]), " by ", scales[i],
-                    ", which is no whole size, is not written");
+                    ", which gives no integer size, is not supported");
     }
   }
   node.set_attribute(name, std::string("half_pixel"));

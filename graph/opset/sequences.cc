@@ -39,19 +39,19 @@ void SplitSequences::adopt(Graph& graph, onnx::NodeProto proto, int64_t opset) {
   NewerNode node(graph, std::move(proto), opset);
   const auto found = splits_.find(name);
   if (found == splits_.end())
-    node.refuse("its sequence '", name, "' is not made by SplitToSequence");
+    node.refuse("its sequence '", name, "' is not the output of SplitToSequence");
   const Split& split = found->second;
   const std::vector<int64_t> position = node.integers(1, "position");
   if (position.size() != 1 || split.sizes.empty())
     fail(node.description(), ": ", position.size(), " positions in ", split.sizes.size(), " parts");
   int64_t at = position[0], start = 0, size = split.sizes[0];
   if (split.one_for_all) {
-    if (at < 0) node.refuse("position ", at, " from the end of parts of one size is not written");
+    if (at < 0) node.refuse("position ", at, " from the end of parts of one size is not supported");
     const Dim whole = graph.shape(split.data)[static_cast<std::size_t>(split.axis)];
     if (size < 1 || (whole.known() && at > (whole.size() - 1) / size))
       fail(node.description(), ": position ", at, " is outside of parts of ", size, " out of ",
            graph.type(split.data));
-    if (at > kMost / size) node.refuse("position ", at, " of parts of ", size, " is not written");
+    if (at > kMost / size) node.refuse("position ", at, " of parts of ", size, " is not supported");
     start = at * size;
   } else {
     const auto parts = static_cast<int64_t>(split.sizes.size());

@@ -18,8 +18,8 @@ class Symbols {
         fits = declared[i].size() == fed[i];
       } else if (declared[i].symbol() != "?") {
         auto [known, fresh] = sizes_.emplace(std::pair(replica, declared[i].symbol()), fed[i]);
-        check(known->second == fed[i], "input '", name, "' is fed ", fed, " but '",
-              declared[i].symbol(), "' is ", known->second, " already");
+        check(known->second == fed[i], "input '", name, "' is fed ", fed, ", but '",
+              declared[i].symbol(), "' is already ", known->second);
       }
     }
     check(fits, "input '", name, "' is declared ", declared, " but is fed ", fed);

@@ -93,7 +93,7 @@ TrainingModel with_trained_values(const TrainingModel& model, const StateValues&
     }
     const std::string& plain = state->second->name;
     const auto found = values.find(plain);
-    check(found != values.end(), "there is no value of '", plain, "'");
+    check(found != values.end(), "there is no value for '", plain, "'");
     const TensorType type{found->second.dtype(), to_shape(found->second.dims())};
     check(type == from.type(input), "'", plain, "' is ", from.type(input), " but its value is ",
           found->second.type());

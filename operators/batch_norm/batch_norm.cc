@@ -56,7 +56,7 @@ void batch_norm_grad_law(Inference& inference) {
   const bool relu = inference.attributes.integer("relu", 0) != 0;
   const bool has_y = inference.inputs.size() > In::y && inference.inputs[In::y];
   check(!relu || has_y, "with relu 1 it needs y, its input 6, to know where dy passes");
-  check(relu || inference.outputs.size() <= BatchNormGradOut::dz, "makes dz with relu 1 only");
+  check(relu || inference.outputs.size() <= BatchNormGradOut::dz, "outputs dz only with relu 1");
   inference.outputs[0] = inference.input(1);
   inference.outputs[1] = inference.outputs[2] = inference.input(2);
   if (inference.outputs.size() > 3) inference.outputs[3] = inference.input(1);
@@ -81,7 +81,7 @@ std::vector<Value> train_gradient(const GradientRequest& r) {
   check(!r.wanted[In::mean] && !r.wanted[In::variance], r.node.description(),
         ": running statistics cannot be trained");
   check(!read_batch_norm(r.node).relu, r.node.description(),
-        ": with relu it stands in plans only, behind the gradients");
+        ": with relu 1 it has no gradient; only plans contain it");
   return backward(r, r.y(BatchNormOut::saved_mean), r.y(BatchNormOut::saved_variance), false);
 }
 
@@ -126,8 +126,8 @@ std::vector<Value> frozen_gradient(const GradientRequest& r) {
 std::vector<Value> given_gradient(const GradientRequest& r) {
   if (!r.dy[0]) return {};
   check(!read_batch_norm(r.node).training, r.node.description(),
-        ": with training_mode 1 its gradient needs what BatchNormTrain saves; "
-        "imported_model() (builders/net/imported.h) makes that of it");
+        ": with training_mode 1 it has no gradient; imported_model() (builders/net/imported.h) "
+        "converts it to BatchNormTrain");
   if (only_data_wanted(r)) return frozen_gradient(r);
   std::vector<Value> dx = backward(r, r.x(BatchNormIn::mean), r.x(BatchNormIn::variance), true);
   if (r.wanted[BatchNormIn::mean] || r.wanted[BatchNormIn::variance])

@@ -69,7 +69,7 @@ void check_wire(DType wire, DType dtype) {
   if (wire == DType::undefined) return;
   check(wire == DType::float16 || wire == DType::bfloat16, "the wire format is ", wire,
         ", should be float16 or bfloat16");
-  check(dtype == DType::float32, dtype, " cannot travel as ", wire);
+  check(dtype == DType::float32, dtype, " cannot be sent as ", wire);
 }
 
 std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values,

@@ -58,7 +58,7 @@ void conv_law(Inference& inference) { check_conv(inference, read_conv(inference.
 void fused_conv_law(Inference& inference) {
   check_conv(inference, read_fused_conv(inference.attributes).conv);
   inference.outputs[0].dtype = inference.input(0).dtype;
-  check(inference.outputs.size() != 2, "makes sums and squares, or neither of them");
+  check(inference.outputs.size() != 2, "should output both sums and squares, or neither");
   for (std::size_t i = 1; i < inference.outputs.size(); ++i)
     inference.outputs[i] = {DType::float32, Shape{inference.input(1).shape[0]}};
 }

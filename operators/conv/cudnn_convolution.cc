@@ -224,8 +224,9 @@ CudnnConvolution::CudnnConvolution(const Convolution& convolution, bool has_devi
       kept = static_cast<int64_t>(fastest_of(all, c, epilogue_));
       choices->keep(problem, *kept);
     }
-    check(*kept >= 0 && *kept < static_cast<int64_t>(all.size()), choices->path(), ": number ",
-          *kept, " of ", all.size(), " engines for '", problem, "'; remove that line");
+    check(*kept >= 0 && *kept < static_cast<int64_t>(all.size()), choices->path(),
+          ": there is no engine ", *kept, " among ", all.size(), " for '", problem,
+          "'; remove that line");
     taken = static_cast<std::size_t>(*kept);
   }
   const bool apart = all[taken].needs_epilogue(c);

@@ -16,7 +16,7 @@ EngineChoices::EngineChoices(std::string path) : path_(std::move(path)) {
     char* end = nullptr;
     const int64_t engine = std::strtoll(line.c_str(), &end, 10);
     check(end != line.c_str() && *end == ' ' && engine >= 0, path_, ":", number, ": '", line,
-          "' is not the number of an engine and what it was chosen for");
+          "' is not an engine number followed by a convolution problem");
     choices_[end + 1] = engine;
   }
 }

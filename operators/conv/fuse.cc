@@ -112,9 +112,9 @@ class ConvFusion {
                            " of convolution and ReLU: the tensor between them is neither written "
                            "nor read"));
     if (!measured_.empty())
-      notes.push_back(join(measured_.size(),
-                           " of convolution and the sums of batch norm: they are made while the "
-                           "result is at hand, and it is read once less"));
+      notes.push_back(
+          join(measured_.size(),
+               " of convolution and the sums of batch norm: the result is read once less"));
     return notes;
   }
 

@@ -59,7 +59,7 @@ std::vector<Op> dropout_ops() {
            .narrow = {Narrow::follows, {1}}},
           {.type = "DropoutGrad",
            .domain = kOwnDomain,
-           .signature = Signature{"dy where the forward pass kept x, grown alike, else 0.",
+           .signature = Signature{"dy, scaled as in the forward pass, where x was kept; else 0.",
                                   {{"dy"},
                                    {"ratio", "R", Arity::optional},
                                    {"training_mode", "B", Arity::optional}},

@@ -116,7 +116,8 @@ Candidate variadic(Fold fold, LayoutWish wish = nullptr, bool mean = false) {
             return dispatch<Arithmetic>(request.out[0].dtype, [&]<class T>() {
               const std::size_t divisor = mean ? request.in.size() : 1;
               check(static_cast<double>(static_cast<T>(divisor)) == static_cast<double>(divisor),
-                    "the mean of ", divisor, " operands is not computed in ", request.out[0].dtype);
+                    "the mean of ", divisor, " operands is not supported for ",
+                    request.out[0].dtype);
               return variadic_kernel<T>(request, fold, static_cast<T>(divisor));
             });
           },

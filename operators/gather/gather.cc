@@ -127,7 +127,7 @@ void check_elements(Inference& inference, const TensorType& x, std::size_t opera
   for (std::size_t d = 0; d < x.shape.size(); ++d)
     check(d == axis || !x.shape[d].known() || !indices.shape[d].known() ||
               indices.shape[d].size() <= x.shape[d].size(),
-          "indices are ", indices, ", more than the data, ", x, ", along axis ", d);
+          "indices are ", indices, ", larger than the data, ", x, ", along axis ", d);
 }
 
 void gather_elements_law(Inference& inference) { check_elements(inference, inference.input(0), 1); }

@@ -51,7 +51,7 @@ std::vector<Value> matmul_gradient(const GradientRequest& r) {
   Value a = r.x(0), b = r.x(1), dy = r.dy[0];
   const std::size_t rank_a = r.graph.shape(a).size(), rank_b = r.graph.shape(b).size();
   check(rank_a >= 2 && rank_b >= 2, r.node.description(),
-        ": the gradient of MatMul with a vector is not written; give it a dimension of 1");
+        ": the gradient of MatMul with a vector is not supported; make the vector a matrix");
   std::vector<Value> dx(2);
   const bool plain = rank_a == 2 && rank_b == 2;
   if (r.wanted[0]) {

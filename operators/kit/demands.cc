@@ -32,7 +32,7 @@ void demand_alike(const Inference& inference, std::initializer_list<std::size_t>
     const bool fits = !type.ranked || !expected.ranked || may_be(type.shape, expected.shape);
     if (!fits || type.dtype != expected.dtype)
       fail(what_is(inference, i), ", ", inference.name_of(first), ", ", expected,
-           "; they should be alike");
+           "; their types and shapes should be equal");
   }
 }
 

@@ -63,7 +63,7 @@ Refusal up_to_operands(std::size_t most) {
 std::string not_empty(const KernelRequest& request) {
   const bool some =
       request.in[0].count() > 0 && request.in[1].count() > 0 && request.out[0].count() > 0;
-  return some ? "" : "takes nothing that is empty";
+  return some ? "" : "takes no empty tensors";
 }
 
 Refusal whole_channels(std::size_t operand) {

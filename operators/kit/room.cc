@@ -13,7 +13,7 @@ Value scalar_like(Graph& graph, Value like, double value, const std::string& nam
   const auto number = static_cast<float>(value);
   if (dtype == DType::float16) return graph.constant(name, Literal::scalar(Half(number)));
   if (dtype == DType::bfloat16) return graph.constant(name, Literal::scalar(BFloat16(number)));
-  check(dtype == DType::float32, "gradients are not written for ", dtype, " ('", graph.name(like),
+  check(dtype == DType::float32, "gradients are not supported for ", dtype, " ('", graph.name(like),
         "')");
   return graph.constant(name, Literal::scalar(number));
 }

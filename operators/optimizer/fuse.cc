@@ -72,7 +72,7 @@ class UpdateFusion {
       if (const auto last = by_last.find(i); last != by_last.end()) {
         write(copy, *last->second);
         notes.push_back(join(last->second->size(), " updates of replica ", from_.node(i).replica(),
-                             ": one launch instead of one and more each"));
+                             ": one launch for all"));
       } else if (!gone.count(i)) {
         copy.copy(from_.node(i));
       }

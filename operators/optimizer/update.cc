@@ -67,7 +67,7 @@ void check_updates(Inference& inference, std::size_t slots) {
         " results");
   for (const char* list : {"factors", "decays"})
     check(inference.attributes.numbers(list).size() == n, list, " should be ", n, " numbers");
-  check(inference.inputs.size() > made + n, "takes a rate behind ", made, " slots and parameters",
+  check(inference.inputs.size() > made + n, "takes a rate after ", made, " slots and parameters",
         " and ", n, " gradients");
   const auto places = UpdatePlaces::of_many(slots, n);
   for (std::size_t i = 0; i < made; ++i) {

@@ -59,7 +59,7 @@ Value sent(Graph& graph, Value token, Value x, const Message& message) {
 
 Value recv(Graph& graph, const TensorType& type, const Message& message, const std::string& name) {
   check(type.ranked && is_static(type.shape), "'", message.what, "' ", type,
-        " should go to another process; its shape must be known");
+        " is sent to another process, so its shape must be known");
   Attributes attributes = attributes_of(message);
   attributes.push_back({"dtype", static_cast<int64_t>(type.dtype)});
   // ONNX's checker rejects an empty list, so a scalar's is omitted.
@@ -84,7 +84,7 @@ ProcessAllReduceAttrs read_process_all_reduce(AttributeReader attributes) {
 }
 
 Comm& comm_of(const KernelRequest& request) {
-  check(request.comm, "is between processes, but this one is alone");
+  check(request.comm, "communicates with other processes, but there is only one");
   return *request.comm;
 }
 
@@ -95,23 +95,25 @@ std::vector<Op> process_ops() {
   return {
       {.type = "Send",
        .domain = kOwnDomain,
-       .signature = Signature{"Begins to send x to a process.", {{"x"}}, {{"sent", "I"}}, kMessage},
+       .signature =
+           Signature{"Starts to send x to another process.", {{"x"}}, {{"sent", "I"}}, kMessage},
        .law = token_law,
        .exchange = true},
       {.type = "Sent",
        .domain = kOwnDomain,
        .signature =
-           Signature{"Waits until x is sent.", {{"sent", "I"}, {"x"}}, {{"done", "I"}}, kMessage},
+           Signature{
+               "Waits until x has been sent.", {{"sent", "I"}, {"x"}}, {{"done", "I"}}, kMessage},
        .law = token_law,
        .exchange = true},
       {.type = "Recv",
        .domain = kOwnDomain,
-       .signature = Signature{"What a process sends.", {}, {{"y"}}, received},
+       .signature = Signature{"Receives a tensor from another process.", {}, {{"y"}}, received},
        .law = recv_law,
        .exchange = true},
       {.type = "ProcessAllReduce",
        .domain = kOwnDomain,
-       .signature = Signature{"The sum of x over all processes, on each.",
+       .signature = Signature{"The sum of x over all processes; every process gets it.",
                               {{"x"}},
                               {{"y"}},
                               {{"number", AttributeKind::integer, true},

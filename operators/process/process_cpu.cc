@@ -27,7 +27,7 @@ Line line_of(const KernelRequest& request, bool sends, const TensorDesc& message
   const uint64_t number = message_number(attributes.integer("number", 0));
   const std::string what = attributes.text("what", "");
   Comm& comm = comm_of(request);
-  check(peer >= 0 && peer < comm.size() && peer != comm.rank(), "exchanges with rank ", peer,
+  check(peer >= 0 && peer < comm.size() && peer != comm.rank(), "communicates with rank ", peer,
         ", this is rank ", comm.rank(), " of ", comm.size());
   return {sends ? &comm.sending(peer, number, what) : &comm.receiving(peer, number, what),
           message.bytes() == 0};

@@ -33,7 +33,7 @@ class MessageKernel final : public Kernel {
         sends_(sends),
         bytes_((sends ? request.in[1] : request.out[0]).bytes()),
         copies_(request.operand_devices[sends ? 1 : 0] != request.device) {
-    check(peer_ >= 0 && peer_ < comm_.size() && peer_ != comm_.rank(), "exchanges with rank ",
+    check(peer_ >= 0 && peer_ < comm_.size() && peer_ != comm_.rank(), "communicates with rank ",
           peer_, ", this is rank ", comm_.rank(), " of ", comm_.size());
   }
 
@@ -77,7 +77,7 @@ class ProcessSum : public Kernel {
         count_(request.in[0].count()),
         divisor_(attrs.mean_of > 0 ? static_cast<T>(attrs.mean_of) : T(1)) {
     for (Device device : request.operand_devices)
-      check(device == device_, "sums on ", device_, " what lies on ", device);
+      check(device == device_, "sums on ", device_, " a tensor that is on ", device);
   }
 
   std::size_t workspace_bytes() const override {

@@ -30,7 +30,7 @@ std::unique_ptr<Kernel> prepare_arg(const KernelRequest& request) {
   auto attributes = request.attributes();
   const bool last = attributes.integer("select_last_index", 0) != 0;
   const AroundAxis a(request.in[0].dims, attributes.integer("axis", 0));
-  check(a.size > 0, "the arg of an empty dimension");
+  check(a.size > 0, "ArgMax or ArgMin of an empty dimension");
   return dispatch<Numbers>(request.in[0].dtype, [&]<class T>() {
     return make_kernel([=](const KernelArgs& args) {
       for_elements(

@@ -195,7 +195,7 @@ std::unique_ptr<Kernel> arg_kernel(const KernelRequest& request) {
   int64_t inner = 1;
   for (std::size_t i = axis + 1; i < x.size(); ++i) inner *= x[i];
   const int64_t size = x[axis], outer = request.out[0].count() / std::max<int64_t>(1, inner);
-  check(size > 0, "the arg of an empty dimension");
+  check(size > 0, "ArgMax or ArgMin of an empty dimension");
   return make_kernel([=](const KernelArgs& args) {
     const T* data = args.in[0].as<T>();
     int64_t* y = args.out[0].as<int64_t>();

@@ -10,7 +10,7 @@ template <std::size_t kCount>
 int number_of(const std::array<const char*, kCount>& names, const std::string& name,
               const char* attribute) {
   const auto found = std::find(names.begin(), names.end(), name);
-  supported(found != names.end(), "knows no ", attribute, " '", name, "'");
+  supported(found != names.end(), "does not support ", attribute, " '", name, "'");
   return static_cast<int>(found - names.begin());
 }
 
@@ -98,7 +98,8 @@ ResizePasses resize_passes(const KernelRequest& request) {
 ResizePasses resize_grad_passes(const KernelRequest& request) {
   std::vector<ResizeLine> lines = lines_of(request, request.out[0].dims, request.in[0].dims, 2);
   for (const ResizeLine& line : lines)
-    supported(line.coordinates != ResizeCoordinates::crop, "has no gradient of tf_crop_and_resize");
+    supported(line.coordinates != ResizeCoordinates::crop,
+              "has no gradient for tf_crop_and_resize");
   return passes_of(std::move(lines), ResizeDirection::back);
 }
 

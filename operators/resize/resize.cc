@@ -28,7 +28,7 @@ void check_scales(const Inference& inference, std::size_t operand, std::size_t d
 void check_not_from_nothing(const Shape& before, const Shape& after) {
   for (std::size_t d = 0; d < before.size(); ++d)
     check(!before[d].known() || before[d].size() > 0 || may_be(after[d], before[d]), "dimension ",
-          d, " of 0 was made one of ", after[d].size());
+          d, " has size 0, cannot become ", after[d].size());
 }
 
 void resize_grad_law(Inference& inference) {
@@ -65,8 +65,8 @@ void resize_law(Inference& inference) {
         size *= roi[x.size() + i] - roi[i];
       }
       const double scaled = std::floor(size * scales[i]);
-      check(scaled >= 0 && scaled < 9e15, "scale ", scales[i], " makes a dimension of ",
-            x[i].size(), " one of ", scaled);
+      check(scaled >= 0 && scaled < 9e15, "scale ", scales[i], " changes a dimension of ",
+            x[i].size(), " to ", scaled);
       y.shape[i] = static_cast<int64_t>(scaled);
     }
   }

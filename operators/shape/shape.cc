@@ -230,7 +230,7 @@ std::vector<Value> tile_gradient(const GradientRequest& r) {
 std::vector<Value> depth_to_space_gradient(const GradientRequest& r) {
   auto attributes = r.node.attributes();
   check(attributes.text("mode", "DCR") == "DCR", r.node.description(),
-        ": the gradient of mode CRD is not written");
+        ": the gradient of mode CRD is not supported");
   return {r.graph.add_value({.type = "SpaceToDepth",
                              .inputs = {r.dy[0]},
                              .attributes = {{"blocksize", attributes.integer("blocksize", 1)}}},

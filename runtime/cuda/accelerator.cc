@@ -164,7 +164,7 @@ class CudaAccelerator final : public Accelerator {
       cudaGetLastError();
       std::size_t free = 0, total = 0;
       cudaMemGetInfo(&free, &total);
-      fail(text_of(device), ": ", bytes, " bytes are not to be had, ", free, " of ", total,
+      fail(text_of(device), ": cannot allocate ", bytes, " bytes, ", free, " of ", total,
            " are free: ", cudaGetErrorString(status));
     }
     Memory memory(static_cast<std::byte*>(data), {[](void* at) { cudaFree(at); }});
@@ -234,7 +234,7 @@ void require_reach(Device from, Device to) {
   int possible = 1;
   if (from == to || from.index >= here || to.index >= here) return;
   check_cuda(cudaDeviceCanAccessPeer(&possible, from.index, to.index), "asking for a peer");
-  check(possible, from, " cannot reach the memory of ", to,
+  check(possible, from, " cannot access the memory of ", to,
         "; sum over them with --all-reduce nccl");
 }
 

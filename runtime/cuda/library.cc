@@ -14,7 +14,7 @@ SharedLibrary::SharedLibrary(std::string title, std::vector<std::string> names)
 
 void* SharedLibrary::address_of(const char* name) const {
   if (!handle_)
-    fail(title_, " is not to be found (", names_.front(),
+    fail(title_, " was not found (", names_.front(),
          "); install it, or add its folder to LD_LIBRARY_PATH; see `lockstep doctor`");
   void* address = dlsym(handle_, name);
   check(address != nullptr, title_, " has no function ", name, "; it is too old");

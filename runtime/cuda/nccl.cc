@@ -75,7 +75,7 @@ ncclDataType_t nccl_type(DType type) {
     case DType::int64:
       return ncclInt64;
     default:
-      fail("NCCL has no sums of ", type);
+      fail("NCCL cannot sum ", type);
   }
 }
 
@@ -105,7 +105,7 @@ class ProcessLinks final : public DeviceLinks {
   void abort() override { member_->abort(); }
 
   NcclMember& member_on(Device device) {
-    check(device == device_, "exchanges with other processes on ", device,
+    check(device == device_, "communicates with other processes on ", device,
           ", but this process does so on ", device_);
     return *member_;
   }
@@ -140,7 +140,7 @@ void NcclMember::sum(const void* in, void* out, int64_t count, DType type, cudaS
 }
 
 bool NcclMember::settled() const {
-  check(handle_, "NCCL: the links to the other processes were given up");
+  check(handle_, "NCCL: the connections to the other processes were closed");
   ncclResult_t state = ncclSuccess;
   check_result(api().state_of(handle_, &state), "the state of a group");
   check_result(state, "an exchange");

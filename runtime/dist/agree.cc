@@ -31,8 +31,8 @@ std::string receive_text(Comm& comm, int from, const std::string& what) {
   Transfer& length = comm.receiving(from, kTalk, what);
   length.start(&size, sizeof size);
   length.wait();
-  check(size <= kLongestTalk, "rank ", from, " tells of '", what, "' in ", size, " bytes, of ",
-        kLongestTalk, " at most");
+  check(size <= kLongestTalk, "rank ", from, " sent ", size, " bytes of '", what, "'; at most ",
+        kLongestTalk, " are allowed");
   std::string text(size, '\0');
   if (size == 0) return text;
   Transfer& content = comm.receiving(from, kTalk + 1, what);
@@ -54,7 +54,7 @@ Entries decoded(const std::string& text) {
     std::size_t size = 0;
     stream >> size;
     stream.get();
-    check(stream && size <= text.size(), "what another rank tells of its configuration is broken");
+    check(stream && size <= text.size(), "the configuration that another rank sent is damaged");
     std::string value(size, '\0');
     stream.read(value.data(), static_cast<std::streamsize>(size));
     return value;
@@ -75,7 +75,7 @@ std::string short_of(const std::string& value) {
 std::string difference(const Entries& first, const Entries& other, int rank) {
   for (std::size_t i = 0; i < std::max(first.size(), other.size()); ++i) {
     if (i >= first.size() || i >= other.size() || first[i].first != other[i].first)
-      return join("rank ", rank, " is another version of Lockstep than rank 0");
+      return join("rank ", rank, " runs another version of Lockstep than rank 0");
     if (first[i].second != other[i].second)
       return join("rank ", rank, " has ", first[i].first, " '",
                   printable(short_of(other[i].second)), "', rank 0 has '",

@@ -38,7 +38,8 @@ void survive_broken_connections() {
 // reason.
 [[noreturn]] void end_by_link(const std::exception& error) {
   const std::string line = join(
-      "lockstep: another than a rank of this run speaks on a link between them, or it is broken: ",
+      "lockstep: a connection between ranks is broken, or was opened by a program that is not a "
+      "rank of this run: ",
       printable(error.what()), "\n");
   [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, line.data(), line.size());
   _exit(2);
@@ -81,7 +82,7 @@ class GlooStore final : public gloo::rendezvous::Store {
               value->size(), " bytes, not of ", addresses_);
         return {value->begin(), value->end()};
       }
-    fail("nobody set '", key, "' in time");
+    fail("no rank set '", key, "' in time");
   }
   void wait(const std::vector<std::string>& keys) override {
     for (const std::string& key : keys) get(key);
@@ -224,10 +225,10 @@ class GlooComm final : public Comm {
   // it can read the store; after that nothing listens.
   void check_links(const std::vector<Member>& members) {
     constexpr uint64_t kNumber = uint64_t{3} << 61U;  // above the numbers of graphs and agree.cc
-    const std::string what = "who is there";
+    const std::string what = "proof of identity";
     const auto secret = store_->get(kLinksKey);
     check(secret && !secret->empty(), "rank 0 left no '", kLinksKey,
-          "' in the store, by which ranks know each other");
+          "' in the store, so ranks cannot prove their identity");
     const auto proof_of = [&](int from, int to) {
       return hmac_sha256(*secret, join("link ", from, " ", to));
     };
@@ -248,8 +249,8 @@ class GlooComm final : public Comm {
       receiving(peer, kNumber, what).wait();
       if (!is_same(heard[at], proof_of(peer, rank_)))
         watch_->stop(what, peer,
-                     join("who connected with ", members[static_cast<std::size_t>(rank_)], " as ",
-                          members[at], " is not it, and knows nothing of the run"));
+                     join("the peer that connected to ", members[static_cast<std::size_t>(rank_)],
+                          " as ", members[at], " does not know the secret of the run"));
     });
     with_all([&](int peer, std::size_t) { sending(peer, kNumber, what).wait(); });
     transfers_.clear();

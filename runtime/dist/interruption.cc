@@ -43,7 +43,8 @@ void handle(int number) {
 // Calls async-signal-safe functions only.
 void end_at_once(int number) {
   constexpr char kOfInt[] = "lockstep: interrupted before the first step; nothing was saved\n";
-  constexpr char kOfTerm[] = "lockstep: asked to end before the first step; nothing was saved\n";
+  constexpr char kOfTerm[] =
+      "lockstep: stopped by SIGTERM before the first step; nothing was saved\n";
   const bool is_int = number == SIGINT;
   [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, is_int ? kOfInt : kOfTerm,
                                               (is_int ? sizeof kOfInt : sizeof kOfTerm) - 1);

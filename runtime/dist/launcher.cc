@@ -29,7 +29,7 @@ int64_t number_in(const char* name) {
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   check(error == std::errc() && end == text.data() + text.size() && value >= 0, name, " is '", text,
-        "', should be a whole number");
+        "', should be an integer");
   return value;
 }
 
@@ -106,7 +106,7 @@ int port_for(const std::string& job) {
   if (!is_torchrun()) return port;
   // torchrun itself listens on MASTER_PORT.
   check(port < 65535, "MASTER_PORT is ", port,
-        ", where torchrun itself listens; the store takes the next port and there is none: set "
+        ", which torchrun itself uses; the store needs the next port, but there is none: set "
         "LOCKSTEP_PORT");
   return port + 1;
 }
@@ -123,7 +123,8 @@ std::string store_for(const Launcher& launcher) {
   if (host.empty()) host = first_node(first_of(launcher.nodes));
   const int port = port_for(job);
   check(!host.empty() && port > 0, launcher.rank, " and ", launcher.size,
-        " say that this is one of several processes, but not where rank 0 is: set MASTER_ADDR and "
+        " say that this is one of several processes, but not the address of rank 0: set "
+        "MASTER_ADDR and "
         "MASTER_PORT, or LOCKSTEP_STORE to ",
         kStorePlaces);
   return text_of(StorePlace{host, port});

@@ -25,7 +25,7 @@ std::unique_ptr<Store> open_store(const World& world) {
   try {
     std::unique_ptr<Store> kept = keep_store(*place, world.patience, token);
     if (world.say && place->job.empty())
-      world.say(join("rank 0 keeps the store ", world.store, " at ", listening_text(*kept)));
+      world.say(join("rank 0 serves the store ", world.store, " at ", listening_text(*kept)));
     return kept;
   } catch (const Error& error) {
     // The listener may be this run's own rank 0.
@@ -54,7 +54,7 @@ std::string address_towards(const std::string& host, int port) {
     hints.ai_family = family;
     if (!found) getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   }
-  check(found, "no host is called '", host, "'");
+  check(found, "unknown host '", host, "'");
   const int probe = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   sockaddr_storage own{};
   socklen_t size = sizeof own;
@@ -65,7 +65,7 @@ std::string address_towards(const std::string& host, int port) {
   char text[256] = {};
   check(routed && getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text, sizeof text, nullptr,
                               0, NI_NUMERICHOST) == 0,
-        "there is no way from here to '", host, "'");
+        "there is no route to '", host, "'");
   return text;
 }
 
@@ -86,8 +86,8 @@ std::vector<Member> meet_all(Store& store, const World& world) {
     Member member{world.rank, "", 0};
     int size = 0;
     first >> size >> member.process >> member.host;
-    fail("rank ", world.rank, " joins twice: ", printable(text_of(member)), " is there already",
-         store_place_of(world.store) ? "" : "; a folder of a store is new for each run");
+    fail("rank ", world.rank, " joined twice: ", printable(text_of(member)), " has already joined",
+         store_place_of(world.store) ? "" : "; use a new store folder for each run");
   }
   store.stand_for(world.rank);
   std::vector<Member> members;
@@ -110,8 +110,8 @@ std::vector<Member> meet_all(Store& store, const World& world) {
     Member& member = members.emplace_back(Member{rank, "", 0});
     int size = 0;
     stream >> size >> member.process >> member.host;
-    check(size == world.size, printable(text_of(member)), " counts ", size, " processes, rank ",
-          world.rank, " counts ", world.size);
+    check(size == world.size, printable(text_of(member)), " has a world size of ", size, ", rank ",
+          world.rank, " of ", world.size);
   }
   check(missing.empty(), "of ", world.size, " ranks these did not join within ",
         world.patience.count() / 1000.0, " s: ", missing,

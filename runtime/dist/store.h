@@ -31,10 +31,10 @@ class Store {
   std::string wait(const std::string& key, Milliseconds patience);
 };
 
-// The key set by a store that notices a rank "ended without a word".
+// The key set by a store that notices a rank "ended without a message".
 std::string gone_key(int rank);
 
-// One process keeps the store, the others query it over a socket. Throws naming the place if it
+// One process serves the store, the others query it over a socket. Throws naming the place if it
 // cannot listen, or if nobody answers within `patience`. A keeper that leaves a query unanswered
 // for that long is lost for good. The keeper leaves when all others have ended, ignoring those
 // silent for that long.

@@ -28,7 +28,7 @@ class Asker final : public Store {
       socket_ = connect_to(place, patience_, why);
       if (socket_.get() >= 0 && (token.empty() || is_let_in(token, why))) return;
       check(Clock::now() < end, "rank 0 does not answer at ", place_, " (", why, ") after ",
-            patience.count() / 1000.0, " s; is it running, and the address right?");
+            patience.count() / 1000.0, " s; is it running, and is the address right?");
     }
   }
 
@@ -54,10 +54,10 @@ class Asker final : public Store {
     const std::string mine = random_bytes(kNonceBytes);
     if (!send_all(socket_.get(), mine + proof(token, Side::asker, theirs, mine))) return false;
     if (!receive_all(proved)) return false;
-    check(proved != std::string(kProofBytes, '\0'), "rank 0, which keeps the store at ", place_,
-          ", has another token than this process: LOCKSTEP_TOKEN, or ~/.config/lockstep/token, "
-          "should be the same on all hosts, and no other run listen there");
-    check(is_same(proved, proof(token, Side::keeper, theirs, mine)), "who listens at ", place_,
+    check(proved != std::string(kProofBytes, '\0'), "rank 0, which serves the store at ", place_,
+          ", has another token than this process: LOCKSTEP_TOKEN or ~/.config/lockstep/token must "
+          "be the same on all hosts, and no other run may use this address");
+    check(is_same(proved, proof(token, Side::keeper, theirs, mine)), "the server at ", place_,
           " does not have the run's token: it is not rank 0");
     return true;
   }
@@ -101,12 +101,12 @@ class Asker final : public Store {
 
   // All ranks use the same words, since they cannot agree on any now.
   [[noreturn]] void lose(int error) {
-    lost_ = join("rank 0, which keeps the store at ", place_);
+    lost_ = join("rank 0, which serves the store at ", place_);
     if (error == EPIPE || error == ECONNRESET)
       lost_ += ", is gone";
     else
-      lost_ += join(", shows no life for ", patience_.count() / 1000.0,
-                    " s: it is stopped, or out of reach");
+      lost_ += join(", has not responded for ", patience_.count() / 1000.0,
+                    " s: it is stopped or unreachable");
     fail(lost_);
   }
 

@@ -255,7 +255,7 @@ class Keeper final : public Store {
         if (const auto [end, error] =
                 std::from_chars(key.data(), key.data() + key.size(), client.rank);
             error != std::errc() || end != key.data() + key.size() || client.rank < 0)
-          fail("'", printable(key), "' is no rank");
+          fail("'", printable(key), "' is not a rank");
         return "";
       case Operation::leave:
         client.rank = -1;

@@ -25,8 +25,8 @@ constexpr const char* kTokenFolder = ".config/lockstep";
 void check_token(const std::string& token, const std::string& source) {
   const auto is_digit = [](char c) { return std::strchr("0123456789abcdefABCDEF", c) && c != 0; };
   check(token.size() == kTokenDigits && std::all_of(token.begin(), token.end(), is_digit), source,
-        " should be ", kTokenDigits, " hex digits, not ", token.size(), " bytes",
-        token.size() == kTokenDigits ? " with others among them" : "");
+        " should be ", kTokenDigits, " hex digits, but has ", token.size(), " characters",
+        token.size() == kTokenDigits ? ", some of which are not hex digits" : "");
 }
 
 std::string in_small_letters(std::string token) {
@@ -43,12 +43,12 @@ std::string token_in(const std::string& path) {
     return "";
   }
   struct stat what {};
-  check(fstat(file.get(), &what) == 0 && S_ISREG(what.st_mode), path, " is no regular file");
+  check(fstat(file.get(), &what) == 0 && S_ISREG(what.st_mode), path, " is not a regular file");
   check(what.st_uid == geteuid(), path, " belongs to user ", what.st_uid, ", not to you (",
         geteuid(), ")");
   check((what.st_mode & (S_IRWXG | S_IRWXO)) == 0, path,
-        " may be read or written by others: chmod 600 ", path,
-        ", and make a new one if they should not know it");
+        " can be read or written by other users: run chmod 600 ", path,
+        ", and create a new token if they must not know this one");
   char bytes[kTokenDigits + 64];
   const ssize_t count = read(file.get(), bytes, sizeof bytes);
   check(count >= 0, path, ": ", std::strerror(errno));
@@ -68,10 +68,11 @@ std::string token_of_user(const std::string& place) {
   const char* home = std::getenv("HOME");
   std::string token = home ? token_in(join(home, "/", kTokenFolder, "/token")) : "";
   check(!token.empty(), "the store at ", place,
-        " lets in who has the run's token, and there is none here: set ", kTokenVariable, " to ",
-        kTokenDigits, " hex digits, the same for all processes, or make the file ~/", kTokenFolder,
-        "/token once and copy it to the other hosts, like an ssh key:  mkdir -p ~/", kTokenFolder,
-        " && (umask 077; od -An -tx1 -N16 /dev/urandom | tr -d ' ' > ~/", kTokenFolder, "/token)");
+        " requires the run's token, which this process does not have: set ", kTokenVariable, " to ",
+        kTokenDigits, " hex digits, the same for all processes, or create the file ~/",
+        kTokenFolder, "/token once and copy it to the other hosts, like an ssh key:  mkdir -p ~/",
+        kTokenFolder, " && (umask 077; od -An -tx1 -N16 /dev/urandom | tr -d ' ' > ~/",
+        kTokenFolder, "/token)");
   return in_small_letters(token);
 }
 

@@ -13,10 +13,10 @@
 namespace lockstep::store_wire {
 
 void check_sizes(const std::string& key, const std::string& value) {
-  check(key.size() <= kLongestKey, "the store takes keys of ", kLongestKey, " bytes, not of ",
+  check(key.size() <= kLongestKey, "a key of the store has at most ", kLongestKey, " bytes, not ",
         key.size(), ": '", printable(key.substr(0, 40)), "..'");
-  check(value.size() <= kLongestValue, "the store takes values of ", kLongestValue,
-        " bytes, not of ", value.size(), ", for '", printable(key), "'");
+  check(value.size() <= kLongestValue, "a value of the store has at most ", kLongestValue,
+        " bytes, not ", value.size(), ", for '", printable(key), "'");
 }
 
 void append(std::string& message, const std::string& part) {
@@ -28,7 +28,7 @@ bool take(const std::string& bytes, std::size_t& at, std::string& part, std::siz
   uint32_t length = 0;
   if (bytes.size() - at < sizeof length) return false;
   std::memcpy(&length, bytes.data() + at, sizeof length);
-  check(length <= longest, "the store was sent something that is no message of Lockstep's");
+  check(length <= longest, "the store received data that is not a message of Lockstep");
   if (bytes.size() - at - sizeof length < length) return false;
   part.assign(bytes, at + sizeof length, length);
   at += sizeof length + length;

@@ -72,10 +72,10 @@ void Watch::stop(const std::string& what, int peer, const std::string& seen) {
   changed_.wait_for(lock, kRumour, [&] { return !failure_.empty(); });
   lock.unlock();
   blame(!seen.empty()        ? seen
-        : peer == kEverybody ? text(rank_) + " lost its links to the others"
+        : peer == kEverybody ? text(rank_) + " lost its connections to the others"
                              : text(peer) + " closed its connection");
   lock.lock();
-  fail("step ", step_.load(), ": no exchange of '", what, "' with ",
+  fail("step ", step_.load(), ": cannot exchange '", what, "' with ",
        peer == kEverybody ? "all others" : text(peer), ", because ", failure_);
 }
 
@@ -95,7 +95,7 @@ void Watch::look() {
       if (rank_ == 0)
         for (const Member& member : members_)
           if (auto why = store_.get(gone_key(member.rank)))
-            blame(text(member.rank) + " ended without a word: " + *why);
+            blame(text(member.rank) + " ended without a message: " + *why);
       if (Clock::now() - last_beat > kBeat) {
         last_beat = Clock::now();
         show_life();
@@ -152,7 +152,7 @@ std::string Watch::find_culprit(int peer) {
   now[static_cast<std::size_t>(rank_)] = sign_of(rank_);
   if (const auto found = first_silent(); found != members_.end()) {
     const auto& sign = now[static_cast<std::size_t>(found->rank)];
-    return join(text(found->rank), " shows no life: it is stopped, or out of reach",
+    return join(text(found->rank), " does not respond: it is stopped or unreachable",
                 sign ? join(", since step ", sign->step) : "");
   }
   if (peer == kEverybody) return find_absentee(now);
@@ -182,7 +182,7 @@ std::string Watch::find_absentee(const std::vector<std::optional<Sign>>& signs) 
 std::string Watch::text_of_absence(int rank, const Sign& sign) const {
   return join(
       text(rank),
-      sign.waits_for == kLeft ? " has left the run" : " lives, but is busy with something else",
+      sign.waits_for == kLeft ? " has left the run" : " responds, but is busy with something else",
       " in step ", sign.step);
 }
 

@@ -20,7 +20,7 @@ void Executor::check_feeds(std::span<const Tensor> feeds) const {
     if (plan_.feeds[i] < 0) continue;
     const TensorDesc& desc = plan_.slots[plan_.feeds[i]].desc;
     check(feeds[i].desc == desc, plan_.name, ": feed ", i, " is ", feeds[i].desc,
-          ", the plan is for ", desc);
+          ", but the plan is for ", desc);
     check(feeds[i].data || desc.count() == 0, plan_.name, ": input '",
           plan_.slots[plan_.feeds[i]].name, "' is fed ", desc, " without data: a null pointer");
   }

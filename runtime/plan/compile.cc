@@ -161,7 +161,7 @@ class Compiler {
     for (const std::string& fetch : request_.fetches) plan_.fetches.push_back(bound.at(fetch).id);
     for (const Binding& update : request_.updates) {
       int state = state_number(update.state);
-      check(state >= 0, "binding: there is no state '", update.state, "'");
+      check(state >= 0, "binding: unknown state '", update.state, "'");
       int slot = bound.at(update.value).id;
       TensorDesc& desc = plan_.state_descs[state];
       check(!desc.present() || desc == plan_.slots[slot].desc, "state '", update.state, "' is ",
@@ -253,7 +253,7 @@ CompileRequest step_request(const TrainingModel& model,
 Plan compile(const CompileRequest& request) {
   check(!request.devices.empty(), "a plan needs at least one device");
   for (Device device : request.devices)
-    check(device.kind == request.devices[0].kind, "devices of a run are all of one kind, not ",
+    check(device.kind == request.devices[0].kind, "all devices of a run must be of one kind, not ",
           request.devices[0], " and ", device);
   return Compiler(request).run();
 }

@@ -91,7 +91,7 @@ std::string reasons_of(const Plan& plan) {
           << printable(step.name) << " runs as '" << step.candidate << "'. "
           << printable(text_of(step.refused)) << "\n";
     }
-  return out.str().empty() ? "why: no kernel was refused, every step has its first candidate\n"
+  return out.str().empty() ? "why: every step uses its first candidate, none was refused\n"
                            : out.str();
 }
 

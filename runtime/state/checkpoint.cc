@@ -149,9 +149,9 @@ Safetensors parsed(const std::string& content, const std::string& path) {
   }
   const std::string format = file.metadata[kFormatKey];
   check(format == kFormat || format == kWithoutChecksums, path, ": ",
-        format.empty() ? "is no checkpoint: it does not say its format"
-                       : join("is of the format '", format, "'"),
-        "; a run goes on from '", kFormat, "'");
+        format.empty() ? "is not a checkpoint: its metadata has no format"
+                       : join("has the format '", format, "'"),
+        "; a run can continue from '", kFormat, "'");
   return file;
 }
 
@@ -228,13 +228,13 @@ Metadata load_checkpoint(Session& session, const std::string& path, const LookAt
     for (std::size_t replica = 0; replica < state.values.size(); ++replica) {
       auto found = file.tensors.find(key_of(state, first + replica));
       if (found == file.tensors.end()) found = file.tensors.find(state.name);
-      check(found != file.tensors.end(), path, ": holds no '", state.name,
+      check(found != file.tensors.end(), path, ": contains no '", state.name,
             "'; it belongs to another model");
       const TensorDesc& desc = session.state().at(state.values[replica]).desc;
       check(desc.dtype == found->second.dtype() && desc.dims == found->second.dims(), path, ": '",
-            state.name, "' is ", found->second.type(), ", the model has ", desc);
+            state.name, "' is ", found->second.type(), ", but the model has ", desc);
       if (std::string lost = lost_in(state.kind, state.name, view_of(found->second)); !lost.empty())
-        throw Damaged(path, join(path, ": ", lost, "; the run that wrote it was lost by then"));
+        throw Damaged(path, join(path, ": ", lost, "; the run that wrote it had already failed"));
       values[state.values[replica]] =
           fits(state, file, all) ? found->second : Literal(desc.dtype, desc.dims);
     }

@@ -54,8 +54,8 @@ void check_sums(std::string json, std::string_view data, SafetensorsHeader& head
   metadata.erase("crc32c");
   const auto at = json.find(kWhole);
   check(at != json.npos && said.size() == kNoDigits.size(), "its checksum '", said,
-        "' is not as it was written: the file is damaged, or was written anew with the metadata of "
-        "another");
+        "' is not in its place: the file is damaged, or another program rewrote it with the old "
+        "metadata");
   json.replace(at + kWhole.size(), kNoDigits.size(), kNoDigits);
   WholeSum whole(json);
   std::string damaged;
@@ -69,9 +69,9 @@ void check_sums(std::string json, std::string_view data, SafetensorsHeader& head
       damaged += join(damaged.empty() ? "'" : ", '", stored.name, "'");
     metadata.erase(expected);
   }
-  check(damaged.empty(), "damaged: the data of ", damaged, " does not fit its checksum");
-  check(whole.text() == said, "damaged: the file does not fit its checksum ", said, ", it gives ",
-        whole.text());
+  check(damaged.empty(), "damaged: the data of ", damaged, " does not match its checksum");
+  check(whole.text() == said, "damaged: the file does not match its checksum ", said,
+        ", but gives ", whole.text());
 }
 
 std::string header_of(const std::vector<std::pair<std::string, Tensor>>& tensors,
@@ -128,8 +128,8 @@ Safetensors parse_safetensors(const std::string& file, const std::string& path) 
   check(length <= file.size() - sizeof(length), path,
         ": not a safetensors file, or a truncated one (header of ", length, " bytes, file of ",
         file.size(), ")");
-  check(length <= kMostHeader, path, ": a header of ", length, " bytes; the format has ",
-        kMostHeader, " at most");
+  check(length <= kMostHeader, path, ": a header of ", length, " bytes; the format allows at most ",
+        kMostHeader);
   const std::string_view json = std::string_view(file).substr(sizeof(length), length);
   const std::string_view data = std::string_view(file).substr(sizeof(length) + length);
   Safetensors result;
@@ -148,7 +148,7 @@ Safetensors parse_safetensors(const std::string& file, const std::string& path) 
 }
 
 std::string unchecked_line(const std::string& path) {
-  return path + " carries no checksums, so damage to its numbers would not be noticed";
+  return path + " has no checksums, so damage to its numbers would not be detected";
 }
 
 }  // namespace lockstep

@@ -53,18 +53,18 @@ class Reader final : public json::json_sax_t {
 
   bool key(std::string& word) override {
     if (place_ == Place::top) {
-      check(names_.insert(word).second, "'", word, "' stands there twice");
+      check(names_.insert(word).second, "'", word, "' occurs twice");
       name_ = std::move(word);
       fields_.clear();
       offsets_.clear();
       tensor_ = {};
     } else if (place_ == Place::metadata) {
-      check(!header_.metadata.contains(word), "the metadata '", word, "' stands there twice");
+      check(!header_.metadata.contains(word), "the metadata '", word, "' occurs twice");
       field_ = std::move(word);
     } else {
       check(word == "dtype" || word == "shape" || word == "data_offsets", "tensor '", name_,
-            "': there is no entry '", word, "' in this format");
-      check(fields_.insert(word).second, "tensor '", name_, "': '", word, "' stands there twice");
+            "': unknown field '", word, "'");
+      check(fields_.insert(word).second, "tensor '", name_, "': '", word, "' occurs twice");
       field_ = std::move(word);
     }
     return true;
@@ -79,7 +79,7 @@ class Reader final : public json::json_sax_t {
       check(tensor_.dtype != DType::undefined, "tensor '", name_, "': element type '", word,
             "' is not supported");
     } else {
-      unexpected("a text");
+      unexpected("a string");
     }
     return true;
   }
@@ -104,7 +104,7 @@ class Reader final : public json::json_sax_t {
   bool boolean(bool value) override { unexpected(value ? "true" : "false"); }
   bool binary(json::binary_t&) override { unexpected("binary data"); }
   bool parse_error(std::size_t position, const std::string&, const json::exception&) override {
-    fail("it is no JSON, at byte ", position);
+    fail("it is not JSON, at byte ", position);
   }
 
  private:
@@ -124,7 +124,7 @@ class Reader final : public json::json_sax_t {
   void finish_entry() {
     check(fields_.size() == 3, "tensor '", name_, "': lacks dtype, shape or data_offsets");
     check(offsets_.size() == 2 && offsets_[0] <= offsets_[1], "tensor '", name_,
-          "': its data_offsets are no range");
+          "': its data_offsets are not a range");
     tensor_.name = name_;
     tensor_.begin = offsets_[0];
     tensor_.end = offsets_[1];
@@ -146,7 +146,7 @@ std::size_t bytes_of(const StoredTensor& tensor, std::size_t most) {
   std::size_t bytes = size_of(tensor.dtype);
   for (int64_t size : dims) {
     check(static_cast<std::size_t>(size) <= most / bytes, "tensor '", tensor.name,
-          "': ", TensorType{tensor.dtype, to_shape(dims)}, " is more than the file holds");
+          "': ", TensorType{tensor.dtype, to_shape(dims)}, " is larger than the file");
     bytes *= static_cast<std::size_t>(size);
   }
   return bytes;
@@ -174,12 +174,13 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::size_t da
     check(tensor.end - tensor.begin == bytes, "tensor '", tensor.name, "': it has ",
           tensor.end - tensor.begin, " bytes for ",
           TensorType{tensor.dtype, to_shape(tensor.dims)});
-    check(tensor.begin >= end, "tensor '", tensor.name, "': its data is another's, too");
+    check(tensor.begin >= end, "tensor '", tensor.name,
+          "': its data overlaps that of another tensor");
     check(tensor.begin == end, "tensor '", tensor.name, "': ", tensor.begin - end,
-          " bytes before it are nobody's");
+          " bytes before it belong to no tensor");
     end = tensor.end;
   }
-  check(end == data_bytes, data_bytes - end, " bytes at the end are nobody's");
+  check(end == data_bytes, data_bytes - end, " bytes at the end belong to no tensor");
   return header;
 }
 

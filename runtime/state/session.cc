@@ -55,7 +55,7 @@ std::span<const Tensor> Program::run(std::span<const Tensor> feeds, const RunOpt
   Executor& chosen = executor(feeds);
   if (session_.comm()) session_.comm()->at_step(options.context.step);
   check(session_.state_.has_values() || this == session_.init_.get(), spec_.graph.name(),
-        ": no state has a value yet; call initialise() or load() first");
+        ": the state has no values yet; call initialise() or load() first");
   chosen.run(feeds, options);
   if (options.blame_feeds) check_losses(feeds, chosen);
   return chosen.fetches();

@@ -33,7 +33,7 @@ const Tensor& States::at(const std::string& name) const {
   auto found = std::find(names_.begin(), names_.end(), name);
   if (found == names_.end()) {
     std::string near = nearest(name, names_);
-    fail("there is no state '", name, "'", near.empty() ? "" : "; the nearest is '" + near + "'");
+    fail("unknown state '", name, "'", near.empty() ? "" : "; the nearest is '" + near + "'");
   }
   return tensors_[found - names_.begin()];
 }
@@ -55,7 +55,7 @@ Seen States::see(const std::string& name) const {
 void States::write(const std::string& name, const Literal& value) {
   const Tensor& tensor = at(name);
   check(tensor.desc.dtype == value.dtype() && tensor.desc.dims == value.dims(), "state '", name,
-        "' is ", tensor.desc, ", it cannot take ", value.type());
+        "' is ", tensor.desc, ", but its new value is ", value.type());
   copy(tensor.data, value.bytes().data(), value.bytes().size());
   has_values_ = true;
 }

@@ -159,7 +159,8 @@ TEST(Aggregation, AGradientWithoutElementsIsPassedOn) {
 }
 
 TEST(Aggregation, ABucketHasAtLeastOnePiece) {
-  expect_error([] { model_of(2, {.pieces = 0}, false); }, "at least one piece, not 0");
+  expect_error([] { model_of(2, {.pieces = 0}, false); },
+               "the number of pieces should be at least 1, is 0");
 }
 
 }  // namespace

@@ -54,13 +54,13 @@ TEST(AllReduceSpec, ErrorsAreOfOneKindAndNameThePart) {
   refuses("xring#x", "shards 'x'");
   refuses("pscpu#2/pscpu", "shards '2/pscpu'");
   refuses("xring#-1", "shards '-1'");
-  refuses("xring#0", "start at 1");
-  refuses("xring#2#3", "shards twice");
-  refuses("rechd#2", "rechd has no shards");
-  refuses("nccl/xring#2", "has no shards");
+  refuses("xring#0", "number of shards should be at least 1");
+  refuses("xring#2#3", "two numbers of shards");
+  refuses("rechd#2", "rechd takes no number of shards");
+  refuses("nccl/xring#2", "takes no number of shards");
   refuses("pscpu:64k:xring:2k:nccl", "must increase");
   refuses("pscpu:2k:xring:2k:nccl", "must increase");
-  refuses("pscpu:2k:xring:4kB:nccl", "all elements or all bytes");
+  refuses("pscpu:2k:xring:4kB:nccl", "all in elements or all in bytes");
 }
 
 TEST(AllReduceSpec, ASumOrAMean) {

@@ -89,7 +89,7 @@ TEST(AllReduce, SpecsThatDoNotFitTheReplicasAreRefused) {
   fits("xring#4", 8, 2);
   expect_error([&] { fits("xring#5", 8, 2); }, "xring#5 on 2 x 4 replicas; at most #4");
   expect_error([&] { fits("pscpu#3", 8, 2); }, "at most #2");
-  expect_error([&] { fits("rechd", 6, 4); }, "6 replicas do not divide over 4 processes");
+  expect_error([&] { fits("rechd", 6, 4); }, "6 replicas cannot be split equally over 4 processes");
   auto in_order = [](const std::vector<int>& order) {
     check_fits({.spec = parse_all_reduce("xring"), .processes = 2, .ring_order = order}, 6);
   };

@@ -48,7 +48,7 @@ TEST(DataParallel, ReplicasAreCalledAfterTheirDevices) {
   const std::vector<std::string> on_gpus{"gpu_0/conv1_w", "gpu_1/conv1_w", "gpu_2/conv1_w"};
   EXPECT_EQ(first_state("cpu*2"), on_cpus);
   EXPECT_EQ(first_state("gpu:3,gpu:1,gpu:0"), on_gpus);
-  expect_error([] { replicas_on({}); }, "there is no device for a replica");
+  expect_error([] { replicas_on({}); }, "the list of devices is empty");
 }
 
 TEST(DataParallel, MoreThanTenReplicas) {
@@ -167,7 +167,7 @@ TEST(DataParallel, WhatOnlyPredictionMakesIsNamed) {
     classify(net, fc_layer(net, x, 3, {}, "pred"));
   };
   expect_error([&] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {.replicas = 2}); },
-               "parameter 'gain' is made for prediction only");
+               "parameter 'gain' exists only for prediction");
 }
 
 TEST(DataParallel, OperandsMayBeLeftOut) {
@@ -207,7 +207,7 @@ TEST(DataParallel, RefusesWhatCannotTrain) {
                  net.param("w", {2}, constant(0));
                  net.param("w", {2}, constant(0));
                }),
-               "parameter 'w' is made twice");
+               "parameter 'w' is created twice");
   expect_error([] { build_data_parallel_model(all_ops(), mlp(), MomentumSgd{}, {.replicas = 0}); },
                "at least one replica");
 }

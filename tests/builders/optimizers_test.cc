@@ -158,10 +158,10 @@ TEST(AdamOptimizer, KeepsNothingOfWhatIsFrozen) {
 }
 
 TEST(AdamOptimizer, RefusesNumbersThatDivideByZero) {
-  expect_error([] { small_mlp(1, Adam{.beta1 = 1}); }, "Adam's beta1 is 1, should be from 0");
+  expect_error([] { small_mlp(1, Adam{.beta1 = 1}); }, "Adam's beta1 is 1, should be at least 0");
   expect_error([] { small_mlp(1, Adam{.beta2 = -0.5F}); }, "Adam's beta2 is -0.5");
   expect_error([] { small_mlp(1, Adam{.epsilon = 0}); },
-               "Adam's epsilon is 0, should be a number above 0");
+               "Adam's epsilon is 0, should be finite and above 0");
 }
 
 // The parameter loses rate * gradient; each replica adds up the squares of the gradients that it

@@ -90,9 +90,9 @@ TEST(Packing, APlanIsPrintedEditedAndReadBack) {
   auto refuses = [&](const std::string& plan, const std::string& part) {
     expect_error([&] { parse_buckets(plan, sizes); }, part);
   };
-  refuses("bucket 1 bytes: w0 w1", "'w2' is in none");
+  refuses("bucket 1 bytes: w0 w1", "'w2' is in no bucket");
   refuses("bucket 1 bytes: w0 w1 w2 w3", "line 1: no gradient of 'w3'");
-  refuses("bucket 1 bytes: w0 w1\nbucket 1 bytes: w2 w0", "line 2: 'w0' is there twice");
+  refuses("bucket 1 bytes: w0 w1\nbucket 1 bytes: w2 w0", "line 2: 'w0' occurs twice");
   refuses("w0 w1 w2", "line 1: should be");
 }
 

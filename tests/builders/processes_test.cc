@@ -105,7 +105,7 @@ TEST(Processes, AnExchangeOfDevicesThatDoesNotComeIsNamed) {
             },
             Milliseconds(20'000));
       },
-      "step 7: no exchange of 'the step's sums' with all others", "rank 1 (host ",
+      "step 7: cannot exchange 'the step's sums' with all others", "rank 1 (host ",
       "gave up: its device is lost");
   // Both are there, and neither comes to an end: in the time that is allowed, and by name.
   expect_error(
@@ -134,10 +134,10 @@ TEST(Processes, AnExchangeOfDevicesThatDoesNotComeIsNamed) {
             },
             Milliseconds(500));
       },
-      "rank 1 (host ", "lives, but is busy with something else in step 8");
+      "rank 1 (host ", "responds, but is busy with something else in step 8");
 }
 
-// A process that has come to its end shows no life any more, and is not to blame for that.
+// A process that has come to its end sends no heartbeat any more, and is not to blame for that.
 TEST(Processes, OneThatHasLeftIsNotBlamedForItsSilence) {
   expect_error(
       [&] {
@@ -154,7 +154,7 @@ TEST(Processes, OneThatHasLeftIsNotBlamedForItsSilence) {
             },
             Milliseconds(500));
       },
-      "because rank 1 (host ", "lives, but is busy with something else in step 4; rank 2");
+      "because rank 1 (host ", "responds, but is busy with something else in step 4; rank 2");
   // But where all should meet, it is the one that does not come.
   expect_error(
       [&] {
@@ -193,7 +193,7 @@ std::vector<std::string> refusals(const World& world, const std::string& address
 void expect_rank_2_named(const std::vector<std::string>& errors, const std::string& why) {
   EXPECT_EQ(errors[0], errors[1]);
   const std::string start =
-      "step 0: no exchange of 'addresses' with all others, because rank 2 (host nowhere, process "
+      "step 0: cannot exchange 'addresses' with all others, because rank 2 (host nowhere, process "
       "77) ";
   EXPECT_EQ(errors[0].rfind(start + why, 0), 0U) << errors[0];
 }
@@ -209,7 +209,7 @@ TEST(Processes, OneThatDoesNotConnectIsNamedAlike) {
   TemporaryFolder folder;
   const World world{0, 3, "file://" + (folder / "store"), "", Milliseconds(1000)};
   join_as_rank_2(file_store(folder / "store"));
-  expect_rank_2_named(refusals(world, "127.0.0.1"), "shows no life");
+  expect_rank_2_named(refusals(world, "127.0.0.1"), "does not respond");
 }
 
 TEST(Processes, OneThatDoesNotConnectIsNamedAlikeOverTcp) {
@@ -224,7 +224,7 @@ TEST(Processes, OneThatDoesNotConnectIsNamedAlikeOverTcp) {
     });
     const auto errors = refusals(world, "127.0.0.1");
     rank_2.join();
-    expect_rank_2_named(errors, killed ? "ended without a word" : "shows no life");
+    expect_rank_2_named(errors, killed ? "ended without a message" : "does not respond");
   }
 }
 
@@ -277,7 +277,7 @@ TEST(Processes, WhoConnectsInAnothersPlaceIsNotTakenForIt) {
     });
   for (std::thread& thread : threads) thread.join();
   for (const std::string& error : errors)
-    EXPECT_NE(error.find("is not it, and knows nothing of the run"), std::string::npos) << error;
+    EXPECT_NE(error.find("does not know the secret of the run"), std::string::npos) << error;
 }
 
 // 192.0.2.7 is nobody's.
@@ -290,7 +290,7 @@ TEST(Processes, OneThatCannotConnectSaysWhy) {
       << errors[0];
 }
 
-// Rank 0, which keeps the store, has nothing more to do; the others go on.
+// Rank 0, which serves the store, has nothing more to do; the others go on.
 TEST(Processes, Rank0StaysForTheOthers) {
   run_ranks(
       3,

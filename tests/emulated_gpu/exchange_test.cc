@@ -72,7 +72,7 @@ TEST(Exchange, ALostProcessIsNamed) {
             sums_of(part, run);
           });
         },
-        "no exchange of '", "with all others", "rank 1 (host ",
+        "cannot exchange '", "with all others", "rank 1 (host ",
         "gave up: its GPU fell off the bus");
   }
 }

@@ -153,7 +153,7 @@ class Driver:
     def recover(self, run, ranks):
         command = self.command(ranks, run, "--resume", "auto")
         code, out, err = self.call(command)
-        offer = re.search(r"go on from it with:  lockstep (.*)", err + out)
+        offer = re.search(r"continue from it with:  lockstep (.*)", err + out)
         if code == 2 and offer and ranks == 1:
             command = [self.lockstep, *shlex.split(offer.group(1))]
             code, out, err = self.call(command)

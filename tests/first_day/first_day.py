@@ -89,7 +89,7 @@ class Day:
                 process.send_signal(signal.SIGINT)
         assert process.wait() == 130, (process.returncode, lines)
         assert "interrupted after iteration" in lines[-1], lines
-        return lines[-1].split("go on with:  lockstep ")[1].split()
+        return lines[-1].split("continue with:  lockstep ")[1].split()
 
 
 def read(path):

@@ -19,7 +19,7 @@ TEST(ReadFile, TakesRegularFilesOnly) {
   TemporaryFolder folder;
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
   // Nobody writes to it: opening it the ordinary way waits for ever.
-  expect_error([&] { read_file(folder / "pipe"); }, folder / "pipe", "a pipe, no regular file");
+  expect_error([&] { read_file(folder / "pipe"); }, folder / "pipe", "a pipe, not a regular file");
   expect_error([&] { read_file("/dev/zero"); }, "cannot read /dev/zero: it is a device");
   expect_error([&] { read_file(folder.path()); }, folder.path(), "a folder");
   expect_error([&] { read_file(folder / "none"); }, folder / "none", "No such file");
@@ -52,7 +52,7 @@ TEST(ReadFile, TakesWhatComesThroughAPipeUpToALimit) {
   writer = std::thread(write, 60000);  // a pipe holds it, so the writer need not be read to the end
   expect_error([&] { read_file_or_pipe(pipe, 999); }, pipe, "longer than 999 bytes");
   writer.join();
-  expect_error([&] { read_file_or_pipe(pipe, 999, 1); }, pipe, "nothing came through the pipe");
+  expect_error([&] { read_file_or_pipe(pipe, 999, 1); }, pipe, "the pipe delivered nothing");
   expect_error([&] { read_file_or_pipe("/dev/zero"); }, "/dev/zero", "a device");
 }
 

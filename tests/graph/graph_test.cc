@@ -105,7 +105,7 @@ TEST(Graph, RefusesUnknownOperatorsAndForeignValues) {
   Value x = graph.input("x", kRow);
   expect_error([&] { graph.add({.type = "Conw", .inputs = {x}}, ""); }, "no operator Conw");
   expect_error([&] { relu(graph, Value{17}); }, "value number 17");
-  expect_error([&] { graph.input("x", kRow); }, "a value named 'x' already");
+  expect_error([&] { graph.input("x", kRow); }, "already has a value named 'x'");
   expect_error([&] { graph.at("xx"); }, "no value 'xx'", "nearest is 'x'");
 }
 
@@ -182,7 +182,7 @@ TEST(Bind, RefusesFeedsThatDoNotFit) {
     bind_shapes(graph, {{"x", of_x}, {"y", of_y}}, {"sum"}, nullptr);
   };
   expect_error([&] { bind({2, 5}, {2, 4}); }, "input 'x' is declared [N,4] but is fed [2,5]");
-  expect_error([&] { bind({2, 4}, {3, 4}); }, "input 'y'", "'N' is 2 already");
+  expect_error([&] { bind({2, 4}, {3, 4}); }, "input 'y'", "'N' is already 2");
 }
 
 // Shapes that depend on data cannot be planned (pitfall: data-dependent shapes).

@@ -95,7 +95,7 @@ TEST_F(HostileModel, TensorsHoldWhatTheirShapesSay) {
     graph().mutable_initializer(0)->add_float_data(1);
     refused("s: holds 2 values, of which 1 in the field of its type, for int64[2]");
     graph().mutable_initializer(0)->set_raw_data(std::string(16, '\0'));
-    refused("s: has data of two kinds");
+    refused("s: has its data in two fields");
     graph().clear_initializer();
   }
   auto& tensor = initializer("s");
@@ -131,7 +131,7 @@ TEST_F(HostileModel, EveryOutputHasAMakerAndEveryNodeAnOutput) {
     opset(version);
     node("Softmax");
     graph().add_output()->set_name("z");
-    refused("output 'z' is made by no node");
+    refused("output 'z' is not computed by any node");
     graph().mutable_output()->RemoveLast();
   }
   graph().mutable_node(0)->clear_output();
@@ -206,7 +206,7 @@ TEST_F(HostileModel, NamesAreThereOnce) {
   graph().mutable_input()->RemoveLast();
   attribute("axis", int64_t{0});
   attribute("axis", int64_t{1});
-  refused("attribute 'axis' is there twice");
+  refused("attribute 'axis' occurs twice");
 }
 
 TEST_F(HostileModel, AFunctionTakesNoOperatorsPlace) {
@@ -214,7 +214,7 @@ TEST_F(HostileModel, AFunctionTakesNoOperatorsPlace) {
   auto* function = proto_.add_functions();
   function->set_name("Relu");
   function->add_node()->set_op_type("Relu");  // calls itself
-  refused("function of its own 'Relu'");
+  refused("defines a function 'Relu'");
   function->set_name("NobodyCallsIt");
   EXPECT_EQ(load().model.inference.node_count(), 1);
 }
@@ -260,7 +260,7 @@ TEST_F(HostileModel, OffsetsAndLengthsAreNumbersWithinTheFile) {
                                 {"99999999999999999999", "16"},
                                 {"4", "-1"}}) {
     external(tensor, "data", offset, length);
-    refused("s: external data has the", "which is no number of bytes");
+    refused("s: external data has the", "which is not a number of bytes");
   }
   for (auto [offset, length] :
        {std::pair{"5", "16"}, {"9223372036854775807", "16"}, {"4", "9223372036854775807"}}) {
@@ -291,13 +291,13 @@ TEST_F(HostileModel, LinksLeadNowhereElse) {
   fs::remove(folder_ / "snapshots/one/data");
   fs::create_symlink("../../elsewhere/secret", folder_ / "snapshots/one/data");
   expect_error([&] { load_model(all_ops(), cached); }, "s: external data location 'data' is a link",
-               "leaves the model's folder");
+               "is outside the model's folder");
   for (const char* location : {"../blobs/weights", "sub/../../x", "a/../data", "/etc/passwd", ""}) {
     external(*graph().mutable_initializer(0), location);
-    refused("s: external data location '", location, "leaves the model's folder");
+    refused("s: external data location '", location, "is outside the model's folder");
   }
   external(*graph().mutable_initializer(0), "blobs");
-  refused("s: cannot read", "no regular file");
+  refused("s: cannot read", "not a regular file");
 }
 
 TEST_F(HostileModel, AFewBytesTakeNoGigabytes) {
@@ -352,7 +352,7 @@ TEST(HostileStep, MetadataHold) {
   refused("loss.", "nothing\nnothing", "which the step does not have");
   refused("replicas", "1000000000", "is for 1000000000 replicas; 1 to 4096 are possible");
   refused("replicas", "-1", "is for -1 replicas");
-  refused("replicas", "2x", "'2x' is no number of replicas");
+  refused("replicas", "2x", "'2x' is not a number of replicas");
 }
 
 TEST(Limits, BytesAreReadAndWritten) {
@@ -361,7 +361,7 @@ TEST(Limits, BytesAreReadAndWritten) {
   EXPECT_EQ(parse_bytes("1.5G", "X"), std::size_t{3} << 29);
   for (const char* bad : {"", "G", "-1", "1GB", "nan", "inf", "1e99", "12 "})
     expect_error([&] { parse_bytes(bad, "LOCKSTEP_MEMORY"); }, "LOCKSTEP_MEMORY '", bad,
-                 "is no number of bytes");
+                 "is not a number of bytes");
   EXPECT_EQ(text_of_bytes(std::size_t{32} << 30), "32 GiB");
   EXPECT_EQ(text_of_bytes(1023), "1023 bytes");
   EXPECT_EQ(text_of_bytes(1536), "1.5 KiB");
@@ -388,7 +388,7 @@ TEST_F(HostileModel, OperandsOfOneLetterHaveOneType) {
   most.set_data_type(onnx::TensorProto::INT64);
   most.add_int64_data(3);
   expect_error([&] { load(); }, "y (Clip", "its input 2, max, is int64 and its input 0 float32",
-               "they should be of one type");
+               "they should have the same type");
 }
 
 TEST_F(HostileModel, AnyByteOfABoolIsTrueOrFalse) {

@@ -114,7 +114,7 @@ TEST(ModelFile, SaysWhatEachInputIsFor) {
   EXPECT_EQ(inputs_of(load_model(all_ops(), folder / "old.onnx").model), expected);
 
   for (auto [key, why] :
-       {std::pair{"lockstep.input.colour.0.lr", "no role of a step's input is called 'colour'"},
+       {std::pair{"lockstep.input.colour.0.lr", "unknown role of a step's input 'colour'"},
         {"lockstep.input.rate.2000000000.lr", "input 'lr' is of part 2000000000"}}) {
     onnx::ModelProto bad = proto;
     for (auto& entry : *bad.mutable_metadata_props())
@@ -198,7 +198,7 @@ TEST(Verify, LooksIntoTheTrainingInfo) {
     return [proto] { verify(proto); };
   };
   expect_error(broken([](auto& info) { info.mutable_update_binding(0)->set_key("nothing"); }),
-               "'nothing' is no initializer");
+               "'nothing' is not an initializer");
   expect_error(broken([](auto& info) { info.mutable_update_binding(0)->set_value("nothing"); }),
                "takes 'nothing', which does not exist");
   expect_error(broken([](auto& info) { *info.add_update_binding() = info.update_binding(0); }),
@@ -321,7 +321,7 @@ TEST(LoadModel, NamesWrongShapesMissingValuesAndDoubleNames) {
     proto.mutable_graph()->mutable_node(0)->set_input(0, "nothing");
   });
   expect_error([&] { load_model(all_ops(), path); }, "act", "Relu",
-               "'nothing', which nothing makes");
+               "'nothing', which no node or input produces");
   path = write_relu(folder, [](onnx::ModelProto& proto) {
     auto* node = proto.mutable_graph()->mutable_node(0);
     node->set_op_type("MatMul");
@@ -331,7 +331,7 @@ TEST(LoadModel, NamesWrongShapesMissingValuesAndDoubleNames) {
   path = write_relu(folder, [](onnx::ModelProto& proto) {
     *proto.mutable_graph()->add_node() = proto.graph().node(0);
   });
-  expect_error([&] { load_model(all_ops(), path); }, "make the value 'y'");
+  expect_error([&] { load_model(all_ops(), path); }, "produce the value 'y'");
 }
 
 TEST(LoadModel, StaysInsideTheModelsFolder) {
@@ -346,7 +346,7 @@ TEST(LoadModel, StaysInsideTheModelsFolder) {
     entry->set_key("location");
     entry->set_value("../secret");
   });
-  expect_error([&] { load_model(all_ops(), path); }, "w", "leaves the model's folder");
+  expect_error([&] { load_model(all_ops(), path); }, "w", "is outside the model's folder");
 }
 
 TEST(LoadModel, ConvertsOlderOpsetsAndRefusesNewerOnes) {

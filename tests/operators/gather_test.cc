@@ -124,7 +124,7 @@ TEST(GatherErrors, OperandsThatDoNotFitEachOtherAreNamed) {
            .type = "GatherElements",
            .attributes = {{"axis", int64_t{1}}},
            .inputs = {random({2, 3}), zeros({3, 3})}},
-          "more than the data, float32[2,3], along axis 0");
+          "larger than the data, float32[2,3], along axis 0");
   refused({.name = "bad", .type = "GatherElements", .inputs = {random({6}), zeros({3, 2})}},
           "indices are int64[3,2], the data float32[6]");
   refused(

@@ -224,7 +224,7 @@ const std::vector<Hostile> kPlaces{
      "its input 0, dy, is float32[2,3], should be [0,3]"},
     {"ResizeGrad", operand(0, random({1, 4, 4})),
      "its input 0, dy, is float32[1,4,4], should have 4 dimensions"},
-    {"ResizeGrad", operand(1, fixed({1, 1, 2, 0})), "dimension 3 of 0 was made one of 4"},
+    {"ResizeGrad", operand(1, fixed({1, 1, 2, 0})), "dimension 3 has size 0, cannot become 4"},
     {"ResizeGrad",
      [](OpCase& c) {
        c.inputs[3].value = Literal::of<float>(std::vector<float>{1, 1}, {2});

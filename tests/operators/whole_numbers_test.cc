@@ -80,7 +80,7 @@ TEST(NarrowWholeNumbers, WrapAround) {
 TEST(NarrowWholeNumbers, TheMeanOfTooManyIsRefused) {
   const std::vector<CaseInput> bytes(256, numbers<uint8_t>({1}));
   expect_error([&] { result_of<uint8_t>("Mean", bytes); },
-               "the mean of 256 operands is not computed in uint8");
+               "the mean of 256 operands is not supported for uint8");
 }
 
 // Such sizes are computed where a graph is built.

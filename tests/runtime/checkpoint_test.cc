@@ -161,7 +161,7 @@ TEST(Checkpoint, SaysItsFormat) {
   EXPECT_TRUE(lacks_checksums(load(R"({"format":"lockstep checkpoint 1"})")));
   EXPECT_TRUE(session.save() == saved);
   expect_error([&] { load(R"({"format":"lockstep checkpoint 2"})"); }, "checksum is missing");
-  expect_error([&] { load("{}"); }, "/d", "does not say its format");
+  expect_error([&] { load("{}"); }, "/d", "its metadata has no format");
   expect_error([&] { load(R"({"format":"pt"})"); }, "/d", "'pt'", "lockstep checkpoint 2");
   write_safetensors(folder / "w", {}, {{"format", "lockstep checkpoint 3"}});
   expect_error([&] { load_checkpoint(session, folder / "w"); }, "/w", "'lockstep checkpoint 3'");

@@ -100,27 +100,28 @@ TEST(Feeds, OfAProcessAreItsRowsOfTheWholeBatch) {
               static_cast<float>(rows.count) / 11);
   }
   const Batch all(11);
-  expect_error([&] { all.feed(feeds); }, "'data' is fed 11 rows; of a batch of 11", "take");
+  expect_error([&] { all.feed(feeds); }, "'data' is fed 11 rows, but of a batch of 11", "take");
 }
 
 TEST(Feeds, RefuseByName) {
   const TrainingModel model = small_mlp(2);
   const Batch batch(8), odd(7);
   Feeds feeds(model);
-  expect_error([&] { feeds.tensors(); },
-               "the step was not fed 'data' (data) and 'label' (data) and 'lr' (rate)");
+  expect_error(
+      [&] { feeds.tensors(); },
+      "these inputs of the step are not set: 'data' (data) and 'label' (data) and 'lr' (rate)");
   expect_error([&] { feeds.set("dat", batch.images); },
-               "the step has no input 'dat'; it is fed 'data', 'label'");
+               "the step has no input 'dat'; its inputs: 'data', 'label'");
   expect_error([&] { feeds.set("data", batch.classes); }, "'data' is float32[N,1,6,6]", "int64[8]");
   const Tensor narrow{{DType::float32, {8, 1, 6, 5}}, nullptr};
   expect_error([&] { feeds.set("data", narrow); }, "'data' is float32[N,1,6,6]", "[8,1,6,5]");
   expect_error([&] { feeds.set("data", odd.images); }, "'data' is fed 7 rows",
-               "do not divide over 2 shares", "`weighted`");
-  expect_error([&] { feeds.set(Role::correction, 1); }, "the step is fed no correction");
+               "cannot be split equally over 2 shares", "`weighted`");
+  expect_error([&] { feeds.set(Role::correction, 1); }, "the step has no input for the correction");
   const Tensor empty{{DType::float32, {0, 1, 6, 6}}, nullptr};
   expect_error([&] { feeds.set("data", empty); }, "'data' is fed no rows");
   batch.feed(feeds);
-  expect_error([&] { feeds.set("data", batch.images); }, "'data' is fed twice for one step");
+  expect_error([&] { feeds.set("data", batch.images); }, "'data' is set twice for one step");
   // They lie in the caller's memory, which a number must not go to.
   expect_error([&] { feeds.set(Role::data, 5); }, "the step's data is set by its name");
   expect_error([&] { feeds.set(Role::weight, 0); }, "weight follows from the rows");

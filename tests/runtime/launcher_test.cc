@@ -63,7 +63,7 @@ TEST(Launcher, NumbersThatCannotBeAreNamed) {
   };
   expect_error(with_size("0", "99999999999"), "WORLD_SIZE is 99999999999; at most 4096 processes");
   expect_error(with_size("4294967296", "2"), "RANK is 4294967296, but WORLD_SIZE is 2");
-  expect_error(with_size("0", "two"), "WORLD_SIZE is 'two', should be a whole number");
+  expect_error(with_size("0", "two"), "WORLD_SIZE is 'two', should be an integer");
 }
 
 TEST(Launcher, NoneLeavesAProcessAlone) {
@@ -91,7 +91,7 @@ TEST(Launcher, OfTorchrunKeepsItsPortToItself) {
       [&] {
         store_with(run, {{"MASTER_PORT", "65535"}});
       },
-      "MASTER_PORT is 65535, where torchrun itself listens", "set LOCKSTEP_PORT");
+      "MASTER_PORT is 65535, which torchrun itself uses", "set LOCKSTEP_PORT");
   expect_error(
       [&] {
         store_with(run, {{"LOCKSTEP_PORT", "70000"}});

@@ -128,7 +128,7 @@ TEST(Queues, DevicesThatAreNotThereAreNamed) {
   expect_error([&] { Session(model, parse_devices("gpu:0,gpu:99"), queued_kernels()); },
                "cannot run on gpu:99: this machine has 16 GPUs");
   expect_error([&] { Session(model, parse_devices("cpu:0,gpu:0"), queued_kernels()).initialise(); },
-               "all of one kind", "cpu:0 and gpu:0");
+               "must be of one kind", "cpu:0 and gpu:0");
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ TEST(Safetensors, OfOthersLoadsWithoutChecksums) {
   const Safetensors file = parse_safetensors(file_of(header, 12), "/other");
   EXPECT_EQ(file.tensors.size(), 2u);
   EXPECT_FALSE(file.checked);
-  EXPECT_NE(unchecked_line("/other").find("/other carries no checksums"), std::string::npos);
+  EXPECT_NE(unchecked_line("/other").find("/other has no checksums"), std::string::npos);
 }
 
 TEST(Safetensors, IsReadAsStrictlyAsItsReferenceDoes) {
@@ -111,12 +111,12 @@ TEST(Safetensors, IsReadAsStrictlyAsItsReferenceDoes) {
     return "{\"dtype\":" + type + ",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}";
   };
   const std::string four = entry("[4]", "[0,4]");
-  refused("{\"a\":" + four + ",\"b\":" + four + "}", 4, "another's");
-  refused("{\"a\":" + four + ",\"b\":" + entry("[4]", "[2,6]") + "}", 6, "tensor 'b'", "another's");
+  refused("{\"a\":" + four + ",\"b\":" + four + "}", 4, "overlaps");
+  refused("{\"a\":" + four + ",\"b\":" + entry("[4]", "[2,6]") + "}", 6, "tensor 'b'", "overlaps");
   refused("{\"a\":" + four + ",\"b\":" + entry("[4]", "[5,9]") + "}", 9, "tensor 'b'", "1 bytes");
-  refused("{\"a\":" + four + "}", 5, "1 bytes at the end are nobody's");
+  refused("{\"a\":" + four + "}", 5, "1 bytes at the end belong to no tensor");
   refused("{\"a\":" + four + "}", 3, "outside the file");
-  refused("{\"a\":" + four + ",\"a\":" + four + "}", 4, "'a' stands there twice");
+  refused("{\"a\":" + four + ",\"a\":" + four + "}", 4, "'a' occurs twice");
   refused("{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"},\"a\":" + four + "}", 4, "'k'", "twice");
   refused("{\"__metadata__\":{\"k\":1},\"a\":" + four + "}", 4, "'k'");
   refused("{\"__metadata__\":{\"k\":\"1\"},\"__metadata__\":{}}", 0, "twice");
@@ -126,8 +126,8 @@ TEST(Safetensors, IsReadAsStrictlyAsItsReferenceDoes) {
           "twice");
   refused("{\"a\":{\"dtype\":\"U8\",\"shape\":[4]}}", 4, "lacks");
   refused("{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4],\"x\":1}}", 4, "'x'");
-  refused("{\"a\":" + entry("[4]", "[4,0]") + "}", 4, "no range");
-  refused("{\"a\":" + entry("[4]", "[0]") + "}", 4, "no range");
+  refused("{\"a\":" + entry("[4]", "[4,0]") + "}", 4, "not a range");
+  refused("{\"a\":" + entry("[4]", "[0]") + "}", 4, "not a range");
   refused("{\"a\":" + entry("[4]", "[0,4,4]") + "}", 4, "data_offsets");
   refused("{\"a\":" + entry("[4]", "[0,4]", "\"F31\"") + "}", 4, "'F31'");
   refused("{\"a\":" + entry("[4]", "[0,4]", "7") + "}", 4, "out of place");
@@ -137,8 +137,8 @@ TEST(Safetensors, IsReadAsStrictlyAsItsReferenceDoes) {
   refused("{\"a\":[1]}", 0, "out of place");
   refused("[]", 0, "begin with {");
   refused(" {}", 0, "begin with {");
-  refused("{} {}", 0, "no JSON");
-  refused("{", 0, "no JSON");
+  refused("{} {}", 0, "not JSON");
+  refused("{", 0, "not JSON");
 }
 
 // Nothing is taken by such a size before it is compared with the file's.

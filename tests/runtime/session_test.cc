@@ -259,7 +259,7 @@ TEST(Session, StatesWithoutValuesAreToldBeforeTheFirstStep) {
   const TrainingModel model = small_mlp(2);
   Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   StepFeeds feeds(model, 8, 5, kSmall);
-  const char* told = "step: no state has a value yet; call initialise() or load() first";
+  const char* told = "step: the state has no values yet; call initialise() or load() first";
   expect_error([&] { session.step().run(feeds.at(0, 0.1F), session.run_options(0)); }, told);
   Session other(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   other.initialise();

@@ -90,8 +90,8 @@ TEST(StoreStrangers, HaveAnotherToken) {
   const auto keeper = keep();
   std::string other = kTestToken;
   other.back() = '0';
-  expect_error([&] { ask(*keeper, other); }, "rank 0, which keeps the store at tcp://127.0.0.1:",
-               "has another token than this process: LOCKSTEP_TOKEN, or ~/.config/lockstep/token");
+  expect_error([&] { ask(*keeper, other); }, "rank 0, which serves the store at tcp://127.0.0.1:",
+               "has another token than this process: LOCKSTEP_TOKEN or ~/.config/lockstep/token");
   expect_error([&] { ask(*keeper, ""); }, "a store at tcp://127.0.0.1:", " needs a token");
   expect_error([] { keep_store({"127.0.0.1"}, kLong); }, "needs a token");
 }
@@ -132,7 +132,7 @@ TEST(StoreStrangers, AreNotBelievedToBeRank0) {
       [&] {
         reach_store({"127.0.0.1", port_of(listening)}, kLong, kTestToken);
       },
-      "who listens at tcp://127.0.0.1:", "does not have the run's token: it is not rank 0");
+      "the server at tcp://127.0.0.1:", "does not have the run's token: it is not rank 0");
   impostor.join();
 }
 
@@ -165,9 +165,9 @@ TEST(StoreMembers, KeysAndValuesHaveBounds) {
   const std::string most(kLongestValue, 'x');
   for (Store* store : {keeper.get(), asker.get()}) {
     expect_error([&] { store->set(std::string(257, 'k'), ""); },
-                 "the store takes keys of 256 bytes, not of 257: 'kkk");
+                 "a key of the store has at most 256 bytes, not 257: 'kkk");
     expect_error([&] { store->set("key", most + "x"); },
-                 "the store takes values of 1048576 bytes, not of 1048577, for 'key'");
+                 "a value of the store has at most 1048576 bytes, not 1048577, for 'key'");
   }
   for (int i = 0; i < 255; ++i) keeper->set(join("key ", i), most);
   for (int again = 0; again < 3; ++again) {
@@ -233,22 +233,23 @@ class Token : public ::testing::Test {
 };
 
 TEST_F(Token, IsInAFileThatNobodyElseReads) {
-  expect_error([] { token_of_user("tcp://a:1"); }, "the store at tcp://a:1 lets in who has the",
+  expect_error([] { token_of_user("tcp://a:1"); },
+               "the store at tcp://a:1 requires the run's token",
                "set LOCKSTEP_TOKEN to 32 hex digits", "(umask 077; od -An -tx1 -N16 /dev/urandom");
   write_token(std::string("00112233445566778899AABBCCDDEEFF\n"), 0600);
   EXPECT_EQ(token_of_user(""), kTestToken);
   for (mode_t mode : {0640, 0604, 0620, 0602}) {
     chmod(file_.c_str(), mode);
     expect_error([] { token_of_user(""); }, file_,
-                 "may be read or written by others: chmod 600 " + file_);
+                 "can be read or written by other users: run chmod 600 " + file_);
   }
   write_token("secret", 0600);
-  expect_error([] { token_of_user(""); }, file_ + " should be 32 hex digits, not 6 bytes");
+  expect_error([] { token_of_user(""); }, file_ + " should be 32 hex digits, but has 6 characters");
   write_token(std::string(32, 'x'), 0600);
-  expect_error([] { token_of_user(""); }, "should be 32 hex digits, not 32 bytes with others");
+  expect_error([] { token_of_user(""); }, "32 characters, some of which are not hex digits");
   remove(file_.c_str());
   make_folder(file_);
-  expect_error([] { token_of_user(""); }, file_ + " is no regular file");
+  expect_error([] { token_of_user(""); }, file_ + " is not a regular file");
 }
 
 TEST_F(Token, IsMadeAsTheErrorSays) {
@@ -266,7 +267,8 @@ TEST_F(Token, OfTheEnvironmentComesFirst) {
   setenv("LOCKSTEP_TOKEN", kTestToken, 1);
   EXPECT_EQ(token_of_user(""), kTestToken);
   setenv("LOCKSTEP_TOKEN", "0011", 1);
-  expect_error([] { token_of_user(""); }, "LOCKSTEP_TOKEN should be 32 hex digits, not 4 bytes");
+  expect_error([] { token_of_user(""); },
+               "LOCKSTEP_TOKEN should be 32 hex digits, but has 4 characters");
   EXPECT_NE(new_token(), new_token());
 }
 

@@ -135,8 +135,8 @@ TEST(Store, AKeeperThatIsStoppedIsLostWhenPatienceIsOver) {
   StoppedKeeper keeper;
   const auto start = Clock::now();
   auto asker = reach_store({"127.0.0.1", keeper.port()}, Milliseconds(700), kTestToken);
-  const std::string lost = join("rank 0, which keeps the store at tcp://127.0.0.1:", keeper.port(),
-                                ", shows no life for 0.7 s: it is stopped, or out of reach");
+  const std::string lost = join("rank 0, which serves the store at tcp://127.0.0.1:", keeper.port(),
+                                ", has not responded for 0.7 s: it is stopped or unreachable");
   expect_error([&] { asker->get("question"); }, lost);
   const auto took = Clock::now() - start;
   EXPECT_GE(took, Milliseconds(650));
@@ -155,7 +155,7 @@ TEST(Store, AKeeperThatIsGoneIsSaidToBe) {
   asker->set("key", "value");
   keeper.reset();
   for (int again = 0; again < 2; ++again)
-    expect_error([&] { asker->get("key"); }, "rank 0, which keeps the store at ", ", is gone");
+    expect_error([&] { asker->get("key"); }, "rank 0, which serves the store at ", ", is gone");
 }
 
 TEST(Store, TheKeeperStaysForThoseThatStillAsk) {

@@ -38,7 +38,7 @@ TEST(Remembered, IsWhatDecidesWhatNumbersMean) {
   config.step.options.deferred = true;
   EXPECT_EQ(remembered(config).at("ALL_REDUCE for"), "a mean");
   expect_error([&] { check_remembered(config, plain, "here", 2); },
-               "here: saved with SOLVER.DEFERRED false, now it is true");
+               "here: was saved with SOLVER.DEFERRED false, but now it is true");
 }
 
 }  // namespace

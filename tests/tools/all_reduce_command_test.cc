@@ -35,7 +35,7 @@ TEST_F(AllReduceCommand, BucketsArePrintedEditedAndReplayed) {
             read_safetensors(folder / "single/checkpoint.safetensors").tensors);
   expect_refused(train("run", {"PACKING", "ready"}), {"packing 'ready'"});
   write_file(folder / "plan.txt", "bucket 0 bytes: pred_b\n");
-  expect_refused(train("run", {"BUCKETS", folder / "plan.txt"}), {"is in none"});
+  expect_refused(train("run", {"BUCKETS", folder / "plan.txt"}), {"is in no bucket"});
 }
 
 TEST_F(AllReduceCommand, AllReduceIsASpecInTheFileOrOnTheCommandLine) {
@@ -84,12 +84,12 @@ TEST_F(AllReduceCommand, TheOrderOfARingIsAKeyOrAFlag) {
   expect_refused(run_lockstep({"train", config("DEVICES: cpu*2\nRING_ORDER: [0, 2]\n")}),
                  {"config.yaml: RING_ORDER", "[0,2]", "replicas 0 to 1 once each"});
   expect_refused(run_lockstep({"train", config("DEVICES: cpu*2\nRING_ORDER: [0, 4294967297]\n")}),
-                 {"RING_ORDER is '[0, 4294967297]'", "the most is 4095"});
+                 {"RING_ORDER is '[0, 4294967297]'", "should be at most 4095"});
   for (const char* key : {"CLIP_NORM", "CLIP_EACH_NORM", "CLIP_VALUE"})
     expect_refused(train("run", {std::string("SOLVER.") + key, ".inf"}),
                    {std::string("SOLVER.") + key + " is '.inf', should be finite"});
   expect_refused(run_lockstep({"train", config("RING_ORDER: [-1]\n")}),
-                 {"config.yaml:1: RING_ORDER is '[-1]'", "the least is 0"});
+                 {"config.yaml:1: RING_ORDER is '[-1]'", "should be at least 0"});
 }
 
 TEST_F(AllReduceCommand, FlagsOfBuildReplaceAConfigurationsKeys) {

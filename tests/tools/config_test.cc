@@ -54,20 +54,20 @@ TEST_F(ConfigTest, ThreadsThatCannotBeStartedAreNamed) {
 TEST_F(ConfigTest, ATextMayBeNone) {
   EXPECT_EQ(read_config(config("WIRE: ~\nMODEL: {ONNX: }\n"), {}).step.options.all_reduce.wire,
             DType::undefined);
-  expect_error([&] { read_config(config("WIRE: [a]\n"), {}); }, "WIRE should be a text");
-  expect_error([&] { read_config(config("PIECES: ~\n"), {}); }, "PIECES should be a whole number");
+  expect_error([&] { read_config(config("WIRE: [a]\n"), {}); }, "WIRE should be a string");
+  expect_error([&] { read_config(config("PIECES: ~\n"), {}); }, "PIECES should be an integer");
 }
 
 TEST_F(ConfigTest, WhatIsNoKeyIsNamedWithItsLine) {
   auto read = [&](const std::string& text) { read_config(config(text), {}); };
   expect_error([&] { read("DEVICES: cpu\n? [a, b]\n: 1\n"); }, "config.yaml:2", "'[a, b]'");
-  expect_error([&] { read("? {a: b}\n: 1\n"); }, "config.yaml:1", "a key should be a word");
+  expect_error([&] { read("? {a: b}\n: 1\n"); }, "config.yaml:1", "a key should be a string");
   expect_error([&] { read("DEVICES: cpu\nTRAIN: {BATCH_SIZE: 8}\nDEVICES: cpu*2\n"); },
-               "config.yaml:3: DEVICES stands in line 1 already");
+               "config.yaml:3: DEVICES is already set in line 1");
   expect_error([&] { read("TRAIN: {BATCH_SIZE: 8}\nTRAIN: {LOG_ITERS: 9}\n"); },
-               "config.yaml:2: TRAIN stands in line 1 already");
+               "config.yaml:2: TRAIN is already set in line 1");
   expect_error([&] { read("TRAIN: {BATCH_SIZE: 8}\nTRAIN.BATCH_SIZE: 9\n"); },
-               "config.yaml:2: TRAIN.BATCH_SIZE stands in line 1 already");
+               "config.yaml:2: TRAIN.BATCH_SIZE is already set in line 1");
   // An alias may lie within what it stands for, and one of ten of ten grows without end.
   expect_error([&] { read("TRAIN: &a {BATCH_SIZE: *a}\n"); }, "config.yaml:1: unknown key TRAIN");
   expect_error([&] { read("MODEL: {HIDDEN: &a [*a, 1]}\n"); }, "MODEL.HIDDEN", "'[.., 1]'");
@@ -89,7 +89,7 @@ TEST_F(ConfigTest, NumbersAreFiniteAndWithinReason) {
     refused(key, "99999999", "the most is 1024");
   }
   refused("TRAIN.BATCH_SIZE", "100000000000000", "the most is 16777216");
-  refused("TRAIN.BATCH_SIZE", "0", "the least is 1");
+  refused("TRAIN.BATCH_SIZE", "0", "should be at least 1");
   refused("MODEL.HIDDEN", "[8, 1000000000000]", "the most is 16777216");
   refused("DEVICES", "cpu*1000000000", "more than 4096 devices");
   expect_error(
@@ -107,7 +107,8 @@ TEST_F(ConfigTest, NamesTheOptimiser) {
   const auto refused = [&](std::vector<std::string> keys, const std::string& why) {
     expect_error([&] { read(keys); }, "config.yaml: SOLVER.TYPE: ", why);
   };
-  refused({"SOLVER.TYPE", "Adan"}, "'Adan' is none of SGD, Nesterov or Adam; did you mean Adam?");
+  refused({"SOLVER.TYPE", "Adan"},
+          "'Adan' is not one of SGD, Nesterov or Adam; did you mean Adam?");
   refused({"SOLVER.TYPE", "Adam", "SOLVER.NESTEROV", "true"}, "is Adam, but SOLVER.NESTEROV is");
   for (const char* key : {"SOLVER.BETA1", "SOLVER.BETA2", "SOLVER.EPSILON"})
     expect_error(
@@ -140,7 +141,7 @@ TEST_F(ConfigTest, FitsCheckpointsOfAnOlderSpelling) {
   with("DATA.CROP_SCALE", "[0.080000000000000002, 1]");
   expect_error([&] { with("DATA.CROP_SCALE", "[0.09, 1]"); }, "DATA.CROP_SCALE [0.09, 1]");
   expect_error([&] { with("DATA.CROP_SCALE", "[0.08, 1, 1]"); }, "DATA.CROP_SCALE");
-  expect_error([&] { with("MODEL.TYPE", "lenet"); }, "MODEL.TYPE lenet, now it is mlp");
+  expect_error([&] { with("MODEL.TYPE", "lenet"); }, "MODEL.TYPE lenet, but now it is mlp");
   expect_error([&] { with("MODEL.HIDDEN", "[32, 17]"); }, "MODEL.HIDDEN");
 }
 

@@ -54,7 +54,7 @@ TEST_F(Interrupted, BySignalsTheRunIsSaved) {
 
 // It waits for its configuration, from a pipe whose other end says nothing.
 TEST_F(Interrupted, BeforeTheFirstStepTheRunSaysSo) {
-  for (auto [signal, word] : {std::pair{SIGINT, "interrupted"}, {SIGTERM, "asked to end"}}) {
+  for (auto [signal, word] : {std::pair{SIGINT, "interrupted"}, {SIGTERM, "stopped by SIGTERM"}}) {
     const std::string pipe = folder / word;
     ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
     Program run({"train", pipe});
@@ -125,7 +125,7 @@ TEST_F(InterruptedRanks, ASecondSignalEndsTheProcessAtOnce) {
   ranks[0]->send_signal(SIGINT);
   const Outcome outcome = ranks[0]->finish();
   EXPECT_EQ(outcome.exit_code, 130);
-  EXPECT_EQ(outcome.err.find("shows no life"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("is stopped or unreachable"), std::string::npos) << outcome.err;
 }
 
 }  // namespace

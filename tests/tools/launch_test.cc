@@ -106,7 +106,7 @@ TEST_F(LaunchTest, ARankThatIsKilledIsNamedAndTheRunGoesOn) {
   ranks[2]->send_signal(SIGKILL);
   for (int r : {0, 1, 3}) {
     const Outcome outcome = ranks[static_cast<std::size_t>(r)]->finish();
-    expect_refused(outcome, {"step ", "no exchange of '", "rank 2 (host ", "process "});
+    expect_refused(outcome, {"step ", "cannot exchange '", "rank 2 (host ", "process "});
   }
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(20));
   // However far it came, it is set back to the checkpoint at 100 by training to 100 anew.
@@ -155,14 +155,15 @@ TEST_F(LaunchTest, ARankThatStopsIsNamedWithinTheTimeout) {
   ranks[1]->send_signal(SIGSTOP);
   const auto start = Clock::now();
   for (int r : {0, 2, 3})
-    expect_refused(ranks[static_cast<std::size_t>(r)]->finish(),
-                   {"step ", "no exchange of '", "rank 1 (host ", "shows no life", "waited 4 s"});
+    expect_refused(
+        ranks[static_cast<std::size_t>(r)]->finish(),
+        {"step ", "cannot exchange '", "rank 1 (host ", "is stopped or unreachable", "waited 4 s"});
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(20));
   ranks[1]->send_signal(SIGCONT);  // and learns what has become of the run
   expect_refused(ranks[1]->finish(), {"rank 1 (host "});
 }
 
-// Rank 0 keeps the store of a run over TCP, so its end is another case.
+// Rank 0 serves the store of a run over TCP, so its end is another case.
 TEST_F(LaunchTest, TheKeeperOfTheStoreMayBeLostToo) {
   auto over_tcp = [&](int number, const std::string& port) {
     return std::make_unique<Program>(
@@ -183,7 +184,7 @@ TEST_F(LaunchTest, TheKeeperOfTheStoreMayBeLostToo) {
     for (int r = 0; r < 3; ++r) {
       if (r == lost) continue;
       expect_refused(ranks[static_cast<std::size_t>(r)]->finish(),
-                     {"step ", "no exchange of '", join("rank ", lost)});
+                     {"step ", "cannot exchange '", join("rank ", lost)});
     }
   }
 }
@@ -232,7 +233,7 @@ TEST_F(LaunchTest, ARankThatIsThereTwiceOrNotAtAll) {
   const Clock::time_point start = Clock::now();
   while (!fs::exists(store() + "/member.1") && Clock::now() - start < std::chrono::seconds(3))
     usleep(5000);
-  expect_refused(rank(1, train("run"))->finish(), {"rank 1 joins twice: rank 1 (host "});
+  expect_refused(rank(1, train("run"))->finish(), {"rank 1 joined twice: rank 1 (host "});
   for (auto& program : ranks)
     expect_refused(program->finish(), {"of 4 ranks these did not join within 4 s: 2"});
 }

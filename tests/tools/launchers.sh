@@ -86,7 +86,7 @@ if [ -n "$torchrun" ] && $run true >"$folder/probe.log" 2>&1; then
   LOCKSTEP_TIMEOUT=3 HOME=$folder $nodes --node_rank 1 $(training none) >"$folder/none_1.log" 2>&1 &
   ! LOCKSTEP_TIMEOUT=3 HOME=$folder $nodes --node_rank 0 $(training none) >"$folder/none_0.log" 2>&1 || fail "trained without a token"
   wait $! || true
-  grep -q "lets in who has the run's token, and there is none here: set LOCKSTEP_TOKEN" "$folder"/none_0.log "$folder"/logs/*/*/0/* ||
+  grep -q "requires the run's token, which this process does not have: set LOCKSTEP_TOKEN" "$folder"/none_0.log "$folder"/logs/*/*/0/* ||
     fail "no token, and no word of it"
   mkdir -p "$folder/.config/lockstep"
   (umask 077; od -An -tx1 -N16 /dev/urandom | tr -d ' ' >"$folder/.config/lockstep/token")

@@ -83,7 +83,7 @@ TEST_F(OnnxCommand, RunPredictsWithATrainedStep) {
     return run_lockstep(
         {"run", folder / file, "--inputs", folder / "images", "--outputs", folder / "out"});
   };
-  expect_refused(run("untrained.onnx"), {"holds no values of 'cpu_0/fc1_w'"});
+  expect_refused(run("untrained.onnx"), {"contains no value of 'cpu_0/fc1_w'"});
   Outcome outcome = run("trained.onnx");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const std::vector<float> prob = output("prob");
@@ -123,7 +123,7 @@ TEST_F(OnnxCommand, BuildMakesAStepOfANetwork) {
   ASSERT_EQ(step.model.gradients.size(), 2u);
   EXPECT_EQ(step.model.gradients[0].values[1], "gpu_1/b_grad_sum");
   expect_refused(run_lockstep({"build", "lenet", "--loss", "loss"}), {"--loss", "lenet"});
-  expect_refused(step_of(folder / "step.onnx"), {"holds a training step already"});
+  expect_refused(step_of(folder / "step.onnx"), {"contains a training step"});
 }
 
 TEST_F(OnnxCommand, FrozenParametersStay) {
@@ -240,7 +240,7 @@ TEST_F(OnnxCommand, RefusesBadInputs) {
   fs::remove(folder / "in/x.npy");
   expect("missing", {"lacks", "x float32[N,2]: x.npy"});
   fs::remove(folder / "in");
-  expect("no folder", {"is no folder"});
+  expect("no folder", {"is not a folder"});
 }
 
 TEST(Npy, EveryTypeComesBackTheSame) {

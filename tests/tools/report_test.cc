@@ -43,11 +43,11 @@ constexpr const char* kRefresh = "http-equiv=\"refresh\"";
 TEST_F(ReportTest, SaysWhatTheRunDid) {
   ASSERT_EQ(train("run", {"TEST.ITERS", "20"}).exit_code, 0);
   const std::string page = report("run");
-  expect_parts(
-      page, {"mlp on digits", "Finished 20", "<b>60</b><span>of 60 iterations", "held-out loss",
-             "training time", "best, at iteration ", "FLOPs a picture", "</i>held out",
-             "data:image/png;base64,", "Largest mistakes", "taken for", "lockstep train", "oneDNN",
-             " cores, ", "prefers-color-scheme: dark", "name=\"viewport\""});
+  expect_parts(page, {"mlp on digits", "Finished 20", "<b>60</b><span>of 60 iterations",
+                      "held-out loss", "training time", "best, at iteration ", "FLOPs per picture",
+                      "</i>held out", "data:image/png;base64,", "Most frequent confusions",
+                      "classified as", "lockstep train", "oneDNN", " cores, ",
+                      "prefers-color-scheme: dark", "name=\"viewport\""});
   // 784 x 32 + 32 x 16 + 16 x 10 products; parameters have biases beside.
   expect_parts(page, {"<b>51,520</b>", "<b>25,818</b>"});
   // The loss is read at 12 places, of which three have a held-out result too.
@@ -60,8 +60,8 @@ TEST_F(ReportTest, SaysWhatTheRunDid) {
 // How sure the network is of each mistake that is shown.
 std::vector<double> confidences(const std::string& page) {
   std::vector<double> sure;
-  for (std::size_t at = page.find(", taken for "); at != page.npos;
-       at = page.find(", taken for ", at + 1))
+  for (std::size_t at = page.find(", classified as "); at != page.npos;
+       at = page.find(", classified as ", at + 1))
     sure.push_back(std::atof(page.c_str() + page.find(", ", at + 2) + 2));
   return sure;
 }
@@ -131,7 +131,7 @@ TEST_F(ReportTest, IsWrittenByOneOfSeveralProcesses) {
   const Outcome outcome = run_lockstep({"launch", "-n", "2", "--", "lockstep", "train", config(),
                                         "OUTPUT_DIR", folder / "run", "DEVICES", "cpu"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  expect_parts(report("run"), {"cpu in each of 2 processes", "that process 0 looked at"});
+  expect_parts(report("run"), {"cpu in each of 2 processes", "that process 0 tested"});
 }
 
 // A folder's names, with what HTML reads as its own.
@@ -150,7 +150,7 @@ TEST_F(ReportTest, NamesClasses) {
   // All pictures are alike, so that one class is taken for the other.
   const std::string page = report("run");
   expect_parts(page, {"<span>cats &amp; &lt;dogs&gt;</span>", "<span>birds</span>",
-                      " <span>taken for</span> ", "4 of 4 ", "sure; held-out picture "});
+                      " <span>classified as</span> ", "4 of 4 ", "confidence; held-out picture "});
   EXPECT_EQ(page.find("<dogs>"), std::string::npos);
 }
 

@@ -55,7 +55,7 @@ TEST_F(ResumeTest, NamesAnotherPrecisionOrDeferral) {
   };
   ASSERT_EQ(train("plain", plain).exit_code, 0);
   expect_refused(resumed("plain", half),
-                 {"checkpoint.safetensors: saved with PRECISION float32", "now it is float16"});
+                 {"checkpoint.safetensors: was saved with PRECISION float32", "now it is float16"});
   expect_refused(resumed("plain", {"PRECISION", "bfloat16"}), {"PRECISION float32"});
   expect_refused(resumed("plain", deferred),
                  {"saved with SOLVER.DEFERRED false", "now it is true"});
@@ -65,7 +65,7 @@ TEST_F(ResumeTest, NamesAnotherPrecisionOrDeferral) {
   expect_refused(resumed("deferred", plain), {"SOLVER.DEFERRED true", "now it is false"});
   std::vector<std::string> mean = deferred;
   mean.insert(mean.end(), {"ALL_REDUCE", "mean:xring"});
-  expect_refused(resumed("deferred", mean), {"ALL_REDUCE for a sum, now it is a mean"});
+  expect_refused(resumed("deferred", mean), {"ALL_REDUCE for a sum, but now it is a mean"});
   EXPECT_EQ(resumed("plain", {"SOLVER.MAX_ITER", "4", "ALL_REDUCE", "mean:xring"}).exit_code, 0);
   // On another number of replicas waiting gradients start at zero again, of whatever they are.
   EXPECT_EQ(resumed("deferred", {"SOLVER.DEFERRED", "true", "SOLVER.MAX_ITER", "4", "ALL_REDUCE",
@@ -82,10 +82,10 @@ TEST_F(ResumeTest, NamesAnotherOptimiser) {
   ASSERT_EQ(train("plain", {"SOLVER.MAX_ITER", "3"}).exit_code, 0);
   ASSERT_EQ(train("adam", {"SOLVER.MAX_ITER", "3", "SOLVER.TYPE", "Adam"}).exit_code, 0);
   expect_refused(train("plain", adam),
-                 {"checkpoint.safetensors: saved with SOLVER.TYPE SGD, now it is Adam"});
+                 {"checkpoint.safetensors: was saved with SOLVER.TYPE SGD, but now it is Adam"});
   expect_refused(train("plain", {"--resume", "SOLVER.NESTEROV", "true"}),
-                 {"saved with SOLVER.TYPE SGD, now it is Nesterov"});
-  expect_refused(train("adam", plain), {"saved with SOLVER.TYPE Adam, now it is SGD"});
+                 {"saved with SOLVER.TYPE SGD, but now it is Nesterov"});
+  expect_refused(train("adam", plain), {"saved with SOLVER.TYPE Adam, but now it is SGD"});
   ASSERT_EQ(train("ahead", {"SOLVER.MAX_ITER", "3", "SOLVER.NESTEROV", "true"}).exit_code, 0);
   EXPECT_EQ(
       train("ahead", {"--resume", "SOLVER.MAX_ITER", "4", "SOLVER.TYPE", "Nesterov"}).exit_code, 0);
@@ -119,7 +119,7 @@ TEST_F(ResumeTest, ACheckpointOfBeforeAKeyWasRememberedLoads) {
   for (const auto& [name, value] : file.tensors) tensors.emplace_back(name, view_of(value));
   write_safetensors(path, tensors, file.metadata);
   expect_refused(train("run", {"--resume", "SOLVER.TYPE", "Adam"}),
-                 {"saved with SOLVER.TYPE SGD, now it is Adam"});
+                 {"saved with SOLVER.TYPE SGD, but now it is Adam"});
   Outcome outcome = train("run", {"--resume", "SOLVER.MAX_ITER", "8"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("resumed after iteration 7"), std::string::npos) << outcome.out;
@@ -134,17 +134,17 @@ TEST_F(ResumeTest, ADamagedCheckpointIsNamedAndTheOneBeforeGoesOn) {
   const std::string previous = folder / "run/checkpoint.previous.safetensors";
   flip_bit_in(path);
   expect_refused(train("run", {"--resume"}),
-                 {path + ": damaged: the data of 'pred_b_momentum' does not fit its checksum",
-                  "of iteration 56; go on from it with:  lockstep train " + (folder / "run") +
-                      "/config.yaml --resume " + previous});
-  const std::string run = folder / "run", config = run + "/config.yaml", other = "it is whole: ";
+                 {path + ": damaged: the data of 'pred_b_momentum' does not match its checksum",
+                  "from iteration 56, is intact; continue from it with:  lockstep train " +
+                      (folder / "run") + "/config.yaml --resume " + previous});
+  const std::string run = folder / "run", config = run + "/config.yaml", other = "is intact: ";
   for (const std::vector<std::string>& use :
        {std::vector<std::string>{"test", config, "OUTPUT_DIR", run},
         {"infer", run, folder / "none.png"},
         {"export", run, "-o", folder / "model.onnx"}})
     expect_refused(run_lockstep(use), {path + ": damaged", other + previous});
   std::filesystem::rename(path, path + ".away");
-  expect_refused(train("run", {"--resume", "auto"}), {"holds no checkpoint", previous});
+  expect_refused(train("run", {"--resume", "auto"}), {"contains no checkpoint", previous});
   std::filesystem::rename(path + ".away", path);
 
   const std::string before = read_file(previous);
@@ -156,7 +156,7 @@ TEST_F(ResumeTest, ADamagedCheckpointIsNamedAndTheOneBeforeGoesOn) {
 
   flip_bit_in(path);
   flip_bit_in(previous);
-  expect_refused(train("run", {"--resume"}), {"nor can a run go on from the one before it"});
+  expect_refused(train("run", {"--resume"}), {"the previous checkpoint cannot be used either"});
 }
 
 TEST_F(ResumeTest, ADamagedBestIsSaidAndReplaced) {
@@ -165,7 +165,7 @@ TEST_F(ResumeTest, ADamagedBestIsSaidAndReplaced) {
   flip_bit_in(best);
   Outcome outcome = train("run", {"--resume", "SOLVER.MAX_ITER", "62"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("no best result is known from before: " + best), std::string::npos)
+  EXPECT_NE(outcome.out.find("the best result so far is unknown: " + best), std::string::npos)
       << outcome.out;
   EXPECT_EQ(read_safetensors(best).metadata.at("iterations"), "62");
 }

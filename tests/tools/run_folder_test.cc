@@ -59,10 +59,10 @@ TEST_F(RunFolder, ResumingTakesTheNewestOrTheOneNamed) {
   longer = train("run", {"SOLVER.MAX_ITER", "9", "--resume", folder / "run"});
   EXPECT_NE(longer.out.find("resumed after iteration 8"), std::string::npos) << longer.out;
   EXPECT_TRUE(checkpoint("run") == checkpoint("run.2"));
-  expect_refused(train("run", {"--resume", folder / "else"}), {"/else' holds no checkpoint"});
+  expect_refused(train("run", {"--resume", folder / "else"}), {"/else' contains no checkpoint"});
   fs::create_directories(folder / "run.3");
   write_file(folder / "run.3/notes.txt", "");
-  expect_refused(train("run", {"--resume"}), {"/run.3' holds no checkpoint"});
+  expect_refused(train("run", {"--resume"}), {"/run.3' contains no checkpoint"});
 }
 
 TEST_F(RunFolder, OfAStartThatWasKilledIsTakenByTheNext) {
@@ -95,14 +95,14 @@ TEST_F(RunFolder, ANameMayHoldAnything) {
   }
   for (const char* name : {"", ".", "..", "/"})
     expect_refused(run_lockstep({"train", config(), "OUTPUT_DIR", name}),
-                   {"OUTPUT_DIR is '", "a name of its own"});
+                   {"OUTPUT_DIR is '", "the name of a folder"});
 }
 
 TEST_F(RunFolder, FewerIterationsThanAreDoneAreRefused) {
   ASSERT_EQ(quick("run").exit_code, 0);
   const std::string old = checkpoint("run");
   expect_refused(train("run", {"--resume", "SOLVER.MAX_ITER", "3"}),
-                 {"SOLVER.MAX_ITER is 3", "is of iteration 7"});
+                 {"SOLVER.MAX_ITER is 3", "is from iteration 7"});
   EXPECT_TRUE(checkpoint("run") == old);
 }
 

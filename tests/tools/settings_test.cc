@@ -22,7 +22,7 @@ Words together(Words words, const Words& more) {
   return words;
 }
 
-// What no key of its kind takes; "" for a text, which may be any.
+// What no key of its kind takes; "" for a string, which may be any.
 std::string bad_value(const ConfigKey& key) {
   if (std::holds_alternative<std::string*>(key.target)) return "";
   if (std::holds_alternative<std::vector<std::string>*>(key.target)) return "{a: b}";
@@ -50,7 +50,7 @@ TEST_F(SettingsTest, EveryCommandRefusesABadValueByItsKey) {
         [&] {
           read_config(path, {key.key, is_list ? "[-1]" : "-1"});
         },
-        "command line: " + key.key, "the least is");
+        "command line: " + key.key, "should be at least");
   }
   expect_error([&] { read_config(path, {"SOLVER.LR_POLICY", "stpe"}); }, "SOLVER: LR_POLICY");
   // The same by the binary, for some of each table.
@@ -78,12 +78,12 @@ TEST_F(SettingsTest, EveryCommandTakesAConfigurationWithKeysBehindIt) {
                    {"unknown key MICRO_BATCHES; did you mean TRAIN.MICRO_BATCHES?"});
     expect_refused(run_lockstep({command, path, "PACKING"}), {"'PACKING' has no value"});
     expect_refused(run_lockstep({command, path, "TRAIN.BATCH_SIZE", "1"}),
-                   {path + ": TRAIN.BATCH_SIZE 1 leaves nothing", "2 replicas of DEVICES cpu*2"});
+                   {path + ": TRAIN.BATCH_SIZE 1 is too small", "2 replicas of DEVICES cpu*2"});
     EXPECT_EQ(run_lockstep({command, path, "--no-such-flag", "1"}).exit_code, 2);
   }
   expect_refused(run_lockstep({"build", path, "TRAIN.BATCH_SIZE", "17", "TRAIN.SYNC_BATCH_NORM",
                                "true", "-o", step}),
-                 {path + ": TRAIN.SYNC_BATCH_NORM needs equal shares: TRAIN.BATCH_SIZE 17"});
+                 {path + ": TRAIN.SYNC_BATCH_NORM needs equal shares, but TRAIN.BATCH_SIZE 17"});
 }
 
 // The same file, whether the key stands in a configuration, behind it, behind a name, or is a flag.
@@ -129,7 +129,7 @@ TEST_F(SettingsTest, AFlagIsItsKeyByAnotherSpelling) {
                       {key.key, value}));
   }
   expect_refused(run_lockstep({"build", "mlp", "--ring-order", "0,x"}),
-                 {"--ring-order: RING_ORDER should be a list of whole numbers, is '0,x'"});
+                 {"--ring-order: RING_ORDER should be a list of integers, is '0,x'"});
 }
 
 TEST_F(SettingsTest, AModelByNameTakesTheKeysOfTheStep) {
@@ -149,14 +149,14 @@ TEST_F(SettingsTest, AModelByNameTakesTheKeysOfTheStep) {
   for (const char* key : {"SOLVER.TYPE", "TRAIN.BATCH_SIZE", "MODEL.NUM_CLASSES"})
     for (const char* command : {"build", "plan", "inspect"})
       expect_refused(run_lockstep({command, "mlp", key, "2"}),
-                     {std::string("command line: ") + key + " says nothing of mlp"});
+                     {std::string("command line: ") + key + " does not apply to mlp"});
   // A step that is a file already may be placed, no more.
   ASSERT_EQ(run_lockstep({"build", "mlp", "DEVICES", "cpu*2", "-o", step}).exit_code, 0);
   EXPECT_NE(run_lockstep({"plan", step, "THREADS", "2"}).out.find("2 threads each"),
             std::string::npos);
   EXPECT_EQ(run_lockstep({"inspect", step, "--devices", "cpu*2"}).exit_code, 0);
   expect_refused(run_lockstep({"plan", step, "--wire", "float16"}),
-                 {"WIRE says nothing of " + step, "keys of the run"});
+                 {"WIRE does not apply to " + step, "keys of the run"});
 }
 
 // Threads, rows of each replica, packing: what a session of that configuration compiles.

@@ -16,7 +16,8 @@ constexpr int kRanks = 3;
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kStop(8);
 
-// "rank 1 (host a, process 7) shows no life: ..", out of "step 5: no exchange of .., because .."
+// "rank 1 (host a, process 7) does not respond: ..", out of "step 5: cannot exchange .., because
+// .."
 std::string reason_in(const std::string& error) {
   const std::string before = ", because ";
   const auto at = error.find(before);
@@ -74,12 +75,12 @@ class StoppedRankTest : public LaunchTest {
       for (int number = 0; number < kRanks; ++number) {
         if (number == run.stopped) continue;
         const Outcome outcome = run.ranks[static_cast<std::size_t>(number)]->finish();
-        expect_refused(outcome, {"step ", "no exchange of '"});
+        expect_refused(outcome, {"step ", "cannot exchange '"});
         reasons.push_back(reason_in(outcome.err));
       }
       EXPECT_EQ(reasons[0], reasons[1]);
       EXPECT_EQ(reasons[0].rfind(join("rank ", run.stopped), 0), 0U) << reasons[0];
-      EXPECT_NE(reasons[0].find("shows no life"), std::string::npos) << reasons[0];
+      EXPECT_NE(reasons[0].find("is stopped or unreachable"), std::string::npos) << reasons[0];
       run.the_stopped().send_signal(SIGCONT);
       const Outcome woken = run.the_stopped().finish();
       EXPECT_EQ(woken.exit_code, 2);

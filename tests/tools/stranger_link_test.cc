@@ -41,7 +41,8 @@ class StrangerLink : public LaunchTest {
 
 TEST_F(StrangerLink, IsNamedWhenItIsSilent) {
   connect_to_rank_0();
-  expect_refused(rank_0_->finish(), {"no exchange of 'who is there' with rank 1 (host nowhere"});
+  expect_refused(rank_0_->finish(),
+                 {"cannot exchange 'proof of identity' with rank 1 (host nowhere"});
 }
 
 // Eight bytes for a slot in which nobody waits for any.
@@ -50,8 +51,9 @@ TEST_F(StrangerLink, IsNamedWhenItSaysWhatNoRankWould) {
   const std::array<uint64_t, 7> message{56, 1, 77, 0, 8, 0, 0};
   ASSERT_TRUE(store_wire::send_all(
       link_.get(), {reinterpret_cast<const char*>(message.data()), sizeof message}));
-  expect_refused(rank_0_->finish(),
-                 {"lockstep: another than a rank of this run speaks on a link between them"});
+  expect_refused(
+      rank_0_->finish(),
+      {"lockstep: a connection between ranks is broken, or was opened by a program that is not a"});
 }
 
 }  // namespace

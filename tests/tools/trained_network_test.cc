@@ -127,14 +127,14 @@ TEST_F(TrainedNetworkTest, WhatDoesNotFitIsNamed) {
   const std::string run = folder / "run";
   expect_refused(run_lockstep({"infer", folder / "none.yaml", picture(0)}), {"none.yaml"});
   expect_refused(run_lockstep({"infer", picture(0), picture(0)}),
-                 {"is no model.onnx, no CONFIG.yaml and no run's folder"});
+                 {"is neither a model.onnx nor a CONFIG.yaml nor a run's folder"});
   expect_refused(run_lockstep({"infer", run, folder / "nothing.png"}), {"nothing.png"});
   expect_refused(run_lockstep({"infer", config("OUTPUT_DIR: " + (folder / "none")), picture(0)}),
                  {"there is no run in", "lockstep train"});
-  expect_refused(run_lockstep({"export", folder / "none"}), {"there is no", "none"});
+  expect_refused(run_lockstep({"export", folder / "none"}), {"none' does not exist"});
   write_file(folder / "step.onnx", "");
-  expect_refused(run_lockstep({"export", folder / "step.onnx"}), {"step.onnx' is a model already"});
-  expect_refused(run_lockstep({"export", folder.path()}), {"holds no checkpoint.safetensors"});
+  expect_refused(run_lockstep({"export", folder / "step.onnx"}), {"step.onnx' is already a model"});
+  expect_refused(run_lockstep({"export", folder.path()}), {"contains no checkpoint.safetensors"});
   expect_refused(on_run({"test", config(), "MODEL.HIDDEN", "[32, 17]"}),
                  {"shapes differ", "fc2_w is float32[17,32]"});
   expect_refused(run_lockstep({"test", config(), "OUTPUT_DIR", folder / "none"}),
@@ -144,7 +144,7 @@ TEST_F(TrainedNetworkTest, WhatDoesNotFitIsNamed) {
                 fs::copy_options::overwrite_existing);
   expect_refused(run_lockstep({"export", run}), {"checkpoint.safetensors", "step.onnx", "conv1_"});
   fs::remove(folder / "run/step.onnx");
-  expect_refused(run_lockstep({"export", run}), {"there is no", "step.onnx"});
+  expect_refused(run_lockstep({"export", run}), {"step.onnx", "does not exist"});
 }
 
 TEST_F(TrainedNetworkTest, WhatIsSaidOfPicturesIsOfTheRightKind) {
@@ -159,8 +159,9 @@ TEST_F(TrainedNetworkTest, WhatIsSaidOfPicturesIsOfTheRightKind) {
   };
   EXPECT_EQ(infer_with("height", 28).exit_code, 0);
   for (const json& value : {json(28.5), json(true), json("28"), json(1e300), json(nullptr)})
-    expect_refused(infer_with("height", value), {odd, "'height' should be a whole number"});
-  expect_refused(infer_with("deviation", json::array({1e300})), {odd, "describes no picture"});
+    expect_refused(infer_with("height", value), {odd, "'height' should be an integer"});
+  expect_refused(infer_with("deviation", json::array({1e300})),
+                 {odd, "does not describe a picture"});
 }
 
 }  // namespace

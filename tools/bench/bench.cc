@@ -26,32 +26,37 @@ void add_bench(CLI::App& app, Command& chosen) {
   command->add_flag("--json", options->json, "print JSON instead of a table");
   CLI::Option* model =
       command->add_option("--model", options->step.model, "a model's name")->capture_default_str();
-  command->add_option("--replicas", options->graph.replicas, "build-graph: at most so many")
+  command
+      ->add_option("--replicas", options->graph.replicas, "build-graph: largest number of replicas")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
-  command->add_option("--nodes", options->nodes, "plan-growth: at most so many")
+  command->add_option("--nodes", options->nodes, "plan-growth: largest number of nodes")
       ->capture_default_str()
       ->check(CLI::Range(1000, 1000000));
-  command->add_option("--megabytes", options->reduce.megabytes, "all-reduce: of each replica")
+  command
+      ->add_option("--megabytes", options->reduce.megabytes,
+                   "all-reduce: size of the tensor of each replica")
       ->capture_default_str();
-  command->add_option("--batch", options->step.batch, "train-step: images over all devices")
+  command
+      ->add_option("--batch", options->step.batch, "train-step: images of a step, over all devices")
       ->capture_default_str();
-  CLI::Option* devices =
-      command->add_option("--devices", options->step.devices, "'cpu*2', gpu, 'gpu:0*2'")
-          ->capture_default_str();
+  CLI::Option* devices = command
+                             ->add_option("--devices", options->step.devices,
+                                          "devices, such as 'cpu*2', gpu or 'gpu:0*2'")
+                             ->capture_default_str();
   command->add_option("--threads", options->step.threads,
-                      "train-step: per replica; 0 is an equal share of the cores");
+                      "train-step: threads of each replica; 0: an equal share of the cores");
   command
       ->add_option("--precision", options->step.precision,
-                   "train-step: float32, bfloat16 or float16")
+                   "train-step: precision: float32, bfloat16 or float16")
       ->capture_default_str();
-  command->add_flag("--tf32", options->step.tf32,
-                    "train-step: GPUs may round what products take of float32 to 10 bits");
-  command->add_option("--steps", options->step.steps, "train-step: how many are timed")
+  command->add_flag(
+      "--tf32", options->step.tf32,
+      "train-step: let GPUs round float32 operands of matrix products and convolutions to TF32");
+  command->add_option("--steps", options->step.steps, "train-step: number of timed steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));
-  command->add_flag("--profile", options->step.profile,
-                    "train-step: where the time goes, by operator");
+  command->add_flag("--profile", options->step.profile, "train-step: print the time by operator");
   command->footer(
       "Example:  lockstep bench train-step --model resnet50 --batch 16 --profile\n"
       "          lockstep launch -n 2 -- lockstep bench all-reduce --devices cpu");

@@ -45,7 +45,7 @@ int bench_build_graph(const BuildGraphOptions& options) {
                             ? mlp(of_mlp)
                             : model_named(options.model, published_options(options.model));
   nlohmann::json rows = nlohmann::json::array();
-  if (!options.as_json) std::cout << "replicas   step nodes   seconds   ms/replica   most GiB\n";
+  if (!options.as_json) std::cout << "replicas   step nodes   seconds   ms/replica   peak GiB\n";
   for (int replicas = 1; replicas <= options.replicas; replicas *= 2) {
     std::vector<Built> runs;
     for (int run = 0; run < (replicas > 64 ? 1 : 3); ++run) runs.push_back(build(model, replicas));

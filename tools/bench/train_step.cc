@@ -23,7 +23,7 @@ namespace {
 // the step is timed, not its input. The learning rate stays a feed.
 StateValues make_batch_resident(TrainingModel& model, int64_t batch, int64_t classes) {
   const int64_t share = batch / model.replicas;
-  check(share * model.replicas == batch, "a batch of ", batch, " does not divide over ",
+  check(share * model.replicas == batch, "a batch of ", batch, " cannot be split equally over ",
         model.replicas, " devices");
   PhiloxSequence random(1, 1);
   StateValues values;
@@ -84,7 +84,7 @@ void print_profile(const Plan& plan, const StepTimes& times, int runs, double wa
   if (plan.workers.size() == 1)
     std::cout << std::setw(10) << std::setprecision(3) << (wall / runs - all) * 1e3 << std::setw(7)
               << std::setprecision(2) << 100 * (wall / runs - all) / (wall / runs)
-              << "           outside of kernels\n";
+              << "           outside kernels\n";
 }
 
 }  // namespace
@@ -144,9 +144,8 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
             << " threads each: " << median << " s a step (median of " << options.steps << "), "
             << std::setprecision(1) << static_cast<double>(options.batch) / median << " images/s\n";
   if (host > 0)
-    std::cout << "of each step the host takes " << std::setprecision(3)
-              << host / options.steps * 1e3 << " ms, " << std::setprecision(2) << 100 * host / wall
-              << " %\n";
+    std::cout << "host time of a step: " << std::setprecision(3) << host / options.steps * 1e3
+              << " ms, " << std::setprecision(2) << 100 * host / wall << " %\n";
   return 0;
 }
 

@@ -29,9 +29,9 @@ std::vector<Literal> run_graph(const Graph& graph, const std::map<std::string, L
     if (graph.literal(input)) continue;
     const std::string& name = graph.name(input);
     auto found = inputs.find(name);
-    check(found != inputs.end(), "input '", name, "' ", graph.type(input), " is not given");
+    check(found != inputs.end(), "there is no value for input '", name, "' ", graph.type(input));
     check(found->second.dtype() == graph.dtype(input), "input '", name, "' is ", graph.type(input),
-          " but is given ", found->second.type());
+          ", but its value is ", found->second.type());
     feeds.push_back(name);
     dims.push_back(found->second.dims());
     values.push_back(view_of(found->second));

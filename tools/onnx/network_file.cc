@@ -11,8 +11,7 @@ namespace lockstep {
 
 LoadedModel load_network(const std::string& path) {
   LoadedModel file = load_model(all_ops(), path);
-  check(file.model.step.node_count() == 0, path,
-        ": holds a training step already; a network is asked for");
+  check(file.model.step.node_count() == 0, path, ": contains a training step, not a network");
   static std::set<std::string> told;
   if (!file.warning.empty() && told.insert(path).second)
     std::cerr << "warning: " << path << " " << file.warning << "\n";

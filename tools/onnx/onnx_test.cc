@@ -105,7 +105,7 @@ void run_case(const fs::path& folder, Totals& totals) {
       } catch (const Error&) {
         const std::string random = random_operator(graph);
         if (random.empty()) throw;
-        throw Unsupported(join(random, " draws random numbers, and no two engines draw the same"));
+        throw Unsupported(join(random, " draws random numbers, which differ between engines"));
       }
     }
     std::cout << "pass " << name << "\n";
@@ -122,7 +122,7 @@ void run_case(const fs::path& folder, Totals& totals) {
 int run_cases(const std::vector<std::string>& folders) {
   Totals totals;
   for (const std::string& folder : folders) {
-    check(fs::is_directory(folder), "'", folder, "' is no folder");
+    check(fs::is_directory(folder), "'", folder, "' is not a folder");
     if (fs::exists(fs::path(folder) / "model.onnx")) {
       run_case(folder, totals);
       continue;
@@ -130,7 +130,8 @@ int run_cases(const std::vector<std::string>& folders) {
     std::vector<fs::path> cases;
     for (const auto& entry : fs::directory_iterator(folder))
       if (fs::exists(entry.path() / "model.onnx")) cases.push_back(entry.path());
-    check(!cases.empty(), "'", folder, "' holds no case: no model.onnx, and no folders with one");
+    check(!cases.empty(), "'", folder,
+          "' contains no test case: neither model.onnx nor folders with one");
     std::sort(cases.begin(), cases.end());
     for (const fs::path& one : cases) run_case(one, totals);
   }
@@ -144,11 +145,11 @@ int run_cases(const std::vector<std::string>& folders) {
 void add_onnx_test(CLI::App& app, Command& chosen) {
   auto folders = std::make_shared<std::vector<std::string>>();
   CLI::App* command = app.add_subcommand("onnx-test", "run ONNX backend test cases");
-  command->add_option("folders", *folders, "a case, or folders of cases")->required();
+  command->add_option("folders", *folders, "folder of a test case, or of several")->required();
   command->footer(
       "Example:  lockstep onnx-test /usr/share/libonnx-testdata/data/node\n"
-      "A case is a folder with model.onnx and test_data_set_0, ... One line a case:\n"
-      "pass NAME, fail NAME why, or unsupported NAME why; then the totals.");
+      "A test case is a folder with model.onnx and test_data_set_0, .. The command prints a line\n"
+      "for each case (pass NAME, fail NAME REASON or unsupported NAME REASON), then the totals.");
   command->callback([folders, &chosen] { chosen = [folders] { return run_cases(*folders); }; });
 }
 

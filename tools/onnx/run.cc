@@ -21,11 +21,11 @@ void add_run(CLI::App& app, Command& chosen) {
   command
       ->add_option("--inputs", options->inputs, "folder with NAME.npy, NAME.pb or input_0.pb, ..")
       ->required();
-  command->add_option("--outputs", options->outputs, "folder that takes NAME.npy of each output")
+  command->add_option("--outputs", options->outputs, "folder to write each output to, as NAME.npy")
       ->required();
   command->footer(
       "Example:  lockstep run model.onnx --inputs in --outputs out\n"
-      "A / in a name is written %2F.");
+      "A / in a name becomes %2F in the file name.");
   command->callback([options, &chosen] {
     chosen = [options] {
       LoadedModel file = load_model(all_ops(), options->model);
@@ -34,8 +34,8 @@ void add_run(CLI::App& app, Command& chosen) {
       // A training step saved with its values predicts with them.
       for (const State& state : file.model.states)
         if (Value value = graph.find(state.values[0])) {
-          check(file.initialised, options->model, ": holds no values of '", state.values[0],
-                "', only its shape; train it first");
+          check(file.initialised, options->model, ": contains no value of '", state.values[0],
+                "', only its shape; train the model first");
           graph.fold(value, file.values.at(state.values[0]));
         }
       std::vector<Literal> outputs =

@@ -65,9 +65,9 @@ WholeBatch batch_of(const Graph& graph, const Literals& inputs) {
 std::map<std::string, TensorType> types_of_shares(const Graph& graph, const Literals& inputs,
                                                   int replicas) {
   const WholeBatch batch = batch_of(graph, inputs);
-  check(batch.rows > 0 || batch.inputs.empty(), "the batch is empty: an input is fed no samples");
-  check(batch.rows % replicas == 0, "a batch of ", batch.rows, " does not divide over ", replicas,
-        " devices");
+  check(batch.rows > 0 || batch.inputs.empty(), "the batch is empty: an input has no rows");
+  check(batch.rows % replicas == 0, "a batch of ", batch.rows, " cannot be split equally over ",
+        replicas, " devices");
   std::map<std::string, TensorType> types;
   for (const auto& [name, value] : inputs) {
     Dims dims = value.dims();
@@ -154,7 +154,7 @@ int run_step(const StepOptions& options) {
   imported.train_batch_norm = options.train_batch_norm;
   imported.trainable = trainable_initializers(*file, options.loss, options.freeze);
   check(!imported.trainable.empty(), "'", options.loss,
-        "' reaches no float initializer that is not frozen: there is nothing to train");
+        "' depends on no float initializer that is not frozen: there is nothing to train");
   TrainingModel model =
       build_data_parallel_model(all_ops(), imported_model(file, options.loss, imported),
                                 MomentumSgd{.momentum = options.momentum},
@@ -182,7 +182,7 @@ int run_step(const StepOptions& options) {
 
 void add_step(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<StepOptions>();
-  CLI::App* command = app.add_subcommand("step", "one training step of any ONNX model");
+  CLI::App* command = app.add_subcommand("step", "run one training step of any ONNX model");
   command->add_option("model", options->model, "FILE.onnx, whose graph computes the loss")
       ->required();
   command
@@ -190,25 +190,28 @@ void add_step(CLI::App& app, Command& chosen) {
       ->required();
   command
       ->add_option("--outputs", options->outputs,
-                   "folder that takes the loss, NAME_grad and the new NAME of each parameter")
+                   "folder to write the loss to, and NAME_grad and the new NAME of each parameter")
       ->required();
-  command->add_option("--loss", options->loss, "the value to minimise, a scalar")->required();
+  command->add_option("--loss", options->loss, "name of the value to minimise, a scalar")
+      ->required();
   command->add_option("--lr", options->rate, "learning rate")->capture_default_str();
   command->add_option("--momentum", options->momentum)->capture_default_str();
-  command->add_option("--weight-decay", options->weight_decay, "of every parameter")
+  command->add_option("--weight-decay", options->weight_decay, "weight decay of every parameter")
       ->capture_default_str();
-  command->add_option("--freeze", options->freeze, "parameters that stay: names with * and ?");
+  command->add_option("--freeze", options->freeze,
+                      "parameters that are not trained; names with * and ?");
   command->add_flag("--train-batch-norm", options->train_batch_norm,
-                    "also where the file says that the statistics are given (training_mode 0)");
+                    "train batch norms even where the file says training_mode 0");
   command
       ->add_option("--devices", options->devices,
-                   "the batch is split over them: 'cpu*2', cpu:0,cpu:1")
+                   "devices that share the batch, such as 'cpu*2' or cpu:0,cpu:1")
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "of dropout")->capture_default_str();
+  command->add_option("--seed", options->seed, "seed of dropout")->capture_default_str();
   command->footer(
       "Example:  lockstep step model.onnx --inputs in --outputs out --loss loss --lr 0.1\n"
-      "Every float initializer that the loss reaches is trained by momentum SGD, all by one rule;\n"
-      "running statistics of batch normalisation are renewed. A / in a name is written %2F.");
+      "Momentum SGD updates every float initializer that the loss depends on, all by the same\n"
+      "rule. Running statistics of batch normalisation are updated, too. A / in a name becomes\n"
+      "%2F in the file name.");
   command->callback([options, &chosen] { chosen = [options] { return run_step(*options); }; });
 }
 

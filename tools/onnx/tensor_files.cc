@@ -23,14 +23,14 @@ void check_type(const Graph& graph, Value input, const Literal& value, const fs:
               (!wanted.ranked || wanted.shape.size() == value.dims().size());
   for (std::size_t i = 0; fits && wanted.ranked && i < wanted.shape.size(); ++i)
     fits = !wanted.shape[i].known() || wanted.shape[i].size() == value.dims()[i];
-  check(fits, file.string(), ": input '", graph.name(input), "' is ", wanted, ", the file holds ",
-        value.type());
+  check(fits, file.string(), ": input '", graph.name(input), "' is ", wanted,
+        ", but the file contains ", value.type());
 }
 
 }  // namespace
 
 std::map<std::string, Literal> read_inputs(const Graph& graph, const std::string& folder) {
-  check(fs::is_directory(folder), "'", folder, "' is no folder");
+  check(fs::is_directory(folder), "'", folder, "' is not a folder");
   std::map<std::string, Literal> values;
   std::set<std::string> used;
   std::string missing;

@@ -17,32 +17,32 @@ void add_export(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("export", "write the trained network of a run as one ONNX file");
-  command->add_option("run", options->source, "a run's folder, or weights in it: NAME.safetensors")
+  command->add_option("run", options->source, "a run's folder, or a .safetensors file in it")
       ->required();
   command->add_option("-o,--output", options->output, "file to write")->capture_default_str();
   command->footer(
       "Example:  lockstep export runs/latest -o model.onnx\n"
       "          lockstep export runs/latest/best.safetensors -o best.onnx\n"
-      "The file holds standard operators only, and says how pictures are prepared and what the\n"
-      "classes are called.");
+      "The file contains only standard operators. Its metadata describes how to prepare pictures\n"
+      "and names the classes.");
   command->callback([options, &chosen] {
     chosen = [options] {
       const std::filesystem::path source(options->source);
       const bool is_folder = std::filesystem::is_directory(source);
-      check(is_folder || std::filesystem::exists(source), "there is no '", options->source, "'");
+      check(is_folder || std::filesystem::exists(source), "'", options->source, "' does not exist");
       const std::string folder = is_folder ? source.string() : source.parent_path().string();
       const std::string weights = is_folder ? checkpoint_in(folder) : source.string();
       check(source.extension() != ".onnx", "'", options->source,
-            "' is a model already; export takes a run's folder or weights (.safetensors)");
+            "' is already a model; export takes a run's folder or weights (.safetensors)");
       check(std::filesystem::exists(weights), "'", folder,
-            "' holds no checkpoint.safetensors; a run writes one every TRAIN.SNAPSHOT_ITERS and at "
-            "its end");
+            "' contains no checkpoint.safetensors; a run writes one every TRAIN.SNAPSHOT_ITERS "
+            "iterations and at the end");
       check_weights(weights);
       const TrainedNetwork network = trained_from(weights, step_in(folder.empty() ? "." : folder));
       save_trained(network, options->output);
       std::cout << options->output << ": " << network.classes.size() << " classes, takes "
                 << network.model.inference.type(network.model.inference.inputs()[0])
-                << ", weights of " << weights << " " << network.model.metadata.at("trained")
+                << ", weights from " << weights << " " << network.model.metadata.at("trained")
                 << "\n";
       return 0;
     };

@@ -28,22 +28,24 @@ struct InferOptions {
 
 std::string run_of(const std::string& source) {
   if (fs::is_directory(source)) return source;
-  check(is_yaml(source), "'", source, "' is no model.onnx, no CONFIG.yaml and no run's folder");
+  check(is_yaml(source), "'", source,
+        "' is neither a model.onnx nor a CONFIG.yaml nor a run's folder");
   const std::string series = read_config(source, {}).output_dir;
   const std::string folder = newest_run(series);
   check(!folder.empty(), source, ": there is no run in '", series, "' yet; `lockstep train ",
-        source, "` makes one");
+        source, "` starts one");
   return folder;
 }
 
 TrainedNetwork network_of(const InferOptions& options) {
   if (is_onnx(options.source)) {
-    check(options.weights.empty(), "--weights: ", options.source, " has its own");
+    check(options.weights.empty(), "--weights does not apply to ", options.source,
+          ", which contains its weights");
     return load_trained(options.source);
   }
   const std::string folder = run_of(options.source);
   const std::string weights = options.weights.empty() ? checkpoint_in(folder) : options.weights;
-  check(fs::exists(weights), "there is no '", weights, "'");
+  check(fs::exists(weights), "'", weights, "' does not exist");
   check_weights(weights);
   return trained_from(weights, step_in(folder));
 }
@@ -72,7 +74,7 @@ std::vector<std::string> files_of(const std::vector<std::string>& named) {
         found.push_back(at->path().string());
     }
     check(!trouble, "cannot read the folder '", name, "': ", trouble.message());
-    check(!found.empty(), "'", name, "' holds no .jpg, .jpeg or .png file");
+    check(!found.empty(), "'", name, "' contains no .jpg, .jpeg or .png file");
     std::sort(found.begin(), found.end());
     files.insert(files.end(), found.begin(), found.end());
   }
@@ -127,7 +129,7 @@ int infer(const InferOptions& options) {
 
 void add_infer(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<InferOptions>();
-  CLI::App* command = app.add_subcommand("infer", "tell what pictures show");
+  CLI::App* command = app.add_subcommand("infer", "classify pictures");
   command
       ->add_option("model", options->source,
                    "model.onnx, a run's folder, or CONFIG.yaml for its newest run")
@@ -135,15 +137,18 @@ void add_infer(CLI::App& app, Command& chosen) {
   command->add_option("pictures", options->pictures, "JPEG or PNG files, or folders of them")
       ->required();
   command->add_option("--weights", options->weights,
-                      "of a run: these, instead of its checkpoint.safetensors");
-  command->add_option("--top", options->top, "classes to print of each picture, surest first")
+                      "weights to use instead of the run's checkpoint.safetensors");
+  command
+      ->add_option("--top", options->top,
+                   "number of classes to print for each picture, most likely first")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command->add_option("--out", options->out,
-                      "folder that takes predictions.json: every class's score of each picture");
+                      "folder to write predictions.json to: every class's score for each picture");
   command->footer(
       "Example:  lockstep infer runs/latest/model.onnx cat.jpg dog.png --top 3\n"
-      "Pictures are resized, cut and normalised as the held-out ones were in training.");
+      "Pictures are resized, cropped and normalised in the same way as the held-out ones in\n"
+      "training.");
   command->callback([options, &chosen] { chosen = [options] { return infer(*options); }; });
 }
 

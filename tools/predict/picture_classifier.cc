@@ -38,7 +38,7 @@ std::vector<PictureClassifier::Guess> PictureClassifier::classify(const std::str
   for (int64_t i = 0; i < scores.count(); ++i) {
     const auto label = static_cast<std::size_t>(i);
     const float confidence = scores.as<float>()[i];
-    check(std::isfinite(confidence), picture, ": the network answers with ",
+    check(std::isfinite(confidence), picture, ": the output of the network contains ",
           std::isnan(confidence) ? "nan" : "inf");
     // There may be more outputs than classes (MODEL.NUM_CLASSES).
     guesses.push_back(

@@ -57,9 +57,10 @@ std::string weights_for(const TestOptions& options, const TrainConfig& config) {
   if (!options.weights.empty()) return options.weights;
   const std::string folder = newest_run(config.output_dir);
   check(!folder.empty(), options.config, ": there is no run in '", config.output_dir,
-        "' yet; `lockstep train ", options.config, "` makes one, --weights FILE names others");
+        "' yet; `lockstep train ", options.config,
+        "` starts one, and --weights FILE selects other weights");
   check(std::filesystem::exists(checkpoint_in(folder)), "'", folder,
-        "' holds no checkpoint.safetensors; --weights FILE names other weights");
+        "' contains no checkpoint.safetensors; --weights FILE selects other weights");
   return checkpoint_in(folder);
 }
 
@@ -94,10 +95,10 @@ void add_test(CLI::App& app, Command& chosen) {
   auto settings = std::make_shared<KeyWords>(*command);
   command->add_option("--weights", options->weights,
                       "a .safetensors file, instead of the newest run's checkpoint");
-  command->add_option("--out", options->out, "folder that takes scores.json");
+  command->add_option("--out", options->out, "folder to write scores.json to");
   command->footer(
       "Example:  lockstep test configs/lenet_digits.yaml --weights runs/latest/best.safetensors\n"
-      "KEY VALUE pairs after it replace what the file says.");
+      "KEY VALUE pairs override the file.");
   command->callback([options, settings, &chosen] {
     chosen = [options, overrides = settings->all()] {
       return over_processes([&](Comm* comm) { return test(*options, overrides, comm); });

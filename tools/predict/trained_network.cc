@@ -22,7 +22,7 @@ constexpr const char* kClasses = "classes";
 json parsed(const TrainingModel& model, const char* key, const std::string& path) {
   const auto found = model.metadata.find(key);
   check(found != model.metadata.end(), path, ": the metadata lacks 'lockstep.", key,
-        "', so it is not known how pictures are prepared for this network; `lockstep export` and "
+        "', which describes how to prepare pictures for this network; `lockstep export` and "
         "`lockstep train` write it");
   try {
     return json::parse(found->second);
@@ -34,7 +34,7 @@ json parsed(const TrainingModel& model, const char* key, const std::string& path
 // Rejects fractions and booleans, which would be converted.
 int64_t whole(const json& said, const char* key) {
   const json& number = said.at(key);
-  if (!number.is_number_integer()) fail("'", key, "' should be a whole number");
+  if (!number.is_number_integer()) fail("'", key, "' should be an integer");
   return number.get<int64_t>();
 }
 
@@ -55,7 +55,8 @@ Preparation preparation_of(const TrainingModel& model, const std::string& path) 
   for (float deviation : preparation.deviation)
     fits = fits && deviation > 0 && std::isfinite(deviation);
   for (float mean : preparation.mean) fits = fits && std::isfinite(mean);
-  check(fits, path, ": the metadata 'lockstep.", kPicture, "' describes no picture: ", said.dump());
+  check(fits, path, ": the metadata 'lockstep.", kPicture,
+        "' does not describe a picture: ", said.dump());
   return preparation;
 }
 
@@ -64,7 +65,7 @@ std::vector<std::string> classes_of(const TrainingModel& model, const std::strin
   try {
     return said.get<std::vector<std::string>>();
   } catch (const json::exception&) {
-    fail(path, ": the metadata 'lockstep.", kClasses, "' is no list of names: ", said.dump());
+    fail(path, ": the metadata 'lockstep.", kClasses, "' is not a list of names: ", said.dump());
   }
 }
 
@@ -81,11 +82,11 @@ void check_shapes(const TrainedNetwork& network, const std::string& path) {
   bool fits = taken.dtype == fed.dtype && taken.shape.size() == 4;
   for (std::size_t i = 1; fits && i < 4; ++i)
     fits = !taken.shape[i].known() || taken.shape[i] == fed.shape[i];
-  check(fits, path, ": takes ", taken, ", its pictures are prepared as ", fed);
+  check(fits, path, ": takes ", taken, ", but its metadata prepares pictures as ", fed);
   const Shape& scores = graph.shape(graph.outputs()[0]);
   check(scores.size() == 2 && scores[1].known() &&
             scores[1].size() >= static_cast<int64_t>(network.classes.size()),
-        path, ": answers with ", graph.type(graph.outputs()[0]), ", its metadata names ",
+        path, ": outputs ", graph.type(graph.outputs()[0]), ", but its metadata names ",
         network.classes.size(), " classes");
 }
 
@@ -134,15 +135,15 @@ std::map<std::string, std::string> picture_metadata(const Dataset& data) {
 
 TrainedNetwork load_trained(const std::string& path) {
   LoadedModel file = load_model(all_ops(), path);
-  check(
-      file.model.step.node_count() == 0, path,
-      ": is a training step; `lockstep export RUN -o model.onnx` makes a trained network of a run");
+  check(file.model.step.node_count() == 0, path,
+        ": is a training step; `lockstep export RUN -o model.onnx` writes the trained network of a "
+        "run");
   return network_of(std::move(file.model), path);
 }
 
 TrainedNetwork trained_from(const std::string& weights, const std::string& step) {
-  check(fs::exists(step), weights, ": there is no ", step,
-        ", which says what network the weights are of");
+  check(fs::exists(step), weights, ": ", step,
+        ", which contains the network of these weights, does not exist");
   const TrainingModel model = load_model(all_ops(), step).model;
   const Safetensors file = read_safetensors(weights);
   if (!file.checked) std::cerr << "lockstep: " << unchecked_line(weights) << "\n";

@@ -40,14 +40,14 @@ class Page {
     const auto& samples = tested_.result.samples;
     if (samples.empty()) return;
     out_ << "<h2>Held-out pictures</h2>\n<p>After iteration " << tested_.iteration
-         << (tested_.own_share ? ", of those that process 0 looked at" : "")
-         << ": the mistakes that the network is surest of, in red with what they are; then what it "
-            "is least sure of.</p>\n<div class=\"samples\">\n";
+         << (tested_.own_share ? ", among those that process 0 tested" : "")
+         << ": the wrong predictions with the highest confidence, in red, with the correct class; "
+            "then the predictions with the lowest confidence.</p>\n<div class=\"samples\">\n";
     for (const SamplePicture& sample : samples) {
-      const std::string said = sample.wrong() ? sample.label + ", taken for " + sample.guess
-                                              : sample.label + ", recognised";
+      const std::string said = sample.wrong() ? sample.label + ", classified as " + sample.guess
+                                              : sample.label + ", correct";
       const std::string title = escaped(join(said, ", ", percent(sample.confidence, 2),
-                                             " sure; held-out picture ", sample.index));
+                                             " confidence; held-out picture ", sample.index));
       out_ << "<figure title=\"" << title << "\"" << (sample.wrong() ? " class=\"wrong\"" : "")
            << "><img alt=\"" << title << "\" src=\"" << data_url(sample.image)
            << "\"><figcaption><span><b>" << escaped(sample.guess) << "</b></span><span>"
@@ -69,8 +69,8 @@ class Page {
     std::stable_sort(labels.begin(), labels.end(),
                      [&](std::size_t a, std::size_t b) { return right(a) < right(b); });
     const bool cut = labels.size() > kMostClasses;
-    out_ << "<section><h2>Classes</h2>\n<p>Share of a class's held-out pictures that are "
-            "recognised"
+    out_ << "<section><h2>Classes</h2>\n<p>Fraction of each class's held-out pictures that are "
+            "classified correctly"
          << (cut ? join(", the worst ", kMostClasses, " of ", labels.size()) : "")
          << ".</p>\n<table class=\"bars\">\n";
     if (cut) labels.resize(kMostClasses);
@@ -87,13 +87,13 @@ class Page {
 
   void mistakes() {
     const auto list = mixups(confusion_, kMostMixups);
-    out_ << "<section><h2>Largest mistakes</h2>\n";
+    out_ << "<section><h2>Most frequent confusions</h2>\n";
     if (list.empty())
-      out_ << "<p>There is none.</p>\n";
+      out_ << "<p>None.</p>\n";
     else
-      out_ << "<p>What is most often taken for what.</p>\n<table class=\"bars\">\n";
+      out_ << "<p>Pairs of correct and predicted class.</p>\n<table class=\"bars\">\n";
     for (const Mixup& m : list)
-      out_ << "<tr><th>" << name(m.label) << " <span>taken for</span> " << name(m.guess)
+      out_ << "<tr><th>" << name(m.label) << " <span>classified as</span> " << name(m.guess)
            << "</th><td class=\"bar bad\"><i style=\"width:" << 100 * share(m.count, m.of)
            << "%\"></i></td><td>" << percent(share(m.count, m.of)) << "</td><td>" << m.count
            << " of " << m.of << "</td></tr>\n";
@@ -102,8 +102,8 @@ class Page {
 
   void table() {
     if (confusion_.size() > kMostInTable) return;
-    out_ << "<h2>Confusion</h2>\n<p>Rows: what a picture is. Columns: what it is taken "
-            "for.</p>\n<div class=\"wide\"><table class=\"confusion\"><tr><th></th>";
+    out_ << "<h2>Confusion</h2>\n<p>Rows: correct class. Columns: predicted class.</p>\n<div "
+            "class=\"wide\"><table class=\"confusion\"><tr><th></th>";
     for (std::size_t guess = 0; guess < confusion_.size(); ++guess)
       out_ << "<th title=\"" << name(guess) << "\"><span>" << name(guess) << "</span></th>";
     out_ << "</tr>\n";
@@ -122,7 +122,7 @@ class Page {
     out_ << "<td class=\"" << (right ? "right" : "bad")
          << "\" style=\"--share:" << (right ? part : std::min(1.0, 6 * part)) << "\" title=\""
          << count << " of " << of << " " << name(label)
-         << (right ? ": recognised" : ": taken for " + name(guess)) << "\">"
+         << (right ? ": correct" : ": classified as " + name(guess)) << "\">"
          << (count ? std::to_string(count) : "") << "</td>";
   }
 

@@ -60,7 +60,7 @@ std::string html_of(const Report& report) {
     out << "<div class=\"fact\"><b>" << escaped(value) << "</b><span>" << escaped(name)
         << "</span></div>\n";
   out << "</div>\n<h2>Curves</h2>\n" << charts_of(report.metrics) << report.tested;
-  out << "<h2>Settings</h2>\n<p>All others are as they are by default.</p>\n"
+  out << "<h2>Settings</h2>\n<p>All other settings have their default values.</p>\n"
       << "<div class=\"settings\">" << table_of(report.settings) << "</div>\n<h2>This run</h2>\n"
       << table_of(report.about) << "</main><script>" << kReportScript
       << "</script></body></html>\n";

@@ -79,17 +79,10 @@ std::string section_of(const std::string& key) {
 }
 
 std::string kind_of(const ConfigKey& key) {
-  constexpr const char* kNames[] = {"a text",
-                                    "a text",
-                                    "a whole number",
-                                    "a whole number",
-                                    "a number",
-                                    "a number",
-                                    "true or false",
-                                    "a list of whole numbers",
-                                    "a list of whole numbers",
-                                    "a list of numbers",
-                                    "a list of texts"};
+  constexpr const char* kNames[] = {"a string",          "a string",           "an integer",
+                                    "an integer",        "a number",           "a number",
+                                    "true or false",     "a list of integers", "a list of integers",
+                                    "a list of numbers", "a list of strings"};
   static_assert(std::size(kNames) == std::variant_size_v<KeyTarget>);
   return kNames[key.target.index()];
 }

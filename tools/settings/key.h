@@ -56,7 +56,7 @@ ConfigKeys joined(std::vector<ConfigKeys> tables);
 
 // "SOLVER" of SOLVER.BASE_LR, "" of DEVICES.
 std::string section_of(const std::string& key);
-// "a whole number", ..
+// "an integer", ..
 std::string kind_of(const ConfigKey& key);
 // ", from 1 to 1024", or shorter.
 std::string range_of(const ConfigKey& key);

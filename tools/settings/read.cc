@@ -111,8 +111,8 @@ struct Reading {
     each_number(value, [&](double number) {
       const auto is = join(at, ": ", key.key, " is '", said, "'");
       check(std::isfinite(number), is, ", should be finite");
-      check(number >= key.facts.least, is, ", the least is ", key.facts.least);
-      check(number <= most_of(key), is, ", the most is ", text_of_number(most_of(key)));
+      check(number >= key.facts.least, is, ", should be at least ", key.facts.least);
+      check(number <= most_of(key), is, ", should be at most ", text_of_number(most_of(key)));
     });
     return value;
   }
@@ -201,10 +201,10 @@ void assign_tree(ConfigKeys& keys, const YAML::Node& tree, const std::string& pr
   for (const auto& entry : tree) {
     const int line = entry.first.Mark().line + 1;
     const std::string at = join(path, ":", line);
-    check(entry.first.IsScalar(), at, ": a key should be a word, is '", shown(entry.first), "'");
+    check(entry.first.IsScalar(), at, ": a key should be a string, is '", shown(entry.first), "'");
     const std::string name = prefix + entry.first.Scalar();
     const auto [first, is_new] = lines.emplace(name, line);
-    check(is_new, at, ": ", name, " stands in line ", first->second, " already");
+    check(is_new, at, ": ", name, " is already set in line ", first->second);
     check_tags(entry.first, at, 0);
     check_tags(entry.second, at, 0);
     if (name == "_BASE_") continue;  // config_files() has followed it
@@ -248,7 +248,7 @@ ConfigKey* find_key(ConfigKeys& keys, const std::string& word) {
 void read_yaml(ConfigKeys& keys, const std::string& text, const std::string& path,
                Origins* origins) {
   const YAML::Node tree = parse(text, path);
-  check(tree.IsMap() || tree.IsNull(), path, ":1: should hold keys and values");
+  check(tree.IsMap() || tree.IsNull(), path, ":1: should be a mapping from keys to values");
   Lines lines;
   check_tags(tree, join(path, ":1"), 0);
   assign_tree(keys, tree, "", path, lines, origins);

@@ -40,7 +40,8 @@ ConfigKeys keys_of(RunSettings& run) {
   return {
       {"DEVICES",
        parsed(run.devices, devices_named, [](const NamedDevices& devices) { return devices.text; }),
-       "one replica per device: cpu*2, gpu*8, gpu:0,gpu:2, gpu:local (a process's own)",
+       "one replica per device: cpu*2, gpu*8, gpu:0,gpu:2, gpu:local (the GPU of the process's "
+       "local rank)",
        {.detectron = "NUM_GPUS",
         .flag = "--devices",
         .alike = [&run] { return number_and_kind(run.devices.list); }}},
@@ -50,7 +51,7 @@ ConfigKeys keys_of(RunSettings& run) {
        {.least = 0, .most = kMostThreads, .flag = "--threads", .own = true}},
       {"TF32",
        &run.tf32,
-       "let GPUs round float32 operands of products to TF32",
+       "let GPUs round float32 operands of matrix products and convolutions to TF32",
        {.flag = "--tf32"}}};
 }
 
@@ -61,8 +62,8 @@ ConfigKeys keys_of(StepSettings& step) {
   return {
       {"ALL_REDUCE",
        parsed(reduce.spec, parse_all_reduce, kText),
-       "how gradients are summed: auto, " + algorithm_names() +
-           "; by size pscpu:32k:xring; mean:xring, ..: docs/data_parallel.md",
+       "all-reduce algorithm: auto, " + algorithm_names() +
+           "; by size: pscpu:32k:xring; averaging: mean:xring; see docs/data_parallel.md",
        {.detectron = "USE_NCCL", .flag = "--all-reduce"}},
       {"RING_ORDER",
        &reduce.ring_order,
@@ -71,16 +72,17 @@ ConfigKeys keys_of(StepSettings& step) {
       {"PACKING",
        parsed(step.packing, parse_packing_or_auto,
               [](const auto& packing) { return packing ? text_of(*packing) : "auto"; }),
-       "which gradients share a bucket: none, ready:1M:25M, ray:10M, tf_cnn:4k:10; auto: none in "
+       "which gradients form a bucket, which is summed as one tensor: none, ready:1M:25M, ray:10M, "
+       "tf_cnn:4k:10; auto: none in "
        "one process, ready:1M:25M over several",
        {.flag = "--packing"}},
       {"PIECES",
        &reduce.pieces,
-       "pieces that a bucket is cut into; each is summed separately",
+       "number of pieces that a bucket is split into; each is summed separately",
        {.least = 1, .most = kMostParts}},
       {"WIRE",
        parsed(reduce.wire, parse_wire, text_of_wire),
-       "type of gradients in transit: float16 or bfloat16; empty: unchanged",
+       "element type in which gradients are sent: float16 or bfloat16; empty: their own type",
        {.flag = "--wire"}},
       {"PRECISION",
        parsed(options.precision, parse_precision, [](DType type) { return name_of(type); }),
@@ -89,8 +91,8 @@ ConfigKeys keys_of(StepSettings& step) {
        {.flag = "--precision", .remembered = true}},
       {"TOPOLOGY",
        parsed(reduce.topology, parse_topology_or_usual, kText),
-       "link model of ALL_REDUCE auto: latency:bandwidth within a process and, after a /, between "
-       "processes: 2us:10G/30us:1.2G",
+       "for ALL_REDUCE auto: latency:bandwidth within a process and, after a /, between processes, "
+       "such as 2us:10G/30us:1.2G",
        {.flag = "--topology"}},
       {"BUCKETS",
        &step.buckets,
@@ -104,10 +106,12 @@ ConfigKeys keys_of(StepSettings& step) {
 
       {"TRAIN.MICRO_BATCHES",
        &options.micro_batches,
-       "parts that each replica's share of the batch is computed in, one after the other",
+       "number of parts of each replica's share of the batch; they are computed one after the "
+       "other",
        {.least = 1, .most = kMostParts}},
       {"TRAIN.STATISTICS", parsed(options.statistics, parse_statistics, kText),
-       "running statistics of replicas: each its own, their mean, or the first's"},
+       "running statistics of batch norm after a step: each (each replica keeps its own), mean (of "
+       "all replicas) or first (replica 0's)"},
       {"TRAIN.SYNC_BATCH_NORM",
        &options.synchronised_batch_norm,
        "batch norm uses the statistics of the whole batch over all replicas",
@@ -115,7 +119,7 @@ ConfigKeys keys_of(StepSettings& step) {
 
       {"SOLVER.WEIGHT_DECAY",
        &options.rules.weight_decay,
-       "weight decay of weights; biases do not decay",
+       "weight decay of weights; biases have none",
        {.least = 0}},
       {"SOLVER.WEIGHT_DECAY_GN",
        &options.rules.weight_decay_norm,
@@ -123,13 +127,14 @@ ConfigKeys keys_of(StepSettings& step) {
        {.least = 0}},
       {"SOLVER.BIAS_LR_FACTOR",
        &options.rules.bias_rate_factor,
-       "factor of the gradients of biases: with SGD of their rate; no effect with Adam",
+       "factor of the gradients of biases (with SGD, of their learning rate); no effect with Adam",
        {.least = 0, .detectron = "SOLVER.BIAS_DOUBLE_LR"}},
       {"SOLVER.SKIP_NON_FINITE", &options.skip_non_finite,
        "skip steps whose gradients are not finite"},
       {"SOLVER.DEFERRED",
        &options.deferred,
-       "updates use the gradients of the previous step, which are summed in the meantime",
+       "update with the gradients of the previous step, so that their all-reduce overlaps this "
+       "step",
        {.remembered = true}},
       {"SOLVER.CLIP_NORM",
        &options.clip.norm,
@@ -144,7 +149,7 @@ ConfigKeys keys_of(StepSettings& step) {
        "maximum absolute value of a gradient's elements; 0: off",
        {.least = 0}},
       {"SOLVER.CLIP_BEFORE_REDUCE", &options.clip.before_reduce,
-       "clip each replica's gradients before the sum"}};
+       "clip each replica's gradients before the all-reduce"}};
 }
 
 }  // namespace lockstep

@@ -20,10 +20,10 @@ void check_shares(const TrainConfig& config, int processes) {
            processes == 1 ? "" : join(processes, " processes with "), "DEVICES ",
            config.run.devices.text, shares.parts > 1 ? " and their TRAIN.MICRO_BATCHES" : "");
   check(!shares.leave_nothing(), "TRAIN.BATCH_SIZE ", shares.batch,
-        " leaves nothing for some of the ", of_all);
+        " is too small: there are no images for some of the ", of_all);
   const auto needs_equal = [&](const std::string& what) {
-    check(shares.equal(), what, " needs equal shares: TRAIN.BATCH_SIZE ", shares.batch,
-          " does not divide over the ", of_all);
+    check(shares.equal(), what, " needs equal shares, but TRAIN.BATCH_SIZE ", shares.batch,
+          " cannot be split equally over the ", of_all);
   };
   const DataParallelOptions& options = config.step.options;
   if (options.all_reduce.spec.reduction == Reduction::mean)
@@ -38,9 +38,9 @@ void check_together(const TrainConfig& config, int processes) {
             config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
         "DATA.CROP_SCALE should be two numbers, 0 < least <= most <= 1");
   const int64_t threads = config.run.threads * config.replicas();
-  check(threads <= kMostThreadsOfAll, "THREADS ", config.run.threads, " on each of DEVICES ",
-        config.run.devices.text, " are ", threads, " threads; a process has ", kMostThreadsOfAll,
-        " at most");
+  check(threads <= kMostThreadsOfAll, "THREADS ", config.run.threads, " for each of DEVICES ",
+        config.run.devices.text, " makes ", threads, " threads; a process may have at most ",
+        kMostThreadsOfAll);
   check_solver(config.optimizer);
   naming("SOLVER", [&] { validate(config.schedule); });
 }

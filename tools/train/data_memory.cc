@@ -26,7 +26,7 @@ std::vector<Ask> asks_of(const TrainConfig& config) {
   std::vector<Ask> asks{
       {join("TRAIN.BATCH_SIZE ", config.batch_size), kBatches * config.batch_size * values * 4},
       // Counted by every process and once more where they are summed.
-      {join("MODEL.NUM_CLASSES ", config.classes, ", each taken for each other,"),
+      {join("the confusion matrix of MODEL.NUM_CLASSES ", config.classes),
        2 * classes * classes * 8}};
   if (config.dataset == "digits" || config.dataset == "synthetic") {
     const double each = config.dataset == "digits" ? values + 5 : 4;
@@ -46,7 +46,7 @@ void check_data_memory(const TrainConfig& config) {
     check_memory(whole(ask.bytes), ask.what);
     sum += ask.bytes;
   }
-  check_memory(whole(sum), "what TRAIN.BATCH_SIZE, MODEL.NUM_CLASSES and DATA ask for together");
+  check_memory(whole(sum), "data for TRAIN.BATCH_SIZE, MODEL.NUM_CLASSES and DATA together");
 }
 
 }  // namespace lockstep

@@ -85,8 +85,8 @@ HeldOut::HeldOut(const TrainConfig& config, Session& session)
                                                    .count = here * batch_,
                                                    .shuffle = false,
                                                    .threads = reading_threads(config)});
-  check(predictors_.inputs.size() == 1 && predictors_.outputs.size() == 1, "the network takes ",
-        predictors_.inputs.size(), " inputs and gives ", predictors_.outputs.size(),
+  check(predictors_.inputs.size() == 1 && predictors_.outputs.size() == 1, "the network has ",
+        predictors_.inputs.size(), " inputs and ", predictors_.outputs.size(),
         " outputs; a classifier has one of each");
   program_ = session.program(predictors_.graph, predictors_.inputs[0].values,
                              predictors_.outputs[0].values, {});

@@ -30,7 +30,7 @@ ModelFn named_model(const TrainConfig& config) {
 // The loss's operand: the file's output, or its softmax's input.
 std::string scores_of(const Graph& graph, const std::string& path) {
   check(graph.outputs().size() == 1, path, ": has ", graph.outputs().size(),
-        " outputs; fine-tuning takes a network with one, its scores");
+        " outputs; fine-tuning needs a network with one, the scores");
   Value scores = graph.outputs()[0];
   auto maker = graph.producer(scores);
   if (maker && (maker->type() == "Softmax" || maker->type() == "LogSoftmax"))
@@ -42,13 +42,13 @@ std::string scores_of(const Graph& graph, const std::string& path) {
 
 TensorType data_type(const Graph& graph, const std::string& path, const ImageSize& image) {
   check(graph.inputs().size() == 1, path, ": has ", graph.inputs().size(),
-        " inputs; fine-tuning takes a network with one, its images");
+        " inputs; fine-tuning needs a network with one, the images");
   const TensorType& declared = graph.type(graph.inputs()[0]);
   const TensorType fed{DType::float32, {"N", image.channels, image.height, image.width}};
   bool fits = declared.dtype == fed.dtype && declared.shape.size() == 4;
   for (std::size_t i = 1; fits && i < 4; ++i)
     fits = !declared.shape[i].known() || declared.shape[i] == fed.shape[i];
-  check(fits, path, ": takes ", declared, ", the data set gives ", fed,
+  check(fits, path, ": takes ", declared, ", but the data set gives ", fed,
         " (DATA.NAME, DATA.IMAGE_SIZE)");
   return fed;
 }
@@ -62,7 +62,7 @@ void renew_classifier(const Classifier& classifier, const LoadedModel& file, int
   if (!classifier.bias.empty()) options.renewed[classifier.bias] = {{classes}, constant(0)};
   for (const auto& [name, unused] : options.renewed)
     check(options.trainable.count(name), "MODEL.NEW_CLASSIFIER: '", name,
-          "' is frozen or no float initializer");
+          "' is frozen or not a float initializer");
 }
 
 ModelFn brought_model(const TrainConfig& config) {
@@ -79,9 +79,9 @@ ModelFn brought_model(const TrainConfig& config) {
     renew_classifier(find_classifier(*file, scores), *file, config.classes, options);
   } else {
     const Dim& classes = graph.shape(graph.at(scores))[1];
-    check(!classes.known() || classes.size() == config.classes, config.onnx, ": tells ",
-          classes.size(), " classes apart, MODEL.NUM_CLASSES is ", config.classes,
-          "; MODEL.NEW_CLASSIFIER true gives it a new last layer");
+    check(!classes.known() || classes.size() == config.classes, config.onnx, ": has ",
+          classes.size(), " classes, but MODEL.NUM_CLASSES is ", config.classes,
+          "; MODEL.NEW_CLASSIFIER true makes a new last layer");
   }
   return [file, scores, options](Net& net) {
     classify(net, add_imported(net, *file, options)(scores));
@@ -109,7 +109,7 @@ TrainingModel build_own_model(const TrainConfig& config, Comm* comm) {
   check_agreement(*comm, to_be_agreed_on(config));
   const TrainingModel whole = build_configured_model(config, comm->size());
   const std::string step = text_of(whole);
-  check_agreement(*comm, {{"the plan of buckets", whole.bucket_plan},
+  check_agreement(*comm, {{"the bucket plan", whole.bucket_plan},
                           {"the step graph", digest(step.data(), step.size())}});
   return partition(whole, {comm->rank(), comm->size()});
 }

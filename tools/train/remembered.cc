@@ -62,14 +62,14 @@ void check_remembered(const TrainConfig& config, const Metadata& saved, const st
     if (key == kWaitingFor && !same_replicas) continue;  // they restart at zero
     if (key == kSolver) {
       const std::string then = solver_in(saved, now);
-      check(then == now, path, ": saved with ", key, " ", then, ", now it is ", now,
-            "; train without --resume, or set it back");
+      check(then == now, path, ": was saved with ", key, " ", then, ", but now it is ", now,
+            "; train without --resume, or restore that value");
       continue;
     }
     const auto found = saved.find(key);
-    check(found == saved.end() || same(found->second, now), path, ": saved with ", key, " ",
-          found == saved.end() ? "" : found->second, ", now it is ", now,
-          "; train without --resume, or set it back");
+    check(found == saved.end() || same(found->second, now), path, ": was saved with ", key, " ",
+          found == saved.end() ? "" : found->second, ", but now it is ", now,
+          "; train without --resume, or restore that value");
   }
 }
 

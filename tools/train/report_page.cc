@@ -143,9 +143,9 @@ void ReportPage::gather(const std::vector<MetricRow>& rows) {
   report_.facts.emplace_back(join("of ", short_number(all), " iterations"), short_number(done));
   report_.facts.emplace_back("training time", clock_text(seconds));
   if (windows > 0)
-    report_.facts.emplace_back("images a second", short_number(std::round(images / windows)));
+    report_.facts.emplace_back("images per second", short_number(std::round(images / windows)));
   report_.facts.emplace_back("parameters", parameters_);
-  if (!arithmetic_.empty()) report_.facts.emplace_back("FLOPs a picture", arithmetic_);
+  if (!arithmetic_.empty()) report_.facts.emplace_back("FLOPs per picture", arithmetic_);
 }
 
 }  // namespace lockstep

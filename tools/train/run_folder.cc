@@ -91,7 +91,7 @@ std::unique_ptr<RunLock> start_next_run(const std::string& series) {
   const fs::path first = plain(series);
   const std::string name = first.filename().string();
   check(!name.empty() && name != "." && name != "..", "OUTPUT_DIR is '", series,
-        "', should be a folder with a name of its own");
+        "', should end with the name of a folder");
   try {
     if (first.has_parent_path()) fs::create_directories(first.parent_path());
     for (int number = std::max(last_number(first), 1);; ++number) {

@@ -25,10 +25,10 @@ std::string offer_of_previous(const std::string& folder) {
   try {
     const int64_t steps =
         whole_number(checkpoint_metadata(previous), "steps", 0, kMostSteps, previous);
-    return join("; the one before it is whole, of iteration ", steps,
-                "; go on from it with:  ", command_for_previous(folder));
+    return join("; the previous checkpoint, from iteration ", steps,
+                ", is intact; continue from it with:  ", command_for_previous(folder));
   } catch (const Error& error) {
-    return join("; nor can a run go on from the one before it: ", error.what());
+    return join("; the previous checkpoint cannot be used either: ", error.what());
   }
 }
 
@@ -43,15 +43,15 @@ RunPlace place_of(const std::string& series, const Resume& resume) {
   std::string folder = any || resume.in.empty() ? newest_run(series) : resume.in;
   if (any && folder.empty()) return {start_next_run(series), ""};
   check(!folder.empty(), "--resume: there is no run in '", series,
-        "' yet; --resume auto starts where there is none");
+        "' yet; --resume auto starts one");
   // runs/latest is a link; missing folders keep their names
   if (const fs::path real = fs::canonical(folder, trouble); !trouble && fs::is_symlink(folder))
     folder = fs::proximate(real).string();
   const bool goes_on = fs::exists(checkpoint_in(folder), trouble);
   const std::string offer = goes_on ? "" : offer_of_previous(folder);
   check(goes_on || (any && offer.empty()), "--resume: '", folder,
-        "' holds no checkpoint.safetensors", offer,
-        resume.in.empty() && offer.empty() ? "; --resume auto starts where there is none" : "");
+        "' contains no checkpoint.safetensors", offer,
+        resume.in.empty() && offer.empty() ? "; --resume auto starts a run" : "");
   return {std::make_unique<RunLock>(folder), goes_on ? checkpoint_in(folder) : ""};
 }
 

@@ -38,7 +38,7 @@ const SolverType& type_named(const std::string& name) {
     names.emplace_back(type.name);
   }
   const std::string near = nearest(name, names);
-  fail("'", name, "' is none of ", solver_types(),
+  fail("'", name, "' is not one of ", solver_types(),
        near.empty() ? "" : "; did you mean " + near + "?");
 }
 

@@ -98,7 +98,7 @@ class TrainCommand {
     const TestResult result = test(last - 1);
     check(std::isfinite(result.loss), "the held-out loss is ", fixed(result.loss, 4),
           " after iteration ", last,
-          ": the network answers with numbers that are none. The learning rate was ",
+          ": the output of the network is not finite. The learning rate was ",
           learning_rate(config_.schedule, last - 1),
           "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. No model.onnx was written");
     if (!leads_) return 0;
@@ -115,8 +115,8 @@ class TrainCommand {
   // bits mean a fault.
   void check_drift(int64_t step) {
     const std::string drift = find_drift(run_.session());
-    check(drift.empty(), "after iteration ", step + 1, " replicas have drifted apart: ", drift,
-          "; the last checkpoint is from before");
+    check(drift.empty(), "after iteration ", step + 1, " the replicas are not identical: ", drift,
+          "; the last checkpoint was written before that");
   }
 
   // Rank 0 chooses the folder and holds the lock for all. Returns the checkpoint to resume, or "".
@@ -141,9 +141,9 @@ class TrainCommand {
   int interrupted(int64_t steps_done, int signal) {
     save(steps_done);
     // The run's own configuration contains its original settings, KEY VALUE pairs too.
-    const std::string why =
-        join(signal == SIGINT ? "interrupted" : "asked to end", " after iteration ", steps_done,
-             "; go on with:  lockstep train ", folder(), "/config.yaml --resume ", folder());
+    const std::string why = join(
+        signal == SIGINT ? "interrupted" : "stopped by SIGTERM", " after iteration ", steps_done,
+        "; continue with:  lockstep train ", folder(), "/config.yaml --resume ", folder());
     if (page_) page_->interrupted(why);
     log_->note(why);
     return 128 + signal;
@@ -240,19 +240,21 @@ void take_resume_folder(std::vector<std::string>& words, TrainOptions& options) 
 
 void add_train(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<TrainOptions>();
-  CLI::App* command = app.add_subcommand("train", "train what a CONFIG.yaml describes");
+  CLI::App* command = app.add_subcommand("train", "train a network as described in a CONFIG.yaml");
   command->add_option("config", options->config, "CONFIG.yaml")->required();
   auto settings = std::make_shared<KeyWords>(*command);
   command->add_flag("--resume", options->resume.wanted,
-                    "go on from the last checkpoint of the newest run, or of the FOLDER that "
-                    "follows, or from that FILE; `--resume auto` starts where there is none");
-  command->add_flag("--quiet", options->quiet, "say nothing but errors");
+                    "continue from the last checkpoint of the newest run, of the run in FOLDER "
+                    "(--resume FOLDER), or from a checkpoint (--resume FILE); `--resume auto` "
+                    "starts a run if there is none");
+  command->add_flag("--quiet", options->quiet, "print only errors");
   command->footer(
       "Example:  lockstep train configs/lenet_digits.yaml --devices 'cpu*4' SOLVER.MAX_ITER 300\n"
       "          lockstep train configs/lenet_digits.yaml --resume runs/lenet_digits.2\n"
-      "KEY VALUE pairs after it replace what the file says. Every run has a folder of its own:\n"
-      "OUTPUT_DIR, OUTPUT_DIR.2, ..; Ctrl-C finishes the step and saves. Several processes:\n"
-      "`lockstep launch`, torchrun, mpirun or srun around it; --devices are each process's own.");
+      "KEY VALUE pairs override the file. Every run has its own folder: OUTPUT_DIR,\n"
+      "OUTPUT_DIR.2, .. Ctrl-C finishes the step and saves. For several processes, start the\n"
+      "command with `lockstep launch`, torchrun, mpirun or srun; --devices are those of each\n"
+      "process.");
   command->callback([options, settings, &chosen] {
     std::vector<std::string> overrides = settings->words();
     take_resume_folder(overrides, *options);

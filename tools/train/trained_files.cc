@@ -50,7 +50,7 @@ TrainedFiles::TrainedFiles(std::string folder, const Session& session, int64_t f
     const double accuracy = share_in(said, best);
     if (iterations <= first) best_ = accuracy;
   } catch (const Error& error) {
-    remark_ = join("no best result is known from before: ", error.what());
+    remark_ = join("the best result so far is unknown: ", error.what());
   }
 }
 

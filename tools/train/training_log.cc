@@ -36,7 +36,7 @@ void TrainingLog::ended(RunEnd how) {
 void TrainingLog::say_trouble() {
   for (const std::string& trouble : {metrics_->trouble(), events_->trouble()}) {
     if (trouble.empty() || trouble_said_) continue;
-    note(trouble + "; what belongs there waits, the run goes on");
+    note(trouble + "; the run continues and writes the rest later");
     trouble_said_ = true;
   }
 }
@@ -160,8 +160,11 @@ void TrainingLog::test(int64_t step, const TestResult& result, double seconds) {
   events_->scalar("test/accuracy", done, static_cast<float>(result.accuracy));
   events_->scalar("test/loss", done, static_cast<float>(result.loss));
   if (!result.samples.empty())
-    events_->value(done, images_value("test/pictures", result.samples,
-                                      "The surest mistakes, then what is recognised least surely"));
+    events_->value(
+        done,
+        images_value(
+            "test/pictures", result.samples,
+            "Wrong predictions with the highest confidence, then predictions with the lowest"));
   events_->flush();
   say_trouble();
   progress_.note(join("iter ", std::setw(6), done, "  held-out accuracy ",

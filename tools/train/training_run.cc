@@ -53,7 +53,7 @@ int64_t whole_number(const Metadata& metadata, const std::string& key, int64_t l
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   check(error == std::errc() && end == text.data() + text.size() && value >= least && value <= most,
-        path, ": its metadata has ", key, " '", text, "', should be a whole number from ", least,
+        path, ": its metadata has ", key, " '", text, "', should be an integer from ", least,
         " to ", most);
   return value;
 }
@@ -119,7 +119,8 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
   last_start_ = whole_number(resumed_, "steps", 0, kMostSteps, checkpoint);
   if (lacks_checksums(resumed_)) weights_report_ = {unchecked_line(checkpoint)};
   check(last_start_ <= config_.schedule.max_iter, "SOLVER.MAX_ITER is ", config_.schedule.max_iter,
-        ", but ", checkpoint, " is of iteration ", last_start_, "; raise it to go on");
+        ", but ", checkpoint, " is from iteration ", last_start_,
+        "; increase SOLVER.MAX_ITER to continue");
   open_data();
   return last_start_;
 }
@@ -211,12 +212,12 @@ void TrainingRun::explain(const BadLoss& bad) {
   feed(bad.step);
   Found found{bad.step, foremost(comm_, suspect_of(fed_not_finite(model_, feeds_->tensors()), {}))};
   if (found.culprit.text.empty()) {
-    say_(join(what, "; to find out why, ", bad.step + 1 - last_start_,
+    say_(join(what, "; to find the cause, ", bad.step + 1 - last_start_,
               bad.step == last_start_ ? " iteration is" : " iterations are", " repeated ", from,
               ", with every value checked"));
     found = search(bad.step);
   }
-  check(!found.culprit.text.empty(), what, ", and was finite when the run was repeated ", from);
+  check(!found.culprit.text.empty(), what, ", but was finite when the run was repeated ", from);
   const bool fed = found.culprit.kind == Suspect::Kind::fed;
   fail(what, "; ", found.culprit.text, ", at iteration ", found.step + 1, ". ",
        fed ? ""

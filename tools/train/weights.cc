@@ -43,7 +43,7 @@ void check_weights(const std::string& path) {
     } catch (const Error&) {
       throw damage;
     }
-    fail(damage.what(), "; the one before it is whole: ", before);
+    fail(damage.what(), "; the previous checkpoint is intact: ", before);
   }
 }
 
@@ -78,9 +78,10 @@ std::vector<std::string> load_weights(Session& session, const WeightsOptions& op
   }
   std::string mismatches;
   for (const std::string& line : wrong) mismatches += "\n  " + line;
-  check(wrong.empty(), options.path, ": shapes differ (MODEL.NEW_CLASSIFIER true renews a layer ",
+  check(wrong.empty(), options.path,
+        ": shapes differ (MODEL.NEW_CLASSIFIER true makes a new last layer ",
         "for another number of classes):", mismatches);
-  check(!values.empty(), options.path, ": holds no tensor that the model knows; the model has ",
+  check(!values.empty(), options.path, ": contains no tensor of the model, which has ",
         listed(missing));
   check(!options.whole || missing.empty(), options.path, ": lacks ", listed(missing),
         " of the network");
@@ -98,9 +99,10 @@ std::vector<std::string> load_weights(Session& session, const WeightsOptions& op
         join("  ", renewed.size(), " new, for ", options.classes, " classes: ", listed(renewed)));
   if (!missing.empty())
     lines.push_back(
-        join("  ", missing.size(), " not in the file, as initialised: ", listed(missing)));
+        join("  ", missing.size(), " not in the file, with initial values: ", listed(missing)));
   if (!unused.empty())
-    lines.push_back(join("  ", unused.size(), " in the file that nobody took: ", listed(unused)));
+    lines.push_back(
+        join("  ", unused.size(), " in the file, but not in the network: ", listed(unused)));
   return lines;
 }
 
