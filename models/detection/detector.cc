@@ -1,6 +1,7 @@
 #include "models/detection/detector.h"
 
 #include "builders/detection/coding.h"
+#include "graph/nearest.h"
 #include "models/detection/box_head.h"
 #include "models/detection/fpn.h"
 #include "models/detection/retinanet.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/nearest.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/pool/pool.h"

@@ -95,8 +95,13 @@ std::vector<ListedModel> listed_models() {
   };
   std::vector<ListedModel> models;
   for (const auto& row : detection_table("detectron_models.tsv")) {
-    ListedModel model{row[0], files.at(row[0]), row[2], std::stoll(row[4]), std::stoll(row[5]),
-                      std::stoll(row[6]), set_of(row[7]),
+    ListedModel model{row[0],
+                      files.at(row[0]),
+                      row[2],
+                      std::stoll(row[4]),
+                      std::stoll(row[5]),
+                      std::stoll(row[6]),
+                      set_of(row[7]),
                       row.size() > 8 ? set_of(row[8]) : std::set<std::string>{}};
     for (const std::string& word : split_at(row[1], ' ')) model.words.push_back(word);
     models.push_back(std::move(model));
@@ -130,8 +135,8 @@ ParameterList parameters_of(const TrainingModel& model) {
     std::string shape;
     for (const Dim& dim : model.step.shape(model.step.at(state.values[0])))
       shape += (shape.empty() ? "" : "x") + std::to_string(dim.size());
-    list.push_back({state.name, shape, std::string(name_of(state.kind)),
-                    trained.count(state.name) > 0});
+    list.push_back(
+        {state.name, shape, std::string(name_of(state.kind)), trained.count(state.name) > 0});
   }
   return list;
 }
@@ -171,7 +176,8 @@ TEST(DetectorModels, HaveDetectronsParametersLossesAndMetrics) {
     EXPECT_EQ(static_cast<int64_t>(model.gradients.size()), listed.trained);
     EXPECT_EQ(floats_of(built, true), listed.trained_floats);
     ASSERT_EQ(built.size(), expected.size());
-    for (std::size_t i = 0; i < built.size(); ++i) ASSERT_EQ(built[i], expected[i]) << "place " << i;
+    for (std::size_t i = 0; i < built.size(); ++i)
+      ASSERT_EQ(built[i], expected[i]) << "place " << i;
   }
   std::cout << "longest: " << longest << " s to build and verify a step of 8 replicas\n";
 }
@@ -190,7 +196,8 @@ TEST(DetectorModels, FreezeEverythingUpToAStage) {
 TEST(DetectorModels, EightReplicasAreASmallFile) {
   const TemporaryFolder folder;
   const std::string path = folder / "step.onnx";
-  save_model(step_of(words_of_files().at("12_2017_baselines/e2e_faster_rcnn_R-50-FPN_1x.yaml"), 8), path);
+  save_model(step_of(words_of_files().at("12_2017_baselines/e2e_faster_rcnn_R-50-FPN_1x.yaml"), 8),
+             path);
   const auto bytes = std::filesystem::file_size(path);
   std::cout << "step of 8 replicas: " << bytes << " bytes\n";
   EXPECT_LT(bytes, 5'000'000U);

@@ -69,8 +69,7 @@ void load_parameters(Session& session, const std::string& folder) {
   const std::vector<State> parameters = parameters_of(session.model());
   const auto read = read_named(session.model(), parameters, folder + "/params");
   StateValues values;
-  for (const State& parameter : parameters)
-    values[parameter.values[0]] = read.at(parameter.name);
+  for (const State& parameter : parameters) values[parameter.values[0]] = read.at(parameter.name);
   session.load(values);
 }
 

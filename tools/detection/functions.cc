@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/graph.h"
+#include "graph/nearest.h"
 
 namespace lockstep {
 namespace {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/graph.h"
+#include "graph/nearest.h"
 #include "tools/detection/key_tables.h"
 #include "tools/train/config.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/graph.h"
+#include "graph/nearest.h"
 #include "models/models.h"
 #include "tools/detection/detector_config.h"
 
