@@ -3,8 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace lockstep {
 
@@ -33,7 +33,7 @@ class KeptBoxes {
         y2_(x2_ + padded(capacity)),
         area_(y2_ + padded(capacity)),
         group_(reinterpret_cast<int32_t*>(area_ + padded(capacity))) {
-    std::memset(memory, 0, bytes(capacity));
+    std::fill_n(memory, bytes(capacity), std::byte{0});
   }
 
   int64_t count() const { return count_; }
