@@ -143,11 +143,11 @@ bool is_list(const ConfigKey& key) { return kind_of(key).rfind("a list", 0) == 0
 // A list that stands as a Python literal in a text, which is all that YAML sees in it.
 YAML::Node list_of_literal(const Reading& reading) {
   YAML::Node list(YAML::NodeType::Sequence);
-  const bool of_texts = kind_of(reading.key) == "a list of texts";
+  const bool of_strings = std::holds_alternative<std::vector<std::string>*>(reading.key.target);
   naming(join(reading.at, ": ", reading.key.key, " is '", reading.said, "'"), [&] {
     for (const LiteralItem& item : parse_list_literal(reading.node.Scalar())) {
-      check(item.is_quoted == of_texts, "should be ", kind_of(reading.key), "; ", item.text,
-            item.is_quoted ? " is a text in quotes" : " has no quotes");
+      check(item.is_quoted == of_strings, "should be ", kind_of(reading.key), "; ", item.text,
+            item.is_quoted ? " is a string" : " has no quotes");
       list.push_back(item.text);
     }
   });
