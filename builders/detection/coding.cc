@@ -1,24 +1,14 @@
 #include "builders/detection/coding.h"
 
-#include <limits>
-
-#include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gather/gather.h"
+#include "operators/kit/room.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {
 
 Site part_of(const Site& site, const char* ending) { return Site(site.name + ending, site.where); }
-
-Value number(Graph& graph, const Site& site, const char* ending, double value) {
-  return graph.constant(site.name + ending, Literal::scalar(static_cast<float>(value)));
-}
-
-Value whole(Graph& graph, const Site& site, const char* ending, int64_t value) {
-  return graph.constant(site.name + ending, Literal::scalar(value));
-}
 
 Value pair(Graph& graph, const Site& site, const char* ending, double a, double b) {
   const std::vector<float> values{static_cast<float>(a), static_cast<float>(b)};
@@ -45,7 +35,7 @@ Value decode_boxes(Graph& graph, Value boxes, Value deltas, const BoxCoding& cod
   const Value low = halves(graph, boxes, 0, named("_low"));
   const Value size =
       sub(graph, halves(graph, boxes, 2, named("_high")), low, named("_anchor_size"));
-  const Value half = number(graph, site, "_half", 0.5);
+  const Value half = shared_number(graph, 0.5);
   const Value centre =
       add(graph, low, mul(graph, size, half, named("_half_size")), named("_anchor_centre"));
   Value shift = halves(graph, deltas, 0, named("_shift"));
@@ -54,9 +44,9 @@ Value decode_boxes(Graph& graph, Value boxes, Value deltas, const BoxCoding& cod
     shift = div(graph, shift, pair(graph, site, "_shift_weights", w[0], w[1]), named("_dxy"));
   if (w[2] != 1 || w[3] != 1)
     growth = div(graph, growth, pair(graph, site, "_growth_weights", w[2], w[3]), named("_dwh"));
-  growth = graph.add_value(
-      {.type = "Min", .inputs = {growth, number(graph, site, "_limit", coding.log_limit)}},
-      named("_limited"));
+  growth =
+      graph.add_value({.type = "Min", .inputs = {growth, shared_number(graph, coding.log_limit)}},
+                      named("_limited"));
   const Value factor = graph.add_value({.type = "Exp", .inputs = {growth}}, named("_factor"));
   const Value reach = mul(graph, mul(graph, factor, size, named("_size")), half, named("_reach"));
   const Value middle =
@@ -68,14 +58,13 @@ Value decode_boxes(Graph& graph, Value boxes, Value deltas, const BoxCoding& cod
 }
 
 Value at_least_zero(Graph& graph, Value indices, const Site& site) {
-  return graph.add_value({.type = "Max", .inputs = {indices, whole(graph, site, "_zero", 0)}},
-                         site);
+  return graph.add_value({.type = "Max", .inputs = {indices, shared_integer(graph, 0)}}, site);
 }
 
 Value present(Graph& graph, Value indices, const Site& site) {
-  const Value is = graph.add_value(
-      {.type = "GreaterOrEqual", .inputs = {indices, whole(graph, site, "_zero", 0)}},
-      part_of(site, "_is"));
+  const Value is =
+      graph.add_value({.type = "GreaterOrEqual", .inputs = {indices, shared_integer(graph, 0)}},
+                      part_of(site, "_is"));
   return cast(graph, is, DType::float32, site);
 }
 
@@ -86,9 +75,9 @@ Value at_places(Graph& graph, Value map, Value places, int64_t width, const Site
   if (width > 1) {
     // (anchor, y, x) to (anchor, k, y, x): place + anchor * (width - 1) cells + k cells.
     const int64_t cells = size_of_axis(graph, map, 2) * size_of_axis(graph, map, 3);
-    const Value anchor = div(graph, index, whole(graph, site, "_cells", cells), named("_anchor"));
+    const Value anchor = div(graph, index, shared_integer(graph, cells), named("_anchor"));
     const Value skipped =
-        mul(graph, anchor, whole(graph, site, "_skip", cells * (width - 1)), named("_skipped"));
+        mul(graph, anchor, shared_integer(graph, cells * (width - 1)), named("_skipped"));
     index =
         reshape(graph, add(graph, index, skipped, named("_first")), {0, 0, 1}, named("_column"));
     std::vector<int64_t> steps;
@@ -106,8 +95,8 @@ Value at_places(Graph& graph, Value map, Value places, int64_t width, const Site
 
 Value anchors_at(Graph& graph, const AnchorLevel& level, Value places, const Site& site) {
   const auto named = [&](const char* ending) { return part_of(site, ending); };
-  const Value cells = whole(graph, site, "_cells", level.height * level.width);
-  const Value width = whole(graph, site, "_width", level.width);
+  const Value cells = shared_integer(graph, level.height * level.width);
+  const Value width = shared_integer(graph, level.width);
   const Value place = at_least_zero(graph, places, named("_place"));
   const Value anchor = div(graph, place, cells, named("_number"));
   const Value cell = sub(graph, place, mul(graph, anchor, cells, named("_before")), named("_cell"));
@@ -118,8 +107,7 @@ Value anchors_at(Graph& graph, const AnchorLevel& level, Value places, const Sit
   const Value corner = cast(graph, concat(graph, {xs, ys, xs, ys}, 2, named("_corner")),
                             DType::float32, named("_corners"));
   const Value moved =
-      mul(graph, corner, number(graph, site, "_stride", static_cast<double>(level.stride)),
-          named("_moved"));
+      mul(graph, corner, shared_number(graph, static_cast<double>(level.stride)), named("_moved"));
   const Value base = graph.constant(
       site.name + "_base",
       Literal::of<float>(level.anchors, {static_cast<int64_t>(level.anchors.size()) / 4, 4}));

@@ -2,16 +2,13 @@
 
 #include "builders/detection/coding.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/kit/room.h"
 #include "operators/reduce/reduce.h"
 
 namespace lockstep {
 namespace {
 
 Site piece(const Site& site, const char* ending) { return Site(site.name + ending, site.where); }
-
-Value scalar(Graph& graph, const Site& site, const char* ending, double value) {
-  return graph.constant(site.name + ending, Literal::scalar(static_cast<float>(value)));
-}
 
 }  // namespace
 
@@ -21,9 +18,9 @@ Value smooth_l1(Graph& graph, Value predicted, Value target, double beta, const 
   const Value d = sub(graph, predicted, target, named("_difference"));
   // With m = d cut to [-beta, beta], m (d - m / 2) / beta is both branches.
   const Value m = clip(graph, d, -limit, limit, named("_limited"));
-  const Value half = mul(graph, m, scalar(graph, site, "_half", 0.5), named("_halved"));
+  const Value half = mul(graph, m, shared_number(graph, 0.5), named("_halved"));
   const Value product = mul(graph, m, sub(graph, d, half, named("_rest")), named("_product"));
-  return mul(graph, product, scalar(graph, site, "_steepness", 1 / beta), site);
+  return mul(graph, product, shared_number(graph, 1 / beta), site);
 }
 
 Value sigmoid_cross_entropy(Graph& graph, Value logits, Value targets, const Site& site) {
@@ -37,14 +34,14 @@ Value masked_sum(Graph& graph, Value x, Value mask, const Site& site) {
 }
 
 Value per_count(Graph& graph, Value x, Value count, const Site& site) {
-  const Value divisor = graph.add_value(
-      {.type = "Max", .inputs = {count, scalar(graph, site, "_one", 1)}}, piece(site, "_divisor"));
+  const Value divisor = graph.add_value({.type = "Max", .inputs = {count, shared_number(graph, 1)}},
+                                        piece(site, "_divisor"));
   return div(graph, x, divisor, site);
 }
 
 Value is_label(Graph& graph, Value labels, int64_t value, const Site& site) {
-  const Value wanted = graph.constant(site.name + "_label", Literal::scalar(value));
-  return cast(graph, equal(graph, labels, wanted, piece(site, "_is")), DType::float32, site);
+  const Value hit = equal(graph, labels, shared_integer(graph, value), piece(site, "_is"));
+  return cast(graph, hit, DType::float32, site);
 }
 
 Value label_accuracy(Graph& graph, Value scores, Value labels, const Site& site) {

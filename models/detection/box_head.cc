@@ -5,6 +5,7 @@
 #include "builders/detection/losses.h"
 #include "operators/boxes/boxes.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/kit/room.h"
 #include "operators/loss/loss.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
@@ -33,10 +34,10 @@ Value deltas_of_labels(Graph& graph, Value deltas, Value labels, bool agnostic,
                        const std::string& name) {
   Value column = at_least_zero(graph, labels, name + "_class");
   if (agnostic) {
-    const Value one = graph.constant(name + "_object", Literal::scalar(int64_t{1}));
+    const Value one = shared_integer(graph, 1);
     column = graph.add_value({.type = "Min", .inputs = {column, one}}, name + "_group");
   }
-  const Value four = graph.constant(name + "_four", Literal::scalar(int64_t{4}));
+  const Value four = shared_integer(graph, 4);
   const Value first =
       reshape(graph, mul(graph, column, four, name + "_first"), {0, 0, 1}, name + "_column");
   const Value steps = graph.constant(name + "_steps", Literal::vector({0, 1, 2, 3}));
@@ -70,7 +71,7 @@ void box_losses(Net& net, const DetectorOptions& options, const BoxScores& out,
                                         options.model.cls_agnostic_bbox_reg, name + "_deltas");
   const Value distance =
       smooth_l1(graph, deltas, first(sample.targets, "_targets"), 1, name + "_distance");
-  const Value zero = graph.constant(name + "_background", Literal::scalar(int64_t{0}));
+  const Value zero = shared_integer(graph, 0);
   const Value is_object =
       cast(graph,
            graph.add_value({.type = "Greater", .inputs = {of_objects, zero}}, name + "_is_object"),

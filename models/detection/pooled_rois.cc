@@ -3,6 +3,7 @@
 #include "builders/detection/coordinates.h"
 #include "models/detection/box_head.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/kit/room.h"
 #include "operators/roi/roi.h"
 #include "operators/shape/shape.h"
 
@@ -12,9 +13,6 @@ namespace {
 // Level of a RoI [n, 4] by its area, counted from the finest level that RoIs use: larger RoIs take
 // coarser levels.
 Value levels_of(Graph& graph, const FpnOptions& fpn, Value rois, const std::string& name) {
-  const auto number = [&](const char* ending, double value) {
-    return graph.constant(name + ending, Literal::scalar(static_cast<float>(value)));
-  };
   const auto unary = [&](const char* type, Value x, const char* ending) {
     return graph.add_value({.type = type, .inputs = {x}}, name + ending);
   };
@@ -24,18 +22,17 @@ Value levels_of(Graph& graph, const FpnOptions& fpn, Value rois, const std::stri
                          slice(graph, sides, 1, 1, 2, name + "_h"), name + "_area");
   const Value scale = unary("Sqrt", area, "_side");
   const Value relative =
-      div(graph, scale, number("_canonical", fpn.roi_canonical_scale), name + "_relative");
+      div(graph, scale, shared_number(graph, fpn.roi_canonical_scale), name + "_relative");
   // The small number keeps a RoI of exactly a level's size on that level.
   const Value log =
-      unary("Log", add(graph, relative, number("_little", 1e-6), name + "_moved"), "_log");
-  const Value octaves = mul(graph, log, number("_octave", 1 / std::log(2.0)), name + "_octaves");
-  const Value level =
-      unary("Floor",
-            add(graph, octaves,
-                number("_canonical_level",
-                       static_cast<double>(fpn.roi_canonical_level - fpn.roi_min_level)),
-                name + "_exact"),
-            "_floor");
+      unary("Log", add(graph, relative, shared_number(graph, 1e-6), name + "_moved"), "_log");
+  const Value octaves = mul(graph, log, shared_number(graph, 1 / std::log(2.0)), name + "_octaves");
+  const Value level = unary(
+      "Floor",
+      add(graph, octaves,
+          shared_number(graph, static_cast<double>(fpn.roi_canonical_level - fpn.roi_min_level)),
+          name + "_exact"),
+      "_floor");
   const Value limited =
       clip(graph, level, 0, static_cast<float>(fpn.roi_max_level - fpn.roi_min_level),
            name + "_limited");

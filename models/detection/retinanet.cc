@@ -10,6 +10,7 @@
 #include "models/detection/shared_layers.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/kit/room.h"
 #include "operators/loss/loss.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
@@ -147,24 +148,21 @@ class RetinaNet {
                              : columns(level.deltas, "_deltas");
     const Value distance = smooth_l1(graph_, deltas, columns(target.targets, "_targets"),
                                      r.bbox_reg_beta, bbox + "_distance");
-    const Value zero = graph_.constant(bbox + "_background", Literal::scalar(int64_t{0}));
+    const Value zero = shared_integer(graph_, 0);
     const Value is_object =
         graph_.add_value({.type = "Greater", .inputs = {target.labels, zero}}, bbox + "_is_object");
     const Value mask = reshape(graph_, cast(graph_, is_object, DType::float32, bbox + "_objects"),
                                {in_.images, anchors_, 1, cells}, bbox + "_mask");
     Value sum = masked_sum(graph_, distance, mask, bbox + "_sum");
     if (r.bbox_reg_weight != 1)
-      sum = mul(
-          graph_, sum,
-          graph_.constant(bbox + "_weight", Literal::scalar(static_cast<float>(r.bbox_reg_weight))),
-          bbox + "_weighted");
+      sum = mul(graph_, sum, shared_number(graph_, r.bbox_reg_weight), bbox + "_weighted");
     net_.loss(bbox, per_count(graph_, sum, objects, bbox));
   }
 
   // [I, A, K, 4, cells] at each anchor's class: [I, A, 4, cells].
   Value deltas_of_labels(const RetinaLevel& level, Value labels, const std::string& name) {
     const int64_t cells = level.anchors.height * level.anchors.width;
-    const Value one = graph_.constant(name + "_one", Literal::scalar(int64_t{1}));
+    const Value one = shared_integer(graph_, 1);
     const Value kind =
         at_least_zero(graph_, sub(graph_, labels, one, name + "_kind"), name + "_kind_or_first");
     const Value index =
@@ -221,17 +219,14 @@ class RetinaNet {
          .outputs = 2},
         name + "_best");
     const Value prob = best.outputs()[0], index = best.outputs()[1];
-    const auto number = [&](const char* ending, int64_t value) {
-      return graph_.constant(name + ending, Literal::scalar(value));
-    };
     // index = (anchor K + kind) cells + cell
-    const Value row = div(graph_, index, number("_cells", cells), name + "_row");
-    const Value anchor = div(graph_, row, number("_kinds", kinds_), name + "_anchor");
+    const Value row = div(graph_, index, shared_integer(graph_, cells), name + "_row");
+    const Value anchor = div(graph_, row, shared_integer(graph_, kinds_), name + "_anchor");
     const Value kind =
-        sub(graph_, row, mul(graph_, anchor, number("_kinds", kinds_), name + "_first_row"),
+        sub(graph_, row, mul(graph_, anchor, shared_integer(graph_, kinds_), name + "_first_row"),
             name + "_kind");
     const Value before = mul(graph_, sub(graph_, row, anchor, name + "_rows_before"),
-                             number("_cells", cells), name + "_before");
+                             shared_integer(graph_, cells), name + "_before");
     const Value place = sub(graph_, index, before, name + "_place");
     const Value deltas =
         at_places(graph_, level.deltas, options_.retinanet.class_specific_bbox ? index : place, 4,
@@ -239,13 +234,12 @@ class RetinaNet {
     const Value boxes =
         decode_boxes(graph_, anchors_at(graph_, level.anchors, place, name + "_anchors"), deltas,
                      {.log_limit = options_.bbox_xform_clip}, name + "_boxes");
-    const Value least =
-        graph_.constant(name + "_threshold", Literal::scalar(static_cast<float>(threshold)));
+    const Value least = shared_number(graph_, threshold);
     const Value good = cast(
         graph_, graph_.add_value({.type = "Greater", .inputs = {prob, least}}, name + "_is_good"),
         DType::float32, name + "_good");
     return {boxes, mul(graph_, prob, good, name + "_scores"),
-            add(graph_, kind, number("_one", 1), name + "_classes")};
+            add(graph_, kind, shared_integer(graph_, 1), name + "_classes")};
   }
 
   Net& net_;

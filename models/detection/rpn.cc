@@ -11,6 +11,7 @@
 #include "operators/activation/activation.h"
 #include "operators/boxes/boxes.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/kit/room.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
 
@@ -54,8 +55,7 @@ Value without_small(Graph& graph, Value scores, Value boxes, Value im_info, doub
                     const std::string& name) {
   const Value size = sub(graph, slice(graph, boxes, 2, 2, 4, name + "_high"),
                          slice(graph, boxes, 2, 0, 2, name + "_low"), name + "_size");
-  const Value least =
-      graph.constant(name + "_least", Literal::scalar(static_cast<float>(min_size)));
+  const Value least = shared_number(graph, min_size);
   const Value scale =
       reshape(graph, slice(graph, im_info, 1, 2, 3, name + "_scale"), {0, 1, 1}, name + "_scales");
   const Value limit = mul(graph, scale, least, name + "_limit");
@@ -68,8 +68,7 @@ Value without_small(Graph& graph, Value scores, Value boxes, Value im_info, doub
                       name + "_side"),
                   limit}},
       name + "_small");
-  const Value empty =
-      graph.constant(name + "_empty", Literal::scalar(-std::numeric_limits<float>::infinity()));
+  const Value empty = shared_number(graph, -std::numeric_limits<double>::infinity());
   return graph.add_value(
       {.type = "Where",
        .inputs = {reshape(graph, smaller, {0, -1}, name + "_drop"), empty, scores}},
@@ -102,21 +101,19 @@ Proposals proposals_of(Net& net, const DetectorOptions& options, const RpnLevel&
     return graph.add_value(
         {.type = "GatherElements", .inputs = {x, row}, .attributes = {{"axis", int64_t{1}}}}, as);
   };
-  const Value zero = graph.constant(name + "_zero", Literal::scalar(int64_t{0}));
+  const Value zero = shared_integer(graph, 0);
   const Value is_empty = graph.add_value({.type = "Less", .inputs = {kept, zero}}, name + "_gap");
-  const auto unless_empty = [&](Value x, const Literal& otherwise, const std::string& as) {
-    return graph.add_value(
-        {.type = "Where", .inputs = {is_empty, graph.constant(as + "_empty", otherwise), x}}, as);
+  const auto unless_empty = [&](Value x, Value otherwise, const std::string& as) {
+    return graph.add_value({.type = "Where", .inputs = {is_empty, otherwise, x}}, as);
   };
   Value source = picked(places, name + "_place");
   if (first_anchor > 0)
-    source = add(graph, source, graph.constant(name + "_first", Literal::scalar(first_anchor)),
-                 name + "_number");
+    source = add(graph, source, shared_integer(graph, first_anchor), name + "_number");
   return {rows_at(graph, boxes, kept, name),
           unless_empty(picked(scores, name + "_score"),
-                       Literal::scalar(-std::numeric_limits<float>::infinity()),
+                       shared_number(graph, -std::numeric_limits<double>::infinity()),
                        "rpn_roi_logits" + level.suffix),
-          unless_empty(source, Literal::scalar(int64_t{-1}), name + "_source")};
+          unless_empty(source, shared_integer(graph, -1), name + "_source")};
 }
 
 }  // namespace
@@ -188,9 +185,8 @@ void rpn_losses(Net& net, const DetectorOptions& options, const std::vector<RpnL
         cls + "_entropy");
     const Value sum = masked_sum(graph, entropy, counted[i], cls + "_sum");
     // Detectron divides by the places that a pyramid's sample has, filled or not.
-    const Value share = graph.constant(
-        cls + "_share", Literal::scalar(static_cast<float>(
-                            1 / (images * static_cast<double>(train.rpn_batch_size_per_im)))));
+    const Value share =
+        shared_number(graph, 1 / (images * static_cast<double>(train.rpn_batch_size_per_im)));
     net.loss(cls, pyramid
                       ? mul(graph, sum, share, cls)
                       : per_count(graph, sum,
@@ -251,7 +247,7 @@ Proposals fed_proposals(Net& net, const DetectorInputs& in) {
   const Value source =
       graph.add_value({.type = "Where",
                        .inputs = {has_area, graph.constant("proposals_rows", Literal::vector(rows)),
-                                  graph.constant("proposals_none", Literal::scalar(int64_t{-1}))}},
+                                  shared_integer(graph, -1)}},
                       "proposals_source");
   return {in.proposals, none, source};
 }

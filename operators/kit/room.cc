@@ -7,22 +7,42 @@
 
 namespace lockstep {
 
+namespace {
+
+// Names round numbers, so the name alone does not tell whether two are equal.
+Value shared_constant(Graph& graph, const std::string& name, Literal literal) {
+  const Value made = graph.find(graph.scoped(name));
+  if (made && graph.literal(made) && *graph.literal(made) == literal) return made;
+  return graph.constant(name, std::move(literal));
+}
+
+}  // namespace
+
 Value scalar_like(Graph& graph, Value like, double value, const std::string& name) {
   DType dtype = graph.dtype(like);
-  if (dtype == DType::float64) return graph.constant(name, Literal::scalar(value));
+  if (dtype == DType::float64) return shared_constant(graph, name, Literal::scalar(value));
   const auto number = static_cast<float>(value);
-  if (dtype == DType::float16) return graph.constant(name, Literal::scalar(Half(number)));
-  if (dtype == DType::bfloat16) return graph.constant(name, Literal::scalar(BFloat16(number)));
+  if (dtype == DType::float16) return shared_constant(graph, name, Literal::scalar(Half(number)));
+  if (dtype == DType::bfloat16)
+    return shared_constant(graph, name, Literal::scalar(BFloat16(number)));
   check(dtype == DType::float32, "gradients are not supported for ", dtype, " ('", graph.name(like),
         "')");
-  return graph.constant(name, Literal::scalar(number));
+  return shared_constant(graph, name, Literal::scalar(number));
+}
+
+Value shared_number(Graph& graph, double value) {
+  const auto number = static_cast<float>(value);
+  return shared_constant(graph, join("number_", number), Literal::scalar(number));
+}
+
+Value shared_integer(Graph& graph, int64_t value) {
+  return shared_constant(graph, join("integer_", value), Literal::scalar(value));
 }
 
 Value shared_vector(Graph& graph, int64_t size, float value) {
-  const std::string name = join("all_", value, "_of_", size);
-  if (const Value made = graph.find(graph.scoped(name)); made && graph.literal(made)) return made;
   const std::vector<float> values(static_cast<std::size_t>(size), value);
-  return graph.constant(name, Literal::of<float>(values, {size}));
+  return shared_constant(graph, join("all_", value, "_of_", size),
+                         Literal::of<float>(values, {size}));
 }
 
 Value sum_to(Graph& graph, Value dy, Value like, const Site& site) {

@@ -17,10 +17,13 @@ inline Site gradient_site(const GradientRequest& request, std::size_t i) {
   return Site(request.node.graph().name(request.x(i)) + "_grad");
 }
 
-// A scalar constant of `like`'s element type.
+// A scalar constant of `like`'s element type; an equal one of that name is shared.
 Value scalar_like(Graph& graph, Value like, double value, const std::string& name);
 
-// A vector of equal floats. Nodes that ask for the same one share a constant.
+// Constants that nodes which ask for the same one share: a float, an int64, a vector of equal
+// floats.
+Value shared_number(Graph& graph, double value);
+Value shared_integer(Graph& graph, int64_t value);
 Value shared_vector(Graph& graph, int64_t size, float value);
 
 // Sums `dy` over the axes along which `like` was broadcast; returns `dy` itself if there are none.

@@ -78,23 +78,22 @@ TEST_F(DetectorConfigTest, ReadsPythonsLiterals) {
 }
 
 TEST_F(DetectorConfigTest, RefusesWrongValuesByBothTypes) {
-  refused("TRAIN.MAX_SIZE: 1333.5\n", "x.yaml:5: TRAIN.MAX_SIZE should be a whole number",
+  refused("TRAIN.MAX_SIZE: 1333.5\n", "x.yaml:5: TRAIN.MAX_SIZE should be an integer",
           "'1333.5', a number");
-  refused("TRAIN.MAX_SIZE: large\n", "should be a whole number", "'large', a text");
-  refused("TRAIN.MAX_SIZE: (1333,)\n", "should be a whole number", "'(1333,)', a text");
-  refused("TRAIN.MAX_SIZE: [1333]\n", "should be a whole number", "a list of a whole number");
+  refused("TRAIN.MAX_SIZE: large\n", "should be an integer", "'large', a string");
+  refused("TRAIN.MAX_SIZE: (1333,)\n", "should be an integer", "'(1333,)', a string");
+  refused("TRAIN.MAX_SIZE: [1333]\n", "should be an integer", "a list of an integer");
   refused("SOLVER.BASE_LR: True\n", "x.yaml:5: SOLVER.BASE_LR should be a number",
           "'True', true or false");
   refused("SOLVER.BASE_LR: None\n", "should be a number", "'None', nothing");
-  refused("MODEL.MASK_ON: 2\n", "should be true or false", "'2', a whole number");
-  refused("TRAIN.SCALES: 800\n", "should be a list of whole numbers", "'800', a whole number");
+  refused("MODEL.MASK_ON: 2\n", "should be true or false", "'2', an integer");
+  refused("TRAIN.SCALES: 800\n", "should be a list of integers", "'800', an integer");
   refused("TRAIN.SCALES: (800)\n", "x.yaml:5: TRAIN.SCALES", "needs a comma: (800,)");
-  refused("TRAIN.SCALES: (800, 'a')\n", "should be a list of whole numbers",
-          "a is a text in quotes");
-  refused("TRAIN.SCALES: (800, 900.5)\n", "should be a list of whole numbers",
-          "a list of a whole number and a number");
-  refused("TRAIN.SCALES: [800, a]\n", "a list of a whole number and a text");
-  refused("TRAIN.DATASETS: ('a', 5)\n", "should be a list of texts; 5 has no quotes");
+  refused("TRAIN.SCALES: (800, 'a')\n", "should be a list of integers", "a is a string in quotes");
+  refused("TRAIN.SCALES: (800, 900.5)\n", "should be a list of integers",
+          "a list of an integer and a number");
+  refused("TRAIN.SCALES: [800, a]\n", "a list of an integer and a string");
+  refused("TRAIN.DATASETS: ('a', 5)\n", "should be a list of strings; 5 has no quotes");
   refused("TRAIN.DATASETS: ('a' 'b')\n", "a comma should stand before ''b')'");
   refused("TRAIN.DATASETS: ('a'\n", "it has no end");
   refused("TRAIN.DATASETS: ('a',) b\n", "'b' stands behind its end");

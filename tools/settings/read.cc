@@ -55,11 +55,11 @@ std::string kind_of_value(const YAML::Node& node) {
   int64_t whole = 0;
   double number = 0;
   bool truth = false;
-  if (is_quoted(node)) return "a text";
+  if (is_quoted(node)) return "a string";
   if (node.Scalar() == "None") return "nothing";
-  if (YAML::convert<int64_t>::decode(node, whole)) return "a whole number";
+  if (YAML::convert<int64_t>::decode(node, whole)) return "an integer";
   if (YAML::convert<double>::decode(node, number)) return "a number";
-  return YAML::convert<bool>::decode(node, truth) ? "true or false" : "a text";
+  return YAML::convert<bool>::decode(node, truth) ? "true or false" : "a string";
 }
 
 // Tags of YAML itself, and those that Detectron's own files have.
