@@ -41,7 +41,7 @@ Feeds::Feeds(const TrainingModel& model, const WholeRun& whole)
     const Shape& shape = model.step.shape(model.step.at(input.values[0]));
     if (input.role != Role::data || shape.empty()) continue;
     any_open_ = any_open_ || !shape[0].known();
-    if (fixed_rows_ < 0 && shape[0].known()) fixed_rows_ = shape[0].size();
+    if (fixed_rows_ < 0 && shape[0].known() && shape[0].size() > 0) fixed_rows_ = shape[0].size();
   }
 }
 
@@ -81,7 +81,8 @@ void Feeds::set_part(std::size_t number, const Tensor& rows) {
       !declared.empty() && declared.size() == dims.size() &&
       fits({declared.begin() + 1, declared.end()}, {dims.begin() + 1, dims.end()});
   if (has_rows && !declared[0].known()) return set_share_of_batch(number, rows);
-  if (has_rows && declared[0].size() * shares == dims[0])  // a file may declare its batch size
+  // A file may declare its batch size. An empty tensor has no rows to share out.
+  if (has_rows && dims[0] > 0 && declared[0].size() * shares == dims[0])
     return any_open_ || declared[0].size() != fixed_rows_ ? set_equal_parts(number, rows)
                                                           : set_share_of_batch(number, rows);
   check(fits(declared, dims), "'", input.feed(), "' is ", type,
