@@ -34,6 +34,7 @@ Feeds::Feeds(const TrainingModel& model, const WholeRun& whole)
       whole_replicas_(std::max(model.whole_replicas, model.replicas)),
       set_(model.inputs.size(), false),
       set_anew_(model.inputs.size(), false),
+      batches_(model.inputs.size(), 0),
       tensors_(model.inputs.size() * model.replicas),
       shares_of_batch_(model.replicas, 1.F / static_cast<float>(whole_replicas_)) {
   for (const StepInput& input : model.inputs) {
@@ -127,7 +128,19 @@ void Feeds::set_share_of_batch(std::size_t number, const Tensor& rows) {
     const Rows own = rows_of(batch, k, input.part);
     tensors_[number * model_.replicas + k] = rows_from(rows, {own.first - begin, own.count});
   }
+  batches_[number] = batch;
   if (batch_ != batch) weigh(batch_ = batch);
+}
+
+// One batch decides the weights of the losses.
+void Feeds::check_one_batch() const {
+  if (!has(Role::weight)) return;
+  std::size_t first = 0;
+  while (first < batches_.size() && batches_[first] == 0) ++first;
+  for (std::size_t i = first + 1; i < batches_.size(); ++i)
+    check(batches_[i] == 0 || batches_[i] == batches_[first], "'", model_.inputs[i].feed(),
+          "' is fed ", batches_[i], " rows, '", model_.inputs[first].feed(), "' ", batches_[first],
+          "; the losses are weighted by rows, so all inputs of a batch need as many");
 }
 
 // Weights each loss by its share of the batch.
@@ -190,6 +203,7 @@ std::span<const Tensor> Feeds::tensors() {
         join(missing.empty() ? "" : " and ", "'", input.feed(), "' (", name_of(input.role), ")");
   }
   check(missing.empty(), "the step was not fed ", missing);
+  check_one_batch();
   set_anew_.assign(set_anew_.size(), false);
   return tensors_;
 }

@@ -281,5 +281,15 @@ TEST(Feeds, OfNoRowsGoToEveryReplica) {
   EXPECT_EQ(session.run_step(feeds, 0).loss(), 0.5F);  // the mean of both replicas' sums
 }
 
+TEST(Feeds, OfTwoBatchesAreRefused) {
+  const TrainingModel model = small_mlp(2, MomentumSgd{}, {.weighted = true});
+  const Batch five(5), seven(7);
+  Feeds feeds(model);
+  five.feed(feeds);
+  feeds.tensors();
+  feeds.set("label", seven.classes);
+  expect_error([&] { feeds.tensors(); }, "'label' is fed 7 rows, 'data' 5");
+}
+
 }  // namespace
 }  // namespace lockstep::testing
