@@ -175,9 +175,9 @@ std::vector<Value> prelu_gradient(const GradientRequest& r) {
   return dx;
 }
 
-// dy where the value was not clipped; the bounds count as constants.
+// dy where the value was not clipped. The bounds count as constants, even if they are initializers:
+// that is how a file writes a ReLU6.
 std::vector<Value> clip_gradient(const GradientRequest& r) {
-  check(r.wanted.size() < 2 || !r.wanted[1], r.node.description(), ": bounds cannot be trained");
   Site site = gradient_site(r, 0);
   Value inside = equal(r.graph, r.x(0), r.y(0), site);
   return {where(r.graph, inside, r.dy[0], scalar_like(r.graph, r.dy[0], 0, "zero"), site)};

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "builders/net/imported.h"
 #include "builders/net/layers.h"
 #include "builders/net/losses.h"
 #include "graph/print.h"
@@ -231,3 +232,17 @@ TEST(Frozen, ParametersStayAndTheReversePassStops) {
 
 }  // namespace
 }  // namespace lockstep::testing
+// As a file writes a ReLU6: its bounds are initializers, which get no gradient.
+TEST(Imported, BoundsOfAClipAreNotTrained) {
+  LoadedModel file{TrainingModel(all_ops())};
+  Graph& graph = file.model.inference;
+  Value x = graph.input("x", {DType::float32, {"N", 2}});
+  Value w = graph.constant("w", Literal::of<float>(std::vector<float>{1, 2}, {2}));
+  Value low = graph.constant("low", Literal::scalar(0.F)),
+        high = graph.constant("high", Literal::scalar(6.F));
+  Value y = graph.add_value({.type = "Clip", .inputs = {mul(graph, x, w, "wx"), low, high}}, "y");
+  graph.output(reduce_mean(graph, y, {}, false, "loss"));
+  file.initializers = {"w", "low", "high"};
+  EXPECT_EQ(trainable_initializers(file, "loss", {}), std::set<std::string>{"w"});
+}
+
