@@ -30,7 +30,9 @@ bool scales_loss(const DataParallelOptions& options) { return options.precision 
 void scale_losses(OneReplica& one, const DataParallelOptions& options) {
   OneReplica::Part& part = one.parts[0];
   const int shares = (means(options) ? 1 : options.replicas) * options.micro_batches;
-  if (options.weighted) part.weight = one.graph.input(kLossWeight, {DType::float32, {}});
+  if (options.weighted)
+    part.weight =
+        step_input(one.graph, kLossWeight, {DType::float32, {}}, "the weight of its losses");
   for (std::size_t i = 0; i < part.losses.size(); ++i) {
     Value& loss = part.losses[i];
     const Site site(one.loss_names[i] + "_scaled");
@@ -141,9 +143,11 @@ void initialise_states(TrainingModel& model, const OneReplica& one, const Optimi
 void trace_inference(TrainingModel& model, const ModelFn& network) {
   Net net(model.inference, Mode::infer);
   network(net);
-  for (const Net::Param& param : net.params())
-    check(model.find_state(param.name), "parameter '", param.name,
+  for (const Net::Param& param : net.params()) {
+    const std::string at = param.origin.empty() ? "" : param.origin + ": ";
+    check(model.find_state(param.name), at, "parameter '", param.name,
           "' is made for prediction only; training makes no parameter of that name");
+  }
   for (const Net::Named& output : net.outputs()) model.inference.output(output.value);
 }
 

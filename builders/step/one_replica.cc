@@ -43,6 +43,13 @@ void OneReplica::for_each_value(const std::function<void(Value&)>& change) {
   for (Value& gradient : gradients) change_if(gradient);
 }
 
+Value step_input(Graph& graph, const std::string& name, const TensorType& type,
+                 const std::string& what, const std::string& origin) {
+  check(!graph.find(name), "the step takes ", what, " as its input '", name,
+        "', but the network has a value of that name; rename that");
+  return graph.input(name, type, origin);
+}
+
 OneReplica trace(const OpSet& ops, const ModelFn& model) {
   OneReplica one(ops);
   Net net(one.graph, Mode::train);
@@ -72,7 +79,10 @@ void differentiate(OneReplica& one, const Differentiation& how) {
     if (is_trained(param, how.frozen)) wanted.push_back(param.value);
   const Gradients found = add_gradients(one.graph, losses, wanted, "_grad");
   std::string unreached;
-  for (const std::string& name : found.unreached) unreached += "\n  " + name;
+  for (const std::string& name : found.unreached) {
+    const std::string& origin = one.graph.origin(one.graph.at(name));
+    unreached += "\n  " + name + (origin.empty() ? "" : " (" + origin + ")");
+  }
   check(unreached.empty() || how.allow_untrained,
         "no loss reaches these parameters (set allow_untrained to keep them as they are):",
         unreached);

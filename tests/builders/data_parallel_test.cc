@@ -167,8 +167,28 @@ TEST(DataParallel, WhatOnlyPredictionMakesIsNamed) {
     if (!net.training()) x = mul(net.graph, x, net.param("gain", {4}, constant(1)), "scaled");
     classify(net, fc_layer(net, x, 3, {}, "pred"));
   };
-  expect_error([&] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {.replicas = 2}); },
-               "parameter 'gain' is made for prediction only");
+  expect_error(
+      [&] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {.replicas = 2}); },
+      "tests/builders/data_parallel_test.cc:", "parameter 'gain' is made for prediction only");
+}
+
+// Names that the step needs for inputs of its own.
+TEST(DataParallel, ANameThatIsTakenIsNamedWithItsUse) {
+  const auto with = [](const std::string& name, DataParallelOptions options = {}) {
+    return [name, options] {
+      const ModelFn model = [name](Net& net) {
+        Value x = net.input("data", {DType::float32, {"N", 4}});
+        x = mul(net.graph, x, net.param(name, {4}, constant(1)), "scaled");
+        classify(net, fc_layer(net, x, 3, {}, "pred"));
+      };
+      build_data_parallel_model(all_ops(), model, MomentumSgd{}, options);
+    };
+  };
+  expect_error(with("lr"), "the rate of its updates as its input 'lr'", "rename that");
+  expect_error(with("label"), "its labels as the input 'label'", "rename that");
+  expect_error(with("pred_w_momentum"), "the optimiser's momentum of 'pred_w'", "rename that");
+  expect_error(with("loss_weight", {.weighted = true}), "the weight of its losses", "rename that");
+  expect_error(with("pred_w_deferred", {.deferred = true}), "the previous gradient of 'pred_w'");
 }
 
 TEST(DataParallel, OperandsMayBeLeftOut) {
@@ -190,8 +210,8 @@ TEST(DataParallel, NamesParametersThatNoLossReaches) {
     Value frozen = stop_gradient(net.graph, fc_layer(net, x, 4, {}, "fc"));
     classify(net, fc_layer(net, frozen, 3, {}, "pred"));
   };
-  expect_error([&] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {}); }, "fc_w",
-               "fc_b", "allow_untrained");
+  expect_error([&] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {}); },
+               "fc_w (tests/builders/data_parallel_test.cc:", "fc_b", "allow_untrained");
   TrainingModel trained = build_data_parallel_model(all_ops(), model, MomentumSgd{},
                                                     {.replicas = 2, .allow_untrained = true});
   EXPECT_EQ(trained.find_state("fc_w_momentum"), nullptr);
@@ -208,7 +228,17 @@ TEST(DataParallel, RefusesWhatCannotTrain) {
                  net.param("w", {2}, constant(0));
                  net.param("w", {2}, constant(0));
                }),
-               "parameter 'w' is made twice");
+               "tests/builders/data_parallel_test.cc:", ": parameter 'w' is made twice");
+  expect_error(build([](Net& net) {
+                 Value x = net.input("data", {DType::float32, {"N", 4}});
+                 net.loss("loss", mul(net.graph, x, x, "square"));
+               }),
+               "tests/builders/data_parallel_test.cc:", ": loss 'loss' has shape [N,4]");
+  expect_error(build([](Net& net) {
+                 Value x = net.input("data", {DType::float32, {"N", 4, 8, 8}});
+                 conv_layer(net, x, 6, {.kernel = 3, .group = 3}, "conv");
+               }),
+               "conv (tests/builders/data_parallel_test.cc:", "): 4 channels do not divide");
   expect_error([] { build_data_parallel_model(all_ops(), mlp(), MomentumSgd{}, {.replicas = 0}); },
                "at least one replica");
 }
@@ -230,8 +260,6 @@ TEST(Frozen, ParametersStayAndTheReversePassStops) {
                "no parameter is called 'fc9*'");
 }
 
-}  // namespace
-}  // namespace lockstep::testing
 // As a file writes a ReLU6: its bounds are initializers, which get no gradient.
 TEST(Imported, BoundsOfAClipAreNotTrained) {
   LoadedModel file{TrainingModel(all_ops())};
@@ -246,3 +274,5 @@ TEST(Imported, BoundsOfAClipAreNotTrained) {
   EXPECT_EQ(trainable_initializers(file, "loss", {}), std::set<std::string>{"w"});
 }
 
+}  // namespace
+}  // namespace lockstep::testing
