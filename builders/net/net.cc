@@ -42,6 +42,8 @@ void Net::next(Value state, Value value) {
     check(param.kind == StateKind::computed, "'", param.name, "' is a ", name_of(param.kind),
           ", which the optimiser updates; only computed state takes a value of the network");
     check(!param.next, "'", param.name, "' is given two next values");
+    check(graph.type(value) == graph.type(state), "'", param.name, "' is ", graph.type(state),
+          ", its next value '", graph.name(value), "' is ", graph.type(value));
     param.next = value;
     return;
   }

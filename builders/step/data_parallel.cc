@@ -147,6 +147,10 @@ void trace_inference(TrainingModel& model, const ModelFn& network) {
     const std::string at = param.origin.empty() ? "" : param.origin + ": ";
     check(model.find_state(param.name), at, "parameter '", param.name,
           "' is made for prediction only; training makes no parameter of that name");
+    const TensorType &here = model.inference.type(param.value),
+                     &trained = model.step.type(model.step.at(param.name));
+    check(here == trained, at, "parameter '", param.name, "' is ", here, " in prediction, ",
+          trained, " in training");
   }
   for (const Net::Named& output : net.outputs()) model.inference.output(output.value);
 }

@@ -172,6 +172,27 @@ TEST(DataParallel, WhatOnlyPredictionMakesIsNamed) {
       "tests/builders/data_parallel_test.cc:", "parameter 'gain' is made for prediction only");
 }
 
+TEST(DataParallel, AParameterHasOneShape) {
+  const ModelFn model = [](Net& net) {
+    Value x = net.input("data", {DType::float32, {"N", 4}});
+    Value gain = net.param("gain", net.training() ? Dims{4} : Dims{1}, constant(1));
+    classify(net, fc_layer(net, mul(net.graph, x, gain, "scaled"), 3, {}, "pred"));
+  };
+  expect_error([&] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {.replicas = 2}); },
+               "parameter 'gain' is float32[1] in prediction, float32[4] in training");
+}
+
+TEST(DataParallel, TheNextValueOfAStateIsOfItsType) {
+  const ModelFn model = [](Net& net) {
+    Value x = net.input("data", {DType::float32, {"N", 4}});
+    Value seen = net.param("seen", {3}, constant(0), StateKind::computed);
+    if (net.training()) net.next(seen, reduce_mean(net.graph, x, {0}, false, "mean"));
+    classify(net, fc_layer(net, x, 3, {}, "pred"));
+  };
+  expect_error([&] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {}); },
+               "'seen' is float32[3], its next value 'mean' is float32[4]");
+}
+
 // Names that the step needs for inputs of its own.
 TEST(DataParallel, ANameThatIsTakenIsNamedWithItsUse) {
   const auto with = [](const std::string& name, DataParallelOptions options = {}) {
