@@ -85,8 +85,9 @@ std::vector<Value> AllReducer::sum_all(Graph& one, const std::vector<Value>& gra
   for (std::size_t p = 0; p < params.size(); ++p)
     sizes.push_back(
         {params[p], element_count(to_dims(one.shape(gradients[p]))), one.dtype(gradients[p])});
-  const Buckets buckets = options_.buckets.empty() ? pack(options_.packing, sizes)
-                                                   : parse_buckets(options_.buckets, sizes);
+  const Buckets buckets = options_.buckets.empty()
+                              ? pack(options_.packing, sizes)
+                              : parse_buckets(options_.buckets, sizes, options_.buckets_from);
   bucket_plan_.clear();
   std::vector<Value> sums(gradients.size());
   for (std::size_t b = 0; b < buckets.size(); ++b) {
