@@ -14,7 +14,7 @@ bool is_trained(const Net::Param& param, const std::vector<std::string>& frozen)
 void check_frozen(const OneReplica& one, const std::vector<std::string>& frozen) {
   std::vector<std::string> names;
   for (const Net::Param& param : one.params) names.push_back(param.name);
-  check_patterns_used(frozen, names, "frozen");
+  check_patterns_used(frozen, names, "frozen parameters (MODEL.FREEZE, --freeze)");
 }
 
 }  // namespace
