@@ -18,6 +18,8 @@ AllReducer::AllReducer(const AllReduceOptions& options, int replicas)
     : options_(options), replicas_(replicas), tensors_(options.spec.ranges.size(), 0) {
   const std::string text = text_of(options.spec);
   check(!options.spec.ranges.empty(), "an all-reduce needs a spec");
+  check(options.spec.ranges.back().limit < 0, "all-reduce spec '", text,
+        "': it ends with a limit; the last range has none");
   check(options.processes >= 1 && replicas % options.processes == 0, "all-reduce: ", replicas,
         " replicas do not divide over ", options.processes, " processes");
   check_wire(options.wire, DType::float32);

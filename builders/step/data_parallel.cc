@@ -1,5 +1,6 @@
 #include "builders/step/data_parallel.h"
 
+#include <cmath>
 #include <optional>
 
 #include "builders/all_reduce/expand.h"
@@ -159,6 +160,9 @@ void trace_inference(TrainingModel& model, const ModelFn& network) {
 
 DataParallelOptions replicas_on(const std::vector<Device>& devices) {
   check(!devices.empty(), "there is no device for a replica");
+  for (Device device : devices)
+    check(device.kind == devices[0].kind, "devices of a run are all of one kind, not ",
+          text_of(devices[0]), " and ", text_of(device));
   const bool cpu = devices[0].kind == DeviceKind::cpu;
   return {.replicas = static_cast<int>(devices.size()), .scope = cpu ? "cpu" : "gpu"};
 }
@@ -172,6 +176,13 @@ void check_options(const DataParallelOptions& options) {
   check(!(options.weighted && means(options)), "the all-reduce spec '",
         text_of(options.all_reduce.spec),
         "' takes means, which needs equal shares; the loss is weighted, so they are not");
+  for (const auto& [name, number] : {std::pair{"clip.norm", options.clip.norm},
+                                     {"clip.each_norm", options.clip.each_norm},
+                                     {"clip.value", options.clip.value},
+                                     {"rules.weight_decay", options.rules.weight_decay},
+                                     {"rules.weight_decay_norm", options.rules.weight_decay_norm},
+                                     {"rules.bias_rate_factor", options.rules.bias_rate_factor}})
+    check(std::isfinite(number) && number >= 0, name, " is ", number, ", should be 0 or more");
   AllReducer(options.all_reduce, options.replicas);  // checks spec, processes and ring
 }
 

@@ -212,6 +212,20 @@ TEST(DataParallel, ANameThatIsTakenIsNamedWithItsUse) {
   expect_error(with("pred_w_deferred", {.deferred = true}), "the previous gradient of 'pred_w'");
 }
 
+TEST(DataParallel, OptionsThatAreNoNumbersAreRefused) {
+  const auto build = [](const DataParallelOptions& options) {
+    return [options] { small_mlp(2, MomentumSgd{}, options); };
+  };
+  expect_error(build({.rules = {.weight_decay = NAN}}), "rules.weight_decay is nan");
+  expect_error(build({.rules = {.bias_rate_factor = -1}}), "rules.bias_rate_factor is -1");
+  expect_error(build({.clip = {.norm = INFINITY}}), "clip.norm is inf, should be 0 or more");
+  AllReduceOptions limited;
+  limited.spec.ranges[0].limit = 5;
+  expect_error(build({.all_reduce = limited}), "spec 'collective:5:'", "the last range has none");
+  expect_error([] { replicas_on(parse_devices("cpu:0,gpu:1")); },
+               "devices of a run are all of one kind, not cpu:0 and gpu:1");
+}
+
 TEST(DataParallel, OperandsMayBeLeftOut) {
   const TrainingModel model = build_data_parallel_model(
       all_ops(),
