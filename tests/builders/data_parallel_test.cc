@@ -279,7 +279,9 @@ TEST(DataParallel, RefusesWhatCannotTrain) {
 }
 
 TEST(Models, UnknownNameSuggestsTheNearest) {
-  expect_error([] { model_named("lenett", {}); }, "no model 'lenett'", "did you mean 'lenet'");
+  expect_error([] { model_named("lenett", {}); }, "no model 'lenett'",
+               "did you mean 'lenet'? Known: ");
+  expect_error([] { model_named("xyzzyx", {}); }, "no model 'xyzzyx'; known: ");
 }
 
 TEST(Frozen, ParametersStayAndTheReversePassStops) {
