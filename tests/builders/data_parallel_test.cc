@@ -294,7 +294,7 @@ TEST(Frozen, ParametersStayAndTheReversePassStops) {
   EXPECT_TRUE(before.at("cpu_1/fc1_w") == after.at("cpu_1/fc1_w"));
   EXPECT_FALSE(before.at("cpu_1/fc2_w") == after.at("cpu_1/fc2_w"));
   expect_error([] { small_mlp(2, MomentumSgd{}, {.frozen = {"fc9*"}}); },
-               "no parameter is called 'fc9*'");
+               "frozen parameters (MODEL.FREEZE, --freeze): no parameter is called 'fc9*'");
 }
 
 // As a file writes a ReLU6: its bounds are initializers, which get no gradient.
