@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -59,16 +60,38 @@ StepInput input_by_name(const std::string& name) {
 }
 
 // data.2.images: part 2 of the feed `images`.
-StepInput input_named(const std::string& key) {
+struct InputKey {
+  std::string role, feed;
+  int part = 0;
+};
+
+std::optional<InputKey> parsed(const std::string& key) {
   const std::size_t dot = key.find('.');
   const std::size_t end = dot == key.npos ? key.npos : key.find('.', dot + 1);
-  if (end == key.npos) return input_by_name(key);
-  StepInput input;
+  if (end == key.npos) return std::nullopt;
+  InputKey found{key.substr(0, dot), key.substr(end + 1)};
   const char* last = key.data() + end;
-  const auto [stop, error] = std::from_chars(key.data() + dot + 1, last, input.part);
-  if (error != std::errc() || stop != last || input.part < 0) return input_by_name(key);
-  input.role = role_named(key.substr(0, dot));
-  input.name = name_in_part(input.part, key.substr(end + 1));
+  const auto [stop, error] = std::from_chars(key.data() + dot + 1, last, found.part);
+  if (error != std::errc() || stop != last || found.part < 0) return std::nullopt;
+  return found;
+}
+
+// A file has roles for all its inputs or for none; a name alone may look like a key with a role.
+bool has_roles(const onnx::ModelProto& proto) {
+  const std::string before = std::string(kPrefix) + "input.";
+  return std::all_of(
+      proto.metadata_props().begin(), proto.metadata_props().end(), [&](const auto& entry) {
+        return !entry.key().starts_with(before) || parsed(entry.key().substr(before.size()));
+      });
+}
+
+StepInput input_named(const std::string& text, bool with_roles) {
+  const std::optional<InputKey> key = with_roles ? parsed(text) : std::nullopt;
+  if (!key) return input_by_name(text);
+  StepInput input;
+  input.role = role_named(key->role);
+  input.part = key->part;
+  input.name = name_in_part(key->part, key->feed);
   return input;
 }
 
@@ -97,6 +120,7 @@ void write_roles(const TrainingModel& model, onnx::ModelProto& proto) {
 }
 
 void read_roles(const onnx::ModelProto& proto, LoadedModel& loaded) {
+  const bool with_roles = has_roles(proto);
   for (const auto& entry : proto.metadata_props()) {
     std::string_view key = entry.key();
     if (!key.starts_with(kPrefix)) continue;
@@ -120,7 +144,7 @@ void read_roles(const onnx::ModelProto& proto, LoadedModel& loaded) {
       key.remove_prefix(dot + 1);
       loaded.model.states.push_back({item(), kind});
     } else if (take("input.")) {
-      StepInput input = input_named(std::string(key));
+      StepInput input = input_named(std::string(key), with_roles);
       input.values = split_lines(entry.value());
       loaded.model.inputs.push_back(std::move(input));
     } else if (take("loss.")) {

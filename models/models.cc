@@ -34,8 +34,8 @@ const Entry& entry_named(const std::string& name) {
   std::string known;
   for (const std::string& one : model_names()) known += " " + one;
   std::string near = nearest(name, model_names());
-  fail("there is no model '", name, "'", near.empty() ? "" : "; did you mean '" + near + "'?",
-       " Models:", known);
+  fail("there is no model '", name, "'",
+       near.empty() ? "; known:" : "; did you mean '" + near + "'? Known:", known);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ Feeds::Feeds(const TrainingModel& model, const WholeRun& whole)
       whole_replicas_(std::max(model.whole_replicas, model.replicas)),
       set_(model.inputs.size(), false),
       set_anew_(model.inputs.size(), false),
+      batches_(model.inputs.size(), 0),
       tensors_(model.inputs.size() * model.replicas),
       shares_of_batch_(model.replicas, 1.F / static_cast<float>(whole_replicas_)) {
   for (const StepInput& input : model.inputs) {
@@ -41,7 +42,7 @@ Feeds::Feeds(const TrainingModel& model, const WholeRun& whole)
     const Shape& shape = model.step.shape(model.step.at(input.values[0]));
     if (input.role != Role::data || shape.empty()) continue;
     any_open_ = any_open_ || !shape[0].known();
-    if (fixed_rows_ < 0 && shape[0].known()) fixed_rows_ = shape[0].size();
+    if (fixed_rows_ < 0 && shape[0].known() && shape[0].size() > 0) fixed_rows_ = shape[0].size();
   }
 }
 
@@ -81,7 +82,8 @@ void Feeds::set_part(std::size_t number, const Tensor& rows) {
       !declared.empty() && declared.size() == dims.size() &&
       fits({declared.begin() + 1, declared.end()}, {dims.begin() + 1, dims.end()});
   if (has_rows && !declared[0].known()) return set_share_of_batch(number, rows);
-  if (has_rows && declared[0].size() * shares == dims[0])  // a file may declare its batch size
+  // A file may declare its batch size. An empty tensor has no rows to share out.
+  if (has_rows && dims[0] > 0 && declared[0].size() * shares == dims[0])
     return any_open_ || declared[0].size() != fixed_rows_ ? set_equal_parts(number, rows)
                                                           : set_share_of_batch(number, rows);
   check(fits(declared, dims), "'", input.feed(), "' is ", type,
@@ -126,7 +128,19 @@ void Feeds::set_share_of_batch(std::size_t number, const Tensor& rows) {
     const Rows own = rows_of(batch, k, input.part);
     tensors_[number * model_.replicas + k] = rows_from(rows, {own.first - begin, own.count});
   }
+  batches_[number] = batch;
   if (batch_ != batch) weigh(batch_ = batch);
+}
+
+// One batch decides the weights of the losses.
+void Feeds::check_one_batch() const {
+  if (!has(Role::weight)) return;
+  std::size_t first = 0;
+  while (first < batches_.size() && batches_[first] == 0) ++first;
+  for (std::size_t i = first + 1; i < batches_.size(); ++i)
+    check(batches_[i] == 0 || batches_[i] == batches_[first], "'", model_.inputs[i].feed(),
+          "' is fed ", batches_[i], " rows, '", model_.inputs[first].feed(), "' ", batches_[first],
+          "; the losses are weighted by rows, so all inputs of a batch need as many");
 }
 
 // Weights each loss by its share of the batch.
@@ -189,6 +203,7 @@ std::span<const Tensor> Feeds::tensors() {
         join(missing.empty() ? "" : " and ", "'", input.feed(), "' (", name_of(input.role), ")");
   }
   check(missing.empty(), "these inputs of the step are not set: ", missing);
+  check_one_batch();
   set_anew_.assign(set_anew_.size(), false);
   return tensors_;
 }

@@ -67,6 +67,7 @@ class Feeds {
   int64_t batch_with(const std::string& feed, int64_t rows) const;
   Rows rows_of(int64_t batch, int64_t replica, int part) const;
   void weigh(int64_t batch);
+  void check_one_batch() const;
   TensorDesc desc_of(std::size_t input) const;
   std::string feeds_known() const;
 
@@ -77,6 +78,7 @@ class Feeds {
   bool any_open_ = false;    // whether any input leaves its number of rows open
   int64_t fixed_rows_ = -1;  // rows of a share if all inputs declare theirs: the first one's
   std::vector<bool> set_, set_anew_;  // by input: ever set, and set since the last step
+  std::vector<int64_t> batches_;      // by input: the batch that its rows are of; 0: none
   std::vector<Tensor> tensors_;       // input by input, replicas inside
   std::deque<float> numbers_;         // storage that tensors_ point to
   std::vector<float> shares_of_batch_;

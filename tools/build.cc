@@ -35,6 +35,8 @@ void add_build(CLI::App& app, Command& chosen) {
     options->model.settings = settings->all();
     chosen = [options] {
       const TrainingModel model = model_from(options->model).model;
+      check(model.step.node_count() > 0, options->model.source,
+            ": holds a network, but no step; --loss names the value to minimise");
       verify(model);
       save_model(model, options->output);
       std::cout << options->output << ": " << model.replicas

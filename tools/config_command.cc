@@ -13,10 +13,10 @@ KeyWords::KeyWords(CLI::App& command) : command_(command) {
   DetectorConfig config;  // the table with all flags
   for (const ConfigKey& key : keys_of(config)) {
     if (key.facts.flag.empty()) continue;
-    Flag& flag = flags_.emplace_back(Flag{key.facts.flag, "true"});
-    flag.option = std::holds_alternative<bool*>(key.target)
-                      ? command.add_flag(flag.name)
-                      : command.add_option(flag.name, flag.value);
+    Flag& flag =
+        flags_.emplace_back(Flag{key.facts.flag, "", std::holds_alternative<bool*>(key.target)});
+    flag.option =
+        flag.is_switch ? command.add_flag(flag.name) : command.add_option(flag.name, flag.value);
     flag.option->description(key.meaning);
   }
 }
@@ -29,8 +29,18 @@ std::vector<std::string> KeyWords::words() const {
 }
 
 void KeyWords::add_flags(std::vector<std::string>& words) const {
-  for (const Flag& flag : flags_)
-    if (flag.option->count() > 0) words.insert(words.end(), {flag.name, flag.value});
+  std::vector<std::string> given;
+  for (const Flag& flag : flags_) {
+    if (flag.option->count() == 0) continue;
+    const std::string value =
+        flag.is_switch ? (flag.option->as<bool>() ? "true" : "false") : flag.value;
+    check(flag.is_switch || !command_.get_option_no_throw(value), flag.name, " has no value; '",
+          value, "' is an option");
+    given.insert(given.end(), {flag.name, value});
+  }
+  check(words.size() % 2 == 0, "'", words.empty() ? "" : words.back(),
+        "' has no value; words after the first come in pairs KEY VALUE");
+  words.insert(words.end(), given.begin(), given.end());
 }
 
 std::vector<std::string> KeyWords::all() const {

@@ -25,13 +25,14 @@ class KeyWords {
   // After parsing: KEY VALUE .., the words that are no options. They bypass CLI11, which would
   // split bracketed lists. Throws for unknown options, as the parser does.
   std::vector<std::string> words() const;
-  // Appends FLAG VALUE .. of the given flags.
+  // Appends FLAG VALUE .. of the given flags. Throws if a word or a flag has no value.
   void add_flags(std::vector<std::string>& words) const;
   std::vector<std::string> all() const;
 
  private:
   struct Flag {
     std::string name, value;
+    bool is_switch = false;  // may stand without a value
     CLI::Option* option = nullptr;
   };
   const CLI::App& command_;

@@ -123,6 +123,9 @@ bool is_onnx(const std::string& path) { return ends_with(path, ".onnx"); }
 SourcedModel model_from(const ModelRequest& request) {
   check(request.loss.empty() || is_onnx(request.source), "--loss is only for a FILE.onnx; '",
         request.source, "' has its own loss");
+  check(!request.train_batch_norm || is_yaml(request.source) || !request.loss.empty(),
+        "--train-batch-norm is for a network in FILE.onnx with its --loss, or a CONFIG.yaml; '",
+        request.source, "' is neither");
   if (is_yaml(request.source)) return configured(request);
   const int64_t batch = request.batch > 0 ? request.batch : kUsualBatch;
   if (!request.loss.empty()) return step_of_network(request, batch);

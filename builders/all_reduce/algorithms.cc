@@ -42,8 +42,9 @@ const AllReduceAlgorithm& algorithm_named(const std::string& name) {
     names.push_back(algorithm.name);
   }
   const std::string near = nearest(name, names);
-  fail("there is no algorithm '", name, "'", near.empty() ? "" : "; did you mean '" + near + "'?",
-       " Known: auto, ", algorithm_names());
+  fail("there is no algorithm '", name, "'",
+       near.empty() ? "; known: auto, " : "; did you mean '" + near + "'? Known: auto, ",
+       algorithm_names());
 }
 
 std::string algorithm_names() {

@@ -20,6 +20,8 @@ std::vector<int> ring_order_of(const AllReduceOptions& options, int replicas) {
 void check_fits(const AllReduceOptions& options, int replicas) {
   const std::string text = text_of(options.spec);
   check(!options.spec.ranges.empty(), "an all-reduce needs a spec");
+  check(options.spec.ranges.back().limit < 0, "all-reduce spec '", text,
+        "': it ends with a limit; the last range has none");
   check(options.processes >= 1 && replicas % options.processes == 0, "all-reduce: ", replicas,
         " replicas cannot be split equally over ", options.processes, " processes");
   check_wire(options.wire, DType::float32);
@@ -92,8 +94,9 @@ std::vector<Value> AllReducer::sum_all(Graph& one, const std::vector<Value>& gra
   for (std::size_t p = 0; p < params.size(); ++p)
     sizes.push_back(
         {params[p], element_count(to_dims(one.shape(gradients[p]))), one.dtype(gradients[p])});
-  const Buckets buckets = options_.buckets.empty() ? pack(options_.packing, sizes)
-                                                   : parse_buckets(options_.buckets, sizes);
+  const Buckets buckets = options_.buckets.empty()
+                              ? pack(options_.packing, sizes)
+                              : parse_buckets(options_.buckets, sizes, options_.buckets_from);
   bucket_plan_.clear();
   std::vector<Value> sums(gradients.size());
   for (std::size_t b = 0; b < buckets.size(); ++b) {

@@ -16,8 +16,9 @@ namespace lockstep {
 struct AllReduceOptions {
   AllReduceSpec spec = {.ranges = {{"collective"}}};
   Packing packing = {};
-  std::string buckets = "";  // a bucket plan as text, instead of a packing
-  int pieces = 1;            // of each bucket; each piece is summed by itself
+  std::string buckets = "";              // a bucket plan as text, instead of a packing
+  std::string buckets_from = "buckets";  // where that text is from, for errors
+  int pieces = 1;                        // of each bucket; each piece is summed by itself
   // The element type of gradients in transit, float16 or bfloat16. They are summed in float32, and
   // the sums are rounded to it. undefined: unchanged.
   DType wire = DType::undefined;

@@ -53,6 +53,38 @@ Buckets pack_backwards(const std::vector<GradientSize>& gradients, const Closes&
   return buckets;
 }
 
+// A name as a word of a line; in quotes if it would be several words, or none.
+std::string word_of(const std::string& name) {
+  if (name.find_first_of(" \t\r\n\v\f\"\\") == name.npos) return name;
+  std::string word = "\"";
+  for (char letter : name) {
+    if (letter == '"' || letter == '\\' || letter == '\n') word += '\\';
+    word += letter == '\n' ? 'n' : letter;
+  }
+  return word + '"';
+}
+
+std::vector<std::string> words_in(const std::string& line) {
+  std::vector<std::string> words;
+  const std::string blanks = " \t\r\v\f";
+  for (std::size_t i = line.find_first_not_of(blanks); i < line.size();
+       i = line.find_first_not_of(blanks, i)) {
+    std::string& word = words.emplace_back();
+    const bool quoted = line[i] == '"';
+    if (!quoted) {
+      while (i < line.size() && blanks.find(line[i]) == blanks.npos) word += line[i++];
+      continue;
+    }
+    for (++i; i < line.size() && line[i] != '"'; ++i) {
+      const bool escaped = line[i] == '\\' && i + 1 < line.size();
+      if (escaped) ++i;
+      word += escaped && line[i] == 'n' ? '\n' : line[i];
+    }
+    ++i;  // the quote at the end
+  }
+  return words;
+}
+
 }  // namespace
 
 Packing parse_packing(const std::string& text) {
@@ -120,13 +152,14 @@ std::string text_of(const Buckets& buckets, const std::vector<GradientSize>& gra
     int64_t bytes = 0;
     for (int i : bucket) bytes += gradients[i].bytes();
     text << "bucket " << bytes << " bytes:";
-    for (int i : bucket) text << " " << gradients[i].name;
+    for (int i : bucket) text << " " << word_of(gradients[i].name);
     text << "\n";
   }
   return text.str();
 }
 
-Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& gradients) {
+Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& gradients,
+                      const std::string& source) {
   std::map<std::string, int> position;
   std::vector<std::string> names;
   for (int i = 0; i < static_cast<int>(gradients.size()); ++i) {
@@ -140,29 +173,28 @@ Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& 
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.find_first_not_of(" \t\r") == line.npos || line[0] == '#') continue;
-    const auto colon = line.find(": ");  // names may contain a colon, but no blank
-    check(line.rfind("bucket ", 0) == 0 && colon != line.npos, "buckets, line ", number,
+    const auto colon = line.find(": ");  // the first one: there is none in `bucket N bytes`
+    check(line.rfind("bucket ", 0) == 0 && colon != line.npos, source, ", line ", number,
           ": should be 'bucket N bytes: NAME NAME ..', is '", line, "'");
-    std::istringstream members(line.substr(colon + 1));
     Bucket bucket;
-    for (std::string name; members >> name;) {
+    for (const std::string& name : words_in(line.substr(colon + 1))) {
       auto found = position.find(name);
       const std::string near = nearest(name, names);
-      check(found != position.end(), "buckets, line ", number, ": no gradient of '", name, "'",
+      check(found != position.end(), source, ", line ", number, ": no gradient of '", name, "'",
             near.empty() ? "" : "; did you mean '" + near + "'?");
       const int i = found->second;
-      check(!seen[i], "buckets, line ", number, ": '", name, "' occurs twice");
-      check(bucket.empty() || gradients[bucket[0]].dtype == gradients[i].dtype, "buckets, line ",
+      check(!seen[i], source, ", line ", number, ": '", name, "' occurs twice");
+      check(bucket.empty() || gradients[bucket[0]].dtype == gradients[i].dtype, source, ", line ",
             number, ": '", name, "' is ", gradients[i].dtype,
             ", but the others in its bucket are not");
       seen[i] = true;
       bucket.push_back(i);
     }
-    check(!bucket.empty(), "buckets, line ", number, ": an empty bucket");
+    check(!bucket.empty(), source, ", line ", number, ": an empty bucket");
     buckets.push_back(std::move(bucket));
   }
   for (std::size_t i = 0; i < seen.size(); ++i)
-    check(seen[i], "buckets: '", gradients[i].name, "' is in no bucket");
+    check(seen[i], source, ": '", gradients[i].name, "' is in no bucket");
   return buckets;
 }
 

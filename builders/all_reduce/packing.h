@@ -45,8 +45,9 @@ Buckets pack(const Packing& packing, const std::vector<GradientSize>& gradients)
 // One line per bucket: `bucket 8196000 bytes: predictions/kernel predictions/bias`.
 std::string text_of(const Buckets& buckets, const std::vector<GradientSize>& gradients);
 // Parses that text. Throws for an unknown, repeated or missing name, and for mixed types in a
-// bucket.
-Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& gradients);
+// bucket. `source`: where the text is from, for errors.
+Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& gradients,
+                      const std::string& source = "buckets");
 
 // Inclusive runs of consecutive numbers, and the numbers left alone. A run may grow while its ends
 // are at most `limit` apart, so it holds up to limit + 2 numbers: tf_cnn_benchmarks' rule,

@@ -24,10 +24,12 @@ double parse_quantity(const std::string& text,
   }
   std::string known;
   for (const auto& [unit, factor] : units) {
-    if (end > 0 && amount > 0 && text.substr(end) == unit) return amount * factor;
+    const double quantity = amount * factor;
+    if (end > 0 && quantity > 0 && std::isfinite(quantity) && text.substr(end) == unit)
+      return quantity;
     known += (known.empty() ? "" : ", ") + unit;
   }
-  fail(what, " '", text, "' should be a positive number with one of: ", known);
+  fail(what, " '", text, "' should be a positive, finite number with one of: ", known);
 }
 
 Link parse_link(const std::string& text) {

@@ -113,7 +113,8 @@ std::set<std::string> trainable_initializers(const LoadedModel& file, const std:
                                              const std::vector<std::string>& frozen) {
   const Graph& graph = file.model.inference;
   const std::set<std::string> statistics = running_statistics(graph);
-  check_patterns_used(frozen, {file.initializers.begin(), file.initializers.end()}, "frozen");
+  check_patterns_used(frozen, {file.initializers.begin(), file.initializers.end()},
+                      "frozen parameters (MODEL.FREEZE, --freeze)");
   // Differentiates a copy, in which training batch normalisation has a gradient.
   ImportedOptions all;
   for (const std::string& name : file.initializers) {

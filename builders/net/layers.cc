@@ -51,8 +51,8 @@ Value conv_layer(Net& net, Value x, int64_t channels, const ConvLayer& options, 
   check(shape.size() == 4, site.name, " (", site.where.text(), "): the data of a convolution is ",
         shape, ", should be [batch, channels, height, width]");
   const int64_t in = known(net, x, 1, site);
-  check(in % options.group == 0, site.name, ": ", in, " channels do not divide into ",
-        options.group, " groups");
+  check(in % options.group == 0, site.name, " (", site.where.text(), "): ", in,
+        " channels do not divide into ", options.group, " groups");
   Value w = net.param(site.name + net.names.weight,
                       {channels, in / options.group, options.kernel, options.kernel},
                       options.weight, StateKind::weight, site.where);

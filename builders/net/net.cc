@@ -5,6 +5,8 @@
 namespace lockstep {
 namespace {
 
+std::string prefix_of(const std::string& place) { return place.empty() ? "" : place + ": "; }
+
 void add_once(std::vector<Net::Named>& list, const std::string& name, Value value,
               const char* what) {
   bool fresh = std::none_of(list.begin(), list.end(),
@@ -25,7 +27,7 @@ Value Net::param(std::string_view name, const Dims& dims, const Initializer& ini
                  StateKind kind, const Where& where) {
   const std::string full = graph.scoped(name);
   for (const Param& param : params_)
-    check(param.name != full, "parameter '", full,
+    check(param.name != full, prefix_of(where.text()), "parameter '", full,
           "' is created twice; to share it between layers, keep its Value");
   const Value value =
       graph.input(std::string(name), {DType::float32, to_shape(dims)}, where.text());
@@ -40,6 +42,8 @@ void Net::next(Value state, Value value) {
     check(param.kind == StateKind::computed, "'", param.name, "' is a ", name_of(param.kind),
           ", which the optimiser updates; the network can only set computed state");
     check(!param.next, "'", param.name, "' is given two next values");
+    check(graph.type(value) == graph.type(state), "'", param.name, "' is ", graph.type(state),
+          ", its next value '", graph.name(value), "' is ", graph.type(value));
     param.next = value;
     return;
   }
@@ -47,14 +51,14 @@ void Net::next(Value state, Value value) {
 }
 
 void Net::loss(std::string_view name, Value value) {
-  check(graph.shape(value).empty(), "loss '", name, "' has shape ", graph.shape(value),
-        ", should be a scalar");
+  check(graph.shape(value).empty(), prefix_of(graph.origin(value)), "loss '", name, "' has shape ",
+        graph.shape(value), ", should be a scalar");
   add_once(losses_, graph.scoped(name), value, "loss");
 }
 
 void Net::metric(std::string_view name, Value value) {
-  check(graph.shape(value).empty(), "metric '", name, "' has shape ", graph.shape(value),
-        ", should be a scalar");
+  check(graph.shape(value).empty(), prefix_of(graph.origin(value)), "metric '", name,
+        "' has shape ", graph.shape(value), ", should be a scalar");
   add_once(metrics_, graph.scoped(name), value, "metric");
 }
 

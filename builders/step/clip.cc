@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
@@ -31,8 +32,13 @@ Value factor_of(Graph& graph, const std::vector<Value>& gradients, float limit, 
       squares.size() == 1 ? squares[0] : graph.add_value({.type = "Sum", .inputs = squares}, name);
   Value norm = graph.add_value({.type = "Sqrt", .inputs = {total}}, named(graph, total, "_norm"));
   Value most = limit_of(graph, limit, share, graph.name(norm) + "_limit");
+  std::vector<Value> divisors{norm, most};
+  // The share of a replica without rows is 0, and so are its limit and its gradients.
+  if (share)
+    divisors.push_back(graph.constant(graph.name(norm) + "_least",
+                                      Literal::scalar(std::numeric_limits<float>::min())));
   Value divisor =
-      graph.add_value({.type = "Max", .inputs = {norm, most}}, named(graph, norm, "_or_limit"));
+      graph.add_value({.type = "Max", .inputs = divisors}, named(graph, norm, "_or_limit"));
   return div(graph, most, divisor, named(graph, norm, "_factor"));
 }
 

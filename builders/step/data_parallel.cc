@@ -1,5 +1,6 @@
 #include "builders/step/data_parallel.h"
 
+#include <cmath>
 #include <optional>
 
 #include "builders/all_reduce/expand.h"
@@ -30,7 +31,9 @@ bool scales_loss(const DataParallelOptions& options) { return options.precision 
 void scale_losses(OneReplica& one, const DataParallelOptions& options) {
   OneReplica::Part& part = one.parts[0];
   const int shares = (means(options) ? 1 : options.replicas) * options.micro_batches;
-  if (options.weighted) part.weight = one.graph.input(kLossWeight, {DType::float32, {}});
+  if (options.weighted)
+    part.weight =
+        step_input(one.graph, kLossWeight, {DType::float32, {}}, "the weight of its losses");
   for (std::size_t i = 0; i < part.losses.size(); ++i) {
     Value& loss = part.losses[i];
     const Site site(one.loss_names[i] + "_scaled");
@@ -141,9 +144,15 @@ void initialise_states(TrainingModel& model, const OneReplica& one, const Optimi
 void trace_inference(TrainingModel& model, const ModelFn& network) {
   Net net(model.inference, Mode::infer);
   network(net);
-  for (const Net::Param& param : net.params())
-    check(model.find_state(param.name), "parameter '", param.name,
+  for (const Net::Param& param : net.params()) {
+    const std::string at = param.origin.empty() ? "" : param.origin + ": ";
+    check(model.find_state(param.name), at, "parameter '", param.name,
           "' exists only for prediction; training creates no parameter with that name");
+    const TensorType &here = model.inference.type(param.value),
+                     &trained = model.step.type(model.step.at(param.name));
+    check(here == trained, at, "parameter '", param.name, "' is ", here, " in prediction, ",
+          trained, " in training");
+  }
   for (const Net::Named& output : net.outputs()) model.inference.output(output.value);
 }
 
@@ -151,6 +160,9 @@ void trace_inference(TrainingModel& model, const ModelFn& network) {
 
 DataParallelOptions replicas_on(const std::vector<Device>& devices) {
   check(!devices.empty(), "the list of devices is empty");
+  for (Device device : devices)
+    check(device.kind == devices[0].kind, "the devices of a run must be of one kind, not ",
+          text_of(devices[0]), " and ", text_of(device));
   const bool cpu = devices[0].kind == DeviceKind::cpu;
   return {.replicas = static_cast<int>(devices.size()), .scope = cpu ? "cpu" : "gpu"};
 }
@@ -166,6 +178,13 @@ void check_options(const DataParallelOptions& options) {
         text_of(options.all_reduce.spec),
         "' computes a mean, which needs equal shares of the batch, but the loss is weighted for "
         "unequal ones");
+  for (const auto& [name, number] : {std::pair{"clip.norm", options.clip.norm},
+                                     {"clip.each_norm", options.clip.each_norm},
+                                     {"clip.value", options.clip.value},
+                                     {"rules.weight_decay", options.rules.weight_decay},
+                                     {"rules.weight_decay_norm", options.rules.weight_decay_norm},
+                                     {"rules.bias_rate_factor", options.rules.bias_rate_factor}})
+    check(std::isfinite(number) && number >= 0, name, " is ", number, ", should be 0 or more");
   check_fits(options.all_reduce, options.replicas);
 }
 

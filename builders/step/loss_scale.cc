@@ -1,6 +1,7 @@
 #include "builders/step/loss_scale.h"
 
 #include "builders/step/initial_states.h"
+#include "builders/step/one_replica.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/shape/shape.h"
 
@@ -41,10 +42,11 @@ Next next_of(Graph& step, const LossScale& scale, Value skipped, const LossScali
 
 LossScale add_loss_scale(Graph& step) {
   const TensorType scalar{DType::float32, {}};
-  Value scale = step.input(kScale, scalar);
+  Value scale = step_input(step, kScale, scalar, "the scale of its losses");
   Value inverse =
       step.add_value({.type = "Reciprocal", .inputs = {scale}}, join(kScale, "_inverse"));
-  return {scale, inverse, step.input(kSoundSteps, scalar)};
+  return {scale, inverse,
+          step_input(step, kSoundSteps, scalar, "the number of steps since that scale changed")};
 }
 
 Value seed_of(Graph& step, const LossScale& scale, Value loss) {

@@ -14,7 +14,7 @@ bool is_trained(const Net::Param& param, const std::vector<std::string>& frozen)
 void check_frozen(const OneReplica& one, const std::vector<std::string>& frozen) {
   std::vector<std::string> names;
   for (const Net::Param& param : one.params) names.push_back(param.name);
-  check_patterns_used(frozen, names, "frozen");
+  check_patterns_used(frozen, names, "frozen parameters (MODEL.FREEZE, --freeze)");
 }
 
 }  // namespace
@@ -41,6 +41,13 @@ void OneReplica::for_each_value(const std::function<void(Value&)>& change) {
       for (Value& value : *list) change_if(value);
   }
   for (Value& gradient : gradients) change_if(gradient);
+}
+
+Value step_input(Graph& graph, const std::string& name, const TensorType& type,
+                 const std::string& what, const std::string& origin) {
+  check(!graph.find(name), "the step takes ", what, " as its input '", name,
+        "', but the network has a value of that name; rename that");
+  return graph.input(name, type, origin);
 }
 
 OneReplica trace(const OpSet& ops, const ModelFn& model) {
@@ -72,7 +79,10 @@ void differentiate(OneReplica& one, const Differentiation& how) {
     if (is_trained(param, how.frozen)) wanted.push_back(param.value);
   const Gradients found = add_gradients(one.graph, losses, wanted, "_grad");
   std::string unreached;
-  for (const std::string& name : found.unreached) unreached += "\n  " + name;
+  for (const std::string& name : found.unreached) {
+    const std::string& origin = one.graph.origin(one.graph.at(name));
+    unreached += "\n  " + name + (origin.empty() ? "" : " (" + origin + ")");
+  }
   check(unreached.empty() || how.allow_untrained,
         "no loss reaches these parameters (set allow_untrained to keep them as they are):",
         unreached);

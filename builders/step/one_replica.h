@@ -37,6 +37,11 @@ struct OneReplica {
   }
 };
 
+// An input that the step adds to those of the network. `what` it is, for the error if a value of
+// the network has its name.
+Value step_input(Graph& graph, const std::string& name, const TensorType& type,
+                 const std::string& what, const std::string& origin = "");
+
 // The network in training, with its losses as declared.
 OneReplica trace(const OpSet& ops, const ModelFn& model);
 

@@ -7,7 +7,8 @@ std::vector<Binding> defer(OneReplica& one) {
   one.for_each_gradient([&](const Net::Param& param, Value& gradient) {
     const std::string state = join(param.name, "_", name_of(StateKind::deferred));
     updates.push_back({state, one.graph.name(gradient)});
-    gradient = one.graph.input(state, one.graph.type(gradient), param.origin);
+    gradient = step_input(one.graph, state, one.graph.type(gradient),
+                          "the previous gradient of '" + param.name + "'", param.origin);
   });
   return updates;
 }
@@ -48,7 +49,7 @@ Count count_update(Graph& graph, Value skipped) {
   const auto node = [&](const char* type, std::vector<Value> inputs, const char* what) {
     return graph.add_value({.type = type, .inputs = std::move(inputs)}, name + what);
   };
-  const Value before = graph.input(name, {DType::float32, {}});
+  const Value before = step_input(graph, name, {DType::float32, {}}, "the number of updates made");
   const Value one = graph.constant(name + "_one", Literal::scalar(1.0F));
   const Value number = node("Add", {before, one}, "_with_this");
   if (!skipped) return {number, number};
@@ -66,7 +67,8 @@ std::vector<Binding> update_parameters(OneReplica& one, const Optimizer& optimiz
   ParamUpdate update;
   update.unless = flags.skipped;
   for (const OptimizerFeed& feed : optimizer.feeds)
-    update.fed.push_back(graph.input(feed.name, {DType::float32, {1}}));
+    update.fed.push_back(step_input(graph, feed.name, {DType::float32, {1}},
+                                    join("the ", name_of(feed.role), " of its updates")));
   if (optimizer.counts) {
     const Count count = count_update(graph, flags.skipped);
     update.number = count.number;
@@ -79,7 +81,8 @@ std::vector<Binding> update_parameters(OneReplica& one, const Optimizer& optimiz
     update.slots.clear();
     for (const OptimizerSlot& slot : optimizer.slots)
       update.slots.push_back(
-          graph.input(join(param.name, "_", slot.name), graph.type(param.value), param.origin));
+          step_input(graph, join(param.name, "_", slot.name), graph.type(param.value),
+                     join("the optimiser's ", slot.name, " of '", param.name, "'"), param.origin));
     update.gradient = ruled_gradient(graph, rules, param.kind, param.value, one.gradients[p]);
     const UpdatedParam updated = optimizer.update(graph, update);
     check(updated.slots.size() == optimizer.slots.size(), "the optimiser has ",

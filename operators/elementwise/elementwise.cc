@@ -62,6 +62,8 @@ std::vector<Value> pow_gradient(const GradientRequest& r) {
   Value a = r.x(0), b = r.x(1);
   if (r.wanted[0]) {
     Site site = gradient_site(r, 0);
+    const DType type = r.graph.dtype(a);  // ONNX lets the exponent be of another
+    if (r.graph.dtype(b) != type) b = cast(r.graph, b, type, site);
     Value one = scalar_like(r.graph, b, 1, "one");
     Value power = binary(r.graph, "Pow", a, sub(r.graph, b, one, site), site);
     Value slope = mul(r.graph, b, power, site);
@@ -70,7 +72,10 @@ std::vector<Value> pow_gradient(const GradientRequest& r) {
   if (r.wanted[1]) {
     Site site = gradient_site(r, 1);
     Value slope = mul(r.graph, r.y(0), unary(r.graph, "Log", a, site), site);
-    dx[1] = sum_to(r.graph, mul(r.graph, r.dy[0], slope, site), b, site);
+    Value product = mul(r.graph, r.dy[0], slope, site);
+    const DType type = r.graph.dtype(r.x(1));
+    if (r.graph.dtype(product) != type) product = cast(r.graph, product, type, site);
+    dx[1] = sum_to(r.graph, product, r.x(1), site);
   }
   return dx;
 }
@@ -175,9 +180,9 @@ std::vector<Value> prelu_gradient(const GradientRequest& r) {
   return dx;
 }
 
-// dy where the value was not clipped; the bounds count as constants.
+// dy where the value was not clipped. The bounds count as constants, even if they are initializers:
+// that is how a file writes a ReLU6.
 std::vector<Value> clip_gradient(const GradientRequest& r) {
-  check(r.wanted.size() < 2 || !r.wanted[1], r.node.description(), ": bounds cannot be trained");
   Site site = gradient_site(r, 0);
   Value inside = equal(r.graph, r.x(0), r.y(0), site);
   return {where(r.graph, inside, r.dy[0], scalar_like(r.graph, r.dy[0], 0, "zero"), site)};

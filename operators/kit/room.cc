@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "operators/fill/fill.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
 
@@ -40,9 +41,10 @@ Value shared_integer(Graph& graph, int64_t value) {
 }
 
 Value shared_vector(Graph& graph, int64_t size, float value) {
-  const std::vector<float> values(static_cast<std::size_t>(size), value);
-  return shared_constant(graph, join("all_", value, "_of_", size),
-                         Literal::of<float>(values, {size}));
+  const std::string name = join("all_", value, "_of_", size);
+  if (const Value made = graph.find(graph.scoped(name))) return made;
+  // A node, which plans fold: an initializer would be in the file once for every replica.
+  return constant_fill(graph, {size}, value, name);
 }
 
 Value sum_to(Graph& graph, Value dy, Value like, const Site& site) {

@@ -20,7 +20,7 @@ inline Site gradient_site(const GradientRequest& request, std::size_t i) {
 // A scalar constant of `like`'s element type; an equal one of that name is shared.
 Value scalar_like(Graph& graph, Value like, double value, const std::string& name);
 
-// Constants that nodes which ask for the same one share: a float, an int64, a vector of equal
+// Constants, which nodes that ask for the same one share: a float, an int64, a vector of equal
 // floats.
 Value shared_number(Graph& graph, double value);
 Value shared_integer(Graph& graph, int64_t value);

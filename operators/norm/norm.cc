@@ -1,5 +1,5 @@
 // InstanceNormalization: mean and variance of each plane, scale and bias by channel.
-// LayerNormalization: of the last axes, scale and bias by position.
+// LayerNormalization: of the last axes, scale and bias by position (not broadcast, as ONNX allows).
 // LRN: x / (bias + alpha / size * sum of squares over neighbouring channels) ^ beta.
 //   InstanceNormGrad (dy, x, scale) -> dx, dscale, dbias
 //   LayerNormGrad    (dy, x, scale) -> dx, dscale, dbias

@@ -189,8 +189,23 @@ std::string lost_value(const Session& session) {
   return "";
 }
 
+void check_names_to_store(const TrainingModel& model) {
+  for (const State& state : model.states) {
+    check_tensor_name(state.name);
+    const std::size_t at = state.name.rfind('@');
+    if (at == state.name.npos || at + 1 == state.name.size() || state.name[at + 1] == '0' ||
+        state.name.find_first_not_of("0123456789", at + 1) != state.name.npos)
+      continue;
+    const std::string other = state.name.substr(0, at);
+    check(!model.find_state(other), "'", state.name, "' cannot be stored beside '", other,
+          "': a checkpoint calls replica ", state.name.substr(at + 1), "'s copy of that '",
+          state.name, "', too; rename one of them");
+  }
+}
+
 void save_checkpoint(Session& session, const std::string& path, const Metadata& metadata,
                      const CheckpointOptions& options) {
+  check_names_to_store(session.model());
   Differing differing(session);
   if (session.comm() && session.comm()->rank() > 0) return;
   std::vector<std::pair<std::string, Tensor>> tensors;

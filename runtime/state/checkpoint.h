@@ -26,6 +26,9 @@ class Damaged : public Error {
 
 // With several processes, rank 0 reads and writes the file; all make the same calls.
 
+// Throws naming a state that a checkpoint could not store, because of its name.
+void check_names_to_store(const TrainingModel& model);
+
 struct CheckpointOptions {
   bool keep_previous = false;  // the old file is renamed to previous_of(path)
 };

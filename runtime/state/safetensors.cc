@@ -11,6 +11,7 @@ namespace lockstep {
 namespace {
 
 constexpr uint64_t kMostHeader = 100'000'000;  // the limit of the format's own reader
+constexpr const char* kMetadata = "__metadata__";
 constexpr std::string_view kNoDigits = "00000000";
 // As written by us. It is unique: within a name or a value quotes have a \ before them.
 constexpr std::string_view kWhole = "\"crc32c\":\"";
@@ -82,7 +83,7 @@ std::string header_of(const std::vector<std::pair<std::string, Tensor>>& tensors
   metadata["crc32c"] = kNoDigits;
   for (std::size_t i = 0; i < tensors.size(); ++i)
     metadata[key_of_tensor(tensors[i].first)] = text_of_crc(sums[i]);
-  header["__metadata__"] = metadata;
+  header[kMetadata] = metadata;
   for (const auto& [name, tensor] : tensors) {
     const std::size_t bytes = tensor.desc.bytes();
     header[name] = {{"dtype", safetensors_name(tensor.desc.dtype)},
@@ -101,10 +102,16 @@ std::string header_of(const std::vector<std::pair<std::string, Tensor>>& tensors
 
 }  // namespace
 
+void check_tensor_name(const std::string& name) {
+  check(name != kMetadata, "'", name,
+        "' cannot be stored: a safetensors file keeps its own data under that name; rename it");
+}
+
 void write_safetensors(const std::string& path,
                        const std::vector<std::pair<std::string, Tensor>>& tensors,
                        const std::map<std::string, std::string>& metadata) {
   std::vector<uint32_t> sums;
+  for (const auto& [name, tensor] : tensors) check_tensor_name(name);
   for (const auto& [name, tensor] : tensors)
     sums.push_back(crc32c(tensor.data, tensor.desc.bytes()));
   const std::string header = header_of(tensors, sums, metadata);

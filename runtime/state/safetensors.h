@@ -24,6 +24,8 @@ struct Safetensors {
 // that lost them is not mistaken for a foreign one.
 inline constexpr const char* kFormatKey = "format";
 
+// Throws if no tensor can be stored under that name.
+void check_tensor_name(const std::string& name);
 void write_safetensors(const std::string& path,
                        const std::vector<std::pair<std::string, Tensor>>& tensors,
                        const std::map<std::string, std::string>& metadata);

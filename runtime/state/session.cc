@@ -93,6 +93,11 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   Plan plan = compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches,
                        session_.state_.names(), spec_.updates, session_.devices_, session_.kernels_,
                        options, session_.comm(), session_.owners_});
+  for (std::size_t i = 0; i < plan.states.size(); ++i) {  // kernels use the states' own memory
+    const TensorDesc &here = plan.state_descs[i], &held = session_.state_.at(plan.states[i]).desc;
+    check(!here.present() || here == held, spec_.graph.name(), ": '", plan.states[i], "' is ", here,
+          ", but the state is ", held);
+  }
   if (cache_.size() == kPlansKept) cache_.pop_back();
   cache_.insert(cache_.begin(), make_executor(std::move(plan), session_.state_, session_.workers_,
                                               session_.accelerator_, session_.comm()));

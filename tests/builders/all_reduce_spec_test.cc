@@ -46,6 +46,7 @@ TEST(AllReduceSpec, ErrorsAreOfOneKindAndNameThePart) {
   refuses("xring:2k:", "''");
   refuses("a:b:c", "'a'");
   refuses("NCCL", "'NCCL'");
+  refuses("mean", "there is no algorithm 'mean'; known: auto, ");
   refuses(" xring", "' xring'");
   refuses("xrin", "did you mean 'xring'");
   refuses("nccl/psgpu", "'nccl/psgpu'");

@@ -153,5 +153,17 @@ TEST(Clip, EachGradientByItsOwnNorm) {
   }
 }
 
+// A batch of one example leaves the other replica none.
+TEST(Clip, BeforeTheReduceWithoutRows) {
+  for (const ClipOptions clip : {ClipOptions{.norm = 0.05F, .before_reduce = true},
+                                 ClipOptions{.each_norm = 0.02F, .before_reduce = true},
+                                 ClipOptions{.value = 0.01F, .before_reduce = true}}) {
+    const TrainingModel two =
+        small_mlp(2, kPlainSgd, {.rules = kNoRules, .weighted = true, .clip = clip});
+    const TrainingModel one = small_mlp(1, kPlainSgd, {.rules = kNoRules, .clip = clip});
+    expect_close(train(two, 1, 2, kSmall), train(one, 1, 2, kSmall), one);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -45,6 +45,8 @@ TEST(Cost, TopologiesAreRead) {
   expect_error([] { parse_topology("2us:10"); }, "bandwidth '10'", "G, M, K");
   expect_error([] { parse_topology("-2us:10G"); }, "latency '-2us'", "positive");
   expect_error([] { parse_topology("2us:10G/"); }, "latency:bandwidth");
+  expect_error([] { parse_topology("infus:1G"); }, "latency 'infus'", "finite");
+  expect_error([] { parse_topology("1us:1e300G"); }, "bandwidth '1e300G'", "finite");
 }
 
 // Latency decides for few bytes, volume for many; levels pay where the link across is slow.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "builders/net/imported.h"
 #include "builders/net/layers.h"
 #include "builders/net/losses.h"
 #include "graph/print.h"
@@ -166,8 +167,63 @@ TEST(DataParallel, WhatOnlyPredictionMakesIsNamed) {
     if (!net.training()) x = mul(net.graph, x, net.param("gain", {4}, constant(1)), "scaled");
     classify(net, fc_layer(net, x, 3, {}, "pred"));
   };
+  expect_error(
+      [&] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {.replicas = 2}); },
+      "tests/builders/data_parallel_test.cc:", "parameter 'gain' exists only for prediction");
+}
+
+TEST(DataParallel, AParameterHasOneShape) {
+  const ModelFn model = [](Net& net) {
+    Value x = net.input("data", {DType::float32, {"N", 4}});
+    Value gain = net.param("gain", net.training() ? Dims{4} : Dims{1}, constant(1));
+    classify(net, fc_layer(net, mul(net.graph, x, gain, "scaled"), 3, {}, "pred"));
+  };
   expect_error([&] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {.replicas = 2}); },
-               "parameter 'gain' exists only for prediction");
+               "parameter 'gain' is float32[1] in prediction, float32[4] in training");
+}
+
+TEST(DataParallel, TheNextValueOfAStateIsOfItsType) {
+  const ModelFn model = [](Net& net) {
+    Value x = net.input("data", {DType::float32, {"N", 4}});
+    Value seen = net.param("seen", {3}, constant(0), StateKind::computed);
+    if (net.training()) net.next(seen, reduce_mean(net.graph, x, {0}, false, "mean"));
+    classify(net, fc_layer(net, x, 3, {}, "pred"));
+  };
+  expect_error([&] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {}); },
+               "'seen' is float32[3], its next value 'mean' is float32[4]");
+}
+
+// Names that the step needs for inputs of its own.
+TEST(DataParallel, ANameThatIsTakenIsNamedWithItsUse) {
+  const auto with = [](const std::string& name, DataParallelOptions options = {}) {
+    return [name, options] {
+      const ModelFn model = [name](Net& net) {
+        Value x = net.input("data", {DType::float32, {"N", 4}});
+        x = mul(net.graph, x, net.param(name, {4}, constant(1)), "scaled");
+        classify(net, fc_layer(net, x, 3, {}, "pred"));
+      };
+      build_data_parallel_model(all_ops(), model, MomentumSgd{}, options);
+    };
+  };
+  expect_error(with("lr"), "the rate of its updates as its input 'lr'", "rename that");
+  expect_error(with("label"), "its labels as the input 'label'", "rename that");
+  expect_error(with("pred_w_momentum"), "the optimiser's momentum of 'pred_w'", "rename that");
+  expect_error(with("loss_weight", {.weighted = true}), "the weight of its losses", "rename that");
+  expect_error(with("pred_w_deferred", {.deferred = true}), "the previous gradient of 'pred_w'");
+}
+
+TEST(DataParallel, OptionsThatAreNoNumbersAreRefused) {
+  const auto build = [](const DataParallelOptions& options) {
+    return [options] { small_mlp(2, MomentumSgd{}, options); };
+  };
+  expect_error(build({.rules = {.weight_decay = NAN}}), "rules.weight_decay is nan");
+  expect_error(build({.rules = {.bias_rate_factor = -1}}), "rules.bias_rate_factor is -1");
+  expect_error(build({.clip = {.norm = INFINITY}}), "clip.norm is inf, should be 0 or more");
+  AllReduceOptions limited;
+  limited.spec.ranges[0].limit = 5;
+  expect_error(build({.all_reduce = limited}), "spec 'collective:5:'", "the last range has none");
+  expect_error([] { replicas_on(parse_devices("cpu:0,gpu:1")); },
+               "the devices of a run must be of one kind, not cpu:0 and gpu:1");
 }
 
 TEST(DataParallel, OperandsMayBeLeftOut) {
@@ -189,8 +245,8 @@ TEST(DataParallel, NamesParametersThatNoLossReaches) {
     Value frozen = stop_gradient(net.graph, fc_layer(net, x, 4, {}, "fc"));
     classify(net, fc_layer(net, frozen, 3, {}, "pred"));
   };
-  expect_error([&] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {}); }, "fc_w",
-               "fc_b", "allow_untrained");
+  expect_error([&] { build_data_parallel_model(all_ops(), model, MomentumSgd{}, {}); },
+               "fc_w (tests/builders/data_parallel_test.cc:", "fc_b", "allow_untrained");
   TrainingModel trained = build_data_parallel_model(all_ops(), model, MomentumSgd{},
                                                     {.replicas = 2, .allow_untrained = true});
   EXPECT_EQ(trained.find_state("fc_w_momentum"), nullptr);
@@ -207,13 +263,25 @@ TEST(DataParallel, RefusesWhatCannotTrain) {
                  net.param("w", {2}, constant(0));
                  net.param("w", {2}, constant(0));
                }),
-               "parameter 'w' is created twice");
+               "tests/builders/data_parallel_test.cc:", ": parameter 'w' is created twice");
+  expect_error(build([](Net& net) {
+                 Value x = net.input("data", {DType::float32, {"N", 4}});
+                 net.loss("loss", mul(net.graph, x, x, "square"));
+               }),
+               "tests/builders/data_parallel_test.cc:", ": loss 'loss' has shape [N,4]");
+  expect_error(build([](Net& net) {
+                 Value x = net.input("data", {DType::float32, {"N", 4, 8, 8}});
+                 conv_layer(net, x, 6, {.kernel = 3, .group = 3}, "conv");
+               }),
+               "conv (tests/builders/data_parallel_test.cc:", "): 4 channels do not divide");
   expect_error([] { build_data_parallel_model(all_ops(), mlp(), MomentumSgd{}, {.replicas = 0}); },
                "at least one replica");
 }
 
 TEST(Models, UnknownNameSuggestsTheNearest) {
-  expect_error([] { model_named("lenett", {}); }, "no model 'lenett'", "did you mean 'lenet'");
+  expect_error([] { model_named("lenett", {}); }, "no model 'lenett'",
+               "did you mean 'lenet'? Known: ");
+  expect_error([] { model_named("xyzzyx", {}); }, "no model 'xyzzyx'; known: ");
 }
 
 TEST(Frozen, ParametersStayAndTheReversePassStops) {
@@ -226,7 +294,21 @@ TEST(Frozen, ParametersStayAndTheReversePassStops) {
   EXPECT_TRUE(before.at("cpu_1/fc1_w") == after.at("cpu_1/fc1_w"));
   EXPECT_FALSE(before.at("cpu_1/fc2_w") == after.at("cpu_1/fc2_w"));
   expect_error([] { small_mlp(2, MomentumSgd{}, {.frozen = {"fc9*"}}); },
-               "no parameter is called 'fc9*'");
+               "frozen parameters (MODEL.FREEZE, --freeze): no parameter is called 'fc9*'");
+}
+
+// As a file writes a ReLU6: its bounds are initializers, which get no gradient.
+TEST(Imported, BoundsOfAClipAreNotTrained) {
+  LoadedModel file{TrainingModel(all_ops())};
+  Graph& graph = file.model.inference;
+  Value x = graph.input("x", {DType::float32, {"N", 2}});
+  Value w = graph.constant("w", Literal::of<float>(std::vector<float>{1, 2}, {2}));
+  Value low = graph.constant("low", Literal::scalar(0.F)),
+        high = graph.constant("high", Literal::scalar(6.F));
+  Value y = graph.add_value({.type = "Clip", .inputs = {mul(graph, x, w, "wx"), low, high}}, "y");
+  graph.output(reduce_mean(graph, y, {}, false, "loss"));
+  file.initializers = {"w", "low", "high"};
+  EXPECT_EQ(trainable_initializers(file, "loss", {}), std::set<std::string>{"w"});
 }
 
 }  // namespace

@@ -94,6 +94,19 @@ TEST(Packing, APlanIsPrintedEditedAndReadBack) {
   refuses("bucket 1 bytes: w0 w1 w2 w3", "line 1: no gradient of 'w3'");
   refuses("bucket 1 bytes: w0 w1\nbucket 1 bytes: w2 w0", "line 2: 'w0' occurs twice");
   refuses("w0 w1 w2", "line 1: should be");
+  expect_error([&] { parse_buckets("w0", sizes, "BUCKETS plan.txt"); },
+               "BUCKETS plan.txt, line 1:");
+}
+
+TEST(Packing, NamesOfAPlanMayContainAnything) {
+  std::vector<GradientSize> sizes;
+  for (const char* name :
+       {"my w", "a: b", "\"", "tab\there", "two\nlines", "back\\slash", "#", "n"})
+    sizes.push_back({name, 1, DType::float32});
+  const Buckets buckets{{7, 0, 1, 2}, {3, 4}, {6, 5}};
+  const std::string text = text_of(buckets, sizes);
+  EXPECT_EQ(text.substr(0, text.find('\n')), R"(bucket 16 bytes: n "my w" "a: b" "\"")");
+  EXPECT_EQ(parse_buckets(text, sizes), buckets);
 }
 
 // Packed, reduced in one piece, taken apart: the same training as without.

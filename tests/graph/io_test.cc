@@ -105,20 +105,26 @@ TEST(ModelFile, SaysWhatEachInputIsFor) {
   EXPECT_EQ(inputs_of(load_model(all_ops(), folder / "step.onnx").model), expected);
 
   // Older files have only the names.
-  onnx::ModelProto proto = read_proto(folder / "step.onnx");
+  const onnx::ModelProto with_roles = read_proto(folder / "step.onnx");
+  onnx::ModelProto proto = with_roles;
   std::size_t next = 0;
   for (auto& entry : *proto.mutable_metadata_props())
     if (entry.key().starts_with("lockstep.input."))
       entry.set_key("lockstep.input." + model.inputs.at(next++).name);
   write_file(folder / "old.onnx", proto.SerializeAsString());
   EXPECT_EQ(inputs_of(load_model(all_ops(), folder / "old.onnx").model), expected);
+  for (auto& entry : *proto.mutable_metadata_props())  // a name that looks like role and part
+    if (entry.key() == "lockstep.input.data") entry.set_key("lockstep.input.layer.0.x");
+  write_file(folder / "dots.onnx", proto.SerializeAsString());
+  EXPECT_TRUE(inputs_of(load_model(all_ops(), folder / "dots.onnx").model)[0].starts_with(
+      "layer.0.x: layer.0.x data 0 "));
 
   for (auto [key, why] :
        {std::pair{"lockstep.input.colour.0.lr", "unknown role of a step's input 'colour'"},
         {"lockstep.input.rate.2000000000.lr", "input 'lr' is of part 2000000000"}}) {
-    onnx::ModelProto bad = proto;
+    onnx::ModelProto bad = with_roles;
     for (auto& entry : *bad.mutable_metadata_props())
-      if (entry.key() == "lockstep.input.lr") entry.set_key(key);
+      if (entry.key() == "lockstep.input.rate.0.lr") entry.set_key(key);
     write_file(folder / "bad.onnx", bad.SerializeAsString());
     expect_error([&] { load_model(all_ops(), folder / "bad.onnx"); }, "bad.onnx", why);
   }

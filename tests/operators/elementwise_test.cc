@@ -130,6 +130,16 @@ std::vector<OpCase> elementwise_cases() {
        .type = "Pow",
        .inputs = {positive({2, 3}), random({2, 3}, 2)},
        .reference = elementwise([](const Numbers& x) { return std::pow(x[0], x[1]); })},
+      {.name = "whole_exponent",
+       .type = "Pow",
+       .inputs = {random({2, 3}), given(Literal::vector({2, 3, 1}))},
+       .reference =
+           [](const std::vector<Doubles>& in) {
+             Doubles y = in[0];
+             for (std::size_t i = 0; i < 6; ++i)
+               y.values[i] = std::pow(y.values[i], in[1].values[i % 3]);
+             return std::vector<Doubles>{y};
+           }},
       {.name = "scalar_exponent", .type = "Pow", .inputs = {positive({4}), positive({}, 2)}},
       {.name = "three",
        .type = "Sum",

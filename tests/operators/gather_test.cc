@@ -30,6 +30,10 @@ std::vector<Doubles> element_wise(const std::vector<Doubles>& in) {
   return {y};
 }
 
+CaseInput int32_places(std::vector<int32_t> values, const Dims& dims) {
+  return given(Literal::of<int32_t>(values, dims));
+}
+
 std::vector<OpCase> gather_cases() {
   auto axis = [](int64_t a) { return Attributes{{"axis", a}}; };
   Literal on_off = Literal::of<float>(std::vector<float>{0, 1}, {2});
@@ -38,6 +42,14 @@ std::vector<OpCase> gather_cases() {
        .type = "Gather",
        .inputs = {random({4, 3}), labels({2, 0, 2, -1}, {4})},
        .reference = picked(true)},
+      {.name = "int32",
+       .type = "Gather",
+       .inputs = {random({4, 3}), int32_places({2, 0, 2, -1}, {4})},
+       .reference = picked(true)},
+      {.name = "int32",
+       .type = "GatherElements",
+       .inputs = {random({4, 3}), int32_places({3, 0, 1, 1, 1, 1}, {2, 3})},
+       .reference = element_wise},
       {.name = "columns",
        .type = "Gather",
        .attributes = axis(1),

@@ -153,6 +153,9 @@ std::vector<OpCase> loss_cases() {
   for (const char* reduction : {"mean", "sum", "none"})
     all.push_back(
         as_likelihood(loss(reduction, {3, 4}, {0, 3, 1}, {3}, reduction, true), reduction));
+  OpCase narrow = as_likelihood(loss("int32", {3, 4}, {0, 3, 1}, {3}, "mean", true), "mean");
+  narrow.inputs[1] = given(Literal::of<int32_t>(std::vector<int32_t>{0, 3, 1}, {3}));
+  all.push_back(narrow);
   OpCase pixels =
       loss("pixels", {2, 3, 2, 2}, {0, 1, 2, 0, 1, -1, 2, 2}, {2, 2, 2}, "mean", false, true);
   pixels.type = "NegativeLogLikelihoodLoss";

@@ -12,6 +12,11 @@ Reference as(const Dims& dims) {
   };
 }
 
+CaseInput int32_constants(const std::vector<int32_t>& values) {
+  const Dims dims{static_cast<int64_t>(values.size())};
+  return {Literal::of<int32_t>(values, dims), false, true, false};
+}
+
 std::vector<OpCase> shape_cases() {
   Reference transposed = [](const std::vector<Doubles>& in) {
     Doubles y{{4, 3}, std::vector<double>(12)};
@@ -111,6 +116,11 @@ std::vector<OpCase> shape_cases() {
       {.name = "steps",
        .type = "Slice",
        .inputs = {random({5, 4}), fixed({1, 0}), fixed({3, 4}), fixed({0, 1}), fixed({1, 2})},
+       .reference = middle},
+      {.name = "int32",
+       .type = "Slice",
+       .inputs = {random({5, 4}), int32_constants({1, 0}), int32_constants({3, 4}),
+                  int32_constants({0, 1}), int32_constants({1, 2})},
        .reference = middle},
       {.name = "backwards",
        .type = "Slice",

@@ -198,5 +198,29 @@ TEST(Checkpoint, OfNumbersThatAreNoneIsNamed) {
   expect_error(load, "/c", "'fc1_w_momentum' is inf at [0,0]");
 }
 
+// Names that a file would take for something else.
+TEST(Checkpoint, RefusesNamesThatItCouldNotStore) {
+  TemporaryFolder folder;
+  const auto with = [](const std::vector<std::string>& names) {
+    TrainingModel model(all_ops());
+    for (const std::string& name : names) {
+      model.step.input(name, {DType::float32, {2}});
+      model.states.push_back({{name, {name}}, StateKind::weight});
+    }
+    return model;
+  };
+  const auto refused = [&](const std::vector<std::string>& names, const std::string& why) {
+    const TrainingModel model = with(names);
+    expect_error([&] { check_names_to_store(model); }, why);
+    Session session(model, cpu_devices(1), all_kernels());
+    expect_error([&] { save_checkpoint(session, folder / "c", {}); }, why);
+    EXPECT_FALSE(std::filesystem::exists(folder / "c"));
+  };
+  refused({"b", "b@1"}, "'b@1' cannot be stored beside 'b'");
+  refused({"w", "b@12", "b"}, "'b@12' cannot be stored beside 'b'");
+  refused({"__metadata__"}, "'__metadata__' cannot be stored");
+  check_names_to_store(with({"b@1", "c", "c@", "c@x", "c@0"}));
+}
+
 }  // namespace
 }  // namespace lockstep::testing

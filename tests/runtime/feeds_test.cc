@@ -11,6 +11,7 @@
 #include "builders/step/partition.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
+#include "operators/shape/shape.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/networks.h"
 #include "tests/support/step_feeds.h"
@@ -251,6 +252,44 @@ TEST(Answers, AreFoundByName) {
   ASSERT_TRUE(skipped);
   EXPECT_EQ(skipped->replica, 1);
   EXPECT_TRUE(model.find_state(skipped->gradient)) << skipped->gradient;
+}
+
+// Two empty inputs beside a batch, of which the first comes before it.
+TEST(Feeds, OfNoRowsGoToEveryReplica) {
+  const ModelFn network = [](Net& net) {
+    Value before = net.input("before", {DType::float32, {0, 3}});
+    Value x = net.input("x", {DType::float32, {4, 3}});
+    Value after = net.input("after", {DType::float32, {0, 3}});
+    Value w = net.param("w", {3}, constant(1));
+    const Value all = concat(net.graph, {before, mul(net.graph, x, w), after}, 0);
+    net.loss("loss", reduce_sum(net.graph, all, {0, 1}, false));
+  };
+  const TrainingModel model =
+      build_data_parallel_model(all_ops(), network, MomentumSgd{}, {.replicas = 2, .scope = "cpu"});
+  float x[24] = {1};
+  Feeds feeds(model);
+  feeds.set("before", {{DType::float32, {0, 3}}, x});
+  feeds.set("x", {{DType::float32, {8, 3}}, x});
+  feeds.set("after", {{DType::float32, {0, 3}}, x});
+  feeds.set(Role::rate, 1);
+  const auto tensors = feeds.tensors();
+  for (const char* name : {"before", "after"})
+    for (const Tensor* tensor : tensors_of(model, tensors, name))
+      EXPECT_EQ(tensor->desc, (TensorDesc{DType::float32, {0, 3}})) << name;
+  EXPECT_EQ(tensors_of(model, tensors, "x")[1]->data, x + 12);
+  Session session(model, cpu_devices(2), all_kernels(), {5, 1, {}});
+  session.initialise();
+  EXPECT_EQ(session.run_step(feeds, 0).loss(), 0.5F);  // the mean of both replicas' sums
+}
+
+TEST(Feeds, OfTwoBatchesAreRefused) {
+  const TrainingModel model = small_mlp(2, MomentumSgd{}, {.weighted = true});
+  const Batch five(5), seven(7);
+  Feeds feeds(model);
+  five.feed(feeds);
+  feeds.tensors();
+  feeds.set("label", seven.classes);
+  expect_error([&] { feeds.tensors(); }, "'label' is fed 7 rows, 'data' 5");
 }
 
 }  // namespace

@@ -293,5 +293,18 @@ TEST(FindDrift, NamesTheStateThatDiffers) {
   EXPECT_EQ(find_drift(session), "'cpu_2/fc2_b' differs from 'cpu_0/fc2_b'");
 }
 
+// A graph of the model that says another shape would read beyond the state's memory.
+TEST(Session, AStateHasOneShapeInEveryGraph) {
+  TrainingModel model = small_mlp(1);
+  Graph graph(all_ops(), "prediction");
+  Value w = graph.input("cpu_0/fc1_b", {DType::float32, {4000}});
+  graph.output(relu(graph, w, "y"));
+  model.inference = std::move(graph);
+  Session session(model, cpu_devices(1), all_kernels(), {1, 1, {}});
+  session.initialise();
+  expect_error([&] { session.inference().run({}, session.run_options(0)); },
+               "prediction: 'cpu_0/fc1_b' is float32[4000], but the state is float32[");
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -35,7 +35,8 @@ TEST_F(AllReduceCommand, BucketsArePrintedEditedAndReplayed) {
             read_safetensors(folder / "single/checkpoint.safetensors").tensors);
   expect_refused(train("run", {"PACKING", "ready"}), {"packing 'ready'"});
   write_file(folder / "plan.txt", "bucket 0 bytes: pred_b\n");
-  expect_refused(train("run", {"BUCKETS", folder / "plan.txt"}), {"is in no bucket"});
+  expect_refused(train("run", {"BUCKETS", folder / "plan.txt"}),
+                 {"BUCKETS " + folder / "plan.txt", "is in no bucket"});
 }
 
 TEST_F(AllReduceCommand, AllReduceIsASpecInTheFileOrOnTheCommandLine) {

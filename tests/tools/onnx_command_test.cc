@@ -123,6 +123,9 @@ TEST_F(OnnxCommand, BuildMakesAStepOfANetwork) {
   ASSERT_EQ(step.model.gradients.size(), 2u);
   EXPECT_EQ(step.model.gradients[0].values[1], "gpu_1/b_grad_sum");
   expect_refused(run_lockstep({"build", "lenet", "--loss", "loss"}), {"--loss", "lenet"});
+  expect_refused(run_lockstep({"build", folder / "net.onnx", "-o", folder / "none.onnx"}),
+                 {"net.onnx: holds a network, but no step", "--loss"});
+  EXPECT_FALSE(fs::exists(folder / "none.onnx"));
   expect_refused(step_of(folder / "step.onnx"), {"contains a training step"});
 }
 

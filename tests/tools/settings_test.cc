@@ -1,12 +1,14 @@
 // One declaration of a key serves every command: what it takes, what it refuses, what it becomes.
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
 #include <set>
 
 #include "operators/all.h"
 #include "runtime/state/session.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/training_command.h"
+#include "tools/config_command.h"
 #include "tools/model_source.h"
 #include "tools/settings/read.h"
 #include "tools/train/network.h"
@@ -216,6 +218,32 @@ TEST_F(SettingsTest, WhatIsPrintedReadsBackTheSame) {
     };
     EXPECT_EQ(entry(config), shown) << key;
     EXPECT_EQ(entry(read_config(this->config(), {key, entry(config)})), shown) << key;
+  }
+}
+
+TEST_F(SettingsTest, AFlagTakesOneValue) {
+  const auto plan = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"inspect", config(), "--format", "summary"});
+    return run_lockstep(more);
+  };
+  EXPECT_EQ(plan({"--tf32=false"}).exit_code, 0);
+  EXPECT_EQ(plan({"--tf32=maybe"}).exit_code, 2);
+  expect_refused(plan({"--tf32", "false"}), {"'false' has no value"});
+  expect_refused(plan({"--packing", "best"}), {"'best'", "ready", "'auto'"});
+  expect_refused(run_lockstep({"build", "lenet", "--all-reduce", "-o", folder / "y.onnx"}),
+                 {"--all-reduce has no value; '-o' is an option"});
+  expect_refused(run_lockstep({"build", "lenet", "--devices", "cpu:0,gpu:1"}),
+                 {"all of one kind, not cpu:0 and gpu:1"});
+  expect_refused(run_lockstep({"build", "lenet", "--train-batch-norm"}), {"--train-batch-norm"});
+}
+
+// What a switch says is the value of its key.
+TEST(KeyWordsOfAnApp, ASwitchMayBeFalse) {
+  for (const std::string value : {"true", "false"}) {
+    CLI::App app;
+    KeyWords words(app);
+    app.parse("--tf32=" + value);
+    EXPECT_EQ(words.all(), (std::vector<std::string>{"--tf32", value}));
   }
 }
 

@@ -24,7 +24,12 @@ std::string number_and_kind(const std::vector<Device>& devices) {
 }
 
 std::optional<Packing> parse_packing_or_auto(const std::string& text) {
-  return text == "auto" ? std::nullopt : std::optional(parse_packing(text));
+  if (text == "auto") return std::nullopt;
+  try {
+    return parse_packing(text);
+  } catch (const Error& error) {
+    fail(error.what(), "; or 'auto'");
+  }
 }
 
 Topology parse_topology_or_usual(const std::string& text) {

@@ -28,7 +28,9 @@ NamedDevices devices_named(const std::string& text) { return {text, parse_device
 DataParallelOptions options_of(const StepSettings& step, const std::vector<Device>& devices,
                                int processes) {
   DataParallelOptions options = options_without_buckets(step, devices, processes);
-  if (!step.buckets.empty()) options.all_reduce.buckets = read_file(step.buckets);
+  if (step.buckets.empty()) return options;
+  options.all_reduce.buckets = read_file(step.buckets);
+  options.all_reduce.buckets_from = "BUCKETS " + step.buckets;
   return options;
 }
 

@@ -65,6 +65,7 @@ TrainingRun::TrainingRun(const TrainConfig& config, Comm* comm)
       model_(build_own_model(config, comm)),
       rows_(rows_of_process(config, replicas_, model_)),
       losses_(comm) {
+  check_names_to_store(model_);
   session_ = std::make_unique<Session>(model_, config.run.devices.list, all_kernels(),
                                        session_options(config, comm));
 }
