@@ -131,8 +131,8 @@ struct ResNetOptions {  // RESNETS
   std::string stem_func = "basic_bn_stem";
   std::string shortcut_func = "basic_bn_shortcut";
   int64_t res5_dilation = 1;
-  int64_t stem_out_channels = 64;  // ours, for smaller bodies
-  int64_t res2_out_channels = 0;   // ours; 0: 256, and 64 in bodies of basic blocks
+  int64_t stem_out_channels = 64;   // ours, for smaller bodies
+  int64_t res2_out_channels = 256;  // ours; a configuration with basic blocks infers 64
 };
 
 struct GroupNormOptions {  // GROUP_NORM

@@ -63,10 +63,10 @@ class ResidualStages {
   // Stage 2 keeps the stem's size; others divide it by `stride`.
   Feature stage(Feature x, int64_t number, int64_t blocks, int64_t stride, int64_t dilation) {
     const int64_t width = int64_t{1} << (number - 2);
-    const Widths widths{transformation_.bottleneck
-                            ? options_.resnets.num_groups * options_.resnets.width_per_group * width
-                            : out_of_stage_2() * width,
-                        out_of_stage_2() * width};
+    const ResNetOptions& r = options_.resnets;
+    const int64_t out = r.res2_out_channels * width;
+    const Widths widths{transformation_.bottleneck ? r.num_groups * r.width_per_group * width : out,
+                        out};
     for (int64_t i = 0; i < blocks; ++i)
       x = block(x, widths, i == 0 ? stride : 1, dilation, join("res", number, "_", i));
     return x;
@@ -76,11 +76,6 @@ class ResidualStages {
   struct Widths {
     int64_t inner, out;
   };
-
-  int64_t out_of_stage_2() const {
-    if (options_.resnets.res2_out_channels > 0) return options_.resnets.res2_out_channels;
-    return transformation_.bottleneck ? 256 : 64;
-  }
 
   Value normalised_by_group(Value x, const std::string& name) {
     const GroupNormOptions& g = options_.group_norm;

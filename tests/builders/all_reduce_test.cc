@@ -79,7 +79,7 @@ TEST(Gather, GroupsAreDealtRoundRobin) {
   EXPECT_EQ(gather_groups(5, 2), (Groups{{0, 3}, {1, 4}, {2, 0}}));
   EXPECT_EQ(gather_groups(5, 3), (Groups{{0, 2, 4}, {1, 3, 0}}));
   EXPECT_EQ(gather_groups(6, 4), (Groups{{0, 2, 4, 0}, {1, 3, 5, 1}}));
-  expect_error([] { gather_groups(2, 3); }, "3 gather replicas", "out of 2");
+  expect_error([] { gather_groups(2, 3); }, "3 gather replicas of 2");
 }
 
 TEST(AllReduce, SpecsThatDoNotFitTheReplicasAreRefused) {

@@ -89,7 +89,7 @@ TEST_F(DetectorConfigTest, RefusesWrongValuesByBothTypes) {
   refused("MODEL.MASK_ON: 2\n", "should be true or false", "'2', an integer");
   refused("TRAIN.SCALES: 800\n", "should be a list of integers", "'800', an integer");
   refused("TRAIN.SCALES: (800)\n", "x.yaml:5: TRAIN.SCALES", "needs a comma: (800,)");
-  refused("TRAIN.SCALES: (800, 'a')\n", "should be a list of integers", "a is a string in quotes");
+  refused("TRAIN.SCALES: (800, 'a')\n", "should be a list of integers", "a is a string");
   refused("TRAIN.SCALES: (800, 900.5)\n", "should be a list of integers",
           "a list of an integer and a number");
   refused("TRAIN.SCALES: [800, a]\n", "a list of an integer and a string");
@@ -102,7 +102,7 @@ TEST_F(DetectorConfigTest, RefusesWrongValuesByBothTypes) {
   for (const char* number : {".nan", ".inf", "[0.1]"})
     refused(std::string("SOLVER.BASE_LR: ") + number + "\n", "x.yaml:5: SOLVER.BASE_LR");
   refused("SOLVER.LRS: (.nan, 1)\n", "x.yaml:5: SOLVER.LRS", "should be finite");
-  refused("TRAIN.FG_FRACTION: 2\n", "the most is 1");
+  refused("TRAIN.FG_FRACTION: 2\n", "should be at most 1");
   refused("FAST_RCNN.ROI_XFORM_METHOD: RoIPool\n",
           "x.yaml:5: FAST_RCNN.ROI_XFORM_METHOD: 'RoIPool' is none of RoIPoolF, RoIAlign; did you "
           "mean RoIPoolF?");
@@ -302,7 +302,7 @@ TEST_F(DetectorConfigTest, RefusesASchedule) {
   refused(steps + "[0, 50000]\n", "x.yaml:6: SOLVER.STEPS [0,50000]", "STEPS pass MAX_ITER 40000");
   refused(steps + "[0, 20, 10]\n", "must ascend");
   refused("SOLVER.LR_POLICY: stepp\n", "x.yaml:5: SOLVER.LR_POLICY: ", "did you mean 'step'?");
-  refused("SOLVER.MAX_ITER: 0\n", "x.yaml:5: SOLVER.MAX_ITER", "the least is 1");
+  refused("SOLVER.MAX_ITER: 0\n", "x.yaml:5: SOLVER.MAX_ITER", "should be at least 1");
   refused("SOLVER.WARM_UP_METHOD: quick\n", "WARM_UP_METHOD");
   refused("SOLVER.MOMENTUM: 1\n", "x.yaml: SOLVER.MOMENTUM");
 }
@@ -310,7 +310,7 @@ TEST_F(DetectorConfigTest, RefusesASchedule) {
 TEST_F(DetectorConfigTest, RefusesLevelsThatDoNotFit) {
   refused("FPN.COARSEST_STRIDE: 16\n", "x.yaml:5: FPN.COARSEST_STRIDE",
           "level 5 has a stride of 32", "cannot hold");
-  refused("FPN: {}\n", "x.yaml:5: FPN stands in line 3 already");
+  refused("FPN: {}\n", "x.yaml:5: FPN is already set in line 3");
   refused("FPN.RPN_MAX_LEVEL: 7\n", "x.yaml:5: FPN.RPN_MAX_LEVEL", "EXTRA_CONV_LEVELS");
   refused("FPN.RPN_MAX_LEVEL: 7\nFPN.EXTRA_CONV_LEVELS: True\n", "level 7 has a stride of 128",
           "FPN.COARSEST_STRIDE 32 cannot hold");

@@ -83,14 +83,14 @@ TEST_F(ConfigTest, NumbersAreFiniteAndWithinReason) {
                           "SOLVER.GAMMA", "SOLVER.CLIP_NORM"})
     for (const char* value : {".inf", ".nan", "-.inf"}) refused(key, value, "should be finite");
   refused("SOLVER.LRS", "[0.1, .nan]", "should be finite");
-  refused("SOLVER.BASE_LR", "1e200", "the most is 3.4e+38");
+  refused("SOLVER.BASE_LR", "1e200", "should be at most 3.4e+38");
   for (const char* key : {"THREADS", "DATA.THREADS"}) {
-    refused(key, "100000", "the most is 1024");
-    refused(key, "99999999", "the most is 1024");
+    refused(key, "100000", "should be at most 1024");
+    refused(key, "99999999", "should be at most 1024");
   }
-  refused("TRAIN.BATCH_SIZE", "100000000000000", "the most is 16777216");
+  refused("TRAIN.BATCH_SIZE", "100000000000000", "should be at most 16777216");
   refused("TRAIN.BATCH_SIZE", "0", "should be at least 1");
-  refused("MODEL.HIDDEN", "[8, 1000000000000]", "the most is 16777216");
+  refused("MODEL.HIDDEN", "[8, 1000000000000]", "should be at most 16777216");
   refused("DEVICES", "cpu*1000000000", "more than 4096 devices");
   expect_error(
       [&] {

@@ -55,8 +55,8 @@ class DetectorChecks {
   }
 
   void check_classes() const {
-    const bool needed = !model_.rpn_only || config_.origins.is_set("MODEL.NUM_CLASSES");
-    need(!needed || model_.num_classes >= 2, {"MODEL.NUM_CLASSES"}, model_.num_classes,
+    const bool none = model_.rpn_only && model_.num_classes == DetectionModelOptions{}.num_classes;
+    need(none || model_.num_classes >= 2, {"MODEL.NUM_CLASSES"}, model_.num_classes,
          " should be at least 2: the background and a class");
     need(model_.bbox_reg_weights.size() == 4, {"MODEL.BBOX_REG_WEIGHTS"},
          "should be four numbers: x, y, width, height");
