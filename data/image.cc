@@ -44,7 +44,7 @@ void no_warnings(j_common_ptr info, int level) {
 
 void from_cmyk(const std::vector<uint8_t>& line, bool inverted, uint8_t* rgb, int64_t width) {
   for (int64_t x = 0; x < width; ++x) {
-    const uint8_t* ink = &line[static_cast<std::size_t>(4 * x)];
+    const uint8_t* ink = &line[4 * x];
     for (int k = 0; k < 3; ++k) {
       const int colour = inverted ? ink[k] : 255 - ink[k], black = inverted ? ink[3] : 255 - ink[3];
       rgb[3 * x + k] = static_cast<uint8_t>(colour * black / 255);

@@ -73,7 +73,7 @@ ImageFolder::ImageFolder(const DatasetOptions& options)
 }
 
 void ImageFolder::read(int64_t index, uint64_t draw, float* image, int64_t* label) const {
-  const File& file = files_[static_cast<std::size_t>(index)];
+  const File& file = files_[index];
   const Image picture = read_image(file.path);
   if (options_.held_out) {
     prepare(picture, preparation(), image);

@@ -12,9 +12,7 @@ class ImageFolder final : public Dataset {
 
   int64_t size() const override { return static_cast<int64_t>(files_.size()); }
   int64_t classes() const override { return static_cast<int64_t>(class_names_.size()); }
-  std::string class_name(int64_t label) const override {
-    return class_names_[static_cast<std::size_t>(label)];
-  }
+  std::string class_name(int64_t label) const override { return class_names_[label]; }
   void read(int64_t index, uint64_t draw, float* image, int64_t* label) const override;
 
  private:

@@ -64,7 +64,7 @@ class Loader {
 
   void work();
   void seek(int64_t step, std::unique_lock<std::mutex>& lock);
-  Slot& slot(int64_t step) { return slots_[static_cast<std::size_t>(step % kAhead)]; }
+  Slot& slot(int64_t step) { return slots_[step % kAhead]; }
 
   const Dataset& dataset_;
   LoaderOptions options_;

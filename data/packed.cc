@@ -32,12 +32,10 @@ class PackedImages final : public Dataset {
 
   int64_t size() const override { return static_cast<int64_t>(data_.labels.size()); }
   int64_t classes() const override { return static_cast<int64_t>(data_.classes.size()); }
-  std::string class_name(int64_t label) const override {
-    return data_.classes[static_cast<std::size_t>(label)];
-  }
+  std::string class_name(int64_t label) const override { return data_.classes[label]; }
 
   void read(int64_t index, uint64_t draw, float* image, int64_t* label) const override {
-    *label = data_.labels[static_cast<std::size_t>(index)];
+    *label = data_.labels[index];
     int64_t dx = 0, dy = 0;
     bool mirror = false;
     if (data_.shift > 0) {
@@ -46,7 +44,7 @@ class PackedImages final : public Dataset {
       dy = random.below(2 * data_.shift + 1) - data_.shift;
       mirror = random.below(2) == 1;
     }
-    const uint8_t* from = &data_.pixels[static_cast<std::size_t>(index * image_values())];
+    const uint8_t* from = &data_.pixels[index * image_values()];
     for (int64_t c = 0; c < channels(); ++c)
       for (int64_t y = 0; y < height(); ++y)
         for (int64_t x = 0; x < width(); ++x) {

@@ -21,7 +21,7 @@ std::vector<Taps> taps_of(double start, double length, int64_t source, int64_t t
     const double centre = start + (static_cast<double>(i) + 0.5) * scale;
     const int64_t low = std::max<int64_t>(0, static_cast<int64_t>(std::floor(centre - reach)));
     const int64_t high = std::min(source, static_cast<int64_t>(std::ceil(centre + reach)));
-    Taps& taps = places[static_cast<std::size_t>(i)];
+    Taps& taps = places[i];
     taps.first = std::clamp<int64_t>(low, 0, source - 1);
     double total = 0;
     std::vector<double> weights;
@@ -81,10 +81,9 @@ void prepare(const Image& image, const Preparation& to, const Region& region, bo
   std::vector<float> rows(static_cast<std::size_t>((last - first) * to.width * channels));
   for (int64_t y = first; y < last; ++y)
     for (int64_t x = 0; x < to.width; ++x) {
-      const Taps& taps = across[static_cast<std::size_t>(mirror ? to.width - 1 - x : x)];
+      const Taps& taps = across[mirror ? to.width - 1 - x : x];
       float sum[3] = {0, 0, 0};
-      const uint8_t* pixel =
-          &image.rgb[static_cast<std::size_t>(3 * (y * image.width + taps.first))];
+      const uint8_t* pixel = &image.rgb[3 * (y * image.width + taps.first)];
       for (float weight : taps.weights) {
         if (channels == 1)
           sum[0] += weight * grey(pixel);
@@ -93,15 +92,14 @@ void prepare(const Image& image, const Preparation& to, const Region& region, bo
         pixel += 3;
       }
       for (int64_t c = 0; c < channels; ++c)
-        rows[static_cast<std::size_t>(((y - first) * to.width + x) * channels + c)] = sum[c];
+        rows[((y - first) * to.width + x) * channels + c] = sum[c];
     }
   for (int64_t c = 0; c < channels; ++c)
     for (int64_t y = 0; y < to.height; ++y) {
-      const Taps& taps = down[static_cast<std::size_t>(y)];
+      const Taps& taps = down[y];
       for (int64_t x = 0; x < to.width; ++x) {
         float sum = 0;
-        const float* value =
-            &rows[static_cast<std::size_t>(((taps.first - first) * to.width + x) * channels + c)];
+        const float* value = &rows[((taps.first - first) * to.width + x) * channels + c];
         for (float weight : taps.weights) {
           sum += weight * *value;
           value += channels * to.width;

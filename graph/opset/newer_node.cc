@@ -44,7 +44,7 @@ std::vector<int64_t> NewerNode::integers(std::size_t i, const char* what) const 
 }
 
 int64_t NewerNode::size(std::size_t input, int64_t axis) const {
-  const Dim dim = shape(input)[static_cast<std::size_t>(axis)];
+  const Dim dim = shape(input)[axis];
   if (!dim.known())
     refuse("the size of '", graph_.name(this->input(input)), "' ", graph_.type(this->input(input)),
            " along axis ", axis, " is not known");

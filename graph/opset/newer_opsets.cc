@@ -48,7 +48,7 @@ constexpr Change kChanges[] = {
     {22, kOnlyTypes,
      "Acos Acosh Asin Asinh Atan Atanh AveragePool Conv ConvTranspose Cos Cosh Dropout Elu EyeLike "
      "GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish InstanceNormalization MaxPool "
-     "MaxRoiPool Mish NegativeLogLikelihoodLoss RandomNormal RandomUniform RoiAlign Round Selu Sin "
+     "Mish NegativeLogLikelihoodLoss RandomNormal RandomUniform RoiAlign Round Selu Sin "
      "Sinh Softplus Softsign Tan ThresholdedRelu"},
     {23, write_rms_norm, "RMSNormalization"},         // new
     {23, write_rotary_embedding, "RotaryEmbedding"},  // new

@@ -42,7 +42,7 @@ void check_count(const NewerNode& node, std::size_t count, std::size_t axes, con
 std::vector<float> spread(const std::vector<float>& values, const std::vector<int64_t>& axes,
                           std::size_t rank, float other) {
   std::vector<float> all(rank, other);
-  for (std::size_t i = 0; i < axes.size(); ++i) all[static_cast<std::size_t>(axes[i])] = values[i];
+  for (std::size_t i = 0; i < axes.size(); ++i) all[axes[i]] = values[i];
   return all;
 }
 
@@ -71,7 +71,7 @@ Value sizes_of_every_axis(NewerNode& node, const std::vector<int64_t>& axes,
     const auto axis = static_cast<int64_t>(i);
     const auto found = std::find(axes.begin(), axes.end(), axis);
     parts.push_back(found != axes.end()
-                        ? node.vector({sizes[static_cast<std::size_t>(found - axes.begin())]})
+                        ? node.vector({sizes[found - axes.begin()]})
                         : node.add("Shape", {node.input(0)}, {{"start", axis}, {"end", axis + 1}}));
   }
   return node.add("Concat", parts, {{"axis", int64_t{0}}});

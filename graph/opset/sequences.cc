@@ -47,7 +47,7 @@ void SplitSequences::adopt(Graph& graph, onnx::NodeProto proto, int64_t opset) {
   int64_t at = position[0], start = 0, size = split.sizes[0];
   if (split.one_for_all) {
     if (at < 0) node.refuse("position ", at, " from the end of parts of one size is not supported");
-    const Dim whole = graph.shape(split.data)[static_cast<std::size_t>(split.axis)];
+    const Dim whole = graph.shape(split.data)[split.axis];
     if (size < 1 || (whole.known() && at > (whole.size() - 1) / size))
       fail(node.description(), ": position ", at, " is outside of parts of ", size, " out of ",
            graph.type(split.data));
@@ -58,7 +58,7 @@ void SplitSequences::adopt(Graph& graph, onnx::NodeProto proto, int64_t opset) {
     if (at < -parts || at >= parts)
       fail(node.description(), ": position ", at, " is outside of ", parts, " parts");
     if (at < 0) at += parts;
-    size = split.sizes[static_cast<std::size_t>(at)];
+    size = split.sizes[at];
     start = std::accumulate(split.sizes.begin(), split.sizes.begin() + at, int64_t{0});
   }
   const std::vector<Value> operands{split.data, node.vector({start}), node.vector({start + size}),

@@ -24,7 +24,7 @@ std::vector<int64_t> pads_of_every_axis(const NewerNode& node) {
     fail(node.description(), ": has ", given.size(), " pads for ", axes.size(), " axes");
   std::vector<int64_t> pads(2 * rank, 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    pads[static_cast<std::size_t>(axes[i])] = given[i];
+    pads[axes[i]] = given[i];
     pads[rank + static_cast<std::size_t>(axes[i])] = given[axes.size() + i];
   }
   return pads;
@@ -54,8 +54,8 @@ void split_into_parts(NewerNode& node) {
   const Shape x = node.shape(0);
   const int64_t axis = normal_axis(node, node.attributes().integer("axis", 0), x.size());
   // Opset 17 can only split an open dimension into equal parts; a plan rejects other sizes.
-  if (!x[static_cast<std::size_t>(axis)].known()) return;
-  const int64_t size = x[static_cast<std::size_t>(axis)].size();
+  if (!x[axis].known()) return;
+  const int64_t size = x[axis].size();
   if (parts > std::max<int64_t>(size, 1))
     fail(node.description(), ": ", size, " elements cannot be split into ", parts, " parts");
   const int64_t part = (size + parts - 1) / parts;
@@ -122,7 +122,7 @@ void center_crop_or_pad(NewerNode& node) {
     const int64_t size = node.size(0, axis), more = wanted[i] - size;
     if (more < 0) x = sliced(node, x, axis, -more / 2, -more / 2 + wanted[i]);
     if (more <= 0) continue;
-    pads[static_cast<std::size_t>(axis)] = more / 2;
+    pads[axis] = more / 2;
     pads[rank + static_cast<std::size_t>(axis)] = more - more / 2;
   }
   node.become("Pad", {x, node.vector(pads)});

@@ -56,11 +56,11 @@ Graph bind_shapes(const Graph& graph, const std::map<std::string, Dims>& feeds,
   }
   Graph bound(graph.ops(), graph.name());
   std::vector<bool> is_target(static_cast<std::size_t>(graph.value_count()), false);
-  for (Value target : targets) is_target[static_cast<std::size_t>(target.id)] = true;
+  for (Value target : targets) is_target[target.id] = true;
   for (Value input : graph.inputs()) {
     if (graph.literal(input)) continue;  // already a constant
     const std::string& name = graph.name(input);
-    bool used = is_target[static_cast<std::size_t>(input.id)];
+    bool used = is_target[input.id];
     for (int user : graph.consumers(input)) used = used || needed[user];
     if (!used) continue;
     auto fed = feeds.find(name);

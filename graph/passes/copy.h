@@ -15,8 +15,8 @@ class GraphCopy {
   explicit GraphCopy(const Graph& from, const std::function<bool(Value input)>& takes = {});
 
   Graph& to() { return to_; }
-  Value of(Value old) const { return old ? here_[static_cast<std::size_t>(old.id)] : none; }
-  void set(Value old, Value made) { here_[static_cast<std::size_t>(old.id)] = made; }
+  Value of(Value old) const { return old ? here_[old.id] : none; }
+  void set(Value old, Value made) { here_[old.id] = made; }
   std::vector<Value> of(std::span<const Value> old) const;
   // Copies the node onto the new operands, whose types may differ now.
   Node copy(const Node& node) { return copy(node, of(node.inputs())); }

@@ -7,7 +7,7 @@ namespace {
 
 // Copies the graph's nodes onto existing inputs; returns the new outputs.
 std::vector<Value> copy_nodes(const Graph& from, Graph& to, std::vector<Value> here) {
-  auto at = [&](Value value) -> Value& { return here[static_cast<std::size_t>(value.id)]; };
+  auto at = [&](Value value) -> Value& { return here[value.id]; };
   for (int index = 0; index < from.node_count(); ++index) {
     const Node node = from.node(index);
     std::vector<Value> operands;
@@ -47,19 +47,18 @@ Predictors predict_on_every_replica(const TrainingModel& model) {
   std::vector<Value> constants = no_values(one);
   for (int id = 0; id < one.value_count(); ++id)
     if (const Literal* literal = one.literal({id}); literal && !one.producer({id}))
-      constants[static_cast<std::size_t>(id)] = all.graph.constant(one.name({id}), *literal);
+      constants[id] = all.graph.constant(one.name({id}), *literal);
   for (int k = 0; k < model.replicas; ++k) {
     ReplicaScope replica(all.graph, k);
     std::vector<Value> here = constants;
     std::size_t fed = 0;
     for (Value input : one.inputs()) {
       const std::string& name = one.name(input);
-      Value& value = here[static_cast<std::size_t>(input.id)];
+      Value& value = here[input.id];
       if (value) continue;
       const auto state = states.find(name);
       if (state != states.end()) {
-        value =
-            all.graph.input(state->second->values[static_cast<std::size_t>(k)], one.type(input));
+        value = all.graph.input(state->second->values[k], one.type(input));
         continue;
       }
       NameScope scope(all.graph, join("replica_", k));
@@ -85,7 +84,7 @@ TrainingModel with_trained_values(const TrainingModel& model, const StateValues&
   std::vector<Value> here = no_values(from);
   for (Value input : from.inputs()) {
     const std::string& name = from.name(input);
-    Value& value = here[static_cast<std::size_t>(input.id)];
+    Value& value = here[input.id];
     const auto state = states.find(name);
     if (state == states.end()) {
       if (!from.literal(input)) value = to.input(name, from.type(input));
@@ -101,7 +100,7 @@ TrainingModel with_trained_values(const TrainingModel& model, const StateValues&
   }
   for (int id = 0; id < from.value_count(); ++id)
     if (const Literal* literal = from.literal({id}); literal && !from.producer({id}))
-      here[static_cast<std::size_t>(id)] = to.constant(from.name({id}), *literal);
+      here[id] = to.constant(from.name({id}), *literal);
   for (Value output : copy_nodes(from, to, std::move(here))) to.output(output);
   return trained;
 }

@@ -123,7 +123,7 @@ const Feature& Features::level(int64_t level) const {
   check(pyramid() && index >= 0 && index < static_cast<int64_t>(maps.size()),
         "the feature pyramid has levels ", first_level, " to ",
         first_level + static_cast<int64_t>(maps.size()) - 1, ", not ", level);
-  return maps[static_cast<std::size_t>(index)];
+  return maps[index];
 }
 
 }  // namespace lockstep

@@ -158,7 +158,7 @@ std::vector<Feature> residual_body(Net& net, const DetectorOptions& options,
     freeze_until(stage);
     const int64_t dilation = stage == 5 ? options.resnets.res5_dilation : 1;
     const int64_t stride = stage == 2 || dilation > 1 ? 1 : 2;
-    x = stages.stage(x, stage, body.blocks[static_cast<std::size_t>(stage - 2)], stride, dilation);
+    x = stages.stage(x, stage, body.blocks[stage - 2], stride, dilation);
     sums.push_back(x);
   }
   net.fixed = options.train.freeze_conv_body;

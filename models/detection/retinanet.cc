@@ -67,7 +67,7 @@ class RetinaNet {
     if (!options_.retinanet.softmax) return constant(static_cast<float>(-std::log((1 - p) / p)));
     std::vector<float> bias(static_cast<std::size_t>(anchors_ * (kinds_ + 1)), 0.0F);
     for (int64_t a = 0; a < anchors_; ++a)
-      bias[static_cast<std::size_t>(a * (kinds_ + 1))] =
+      bias[a * (kinds_ + 1)] =
           static_cast<float>(std::log(static_cast<double>(kinds_) * (1 - p) / p));
     return given(Literal::of<float>(bias, {anchors_ * (kinds_ + 1)}));
   }

@@ -79,7 +79,7 @@ std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
 std::unique_ptr<Kernel> prepare_broadcast(const KernelRequest& request) {
   return make_kernel(
       [part = request.part, bytes = request.out[0].bytes()](const KernelArgs& args) {
-        args.queue->copy(args.out[static_cast<std::size_t>(part)].data, args.in[0].data, bytes);
+        args.queue->copy(args.out[part].data, args.in[0].data, bytes);
       },
       "shared memory");
 }

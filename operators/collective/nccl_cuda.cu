@@ -22,7 +22,7 @@ class NcclAllReduce final : public Kernel {
         count_(request.out[0].count()),
         divisor_(attrs.reduction == Reduction::mean ? request.parts : 1) {
     for (int part = 0; part < parts_; ++part) {
-      const Device device = request.part_devices[static_cast<std::size_t>(part)];
+      const Device device = request.part_devices[part];
       if (device == device_) here_.push_back(part);
       if (std::find(gpus_.begin(), gpus_.end(), device) == gpus_.end()) gpus_.push_back(device);
     }
@@ -65,13 +65,13 @@ class NcclAllReduce final : public Kernel {
     if constexpr (kConverts)
       return reinterpret_cast<DeviceType<W>*>(args.workspace);
     else
-      return args.out[static_cast<std::size_t>(part_)].template as<T>();
+      return args.out[part_].template as<T>();
   }
 
   void sum_terms(const KernelArgs& args, DeviceType<W>* total) const {
     SumTerms<T, DeviceType<W>> body{static_cast<int>(here_.size()), T(1), {}, total};
     for (std::size_t k = 0; k < here_.size(); ++k)
-      body.in[k] = args.in[static_cast<std::size_t>(here_[k])].template as<const T>();
+      body.in[k] = args.in[here_[k]].template as<const T>();
     for_elements(args, count_, body);
   }
 
@@ -79,7 +79,7 @@ class NcclAllReduce final : public Kernel {
     HandRound<T, DeviceType<W>> body{
         static_cast<int>(here_.size()), static_cast<T>(divisor_), total, {}};
     for (std::size_t k = 0; k < here_.size(); ++k)
-      body.out[k] = args.out[static_cast<std::size_t>(here_[k])].template as<T>();
+      body.out[k] = args.out[here_[k]].template as<T>();
     for_elements(args, count_, body);
   }
 

@@ -118,7 +118,7 @@ class Candidates {
     const int64_t count = heuristics.read(CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                           CUDNN_TYPE_BACKEND_DESCRIPTOR, kMost, raw.data());
     for (int64_t i = 0; i < count && all_.size() < until; ++i)
-      add({question, std::move(configurations[static_cast<std::size_t>(i)]),
+      add({question, std::move(configurations[i]),
            Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), c});
   }
 

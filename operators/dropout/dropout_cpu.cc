@@ -47,7 +47,7 @@ std::unique_ptr<Kernel> prepare(const KernelRequest& request) {
         for (int64_t block = begin; block < end; ++block) {
           const PhiloxBlock bits = philox(args.context.seed, numbers, static_cast<uint64_t>(block));
           for (int64_t i = 4 * block; i < std::min(count, 4 * block + 4); ++i) {
-            const bool kept = uniform_of(bits[static_cast<std::size_t>(i % 4)]) > ratio;
+            const bool kept = uniform_of(bits[i % 4]) > ratio;
             y[i] = kept ? x[i] * growth : T(0);
             if (mask) mask[i] = kept;
           }

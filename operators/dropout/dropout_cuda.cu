@@ -30,7 +30,7 @@ struct Dropped {
     const auto growth = share < 1 ? static_cast<Computed<T>>(1 / (1 - share)) : Computed<T>(0);
     for (int k = 0; k < 4 && 4 * block + k < count; ++k) {
       const int64_t i = 4 * block + k;
-      const bool kept = !drops || uniform_of(bits[static_cast<std::size_t>(k)]) > share;
+      const bool kept = !drops || uniform_of(bits[k]) > share;
       if (!drops)
         y[i] = x[i];
       else

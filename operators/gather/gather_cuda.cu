@@ -113,8 +113,8 @@ struct ElementPlaces {
       : dims(static_cast<int>(x_dims.size())),
         axis(static_cast<int>(normal_axes({axis_given}, x_dims.size())[0])) {
     for (int d = 0; d < dims; ++d) {
-      x[d] = x_dims[static_cast<std::size_t>(d)];
-      of[d] = indices[static_cast<std::size_t>(d)];
+      x[d] = x_dims[d];
+      of[d] = indices[d];
     }
     size = x[axis];
   }
@@ -235,7 +235,7 @@ struct Tuples {
     count = element_count(Dims(indices.begin(), indices.end() - 1));
     int64_t batches = 1;
     for (int64_t d = 0; d < static_cast<int64_t>(x.size()); ++d) {
-      const int64_t here = x[static_cast<std::size_t>(d)];
+      const int64_t here = x[d];
       if (d < batch)
         batches *= here;
       else if (d < batch + depth)

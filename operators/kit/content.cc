@@ -129,7 +129,7 @@ std::optional<Shape> content_of_gather(Inference& inference) {
     auto index = number_of(entry);
     const int64_t size = static_cast<int64_t>(data->size());
     if (!index || *index < -size || *index >= size) return std::nullopt;
-    picked.push_back((*data)[static_cast<std::size_t>(*index < 0 ? *index + size : *index)]);
+    picked.push_back((*data)[*index < 0 ? *index + size : *index]);
   }
   return picked;
 }
@@ -166,8 +166,7 @@ std::optional<Shape> content_of_slice(Inference& inference) {
   for (int64_t o = 0; o < around.outer; ++o)
     for (int64_t at = place(*start); *step > 0 ? at < place(*end) : at > place(*end); at += *step)
       for (int64_t i = 0; i < around.inner; ++i)
-        picked.push_back(
-            (*data)[static_cast<std::size_t>((o * around.size + at) * around.inner + i)]);
+        picked.push_back((*data)[(o * around.size + at) * around.inner + i]);
   return picked;
 }
 

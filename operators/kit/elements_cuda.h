@@ -89,11 +89,10 @@ class Walk {
       : row_length_(broadcast.row_length), dims_(static_cast<int>(broadcast.sizes.size())) {
     supported(dims_ <= kMostDims, "broadcasts over at most ", kMostDims, " dimensions, not ",
               dims_);
-    for (int k = 0; k < N; ++k) step_[k] = broadcast.step[static_cast<std::size_t>(k)];
+    for (int k = 0; k < N; ++k) step_[k] = broadcast.step[k];
     for (int d = 0; d < dims_; ++d) {
-      size_[d] = broadcast.sizes[static_cast<std::size_t>(d)];
-      for (int k = 0; k < N; ++k)
-        stride_[d][k] = broadcast.strides[static_cast<std::size_t>(d)][static_cast<std::size_t>(k)];
+      size_[d] = broadcast.sizes[d];
+      for (int k = 0; k < N; ++k) stride_[d][k] = broadcast.strides[d][k];
     }
   }
 
@@ -141,7 +140,7 @@ void map_elements(const KernelArgs& args, int64_t count, const F& f) {
   MapElements<X, Y, F, kOperands, 1> rest{{}, args.out[0].as<Y>(), f};
   bool aligned = is_aligned(args.out[0].data);
   for (int k = 0; k < kOperands; ++k) {
-    rest.x[k] = args.in[static_cast<std::size_t>(k)].as<const X>();
+    rest.x[k] = args.in[k].as<const X>();
     aligned = aligned && is_aligned(rest.x[k]);
   }
   // Common types are vectorised; others go one by one.

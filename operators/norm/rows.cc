@@ -21,7 +21,7 @@ NormRows last_axes_of(const KernelRequest& request, std::size_t operand) {
   const Dims& x = request.in[operand].dims;
   const int64_t axis = normal_axes({reader.integer("axis", -1)}, x.size())[0];
   NormRows rows;
-  for (int64_t i = 0; i < axis; ++i) rows.count *= x[static_cast<std::size_t>(i)];
+  for (int64_t i = 0; i < axis; ++i) rows.count *= x[i];
   rows.length = element_count(x) / std::max<int64_t>(1, rows.count);
   rows.epsilon = reader.number("epsilon", 1e-5F);
   const TensorDesc& scale = request.in[operand + 1];

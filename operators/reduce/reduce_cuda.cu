@@ -16,7 +16,7 @@ class DeviceAxes {
   explicit DeviceAxes(const std::vector<Axis>& axes) : count_(static_cast<int>(axes.size())) {
     supported(count_ <= kMost, "reduces over at most ", kMost, " groups of dimensions, not ",
               count_);
-    for (int i = 0; i < count_; ++i) axes_[i] = axes[static_cast<std::size_t>(i)];
+    for (int i = 0; i < count_; ++i) axes_[i] = axes[i];
   }
   __device__ int64_t offset(int64_t index) const {
     int64_t offset = 0;

@@ -12,7 +12,7 @@ using Table = std::vector<ResizeTaps>;  // by output place
 void apply(const ResizePass& pass, const Table& taps, const float* from, float* to) {
   for (int64_t o = 0; o < pass.outer; ++o)
     for (int64_t i = 0; i < pass.to; ++i) {
-      const ResizeTaps& of = taps[static_cast<std::size_t>(i)];
+      const ResizeTaps& of = taps[i];
       for (int64_t k = 0; k < pass.inner; ++k) {
         float total = 0;
         for (int tap = 0; tap < of.count; ++tap)
@@ -27,7 +27,7 @@ void apply_back(const ResizePass& pass, const Table& taps, const float* from, fl
   std::fill_n(to, pass.count(), 0.0F);
   for (int64_t o = 0; o < pass.outer; ++o)
     for (int64_t i = 0; i < pass.from; ++i) {
-      const ResizeTaps& of = taps[static_cast<std::size_t>(i)];
+      const ResizeTaps& of = taps[i];
       for (int tap = 0; tap < of.count; ++tap)
         for (int64_t k = 0; k < pass.inner; ++k)
           to[(o * pass.to + of.place[tap]) * pass.inner + k] +=

@@ -101,11 +101,11 @@ struct MeanPlan {
   }
   // The plane of channel `c` that RoI place `at` lies on, from its leftmost column.
   T* plane(std::span<const Tensor> tensors, const RoiPlace& at, int64_t c) const {
-    const Dims& map = maps[static_cast<std::size_t>(at.level)];
+    const Dims& map = maps[at.level];
     return tensors[first_map + static_cast<std::size_t>(at.level)].as<T>() +
            (at.image * channels + c) * map[2] * map[3] + at.left;
   }
-  int64_t pitch(const RoiPlace& at) const { return maps[static_cast<std::size_t>(at.level)][3]; }
+  int64_t pitch(const RoiPlace& at) const { return maps[at.level][3]; }
 
   // visit(roi, channel) for all of both: RoIs in order for every channel.
   template <class Visit>

@@ -123,8 +123,8 @@ void RoiTaps<T>::compute(std::span<const Tensor> in, const char* op) {
     const int64_t level = levels ? checked_level(levels[r], scales_.size(), r, op) : 0;
     place = {static_cast<int32_t>(level), 0, 0, 0};
     if (level < 0) continue;
-    const Dims& map = maps_[static_cast<std::size_t>(level)];
-    const T scale = scales_[static_cast<std::size_t>(level)];
+    const Dims& map = maps_[level];
+    const T scale = scales_[level];
     place.image = checked_image(images[r], map[0], r, op);
     T box[4];
     for (int64_t i = 0; i < 4; ++i)

@@ -150,8 +150,7 @@ struct Parts {
         const std::vector<TensorDesc>& tensors) {
     AttributeReader reader = request.attributes();
     const int64_t axis = normal_axes({reader.integer("axis", 0)}, whole.dims.size())[0];
-    for (int64_t i = 0; i < axis; ++i)
-      rows *= static_cast<std::size_t>(whole.dims[static_cast<std::size_t>(i)]);
+    for (int64_t i = 0; i < axis; ++i) rows *= static_cast<std::size_t>(whole.dims[i]);
     if (rows == 0) return;
     row_bytes = whole.bytes() / rows;
     for (const TensorDesc& tensor : tensors) widths.push_back(tensor.bytes() / rows);

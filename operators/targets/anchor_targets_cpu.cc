@@ -123,7 +123,7 @@ class AnchorTargetsKernel final : public Kernel {
   }
 
   void match(const KernelArgs& args, int64_t image, int64_t number) const {
-    const AnchorGroup& group = groups_[static_cast<std::size_t>(number)];
+    const AnchorGroup& group = groups_[number];
     const Space space = space_of(args.workspace, image);
     const AnchorTruth truth = truth_of(args, image);
     const Cells cells = inside(args, image, group);
@@ -229,7 +229,7 @@ class AnchorTargetsKernel final : public Kernel {
   // -- all anchors count
 
   void label(const KernelArgs& args, int64_t image, int64_t number) const {
-    const AnchorGroup& group = groups_[static_cast<std::size_t>(number)];
+    const AnchorGroup& group = groups_[number];
     const Space space = space_of(args.workspace, image);
     const AnchorTruth truth = truth_of(args, image);
     const float below = background_below(truth);
@@ -250,8 +250,7 @@ class AnchorTargetsKernel final : public Kernel {
           const std::array<float, 4> deltas =
               deltas_between(group.anchor(cell), box_at(truth.boxes, row), kPlain);
           labels[cell] = truth.classes[row];
-          for (int64_t k = 0; k < 4; ++k)
-            targets[k * group.count() + cell] = deltas[static_cast<std::size_t>(k)];
+          for (int64_t k = 0; k < 4; ++k) targets[k * group.count() + cell] = deltas[k];
           ++counts.objects;
         } else if (best < below) {
           labels[cell] = 0;

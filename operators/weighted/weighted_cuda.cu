@@ -34,8 +34,8 @@ std::unique_ptr<Kernel> prepare_weighted_sum(const KernelRequest& request) {
   return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
     WeightedTerms body{static_cast<int>(args.in.size() / 2), {}, {}, args.out[0].as<float>()};
     for (int k = 0; k < body.count; ++k) {
-      body.term[k] = args.in[static_cast<std::size_t>(2 * k)].as<float>();
-      body.weight[k] = args.in[static_cast<std::size_t>(2 * k + 1)].as<float>();
+      body.term[k] = args.in[2 * k].as<float>();
+      body.weight[k] = args.in[2 * k + 1].as<float>();
     }
     for_elements(args, count, body);
   });

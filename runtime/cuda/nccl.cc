@@ -169,8 +169,7 @@ NcclMember& nccl_member(const std::vector<Device>& devices, Device device) {
     const auto count = static_cast<int>(numbers.size());
     check_nccl(api().make_group(handles.data(), count, numbers.data()), "a group of GPUs");
     for (int rank = 0; rank < count; ++rank)
-      group.try_emplace(numbers[static_cast<std::size_t>(rank)],
-                        handles[static_cast<std::size_t>(rank)], rank, count);
+      group.try_emplace(numbers[rank], handles[rank], rank, count);
   }
   return group.at(device.index);
 }

@@ -125,7 +125,7 @@ void check_agreement(Comm& comm, const Entries& mine) {
   std::string found;
   const auto texts = gather_texts(comm, encoded(mine), "the configuration");
   for (int rank = 1; rank < static_cast<int>(texts.size()) && found.empty(); ++rank)
-    found = difference(mine, decoded(texts[static_cast<std::size_t>(rank)]), rank);
+    found = difference(mine, decoded(texts[rank]), rank);
   found = share_text(comm, found, "what differs in the configurations");
   check(found.empty(), found);
 }

@@ -160,7 +160,7 @@ class GlooComm final : public Comm {
         rank_(options.rank),
         size_(static_cast<int>(options.members.size())) {
     for (const Member& member : options.members)
-      size_here_ += member.host == options.members[static_cast<std::size_t>(rank_)].host;
+      size_here_ += member.host == options.members[rank_].host;
     survive_broken_connections();
     explain_ends_by_links();
     context_ = std::make_shared<gloo::rendezvous::Context>(rank_, size_);
@@ -215,8 +215,8 @@ class GlooComm final : public Comm {
       context_->connectFullMesh(addresses, device);
     } catch (const std::exception& error) {
       watch_->stop(what, Watch::kEverybody,
-                   join(text_of(options.members[static_cast<std::size_t>(rank_)]), " at ",
-                        options.address, " cannot connect to all others: ", error.what()));
+                   join(text_of(options.members[rank_]), " at ", options.address,
+                        " cannot connect to all others: ", error.what()));
     }
     context_->setTimeout(options.patience);
   }
@@ -249,8 +249,8 @@ class GlooComm final : public Comm {
       receiving(peer, kNumber, what).wait();
       if (!is_same(heard[at], proof_of(peer, rank_)))
         watch_->stop(what, peer,
-                     join("the peer that connected to ", members[static_cast<std::size_t>(rank_)],
-                          " as ", members[at], " does not know the secret of the run"));
+                     join("the peer that connected to ", members[rank_], " as ", members[at],
+                          " does not know the secret of the run"));
     });
     with_all([&](int peer, std::size_t) { sending(peer, kNumber, what).wait(); });
     transfers_.clear();

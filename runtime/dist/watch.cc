@@ -147,19 +147,19 @@ std::string Watch::find_culprit(int peer) {
     std::this_thread::sleep_for(kLook);
     show_life();
     for (const Member& member : members_)
-      if (silent(member)) now[static_cast<std::size_t>(member.rank)] = sign_of(member.rank);
+      if (silent(member)) now[member.rank] = sign_of(member.rank);
   }
-  now[static_cast<std::size_t>(rank_)] = sign_of(rank_);
+  now[rank_] = sign_of(rank_);
   if (const auto found = first_silent(); found != members_.end()) {
-    const auto& sign = now[static_cast<std::size_t>(found->rank)];
+    const auto& sign = now[found->rank];
     return join(text(found->rank), " does not respond: it is stopped or unreachable",
                 sign ? join(", since step ", sign->step) : "");
   }
   if (peer == kEverybody) return find_absentee(now);
   std::vector<bool> seen(members_.size(), false);
-  for (int at = peer; at >= 0 && !seen[static_cast<std::size_t>(at)];) {
-    seen[static_cast<std::size_t>(at)] = true;
-    const Sign& sign = *now[static_cast<std::size_t>(at)];
+  for (int at = peer; at >= 0 && !seen[at];) {
+    seen[at] = true;
+    const Sign& sign = *now[at];
     if (sign.waits_for == kEverybody) return find_absentee(now);
     if (sign.waits_for == kNobody || sign.waits_for == kLeft) return text_of_absence(at, sign);
     at = sign.waits_for;
@@ -172,7 +172,7 @@ std::string Watch::find_absentee(const std::vector<std::optional<Sign>>& signs) 
   uint64_t step = 0;
   for (const auto& sign : signs) step = std::max(step, sign->step);
   for (const Member& member : members_) {
-    const Sign& sign = *signs[static_cast<std::size_t>(member.rank)];
+    const Sign& sign = *signs[member.rank];
     if (sign.step < step || sign.waits_for == kNobody || sign.waits_for == kLeft)
       return text_of_absence(member.rank, sign);
   }

@@ -85,7 +85,7 @@ class Watch {
   std::string text_of_absence(int rank, const Sign& sign) const;
   void learn(const std::string& failure);
   void blame(const std::string& failure);
-  std::string text(int rank) const { return text_of(members_[static_cast<std::size_t>(rank)]); }
+  std::string text(int rank) const { return text_of(members_[rank]); }
 
   Store& store_;
   const int rank_;

@@ -27,7 +27,7 @@ void Executor::check_feeds(std::span<const Tensor> feeds) const {
 }
 
 NotFinite Executor::not_finite_in(int step, std::span<const Tensor> made) {
-  const PlanStep& of = plan_.steps[static_cast<std::size_t>(step)];
+  const PlanStep& of = plan_.steps[step];
   // Each worker writes a part of a collective's result, and others may not have finished theirs.
   // The operands have been checked, and the results of the collective's users will be.
   if (of.parts > 1) return {};
@@ -35,7 +35,7 @@ NotFinite Executor::not_finite_in(int step, std::span<const Tensor> made) {
   if (bad.output < 0) return {};
   const auto i = static_cast<std::size_t>(bad.output);
   return {step, plan_.workers[of.worker].communicates(),
-          join("'", plan_.slots[static_cast<std::size_t>(of.out[i])].name, "' (", of.type, " on ",
+          join("'", plan_.slots[of.out[i]].name, "' (", of.type, " on ",
                text_of(plan_.workers[of.worker]), "): ", text_of_value(made[i], bad.place))};
 }
 

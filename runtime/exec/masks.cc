@@ -15,7 +15,7 @@ void Masks::begin(const Plan& plan) {
 
 bool Masks::masked(const Plan& plan, int slot) const {
   if (slot < 0) return false;
-  const Slot& of = plan.slots[static_cast<std::size_t>(slot)];
+  const Slot& of = plan.slots[slot];
   const auto index = static_cast<std::size_t>(of.index);
   if (of.lives == Lives::as_constant) return literals_[index] != 0;
   return of.lives == Lives::in_arena && blocks_[index] != 0;
@@ -32,8 +32,8 @@ Masks::BadOutput Masks::bad_output(const Plan& plan, const PlanStep& step,
     const int64_t place = first_not_finite(made[i]);
     const int64_t bad_place = may && place >= 0 ? first_nan(made[i]) : place;
     if (bad.output < 0 && bad_place >= 0) bad = {static_cast<int>(i), bad_place};
-    const Slot& slot = plan.slots[static_cast<std::size_t>(step.out[i])];
-    if (slot.lives == Lives::in_arena) blocks_[static_cast<std::size_t>(slot.index)] = place >= 0;
+    const Slot& slot = plan.slots[step.out[i]];
+    if (slot.lives == Lives::in_arena) blocks_[slot.index] = place >= 0;
   }
   return bad;
 }

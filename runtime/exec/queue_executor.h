@@ -37,7 +37,7 @@ class QueueExecutor final : public Executor {
   const std::byte* arena_to_read(int worker) const override;
   void* literal_on(int literal, Device device);
   Staged stage(const TensorDesc& desc);
-  Queue& queue(int worker) { return *lines_[static_cast<std::size_t>(worker)].queue; }
+  Queue& queue(int worker) { return *lines_[worker].queue; }
 
   void enqueue(const RunOptions* step_by_step);
   void enqueue_feeds();

@@ -16,9 +16,8 @@ using Clock = std::chrono::steady_clock;
 
 ThreadExecutor::ThreadExecutor(Plan plan, const States& state, Workers& workers)
     : Executor(std::move(plan)), workers_(workers), progress_(plan_.workers.size()) {
-  PlanMemory memory{state, {}, [this](int literal, int) {
-                      return view_of(plan_.literals[static_cast<std::size_t>(literal)]).data;
-                    }};
+  PlanMemory memory{
+      state, {}, [this](int literal, int) { return view_of(plan_.literals[literal]).data; }};
   for (const Worker& worker : plan_.workers) {
     arenas_.push_back(allocate(worker.arena_bytes));
     std::memset(arenas_.back().get(), static_cast<int>(kGuard), worker.arena_bytes);
@@ -56,13 +55,12 @@ void ThreadExecutor::work(int worker) {
     const PlanStep& step = plan_.steps[number];
     for (const Wait& wait : step.waits) wait_for(wait);
     if (number > first_failure_.load(std::memory_order_acquire)) break;
-    const BoundStep& bound = bound_.steps[static_cast<std::size_t>(number)];
+    const BoundStep& bound = bound_.steps[number];
     try {
       const auto start = options_.times ? Clock::now() : Clock::time_point();
       step.kernel->run({bound.in, bound.out, bound.workspace, options_.context});
       if (options_.times)
-        (*options_.times)[static_cast<std::size_t>(number)] +=
-            std::chrono::duration<double>(Clock::now() - start).count();
+        (*options_.times)[number] += std::chrono::duration<double>(Clock::now() - start).count();
       if (options_.not_finite) look_at(number);
     } catch (...) {
       note_failure(number, std::current_exception());
@@ -92,7 +90,7 @@ void ThreadExecutor::advance(int worker, int done) {
 // Skips steps after the first bad one: their values may follow from it.
 void ThreadExecutor::look_at(int step) {
   if (step > first_not_finite_.load(std::memory_order_acquire)) return;
-  NotFinite found = not_finite_in(step, bound_.steps[static_cast<std::size_t>(step)].out);
+  NotFinite found = not_finite_in(step, bound_.steps[step].out);
   if (found.step < 0) return;
   const std::lock_guard lock(first_mutex_);
   if (step < first_not_finite_.load(std::memory_order_relaxed)) {

@@ -23,9 +23,7 @@ class ThreadExecutor final : public Executor {
     std::atomic<int> done{0};
   };
 
-  const std::byte* arena_to_read(int worker) const override {
-    return arenas_[static_cast<std::size_t>(worker)].get();
-  }
+  const std::byte* arena_to_read(int worker) const override { return arenas_[worker].get(); }
   void work(int worker);
   void wait_for(const Wait& wait);
   void advance(int worker, int done);

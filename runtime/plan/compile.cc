@@ -116,8 +116,7 @@ class Compiler {
     for (int id = 0; id < bound.value_count(); ++id) {
       Value value{id};
       Slot slot{bound.name(value),
-                {bound.dtype(value), to_dims(bound.shape(value)),
-                 channel_block_[static_cast<std::size_t>(id)]},
+                {bound.dtype(value), to_dims(bound.shape(value)), channel_block_[id]},
                 0,
                 Lives::in_arena,
                 -1};

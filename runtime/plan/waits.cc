@@ -196,8 +196,7 @@ class WaitPlanner {
 
   Front front_of(std::size_t block) const {
     Front front(plan_.workers.size(), -1);
-    for (const Latest& latest : blocks_[block].accesses)
-      front[static_cast<std::size_t>(latest.worker)] = latest.step;
+    for (const Latest& latest : blocks_[block].accesses) front[latest.worker] = latest.step;
     return front;
   }
 

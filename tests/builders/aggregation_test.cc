@@ -92,7 +92,7 @@ TEST(Aggregation, EveryReplicaSeesTheSum) {
               for (int j = 0; j < kVariables; ++j) {
                 const int summed = deferred ? step - 1 : step;
                 const int base = replicas == 10 ? 450 + 10 * j : 224 + 8 * j;
-                float& so_far = expected[static_cast<std::size_t>(j)];
+                float& so_far = expected[j];
                 if (summed >= 0) so_far += static_cast<float>(base + replicas * summed);
                 ASSERT_EQ(total(session, j), so_far) << "variable " << j << ", step " << step;
               }

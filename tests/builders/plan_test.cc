@@ -37,14 +37,14 @@ Order order_of(const Plan& plan, const TrainingModel& model, int worker) {
   std::set<std::string> gradients;
   for (const Replicated& gradient : model.gradients) {
     const State* state = model.find_state(gradient.name);
-    gradients.insert(state->values[static_cast<std::size_t>(worker)] + "_grad");
+    gradients.insert(state->values[worker] + "_grad");
   }
   Order order;
   const std::vector<int>& steps = plan.workers[worker].steps;
   for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
-    const PlanStep& step = plan.steps[static_cast<std::size_t>(steps[static_cast<std::size_t>(i)])];
+    const PlanStep& step = plan.steps[steps[i]];
     for (int slot : step.out)
-      if (slot >= 0 && gradients.count(plan.slots[static_cast<std::size_t>(slot)].name)) {
+      if (slot >= 0 && gradients.count(plan.slots[slot].name)) {
         if (order.first_gradient < 0) order.first_gradient = i;
         order.last_gradient = i;
       }

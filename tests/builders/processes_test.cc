@@ -183,7 +183,7 @@ std::vector<std::string> refusals(const World& world, const std::string& address
       try {
         join_world(own);
       } catch (const Error& error) {
-        errors[static_cast<std::size_t>(rank)] = error.what();
+        errors[rank] = error.what();
       }
     });
   for (std::thread& thread : threads) thread.join();
@@ -272,7 +272,7 @@ TEST(Processes, WhoConnectsInAnothersPlaceIsNotTakenForIt) {
         connect_gloo(std::move(store),
                      {rank, {{0, "here", 77}, {1, "there", 78}}, "127.0.0.1", Milliseconds(5000)});
       } catch (const Error& error) {
-        errors[static_cast<std::size_t>(rank)] = error.what();
+        errors[rank] = error.what();
       }
     });
   for (std::thread& thread : threads) thread.join();

@@ -83,7 +83,7 @@ class Part {
       }
       const auto fetched = take(step);
       std::lock_guard lock(mutex);
-      note(fetched, result.reported[static_cast<std::size_t>(step)]);
+      note(fetched, result.reported[step]);
     }
     EXPECT_EQ(find_drift(*session_), "");
     save_checkpoint(*session_, folder + "/last", {});

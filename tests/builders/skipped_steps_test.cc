@@ -37,7 +37,7 @@ TEST(NonFinite, AStepThatIsSkippedChangesNothingAndNamesItsOrigin) {
   EXPECT_EQ(found[3], -1);
   EXPECT_EQ(found[5], -1);
   ASSERT_GE(found[4], 0) << "replica 1";
-  EXPECT_EQ(model.gradients[static_cast<std::size_t>(found[4])].name, "pred_b");
+  EXPECT_EQ(model.gradients[found[4]].name, "pred_b");
   checks(2, false);
   EXPECT_FALSE(session.save() == before);
 }

@@ -83,7 +83,7 @@ StateValues trained(const TrainingModel& model, bool queued) {
       feeds.push_back(input.name == "lr" ? Tensor{{DType::float32, {1}}, &rate}
                       : input.name == "momentum_correction"
                           ? Tensor{{DType::float32, {1}}, &correction}
-                          : Tensor{{DType::float32, {1, 1}}, &data[static_cast<std::size_t>(k)]});
+                          : Tensor{{DType::float32, {1, 1}}, &data[k]});
   for (std::size_t step = 0; step < kClassSteps; ++step) {
     rate = static_cast<float>(kRate[step]);
     correction = static_cast<float>(kCorrection[step]);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <map>
 #include <set>
@@ -18,6 +19,7 @@
 #include "graph/verify.h"
 #include "models/detection/detector.h"
 #include "operators/all.h"
+#include "runtime/plan/compile.h"
 #include "tests/support/temporary_folder.h"
 #include "tools/detection/detector_config.h"
 
@@ -224,6 +226,42 @@ TEST(DetectorModels, HaveDetectronsAnchorsOnALargestSquare) {
   EXPECT_EQ(anchors_of("12_2017_baselines/e2e_faster_rcnn_R-50-FPN_1x.yaml", "1344x1344"), 451143);
   EXPECT_EQ(anchors_of("12_2017_baselines/retinanet_R-50-FPN_1x.yaml", "1408x1408"), 371349);
   EXPECT_EQ(anchors_of("12_2017_baselines/e2e_faster_rcnn_R-50-C4_1x.yaml", "1344x1344"), 105840);
+}
+
+// GB of a step's plan and its states on one CPU replica.
+double planned_gigabytes(const std::vector<std::string>& words) {
+  const TrainingModel model = step_of(words, 1);
+  const auto dims = [&](const std::string& feed) {
+    Dims sizes;
+    for (const Dim& dim : model.step.shape(model.step.at(feed))) sizes.push_back(dim.size());
+    return sizes;
+  };
+  const Plan plan = compile(step_request(model, dims, cpu_devices(1), all_kernels()));
+  std::size_t bytes = 0;
+  for (const Worker& worker : plan.workers) bytes += worker.arena_bytes;
+  for (const TensorDesc& state : plan.state_descs)
+    if (state.present()) bytes += state.bytes();
+  return static_cast<double>(bytes) / 1e9;
+}
+
+TEST(DetectorModels, AreTrainedInThreeFifthsOfThePublishedMemory) {
+  const auto files = words_of_files();
+  std::cout << "planned GB, published GB, ratio\n" << std::fixed << std::setprecision(2);
+  std::map<std::string, double> planned;  // of a body and a head: 1x and 2x are one network
+  const auto rows = detection_table("detectron_memory.tsv");
+  EXPECT_EQ(rows.size(), 37U);
+  for (const auto& row : rows) {
+    std::vector<std::string> words = files.at(row[0]);
+    const bool retinanet = row[0].find("retinanet") != row[0].npos;
+    words.insert(words.end(), {"IMAGE", retinanet ? "896x1408" : "800x1344"});
+    const std::string network = row[0].substr(0, row[0].rfind('_'));
+    if (!planned.count(network)) planned[network] = planned_gigabytes(words);
+    const double ours = planned[network], published = std::stod(row[2]);
+    std::cout << std::setw(8) << ours << std::setw(8) << published << std::setw(8)
+              << ours / published << "  " << row[0] << "\n";
+    EXPECT_LE(ours, 0.6 * published) << row[0];
+    EXPECT_EQ(config_of(words).network.train.ims_per_batch, std::stoll(row[1])) << row[0];
+  }
 }
 
 }  // namespace

@@ -55,12 +55,11 @@ TEST(DetectronTargets, OfProposals) {
       bool same = true;
       for (std::size_t k = 0; k < 4; ++k) {
         const auto p = static_cast<std::size_t>(i < rows ? 0 : 4 * (i - rows)) + k;
-        const double corner =
-            i < rows ? c.at("gt")[static_cast<std::size_t>(i)][k].get<double>() + (k < 2 ? 0 : 1)
-                     : static_cast<double>(boxes[p]);
+        const double corner = i < rows ? c.at("gt")[i][k].get<double>() + (k < 2 ? 0 : 1)
+                                       : static_cast<double>(boxes[p]);
         same = same && std::abs(corner - roi[k]) < 1e-3;
       }
-      if (same) best_class = best_classes[static_cast<std::size_t>(i)];
+      if (same) best_class = best_classes[i];
     }
     if (best_class == 4) {
       EXPECT_EQ(at, label.size()) << each;

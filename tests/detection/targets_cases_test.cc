@@ -160,7 +160,7 @@ TEST(DetectronTargets, OfRetinaNet) {
                                                  each.at("target").get<std::vector<double>>()};
       std::map<int64_t, int64_t> count;  // by label; 1 for any object
       for (int64_t place = a * cells; place < (a + 1) * cells; ++place) {
-        const int64_t mine = label[static_cast<std::size_t>(place)];
+        const int64_t mine = label[place];
         const std::string where = join("level ", l, ", anchor ", a, ", place ", place);
         if (kept.contains(place)) {
           EXPECT_EQ(mine, 2) << where;  // the class of the object that they are best for

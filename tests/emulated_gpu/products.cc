@@ -141,8 +141,8 @@ void finish(const Convolution& c, const ConvolutionData& data) {
     if (c.bias) value += element(data.bias, c.type, channel);
     if (c.relu && value < 0) value = 0;
     set_element(data.y, c.type, place, value);
-    sums[static_cast<std::size_t>(channel)] += value;
-    squares[static_cast<std::size_t>(channel)] += value * value;
+    sums[channel] += value;
+    squares[channel] += value * value;
   });
   for (std::size_t channel = 0; c.statistics && channel < sums.size(); ++channel) {
     static_cast<float*>(data.sums)[channel] = static_cast<float>(sums[channel]);

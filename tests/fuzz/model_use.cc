@@ -73,7 +73,7 @@ void run(Plan plan, const std::vector<Dims>& dims) {
       feeds.push_back({{DType::float32, dims[i]}, nullptr});
       continue;
     }
-    const DType type = plan.slots[static_cast<std::size_t>(plan.feeds[i])].desc.dtype;
+    const DType type = plan.slots[plan.feeds[i]].desc.dtype;
     values.push_back(fed_value(type, dims[i]));
     feeds.push_back(view_of(values.back()));
   }

@@ -218,8 +218,8 @@ TEST(Placement, EveryValueHasAHome) {
   for (const char* name : {"a", "b", "c"}) x.push_back(graph.input(name, {DType::float32, {2}}));
   const std::vector<Value> sums = all_reduce(graph, x, Reduction::sum, {"sa", "sb", "sc"}, "sum");
   for (int k = 0; k < 3; ++k) {
-    EXPECT_EQ(home_of(graph, x[static_cast<std::size_t>(k)]), k);
-    EXPECT_EQ(home_of(graph, sums[static_cast<std::size_t>(k)]), k);
+    EXPECT_EQ(home_of(graph, x[k]), k);
+    EXPECT_EQ(home_of(graph, sums[k]), k);
   }
   Value unused = graph.input("unused", {DType::float32, {2}});
   EXPECT_EQ(home_of(graph, unused), kEveryReplica);

@@ -117,7 +117,7 @@ TEST(KerasStep, UpdatesComeInTheReferenceOrder) {
   ASSERT_EQ(place.size(), 214u);
   ASSERT_EQ(model.gradients.size(), 214u);
   for (std::size_t i = 0; i < reference.size(); ++i) {
-    const std::string& name = names[static_cast<std::size_t>(reference[i])];
+    const std::string& name = names[reference[i]];
     auto found = place.find("gpu_0/" + name + "_update");
     ASSERT_NE(found, place.end()) << name;
     EXPECT_LE(std::abs(found->second - static_cast<int>(i)), 3) << name;
@@ -195,7 +195,7 @@ TEST(KerasStep, PackingsLeaveTheKnownNumberOfReductions) {
     std::vector<std::pair<int64_t, std::size_t>> result;
     for (const Bucket& bucket : buckets) {
       int64_t total = 0;
-      for (int i : bucket) total += sizes[static_cast<std::size_t>(i)].bytes();
+      for (int i : bucket) total += sizes[i].bytes();
       result.emplace_back(total, bucket.size());
     }
     return result;

@@ -83,8 +83,8 @@ OpCase with_sums(const Dims& dims) {
   const Doubles x = to_doubles(c.inputs[0].value);
   std::vector<float> sums(static_cast<std::size_t>(dims[1])), squares = sums;
   each(dims, [&](int64_t i, int64_t channel) {
-    sums[static_cast<std::size_t>(channel)] += static_cast<float>(x[i]);
-    squares[static_cast<std::size_t>(channel)] += static_cast<float>(x[i] * x[i]);
+    sums[channel] += static_cast<float>(x[i]);
+    squares[channel] += static_cast<float>(x[i] * x[i]);
   });
   for (const auto& known : {sums, squares})
     c.inputs.push_back(given(Literal::of<float>(known, {dims[1]})));

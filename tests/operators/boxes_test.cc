@@ -240,7 +240,7 @@ TEST(Boxes, ManyAreKeptInLists) {
   check_case(suppression_case("many", some_boxes(2, 700, 1), some_scores(2, 700, 1), 0.8F, 600));
 }
 
-TEST(Boxes, OperandsThatDoNotFitAreNamed) {
+TEST(BoxesErrors, OperandsThatDoNotFitAreNamed) {
   const auto refused = [](OpCase c, const std::string& why) {
     expect_error([&] { check_case(c); }, c.type, why);
   };

@@ -94,10 +94,10 @@ TEST(Feeds, OfAProcessAreItsRowsOfTheWholeBatch) {
   const auto images = tensors_of(part, tensors, "data");
   for (int k = 0; k < part.replicas; ++k) {
     const Rows rows = rows_of_share(11, part.first_replica + k, 3);
-    const Tensor& own = *images[static_cast<std::size_t>(k)];
+    const Tensor& own = *images[k];
     EXPECT_EQ(own.desc.dims[0], rows.count);
     EXPECT_EQ(own.data, batch.pixels.data() + (rows.first - rows_before) * 36);
-    EXPECT_EQ(*tensors_of(part, tensors, "loss_weight")[static_cast<std::size_t>(k)]->as<float>(),
+    EXPECT_EQ(*tensors_of(part, tensors, "loss_weight")[k]->as<float>(),
               static_cast<float>(rows.count) / 11);
   }
   const Batch all(11);

@@ -165,7 +165,7 @@ void write_sampled(const std::vector<NaiveAnchor>& anchors, const AnchorTargetsA
   std::vector<int64_t> count(attrs.levels.size(), 0);
   for (const auto* list : {&objects, &others})
     for (const NaiveCandidate& c : *list) {
-      const NaiveAnchor& anchor = anchors[static_cast<std::size_t>(c.place)];
+      const NaiveAnchor& anchor = anchors[c.place];
       const int64_t at = image * attrs.sample + count[anchor.level]++;
       out[3 * anchor.level][at] = static_cast<double>(anchor.place);
       out[3 * anchor.level + 1][at] = static_cast<double>(anchor.label);

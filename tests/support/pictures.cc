@@ -40,9 +40,9 @@ void write_jpeg(const std::string& path, const Image& image, bool grey) {
   jpeg_start_compress(&info, TRUE);
   std::vector<uint8_t> line(static_cast<std::size_t>(3 * image.width));
   for (int64_t y = 0; y < image.height; ++y) {
-    const uint8_t* row = &image.rgb[static_cast<std::size_t>(3 * y * image.width)];
+    const uint8_t* row = &image.rgb[3 * y * image.width];
     for (int64_t i = 0; i < (grey ? image.width : 3 * image.width); ++i)
-      line[static_cast<std::size_t>(i)] = row[grey ? 3 * i : i];
+      line[i] = row[grey ? 3 * i : i];
     JSAMPROW pointer = line.data();
     jpeg_write_scanlines(&info, &pointer, 1);
   }

@@ -24,7 +24,7 @@ void run_ranks(int size, const std::function<void(Comm& comm)>& body, Millisecon
         comm = join_world({rank, size, meeting, "", patience});
         body(*comm);
       } catch (const std::exception& error) {
-        errors[static_cast<std::size_t>(rank)] = std::current_exception();
+        errors[rank] = std::current_exception();
         if (comm) comm->give_up(error.what());
       }
     });

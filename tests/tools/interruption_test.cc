@@ -85,7 +85,7 @@ TEST_F(InterruptedRanks, AllEndAfterTheSameStep) {
           rank(r, train(run, {"SOLVER.MAX_ITER", "1000000"}), {"file://" + store(), 3, 20}));
     next_meeting();
     ASSERT_TRUE(ranks[0]->wait_for("iter     50"));
-    ranks[static_cast<std::size_t>(told)]->send_signal(SIGINT);
+    ranks[told]->send_signal(SIGINT);
     std::vector<Outcome> outcomes;
     for (auto& one : ranks) outcomes.push_back(one->finish());
     for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.exit_code, 130) << outcome.err;

@@ -105,7 +105,7 @@ TEST_F(LaunchTest, ARankThatIsKilledIsNamedAndTheRunGoesOn) {
   const auto start = Clock::now();
   ranks[2]->send_signal(SIGKILL);
   for (int r : {0, 1, 3}) {
-    const Outcome outcome = ranks[static_cast<std::size_t>(r)]->finish();
+    const Outcome outcome = ranks[r]->finish();
     expect_refused(outcome, {"step ", "cannot exchange '", "rank 2 (host ", "process "});
   }
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(20));
@@ -155,9 +155,8 @@ TEST_F(LaunchTest, ARankThatStopsIsNamedWithinTheTimeout) {
   ranks[1]->send_signal(SIGSTOP);
   const auto start = Clock::now();
   for (int r : {0, 2, 3})
-    expect_refused(
-        ranks[static_cast<std::size_t>(r)]->finish(),
-        {"step ", "cannot exchange '", "rank 1 (host ", "is stopped or unreachable", "waited 4 s"});
+    expect_refused(ranks[r]->finish(), {"step ", "cannot exchange '", "rank 1 (host ",
+                                        "is stopped or unreachable", "waited 4 s"});
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(20));
   ranks[1]->send_signal(SIGCONT);  // and learns what has become of the run
   expect_refused(ranks[1]->finish(), {"rank 1 (host "});
@@ -180,11 +179,10 @@ TEST_F(LaunchTest, TheKeeperOfTheStoreMayBeLostToo) {
     std::vector<std::unique_ptr<Program>> ranks;
     for (int r = 0; r < 3; ++r) ranks.push_back(over_tcp(r, port));
     ASSERT_TRUE(ranks[0]->wait_for("iter     50/"));
-    ranks[static_cast<std::size_t>(lost)]->send_signal(SIGKILL);
+    ranks[lost]->send_signal(SIGKILL);
     for (int r = 0; r < 3; ++r) {
       if (r == lost) continue;
-      expect_refused(ranks[static_cast<std::size_t>(r)]->finish(),
-                     {"step ", "cannot exchange '", join("rank ", lost)});
+      expect_refused(ranks[r]->finish(), {"step ", "cannot exchange '", join("rank ", lost)});
     }
   }
 }

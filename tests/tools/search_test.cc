@@ -206,7 +206,7 @@ TEST(Search, AllAskAfterTheSameSteps) {
     LossWatch losses(&comm);
     for (int64_t step = 0; step < 100'000; ++step) {
       if (!losses.is_time(step)) continue;
-      asked[static_cast<std::size_t>(comm.rank())].push_back(step);
+      asked[comm.rank()].push_back(step);
       losses.agree(step);
     }
   });

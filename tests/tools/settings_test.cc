@@ -233,7 +233,7 @@ TEST_F(SettingsTest, AFlagTakesOneValue) {
   expect_refused(run_lockstep({"build", "lenet", "--all-reduce", "-o", folder / "y.onnx"}),
                  {"--all-reduce has no value; '-o' is an option"});
   expect_refused(run_lockstep({"build", "lenet", "--devices", "cpu:0,gpu:1"}),
-                 {"all of one kind, not cpu:0 and gpu:1"});
+                 {"must be of one kind, not cpu:0 and gpu:1"});
   expect_refused(run_lockstep({"build", "lenet", "--train-batch-norm"}), {"--train-batch-norm"});
 }
 

@@ -31,7 +31,7 @@ class StoppedRankTest : public LaunchTest {
     std::vector<std::unique_ptr<Program>> ranks;
     Clock::time_point since = Clock::time_point();
 
-    Program& the_stopped() { return *ranks[static_cast<std::size_t>(stopped)]; }
+    Program& the_stopped() { return *ranks[stopped]; }
   };
 
   // For each rank a run in which it stops when rank 0 has said that. They stand still side by side.
@@ -74,7 +74,7 @@ class StoppedRankTest : public LaunchTest {
       std::vector<std::string> reasons;
       for (int number = 0; number < kRanks; ++number) {
         if (number == run.stopped) continue;
-        const Outcome outcome = run.ranks[static_cast<std::size_t>(number)]->finish();
+        const Outcome outcome = run.ranks[number]->finish();
         expect_refused(outcome, {"step ", "cannot exchange '"});
         reasons.push_back(reason_in(outcome.err));
       }

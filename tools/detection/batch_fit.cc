@@ -73,9 +73,9 @@ void fit_to_batch(DetectorConfig& config, const ImagesOfStep& of_file, int proce
   const ImagesOfStep now{config.replicas() * processes, config.network.train.ims_per_batch};
   if (now.all() == of_file.all()) return;
   const std::string what =
-      join(config.path, ": a step has ", now.all(), " images, ", now.replicas,
-           now.replicas == 1 ? " replica" : " replicas", " x TRAIN.IMS_PER_BATCH ", now.of_each,
-           ", instead of the file's ", of_file.all());
+      join(config.path, ": a step has ", now.all(), now.all() == 1 ? " image, " : " images, ",
+           now.replicas, now.replicas == 1 ? " replica" : " replicas", " x TRAIN.IMS_PER_BATCH ",
+           now.of_each, ", instead of the file's ", of_file.all());
   if (config.scale_to_batch) {
     const double factor = static_cast<double>(now.all()) / static_cast<double>(of_file.all());
     config.notes.push_back({DetectorNoteKind::batch, join(what, "; by SOLVER.SCALE_TO_BATCH: ",

@@ -124,7 +124,7 @@ void write_results(const StepOptions& options, Session& session, std::span<const
   const TrainingModel& model = session.model();
   const int replicas = model.replicas;
   double loss = 0;
-  for (int k = 0; k < replicas; ++k) loss += *fetched[static_cast<std::size_t>(k)].as<float>();
+  for (int k = 0; k < replicas; ++k) loss += *fetched[k].as<float>();
   write_tensor(options.outputs, options.loss, Literal::scalar(static_cast<float>(loss)));
   for (std::size_t i = 0; i < model.gradients.size(); ++i)
     write_tensor(options.outputs, model.gradients[i].name + "_grad",

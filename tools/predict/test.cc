@@ -32,9 +32,9 @@ void print_classes(const TestResult& result, const Dataset& data) {
   if (static_cast<std::size_t>(data.classes()) > kMostRows) return;
   std::cout << "   right      of  class\n";
   for (int64_t label = 0; label < data.classes(); ++label) {
-    const auto& row = result.confusion[static_cast<std::size_t>(label)];
-    std::cout << std::setw(8) << row[static_cast<std::size_t>(label)] << std::setw(8) << total(row)
-              << "  " << printable(data.class_name(label)) << "\n";
+    const auto& row = result.confusion[label];
+    std::cout << std::setw(8) << row[label] << std::setw(8) << total(row) << "  "
+              << printable(data.class_name(label)) << "\n";
   }
 }
 
@@ -44,10 +44,9 @@ std::string json_of(const TestResult& result, const Dataset& data, const std::st
                               {"loss", result.loss},
                               {"pictures", data.size()}};
   for (int64_t label = 0; label < data.classes(); ++label) {
-    const auto& row = result.confusion[static_cast<std::size_t>(label)];
-    said["classes"].push_back({{"name", data.class_name(label)},
-                               {"right", row[static_cast<std::size_t>(label)]},
-                               {"of", total(row)}});
+    const auto& row = result.confusion[label];
+    said["classes"].push_back(
+        {{"name", data.class_name(label)}, {"right", row[label]}, {"of", total(row)}});
   }
   said["confusion"] = result.confusion;
   return said.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

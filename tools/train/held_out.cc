@@ -26,8 +26,7 @@ Image shown(const float* chw, const Preparation& preparation) {
   for (int64_t y = 0; y < small.height; ++y)
     for (int64_t x = 0; x < small.width; ++x)
       for (int64_t c = 0; c < 3; ++c) {
-        const uint8_t value =
-            image.rgb[static_cast<std::size_t>(3 * (y * step * image.width + x * step) + c)];
+        const uint8_t value = image.rgb[3 * (y * step * image.width + x * step) + c];
         small.rgb.push_back(preparation.channels == 1 ? static_cast<uint8_t>(255 - value) : value);
       }
   return small;
@@ -127,11 +126,9 @@ void HeldOut::test_own_share(Tally& tally) {
     for (int64_t i = 0; i < here * batch_; ++i) {
       // The last round is padded with images from the start.
       if (round * of_all + first * batch_ + i >= data_->size()) break;
-      const float* scores =
-          fetched[static_cast<std::size_t>(i / batch_)].as<float>() + i % batch_ * classes_;
-      const int64_t label = batch.labels[static_cast<std::size_t>(i)];
-      tally.losses[static_cast<std::size_t>(i / batch_)] -=
-          std::log(std::max(static_cast<double>(scores[label]), 1e-30));
+      const float* scores = fetched[i / batch_].as<float>() + i % batch_ * classes_;
+      const int64_t label = batch.labels[i];
+      tally.losses[i / batch_] -= std::log(std::max(static_cast<double>(scores[label]), 1e-30));
       look_at(round * of_all + first * batch_ + i, scores, label,
               batch.images.data() + i * data_->image_values(), tally);
     }
@@ -141,7 +138,7 @@ void HeldOut::test_own_share(Tally& tally) {
 void HeldOut::look_at(int64_t index, const float* scores, int64_t label, const float* image,
                       Tally& tally) const {
   const int64_t guess = std::max_element(scores, scores + classes_) - scores;
-  ++tally.confusion[static_cast<std::size_t>(label)][static_cast<std::size_t>(guess)];
+  ++tally.confusion[label][guess];
   tally.hits += guess == label;
   Samples& samples = guess == label ? tally.right : tally.wrong;
   if (!samples.wants(scores[guess], index)) return;
