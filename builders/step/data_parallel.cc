@@ -1,5 +1,6 @@
 #include "builders/step/data_parallel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -14,6 +15,7 @@
 #include "graph/passes/replicate.h"
 #include "graph/passes/schedule.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/shape/shape.h"
 #include "operators/weighted/weighted.h"
 
 namespace lockstep {
@@ -140,6 +142,17 @@ void initialise_states(TrainingModel& model, const OneReplica& one, const Optimi
   if (scales_loss(options)) add_loss_scale_states(model, options.loss_scaling, options.replicas);
 }
 
+// An output's value, under the name of the output where that is free.
+Value named_output(Graph& graph, const Net::Named& output) {
+  if (graph.name(output.value) == output.name) return output.value;
+  const std::vector<Value>& declared = graph.outputs();
+  const bool twice = std::find(declared.begin(), declared.end(), output.value) != declared.end();
+  if (twice || graph.find(output.name) || !graph.producer(output.value))
+    return identity(graph, output.value, output.name);
+  graph.rename(output.value, output.name);
+  return output.value;
+}
+
 // Builds the same network for prediction.
 void trace_inference(TrainingModel& model, const ModelFn& network) {
   Net net(model.inference, Mode::infer);
@@ -153,7 +166,8 @@ void trace_inference(TrainingModel& model, const ModelFn& network) {
     check(here == trained, at, "parameter '", param.name, "' is ", here, " in prediction, ",
           trained, " in training");
   }
-  for (const Net::Named& output : net.outputs()) model.inference.output(output.value);
+  for (const Net::Named& output : net.outputs())
+    model.inference.output(named_output(model.inference, output));
 }
 
 }  // namespace

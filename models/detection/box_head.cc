@@ -1,5 +1,7 @@
 #include "models/detection/box_head.h"
 
+#include <cmath>
+
 #include "builders/detection/coding.h"
 #include "builders/detection/coordinates.h"
 #include "builders/detection/losses.h"
@@ -15,6 +17,11 @@ namespace {
 
 RoiPooling pooling_of(const FastRcnnOptions& options) {
   return {options.roi_xform_method, options.roi_xform_resolution, options.roi_xform_sampling_ratio};
+}
+
+// At most so many of an image's RoIs are objects.
+int64_t foreground_rois(const DetectionTrainOptions& train) {
+  return std::llrint(train.fg_fraction * static_cast<double>(train.batch_size_per_im));
 }
 
 struct BoxScores {
@@ -52,8 +59,7 @@ void box_losses(Net& net, const DetectorOptions& options, const BoxScores& out,
   Graph& graph = net.graph;
   const int64_t images = graph.shape(sample.labels)[0].size();
   const int64_t places = graph.shape(sample.labels)[1].size();
-  const auto foreground =
-      static_cast<int64_t>(options.train.fg_fraction * static_cast<double>(places));
+  const auto foreground = foreground_rois(options.train);
   const Value labels = reshape(graph, sample.labels, {-1}, "roi_labels");
   net.loss("loss_cls", softmax_cross_entropy(graph, out.scores, labels, none,
                                              {.ignores = true, .ignore_index = -1}, "loss_cls"));
@@ -145,17 +151,15 @@ void box_stage(Net& net, const DetectorOptions& options, const ResidualBody& bod
     std::vector<float> weights;
     for (double weight : options.model.bbox_reg_weights)
       weights.push_back(static_cast<float>(weight));
-    sample = proposal_targets(
-        graph, proposals.boxes, proposals.sources, in.truth, in.image_number,
-        {.sample = train.batch_size_per_im,
-         .foreground =
-             static_cast<int64_t>(train.fg_fraction * static_cast<double>(train.batch_size_per_im)),
-         .foreground_overlap = static_cast<float>(train.fg_thresh),
-         .background_high = static_cast<float>(train.bg_thresh_hi),
-         .background_low = static_cast<float>(train.bg_thresh_lo),
-         .crowd_overlap = static_cast<float>(train.crowd_filter_thresh),
-         .weights = weights},
-        "rois");
+    sample = proposal_targets(graph, proposals.boxes, proposals.sources, in.truth, in.image_number,
+                              {.sample = train.batch_size_per_im,
+                               .foreground = foreground_rois(train),
+                               .foreground_overlap = static_cast<float>(train.fg_thresh),
+                               .background_high = static_cast<float>(train.bg_thresh_hi),
+                               .background_low = static_cast<float>(train.bg_thresh_lo),
+                               .crowd_overlap = static_cast<float>(train.crowd_filter_thresh),
+                               .weights = weights},
+                              "rois");
     rois = sample.rois;
   }
   const bool pyramid = features.pyramid();

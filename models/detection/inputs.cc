@@ -19,8 +19,8 @@ InputSize input_size(const DetectorOptions& options, Mode mode) {
   if (shape.height > 0 || shape.width > 0) {
     check(shape.height > 0 && shape.width > 0 && shape.height % stride == 0 &&
               shape.width % stride == 0,
-          "the image is ", shape.height, "x", shape.width, ", should be a multiple of ", stride,
-          " pixels high and wide (the coarsest stride)");
+          "IMAGE ", shape.height, "x", shape.width, ": height and width should be multiples of ",
+          stride, ", the coarsest stride");
     return {shape.height, shape.width};
   }
   const bool training = mode == Mode::train;

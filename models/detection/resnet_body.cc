@@ -167,10 +167,8 @@ std::vector<Feature> residual_body(Net& net, const DetectorOptions& options,
 
 Feature residual_roi_head(Net& net, const DetectorOptions& options, const ResidualBody& body,
                           const Feature& pooled, int64_t resolution) {
-  net.fixed = options.train.freeze_at >= 5;
   Feature x = ResidualStages(net, options)
                   .stage(pooled, 5, body.blocks[3], std::max<int64_t>(1, resolution / 7), 1);
-  net.fixed = false;
   x.x = global_average_pool(net.graph, x.x, "res5_pool");
   return x;
 }

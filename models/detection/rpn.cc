@@ -50,24 +50,23 @@ std::array<Value, 2> top_k(Graph& graph, Value x, int64_t k, const std::string& 
   return {node.outputs()[0], node.outputs()[1]};
 }
 
-// Scores of boxes that are too small become -infinity: an empty place.
+// Scores of boxes that are too small become -infinity: an empty place. A side is measured in pixels
+// of the picture, from the first to the last one that belongs to the box.
 Value without_small(Graph& graph, Value scores, Value boxes, Value im_info, double min_size,
                     const std::string& name) {
   const Value size = sub(graph, slice(graph, boxes, 2, 2, 4, name + "_high"),
                          slice(graph, boxes, 2, 0, 2, name + "_low"), name + "_size");
-  const Value least = shared_number(graph, min_size);
   const Value scale =
       reshape(graph, slice(graph, im_info, 1, 2, 3, name + "_scale"), {0, 1, 1}, name + "_scales");
-  const Value limit = mul(graph, scale, least, name + "_limit");
-  const Value smaller = graph.add_value(
-      {.type = "Less",
-       .inputs = {graph.add_value(
-                      {.type = "ReduceMin",
+  const Value steps =
+      mul(graph, scale, shared_number(graph, std::max(min_size, 1.0) - 1), name + "_steps");
+  const Value limit = add(graph, steps, shared_number(graph, 1), name + "_limit");
+  const Value side =
+      graph.add_value({.type = "ReduceMin",
                        .inputs = {size},
                        .attributes = {{"axes", std::vector<int64_t>{2}}, {"keepdims", int64_t{1}}}},
-                      name + "_side"),
-                  limit}},
-      name + "_small");
+                      name + "_side");
+  const Value smaller = graph.add_value({.type = "Less", .inputs = {side, limit}}, name + "_small");
   const Value empty = shared_number(graph, -std::numeric_limits<double>::infinity());
   return graph.add_value(
       {.type = "Where",
@@ -239,11 +238,24 @@ Proposals fed_proposals(Net& net, const DetectorInputs& in) {
   const int64_t places = graph.shape(in.proposals)[1].size();
   std::vector<int64_t> rows;
   for (int64_t row = 0; row < places; ++row) rows.push_back(row);
-  const Value right = slice(graph, in.proposals, 2, 2, 3, "proposals_right");
-  const Value left = slice(graph, in.proposals, 2, 0, 1, "proposals_left");
-  const Value has_area = reshape(
-      graph, graph.add_value({.type = "Greater", .inputs = {right, left}}, "proposals_have_area"),
-      {0, -1}, "proposals_present");
+  const Value sides = sub(graph, slice(graph, in.proposals, 2, 2, 4, "proposals_high"),
+                          slice(graph, in.proposals, 2, 0, 2, "proposals_low"), "proposals_sides");
+  const auto compared = [&](const char* type, double limit, const std::string& name) {
+    const Value bound = shared_number(graph, limit);
+    return graph.add_value({.type = type, .inputs = {sides, bound}}, name);
+  };
+  // Neither holds for a side that is no number.
+  const Value proper = graph.add_value({.type = "And",
+                                        .inputs = {compared("Greater", 0, "proposals_have_sides"),
+                                                   compared("Less", 1e9, "proposals_are_finite")}},
+                                       "proposals_are_proper");
+  const Value both =
+      graph.add_value({.type = "ReduceMin",
+                       .inputs = {cast(graph, proper, DType::float32, "proposals_proper")},
+                       .attributes = {{"axes", std::vector<int64_t>{2}}, {"keepdims", int64_t{0}}}},
+                      "proposals_have_area");
+  const Value has_area = graph.add_value(
+      {.type = "Greater", .inputs = {both, shared_number(graph, 0)}}, "proposals_present");
   const Value source =
       graph.add_value({.type = "Where",
                        .inputs = {has_area, graph.constant("proposals_rows", Literal::vector(rows)),

@@ -91,6 +91,10 @@ struct ImageResults {
   int64_t* classes;
 };
 
+bool is_finite(const float* box) {
+  return std::all_of(box, box + 4, [](float corner) { return std::isfinite(corner); });
+}
+
 // Within a class, the order by score and candidate is the order within all classes by score, class
 // and candidate. So the results of all classes are found in one walk, which stops when there are
 // enough of them. It mostly stops early: a heap ranks only what it visits.
@@ -110,7 +114,7 @@ class ResultsOfImage {
     int64_t count = 0;
     for (int64_t i = 0; i < candidates_; ++i) {
       const int64_t of = classes ? classes[i] : i % attrs_.classes;
-      if (of > 0 && scores[i] > attrs_.score_threshold)
+      if (of > 0 && scores[i] > attrs_.score_threshold && is_finite(boxes + 4 * i))
         memory.ranked[count++] = {uint64_t{rank_key(scores[i], true)} << 32 | uint64_t(of), i};
     }
     const auto later = [](const auto& a, const auto& b) { return b < a; };

@@ -307,6 +307,22 @@ TEST_F(DetectorConfigTest, RefusesASchedule) {
   refused("SOLVER.MOMENTUM: 1\n", "x.yaml: SOLVER.MOMENTUM");
 }
 
+// What a step could only be made of with infinities, or not at all.
+TEST_F(DetectorConfigTest, RefusesNumbersWithoutAMeaning) {
+  refused("RETINANET.BBOX_REG_BETA: 0\n", "x.yaml:5: RETINANET.BBOX_REG_BETA", "at least");
+  refused("RETINANET.PRIOR_PROB: 0\n", "x.yaml:5: RETINANET.PRIOR_PROB", "at least");
+  refused("RETINANET.PRIOR_PROB: 1\n", "x.yaml:5: RETINANET.PRIOR_PROB", "at most");
+  refused("TRAIN.RPN_POSITIVE_OVERLAP: 0\n", "x.yaml:5: TRAIN.RPN_POSITIVE_OVERLAP", "at least");
+  refused("TRAIN.MICRO_BATCHES: 4\n", "x.yaml:5: TRAIN.MICRO_BATCHES",
+          "2 images of a replica do not divide into 4 parts");
+  const auto given = [&](const Words& words) { return [this, words] { read("", words); }; };
+  expect_error(given({"FPN.MULTILEVEL_RPN", "False", "RPN.STRIDE", "8"}), "RPN.STRIDE 8",
+               "should be 32");
+  expect_error(given({"FAST_RCNN.ROI_BOX_HEAD", "ResNet.add_ResNet_roi_conv5_head"}),
+               "FAST_RCNN.ROI_BOX_HEAD", "it needs a conv4 body");
+  refused("RESNETS.RES5_DILATION: 2\n", "x.yaml:5: RESNETS.RES5_DILATION", "pyramid");
+}
+
 TEST_F(DetectorConfigTest, RefusesLevelsThatDoNotFit) {
   refused("FPN.COARSEST_STRIDE: 16\n", "x.yaml:5: FPN.COARSEST_STRIDE",
           "level 5 has a stride of 32", "cannot hold");

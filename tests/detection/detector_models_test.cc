@@ -22,6 +22,7 @@
 #include "runtime/plan/compile.h"
 #include "tests/support/temporary_folder.h"
 #include "tools/detection/detector_config.h"
+#include "tools/detection/detector_source.h"
 
 namespace lockstep::testing {
 namespace {
@@ -193,6 +194,49 @@ TEST(DetectorModels, FreezeEverythingUpToAStage) {
     frozen.insert(frozen.end(), {"TRAIN.FREEZE_AT", stage});
     EXPECT_EQ(step_of(frozen, 1).gradients.size(), trained);
   }
+}
+
+std::vector<std::string> with(const std::string& file, std::vector<std::string> more) {
+  std::vector<std::string> words = words_of_files().at(file);
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+constexpr const char* kFasterC4 = "12_2017_baselines/e2e_faster_rcnn_R-50-C4_1x.yaml";
+constexpr const char* kRpnFpn = "12_2017_baselines/rpn_R-50-FPN_1x.yaml";
+
+// The head of a C4 detector is stage 5, but no part of the body that TRAIN.FREEZE_AT freezes.
+TEST(DetectorModels, AHeadIsNeverFrozen) {
+  const TrainingModel model =
+      step_of(with(kFasterC4, {"TRAIN.FREEZE_AT", "5", "IMAGE", "128x128"}), 1);
+  EXPECT_EQ(names_of(model.gradients).count("res5_0_branch2a_w"), 1U);
+  EXPECT_EQ(names_of(model.gradients).count("res4_0_branch2a_w"), 0U);
+}
+
+TEST(DetectorModels, PredictionHasTheOutputsOfThePage) {
+  const auto outputs_of = [](const TrainingModel& model) {
+    std::vector<std::string> names;
+    for (const Value output : model.inference.outputs())
+      names.push_back(model.inference.name(output));
+    return names;
+  };
+  EXPECT_EQ(outputs_of(step_of(with(kFasterC4, {"IMAGE", "128x128"}), 1)),
+            (std::vector<std::string>{"boxes", "scores", "classes", "count"}));
+  EXPECT_EQ(outputs_of(step_of(with(kRpnFpn, {"IMAGE", "128x128"}), 1)),
+            (std::vector<std::string>{"boxes", "scores", "count"}));
+}
+
+TEST(DetectorModels, PartsShareTheImagesOfAReplica) {
+  const DetectorConfig config =
+      config_of(with(kRpnFpn, {"IMAGE", "128x128", "TRAIN.MICRO_BATCHES", "2"}));
+  const SourcedModel built = detector_from(config);
+  int feeds = 0;
+  for (const StepInput& input : built.model.inputs)
+    if (input.feed() == "data") {
+      ++feeds;
+      EXPECT_EQ(built.model.step.shape(built.model.step.at(input.values[0]))[0], Dim(1));
+    }
+  EXPECT_EQ(feeds, 2);
 }
 
 TEST(DetectorModels, EightReplicasAreASmallFile) {

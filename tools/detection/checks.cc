@@ -21,6 +21,7 @@ class DetectorChecks {
 
   void all() const {
     check_schedule();
+    check_parts();
     check_classes();
     check_body();
     check_heads();
@@ -54,6 +55,12 @@ class DetectorChecks {
            [&] { validate(schedule); });
   }
 
+  void check_parts() const {
+    const int64_t images = network_.train.ims_per_batch, parts = config_.step.options.micro_batches;
+    need(images % parts == 0, {"TRAIN.MICRO_BATCHES", "TRAIN.IMS_PER_BATCH"},
+         "does not fit: ", images, " images of a replica do not divide into ", parts, " parts");
+  }
+
   void check_classes() const {
     const bool none = model_.rpn_only && model_.num_classes == DetectionModelOptions{}.num_classes;
     need(none || model_.num_classes >= 2, {"MODEL.NUM_CLASSES"}, model_.num_classes,
@@ -81,6 +88,20 @@ class DetectorChecks {
          dense ? "is true, but MODEL.TYPE is " : "should be true for MODEL.TYPE ", model_.type);
     need(!dense || is_pyramid, {"MODEL.CONV_BODY"}, body,
          " is no feature pyramid, which MODEL.TYPE retinanet needs");
+    need(!dense || network_.fpn.multilevel_rpn, {"FPN.MULTILEVEL_RPN", "RETINANET.RETINANET_ON"},
+         "should be true for RetinaNet, which reads FPN.RPN_MIN_LEVEL to RPN_MAX_LEVEL");
+    const bool dilated = network_.resnets.res5_dilation > 1;
+    need(!dilated || !(is_pyramid || is_one_level), {"RESNETS.RES5_DILATION"},
+         network_.resnets.res5_dilation, " does not fit a pyramid, whose levels halve");
+    const bool has_stage_5 = body.find("conv5") != body.npos;
+    const int64_t stride = is_one_level ? 4 : has_stage_5 && !dilated ? 32 : 16;
+    need(!config_.origins.is_set("RPN.STRIDE") || network_.fpn.multilevel_rpn ||
+             network_.rpn.stride == stride,
+         {"RPN.STRIDE"}, network_.rpn.stride, " should be ", stride, ", the stride of ", body);
+    need(!has_box_head() || !has_stage_5 ||
+             network_.fast_rcnn.roi_box_head != "ResNet.add_ResNet_roi_conv5_head",
+         {"FAST_RCNN.ROI_BOX_HEAD", "MODEL.CONV_BODY"}, "is stage 5, which MODEL.CONV_BODY ", body,
+         " has already; it needs a conv4 body");
   }
 
   void check_heads() const {

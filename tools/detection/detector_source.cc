@@ -28,7 +28,10 @@ ModelFn network_of(const DetectorConfig& config) {
   for (const std::string& part : left_out_of(config.network))
     std::cerr << "lockstep: " << part << " is not in this version yet; the step leaves it out\n";
   try {
-    return detector(config.network);
+    // Detectors have fixed shapes: a graph's images are those of one part.
+    DetectorOptions part = config.network;
+    part.train.ims_per_batch /= config.step.options.micro_batches;
+    return detector(part);
   } catch (const Error& error) {
     rethrow_as(error, join(config.path, ": ", error.what()));
   }
@@ -42,7 +45,7 @@ SourcedModel detector_from(const DetectorConfig& config) {
   BatchShares shares;
   shares.replicas = config.replicas();
   shares.parts = options.micro_batches;
-  shares.batch = shares.replicas * shares.parts * config.network.train.ims_per_batch;
+  shares.batch = shares.replicas * config.network.train.ims_per_batch;
   const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);
   return {{build_data_parallel_model(all_ops(), network_of(config), optimizer, options)},
           config.run,

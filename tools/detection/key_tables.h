@@ -21,6 +21,7 @@ ConfigKeys own_detector_keys(DetectorConfig& config);
 inline constexpr double kMostOfThings = 1 << 24;
 
 // Shares, overlaps and probabilities.
+inline constexpr double kLeastShare = 1e-6;  // where 0 has no meaning
 inline KeyFacts share() { return {.least = 0, .most = 1}; }
 inline KeyFacts at_least(double least) { return {.least = least, .most = kMostOfThings}; }
 // Detectron's key without a meaning here.
