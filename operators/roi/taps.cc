@@ -100,7 +100,7 @@ template <class T>
 void RoiTaps<T>::bind(std::byte* workspace) {
   std::size_t used = 0;
   const auto take = [&]<class E>(E*& list, int64_t each) {
-    list = reinterpret_cast<E*>(workspace + used);
+    list = workspace ? reinterpret_cast<E*>(workspace + used) : nullptr;
     used += (static_cast<std::size_t>(count_ * each) * sizeof(E) + 63) / 64 * 64;
   };
   take(places_, 1);
