@@ -1,16 +1,38 @@
-// What is read as a file, and what is refused before a byte of it is taken.
+// What is read as a file, what is refused before a byte of it is taken, and what is written.
 #include "graph/file.h"
 
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
+
+namespace {
+
+// What was brought to the disk, in order: files by name and size, folders by name.
+std::vector<std::string>& synced() {
+  static std::vector<std::string> all;
+  return all;
+}
+
+}  // namespace
+
+// In place of the C library's: notes what is synced, and does it.
+extern "C" int fsync(int descriptor) {
+  namespace fs = std::filesystem;
+  const fs::path path = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor));
+  synced().push_back(fs::is_directory(path) ? path.string()
+                                            : path.string() + " holds " +
+                                                  std::to_string(fs::file_size(path)) + " bytes");
+  return static_cast<int>(syscall(SYS_fsync, descriptor));
+}
 
 namespace lockstep::testing {
 namespace {
@@ -54,6 +76,32 @@ TEST(ReadFile, TakesWhatComesThroughAPipeUpToALimit) {
   writer.join();
   expect_error([&] { read_file_or_pipe(pipe, 999, 1); }, pipe, "the pipe delivered nothing");
   expect_error([&] { read_file_or_pipe("/dev/zero"); }, "/dev/zero", "a device");
+}
+
+// A rename that reaches the disk before the content leaves an empty file behind a power cut.
+TEST(WriteFile, IsOnDiskBeforeItTakesTheName) {
+  TemporaryFolder folder;
+  write_file(folder / "a", "old");
+  synced().clear();
+  write_file(folder / "a", "newer");
+  const std::vector<std::string> expected{folder / "a.tmp holds 5 bytes", folder.path()};
+  EXPECT_EQ(synced(), expected);
+}
+
+TEST(WriteFile, LeavesNothingHalfWritten) {
+  TemporaryFolder folder;
+  write_file(folder / "a", "old");
+  expect_error(
+      [&] {
+        write_file(folder / "a", [](const FileSink& sink) {
+          sink(std::as_bytes(std::span("new", 3)));
+          fail("no more space");
+        });
+      },
+      "no more space");
+  EXPECT_EQ(read_file(folder / "a"), "old");
+  EXPECT_FALSE(std::filesystem::exists(folder / "a.tmp"));
+  expect_error([&] { write_file("/proc/nowhere/a", "x"); }, "/proc/nowhere/a");
 }
 
 }  // namespace

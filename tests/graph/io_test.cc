@@ -19,26 +19,6 @@
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"
 
-namespace {
-
-// What was brought to the disk, in order: files by name and size, folders by name.
-std::vector<std::string>& synced() {
-  static std::vector<std::string> all;
-  return all;
-}
-
-}  // namespace
-
-// In place of the C library's: notes what is synced, and does it.
-extern "C" int fsync(int descriptor) {
-  namespace fs = std::filesystem;
-  const fs::path path = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor));
-  synced().push_back(fs::is_directory(path) ? path.string()
-                                            : path.string() + " holds " +
-                                                  std::to_string(fs::file_size(path)) + " bytes");
-  return static_cast<int>(syscall(SYS_fsync, descriptor));
-}
-
 namespace lockstep::testing {
 namespace {
 
@@ -383,32 +363,6 @@ TEST(LoadModel, ConvertsOlderOpsetsAndRefusesNewerOnes) {
   path = write_relu(
       folder, [](onnx::ModelProto& proto) { proto.mutable_opset_import(0)->set_version(99); });
   expect_error([&] { load_model(all_ops(), path); }, "opset 99 is newer than 28");
-}
-
-// A rename that reaches the disk before the content leaves an empty file behind a power cut.
-TEST(WriteFile, IsOnDiskBeforeItTakesTheName) {
-  TemporaryFolder folder;
-  write_file(folder / "a", "old");
-  synced().clear();
-  write_file(folder / "a", "newer");
-  const std::vector<std::string> expected{folder / "a.tmp holds 5 bytes", folder.path()};
-  EXPECT_EQ(synced(), expected);
-}
-
-TEST(WriteFile, LeavesNothingHalfWritten) {
-  TemporaryFolder folder;
-  write_file(folder / "a", "old");
-  expect_error(
-      [&] {
-        write_file(folder / "a", [](const FileSink& sink) {
-          sink(std::as_bytes(std::span("new", 3)));
-          fail("no more space");
-        });
-      },
-      "no more space");
-  EXPECT_EQ(read_file(folder / "a"), "old");
-  EXPECT_FALSE(std::filesystem::exists(folder / "a.tmp"));
-  expect_error([&] { write_file("/proc/nowhere/a", "x"); }, "/proc/nowhere/a");
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+// Cases of our own operators, spoilt: what laws have to refuse by name.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "operators/all.h"
+#include "tests/support/case_run.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/own_operators.h"
+
+namespace lockstep::testing::hostile {
+
+struct Hostile {
+  std::string name;  // of the case that is spoilt
+  std::function<void(OpCase&)> spoil;
+  std::string why;
+};
+inline void PrintTo(const Hostile& hostile, std::ostream* out) {
+  *out << hostile.name << ": " << hostile.why;
+}
+
+// The spoilers.
+inline auto operand(std::size_t i, CaseInput input) {
+  return [=](OpCase& c) { c.inputs.at(i) = input; };
+}
+inline auto attribute(const std::string& name, AttributeValue value) {
+  return [=](OpCase& c) {
+    std::erase_if(c.attributes, [&](const auto& each) { return each.first == name; });
+    c.attributes.emplace_back(name, value);
+  };
+}
+inline auto outputs(int count) {
+  return [=](OpCase& c) { c.outputs = count; };
+}
+inline CaseInput empty(DType dtype, const Dims& dims) { return given(Literal(dtype, dims)); }
+inline AttributeValue sizes(std::vector<int64_t> list) { return list; }
+
+// The case as a plan of one replica runs it, every buffer between guards.
+inline void run(const OpCase& c) {
+  const Built built = build(c);
+  std::vector<std::string> fetches;
+  for (Value output : built.outputs) fetches.push_back(built.graph.name(output));
+  CaseRunner(built.graph, c, built.feeds, fetches, guarded()).run(fed_values(c));
+}
+
+inline void expect_refused_by_name(const Hostile& hostile) {
+  OpCase spoilt = own_operator_case(hostile.name);
+  hostile.spoil(spoilt);
+  expect_error([&] { run(spoilt); }, "node (" + spoilt.type, hostile.why);
+}
+
+}  // namespace lockstep::testing::hostile
