@@ -86,9 +86,7 @@ Value at_places(Graph& graph, Value map, Value places, int64_t width, const Site
                 named("_each"));
     index = flatten(graph, index, 1, named("_index"));
   }
-  const Value found = graph.add_value(
-      {.type = "GatherElements", .inputs = {flat, index}, .attributes = {{"axis", int64_t{1}}}},
-      width > 1 ? named("_found") : site);
+  const Value found = gather_elements(graph, flat, index, 1, width > 1 ? named("_found") : site);
   if (width == 1) return found;
   return reshape(graph, found, {0, size_of_axis(graph, places, 1), width}, site);
 }

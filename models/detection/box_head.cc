@@ -7,6 +7,7 @@
 #include "builders/detection/losses.h"
 #include "operators/boxes/boxes.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/gather/gather.h"
 #include "operators/kit/room.h"
 #include "operators/loss/loss.h"
 #include "operators/reduce/reduce.h"
@@ -48,10 +49,7 @@ Value deltas_of_labels(Graph& graph, Value deltas, Value labels, bool agnostic,
   const Value first =
       reshape(graph, mul(graph, column, four, name + "_first"), {0, 0, 1}, name + "_column");
   const Value steps = graph.constant(name + "_steps", Literal::vector({0, 1, 2, 3}));
-  return graph.add_value({.type = "GatherElements",
-                          .inputs = {deltas, add(graph, first, steps, name + "_index")},
-                          .attributes = {{"axis", int64_t{2}}}},
-                         name);
+  return gather_elements(graph, deltas, add(graph, first, steps, name + "_index"), 2, name);
 }
 
 void box_losses(Net& net, const DetectorOptions& options, const BoxScores& out,

@@ -168,7 +168,4 @@ std::vector<std::string> left_out_of(const DetectorOptions& options) {
   return parts;
 }
 
-std::vector<std::string> detector_bodies() { return names_of(kBodies); }
-std::vector<std::string> detector_box_heads() { return names_of(kBoxHeads); }
-
 }  // namespace lockstep

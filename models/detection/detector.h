@@ -19,7 +19,4 @@ void check_detector(const DetectorOptions& options);
 // What the options ask for beyond boxes, which detector() leaves out: "the mask head", ..
 std::vector<std::string> left_out_of(const DetectorOptions& options);
 
-std::vector<std::string> detector_bodies();     // for MODEL.CONV_BODY
-std::vector<std::string> detector_box_heads();  // for FAST_RCNN.ROI_BOX_HEAD
-
 }  // namespace lockstep

@@ -36,6 +36,16 @@ const Part& part_named(const Part (&parts)[N], const char* key, const std::strin
        near.empty() ? "" : join("; the nearest is '", near, "'"));
 }
 
+Value normalised_by_group(Net& net, const GroupNormOptions& options, Value x,
+                          const std::string& name) {
+  const int64_t channels = net.graph.shape(x)[1].size();
+  return group_norm_layer(
+      net, x,
+      {.groups = options.dim_per_gp > 0 ? channels / options.dim_per_gp : options.num_groups,
+       .epsilon = static_cast<float>(options.epsilon)},
+      name);
+}
+
 class ResidualStages {
  public:
   ResidualStages(Net& net, const DetectorOptions& options)
@@ -53,7 +63,7 @@ class ResidualStages {
     const ConvLayer conv{.kernel = 7, .stride = 2, .pad = 3, .bias = false, .weight = xavier()};
     Value x = conv_layer(net_, data, channels, conv, "conv1");
     // Unlike other layers, the stem's normalisation is not named after its convolution.
-    x = stem_.group_norm ? normalised_by_group(x, "conv1_gn")
+    x = stem_.group_norm ? normalised_by_group(net_, options_.group_norm, x, "conv1_gn")
                          : affine_in_place(x, "conv1", "res_conv1_bn");
     x = relu_in_place(net_, x, stem_.group_norm ? "conv1_gn" : "conv1");
     return {max_pool_layer(net_, x, {.kernel = 3, .stride = 2, .pad = 1}, "pool1"), channels, 4,
@@ -77,15 +87,6 @@ class ResidualStages {
     int64_t inner, out;
   };
 
-  Value normalised_by_group(Value x, const std::string& name) {
-    const GroupNormOptions& g = options_.group_norm;
-    const int64_t channels = net_.graph.shape(x)[1].size();
-    return group_norm_layer(net_, x,
-                            {.groups = g.dim_per_gp > 0 ? channels / g.dim_per_gp : g.num_groups,
-                             .epsilon = static_cast<float>(g.epsilon)},
-                            name);
-  }
-
   // Detectron's AffineChannel in place: the result keeps the convolution's name.
   Value affine_in_place(Value x, const std::string& conv, const std::string& name) {
     net_.graph.rename(x, net_.graph.scoped(conv + "_conv"));
@@ -99,7 +100,7 @@ class ResidualStages {
     conv.weight = xavier();
     x = conv_layer(net_, x, channels, conv, name);
     if (group_norm) {
-      x = normalised_by_group(x, name + "_gn");
+      x = normalised_by_group(net_, options_.group_norm, x, name + "_gn");
       return ends_branch ? x : relu_in_place(net_, x, name + "_gn");
     }
     if (ends_branch) return affine_channel_layer(net_, x, name + "_bn");
@@ -187,11 +188,7 @@ Value group_norm_conv(Net& net, const GroupNormOptions& options, Value x, int64_
   ConvLayer without_bias = conv;
   without_bias.bias = false;
   x = conv_layer(net, x, channels, without_bias, name);
-  return group_norm_layer(
-      net, x,
-      {.groups = options.dim_per_gp > 0 ? channels / options.dim_per_gp : options.num_groups,
-       .epsilon = static_cast<float>(options.epsilon)},
-      name + "_gn");
+  return normalised_by_group(net, options, x, name + "_gn");
 }
 
 Value relu_in_place(Net& net, Value x, const std::string& name) {

@@ -10,6 +10,7 @@
 #include "models/detection/shared_layers.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/gather/gather.h"
 #include "operators/kit/room.h"
 #include "operators/loss/loss.h"
 #include "operators/reduce/reduce.h"
@@ -173,9 +174,7 @@ class RetinaNet {
         graph_.add_value({.type = "Expand", .inputs = {index, shape}}, name + "_index");
     const Value all =
         reshape(graph_, level.deltas, {in_.images, anchors_, kinds_, 4, cells}, name + "_by_kind");
-    const Value found = graph_.add_value(
-        {.type = "GatherElements", .inputs = {all, indices}, .attributes = {{"axis", int64_t{2}}}},
-        name + "_found");
+    const Value found = gather_elements(graph_, all, indices, 2, name + "_found");
     return reshape(graph_, found, {in_.images, anchors_, 4, cells}, name);
   }
 
@@ -212,13 +211,7 @@ class RetinaNet {
     const std::string name = "retnet_candidates" + level.suffix;
     const int64_t cells = level.anchors.height * level.anchors.width;
     const int64_t count = std::min(options_.retinanet.pre_nms_top_n, anchors_ * kinds_ * cells);
-    const Node best = graph_.add(
-        {.type = "TopK",
-         .inputs = {probabilities(level), graph_.constant(name + "_k", Literal::vector({count}))},
-         .attributes = {{"axis", int64_t{1}}},
-         .outputs = 2},
-        name + "_best");
-    const Value prob = best.outputs()[0], index = best.outputs()[1];
+    const auto [prob, index] = top_k(graph_, probabilities(level), count, 1, name + "_best");
     // index = (anchor K + kind) cells + cell
     const Value row = div(graph_, index, shared_integer(graph_, cells), name + "_row");
     const Value anchor = div(graph_, row, shared_integer(graph_, kinds_), name + "_anchor");

@@ -11,6 +11,7 @@
 #include "operators/activation/activation.h"
 #include "operators/boxes/boxes.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/gather/gather.h"
 #include "operators/kit/room.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
@@ -40,14 +41,6 @@ ProposalLimits proposal_limits(const DetectorOptions& o, bool training) {
             o.train.rpn_min_size};
   return {o.test.rpn_pre_nms_top_n, o.test.rpn_post_nms_top_n, o.test.rpn_nms_thresh,
           o.test.rpn_min_size};
-}
-
-std::array<Value, 2> top_k(Graph& graph, Value x, int64_t k, const std::string& name) {
-  const Value count = graph.constant(name + "_k", Literal::vector({k}));
-  const Node node = graph.add(
-      {.type = "TopK", .inputs = {x, count}, .attributes = {{"axis", int64_t{1}}}, .outputs = 2},
-      name);
-  return {node.outputs()[0], node.outputs()[1]};
 }
 
 // Scores of boxes that are too small become -infinity: an empty place. A side is measured in pixels
@@ -82,7 +75,7 @@ Proposals proposals_of(Net& net, const DetectorOptions& options, const RpnLevel&
   const std::string name = "rpn_rois" + level.suffix;
   const int64_t before = std::min(limit.before, places_of(level.anchors));
   auto [scores, places] =
-      top_k(graph, flatten(graph, level.logits, 1, name + "_logits"), before, name + "_best");
+      top_k(graph, flatten(graph, level.logits, 1, name + "_logits"), before, 1, name + "_best");
   const Value deltas = at_places(graph, level.deltas, places, 4, name + "_deltas");
   const Value anchors = anchors_at(graph, level.anchors, places, name + "_anchors");
   const Value decoded = decode_boxes(graph, anchors, deltas, {.log_limit = options.bbox_xform_clip},
@@ -97,8 +90,7 @@ Proposals proposals_of(Net& net, const DetectorOptions& options, const RpnLevel&
                          .indices;
   const Value row = at_least_zero(graph, kept, name + "_row");
   const auto picked = [&](Value x, const std::string& as) {
-    return graph.add_value(
-        {.type = "GatherElements", .inputs = {x, row}, .attributes = {{"axis", int64_t{1}}}}, as);
+    return gather_elements(graph, x, row, 1, as);
   };
   const Value zero = shared_integer(graph, 0);
   const Value is_empty = graph.add_value({.type = "Less", .inputs = {kept, zero}}, name + "_gap");
@@ -222,11 +214,9 @@ Proposals rpn_proposals(Net& net, const DetectorOptions& options,
     const Value scores = concat(graph, logits, 1, "rpn_roi_logits_levels");
     const int64_t after =
         std::min(proposal_limits(options, net.training()).after, graph.shape(scores)[1].size());
-    const auto [best, rows] = top_k(graph, scores, after, "rpn_roi_logits");
+    const auto [best, rows] = top_k(graph, scores, after, 1, "rpn_roi_logits");
     all = {rows_at(graph, concat(graph, boxes, 1, "rpn_rois_levels"), rows, "rpn_rois_best"), best,
-           graph.add_value({.type = "GatherElements",
-                            .inputs = {concat(graph, sources, 1, "rpn_rois_source_levels"), rows},
-                            .attributes = {{"axis", int64_t{1}}}},
+           gather_elements(graph, concat(graph, sources, 1, "rpn_rois_source_levels"), rows, 1,
                            "rpn_rois_source")};
   }
   all.boxes = to_picture(graph, all.boxes, in.im_info, "rpn_rois_picture");

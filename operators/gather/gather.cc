@@ -227,6 +227,18 @@ Value gather(Graph& graph, Value x, Value indices, int64_t axis, const Site& sit
                          site);
 }
 
+Value gather_elements(Graph& graph, Value x, Value indices, int64_t axis, const Site& site) {
+  return graph.add_value(
+      {.type = "GatherElements", .inputs = {x, indices}, .attributes = {{"axis", axis}}}, site);
+}
+
+Best top_k(Graph& graph, Value x, int64_t k, int64_t axis, const Site& site) {
+  const Value count = graph.constant(site.name + "_k", Literal::vector({k}));
+  const Node node = graph.add(
+      {.type = "TopK", .inputs = {x, count}, .attributes = {{"axis", axis}}, .outputs = 2}, site);
+  return {node.outputs()[0], node.outputs()[1]};
+}
+
 Refusal reduces_by(std::vector<std::string> known) {
   return [known = std::move(known)](const KernelRequest& request) -> std::string {
     AttributeReader attributes = request.attributes();

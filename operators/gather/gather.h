@@ -12,6 +12,15 @@ namespace lockstep {
 // Whole slices of x along `axis`, one per index.
 Value gather(Graph& graph, Value x, Value indices, int64_t axis, const Site& site = {});
 
+// Element by element: indices [a, b, ..] of the result's shape point along `axis` of x.
+Value gather_elements(Graph& graph, Value x, Value indices, int64_t axis, const Site& site = {});
+
+struct Best {
+  Value values, places;  // of int64, along the axis
+};
+// The k largest along `axis`, best first; equal ones in order.
+Best top_k(Graph& graph, Value x, int64_t k, int64_t axis, const Site& site);
+
 // Refuses any other `reduction`.
 Refusal reduces_by(std::vector<std::string> known);
 
