@@ -26,12 +26,13 @@ Value Net::input(std::string_view name, const TensorType& type, const Where& whe
 Value Net::param(std::string_view name, const Dims& dims, const Initializer& initializer,
                  StateKind kind, const Where& where) {
   const std::string full = graph.scoped(name);
+  const std::string place = where.text();
   for (const Param& param : params_)
-    check(param.name != full, prefix_of(where.text()), "parameter '", full,
-          "' is created twice; to share it between layers, keep its Value");
-  const Value value =
-      graph.input(std::string(name), {DType::float32, to_shape(dims)}, where.text());
-  params_.push_back({full, value, kind, initializer, dims, where.text(), fixed});
+    if (param.name == full)  // check() would write the place for each parameter
+      fail(prefix_of(place), "parameter '", full,
+           "' is created twice; to share it between layers, keep its Value");
+  const Value value = graph.input(std::string(name), {DType::float32, to_shape(dims)}, place);
+  params_.push_back({full, value, kind, initializer, dims, place, fixed});
   return value;
 }
 
