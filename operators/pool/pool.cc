@@ -34,6 +34,14 @@ void pool_law(Inference& inference) {
   inference.outputs[0] = {inference.input(0).dtype, pooled(attrs, x)};
 }
 
+void global_law(Inference& inference) {
+  inference.require_ranked();
+  demand_at_least_dims(inference, 0, 3);
+  Shape y = inference.input(0).shape;
+  std::fill(y.begin() + 2, y.end(), Dim(1));
+  inference.outputs[0] = {inference.input(0).dtype, y};
+}
+
 // dx from dy and the sizes that strides leave open.
 Shape gradient_shape(Inference& inference) {
   inference.require_ranked();
@@ -179,6 +187,7 @@ std::vector<Op> pool_ops() {
   return {
       {.type = "GlobalMaxPool",
        .domain = "",
+       .law = global_law,
        .differentiable = Differentiable::yes,
        .gradient = global_max_gradient,
        .narrow = {Narrow::follows}},
@@ -196,6 +205,7 @@ std::vector<Op> pool_ops() {
        .narrow = {Narrow::follows}},
       {.type = "GlobalAveragePool",
        .domain = "",
+       .law = global_law,
        .differentiable = Differentiable::yes,
        .gradient = global_average_gradient,
        .narrow = {Narrow::follows}},

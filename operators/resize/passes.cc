@@ -81,11 +81,12 @@ ResizePasses passes_of(std::vector<ResizeLine> lines, ResizeDirection direction)
 
 }  // namespace
 
+// Positions lie on a straight line: if any is outside, an end is. Only the ends are looked at since
+// the sizes beside an empty dimension have no bound.
 bool ResizePasses::any_outside() const {
-  for (const ResizeLine& line : lines)
-    for (int64_t i = 0; i < line.after; ++i)
-      if (line.outside(i)) return true;
-  return false;
+  return std::any_of(lines.begin(), lines.end(), [](const ResizeLine& line) {
+    return line.after > 0 && (line.outside(int64_t{0}) || line.outside(line.after - 1));
+  });
 }
 
 ResizePasses resize_passes(const KernelRequest& request) {

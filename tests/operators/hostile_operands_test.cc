@@ -65,6 +65,8 @@ TEST(HostileTypes, AreRefusedByName) {
           "its input 1, is int8[], should be of int64");
   refused("Dropout", {x, given(Literal::scalar(0.5F)), given(Literal::scalar(int64_t{128}))},
           "its input 2, is int64[], should be of bool");
+  for (const char* type : {"GlobalAveragePool", "GlobalMaxPool"})
+    refused(type, {x}, "its input 0, is float32[2,2], should have at least 3 dimensions");
 }
 
 // A kernel sees sizes only when a plan is made, which is when they may turn out not to fit.
