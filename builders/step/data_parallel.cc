@@ -1,7 +1,5 @@
 #include "builders/step/data_parallel.h"
 
-#include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "builders/all_reduce/expand.h"
@@ -9,6 +7,7 @@
 #include "builders/step/non_finite.h"
 #include "builders/step/one_replica.h"
 #include "builders/step/precision.h"
+#include "builders/step/prediction.h"
 #include "builders/step/report.h"
 #include "builders/step/sync_batch_norm.h"
 #include "builders/step/updates.h"
@@ -142,65 +141,7 @@ void initialise_states(TrainingModel& model, const OneReplica& one, const Optimi
   if (scales_loss(options)) add_loss_scale_states(model, options.loss_scaling, options.replicas);
 }
 
-// An output's value, under the name of the output where that is free.
-Value named_output(Graph& graph, const Net::Named& output) {
-  if (graph.name(output.value) == output.name) return output.value;
-  const std::vector<Value>& declared = graph.outputs();
-  const bool twice = std::find(declared.begin(), declared.end(), output.value) != declared.end();
-  if (twice || graph.find(output.name) || !graph.producer(output.value))
-    return identity(graph, output.value, output.name);
-  graph.rename(output.value, output.name);
-  return output.value;
-}
-
-// Builds the same network for prediction.
-void trace_inference(TrainingModel& model, const ModelFn& network) {
-  Net net(model.inference, Mode::infer);
-  network(net);
-  for (const Net::Param& param : net.params()) {
-    const std::string at = param.origin.empty() ? "" : param.origin + ": ";
-    check(model.find_state(param.name), at, "parameter '", param.name,
-          "' exists only for prediction; training creates no parameter with that name");
-    const TensorType &here = model.inference.type(param.value),
-                     &trained = model.step.type(model.step.at(param.name));
-    check(here == trained, at, "parameter '", param.name, "' is ", here, " in prediction, ",
-          trained, " in training");
-  }
-  for (const Net::Named& output : net.outputs())
-    model.inference.output(named_output(model.inference, output));
-}
-
 }  // namespace
-
-DataParallelOptions replicas_on(const std::vector<Device>& devices) {
-  check(!devices.empty(), "the list of devices is empty");
-  for (Device device : devices)
-    check(device.kind == devices[0].kind, "the devices of a run must be of one kind, not ",
-          text_of(devices[0]), " and ", text_of(device));
-  const bool cpu = devices[0].kind == DeviceKind::cpu;
-  return {.replicas = static_cast<int>(devices.size()), .scope = cpu ? "cpu" : "gpu"};
-}
-
-void check_options(const DataParallelOptions& options) {
-  check(options.replicas >= 1, "a model needs at least one replica, not ", options.replicas);
-  check(options.micro_batches >= 1, "the number of micro-batches should be at least 1, is ",
-        options.micro_batches);
-  check(!(options.weighted && options.synchronised_batch_norm),
-        "synchronised batch norm needs equal shares of the batch, but the loss is weighted for "
-        "unequal ones");
-  check(!(options.weighted && means(options)), "the all-reduce spec '",
-        text_of(options.all_reduce.spec),
-        "' computes a mean, which needs equal shares of the batch, but the loss is weighted for "
-        "unequal ones");
-  for (const auto& [name, number] : {std::pair{"clip.norm", options.clip.norm},
-                                     {"clip.each_norm", options.clip.each_norm},
-                                     {"clip.value", options.clip.value},
-                                     {"rules.weight_decay", options.rules.weight_decay},
-                                     {"rules.weight_decay_norm", options.rules.weight_decay_norm},
-                                     {"rules.bias_rate_factor", options.rules.bias_rate_factor}})
-    check(std::isfinite(number) && number >= 0, name, " is ", number, ", should be 0 or more");
-  check_fits(options.all_reduce, options.replicas);
-}
 
 TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
                                         const Optimizer& optimizer,

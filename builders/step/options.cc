@@ -1,0 +1,38 @@
+// The options' own laws, and replicas for a list of devices.
+#include <cmath>
+
+#include "builders/step/data_parallel.h"
+
+namespace lockstep {
+
+DataParallelOptions replicas_on(const std::vector<Device>& devices) {
+  check(!devices.empty(), "the list of devices is empty");
+  for (Device device : devices)
+    check(device.kind == devices[0].kind, "the devices of a run must be of one kind, not ",
+          text_of(devices[0]), " and ", text_of(device));
+  const bool cpu = devices[0].kind == DeviceKind::cpu;
+  return {.replicas = static_cast<int>(devices.size()), .scope = cpu ? "cpu" : "gpu"};
+}
+
+void check_options(const DataParallelOptions& options) {
+  check(options.replicas >= 1, "a model needs at least one replica, not ", options.replicas);
+  check(options.micro_batches >= 1, "the number of micro-batches should be at least 1, is ",
+        options.micro_batches);
+  check(!(options.weighted && options.synchronised_batch_norm),
+        "synchronised batch norm needs equal shares of the batch, but the loss is weighted for "
+        "unequal ones");
+  check(!(options.weighted && options.all_reduce.spec.reduction == Reduction::mean),
+        "the all-reduce spec '", text_of(options.all_reduce.spec),
+        "' computes a mean, which needs equal shares of the batch, but the loss is weighted for "
+        "unequal ones");
+  for (const auto& [name, number] : {std::pair{"clip.norm", options.clip.norm},
+                                     {"clip.each_norm", options.clip.each_norm},
+                                     {"clip.value", options.clip.value},
+                                     {"rules.weight_decay", options.rules.weight_decay},
+                                     {"rules.weight_decay_norm", options.rules.weight_decay_norm},
+                                     {"rules.bias_rate_factor", options.rules.bias_rate_factor}})
+    check(std::isfinite(number) && number >= 0, name, " is ", number, ", should be 0 or more");
+  check_fits(options.all_reduce, options.replicas);
+}
+
+}  // namespace lockstep
