@@ -49,12 +49,23 @@ void check_batch_dims(InferenceContext& context) {
         ", should be 0 to ", data->dim_size(), ", the dimensions of the data");
 }
 
+// It writes a size of 1 at each dimension from the axis on, before the first as well.
+void check_normal_axis(InferenceContext& context) {
+  const onnx::TensorShapeProto* data = shape_of(context, 0);
+  const onnx::AttributeProto* axis = context.getAttribute("axis");
+  if (!data || !axis) return;
+  const int64_t rank = data->dim_size();
+  check(axis->i() >= -rank && axis->i() < rank, "axis is ", axis->i(), ", should be ", -rank,
+        " to ", rank - 1, ", as its input 0 has ", rank, " dimensions");
+}
+
 // What is asked before ONNX infers.
 using Guard = void (*)(InferenceContext&);
 std::vector<Guard> guards_of(const std::string& type, const onnx::OpSchema& schema) {
   std::vector<Guard> guards;
   if (type == "Conv" || type == "ConvTranspose") guards.push_back(check_convolution);
   if (type == "GatherND") guards.push_back(check_batch_dims);
+  if (type == "LayerNormalization") guards.push_back(check_normal_axis);
   if (schema.attributes().count("auto_pad")) guards.push_back(check_same_padding);
   return guards;
 }

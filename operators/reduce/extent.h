@@ -19,21 +19,27 @@ struct Extent {
   std::vector<Axis> reduced;  // slowest first
   int64_t count = 1;          // elements per output
 
+  // Sizes overflow only beside an empty dimension, where no element is read.
+  static int64_t product(int64_t a, int64_t b) {
+    int64_t result = 0;
+    return __builtin_mul_overflow(a, b, &result) ? 0 : result;
+  }
+
   Extent(const Dims& x, const std::vector<bool>& is_reduced) {
     int64_t stride = 1;
     std::vector<std::pair<Axis, bool>> merged;  // fastest first
     for (std::size_t i = x.size(); i-- > 0;) {
       if (x[i] != 1) {
         if (!merged.empty() && merged.back().second == is_reduced[i])
-          merged.back().first.size *= x[i];
+          merged.back().first.size = product(merged.back().first.size, x[i]);
         else
           merged.push_back({{x[i], stride}, is_reduced[i]});
       }
-      stride *= x[i];
+      stride = product(stride, x[i]);
     }
     for (std::size_t i = merged.size(); i-- > 0;)
       (merged[i].second ? reduced : kept).push_back(merged[i].first);
-    for (const Axis& axis : reduced) count *= axis.size;
+    for (const Axis& axis : reduced) count = product(count, axis.size);
   }
 };
 

@@ -196,6 +196,19 @@ TEST_F(HostileModel, BatchDimensionsAreTheDatas) {
     }
 }
 
+// ONNX's inference went by it, too.
+TEST_F(HostileModel, TheAxisOfLayerNormalizationIsTheDatas) {
+  for (int64_t axis : {int64_t{-5}, int64_t{4}, std::numeric_limits<int64_t>::min()}) {
+    opset(17);
+    node("LayerNormalization").clear_input();
+    graph().mutable_node(0)->add_input("x");
+    graph().mutable_node(0)->add_input("x");
+    graph().mutable_node(0)->clear_attribute();
+    attribute("axis", axis);
+    refused(join("axis is ", axis, ", should be -4 to 3"));
+  }
+}
+
 TEST_F(HostileModel, NamesAreThereOnce) {
   initializer("s", std::string(16, 'a'));
   initializer("s", std::string(16, 'b'));
