@@ -2,28 +2,36 @@
 
 namespace lockstep {
 
-BoundPlan bind_plan(const Plan& plan, const PlanMemory& memory) {
+void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory) {
   auto in_arena = [&](int number) {
     const Block& block = plan.blocks[number];
-    return memory.arenas[block.worker] + block.offset;
+    return memory.arenas.arena(static_cast<std::size_t>(block.worker)) + block.offset;
   };
-  auto bind = [&](int slot, int worker) -> Tensor {
-    if (slot < 0) return {};
+  auto address = [&](int slot, int worker) -> void* {
+    if (slot < 0) return nullptr;
     const Slot& of = plan.slots[slot];
-    if (of.lives == Lives::in_state) return {of.desc, memory.state.at(of.index).data};
-    if (of.lives == Lives::as_constant) return {of.desc, memory.literal(of.index, worker)};
-    return {of.desc, in_arena(of.index)};
+    if (of.lives == Lives::in_state) return memory.state.at(of.index).data;
+    if (of.lives == Lives::as_constant) return memory.literal(of.index, worker);
+    return in_arena(of.index);
   };
-  BoundPlan bound;
-  for (const PlanStep& step : plan.steps) {
-    BoundStep& to = bound.steps.emplace_back();
-    for (int slot : step.in) to.in.push_back(bind(slot, step.worker));
-    for (int slot : step.out) to.out.push_back(bind(slot, step.worker));
+  // Shapes are copied the first time, as copying one allocates.
+  auto bind = [&](std::vector<Tensor>& tensors, const std::vector<int>& slots, auto worker_of) {
+    if (tensors.empty())
+      for (int slot : slots) tensors.push_back({slot < 0 ? TensorDesc{} : plan.slots[slot].desc});
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      tensors[i].data = address(slots[i], worker_of(slots[i]));
+  };
+  bound.steps.resize(plan.steps.size());
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const PlanStep& step = plan.steps[i];
+    BoundStep& to = bound.steps[i];
+    auto of_step = [&](int) { return step.worker; };
+    bind(to.in, step.in, of_step);
+    bind(to.out, step.out, of_step);
     if (step.workspace >= 0) to.workspace = in_arena(step.workspace);
   }
-  for (int slot : plan.feeds) bound.feeds.push_back(bind(slot, 0));
-  for (int slot : plan.fetches) bound.fetches.push_back(bind(slot, plan.slots[slot].worker));
-  return bound;
+  bind(bound.feeds, plan.feeds, [](int) { return 0; });
+  bind(bound.fetches, plan.fetches, [&](int slot) { return plan.slots[slot].worker; });
 }
 
 }  // namespace lockstep

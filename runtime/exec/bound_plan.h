@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "runtime/exec/arena_pool.h"
 #include "runtime/plan/plan.h"
 #include "runtime/state/states.h"
 
@@ -23,10 +24,11 @@ struct BoundPlan {
 
 struct PlanMemory {
   const States& state;
-  std::vector<std::byte*> arenas;                         // by worker
+  const ArenaPool& arenas;
   std::function<void*(int literal, int worker)> literal;  // a literal's address for that worker
 };
 
-BoundPlan bind_plan(const Plan& plan, const PlanMemory& memory);
+// Binding the same plan again, to other memory, allocates nothing.
+void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory);
 
 }  // namespace lockstep

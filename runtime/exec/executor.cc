@@ -7,10 +7,22 @@
 namespace lockstep {
 
 std::unique_ptr<Executor> make_executor(Plan plan, const States& state, Workers& workers,
-                                        Accelerator* accelerator, Comm* comm) {
+                                        Accelerator* accelerator, Comm* comm,
+                                        std::shared_ptr<ArenaPool> arenas) {
+  if (!arenas) arenas = std::make_shared<ArenaPool>(accelerator);
   if (accelerator)
-    return std::make_unique<QueueExecutor>(std::move(plan), state, *accelerator, comm);
-  return std::make_unique<ThreadExecutor>(std::move(plan), state, workers);
+    return std::make_unique<QueueExecutor>(std::move(plan), state, *accelerator, comm,
+                                           std::move(arenas));
+  return std::make_unique<ThreadExecutor>(std::move(plan), state, workers, std::move(arenas));
+}
+
+bool Executor::bind() {
+  arenas_->fit(plan_);
+  if (bound_to_ == arenas_->moves()) return false;
+  bind_plan(bound_, plan_,
+            {state_, *arenas_, [this](int number, int worker) { return literal(number, worker); }});
+  bound_to_ = arenas_->moves();
+  return true;
 }
 
 void Executor::check_feeds(std::span<const Tensor> feeds) const {
@@ -43,7 +55,8 @@ void Executor::check_guards(std::size_t guard_bytes) const {
   for (const Block& block : plan_.blocks) {
     const std::byte* begin = arena_to_read(block.worker) + block.offset;
     for (std::size_t i = 0; i < guard_bytes; ++i) {
-      bool intact = *(begin - 1 - i) == kGuard && begin[block.bytes + i] == kGuard;
+      bool intact =
+          *(begin - 1 - i) == ArenaPool::kFill && begin[block.bytes + i] == ArenaPool::kFill;
       if (intact) continue;
       for (const Slot& slot : plan_.slots)
         if (slot.lives == Lives::in_arena && &plan_.blocks[slot.index] == &block)

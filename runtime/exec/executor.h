@@ -1,6 +1,7 @@
-// Runs a plan. Everything is bound when an executor is made: a run copies the feeds in, then
-// follows the list of steps. There are two: for kernels that run where they are called
-// (thread_executor.h) and for asynchronous devices (queue_executor.h).
+// Runs a plan. A run copies the feeds in, then follows the list of steps; everything is bound to
+// memory before, by the first run and by those after arenas have moved. There are two: for kernels
+// that run where they are called (thread_executor.h) and for asynchronous devices
+// (queue_executor.h).
 #pragma once
 
 #include <memory>
@@ -8,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/exec/arena_pool.h"
+#include "runtime/exec/bound_plan.h"
 #include "runtime/exec/masks.h"
 #include "runtime/exec/workers.h"
 #include "runtime/plan/plan.h"
@@ -44,18 +47,23 @@ class Executor {
   // `feeds`: in the order of Plan::feeds. Rethrows kernels' exceptions.
   virtual void run(std::span<const Tensor> feeds, const RunOptions& options) = 0;
 
-  // In the order of Plan::fetches, in host memory; valid until the next run.
+  // In the order of Plan::fetches, in host memory; valid until the next run with these arenas.
   virtual std::span<const Tensor> fetches() const = 0;
 
   // Throws naming the block whose guard bytes a kernel overwrote (see CompileOptions::guard_bytes).
+  // For a plan with arenas of its own.
   void check_guards(std::size_t guard_bytes) const;
 
  protected:
-  explicit Executor(Plan plan) : plan_(std::move(plan)) {}
+  Executor(Plan plan, const States& state, std::shared_ptr<ArenaPool> arenas)
+      : plan_(std::move(plan)), state_(state), arenas_(std::move(arenas)) {}
 
-  static constexpr auto kGuard = std::byte{0xA5};  // the initial content of arenas
+  // A literal's address for that worker.
+  virtual void* literal(int literal, int worker) = 0;
   // A host-readable view of a worker's arena.
   virtual const std::byte* arena_to_read(int worker) const = 0;
+  // Binds the plan if its arenas have moved since; true if they have.
+  bool bind();
   // Throws if the number or shapes of the feeds differ from the plan's.
   void check_feeds(std::span<const Tensor> feeds) const;
   // The first value made by this step that is not finite but should be. Steps of collectives are
@@ -63,12 +71,19 @@ class Executor {
   NotFinite not_finite_in(int step, std::span<const Tensor> made);
 
   Plan plan_;
+  const States& state_;
+  const std::shared_ptr<ArenaPool> arenas_;
+  BoundPlan bound_;
   Masks masks_;
+
+ private:
+  int bound_to_ = 0;  // ArenaPool::moves then
 };
 
 // Everything but the plan must outlive it. `accelerator`: that of the plan's devices, or null;
-// `comm`: to other processes, or null.
+// `comm`: to other processes, or null; `arenas`: those it shares with other plans, or null.
 std::unique_ptr<Executor> make_executor(Plan plan, const States& state, Workers& workers,
-                                        Accelerator* accelerator = nullptr, Comm* comm = nullptr);
+                                        Accelerator* accelerator = nullptr, Comm* comm = nullptr,
+                                        std::shared_ptr<ArenaPool> arenas = nullptr);
 
 }  // namespace lockstep

@@ -19,24 +19,19 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-QueueExecutor::QueueExecutor(Plan plan, const States& state, Accelerator& accelerator, Comm* comm)
-    : Executor(std::move(plan)), accelerator_(accelerator), comm_(comm) {
+QueueExecutor::QueueExecutor(Plan plan, const States& state, Accelerator& accelerator, Comm* comm,
+                             std::shared_ptr<ArenaPool> arenas)
+    : Executor(std::move(plan), state, std::move(arenas)), accelerator_(accelerator), comm_(comm) {
   for (const Worker& worker : plan_.workers)
     check(worker.device.index < accelerator.devices(), "cannot run on ", worker.device,
           ": this machine has ", accelerator.devices(),
           " GPUs that can be used; see `lockstep doctor`");
-  PlanMemory memory{state, {}, [this](int literal, int worker) {
-                      return literal_on(literal, plan_.workers[at(worker)].device);
-                    }};
   for (const Worker& worker : plan_.workers) {
     const Device device = worker.device;
-    arenas_.push_back(accelerator.allocate(device, worker.arena_bytes, kGuard));
-    memory.arenas.push_back(arenas_.back().get());
     lines_.push_back({accelerator.event(device), accelerator.event(device),
                       accelerator.allocate(device, sizeof(RunContext), std::byte{0}),
                       accelerator.queue(device)});
   }
-  bound_ = bind_plan(plan_, memory);
   start_ = accelerator.event(plan_.workers[0].device);
   events_.resize(plan_.steps.size());
   for (const PlanStep& step : plan_.steps) {
@@ -48,10 +43,10 @@ QueueExecutor::QueueExecutor(Plan plan, const States& state, Accelerator& accele
     if (not_recorded_.empty() && !reason.empty())
       not_recorded_ = step.name + " (" + step.type + ") " + reason;
   }
-  for (const Tensor& feed : bound_.feeds)
-    staged_feeds_.push_back(feed.data ? stage(feed.desc) : Staged{});
-  for (const Tensor& fetch : bound_.fetches) {
-    staged_fetches_.push_back(stage(fetch.desc));
+  for (int slot : plan_.feeds)
+    staged_feeds_.push_back(slot < 0 ? Staged{} : stage(plan_.slots[at(slot)].desc));
+  for (int slot : plan_.fetches) {
+    staged_fetches_.push_back(stage(plan_.slots[at(slot)].desc));
     fetched_.push_back(staged_fetches_.back().tensor);
   }
   const std::size_t steps = plan_.steps.size();
@@ -68,7 +63,8 @@ QueueExecutor::Staged QueueExecutor::stage(const TensorDesc& desc) {
   return staged;
 }
 
-void* QueueExecutor::literal_on(int literal, Device device) {
+void* QueueExecutor::literal(int literal, int worker) {
+  const Device device = plan_.workers[at(worker)].device;
   Memory& memory = literals_[{literal, device.index}];
   if (!memory) {
     const Tensor value = view_of(plan_.literals[at(literal)]);
@@ -80,13 +76,14 @@ void* QueueExecutor::literal_on(int literal, Device device) {
 
 const std::byte* QueueExecutor::arena_to_read(int worker) const {
   arena_copy_.resize(plan_.workers[at(worker)].arena_bytes);
-  accelerator_.copy(arena_copy_.data(), arenas_[at(worker)].get(), arena_copy_.size());
+  accelerator_.copy(arena_copy_.data(), arenas_->arena(at(worker)), arena_copy_.size());
   return arena_copy_.data();
 }
 
 void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options) {
   const auto began = Clock::now();
   check_feeds(feeds);
+  if (bind()) recording_.reset();  // it holds addresses
   for (std::size_t i = 0; i < feeds.size(); ++i)
     if (staged_feeds_[i].tensor.data && feeds[i].count() > 0)
       std::memcpy(staged_feeds_[i].tensor.data, feeds[i].data, feeds[i].desc.bytes());

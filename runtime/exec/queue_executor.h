@@ -5,7 +5,6 @@
 #include <map>
 
 #include "runtime/accelerator.h"
-#include "runtime/exec/bound_plan.h"
 #include "runtime/exec/executor.h"
 
 namespace lockstep {
@@ -14,7 +13,8 @@ class QueueExecutor final : public Executor {
  public:
   // `state`, `accelerator` and `comm` must outlive it; `comm` is null for a single process. Throws
   // for a missing device.
-  QueueExecutor(Plan plan, const States& state, Accelerator& accelerator, Comm* comm);
+  QueueExecutor(Plan plan, const States& state, Accelerator& accelerator, Comm* comm,
+                std::shared_ptr<ArenaPool> arenas);
 
   void run(std::span<const Tensor> feeds, const RunOptions& options) override;
   std::span<const Tensor> fetches() const override { return fetched_; }
@@ -34,8 +34,8 @@ class QueueExecutor final : public Executor {
     Tensor tensor;
   };
 
+  void* literal(int literal, int worker) override;
   const std::byte* arena_to_read(int worker) const override;
-  void* literal_on(int literal, Device device);
   Staged stage(const TensorDesc& desc);
   Queue& queue(int worker) { return *lines_[worker].queue; }
 
@@ -50,11 +50,9 @@ class QueueExecutor final : public Executor {
 
   Accelerator& accelerator_;
   Comm* const comm_;
-  std::vector<Memory> arenas_;
   mutable std::vector<std::byte> arena_copy_;
   std::map<std::pair<int, int>, Memory> literals_;  // by literal and device number
-  BoundPlan bound_;
-  std::vector<std::unique_ptr<Event>> events_;  // by step, if another worker waits for it
+  std::vector<std::unique_ptr<Event>> events_;      // by step, if another worker waits for it
   std::unique_ptr<Event> start_;
   std::vector<Staged> staged_feeds_, staged_fetches_;
   std::vector<Tensor> fetched_;

@@ -14,20 +14,15 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-ThreadExecutor::ThreadExecutor(Plan plan, const States& state, Workers& workers)
-    : Executor(std::move(plan)), workers_(workers), progress_(plan_.workers.size()) {
-  PlanMemory memory{
-      state, {}, [this](int literal, int) { return view_of(plan_.literals[literal]).data; }};
-  for (const Worker& worker : plan_.workers) {
-    arenas_.push_back(allocate(worker.arena_bytes));
-    std::memset(arenas_.back().get(), static_cast<int>(kGuard), worker.arena_bytes);
-    memory.arenas.push_back(arenas_.back().get());
-  }
-  bound_ = bind_plan(plan_, memory);
-}
+ThreadExecutor::ThreadExecutor(Plan plan, const States& state, Workers& workers,
+                               std::shared_ptr<ArenaPool> arenas)
+    : Executor(std::move(plan), state, std::move(arenas)),
+      workers_(workers),
+      progress_(plan_.workers.size()) {}
 
 void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& options) {
   check_feeds(feeds);
+  bind();
   for (std::size_t i = 0; i < feeds.size(); ++i)
     if (bound_.feeds[i].data && feeds[i].count() > 0)
       std::memcpy(bound_.feeds[i].data, feeds[i].data, feeds[i].desc.bytes());

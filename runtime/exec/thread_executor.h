@@ -6,14 +6,14 @@
 #include <exception>
 #include <mutex>
 
-#include "runtime/exec/bound_plan.h"
 #include "runtime/exec/executor.h"
 
 namespace lockstep {
 
 class ThreadExecutor final : public Executor {
  public:
-  ThreadExecutor(Plan plan, const States& state, Workers& workers);
+  ThreadExecutor(Plan plan, const States& state, Workers& workers,
+                 std::shared_ptr<ArenaPool> arenas);
 
   void run(std::span<const Tensor> feeds, const RunOptions& options) override;
   std::span<const Tensor> fetches() const override { return bound_.fetches; }
@@ -23,7 +23,10 @@ class ThreadExecutor final : public Executor {
     std::atomic<int> done{0};
   };
 
-  const std::byte* arena_to_read(int worker) const override { return arenas_[worker].get(); }
+  void* literal(int literal, int) override { return plan_.literals[literal].bytes().data(); }
+  const std::byte* arena_to_read(int worker) const override {
+    return arenas_->arena(static_cast<std::size_t>(worker));
+  }
   void work(int worker);
   void wait_for(const Wait& wait);
   void advance(int worker, int done);
@@ -31,8 +34,6 @@ class ThreadExecutor final : public Executor {
   void note_failure(int step, std::exception_ptr error);
 
   Workers& workers_;
-  std::vector<Memory> arenas_;
-  BoundPlan bound_;
   std::vector<Progress> progress_;
   RunOptions options_;
   std::mutex first_mutex_;  // of the first failure and the first value that is not finite

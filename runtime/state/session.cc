@@ -1,16 +1,14 @@
 #include "runtime/state/session.h"
 
 #include <algorithm>
-#include <cstring>
-#include <sstream>
+#include <set>
 
-#include "runtime/dist/agree.h"
 #include "runtime/finite.h"
 
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kPlansKept = 4;
+constexpr std::size_t kPlansKept = 16;
 
 std::vector<TensorDesc> state_descs(const TrainingModel& model) {
   std::vector<TensorDesc> descs;
@@ -39,6 +37,20 @@ Accelerator* accelerator_of(const std::vector<KernelTable>& kernels,
   return accelerator;
 }
 
+void check_same_states(const TrainingModel& model, const TrainingModel& held) {
+  const std::vector<std::string> names = model.state_values(), known = held.state_values();
+  for (std::size_t i = 0; i < std::max(names.size(), known.size()); ++i) {
+    const std::string name = i < names.size() ? names[i] : "",
+                      of_held = i < known.size() ? known[i] : "";
+    check(name == of_held, "state ", i, " is '", name,
+          "' in the model of another image size, but '", of_held, "' in the session");
+  }
+  const std::vector<TensorDesc> here = state_descs(model), there = state_descs(held);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    check(here[i] == there[i], "'", names[i], "' is ", here[i],
+          " in the model of another image size, but ", there[i], " in the session");
+}
+
 // In the order of TrainingModel::state_values().
 std::vector<Device> devices_of_states(const TrainingModel& model,
                                       const std::vector<Device>& devices) {
@@ -64,7 +76,7 @@ std::span<const Tensor> Program::run(std::span<const Tensor> feeds, const RunOpt
 void Program::check_losses(std::span<const Tensor> feeds, const Executor& executor) const {
   for (const Tensor& loss : executor.fetches().first(spec_.losses)) {
     if (first_not_finite(loss) < 0) continue;
-    const std::string fed = fed_not_finite(session_.model_, feeds);
+    const std::string fed = fed_not_finite(spec_.model, feeds);
     check(fed.empty(), spec_.graph.name(), ": the loss is ", text_of_value(loss, 0), ", for ", fed);
   }
 }
@@ -92,7 +104,7 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   options.threads = session_.threads_;
   Plan plan = compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches,
                        session_.state_.names(), spec_.updates, session_.devices_, session_.kernels_,
-                       options, session_.comm(), session_.owners_});
+                       options, session_.comm(), spec_.model.owners()});
   for (std::size_t i = 0; i < plan.states.size(); ++i) {  // kernels use the states' own memory
     const TensorDesc &here = plan.state_descs[i], &held = session_.state_.at(plan.states[i]).desc;
     check(!here.present() || here == held, spec_.graph.name(), ": '", plan.states[i], "' is ", here,
@@ -100,7 +112,7 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   }
   if (cache_.size() == kPlansKept) cache_.pop_back();
   cache_.insert(cache_.begin(), make_executor(std::move(plan), session_.state_, session_.workers_,
-                                              session_.accelerator_, session_.comm()));
+                                              session_.accelerator_, session_.comm(), arenas_));
   return *cache_.front();
 }
 
@@ -112,7 +124,6 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
       accelerator_(accelerator_of(kernels, devices_)),
       options_(options),
       threads_(chosen_threads(options, devices_.size())),
-      owners_(model.owners()),
       workers_(accelerator_ ? 1 : static_cast<int>(devices_.size()) + (options.comm ? 1 : 0),
                threads_),
       state_(model.state_values(), state_descs(model), accelerator_,
@@ -121,32 +132,61 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
         model.replicas == 1 ? " replica" : " replicas", " but ", devices_.size(),
         " devices were given");
   init_ = program(model.init, {}, {}, model.initial);
-  step_ = program(model.step, model.feed_values(), model.fetch_values(), model.updates);
-  // Steps that skip non-finite gradients accept any feeds.
-  if (model.checks.empty())
-    step_->spec_.losses = model.losses.size() * static_cast<std::size_t>(model.replicas);
+  step_ = make_step(model, new_arenas());
+  inference_ = make_inference(model, new_arenas());
+}
 
-  std::vector<std::string> inputs, outputs;
-  for (Value input : model.inference.inputs()) {
-    const std::string& name = model.inference.name(input);
-    const auto& states = state_.names();
-    if (std::find(states.begin(), states.end(), name) == states.end()) inputs.push_back(name);
-  }
-  for (Value output : model.inference.outputs()) outputs.push_back(model.inference.name(output));
-  inference_ = program(model.inference, std::move(inputs), std::move(outputs), {});
+std::shared_ptr<ArenaPool> Session::new_arenas() const {
+  return std::make_shared<ArenaPool>(accelerator_);
+}
+
+std::unique_ptr<Program> Session::make_program(Program::Spec spec,
+                                               std::shared_ptr<ArenaPool> arenas) {
+  return std::unique_ptr<Program>(new Program(*this, std::move(spec), std::move(arenas)));
 }
 
 std::unique_ptr<Program> Session::program(const Graph& graph, std::vector<std::string> feeds,
                                           std::vector<std::string> fetches,
                                           std::vector<Binding> updates) {
-  return std::unique_ptr<Program>(
-      new Program(*this, {graph, std::move(feeds), std::move(fetches), std::move(updates)}));
+  return make_program({model_, graph, std::move(feeds), std::move(fetches), std::move(updates)},
+                      new_arenas());
+}
+
+std::unique_ptr<Program> Session::make_step(const TrainingModel& model,
+                                            std::shared_ptr<ArenaPool> arenas) {
+  // Steps that skip non-finite gradients accept any feeds.
+  const std::size_t losses = model.checks.empty() ? model.losses.size() : 0;
+  return make_program({model, model.step, model.feed_values(), model.fetch_values(), model.updates,
+                       losses * static_cast<std::size_t>(model.replicas)},
+                      std::move(arenas));
+}
+
+std::unique_ptr<Program> Session::make_inference(const TrainingModel& model,
+                                                 std::shared_ptr<ArenaPool> arenas) {
+  const Graph& graph = model.inference;
+  const std::set<std::string> states(state_.names().begin(), state_.names().end());
+  std::vector<std::string> inputs, outputs;
+  for (Value input : graph.inputs())
+    if (!states.contains(graph.name(input))) inputs.push_back(graph.name(input));
+  for (Value output : graph.outputs()) outputs.push_back(graph.name(output));
+  return make_program({model, graph, std::move(inputs), std::move(outputs), {}}, std::move(arenas));
+}
+
+std::unique_ptr<Program> Session::step_of(const TrainingModel& model) {
+  check_same_states(model, model_);
+  return make_step(model, step_->arenas_);
+}
+
+std::unique_ptr<Program> Session::inference_of(const TrainingModel& model) {
+  check_same_states(model, model_);
+  return make_inference(model, inference_->arenas_);
 }
 
 void Session::initialise() {
   init_->run({}, run_options(0));
   state_.note_values();
   init_->cache_.clear();  // frees memory that would stay unused for the rest of the run
+  init_->arenas_ = new_arenas();
 }
 
 void Session::load(const StateValues& values) {
@@ -167,56 +207,6 @@ std::string fed_not_finite(const TrainingModel& model, std::span<const Tensor> f
                   static_cast<std::size_t>(model.first_replica) + i % replicas, " is fed ",
                   text_of_value(feeds[i], place), " at ", text_of_place(feeds[i].desc.dims, place));
   return "";
-}
-
-namespace {
-
-std::string drift_within(const TrainingModel& model, const States& state) {
-  for (const State& item : model.states) {
-    if (differs_by_replica(item.kind)) continue;
-    const Seen first = state.see(item.values[0]);
-    for (std::size_t replica = 1; replica < item.values.size(); ++replica)
-      if (std::memcmp(first.tensor.data, state.see(item.values[replica]).tensor.data,
-                      first.tensor.desc.bytes()) != 0)
-        return join("'", item.values[replica], "' differs from '", item.values[0], "'");
-  }
-  return "";
-}
-
-// The digest of every state, one per line.
-std::string digests(const TrainingModel& model, const States& state) {
-  std::string lines;
-  for (const State& item : model.states) {
-    if (differs_by_replica(item.kind)) continue;
-    const Seen seen = state.see(item.values[0]);
-    lines += item.name + " " + digest(seen.tensor.data, seen.tensor.desc.bytes()) + "\n";
-  }
-  return lines;
-}
-
-std::string first_difference(const std::string& a, const std::string& b) {
-  std::istringstream first(a), second(b);
-  for (std::string left, right; std::getline(first, left) && std::getline(second, right);)
-    if (left != right) return left.substr(0, left.rfind(' '));
-  return "the list of states";
-}
-
-}  // namespace
-
-std::string find_drift(const Session& session) {
-  std::string found = drift_within(session.model(), session.state());
-  Comm* comm = session.comm();
-  if (!comm) return found;
-  const std::string mine = digests(session.model(), session.state());
-  const auto drifts = gather_texts(*comm, found, "drift within processes");
-  const auto all = gather_texts(*comm, mine, "digests of states");
-  for (std::size_t rank = 0; rank < all.size() && found.empty(); ++rank) {
-    found = drifts[rank];
-    if (found.empty() && all[rank] != mine)
-      found = join("'", first_difference(mine, all[rank]), "' on rank ", rank,
-                   " differs from that on rank 0");
-  }
-  return share_text(*comm, found, "drift");
 }
 
 }  // namespace lockstep

@@ -17,10 +17,11 @@
 namespace lockstep {
 
 // One graph of a session with fixed feeds and fetches. A new batch shape gets a new plan; the last
-// few are kept.
+// sixteen are kept. They share one arena for each worker.
 class Program {
  public:
   struct Spec {
+    const TrainingModel& model;
     const Graph& graph;
     std::vector<std::string> feeds;
     std::vector<std::string> fetches;
@@ -32,20 +33,25 @@ class Program {
   const std::vector<std::string>& fetches() const { return spec_.fetches; }
 
   // Runs with feeds in the order of feeds(). The result, in the order of fetches(), is valid until
-  // the next run of this program. Throws if no state has a value yet.
+  // the next run of this program or of one that shares its memory. Throws if no state has a value
+  // yet.
   std::span<const Tensor> run(std::span<const Tensor> feeds, const RunOptions& options);
 
   // The plan for these shapes, made on first use.
   const Plan& plan(std::span<const Tensor> feeds) { return executor(feeds).plan(); }
+  // Of the arenas, as large as the plans that have run need them.
+  std::size_t arena_bytes() const { return arenas_->bytes(); }
 
  private:
   friend class Session;
-  Program(class Session& session, Spec spec) : session_(session), spec_(std::move(spec)) {}
+  Program(class Session& session, Spec spec, std::shared_ptr<ArenaPool> arenas)
+      : session_(session), spec_(std::move(spec)), arenas_(std::move(arenas)) {}
   Executor& executor(std::span<const Tensor> feeds);
   void check_losses(std::span<const Tensor> feeds, const Executor& executor) const;
 
   class Session& session_;
   Spec spec_;
+  std::shared_ptr<ArenaPool> arenas_;
   std::vector<std::unique_ptr<Executor>> cache_;  // most recently used first
 };
 
@@ -92,17 +98,28 @@ class Session {
   std::unique_ptr<Program> program(const Graph& graph, std::vector<std::string> feeds,
                                    std::vector<std::string> fetches, std::vector<Binding> updates);
 
+  // The step, or the prediction, of the same network written for images of another size: its states
+  // must be this model's. It shares memory with step(), or inference(): only one at a time holds
+  // its results. `model` must outlive it; Feeds and Answers of the step are made for that model.
+  std::unique_ptr<Program> step_of(const TrainingModel& model);
+  std::unique_ptr<Program> inference_of(const TrainingModel& model);
+
   RunOptions run_options(uint64_t step) const { return {{options_.seed, step}}; }
 
  private:
   friend class Program;
+  std::unique_ptr<Program> make_program(Program::Spec spec, std::shared_ptr<ArenaPool> arenas);
+  std::unique_ptr<Program> make_step(const TrainingModel& model, std::shared_ptr<ArenaPool> arenas);
+  std::unique_ptr<Program> make_inference(const TrainingModel& model,
+                                          std::shared_ptr<ArenaPool> arenas);
+  std::shared_ptr<ArenaPool> new_arenas() const;
+
   const TrainingModel& model_;
   std::vector<Device> devices_;
   const std::vector<KernelTable>& kernels_;
   Accelerator* accelerator_;  // null: the host only
   SessionOptions options_;
   int threads_;
-  const Owners owners_;
   Workers workers_;
   States state_;
   std::unique_ptr<Program> init_;
@@ -112,10 +129,5 @@ class Session {
 
 // The first non-finite fed value, with its input, replica and place; "": none. `feeds`: a step's.
 std::string fed_not_finite(const TrainingModel& model, std::span<const Tensor> feeds);
-
-// The replica divergence check: the first replica whose copy of a state differs in any bit from
-// replica 0's, as text, or "". With several processes all must call it, and all get the same
-// result.
-std::string find_drift(const Session& session);
 
 }  // namespace lockstep

@@ -16,6 +16,7 @@
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
+#include "runtime/state/drift.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/golden.h"
 #include "tests/support/queued_cpu.h"

@@ -11,6 +11,7 @@
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
 #include "runtime/state/checkpoint.h"
+#include "runtime/state/drift.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"

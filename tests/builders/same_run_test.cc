@@ -18,6 +18,7 @@
 #include "builders/step/partition.h"
 #include "graph/file.h"
 #include "runtime/state/checkpoint.h"
+#include "runtime/state/drift.h"
 #include "runtime/state/shared_statistics.h"
 #include "tests/support/networks.h"
 #include "tests/support/queued_cpu.h"

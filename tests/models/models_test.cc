@@ -10,6 +10,7 @@
 
 #include "builders/step/data_parallel.h"
 #include "operators/all.h"
+#include "runtime/state/drift.h"
 #include "runtime/state/session.h"
 #include "tests/support/golden.h"
 #include "tests/support/step_feeds.h"

@@ -133,6 +133,31 @@ TEST(Allocation, AStepOfLenetMakesNone) {
 TEST(Allocation, AStepOfAnMlpMakesNone) {
   expect_no_allocation(small_mlp(1), 8, 5, {1, 6, 6}, 1);
   expect_no_allocation(small_mlp(4), 8, 5, {1, 6, 6}, 1);
+  expect_no_allocation(small_of_side(6, {.replicas = 2}), 8, 5, {1, 6, 6}, 1);
+}
+
+// Sizes in an order in which arenas grow and move, then again.
+TEST(Allocation, StepsOfSeveralImageSizesMakeNone) {
+  std::vector<TrainingModel> models;
+  for (int64_t side : {6, 9, 12}) models.push_back(small_of_side(side, {.replicas = 2}));
+  Session session(models[0], cpu_devices(2), all_kernels(), {1, 1, {}});
+  session.initialise();
+  std::vector<std::unique_ptr<Program>> steps;
+  std::vector<std::unique_ptr<StepFeeds>> feeds;
+  for (const TrainingModel& model : models) {
+    steps.push_back(session.step_of(model));
+    const int64_t side = 6 + 3 * static_cast<int64_t>(feeds.size());
+    feeds.push_back(std::make_unique<StepFeeds>(model, 8, 5, Dims{1, side, side}));
+    steps.back()->run(feeds.back()->at(0, 0.1F), session.run_options(0));
+  }
+  find_outside();
+  ours = of_libraries = 0;
+  counting = true;
+  for (int64_t step = 1; step <= 12; ++step)
+    steps[step % 3]->run(feeds[step % 3]->at(step, 0.1F),
+                         session.run_options(static_cast<uint64_t>(step)));
+  counting = false;
+  EXPECT_EQ(ours, 0) << "allocations of Lockstep in 12 steps";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "builders/optimizers/adam.h"
 #include "models/models.h"
 #include "operators/all.h"
+#include "runtime/state/drift.h"
 #include "tests/support/step_feeds.h"
 
 namespace lockstep::testing {

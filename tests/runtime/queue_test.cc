@@ -3,6 +3,7 @@
 
 #include "operators/elementwise/elementwise.h"
 #include "runtime/state/checkpoint.h"
+#include "runtime/state/drift.h"
 #include "runtime/state/session.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"

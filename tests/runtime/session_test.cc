@@ -18,6 +18,7 @@
 #include "runtime/exec/executor.h"
 #include "runtime/philox.h"
 #include "runtime/plan/compile.h"
+#include "runtime/state/drift.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"

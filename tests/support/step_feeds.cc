@@ -10,7 +10,9 @@
 #include "models/models.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/pool/pool.h"
 #include "runtime/philox.h"
+#include "runtime/state/drift.h"
 
 namespace lockstep::testing {
 namespace {
@@ -92,6 +94,18 @@ TrainingModel small_lenet(int replicas) {
 TrainingModel small_residual(DataParallelOptions options, const Optimizer& optimizer) {
   options.scope = "cpu";
   return build_data_parallel_model(all_ops(), residual, optimizer, options);
+}
+
+TrainingModel small_of_side(int64_t side, DataParallelOptions options, int64_t channels) {
+  options.scope = "cpu";
+  const ModelFn network = [=](Net& net) {
+    Value x = net.input("data", {DType::float32, {"N", 1, side, side}});
+    x = conv_layer(net, x, channels, {.pad = 1}, "conv1");
+    x = relu(net.graph, batch_norm_layer(net, x, {}, "norm1"), "relu1");
+    x = relu(net.graph, conv_layer(net, x, channels, {.stride = 2, .pad = 1}, "conv2"), "relu2");
+    classify(net, fc_layer(net, global_average_pool(net.graph, x, "mean"), 5, {}, "fc"));
+  };
+  return build_data_parallel_model(all_ops(), network, MomentumSgd{}, options);
 }
 
 StateValues train(const TrainingModel& model, int64_t batch, int64_t steps, const Dims& image,

@@ -39,6 +39,8 @@ TrainingModel small_lenet(int replicas);
 // either side of its sum, one with the identity.
 TrainingModel small_residual(DataParallelOptions options,
                              const Optimizer& optimizer = MomentumSgd{});
+// Convolutions, a batch norm, a mean over all places: the same parameters for images of any side.
+TrainingModel small_of_side(int64_t side, DataParallelOptions options, int64_t channels = 8);
 
 // Runs `steps` training steps of a global batch of `batch` from the seed; returns the final state.
 StateValues train(const TrainingModel& model, int64_t batch, int64_t steps, const Dims& image,

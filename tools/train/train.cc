@@ -9,6 +9,7 @@
 #include "graph/io.h"
 #include "runtime/dist/agree.h"
 #include "runtime/dist/interruption.h"
+#include "runtime/state/drift.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
 #include "tools/detection/types.h"
