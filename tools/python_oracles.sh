@@ -32,6 +32,14 @@ P
 fi
 echo "oracles: $(cat $venv/complete)"
 
+# COCO's own scorer, for tests/python/check_coco.py.
+if $venv/bin/python -c 'import pycocotools' 2>/dev/null ||
+    $venv/bin/pip install -q --disable-pip-version-check pycocotools; then
+  echo "oracles: pycocotools"
+else
+  echo "oracles: pycocotools cannot be installed here; its test skips"
+fi
+
 # 39 MB, for the tests in tests/onednn3.
 if [ -e $venv/lib/libdnnl.so.3 ] ||
     $venv/bin/pip install -q --disable-pip-version-check onednn-cpu-gomp==2023.2 onednn-devel-cpu-gomp==2023.2; then

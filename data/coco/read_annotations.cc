@@ -1,0 +1,212 @@
+#include "data/coco/read_annotations.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include "data/coco/elements.h"
+#include "data/coco/fields.h"
+#include "data/coco/rle.h"
+
+namespace lockstep {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kLargestSide = 1 << 20;
+constexpr int64_t kLeastId = std::numeric_limits<int64_t>::min();
+
+// Keypoints called left_ and right_ change places in a mirrored picture.
+void find_swapped(CocoCategory& category) {
+  const std::vector<std::string>& names = category.keypoints;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].rfind("left_", 0) != 0) continue;
+    const auto other = std::find(names.begin(), names.end(), "right_" + names[i].substr(5));
+    if (other != names.end())
+      category.swap.emplace_back(i, static_cast<std::size_t>(other - names.begin()));
+  }
+}
+
+class AnnotationReader {
+ public:
+  explicit AnnotationReader(const std::string& path) { table_.path = path; }
+
+  void take(const std::string& section, const json& element) {
+    if (section == "images") take_image({element, "image"});
+    if (section == "categories") take_category({element, "category"});
+    if (section == "annotations") take_object({element, "annotation"});
+  }
+
+  Annotations finish() {
+    check(!table_.images.empty(), "has no images: the list 'images' is empty or missing");
+    check(!table_.categories.empty(),
+          "has no categories: the list 'categories' is empty or missing");
+    sort_categories();
+    sort_objects();
+    return std::move(table_);
+  }
+
+ private:
+  void take_image(const Fields& fields) {
+    CocoImage image;
+    image.id = fields.integer("id", kLeastId);
+    image.file = fields.text("file_name");
+    image.height = side(fields, "height");
+    image.width = side(fields, "width");
+    if (image.file.empty()) fields.refuse("'file_name' is empty");
+    if (!images_.emplace(image.id, table_.images.size()).second) fields.refuse("is there twice");
+    table_.images.push_back(std::move(image));
+  }
+
+  static int64_t side(const Fields& fields, const char* key) {
+    const int64_t size = fields.integer(key, 1);
+    if (size > kLargestSide) fields.refuse("'", key, "' is ", size, ", the most is ", kLargestSide);
+    return size;
+  }
+
+  void take_category(const Fields& fields) {
+    CocoCategory category;
+    category.id = fields.integer("id", kLeastId);
+    category.name = fields.text("name");
+    if (fields.has("keypoints")) {
+      const json& names = fields.at("keypoints");
+      if (!names.is_array()) fields.refuse("'keypoints' is ", brief(names), ", should be a list");
+      for (const json& name : names) {
+        if (!name.is_string())
+          fields.refuse("'keypoints' has ", brief(name), ", should have names");
+        category.keypoints.push_back(name.get<std::string>());
+      }
+    }
+    find_swapped(category);
+    if (!categories_.emplace(category.id, table_.categories.size()).second)
+      fields.refuse("is there twice");
+    table_.categories.push_back(std::move(category));
+  }
+
+  // Images and categories may come later in the file: until then their ids are kept beside.
+  void take_object(const Fields& fields) {
+    CocoObject object;
+    object.id = fields.integer("id", kLeastId);
+    if (!objects_.emplace(object.id, 0).second) fields.refuse("is there twice");
+    image_ids_.push_back(fields.integer("image_id", kLeastId));
+    category_ids_.push_back(fields.integer("category_id", kLeastId));
+    const std::vector<double> bbox = fields.numbers("bbox", 4);
+    std::copy(bbox.begin(), bbox.end(), object.bbox.begin());
+    if (bbox[2] < 0 || bbox[3] < 0)
+      fields.refuse("'bbox' is ", bbox[2], " x ", bbox[3], " large, which is less than nothing");
+    object.area = fields.has("area") ? fields.number("area") : bbox[2] * bbox[3];
+    if (!(object.area >= 0)) fields.refuse("'area' is ", object.area, ", should be 0 or more");
+    object.crowd = fields.flag("iscrowd");
+    object.ignore = fields.flag("ignore");
+    if (fields.has("segmentation")) take_segmentation(fields, object);
+    if (fields.has("keypoints")) {
+      const std::vector<double> points = fields.numbers("keypoints");
+      if (points.size() % 3 != 0)
+        fields.refuse("'keypoints' has ", points.size(), " numbers, should have 3 for each point");
+      object.keypoints = append(table_.keypoints, points);
+    }
+    table_.objects.push_back(object);
+  }
+
+  void take_segmentation(const Fields& fields, CocoObject& object) {
+    const json& of = fields.at("segmentation");
+    if (of.is_object()) {
+      object.mask = static_cast<int32_t>(table_.masks.size());
+      table_.masks.push_back(run_lengths_of(Fields(of, "segmentation"), fields));
+      return;
+    }
+    if (!of.is_array())
+      fields.refuse("'segmentation' is ", brief(of), ", should be polygons or run lengths");
+    object.polygons = {static_cast<uint32_t>(table_.polygons.size()),
+                       static_cast<uint32_t>(of.size())};
+    for (const json& polygon : of) {
+      const std::vector<double> points = fields.numbers(polygon, "segmentation");
+      if (points.size() < 6 || points.size() % 2 != 0)
+        fields.refuse("'segmentation' has a polygon of ", points.size(),
+                      " numbers, should have at least three points of two");
+      table_.polygons.push_back(append(table_.coordinates, points));
+    }
+  }
+
+  static RunLengths run_lengths_of(const Fields& fields, const Fields& object) {
+    const std::vector<double> size = fields.numbers("size", 2);
+    for (double side : size)
+      if (side < 1 || side > static_cast<double>(kLargestSide) || side != std::floor(side))
+        object.refuse("'segmentation' has a size of ", size[0], " x ", size[1]);
+    RunLengths runs{static_cast<int64_t>(size[0]), static_cast<int64_t>(size[1]), {}};
+    try {
+      if (fields.at("counts").is_string())
+        runs.counts = decode_run_lengths(fields.text("counts"));
+      else
+        for (double count : fields.numbers("counts")) runs.counts.push_back(whole(count));
+      check_run_lengths(runs);
+    } catch (const Error& error) {
+      object.refuse("'segmentation': ", error.what());
+    }
+    return runs;
+  }
+
+  static uint32_t whole(double count) {
+    check(count >= 0 && count <= 0xFFFFFFFFU && count == std::floor(count), "a run of ", count,
+          " pixels");
+    return static_cast<uint32_t>(count);
+  }
+
+  static PoolPart append(std::vector<float>& pool, const std::vector<double>& values) {
+    check(pool.size() + values.size() <= 0xFFFFFFFFU, "holds more than ", 0xFFFFFFFFU, " numbers");
+    const PoolPart part{static_cast<uint32_t>(pool.size()), static_cast<uint32_t>(values.size())};
+    for (double value : values) pool.push_back(static_cast<float>(value));
+    return part;
+  }
+
+  void sort_categories() {
+    std::sort(table_.categories.begin(), table_.categories.end(),
+              [](const CocoCategory& a, const CocoCategory& b) { return a.id < b.id; });
+    for (std::size_t i = 0; i < table_.categories.size(); ++i)
+      categories_[table_.categories[i].id] = i;
+  }
+
+  // Image by image, in the file's order within each.
+  void sort_objects() {
+    std::vector<CocoObject>& objects = table_.objects;
+    std::vector<std::size_t>& first = table_.first_object;
+    first.assign(table_.images.size() + 1, 0);
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      objects[i].image = place(images_, image_ids_[i], objects[i], "image");
+      objects[i].category = place(categories_, category_ids_[i], objects[i], "category");
+      ++first[static_cast<std::size_t>(objects[i].image) + 1];
+    }
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    std::stable_sort(objects.begin(), objects.end(),
+                     [](const CocoObject& a, const CocoObject& b) { return a.image < b.image; });
+  }
+
+  static int32_t place(const std::unordered_map<int64_t, std::size_t>& known, int64_t id,
+                       const CocoObject& object, const char* what) {
+    const auto found = known.find(id);
+    check(found != known.end(), "annotation ", object.id, ": '", what, "_id' is ", id,
+          ", but there is no such ", what);
+    return static_cast<int32_t>(found->second);
+  }
+
+  Annotations table_;
+  std::unordered_map<int64_t, std::size_t> images_, categories_;
+  std::unordered_map<int64_t, char> objects_;
+  std::vector<int64_t> image_ids_, category_ids_;  // of each object
+};
+
+}  // namespace
+
+Annotations read_annotations(const std::string& path) {
+  AnnotationReader reader(path);
+  for_each_element(path, [&](const std::string& section, const json& element) {
+    reader.take(section, element);
+  });
+  try {
+    return reader.finish();
+  } catch (const Error& error) {
+    fail(path, ": ", error.what());
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,253 @@
+// COCO's files in and out: what is read, what is refused, what training takes of it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "data/coco/evaluation.h"
+#include "data/coco/read_annotations.h"
+#include "data/coco/rle.h"
+#include "data/coco/training_boxes.h"
+#include "data/coco/write_annotations.h"
+#include "graph/file.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+const std::string kImages =
+    R"("images": [{"id": 7, "file_name": "b.jpg", "height": 40, "width": 60, "license": [[1]]},
+                  {"id": 3, "file_name": "a.jpg", "height": 50, "width": 30}])";
+const std::string kCategories =
+    R"("categories": [{"id": 18, "name": "dog"},
+        {"id": 1, "name": "person", "supercategory": "x",
+         "keypoints": ["nose", "left_eye", "right_eye", "left_tail"]}])";
+
+class CocoFile : public ::testing::Test {
+ protected:
+  std::string written(const std::string& text) {
+    const std::string path = folder_ / "a.json";
+    write_file(path, text);
+    return path;
+  }
+  Annotations read(const std::string& text) { return read_annotations(written(text)); }
+  // With one annotation, which is refused.
+  template <class... Parts>
+  void refused(const std::string& annotation, const Parts&... parts) {
+    SCOPED_TRACE(annotation);
+    const std::string text =
+        "{" + kImages + ", \"annotations\": [" + annotation + "], " + kCategories + "}";
+    expect_error([&] { read(text); }, "a.json: ", parts...);
+  }
+
+  TemporaryFolder folder_;
+};
+
+const std::string kGood =
+    R"({"id": 5, "image_id": 3, "category_id": 1, "bbox": [1, 2, 10.5, 20], "area": 100,
+        "iscrowd": 0, "segmentation": [[1, 2, 3, 4, 5, 6.5]], "keypoints": [1, 2, 2, 0, 0, 0],
+        "num_keypoints": 1})";
+
+TEST_F(CocoFile, IsReadInAnyOrderOfItsLists) {
+  const std::string crowd =
+      R"({"id": 6, "image_id": 7, "category_id": 18, "bbox": [0, 0, 2, 2], "area": 3, "iscrowd": 1,
+          "segmentation": {"size": [2, 2], "counts": [1, 3]}})";
+  const std::string again = R"({"id": 9, "image_id": 3, "category_id": 18, "bbox": [0, 0, 1, 1],
+                                "ignore": 1})";
+  const std::string objects = "\"annotations\": [" + kGood + "," + crowd + "," + again + "]";
+  for (const std::string& text : {"{\"info\": {\"deep\": [1, {\"b\": 2}]}, " + objects + "," +
+                                      kCategories + "," + kImages + "}",
+                                  "{" + kImages + "," + kCategories + "," + objects + "}"}) {
+    const Annotations table = read(text);
+    ASSERT_EQ(table.categories.size(), 2U);
+    EXPECT_EQ(table.categories[0].name, "person");  // by id
+    EXPECT_EQ(table.categories[0].swap, (std::vector<std::pair<std::size_t, std::size_t>>{{1, 2}}));
+    ASSERT_EQ(table.images.size(), 2U);
+    EXPECT_EQ(table.images[1].file, "a.jpg");
+    ASSERT_EQ(table.objects_of(0).size(), 1U);
+    EXPECT_TRUE(table.objects_of(0)[0].crowd);
+    EXPECT_EQ(table.masks[0].counts, (std::vector<uint32_t>{1, 3}));
+    ASSERT_EQ(table.objects_of(1).size(), 2U);
+    const CocoObject& object = table.objects_of(1)[0];
+    EXPECT_EQ(object.bbox, (std::array<double, 4>{1, 2, 10.5, 20}));
+    EXPECT_EQ(object.polygons.count, 1U);
+    EXPECT_EQ(table.coordinates[5], 6.5F);
+    EXPECT_EQ(object.keypoints.count, 6U);
+    EXPECT_TRUE(table.objects_of(1)[1].ignore);
+    EXPECT_EQ(table.objects_of(1)[1].area, 1);
+  }
+}
+
+TEST_F(CocoFile, WrittenIsReadBack) {
+  const Annotations table =
+      read("{" + kImages + "," + kCategories + ", \"annotations\": [" + kGood +
+           R"(,{"id": 6, "image_id": 7, "category_id": 18, "bbox": [0.1, 0, 2, 2], "iscrowd": 1,
+               "segmentation": {"size": [3, 2], "counts": "024"}}]})");
+  const std::string path = folder_ / "b.json";
+  write_annotations(path, table);
+  const Annotations again = read_annotations(path);
+  write_annotations(folder_ / "c.json", again);
+  EXPECT_EQ(read_file(path), read_file(folder_ / "c.json"));
+  EXPECT_EQ(again.masks[0].counts, table.masks[0].counts);
+  EXPECT_EQ(again.keypoints, table.keypoints);
+}
+
+TEST_F(CocoFile, BrokenJsonNamesTheByte) {
+  expect_error([&] { read("{" + kImages + ", \"annotations\": [" + kGood.substr(0, 50)); },
+               "a.json: no JSON: ", "at line 2", "unexpected end of input");
+  expect_error([&] { read(""); }, "a.json: no JSON: ");
+  expect_error([&] { read("17"); }, "a.json: should hold an object or a list");
+  expect_error([&] { read("{" + kCategories + "}"); }, "a.json: has no images");
+  expect_error([&] { read("{" + kImages + "}"); }, "a.json: has no categories");
+  expect_error([&] { read("{\"images\": {}, " + kCategories + "}"); }, "a.json: has no images");
+  expect_error([&] { read("{\"x\": " + std::string(200, '[') + std::string(200, ']') + "}"); },
+               "a.json: lists and objects are nested more than 32 deep");
+  expect_error([&] { read("{\"x\": " + std::string(100000, '[')); }, "nested more than 32 deep");
+  expect_error([&] { read_annotations(folder_ / "none.json"); }, "none.json");
+  expect_error([&] { read_annotations(folder_.path()); }, "not a regular file");
+}
+
+TEST_F(CocoFile, RefusesImagesAndCategoriesByTheirId) {
+  const auto bad = [&](const std::string& image, const std::string& why) {
+    expect_error([&] { read("{\"images\": [" + image + "], " + kCategories + "}"); },
+                 "a.json: ", why);
+  };
+  bad("5", "image: should be an object, is 5");
+  bad(R"({"file_name": "x", "height": 1, "width": 1})", "image: has no 'id'");
+  bad(R"({"id": 1, "file_name": 5, "height": 1, "width": 1})", "image 1: 'file_name' is 5");
+  bad(R"({"id": 1, "file_name": "", "height": 1, "width": 1})", "image 1: 'file_name' is empty");
+  bad(R"({"id": 1, "file_name": "x", "height": 0, "width": 1})",
+      "image 1: 'height' is 0, should be a whole number of at least 1");
+  bad(R"({"id": 1, "file_name": "x", "height": 1, "width": 2000000})",
+      "image 1: 'width' is 2000000");
+  bad(R"({"id": 1, "file_name": "x", "height": 1.5, "width": 1})", "image 1: 'height' is 1.5");
+  bad(R"({"id": 18446744073709551615, "file_name": "x", "height": 1, "width": 1})",
+      "'id' is 18446744073709551615");
+  bad(R"({"id": 1, "file_name": "x", "height": 1e999, "width": 1})", "no JSON");
+  bad(R"({"id": 1, "file_name": "x", "height": 1, "width": 1},
+         {"id": 1, "file_name": "y", "height": 1, "width": 1})",
+      "image 1: is there twice");
+  expect_error(
+      [&] {
+        read("{" + kImages +
+             R"(, "categories": [{"id": 1, "name": "a"}, {"id": 1, "name": "b"}]})");
+      },
+      "category 1: is there twice");
+}
+
+TEST_F(CocoFile, RefusesAnnotationsByTheirId) {
+  const auto with = [](const std::string& key, const std::string& value) {
+    return R"({"id": 5, "image_id": 3, "category_id": 1, "bbox": [1, 2, 3, 4], ")" + key +
+           "\": " + value + "}";
+  };
+  refused(kGood + "," + kGood, "annotation 5: is there twice");
+  refused(R"({"id": 5, "image_id": 4, "category_id": 1, "bbox": [1, 2, 3, 4]})",
+          "annotation 5: 'image_id' is 4, but there is no such image");
+  refused(R"({"id": 5, "image_id": 3, "category_id": 2, "bbox": [1, 2, 3, 4]})",
+          "annotation 5: 'category_id' is 2, but there is no such category");
+  refused(R"({"id": 5, "image_id": 3, "category_id": 1})", "annotation 5: has no 'bbox'");
+  refused(R"({"id": 5, "image_id": 3, "category_id": 1, "bbox": [1, 2, 3]})",
+          "annotation 5: 'bbox' has 3 numbers, should have 4");
+  refused(R"({"id": 5, "image_id": 3, "category_id": 1, "bbox": [1, 2, -3, 4]})",
+          "annotation 5: 'bbox' is -3 x 4 large");
+  refused(R"({"id": 5, "image_id": 3, "category_id": 1, "bbox": [1, null, 3, 4]})",
+          "annotation 5: 'bbox' has null, should have numbers");
+  refused(with("iscrowd", "2"), "annotation 5: 'iscrowd' is 2, should be 0 or 1");
+  refused(with("area", "-1"), "annotation 5: 'area' is -1");
+  refused(with("segmentation", "7"), "annotation 5: 'segmentation' is 7");
+  refused(with("segmentation", "[[1, 2, 3, 4]]"),
+          "annotation 5: 'segmentation' has a polygon of 4 numbers");
+  refused(with("segmentation", "[[1, 2, 3, 4, 5, 6, 7]]"), "has a polygon of 7 numbers");
+  refused(with("segmentation", R"({"size": [2, 2], "counts": [1, 2]})"),
+          "annotation 5: 'segmentation': runs add up to 3 pixels, the mask of 2 x 2 has 4");
+  refused(with("segmentation", R"({"size": [2, 2], "counts": [-1, 5]})"), "a run of -1 pixels");
+  refused(with("segmentation", R"({"size": [0, 2], "counts": []})"), "has a size of 0 x 2");
+  refused(with("segmentation", R"({"size": [2, 2], "counts": "Q"})"), "run 0 is cut off");
+  refused(with("segmentation", R"({"size": [2, 2], "counts": "\u0001"})"),
+          "has the character '\\x01'");
+  refused(with("keypoints", "[1, 2, 2, 3]"), "annotation 5: 'keypoints' has 4 numbers");
+}
+
+TEST(RunLengths, GoThroughTheirString) {
+  for (const std::vector<uint32_t>& counts : {std::vector<uint32_t>{},
+                                              {0},
+                                              {5, 3, 2, 1000000, 1, 0, 7},
+                                              {0, 0xFFFFFFFF, 0, 0xFFFFFFFF, 1},
+                                              {16, 15, 32, 31, 33}})
+    EXPECT_EQ(decode_run_lengths(encode_run_lengths(counts)), counts);
+  EXPECT_EQ(encode_run_lengths({6, 1, 40, 4, 5}), "61X13mN");  // as pycocotools writes it
+  EXPECT_EQ(area_of(RunLengths{7, 8, {6, 1, 40, 4, 5}}), 5);
+  expect_error([] { decode_run_lengths(std::string(20, 'o')); }, "run 0 is longer than any number");
+  expect_error([] { decode_run_lengths("1O"); }, "run 1 is -1 pixels");
+}
+
+TEST_F(CocoFile, ResultsOfAnotherDataSetAreRefused) {
+  const Annotations truth = read("{" + kImages + "," + kCategories + "}");
+  const std::vector<Detection> found{{1, 0, {1, 2, 3.25, 4}, 0.125}, {0, 1, {0, 0, 1, 1}, 1}};
+  const std::string path = folder_ / "results.json";
+  write_results(path, truth, found);
+  const std::vector<Detection> again = read_results(path, truth);
+  ASSERT_EQ(again.size(), 2U);
+  EXPECT_EQ(again[0].bbox, found[0].bbox);
+  EXPECT_EQ(again[0].score, 0.125);
+  EXPECT_EQ(again[1].image, 0);
+  EXPECT_EQ(again[1].category, 1);
+  const auto bad = [&](const std::string& text, const std::string& why) {
+    write_file(path, text);
+    expect_error([&] { read_results(path, truth); }, "results.json: ", why);
+  };
+  bad(R"([{"image_id": 8, "category_id": 1, "bbox": [0, 0, 1, 1], "score": 1}])",
+      "result 0: 'image_id' is 8, but " + truth.path +
+          " has no such image; are these results of another");
+  bad(R"([{"image_id": 7, "category_id": 5, "bbox": [0, 0, 1, 1], "score": 1}])",
+      "result 0: 'category_id' is 5");
+  bad(R"([{"image_id": 7, "category_id": 1, "bbox": [0, 0, 1], "score": 1}])",
+      "'bbox' has 3 numbers");
+  bad(R"([{"image_id": 7, "category_id": 1, "bbox": [0, 0, 1, 1]}])", "result 0: has no 'score'");
+  bad(R"({"annotations": [{"id": 1}]})", "stands in 'annotations'; results are one list");
+}
+
+TEST_F(CocoFile, TrainingTakesCutBoxesAndCountsTheOthers) {
+  const auto object = [](int id, const std::string& box, const std::string& more) {
+    return join(R"({"id": )", id, R"(, "image_id": 3, "category_id": 18, "bbox": )", box, more,
+                "}");
+  };
+  const Annotations table = read("{" + kImages + "," + kCategories + ", \"annotations\": [" +
+                                 object(1, "[-5, -5, 100, 20]", R"(, "iscrowd": 1)") + "," +
+                                 object(2, "[40, 10, 5, 5]", "") + "," +  // right of the image
+                                 object(3, "[1, 1, 1, 9]", "") + "," +    // one pixel wide
+                                 object(4, "[1, 1, 9, 9]", R"(, "ignore": 1)") + "," +
+                                 object(5, "[1, 1, 9, 9]", R"(, "area": 3)") + "," +
+                                 object(6, "[1, 1, 9, 9]", R"(, "area": 4)") + "]}");
+  LeftOut left_out;
+  EXPECT_TRUE(training_boxes(table, 0, 4, left_out).empty());
+  EXPECT_EQ(left_out.text(), "");
+  const std::vector<TrainingBox> boxes = training_boxes(table, 1, 4, left_out);
+  EXPECT_EQ(left_out.text(), "1 ignored, 1 too small, 2 empty");
+  ASSERT_EQ(boxes.size(), 2U);
+  EXPECT_EQ(boxes[0].corners, (std::array<float, 4>{0, 0, 30, 15}));
+  EXPECT_TRUE(boxes[0].crowd);
+  EXPECT_EQ(boxes[0].kind, 2);
+  EXPECT_EQ(table.objects[boxes[1].object].id, 6);
+}
+
+// pycocotools' arrays are compared in full by tests/python/check_coco.py.
+TEST_F(CocoFile, PerfectResultsScoreOneOnAnyNumberOfThreads) {
+  const Annotations table =
+      read("{" + kImages + "," + kCategories + ", \"annotations\": [" + kGood + "]}");
+  const std::vector<Detection> found{{1, 0, {1, 2, 10.5, 20}, 0.5}};
+  for (int threads : {1, 2, 8}) {
+    const CocoScores scores = evaluate_boxes(table, found, threads);
+    EXPECT_NEAR(scores.numbers().ap, 1, 1e-12);
+    EXPECT_EQ(scores.numbers().ap_large, -1);
+    EXPECT_NEAR(scores.average_precision(0, 0), 1, 1e-12);
+    EXPECT_NEAR(scores.average_precision_at(9, 0), 1, 1e-12);
+    EXPECT_EQ(scores.average_precision(0, 1), -1) << "of a category without objects";
+    EXPECT_EQ(evaluate_proposals(table, found, 10, threads).average[1], 1);
+  }
+  EXPECT_EQ(evaluate_boxes(table, {}, 1).numbers().ap, 0);
+  EXPECT_EQ(evaluate_proposals(table, {}, 10).average, (std::array<double, 4>{0, 0, -1, -1}));
+}
+
+}  // namespace
+}  // namespace lockstep::testing
