@@ -18,6 +18,7 @@ const std::vector<Target>& targets() {
       {"metadata", read_metadata, metadata_seeds, 4096},
       {"safetensors", read_safetensors_file, safetensors_seeds, 4096},
       {"config", read_configuration, config_seeds, 4096},
+      {"coco", read_coco, coco_seeds, 4096},
       {"npy", read_npy_file, npy_seeds, 1024},
       {"picture", read_picture, picture_seeds, 4096},
       {"specification", read_specification, specification_seeds, 256},

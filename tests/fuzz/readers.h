@@ -26,6 +26,10 @@ Seeds config_seeds();
 void read_npy_file(const std::string& bytes);
 Seeds npy_seeds();
 
+// Annotations in COCO's form: read, trained on, scored by themselves, written, read again.
+void read_coco(const std::string& bytes);
+Seeds coco_seeds();
+
 // A PNG or JPEG file.
 void read_picture(const std::string& bytes);
 Seeds picture_seeds();
