@@ -4,7 +4,9 @@
 
 #include <csetjmp>
 #include <cstdio>  // FILE, for jpeglib.h
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string_view>
 
 #include <jpeglib.h>
@@ -109,6 +111,27 @@ Image read_jpeg(const std::string& text, const std::string& path) {
   return image;
 }
 
+// False if libjpeg failed; `bytes` is malloc's.
+bool encode(jpeg_compress_struct& info, JpegErrors& errors, const Image& image, int quality,
+            unsigned char** bytes, unsigned long* size) {
+  if (setjmp(errors.exit) != 0) return false;
+  jpeg_mem_dest(&info, bytes, size);
+  info.image_height = static_cast<JDIMENSION>(image.height);
+  info.image_width = static_cast<JDIMENSION>(image.width);
+  info.input_components = 3;
+  info.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, quality, TRUE);
+  jpeg_start_compress(&info, TRUE);
+  while (info.next_scanline < info.image_height) {
+    auto* line =
+        const_cast<uint8_t*>(&image.rgb[std::size_t{3} * info.image_width * info.next_scanline]);
+    jpeg_write_scanlines(&info, &line, 1);
+  }
+  jpeg_finish_compress(&info);
+  return true;
+}
+
 Image read_png(const std::string& text, const std::string& path) {
   png_image info;
   std::memset(&info, 0, sizeof info);
@@ -141,6 +164,22 @@ Image read_image(const std::string& path) {
   if (bytes.starts_with("\xFF\xD8\xFF")) return read_jpeg(text, path);
   if (bytes.starts_with("\x89PNG\r\n")) return read_png(text, path);
   fail(path, ": neither a JPEG nor a PNG file (", text.size(), " bytes)");
+}
+
+std::string jpeg_of(const Image& image, int quality) {
+  jpeg_compress_struct info;
+  JpegErrors errors;
+  info.err = jpeg_std_error(&errors.base);
+  errors.base.error_exit = leave;
+  jpeg_create_compress(&info);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;
+  const bool done = encode(info, errors, image, quality, &bytes, &size);
+  jpeg_destroy_compress(&info);
+  const std::unique_ptr<unsigned char, void (*)(void*)> owned(bytes, std::free);
+  check(done, "a picture of ", image.width, " x ", image.height,
+        " cannot be written: ", errors.message);
+  return {reinterpret_cast<const char*>(bytes), size};
 }
 
 std::string png_of(const Image& image) {

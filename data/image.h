@@ -17,6 +17,9 @@ struct Image {
 // Throws naming the file if it is damaged, truncated or of another kind.
 Image read_image(const std::string& path);
 
+// The bytes of a JPEG file.
+std::string jpeg_of(const Image& image, int quality = 95);
+
 // The bytes of a PNG file.
 std::string png_of(const Image& image);
 

@@ -25,6 +25,7 @@ void add_onnx_test(CLI::App& app, Command& chosen);
 void add_bench(CLI::App& app, Command& chosen);
 void add_keys(CLI::App& app, Command& chosen);
 void add_launch(CLI::App& app, Command& chosen);
+void add_scenes(CLI::App& app, Command& chosen);
 void add_doctor(CLI::App& app, Command& chosen);
 
 }  // namespace lockstep

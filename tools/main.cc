@@ -67,8 +67,8 @@ int main(int argc, char** argv) {
   app.footer("Start with:  lockstep train configs/lenet_digits.yaml");
   Command chosen;
   for (auto add : {add_train, add_test, add_infer, add_export, add_build, add_inspect, add_plan,
-                   add_run, add_step, add_onnx_test, add_bench, add_launch, add_keys, add_doctor,
-                   add_completion, add_manual})
+                   add_run, add_step, add_onnx_test, add_bench, add_launch, add_keys, add_scenes,
+                   add_doctor, add_completion, add_manual})
     add(app, chosen);
   try {
     check_subcommand(app, argc, argv);

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "data/coco/read_annotations.h"
+#include "data/scenes/scenes.h"
 #include "graph/file.h"
 #include "operators/cuda.h"
 #include "runtime/state/checksum.h"
@@ -26,7 +28,7 @@ using CommandTest = TrainingCommand;
 
 TEST_F(CommandTest, EveryCommandHasHelpWithAnExample) {
   for (const char* command : {"train", "test", "infer", "export", "build", "inspect", "plan", "run",
-                              "step", "bench", "launch", "doctor"}) {
+                              "step", "bench", "launch", "scenes", "doctor"}) {
     Outcome outcome = run_lockstep({command, "--help"});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_NE(outcome.out.find("Example:  lockstep " + std::string(command)), std::string::npos);
@@ -38,6 +40,28 @@ TEST_F(CommandTest, MisspeltCommandsGetTheNearestOne) {
   expect_refused(run_lockstep({"trian", "x"}),
                  {"unknown subcommand 'trian', did you mean 'train'?"});
   expect_refused(run_lockstep({"xyzzy"}), {"unknown subcommand 'xyzzy'", "--help"});
+}
+
+TEST_F(CommandTest, ScenesAreWrittenWithTheirAnnotations) {
+  const std::string out = folder / "scenes";
+  const Outcome outcome = run_lockstep({"scenes", "--images", "3", "--out", out});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("3 pictures in " + out + "/images"), std::string::npos);
+  const Annotations table = read_annotations(out + "/annotations.json");
+  ASSERT_EQ(table.images.size(), 3U);
+  const Scenes scenes({.count = 3});
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Image written = read_image(out + "/images/" + table.images[i].file);
+    const Image drawn = scenes.picture(i);
+    ASSERT_EQ(written.rgb.size(), drawn.rgb.size());
+    double apart = 0;  // JPEG loses colour more than light
+    for (std::size_t p = 0; p < drawn.rgb.size(); ++p)
+      apart += std::abs(written.rgb[p] - drawn.rgb[p]);
+    EXPECT_LT(apart / static_cast<double>(drawn.rgb.size()), 12);
+  }
+  expect_refused(run_lockstep({"scenes", "--images", "0", "--out", out}), {"--images"});
+  expect_refused(run_lockstep({"scenes", "--images", "1", "--out", "/proc/scenes"}),
+                 {"/proc/scenes"});
 }
 
 TEST_F(CommandTest, SaysItsVersionAndWhatItWasBuiltWith) {

@@ -1,0 +1,42 @@
+// Outlines of the objects of scenes, as polygons.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace lockstep {
+
+struct ScenePoint {
+  double x = 0, y = 0;
+};
+using Outline = std::vector<ScenePoint>;
+
+// In the order of the categories.
+enum class SceneShape { disc, box, triangle, arrow };
+inline constexpr std::array kSceneShapes{"disc", "box", "triangle", "arrow"};
+
+// Points of an arrow in its outline; the barbs and the corners of the tail are pairs.
+inline constexpr std::array kArrowPoints{"tip", "left_barb", "right_barb", "left_tail",
+                                         "right_tail"};
+inline constexpr std::array<std::size_t, 5> kArrowPlaces{0, 6, 1, 4, 3};  // in its outline
+
+// Around the origin, about two wide and high. `slant` changes a box's or a disc's proportions.
+Outline outline_of(SceneShape shape, double slant);
+
+// Turned, then scaled so that the longer side of its bounding box is `side`, with the box's upper
+// left corner at `corner`; points lie on sixteenths of a pixel.
+Outline placed(const Outline& outline, double turn, double side, ScenePoint corner);
+
+// The bounding box: x, y, width, height.
+std::array<double, 4> bounds_of(const Outline& outline);
+double area_of(const Outline& outline);
+bool contains(const Outline& outline, ScenePoint point);
+
+// Calls `paint(row, first, last)` for the pixels whose centres lie inside: columns first to last -
+// 1 of a row, within a picture of that size.
+void fill(const Outline& outline, int64_t height, int64_t width,
+          const std::function<void(int64_t row, int64_t first, int64_t last)>& paint);
+
+}  // namespace lockstep
