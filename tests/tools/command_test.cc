@@ -57,7 +57,7 @@ TEST_F(CommandTest, ScenesAreWrittenWithTheirAnnotations) {
     double apart = 0;  // JPEG loses colour more than light
     for (std::size_t p = 0; p < drawn.rgb.size(); ++p)
       apart += std::abs(written.rgb[p] - drawn.rgb[p]);
-    EXPECT_LT(apart / static_cast<double>(drawn.rgb.size()), 12);
+    EXPECT_LT(apart / static_cast<double>(drawn.rgb.size()), 16);
   }
   expect_refused(run_lockstep({"scenes", "--images", "0", "--out", out}), {"--images"});
   expect_refused(run_lockstep({"scenes", "--images", "1", "--out", "/proc/scenes"}),
