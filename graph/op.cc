@@ -40,6 +40,8 @@ Value GradientRequest::x(std::size_t i) const {
 
 Value GradientRequest::y(std::size_t i) const { return node.outputs()[i]; }
 
+Value BodyRequest::x(std::size_t i) const { return i < operands.size() ? operands[i] : none; }
+
 bool Op::allows_alias(int output, int input) const {
   if (alias_in_pairs) return output == input;
   return std::any_of(may_alias.begin(), may_alias.end(),
@@ -50,6 +52,9 @@ OpSet::OpSet(std::vector<Op> ops) : ops_(std::move(ops)) {
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     bool fresh = index_.emplace(key_of(ops_[i].domain, ops_[i].type), i).second;
     check(fresh, "operator ", ops_[i].type, " is listed twice");
+    const int said = (ops_[i].body ? 1 : 0) + (ops_[i].no_body ? 1 : 0);
+    check(said == (ops_[i].domain == kOwnDomain ? 1 : 0), "operator ", ops_[i].type,
+          " should have either a body in ONNX's operators or a reason why not, if it is ours");
   }
   register_schemas(ops_);
 }

@@ -63,6 +63,21 @@ struct GradientRequest {
 };
 using GradientRule = std::vector<Value> (*)(const GradientRequest&);
 
+// A body's arguments: the node, and its operands in the graph that gets the body (none for an
+// omitted one). It adds nodes of ONNX's operators and returns one value per output.
+struct BodyRequest {
+  Graph& graph;
+  const Node& node;
+  std::span<const Value> operands;
+
+  Value x(std::size_t i) const;  // operand i, or none
+};
+using BodyRule = std::vector<Value> (*)(const BodyRequest&);
+
+// Why an operator of ours has no body.
+inline constexpr const char* kOnlyTrains = "it belongs to a training step";
+inline constexpr const char* kOnlyPlanned = "only plans have it";
+
 enum class Differentiable {
   yes,   // by `gradient`
   zero,  // no gradient flows to any input (comparisons, shapes, StopGradient)
@@ -115,6 +130,8 @@ struct Signature {
 struct Op {
   std::string type;
   std::string domain;                    // "": ONNX's own
+  BodyRule body = nullptr;               // ours only: the node in ONNX's operators,
+  const char* no_body = nullptr;         // or why there is none
   std::optional<Signature> signature{};  // ours only
   ShapeLaw law = nullptr;
   ContentLaw content = nullptr;

@@ -28,6 +28,7 @@ Op forward(const char* type) {
 Op backward(const char* type, const char* doc) {
   return {.type = type,
           .domain = kOwnDomain,
+          .no_body = kOnlyTrains,
           .signature = Signature{doc, {{"dy"}, {"y"}}, {{"dx"}}},
           .law = all_alike,
           .may_alias = {{0, 0}, {0, 1}},

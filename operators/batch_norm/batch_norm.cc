@@ -223,6 +223,7 @@ std::vector<Op> batch_norm_ops() {
            .narrow = {Narrow::follows, {1, 2, 3, 4}}},
           {.type = "BatchNormTrain",
            .domain = kOwnDomain,
+           .no_body = kOnlyTrains,
            .signature = Signature{"Batch normalisation with the statistics of this batch.",
                                   {{"x"},
                                    {"scale", "U"},
@@ -247,6 +248,7 @@ std::vector<Op> batch_norm_ops() {
            .narrow = {Narrow::follows, {1, 2, 3, 4, 6, 7}}},
           {.type = "BatchNormGrad",
            .domain = kOwnDomain,
+           .no_body = kOnlyTrains,
            .signature =
                Signature{"Gradients of batch normalisation.",
                          {{"dy"},

@@ -5,6 +5,7 @@
 #include "operators/boxes/boxes.h"
 
 #include "operators/boxes/attributes.h"
+#include "operators/boxes/bodies.h"
 #include "operators/kit/room.h"
 
 namespace lockstep {
@@ -97,11 +98,10 @@ std::vector<Op> boxes_ops() {
   return {
       {.type = "BoxSuppression",
        .domain = kOwnDomain,
+       .body = box_suppression_body,
        .signature =
            Signature{"Greedy non-maximum suppression: the best boxes [B, N, 4], none with a larger "
-                     "IoU with a better one; -1 in empty places. Body in standard operators: "
-                     "NonMaxSuppression of each batch entry, Concat with -1, Slice; it swaps the "
-                     "corners of a box of negative size, which has no area here.",
+                     "IoU with a better one; -1 in empty places.",
                      {{"boxes"}, {"scores"}},
                      {{"indices", "I"}, {"count", "I"}},
                      {{"threshold", AttributeKind::number}, {"capacity", AttributeKind::integer}}},
@@ -109,10 +109,9 @@ std::vector<Op> boxes_ops() {
        .differentiable = Differentiable::zero},
       {.type = "DetectionResults",
        .domain = kOwnDomain,
+       .body = detection_results_body,
        .signature =
-           Signature{"Suppression within each class, then the best results of all classes. Body in "
-                     "standard operators: none, NonMaxSuppression has one box for all classes of "
-                     "a candidate.",
+           Signature{"Suppression within each class, then the best results of all classes.",
                      {{"boxes"}, {"scores"}, {"classes", "I", Arity::optional}},
                      {{"results"}, {"result_scores"}, {"result_classes", "I"}, {"count", "I"}},
                      {{"classes", AttributeKind::integer},
@@ -120,7 +119,9 @@ std::vector<Op> boxes_ops() {
                       {"overlap", AttributeKind::number},
                       {"capacity", AttributeKind::integer}}},
        .law = detection_results_law,
-       .differentiable = Differentiable::zero}};
+       .differentiable = Differentiable::zero},
+      // Only in bodies: how many boxes it keeps depends on them, and a plan has fixed shapes.
+      {.type = "NonMaxSuppression", .domain = "", .differentiable = Differentiable::zero}};
 }
 
 }  // namespace lockstep

@@ -103,6 +103,7 @@ Value copy(Graph& graph, Value value, const Site& site) {
 std::vector<Op> collective_ops() {
   return {{.type = "AllReduce",
            .domain = kOwnDomain,
+           .no_body = kOnlyTrains,
            .signature = Signature{"Every result is the sum (or mean) of all operands.",
                                   {{"x", "T", Arity::variadic}},
                                   {{"y", "T", Arity::variadic}},
@@ -116,6 +117,7 @@ std::vector<Op> collective_ops() {
            .collective = true},
           {.type = "Broadcast",
            .domain = kOwnDomain,
+           .no_body = kOnlyTrains,
            .signature = Signature{"Every result is a copy of the operand.",
                                   {{"x"}},
                                   {{"y", "T", Arity::variadic}}},
@@ -124,6 +126,7 @@ std::vector<Op> collective_ops() {
            .takes_first = true},
           {.type = "Copy",
            .domain = kOwnDomain,
+           .no_body = kOnlyTrains,
            .signature = Signature{"A copy on another replica.", {{"x"}}, {{"y"}}},
            .law = same_as_first,
            .transit = true}};

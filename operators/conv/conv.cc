@@ -286,6 +286,7 @@ std::vector<Op> conv_ops() {
            .narrow = {Narrow::always}},
           {.type = "FusedConv",
            .domain = kOwnDomain,
+           .no_body = kOnlyPlanned,
            .signature =
                Signature{"Convolution, ReLU and sums of each channel.",
                          {{"x"}, {"w"}, {"bias", "T", Arity::optional}},
@@ -295,12 +296,14 @@ std::vector<Op> conv_ops() {
            .narrow = {Narrow::always}},
           {.type = "ConvGradX",
            .domain = kOwnDomain,
+           .no_body = kOnlyTrains,
            .signature =
                grad_signature("Gradient of Conv with respect to its data.", {{"dy"}, {"w"}}, "dx"),
            .law = grad_x_law,
            .narrow = {Narrow::always}},
           {.type = "ConvGradW",
            .domain = kOwnDomain,
+           .no_body = kOnlyTrains,
            .signature = grad_signature("Gradient of Conv with respect to its weight.",
                                        {{"x"}, {"dy"}}, "dw"),
            .law = grad_w_law,

@@ -59,6 +59,7 @@ std::vector<Op> dropout_ops() {
            .narrow = {Narrow::follows, {1}}},
           {.type = "DropoutGrad",
            .domain = kOwnDomain,
+           .no_body = kOnlyTrains,
            .signature = Signature{"dy, scaled as in the forward pass, where x was kept; else 0.",
                                   {{"dy"},
                                    {"ratio", "R", Arity::optional},

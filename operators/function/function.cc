@@ -98,6 +98,7 @@ std::vector<Op> function_ops() {
          .may_alias = {{0, 0}}});
   ops.push_back({.type = "FunctionGrad",
                  .domain = kOwnDomain,
+                 .no_body = kOnlyTrains,
                  .signature = Signature{"dx = dy * f'(x) for a function of one element.",
                                         {{"dy"}, {"x"}},
                                         {{"dx"}},

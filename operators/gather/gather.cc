@@ -213,6 +213,7 @@ void trilu_law(Inference& inference) {
 Op scatter_back(const char* type, ShapeLaw law, const char* attribute = "axis") {
   return {.type = type,
           .domain = kOwnDomain,
+          .no_body = kOnlyTrains,
           .signature = Signature{"Adds dy to where it was gathered from.",
                                  {{"dy"}, {"shape", "I"}, {"indices", "I"}},
                                  {{"dx"}},

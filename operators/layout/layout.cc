@@ -54,6 +54,7 @@ LayoutWish together(std::vector<std::size_t> in, std::vector<std::size_t> out) {
 std::vector<Op> layout_ops() {
   return {{.type = "Reorder",
            .domain = kOwnDomain,
+           .no_body = kOnlyPlanned,
            .signature = Signature{"The same tensor in another layout.", {{"x"}}, {{"y"}}},
            .law = same_as_first}};
 }

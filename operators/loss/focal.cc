@@ -105,10 +105,11 @@ std::vector<Op> focal_ops() {
   const std::vector<FormalAttribute> attributes{{"classes", AttributeKind::integer},
                                                 {"alpha", AttributeKind::number},
                                                 {"gamma", AttributeKind::number}};
-  auto loss = [&](const char* type, const char* doc, ShapeLaw law) {
+  auto loss = [&](const char* type, const char* doc, BodyRule body, ShapeLaw law) {
     return Op{
         .type = type,
         .domain = kOwnDomain,
+        .body = body,
         .signature =
             Signature{doc, {{"logits"}, {"labels", "I"}, {"objects"}}, {{"loss"}}, attributes},
         .law = law,
@@ -118,24 +119,19 @@ std::vector<Op> focal_ops() {
   auto gradient = [&](const char* loss, ShapeLaw law) {
     return Op{.type = std::string(loss) + "Grad",
               .domain = kOwnDomain,
-              .signature = Signature{"Gradient of the loss with respect to the logits. Body in "
-                                     "standard operators: those of the loss, differentiated.",
+              .no_body = kOnlyTrains,
+              .signature = Signature{"Gradient of the loss with respect to the logits.",
                                      {{"dloss"}, {"logits"}, {"labels", "I"}, {"objects"}},
                                      {{"dlogits"}},
                                      attributes},
               .law = law,
               .may_alias = {{0, 1}}};
   };
-  return {
-      loss(kSigmoidFocal,
-           "Focal loss of a sigmoid for each class. Body in standard operators: Reshape, Equal, "
-           "Where, Softplus, Sigmoid, Pow, Mul, ReduceSum, Max, Div.",
-           focal_law<0>),
-      loss(kSoftmaxFocal,
-           "Focal loss of a softmax over background and classes. Body in standard operators: "
-           "Reshape, LogSoftmax, GatherElements, Exp, Pow, Where, Mul, ReduceSum, Max, Div.",
-           focal_law<1>),
-      gradient(kSigmoidFocal, focal_grad_law<0>), gradient(kSoftmaxFocal, focal_grad_law<1>)};
+  return {loss(kSigmoidFocal, "Focal loss of a sigmoid for each class.", sigmoid_focal_body,
+               focal_law<0>),
+          loss(kSoftmaxFocal, "Focal loss of a softmax over background and classes.",
+               softmax_focal_body, focal_law<1>),
+          gradient(kSigmoidFocal, focal_grad_law<0>), gradient(kSoftmaxFocal, focal_grad_law<1>)};
 }
 
 }  // namespace lockstep

@@ -6,6 +6,8 @@
 namespace lockstep {
 
 FocalAttrs read_focal(AttributeReader attributes);
+std::vector<Value> sigmoid_focal_body(const BodyRequest& r);
+std::vector<Value> softmax_focal_body(const BodyRequest& r);
 std::vector<Op> focal_ops();
 std::vector<KernelEntry> focal_cpu();
 

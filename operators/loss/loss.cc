@@ -186,6 +186,7 @@ std::vector<Op> loss_ops() {
        .gradient = likelihood_gradient},
       {.type = "NegativeLogLikelihoodLossGrad",
        .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
        .signature =
            Signature{
                "Gradient of the loss with respect to the log-probabilities.",
@@ -195,16 +196,19 @@ std::vector<Op> loss_ops() {
        .law = likelihood_grad_law},
       {.type = "SoftmaxGrad",
        .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
        .signature = Signature{"dx = y * (dy - sum(dy * y))", {{"dy"}, {"y"}}, {{"dx"}}, axis},
        .law = softmax_grad_law,
        .may_alias = {{0, 0}, {0, 1}}},
       {.type = "LogSoftmaxGrad",
        .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
        .signature = Signature{"dx = dy - exp(y) * sum(dy)", {{"dy"}, {"y"}}, {{"dx"}}, axis},
        .law = softmax_grad_law,
        .may_alias = {{0, 0}, {0, 1}}},
       {.type = "SoftmaxCrossEntropyLossGrad",
        .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
        .signature =
            Signature{
                "Gradient of the loss with respect to the scores.",

@@ -141,6 +141,7 @@ Op forward(const char* type, ShapeLaw law, GradientRule gradient) {
 Op backward(const char* type, std::vector<FormalAttribute> attributes, ShapeLaw law) {
   return {.type = type,
           .domain = kOwnDomain,
+          .no_body = kOnlyTrains,
           .signature = Signature{"Gradients of a normalisation with statistics of each example.",
                                  {{"dy"}, {"x"}, {"scale"}},
                                  {{"dx"}, {"dscale"}, {"dbias"}},
@@ -189,6 +190,7 @@ std::vector<Op> norm_ops() {
                layer_norm_grad_law),
       {.type = "LrnGrad",
        .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
        .signature = Signature{"Gradient of LRN.",
                               {{"dy"}, {"x"}},
                               {{"dx"}},

@@ -21,6 +21,7 @@ Value first_non_finite(Graph& graph, const std::vector<Value>& tensors, const Si
 std::vector<Op> optimizer_ops() {
   std::vector<Op> ops{{.type = "FirstNonFinite",
                        .domain = kOwnDomain,
+                       .no_body = kOnlyTrains,
                        .signature = Signature{"The first operand with a NaN or an infinity, or -1.",
                                               {{"x", "T", Arity::variadic}},
                                               {{"number", "I"}}},

@@ -102,11 +102,13 @@ std::vector<Op> update_ops(const std::string& type, const UpdateSignature& signa
   may_alias.push_back(alias(places.new_param(), places.param()));
   return {{.type = type,
            .domain = kOwnDomain,
+           .no_body = kOnlyTrains,
            .signature = Signature{signature.doc, inputs, outputs, signature.attributes},
            .law = one,
            .may_alias = may_alias},
           {.type = type_of_many(type),
            .domain = kOwnDomain,
+           .no_body = kOnlyPlanned,
            .signature = Signature{type + " of many parameters; in plans only.",
                                   {{"operands", "T", Arity::variadic}},
                                   {{"results", "T", Arity::variadic}},

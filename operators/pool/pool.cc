@@ -211,6 +211,7 @@ std::vector<Op> pool_ops() {
        .narrow = {Narrow::follows}},
       {.type = "MaxPoolGrad",
        .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
        .signature = Signature{"Each window's dy goes to its first maximum.",
                               {{"dy"}, {"x"}},
                               {{"dx"}},
@@ -219,6 +220,7 @@ std::vector<Op> pool_ops() {
        .narrow = {Narrow::follows}},
       {.type = "AveragePoolGrad",
        .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
        .signature =
            Signature{
                "Each window's dy is spread over it evenly.", {{"dy"}}, {{"dx"}}, kWindowAttributes},
@@ -226,6 +228,7 @@ std::vector<Op> pool_ops() {
        .narrow = {Narrow::follows}},
       {.type = "GlobalAveragePoolGrad",
        .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
        .signature = Signature{"dy / count at every place.",
                               {{"dy"}},
                               {{"dx"}},

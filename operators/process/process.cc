@@ -95,12 +95,14 @@ std::vector<Op> process_ops() {
   return {
       {.type = "Send",
        .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
        .signature =
            Signature{"Starts to send x to another process.", {{"x"}}, {{"sent", "I"}}, kMessage},
        .law = token_law,
        .exchange = true},
       {.type = "Sent",
        .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
        .signature =
            Signature{
                "Waits until x has been sent.", {{"sent", "I"}, {"x"}}, {{"done", "I"}}, kMessage},
@@ -108,11 +110,13 @@ std::vector<Op> process_ops() {
        .exchange = true},
       {.type = "Recv",
        .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
        .signature = Signature{"Receives a tensor from another process.", {}, {{"y"}}, received},
        .law = recv_law,
        .exchange = true},
       {.type = "ProcessAllReduce",
        .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
        .signature = Signature{"The sum of x over all processes; every process gets it.",
                               {{"x"}},
                               {{"y"}},

@@ -104,6 +104,7 @@ std::vector<Op> resize_ops() {
            .narrow = {Narrow::follows, {1, 2}}},
           {.type = "ResizeGrad",
            .domain = kOwnDomain,
+           .no_body = kOnlyTrains,
            .signature = Signature{"Gradient of Resize.",
                                   {{"dy"},
                                    {"shape", "I"},

@@ -328,6 +328,9 @@ std::vector<Op> shape_ops() {
   return {in_transit(view("Identity", nullptr, pass_through)),
           {.type = "StopGradient",
            .domain = kOwnDomain,
+           .body = [](const BodyRequest& r) -> std::vector<Value> {
+             return {identity(r.graph, r.x(0))};
+           },
            .signature = Signature{"y = x; no gradient flows back.", {{"x"}}, {{"y"}}},
            .law = same_as_first,
            .differentiable = Differentiable::zero,
@@ -361,6 +364,7 @@ std::vector<Op> shape_ops() {
            .differentiable = Differentiable::zero},
           {.type = "SliceGrad",
            .domain = kOwnDomain,
+           .no_body = kOnlyTrains,
            .signature = Signature{"Puts dy where Slice took it from; zeros elsewhere.",
                                   {{"dy"},
                                    {"shape", "I"},

@@ -135,6 +135,7 @@ std::vector<Op> targets_ops() {
   return {
       {.type = "AnchorTargets",
        .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
        .signature =
            Signature{"Which anchors of each level count in a loss, their labels and box deltas.",
                      {boxes, classes, crowd, {"im_info", "R"}, {"image_number", "I"}},
@@ -155,6 +156,7 @@ std::vector<Op> targets_ops() {
        .draws_by_example = true},
       {.type = "ProposalTargets",
        .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
        .signature =
            Signature{
                "Sampled proposals and true boxes, with their labels and box deltas.",

@@ -1,6 +1,8 @@
 #include "operators/weighted/weighted.h"
 
+#include "operators/elementwise/elementwise.h"
 #include "operators/kit/room.h"
+#include "operators/shape/shape.h"
 
 namespace lockstep {
 namespace {
@@ -23,6 +25,21 @@ void weighted_sum_law(Inference& inference) {
   inference.outputs[0] = inference.input(0);
 }
 
+std::vector<Value> scale_body(const BodyRequest& r) {
+  const float factor = r.node.attributes().number("scale", 1);
+  return {mul(r.graph, r.x(0), scalar_like(r.graph, r.x(0), factor, "scale"))};
+}
+
+// A weight may be [1], which would make a scalar a vector.
+std::vector<Value> weighted_sum_body(const BodyRequest& r) {
+  Value sum = none;
+  for (std::size_t i = 0; i < r.operands.size(); i += 2) {
+    const Value term = mul(r.graph, r.x(i), reshape(r.graph, r.x(i + 1), {}));
+    sum = sum ? add(r.graph, sum, term) : term;
+  }
+  return {sum};
+}
+
 }  // namespace
 
 Value scale(Graph& graph, Value x, float factor, const Site& site) {
@@ -41,6 +58,7 @@ Value weighted_sum(Graph& graph, const std::vector<std::pair<Value, Value>>& ter
 std::vector<Op> weighted_ops() {
   return {{.type = "Scale",
            .domain = kOwnDomain,
+           .body = scale_body,
            .signature =
                Signature{"y = scale * x", {{"x"}}, {{"y"}}, {{"scale", AttributeKind::number}}},
            .law = same_as_first,
@@ -49,6 +67,7 @@ std::vector<Op> weighted_ops() {
            .may_alias = {{0, 0}}},
           {.type = "WeightedSum",
            .domain = kOwnDomain,
+           .body = weighted_sum_body,
            .signature = Signature{"y = x0 * w0 + x1 * w1 + ..; weights have one element.",
                                   {{"terms", "T", Arity::variadic}},
                                   {{"y"}}},

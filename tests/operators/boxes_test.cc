@@ -139,7 +139,6 @@ OpCase suppression_case(const std::string& name, Literal boxes, Literal scores, 
           .outputs = 2,
           .reference = naive_suppression(threshold, capacity),
           .gradient = false,
-          .oracle = false,
           .symbolic_batch = true};
 }
 
@@ -156,7 +155,6 @@ OpCase results_case(const std::string& name, Literal boxes, Literal scores, Case
           .outputs = 4,
           .reference = naive_results(class_count, threshold, overlap, capacity),
           .gradient = false,
-          .oracle = false,
           .symbolic_batch = true};
 }
 

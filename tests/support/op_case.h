@@ -3,8 +3,9 @@
 //   - guard bytes around every buffer,
 //   - the same bits with overwritten operands, reused memory and views,
 //   - finite differences against the gradient graph.
-// With LOCKSTEP_CASE_DIR set, every case of a standard operator is also written there as an ONNX
-// model with inputs and outputs, for tests/python/check_cases.py to run in ONNX Runtime.
+// With LOCKSTEP_CASE_DIR set, every case of a standard operator, or of one of ours with a body in
+// standard operators, is also written there as an ONNX model with inputs and outputs, for
+// tests/python/check_cases.py to run in ONNX Runtime.
 #pragma once
 
 #include <functional>

@@ -1,0 +1,27 @@
+// For bodies of our operators in ONNX's (Op::body). Their nodes are named after their operators, in
+// a scope named after the node.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace lockstep {
+
+inline Value standard(Graph& graph, std::string_view type, std::vector<Value> operands,
+                      Attributes attributes = {}) {
+  return graph.add_value(
+      {.type = type, .inputs = std::move(operands), .attributes = std::move(attributes)}, {});
+}
+
+inline Value where(Graph& graph, Value condition, Value then, Value otherwise) {
+  return standard(graph, "Where", {condition, then, otherwise});
+}
+
+// A size that the body's nodes depend on.
+inline int64_t known_size(const Graph& graph, Value x, std::size_t axis) {
+  const Shape& shape = graph.shape(x);
+  check(shape[axis].known(), "'", graph.name(x), "' has shape ", shape, "; its dimension ", axis,
+        " must be known");
+  return shape[axis].size();
+}
+
+}  // namespace lockstep

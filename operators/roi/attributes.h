@@ -1,0 +1,24 @@
+// Part of this folder: what its operators have in common.
+#pragma once
+
+#include "operators/kit/room.h"
+#include "operators/roi/roi.h"
+
+namespace lockstep {
+
+// Without the mode and the scales.
+Attributes write_roi_align(const RoiAlignAttrs& attrs);
+std::vector<FormalAttribute> roi_align_formals();
+void check_roi_scale(float scale);
+void check_pooled_size(int64_t height, int64_t width);
+
+// Operand `i`, boxes of so many numbers; the number of RoIs.
+Dim demand_rois(const Inference& inference, std::size_t i, int columns);
+// An index of each RoI.
+void demand_indices(const Inference& inference, std::size_t i, const Dim& rois);
+void demand_floats(const Inference& inference, std::size_t i);
+Shape pooled(const Dim& rois, const Dim& channels, const RoiAlignAttrs& attrs);
+
+std::vector<Op> multilevel_ops();
+
+}  // namespace lockstep

@@ -1,0 +1,59 @@
+#include <gtest/gtest.h>
+
+#include "graph/passes/portable.h"
+#include "operators/all.h"
+#include "operators/boxes/boxes.h"
+#include "operators/shape/shape.h"
+#include "tests/support/expect_error.h"
+
+namespace lockstep::testing {
+namespace {
+
+// Names, places and types stay: users of the graph see no difference.
+TEST(Portable, KeepsNamesAndTypes) {
+  Graph graph(all_ops());
+  const Value boxes = graph.input("boxes", {DType::float32, {1, 5, 4}});
+  const Value scores = graph.input("scores", {DType::float32, {1, 5}});
+  const SuppressedBoxes kept = box_suppression(graph, boxes, scores, {.capacity = 3}, "kept");
+  graph.output(identity(graph, kept.indices, "picked"));
+  graph.output(kept.count);
+  const std::string where = graph.producer(kept.count)->where();
+
+  const Graph portable = in_standard_operators(graph);
+  for (int i = 0; i < portable.node_count(); ++i) EXPECT_EQ("", portable.node(i).domain());
+  ASSERT_EQ(2U, portable.outputs().size());
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(graph.name(graph.outputs()[i]), portable.name(portable.outputs()[i]));
+    EXPECT_EQ(graph.type(graph.outputs()[i]), portable.type(portable.outputs()[i]));
+  }
+  EXPECT_EQ(where, portable.producer(portable.at("kept"))->where());
+}
+
+TEST(Portable, NamesEveryNodeThatHasNoBody) {
+  Graph graph(all_ops());
+  const Value x = graph.input("x", {DType::float32, {2}});
+  for (const char* name : {"first", "second"})
+    graph.output(
+        graph.add_value({.type = "ReluGrad", .domain = kOwnDomain, .inputs = {x, x}}, name));
+  expect_error([&] { in_standard_operators(graph); }, "first (ReluGrad", "second (ReluGrad",
+               kOnlyTrains);
+}
+
+TEST(Portable, NamesANodeWhoseBodyDoesNotFit) {
+  Graph graph(all_ops());
+  const Value boxes = graph.input("boxes", {DType::float32, {"N", 5, 4}});
+  const Value scores = graph.input("scores", {DType::float32, {"N", 5}});
+  graph.output(box_suppression(graph, boxes, scores, {}, "kept").indices);
+  expect_error([&] { in_standard_operators(graph); }, "kept (BoxSuppression",
+               "'boxes' has shape [N,5,4]", "must be known");
+}
+
+TEST(OpSet, AsksForABodyOrAReason) {
+  Op op{.type = "Bare", .domain = kOwnDomain, .signature = Signature{"", {{"x"}}, {{"y"}}}};
+  expect_error([&] { OpSet set({op}); }, "operator Bare", "a body in ONNX's operators or a reason");
+  expect_error([&] { OpSet set({{.type = "Relu", .domain = "", .no_body = "none needed"}}); },
+               "operator Relu", "if it is ours");
+}
+
+}  // namespace
+}  // namespace lockstep::testing
