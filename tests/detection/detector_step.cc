@@ -1,13 +1,15 @@
-// One training step of a detector on one CPU replica, for check_detector.py:
+// A detector on one CPU replica, for check_detector.py, check_predictions.py and check_portable.py:
 //   detector_step init CONFIG FOLDER [KEY VALUE]..            writes params/
 //   detector_step step CONFIG FOLDER [KEY VALUE].. --fetch VALUE..
 //     reads feeds/ and params/, writes losses/, gradients/ and fetched/
+//   detector_step save CONFIG FOLDER [KEY VALUE]..            reads params/, writes step.onnx
 // Each folder holds one NAME.npy for a tensor.
 #include <cstring>
 #include <iostream>
 
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
+#include "graph/io.h"
 #include "models/detection/detector.h"
 #include "operators/all.h"
 #include "runtime/state/session.h"
@@ -23,7 +25,7 @@ struct StepRequest {
 };
 
 StepRequest request_of(int argc, char** argv) {
-  check(argc >= 4, "detector_step init|step CONFIG FOLDER [KEY VALUE].. [--fetch VALUE..]");
+  check(argc >= 4, "detector_step init|step|save CONFIG FOLDER [KEY VALUE].. [--fetch VALUE..]");
   StepRequest request{argv[1], argv[2], argv[3], {}, {}};
   std::vector<std::string>* list = &request.words;
   for (int i = 4; i < argc; ++i) {
@@ -108,9 +110,11 @@ void run(const StepRequest& request) {
   Session session(model, cpu_devices(1), all_kernels());
   session.initialise();
   if (request.act == "init") return write_parameters(session, request.folder);
-  check(request.act == "step", "no act '", request.act, "'");
   load_parameters(session, request.folder);
-  run_step(session, request);
+  if (request.act == "step") return run_step(session, request);
+  check(request.act == "save", "no act '", request.act, "'");
+  const StateValues values = session.save();
+  save_model(model, request.folder + "/step.onnx", {.values = &values});
 }
 
 }  // namespace

@@ -6,7 +6,6 @@ our weights, feeds and samples (anchors, RoIs). Losses agree to 1e-4, gradients 
 Exit code 77: PyTorch or torchvision is not installed.
 """
 import os
-import shutil
 import subprocess
 import sys
 
@@ -19,58 +18,10 @@ except ImportError as missing:
     print(f"skipped: {missing} (Debian: python3-torch, python3-torchvision)")
     sys.exit(77)
 
+from small_detectors import (CLASSES, DETECTORS, IMAGES, PLACES, SIZE, initialised, options_of,
+                             read_arrays, with_sizes, write_tensors)
+
 LOSS_LIMIT, GRADIENT_LIMIT, DRAWS = 1e-4, 1e-3, 3
-IMAGES, SIZE, PLACES, CLASSES = 2, 128, 6, 5
-
-SMALL = f"""
-MODEL: {{TYPE: generalized_rcnn, NUM_CLASSES: {CLASSES}}}
-RESNETS: {{STEM_OUT_CHANNELS: 8, RES2_OUT_CHANNELS: 16, WIDTH_PER_GROUP: 4}}
-TRAIN: {{IMS_PER_BATCH: {IMAGES}, BATCH_SIZE_PER_IM: 16, RPN_BATCH_SIZE_PER_IM: 32,
-  RPN_PRE_NMS_TOP_N: 200, RPN_POST_NMS_TOP_N: 60, SCALES: [128], MAX_SIZE: 128}}
-TEST: {{SCALE: 128, MAX_SIZE: 128, PROPOSAL_LIMIT: 40}}
-SOLVER: {{BASE_LR: 0.01}}
-GROUP_NORM: {{NUM_GROUPS: 4}}
-"""
-C4 = ["MODEL.CONV_BODY", "ResNet.add_ResNet50_conv4_body", "RPN.SIZES", "(16, 32, 64)",
-      "FAST_RCNN.ROI_BOX_HEAD", "ResNet.add_ResNet_roi_conv5_head"]
-ALIGN = ["FAST_RCNN.ROI_XFORM_METHOD", "RoIAlign", "FAST_RCNN.ROI_XFORM_SAMPLING_RATIO", "2"]
-BASIC = ["MODEL.CONV_BODY", "FPN.add_fpn_ResNet18_conv5_body", "RESNETS.TRANS_FUNC",
-         "basic_transformation", "FPN.FPN_ON", "True", "FPN.MULTILEVEL_RPN", "True", "FPN.DIM", "16"]
-ROIS = ["FPN.MULTILEVEL_ROIS", "True", "FAST_RCNN.ROI_XFORM_RESOLUTION", "7",
-        "FAST_RCNN.MLP_HEAD_DIM", "32", "FAST_RCNN.CONV_HEAD_DIM", "16",
-        "FPN.ROI_CANONICAL_SCALE", "56"] + ALIGN
-MLP = ["FAST_RCNN.ROI_BOX_HEAD", "fast_rcnn_heads.add_roi_2mlp_head"]
-FILES = ["TRAIN.PROPOSAL_FILES", "('proposals.json',)", "TEST.PROPOSAL_FILES", "('proposals.json',)"]
-FASTER, RPN = ["MODEL.FASTER_RCNN", "True"], ["MODEL.RPN_ONLY", "True"]
-GN = ["RESNETS.TRANS_FUNC", "basic_gn_transformation", "RESNETS.STEM_FUNC", "basic_gn_stem",
-      "RESNETS.SHORTCUT_FUNC", "basic_gn_shortcut", "FPN.USE_GN", "True", "TRAIN.FREEZE_AT", "0"]
-RETINA = BASIC + ["MODEL.TYPE", "retinanet", "RETINANET.RETINANET_ON", "True", "FPN.RPN_MIN_LEVEL",
-                  "3", "FPN.RPN_MAX_LEVEL", "7", "FPN.EXTRA_CONV_LEVELS", "True",
-                  "FPN.COARSEST_STRIDE", "128", "RETINANET.NUM_CONVS", "2",
-                  "TRAIN.RPN_STRADDLE_THRESH", "-1"]
-DETECTORS = {
-    "rpn_c4": C4 + RPN,
-    "rpn_fpn": BASIC + RPN,
-    "fast_c4": C4 + ALIGN + FILES,
-    "fast_c4_pooled": C4 + FILES,
-    "fast_fpn": BASIC + ROIS + MLP + FILES,
-    "faster_c4": C4 + ALIGN + FASTER,
-    "faster_c4_resnext": C4 + ALIGN + FASTER + ["RESNETS.NUM_GROUPS", "2", "RESNETS.STRIDE_1X1",
-                                                "False", "TRAIN.FREEZE_AT", "3"],
-    "faster_fpn": BASIC + ROIS + MLP + FASTER,
-    "faster_fpn_agnostic": BASIC + ROIS + MLP + FASTER + ["MODEL.CLS_AGNOSTIC_BBOX_REG", "True"],
-    "faster_fpn_gn": BASIC + ROIS + FASTER + GN + ["FAST_RCNN.ROI_BOX_HEAD",
-                                                   "fast_rcnn_heads.add_roi_Xconv1fc_gn_head"],
-    "retinanet": RETINA,
-    "retinanet_softmax": RETINA + ["RETINANET.SOFTMAX", "True"],
-    "retinanet_shared": RETINA + ["RETINANET.SHARE_CLS_BBOX_TOWER", "True",
-                                  "RETINANET.CLASS_SPECIFIC_BBOX", "True",
-                                  "RETINANET.BBOX_REG_WEIGHT", "0.5"],
-}
-
-
-def options_of(words):
-    return {key: value for key, value in zip(words[::2], words[1::2])}
 
 
 class Recomputed:
@@ -155,15 +106,19 @@ class Recomputed:
     def smooth_l1(x, beta):
         return torch.where(x.abs() < beta, 0.5 * x * x / beta, x.abs() - 0.5 * beta)
 
+    def rpn_head(self, suffix, x, first):
+        """Logits and deltas of a level; the first one's parameters serve all."""
+        hidden = F.relu(self.conv(x, "conv_rpn" + suffix, 1, 1, params="conv_rpn" + first))
+        return (self.conv(hidden, "", params="rpn_cls_logits" + first),
+                self.conv(hidden, "", params="rpn_bbox_pred" + first))
+
     def rpn(self, levels):
-        """levels: {suffix: feature map}; the first one's parameters serve all."""
+        """levels: {suffix: feature map}"""
         first = next(iter(levels))
         labels = [self.v[f"labels{i}"] for i in range(len(levels))]
         examples = sum((label >= 0).sum(1) for label in labels).clamp(min=1).float()
         for i, (suffix, x) in enumerate(levels.items()):
-            hidden = F.relu(self.conv(x, "conv_rpn" + suffix, 1, 1, params="conv_rpn" + first))
-            logits = self.conv(hidden, "", params="rpn_cls_logits" + first)
-            deltas = self.conv(hidden, "", params="rpn_bbox_pred" + first)
+            logits, deltas = self.rpn_head(suffix, x, first)
             places, targets = self.v[f"places{i}"], self.v[f"targets{i}"]
             count, cells = logits.shape[1], logits.shape[2] * logits.shape[3]
             deltas = deltas.reshape(IMAGES, count, 4, cells).permute(0, 1, 3, 2)
@@ -181,16 +136,16 @@ class Recomputed:
             self.losses["loss_rpn_cls" + suffix] = cls / share
             self.losses["loss_rpn_bbox" + suffix] = bbox
 
-    def rois(self):
+    def rois(self, boxes):
         """Detectron's: inclusive, in the scaled image."""
-        boxes = self.v["rois"].clone()
+        boxes = boxes.clone()
         boxes[..., 2:] -= 1
         boxes = boxes * self.f["im_info"][:, 2][:, None, None]
-        image = torch.arange(IMAGES).repeat_interleave(boxes.shape[1]).float()
+        image = torch.arange(len(boxes)).repeat_interleave(boxes.shape[1]).float()
         return torch.cat([image[:, None], boxes.reshape(-1, 4)], 1)
 
-    def boxes(self, levels):
-        rois, labels = self.rois(), self.v["roi_labels"].reshape(-1)
+    def box_head(self, levels, rois):
+        """Scores and deltas of each RoI."""
         size = int(self.o.get("FAST_RCNN.ROI_XFORM_RESOLUTION", "14"))
         if len(levels) == 1:
             pool = roi_align if "FAST_RCNN.ROI_XFORM_METHOD" in self.o else roi_pool
@@ -213,8 +168,12 @@ class Recomputed:
             x = F.relu(F.linear(x.flatten(1), self.p["fc6_w"], self.p["fc6_b"]))
             if "fc7_w" in self.p:
                 x = F.relu(F.linear(x, self.p["fc7_w"], self.p["fc7_b"]))
-        scores = F.linear(x, self.p["cls_score_w"], self.p["cls_score_b"])
-        deltas = F.linear(x, self.p["bbox_pred_w"], self.p["bbox_pred_b"])
+        return (F.linear(x, self.p["cls_score_w"], self.p["cls_score_b"]),
+                F.linear(x, self.p["bbox_pred_w"], self.p["bbox_pred_b"]))
+
+    def boxes(self, levels):
+        labels = self.v["roi_labels"].reshape(-1)
+        scores, deltas = self.box_head(levels, self.rois(self.v["rois"]))
         self.losses["loss_cls"] = F.cross_entropy(scores, labels, ignore_index=-1)
         targets = self.v["roi_targets"].reshape(-1, 4)
         bbox = 0
@@ -224,21 +183,24 @@ class Recomputed:
             bbox = bbox + self.smooth_l1(own - targets[row], 1).sum()
         self.losses["loss_bbox"] = bbox / max(1, int((labels >= 0).sum()))
 
+    def retinanet_head(self, x):
+        """Logits and deltas of a level."""
+        def tower(of):
+            y = x
+            for n in range(2):
+                y = F.relu(self.conv(y, "", 1, 1, params=f"retnet_{of}_conv_n{n}_fpn3"))
+            return y
+
+        of_classes = tower("cls")
+        of_boxes = of_classes if self.on("RETINANET.SHARE_CLS_BBOX_TOWER") else tower("bbox")
+        return (self.conv(of_classes, "", 1, 1, params="retnet_cls_pred_fpn3"),
+                self.conv(of_boxes, "", 1, 1, params="retnet_bbox_pred_fpn3"))
+
     def retinanet(self, levels):
         kinds, objects = CLASSES - 1, max(1, int(self.v["counts"][0]))
         for i, number in enumerate(range(3, 8)):
             suffix = f"_fpn{number}"
-
-            def tower(of):
-                x = levels[number]
-                for n in range(2):
-                    x = F.relu(self.conv(x, "", 1, 1, params=f"retnet_{of}_conv_n{n}_fpn3"))
-                return x
-
-            of_classes = tower("cls")
-            of_boxes = of_classes if self.on("RETINANET.SHARE_CLS_BBOX_TOWER") else tower("bbox")
-            logits = self.conv(of_classes, "", 1, 1, params="retnet_cls_pred_fpn3")
-            deltas = self.conv(of_boxes, "", 1, 1, params="retnet_bbox_pred_fpn3")
+            logits, deltas = self.retinanet_head(levels[number])
             labels, targets = self.v[f"labels{i}"], self.v[f"targets{i}"]
             anchors, cells = labels.shape[1], labels.shape[2] * labels.shape[3]
             label = labels.reshape(IMAGES, anchors, cells)
@@ -337,15 +299,8 @@ def fetches_of(words):
     return fetches
 
 
-def write_tensors(folder, tensors):
-    os.makedirs(folder, exist_ok=True)
-    for name, tensor in tensors.items():
-        np.save(os.path.join(folder, name + ".npy"), tensor)
-
-
 def read_tensors(folder):
-    return {name[:-4]: torch.from_numpy(np.load(os.path.join(folder, name)))
-            for name in os.listdir(folder) if name.endswith(".npy")}
+    return {name: torch.from_numpy(array) for name, array in read_arrays(folder).items()}
 
 
 def relative(ours, theirs):
@@ -364,26 +319,10 @@ def check(program, folder, name, words):
 
 
 def differences(program, folder, name, words, seed):
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
-    config = os.path.join(folder, "config.yaml")
-    with open(config, "w") as out:
-        out.write(SMALL)
-    words = words + ["IMAGE", f"{SIZE}x{SIZE}", "TRAIN.TRUE_BOXES", str(PLACES),
-                     "TRAIN.PROPOSALS", "40"]
+    words = with_sizes(words)
     feeds, fetches = feeds_of(words, seed), fetches_of(words)
+    config, params = initialised(program, folder, words, seed)
     write_tensors(os.path.join(folder, "feeds"), feeds)
-    subprocess.run([program, "init", config, folder, *words], check=True)
-    rng = np.random.RandomState(100 + seed)
-    params = {}
-    for key, value in read_tensors(os.path.join(folder, "params")).items():
-        value = value.numpy()
-        if key.endswith(("_bn_s", "_gn_s")):  # so that scales and offsets matter
-            value = rng.uniform(0.6, 1.2, value.shape)
-        elif key.endswith("_b"):
-            value = value + rng.uniform(-0.2, 0.2, value.shape)
-        params[key] = value.astype(np.float32)
-    write_tensors(os.path.join(folder, "params"), params)
     subprocess.run([program, "step", config, folder, *words, "--fetch", *fetches.values()],
                    check=True)
     fetched = read_tensors(os.path.join(folder, "fetched"))
