@@ -25,6 +25,9 @@ struct RoiPooling {
   int64_t resolution = 7;
   int64_t sampling_ratio = 0;
 };
+// Level of each RoI [n, 4], half-open in input coordinates, by its area, counted from
+// ROI_MIN_LEVEL: larger RoIs take coarser levels.
+Value roi_levels(Graph& graph, const FpnOptions& fpn, Value rois, const std::string& name);
 // rois [I, R, 4] in picture coordinates -> [I R, C, resolution, resolution].
 Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& features, Value rois,
                     Value im_info, const RoiPooling& pooling, const std::string& name);

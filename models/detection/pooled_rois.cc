@@ -8,11 +8,8 @@
 #include "operators/shape/shape.h"
 
 namespace lockstep {
-namespace {
 
-// Level of a RoI [n, 4] by its area, counted from the finest level that RoIs use: larger RoIs take
-// coarser levels.
-Value levels_of(Graph& graph, const FpnOptions& fpn, Value rois, const std::string& name) {
+Value roi_levels(Graph& graph, const FpnOptions& fpn, Value rois, const std::string& name) {
   const auto unary = [&](const char* type, Value x, const char* ending) {
     return graph.add_value({.type = type, .inputs = {x}}, name + ending);
   };
@@ -38,8 +35,6 @@ Value levels_of(Graph& graph, const FpnOptions& fpn, Value rois, const std::stri
            name + "_limited");
   return reshape(graph, cast(graph, limited, DType::int64, name + "_numbers"), {-1}, name);
 }
-
-}  // namespace
 
 Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& features, Value rois,
                     Value im_info, const RoiPooling& pooling, const std::string& name) {
@@ -73,7 +68,7 @@ Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& fe
     maps.push_back(features.level(level).x);
     scales.push_back(1.0F / static_cast<float>(features.level(level).stride));
   }
-  const Value levels = levels_of(
+  const Value levels = roi_levels(
       graph, options.fpn, reshape(graph, scaled, {-1, 4}, name + "_rois_boxes"), name + "_level");
   return {multilevel_roi_align(graph, maps, boxes, image, levels, scales, align, name),
           features.maps.front().channels, 0, name};
