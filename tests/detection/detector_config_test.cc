@@ -64,8 +64,8 @@ TEST_F(DetectorConfigTest, RefusesWrongValuesByBothTypes) {
     refused(std::string("SOLVER.BASE_LR: ") + number + "\n", "x.yaml:5: SOLVER.BASE_LR");
   refused("SOLVER.LRS: (.nan, 1)\n", "x.yaml:5: SOLVER.LRS", "should be finite");
   refused("TRAIN.FG_FRACTION: 2\n", "should be at most 1");
-  refused("FAST_RCNN.ROI_XFORM_METHOD: RoIPool\n",
-          "x.yaml:5: FAST_RCNN.ROI_XFORM_METHOD: 'RoIPool' is none of RoIPoolF, RoIAlign; did you "
+  refused("MRCNN.ROI_XFORM_METHOD: RoIPool\n",
+          "x.yaml:5: MRCNN.ROI_XFORM_METHOD: 'RoIPool' is none of RoIPoolF, RoIAlign; did you "
           "mean RoIPoolF?");
 }
 

@@ -32,6 +32,39 @@ TEST_F(DetectorConfigTest, RefusesNumbersWithoutAMeaning) {
   refused("RESNETS.RES5_DILATION: 2\n", "x.yaml:5: RESNETS.RES5_DILATION", "pyramid");
 }
 
+TEST_F(DetectorConfigTest, RefusesAnchorsWithoutAnArea) {
+  refused("FPN.RPN_ASPECT_RATIOS: [0.001]\n", "x.yaml:5: FPN.RPN_ASPECT_RATIOS",
+          "aspect ratio 0.001 leaves anchors of stride 4 no area");
+  const std::string dense =
+      "MODEL.TYPE: retinanet\nMODEL.NUM_CLASSES: 81\nRETINANET.RETINANET_ON: "
+      "True\nRETINANET.ASPECT_RATIOS: [1000]\n";
+  const std::string body =
+      "MODEL.CONV_BODY: FPN.add_fpn_ResNet50_conv5_body\nFPN.FPN_ON: True\n"
+      "FPN.MULTILEVEL_RPN: True\n";
+  expect_error([&] { read_detector_config(config_files(file(dense + body)), {}); },
+               "x.yaml:4: RETINANET.ASPECT_RATIOS", "no area");
+}
+
+TEST_F(DetectorConfigTest, RefusesPoolingOfOneLevelFromAPyramid) {
+  expect_error(
+      [&] {
+        read("", {"FAST_RCNN.ROI_XFORM_METHOD", "RoIPoolF"});
+      },
+      "FAST_RCNN.ROI_XFORM_METHOD", "RoIPoolF pools from one level", "needs RoIAlign");
+}
+
+TEST_F(DetectorConfigTest, RefusesASectionWithoutKeys) {
+  refused("TEST:\n", "x.yaml:5: TEST is a section without keys", "as in TEST.", "or remove it");
+  refused("TEST: 5\n", "x.yaml:5: TEST is a section without keys");
+}
+
+TEST_F(DetectorConfigTest, SaysWhatDoesNotChangeResultsYet) {
+  const auto said = notes(read("TEST: {SOFT_NMS: {ENABLED: True}, BBOX_AUG: {ENABLED: False}}\n"),
+                          DetectorNoteKind::missing);
+  ASSERT_EQ(1U, said.size());
+  EXPECT_NE(std::string::npos, said[0].find("x.yaml:5: TEST.SOFT_NMS.ENABLED has no effect"));
+}
+
 TEST_F(DetectorConfigTest, RefusesLevelsThatDoNotFit) {
   refused("FPN.COARSEST_STRIDE: 16\n", "x.yaml:5: FPN.COARSEST_STRIDE",
           "level 5 has a stride of 32", "cannot hold");

@@ -110,7 +110,8 @@ TEST(detectron_configs, All87LoadWithNotesOnOldNames) {
   }
   EXPECT_EQ(notes[DetectorNoteKind::old_function], 16);
   EXPECT_EQ(notes[DetectorNoteKind::old_type], 3);
-  EXPECT_EQ(notes[DetectorNoteKind::unused], 2);  // two files set USE_NCCL
+  EXPECT_EQ(notes[DetectorNoteKind::unused], 2);   // two files set USE_NCCL
+  EXPECT_EQ(notes[DetectorNoteKind::missing], 8);  // voting and changed images of three
   EXPECT_EQ(notes[DetectorNoteKind::old_key], 0);
   EXPECT_EQ(notes[DetectorNoteKind::batch], 0);
 }

@@ -1,6 +1,8 @@
 // What no single key shows: whether they fit together.
 #include <algorithm>
+#include <cmath>
 
+#include "builders/detection/anchors.h"
 #include "graph/error.h"
 #include "tools/detection/inference.h"
 #include "tools/detection/types.h"
@@ -28,6 +30,7 @@ class DetectorChecks {
     check_proposals();
     check_thresholds();
     if (network_.fpn.fpn_on) check_levels();
+    check_anchors();
     if (model_.mask_on) check_masks();
     if (model_.keypoints_on) check_keypoints();
     check_groups();
@@ -160,6 +163,9 @@ class DetectorChecks {
     const bool has_rois = fpn.multilevel_rois, has_rpn = fpn.multilevel_rpn;
     need(has_rois || !has_box_head(), {"FPN.MULTILEVEL_ROIS", "FPN.FPN_ON"},
          "should be true: RoIs of a feature pyramid take its levels");
+    const std::string& pooling = network_.fast_rcnn.roi_xform_method;
+    need(!has_box_head() || pooling == "RoIAlign", {"FAST_RCNN.ROI_XFORM_METHOD", "FPN.FPN_ON"},
+         pooling, " pools from one level; FPN.MULTILEVEL_ROIS needs RoIAlign");
     check_range("ROI", fpn.roi_min_level, fpn.roi_max_level, has_rois);
     check_range("RPN", fpn.rpn_min_level, fpn.rpn_max_level, has_rpn);
     if (has_rois && has_rpn)
@@ -185,6 +191,22 @@ class DetectorChecks {
          " to ", most, " should begin at ", kFinestLevel, " or above and not end before");
     need(!used || least <= kCoarsestOfBody, keys, "does not fit: levels from ", least,
          ", but the body ends at ", kCoarsestOfBody);
+  }
+
+  // Anchors are rounded to whole pixels of a cell; the finest cells leave least.
+  void check_anchors() const {
+    const auto need_area = [&](const char* key, double stride, const std::vector<double>& ratios) {
+      naming(config_.origins.blame({key}, config_.path),
+             [&] { base_anchors(stride, {stride}, ratios); });
+    };
+    const double finest = std::exp2(static_cast<double>(network_.fpn.rpn_min_level));
+    if (network_.retinanet.retinanet_on)
+      need_area("RETINANET.ASPECT_RATIOS", finest, network_.retinanet.aspect_ratios);
+    else if (network_.rpn.rpn_on && network_.fpn.multilevel_rpn)
+      need_area("FPN.RPN_ASPECT_RATIOS", finest, network_.fpn.rpn_aspect_ratios);
+    else if (network_.rpn.rpn_on)
+      need_area("RPN.ASPECT_RATIOS", static_cast<double>(network_.rpn.stride),
+                network_.rpn.aspect_ratios);
   }
 
   // A head with the body's last stage strides so that 7 of the RoI's cells are left.

@@ -48,6 +48,19 @@ void note_unused(DetectorConfig& config, const ConfigKeys& keys) {
            join(config.origins.of(key.key), ": ", key.key, " has no effect here: ", key.meaning)});
 }
 
+// What changes the results of Detectron's test, but not ours.
+void note_missing(DetectorConfig& config) {
+  const auto& test = config.test;
+  for (const auto& [key, enabled] : {std::pair{"TEST.SOFT_NMS.ENABLED", test.soft_nms.enabled},
+                                     {"TEST.BBOX_VOTE.ENABLED", test.bbox_vote.enabled},
+                                     {"TEST.BBOX_AUG.ENABLED", test.bbox_aug.enabled},
+                                     {"TEST.MASK_AUG.ENABLED", test.mask_aug.enabled},
+                                     {"TEST.KPS_AUG.ENABLED", test.kps_aug.enabled}})
+    if (enabled)
+      config.notes.push_back({DetectorNoteKind::missing, join(config.origins.of(key), ": ", key,
+                                                              " has no effect in this version")});
+}
+
 }  // namespace
 
 DetectorConfig::DetectorConfig() {
@@ -100,6 +113,7 @@ DetectorConfig read_detector_config(const ConfigFiles& files,
   for (const std::string& note : config.origins.notes)
     config.notes.push_back({DetectorNoteKind::old_key, note});
   note_unused(config, keys);
+  note_missing(config);
   infer_values(config, processes);
   check_detector(config, processes);
   fit_to_batch(config, of_file, processes);

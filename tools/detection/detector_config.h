@@ -113,6 +113,7 @@ enum class DetectorNoteKind {
   old_type,      // a deprecated MODEL.TYPE
   old_key,       // a key of no use any more
   unused,        // a key that has no meaning here
+  missing,       // a key that has no effect in this version
   batch          // the images of a step are not those that the file's rates are for
 };
 struct DetectorNote {

@@ -173,6 +173,11 @@ std::string suggestion(const ConfigKeys& keys, const std::string& word) {
 
 [[noreturn]] void refuse_key(const ConfigKeys& keys, const std::string& word,
                              const std::string& at) {
+  const bool is_section = std::any_of(keys.begin(), keys.end(), [&](const ConfigKey& key) {
+    return key.key.starts_with(word + ".");
+  });
+  check(!is_section, at, ": ", word, " is a section without keys; indent its keys below it, as in ",
+        suggestion(keys, word), ", or remove it");
   const std::string near = suggestion(keys, word);
   fail(at, ": unknown key ", word, near.empty() ? "" : "; did you mean " + near + "?");
 }
