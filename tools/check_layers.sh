@@ -45,7 +45,7 @@ floor builders optimizers 'net/'
 floor builders detection 'net/'
 floor builders all_reduce 'net/'
 floor builders step 'net/|optimizers/|all_reduce/'
-floor tools settings ''
+floor tools config ''
 floor tools record ''
 floor tools report 'record/'
 
@@ -61,7 +61,7 @@ only 'onnx/|google/protobuf|graph/(onnx|schema|infer|import|export)\.h' 'graph/|
 only 'oneapi/|operators/[a-z_]+/([a-z_]+_)?dnnl\.h' 'operators/kit/dnnl\.(h|cc)|operators/[a-z_]+/[a-z_]+_(cpu|dnnl)\.(h|cc)|tools/(doctor|version)\.cc'
 only 'cuda|cudnn|cublas|nccl|cub/' '.*_cuda\.(cu|cc|h)|runtime/cuda|operators/conv/cudnn_|operators/gemm/cublas_|tests/emulated_gpu'
 only 'gloo/' 'runtime/dist/gloo\.cc'
-only 'yaml-cpp' 'tools/settings/read\.cc'
+only 'yaml-cpp' 'tools/config/read\.cc'
 
 # Two types of one name are one to the linker, which keeps one destructor for both.
 while IFS= read -r name; do

@@ -2,8 +2,8 @@
 #include <iostream>
 
 #include "tools/command.h"
+#include "tools/config/page.h"
 #include "tools/detection/detector_config.h"
-#include "tools/settings/page.h"
 #include "tools/train/config.h"
 
 namespace lockstep {

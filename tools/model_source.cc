@@ -6,10 +6,10 @@
 #include "builders/optimizers/momentum_sgd.h"
 #include "models/models.h"
 #include "operators/all.h"
+#include "tools/config/read.h"
 #include "tools/detection/detector_source.h"
 #include "tools/detection/types.h"
 #include "tools/onnx/network_file.h"
-#include "tools/settings/read.h"
 #include "tools/train/config.h"
 #include "tools/train/network.h"
 

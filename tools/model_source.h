@@ -7,7 +7,7 @@
 
 #include "graph/io.h"
 #include "runtime/feeds.h"
-#include "tools/settings/step_settings.h"
+#include "tools/config/step_settings.h"
 
 namespace lockstep {
 

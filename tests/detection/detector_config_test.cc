@@ -1,8 +1,8 @@
 // A detector's configuration: its values, and what follows from them.
 #include "tests/detection/detector_config_fixture.h"
+#include "tools/config/literal.h"
+#include "tools/config/read.h"
 #include "tools/detection/types.h"
-#include "tools/settings/literal.h"
-#include "tools/settings/read.h"
 #include "tools/train/config.h"
 
 namespace lockstep::testing {

@@ -7,8 +7,8 @@
 
 #include "graph/file.h"
 #include "tests/support/temporary_folder.h"
+#include "tools/config/read.h"
 #include "tools/detection/detector_config.h"
-#include "tools/settings/read.h"
 
 namespace lockstep::testing {
 namespace {

@@ -8,9 +8,9 @@
 #include "runtime/state/session.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/training_command.h"
+#include "tools/config/read.h"
 #include "tools/config_command.h"
 #include "tools/model_source.h"
-#include "tools/settings/read.h"
 #include "tools/train/network.h"
 
 namespace lockstep::testing {

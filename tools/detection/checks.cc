@@ -4,9 +4,9 @@
 
 #include "builders/detection/anchors.h"
 #include "graph/error.h"
+#include "tools/config/read.h"
 #include "tools/detection/inference.h"
 #include "tools/detection/types.h"
-#include "tools/settings/read.h"
 
 namespace lockstep {
 namespace {

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "graph/error.h"
+#include "tools/config/read.h"
 #include "tools/detection/inference.h"
 #include "tools/detection/key_tables.h"
-#include "tools/settings/read.h"
 
 namespace lockstep {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "builders/optimizers/lr_schedule.h"
 #include "models/detection/options.h"
-#include "tools/settings/files.h"
-#include "tools/settings/step_settings.h"
+#include "tools/config/files.h"
+#include "tools/config/step_settings.h"
 #include "tools/train/solver.h"
 
 namespace lockstep {

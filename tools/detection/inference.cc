@@ -1,9 +1,9 @@
 #include "tools/detection/inference.h"
 
 #include "graph/error.h"
+#include "tools/config/read.h"
 #include "tools/detection/functions.h"
 #include "tools/detection/types.h"
-#include "tools/settings/read.h"
 
 namespace lockstep {
 namespace {

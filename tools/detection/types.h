@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/settings/files.h"
+#include "tools/config/files.h"
 
 namespace lockstep {
 

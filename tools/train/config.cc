@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "graph/graph.h"
+#include "tools/config/read.h"
 #include "tools/detection/types.h"
-#include "tools/settings/read.h"
 #include "tools/train/network.h"
 
 namespace lockstep {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "builders/optimizers/lr_schedule.h"
-#include "tools/settings/files.h"
-#include "tools/settings/key.h"
-#include "tools/settings/step_settings.h"
+#include "tools/config/files.h"
+#include "tools/config/key.h"
+#include "tools/config/step_settings.h"
 #include "tools/train/solver.h"
 
 namespace lockstep {

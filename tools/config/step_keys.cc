@@ -7,7 +7,7 @@
 #include "graph/error.h"
 #include "graph/limits.h"
 #include "operators/collective/collective.h"
-#include "tools/settings/step_settings.h"
+#include "tools/config/step_settings.h"
 
 namespace lockstep {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tools/settings/key.h"
+#include "tools/config/key.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "tools/settings/read.h"
+#include "tools/config/read.h"
 
 #include <yaml-cpp/yaml.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 
 #include "graph/nearest.h"
-#include "tools/settings/literal.h"
+#include "tools/config/literal.h"
 
 namespace lockstep {
 namespace {

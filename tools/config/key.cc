@@ -1,4 +1,4 @@
-#include "tools/settings/key.h"
+#include "tools/config/key.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,9 +1,9 @@
-#include "tools/settings/step_settings.h"
+#include "tools/config/step_settings.h"
 
 #include <utility>
 
 #include "graph/file.h"
-#include "tools/settings/read.h"
+#include "tools/config/read.h"
 
 namespace lockstep {
 namespace {

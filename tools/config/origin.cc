@@ -1,4 +1,4 @@
-#include "tools/settings/origin.h"
+#include "tools/config/origin.h"
 
 #include <algorithm>
 

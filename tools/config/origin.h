@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/settings/key.h"
+#include "tools/config/key.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "tools/settings/literal.h"
+#include "tools/config/literal.h"
 
 #include "graph/error.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/settings/origin.h"
+#include "tools/config/origin.h"
 
 namespace lockstep {
 

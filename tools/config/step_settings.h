@@ -7,7 +7,7 @@
 
 #include "builders/step/data_parallel.h"
 #include "runtime/device.h"
-#include "tools/settings/key.h"
+#include "tools/config/key.h"
 
 namespace lockstep {
 

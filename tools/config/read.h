@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "graph/error.h"
-#include "tools/settings/files.h"
-#include "tools/settings/key.h"
-#include "tools/settings/origin.h"
+#include "tools/config/files.h"
+#include "tools/config/key.h"
+#include "tools/config/origin.h"
 
 namespace lockstep {
 

@@ -1,11 +1,11 @@
-#include "tools/settings/files.h"
+#include "tools/config/files.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "graph/error.h"
 #include "graph/file.h"
-#include "tools/settings/read.h"
+#include "tools/config/read.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/settings/page.h"
+#include "tools/config/page.h"
 
 #include <sstream>
 
