@@ -11,15 +11,15 @@
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kTrainStream = uint64_t{5} << 40, kHeldOutStream = uint64_t{6} << 40;
+constexpr uint64_t kTrainScenes = uint64_t{5} << 40, kHeldOutScenes = uint64_t{6} << 40;
 constexpr uint64_t kPaintStream = uint64_t{1} << 39;  // added to a scene's
-constexpr int64_t kSide = Scenes::kSide;
+constexpr int64_t kSceneSide = Scenes::kSide;
 
 using Colour = std::array<double, 3>;
 using Canvas = std::vector<Colour>;
 
 uint64_t stream_of(const SceneOptions& options, std::size_t scene) {
-  return (options.held_out ? kHeldOutStream : kTrainStream) + scene;
+  return (options.held_out ? kHeldOutScenes : kTrainScenes) + scene;
 }
 
 // Far enough from black and white that noise is seldom cut off.
@@ -35,18 +35,18 @@ double apart(const Colour& a, const Colour& b) {
 
 // Bands of triangular waves in three directions.
 Canvas textured_ground(const Colour& base, PhiloxSequence& random) {
-  Canvas canvas(static_cast<std::size_t>(kSide * kSide), base);
+  Canvas canvas(static_cast<std::size_t>(kSceneSide * kSceneSide), base);
   for (int wave = 0; wave < 3; ++wave) {
     const double along = random.uniform(-0.08, 0.08), across = random.uniform(-0.08, 0.08);
     const double phase = random.uniform(), height = random.uniform(8, 24);
     Colour tint;
     for (double& channel : tint) channel = random.uniform(-1, 1);
-    for (int64_t row = 0; row < kSide; ++row)
-      for (int64_t column = 0; column < kSide; ++column) {
+    for (int64_t row = 0; row < kSceneSide; ++row)
+      for (int64_t column = 0; column < kSceneSide; ++column) {
         const double at =
             along * static_cast<double>(column) + across * static_cast<double>(row) + phase;
         const double level = height * (4 * std::abs(at - std::floor(at) - 0.5) - 1);
-        Colour& pixel = canvas[static_cast<std::size_t>(row * kSide + column)];
+        Colour& pixel = canvas[static_cast<std::size_t>(row * kSceneSide + column)];
         for (std::size_t c = 0; c < 3; ++c) pixel[c] += tint[c] * level;
       }
   }
@@ -65,12 +65,13 @@ void paint(Canvas& canvas, const RunLengths& mask, const Colour& colour) {
   std::size_t at = 0;
   for (std::size_t run = 0; run < mask.counts.size(); ++run)
     for (uint32_t i = 0; i < mask.counts[run]; ++i, ++at)
-      if (run % 2 == 1) canvas[at % kSide * kSide + at / kSide] = colour;
+      if (run % 2 == 1) canvas[at % kSceneSide * kSceneSide + at / kSceneSide] = colour;
 }
 
 void paint(Canvas& canvas, const Outline& outline, const Colour& colour) {
-  fill(outline, kSide, kSide, [&](int64_t row, int64_t first, int64_t last) {
-    std::fill(canvas.begin() + row * kSide + first, canvas.begin() + row * kSide + last, colour);
+  fill(outline, kSceneSide, kSceneSide, [&](int64_t row, int64_t first, int64_t last) {
+    std::fill(canvas.begin() + row * kSceneSide + first, canvas.begin() + row * kSceneSide + last,
+              colour);
   });
 }
 
@@ -101,7 +102,7 @@ Scenes::Scenes(const SceneOptions& options) : options_(options) {
   annotations_.first_object.push_back(0);
   for (int64_t i = 0; i < options.count; ++i) {
     PhiloxSequence random(options.seed, stream_of(options, static_cast<std::size_t>(i)));
-    append_scene(annotations_, plan_scene(random, kSide), kSide);
+    append_scene(annotations_, plan_scene(random, kSceneSide), kSceneSide);
   }
 }
 
@@ -116,7 +117,7 @@ Image Scenes::picture(std::size_t scene) const {
     else
       paint(canvas, outline_in(annotations_, annotations_.polygons[object.polygons.first]), colour);
   }
-  Image image{kSide, kSide, {}};
+  Image image{kSceneSide, kSceneSide, {}};
   image.rgb.reserve(canvas.size() * 3);
   for (const Colour& pixel : canvas)
     for (double channel : pixel)
