@@ -10,8 +10,8 @@
 
 #include "data/coco/evaluation.h"
 #include "data/coco/read_annotations.h"
-#include "graph/error.h"
 #include "graph/file.h"
+#include "tests/support/tool_main.h"
 
 namespace lockstep {
 namespace {
@@ -78,10 +78,5 @@ int run(const std::vector<std::string>& words) {
 }  // namespace lockstep
 
 int main(int count, char** words) {
-  try {
-    return lockstep::run({words + 1, words + count});
-  } catch (const lockstep::Error& error) {
-    std::cerr << error.what() << "\n";
-    return 2;
-  }
+  return lockstep::testing::tool_main(count, words, lockstep::run);
 }

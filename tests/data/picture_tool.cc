@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "data/detection/picture.h"
-#include "graph/error.h"
 #include "graph/file.h"
+#include "tests/support/tool_main.h"
 
 namespace lockstep {
 namespace {
@@ -60,10 +60,5 @@ int run(const std::vector<std::string>& words) {
 }  // namespace lockstep
 
 int main(int count, char** words) {
-  try {
-    return lockstep::run({words + 1, words + count});
-  } catch (const lockstep::Error& error) {
-    std::cerr << error.what() << "\n";
-    return 2;
-  }
+  return lockstep::testing::tool_main(count, words, lockstep::run);
 }

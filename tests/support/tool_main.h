@@ -1,0 +1,24 @@
+// The main() of small programs that scripts of tests/python run: an Error is a line on standard
+// error and exit code 2.
+#pragma once
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "graph/error.h"
+
+namespace lockstep::testing {
+
+using Tool = int (*)(const std::vector<std::string>& words);
+
+inline int tool_main(int count, char** words, Tool tool) {
+  try {
+    return tool({words + 1, words + count});
+  } catch (const Error& error) {
+    std::cerr << error.what() << "\n";
+    return 2;
+  }
+}
+
+}  // namespace lockstep::testing
