@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-using Shape = PaddedShapes::Shape;
+using Chosen = PaddedShapes::Shape;
 
 PictureSize covering(const PictureSize& a, const PictureSize& b) {
   return {std::max(a.height, b.height), std::max(a.width, b.width)};
@@ -23,16 +23,16 @@ bool covers(const PictureSize& shape, const PictureSize& size) {
 }
 
 // Pixels that a merger adds.
-int64_t price(const Shape& a, const Shape& b) {
+int64_t price(const Chosen& a, const Chosen& b) {
   const int64_t area = covering(a.size, b.size).area();
   return (area - a.size.area()) * a.pictures + (area - b.size.area()) * b.pictures;
 }
 
 // The cheapest merger of a pair; of those with a shape of fewer pictures than `least`, if there are
 // any.
-std::pair<std::size_t, std::size_t> cheapest(const std::vector<Shape>& shapes, int64_t least) {
-  const bool any_small =
-      std::any_of(shapes.begin(), shapes.end(), [&](const Shape& s) { return s.pictures < least; });
+std::pair<std::size_t, std::size_t> cheapest(const std::vector<Chosen>& shapes, int64_t least) {
+  const bool any_small = std::any_of(shapes.begin(), shapes.end(),
+                                     [&](const Chosen& s) { return s.pictures < least; });
   std::pair<std::size_t, std::size_t> best{0, 1};
   int64_t lowest = std::numeric_limits<int64_t>::max();
   for (std::size_t i = 0; i < shapes.size(); ++i)
@@ -46,26 +46,26 @@ std::pair<std::size_t, std::size_t> cheapest(const std::vector<Shape>& shapes, i
   return best;
 }
 
-void merge(std::vector<Shape>& shapes, std::size_t i, std::size_t k) {
+void merge(std::vector<Chosen>& shapes, std::size_t i, std::size_t k) {
   shapes[i] = {covering(shapes[i].size, shapes[k].size), shapes[i].pictures + shapes[k].pictures};
   shapes.erase(shapes.begin() + static_cast<std::ptrdiff_t>(k));
 }
 
 // A shape may have grown over another's pictures: each takes the smallest that covers it.
-void share_out(std::vector<Shape>& shapes, const std::map<PictureSize, int64_t>& sizes) {
-  std::sort(shapes.begin(), shapes.end(), [](const Shape& a, const Shape& b) {
+void share_out(std::vector<Chosen>& shapes, const std::map<PictureSize, int64_t>& sizes) {
+  std::sort(shapes.begin(), shapes.end(), [](const Chosen& a, const Chosen& b) {
     return std::pair(a.size.area(), a.size) < std::pair(b.size.area(), b.size);
   });
-  for (Shape& shape : shapes) shape.pictures = 0;
+  for (Chosen& shape : shapes) shape.pictures = 0;
   for (const auto& [size, count] : sizes)
-    std::find_if(shapes.begin(), shapes.end(), [&](const Shape& s) {
-      return covers(s.size, size);
+    std::find_if(shapes.begin(), shapes.end(), [&, wanted = size](const Chosen& s) {
+      return covers(s.size, wanted);
     })->pictures += count;
-  std::erase_if(shapes, [](const Shape& shape) { return shape.pictures == 0; });
+  std::erase_if(shapes, [](const Chosen& shape) { return shape.pictures == 0; });
 }
 
-bool any_too_few(const std::vector<Shape>& shapes, const PaddingRules& rules) {
-  return shapes.size() > 1 && std::any_of(shapes.begin(), shapes.end(), [&](const Shape& shape) {
+bool any_too_few(const std::vector<Chosen>& shapes, const PaddingRules& rules) {
+  return shapes.size() > 1 && std::any_of(shapes.begin(), shapes.end(), [&](const Chosen& shape) {
            return shape.pictures < rules.least_images;
          });
 }
@@ -80,7 +80,7 @@ PaddedShapes choose_shapes(const std::vector<PictureSize>& pictures, const Paddi
   };
   std::map<PictureSize, int64_t> sizes;
   for (const PictureSize& picture : pictures) ++sizes[on_stride(picture)];
-  std::vector<Shape> shapes;
+  std::vector<Chosen> shapes;
   for (const auto& [size, count] : sizes) shapes.push_back({size, count});
   while (shapes.size() > rules.most || any_too_few(shapes, rules)) {
     const auto [i, k] = cheapest(shapes, shapes.size() > rules.most ? 0 : rules.least_images);
@@ -93,7 +93,7 @@ PaddedShapes choose_shapes(const std::vector<PictureSize>& pictures, const Paddi
   int64_t all = 0, used = 0;
   for (const PictureSize& picture : pictures) {
     const auto shape = std::find_if(result.shapes.begin(), result.shapes.end(),
-                                    [&](const Shape& each) { return covers(each.size, picture); });
+                                    [&](const Chosen& each) { return covers(each.size, picture); });
     result.of.push_back(static_cast<int32_t>(shape - result.shapes.begin()));
     all += shape->size.area();
     used += picture.area();
