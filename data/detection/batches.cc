@@ -1,0 +1,156 @@
+#include "data/detection/batches.h"
+
+#include <algorithm>
+
+#include "data/detection/boxes.h"
+#include "graph/error.h"
+#include "runtime/philox.h"
+
+namespace lockstep {
+namespace {
+
+constexpr uint64_t kScaleStream = uint64_t{8} << 40;  // above the streams of parameters
+
+// In the order of tensors().
+enum Place { kData, kInfo, kNumber, kBoxes, kClasses, kCrowd };
+
+}  // namespace
+
+DetectionBatches::DetectionBatches(const PictureSet& pictures, const DetectionBatchOptions& options)
+    : pictures_(pictures), options_(options) {
+  if (options_.count < 0) options_.count = options.batch - options.first;
+  check(options.first >= 0 && options_.count > 0 && options.first + options_.count <= options.batch,
+        "pictures ", options.first, " to ", options.first + options_.count, " of a step of ",
+        options.batch);
+  check(!options.scales.empty(), "there is no scale for the pictures");
+  keep_pictures();
+  choose();
+  order_ = std::make_unique<PictureOrder>(
+      groups_, OrderOptions{options.batch, options.mirrored, options.seed});
+}
+
+void DetectionBatches::keep_pictures() {
+  const Annotations& table = pictures_.annotations();
+  for (std::size_t i = 0; i < table.images.size(); ++i) {
+    Kept kept{i, training_boxes(table, i, options_.least_area, left_out_)};
+    if (std::all_of(kept.boxes.begin(), kept.boxes.end(), [](const auto& b) { return b.crowd; }))
+      continue;
+    check(static_cast<int64_t>(kept.boxes.size()) <= options_.places, table.path, ": image ",
+          table.images[i].id, " has ", kept.boxes.size(), " boxes to train on, there are ",
+          options_.places, " places");
+    kept_.push_back(std::move(kept));
+  }
+  check(!kept_.empty(), table.path, ": none of the ", table.images.size(),
+        " images has a box to train on");
+}
+
+PictureScale DetectionBatches::scaled(const Kept& kept, std::size_t scale) const {
+  const CocoImage& image = pictures_.annotations().images[kept.picture];
+  return scale_to(image.height, image.width, options_.scales[scale], options_.longest);
+}
+
+// Groups are those of the largest scale; at another one a group's shape covers the same pictures.
+void DetectionBatches::choose() {
+  const std::size_t scales = options_.scales.size();
+  const auto largest = static_cast<std::size_t>(
+      std::max_element(options_.scales.begin(), options_.scales.end()) - options_.scales.begin());
+  std::vector<PictureSize> sizes;
+  for (const Kept& kept : kept_) {
+    const PictureScale scale = scaled(kept, largest);
+    sizes.push_back({scale.height, scale.width});
+  }
+  const int64_t copies = options_.mirrored ? 2 : 1;
+  const PaddedShapes chosen =
+      choose_shapes(sizes, {options_.stride, std::max<std::size_t>(1, options_.shapes / scales),
+                            (options_.batch + copies - 1) / copies});
+  groups_ = chosen.of;
+  chosen_ = chosen.text();
+  shapes_.assign(scales, std::vector<PictureSize>(chosen.shapes.size()));
+  for (std::size_t s = 0; s < scales; ++s)
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+      PictureSize& shape = shapes_[s][static_cast<std::size_t>(groups_[i])];
+      const PictureScale scale = scaled(kept_[i], s);
+      shape = {std::max(shape.height, padded(scale.height, options_.stride)),
+               std::max(shape.width, padded(scale.width, options_.stride))};
+    }
+  for (const auto& of_scale : shapes_)
+    all_shapes_.insert(all_shapes_.end(), of_scale.begin(), of_scale.end());
+  std::sort(all_shapes_.begin(), all_shapes_.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.area(), a) < std::pair(b.area(), b);
+  });
+  all_shapes_.erase(std::unique(all_shapes_.begin(), all_shapes_.end()), all_shapes_.end());
+}
+
+std::size_t DetectionBatches::scale_of(int64_t step) const {
+  PhiloxSequence random(options_.seed, kScaleStream + static_cast<uint64_t>(step));
+  return static_cast<std::size_t>(random.below(static_cast<int64_t>(options_.scales.size())));
+}
+
+PictureSize DetectionBatches::shape(int64_t step) const {
+  return shapes_[scale_of(step)][static_cast<std::size_t>(order_->step(step).group)];
+}
+
+std::string DetectionBatches::text() const {
+  const std::size_t all = pictures_.annotations().images.size();
+  std::string text = join(kept_.size(), " pictures, ", chosen_);
+  if (all > kept_.size())
+    text += join("; ", all - kept_.size(), " pictures without a box left out");
+  if (const std::string why = left_out_.text(); !why.empty()) text += "; objects left out: " + why;
+  return text;
+}
+
+std::vector<NamedDesc> DetectionBatches::tensors(int64_t step) const {
+  const PictureSize size = shape(step);
+  const int64_t rows = options_.count, places = options_.places;
+  return {{"data", {DType::float32, {rows, 3, size.height, size.width}}},
+          {"im_info", {DType::float32, {rows, 3}}},
+          {"image_number", {DType::int64, {rows}}},
+          {"gt_boxes", {DType::float32, {rows, places, 4}}},
+          {"gt_classes", {DType::int64, {rows, places}}},
+          {"gt_crowd", {DType::int64, {rows, places}}}};
+}
+
+void DetectionBatches::read(int64_t step, int64_t item, std::span<const Tensor> tensors) const {
+  const PictureOrder::Step pictures = order_->step(step);
+  const std::size_t scale = scale_of(step);
+  const PictureSize size = shapes_[scale][static_cast<std::size_t>(pictures.group)];
+  const auto count = static_cast<int64_t>(pictures.pictures.size());
+  for (int64_t tries = 0; tries < count; ++tries) {
+    const OrderedPicture& next =
+        pictures.pictures[static_cast<std::size_t>((options_.first + item + tries) % count)];
+    try {
+      write(kept_[static_cast<std::size_t>(next.picture)], next.mirrored, scale, size, item,
+            tensors);
+      return;
+    } catch (const Error& error) {
+      if (!options_.skip_bad_pictures || tries + 1 == count) throw;
+      if (tries == 0) ++skipped_;
+    }
+  }
+}
+
+void DetectionBatches::write(const Kept& kept, bool mirror, std::size_t scale,
+                             const PictureSize& shape, int64_t item,
+                             std::span<const Tensor> tensors) const {
+  const Image image = pictures_.picture(kept.picture);
+  const PictureScale scaled_to = scaled(kept, scale);
+  float* data = tensors[kData].as<float>() + item * 3 * shape.area();
+  write_picture(image, scaled_to, {options_.means, mirror}, {data, shape.height, shape.width});
+  float* info = tensors[kInfo].as<float>() + 3 * item;
+  info[0] = static_cast<float>(scaled_to.height);
+  info[1] = static_cast<float>(scaled_to.width);
+  info[2] = static_cast<float>(scaled_to.scale);
+  tensors[kNumber].as<int64_t>()[item] = static_cast<int64_t>(kept.picture);
+  for (int64_t place = 0; place < options_.places; ++place) {
+    const int64_t at = item * options_.places + place;
+    const bool used = place < static_cast<int64_t>(kept.boxes.size());
+    const TrainingBox box = used ? kept.boxes[static_cast<std::size_t>(place)] : TrainingBox{};
+    const Corners corners =
+        used && mirror ? mirrored(box.corners, static_cast<float>(image.width)) : box.corners;
+    std::copy(corners.begin(), corners.end(), tensors[kBoxes].as<float>() + 4 * at);
+    tensors[kClasses].as<int64_t>()[at] = box.kind;
+    tensors[kCrowd].as<int64_t>()[at] = box.crowd;
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,71 @@
+// The minibatches that a detector trains on (docs/detection.md lists the tensors).
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "data/coco/training_boxes.h"
+#include "data/detection/order.h"
+#include "data/detection/padded_shapes.h"
+#include "data/detection/picture.h"
+#include "data/detection/picture_set.h"
+#include "data/minibatch.h"
+
+namespace lockstep {
+
+struct DetectionBatchOptions {
+  int64_t batch = 2;                 // pictures of a step, over all replicas and processes
+  int64_t first = 0, count = -1;     // this process's part of them; -1: all from `first` on
+  std::vector<int64_t> scales{800};  // lengths of the shorter side, one of them for each step
+  int64_t longest = 1333;            // the most for the longer side
+  int64_t stride = 32;               // sides of padded pictures are multiples of it
+  std::size_t shapes = 6;            // padded shapes at the most, over all scales
+  int64_t places = 100;              // of true boxes of a picture
+  double least_area = -1;            // smaller objects are left out
+  bool mirrored = true;              // an epoch has each picture mirrored, too
+  bool skip_bad_pictures = false;    // the next picture of the step stands in for one that is bad
+  uint64_t seed = 1;
+  std::array<float, 3> means = PictureRules{}.means;
+};
+
+class DetectionBatches final : public MinibatchSource {
+ public:
+  // `pictures` must outlive it. Pictures without a box to train on are left out.
+  DetectionBatches(const PictureSet& pictures, const DetectionBatchOptions& options);
+
+  std::vector<NamedDesc> tensors(int64_t step) const override;
+  int64_t items(int64_t) const override { return options_.count; }
+  void read(int64_t step, int64_t item, std::span<const Tensor> tensors) const override;
+
+  // All shapes that steps take, by ascending area.
+  const std::vector<PictureSize>& shapes() const { return all_shapes_; }
+  PictureSize shape(int64_t step) const;
+  std::string text() const;                            // what was chosen and left out
+  int64_t skipped() const { return skipped_.load(); }  // bad pictures so far
+  const PictureOrder& order() const { return *order_; }
+
+ private:
+  struct Kept {
+    std::size_t picture = 0;
+    std::vector<TrainingBox> boxes;
+  };
+  void keep_pictures();
+  void choose();
+  std::size_t scale_of(int64_t step) const;
+  PictureScale scaled(const Kept& kept, std::size_t scale) const;
+  void write(const Kept& kept, bool mirrored, std::size_t scale, const PictureSize& shape,
+             int64_t item, std::span<const Tensor> tensors) const;
+
+  const PictureSet& pictures_;
+  DetectionBatchOptions options_;
+  std::vector<Kept> kept_;
+  LeftOut left_out_;
+  std::vector<int32_t> groups_;                   // of kept pictures
+  std::vector<std::vector<PictureSize>> shapes_;  // by scale and group
+  std::vector<PictureSize> all_shapes_;
+  std::string chosen_;
+  std::unique_ptr<PictureOrder> order_;
+  mutable std::atomic<int64_t> skipped_{0};
+};
+
+}  // namespace lockstep

@@ -1,0 +1,17 @@
+#include "data/detection/picture_set.h"
+
+#include "graph/error.h"
+
+namespace lockstep {
+
+Image FilePictures::picture(std::size_t number) const {
+  const CocoImage& annotated = annotations_.images[number];
+  const std::string path = folder_ + "/" + annotated.file;
+  Image image = read_image(path);
+  check(image.height == annotated.height && image.width == annotated.width, path, ": ",
+        image.height, " pixels high and ", image.width, " wide, but image ", annotated.id, " of ",
+        annotations_.path, " is ", annotated.height, " high and ", annotated.width, " wide");
+  return image;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,42 @@
+// Pictures with their annotations.
+#pragma once
+
+#include <string>
+
+#include "data/coco/annotations.h"
+#include "data/image.h"
+#include "data/scenes/scenes.h"
+
+namespace lockstep {
+
+class PictureSet {
+ public:
+  virtual ~PictureSet() = default;
+  virtual const Annotations& annotations() const = 0;
+  // Thread-safe. Throws naming the picture if it cannot be read or is not as large as annotated.
+  virtual Image picture(std::size_t number) const = 0;
+};
+
+class FilePictures final : public PictureSet {
+ public:
+  FilePictures(std::string folder, Annotations annotations)
+      : folder_(std::move(folder)), annotations_(std::move(annotations)) {}
+  const Annotations& annotations() const override { return annotations_; }
+  Image picture(std::size_t number) const override;
+
+ private:
+  std::string folder_;
+  Annotations annotations_;
+};
+
+class ScenePictures final : public PictureSet {
+ public:
+  explicit ScenePictures(const SceneOptions& options) : scenes_(options) {}
+  const Annotations& annotations() const override { return scenes_.annotations(); }
+  Image picture(std::size_t number) const override { return scenes_.picture(number); }
+
+ private:
+  Scenes scenes_;
+};
+
+}  // namespace lockstep
