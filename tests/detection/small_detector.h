@@ -2,12 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <memory>
 
 #include "builders/step/partition.h"
 #include "data/detection/picture_set.h"
 #include "graph/file.h"
 #include "operators/all.h"
+#include "runtime/philox.h"
 #include "runtime/state/session.h"
 #include "tests/support/temporary_folder.h"
 #include "tools/detection/network.h"
@@ -51,14 +54,47 @@ struct SmallDetector {
   TrainingModel model;
   Session session;
 
-  explicit SmallDetector(const DetectorConfig& of, Comm* comm = nullptr, int threads = 1)
+  explicit SmallDetector(const DetectorConfig& of, Comm* comm = nullptr, int threads = 1,
+                         const std::vector<KernelTable>& kernels = all_kernels())
       : config(of),
         model(comm ? partition(detector_step(config, {96, 128}, comm->size()),
                                {comm->rank(), comm->size()})
                    : detector_step(config, {96, 128})),
-        session(model, config.run.devices.list, all_kernels(),
+        session(model, config.run.devices.list, kernels,
                 {.seed = 3, .threads = threads, .comm = comm}) {
     session.initialise();
+  }
+
+  // Trains on pictures of noise with an object each.
+  void train(uint64_t step) {
+    Feeds feeds(model);
+    std::map<std::string, Literal> values;
+    for (const StepInput& input : model.inputs) {
+      if (input.role != Role::data) continue;
+      const TensorType& type = model.step.type(model.step.at(input.values[0]));
+      Dims dims = to_dims(type.shape);
+      dims[0] *= model.replicas;
+      values[input.name] = Literal(type.dtype, dims);
+    }
+    const auto fill = [&](const char* name, auto value_at) {
+      Literal& literal = values.at(name);
+      using Number = decltype(value_at(0, 0));
+      auto* numbers = reinterpret_cast<Number*>(literal.bytes().data());
+      const int64_t row = literal.count() / literal.dims()[0];
+      for (int64_t i = 0; i < literal.count(); ++i) numbers[i] = value_at(i / row, i % row);
+    };
+    const std::array<float, 4> object{10, 20, 60, 80};
+    const std::array<float, 3> extent{96, 128, 1};
+    PhiloxSequence random(step, static_cast<uint64_t>(model.first_replica));
+    fill("data", [&](int64_t, int64_t) { return static_cast<float>(random.below(200)) - 100; });
+    fill("im_info", [&](int64_t, int64_t i) { return extent[static_cast<std::size_t>(i)]; });
+    fill("gt_boxes",
+         [&](int64_t, int64_t i) { return i < 4 ? object[static_cast<std::size_t>(i)] : 0.0F; });
+    fill("gt_classes", [](int64_t, int64_t i) { return int64_t{i == 0}; });
+    for (const auto& [name, literal] : values) feeds.set(name, view_of(literal));
+    feeds.set(Role::rate, 0.01F);
+    if (feeds.has(Role::correction)) feeds.set(Role::correction, 1);
+    session.run_step(feeds, step);
   }
 };
 

@@ -33,7 +33,7 @@ struct PredictedBoxes {
   const float* boxes = nullptr;
   const float* scores = nullptr;
   const int64_t* classes = nullptr;
-  int64_t count = 0;
+  const int64_t* count = nullptr;
 };
 
 PredictedBoxes predicted_by(const std::vector<Replicated>& outputs, std::span<const Tensor> fetched,
@@ -45,9 +45,9 @@ PredictedBoxes predicted_by(const std::vector<Replicated>& outputs, std::span<co
     if (outputs[i].name == "boxes") result.boxes = value.as<float>();
     if (outputs[i].name == "scores") result.scores = value.as<float>();
     if (outputs[i].name == "classes") result.classes = value.as<int64_t>();
-    if (outputs[i].name == "count") result.count = *value.as<int64_t>();
+    if (outputs[i].name == "count") result.count = value.as<int64_t>();
   }
-  check(result.boxes && result.scores, "the network predicts no boxes");
+  check(result.boxes && result.scores && result.count, "the network predicts no boxes");
   return result;
 }
 
@@ -67,7 +67,7 @@ void check_parameters(const Session& session) {
 
 FoundBoxes boxes_of(const PredictedBoxes& predicted, std::size_t picture) {
   FoundBoxes found;
-  for (int64_t i = 0; i < predicted.count; ++i) {
+  for (int64_t i = 0; i < *predicted.count; ++i) {
     FoundBox box;
     std::copy_n(predicted.boxes + 4 * i, 4, box.corners.begin());
     box.score = predicted.scores[i];

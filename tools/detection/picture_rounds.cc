@@ -19,6 +19,13 @@ int64_t places_of(const DetectorOptions& network) {
 
 }  // namespace
 
+PictureList list_of_pictures(std::span<const Image> images) {
+  PictureList list;
+  for (const Image& image : images) list.sizes.push_back({image.height, image.width});
+  list.read = [images](std::size_t place) { return images[place]; };
+  return list;
+}
+
 PictureRounds::PictureRounds(const DetectorConfig& config, const PictureList& list,
                              int64_t replicas)
     : list_(list),

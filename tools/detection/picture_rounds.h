@@ -22,6 +22,9 @@ struct PictureList {
   std::function<std::vector<Corners>(std::size_t)> proposals = {};
 };
 
+// Of images in memory, which must outlive it.
+PictureList list_of_pictures(std::span<const Image> images);
+
 // A step is a round: `data` [R, 3, H, W] and `im_info` [R, 3], for networks without an RPN also
 // `proposals` [R, P, 4]. The last round of a size may leave replicas without a picture.
 class PictureRounds final : public MinibatchSource {
