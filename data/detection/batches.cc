@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kScaleStream = uint64_t{8} << 40;  // above the streams of parameters
 
-// In the order of tensors().
+// In the order of a form.
 enum Place { kData, kInfo, kNumber, kBoxes, kClasses, kCrowd };
 
 }  // namespace
@@ -25,6 +25,7 @@ DetectionBatches::DetectionBatches(const PictureSet& pictures, const DetectionBa
   check(!options.scales.empty(), "there is no scale for the pictures");
   keep_pictures();
   choose();
+  list_forms();
   order_ = std::make_unique<PictureOrder>(
       groups_, OrderOptions{options.batch, options.mirrored, options.seed});
 }
@@ -86,8 +87,11 @@ std::size_t DetectionBatches::scale_of(int64_t step) const {
   return static_cast<std::size_t>(random.below(static_cast<int64_t>(options_.scales.size())));
 }
 
-PictureSize DetectionBatches::shape(int64_t step) const {
-  return shapes_[scale_of(step)][static_cast<std::size_t>(order_->step(step).group)];
+std::size_t DetectionBatches::form(int64_t step) const {
+  const auto group = static_cast<std::size_t>(order_->step(step).group);
+  const PictureSize& shape = shapes_[scale_of(step)][group];
+  return static_cast<std::size_t>(std::find(all_shapes_.begin(), all_shapes_.end(), shape) -
+                                  all_shapes_.begin());
 }
 
 std::string DetectionBatches::text() const {
@@ -99,15 +103,15 @@ std::string DetectionBatches::text() const {
   return text;
 }
 
-std::vector<NamedDesc> DetectionBatches::tensors(int64_t step) const {
-  const PictureSize size = shape(step);
+void DetectionBatches::list_forms() {
   const int64_t rows = options_.count, places = options_.places;
-  return {{"data", {DType::float32, {rows, 3, size.height, size.width}}},
-          {"im_info", {DType::float32, {rows, 3}}},
-          {"image_number", {DType::int64, {rows}}},
-          {"gt_boxes", {DType::float32, {rows, places, 4}}},
-          {"gt_classes", {DType::int64, {rows, places}}},
-          {"gt_crowd", {DType::int64, {rows, places}}}};
+  for (const PictureSize& size : all_shapes_)
+    forms_.push_back({{"data", {DType::float32, {rows, 3, size.height, size.width}}},
+                      {"im_info", {DType::float32, {rows, 3}}},
+                      {"image_number", {DType::int64, {rows}}},
+                      {"gt_boxes", {DType::float32, {rows, places, 4}}},
+                      {"gt_classes", {DType::int64, {rows, places}}},
+                      {"gt_crowd", {DType::int64, {rows, places}}}});
 }
 
 void DetectionBatches::read(int64_t step, int64_t item, std::span<const Tensor> tensors) const {

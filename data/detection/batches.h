@@ -33,13 +33,14 @@ class DetectionBatches final : public MinibatchSource {
   // `pictures` must outlive it. Pictures without a box to train on are left out.
   DetectionBatches(const PictureSet& pictures, const DetectionBatchOptions& options);
 
-  std::vector<NamedDesc> tensors(int64_t step) const override;
-  int64_t items(int64_t) const override { return options_.count; }
+  const std::vector<MinibatchForm>& forms() const override { return forms_; }
+  std::size_t form(int64_t step) const override;
+  int64_t items() const override { return options_.count; }
   void read(int64_t step, int64_t item, std::span<const Tensor> tensors) const override;
 
-  // All shapes that steps take, by ascending area.
+  // The padded shape of each form, by ascending area.
   const std::vector<PictureSize>& shapes() const { return all_shapes_; }
-  PictureSize shape(int64_t step) const;
+  PictureSize shape(int64_t step) const { return all_shapes_[form(step)]; }
   std::string text() const;                            // what was chosen and left out
   int64_t skipped() const { return skipped_.load(); }  // bad pictures so far
   const PictureOrder& order() const { return *order_; }
@@ -51,6 +52,7 @@ class DetectionBatches final : public MinibatchSource {
   };
   void keep_pictures();
   void choose();
+  void list_forms();
   std::size_t scale_of(int64_t step) const;
   PictureScale scaled(const Kept& kept, std::size_t scale) const;
   void write(const Kept& kept, bool mirrored, std::size_t scale, const PictureSize& shape,
@@ -63,6 +65,7 @@ class DetectionBatches final : public MinibatchSource {
   std::vector<int32_t> groups_;                   // of kept pictures
   std::vector<std::vector<PictureSize>> shapes_;  // by scale and group
   std::vector<PictureSize> all_shapes_;
+  std::vector<MinibatchForm> forms_;
   std::string chosen_;
   std::unique_ptr<PictureOrder> order_;
   mutable std::atomic<int64_t> skipped_{0};
