@@ -109,6 +109,14 @@ bool is_counted(const Detection& detection, double least_score) {
                      [](double each) { return std::isfinite(each); });
 }
 
+// So many of each kind.
+void keep_first(std::vector<CocoMistake>& mistakes, std::size_t most) {
+  std::array<std::size_t, kMistakeKinds> kept{};
+  std::erase_if(mistakes, [&](const CocoMistake& mistake) {
+    return ++kept[static_cast<std::size_t>(mistake.kind)] > most;
+  });
+}
+
 }  // namespace
 
 std::string_view name_of(MistakeKind kind) {
@@ -153,8 +161,8 @@ CocoMistakes find_mistakes(const Annotations& truth, const std::vector<Detection
   };
   std::stable_sort(mistakes.missed.begin(), mistakes.missed.end(),
                    [&](const CocoMistake& a, const CocoMistake& b) { return size(a) > size(b); });
-  for (std::vector<CocoMistake>* list : {&mistakes.wrong, &mistakes.missed})
-    if (list->size() > options.most) list->resize(options.most);
+  keep_first(mistakes.wrong, options.most);
+  keep_first(mistakes.missed, options.most);
   return mistakes;
 }
 

@@ -32,13 +32,13 @@ struct CocoMistake {
 
 struct MistakeOptions {
   double least_score = 0.5;  // detections below it are as if they were not there
-  std::size_t most = 12;     // of each list
+  std::size_t most = 5;      // of each kind; all are counted
 };
 
 struct CocoMistakes {
   std::vector<CocoMistake> wrong;               // the highest score first
   std::vector<CocoMistake> missed;              // the largest object first
-  std::array<int64_t, kMistakeKinds> counts{};  // of all, by kind
+  std::array<int64_t, kMistakeKinds> counts{};  // by kind
 
   int64_t count(MistakeKind kind) const { return counts[static_cast<std::size_t>(kind)]; }
 };

@@ -122,6 +122,18 @@ TEST_F(MistakesTest, MissTheLargestObjectsFirst) {
   EXPECT_EQ(mistakes.count(MistakeKind::missed), 2) << "counts are of all";
 }
 
+TEST_F(MistakesTest, AreTheSurestOfEachKind) {
+  object(0, kPlace);
+  end_image();
+  for (double score : {0.99, 0.98, 0.97, 0.96}) detection(0, 1, kElsewhere, score);
+  detection(0, 1, kPlace, 0.6);
+  const CocoMistakes mistakes = found({.most = 2});
+  std::vector<int64_t> order;
+  for (const CocoMistake& mistake : mistakes.wrong) order.push_back(mistake.detection);
+  EXPECT_EQ(order, (std::vector<int64_t>{0, 1, 4}));
+  EXPECT_EQ(mistakes.count(MistakeKind::background), 4);
+}
+
 TEST_F(MistakesTest, TakeTheFirstImageOfEqualScores) {
   for (int image = 0; image < 2; ++image) end_image();
   detection(1, 0, kPlace, 0.9);
