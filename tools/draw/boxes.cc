@@ -44,12 +44,12 @@ class BoxDrawing {
       : canvas_(enlarged(image, scale)),
         scale_(scale),
         side_(std::sqrt(static_cast<double>(canvas_.width() * canvas_.height()))),
-        line_(std::round(1 + side_ / 400)) {}
+        line_(std::max(2.0, std::round(1 + side_ / 400))) {}
 
   Image run(std::span<const DrawnBox> boxes) {
     for (const DrawnBox& box : boxes)
       if (const auto at = visible(box, scale_, canvas_)) outline(box, *at);
-    LabelWriter labels(canvas_, std::round(7 + side_ / 72));
+    LabelWriter labels(canvas_, std::round(9 + side_ / 72));
     for (const DrawnBox& box : boxes)
       if (const auto at = visible(box, scale_, canvas_))
         labels.write(*at, box.label, class_colour(box.colour));

@@ -56,7 +56,8 @@ class DetectionPage {
            << fixed(tested_.least_score, 2) << " and more. Crowds have dashed lines.</p>\n"
            << html_of(tested_.scenes);
     if (!tested_.mistakes.empty())
-      out_ << "<h2>Largest mistakes</h2>\n<p>Detections have solid lines, the objects that they "
+      out_ << "<h2>Largest mistakes</h2>\n<p>Of each kind the surest detections and the largest "
+              "objects. Detections have solid lines, the objects that they "
               "are compared with dashed ones.</p>\n"
            << html_of(tested_.mistakes);
     return out_.str();
@@ -168,7 +169,7 @@ std::string html_of(const ProposalsTested& tested) {
                      "<h2>By size</h2>\n" + recall_table(tested);
   if (!tested.scenes.empty())
     text += "<h2>Held-out pictures</h2>\n<p>Objects, then the best proposals.</p>\n" +
-            html_of(tested.scenes);
+            html_of(tested.scenes, "proposal");
   return text;
 }
 

@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-// Truth beside detections.
-std::string html_of(const std::vector<ShownScene>& scenes);
+// Truth beside detections, or what else was found.
+std::string html_of(const std::vector<ShownScene>& scenes, const std::string& found = "detection");
 std::string html_of(const std::vector<ShownMistake>& mistakes);
 
 }  // namespace lockstep

@@ -69,8 +69,8 @@ progress { width: 100%; height: 10px; accent-color: var(--blue); margin-bottom: 
 .scenes figcaption { display: grid; grid-template-columns: 1fr 1fr; gap: 0 6px; color: var(--soft); }
 .mistakes figcaption span { display: block; color: var(--soft); }
 .scores tr + tr > * { border-top: 1px solid var(--edge); }
-.scores tr:first-child td { color: var(--soft); } .scores th { white-space: nowrap; }
-.scores td:last-child { color: inherit; }
+.bars.scores tr:first-child td { color: var(--soft); }
+.bars.scores tr + tr td:last-child { color: inherit; } .scores th { white-space: nowrap; }
 .pair { display: grid; gap: 0 24px;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); }
 table { border-collapse: separate; border-spacing: 0; font-size: 14px;
