@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kMostSide = 32767;  // of what can be drawn on
+constexpr int64_t kMostDrawn = 32767;  // of what can be drawn on
 
 void check_picture(const Image& image, int64_t times) {
   check(image.height > 0 && image.width > 0 &&
@@ -56,9 +56,9 @@ Extent around_box(double low, double high, double margin, int64_t size) {
 Image enlarged(const Image& image, int64_t times) {
   check_picture(image, times);
   if (times == 1) return image;
-  check(times <= kMostSide / std::max(image.height, image.width), "a picture of ", image.width,
+  check(times <= kMostDrawn / std::max(image.height, image.width), "a picture of ", image.width,
         " x ", image.height, " pixels cannot be enlarged ", times, " times: sides have at most ",
-        kMostSide, " pixels");
+        kMostDrawn, " pixels");
   Image large = empty_image(image.height * times, image.width * times);
   for (int64_t y = 0; y < large.height; ++y)
     for (int64_t x = 0; x < large.width; ++x)

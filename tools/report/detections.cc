@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kMostClasses = 100;
+constexpr std::size_t kMostClassRows = 100;
 
 std::string score_text(double score) { return score < 0 ? "-" : fixed(score, 3); }
 
@@ -106,9 +106,9 @@ class DetectionPage {
       return std::pair(precision[a] < 0, precision[a]) < std::pair(precision[b] < 0, precision[b]);
     });
     out_ << "<h2>Classes</h2>\n";
-    if (order.size() > kMostClasses) {
-      out_ << "<p>The worst " << kMostClasses << " of " << order.size() << ".</p>\n";
-      order.resize(kMostClasses);
+    if (order.size() > kMostClassRows) {
+      out_ << "<p>The worst " << kMostClassRows << " of " << order.size() << ".</p>\n";
+      order.resize(kMostClassRows);
     }
     out_ << "<div class=\"wide\"><table class=\"bars scores\">\n<tr><th></th><td></td>"
             "<td>AP</td><td>AP50</td><td>AP75</td><td>AR100</td><td>objects</td></tr>\n";

@@ -11,7 +11,7 @@ namespace lockstep {
 namespace {
 
 // Sides of small pictures, after they are enlarged: about as large as the page shows them.
-constexpr int64_t kSceneSide = 400, kMistakeSide = 250;
+constexpr int64_t kSceneSide = 400, kCutOutSide = 250;
 
 std::string drawn_image(const Image& image, const std::vector<DrawnBox>& boxes, int64_t side,
                         const std::string& said) {
@@ -46,7 +46,7 @@ std::string html_of(const std::vector<ShownMistake>& mistakes) {
   std::ostringstream out;
   out << "<div class=\"mistakes\">\n";
   for (const ShownMistake& mistake : mistakes) {
-    out << "<figure>" << drawn_image(mistake.image, mistake.boxes, kMistakeSide, mistake.what)
+    out << "<figure>" << drawn_image(mistake.image, mistake.boxes, kCutOutSide, mistake.what)
         << "<figcaption><b>" << escaped(mistake.what) << "</b>";
     if (mistake.score >= 0) out << "<span>score " << fixed(mistake.score, 2) << "</span>";
     out << "<span>" << escaped(mistake.name) << "</span></figcaption></figure>\n";

@@ -9,6 +9,8 @@
 namespace lockstep {
 namespace {
 
+constexpr int64_t kMistakeSide = 250;  // shown side by side
+
 std::array<float, 4> corners_of(const std::array<double, 4>& bbox) {
   return {static_cast<float>(bbox[0]), static_cast<float>(bbox[1]),
           static_cast<float>(bbox[0] + bbox[2]), static_cast<float>(bbox[1] + bbox[3])};
@@ -106,7 +108,7 @@ ShownMistake shown_mistake(const CocoMistake& mistake, const Annotations& truth,
                   : k < 2           ? std::min(around[k], corners[k])
                                     : std::max(around[k], corners[k]);
   }
-  both = fitted(cut_out(both, around), options.side);
+  both = fitted(cut_out(both, around), std::min(options.side, kMistakeSide));
   const std::string name = detection == nullptr ? "" : category_name(truth, detection->category);
   return {std::move(both.image), std::move(both.boxes), what_of(mistake, truth, object, name),
           truth.images[static_cast<std::size_t>(mistake.image)].file,
