@@ -13,8 +13,12 @@ int64_t whole_cells(int64_t pixels, int64_t stride) {
 
 }  // namespace
 
+int64_t input_stride(const DetectorOptions& options) {
+  return options.fpn.fpn_on ? options.fpn.coarsest_stride : kStrideOfBody;
+}
+
 InputSize input_size(const DetectorOptions& options, Mode mode) {
-  const int64_t stride = options.fpn.fpn_on ? options.fpn.coarsest_stride : kStrideOfBody;
+  const int64_t stride = input_stride(options);
   const DetectionShape& shape = options.shape;
   if (shape.height > 0 || shape.width > 0) {
     check(shape.height > 0 && shape.width > 0 && shape.height % stride == 0 &&

@@ -18,6 +18,9 @@ struct DetectorInputs {
 };
 DetectorInputs detector_inputs(Net& net, const DetectorOptions& options);
 
+// Height and width of the input are multiples of the coarsest feature map's stride.
+int64_t input_stride(const DetectorOptions& options);
+
 // Height and width of the input: those of options.shape, or the widest that SCALES and MAX_SIZE
 // allow, in whole cells of the coarsest feature map.
 struct InputSize {

@@ -147,9 +147,9 @@ std::unique_ptr<Program> Session::make_program(Program::Spec spec,
 
 std::unique_ptr<Program> Session::program(const Graph& graph, std::vector<std::string> feeds,
                                           std::vector<std::string> fetches,
-                                          std::vector<Binding> updates) {
+                                          std::vector<Binding> updates, const Program* beside) {
   return make_program({model_, graph, std::move(feeds), std::move(fetches), std::move(updates)},
-                      new_arenas());
+                      beside ? beside->arenas_ : new_arenas());
 }
 
 std::unique_ptr<Program> Session::make_step(const TrainingModel& model,

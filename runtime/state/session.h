@@ -94,9 +94,11 @@ class Session {
   // Prediction, on replica 0's device with replica 0's state. Feeds: the inference graph's inputs.
   Program& inference() { return *inference_; }
 
-  // Another program over the same state: any graph of the model, with any feeds and fetches.
+  // Another program over the same state: any graph of the model, with any feeds and fetches. It has
+  // memory of its own, or shares that of `beside`: only one of the two at a time holds its results.
   std::unique_ptr<Program> program(const Graph& graph, std::vector<std::string> feeds,
-                                   std::vector<std::string> fetches, std::vector<Binding> updates);
+                                   std::vector<std::string> fetches, std::vector<Binding> updates,
+                                   const Program* beside = nullptr);
 
   // The step, or the prediction, of the same network written for images of another size: its states
   // must be this model's. It shares memory with step(), or inference(): only one at a time holds

@@ -118,6 +118,41 @@ TEST(ImageSizes, PredictWithOneState) {
   }
 }
 
+// A program beside the step takes memory only where it needs more.
+TEST(ImageSizes, AProgramBesideTheStepSharesItsMemory) {
+  const TrainingModel model = small_of_side(8, {});
+  const auto pixels = [](int64_t rows) {
+    return Literal::of<float>(std::vector<float>(static_cast<std::size_t>(rows * 64), 0.5F),
+                              {rows, 1, 8, 8});
+  };
+  const Literal few = pixels(2), many = pixels(200);
+  const auto run = [&](Session& session, Program& program, const Literal& images) {
+    const Tensor feed[] = {view_of(images)};
+    const Tensor result = program.run(feed, session.run_options(0))[0];
+    return std::vector<float>(result.as<float>(), result.as<float>() + result.count());
+  };
+  Session session(model, cpu_devices(1), all_kernels(), {5, 1, {}});
+  session.initialise();
+  StepFeeds feeds(model, kBatch, kClasses, {1, 8, 8});
+  session.step().run(feeds.at(0, 0.05F), session.run_options(0));
+  const Program& alone = session.inference();
+  const auto beside =
+      session.program(model.inference, alone.feeds(), alone.fetches(), {}, &session.step());
+  const std::size_t of_step = session.step().arena_bytes();
+  EXPECT_EQ(run(session, *beside, few), run(session, session.inference(), few));
+  EXPECT_EQ(beside->arena_bytes(), of_step);
+  EXPECT_EQ(run(session, *beside, many), run(session, session.inference(), many));
+  EXPECT_GT(beside->arena_bytes(), of_step);
+  EXPECT_EQ(session.step().arena_bytes(), beside->arena_bytes());
+  session.step().run(feeds.at(1, 0.05F), session.run_options(1));
+
+  Session other(model, cpu_devices(1), all_kernels(), {5, 1, {}});
+  other.initialise();
+  for (int64_t step : {0, 1})
+    other.step().run(feeds.at(step, 0.05F), other.run_options(static_cast<uint64_t>(step)));
+  EXPECT_TRUE(session.save() == other.save());
+}
+
 TEST(ImageSizes, OtherNetworksAreRefusedByName) {
   const TrainingModel model = small_of_side(8, {});
   Session session(model, cpu_devices(1), all_kernels());

@@ -1,0 +1,93 @@
+// A detector that is small enough for tests, on scenes cut to many sizes.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "builders/step/partition.h"
+#include "data/detection/picture_set.h"
+#include "graph/file.h"
+#include "operators/all.h"
+#include "runtime/state/session.h"
+#include "tests/support/temporary_folder.h"
+#include "tools/detection/network.h"
+
+namespace lockstep::testing {
+
+inline constexpr const char* kSmallBody = R"(DEVICES: cpu
+RESNETS: {TRANS_FUNC: basic_transformation, STEM_OUT_CHANNELS: 8, RES2_OUT_CHANNELS: 8}
+FPN: {FPN_ON: True, MULTILEVEL_RPN: True, DIM: 16, RPN_ANCHOR_START_SIZE: 16}
+TRAIN: {SCALES: [96], MAX_SIZE: 160, IMS_PER_BATCH: 1, RPN_PRE_NMS_TOP_N: 100, RPN_POST_NMS_TOP_N: 30}
+TEST: {SCALE: 96, MAX_SIZE: 160, SCORE_THRESH: 0.01, DETECTIONS_PER_IM: 20, RPN_PRE_NMS_TOP_N: 100, RPN_POST_NMS_TOP_N: 30, PROPOSAL_LIMIT: 40}
+)";
+inline const std::string kSmallHead =
+    "FPN.MULTILEVEL_ROIS: True\n"
+    "FAST_RCNN: {ROI_BOX_HEAD: fast_rcnn_heads.add_roi_2mlp_head, MLP_HEAD_DIM: 32, "
+    "ROI_XFORM_METHOD: RoIAlign, ROI_XFORM_RESOLUTION: 4, ROI_XFORM_SAMPLING_RATIO: 2}\n";
+inline const std::string kSmallModel =
+    "CONV_BODY: FPN.add_fpn_ResNet18_conv5_body, NUM_CLASSES: 5, ";
+inline const std::string kSmallFaster =
+    "MODEL: {TYPE: generalized_rcnn, " + kSmallModel + "FASTER_RCNN: True}\n" + kSmallHead;
+inline const std::string kSmallFast = "MODEL: {TYPE: generalized_rcnn, " + kSmallModel +
+                                      "FASTER_RCNN: False}\n" + kSmallHead +
+                                      "TRAIN.PROPOSAL_FILES: [proposals.safetensors]\n";
+inline const std::string kSmallRpn =
+    "MODEL: {TYPE: generalized_rcnn, " + kSmallModel + "RPN_ONLY: True}\n";
+inline const std::string kSmallRetinaNet = "MODEL: {TYPE: retinanet, " + kSmallModel +
+                                           "}\nRETINANET: {RETINANET_ON: True, NUM_CONVS: 1, "
+                                           "INFERENCE_TH: 0}\n";
+
+inline DetectorConfig small_detector_config(const std::string& model,
+                                            const std::vector<std::string>& words = {},
+                                            int processes = 1) {
+  const TemporaryFolder folder;
+  write_file(folder / "small.yaml", model + kSmallBody);
+  return read_detector_config(config_files(folder / "small.yaml"), words, processes);
+}
+
+// With parameters as training begins with; a process's share if there are several.
+struct SmallDetector {
+  DetectorConfig config;
+  TrainingModel model;
+  Session session;
+
+  explicit SmallDetector(const DetectorConfig& of, Comm* comm = nullptr, int threads = 1)
+      : config(of),
+        model(comm ? partition(detector_step(config, {96, 128}, comm->size()),
+                               {comm->rank(), comm->size()})
+                   : detector_step(config, {96, 128})),
+        session(model, config.run.devices.list, all_kernels(),
+                {.seed = 3, .threads = threads, .comm = comm}) {
+    session.initialise();
+  }
+};
+
+// Scene n is cut to a size of its own, of a few or of many.
+class CutScenes final : public PictureSet {
+ public:
+  explicit CutScenes(int64_t count, bool many_sizes = false) : scenes_({.count = count}) {
+    table_ = scenes_.annotations();
+    for (std::size_t i = 0; i < table_.images.size(); ++i) {
+      const auto n = static_cast<int64_t>(i);
+      table_.images[i].height = many_sizes ? 128 - 5 * n : 128 - 40 * (n % 3);
+      table_.images[i].width = many_sizes ? 28 + 5 * n : 128 - 16 * (n % 2);
+    }
+  }
+  const Annotations& annotations() const override { return table_; }
+  Image picture(std::size_t number) const override {
+    const Image scene = scenes_.picture(number);
+    const CocoImage& size = table_.images[number];
+    Image cut{size.height, size.width, {}};
+    for (int64_t y = 0; y < cut.height; ++y) {
+      const auto row = scene.rgb.begin() + 3 * y * scene.width;
+      cut.rgb.insert(cut.rgb.end(), row, row + 3 * cut.width);
+    }
+    return cut;
+  }
+
+ private:
+  ScenePictures scenes_;
+  Annotations table_;
+};
+
+}  // namespace lockstep::testing

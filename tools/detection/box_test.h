@@ -1,0 +1,55 @@
+// The test of a detector on annotated pictures.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "data/coco/evaluation.h"
+#include "data/detection/picture_set.h"
+#include "tools/detection/box_finder.h"
+
+namespace lockstep {
+
+struct ProposalScores {
+  ProposalRecall at_100, at_1000;
+};
+
+struct BoxTestResult {
+  std::vector<FoundBoxes> found;            // by picture
+  std::optional<CocoScores> scores;         // of a detector,
+  std::optional<ProposalScores> proposals;  // or of an RPN alone
+};
+
+class BoxTest {
+ public:
+  // All replicas of all processes share the pictures; all processes make the same calls.
+  // `proposals`: of a picture of the set, for a network without an RPN. The others must outlive
+  // this.
+  BoxTest(const DetectorConfig& config, Session& session, const PictureSet& pictures,
+          std::function<std::vector<Corners>(std::size_t)> proposals = {});
+
+  // With the current parameters. With several processes the result is rank 0's, and empty on
+  // others. It does not depend on replicas, threads and processes.
+  BoxTestResult test();
+
+ private:
+  PictureList own_pictures() const;
+  int threads() const;
+
+  const DetectorConfig& config_;
+  Session& session_;
+  const PictureSet& pictures_;
+  std::function<std::vector<Corners>(std::size_t)> proposals_;
+  BoxFinder finder_;
+};
+
+// The scores of boxes, of which a detector's have classes and those of an RPN alone have none.
+BoxTestResult scored(std::vector<FoundBoxes> found, const Annotations& truth, bool proposals_only,
+                     int threads);
+
+// Writes what was found in the set of that name into the folder: bbox_SET_results.json in COCO's
+// form, or proposals.safetensors. Returns the path.
+std::string write_found(const std::string& folder, const std::string& set, const Annotations& of,
+                        const BoxTestResult& result);
+
+}  // namespace lockstep

@@ -1,0 +1,30 @@
+// What a detector has found in pictures.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/coco/results.h"
+#include "runtime/comm.h"
+
+namespace lockstep {
+
+struct FoundBox {
+  std::array<float, 4> corners{};  // left, top, right, bottom in the picture; half-open
+  float score = 0;
+  int64_t kind = 0;  // the class, from 1 on; 0 for a proposal
+  friend bool operator==(const FoundBox&, const FoundBox&) = default;
+};
+using FoundBoxes = std::vector<FoundBox>;  // of one picture, best first
+
+// Picture by picture, in their order. Proposals are of category 0, which counts as none.
+std::vector<Detection> detections_of(const std::vector<FoundBoxes>& pictures);
+
+// All ranks' boxes, on rank 0; nothing on other ranks. Rank r of n has the pictures r, r + n,
+// r + 2 n, .. of `pictures`.
+std::vector<FoundBoxes> gather_boxes(Comm& comm, const std::vector<FoundBoxes>& mine,
+                                     std::size_t pictures);
+
+}  // namespace lockstep

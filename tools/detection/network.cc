@@ -1,0 +1,45 @@
+#include "tools/detection/network.h"
+
+#include "builders/step/data_parallel.h"
+#include "models/detection/detector.h"
+#include "operators/all.h"
+#include "tools/detection/types.h"
+
+namespace lockstep {
+namespace {
+
+// Names that a file may hold but that no network has been written for yet.
+void check_is_built(const DetectorConfig& config) {
+  const DetectionModelOptions& model = config.network.model;
+  const auto need = [&](bool holds, const char* key, const std::string& value) {
+    supported(holds, config.origins.blame({key}, config.path), " ", value,
+              " is not in this version yet");
+  };
+  need(model.type != "rfcn" && !detector_type(model.type)->is_hard_wired, "MODEL.TYPE", model.type);
+  need(model.conv_body.rfind("VGG", 0) != 0, "MODEL.CONV_BODY", model.conv_body);
+  const std::string& head = config.network.fast_rcnn.roi_box_head;
+  need(head.rfind("VGG", 0) != 0, "FAST_RCNN.ROI_BOX_HEAD", head);
+}
+
+ModelFn network_of_size(const DetectorConfig& config, const PictureSize& size) {
+  check_is_built(config);
+  DetectorOptions part = config.network;
+  part.shape.height = size.height;
+  part.shape.width = size.width;
+  part.train.ims_per_batch /= config.step.options.micro_batches;
+  try {
+    return detector(part);
+  } catch (const Error& error) {
+    rethrow_as(error, join(config.path, ": ", error.what()));
+  }
+}
+
+}  // namespace
+
+TrainingModel detector_step(const DetectorConfig& config, const PictureSize& size, int processes) {
+  const DataParallelOptions options = options_of(config.step, config.run.devices.list, processes);
+  const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);
+  return build_data_parallel_model(all_ops(), network_of_size(config, size), optimizer, options);
+}
+
+}  // namespace lockstep

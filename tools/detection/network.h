@@ -1,0 +1,16 @@
+// The network of a detector's configuration, for pictures of one padded size: graphs have fixed
+// shapes.
+#pragma once
+
+#include "data/detection/padded_shapes.h"
+#include "graph/training.h"
+#include "tools/detection/detector_config.h"
+
+namespace lockstep {
+
+// The step of all replicas of so many processes. Parameters do not depend on the size. 0x0: the
+// widest size that the configuration allows. Throws for a network that this version does not build.
+TrainingModel detector_step(const DetectorConfig& config, const PictureSize& size,
+                            int processes = 1);
+
+}  // namespace lockstep
