@@ -14,6 +14,13 @@ find_package(Threads REQUIRED)
 find_package(Gloo REQUIRED CONFIG)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
+if(NOT TARGET Cairo::Cairo)  # it brings no file for CMake
+  find_library(LOCKSTEP_CAIRO cairo REQUIRED)
+  find_path(LOCKSTEP_CAIRO_INCLUDE cairo.h PATH_SUFFIXES cairo REQUIRED)
+  add_library(Cairo::Cairo UNKNOWN IMPORTED)
+  set_target_properties(Cairo::Cairo PROPERTIES IMPORTED_LOCATION ${LOCKSTEP_CAIRO}
+                        INTERFACE_INCLUDE_DIRECTORIES ${LOCKSTEP_CAIRO_INCLUDE})
+endif()
 find_package(yaml-cpp REQUIRED CONFIG)
 find_package(nlohmann_json REQUIRED CONFIG)
 find_package(CLI11 REQUIRED CONFIG)

@@ -47,7 +47,8 @@ floor builders all_reduce 'net/'
 floor builders step 'net/|optimizers/|all_reduce/'
 floor tools config ''
 floor tools record ''
-floor tools report 'record/'
+floor tools draw ''
+floor tools report 'record/|draw/'
 
 # only PATTERN WHERE...: the header may be included only in files that match.
 only() {
@@ -62,6 +63,7 @@ only 'oneapi/|operators/[a-z_]+/([a-z_]+_)?dnnl\.h' 'operators/kit/dnnl\.(h|cc)|
 only 'cuda|cudnn|cublas|nccl|cub/' '.*_cuda\.(cu|cc|h)|runtime/cuda|operators/conv/cudnn_|operators/gemm/cublas_|tests/emulated_gpu'
 only 'gloo/' 'runtime/dist/gloo\.cc'
 only 'yaml-cpp' 'tools/config/read\.cc'
+only 'cairo' 'tools/draw/'
 
 # Two types of one name are one to the linker, which keeps one destructor for both.
 while IFS= read -r name; do

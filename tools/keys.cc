@@ -1,10 +1,10 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "tools/classification/config.h"
 #include "tools/command.h"
 #include "tools/config/page.h"
 #include "tools/detection/detector_config.h"
-#include "tools/train/config.h"
 
 namespace lockstep {
 namespace {
@@ -48,7 +48,7 @@ void add_keys(CLI::App& app, Command& chosen) {
   command->footer("Example:  lockstep keys CLIP");
   command->callback([options, &chosen] {
     chosen = [options] {
-      TrainConfig config;
+      ClassificationConfig config;
       DetectorConfig detector;
       const bool detects = options->task == "detection";
       const ConfigKeys keys = detects ? keys_of(detector) : keys_of(config);

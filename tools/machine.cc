@@ -1,5 +1,7 @@
 #include "tools/machine.h"
 
+#include <sys/resource.h>
+
 #include <ctime>
 #include <fstream>
 
@@ -47,6 +49,12 @@ std::string date_and_time() {
   const std::time_t now = std::time(nullptr);
   char text[64];
   return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M %Z", std::localtime(&now))};
+}
+
+std::size_t peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
 }
 
 }  // namespace lockstep

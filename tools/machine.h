@@ -1,6 +1,7 @@
 // The machine and command line of this process.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace lockstep {
@@ -9,5 +10,7 @@ std::string processor();     // the model name
 std::string memory();        // of the machine: 16 GiB
 std::string command_line();  // quoted for a shell
 std::string date_and_time();
+
+std::size_t peak_memory();  // of this process so far, in bytes
 
 }  // namespace lockstep

@@ -6,12 +6,12 @@
 #include "builders/optimizers/momentum_sgd.h"
 #include "models/models.h"
 #include "operators/all.h"
+#include "tools/classification/config.h"
+#include "tools/classification/network.h"
 #include "tools/config/read.h"
 #include "tools/detection/detector_source.h"
 #include "tools/detection/types.h"
 #include "tools/onnx/network_file.h"
-#include "tools/train/config.h"
-#include "tools/train/network.h"
 
 namespace lockstep {
 namespace {
@@ -24,7 +24,7 @@ constexpr int64_t kUsualBatch = 32;  // images per replica
 
 // Keys that have no meaning for a source are not reported as misspelt; the error says so.
 void read_words_for(const ModelRequest& request, ConfigKeys keys, const char* takes) {
-  TrainConfig config;
+  ClassificationConfig config;
   ConfigKeys all = keys_of(config);
   for (std::size_t i = 0; i < request.settings.size(); i += 2)
     if (const ConfigKey* known = find_key(all, request.settings[i]))
@@ -65,7 +65,7 @@ SourcedModel configured(const ModelRequest& request) {
     return detector_from(read_detector_config(files, words));
   }
   Origins origins;
-  TrainConfig config = read_config(files, words, 1, origins);
+  ClassificationConfig config = read_config(files, words, 1, origins);
   if (request.batch > 0) config.batch_size = request.batch * config.replicas();
   return {{build_configured_model(config)}, config.run, shares_of(config, config.replicas())};
 }
@@ -111,7 +111,7 @@ std::string configuration_of(const ModelRequest& request) {
     return notes + yaml_with_origins(keys_of(config), origins);
   }
   Origins origins;
-  TrainConfig config = read_config(files, request.settings, 1, origins);
+  ClassificationConfig config = read_config(files, request.settings, 1, origins);
   return yaml_with_origins(keys_of(config), origins);
 }
 

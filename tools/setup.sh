@@ -10,6 +10,7 @@ packages=(
   libdnnl-dev                                            # CPU kernels
   libgloo-dev                                            # messages between processes
   libjpeg-dev libpng-dev                                 # pictures
+  libcairo2-dev fonts-dejavu-core                        # boxes and names drawn on pictures
   libyaml-cpp-dev libcli11-dev nlohmann-json3-dev        # configuration, commands, JSON
 )
 [ "${1:-}" = first ] || packages+=(

@@ -11,22 +11,27 @@ namespace {
 
 constexpr uint64_t kScaleStream = uint64_t{8} << 40;  // above the streams of parameters
 
-// In the order of tensors().
-enum Place { kData, kInfo, kNumber, kBoxes, kClasses, kCrowd };
+// In the order of a form.
+enum Place { kData, kInfo, kNumber, kBoxes, kClasses, kCrowd, kProposals };
 
 }  // namespace
 
 DetectionBatches::DetectionBatches(const PictureSet& pictures, const DetectionBatchOptions& options)
     : pictures_(pictures), options_(options) {
-  if (options_.count < 0) options_.count = options.batch - options.first;
-  check(options.first >= 0 && options_.count > 0 && options.first + options_.count <= options.batch,
-        "pictures ", options.first, " to ", options.first + options_.count, " of a step of ",
-        options.batch);
   check(!options.scales.empty(), "there is no scale for the pictures");
   keep_pictures();
   choose();
+  take(options.first, options.count < 0 ? options.batch - options.first : options.count);
   order_ = std::make_unique<PictureOrder>(
       groups_, OrderOptions{options.batch, options.mirrored, options.seed});
+}
+
+void DetectionBatches::take(int64_t first, int64_t count) {
+  check(first >= 0 && count > 0 && first + count <= options_.batch, "pictures ", first, " to ",
+        first + count, " of a step of ", options_.batch);
+  options_.first = first;
+  options_.count = count;
+  list_forms();
 }
 
 void DetectionBatches::keep_pictures() {
@@ -59,6 +64,7 @@ void DetectionBatches::choose() {
     const PictureScale scale = scaled(kept, largest);
     sizes.push_back({scale.height, scale.width});
   }
+  if (options_.fixed.area() > 0) return pad_all(sizes, largest);
   const int64_t copies = options_.mirrored ? 2 : 1;
   const PaddedShapes chosen =
       choose_shapes(sizes, {options_.stride, std::max<std::size_t>(1, options_.shapes / scales),
@@ -81,13 +87,29 @@ void DetectionBatches::choose() {
   all_shapes_.erase(std::unique(all_shapes_.begin(), all_shapes_.end()), all_shapes_.end());
 }
 
+void DetectionBatches::pad_all(const std::vector<PictureSize>& sizes, std::size_t scale) {
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    check(sizes[i].height <= options_.fixed.height && sizes[i].width <= options_.fixed.width,
+          pictures_.annotations().path, ": image ",
+          pictures_.annotations().images[kept_[i].picture].id, " is ", sizes[i].height, "x",
+          sizes[i].width, " at a scale of ", options_.scales[scale], ", larger than ",
+          options_.fixed.height, "x", options_.fixed.width);
+  groups_.assign(kept_.size(), 0);
+  shapes_.assign(options_.scales.size(), {options_.fixed});
+  all_shapes_ = {options_.fixed};
+  chosen_ = join("all padded to ", options_.fixed.height, "x", options_.fixed.width);
+}
+
 std::size_t DetectionBatches::scale_of(int64_t step) const {
   PhiloxSequence random(options_.seed, kScaleStream + static_cast<uint64_t>(step));
   return static_cast<std::size_t>(random.below(static_cast<int64_t>(options_.scales.size())));
 }
 
-PictureSize DetectionBatches::shape(int64_t step) const {
-  return shapes_[scale_of(step)][static_cast<std::size_t>(order_->step(step).group)];
+std::size_t DetectionBatches::form(int64_t step) const {
+  const auto group = static_cast<std::size_t>(order_->step(step).group);
+  const PictureSize& shape = shapes_[scale_of(step)][group];
+  return static_cast<std::size_t>(std::find(all_shapes_.begin(), all_shapes_.end(), shape) -
+                                  all_shapes_.begin());
 }
 
 std::string DetectionBatches::text() const {
@@ -99,15 +121,19 @@ std::string DetectionBatches::text() const {
   return text;
 }
 
-std::vector<NamedDesc> DetectionBatches::tensors(int64_t step) const {
-  const PictureSize size = shape(step);
+void DetectionBatches::list_forms() {
   const int64_t rows = options_.count, places = options_.places;
-  return {{"data", {DType::float32, {rows, 3, size.height, size.width}}},
-          {"im_info", {DType::float32, {rows, 3}}},
-          {"image_number", {DType::int64, {rows}}},
-          {"gt_boxes", {DType::float32, {rows, places, 4}}},
-          {"gt_classes", {DType::int64, {rows, places}}},
-          {"gt_crowd", {DType::int64, {rows, places}}}};
+  forms_.clear();
+  for (const PictureSize& size : all_shapes_)
+    forms_.push_back({{"data", {DType::float32, {rows, 3, size.height, size.width}}},
+                      {"im_info", {DType::float32, {rows, 3}}},
+                      {"image_number", {DType::int64, {rows}}},
+                      {"gt_boxes", {DType::float32, {rows, places, 4}}},
+                      {"gt_classes", {DType::int64, {rows, places}}},
+                      {"gt_crowd", {DType::int64, {rows, places}}}});
+  if (!options_.proposals) return;
+  for (MinibatchForm& form : forms_)
+    form.push_back({"proposals", {DType::float32, {rows, options_.proposal_places, 4}}});
 }
 
 void DetectionBatches::read(int64_t step, int64_t item, std::span<const Tensor> tensors) const {
@@ -150,6 +176,23 @@ void DetectionBatches::write(const Kept& kept, bool mirror, std::size_t scale,
     std::copy(corners.begin(), corners.end(), tensors[kBoxes].as<float>() + 4 * at);
     tensors[kClasses].as<int64_t>()[at] = box.kind;
     tensors[kCrowd].as<int64_t>()[at] = box.crowd;
+  }
+  if (options_.proposals)
+    write_proposals(kept, mirror, static_cast<float>(image.width),
+                    tensors[kProposals].as<float>() + 4 * item * options_.proposal_places);
+}
+
+// An empty place has no area.
+void DetectionBatches::write_proposals(const Kept& kept, bool mirror, float width,
+                                       float* to) const {
+  const std::vector<Corners> boxes = options_.proposals(kept.picture);
+  const auto count =
+      std::min<int64_t>(static_cast<int64_t>(boxes.size()), options_.proposal_places);
+  std::fill_n(to, 4 * options_.proposal_places, 0.0F);
+  for (int64_t i = 0; i < count; ++i) {
+    const Corners& box = boxes[static_cast<std::size_t>(i)];
+    const Corners corners = mirror ? mirrored(box, width) : box;
+    std::copy(corners.begin(), corners.end(), to + 4 * i);
   }
 }
 

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "data/coco/training_boxes.h"
+#include "data/detection/boxes.h"
 #include "data/detection/order.h"
 #include "data/detection/padded_shapes.h"
 #include "data/detection/picture.h"
@@ -26,6 +30,10 @@ struct DetectionBatchOptions {
   bool skip_bad_pictures = false;    // the next picture of the step stands in for one that is bad
   uint64_t seed = 1;
   std::array<float, 3> means = PictureRules{}.means;
+  PictureSize fixed;  // of every padded picture; 0 x 0: the few sizes that fit them best
+  // Of a picture, best first; at most `proposal_places`. For networks that make none themselves.
+  std::function<std::vector<Corners>(std::size_t picture)> proposals;
+  int64_t proposal_places = 2000;
 };
 
 class DetectionBatches final : public MinibatchSource {
@@ -33,13 +41,17 @@ class DetectionBatches final : public MinibatchSource {
   // `pictures` must outlive it. Pictures without a box to train on are left out.
   DetectionBatches(const PictureSet& pictures, const DetectionBatchOptions& options);
 
-  std::vector<NamedDesc> tensors(int64_t step) const override;
-  int64_t items(int64_t) const override { return options_.count; }
+  // Another part of each step than the options say; before the first read.
+  void take(int64_t first, int64_t count);
+
+  const std::vector<MinibatchForm>& forms() const override { return forms_; }
+  std::size_t form(int64_t step) const override;
+  int64_t items() const override { return options_.count; }
   void read(int64_t step, int64_t item, std::span<const Tensor> tensors) const override;
 
-  // All shapes that steps take, by ascending area.
+  // The padded shape of each form, by ascending area.
   const std::vector<PictureSize>& shapes() const { return all_shapes_; }
-  PictureSize shape(int64_t step) const;
+  PictureSize shape(int64_t step) const { return all_shapes_[form(step)]; }
   std::string text() const;                            // what was chosen and left out
   int64_t skipped() const { return skipped_.load(); }  // bad pictures so far
   const PictureOrder& order() const { return *order_; }
@@ -51,8 +63,11 @@ class DetectionBatches final : public MinibatchSource {
   };
   void keep_pictures();
   void choose();
+  void pad_all(const std::vector<PictureSize>& sizes, std::size_t scale);
+  void list_forms();
   std::size_t scale_of(int64_t step) const;
   PictureScale scaled(const Kept& kept, std::size_t scale) const;
+  void write_proposals(const Kept& kept, bool mirror, float width, float* to) const;
   void write(const Kept& kept, bool mirrored, std::size_t scale, const PictureSize& shape,
              int64_t item, std::span<const Tensor> tensors) const;
 
@@ -63,6 +78,7 @@ class DetectionBatches final : public MinibatchSource {
   std::vector<int32_t> groups_;                   // of kept pictures
   std::vector<std::vector<PictureSize>> shapes_;  // by scale and group
   std::vector<PictureSize> all_shapes_;
+  std::vector<MinibatchForm> forms_;
   std::string chosen_;
   std::unique_ptr<PictureOrder> order_;
   mutable std::atomic<int64_t> skipped_{0};

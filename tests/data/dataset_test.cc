@@ -1,3 +1,4 @@
+#include "data/labelled_images.h"
 #include "data/loader.h"
 
 #include <gtest/gtest.h>
@@ -69,12 +70,13 @@ TEST(Dataset, BadRequestsAreNamed) {
 // -- Loader
 
 std::vector<float> batches(const Dataset& data, int threads, const std::vector<int64_t>& steps) {
-  Loader loader(data, {.batch = 7, .seed = 4, .threads = threads});
+  const LabelledImages source(data, {.batch = 7, .seed = 4});
+  Loader loader(source, threads);
   std::vector<float> all;
   for (int64_t step : steps) {
-    const Batch& batch = loader.get(step);
-    all.insert(all.end(), batch.images.begin(), batch.images.end());
-    for (int64_t label : batch.labels) all.push_back(static_cast<float>(label));
+    const std::span<const Tensor> batch = loader.get(step);
+    all.insert(all.end(), batch[0].as<float>(), batch[0].as<float>() + batch[0].count());
+    for (int64_t i = 0; i < 7; ++i) all.push_back(static_cast<float>(batch[1].as<int64_t>()[i]));
   }
   return all;
 }
@@ -113,15 +115,19 @@ class Damaged final : public Dataset {
 
 TEST(Loader, AnUnreadableImageIsAnErrorOfItsBatchAlone) {
   Damaged data;
-  Loader loader(data, {.batch = 5, .shuffle = false, .threads = 3});
-  EXPECT_EQ(loader.get(0).labels[4], 4);
-  EXPECT_EQ(loader.get(1).labels[0], 5);
+  const LabelledImages source(data, {.batch = 5, .shuffle = false});
+  Loader loader(source, 3);
+  const auto label = [&](int64_t step, int64_t row) {
+    return loader.get(step)[1].as<int64_t>()[row];
+  };
+  EXPECT_EQ(label(0, 4), 4);
+  EXPECT_EQ(label(1, 0), 5);
   expect_error([&] { loader.get(2); }, "image 13 is damaged");
   expect_error([&] { loader.get(2); }, "image 13 is damaged");
-  EXPECT_EQ(loader.get(3).labels[0], 15);
+  EXPECT_EQ(label(3, 0), 15);
   data.mended = true;
-  EXPECT_EQ(loader.get(2).labels[3], 13);
-  EXPECT_EQ(loader.get(4).labels[0], 0) << "round and round";
+  EXPECT_EQ(label(2, 3), 13);
+  EXPECT_EQ(label(4, 0), 0) << "round and round";
 }
 
 }  // namespace

@@ -20,10 +20,10 @@ using Read = std::vector<Literal>;
 Read read_step(const DetectionBatches& batches, int64_t step) {
   Read read;
   std::vector<Tensor> tensors;
-  for (const NamedDesc& each : batches.tensors(step))
+  for (const NamedDesc& each : batches.forms()[batches.form(step)])
     read.emplace_back(each.desc.dtype, each.desc.dims);
   for (Literal& literal : read) tensors.push_back(view_of(literal));
-  for (int64_t item = 0; item < batches.items(step); ++item) batches.read(step, item, tensors);
+  for (int64_t item = 0; item < batches.items(); ++item) batches.read(step, item, tensors);
   return read;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "data/labelled_images.h"
 #include "data/loader.h"
 #include "data/transform.h"
 #include "graph/file.h"
@@ -215,11 +216,12 @@ TEST_F(FolderTest, ClassesAreFoldersAndReadingIsAFunctionOfTheDraw) {
 TEST_F(FolderTest, BatchesAreTheSameWhateverTheThreads) {
   auto data = dataset_named(options());
   auto read = [&](int threads) {
-    Loader loader(*data, {.batch = 10, .seed = 2, .threads = threads});
+    const LabelledImages source(*data, {.batch = 10, .seed = 2});
+    Loader loader(source, threads);
     std::vector<float> all;
     for (int64_t step = 0; step < 6; ++step) {
-      const Batch& batch = loader.get(step);
-      all.insert(all.end(), batch.images.begin(), batch.images.end());
+      const Tensor images = loader.get(step)[0];
+      all.insert(all.end(), images.as<float>(), images.as<float>() + images.count());
     }
     return all;
   };

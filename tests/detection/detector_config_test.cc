@@ -1,9 +1,9 @@
 // A detector's configuration: its values, and what follows from them.
 #include "tests/detection/detector_config_fixture.h"
+#include "tools/classification/config.h"
 #include "tools/config/literal.h"
 #include "tools/config/read.h"
 #include "tools/detection/types.h"
-#include "tools/train/config.h"
 
 namespace lockstep::testing {
 namespace {
@@ -156,7 +156,7 @@ TEST_F(DetectorConfigTest, InfersWhatFollows) {
   EXPECT_FALSE(config.test.precomputed_proposals);
   EXPECT_EQ(config.network.shape.proposals, 1500);
   EXPECT_EQ(config.replicas(), 8);
-  EXPECT_EQ(config.snapshot_iters(), 10000);
+  EXPECT_EQ(config.snapshot_iters, 10000);
   EXPECT_EQ(config.network.shape.true_boxes, 128);
   const DetectorConfig sized = read("IMAGE: 800x1344\nTRAIN: {TRUE_BOXES: 20, PROPOSALS: 30}\n");
   EXPECT_EQ(sized.network.shape.height, 800);
@@ -187,7 +187,7 @@ TEST_F(DetectorConfigTest, RatesFollowTheImagesOfAStep) {
       << as_said.misfit;
   EXPECT_EQ(notes(as_said, DetectorNoteKind::batch).size(), 1U);
   EXPECT_EQ(as_said.schedule.base_lr, 0.02);
-  EXPECT_EQ(as_said.snapshot_iters(), 40000);
+  EXPECT_EQ(as_said.snapshot_iters, 40000);
   EXPECT_FALSE(read(solver, {"NUM_GPUS", "2"}).misfit.empty());
   EXPECT_FALSE(read(solver, {"TRAIN.IMS_PER_BATCH", "1"}).misfit.empty());
   EXPECT_TRUE(read(solver, {"--devices", "cpu*2", "SOLVER.BASE_LR", "0.005"}).misfit.empty());

@@ -1,4 +1,4 @@
-#include "tools/train/config.h"
+#include "tools/classification/config.h"
 
 #include <cstdlib>
 
@@ -30,7 +30,7 @@ void read_configuration(const std::string& text) {
   const MemoryFile file(text);
   const ConfigFiles files = config_files(file.path());
   if (is_detector(files, {})) return read_detector(files);
-  const TrainConfig config = read_config(file.path(), {});
+  const ClassificationConfig config = read_config(file.path(), {});
   // What was taken is written in a way that is taken again, as the same.
   const MemoryFile again(config.yaml());
   if (!accepts([&] {
@@ -41,7 +41,7 @@ void read_configuration(const std::string& text) {
 
 Seeds config_seeds() {
   Seeds seeds{testing::kTrainingConfig,
-              TrainConfig().yaml(),
+              ClassificationConfig().yaml(),
               "TRAIN: {BATCH_SIZE: 64}\nSOLVER:\n  STEPS: [0, 2]\n  LR_POLICY: step\n",
               "DEVICES: 'cpu*4'\nALL_REDUCE: xring#2:32k:rechd\nRING_ORDER: [0, 2, 1, 3]\n",
               "DATA: &d {NAME: digits}\nTEST: {ITERS: 1}\n",

@@ -7,16 +7,17 @@
 #include <string>
 
 #include "tests/support/expect_error.h"
+#include "tools/classification/config.h"
 #include "tools/train/remembered.h"
 
 namespace lockstep::testing {
 namespace {
 
 TEST(Agreement, IsAboutEverythingButAProcessesOwnKeys) {
-  TrainConfig config;
+  ClassificationConfig config;
   config.run.devices = devices_named("gpu:3,cpu,gpu:1");
   std::map<std::string, std::string> agreed;
-  for (const auto& [key, value] : to_be_agreed_on(config)) agreed.emplace(key, value);
+  for (const auto& [key, value] : to_be_agreed_on(keys_of(config))) agreed.emplace(key, value);
   EXPECT_EQ(agreed.at("DEVICES"), "1 x cpu, 2 x gpu");
   for (const char* own : {"THREADS", "DATA.THREADS", "DATA.ROOT", "OUTPUT_DIR"})
     EXPECT_EQ(agreed.count(own), 0u) << own;
@@ -24,8 +25,8 @@ TEST(Agreement, IsAboutEverythingButAProcessesOwnKeys) {
 }
 
 TEST(Remembered, IsWhatDecidesWhatNumbersMean) {
-  TrainConfig config;
-  const Metadata plain = remembered(config);
+  ClassificationConfig config;
+  const Metadata plain = remembered(keys_of(config), config);
   EXPECT_EQ(plain.size(), 18u);
   for (const char* key :
        {"MODEL.TYPE", "MODEL.NUM_CLASSES", "MODEL.HIDDEN", "MODEL.ONNX", "MODEL.FREEZE",
@@ -34,10 +35,10 @@ TEST(Remembered, IsWhatDecidesWhatNumbersMean) {
         "MODEL.TRAIN_BATCH_NORM", "TRAIN.SYNC_BATCH_NORM", "SOLVER.TYPE"})
     EXPECT_EQ(plain.count(key), 1u) << key;
   config.step.options.all_reduce.spec = parse_all_reduce("mean:xring");
-  EXPECT_EQ(remembered(config), plain) << "nothing waits";
+  EXPECT_EQ(remembered(keys_of(config), config), plain) << "nothing waits";
   config.step.options.deferred = true;
-  EXPECT_EQ(remembered(config).at("ALL_REDUCE for"), "a mean");
-  expect_error([&] { check_remembered(config, plain, "here", 2); },
+  EXPECT_EQ(remembered(keys_of(config), config).at("ALL_REDUCE for"), "a mean");
+  expect_error([&] { check_remembered(remembered(keys_of(config), config), plain, "here", 2); },
                "here: was saved with SOLVER.DEFERRED false, but now it is true");
 }
 

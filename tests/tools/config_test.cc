@@ -1,5 +1,5 @@
 // The configuration: read, written back, explained.
-#include "tools/train/config.h"
+#include "tools/classification/config.h"
 
 #include <gtest/gtest.h>
 
@@ -16,21 +16,21 @@ TEST_F(ConfigTest, IsWrittenSoThatItReadsBackTheSame) {
   for (const char* text :
        {"plain", "", "~", "true", "12", "1e5", "a: b", "#no comment", "- item", "*alias", "a#b c",
         "\"quoted\" \\ back", "two\nlines", "grün", "[1, 2]", "ends:"}) {
-    TrainConfig config = read_config(this->config(), {"DATA.CROP_SCALE", "[0.1, 0.7]"});
+    ClassificationConfig config = read_config(this->config(), {"DATA.CROP_SCALE", "[0.1, 0.7]"});
     config.data_root = config.output_dir = text;
     config.step.options.frozen = {text, "*.bias"};
     config.schedule.base_lr = 1.0 / 3;
     config.optimizer.momentum = 0.9F;
     config.schedule.lrs = {1e-7, 2.5};
     write_file(folder / "again.yaml", config.yaml());
-    const TrainConfig again = read_config(folder / "again.yaml", {});
+    const ClassificationConfig again = read_config(folder / "again.yaml", {});
     EXPECT_EQ(again.entries(), config.entries()) << config.yaml();
     EXPECT_EQ(again.schedule.base_lr, config.schedule.base_lr);
   }
 }
 
 TEST_F(ConfigTest, HasNumbersAsPeopleWriteThem) {
-  const std::string text = TrainConfig().yaml();
+  const std::string text = ClassificationConfig().yaml();
   for (const char* line : {"  MOMENTUM: 0.9\n", "  WEIGHT_DECAY: 0.0001\n", "  GAMMA: 0.1\n",
                            "  CROP_SCALE: [0.08, 1]\n", "\nSOLVER:\n  BASE_LR: 0.001\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
@@ -134,9 +134,9 @@ TEST_F(ConfigTest, WhatAsksForMoreMemoryThanThereIsIsNamed) {
 
 // They are compared as texts, but numbers used to have more digits.
 TEST_F(ConfigTest, FitsCheckpointsOfAnOlderSpelling) {
-  const TrainConfig config = read_config(this->config(), {});
+  ClassificationConfig config = read_config(this->config(), {});
   const auto with = [&](const std::string& key, const std::string& value) {
-    check_remembered(config, {{key, value}}, "old.safetensors", 2);
+    check_remembered(remembered(keys_of(config), config), {{key, value}}, "old.safetensors", 2);
   };
   with("DATA.CROP_SCALE", "[0.080000000000000002, 1]");
   expect_error([&] { with("DATA.CROP_SCALE", "[0.09, 1]"); }, "DATA.CROP_SCALE [0.09, 1]");
@@ -151,7 +151,7 @@ TEST_F(ConfigTest, ThePageOfKeysIsComplete) {
   const std::string path = std::string(LOCKSTEP_SOURCE_DIR) + "/docs/configuration.md";
   if (std::getenv("LOCKSTEP_UPDATE_GOLDEN")) write_file(path, page);
   EXPECT_EQ(read_file(path), page) << "`lockstep keys --markdown > docs/configuration.md`";
-  for (const auto& [key, value] : TrainConfig().entries())
+  for (const auto& [key, value] : ClassificationConfig().entries())
     EXPECT_NE(page.find("| `" + key + "` | "), std::string::npos) << key;
 }
 

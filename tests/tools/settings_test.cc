@@ -8,10 +8,10 @@
 #include "runtime/state/session.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/training_command.h"
+#include "tools/classification/network.h"
 #include "tools/config/read.h"
 #include "tools/config_command.h"
 #include "tools/model_source.h"
-#include "tools/train/network.h"
 
 namespace lockstep::testing {
 namespace {
@@ -32,7 +32,7 @@ std::string bad_value(const ConfigKey& key) {
 }
 
 TEST_F(SettingsTest, EveryCommandRefusesABadValueByItsKey) {
-  TrainConfig config;
+  ClassificationConfig config;
   const std::string path = this->config();
   const ConfigKeys keys = keys_of(config);
   for (const ConfigKey& key : keys) {
@@ -114,7 +114,7 @@ TEST_F(SettingsTest, AFlagIsItsKeyByAnotherSpelling) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return read_file(folder / "step.onnx");
   };
-  TrainConfig config;
+  ClassificationConfig config;
   for (const ConfigKey& key : keys_of(config)) {
     if (key.facts.flag.empty()) continue;
     SCOPED_TRACE(key.key);
@@ -169,10 +169,10 @@ TEST_F(SettingsTest, ThePlanOfAConfigurationIsTheOneThatTrains) {
         Words{"TRAIN.MICRO_BATCHES", "2", "TRAIN.BATCH_SIZE", "18"}, Words{"--threads", "2"},
         Words{"THREADS", "0", "PACKING", "ready:1k:1M"}, Words{"DEVICES", "cpu*3"}}) {
     SCOPED_TRACE(keys.empty() ? "as it is" : keys[0]);
-    const TrainConfig config = read_config(path, keys);
+    const ClassificationConfig config = read_config(path, keys);
     const TrainingModel model = build_configured_model(config);
     Session session(model, config.run.devices.list, all_kernels(),
-                    session_options(config, nullptr));
+                    session_options(config, config.run.threads, nullptr));
     const auto batch = static_cast<std::size_t>(config.batch_size);
     std::vector<float> images(batch * 28 * 28);
     std::vector<int64_t> labels(batch);
@@ -210,8 +210,8 @@ TEST_F(SettingsTest, WhatIsPrintedReadsBackTheSame) {
            {"TRAIN.STATISTICS", "first", "first"},
            {"WIRE", "bfloat16", "bfloat16"},
            {"DEVICES", "cpu*2", "cpu*2"}}) {
-    const TrainConfig config = read_config(this->config(), {key, text});
-    const auto entry = [&, name = key](const TrainConfig& of) {
+    const ClassificationConfig config = read_config(this->config(), {key, text});
+    const auto entry = [&, name = key](const ClassificationConfig& of) {
       for (const auto& [other, value] : of.entries())
         if (other == name) return value;
       return std::string("none");

@@ -1,4 +1,3 @@
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +10,7 @@
 #include "models/models.h"
 #include "operators/all.h"
 #include "tools/bench/bench.h"
+#include "tools/machine.h"
 
 namespace lockstep {
 namespace {
@@ -26,13 +26,6 @@ Built build(const ModelFn& model, int replicas) {
       build_data_parallel_model(all_ops(), model, MomentumSgd{}, {.replicas = replicas});
   return {built.step.node_count(),
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
-}
-
-// The peak memory of the process so far.
-double most_gigabytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024 / 1024;
 }
 
 }  // namespace
@@ -52,7 +45,7 @@ int bench_build_graph(const BuildGraphOptions& options) {
     std::sort(runs.begin(), runs.end(),
               [](const Built& a, const Built& b) { return a.seconds < b.seconds; });
     const Built& median = runs[runs.size() / 2];
-    const double memory = most_gigabytes();
+    const double memory = static_cast<double>(peak_memory()) / (1 << 30);
     rows.push_back({{"replicas", replicas},
                     {"nodes", median.nodes},
                     {"seconds", median.seconds},

@@ -64,14 +64,12 @@ void note_missing(DetectorConfig& config) {
 }  // namespace
 
 DetectorConfig::DetectorConfig() {
+  output_dir = "/tmp";
+  test_iters = 5000;
   step.options.rules.weight_decay = 0.0005F;
   step.options.rules.weight_decay_norm = 0;
   step.options.rules.bias_rate_factor = 2;
   schedule.warm_up_iters = 500;
-}
-
-int64_t DetectorConfig::snapshot_iters() const {
-  return std::max<int64_t>(1, train.snapshot_iters / num_gpus);
 }
 
 ConfigKeys keys_of(DetectorConfig& c) {

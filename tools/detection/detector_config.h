@@ -7,11 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "builders/optimizers/lr_schedule.h"
 #include "models/detection/options.h"
 #include "tools/config/files.h"
-#include "tools/config/step_settings.h"
-#include "tools/train/solver.h"
+#include "tools/train/settings.h"
 
 namespace lockstep {
 
@@ -25,7 +23,7 @@ struct DetectionTraining {  // the rest of TRAIN
   DetectionData data;
   bool use_flipped = true;
   double bbox_thresh = 0.5;
-  int64_t snapshot_iters = 80000;  // as the file says; see DetectorConfig::snapshot_iters()
+  int64_t snapshot_iters = 80000;  // of one GPU; TrainSettings has those of all
   bool aspect_grouping = true;
   double gt_min_area = -1;
 };
@@ -121,21 +119,13 @@ struct DetectorNote {
   std::string text;  // one line
 };
 
-struct DetectorConfig {
-  std::string path;
-  std::string output_dir = "/tmp";
-  RunSettings run;
-  StepSettings step;
+struct DetectorConfig : TrainSettings {
   DetectorOptions network;
 
   int64_t num_gpus = 1;  // the number of replicas, also where DEVICES says it
-  int64_t seed = 3;
   double dedup_boxes = 1.0 / 16;
   std::vector<double> pixel_means = {102.9801, 115.9465, 122.7717};  // blue, green, red
 
-  Solver optimizer;
-  LrSchedule schedule;
-  double log_lr_change_threshold = 1.1;
   bool scale_to_batch = false;
 
   DetectionTraining train;
@@ -149,10 +139,6 @@ struct DetectorConfig {
   std::string misfit;
 
   DetectorConfig();  // Detectron's defaults where ours for classification are others
-
-  int64_t replicas() const { return static_cast<int64_t>(run.devices.list.size()); }
-  // Iterations between two checkpoints: the file counts them for one GPU.
-  int64_t snapshot_iters() const;
 };
 
 // Detectron's 229 keys, whose facts give them as Detectron's, and those that are ours, the run's

@@ -1,5 +1,7 @@
 #include "tools/detection/inference.h"
 
+#include <algorithm>
+
 #include "graph/error.h"
 #include "tools/config/read.h"
 #include "tools/detection/functions.h"
@@ -90,6 +92,7 @@ void infer_values(DetectorConfig& config, int processes) {
   infer_proposals(config);
   infer_widths(config);
   infer_devices(config, processes);
+  config.snapshot_iters = std::max<int64_t>(1, config.train.snapshot_iters / config.num_gpus);
 }
 
 }  // namespace lockstep

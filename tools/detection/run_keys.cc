@@ -4,7 +4,6 @@
 #include "graph/graph.h"
 #include "graph/nearest.h"
 #include "tools/detection/key_tables.h"
-#include "tools/train/config.h"
 
 namespace lockstep {
 namespace {
@@ -96,7 +95,6 @@ ConfigKeys detector_run_keys(DetectorConfig& c) {
 
 ConfigKeys own_detector_keys(DetectorConfig& c) {
   DetectionShape& shape = c.network.shape;
-  ConfigKeys solver = keys_of(SolverSettings{c.schedule, c.optimizer, c.log_lr_change_threshold});
   ConfigKeys own = joined(
       {{{"IMAGE",
          parsed(
@@ -119,7 +117,8 @@ ConfigKeys own_detector_keys(DetectorConfig& c) {
         {"SOLVER.SCALE_TO_BATCH", &c.scale_to_batch,
          "fit rates and iterations to the images of a step, where these are not the "
          "file's NUM_GPUS x TRAIN.IMS_PER_BATCH"}},
-       std::move(solver),
+       loop_keys(c),
+       solver_keys(c),
        keys_of(c.step)});
   return own;
 }

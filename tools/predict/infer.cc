@@ -7,10 +7,10 @@
 
 #include "graph/file.h"
 #include "graph/printable.h"
+#include "tools/classification/config.h"
 #include "tools/command.h"
 #include "tools/model_source.h"
 #include "tools/predict/picture_classifier.h"
-#include "tools/train/config.h"
 #include "tools/train/run_folder.h"
 #include "tools/train/weights.h"
 

@@ -10,12 +10,11 @@
 #include "graph/printable.h"
 #include "operators/all.h"
 #include "runtime/state/safetensors.h"
+#include "tools/classification/task.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
 #include "tools/texts.h"
-#include "tools/train/config.h"
-#include "tools/train/held_out.h"
-#include "tools/train/network.h"
+#include "tools/train/own_steps.h"
 #include "tools/train/run_folder.h"
 #include "tools/train/weights.h"
 
@@ -52,7 +51,7 @@ std::string json_of(const TestResult& result, const Dataset& data, const std::st
   return said.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string weights_for(const TestOptions& options, const TrainConfig& config) {
+std::string weights_for(const TestOptions& options, const ClassificationConfig& config) {
   if (!options.weights.empty()) return options.weights;
   const std::string folder = newest_run(config.output_dir);
   check(!folder.empty(), options.config, ": there is no run in '", config.output_dir,
@@ -64,12 +63,15 @@ std::string weights_for(const TestOptions& options, const TrainConfig& config) {
 }
 
 int test(const TestOptions& options, const std::vector<std::string>& overrides, Comm* comm) {
-  const TrainConfig config = read_config(options.config, overrides, comm ? comm->size() : 1);
+  const ClassificationConfig config =
+      read_config(options.config, overrides, comm ? comm->size() : 1);
   if (!options.out.empty()) make_folder(options.out);
   const std::string weights = weights_for(options, config);
   check_weights(weights);
-  const TrainingModel model = build_own_model(config, comm);
-  Session session(model, config.run.devices.list, all_kernels(), session_options(config, comm));
+  ClassificationTask task(config);
+  const std::vector<TrainingModel> steps = own_steps(task, comm);
+  Session session(steps[0], config.run.devices.list, all_kernels(),
+                  session_options(config, config.run.threads, comm));
   const auto said = load_weights(session, {.path = weights, .whole = true});
   HeldOut held_out(config, session);
   const TestResult result = held_out.test();

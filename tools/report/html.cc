@@ -39,6 +39,13 @@ std::string data_url(const Image& image) {
   return "data:image/png;base64," + base64(png_of(image));
 }
 
+std::string photo_url(const Image& image) {
+  constexpr int kQuality = 88;
+  const std::string png = png_of(image), jpeg = jpeg_of(image, kQuality);
+  return png.size() <= jpeg.size() ? "data:image/png;base64," + base64(png)
+                                   : "data:image/jpeg;base64," + base64(jpeg);
+}
+
 std::string table_of(const NamedTexts& rows) {
   std::string text = "<table class=\"said\">\n";
   for (const auto& [name, value] : rows)

@@ -11,6 +11,8 @@ namespace lockstep {
 
 std::string escaped(const std::string& text);
 std::string data_url(const Image& image);
+// As PNG or as JPEG: what a photograph takes less of.
+std::string photo_url(const Image& image);
 
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 std::string table_of(const NamedTexts& rows);

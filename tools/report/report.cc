@@ -9,15 +9,9 @@
 namespace lockstep {
 namespace {
 
-struct Curve {
-  const char *metric, *name, *colour;
-  bool dots = false;
-};
-
-Chart chart_of(const std::vector<MetricRow>& rows, const char* title,
-               const std::vector<Curve>& curves, Scale scale) {
-  Chart chart{title, "iteration", {}, scale};
-  for (const Curve& curve : curves) {
+Chart chart_of(const std::vector<MetricRow>& rows, const CurveChart& curves) {
+  Chart chart{curves.title, "iteration", {}, curves.scale};
+  for (const Curve& curve : curves.curves) {
     Series series{curve.name, curve.colour, {}, curve.dots};
     for (const MetricRow& row : rows)
       if (const double y = value_of(row, curve.metric); std::isfinite(y))
@@ -27,19 +21,13 @@ Chart chart_of(const std::vector<MetricRow>& rows, const char* title,
   return chart;
 }
 
-std::string charts_of(const std::vector<MetricRow>& rows) {
+std::string charts_of(const Report& report) {
+  std::vector<CurveChart> charts = report.charts;
+  charts.push_back({"Learning rate", {{"lr", "rate", "green"}}, Scale::from_zero});
+  charts.push_back(
+      {"Images per second", {{"images_per_second", "images", "purple"}}, Scale::from_zero});
   std::string text = "<div class=\"charts\">\n";
-  for (const Chart& chart :
-       {chart_of(rows, "Loss",
-                 {{"loss", "training", "blue"}, {"test_loss", "held out", "orange", true}},
-                 Scale::log),
-        chart_of(rows, "Accuracy",
-                 {{"accuracy", "training", "blue"}, {"test_accuracy", "held out", "orange", true}},
-                 Scale::linear),
-        chart_of(rows, "Learning rate", {{"lr", "rate", "green"}}, Scale::from_zero),
-        chart_of(rows, "Images per second", {{"images_per_second", "images", "purple"}},
-                 Scale::from_zero)})
-    text += html_of(chart);
+  for (const CurveChart& chart : charts) text += html_of(chart_of(report.metrics, chart));
   return text + "</div>\n";
 }
 
@@ -59,7 +47,7 @@ std::string html_of(const Report& report) {
   for (const auto& [name, value] : report.facts)
     out << "<div class=\"fact\"><b>" << escaped(value) << "</b><span>" << escaped(name)
         << "</span></div>\n";
-  out << "</div>\n<h2>Curves</h2>\n" << charts_of(report.metrics) << report.tested;
+  out << "</div>\n<h2>Curves</h2>\n" << charts_of(report) << report.tested;
   out << "<h2>Settings</h2>\n<p>All other settings have their default values.</p>\n"
       << "<div class=\"settings\">" << table_of(report.settings) << "</div>\n<h2>This run</h2>\n"
       << table_of(report.about) << "</main><script>" << kReportScript

@@ -5,19 +5,32 @@
 #include <vector>
 
 #include "tools/record/metrics.h"
+#include "tools/report/chart_axis.h"
 #include "tools/report/html.h"
 
 namespace lockstep {
+
+// A line of a chart: a number of metrics.jsonl over iterations.
+struct Curve {
+  std::string metric, name, colour;
+  bool dots = false;
+};
+struct CurveChart {
+  std::string title;
+  std::vector<Curve> curves;
+  Scale scale = Scale::linear;
+};
 
 struct Report {
   std::string title;
   std::string state;  // running, finished, or the reason why it ended
   bool failed = false;
-  double progress = 1;  // share of all iterations
-  int refresh = 0;      // seconds between reloads by a browser; 0: none
-  NamedTexts facts;     // shown on top
+  double progress = 1;             // share of all iterations
+  int refresh = 0;                 // seconds between reloads by a browser; 0: none
+  NamedTexts facts;                // shown on top
+  std::vector<CurveChart> charts;  // before those of the rate and of speed
   std::vector<MetricRow> metrics;
-  std::string tested;   // HTML: see classes.h
+  std::string tested;   // HTML
   NamedTexts settings;  // keys with values other than the defaults
   NamedTexts about;
 };

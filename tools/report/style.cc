@@ -58,6 +58,19 @@ progress { width: 100%; height: 10px; accent-color: var(--blue); margin-bottom: 
   white-space: nowrap; }
 .samples b { color: var(--ink); }
 .samples .wrong img { border-color: var(--bad); } .wrong b { color: var(--bad); }
+.scenes { display: grid; gap: 14px;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 480px), 1fr)); }
+.mistakes { display: grid; gap: 12px;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 168px), 1fr)); }
+.scenes figure, .mistakes figure { margin: 0; font-size: 13px; line-height: 1.35; min-width: 0; }
+.scenes div { display: grid; grid-template-columns: 1fr 1fr; gap: 6px; }
+.scenes img, .mistakes img { width: 100%; display: block; border-radius: 5px; }
+.mistakes img { height: 168px; object-fit: contain; background: var(--shade); }
+.scenes figcaption { display: grid; grid-template-columns: 1fr 1fr; gap: 0 6px; color: var(--soft); }
+.mistakes figcaption span { display: block; color: var(--soft); }
+.scores tr + tr > * { border-top: 1px solid var(--edge); }
+.bars.scores tr:first-child td { color: var(--soft); }
+.bars.scores tr + tr td:last-child { color: inherit; } .scores th { white-space: nowrap; }
 .pair { display: grid; gap: 0 24px;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); }
 table { border-collapse: separate; border-spacing: 0; font-size: 14px;

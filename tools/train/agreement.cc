@@ -2,10 +2,9 @@
 
 namespace lockstep {
 
-Entries to_be_agreed_on(const TrainConfig& config) {
-  TrainConfig copy = config;
+Entries to_be_agreed_on(const ConfigKeys& keys) {
   Entries entries;
-  for (const ConfigKey& key : keys_of(copy))
+  for (const ConfigKey& key : keys)
     if (!key.facts.own)
       entries.emplace_back(key.key, key.facts.alike ? key.facts.alike() : text_of(key));
   return entries;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "runtime/dist/agree.h"
-#include "tools/train/config.h"
+#include "tools/config/key.h"
 
 namespace lockstep {
 
-Entries to_be_agreed_on(const TrainConfig& config);
+Entries to_be_agreed_on(const ConfigKeys& keys);
 
 }  // namespace lockstep

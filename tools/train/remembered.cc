@@ -20,14 +20,13 @@ std::string solver_in(const Metadata& saved, const std::string& now) {
 
 }  // namespace
 
-Metadata remembered(const TrainConfig& config) {
+Metadata remembered(const ConfigKeys& keys, const TrainSettings& settings) {
   Metadata metadata;
-  TrainConfig copy = config;
-  for (const ConfigKey& key : keys_of(copy))
+  for (const ConfigKey& key : keys)
     if (key.facts.remembered) metadata.emplace(key.key, text_of(key));
-  metadata.emplace(kSolver, type_of(config.optimizer));
+  metadata.emplace(kSolver, type_of(settings.optimizer));
   // Gradients deferred for a mean differ from those for a sum: only the latter contain 1/N.
-  const DataParallelOptions& step = config.step.options;
+  const DataParallelOptions& step = settings.step.options;
   if (step.deferred)
     metadata.emplace(kWaitingFor,
                      step.all_reduce.spec.reduction == Reduction::mean ? "a mean" : "a sum");
@@ -53,12 +52,12 @@ bool same(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-void check_remembered(const TrainConfig& config, const Metadata& saved, const std::string& path,
+void check_remembered(const Metadata& of_now, const Metadata& saved, const std::string& path,
                       int64_t replicas) {
   const auto of_saved = saved.find("replicas");
   const bool same_replicas =
       replicas > 1 && (of_saved == saved.end() || of_saved->second == std::to_string(replicas));
-  for (const auto& [key, now] : remembered(config)) {
+  for (const auto& [key, now] : of_now) {
     if (key == kWaitingFor && !same_replicas) continue;  // they restart at zero
     if (key == kSolver) {
       const std::string then = solver_in(saved, now);

@@ -5,15 +5,15 @@
 #include <string>
 
 #include "runtime/state/checkpoint.h"
-#include "tools/train/config.h"
+#include "tools/train/settings.h"
 
 namespace lockstep {
 
-Metadata remembered(const TrainConfig& config);
+Metadata remembered(const ConfigKeys& keys, const TrainSettings& settings);
 
 // Throws naming the key and both values. Keys missing from `saved` may have any value: the
-// checkpoint is older than them.
-void check_remembered(const TrainConfig& config, const Metadata& saved, const std::string& path,
+// checkpoint is older than them. `now`: remembered() of this run.
+void check_remembered(const Metadata& now, const Metadata& saved, const std::string& path,
                       int64_t replicas);
 
 }  // namespace lockstep

@@ -9,7 +9,6 @@
 #include "runtime/device.h"
 #include "tools/machine.h"
 #include "tools/report/chart_axis.h"
-#include "tools/report/classes.h"
 #include "tools/texts.h"
 #include "tools/train/arithmetic.h"
 #include "tools/version.h"
@@ -26,20 +25,20 @@ std::string in_units(double count) {
   return count >= 1e6 ? short_number(count / 1e6) + " M" : short_number(count);
 }
 
-NamedTexts about_of(const TrainConfig& config, TrainingRun& run, const ReportPageOptions& options) {
+NamedTexts about_of(const Task& task, TrainingRun& run, const ReportPageOptions& options) {
   const Session& session = run.session();
   NamedTexts about{
       {"command", command_line()},
       {options.first > 0 ? join("resumed after iteration ", options.first) : "started",
        date_and_time()},
-      {"folder", config.output_dir},
+      {"folder", options.folder},
       {"machine", join(processor(), ", ", cpu_cores(), " cores, ", memory())},
       {"replicas",
-       join(config.run.devices.text,
+       join(task.settings().run.devices.text,
             options.processes > 1 ? join(" in each of ", options.processes, " processes") : "",
             ", ", session.threads(), session.threads() == 1 ? " thread each" : " threads each")},
-      {"held-out pictures", short_number(static_cast<double>(run.held_out().data().size()))},
-      {"seed", std::to_string(config.seed)}};
+      {"held-out pictures", short_number(static_cast<double>(task.held_out_pictures()))},
+      {"seed", std::to_string(task.settings().seed)}};
   // Lines of a name and its value.
   std::istringstream version(version_text());
   for (std::string line; std::getline(version, line);) {
@@ -51,18 +50,15 @@ NamedTexts about_of(const TrainConfig& config, TrainingRun& run, const ReportPag
 
 }  // namespace
 
-ReportPage::ReportPage(const TrainConfig& config, TrainingRun& run,
-                       const ReportPageOptions& options)
-    : config_(config), options_(options) {
-  const Dataset& data = run.held_out().data();
+ReportPage::ReportPage(Task& task, TrainingRun& run, const ReportPageOptions& options)
+    : task_(task), options_(options) {
   const TrainingModel& model = run.session().model();
-  for (int64_t label = 0; label < config.classes; ++label)
-    classes_.push_back(label < data.classes() ? data.class_name(label) : std::to_string(label));
-  report_.title = options.network + " on " + config.dataset;
-  report_.settings = config.changed();
-  report_.about = about_of(config, run, options);
+  report_.title = task.network() + " on " + task.data();
+  report_.settings = task.changed();
+  report_.about = about_of(task, run, options);
+  report_.charts = task.charts();
   parameters_ = in_units(static_cast<double>(parameter_values(model)));
-  if (const auto count = multiply_adds(model, {data.channels(), data.height(), data.width()}))
+  if (const auto count = multiply_adds(model, task.picture()))
     arithmetic_ = in_units(2 * static_cast<double>(*count));
   refresh();
 }
@@ -76,8 +72,8 @@ void ReportPage::refresh() {
   }
 }
 
-void ReportPage::tested(const TestResult& result, int64_t iteration) {
-  report_.tested = html_of(Tested{result, classes_, iteration, options_.processes > 1});
+void ReportPage::tested(const HeldOutTest& result) {
+  report_.tested = result.section;
   refresh();
 }
 
@@ -100,14 +96,17 @@ void ReportPage::end(const std::string& state) {
 
 void ReportPage::write() {
   const auto start = std::chrono::steady_clock::now();
-  gather(read_metrics(config_.output_dir + "/metrics.jsonl"));
-  write_file(config_.output_dir + "/report.html", html_of(report_));
+  gather(read_metrics(options_.folder + "/metrics.jsonl"));
+  write_file(options_.folder + "/report.html", html_of(report_));
   written_ = std::chrono::steady_clock::now();
   cost_ = seconds_since(start);
 }
 
 // Collects progress and results from the rows.
 void ReportPage::gather(const std::vector<MetricRow>& rows) {
+  const TrainSettings& settings = task_.settings();
+  const ScoreKind kind = task_.score_kind();
+  const std::string score_row = "test_" + kind.number;
   std::map<std::string, double> last;
   double images = 0, windows = 0, best = -1, best_at = 0, seconds = 0, before = 0;
   for (const MetricRow& row : rows) {
@@ -117,17 +116,17 @@ void ReportPage::gather(const std::vector<MetricRow>& rows) {
       seconds += value_of(row, "time") * (value_of(row, "iter") - before);
       before = value_of(row, "iter");
     }
-    if (const double accuracy = value_of(row, "test_accuracy"); accuracy > best)
-      best = accuracy, best_at = value_of(row, "iter");
+    if (const double score = value_of(row, score_row); score > best)
+      best = score, best_at = value_of(row, "iter");
   }
   const double done = std::max(last["iter"], static_cast<double>(options_.first));
-  const auto all = static_cast<double>(config_.schedule.max_iter);
+  const auto all = static_cast<double>(settings.schedule.max_iter);
   const double each = done > 0 ? seconds / done : 0;
 
   report_.metrics = rows;
   report_.progress = done / all;
   const bool runs = state_.empty();
-  const double window = each * static_cast<double>(config_.log_iters);
+  const double window = each * static_cast<double>(settings.log_iters);
   report_.refresh =
       runs ? static_cast<int>(std::ceil(std::clamp(window, kLeastRefresh, kMostRefresh))) : 0;
   report_.state = !runs      ? state_
@@ -136,9 +135,10 @@ void ReportPage::gather(const std::vector<MetricRow>& rows) {
                              : "Running.";
   report_.facts.clear();
   if (best >= 0) {
-    report_.facts.emplace_back("held-out accuracy", percent(last["test_accuracy"], 2));
-    report_.facts.emplace_back(join("best, at iteration ", best_at), percent(best, 2));
-    report_.facts.emplace_back("held-out loss", short_number(last["test_loss"]));
+    report_.facts.emplace_back(kind.name, task_.text_of_score(last[score_row]));
+    report_.facts.emplace_back(join("best, at iteration ", best_at), task_.text_of_score(best));
+    if (last.count("test_loss"))
+      report_.facts.emplace_back("held-out loss", short_number(last["test_loss"]));
   }
   report_.facts.emplace_back(join("of ", short_number(all), " iterations"), short_number(done));
   report_.facts.emplace_back("training time", clock_text(seconds));

@@ -5,26 +5,25 @@
 #include <string>
 
 #include "tools/report/report.h"
-#include "tools/train/config.h"
 #include "tools/train/training_run.h"
 
 namespace lockstep {
 
 struct ReportPageOptions {
-  std::string network;  // its name
-  int64_t first = 0;    // the run continues from this iteration
+  std::string folder;  // the run's, whose metrics.jsonl provides the curves
+  int64_t first = 0;   // the run continues from this iteration
   int processes = 1;
 };
 
 class ReportPage {
  public:
-  // config.output_dir: the run's folder, whose metrics.jsonl provides the curves.
-  ReportPage(const TrainConfig& config, TrainingRun& run, const ReportPageOptions& options);
+  // `task` must outlive the page.
+  ReportPage(Task& task, TrainingRun& run, const ReportPageOptions& options);
 
   // Does nothing if writing would take more than a small share of the time. A full disk does not
   // end the run.
   void refresh();
-  void tested(const TestResult& result, int64_t iteration);
+  void tested(const HeldOutTest& result);
   // The final version; browsers stop reloading.
   void finished();
   void interrupted(const std::string& why);
@@ -35,10 +34,9 @@ class ReportPage {
   void end(const std::string& state);
   void gather(const std::vector<MetricRow>& rows);
 
-  TrainConfig config_;
+  Task& task_;
   ReportPageOptions options_;
   Report report_;
-  std::vector<std::string> classes_;
   std::string parameters_, arithmetic_;
   std::string state_;  // "": still running
   std::chrono::steady_clock::time_point written_;

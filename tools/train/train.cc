@@ -10,11 +10,13 @@
 #include "runtime/dist/agree.h"
 #include "runtime/dist/interruption.h"
 #include "runtime/state/drift.h"
+#include "tools/classification/config.h"
 #include "tools/command.h"
+#include "tools/config/read.h"
 #include "tools/config_command.h"
-#include "tools/detection/types.h"
+#include "tools/detection/detector_config.h"
+#include "tools/tasks.h"
 #include "tools/texts.h"
-#include "tools/train/config.h"
 #include "tools/train/report_page.h"
 #include "tools/train/run_place.h"
 #include "tools/train/trained_files.h"
@@ -38,24 +40,25 @@ constexpr int64_t kMostReplicasOfAll = int64_t{1} << 32;
 class TrainCommand {
  public:
   // With several processes rank 0 writes the files and the output; the others only train.
-  TrainCommand(const TrainConfig& config, const TrainOptions& options, Comm* comm)
-      : config_(config),
-        series_(config.output_dir),
+  TrainCommand(Task& task, const TrainOptions& options, Comm* comm)
+      : task_(task),
+        settings_(task.settings()),
         comm_(comm),
         leads_(!comm || comm->rank() == 0),
         from_(take_place(options)),
-        run_(with_saved_threads(), comm) {
+        run_(task, threads(), comm) {
     first_ = from_.empty() ? run_.start() : run_.resume(from_);
-    log_ = std::make_unique<TrainingLog>(config_, comm_, LogOptions{first_, options.quiet});
+    log_ = std::make_unique<TrainingLog>(task, run_.number_names(), comm_,
+                                         LogOptions{folder(), first_, options.quiet});
     run_.speak_by([this](const std::string& line) { log_->note(line); });
     if (!leads_) return;
     if (first_ == 0) save_model(run_.session().model(), step_in(folder()));
-    write_file(folder() + "/config.yaml", config_text());
+    write_file(folder() + "/config.yaml", yaml_of(task.keys()));
     point_latest_to(folder());
-    files_ = std::make_unique<TrainedFiles>(folder(), run_.session(), first_);
+    files_ = std::make_unique<TrainedFiles>(folder(), task.score_kind(), run_.session(), first_);
     if (!files_->remark().empty()) log_->note(files_->remark());
     page_ = std::make_unique<ReportPage>(
-        config_, run_, ReportPageOptions{network(), first_, comm_ ? comm_->size() : 1});
+        task, run_, ReportPageOptions{folder(), first_, comm_ ? comm_->size() : 1});
   }
 
   int run() {
@@ -70,19 +73,20 @@ class TrainCommand {
 
  private:
   int train() {
-    log_->note(join(network(), " on ", comm_ ? join(comm_->size(), " processes of ") : "",
+    log_->note(join(task_.network(), " on ", comm_ ? join(comm_->size(), " processes of ") : "",
                     run_.session().devices().size(), " x ",
                     text_of(run_.session().devices()[0]).substr(0, 3), ", ",
                     run_.session().threads(),
                     run_.session().threads() == 1 ? " thread each, " : " threads each, ",
-                    config_.batch_size, " images a step -> ", folder()));
+                    task_.images_of_step(), " images a step -> ", folder()));
+    for (const std::string& line : task_.notes()) log_->note(line);
     for (const std::string& line : run_.weights_report()) log_->note(line);
     if (first_ > 0) log_->note(join("resumed after iteration ", first_));
     start_ = std::chrono::steady_clock::now();
     log_->start_window(run_.data_seconds());
     if (const auto window = run_.resumed().find(kOpenWindow); window != run_.resumed().end())
       log_->go_on_with(window->second);
-    const int64_t last = config_.schedule.max_iter;
+    const int64_t last = settings_.schedule.max_iter;
     Interruption interruption(comm_);
     for (int64_t step = first_; step < last; ++step) {
       if (!interruption.may_begin(step)) return interrupted(step, interruption.signal());
@@ -90,25 +94,23 @@ class TrainCommand {
       const StepResult result = run_.step(step);
       const bool closed = log_->step(step, result, run_.data_seconds());
       if (closed && page_) page_->refresh();
-      if ((step + 1) % config_.drift_iters == 0 || step + 1 == last) check_drift(step);
+      if ((step + 1) % settings_.drift_iters == 0 || step + 1 == last) check_drift(step);
       // All records of a step are written before the checkpoint that follows it.
-      if ((step + 1) % config_.test_iters == 0 && step + 1 < last) test(step);
-      if ((step + 1) % config_.snapshot_iters == 0 && step + 1 < last) save(step + 1);
+      if ((step + 1) % settings_.test_iters == 0 && step + 1 < last) test(step);
+      if ((step + 1) % settings_.snapshot_iters == 0 && step + 1 < last) save(step + 1);
     }
     save(last);
-    const TestResult result = test(last - 1);
-    check(std::isfinite(result.loss), "the held-out loss is ", fixed(result.loss, 4),
-          " after iteration ", last,
+    const HeldOutTest result = test(last - 1);
+    check(result.trouble.empty(), result.trouble, " after iteration ", last,
           ": the output of the network is not finite. The learning rate was ",
-          learning_rate(config_.schedule, last - 1),
+          learning_rate(settings_.schedule, last - 1),
           "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. No model.onnx was written");
     if (!leads_) return 0;
     files_->finished(result, last);
     log_->ended(RunEnd::success);
     page_->finished();
-    log_->note(join("held-out accuracy ", fixed(100 * result.accuracy, 2), " % after ", last,
-                    " iterations, ", fixed(seconds_since(start_), 1), " s; open ", folder(),
-                    "/report.html"));
+    log_->note(join(result.headline, " after ", last, " iterations, ",
+                    fixed(seconds_since(start_), 1), " s; open ", folder(), "/report.html"));
     return 0;
   }
 
@@ -124,13 +126,13 @@ class TrainCommand {
   std::string take_place(const TrainOptions& options) {
     std::string chosen;
     if (leads_) {
-      RunPlace place = place_of(config_.output_dir, options.resume);
+      RunPlace place = place_of(task_.series(), options.resume);
       chosen = place.lock->folder() + '\0' + place.from;
       lock_ = std::move(place.lock);
     }
     if (comm_) chosen = share_text(*comm_, chosen, "the run's folder");
-    config_.output_dir = chosen.substr(0, chosen.find('\0'));
-    return chosen.substr(config_.output_dir.size() + 1);
+    folder_ = chosen.substr(0, chosen.find('\0'));
+    return chosen.substr(folder_.size() + 1);
   }
 
   void save(int64_t steps_done) {
@@ -153,49 +155,40 @@ class TrainCommand {
   // The order of a sum inside a convolution can depend on the number of threads, so a resumed run
   // keeps its number of threads on any machine. All processes take part, since only some may set
   // THREADS.
-  TrainConfig with_saved_threads() const {
-    TrainConfig config = config_;
-    if (from_.empty()) return config;
+  int threads() const {
+    const int configured = settings_.run.threads;
+    if (from_.empty()) return configured;
     std::string threads = "0";
     if (leads_) {
       const Metadata metadata = checkpoint_metadata(from_);
-      const int64_t replicas = config.replicas() * (comm_ ? comm_->size() : 1);
+      const int64_t replicas = settings_.replicas() * (comm_ ? comm_->size() : 1);
       const int64_t saved = whole_number(metadata, "threads", 1, kMostThreads, from_);
       if (whole_number(metadata, "replicas", 1, kMostReplicasOfAll, from_) == replicas)
         threads = std::to_string(saved);
     }
     if (comm_) threads = share_text(*comm_, threads, "the number of threads");
-    if (config.run.threads == 0) config.run.threads = std::atoi(threads.c_str());
-    return config;
+    return configured == 0 ? std::atoi(threads.c_str()) : configured;
   }
 
-  std::string network() const {
-    return config_.onnx.empty() ? config_.model : fs::path(config_.onnx).filename().string();
-  }
-  const std::string& folder() const { return config_.output_dir; }
+  const std::string& folder() const { return folder_; }
   std::string checkpoint() const { return checkpoint_in(folder()); }
 
-  std::string config_text() const {
-    TrainConfig config = config_;
-    config.output_dir = series_;  // a fresh start is another run of the same series
-    return config.yaml();
-  }
-
-  TestResult test(int64_t step) {
+  HeldOutTest test(int64_t step) {
     const auto start = std::chrono::steady_clock::now();
-    TestResult result = run_.held_out().test();
+    HeldOutTest result = task_.test(step + 1);
     log_->test(step, result, seconds_since(start));
     if (!leads_) return result;
     files_->tested(result, step + 1);
-    page_->tested(result, step + 1);
+    page_->tested(result);
     return result;
   }
 
-  TrainConfig config_;  // OUTPUT_DIR is the run's own folder
-  std::string series_;
+  Task& task_;
+  const TrainSettings& settings_;
   Comm* comm_;
   bool leads_;
   std::unique_ptr<RunLock> lock_;
+  std::string folder_;
   std::string from_;  // the checkpoint it resumes, or ""
   TrainingRun run_;
   int64_t first_ = 0;
@@ -206,9 +199,9 @@ class TrainCommand {
   std::chrono::steady_clock::time_point start_;
 };
 
-int train(const TrainConfig& config, const TrainOptions& options, Comm* comm) {
+int train(Task& task, const TrainOptions& options, Comm* comm) {
   try {
-    return TrainCommand(config, options, comm).run();
+    return TrainCommand(task, options, comm).run();
   } catch (const Damaged& damage) {
     const fs::path checkpoint(damage.path());
     const std::string folder = checkpoint.parent_path().string();
@@ -218,9 +211,10 @@ int train(const TrainConfig& config, const TrainOptions& options, Comm* comm) {
 }
 
 bool is_key(const std::string& word) {
-  for (const auto& [key, value] : TrainConfig().entries())
-    if (key == word) return true;
-  return false;
+  ClassificationConfig of_classes;
+  DetectorConfig of_boxes;
+  ConfigKeys keys = keys_of(of_classes), others = keys_of(of_boxes);
+  return find_key(keys, word) || find_key(others, word);
 }
 
 // --resume may be followed by a folder or not; KEY VALUE pairs may follow either.
@@ -265,10 +259,7 @@ void add_train(CLI::App& app, Command& chosen) {
       return over_processes([&](Comm* comm) {
         const int processes = comm ? comm->size() : 1;
         const ConfigFiles files = config_files(options->config);
-        refuse_to_train_detector(files, overrides, processes);
-        Origins origins;
-        const TrainConfig config = read_config(files, overrides, processes, origins);
-        return train(config, *options, comm);
+        return train(*task_of(files, overrides, processes), *options, comm);
       });
     };
   });

@@ -1,6 +1,5 @@
 #include "tools/train/trained_files.h"
 
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iomanip>
@@ -15,20 +14,15 @@ namespace lockstep {
 namespace {
 
 constexpr const char* kIterations = "iterations";
-constexpr const char* kAccuracy = "held_out_accuracy";
 
-double share_in(const Metadata& said, const std::string& path) {
-  const auto found = said.find(kAccuracy);
+double share_in(const Metadata& said, const std::string& key, const std::string& path) {
+  const auto found = said.find(key);
   const std::string text = found == said.end() ? "" : found->second;
   char* end = nullptr;
   const double share = std::strtod(text.c_str(), &end);
-  check(!text.empty() && *end == 0 && share >= 0 && share <= 1, path, ": its metadata has ",
-        kAccuracy, " '", text, "'");
+  check(!text.empty() && *end == 0 && share >= 0 && share <= 1, path, ": its metadata has ", key,
+        " '", text, "'");
   return share;
-}
-
-std::string said_of(const TestResult& result, int64_t iterations) {
-  return nlohmann::ordered_json{{kIterations, iterations}, {kAccuracy, result.accuracy}}.dump();
 }
 
 }  // namespace
@@ -40,24 +34,29 @@ StateValues weights_of(const Session& session) {
   return values;
 }
 
-TrainedFiles::TrainedFiles(std::string folder, const Session& session, int64_t first)
-    : folder_(std::move(folder)), session_(session) {
+std::string TrainedFiles::said_of(const HeldOutTest& result, int64_t iterations) const {
+  return nlohmann::ordered_json{{kIterations, iterations}, {score_.metadata, result.score}}.dump();
+}
+
+TrainedFiles::TrainedFiles(std::string folder, ScoreKind score, const Session& session,
+                           int64_t first)
+    : folder_(std::move(folder)), score_(std::move(score)), session_(session) {
   const std::string best = folder_ + "/best.safetensors";
   if (first == 0 || !std::filesystem::exists(best)) return;
   try {
     const Metadata said = read_safetensors(best).metadata;
     const int64_t iterations = whole_number(said, kIterations, 0, kMostSteps, best);
-    const double accuracy = share_in(said, best);
-    if (iterations <= first) best_ = accuracy;
+    const double score = share_in(said, score_.metadata, best);
+    if (iterations <= first) best_ = score;
   } catch (const Error& error) {
     remark_ = join("the best result so far is unknown: ", error.what());
   }
 }
 
-void TrainedFiles::tested(const TestResult& result, int64_t iterations) {
+void TrainedFiles::tested(const HeldOutTest& result, int64_t iterations) {
   // NaN scores are right now and then, too: the first class is their guess.
-  if (result.accuracy <= best_ || !std::isfinite(result.loss)) return;
-  best_ = result.accuracy;
+  if (result.score <= best_ || !result.trouble.empty()) return;
+  best_ = result.score;
   const StateValues weights = weights_of(session_);
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const auto& [name, value] : weights) tensors.emplace_back(name, view_of(value));
@@ -65,10 +64,10 @@ void TrainedFiles::tested(const TestResult& result, int64_t iterations) {
   write_safetensors(folder_ + "/best.safetensors", tensors,
                     {{"format", "lockstep weights 2"},
                      {kIterations, std::to_string(iterations)},
-                     {kAccuracy, join(std::setprecision(17), result.accuracy)}});
+                     {score_.metadata, join(std::setprecision(17), result.score)}});
 }
 
-void TrainedFiles::finished(const TestResult& result, int64_t iterations) const {
+void TrainedFiles::finished(const HeldOutTest& result, int64_t iterations) const {
   save_trained(session_.model(), weights_of(session_), said_of(result, iterations),
                folder_ + "/model.onnx");
 }

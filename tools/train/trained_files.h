@@ -5,7 +5,7 @@
 #include <string>
 
 #include "runtime/state/session.h"
-#include "tools/train/held_out.h"
+#include "tools/train/task.h"
 
 namespace lockstep {
 
@@ -16,16 +16,19 @@ class TrainedFiles {
  public:
   // Continues from iteration `first` with the folder's content; ignores a best result of later
   // iterations, which belongs to an abandoned run.
-  TrainedFiles(std::string folder, const Session& session, int64_t first);
+  TrainedFiles(std::string folder, ScoreKind score, const Session& session, int64_t first);
 
   // "", or why the previous best result is unknown: the next test sets a new one.
   const std::string& remark() const { return remark_; }
 
-  void tested(const TestResult& result, int64_t iterations);
-  void finished(const TestResult& result, int64_t iterations) const;
+  void tested(const HeldOutTest& result, int64_t iterations);
+  void finished(const HeldOutTest& result, int64_t iterations) const;
 
  private:
+  std::string said_of(const HeldOutTest& result, int64_t iterations) const;
+
   std::string folder_;
+  ScoreKind score_;
   const Session& session_;
   double best_ = -1;
   std::string remark_;

@@ -4,22 +4,28 @@
 #include <cmath>
 #include <iomanip>
 #include <sstream>
+#include <utility>
 
 #include "runtime/dist/agree.h"
+#include "tools/machine.h"
 #include "tools/texts.h"
 
 namespace lockstep {
 
-TrainingLog::TrainingLog(const TrainConfig& config, Comm* comm, const LogOptions& options)
-    : config_(config),
+TrainingLog::TrainingLog(Task& task, const std::vector<std::string>& numbers, Comm* comm,
+                         const LogOptions& options)
+    : task_(task),
+      settings_(task.settings()),
+      number_names_(numbers),
       comm_(comm),
       leads_(!comm || comm->rank() == 0),
       first_(options.first),
-      progress_(options.quiet) {
+      progress_(options.quiet),
+      sums_(1 + numbers.size()) {
   if (!leads_) return;
-  metrics_ = std::make_unique<MetricsFile>(config.output_dir + "/metrics.jsonl", first_);
-  events_ = std::make_unique<EventWriter>(config.output_dir);
-  events_->value(0, run_starts_value(config.changed(), unix_time()));
+  metrics_ = std::make_unique<MetricsFile>(options.folder + "/metrics.jsonl", first_);
+  events_ = std::make_unique<EventWriter>(options.folder);
+  events_->value(0, run_starts_value(task.changed(), unix_time()));
   events_->flush();
 }
 
@@ -41,9 +47,14 @@ void TrainingLog::say_trouble() {
   }
 }
 
+std::string TrainingLog::text_of_sums() const {
+  std::string text;
+  for (double sum : sums_) text += join(std::setprecision(17), sum, " ");
+  return text;
+}
+
 std::string TrainingLog::open_window() const {
-  const std::string mine =
-      join(std::setprecision(17), loss_sum_, " ", accuracy_sum_, " ", window_, " ", counted_);
+  const std::string mine = join(text_of_sums(), window_, " ", counted_);
   if (!comm_) return mine;
   std::string all;
   for (const std::string& one : gather_texts(*comm_, mine, "the open window"))
@@ -58,11 +69,13 @@ void TrainingLog::go_on_with(const std::string& window) {
   std::istringstream all(window);
   std::string mine;
   for (int rank = 0; rank <= (comm_ ? comm_->rank() : 0); ++rank) std::getline(all, mine, ';');
-  double loss = 0, accuracy = 0;
+  std::vector<double> sums(sums_.size());
   int64_t steps = 0, counted = 0;
-  if (!(std::istringstream(mine) >> loss >> accuracy >> steps >> counted)) return;
-  if (steps != first_ % config_.log_iters || counted > steps) return;
-  loss_sum_ = loss, accuracy_sum_ = accuracy, window_ = steps, counted_ = counted;
+  std::istringstream in(mine);
+  for (double& sum : sums) in >> sum;
+  if (!(in >> steps >> counted)) return;
+  if (steps != first_ % settings_.log_iters || counted > steps) return;
+  sums_ = std::move(sums), window_ = steps, counted_ = counted;
 }
 
 void TrainingLog::note(const std::string& line) {
@@ -70,7 +83,7 @@ void TrainingLog::note(const std::string& line) {
 }
 
 void TrainingLog::start_window(double data_seconds) {
-  loss_sum_ = accuracy_sum_ = 0;
+  std::fill(sums_.begin(), sums_.end(), 0.0);
   window_ = counted_ = timed_ = 0;
   window_start_ = std::chrono::steady_clock::now();
   if (start_ == std::chrono::steady_clock::time_point()) start_ = window_start_;
@@ -78,10 +91,10 @@ void TrainingLog::start_window(double data_seconds) {
 }
 
 void TrainingLog::rate(int64_t step) {
-  if (rate_change(config_.schedule, step) <= config_.log_lr_change_threshold) return;
+  if (rate_change(settings_.schedule, step) <= settings_.log_lr_change_threshold) return;
   note(join("iter ", std::setw(6), step + 1, "  learning rate ",
-            learning_rate(config_.schedule, step - 1), " -> ",
-            learning_rate(config_.schedule, step)));
+            learning_rate(settings_.schedule, step - 1), " -> ",
+            learning_rate(settings_.schedule, step)));
 }
 
 bool TrainingLog::step(int64_t step, const StepResult& result, double data_seconds) {
@@ -89,86 +102,99 @@ bool TrainingLog::step(int64_t step, const StepResult& result, double data_secon
   // The rank where it began reports it, too.
   if (was_skipped && (leads_ || result.skipped_here))
     progress_.note(join("iter ", std::setw(6), step + 1, "  skipped: ", result.skipped));
-  loss_sum_ += result.loss;
-  accuracy_sum_ += result.accuracy;
+  sums_[0] += result.loss;
+  for (std::size_t i = 0; i < result.numbers.size(); ++i) sums_[i + 1] += result.numbers[i];
   counted_ += result.counts;
   ++window_, ++timed_;
-  if ((step + 1) % config_.log_iters != 0 && step + 1 != config_.schedule.max_iter) return false;
+  if ((step + 1) % settings_.log_iters != 0 && step + 1 != settings_.schedule.max_iter)
+    return false;
   // Over this process's counted steps; with deferred gradients, processes may count different
   // numbers.
-  loss_sum_ /= static_cast<double>(std::max<int64_t>(counted_, 1));
-  accuracy_sum_ /= static_cast<double>(std::max<int64_t>(counted_, 1));
+  for (double& sum : sums_) sum /= static_cast<double>(std::max<int64_t>(counted_, 1));
   if (comm_) add_up_over_processes();
   if (leads_) write_window(step, data_seconds);
   start_window(data_seconds);
   return true;
 }
 
-// Loss and accuracy are means over the counted steps; omitted if there are none.
+// Loss and numbers are means over the counted steps; omitted if there are none.
 void TrainingLog::write_window(int64_t step, double data_seconds) {
   const double elapsed = seconds_since(window_start_), steps = static_cast<double>(timed_);
-  const double images = steps * static_cast<double>(config_.batch_size) / elapsed;
-  const double rate = learning_rate(config_.schedule, step);
-  const int64_t done = step + 1;
+  const double images = steps * static_cast<double>(task_.images_of_step()) / elapsed;
+  const double rate = learning_rate(settings_.schedule, step);
+  const int64_t done = step + 1, all = settings_.schedule.max_iter;
+  const double each = seconds_since(start_) / static_cast<double>(done - first_);
+  const double left = each * static_cast<double>(all - done);
   MetricRow row{{"iter", static_cast<double>(done)}};
   std::string said = join("all ", window_, " steps were skipped");
   if (counted_ > 0) {
-    const double loss = loss_sum_, accuracy = accuracy_sum_;
-    row.insert(row.end(), {{"loss", loss}, {"accuracy", accuracy}});
-    events_->scalar("train/loss", done, static_cast<float>(loss));
-    events_->scalar("train/accuracy", done, static_cast<float>(accuracy));
-    said = join("loss ", fixed(loss, 4), "  accuracy ", fixed(100 * accuracy, 1), " %");
+    NamedNumbers numbers;
+    for (std::size_t i = 0; i < number_names_.size(); ++i)
+      numbers.emplace_back(number_names_[i], sums_[i + 1]);
+    row.emplace_back("loss", sums_[0]);
+    row.insert(row.end(), numbers.begin(), numbers.end());
+    for (std::size_t i = 1; i < row.size(); ++i)
+      events_->scalar("train/" + row[i].first, done, static_cast<float>(row[i].second));
+    said = task_.text_of(sums_[0], numbers);
   }
+  const double waited = data_seconds - data_seconds_;
   row.insert(row.end(), {{"lr", rate},
                          {"time", elapsed / steps},
-                         {"data_time", (data_seconds - data_seconds_) / steps},
-                         {"images_per_second", images}});
+                         {"data_time", waited / steps},
+                         {"images_per_second", images},
+                         {"memory_mib", static_cast<double>(peak_memory()) / (1 << 20)},
+                         {"eta", left}});
   metrics_->append(row);
   events_->scalar("train/lr", done, static_cast<float>(rate));
   events_->scalar("train/images_per_second", done, static_cast<float>(images));
   events_->flush();
   say_trouble();
-  const int64_t all = config_.schedule.max_iter;
-  const double each = seconds_since(start_) / static_cast<double>(done - first_);
-  progress_.status(join("iter ", std::setw(6), done, "/", all, "  ", std::setw(3), 100 * done / all,
-                        " %  ", said, "  lr ", fixed(rate, 5), "  ", fixed(images, 0),
-                        " images/s  ",
-                        done < all ? clock_text(each * static_cast<double>(all - done)) + " left"
-                                   : "took " + clock_text(seconds_since(start_))));
+  say_slow_loader(waited / elapsed);
+  progress_.status(
+      join("iter ", std::setw(6), done, "/", all, "  ", std::setw(3), 100 * done / all, " %  ",
+           said, "  lr ", fixed(rate, 5), "  ", fixed(images, 0), " images/s  ",
+           done < all ? clock_text(left) + " left" : "took " + clock_text(seconds_since(start_))));
+}
+
+// Once. The first window waits for the first minibatch.
+void TrainingLog::say_slow_loader(double share) {
+  constexpr double kMuch = 0.1;
+  const bool is_first = !std::exchange(window_written_, true);
+  if (is_first || loader_said_ || share <= kMuch) return;
+  loader_said_ = true;
+  note(join("the loader is slow: ", percent(share), " of the time is spent waiting for images; ",
+            task_.threads_key(), " sets the number of threads that read them"));
 }
 
 void TrainingLog::add_up_over_processes() {
-  const auto texts = gather_texts(
-      *comm_, join(std::setprecision(17), loss_sum_, " ", accuracy_sum_), "losses to be printed");
+  const auto texts = gather_texts(*comm_, text_of_sums(), "losses to be printed");
   for (std::size_t rank = 1; rank < texts.size(); ++rank) {
-    double loss = 0, accuracy = 0;
-    std::istringstream(texts[rank]) >> loss >> accuracy;
-    loss_sum_ += loss;
-    accuracy_sum_ += accuracy;
+    std::istringstream in(texts[rank]);
+    for (double& sum : sums_) {
+      double number = 0;
+      in >> number;
+      sum += number;
+    }
   }
 }
 
-void TrainingLog::test(int64_t step, const TestResult& result, double seconds) {
+void TrainingLog::test(int64_t step, const HeldOutTest& result, double seconds) {
   // Shifts the window's start, so that testing time does not count.
   window_start_ += std::chrono::duration_cast<std::chrono::steady_clock::duration>(
       std::chrono::duration<double>(seconds));
   if (!leads_) return;
   const int64_t done = step + 1;
-  metrics_->append({{"iter", static_cast<double>(done)},
-                    {"test_accuracy", result.accuracy},
-                    {"test_loss", result.loss}});
-  events_->scalar("test/accuracy", done, static_cast<float>(result.accuracy));
-  events_->scalar("test/loss", done, static_cast<float>(result.loss));
-  if (!result.samples.empty())
-    events_->value(
-        done,
-        images_value(
-            "test/pictures", result.samples,
-            "Wrong predictions with the highest confidence, then predictions with the lowest"));
+  MetricRow row{{"iter", static_cast<double>(done)}};
+  for (const auto& [name, number] : result.numbers) {
+    row.emplace_back("test_" + name, number);
+    events_->scalar("test/" + name, done, static_cast<float>(number));
+  }
+  metrics_->append(row);
+  if (!result.pictures.empty())
+    events_->value(done, images_value("test/pictures", result.pictures, result.pictures_are));
   events_->flush();
   say_trouble();
-  progress_.note(join("iter ", std::setw(6), done, "  held-out accuracy ",
-                      fixed(100 * result.accuracy, 2), " %  loss ", fixed(result.loss, 4)));
+  progress_.note(join("iter ", std::setw(6), done, "  ", result.headline, "  ", result.detail));
 }
 
 }  // namespace lockstep

@@ -15,13 +15,16 @@
 namespace lockstep {
 
 struct LogOptions {
+  std::string folder;
   int64_t first = 0;  // continues from this iteration with the content of the run's folder
   bool quiet = false;
 };
 
 class TrainingLog {
  public:
-  TrainingLog(const TrainConfig& config, Comm* comm, const LogOptions& options);
+  // `task` must outlive the log; `numbers`: TrainingRun::number_names().
+  TrainingLog(Task& task, const std::vector<std::string>& numbers, Comm* comm,
+              const LogOptions& options);
 
   void note(const std::string& line);
 
@@ -33,7 +36,7 @@ class TrainingLog {
   // whether it did.
   bool step(int64_t step, const StepResult& result, double data_seconds);
   // `seconds`: the duration of the test, which does not count as training time.
-  void test(int64_t step, const TestResult& result, double seconds);
+  void test(int64_t step, const HeldOutTest& result, double seconds);
   void ended(RunEnd how);
 
   // The open window of every process, on rank 0: a resumed run closes it with the same numbers as
@@ -43,11 +46,15 @@ class TrainingLog {
   void go_on_with(const std::string& window);
 
  private:
+  std::string text_of_sums() const;
   void say_trouble();
   void write_window(int64_t step, double data_seconds);
+  void say_slow_loader(double share);
   void add_up_over_processes();
 
-  TrainConfig config_;
+  Task& task_;
+  const TrainSettings& settings_;
+  std::vector<std::string> number_names_;
   Comm* comm_;
   bool leads_;
   int64_t first_;
@@ -55,10 +62,11 @@ class TrainingLog {
   std::unique_ptr<MetricsFile> metrics_;
   std::unique_ptr<EventWriter> events_;
   std::chrono::steady_clock::time_point start_, window_start_;
-  double loss_sum_ = 0, accuracy_sum_ = 0, data_seconds_ = 0;
+  double data_seconds_ = 0;
+  std::vector<double> sums_;  // of the loss, then of the numbers
   // Steps in the window; those whose loss counts; those timed by this session.
   int64_t window_ = 0, counted_ = 0, timed_ = 0;
-  bool trouble_said_ = false;
+  bool trouble_said_ = false, loader_said_ = false, window_written_ = false;
 };
 
 }  // namespace lockstep

@@ -4,43 +4,24 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <set>
 #include <sstream>
 
 #include "operators/all.h"
 #include "runtime/dist/agree.h"
 #include "runtime/state/safetensors.h"
-#include "tools/predict/trained_network.h"
-#include "tools/train/agreement.h"
+#include "tools/train/own_steps.h"
 #include "tools/train/remembered.h"
 #include "tools/train/weights.h"
 
 namespace lockstep {
 namespace {
 
-LoaderOptions training_batches(const TrainConfig& config, const Rows& rows) {
-  return {.batch = config.batch_size,
-          .first = rows.first,
-          .count = rows.count,
-          .seed = static_cast<uint64_t>(config.seed),
-          .threads = reading_threads(config)};
-}
-
-Rows rows_of_process(const TrainConfig& config, int64_t replicas, const TrainingModel& model) {
-  const BatchShares shares = shares_of(config, replicas);
-  const int64_t first = shares.rows(model.first_replica, 0).first;
-  const Rows last = shares.rows(model.first_replica + model.replicas - 1, shares.parts - 1);
-  return {first, last.first + last.count - first};
-}
-
-// Labels are numbers, which mean the same only if the class names agree.
-void check_same_classes(const Dataset& train, const Dataset& held_out) {
-  check(held_out.classes() <= train.classes(), "the held-out data has ", held_out.classes(),
-        " classes, the training data ", train.classes());
-  for (int64_t label = 0; label < held_out.classes(); ++label)
-    check(held_out.class_name(label) == train.class_name(label), "class ", label, " is '",
-          train.class_name(label), "' in the training data and '", held_out.class_name(label),
-          "' in the held-out data");
+std::vector<std::string> numbers_of(const TrainingModel& model) {
+  std::vector<std::string> names;
+  if (model.losses.size() > 1)
+    for (const Replicated& loss : model.losses) names.push_back(loss.name);
+  for (const Replicated& metric : model.metrics) names.push_back(metric.name);
+  return names;
 }
 
 }  // namespace
@@ -58,44 +39,28 @@ int64_t whole_number(const Metadata& metadata, const std::string& key, int64_t l
   return value;
 }
 
-TrainingRun::TrainingRun(const TrainConfig& config, Comm* comm)
-    : config_(config),
+TrainingRun::TrainingRun(Task& task, int threads, Comm* comm)
+    : task_(task),
+      settings_(task.settings()),
       comm_(comm),
-      replicas_(config.replicas() * (comm ? comm->size() : 1)),
-      model_(build_own_model(config, comm)),
-      rows_(rows_of_process(config, replicas_, model_)),
+      replicas_(settings_.replicas() * (comm ? comm->size() : 1)),
+      models_(own_steps(task, comm)),
+      number_names_(numbers_of(models_[0])),
       losses_(comm) {
-  check_names_to_store(model_);
-  session_ = std::make_unique<Session>(model_, config.run.devices.list, all_kernels(),
-                                       session_options(config, comm));
+  check_names_to_store(models_[0]);
+  session_ = std::make_unique<Session>(models_[0], settings_.run.devices.list, all_kernels(),
+                                       session_options(settings_, threads, comm));
 }
 
 void TrainingRun::open_data() {
-  train_ = dataset_named(dataset_of(config_, false));
-  check(train_->classes() <= config_.classes, "MODEL.NUM_CLASSES is ", config_.classes,
-        " but the data has ", train_->classes(), " classes");
-  model_.metadata = picture_metadata(*train_);
-  held_out_ = std::make_unique<HeldOut>(config_, *session_);
-  check_same_classes(*train_, held_out_->data());
-  loader_ = std::make_unique<Loader>(*train_, training_batches(config_, rows_));
-  images_.resize(static_cast<std::size_t>(rows_.count * train_->image_values()));
-  labels_.resize(static_cast<std::size_t>(rows_.count));
-  make_feeds();
-}
-
-// Each replica reads its rows of the batch in place.
-void TrainingRun::make_feeds() {
-  feeds_ = std::make_unique<Feeds>(model_, WholeRun{config_.batch_size});
-  std::set<std::string> names;
-  for (const StepInput& input : model_.inputs)
-    if (input.role == Role::data) names.insert(input.feed());
-  for (const std::string& name : names)
-    if (name == "label")
-      feeds_->set(name, {{DType::int64, {rows_.count}}, labels_.data()});
-    else  // the images, whatever a user's network calls them
-      feeds_->set(name, {{DType::float32,
-                          {rows_.count, train_->channels(), train_->height(), train_->width()}},
-                         images_.data()});
+  task_.open(*session_, rows_of_process(task_, models_[0]));
+  for (TrainingModel& model : models_) model.metadata = task_.metadata();
+  loader_ = std::make_unique<Loader>(task_.minibatches(), task_.reading_threads());
+  for (const TrainingModel& model : models_) {
+    Form& form = *forms_.emplace_back(std::make_unique<Form>(model, task_.images_of_step()));
+    if (&model != &models_[0]) form.own = session_->step_of(model);
+    form.step = form.own ? form.own.get() : &session_->step();
+  }
 }
 
 int64_t TrainingRun::start() {
@@ -106,21 +71,20 @@ int64_t TrainingRun::start() {
 
 void TrainingRun::set_first_values() {
   session_->initialise();
-  if (!config_.weights.empty())
-    weights_report_ =
-        load_weights(*session_, {config_.weights, config_.new_classifier, config_.classes});
+  if (const auto weights = task_.first_weights())
+    weights_report_ = load_weights(*session_, *weights);
 }
 
 int64_t TrainingRun::resume(const std::string& checkpoint) {
   resumed_ = load_checkpoint(*session_, checkpoint, [&](const Metadata& saved) {
-    check_remembered(config_, saved, checkpoint, replicas_);
+    check_remembered(remembered(task_.keys(), settings_), saved, checkpoint, replicas_);
     whole_number(saved, "steps", 0, kMostSteps, checkpoint);
   });
   last_checkpoint_ = checkpoint;
   last_start_ = whole_number(resumed_, "steps", 0, kMostSteps, checkpoint);
   if (lacks_checksums(resumed_)) weights_report_ = {unchecked_line(checkpoint)};
-  check(last_start_ <= config_.schedule.max_iter, "SOLVER.MAX_ITER is ", config_.schedule.max_iter,
-        ", but ", checkpoint, " is from iteration ", last_start_,
+  check(last_start_ <= settings_.schedule.max_iter, "SOLVER.MAX_ITER is ",
+        settings_.schedule.max_iter, ", but ", checkpoint, " is from iteration ", last_start_,
         "; increase SOLVER.MAX_ITER to continue");
   open_data();
   return last_start_;
@@ -131,9 +95,9 @@ void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const 
   // The loss of the last step was finite; effects of its update would show in the next step only.
   const std::string lost = lost_value(*session_);
   check(lost.empty(), "after iteration ", steps_done, " ", lost, ". The learning rate was ",
-        learning_rate(config_.schedule, steps_done - 1),
+        learning_rate(settings_.schedule, steps_done - 1),
         "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. ", intact());
-  Metadata metadata = remembered(config_);
+  Metadata metadata = remembered(task_.keys(), settings_);
   metadata.insert(more.begin(), more.end());
   metadata.insert({{"steps", std::to_string(steps_done)},
                    {"replicas", std::to_string(replicas_)},
@@ -145,26 +109,36 @@ void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const 
   last_start_ = steps_done;
 }
 
-void TrainingRun::feed(int64_t step) {
-  auto start = std::chrono::steady_clock::now();
-  const Batch& batch = loader_->get(step);
-  std::copy(batch.images.begin(), batch.images.end(), images_.begin());
-  std::copy(batch.labels.begin(), batch.labels.end(), labels_.begin());
-  feeds_->set(Role::rate, learning_rate(config_.schedule, step));
-  if (feeds_->has(Role::correction))
-    feeds_->set(Role::correction, momentum_correction(config_.schedule, step));
+// Each replica reads its rows of the minibatch in place.
+TrainingRun::Form& TrainingRun::feed(int64_t step) {
+  const auto start = std::chrono::steady_clock::now();
+  const MinibatchSource& source = task_.minibatches();
+  const std::size_t number = source.form(step);
+  const std::span<const Tensor> batch = loader_->get(step);
+  Form& form = *forms_[number];
+  for (std::size_t i = 0; i < batch.size(); ++i)
+    form.feeds.set(source.forms()[number][i].name, batch[i]);
+  form.feeds.set(Role::rate, learning_rate(settings_.schedule, step));
+  if (form.feeds.has(Role::correction))
+    form.feeds.set(Role::correction, momentum_correction(settings_.schedule, step));
   data_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return form;
 }
 
 StepResult TrainingRun::run_step(int64_t step, NotFinite* not_finite) {
-  feed(step);
+  Form& form = feed(step);
   RunOptions options = session_->run_options(static_cast<uint64_t>(step));
   options.not_finite = not_finite;
   options.blame_feeds = false;  // all processes first agree on the culprit
-  const Answers answers = session_->run_step(*feeds_, options);
+  const Answers answers(form.model, form.step->run(form.feeds.tensors(), options),
+                        form.feeds.shares());
   StepResult result;
   result.loss = answers.loss();
-  result.accuracy = answers.share_of_metric("accuracy");
+  if (form.model.losses.size() > 1)
+    for (const Replicated& loss : form.model.losses)
+      result.numbers.push_back(answers.loss(loss.name));
+  for (const Replicated& metric : form.model.metrics)
+    result.numbers.push_back(answers.share_of_metric(metric.name));
   if (const auto skipped = answers.skipped()) {
     result.skipped_here = skipped->replica >= 0;
     result.skipped = result.skipped_here ? join("the gradient '", skipped->gradient,
@@ -182,12 +156,14 @@ StepResult TrainingRun::step(int64_t step) {
         step, ": ", result.skipped);
   // With deferred gradients it was the previous step that overflowed; this step's check comes in
   // the next.
-  const bool judged_later = config_.step.options.deferred && !model_.checks.empty();
+  const bool judged_later = settings_.step.options.deferred && !models_[0].checks.empty();
   result.counts = judged_later ? std::isfinite(result.loss) : result.skipped.empty();
-  if (!result.counts)
-    result.loss = result.accuracy = 0;
-  else if (!judged_later)
+  if (!result.counts) {
+    result.loss = 0;
+    std::fill(result.numbers.begin(), result.numbers.end(), 0.F);
+  } else if (!judged_later) {
     losses_.note(step, result.loss);
+  }
   if (losses_.is_time(step) || ends_window(step)) check_losses(step);
   return result;
 }
@@ -195,8 +171,8 @@ StepResult TrainingRun::step(int64_t step) {
 // After such a step replicas are compared, saved or tested.
 bool TrainingRun::ends_window(int64_t step) const {
   const int64_t done = step + 1;
-  return done == config_.schedule.max_iter || done % config_.drift_iters == 0 ||
-         done % config_.snapshot_iters == 0 || done % config_.test_iters == 0;
+  return done == settings_.schedule.max_iter || done % settings_.drift_iters == 0 ||
+         done % settings_.snapshot_iters == 0 || done % settings_.test_iters == 0;
 }
 
 void TrainingRun::check_losses(int64_t step) {
@@ -210,8 +186,8 @@ void TrainingRun::explain(const BadLoss& bad) {
                                                     : join("from the checkpoint after iteration ",
                                                            last_start_, ", ", last_checkpoint_);
   // If the step's batch is to blame, nothing needs to be repeated.
-  feed(bad.step);
-  Found found{bad.step, foremost(comm_, suspect_of(fed_not_finite(model_, feeds_->tensors()), {}))};
+  Form& form = feed(bad.step);
+  Found found{bad.step, foremost(comm_, suspect_of(fed_in(form), {}))};
   if (found.culprit.text.empty()) {
     say_(join(what, "; to find the cause, ", bad.step + 1 - last_start_,
               bad.step == last_start_ ? " iteration is" : " iterations are", " repeated ", from,
@@ -222,9 +198,13 @@ void TrainingRun::explain(const BadLoss& bad) {
   const bool fed = found.culprit.kind == Suspect::Kind::fed;
   fail(what, "; ", found.culprit.text, ", at iteration ", found.step + 1, ". ",
        fed ? ""
-           : join("The learning rate was ", learning_rate(config_.schedule, found.step),
+           : join("The learning rate was ", learning_rate(settings_.schedule, found.step),
                   "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. "),
        intact());
+}
+
+std::string TrainingRun::fed_in(Form& form) {
+  return fed_not_finite(form.model, form.feeds.tensors());
 }
 
 std::string TrainingRun::intact() const {
@@ -242,7 +222,7 @@ TrainingRun::Found TrainingRun::search(int64_t last) {
     NotFinite computed;
     const StepResult result = run_step(step, &computed);
     if (!result.skipped.empty()) continue;  // it was harmless
-    const Suspect mine = suspect_of(fed_not_finite(model_, feeds_->tensors()), computed);
+    const Suspect mine = suspect_of(fed_in(*forms_[task_.minibatches().form(step)]), computed);
     if (Suspect culprit = foremost(comm_, mine); !culprit.text.empty()) return {step, culprit};
   }
   return {};

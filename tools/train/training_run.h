@@ -10,10 +10,8 @@
 #include "graph/training.h"
 #include "runtime/state/checkpoint.h"
 #include "runtime/state/session.h"
-#include "tools/train/config.h"
-#include "tools/train/held_out.h"
-#include "tools/train/network.h"
 #include "tools/train/search.h"
+#include "tools/train/task.h"
 
 namespace lockstep {
 
@@ -24,18 +22,19 @@ int64_t whole_number(const Metadata& metadata, const std::string& key, int64_t l
 inline constexpr int64_t kMostSteps = int64_t{1} << 53;
 
 struct StepResult {
-  float loss = 0;  // this process's share of it
-  float accuracy = 0;
-  bool counts = true;         // whether reported means include this step
-  std::string skipped;        // the reason why nothing was updated, or ""
-  bool skipped_here = false;  // the cause was on this process
+  float loss = 0;              // this process's share of it
+  std::vector<float> numbers;  // of all numbers, in the order of number_names()
+  bool counts = true;          // whether reported means include this step
+  std::string skipped;         // the reason why nothing was updated, or ""
+  bool skipped_here = false;   // the cause was on this process
 };
 
 class TrainingRun {
  public:
   // `comm`: to the other processes of the run, or null. All of them make the same calls. Data is
-  // read, or drawn, only after configuration, devices and weights have been checked.
-  TrainingRun(const TrainConfig& config, Comm* comm);
+  // read, or drawn, only after configuration, devices and weights have been checked. `task` must
+  // outlive the run; `threads`: of each replica, 0: an equal share of the cores.
+  TrainingRun(Task& task, int threads, Comm* comm);
 
   // Starts from the seed, or from a checkpoint of the same model and data; returns the number of
   // completed steps.
@@ -49,7 +48,6 @@ class TrainingRun {
   StepResult step(int64_t step);
   using Say = std::function<void(const std::string& line)>;
   void speak_by(Say say) { say_ = std::move(say); }
-  HeldOut& held_out() { return *held_out_; }
   // Throws, and leaves the file unchanged, if the last step made non-finite numbers. `more`:
   // further metadata for resuming.
   void save(const std::string& checkpoint, int64_t steps_done, const Metadata& more);
@@ -57,20 +55,31 @@ class TrainingRun {
   const Metadata& resumed() const { return resumed_; }
 
   Session& session() { return *session_; }
+  // What a step tells besides its loss: its losses, where there are several, and its metrics.
+  const std::vector<std::string>& number_names() const { return number_names_; }
   double data_seconds() const { return data_seconds_; }
   // The report of start() on MODEL.WEIGHTS, or of resume() on its checkpoint.
   const std::vector<std::string>& weights_report() const { return weights_report_; }
 
  private:
+  // The step for minibatches of one form.
+  struct Form {
+    Form(const TrainingModel& of, int64_t batch) : model(of), feeds(of, WholeRun{batch}) {}
+    const TrainingModel& model;
+    Feeds feeds;
+    std::unique_ptr<Program> own;  // null: the session's own step
+    Program* step = nullptr;
+  };
+
   void set_first_values();
   void open_data();
-  void make_feeds();
-  void feed(int64_t step);
+  Form& feed(int64_t step);
   // Checks every value if `not_finite` is given.
   StepResult run_step(int64_t step, NotFinite* not_finite = nullptr);
   bool ends_window(int64_t step) const;
   void check_losses(int64_t step);
   std::string intact() const;
+  static std::string fed_in(Form& form);  // the first non-finite value, or ""
   [[noreturn]] void explain(const BadLoss& bad);
   // The first step with such a value, from the last start or save up to `last`.
   struct Found {
@@ -79,19 +88,16 @@ class TrainingRun {
   };
   Found search(int64_t last);
 
-  TrainConfig config_;
+  Task& task_;
+  const TrainSettings& settings_;
   Comm* comm_;
   int64_t replicas_;  // of all processes
-  TrainingModel model_;
-  Rows rows_;  // of each batch, for this process
+  std::vector<TrainingModel> models_;
+  std::vector<std::string> number_names_;
   std::unique_ptr<Session> session_;
-  std::unique_ptr<Dataset> train_;
   std::unique_ptr<Loader> loader_;
-  std::unique_ptr<HeldOut> held_out_;
-  std::vector<float> images_;
-  std::vector<int64_t> labels_;
+  std::vector<std::unique_ptr<Form>> forms_;
   int64_t skipped_in_a_row_ = 0;
-  std::unique_ptr<Feeds> feeds_;
   std::string last_checkpoint_;  // the starting point of explain(); "": the seed
   int64_t last_start_ = 0;
   Metadata resumed_;

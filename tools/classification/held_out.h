@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "data/labelled_images.h"
 #include "data/loader.h"
 #include "graph/passes/predict.h"
 #include "runtime/state/session.h"
+#include "tools/classification/config.h"
 #include "tools/record/test_result.h"
-#include "tools/train/config.h"
 
 namespace lockstep {
 
@@ -17,7 +18,7 @@ class HeldOut {
  public:
   // All replicas of all processes share the images; all make the same calls. `session` must outlive
   // this.
-  HeldOut(const TrainConfig& config, Session& session);
+  HeldOut(const ClassificationConfig& config, Session& session);
 
   const Dataset& data() const { return *data_; }
   // Tests with the current parameters and replica 0's running statistics. With several processes
@@ -35,6 +36,7 @@ class HeldOut {
   int64_t classes_;
   std::unique_ptr<Dataset> data_;
   int64_t batch_;  // per replica
+  std::unique_ptr<LabelledImages> batches_;
   std::unique_ptr<Loader> loader_;
   Predictors predictors_;
   std::unique_ptr<Program> program_;

@@ -7,22 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "builders/optimizers/lr_schedule.h"
 #include "tools/config/files.h"
 #include "tools/config/key.h"
-#include "tools/config/step_settings.h"
-#include "tools/train/solver.h"
+#include "tools/train/settings.h"
 
 namespace lockstep {
 
 // For its keys and their meanings see config_keys.cc.
-struct TrainConfig {
-  std::string path;
-  std::string output_dir;
-  RunSettings run;
-  StepSettings step;
-  int64_t seed = 3;
-
+struct ClassificationConfig : TrainSettings {
   std::string model = "lenet";
   int64_t classes = 10;
   std::vector<int64_t> hidden = {256, 128};
@@ -46,14 +38,6 @@ struct TrainConfig {
   int64_t data_threads = 0;
 
   int64_t batch_size = 64;
-  int64_t snapshot_iters = 200;
-  int64_t log_iters = 20;
-  int64_t drift_iters = 100;
-  int64_t test_iters = 200;
-
-  Solver optimizer;
-  LrSchedule schedule;
-  double log_lr_change_threshold = 1.1;
 
   // Every key with its value as text, in a fixed order.
   std::vector<std::pair<std::string, std::string>> entries() const;
@@ -61,27 +45,18 @@ struct TrainConfig {
   std::vector<std::pair<std::string, std::string>> changed() const;
   // A file that parses to the same configuration.
   std::string yaml() const;
-
-  int64_t replicas() const { return static_cast<int64_t>(run.devices.list.size()); }
 };
 // In the order of the reference page.
-ConfigKeys keys_of(TrainConfig& config);
-
-// What the keys of SOLVER fill, for any task; weight decay and clipping are the step's.
-struct SolverSettings {
-  LrSchedule& schedule;
-  Solver& optimizer;
-  double& log_lr_change_threshold;
-};
-ConfigKeys keys_of(const SolverSettings& solver);
+ConfigKeys keys_of(ClassificationConfig& config);
 
 // Reads the file, then the overrides (KEY VALUE KEY VALUE ..). An unknown key, a value of the wrong
 // kind or out of range throws with file:line and, for keys, the nearest one. So does a
 // configuration that does not fit so many processes, each with DEVICES of its own.
-TrainConfig read_config(const std::string& path, const std::vector<std::string>& overrides,
-                        int processes = 1);
+ClassificationConfig read_config(const std::string& path, const std::vector<std::string>& overrides,
+                                 int processes = 1);
 // The same of files that have been read; says where values came from.
-TrainConfig read_config(const ConfigFiles& files, const std::vector<std::string>& overrides,
-                        int processes, Origins& origins);
+ClassificationConfig read_config(const ConfigFiles& files,
+                                 const std::vector<std::string>& overrides, int processes,
+                                 Origins& origins);
 
 }  // namespace lockstep

@@ -1,24 +1,21 @@
-#include "tools/train/network.h"
+#include "tools/classification/network.h"
 
 #include "builders/net/imported.h"
 #include "builders/net/losses.h"
 #include "builders/step/data_parallel.h"
-#include "builders/step/partition.h"
-#include "graph/print.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "runtime/device.h"
-#include "runtime/dist/agree.h"
 #include "tools/onnx/network_file.h"
-#include "tools/train/agreement.h"
-#include "tools/train/data_memory.h"
 
 namespace lockstep {
 namespace {
 
-ImageSize image_of(const TrainConfig& config) { return image_size_of(dataset_of(config, false)); }
+ImageSize image_of(const ClassificationConfig& config) {
+  return image_size_of(dataset_of(config, false));
+}
 
-ModelFn named_model(const TrainConfig& config) {
+ModelFn named_model(const ClassificationConfig& config) {
   const ImageSize image = image_of(config);
   return model_named(config.model, {.image = {image.channels, image.height, image.width},
                                     .classes = config.classes,
@@ -65,7 +62,7 @@ void renew_classifier(const Classifier& classifier, const LoadedModel& file, int
           "' is frozen or not a float initializer");
 }
 
-ModelFn brought_model(const TrainConfig& config) {
+ModelFn brought_model(const ClassificationConfig& config) {
   LoadedModel network = load_network(config.onnx);
   const TensorType images = data_type(network.model.inference, config.onnx, image_of(config));
   const std::string data = network.model.inference.name(network.model.inference.inputs()[0]);
@@ -90,7 +87,7 @@ ModelFn brought_model(const TrainConfig& config) {
 
 }  // namespace
 
-DatasetOptions dataset_of(const TrainConfig& config, bool held_out) {
+DatasetOptions dataset_of(const ClassificationConfig& config, bool held_out) {
   return {.name = config.dataset,
           .root = config.data_root,
           .size = held_out ? config.test_size : config.train_size,
@@ -103,33 +100,15 @@ DatasetOptions dataset_of(const TrainConfig& config, bool held_out) {
           .flip = config.flip};
 }
 
-TrainingModel build_own_model(const TrainConfig& config, Comm* comm) {
-  check_data_memory(config);
-  if (!comm) return build_configured_model(config);
-  check_agreement(*comm, to_be_agreed_on(config));
-  const TrainingModel whole = build_configured_model(config, comm->size());
-  const std::string step = text_of(whole);
-  check_agreement(*comm, {{"the bucket plan", whole.bucket_plan},
-                          {"the step graph", digest(step.data(), step.size())}});
-  return partition(whole, {comm->rank(), comm->size()});
-}
-
-SessionOptions session_options(const TrainConfig& config, Comm* comm) {
-  return {.seed = static_cast<uint64_t>(config.seed),
-          .threads = config.run.threads,
-          .compile = {.tf32 = config.run.tf32},
-          .comm = comm};
-}
-
-int reading_threads(const TrainConfig& config) {
+int reading_threads(const ClassificationConfig& config) {
   return config.data_threads > 0 ? static_cast<int>(config.data_threads) : cpu_cores();
 }
 
-BatchShares shares_of(const TrainConfig& config, int64_t replicas) {
+BatchShares shares_of(const ClassificationConfig& config, int64_t replicas) {
   return {config.batch_size, replicas, config.step.options.micro_batches};
 }
 
-TrainingModel build_configured_model(const TrainConfig& config, int processes) {
+TrainingModel build_configured_model(const ClassificationConfig& config, int processes) {
   DataParallelOptions options = options_of(config.step, config.run.devices.list, processes);
   options.weighted = !shares_of(config, options.replicas).equal();
   const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);

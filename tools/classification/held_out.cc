@@ -1,4 +1,4 @@
-#include "tools/train/held_out.h"
+#include "tools/classification/held_out.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "runtime/dist/agree.h"
 #include "runtime/parallel.h"
 #include "runtime/state/shared_statistics.h"
-#include "tools/train/network.h"
+#include "tools/classification/network.h"
 
 namespace lockstep {
 namespace {
@@ -67,7 +67,7 @@ struct HeldOut::Tally {
   Samples wrong{true}, right{false};
 };
 
-HeldOut::HeldOut(const TrainConfig& config, Session& session)
+HeldOut::HeldOut(const ClassificationConfig& config, Session& session)
     : session_(session),
       classes_(config.classes),
       data_(dataset_named(dataset_of(config, true))),
@@ -78,12 +78,12 @@ HeldOut::HeldOut(const TrainConfig& config, Session& session)
   const int64_t replicas = here * (session.comm() ? session.comm()->size() : 1);
   const int64_t rounds = (data_->size() - 1) / (replicas * kMostOfAReplica) + 1;
   batch_ = (data_->size() - 1) / (replicas * rounds) + 1;
-  loader_ = std::make_unique<Loader>(*data_,
-                                     LoaderOptions{.batch = replicas * batch_,
-                                                   .first = session.model().first_replica * batch_,
-                                                   .count = here * batch_,
-                                                   .shuffle = false,
-                                                   .threads = reading_threads(config)});
+  batches_ = std::make_unique<LabelledImages>(
+      *data_, LabelledImagesOptions{.batch = replicas * batch_,
+                                    .first = session.model().first_replica * batch_,
+                                    .count = here * batch_,
+                                    .shuffle = false});
+  loader_ = std::make_unique<Loader>(*batches_, reading_threads(config));
   check(predictors_.inputs.size() == 1 && predictors_.outputs.size() == 1, "the network has ",
         predictors_.inputs.size(), " inputs and ", predictors_.outputs.size(),
         " outputs; a classifier has one of each");
@@ -115,22 +115,22 @@ void HeldOut::test_own_share(Tally& tally) {
   const int64_t here = session_.model().replicas, first = session_.model().first_replica;
   const int64_t of_all = here * (session_.comm() ? session_.comm()->size() : 1) * batch_;
   for (int64_t round = 0; round * of_all < data_->size(); ++round) {
-    const Batch& batch = loader_->get(round);
+    const std::span<const Tensor> batch = loader_->get(round);
+    float* images = batch[0].as<float>();
     std::vector<Tensor> feeds;
     const TensorDesc desc{DType::float32,
                           {batch_, data_->channels(), data_->height(), data_->width()}};
     for (int64_t k = 0; k < here; ++k)
-      feeds.push_back(
-          {desc, const_cast<float*>(batch.images.data()) + k * batch_ * data_->image_values()});
+      feeds.push_back({desc, images + k * batch_ * data_->image_values()});
     const auto fetched = program_->run(feeds, session_.run_options(0));
     for (int64_t i = 0; i < here * batch_; ++i) {
       // The last round is padded with images from the start.
       if (round * of_all + first * batch_ + i >= data_->size()) break;
       const float* scores = fetched[i / batch_].as<float>() + i % batch_ * classes_;
-      const int64_t label = batch.labels[i];
+      const int64_t label = batch[1].as<int64_t>()[i];
       tally.losses[i / batch_] -= std::log(std::max(static_cast<double>(scores[label]), 1e-30));
       look_at(round * of_all + first * batch_ + i, scores, label,
-              batch.images.data() + i * data_->image_values(), tally);
+              images + i * data_->image_values(), tally);
     }
   }
 }

@@ -1,4 +1,4 @@
-#include "tools/train/data_memory.h"
+#include "tools/classification/data_memory.h"
 
 #include <algorithm>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "data/dataset.h"
 #include "graph/limits.h"
-#include "tools/train/network.h"
+#include "tools/classification/network.h"
 
 namespace lockstep {
 namespace {
@@ -17,7 +17,7 @@ struct Ask {
 };
 
 // In doubles, so that products far beyond any machine do not overflow.
-std::vector<Ask> asks_of(const TrainConfig& config) {
+std::vector<Ask> asks_of(const ClassificationConfig& config) {
   const ImageSize image = image_size_of(dataset_of(config, false));
   const double values = static_cast<double>(image.channels) * static_cast<double>(image.height) *
                         static_cast<double>(image.width);
@@ -40,7 +40,7 @@ std::size_t whole(double bytes) { return static_cast<std::size_t>(std::min(bytes
 
 }  // namespace
 
-void check_data_memory(const TrainConfig& config) {
+void check_data_memory(const ClassificationConfig& config) {
   double sum = 0;
   for (const Ask& ask : asks_of(config)) {
     check_memory(whole(ask.bytes), ask.what);

@@ -1,13 +1,12 @@
 // The keys for training classifiers, besides those of the step: a table for each subject.
 #include "models/models.h"
-#include "tools/train/config.h"
+#include "tools/classification/config.h"
 
 namespace lockstep {
 namespace {
 
 // Larger numbers overflow when multiplied; memory runs out long before.
 constexpr double kMostOfMany = 1 << 24, kMostPixels = 1 << 16, kMostImages = 0x7FFFFFFF;
-constexpr double kMostRate = 3.4e38;  // a float
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -15,7 +14,7 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-ConfigKeys keys_of_run(TrainConfig& c) {
+ConfigKeys keys_of_run(ClassificationConfig& c) {
   return {{"OUTPUT_DIR",
            &c.output_dir,
            "folder of this configuration's runs; default: runs/ and the file's name",
@@ -26,7 +25,7 @@ ConfigKeys keys_of_run(TrainConfig& c) {
            {.least = 0, .remembered = true}}};
 }
 
-ConfigKeys keys_of_network(TrainConfig& c) {
+ConfigKeys keys_of_network(ClassificationConfig& c) {
   return {
       {"MODEL.TYPE", &c.model, "built-in model: " + listed(model_names()), {.remembered = true}},
       {"MODEL.NUM_CLASSES",
@@ -59,7 +58,7 @@ ConfigKeys keys_of_network(TrainConfig& c) {
        "initialise residual blocks as the identity: the scale of their last batch norm is 0"}};
 }
 
-ConfigKeys keys_of_data(TrainConfig& c) {
+ConfigKeys keys_of_data(ClassificationConfig& c) {
   return {
       {"DATA.NAME",
        &c.dataset,
@@ -96,7 +95,7 @@ ConfigKeys keys_of_data(TrainConfig& c) {
        {.least = 0, .most = kMostThreads, .detectron = "DATA_LOADER.NUM_THREADS", .own = true}}};
 }
 
-ConfigKeys keys_of_loop(TrainConfig& c) {
+ConfigKeys keys_of_loop(ClassificationConfig& c) {
   return {{"TRAIN.BATCH_SIZE",
            &c.batch_size,
            "number of images of a step, over all replicas and processes",
@@ -107,81 +106,14 @@ ConfigKeys keys_of_loop(TrainConfig& c) {
           {"TRAIN.SNAPSHOT_ITERS",
            &c.snapshot_iters,
            "iterations between two checkpoints",
-           {.least = 1}},
-          {"TRAIN.LOG_ITERS",
-           &c.log_iters,
-           "iterations between two lines of output, and between two rows of metrics.jsonl",
-           {.least = 1}},
-          {"TRAIN.DRIFT_ITERS",
-           &c.drift_iters,
-           "iterations between two bit-for-bit comparisons of all replicas",
-           {.least = 1}},
-          {"TEST.ITERS",
-           &c.test_iters,
-           "iterations between two tests on the held-out images",
            {.least = 1}}};
 }
 
 }  // namespace
 
-ConfigKeys keys_of(const SolverSettings& c) {
-  return {
-      {"SOLVER.BASE_LR",
-       &c.schedule.base_lr,
-       "initial learning rate",
-       {.least = 0, .most = kMostRate}},
-      {"SOLVER.LR_POLICY", &c.schedule.policy,
-       "learning rate schedule: step, steps_with_decay, steps_with_lrs, cosine_decay or exp_decay"},
-      {"SOLVER.GAMMA",
-       &c.schedule.gamma,
-       "factor of each drop of the learning rate; exp_decay: factor over the whole run",
-       {.least = 0}},
-      {"SOLVER.STEP_SIZE",
-       &c.schedule.step_size,
-       "step: iterations between two drops of the learning rate",
-       {.least = 1}},
-      {"SOLVER.STEPS",
-       &c.schedule.steps,
-       "steps_with_*: first iteration of each interval; the first one is 0",
-       {.least = 0}},
-      {"SOLVER.LRS",
-       &c.schedule.lrs,
-       "steps_with_lrs: learning rate of each interval",
-       {.least = 0, .most = kMostRate}},
-      {"SOLVER.MAX_ITER", &c.schedule.max_iter, "number of iterations of the run", {.least = 1}},
-      {"SOLVER.WARM_UP_ITERS",
-       &c.schedule.warm_up_iters,
-       "number of warm-up iterations",
-       {.least = 0}},
-      {"SOLVER.WARM_UP_FACTOR",
-       &c.schedule.warm_up_factor,
-       "fraction of the learning rate at the start of the warm-up",
-       {.least = 0}},
-      {"SOLVER.WARM_UP_METHOD", &c.schedule.warm_up_method,
-       "warm-up factor over time: linear or constant"},
-      {"SOLVER.TYPE", &c.optimizer.type, "the optimiser: " + solver_types()},
-      {"SOLVER.MOMENTUM", &c.optimizer.momentum, "momentum of SGD and Nesterov", {.least = 0}},
-      {"SOLVER.NESTEROV", &c.optimizer.nesterov, "true: an old spelling of SOLVER.TYPE: Nesterov"},
-      {"SOLVER.BETA1", &c.optimizer.beta1, "Adam: decay rate of the first moment", {.least = 0}},
-      {"SOLVER.BETA2", &c.optimizer.beta2, "Adam: decay rate of the second moment", {.least = 0}},
-      {"SOLVER.EPSILON", &c.optimizer.epsilon, "Adam: added to the denominator", {.least = 0}},
-      {"SOLVER.SCALE_MOMENTUM", &c.schedule.scale_momentum,
-       "SGD and Nesterov: rescale the momentum when the learning rate jumps"},
-      {"SOLVER.SCALE_MOMENTUM_THRESHOLD",
-       &c.schedule.scale_momentum_threshold,
-       "a change of the learning rate by more than this factor is a jump",
-       {.least = 1}},
-      {"SOLVER.LOG_LR_CHANGE_THRESHOLD",
-       &c.log_lr_change_threshold,
-       "a change of the learning rate by more than this factor is logged",
-       {.least = 1}}};
-}
-
-ConfigKeys keys_of(TrainConfig& c) {
+ConfigKeys keys_of(ClassificationConfig& c) {
   return joined({keys_of_run(c), keys_of(c.run), keys_of_network(c), keys_of_data(c),
-                 keys_of_loop(c),
-                 keys_of(SolverSettings{c.schedule, c.optimizer, c.log_lr_change_threshold}),
-                 keys_of(c.step)});
+                 keys_of_loop(c), loop_keys(c), solver_keys(c), keys_of(c.step)});
 }
 
 }  // namespace lockstep

@@ -1,11 +1,11 @@
-#include "tools/train/config.h"
+#include "tools/classification/config.h"
 
 #include <filesystem>
 
 #include "graph/graph.h"
+#include "tools/classification/network.h"
 #include "tools/config/read.h"
 #include "tools/detection/types.h"
-#include "tools/train/network.h"
 
 namespace lockstep {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kMostThreadsOfAll = 4096;
 
 // Throws naming the key that requires equal shares.
-void check_shares(const TrainConfig& config, int processes) {
+void check_shares(const ClassificationConfig& config, int processes) {
   const BatchShares shares = shares_of(config, config.replicas() * processes);
   const std::string of_all =
       join(shares.replicas, " replicas of ",
@@ -31,7 +31,7 @@ void check_shares(const TrainConfig& config, int processes) {
   if (options.synchronised_batch_norm) needs_equal("TRAIN.SYNC_BATCH_NORM");
 }
 
-void check_together(const TrainConfig& config, int processes) {
+void check_together(const ClassificationConfig& config, int processes) {
   check_shares(config, processes);
   check_fits(config.step, config.run.devices.list, processes);
   check(config.crop_scale.size() == 2 && config.crop_scale[0] > 0 &&
@@ -47,35 +47,36 @@ void check_together(const TrainConfig& config, int processes) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> TrainConfig::entries() const {
-  TrainConfig copy = *this;
+std::vector<std::pair<std::string, std::string>> ClassificationConfig::entries() const {
+  ClassificationConfig copy = *this;
   return entries_of(keys_of(copy));
 }
 
-std::vector<std::pair<std::string, std::string>> TrainConfig::changed() const {
+std::vector<std::pair<std::string, std::string>> ClassificationConfig::changed() const {
   std::vector<std::pair<std::string, std::string>> changed;
-  const auto now = entries(), before = TrainConfig().entries();
+  const auto now = entries(), before = ClassificationConfig().entries();
   for (std::size_t i = 0; i < now.size(); ++i)
     if (now[i] != before[i] && now[i].first != "OUTPUT_DIR") changed.push_back(now[i]);
   return changed;
 }
 
-std::string TrainConfig::yaml() const {
-  TrainConfig copy = *this;
+std::string ClassificationConfig::yaml() const {
+  ClassificationConfig copy = *this;
   return yaml_of(keys_of(copy));
 }
 
-TrainConfig read_config(const std::string& path, const std::vector<std::string>& overrides,
-                        int processes) {
+ClassificationConfig read_config(const std::string& path, const std::vector<std::string>& overrides,
+                                 int processes) {
   Origins origins;
   return read_config(config_files(path), overrides, processes, origins);
 }
 
-TrainConfig read_config(const ConfigFiles& files, const std::vector<std::string>& overrides,
-                        int processes, Origins& origins) {
+ClassificationConfig read_config(const ConfigFiles& files,
+                                 const std::vector<std::string>& overrides, int processes,
+                                 Origins& origins) {
   refuse_detector(files, overrides);
   const std::string& path = files.back().path;
-  TrainConfig config;
+  ClassificationConfig config;
   config.path = path;
   config.output_dir = "runs/" + std::filesystem::path(path).stem().string();
   ConfigKeys keys = keys_of(config);

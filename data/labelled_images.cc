@@ -1,0 +1,52 @@
+#include "data/labelled_images.h"
+
+#include <numeric>
+#include <utility>
+
+#include "graph/error.h"
+#include "runtime/philox.h"
+
+namespace lockstep {
+namespace {
+
+constexpr uint64_t kShuffleStream = uint64_t{1} << 40;  // above the streams of parameters
+
+}  // namespace
+
+int64_t EpochOrder::at(int64_t position) const {
+  const int64_t number = position / size_;
+  const std::lock_guard lock(mutex_);
+  Epoch& epoch = epochs_[static_cast<std::size_t>(number % 2)];
+  if (number != epoch.number) {
+    std::vector<int32_t>& order = epoch.order;
+    order.resize(static_cast<std::size_t>(size_));
+    std::iota(order.begin(), order.end(), 0);
+    PhiloxSequence random(seed_, kShuffleStream + static_cast<uint64_t>(number));
+    for (int64_t i = size_ - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
+    epoch.number = number;
+  }
+  return epoch.order[static_cast<std::size_t>(position % size_)];
+}
+
+LabelledImages::LabelledImages(const Dataset& dataset, const LabelledImagesOptions& options)
+    : dataset_(dataset), options_(options), order_(dataset.size(), options.seed) {
+  check(options.batch > 0, "a batch of ", options.batch, " images");
+  if (options_.count < 0) options_.count = options.batch - options.first;
+  check(options_.count > 0 && options_.first + options_.count <= options.batch, "images ",
+        options_.first, " to ", options_.first + options_.count, " of a batch of ", options.batch);
+  check(dataset.size() > 0, "the data set is empty");
+  forms_ = {
+      {{options_.images,
+        {DType::float32, {options_.count, dataset.channels(), dataset.height(), dataset.width()}}},
+       {options_.labels, {DType::int64, {options_.count}}}}};
+}
+
+void LabelledImages::read(int64_t step, int64_t item, std::span<const Tensor> tensors) const {
+  const int64_t position = step * options_.batch + options_.first + item;
+  const int64_t index = options_.shuffle ? order_.at(position) : position % dataset_.size();
+  dataset_.read(index, static_cast<uint64_t>(position),
+                tensors[0].as<float>() + item * dataset_.image_values(),
+                tensors[1].as<int64_t>() + item);
+}
+
+}  // namespace lockstep

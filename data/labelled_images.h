@@ -1,0 +1,61 @@
+// The minibatches of a classifier: images of a data set, shuffled, with their labels.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/minibatch.h"
+
+namespace lockstep {
+
+// The order of examples: each epoch is a permutation that depends on (seed, epoch) alone, so any
+// step can be reached without the ones before it.
+class EpochOrder {
+ public:
+  EpochOrder(int64_t size, uint64_t seed) : size_(size), seed_(seed) {}
+  // `position` counts examples from the start of training. Thread-safe.
+  int64_t at(int64_t position) const;
+
+ private:
+  struct Epoch {
+    int64_t number = -1;
+    std::vector<int32_t> order;
+  };
+  int64_t size_;
+  uint64_t seed_;
+  mutable std::mutex mutex_;
+  mutable std::array<Epoch, 2> epochs_;  // steps that are read ahead may be of the next one
+};
+
+struct LabelledImagesOptions {
+  int64_t batch = 64;
+  // The part of each batch to read: one process's share.
+  int64_t first = 0;
+  int64_t count = -1;  // -1: to the end
+  uint64_t seed = 1;
+  bool shuffle = true;                            // false: in the data set's order, repeated
+  std::string images = "data", labels = "label";  // names of the tensors
+};
+
+class LabelledImages final : public MinibatchSource {
+ public:
+  // `dataset` must outlive it.
+  LabelledImages(const Dataset& dataset, const LabelledImagesOptions& options);
+
+  const std::vector<MinibatchForm>& forms() const override { return forms_; }
+  std::size_t form(int64_t) const override { return 0; }
+  int64_t items() const override { return options_.count; }
+  void read(int64_t step, int64_t item, std::span<const Tensor> tensors) const override;
+
+ private:
+  const Dataset& dataset_;
+  LabelledImagesOptions options_;
+  EpochOrder order_;
+  std::vector<MinibatchForm> forms_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,21 @@
+// The training step of a configuration.
+#pragma once
+
+#include "data/dataset.h"
+#include "graph/training.h"
+#include "runtime/feeds.h"
+#include "tools/classification/config.h"
+
+namespace lockstep {
+
+DatasetOptions dataset_of(const ClassificationConfig& config, bool held_out);
+int reading_threads(const ClassificationConfig& config);
+
+// A model by name, or the network of MODEL.ONNX with a cross-entropy loss on its scores; for all
+// replicas of so many processes.
+TrainingModel build_configured_model(const ClassificationConfig& config, int processes = 1);
+// The division of a batch into parts that go through the network together, for the run's number of
+// replicas.
+BatchShares shares_of(const ClassificationConfig& config, int64_t replicas);
+
+}  // namespace lockstep

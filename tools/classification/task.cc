@@ -1,0 +1,119 @@
+#include "tools/classification/task.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include "tools/classification/data_memory.h"
+#include "tools/classification/network.h"
+#include "tools/predict/trained_network.h"
+#include "tools/report/classes.h"
+#include "tools/texts.h"
+
+namespace lockstep {
+namespace {
+
+// Labels are numbers, which mean the same only if the class names agree.
+void check_same_classes(const Dataset& train, const Dataset& held_out) {
+  check(held_out.classes() <= train.classes(), "the held-out data has ", held_out.classes(),
+        " classes, the training data ", train.classes());
+  for (int64_t label = 0; label < held_out.classes(); ++label)
+    check(held_out.class_name(label) == train.class_name(label), "class ", label, " is '",
+          train.class_name(label), "' in the training data and '", held_out.class_name(label),
+          "' in the held-out data");
+}
+
+// What a user's network calls the images.
+std::string images_of(const TrainingModel& model) {
+  for (const StepInput& input : model.inputs)
+    if (input.role == Role::data && input.feed() != "label") return input.feed();
+  fail("the step has no input for images");
+}
+
+}  // namespace
+
+std::string ClassificationTask::network() const {
+  return config_.onnx.empty() ? config_.model
+                              : std::filesystem::path(config_.onnx).filename().string();
+}
+
+void ClassificationTask::prepare() { check_data_memory(config_); }
+
+std::vector<TrainingModel> ClassificationTask::steps(int processes) const {
+  std::vector<TrainingModel> steps;
+  steps.push_back(build_configured_model(config_, processes));
+  return steps;
+}
+
+std::optional<WeightsOptions> ClassificationTask::first_weights() const {
+  if (config_.weights.empty()) return std::nullopt;
+  return WeightsOptions{config_.weights, config_.new_classifier, config_.classes};
+}
+
+void ClassificationTask::open(Session& session, const Rows& rows) {
+  train_ = dataset_named(dataset_of(config_, false));
+  check(train_->classes() <= config_.classes, "MODEL.NUM_CLASSES is ", config_.classes,
+        " but the data has ", train_->classes(), " classes");
+  held_out_ = std::make_unique<HeldOut>(config_, session);
+  check_same_classes(*train_, held_out_->data());
+  const Dataset& data = held_out_->data();
+  for (int64_t label = 0; label < config_.classes; ++label)
+    classes_.push_back(label < data.classes() ? data.class_name(label) : std::to_string(label));
+  shares_tests_ = session.comm() && session.comm()->size() > 1;
+  minibatches_ = std::make_unique<LabelledImages>(
+      *train_, LabelledImagesOptions{.batch = config_.batch_size,
+                                     .first = rows.first,
+                                     .count = rows.count,
+                                     .seed = static_cast<uint64_t>(config_.seed),
+                                     .images = images_of(session.model())});
+}
+
+std::map<std::string, std::string> ClassificationTask::metadata() const {
+  return picture_metadata(*train_);
+}
+
+int ClassificationTask::reading_threads() const { return lockstep::reading_threads(config_); }
+
+Dims ClassificationTask::picture() const {
+  const Dataset& data = held_out_->data();
+  return {data.channels(), data.height(), data.width()};
+}
+
+std::string ClassificationTask::text_of(double loss, const NamedNumbers& numbers) const {
+  std::string text = join("loss ", fixed(loss, 4));
+  for (const auto& [name, number] : numbers)
+    text += join("  ", name, " ", fixed(100 * number, 1), " %");
+  return text;
+}
+
+ScoreKind ClassificationTask::score_kind() const {
+  return {"accuracy", "held-out accuracy", "held_out_accuracy"};
+}
+
+std::string ClassificationTask::text_of_score(double score) const { return percent(score, 2); }
+
+std::vector<CurveChart> ClassificationTask::charts() const {
+  return {{"Loss",
+           {{"loss", "training", "blue"}, {"test_loss", "held out", "orange", true}},
+           Scale::log},
+          {"Accuracy",
+           {{"accuracy", "training", "blue"}, {"test_accuracy", "held out", "orange", true}},
+           Scale::linear}};
+}
+
+HeldOutTest ClassificationTask::test(int64_t iterations) {
+  const TestResult result = held_out_->test();
+  HeldOutTest test;
+  test.numbers = {{"accuracy", result.accuracy}, {"loss", result.loss}};
+  test.score = result.accuracy;
+  if (!std::isfinite(result.loss))
+    test.trouble = join("the held-out loss is ", fixed(result.loss, 4));
+  test.headline = join("held-out accuracy ", fixed(100 * result.accuracy, 2), " %");
+  test.detail = join("loss ", fixed(result.loss, 4));
+  test.section = html_of(Tested{result, classes_, iterations, shares_tests_});
+  test.pictures = result.samples;
+  test.pictures_are =
+      "Wrong predictions with the highest confidence, then predictions with the lowest";
+  return test;
+}
+
+}  // namespace lockstep

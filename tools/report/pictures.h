@@ -1,0 +1,15 @@
+// Pictures with boxes in HTML.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/report/shown.h"
+
+namespace lockstep {
+
+// Truth beside detections, or what else was found.
+std::string html_of(const std::vector<ShownScene>& scenes, const std::string& found = "detection");
+std::string html_of(const std::vector<ShownMistake>& mistakes);
+
+}  // namespace lockstep

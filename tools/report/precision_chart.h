@@ -1,0 +1,12 @@
+// Precision against recall, as a chart.
+#pragma once
+
+#include "data/coco/evaluation.h"
+#include "tools/report/chart.h"
+
+namespace lockstep {
+
+// At overlaps of 0.5, 0.75 and 0.9: the mean over all classes with objects.
+Chart precision_chart(const CocoScores& scores);
+
+}  // namespace lockstep

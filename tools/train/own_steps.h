@@ -1,0 +1,19 @@
+// A process's share of the steps of a run.
+#pragma once
+
+#include <vector>
+
+#include "tools/train/task.h"
+
+namespace lockstep {
+
+// Every process builds the steps of all replicas and keeps its part; before that they check that
+// their configurations agree.
+std::vector<TrainingModel> own_steps(Task& task, Comm* comm);
+
+// The division of a batch into parts that go through the network together.
+BatchShares shares_of(const Task& task, int64_t replicas);
+// Those of the process of this part of a step.
+Rows rows_of_process(const Task& task, const TrainingModel& own);
+
+}  // namespace lockstep

@@ -1,0 +1,85 @@
+#include "tools/train/settings.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kMostRate = 3.4e38;  // a float
+
+}  // namespace
+
+ConfigKeys solver_keys(TrainSettings& c) {
+  return {
+      {"SOLVER.BASE_LR",
+       &c.schedule.base_lr,
+       "initial learning rate",
+       {.least = 0, .most = kMostRate}},
+      {"SOLVER.LR_POLICY", &c.schedule.policy,
+       "learning rate schedule: step, steps_with_decay, steps_with_lrs, cosine_decay or exp_decay"},
+      {"SOLVER.GAMMA",
+       &c.schedule.gamma,
+       "factor of each drop of the learning rate; exp_decay: factor over the whole run",
+       {.least = 0}},
+      {"SOLVER.STEP_SIZE",
+       &c.schedule.step_size,
+       "step: iterations between two drops of the learning rate",
+       {.least = 1}},
+      {"SOLVER.STEPS",
+       &c.schedule.steps,
+       "steps_with_*: first iteration of each interval; the first one is 0",
+       {.least = 0}},
+      {"SOLVER.LRS",
+       &c.schedule.lrs,
+       "steps_with_lrs: learning rate of each interval",
+       {.least = 0, .most = kMostRate}},
+      {"SOLVER.MAX_ITER", &c.schedule.max_iter, "number of iterations of the run", {.least = 1}},
+      {"SOLVER.WARM_UP_ITERS",
+       &c.schedule.warm_up_iters,
+       "number of warm-up iterations",
+       {.least = 0}},
+      {"SOLVER.WARM_UP_FACTOR",
+       &c.schedule.warm_up_factor,
+       "fraction of the learning rate at the start of the warm-up",
+       {.least = 0}},
+      {"SOLVER.WARM_UP_METHOD", &c.schedule.warm_up_method,
+       "warm-up factor over time: linear or constant"},
+      {"SOLVER.TYPE", &c.optimizer.type, "the optimiser: " + solver_types()},
+      {"SOLVER.MOMENTUM", &c.optimizer.momentum, "momentum of SGD and Nesterov", {.least = 0}},
+      {"SOLVER.NESTEROV", &c.optimizer.nesterov, "true: an old spelling of SOLVER.TYPE: Nesterov"},
+      {"SOLVER.BETA1", &c.optimizer.beta1, "Adam: decay rate of the first moment", {.least = 0}},
+      {"SOLVER.BETA2", &c.optimizer.beta2, "Adam: decay rate of the second moment", {.least = 0}},
+      {"SOLVER.EPSILON", &c.optimizer.epsilon, "Adam: added to the denominator", {.least = 0}},
+      {"SOLVER.SCALE_MOMENTUM", &c.schedule.scale_momentum,
+       "SGD and Nesterov: rescale the momentum when the learning rate jumps"},
+      {"SOLVER.SCALE_MOMENTUM_THRESHOLD",
+       &c.schedule.scale_momentum_threshold,
+       "a change of the learning rate by more than this factor is a jump",
+       {.least = 1}},
+      {"SOLVER.LOG_LR_CHANGE_THRESHOLD",
+       &c.log_lr_change_threshold,
+       "a change of the learning rate by more than this factor is logged",
+       {.least = 1}}};
+}
+
+ConfigKeys loop_keys(TrainSettings& c) {
+  return {{"TRAIN.LOG_ITERS",
+           &c.log_iters,
+           "iterations between two lines of output, and between two rows of metrics.jsonl",
+           {.least = 1}},
+          {"TRAIN.DRIFT_ITERS",
+           &c.drift_iters,
+           "iterations between two bit-for-bit comparisons of all replicas",
+           {.least = 1}},
+          {"TEST.ITERS",
+           &c.test_iters,
+           "iterations between two tests on the held-out images",
+           {.least = 1}}};
+}
+
+SessionOptions session_options(const TrainSettings& settings, int threads, Comm* comm) {
+  return {.seed = static_cast<uint64_t>(settings.seed),
+          .threads = threads,
+          .compile = {.tf32 = settings.run.tf32},
+          .comm = comm};
+}
+
+}  // namespace lockstep

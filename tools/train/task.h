@@ -1,0 +1,81 @@
+// What a run trains: the part of a training run that classification and detection do not share.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/minibatch.h"
+#include "graph/training.h"
+#include "runtime/feeds.h"
+#include "runtime/state/session.h"
+#include "tools/record/test_result.h"
+#include "tools/report/report.h"
+#include "tools/train/settings.h"
+#include "tools/train/weights.h"
+
+namespace lockstep {
+
+using NamedNumbers = std::vector<std::pair<std::string, double>>;
+
+// The number that tells how good a network is, from 0 to 1: the largest is the best.
+struct ScoreKind {
+  std::string number;    // of HeldOutTest::numbers
+  std::string name;      // for people
+  std::string metadata;  // its key beside weights
+};
+
+// A test of the network in training.
+struct HeldOutTest {
+  NamedNumbers numbers;  // test_accuracy, test/accuracy: without what is before it
+  double score = 0;
+  std::string trouble;   // "the held-out loss is nan": such weights are worth nothing
+  std::string headline;  // "held-out accuracy 98.12 %"
+  std::string detail;    // "loss 0.0512"
+  std::string section;   // of report.html
+  std::vector<SamplePicture> pictures;
+  std::string pictures_are;  // a description
+};
+
+// All processes of a run make the same calls, in this order.
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  virtual const TrainSettings& settings() const = 0;
+  virtual ConfigKeys keys() = 0;  // they refer to its configuration
+  virtual std::vector<std::pair<std::string, std::string>> changed() = 0;  // from the defaults
+  virtual std::string series() const = 0;   // folder of the first run
+  virtual std::string network() const = 0;  // names for people
+  virtual std::string data() const = 0;
+  virtual int64_t images_of_step() const = 0;  // of all processes
+
+  // Learns what the network depends on, and whether there is memory for the data.
+  virtual void prepare() = 0;
+  // The step of all replicas of so many processes: one for each form of the minibatches.
+  virtual std::vector<TrainingModel> steps(int processes) const = 0;
+  virtual std::optional<WeightsOptions> first_weights() const = 0;
+
+  // Opens the data, which outlives the calls below. This process has `rows` of each minibatch.
+  virtual void open(Session& session, const Rows& rows) = 0;
+  virtual std::map<std::string, std::string> metadata() const = 0;  // of the trained network
+  virtual const MinibatchSource& minibatches() const = 0;
+  virtual int reading_threads() const = 0;
+  virtual std::string threads_key() const = 0;         // of the configuration
+  virtual std::vector<std::string> notes() const = 0;  // about the data, for people
+  virtual int64_t held_out_pictures() const = 0;
+  virtual Dims picture() const = 0;  // channels, height, width of one
+
+  // On a step's window: its loss and numbers, for the terminal.
+  virtual std::string text_of(double loss, const NamedNumbers& numbers) const = 0;
+  virtual ScoreKind score_kind() const = 0;
+  virtual std::string text_of_score(double score) const = 0;
+  virtual std::vector<CurveChart> charts() const = 0;
+  // With the current parameters; complete on rank 0 alone.
+  virtual HeldOutTest test(int64_t iterations) = 0;
+};
+
+}  // namespace lockstep
