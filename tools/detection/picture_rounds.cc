@@ -10,7 +10,7 @@ namespace lockstep {
 namespace {
 
 // In the order of a form.
-enum InputPlace { kPicture, kExtent, kProposals };
+enum InputPlace { kPictureRow, kExtentRow, kProposalRows };
 
 int64_t places_of(const DetectorOptions& network) {
   const bool finds_its_own = network.rpn.rpn_on || network.retinanet.retinanet_on;
@@ -92,14 +92,14 @@ void PictureRounds::read(int64_t round, int64_t item, std::span<const Tensor> te
         image.height, " pixels high and ", image.width, " wide, should be ", wanted.height, " and ",
         wanted.width);
   const PictureScale scale = scaled(picture);
-  float* data = tensors[kPicture].as<float>() + item * 3 * frame.area();
+  float* data = tensors[kPictureRow].as<float>() + item * 3 * frame.area();
   write_picture(image, scale, rules_, {data, frame.height, frame.width});
-  float* info = tensors[kExtent].as<float>() + 3 * item;
+  float* info = tensors[kExtentRow].as<float>() + 3 * item;
   info[0] = static_cast<float>(scale.height);
   info[1] = static_cast<float>(scale.width);
   info[2] = static_cast<float>(scale.scale);
   if (places_ > 0)
-    write_proposals_of(picture, tensors[kProposals].as<float>() + item * places_ * 4);
+    write_proposals_of(picture, tensors[kProposalRows].as<float>() + item * places_ * 4);
 }
 
 // Places left over hold boxes without an area.
