@@ -59,8 +59,18 @@ void box_losses(Net& net, const DetectorOptions& options, const BoxScores& out,
   const int64_t places = graph.shape(sample.labels)[1].size();
   const auto foreground = foreground_rois(options.train);
   const Value labels = reshape(graph, sample.labels, {-1}, "roi_labels");
-  net.loss("loss_cls", softmax_cross_entropy(graph, out.scores, labels, none,
-                                             {.ignores = true, .ignore_index = -1}, "loss_cls"));
+  const Value rois =
+      reduce_sum(graph, present(graph, labels, "rois_labelled"), {}, false, "rois_counted");
+  const auto lose = [&](const char* name, const auto& loss_named) {
+    const std::string own = std::string(name) + "_own";
+    net.loss(name, options.train.shared_normalisers
+                       ? shared_count(graph, loss_named(own), rois, name)
+                       : loss_named(name));
+  };
+  lose("loss_cls", [&](const std::string& name) {
+    return softmax_cross_entropy(graph, out.scores, labels, none,
+                                 {.ignores = true, .ignore_index = -1}, name);
+  });
   net.metric("accuracy_cls", label_accuracy(graph, out.scores, labels, "accuracy_cls"));
 
   // Objects are in the first places of an image.
@@ -82,9 +92,7 @@ void box_losses(Net& net, const DetectorOptions& options, const BoxScores& out,
            DType::float32, name + "_objects");
   const Value sum = masked_sum(graph, distance,
                                reshape(graph, is_object, {0, 0, 1}, name + "_mask"), name + "_sum");
-  const Value rois =
-      reduce_sum(graph, present(graph, labels, name + "_present"), {}, false, name + "_rois");
-  net.loss(name, per_count(graph, sum, rois, name));
+  lose("loss_bbox", [&](const std::string& as) { return per_count(graph, sum, rois, as); });
 }
 
 void box_outputs(Net& net, const DetectorOptions& options, const BoxScores& out,

@@ -162,6 +162,7 @@ struct DetectionTrainOptions {  // TRAIN, as far as it changes a network
   double crowd_filter_thresh = 0.7;
   bool freeze_conv_body = false;
   int64_t freeze_at = 2;
+  bool shared_normalisers = false;  // ours: losses are divided by the counts of all replicas
 };
 
 struct DetectionTestOptions {  // TEST, as far as it changes a network

@@ -136,10 +136,16 @@ class RetinaNet {
     const std::string cls = "fl" + level.suffix, bbox = "retnet_loss_bbox" + level.suffix;
     const FocalAttrs focal{kinds_, static_cast<float>(r.loss_alpha),
                            static_cast<float>(r.loss_gamma)};
-    net_.loss(cls,
-              r.softmax
-                  ? softmax_focal_loss(graph_, level.logits, target.labels, objects, focal, cls)
-                  : sigmoid_focal_loss(graph_, level.logits, target.labels, objects, focal, cls));
+    const bool shared = options_.train.shared_normalisers;
+    const auto lose = [&](const std::string& name, const auto& loss_named) {
+      net_.loss(name, shared ? shared_count(graph_, loss_named(name + "_own"), objects, name)
+                             : loss_named(name));
+    };
+    lose(cls, [&](const std::string& name) {
+      return r.softmax
+                 ? softmax_focal_loss(graph_, level.logits, target.labels, objects, focal, name)
+                 : sigmoid_focal_loss(graph_, level.logits, target.labels, objects, focal, name);
+    });
     const int64_t cells = level.anchors.height * level.anchors.width;
     const auto columns = [&](Value x, const char* ending) {
       return reshape(graph_, x, {in_.images, anchors_, 4, cells}, bbox + ending);
@@ -157,7 +163,7 @@ class RetinaNet {
     Value sum = masked_sum(graph_, distance, mask, bbox + "_sum");
     if (r.bbox_reg_weight != 1)
       sum = mul(graph_, sum, shared_number(graph_, r.bbox_reg_weight), bbox + "_weighted");
-    net_.loss(bbox, per_count(graph_, sum, objects, bbox));
+    lose(bbox, [&](const std::string& name) { return per_count(graph_, sum, objects, name); });
   }
 
   // [I, A, K, 4, cells] at each anchor's class: [I, A, 4, cells].

@@ -178,10 +178,15 @@ void rpn_losses(Net& net, const DetectorOptions& options, const std::vector<RpnL
     // Detectron divides by the places that a pyramid's sample has, filled or not.
     const Value share =
         shared_number(graph, 1 / (images * static_cast<double>(train.rpn_batch_size_per_im)));
-    net.loss(cls, pyramid
-                      ? mul(graph, sum, share, cls)
-                      : per_count(graph, sum,
-                                  reduce_sum(graph, of_image, {}, false, cls + "_places"), cls));
+    if (pyramid) {
+      net.loss(cls, mul(graph, sum, share, cls));
+    } else {
+      const Value places = reduce_sum(graph, of_image, {}, false, cls + "_places");
+      net.loss(cls,
+               train.shared_normalisers
+                   ? shared_count(graph, per_count(graph, sum, places, cls + "_own"), places, cls)
+                   : per_count(graph, sum, places, cls));
+    }
 
     const Value distance =
         smooth_l1(graph, at_places(graph, levels[i].deltas, s.places, 4, bbox + "_deltas"),

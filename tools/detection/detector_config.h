@@ -26,6 +26,8 @@ struct DetectionTraining {  // the rest of TRAIN
   int64_t snapshot_iters = 80000;  // of one GPU; TrainSettings has those of all
   bool aspect_grouping = true;
   double gt_min_area = -1;
+  int64_t shapes = 0;            // ours: padded sizes at the most; 0: 6, or 12 with several scales
+  bool skip_bad_images = false;  // ours
 };
 
 struct DetectionLoader {  // DATA_LOADER

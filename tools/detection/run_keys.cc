@@ -114,6 +114,17 @@ ConfigKeys own_detector_keys(DetectorConfig& c) {
          {.least = 1, .most = 65536}},
         {"TRAIN.PROPOSALS", &shape.proposals,
          "places for proposals from files; TRAIN.RPN_POST_NMS_TOP_N unless given", at_least(1)},
+        {"TRAIN.SHAPES",
+         &c.train.shapes,
+         "sizes that pictures are padded to, at the most: each has a graph of its own; 0: 6, or 12 "
+         "with several TRAIN.SCALES",
+         {.least = 0, .most = 64, .remembered = true}},
+        {"TRAIN.SKIP_BAD_IMAGES", &c.train.skip_bad_images,
+         "a picture that cannot be read is replaced by another of its step, and counted; false: it "
+         "stops the run"},
+        {"TRAIN.SHARED_NORMALISERS", &c.network.train.shared_normalisers,
+         "losses are divided by the numbers of objects and samples on all replicas, instead of "
+         "each replica's own"},
         {"SOLVER.SCALE_TO_BATCH", &c.scale_to_batch,
          "fit rates and iterations to the images of a step, where these are not the "
          "file's NUM_GPUS x TRAIN.IMS_PER_BATCH"}},

@@ -1,0 +1,49 @@
+#include "tools/detection/fed_proposals.h"
+
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "graph/error.h"
+#include "tools/detection/data_sets.h"
+#include "tools/detection/proposal_file.h"
+
+namespace lockstep {
+namespace {
+
+using BoxesOfPictures = std::vector<std::vector<Corners>>;
+
+// A set's annotations are read for its own ids, which joined sets may have twice.
+PictureProposals proposals_from(const DetectorConfig& config, const DetectionData& data,
+                                const std::string& section, const ProposalRules& rules) {
+  const std::string files_key = section + ".PROPOSAL_FILES", sets_key = section + ".DATASETS";
+  const std::string at = config.origins.blame({files_key}, config.path);
+  check(data.proposal_files.size() == data.datasets.size(), at, " names ",
+        data.proposal_files.size(), " files for the ", data.datasets.size(), " sets of ", sets_key,
+        "; a network without an RPN needs a file for each, which `lockstep test` of an RPN writes");
+  auto boxes = std::make_shared<BoxesOfPictures>();
+  for (std::size_t i = 0; i < data.datasets.size(); ++i) {
+    const auto pictures = open_pictures(config, {data.datasets[i]}, sets_key);
+    BoxesOfPictures read =
+        read_proposals(data.proposal_files[i], data.datasets[i], pictures->annotations(), rules);
+    boxes->insert(boxes->end(), std::make_move_iterator(read.begin()),
+                  std::make_move_iterator(read.end()));
+  }
+  return [boxes](std::size_t picture) { return boxes->at(picture); };
+}
+
+}  // namespace
+
+bool takes_proposals(const DetectorConfig& config) {
+  return !config.network.rpn.rpn_on && !config.network.retinanet.retinanet_on;
+}
+
+PictureProposals proposals_for_training(const DetectorConfig& config) {
+  return proposals_from(config, config.train.data, "TRAIN", proposal_rules_for_training(config));
+}
+
+PictureProposals proposals_for_testing(const DetectorConfig& config) {
+  return proposals_from(config, config.test.data, "TEST", proposal_rules_for_testing(config));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,194 @@
+#include "tools/detection/task.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/detection/detector.h"
+#include "models/detection/inputs.h"
+#include "tools/detection/data_sets.h"
+#include "tools/detection/fed_proposals.h"
+#include "tools/detection/network.h"
+#include "tools/detection/test_report.h"
+#include "tools/texts.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kShapes = 6, kShapesOfSeveralScales = 12;
+
+std::string joined_by(const std::vector<std::string>& names, const char* with) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : with) + name;
+  return text;
+}
+
+// A network's classes are numbers, which mean the same only if the categories' names agree.
+void check_same_categories(const Annotations& train, const Annotations& test) {
+  const std::size_t count = std::min(train.categories.size(), test.categories.size());
+  for (std::size_t i = 0; i < count; ++i)
+    check(train.categories[i].name == test.categories[i].name, "class ", i + 1, " is '",
+          train.categories[i].name, "' in ", train.path, " and '", test.categories[i].name, "' in ",
+          test.path);
+  check(train.categories.size() == test.categories.size(), train.path, " has ",
+        train.categories.size(), " categories, ", test.path, " has ", test.categories.size());
+}
+
+}  // namespace
+
+std::string series_of(const DetectorConfig& config) {
+  return join(config.output_dir, "/train/", joined_by(config.train.data.datasets, "+"), "/",
+              config.network.model.type);
+}
+
+DetectionTask::DetectionTask(DetectorConfig config) : config_(std::move(config)) {
+  for (const auto& [key, names] : {std::pair{"TRAIN.DATASETS", &config_.train.data.datasets},
+                                   {"TEST.DATASETS", &config_.test.data.datasets}})
+    check(!names->empty(), config_.origins.blame({key}, config_.path),
+          " is empty; it should name data sets, such as scenes_train or those of DATASETS");
+}
+
+std::vector<std::pair<std::string, std::string>> DetectionTask::changed() {
+  DetectorConfig first;
+  const auto now = entries_of(keys()), before = entries_of(keys_of(first));
+  std::vector<std::pair<std::string, std::string>> changed;
+  for (const auto& entry : now)
+    if (std::find(before.begin(), before.end(), entry) == before.end() &&
+        entry.first != "OUTPUT_DIR")
+      changed.push_back(entry);
+  return changed;
+}
+
+std::string DetectionTask::network() const {
+  const DetectorOptions& network = config_.network;
+  const char* kind = network.retinanet.retinanet_on ? "RetinaNet"
+                     : network.model.rpn_only       ? "RPN"
+                     : network.rpn.rpn_on           ? "Faster R-CNN"
+                                                    : "Fast R-CNN";
+  const std::string& body = network.model.conv_body;
+  return join(kind, " ", body.substr(body.find('.') + 1));
+}
+
+std::string DetectionTask::data() const { return joined_by(config_.train.data.datasets, "+"); }
+
+int64_t DetectionTask::images_of_step() const {
+  return config_.num_gpus * config_.network.train.ims_per_batch;
+}
+
+DetectionBatchOptions DetectionTask::batch_options() const {
+  const DetectorOptions& network = config_.network;
+  const bool several_scales = network.train.scales.size() > 1;
+  DetectionBatchOptions options;
+  options.batch = images_of_step();
+  options.scales = network.train.scales;
+  options.longest = network.train.max_size;
+  options.stride = input_stride(network);
+  options.shapes = config_.train.shapes > 0 ? static_cast<std::size_t>(config_.train.shapes)
+                   : several_scales         ? kShapesOfSeveralScales
+                                            : kShapes;
+  if (!config_.train.aspect_grouping) options.shapes = network.train.scales.size();
+  options.places = network.shape.true_boxes;
+  options.least_area = config_.train.gt_min_area;
+  options.mirrored = config_.train.use_flipped;
+  options.skip_bad_pictures = config_.train.skip_bad_images;
+  options.seed = static_cast<uint64_t>(config_.seed);
+  for (std::size_t i = 0; i < 3; ++i) options.means[i] = static_cast<float>(config_.pixel_means[i]);
+  options.fixed = {network.shape.height, network.shape.width};
+  if (takes_proposals(config_)) {
+    options.proposals = proposals_for_training(config_);
+    options.proposal_places = network.shape.proposals;
+  }
+  return options;
+}
+
+void DetectionTask::prepare() {
+  training_ = open_pictures(config_, config_.train.data.datasets, "TRAIN.DATASETS");
+  testing_ = open_pictures(config_, config_.test.data.datasets, "TEST.DATASETS");
+  check_same_categories(training_->annotations(), testing_->annotations());
+  minibatches_ = std::make_unique<DetectionBatches>(*training_, batch_options());
+}
+
+std::vector<TrainingModel> DetectionTask::steps(int processes) const {
+  std::vector<TrainingModel> steps;
+  for (const PictureSize& size : minibatches_->shapes())
+    steps.push_back(detector_step(config_, size, processes));
+  return steps;
+}
+
+std::optional<WeightsOptions> DetectionTask::first_weights() const {
+  if (config_.train.data.weights.empty()) return std::nullopt;
+  return WeightsOptions{.path = config_.train.data.weights};
+}
+
+void DetectionTask::open(Session& session, const Rows& rows) {
+  minibatches_->take(rows.first, rows.count);
+  test_ = std::make_unique<BoxTest>(
+      config_, session, *testing_,
+      takes_proposals(config_) ? proposals_for_testing(config_) : nullptr);
+}
+
+std::map<std::string, std::string> DetectionTask::metadata() const {
+  nlohmann::json names = nlohmann::json::array();
+  for (const CocoCategory& category : testing_->annotations().categories)
+    names.push_back(category.name);
+  return {{"categories", names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)}};
+}
+
+int DetectionTask::reading_threads() const { return static_cast<int>(config_.loader.num_threads); }
+
+std::vector<std::string> DetectionTask::notes() const {
+  std::vector<std::string> notes;
+  for (const DetectorNote& note : config_.notes) notes.push_back(note.text);
+  for (const std::string& part : left_out_of(config_.network))
+    notes.push_back(join(part, " is not in this version yet; the step leaves it out"));
+  notes.push_back(minibatches_->text());
+  return notes;
+}
+
+int64_t DetectionTask::held_out_pictures() const {
+  return static_cast<int64_t>(testing_->annotations().images.size());
+}
+
+Dims DetectionTask::picture() const {
+  const PictureSize& size = minibatches_->shapes().front();
+  return {3, size.height, size.width};
+}
+
+std::string DetectionTask::text_of(double loss, const NamedNumbers& numbers) const {
+  std::string text = join("loss ", fixed(loss, 4));
+  for (const auto& [name, number] : numbers)
+    if (name == "accuracy_cls") text += join("  accuracy ", fixed(100 * number, 1), " %");
+  return text;
+}
+
+ScoreKind DetectionTask::score_kind() const {
+  return score_of_detectors(config_.network.model.rpn_only);
+}
+
+std::string DetectionTask::text_of_score(double score) const { return fixed(score, 3); }
+
+std::vector<CurveChart> DetectionTask::charts() const {
+  const DetectorOptions& network = config_.network;
+  CurveChart losses{"Loss", {{"loss", "all", "blue"}}, Scale::log};
+  if (!network.model.rpn_only && !network.retinanet.retinanet_on) {
+    losses.curves.push_back({"loss_cls", "classes", "green"});
+    losses.curves.push_back({"loss_bbox", "boxes", "purple"});
+  }
+  if (network.model.rpn_only)
+    return {losses,
+            {"Recall of proposals",
+             {{"test_ar100", "AR@100", "orange", true}, {"test_ar1000", "AR@1000", "blue", true}},
+             Scale::from_zero}};
+  return {losses,
+          {"Average precision",
+           {{"test_ap", "AP", "orange", true},
+            {"test_ap50", "AP50", "blue", true},
+            {"test_ap75", "AP75", "green", true}},
+           Scale::from_zero}};
+}
+
+HeldOutTest DetectionTask::test(int64_t iterations) {
+  const BoxTestResult result = test_->test();
+  return reported(result, *testing_, iterations);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,58 @@
+// Training of detectors.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/detection/batches.h"
+#include "tools/detection/box_test.h"
+#include "tools/detection/detector_config.h"
+#include "tools/train/task.h"
+
+namespace lockstep {
+
+// OUTPUT_DIR/train/<data sets joined by +>/<MODEL.TYPE>: the first of the configuration's runs.
+std::string series_of(const DetectorConfig& config);
+
+class DetectionTask final : public Task {
+ public:
+  explicit DetectionTask(DetectorConfig config);
+
+  const TrainSettings& settings() const override { return config_; }
+  ConfigKeys keys() override { return keys_of(config_); }
+  std::vector<std::pair<std::string, std::string>> changed() override;
+  std::string series() const override { return series_of(config_); }
+  std::string network() const override;
+  std::string data() const override;
+  int64_t images_of_step() const override;
+
+  void prepare() override;
+  std::vector<TrainingModel> steps(int processes) const override;
+  std::optional<WeightsOptions> first_weights() const override;
+
+  void open(Session& session, const Rows& rows) override;
+  std::map<std::string, std::string> metadata() const override;
+  const MinibatchSource& minibatches() const override { return *minibatches_; }
+  int reading_threads() const override;
+  std::string threads_key() const override { return "DATA_LOADER.NUM_THREADS"; }
+  std::vector<std::string> notes() const override;
+  int64_t held_out_pictures() const override;
+  Dims picture() const override;
+
+  std::string text_of(double loss, const NamedNumbers& numbers) const override;
+  ScoreKind score_kind() const override;
+  std::string text_of_score(double score) const override;
+  std::vector<CurveChart> charts() const override;
+  HeldOutTest test(int64_t iterations) override;
+
+ private:
+  DetectionBatchOptions batch_options() const;
+
+  DetectorConfig config_;
+  std::unique_ptr<PictureSet> training_, testing_;
+  std::unique_ptr<DetectionBatches> minibatches_;
+  std::unique_ptr<BoxTest> test_;
+};
+
+}  // namespace lockstep

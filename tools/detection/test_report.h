@@ -1,0 +1,18 @@
+// What is said of a test of a detector: numbers, a line, and the part of report.html.
+#pragma once
+
+#include "data/detection/picture_set.h"
+#include "tools/detection/box_test.h"
+#include "tools/train/task.h"
+
+namespace lockstep {
+
+// What decides which network is the best: box AP, or the recall of 100 proposals.
+ScoreKind score_of_detectors(bool proposals_only);
+
+HeldOutTest reported(const BoxTestResult& result, const PictureSet& pictures, int64_t iterations);
+
+// COCO's numbers by their names in metrics.jsonl: ap, ap50, .., those that are counted.
+NamedNumbers numbers_of(const BoxTestResult& result);
+
+}  // namespace lockstep
