@@ -1,5 +1,6 @@
 #include "tools/detection/fed_proposals.h"
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -15,17 +16,20 @@ using BoxesOfPictures = std::vector<std::vector<Corners>>;
 
 // A set's annotations are read for its own ids, which joined sets may have twice.
 PictureProposals proposals_from(const DetectorConfig& config, const DetectionData& data,
-                                const std::string& section, const ProposalRules& rules) {
+                                const std::string& section, const std::vector<std::string>& sets,
+                                const ProposalRules& rules) {
   const std::string files_key = section + ".PROPOSAL_FILES", sets_key = section + ".DATASETS";
   const std::string at = config.origins.blame({files_key}, config.path);
   check(data.proposal_files.size() == data.datasets.size(), at, " names ",
         data.proposal_files.size(), " files for the ", data.datasets.size(), " sets of ", sets_key,
         "; a network without an RPN needs a file for each, which `lockstep test` of an RPN writes");
   auto boxes = std::make_shared<BoxesOfPictures>();
-  for (std::size_t i = 0; i < data.datasets.size(); ++i) {
-    const auto pictures = open_pictures(config, {data.datasets[i]}, sets_key);
+  for (const std::string& set : sets) {
+    const auto i = static_cast<std::size_t>(
+        std::find(data.datasets.begin(), data.datasets.end(), set) - data.datasets.begin());
+    const auto pictures = open_pictures(config, {set}, sets_key);
     BoxesOfPictures read =
-        read_proposals(data.proposal_files[i], data.datasets[i], pictures->annotations(), rules);
+        read_proposals(data.proposal_files.at(i), set, pictures->annotations(), rules);
     boxes->insert(boxes->end(), std::make_move_iterator(read.begin()),
                   std::make_move_iterator(read.end()));
   }
@@ -39,11 +43,13 @@ bool takes_proposals(const DetectorConfig& config) {
 }
 
 PictureProposals proposals_for_training(const DetectorConfig& config) {
-  return proposals_from(config, config.train.data, "TRAIN", proposal_rules_for_training(config));
+  return proposals_from(config, config.train.data, "TRAIN", config.train.data.datasets,
+                        proposal_rules_for_training(config));
 }
 
-PictureProposals proposals_for_testing(const DetectorConfig& config) {
-  return proposals_from(config, config.test.data, "TEST", proposal_rules_for_testing(config));
+PictureProposals proposals_for_testing(const DetectorConfig& config,
+                                       const std::vector<std::string>& sets) {
+  return proposals_from(config, config.test.data, "TEST", sets, proposal_rules_for_testing(config));
 }
 
 }  // namespace lockstep

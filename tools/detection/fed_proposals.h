@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "data/detection/boxes.h"
@@ -16,6 +17,8 @@ bool takes_proposals(const DetectorConfig& config);
 
 // Reads TRAIN.PROPOSAL_FILES, one for each of TRAIN.DATASETS; pictures count over all of them.
 PictureProposals proposals_for_training(const DetectorConfig& config);
-PictureProposals proposals_for_testing(const DetectorConfig& config);
+// The same for some of TEST.DATASETS.
+PictureProposals proposals_for_testing(const DetectorConfig& config,
+                                       const std::vector<std::string>& sets);
 
 }  // namespace lockstep

@@ -35,16 +35,20 @@ void check_same_categories(const Annotations& train, const Annotations& test) {
 
 }  // namespace
 
+void check_sets_named(const DetectorConfig& config, const std::string& key,
+                      const std::vector<std::string>& names) {
+  check(!names.empty(), config.origins.blame({key}, config.path),
+        " is empty; it should name data sets, such as scenes_train or those of DATASETS");
+}
+
 std::string series_of(const DetectorConfig& config) {
   return join(config.output_dir, "/train/", joined_by(config.train.data.datasets, "+"), "/",
               config.network.model.type);
 }
 
 DetectionTask::DetectionTask(DetectorConfig config) : config_(std::move(config)) {
-  for (const auto& [key, names] : {std::pair{"TRAIN.DATASETS", &config_.train.data.datasets},
-                                   {"TEST.DATASETS", &config_.test.data.datasets}})
-    check(!names->empty(), config_.origins.blame({key}, config_.path),
-          " is empty; it should name data sets, such as scenes_train or those of DATASETS");
+  check_sets_named(config_, "TRAIN.DATASETS", config_.train.data.datasets);
+  check_sets_named(config_, "TEST.DATASETS", config_.test.data.datasets);
 }
 
 std::vector<std::pair<std::string, std::string>> DetectionTask::changed() {
@@ -121,9 +125,10 @@ std::optional<WeightsOptions> DetectionTask::first_weights() const {
 
 void DetectionTask::open(Session& session, const Rows& rows) {
   minibatches_->take(rows.first, rows.count);
-  test_ = std::make_unique<BoxTest>(
-      config_, session, *testing_,
-      takes_proposals(config_) ? proposals_for_testing(config_) : nullptr);
+  test_ = std::make_unique<BoxTest>(config_, session, *testing_,
+                                    takes_proposals(config_)
+                                        ? proposals_for_testing(config_, config_.test.data.datasets)
+                                        : nullptr);
 }
 
 std::map<std::string, std::string> DetectionTask::metadata() const {

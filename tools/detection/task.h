@@ -15,6 +15,10 @@ namespace lockstep {
 // OUTPUT_DIR/train/<data sets joined by +>/<MODEL.TYPE>: the first of the configuration's runs.
 std::string series_of(const DetectorConfig& config);
 
+// Throws if a key names no data set.
+void check_sets_named(const DetectorConfig& config, const std::string& key,
+                      const std::vector<std::string>& names);
+
 class DetectionTask final : public Task {
  public:
   explicit DetectionTask(DetectorConfig config);

@@ -109,24 +109,31 @@ NamedNumbers numbers_of(const BoxTestResult& result) {
   return numbers;
 }
 
+HeldOutLine line_of(const BoxTestResult& result) {
+  const NamedNumbers numbers = numbers_of(result);
+  const auto said = [&](const std::string& name) { return text_of_number(numbers, name); };
+  if (result.proposals)
+    return {join("AR@100 ", said("ar100")),
+            join("AR@1000 ", said("ar1000"), "  recall of 100 at an overlap of 0.5 ",
+                 said("ar100_at_half"))};
+  return {join("box AP ", said("ap")), join("AP50 ", said("ap50"), "  AP75 ", said("ap75"))};
+}
+
+// Complete on rank 0 alone.
 HeldOutTest reported(const BoxTestResult& result, const PictureSet& pictures, int64_t iterations) {
   HeldOutTest test;
   test.numbers = numbers_of(result);
   const ScoreKind kind = score_of_detectors(result.proposals.has_value());
   for (const auto& [name, number] : test.numbers)
     if (name == kind.number) test.score = number;
-  const auto said = [&](const std::string& name) { return text_of_number(test.numbers, name); };
+  const HeldOutLine line = line_of(result);
+  test.headline = line.headline;
+  test.detail = line.detail;
   const std::vector<Detection> found = detections_of(result.found);
-  if (result.proposals) {
-    test.headline = join("AR@100 ", said("ar100"));
-    test.detail =
-        join("AR@1000 ", said("ar1000"), "  recall at an overlap of 0.5 ", said("ar100_at_half"));
+  if (result.proposals)
     test.section = section_of_proposals(*result.proposals, found, pictures, iterations);
-  } else if (result.scores) {
-    test.headline = join("box AP ", said("ap"));
-    test.detail = join("AP50 ", said("ap50"), "  AP75 ", said("ap75"));
+  else if (result.scores)
     test.section = section_of_boxes(*result.scores, found, pictures, iterations);
-  }
   return test;
 }
 

@@ -10,6 +10,12 @@ namespace lockstep {
 // What decides which network is the best: box AP, or the recall of 100 proposals.
 ScoreKind score_of_detectors(bool proposals_only);
 
+// "box AP 0.512", and the other numbers.
+struct HeldOutLine {
+  std::string headline, detail;
+};
+HeldOutLine line_of(const BoxTestResult& result);
+
 HeldOutTest reported(const BoxTestResult& result, const PictureSet& pictures, int64_t iterations);
 
 // COCO's numbers by their names in metrics.jsonl: ap, ap50, .., those that are counted.

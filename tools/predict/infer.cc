@@ -1,15 +1,19 @@
-// lockstep infer: classifies images with a trained network.
+// lockstep infer: looks at pictures with a trained network, and classifies them or finds objects.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "graph/file.h"
 #include "graph/printable.h"
 #include "tools/classification/config.h"
 #include "tools/command.h"
+#include "tools/detection/task.h"
+#include "tools/detection/types.h"
 #include "tools/model_source.h"
+#include "tools/predict/infer_command.h"
 #include "tools/predict/picture_classifier.h"
 #include "tools/train/run_folder.h"
 #include "tools/train/weights.h"
@@ -20,21 +24,28 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-struct InferOptions {
-  std::string source, weights, out;
-  std::vector<std::string> pictures;
-  int top = 1;
-};
-
 std::string run_of(const std::string& source) {
   if (fs::is_directory(source)) return source;
   check(is_yaml(source), "'", source,
         "' is neither a model.onnx nor a CONFIG.yaml nor a run's folder");
-  const std::string series = read_config(source, {}).output_dir;
+  const ConfigFiles files = config_files(source);
+  const std::string series = is_detector(files, {}) ? series_of(read_detector_config(files, {}))
+                                                    : read_config(source, {}).output_dir;
   const std::string folder = newest_run(series);
   check(!folder.empty(), source, ": there is no run in '", series, "' yet; `lockstep train ",
         source, "` starts one");
   return folder;
+}
+
+struct TrainedRun {
+  std::string folder, weights;
+};
+TrainedRun trained_run(const InferOptions& options) {
+  const std::string folder = run_of(options.source);
+  const std::string weights = options.weights.empty() ? checkpoint_in(folder) : options.weights;
+  check(fs::exists(weights), "'", weights, "' does not exist");
+  check_weights(weights);
+  return {folder, weights};
 }
 
 TrainedNetwork network_of(const InferOptions& options) {
@@ -43,11 +54,19 @@ TrainedNetwork network_of(const InferOptions& options) {
           ", which contains its weights");
     return load_trained(options.source);
   }
-  const std::string folder = run_of(options.source);
-  const std::string weights = options.weights.empty() ? checkpoint_in(folder) : options.weights;
-  check(fs::exists(weights), "'", weights, "' does not exist");
-  check_weights(weights);
-  return trained_from(weights, step_in(folder));
+  const TrainedRun run = trained_run(options);
+  return trained_from(run.weights, step_in(run.folder));
+}
+
+// A run is configured as its folder says, whatever has become of the file that began it.
+std::optional<ConfigFiles> detector_of(const InferOptions& options) {
+  if (is_onnx(options.source)) return std::nullopt;
+  const std::string config =
+      fs::is_directory(options.source) ? options.source + "/config.yaml" : options.source;
+  if (!is_yaml(config) || !fs::exists(config)) return std::nullopt;
+  ConfigFiles files = config_files(config);
+  if (!is_detector(files, {})) return std::nullopt;
+  return files;
 }
 
 bool looks_like_picture(const fs::path& path) {
@@ -105,6 +124,11 @@ ordered_json look_at(PictureClassifier& classifier, const std::string& file, std
 int infer(const InferOptions& options) {
   const std::vector<std::string> files = files_of(options.pictures);
   if (!options.out.empty()) make_folder(options.out);
+  if (const auto detector = detector_of(options)) {
+    const TrainedRun run = trained_run(options);
+    return find_in_pictures(read_detector_config(*detector, {}), {run.folder, run.weights}, options,
+                            files);
+  }
   PictureClassifier classifier(network_of(options));
   ordered_json all = ordered_json::array();
   int unreadable = 0;
@@ -129,7 +153,7 @@ int infer(const InferOptions& options) {
 
 void add_infer(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<InferOptions>();
-  CLI::App* command = app.add_subcommand("infer", "classify pictures");
+  CLI::App* command = app.add_subcommand("infer", "classify pictures, or find objects in them");
   command
       ->add_option("model", options->source,
                    "model.onnx, a run's folder, or CONFIG.yaml for its newest run")
@@ -144,9 +168,14 @@ void add_infer(CLI::App& app, Command& chosen) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command->add_option("--out", options->out,
-                      "folder to write predictions.json to: every class's score for each picture");
+                      "folder to write to: predictions.json with every class's score for each "
+                      "picture; of a detector each picture with boxes, as PNG, and its JSON");
+  command->add_option("--threshold", options->threshold, "detectors: the least score of an object")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   command->footer(
       "Example:  lockstep infer runs/latest/model.onnx cat.jpg dog.png --top 3\n"
+      "          lockstep infer configs/detection/scenes_faster_rcnn_fpn.yaml photos --out seen\n"
       "Pictures are resized, cropped and normalised in the same way as the held-out ones in\n"
       "training.");
   command->callback([options, &chosen] { chosen = [options] { return infer(*options); }; });

@@ -1,93 +1,31 @@
 // lockstep test: scores trained weights on the held-out images.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <filesystem>
-#include <iomanip>
-#include <iostream>
-#include <nlohmann/json.hpp>
 
-#include "graph/file.h"
-#include "graph/printable.h"
-#include "operators/all.h"
-#include "runtime/state/safetensors.h"
-#include "tools/classification/task.h"
+#include "graph/error.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
-#include "tools/texts.h"
-#include "tools/train/own_steps.h"
+#include "tools/detection/types.h"
+#include "tools/predict/test_command.h"
 #include "tools/train/run_folder.h"
 #include "tools/train/weights.h"
 
 namespace lockstep {
-namespace {
 
-struct TestOptions {
-  std::string config, weights, out;
-};
-
-constexpr std::size_t kMostRows = 40;  // nobody reads a longer table
-
-void print_classes(const TestResult& result, const Dataset& data) {
-  if (static_cast<std::size_t>(data.classes()) > kMostRows) return;
-  std::cout << "   right      of  class\n";
-  for (int64_t label = 0; label < data.classes(); ++label) {
-    const auto& row = result.confusion[label];
-    std::cout << std::setw(8) << row[label] << std::setw(8) << total(row) << "  "
-              << printable(data.class_name(label)) << "\n";
+std::string weights_for(const std::string& config, const std::string& series,
+                        const std::string& given) {
+  if (!given.empty()) {
+    check_weights(given);
+    return given;
   }
-}
-
-std::string json_of(const TestResult& result, const Dataset& data, const std::string& weights) {
-  nlohmann::ordered_json said{{"weights", weights},
-                              {"accuracy", result.accuracy},
-                              {"loss", result.loss},
-                              {"pictures", data.size()}};
-  for (int64_t label = 0; label < data.classes(); ++label) {
-    const auto& row = result.confusion[label];
-    said["classes"].push_back(
-        {{"name", data.class_name(label)}, {"right", row[label]}, {"of", total(row)}});
-  }
-  said["confusion"] = result.confusion;
-  return said.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
-
-std::string weights_for(const TestOptions& options, const ClassificationConfig& config) {
-  if (!options.weights.empty()) return options.weights;
-  const std::string folder = newest_run(config.output_dir);
-  check(!folder.empty(), options.config, ": there is no run in '", config.output_dir,
-        "' yet; `lockstep train ", options.config,
-        "` starts one, and --weights FILE selects other weights");
+  const std::string folder = newest_run(series);
+  check(!folder.empty(), config, ": there is no run in '", series, "' yet; `lockstep train ",
+        config, "` starts one, and --weights FILE selects other weights");
   check(std::filesystem::exists(checkpoint_in(folder)), "'", folder,
         "' contains no checkpoint.safetensors; --weights FILE selects other weights");
+  check_weights(checkpoint_in(folder));
   return checkpoint_in(folder);
 }
-
-int test(const TestOptions& options, const std::vector<std::string>& overrides, Comm* comm) {
-  const ClassificationConfig config =
-      read_config(options.config, overrides, comm ? comm->size() : 1);
-  if (!options.out.empty()) make_folder(options.out);
-  const std::string weights = weights_for(options, config);
-  check_weights(weights);
-  ClassificationTask task(config);
-  const std::vector<TrainingModel> steps = own_steps(task, comm);
-  Session session(steps[0], config.run.devices.list, all_kernels(),
-                  session_options(config, config.run.threads, comm));
-  const auto said = load_weights(session, {.path = weights, .whole = true});
-  HeldOut held_out(config, session);
-  const TestResult result = held_out.test();
-  if (comm && comm->rank() > 0) return 0;
-  std::cout << "held-out accuracy " << fixed(100 * result.accuracy, 2) << " % (" << result.hits
-            << " of " << held_out.data().size() << "), loss " << fixed(result.loss, 4)
-            << ", weights " << weights << "\n";
-  for (const std::string& line : said)
-    if (line.find(unchecked_line(weights)) != line.npos) std::cout << line << "\n";
-  print_classes(result, held_out.data());
-  if (options.out.empty()) return 0;
-  write_file(options.out + "/scores.json", json_of(result, held_out.data(), weights));
-  return 0;
-}
-
-}  // namespace
 
 void add_test(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<TestOptions>();
@@ -96,13 +34,20 @@ void add_test(CLI::App& app, Command& chosen) {
   auto settings = std::make_shared<KeyWords>(*command);
   command->add_option("--weights", options->weights,
                       "a .safetensors file, instead of the newest run's checkpoint");
-  command->add_option("--out", options->out, "folder to write scores.json to");
+  command->add_option(
+      "--out", options->out,
+      "folder to write scores.json to; of a detector also its results, which without "
+      "this go to OUTPUT_DIR/test/DATASETS/MODEL.TYPE");
   command->footer(
       "Example:  lockstep test configs/lenet_digits.yaml --weights runs/latest/best.safetensors\n"
       "KEY VALUE pairs override the file.");
   command->callback([options, settings, &chosen] {
     chosen = [options, overrides = settings->all()] {
-      return over_processes([&](Comm* comm) { return test(*options, overrides, comm); });
+      return over_processes([&](Comm* comm) {
+        const ConfigFiles files = config_files(options->config);
+        return is_detector(files, overrides) ? test_detector(*options, files, overrides, comm)
+                                             : test_classifier(*options, files, overrides, comm);
+      });
     };
   });
 }

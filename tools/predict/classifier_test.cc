@@ -1,0 +1,72 @@
+// Scores a classifier's weights on the held-out images.
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "graph/file.h"
+#include "graph/printable.h"
+#include "operators/all.h"
+#include "runtime/state/safetensors.h"
+#include "tools/classification/task.h"
+#include "tools/predict/test_command.h"
+#include "tools/texts.h"
+#include "tools/train/own_steps.h"
+#include "tools/train/weights.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kMostRows = 40;  // nobody reads a longer table
+
+void print_classes(const TestResult& result, const Dataset& data) {
+  if (static_cast<std::size_t>(data.classes()) > kMostRows) return;
+  std::cout << "   right      of  class\n";
+  for (int64_t label = 0; label < data.classes(); ++label) {
+    const auto& row = result.confusion[label];
+    std::cout << std::setw(8) << row[label] << std::setw(8) << total(row) << "  "
+              << printable(data.class_name(label)) << "\n";
+  }
+}
+
+std::string json_of(const TestResult& result, const Dataset& data, const std::string& weights) {
+  nlohmann::ordered_json said{{"weights", weights},
+                              {"accuracy", result.accuracy},
+                              {"loss", result.loss},
+                              {"pictures", data.size()}};
+  for (int64_t label = 0; label < data.classes(); ++label) {
+    const auto& row = result.confusion[label];
+    said["classes"].push_back(
+        {{"name", data.class_name(label)}, {"right", row[label]}, {"of", total(row)}});
+  }
+  said["confusion"] = result.confusion;
+  return said.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+int test_classifier(const TestOptions& options, const ConfigFiles& files,
+                    const std::vector<std::string>& words, Comm* comm) {
+  Origins origins;
+  const ClassificationConfig config = read_config(files, words, comm ? comm->size() : 1, origins);
+  if (!options.out.empty()) make_folder(options.out);
+  const std::string weights = weights_for(options.config, config.output_dir, options.weights);
+  ClassificationTask task(config);
+  const std::vector<TrainingModel> steps = own_steps(task, comm);
+  Session session(steps[0], config.run.devices.list, all_kernels(),
+                  session_options(config, config.run.threads, comm));
+  const auto said = load_weights(session, {.path = weights, .whole = true});
+  HeldOut held_out(config, session);
+  const TestResult result = held_out.test();
+  if (comm && comm->rank() > 0) return 0;
+  std::cout << "held-out accuracy " << fixed(100 * result.accuracy, 2) << " % (" << result.hits
+            << " of " << held_out.data().size() << "), loss " << fixed(result.loss, 4)
+            << ", weights " << weights << "\n";
+  for (const std::string& line : said)
+    if (line.find(unchecked_line(weights)) != line.npos) std::cout << line << "\n";
+  print_classes(result, held_out.data());
+  if (options.out.empty()) return 0;
+  write_file(options.out + "/scores.json", json_of(result, held_out.data(), weights));
+  return 0;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,154 @@
+// Finds objects in pictures with a detector, and draws them.
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "data/image.h"
+#include "graph/file.h"
+#include "graph/io.h"
+#include "graph/printable.h"
+#include "operators/all.h"
+#include "tools/detection/box_finder.h"
+#include "tools/detection/fed_proposals.h"
+#include "tools/detection/network.h"
+#include "tools/draw/boxes.h"
+#include "tools/predict/infer_command.h"
+#include "tools/texts.h"
+#include "tools/train/run_folder.h"
+#include "tools/train/weights.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr int64_t kDrawnSide = 640;  // smaller pictures are enlarged, so that names can be read
+
+// One replica with all threads: pictures come one after the other.
+DetectorConfig on_one_replica(DetectorConfig config) {
+  config.run.devices = devices_named(text_of(config.run.devices.list.at(0)));
+  config.run.threads = 0;
+  return config;
+}
+
+std::vector<std::string> categories_of(const DetectorRun& run) {
+  std::vector<std::string> names;
+  const std::string step = step_in(run.folder);
+  if (!fs::exists(step)) return names;
+  const auto metadata = load_model(all_ops(), step).model.metadata;
+  const auto said = metadata.find("categories");
+  if (said == metadata.end()) return names;
+  const auto list = nlohmann::json::parse(said->second, nullptr, false);
+  if (!list.is_array()) return names;
+  for (const auto& name : list)
+    if (name.is_string()) names.push_back(name);
+  return names;
+}
+
+class PictureDetector {
+ public:
+  PictureDetector(DetectorConfig config, const DetectorRun& run)
+      : config_(on_one_replica(std::move(config))),
+        categories_(categories_of(run)),
+        model_(detector_step(config_, {config_.network.shape.height, config_.network.shape.width})),
+        session_(model_, config_.run.devices.list, all_kernels(),
+                 session_options(config_, config_.run.threads, nullptr)),
+        finder_(config_, session_) {
+    load_weights(session_, {.path = run.weights, .whole = true});
+  }
+
+  FoundBoxes find(const Image& image) { return finder_.find(list_of_pictures({&image, 1})).at(0); }
+  std::string name_of(const FoundBox& box) const {
+    if (box.kind == 0) return "proposal";
+    const auto place = static_cast<std::size_t>(box.kind - 1);
+    return place < categories_.size() ? categories_[place] : join("class ", box.kind);
+  }
+
+ private:
+  DetectorConfig config_;
+  std::vector<std::string> categories_;
+  TrainingModel model_;
+  Session session_;
+  BoxFinder finder_;
+};
+
+// The files of pictures with the same name in different folders get a number.
+class OutputNames {
+ public:
+  explicit OutputNames(std::string folder) : folder_(std::move(folder)) {}
+  std::string next(const std::string& picture) {
+    const std::string stem = fs::path(picture).stem().string();
+    const int times = ++times_[stem];
+    return folder_ + "/" + stem + (times > 1 ? join(".", times) : "");
+  }
+
+ private:
+  std::string folder_;
+  std::map<std::string, int> times_;
+};
+
+ordered_json json_of(const std::string& file, const Image& image, const FoundBoxes& boxes,
+                     const PictureDetector& detector) {
+  ordered_json said{{"picture", file},
+                    {"height", image.height},
+                    {"width", image.width},
+                    {"objects", ordered_json::array()}};
+  for (const FoundBox& box : boxes) {
+    const auto& [left, top, right, bottom] = box.corners;
+    said["objects"].push_back({{"class", detector.name_of(box)},
+                               {"score", box.score},
+                               {"bbox", {left, top, right - left, bottom - top}}});
+  }
+  return said;
+}
+
+Image drawn_picture(const Image& image, const FoundBoxes& boxes, const PictureDetector& detector) {
+  std::vector<DrawnBox> shown;
+  for (auto box = boxes.rbegin(); box != boxes.rend(); ++box)  // the best lies on top
+    shown.push_back({.corners = box->corners,
+                     .label = join(detector.name_of(*box), " ", fixed(box->score, 2)),
+                     .colour = static_cast<std::size_t>(box->kind)});
+  return drawn(image, shown, times_within(image, kDrawnSide));
+}
+
+}  // namespace
+
+int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferOptions& options,
+                     const std::vector<std::string>& files) {
+  check(!takes_proposals(config), config.path,
+        ": a network without an RPN needs proposals; `lockstep test` takes them from files");
+  PictureDetector detector(std::move(config), run);
+  OutputNames names(options.out);
+  int unreadable = 0;
+  for (const std::string& file : files) {
+    std::cout << printable(file) << std::flush;
+    Image image;
+    try {
+      image = read_image(file);
+    } catch (const Error& error) {
+      std::cout << "  unreadable\n" << std::flush;
+      std::cerr << "lockstep: " << printable_lines(error.what()) << "\n";
+      ++unreadable;
+      continue;
+    }
+    FoundBoxes boxes = detector.find(image);
+    std::erase_if(boxes, [&](const FoundBox& box) { return box.score < options.threshold; });
+    for (std::size_t i = 0; i < boxes.size(); ++i)
+      std::cout << (i == 0 ? "  " : ", ") << printable(detector.name_of(boxes[i])) << " "
+                << fixed(boxes[i].score, 2);
+    std::cout << (boxes.empty() ? "  nothing\n" : "\n");
+    if (options.out.empty()) continue;
+    const std::string path = names.next(file);
+    write_file(path + ".png", png_of(drawn_picture(image, boxes, detector)));
+    write_file(path + ".json",
+               json_of(file, image, boxes, detector)
+                       .dump(1, ' ', false, ordered_json::error_handler_t::replace) +
+                   "\n");
+  }
+  check(unreadable == 0, unreadable, " of ", files.size(), " pictures could not be read");
+  return 0;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,111 @@
+// Scores a detector's weights on each data set of TEST.DATASETS, and writes what it has found.
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "builders/step/partition.h"
+#include "graph/file.h"
+#include "graph/printable.h"
+#include "operators/all.h"
+#include "runtime/dist/agree.h"
+#include "runtime/state/safetensors.h"
+#include "tools/detection/data_sets.h"
+#include "tools/detection/fed_proposals.h"
+#include "tools/detection/network.h"
+#include "tools/detection/task.h"
+#include "tools/detection/test_report.h"
+#include "tools/predict/test_command.h"
+#include "tools/texts.h"
+#include "tools/train/agreement.h"
+#include "tools/train/weights.h"
+
+namespace lockstep {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::size_t kMostRows = 100;  // of classes, on the terminal
+
+std::string number_text(double number) { return number < 0 ? "-" : fixed(number, 3); }
+
+void print_classes(const CocoScores& scores, const Annotations& table) {
+  if (table.categories.size() > kMostRows) return;
+  std::cout << "      AP    AP50  class\n";
+  for (std::size_t i = 0; i < table.categories.size(); ++i)
+    std::cout << std::setw(8) << number_text(scores.average_precision(0, i)) << std::setw(8)
+              << number_text(scores.average_precision_at(0, i)) << "  "
+              << printable(table.categories[i].name) << "\n";
+}
+
+ordered_json json_of(const BoxTestResult& result, const Annotations& table) {
+  ordered_json said{{"pictures", table.images.size()}};
+  for (const auto& [name, number] : numbers_of(result)) said[name] = number;
+  if (!result.scores) return said;
+  for (std::size_t i = 0; i < table.categories.size(); ++i)
+    said["classes"].push_back({{"name", table.categories[i].name},
+                               {"ap", result.scores->average_precision(0, i)},
+                               {"ap50", result.scores->average_precision_at(0, i)}});
+  return said;
+}
+
+// The step of any size will do: prediction has graphs of its own over the same states.
+TrainingModel own_model(DetectorConfig& config, Comm* comm) {
+  const PictureSize size{config.network.shape.height, config.network.shape.width};
+  if (!comm) return detector_step(config, size);
+  check_agreement(*comm, to_be_agreed_on(keys_of(config)));
+  return partition(detector_step(config, size, comm->size()), {comm->rank(), comm->size()});
+}
+
+std::string default_folder(const DetectorConfig& config) {
+  std::string sets;
+  for (const std::string& set : config.test.data.datasets) sets += (sets.empty() ? "" : "+") + set;
+  return join(config.output_dir, "/test/", sets, "/", config.network.model.type);
+}
+
+}  // namespace
+
+int test_detector(const TestOptions& options, const ConfigFiles& files,
+                  const std::vector<std::string>& words, Comm* comm) {
+  DetectorConfig config = read_detector_config(files, words, comm ? comm->size() : 1);
+  const bool leads = !comm || comm->rank() == 0;
+  const std::string folder = options.out.empty() ? default_folder(config) : options.out;
+  const std::string weights =
+      weights_for(options.config, series_of(config),
+                  options.weights.empty() ? config.test.data.weights : options.weights);
+  check_sets_named(config, "TEST.DATASETS", config.test.data.datasets);
+  check(!config.network.model.rpn_only || config.test.data.datasets.size() == 1,
+        "TEST.DATASETS names ", config.test.data.datasets.size(),
+        " sets, but proposals of one are written at a time");
+  const TrainingModel model = own_model(config, comm);
+  Session session(model, config.run.devices.list, all_kernels(),
+                  session_options(config, config.run.threads, comm));
+  const auto said = load_weights(session, {.path = weights, .whole = true});
+  if (leads) {
+    make_folder(folder);
+    std::cout << "weights " << weights << "\n";
+    for (const std::string& line : said)
+      if (line.find(unchecked_line(weights)) != line.npos) std::cout << line << "\n";
+  }
+  ordered_json all{{"weights", weights}};
+  for (const std::string& set : config.test.data.datasets) {
+    const auto pictures = open_pictures(config, {set}, "TEST.DATASETS");
+    BoxTest test(config, session, *pictures,
+                 takes_proposals(config) ? proposals_for_testing(config, {set}) : nullptr);
+    const BoxTestResult result = test.test();
+    if (!leads) continue;
+    const Annotations& table = pictures->annotations();
+    const std::string written = write_found(folder, set, table, result);
+    const HeldOutLine line = line_of(result);
+    std::cout << set << "  " << line.headline << "  " << line.detail << "  " << table.images.size()
+              << " pictures -> " << written << "\n";
+    if (result.scores) print_classes(*result.scores, table);
+    all["sets"][set] = json_of(result, table);
+  }
+  if (leads)
+    write_file(folder + "/scores.json",
+               all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  return 0;
+}
+
+}  // namespace lockstep
