@@ -39,6 +39,13 @@ ConfigKeys marked(ConfigKeys keys, bool all) {
   return keys;
 }
 
+// They decide which pictures a step has, or what the network's numbers mean.
+ConfigKeys remembering(const std::set<std::string>& names, ConfigKeys keys) {
+  for (ConfigKey& key : keys)
+    if (names.count(key.key) > 0) key.facts.remembered = true;
+  return keys;
+}
+
 // Those that a file or a command line has set.
 void note_unused(DetectorConfig& config, const ConfigKeys& keys) {
   for (const ConfigKey& key : keys)
@@ -73,10 +80,13 @@ DetectorConfig::DetectorConfig() {
 }
 
 ConfigKeys keys_of(DetectorConfig& c) {
-  return joined({marked(detector_run_keys(c), true), marked(detector_network_keys(c.network), true),
-                 marked(detector_head_keys(c.network), true),
-                 marked(detector_training_keys(c), true), marked(detector_testing_keys(c), true),
-                 marked(own_detector_keys(c), false)});
+  return remembering(
+      {"NUM_GPUS", "MODEL.TYPE", "MODEL.CONV_BODY", "MODEL.NUM_CLASSES", "TRAIN.DATASETS",
+       "TRAIN.SCALES", "TRAIN.MAX_SIZE", "TRAIN.IMS_PER_BATCH", "TRAIN.USE_FLIPPED",
+       "TRAIN.ASPECT_GROUPING", "TRAIN.GT_MIN_AREA"},
+      joined({marked(detector_run_keys(c), true), marked(detector_network_keys(c.network), true),
+              marked(detector_head_keys(c.network), true), marked(detector_training_keys(c), true),
+              marked(detector_testing_keys(c), true), marked(own_detector_keys(c), false)}));
 }
 
 std::vector<FormerKey> former_detectron_keys() {

@@ -1,0 +1,157 @@
+// Detectors by command: trained, killed and resumed, over processes, tested, and shown.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "data/image.h"
+#include "data/scenes/scenes.h"
+#include "graph/file.h"
+#include "runtime/state/safetensors.h"
+#include "tests/support/program.h"
+#include "tools/record/metrics.h"
+
+namespace lockstep::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Two padded shapes, since one scale of two is drawn for each step.
+constexpr const char* kSmall = R"(NUM_GPUS: 2
+THREADS: 1
+MODEL: {TYPE: generalized_rcnn, CONV_BODY: FPN.add_fpn_ResNet18_conv5_body, NUM_CLASSES: 5, FASTER_RCNN: true}
+RESNETS: {STEM_FUNC: basic_gn_stem, SHORTCUT_FUNC: basic_gn_shortcut, TRANS_FUNC: basic_gn_transformation,
+  STEM_OUT_CHANNELS: 8, RES2_OUT_CHANNELS: 8}
+GROUP_NORM: {NUM_GROUPS: 4}
+FPN: {FPN_ON: true, DIM: 16, USE_GN: true, MULTILEVEL_RPN: true, RPN_MAX_LEVEL: 5, RPN_ANCHOR_START_SIZE: 16,
+  MULTILEVEL_ROIS: true}
+FAST_RCNN: {ROI_BOX_HEAD: fast_rcnn_heads.add_roi_2mlp_head, MLP_HEAD_DIM: 32, ROI_XFORM_METHOD: RoIAlign,
+  ROI_XFORM_RESOLUTION: 7, ROI_XFORM_SAMPLING_RATIO: 2}
+SOLVER: {BASE_LR: 0.01, MAX_ITER: 14, STEPS: [0], LR_POLICY: steps_with_decay, WARM_UP_ITERS: 4}
+SCENES: {TRAIN: 20, VAL: 9}
+TRAIN: {DATASETS: [scenes_train], SCALES: [64, 96], MAX_SIZE: 128, IMS_PER_BATCH: 2, FREEZE_AT: 0, TRUE_BOXES: 16,
+  BATCH_SIZE_PER_IM: 16, RPN_BATCH_SIZE_PER_IM: 32, RPN_PRE_NMS_TOP_N: 100, RPN_POST_NMS_TOP_N: 50,
+  SNAPSHOT_ITERS: 10, LOG_ITERS: 4}
+TEST: {DATASETS: [scenes_val], SCALE: 96, MAX_SIZE: 128, NMS: 0.5, RPN_PRE_NMS_TOP_N: 100, RPN_POST_NMS_TOP_N: 50,
+  ITERS: 1000, SCORE_THRESH: 0.0}
+)";
+
+class DetectorCommand : public ::testing::Test {
+ protected:
+  void SetUp() override { write_file(folder_ / "small.yaml", kSmall); }
+
+  std::vector<std::string> words(const std::string& command, const std::string& into,
+                                 const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all{command, folder_ / "small.yaml", "OUTPUT_DIR", folder_ / into};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  Outcome run(const std::string& command, const std::string& into,
+              const std::vector<std::string>& more = {}) const {
+    return run_lockstep(words(command, into, more));
+  }
+  std::string run_folder(const std::string& into) const {
+    return folder_ / (into + "/train/scenes_train/generalized_rcnn");
+  }
+  std::string checkpoint(const std::string& into) const {
+    return read_file(run_folder(into) + "/checkpoint.safetensors");
+  }
+  void expect_trained(const std::string& into, const std::vector<std::string>& more = {}) const {
+    const Outcome outcome = run("train", into, more);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(DetectorCommand, TwoRunsAndAnyNumberOfReadersGiveTheSameBits) {
+  expect_trained("one");
+  const std::string first = checkpoint("one");
+  for (const char* readers : {"1", "2", "8"}) {
+    expect_trained(readers, {"DATA_LOADER.NUM_THREADS", readers});
+    EXPECT_TRUE(checkpoint(readers) == first) << readers << " threads";
+  }
+}
+
+TEST_F(DetectorCommand, KilledFiveTimesAndResumedItGivesTheSameBits) {
+  expect_trained("whole");
+  const std::string folder = run_folder("killed");
+  int kills = 0;
+  for (int64_t at : {5, 6, 8, 11, 13}) {
+    Program program(words("train", "killed", {"--resume", "auto", "TRAIN.SNAPSHOT_ITERS", "2"}));
+    ASSERT_TRUE(program.wait_for(join("iter ", std::setw(6), (at + 3) / 4 * 4, "/")));
+    program.send_signal(SIGKILL);
+    kills += program.finish().exit_code == 137;
+  }
+  EXPECT_GE(kills, 3) << "it was over before it could be killed";
+  expect_trained("killed", {"--resume", "auto", "TRAIN.SNAPSHOT_ITERS", "2"});
+  EXPECT_TRUE(checkpoint("killed") == checkpoint("whole"));
+}
+
+TEST_F(DetectorCommand, TwoProcessesGiveTheBitsOfOneWithTwoReplicas) {
+  expect_trained("one");
+  std::vector<std::string> command{"launch", "-n", "2", "--", "lockstep"};
+  const auto train = words("train", "two", {"--devices", "cpu"});
+  command.insert(command.end(), train.begin(), train.end());
+  const Outcome outcome = run_lockstep(command);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const Safetensors one = read_safetensors(run_folder("one") + "/checkpoint.safetensors");
+  const Safetensors two = read_safetensors(run_folder("two") + "/checkpoint.safetensors");
+  EXPECT_TRUE(one.tensors == two.tensors);
+  const auto last = [&](const std::string& into) {
+    return value_of(read_metrics(run_folder(into) + "/metrics.jsonl").back(), "test_ap");
+  };
+  EXPECT_EQ(last("one"), last("two"));
+}
+
+TEST_F(DetectorCommand, MetricsNameEveryLoss) {
+  expect_trained("run");
+  const std::vector<MetricRow> rows = read_metrics(run_folder("run") + "/metrics.jsonl");
+  ASSERT_EQ(rows.size(), 5u);
+  for (const char* name :
+       {"loss", "loss_cls", "loss_bbox", "loss_rpn_cls_fpn2", "loss_rpn_bbox_fpn5", "accuracy_cls",
+        "lr", "time", "data_time", "images_per_second", "memory_mib", "eta"})
+    EXPECT_TRUE(std::isfinite(value_of(rows[0], name))) << name;
+  double sum = 0;
+  for (const auto& [name, value] : rows[0])
+    if (name.rfind("loss_", 0) == 0) sum += value;
+  EXPECT_NEAR(sum, value_of(rows[0], "loss"), 1e-5);
+  for (const char* name : {"test_ap", "test_ap50", "test_ar100"})
+    EXPECT_TRUE(std::isfinite(value_of(rows.back(), name))) << name;
+}
+
+TEST_F(DetectorCommand, ATestScoresAsTrainingDidAndWritesResults) {
+  expect_trained("run");
+  const Outcome outcome = run("test", "run", {"--out", folder_ / "scores"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const auto said = nlohmann::json::parse(read_file(folder_ / "scores/scores.json"));
+  const MetricRow row = read_metrics(run_folder("run") + "/metrics.jsonl").back();
+  EXPECT_EQ(said["sets"]["scenes_val"]["ap"].get<double>(), value_of(row, "test_ap"));
+  const auto results =
+      nlohmann::json::parse(read_file(folder_ / "scores/bbox_scenes_val_results.json"));
+  ASSERT_FALSE(results.empty());
+  EXPECT_EQ(results[0]["bbox"].size(), 4u);
+}
+
+TEST_F(DetectorCommand, InferDrawsEveryPicture) {
+  expect_trained("run");
+  const Scenes scenes({.count = 2, .held_out = true});
+  for (int i : {0, 1}) write_file(folder_ / join("photo", i, ".png"), png_of(scenes.picture(i)));
+  write_file(folder_ / "broken.png", "no picture");
+  const Outcome outcome =
+      run_lockstep({"infer", run_folder("run"), folder_ / "photo0.png", folder_ / "broken.png",
+                    folder_ / "photo1.png", "--out", folder_ / "seen", "--threshold", "0.0"});
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.output;
+  EXPECT_NE(outcome.output.find("1 of 3 pictures could not be read"), std::string::npos);
+  for (int i : {0, 1}) {
+    EXPECT_GT(read_image(folder_ / join("seen/photo", i, ".png")).height, 128);
+    const auto said = nlohmann::json::parse(read_file(folder_ / join("seen/photo", i, ".json")));
+    EXPECT_EQ(said["height"], 128);
+    ASSERT_FALSE(said["objects"].empty());
+    const std::string name = said["objects"][0]["class"];
+    EXPECT_TRUE(name == "disc" || name == "box" || name == "triangle" || name == "arrow") << name;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing
