@@ -10,6 +10,7 @@
 #include "builders/optimizers/lr_schedule.h"
 #include "models/detection/options.h"
 #include "tools/config/files.h"
+#include "tools/config/named_sections.h"
 #include "tools/config/step_settings.h"
 #include "tools/train/solver.h"
 
@@ -19,6 +20,12 @@ struct DetectionData {  // of TRAIN or TEST
   std::string weights;
   std::vector<std::string> datasets;
   std::vector<std::string> proposal_files;
+};
+
+struct DetectionSets {  // what names of data sets mean
+  NamedSections declared{{"IMAGES", "ANNOTATIONS"}, {}};
+  std::string data_dir = "data";
+  int64_t train_scenes = 4000, val_scenes = 500;
 };
 
 struct DetectionTraining {  // the rest of TRAIN
@@ -138,6 +145,7 @@ struct DetectorConfig {
   double log_lr_change_threshold = 1.1;
   bool scale_to_batch = false;
 
+  DetectionSets sets;
   DetectionTraining train;
   DetectionLoader loader;
   DetectionScoring test;
