@@ -40,9 +40,9 @@ void DetectionBatches::keep_pictures() {
     Kept kept{i, training_boxes(table, i, options_.least_area, left_out_)};
     if (std::all_of(kept.boxes.begin(), kept.boxes.end(), [](const auto& b) { return b.crowd; }))
       continue;
-    check(static_cast<int64_t>(kept.boxes.size()) <= options_.places, table.path, ": image ",
-          table.images[i].id, " has ", kept.boxes.size(), " boxes to train on, there are ",
-          options_.places, " places");
+    if (static_cast<int64_t>(kept.boxes.size()) > options_.places)
+      fail(pictures_.name_of(i), " has ", kept.boxes.size(), " boxes to train on, there are ",
+           options_.places, " places");
     kept_.push_back(std::move(kept));
   }
   check(!kept_.empty(), table.path, ": none of the ", table.images.size(),

@@ -15,6 +15,11 @@ class PictureSet {
   virtual const Annotations& annotations() const = 0;
   // Thread-safe. Throws naming the picture if it cannot be read or is not as large as annotated.
   virtual Image picture(std::size_t number) const = 0;
+  // For errors: "a.json: image 7".
+  virtual std::string name_of(std::size_t number) const;
+  // For a set that joins others, so that no table is in memory twice. Only picture() and name_of()
+  // may be called afterwards.
+  virtual Annotations take_annotations() { return annotations(); }
 };
 
 class FilePictures final : public PictureSet {
@@ -23,6 +28,7 @@ class FilePictures final : public PictureSet {
       : folder_(std::move(folder)), annotations_(std::move(annotations)) {}
   const Annotations& annotations() const override { return annotations_; }
   Image picture(std::size_t number) const override;
+  Annotations take_annotations() override;
 
  private:
   std::string folder_;

@@ -26,7 +26,9 @@ bool plain(const std::string& text) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./*:#+-";
   const bool starts = !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) != 0 ||
                                         text[0] == '/' || text[0] == '.' || text[0] == '_');
-  return starts && text.find_first_not_of(kLetters) == text.npos && text.back() != ':';
+  const bool is_nothing = text == "None";  // Python's, which files may have
+  return starts && !is_nothing && text.find_first_not_of(kLetters) == text.npos &&
+         text.back() != ':';
 }
 
 std::string quoted(const std::string& text) {
@@ -58,6 +60,19 @@ std::string item(const T* value) {
   return item(*value);
 }
 
+// In the fields' order.
+std::string item(const NamedSections* value) {
+  std::string text;
+  for (const auto& [name, section] : value->sections) {
+    std::string inner;
+    for (const std::string& field : value->fields)
+      if (const auto found = section.find(field); found != section.end())
+        inner += (inner.empty() ? "" : ", ") + field + ": " + quoted(found->second);
+    text += (text.empty() ? "" : ", ") + quoted(name) + ": {" + inner + "}";
+  }
+  return "{" + text + "}";
+}
+
 }  // namespace
 
 ConfigKeys joined(std::vector<ConfigKeys> tables) {
@@ -82,8 +97,10 @@ std::string kind_of(const ConfigKey& key) {
   constexpr const char* kNames[] = {"a string",          "a string",           "an integer",
                                     "an integer",        "a number",           "a number",
                                     "true or false",     "a list of integers", "a list of integers",
-                                    "a list of numbers", "a list of strings"};
+                                    "a list of numbers", "a list of strings",  "a section"};
   static_assert(std::size(kNames) == std::variant_size_v<KeyTarget>);
+  if (const auto* named = std::get_if<NamedSections*>(&key.target))
+    return "a section of names, each with " + (*named)->fields_text();
   return kNames[key.target.index()];
 }
 

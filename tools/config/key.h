@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "tools/config/named_sections.h"
+
 namespace lockstep {
 
 // A value of the program with a textual form in the file.
@@ -25,7 +27,7 @@ ParsedText parsed(T& value, Parse parse, Print print) {
 
 using KeyTarget = std::variant<std::string*, ParsedText, int*, int64_t*, float*, double*, bool*,
                                std::vector<int>*, std::vector<int64_t>*, std::vector<double>*,
-                               std::vector<std::string>*>;
+                               std::vector<std::string>*, NamedSections*>;
 
 // Further facts about a key; most keys have none.
 struct KeyFacts {

@@ -6,8 +6,9 @@
 #include <cmath>
 #include <map>
 
-#include "graph/nearest.h"
 #include "tools/config/literal.h"
+#include "tools/config/named_fields.h"
+#include "tools/config/unknown_key.h"
 
 namespace lockstep {
 namespace {
@@ -132,6 +133,7 @@ struct Reading {
     const auto list = within_range(as<std::vector<int64_t>>());
     target->assign(list.begin(), list.end());
   }
+  [[noreturn]] void into(NamedSections*) const { refuse_kind(); }  // its fields are read one by one
   template <class T>
   void into(T* target) const {
     *target = within_range(as<T>());
@@ -161,74 +163,65 @@ void assign(Reading reading) {
   std::visit([&](const auto& target) { reading.into(target); }, reading.key.target);
 }
 
-// For an unknown word: the key that ends with it, or the nearest one.
-std::string suggestion(const ConfigKeys& keys, const std::string& word) {
-  std::vector<std::string> names;
-  for (const ConfigKey& key : keys) {
-    if (key.key == section_of(key.key) + "." + word) return key.key;
-    names.push_back(key.key);
+// Where the values of a tree stand: a file has lines, a command line has none.
+struct TreePlace {
+  std::string name;
+  bool has_lines = true;
+
+  std::string of(const YAML::Node& node) const {
+    return has_lines ? join(name, ":", node.Mark().line + 1) : name;
   }
-  return nearest(word, names);
-}
+};
 
-[[noreturn]] void refuse_key(const ConfigKeys& keys, const std::string& word,
-                             const std::string& at) {
-  const bool is_section = std::any_of(keys.begin(), keys.end(), [&](const ConfigKey& key) {
-    return key.key.starts_with(word + ".");
-  });
-  check(!is_section, at, ": ", word, " is a section without keys; indent its keys below it, as in ",
-        suggestion(keys, word), ", or remove it");
-  const std::string near = suggestion(keys, word);
-  fail(at, ": unknown key ", word, near.empty() ? "" : "; did you mean " + near + "?");
-}
+class TreeReader {
+ public:
+  TreeReader(ConfigKeys& keys, TreePlace place, Origins* origins)
+      : keys_(keys), place_(std::move(place)), origins_(origins) {}
 
-// Throws for a key's former name; true for one that is of no use any more.
-bool is_former(const Origins* origins, const std::string& name, const std::string& at) {
-  if (!origins) return false;
-  for (const FormerKey& former : origins->former) {
-    if (former.name != name) continue;
-    check(former.now.empty(), at, ": ", name, " is called ", former.now, " now", former.how);
-    return true;
-  }
-  return false;
-}
-
-void ignore_former(Origins& origins, const std::string& name, const std::string& at) {
-  origins.notes.push_back(join(at, ": ", name, " is of no use any more and is ignored"));
-}
-
-// The line of each key and section of a file.
-using Lines = std::map<std::string, int>;
-
-void assign_tree(ConfigKeys& keys, const YAML::Node& tree, const std::string& prefix,
-                 const std::string& path, Lines& lines, Origins* origins) {
-  constexpr std::ptrdiff_t kDeepest = 4;  // an alias may refer to its own parent
-  for (const auto& entry : tree) {
-    const int line = entry.first.Mark().line + 1;
-    const std::string at = join(path, ":", line);
-    check(entry.first.IsScalar(), at, ": a key should be a string, is '", shown(entry.first), "'");
-    const std::string name = prefix + entry.first.Scalar();
-    const auto [first, is_new] = lines.emplace(name, line);
-    check(is_new, at, ": ", name, " is already set in line ", first->second);
-    check_tags(entry.first, at, 0);
-    check_tags(entry.second, at, 0);
-    if (name == "_BASE_") continue;  // config_files() has followed it
-    if (is_former(origins, name, at)) {
-      ignore_former(*origins, name, at);
-      continue;
+  void read(const YAML::Node& tree, const std::string& prefix) {
+    for (const auto& entry : tree) {
+      const std::string at = place_.of(entry.first);
+      check(entry.first.IsScalar(), at, ": a key should be a string, is '", shown(entry.first),
+            "'");
+      const std::string name = prefix + entry.first.Scalar();
+      const int line = entry.first.Mark().line + 1;
+      const auto [first, is_new] = lines_.emplace(name, line);
+      check(is_new, at, ": ", name, " is already set in line ", first->second);
+      check_tags(entry.first, at, 0);
+      check_tags(entry.second, at, 0);
+      if (name == "_BASE_") continue;  // config_files() has followed it
+      if (!ignore_former(origins_, name, at)) take(name, entry.second, at);
     }
-    if (!entry.second.IsMap()) {
-      const auto key = std::find_if(keys.begin(), keys.end(),
+  }
+
+ private:
+  void take(const std::string& name, const YAML::Node& node, const std::string& at) {
+    constexpr std::ptrdiff_t kDeepest = 4;  // an alias may refer to its own parent
+    if (const auto field = find_field(keys_, name)) {
+      assign({field->key, node, at, shown(node)});
+      note({name, field->section}, at);
+    } else if (node.IsMap()) {
+      if (node.size() == 0) refuse_field(keys_, name, at);
+      check(std::count(name.begin(), name.end(), '.') < kDeepest, at, ": unknown key ", name);
+      read(node, name + ".");
+    } else {
+      const auto key = std::find_if(keys_.begin(), keys_.end(),
                                     [&](const ConfigKey& other) { return other.key == name; });
-      if (key == keys.end()) refuse_key(keys, name, at);
-      assign({*key, entry.second, at, shown(entry.second)});
-      if (origins) origins->places[name] = at;
-      continue;
+      if (key == keys_.end()) refuse_key(keys_, name, at);
+      assign({*key, node, at, shown(node)});
+      note({name}, at);
     }
-    check(std::count(name.begin(), name.end(), '.') < kDeepest, at, ": unknown key ", name);
-    assign_tree(keys, entry.second, name + ".", path, lines, origins);
   }
-}
+  void note(const std::vector<std::string>& names, const std::string& at) {
+    for (const std::string& name : names)
+      if (origins_) origins_->places[name] = at;
+  }
+
+  ConfigKeys& keys_;
+  TreePlace place_;
+  Origins* origins_;
+  std::map<std::string, int> lines_;  // of each key and section
+};
 
 YAML::Node parse(const std::string& text, const std::string& path) {
   try {
@@ -254,9 +247,8 @@ void read_yaml(ConfigKeys& keys, const std::string& text, const std::string& pat
                Origins* origins) {
   const YAML::Node tree = parse(text, path);
   check(tree.IsMap() || tree.IsNull(), path, ":1: should be a mapping from keys to values");
-  Lines lines;
   check_tags(tree, join(path, ":1"), 0);
-  assign_tree(keys, tree, "", path, lines, origins);
+  TreeReader(keys, {path}, origins).read(tree, "");
 }
 
 void read_words(ConfigKeys& keys, const std::vector<std::string>& words, Origins* origins) {
@@ -264,19 +256,23 @@ void read_words(ConfigKeys& keys, const std::vector<std::string>& words, Origins
         words.empty() ? "" : words.back(), "' has no value");
   for (std::size_t i = 0; i < words.size(); i += 2) {
     const std::string &word = words[i], &value = words[i + 1];
-    if (is_former(origins, word, "command line")) {
-      ignore_former(*origins, word, "command line");
+    if (ignore_former(origins, word, "command line")) continue;
+    if (const auto field = find_field(keys, word)) {
+      assign({field->key, YAML::Node(value), "command line", value});
+      if (origins) origins->places[word] = origins->places[field->section] = "command line";
       continue;
     }
-    const ConfigKey* found = find_key(keys, word);
-    if (!found) refuse_key(keys, word, "command line");
-    const ConfigKey& key = *found;
+    if (!find_key(keys, word)) refuse_key(keys, word, "command line");
+    const ConfigKey& key = *find_key(keys, word);
     const bool is_flag = word == key.facts.flag;
     const std::string text =
         is_flag && is_list(key) && value.rfind('[', 0) != 0 ? "[" + value + "]" : value;
     // A text is the literal word: a path may contain YAML's special characters.
-    assign({key, is_text(key) ? YAML::Node(text) : parse(text, word),
-            is_flag ? word : "command line", value});
+    const YAML::Node node = is_text(key) ? YAML::Node(text) : parse(text, word);
+    if (std::holds_alternative<NamedSections*>(key.target) && node.IsMap())
+      TreeReader(keys, {"command line", false}, origins).read(node, key.key + ".");
+    else
+      assign({key, node, is_flag ? word : "command line", value});
     if (origins) origins->places[key.key] = is_flag ? join("command line, ", word) : "command line";
   }
 }

@@ -5,6 +5,7 @@
 
 #include "graph/error.h"
 #include "tools/config/read.h"
+#include "tools/detection/data_sets.h"
 #include "tools/detection/inference.h"
 #include "tools/detection/key_tables.h"
 
@@ -86,7 +87,8 @@ ConfigKeys keys_of(DetectorConfig& c) {
        "TRAIN.ASPECT_GROUPING", "TRAIN.GT_MIN_AREA"},
       joined({marked(detector_run_keys(c), true), marked(detector_network_keys(c.network), true),
               marked(detector_head_keys(c.network), true), marked(detector_training_keys(c), true),
-              marked(detector_testing_keys(c), true), marked(own_detector_keys(c), false)}));
+              marked(detector_testing_keys(c), true), marked(detector_data_keys(c), false),
+              marked(own_detector_keys(c), false)}));
 }
 
 std::vector<FormerKey> former_detectron_keys() {
@@ -122,6 +124,7 @@ DetectorConfig read_detector_config(const ConfigFiles& files,
     config.notes.push_back({DetectorNoteKind::old_key, note});
   note_unused(config, keys);
   note_missing(config);
+  check_declared_sets(config);
   infer_values(config, processes);
   check_detector(config, processes);
   fit_to_batch(config, of_file, processes);

@@ -9,6 +9,7 @@
 
 #include "models/detection/options.h"
 #include "tools/config/files.h"
+#include "tools/config/named_sections.h"
 #include "tools/train/settings.h"
 
 namespace lockstep {
@@ -17,6 +18,12 @@ struct DetectionData {  // of TRAIN or TEST
   std::string weights;
   std::vector<std::string> datasets;
   std::vector<std::string> proposal_files;
+};
+
+struct DetectionSets {  // what names of data sets mean
+  NamedSections declared{{"IMAGES", "ANNOTATIONS"}, {}};
+  std::string data_dir = "data";
+  int64_t train_scenes = 4000, val_scenes = 500;
 };
 
 struct DetectionTraining {  // the rest of TRAIN
@@ -130,6 +137,7 @@ struct DetectorConfig : TrainSettings {
 
   bool scale_to_batch = false;
 
+  DetectionSets sets;
   DetectionTraining train;
   DetectionLoader loader;
   DetectionScoring test;

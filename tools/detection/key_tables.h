@@ -13,6 +13,7 @@ ConfigKeys detector_head_keys(DetectorOptions& network);     // FAST_RCNN MRCNN 
 ConfigKeys detector_training_keys(DetectorConfig& config);   // TRAIN DATA_LOADER
 ConfigKeys detector_testing_keys(DetectorConfig& config);    // TEST
 ConfigKeys detector_run_keys(DetectorConfig& config);        // what lies in no section, and CLUSTER
+ConfigKeys detector_data_keys(DetectorConfig& config);       // DATASETS DATA_DIR SCENES
 
 // IMAGE, capacities, SOLVER, and the tables of the run and of the step.
 ConfigKeys own_detector_keys(DetectorConfig& config);

@@ -1,0 +1,46 @@
+#include "tools/config/unknown_key.h"
+
+#include <algorithm>
+
+#include "graph/error.h"
+#include "graph/nearest.h"
+#include "tools/config/named_fields.h"
+
+namespace lockstep {
+namespace {
+
+// For an unknown word: the key that ends with it, or the nearest one.
+std::string suggestion(const ConfigKeys& keys, const std::string& word) {
+  std::vector<std::string> names;
+  for (const ConfigKey& key : keys) {
+    if (key.key == section_of(key.key) + "." + word) return key.key;
+    names.push_back(key.key);
+  }
+  return nearest(word, names);
+}
+
+}  // namespace
+
+void refuse_key(const ConfigKeys& keys, const std::string& word, const std::string& at) {
+  refuse_field(keys, word, at);
+  const bool is_section = std::any_of(keys.begin(), keys.end(), [&](const ConfigKey& key) {
+    return key.key.starts_with(word + ".");
+  });
+  check(!is_section, at, ": ", word, " is a section without keys; indent its keys below it, as in ",
+        suggestion(keys, word), ", or remove it");
+  const std::string near = suggestion(keys, word);
+  fail(at, ": unknown key ", word, near.empty() ? "" : "; did you mean " + near + "?");
+}
+
+bool ignore_former(Origins* origins, const std::string& name, const std::string& at) {
+  if (!origins) return false;
+  for (const FormerKey& former : origins->former) {
+    if (former.name != name) continue;
+    check(former.now.empty(), at, ": ", name, " is called ", former.now, " now", former.how);
+    origins->notes.push_back(join(at, ": ", name, " is of no use any more and is ignored"));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace lockstep

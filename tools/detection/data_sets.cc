@@ -1,0 +1,123 @@
+#include "tools/detection/data_sets.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "data/coco/read_annotations.h"
+#include "data/detection/joined_pictures.h"
+#include "graph/error.h"
+#include "graph/nearest.h"
+#include "tools/config/read.h"
+#include "tools/detection/catalogue.h"
+
+namespace lockstep {
+namespace {
+
+class SetOpener {
+ public:
+  SetOpener(const DetectorConfig& config, const std::string& key)
+      : config_(config), sets_(config.sets), at_(config.origins.blame({key}, config.path)) {}
+
+  std::unique_ptr<PictureSet> open(const std::string& name) const {
+    const auto declared = sets_.declared.sections.find(name);
+    if (declared != sets_.declared.sections.end()) {
+      const NamedSections::Section& section = declared->second;
+      return of_files(name, {section.at("IMAGES"), section.at("ANNOTATIONS")},
+                      said("DATASETS." + name + ".IMAGES"),
+                      said("DATASETS." + name + ".ANNOTATIONS"));
+    }
+    if (name == kScenesTrain)
+      return std::make_unique<ScenePictures>(SceneOptions{.count = sets_.train_scenes});
+    if (name == kScenesVal)
+      return std::make_unique<ScenePictures>(
+          SceneOptions{.count = sets_.val_scenes, .held_out = true});
+    const auto files = detectron_set(name, sets_.data_dir);
+    if (!files) refuse(name);
+    const std::string where = said("DATA_DIR") + " is " + sets_.data_dir;
+    return of_files(name, *files, where, where);
+  }
+
+ private:
+  std::string said(const std::string& key) const {
+    return join(key, " (", config_.origins.of(key), ")");
+  }
+
+  // `images_key` and `annotations_key` say who named them.
+  std::unique_ptr<PictureSet> of_files(const std::string& name, const PictureFiles& files,
+                                       const std::string& images_key,
+                                       const std::string& annotations_key) const {
+    const auto need = [&](bool holds, const std::string& what, const std::string& path,
+                          const std::string& by) {
+      check(holds, at_, ": ", name, ": there is no ", what, " ", path, "; see ", by);
+    };
+    std::error_code ignored;
+    need(std::filesystem::exists(files.annotations, ignored), "file", files.annotations,
+         annotations_key);
+    need(std::filesystem::is_directory(files.images, ignored), "folder", files.images, images_key);
+    std::unique_ptr<PictureSet> pictures;
+    naming(join(at_, ": ", name), [&] {
+      pictures = std::make_unique<FilePictures>(files.images, read_annotations(files.annotations));
+    });
+    return pictures;
+  }
+
+  [[noreturn]] void refuse(const std::string& name) const {
+    std::vector<std::string> known = detectron_set_names();
+    known.insert(known.end(), {kScenesTrain, kScenesVal});
+    for (const auto& [declared, section] : sets_.declared.sections) known.push_back(declared);
+    const std::string near = nearest(name, known);
+    fail(at_, ": there is no data set '", name, "'",
+         near.empty() ? "" : "; did you mean " + near + "?",
+         " One of your own is declared by DATASETS: {", name.empty() ? "NAME" : name,
+         ": {IMAGES: folder, ANNOTATIONS: file.json}}");
+  }
+
+  const DetectorConfig& config_;
+  const DetectionSets& sets_;
+  std::string at_;
+};
+
+std::string some_names_of(const std::vector<CocoCategory>& categories) {
+  constexpr std::size_t kMost = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, categories.size()); ++i)
+    text += ", " + categories[i].name;
+  return text + (categories.size() > kMost ? ", .." : "");
+}
+
+void check_number_of_classes(const DetectorConfig& config, const Annotations& table,
+                             const std::string& names, const std::string& key) {
+  const DetectionModelOptions& model = config.network.model;
+  const auto classes = static_cast<int64_t>(table.categories.size()) + 1;
+  check(model.rpn_only || model.num_classes == classes,
+        config.origins.blame({"MODEL.NUM_CLASSES"}, config.path), " is ", model.num_classes,
+        ", but ", names, " of ", key, " needs ", classes, ": the background",
+        some_names_of(table.categories));
+}
+
+}  // namespace
+
+std::unique_ptr<PictureSet> open_pictures(const DetectorConfig& config,
+                                          const std::vector<std::string>& names,
+                                          const std::string& key) {
+  const std::string at = config.origins.blame({key}, config.path);
+  check(!names.empty(), at,
+        " names no data set; it may be scenes_train or one that DATASETS declares");
+  const SetOpener opener(config, key);
+  std::vector<NamedPictures> sets;
+  std::string all;
+  for (const std::string& name : names) {
+    check(std::count(names.begin(), names.end(), name) == 1, at, " names ", name, " twice");
+    sets.push_back({name, opener.open(name)});
+    all += (all.empty() ? "" : " + ") + name;
+  }
+  std::unique_ptr<PictureSet> pictures;
+  if (sets.size() == 1)
+    pictures = std::move(sets.front().pictures);
+  else
+    naming(at, [&] { pictures = std::make_unique<JoinedPictures>(std::move(sets)); });
+  check_number_of_classes(config, pictures->annotations(), all, key);
+  return pictures;
+}
+
+}  // namespace lockstep
