@@ -30,9 +30,9 @@ struct DetectionBatchOptions {
   bool skip_bad_pictures = false;    // the next picture of the step stands in for one that is bad
   uint64_t seed = 1;
   std::array<float, 3> means = PictureRules{}.means;
-  PictureSize fixed;  // of every padded picture; 0 x 0: the few sizes that fit them best
+  PictureSize fixed = {};  // of every padded picture; 0 x 0: the few sizes that fit them best
   // Of a picture, best first; at most `proposal_places`. For networks that make none themselves.
-  std::function<std::vector<Corners>(std::size_t picture)> proposals;
+  std::function<std::vector<Corners>(std::size_t picture)> proposals = {};
   int64_t proposal_places = 2000;
 };
 

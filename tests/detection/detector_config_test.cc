@@ -4,6 +4,7 @@
 #include "tools/config/literal.h"
 #include "tools/config/read.h"
 #include "tools/detection/types.h"
+#include "tools/tasks.h"
 
 namespace lockstep::testing {
 namespace {
@@ -212,11 +213,9 @@ TEST_F(DetectorConfigTest, RatesFollowTheImagesOfAStep) {
       "SOLVER.MAX_ITER", "too large");
   expect_error(
       [&] {
-        refuse_to_train_detector(config_files(file(kFasterFpn)), {"DEVICES", "cpu"}, 1);
+        task_of(config_files(file(kFasterFpn)), {"DEVICES", "cpu"}, 1);
       },
       "instead of the file's 16", "SOLVER.SCALE_TO_BATCH true");
-  expect_error([&] { refuse_to_train_detector(config_files(file(kFasterFpn)), {}, 1); },
-               "not in this version yet");
 }
 
 TEST_F(DetectorConfigTest, IncludesABase) {

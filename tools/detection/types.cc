@@ -5,7 +5,6 @@
 #include "graph/graph.h"
 #include "graph/nearest.h"
 #include "models/models.h"
-#include "tools/detection/detector_config.h"
 
 namespace lockstep {
 namespace {
@@ -38,9 +37,6 @@ std::optional<PlacedText> type_said(const ConfigFiles& files,
   return said_of("MODEL.TYPE", files, words);
 }
 
-constexpr const char* kWhatWorks =
-    "not in this version yet; lockstep build, plan and inspect take it";
-
 }  // namespace
 
 const std::vector<DetectorType>& detector_types() {
@@ -71,15 +67,8 @@ void refuse_detector(const ConfigFiles& files, const std::vector<std::string>& w
   if (!is_detector(files, words)) return;
   const PlacedText said = *type_said(files, words);
   throw Unsupported(join(said.at, ": MODEL.TYPE ", said.text,
-                         " is a detector: training and testing of detectors are ", kWhatWorks));
-}
-
-void refuse_to_train_detector(const ConfigFiles& files, const std::vector<std::string>& words,
-                              int processes) {
-  if (!is_detector(files, words)) return;
-  const DetectorConfig config = read_detector_config(files, words, processes);
-  check(config.misfit.empty(), config.misfit);
-  refuse_detector(files, words);
+                         " is a detector, which has keys of its own: lockstep keys --task "
+                         "detection"));
 }
 
 }  // namespace lockstep

@@ -23,10 +23,7 @@ const DetectorType* detector_type(const std::string& name);
 // and nearly a detector's.
 bool is_detector(const ConfigFiles& files, const std::vector<std::string>& words);
 
-// Throws if it is one: what cannot be done with it, and what can.
+// Throws if it is one, where only a classifier will do.
 void refuse_detector(const ConfigFiles& files, const std::vector<std::string>& words);
-// The same for training, which first needs rates that fit the images of a step.
-void refuse_to_train_detector(const ConfigFiles& files, const std::vector<std::string>& words,
-                              int processes);
 
 }  // namespace lockstep
