@@ -147,7 +147,7 @@ TEST_F(DetectorConfigTest, KnowsTypesByTheirOldNames) {
       [&] { is_detector(config_files(file("MODEL:\n  TYPE: generalised_rcnn\n")), {}); },
       "x.yaml:2: MODEL.TYPE 'generalised_rcnn' is not known; did you mean generalized_rcnn?");
   expect_error([&] { read_config(file(kFasterFpn), {}); }, "x.yaml:1: MODEL.TYPE generalized_rcnn",
-               "not in this version yet", "build, plan and inspect");
+               "which has keys of its own", "lockstep keys --task detection");
 }
 
 TEST_F(DetectorConfigTest, InfersWhatFollows) {
