@@ -1,13 +1,16 @@
-// For tests/python/check_picture.py.
+// For tests/python/check_picture.py and check_picture_order.py.
 //   picture_tool FOLDER COUNT   FOLDER/N.png by the scale in FOLDER/N.scale, N from 0, into
 //                               FOLDER/N.floats: blue, green, red rows of float32
 //   picture_tool --time FILE.jpg TARGET MOST   prints pictures a second on all cores, decoded and
 //   scaled
+//   picture_tool --order COUNT BATCH MIRRORED SEED STEPS   prints the pictures of each step, a step
+//   a line: their numbers, with an m if mirrored
 #include <chrono>
 #include <fstream>
 #include <iostream>
 #include <thread>
 
+#include "data/detection/order.h"
 #include "data/detection/picture.h"
 #include "graph/file.h"
 #include "tests/support/tool_main.h"
@@ -46,12 +49,30 @@ void time_pictures(const std::string& path, int64_t target, int64_t most) {
   std::cout << kEach * threads / seconds << " pictures a second on " << threads << " cores\n";
 }
 
+void print_order(const std::vector<std::string>& words) {
+  const auto number = [&](std::size_t place) { return std::stoll(words[place]); };
+  const PictureOrder order(
+      std::vector<int32_t>(static_cast<std::size_t>(number(1)), 0),
+      {number(2), number(3) != 0, static_cast<uint64_t>(std::stoull(words[4]))});
+  for (int64_t step = 0; step < number(5); ++step) {
+    for (const OrderedPicture& each : order.step(step).pictures)
+      std::cout << each.picture << (each.mirrored ? "m " : " ");
+    std::cout << "\n";
+  }
+}
+
 int run(const std::vector<std::string>& words) {
+  if (words.size() == 6 && words[0] == "--order") {
+    print_order(words);
+    return 0;
+  }
   if (words.size() == 4 && words[0] == "--time") {
     time_pictures(words[1], std::stoi(words[2]), std::stoi(words[3]));
     return 0;
   }
-  check(words.size() == 2, "picture_tool FOLDER COUNT | --time FILE TARGET MOST");
+  check(words.size() == 2,
+        "picture_tool FOLDER COUNT | --time FILE TARGET MOST | "
+        "--order COUNT BATCH MIRRORED SEED STEPS");
   for (int n = 0; n < std::stoi(words[1]); ++n) scale(join(words[0], "/", n));
   return 0;
 }
