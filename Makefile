@@ -1,5 +1,5 @@
-# train, build and test are for a fresh machine; everything else is CMake (see CMakePresets.json).
-.PHONY: train test fuzz build bundle setup format clean
+# train, detect, build and test are for a fresh machine; everything else is CMake (see CMakePresets.json).
+.PHONY: train detect test fuzz build bundle setup format clean
 
 build: setup
 	@tools/build.sh release
@@ -8,6 +8,14 @@ train:
 	@tools/setup.sh first
 	@tools/build.sh first
 	build/release/lockstep train configs/lenet_digits.yaml
+
+detect:
+	@tools/setup.sh first
+	@tools/build.sh first
+	build/release/lockstep train configs/detection/scenes_faster_rcnn_fpn.yaml
+	build/release/lockstep test configs/detection/scenes_faster_rcnn_fpn.yaml
+	build/release/lockstep scenes --images 12 --val --out runs/scenes
+	build/release/lockstep infer configs/detection/scenes_faster_rcnn_fpn.yaml runs/scenes/images --out runs/seen
 
 test: setup
 	@tools/run_tests.sh

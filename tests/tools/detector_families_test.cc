@@ -1,0 +1,84 @@
+// Each family of detectors learns eight scenes by heart, from nothing, as its file in
+// configs/detection says.
+#include <gtest/gtest.h>
+
+#include "graph/error.h"
+#include "graph/file.h"
+#include "tests/support/program.h"
+#include "tests/support/temporary_folder.h"
+#include "tools/record/metrics.h"
+
+namespace lockstep::testing {
+namespace {
+
+class DetectorFamilies : public ::testing::Test {
+ protected:
+  // Trains on the eight scenes that it is tested on; the last row of its metrics.
+  MetricRow learnt(const std::string& file, int iterations,
+                   const std::vector<std::string>& more = {}) {
+    const std::string all = std::to_string(iterations);
+    const std::string drop = join("[0,", iterations * 4 / 5, "]");
+    std::vector<std::string> words{"train",
+                                   std::string(LOCKSTEP_SOURCE_DIR) + "/configs/detection/" + file,
+                                   "OUTPUT_DIR",
+                                   folder_ / into_,
+                                   "SCENES.TRAIN",
+                                   "8",
+                                   "TEST.DATASETS",
+                                   "[scenes_train]",
+                                   "SOLVER.MAX_ITER",
+                                   all,
+                                   "SOLVER.STEPS",
+                                   drop,
+                                   "SOLVER.WARM_UP_ITERS",
+                                   "20",
+                                   "TRAIN.USE_FLIPPED",
+                                   "false",
+                                   "TRAIN.SNAPSHOT_ITERS",
+                                   "100000"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = run_lockstep(words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return read_metrics(run_folder() + "/metrics.jsonl").back();
+  }
+  std::string run_folder() const { return folder_ / (into_ + "/train/scenes_train/" + type_); }
+
+  std::string into_ = "run";
+  std::string type_ = "generalized_rcnn";
+  TemporaryFolder folder_;
+};
+
+TEST_F(DetectorFamilies, FasterRcnnOnAPyramid) {
+  EXPECT_GE(value_of(learnt("scenes_faster_rcnn_fpn.yaml", 130), "test_ap50"), 0.9);
+}
+
+TEST_F(DetectorFamilies, FasterRcnnOnOneMap) {
+  EXPECT_GE(value_of(learnt("scenes_faster_rcnn_c4.yaml", 200,
+                            {"RESNETS.STEM_OUT_CHANNELS", "16", "RESNETS.RES2_OUT_CHANNELS", "16",
+                             "GROUP_NORM.NUM_GROUPS", "4", "TRAIN.BATCH_SIZE_PER_IM", "32"}),
+                     "test_ap50"),
+            0.9);
+}
+
+TEST_F(DetectorFamilies, RetinaNet) {
+  type_ = "retinanet";
+  EXPECT_GE(value_of(learnt("scenes_retinanet_fpn.yaml", 350), "test_ap50"), 0.9);
+}
+
+TEST_F(DetectorFamilies, ProposalsAndFastRcnnOnThem) {
+  EXPECT_GE(value_of(learnt("scenes_rpn_fpn.yaml", 120), "test_ar100_at_half"), 0.9);
+  const Outcome proposals = run_lockstep(
+      {"test", std::string(LOCKSTEP_SOURCE_DIR) + "/configs/detection/scenes_rpn_fpn.yaml",
+       "OUTPUT_DIR", folder_ / "run", "SCENES.TRAIN", "8", "TEST.DATASETS", "[scenes_train]",
+       "--weights", run_folder() + "/checkpoint.safetensors", "--out", folder_ / "proposals"});
+  ASSERT_EQ(proposals.exit_code, 0) << proposals.err;
+  const std::string file = "[" + (folder_ / "proposals/proposals.safetensors") + "]";
+  into_ = "fast";
+  EXPECT_GE(value_of(learnt("scenes_fast_rcnn_fpn.yaml", 120,
+                            {"TRAIN.PROPOSAL_FILES", file, "TEST.PROPOSAL_FILES", file}),
+                     "test_ap50"),
+            0.9);
+}
+
+}  // namespace
+}  // namespace lockstep::testing
