@@ -134,6 +134,47 @@ TEST_F(DetectorCommand, ATestScoresAsTrainingDidAndWritesResults) {
   EXPECT_EQ(results[0]["bbox"].size(), 4u);
 }
 
+// Results that cannot be written whole leave those of an earlier test as they were.
+TEST_F(DetectorCommand, AFullDiskLosesNoResults) {
+  expect_trained("run");
+  const std::vector<std::string> out{"--out", folder_ / "scores"};
+  ASSERT_EQ(run("test", "run", out).exit_code, 0);
+  const std::string path = folder_ / "scores/bbox_scenes_val_results.json";
+  const std::string before = read_file(path);
+  const Outcome full = run_lockstep(words("test", "run", out), {.file_size_limit = 500});
+  EXPECT_EQ(full.exit_code, 2) << full.err;
+  EXPECT_NE(full.err.find("bbox_scenes_val_results.json"), std::string::npos) << full.err;
+  EXPECT_TRUE(read_file(path) == before);
+}
+
+// Pictures of one's own, one of which cannot be read.
+TEST_F(DetectorCommand, ABadPictureStopsTrainingByNameOrIsSkipped) {
+  const Outcome drawn = run_lockstep({"scenes", "--images", "12", "--out", folder_ / "mine"});
+  ASSERT_EQ(drawn.exit_code, 0) << drawn.err;
+  const std::vector<std::string> mine{"DATASETS",
+                                      "{mine: {IMAGES: " + (folder_ / "mine/images") +
+                                          ", ANNOTATIONS: " + (folder_ / "mine/annotations.json") +
+                                          "}}",
+                                      "TRAIN.DATASETS", "[mine]"};
+  const std::string jpeg = read_file(folder_ / "mine/images/000003.jpg");
+  write_file(folder_ / "mine/images/000003.jpg", jpeg.substr(0, jpeg.size() / 2));
+  const Outcome stopped = run("train", "mine", mine);
+  EXPECT_EQ(stopped.exit_code, 2);
+  EXPECT_NE(stopped.err.find("000003.jpg"), std::string::npos) << stopped.err;
+  std::vector<std::string> skipping = mine;
+  skipping.insert(skipping.end(), {"TRAIN.SKIP_BAD_IMAGES", "true"});
+  const Outcome skipped = run("train", "skipping", skipping);
+  EXPECT_EQ(skipped.exit_code, 0) << skipped.err;
+  EXPECT_NE(skipped.out.find("skipped"), std::string::npos) << skipped.out;
+}
+
+TEST_F(DetectorCommand, ARunOfOtherPicturesIsNotResumed) {
+  expect_trained("run");
+  const Outcome outcome = run("train", "run", {"--resume", "TRAIN.USE_FLIPPED", "false"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("TRAIN.USE_FLIPPED"), std::string::npos) << outcome.err;
+}
+
 TEST_F(DetectorCommand, InferDrawsEveryPicture) {
   expect_trained("run");
   const Scenes scenes({.count = 2, .held_out = true});

@@ -149,6 +149,12 @@ std::vector<std::string> DetectionTask::notes() const {
   return notes;
 }
 
+std::string DetectionTask::last_note() const {
+  const int64_t skipped = minibatches_->skipped();
+  return skipped == 0 ? ""
+                      : join(skipped, " times a bad picture was skipped (TRAIN.SKIP_BAD_IMAGES)");
+}
+
 int64_t DetectionTask::held_out_pictures() const {
   return static_cast<int64_t>(testing_->annotations().images.size());
 }

@@ -41,6 +41,7 @@ class DetectionTask final : public Task {
   int reading_threads() const override;
   std::string threads_key() const override { return "DATA_LOADER.NUM_THREADS"; }
   std::vector<std::string> notes() const override;
+  std::string last_note() const override;
   int64_t held_out_pictures() const override;
   Dims picture() const override;
 

@@ -1,4 +1,5 @@
 // Finds objects in pictures with a detector, and draws them.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -109,7 +110,7 @@ Image drawn_picture(const Image& image, const FoundBoxes& boxes, const PictureDe
   for (auto box = boxes.rbegin(); box != boxes.rend(); ++box)  // the best lies on top
     shown.push_back({.corners = box->corners,
                      .label = join(detector.name_of(*box), " ", fixed(box->score, 2)),
-                     .colour = static_cast<std::size_t>(box->kind)});
+                     .colour = static_cast<std::size_t>(std::max<int64_t>(1, box->kind) - 1)});
   return drawn(image, shown, times_within(image, kDrawnSide));
 }
 

@@ -64,8 +64,9 @@ class Task {
   virtual std::map<std::string, std::string> metadata() const = 0;  // of the trained network
   virtual const MinibatchSource& minibatches() const = 0;
   virtual int reading_threads() const = 0;
-  virtual std::string threads_key() const = 0;         // of the configuration
-  virtual std::vector<std::string> notes() const = 0;  // about the data, for people
+  virtual std::string threads_key() const = 0;          // of the configuration
+  virtual std::vector<std::string> notes() const = 0;   // about the data, for people
+  virtual std::string last_note() const { return ""; }  // the same at the end
   virtual int64_t held_out_pictures() const = 0;
   virtual Dims picture() const = 0;  // channels, height, width of one
 

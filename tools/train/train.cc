@@ -105,6 +105,7 @@ class TrainCommand {
           ": the output of the network is not finite. The learning rate was ",
           learning_rate(settings_.schedule, last - 1),
           "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. No model.onnx was written");
+    if (const std::string note = task_.last_note(); !note.empty()) log_->note(note);
     if (!leads_) return 0;
     files_->finished(result, last);
     log_->ended(RunEnd::success);
