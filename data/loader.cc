@@ -16,7 +16,8 @@ Loader::Loader(const MinibatchSource& source, int threads) : source_(source), sl
     const std::size_t begun = threads_.size();
     end_threads();
     fail("only ", begun, " of ", threads,
-         " threads that read images could be started (DATA.THREADS): ", error.what());
+         " threads that read images could be started (DATA.THREADS, DATA_LOADER.NUM_THREADS): ",
+         error.what());
   }
 }
 

@@ -24,8 +24,9 @@ constexpr const char* kClassification =
 constexpr const char* kDetection =
     "# Keys of a detector's configuration\n\n"
     "A CONFIG.yaml whose `MODEL.TYPE` is a detector's has these keys ([how they are "
-    "read](detection.md)); any other has [those of\nclassification](configuration.md). `build`, "
-    "`plan` and `inspect` take it, and `KEY VALUE` pairs behind it. The last column says what\n"
+    "read](detection.md)); any other has [those of\nclassification](configuration.md). `train`, "
+    "`test`, `build`, `plan` and `inspect` take it, with `KEY VALUE` pairs after it. The last "
+    "column says what\n"
     "Detectron calls a key; where it is empty, the key is ours. `lockstep keys --task detection` "
     "prints this list, and with `--markdown`\nwrites this page.\n";
 

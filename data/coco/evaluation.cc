@@ -145,15 +145,20 @@ class CategoryScorer {
   std::vector<double> recalls_, precisions_;
 };
 
-// Places of detections: image by image by ascending id, best first within each.
+// pycocotools goes by ascending id. Joined sets may have an id twice, in images of their own.
+std::pair<int64_t, std::size_t> turn_of(const Annotations& truth, std::size_t image) {
+  return {truth.images[image].id, image};
+}
+
+// Places of detections: image by image in their turn, best first within each.
 std::vector<std::size_t> best_first(const Annotations& truth,
                                     const std::vector<Detection>& detections,
                                     std::vector<std::size_t> chosen) {
-  const auto id = [&](std::size_t place) {
-    return truth.images[static_cast<std::size_t>(detections[place].image)].id;
+  const auto turn = [&](std::size_t place) {
+    return turn_of(truth, static_cast<std::size_t>(detections[place].image));
   };
   std::stable_sort(chosen.begin(), chosen.end(), [&](std::size_t a, std::size_t b) {
-    if (detections[a].image != detections[b].image) return id(a) < id(b);
+    if (detections[a].image != detections[b].image) return turn(a) < turn(b);
     return detections[a].score > detections[b].score;
   });
   return chosen;
@@ -163,7 +168,7 @@ std::vector<std::size_t> images_by_id(const Annotations& truth) {
   std::vector<std::size_t> images(truth.images.size());
   std::iota(images.begin(), images.end(), std::size_t{0});
   std::sort(images.begin(), images.end(),
-            [&](std::size_t a, std::size_t b) { return truth.images[a].id < truth.images[b].id; });
+            [&](std::size_t a, std::size_t b) { return turn_of(truth, a) < turn_of(truth, b); });
   return images;
 }
 

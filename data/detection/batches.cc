@@ -42,7 +42,7 @@ void DetectionBatches::keep_pictures() {
       continue;
     if (static_cast<int64_t>(kept.boxes.size()) > options_.places)
       fail(pictures_.name_of(i), " has ", kept.boxes.size(), " boxes to train on, there are ",
-           options_.places, " places");
+           options_.places, " places (TRAIN.TRUE_BOXES)");
     kept_.push_back(std::move(kept));
   }
   check(!kept_.empty(), table.path, ": none of the ", table.images.size(),

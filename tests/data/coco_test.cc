@@ -251,5 +251,25 @@ TEST_F(CocoFile, PerfectResultsScoreOneOnAnyNumberOfThreads) {
   EXPECT_EQ(evaluate_proposals(table, {}, 10).average, (std::array<double, 4>{0, 0, -1, -1}));
 }
 
+// Two sets that are joined may have an id twice.
+TEST(CocoScoring, DoesNotNeedDifferentIds) {
+  Annotations table;
+  table.categories.push_back({1, "thing", {}, {}});
+  table.first_object.push_back(0);
+  std::vector<Detection> found;
+  for (int32_t i = 0; i < 60; ++i) {
+    table.images.push_back({i % 20, "", 100, 100});
+    CocoObject object;
+    object.id = i;
+    object.image = i;
+    object.bbox = {10, 10, 30, 30};
+    object.area = 900;
+    table.objects.push_back(object);
+    table.first_object.push_back(table.objects.size());
+    found.push_back({i, 0, {10, 10, 30, 30}, 0.5 + 0.001 * i});
+  }
+  EXPECT_NEAR(evaluate_boxes(table, found).numbers().ap, 1, 1e-12);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

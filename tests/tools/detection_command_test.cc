@@ -105,6 +105,26 @@ TEST_F(DetectorCommand, TwoProcessesGiveTheBitsOfOneWithTwoReplicas) {
   EXPECT_EQ(last("one"), last("two"));
 }
 
+// Each rank has a file of its own under the same name of the set.
+TEST_F(DetectorCommand, ProcessesWithOtherAnnotationsAreTold) {
+  for (const char* rank : {"0", "1"}) {
+    const Outcome drawn = run_lockstep({"scenes", "--images", rank[0] == '0' ? "12" : "13", "--out",
+                                        folder_ / (std::string("mine") + rank)});
+    ASSERT_EQ(drawn.exit_code, 0) << drawn.err;
+  }
+  write_file(folder_ / "rank.sh",
+             std::string("exec ") + run_path() + " train " + (folder_ / "small.yaml") +
+                 " OUTPUT_DIR " + (folder_ / "run") +
+                 " --devices cpu TRAIN.DATASETS '[mine]' DATASETS '{mine: " + "{IMAGES: " +
+                 (folder_ / "mine") + "'$RANK'/images, ANNOTATIONS: " + (folder_ / "mine") +
+                 "'$RANK'/annotations.json}}'\n");
+  const Outcome outcome = run_lockstep({"launch", "-n", "2", "--", "sh", folder_ / "rank.sh"});
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+  EXPECT_NE((outcome.out + outcome.err).find("the annotations of TRAIN.DATASETS"),
+            std::string::npos)
+      << outcome.out << outcome.err;
+}
+
 TEST_F(DetectorCommand, MetricsNameEveryLoss) {
   expect_trained("run");
   const std::vector<MetricRow> rows = read_metrics(run_folder("run") + "/metrics.jsonl");

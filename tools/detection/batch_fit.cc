@@ -84,8 +84,9 @@ void fit_to_batch(DetectorConfig& config, const ImagesOfStep& of_file, int proce
   }
   // Whoever says the rate beside the devices has chosen it for them.
   if (config.origins.of("SOLVER.BASE_LR").rfind("command line", 0) == 0) return;
-  config.misfit = join(what, ", which SOLVER.BASE_LR ", config.schedule.base_lr,
-                       " is for; say SOLVER.SCALE_TO_BATCH true, or a SOLVER.BASE_LR");
+  config.misfit =
+      join(what, ", which SOLVER.BASE_LR ", config.schedule.base_lr,
+           " is for; set SOLVER.SCALE_TO_BATCH true, or SOLVER.BASE_LR on the command line");
   config.notes.push_back({DetectorNoteKind::batch, config.misfit});
 }
 

@@ -42,7 +42,7 @@ ConfigKeys detector_data_keys(DetectorConfig& c) {
            {.least = 1, .most = kMostScenes, .remembered = true}},
           {"SCENES.VAL",
            &sets.val_scenes,
-           "number of pictures of scenes_val, which are others",
+           "number of pictures of scenes_val; none of them is in scenes_train",
            {.least = 1, .most = kMostScenes}}};
 }
 

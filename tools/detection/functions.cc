@@ -16,8 +16,9 @@ std::vector<std::string> body_names() {
   for (const char* depth : {"18", "34", "50", "101", "152"}) {
     names.push_back(join("ResNet.add_ResNet", depth, "_conv5_body"));
     names.push_back(join("FPN.add_fpn_ResNet", depth, "_conv5_body"));
-    names.push_back(join("FPN.add_fpn_ResNet", depth, "_conv5_P2only_body"));
   }
+  for (const char* depth : {"50", "101", "152"})
+    names.push_back(join("FPN.add_fpn_ResNet", depth, "_conv5_P2only_body"));
   names.insert(names.end(),
                {"VGG16.add_VGG16_conv5_body", "VGG_CNN_M_1024.add_VGG_CNN_M_1024_conv5_body"});
   return names;

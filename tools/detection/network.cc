@@ -36,10 +36,18 @@ ModelFn network_of_size(const DetectorConfig& config, const PictureSize& size) {
 
 }  // namespace
 
-TrainingModel detector_step(const DetectorConfig& config, const PictureSize& size, int processes) {
+TrainingModel detector_step(const DetectorConfig& config, const PictureSize& trained,
+                            const PictureSize& predicted, int processes) {
   const DataParallelOptions options = options_of(config.step, config.run.devices.list, processes);
   const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);
-  return build_data_parallel_model(all_ops(), network_of_size(config, size), optimizer, options);
+  const ModelFn train = network_of_size(config, trained);
+  const ModelFn predict = network_of_size(config, predicted);
+  const auto network = [&](Net& net) { net.training() ? train(net) : predict(net); };
+  return build_data_parallel_model(all_ops(), network, optimizer, options);
+}
+
+TrainingModel detector_step(const DetectorConfig& config, const PictureSize& size, int processes) {
+  return detector_step(config, size, size, processes);
 }
 
 }  // namespace lockstep

@@ -8,8 +8,12 @@
 
 namespace lockstep {
 
-// The step of all replicas of so many processes. Parameters do not depend on the size. 0x0: the
-// widest size that the configuration allows. Throws for a network that this version does not build.
+// The step of all replicas of so many processes, for padded pictures of one size, and prediction
+// for those of another. 0x0: the widest that the configuration allows. Parameters do not depend on
+// sizes. Throws for a network that this version does not build.
+TrainingModel detector_step(const DetectorConfig& config, const PictureSize& trained,
+                            const PictureSize& predicted, int processes);
+// One size for both.
 TrainingModel detector_step(const DetectorConfig& config, const PictureSize& size,
                             int processes = 1);
 

@@ -5,6 +5,7 @@
 
 #include "models/detection/detector.h"
 #include "models/detection/inputs.h"
+#include "runtime/dist/agree.h"
 #include "tools/detection/data_sets.h"
 #include "tools/detection/fed_proposals.h"
 #include "tools/detection/network.h"
@@ -31,6 +32,29 @@ void check_same_categories(const Annotations& train, const Annotations& test) {
           test.path);
   check(train.categories.size() == test.categories.size(), train.path, " has ",
         train.categories.size(), " categories, ", test.path, " has ", test.categories.size());
+}
+
+// Of what decides the order of pictures and their boxes.
+std::string digest_of(const Annotations& table) {
+  std::string bytes;
+  const auto add = [&](const auto& value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  for (const CocoCategory& category : table.categories) bytes += category.name + '\0';
+  for (const CocoImage& image : table.images) {
+    add(image.id);
+    add(image.height);
+    add(image.width);
+  }
+  for (const CocoObject& object : table.objects) {
+    add(object.image);
+    add(object.category);
+    add(object.bbox);
+    add(object.crowd);
+    add(object.ignore);
+  }
+  return join(table.images.size(), " images, ", table.objects.size(), " objects, ",
+              digest(bytes.data(), bytes.size()));
 }
 
 }  // namespace
@@ -111,10 +135,17 @@ void DetectionTask::prepare() {
   minibatches_ = std::make_unique<DetectionBatches>(*training_, batch_options());
 }
 
+std::vector<std::pair<std::string, std::string>> DetectionTask::also_alike() const {
+  return {{"the annotations of TRAIN.DATASETS", digest_of(training_->annotations())},
+          {"the annotations of TEST.DATASETS", digest_of(testing_->annotations())}};
+}
+
+// Files of the trained network predict on the widest pictures of a test.
 std::vector<TrainingModel> DetectionTask::steps(int processes) const {
+  const PictureSize widest{config_.network.shape.height, config_.network.shape.width};
   std::vector<TrainingModel> steps;
   for (const PictureSize& size : minibatches_->shapes())
-    steps.push_back(detector_step(config_, size, processes));
+    steps.push_back(detector_step(config_, size, widest, processes));
   return steps;
 }
 
@@ -160,7 +191,7 @@ int64_t DetectionTask::held_out_pictures() const {
 }
 
 Dims DetectionTask::picture() const {
-  const PictureSize& size = minibatches_->shapes().front();
+  const InputSize size = input_size(config_.network, Mode::infer);
   return {3, size.height, size.width};
 }
 

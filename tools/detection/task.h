@@ -32,6 +32,7 @@ class DetectionTask final : public Task {
   int64_t images_of_step() const override;
 
   void prepare() override;
+  std::vector<std::pair<std::string, std::string>> also_alike() const override;
   std::vector<TrainingModel> steps(int processes) const override;
   std::optional<WeightsOptions> first_weights() const override;
 

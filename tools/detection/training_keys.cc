@@ -59,8 +59,8 @@ ConfigKeys rest_of_training_keys(DetectorConfig& config) {
        "its longer side is no longer",
        {.least = 1, .most = 1 << 16}},
       {"TRAIN.USE_FLIPPED", &train.use_flipped, "also train on mirrored images"},
-      {"TRAIN.BBOX_THRESH", &train.bbox_thresh, "IoU with an object from which a box is learnt",
-       share()},
+      {"TRAIN.BBOX_THRESH", &train.bbox_thresh, "boxes are learnt from TRAIN.FG_THRESH on",
+       unused_key()},
       {"TRAIN.SNAPSHOT_ITERS",
        &train.snapshot_iters,
        "iterations between two checkpoints of one replica; divided by their number",
@@ -86,14 +86,10 @@ ConfigKeys loader_keys(DetectionLoader& c) {
            &c.num_threads,
            "threads that read images",
            {.least = 1, .most = kMostThreads, .own = true}},
-          {"DATA_LOADER.MINIBATCH_QUEUE_SIZE",
-           &c.minibatch_queue_size,
-           "shares of a replica that are read ahead",
-           {.least = 1, .most = 65536}},
-          {"DATA_LOADER.BLOBS_QUEUE_CAPACITY",
-           &c.blobs_queue_capacity,
-           "of these, on a device",
-           {.least = 1, .most = 65536}}};
+          {"DATA_LOADER.MINIBATCH_QUEUE_SIZE", &c.minibatch_queue_size,
+           "two steps are read ahead of the one that runs", unused_key()},
+          {"DATA_LOADER.BLOBS_QUEUE_CAPACITY", &c.blobs_queue_capacity,
+           "two steps are read ahead of the one that runs", unused_key()}};
 }
 
 }  // namespace

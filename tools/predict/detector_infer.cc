@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "data/image.h"
 #include "graph/file.h"
@@ -27,10 +27,17 @@ using nlohmann::ordered_json;
 
 constexpr int64_t kDrawnSide = 640;  // smaller pictures are enlarged, so that names can be read
 
-// One replica with all threads: pictures come one after the other.
+// One CPU replica with all threads: pictures come one after the other, and a machine without the
+// run's devices can look at them, too.
 DetectorConfig on_one_replica(DetectorConfig config) {
-  config.run.devices = devices_named(text_of(config.run.devices.list.at(0)));
+  config.run.devices = devices_named("cpu");
   config.run.threads = 0;
+  const DataParallelOptions usual;
+  config.step.packing = std::nullopt;
+  config.step.buckets.clear();
+  config.step.options.all_reduce = usual.all_reduce;
+  config.step.options.deferred = false;
+  config.step.options.micro_batches = 1;
   return config;
 }
 
@@ -81,13 +88,14 @@ class OutputNames {
   explicit OutputNames(std::string folder) : folder_(std::move(folder)) {}
   std::string next(const std::string& picture) {
     const std::string stem = fs::path(picture).stem().string();
-    const int times = ++times_[stem];
-    return folder_ + "/" + stem + (times > 1 ? join(".", times) : "");
+    std::string name = stem;
+    for (int times = 2; !used_.insert(name).second; ++times) name = join(stem, ".", times);
+    return folder_ + "/" + name;
   }
 
  private:
   std::string folder_;
-  std::map<std::string, int> times_;
+  std::set<std::string> used_;
 };
 
 ordered_json json_of(const std::string& file, const Image& image, const FoundBoxes& boxes,
@@ -114,6 +122,25 @@ Image drawn_picture(const Image& image, const FoundBoxes& boxes, const PictureDe
   return drawn(image, shown, times_within(image, kDrawnSide));
 }
 
+void look_at(PictureDetector& detector, const std::string& file, const InferOptions& options,
+             OutputNames& names) {
+  const Image image = read_image(file);
+  FoundBoxes boxes = detector.find(image);
+  std::erase_if(boxes, [&](const FoundBox& box) { return box.score < options.threshold; });
+  if (!options.out.empty()) {
+    const std::string path = names.next(file);
+    write_file(path + ".png", png_of(drawn_picture(image, boxes, detector)));
+    write_file(path + ".json",
+               json_of(file, image, boxes, detector)
+                       .dump(1, ' ', false, ordered_json::error_handler_t::replace) +
+                   "\n");
+  }
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    std::cout << (i == 0 ? "  " : ", ") << printable(detector.name_of(boxes[i])) << " "
+              << fixed(boxes[i].score, 2);
+  std::cout << (boxes.empty() ? "  nothing\n" : "\n");
+}
+
 }  // namespace
 
 int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferOptions& options,
@@ -125,28 +152,13 @@ int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferO
   int unreadable = 0;
   for (const std::string& file : files) {
     std::cout << printable(file) << std::flush;
-    Image image;
     try {
-      image = read_image(file);
+      look_at(detector, file, options, names);
     } catch (const Error& error) {
       std::cout << "  unreadable\n" << std::flush;
       std::cerr << "lockstep: " << printable_lines(error.what()) << "\n";
       ++unreadable;
-      continue;
     }
-    FoundBoxes boxes = detector.find(image);
-    std::erase_if(boxes, [&](const FoundBox& box) { return box.score < options.threshold; });
-    for (std::size_t i = 0; i < boxes.size(); ++i)
-      std::cout << (i == 0 ? "  " : ", ") << printable(detector.name_of(boxes[i])) << " "
-                << fixed(boxes[i].score, 2);
-    std::cout << (boxes.empty() ? "  nothing\n" : "\n");
-    if (options.out.empty()) continue;
-    const std::string path = names.next(file);
-    write_file(path + ".png", png_of(drawn_picture(image, boxes, detector)));
-    write_file(path + ".json",
-               json_of(file, image, boxes, detector)
-                       .dump(1, ' ', false, ordered_json::error_handler_t::replace) +
-                   "\n");
   }
   check(unreadable == 0, unreadable, " of ", files.size(), " pictures could not be read");
   return 0;

@@ -31,7 +31,8 @@ void add_export(CLI::App& app, Command& chosen) {
       "Example:  lockstep export runs/latest -o model.onnx\n"
       "          lockstep export runs/latest/best.safetensors -o best.onnx\n"
       "          lockstep export detector.onnx --portable -o model.onnx\n"
-      "The file contains only standard operators. Its metadata describes how to prepare pictures\n"
+      "A classifier's file contains only standard operators. Its metadata describes how to prepare "
+      "pictures\n"
       "and names the classes.");
   command->callback([options, &chosen] {
     chosen = [options] {

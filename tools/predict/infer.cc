@@ -61,9 +61,8 @@ TrainedNetwork network_of(const InferOptions& options) {
 // A run is configured as its folder says, whatever has become of the file that began it.
 std::optional<ConfigFiles> detector_of(const InferOptions& options) {
   if (is_onnx(options.source)) return std::nullopt;
-  const std::string config =
-      fs::is_directory(options.source) ? options.source + "/config.yaml" : options.source;
-  if (!is_yaml(config) || !fs::exists(config)) return std::nullopt;
+  const std::string config = run_of(options.source) + "/config.yaml";
+  if (!fs::exists(config)) return std::nullopt;
   ConfigFiles files = config_files(config);
   if (!is_detector(files, {})) return std::nullopt;
   return files;
@@ -156,7 +155,7 @@ void add_infer(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("infer", "classify pictures, or find objects in them");
   command
       ->add_option("model", options->source,
-                   "model.onnx, a run's folder, or CONFIG.yaml for its newest run")
+                   "a classifier's model.onnx, a run's folder, or CONFIG.yaml for its newest run")
       ->required();
   command->add_option("pictures", options->pictures, "JPEG or PNG files, or folders of them")
       ->required();
@@ -176,8 +175,7 @@ void add_infer(CLI::App& app, Command& chosen) {
   command->footer(
       "Example:  lockstep infer runs/latest/model.onnx cat.jpg dog.png --top 3\n"
       "          lockstep infer configs/detection/scenes_faster_rcnn_fpn.yaml photos --out seen\n"
-      "Pictures are resized, cropped and normalised in the same way as the held-out ones in\n"
-      "training.");
+      "Pictures are prepared in the same way as the held-out ones in training.");
   command->callback([options, &chosen] { chosen = [options] { return infer(*options); }; });
 }
 

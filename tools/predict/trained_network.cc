@@ -20,6 +20,8 @@ constexpr const char* kPicture = "picture";
 constexpr const char* kClasses = "classes";
 
 json parsed(const TrainingModel& model, const char* key, const std::string& path) {
+  check(!model.metadata.count("categories"), path,
+        ": is a detector; `lockstep infer` takes the folder of its run, or its CONFIG.yaml");
   const auto found = model.metadata.find(key);
   check(found != model.metadata.end(), path, ": the metadata lacks 'lockstep.", key,
         "', which describes how to prepare pictures for this network; `lockstep export` and "

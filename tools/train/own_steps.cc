@@ -13,6 +13,7 @@ std::vector<TrainingModel> own_steps(Task& task, Comm* comm) {
   task.prepare();
   if (!comm) return task.steps(1);
   check_agreement(*comm, to_be_agreed_on(task.keys()));
+  check_agreement(*comm, task.also_alike());
   std::vector<TrainingModel> own;
   for (const TrainingModel& whole : task.steps(comm->size())) {
     const std::string step = text_of(whole);

@@ -55,6 +55,8 @@ class Task {
 
   // Learns what the network depends on, and whether there is memory for the data.
   virtual void prepare() = 0;
+  // What processes must have alike beside their keys, such as the contents of files.
+  virtual std::vector<std::pair<std::string, std::string>> also_alike() const { return {}; }
   // The step of all replicas of so many processes: one for each form of the minibatches.
   virtual std::vector<TrainingModel> steps(int processes) const = 0;
   virtual std::optional<WeightsOptions> first_weights() const = 0;

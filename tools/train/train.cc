@@ -96,7 +96,7 @@ class TrainCommand {
       if (closed && page_) page_->refresh();
       if ((step + 1) % settings_.drift_iters == 0 || step + 1 == last) check_drift(step);
       // All records of a step are written before the checkpoint that follows it.
-      if ((step + 1) % settings_.test_iters == 0 && step + 1 < last) test(step);
+      if ((step + 1) % settings_.test_iters == 0 && step + 1 < last) test_or_save(step);
       if ((step + 1) % settings_.snapshot_iters == 0 && step + 1 < last) save(step + 1);
     }
     save(last);
@@ -105,7 +105,7 @@ class TrainCommand {
           ": the output of the network is not finite. The learning rate was ",
           learning_rate(settings_.schedule, last - 1),
           "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. No model.onnx was written");
-    if (const std::string note = task_.last_note(); !note.empty()) log_->note(note);
+    say_last_notes();
     if (!leads_) return 0;
     files_->finished(result, last);
     log_->ended(RunEnd::success);
@@ -113,6 +113,25 @@ class TrainCommand {
     log_->note(join(result.headline, " after ", last, " iterations, ",
                     fixed(seconds_since(start_), 1), " s; open ", folder(), "/report.html"));
     return 0;
+  }
+
+  // A held-out picture that cannot be read costs no training: what was learnt is saved first. Other
+  // processes cannot be asked to save with this one.
+  void test_or_save(int64_t step) {
+    try {
+      test(step);
+    } catch (const Error&) {
+      if (!comm_) save(step + 1);
+      throw;
+    }
+  }
+
+  void say_last_notes() {
+    const std::string mine = task_.last_note();
+    if (!comm_) return mine.empty() ? void() : log_->note(mine);
+    const auto notes = gather_texts(*comm_, mine, "last notes");
+    for (std::size_t rank = 0; rank < notes.size(); ++rank)
+      if (!notes[rank].empty()) log_->note(join("rank ", rank, ": ", notes[rank]));
   }
 
   // The replica divergence check. Replicas compute the same update from the same sums, so different
@@ -247,8 +266,9 @@ void add_train(CLI::App& app, Command& chosen) {
   command->footer(
       "Example:  lockstep train configs/lenet_digits.yaml --devices 'cpu*4' SOLVER.MAX_ITER 300\n"
       "          lockstep train configs/lenet_digits.yaml --resume runs/lenet_digits.2\n"
-      "KEY VALUE pairs override the file. Every run has its own folder: OUTPUT_DIR,\n"
-      "OUTPUT_DIR.2, .. Ctrl-C finishes the step and saves. For several processes, start the\n"
+      "KEY VALUE pairs override the file. Every run has its own folder: OUTPUT_DIR (a\n"
+      "detector's: OUTPUT_DIR/train/DATASETS/MODEL.TYPE), then the same with .2, .3, ..\n"
+      "Ctrl-C finishes the step and saves. For several processes, start the\n"
       "command with `lockstep launch`, torchrun, mpirun or srun; --devices are those of each\n"
       "process.");
   command->callback([options, settings, &chosen] {

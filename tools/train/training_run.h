@@ -58,7 +58,7 @@ class TrainingRun {
   // What a step tells besides its loss: its losses, where there are several, and its metrics.
   const std::vector<std::string>& number_names() const { return number_names_; }
   double data_seconds() const { return data_seconds_; }
-  // The report of start() on MODEL.WEIGHTS, or of resume() on its checkpoint.
+  // The report of start() on the first weights, or of resume() on its checkpoint.
   const std::vector<std::string>& weights_report() const { return weights_report_; }
 
  private:

@@ -78,9 +78,11 @@ std::vector<std::string> load_weights(Session& session, const WeightsOptions& op
   }
   std::string mismatches;
   for (const std::string& line : wrong) mismatches += "\n  " + line;
-  check(wrong.empty(), options.path,
-        ": shapes differ (MODEL.NEW_CLASSIFIER true makes a new last layer ",
-        "for another number of classes):", mismatches);
+  check(wrong.empty(), options.path, ": shapes differ",
+        options.classes > 0 ? " (MODEL.NEW_CLASSIFIER true makes a new last layer for another "
+                              "number of classes)"
+                            : "",
+        ":", mismatches);
   check(!values.empty(), options.path, ": contains no tensor of the model, which has ",
         listed(missing));
   check(!options.whole || missing.empty(), options.path, ": lacks ", listed(missing),
