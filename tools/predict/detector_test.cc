@@ -25,12 +25,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kMostRows = 100;  // of classes, on the terminal
+constexpr std::size_t kMostClassesSaid = 100;  // of classes, on the terminal
 
 std::string number_text(double number) { return number < 0 ? "-" : fixed(number, 3); }
 
 void print_classes(const CocoScores& scores, const Annotations& table) {
-  if (table.categories.size() > kMostRows) return;
+  if (table.categories.size() > kMostClassesSaid) return;
   std::cout << "      AP    AP50  class\n";
   for (std::size_t i = 0; i < table.categories.size(); ++i)
     std::cout << std::setw(8) << number_text(scores.average_precision(0, i)) << std::setw(8)
