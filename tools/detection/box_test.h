@@ -29,7 +29,8 @@ class BoxTest {
           std::function<std::vector<Corners>(std::size_t)> proposals = {});
 
   // With the current parameters. With several processes the result is rank 0's, and empty on
-  // others. It does not depend on replicas, threads and processes.
+  // others. It does not depend on the number of replicas, reading threads and processes; on the
+  // threads of a replica as any plan does (docs/plan.md).
   BoxTestResult test();
 
  private:
