@@ -23,12 +23,15 @@ constexpr const char* kClassification =
 
 constexpr const char* kDetection =
     "# Keys of a detector's configuration\n\n"
-    "A CONFIG.yaml whose `MODEL.TYPE` is a detector's has these keys ([how they are "
-    "read](detection.md)); any other has [those of\nclassification](configuration.md). `train`, "
-    "`test`, `build`, `plan` and `inspect` take it, with `KEY VALUE` pairs after it. The last "
-    "column says what\n"
-    "Detectron calls a key; where it is empty, the key is ours. `lockstep keys --task detection` "
-    "prints this list, and with `--markdown`\nwrites this page.\n";
+    "A CONFIG.yaml with the `MODEL.TYPE` of a detector has these keys; [detectors]"
+    "(detection.md#configuration) says how they are read.\n"
+    "Every other file has [the keys of classification](configuration.md). `train`, `test`, "
+    "`build`, "
+    "`plan` and `inspect` take the\n"
+    "file, and `KEY VALUE` pairs on the command line override it. The last column gives "
+    "Detectron's name of a key; it is empty for\n"
+    "Lockstep's own keys. `lockstep keys --task detection` prints this list, and with "
+    "`--markdown` it writes this page.\n";
 
 }  // namespace
 

@@ -37,23 +37,25 @@ std::string text_of_image(const DetectionShape& shape) {
 ConfigKeys unused_keys(UnusedDetectronKeys& c) {
   const KeyFacts facts = unused_key();
   return {
-      {"MODEL.EXECUTION_TYPE", &c.execution_type, "the plan decides", facts},
-      {"USE_NCCL", &c.use_nccl, "ALL_REDUCE decides", facts},
-      {"MEMONGER", &c.memonger, "the plan shares memory", facts},
-      {"MEMONGER_SHARE_ACTIVATIONS", &c.memonger_share_activations, "the plan shares memory",
+      {"MODEL.EXECUTION_TYPE", &c.execution_type, "the plan decides the order of execution", facts},
+      {"USE_NCCL", &c.use_nccl, "ALL_REDUCE chooses the algorithm", facts},
+      {"MEMONGER", &c.memonger, "plans always share memory", facts},
+      {"MEMONGER_SHARE_ACTIVATIONS", &c.memonger_share_activations, "plans always share memory",
        facts},
       {"EPS", &c.eps, "Detectron never reads it", facts},
-      {"ROOT_DIR", &c.root_dir, "folder of Detectron", facts},
-      {"MATLAB", &c.matlab, "its command, for the scores of Pascal VOC", facts},
-      {"VIS", &c.vis, "draw while testing", facts},
-      {"VIS_TH", &c.vis_th, "least score of what is drawn", facts},
-      {"EXPECTED_RESULTS", &c.expected_results, "results that Detectron's own tests expect", facts},
-      {"EXPECTED_RESULTS_RTOL", &c.expected_results_rtol, "their tolerance", facts},
-      {"EXPECTED_RESULTS_ATOL", &c.expected_results_atol, "their tolerance", facts},
-      {"EXPECTED_RESULTS_SIGMA_TOL", &c.expected_results_sigma_tol, "their tolerance", facts},
-      {"EXPECTED_RESULTS_EMAIL", &c.expected_results_email, "who is told of failures", facts},
+      {"ROOT_DIR", &c.root_dir, "folder of Detectron's code", facts},
+      {"MATLAB", &c.matlab, "MATLAB command for the scores of Pascal VOC", facts},
+      {"VIS", &c.vis, "draw detections during a test", facts},
+      {"VIS_TH", &c.vis_th, "smallest score of a drawn detection", facts},
+      {"EXPECTED_RESULTS", &c.expected_results, "expected results of Detectron's own tests", facts},
+      {"EXPECTED_RESULTS_RTOL", &c.expected_results_rtol, "tolerance of EXPECTED_RESULTS", facts},
+      {"EXPECTED_RESULTS_ATOL", &c.expected_results_atol, "tolerance of EXPECTED_RESULTS", facts},
+      {"EXPECTED_RESULTS_SIGMA_TOL", &c.expected_results_sigma_tol, "tolerance of EXPECTED_RESULTS",
+       facts},
+      {"EXPECTED_RESULTS_EMAIL", &c.expected_results_email, "address for reports of failed tests",
+       facts},
       {"DOWNLOAD_CACHE", &c.download_cache, "folder of downloaded files", facts},
-      {"CLUSTER.ON_CLUSTER", &c.on_cluster, "of Detectron's authors", facts}};
+      {"CLUSTER.ON_CLUSTER", &c.on_cluster, "run on the cluster of Detectron's authors", facts}};
 }
 
 }  // namespace
@@ -72,25 +74,27 @@ ParsedText one_of(std::string& value, const std::vector<std::string>& words) {
 }
 
 ConfigKeys detector_run_keys(DetectorConfig& c) {
-  return joined({{{"OUTPUT_DIR", &c.output_dir, "folder for runs", {.own = true}},
-                  {"NUM_GPUS",
-                   &c.num_gpus,
-                   "number of replicas, unless DEVICES says it",
-                   {.least = 1, .most = 4096}},
-                  {"RNG_SEED",
-                   &c.seed,
-                   "seed of the initial weights, the order of data and random draws",
-                   {.least = 0, .remembered = true}},
-                  {"DEDUP_BOXES",
-                   &c.dedup_boxes,
-                   "proposals that are equal at this scale count once; 0: off",
-                   {.least = 0}},
-                  {"BBOX_XFORM_CLIP",
-                   &c.network.bbox_xform_clip,
-                   "most that the logarithm of a box's size changes by",
-                   {.least = 0, .most = 80}},
-                  {"PIXEL_MEANS", &c.pixel_means, "subtracted from blue, green and red"}},
-                 unused_keys(c.unused)});
+  return joined(
+      {{{"OUTPUT_DIR", &c.output_dir, "folder for runs", {.own = true}},
+        {"NUM_GPUS",
+         &c.num_gpus,
+         "number of replicas unless DEVICES is set",
+         {.least = 1, .most = 4096}},
+        {"RNG_SEED",
+         &c.seed,
+         "seed of the initial weights, the order of data and random draws",
+         {.least = 0, .remembered = true}},
+        {"DEDUP_BOXES",
+         &c.dedup_boxes,
+         "tests: proposals that are equal after rounding at this scale count once; 0: off",
+         {.least = 0}},
+        {"BBOX_XFORM_CLIP",
+         &c.network.bbox_xform_clip,
+         "largest change of the logarithm of a box's width or height",
+         {.least = 0, .most = 80}},
+        {"PIXEL_MEANS", &c.pixel_means,
+         "means of the blue, green and red channel, which are subtracted"}},
+       unused_keys(c.unused)});
 }
 
 ConfigKeys own_detector_keys(DetectorConfig& c) {
@@ -100,24 +104,25 @@ ConfigKeys own_detector_keys(DetectorConfig& c) {
          parsed(
              shape, [&shape](const std::string& text) { return parse_image(shape, text); },
              text_of_image),
-         "height and width of the input, 800x1344; empty: the widest that TRAIN.SCALES and "
-         "MAX_SIZE allow",
+         "height and width of the input, such as 800x1344; empty: the largest that TRAIN.SCALES "
+         "and MAX_SIZE allow",
          {.flag = "--image", .remembered = true}}},
        keys_of(c.run),
        {{"RESNETS.STEM_OUT_CHANNELS", &c.network.resnets.stem_out_channels, "channels of the stem",
          at_least(1)},
         {"RESNETS.RES2_OUT_CHANNELS", &c.network.resnets.res2_out_channels,
-         "channels of the first stage; 64 with basic blocks unless given", at_least(1)},
+         "channels of the first stage; default with basic blocks: 64", at_least(1)},
         {"TRAIN.TRUE_BOXES",
          &shape.true_boxes,
-         "places for the objects of an image",
+         "number of places for the true boxes of an image",
          {.least = 1, .most = 65536}},
         {"TRAIN.PROPOSALS", &shape.proposals,
-         "places for proposals from files; TRAIN.RPN_POST_NMS_TOP_N unless given", at_least(1)},
+         "number of places for proposals from files; default: TRAIN.RPN_POST_NMS_TOP_N",
+         at_least(1)},
         {"TRAIN.SHAPES",
          &c.train.shapes,
-         "sizes that pictures are padded to, at the most: each has a graph of its own; 0: 6, or 12 "
-         "with several TRAIN.SCALES",
+         "largest number of sizes that pictures are padded to, each with a graph of its own; 0: 6, "
+         "or 12 with several TRAIN.SCALES",
          {.least = 0, .most = 64, .remembered = true}},
         {"TRAIN.SKIP_BAD_IMAGES", &c.train.skip_bad_images,
          "a picture that cannot be read is replaced by another of its step, and counted; false: it "
@@ -126,7 +131,7 @@ ConfigKeys own_detector_keys(DetectorConfig& c) {
          "losses are divided by the numbers of objects and samples on all replicas, instead of "
          "each replica's own"},
         {"SOLVER.SCALE_TO_BATCH", &c.scale_to_batch,
-         "fit rates and iterations to the images of a step, where these are not the "
+         "adapt learning rates and iterations to the images of a step if their number is not the "
          "file's NUM_GPUS x TRAIN.IMS_PER_BATCH"}},
        loop_keys(c),
        solver_keys(c),
