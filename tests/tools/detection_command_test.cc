@@ -215,5 +215,24 @@ TEST_F(DetectorCommand, InferDrawsEveryPicture) {
   }
 }
 
+// Photographs are not drawn over, and a disk's faults are not theirs.
+TEST_F(DetectorCommand, InferLosesNoPicture) {
+  expect_trained("run");
+  const Scenes scenes({.count = 2, .held_out = true});
+  make_folder(folder_ / "photos");
+  for (int i : {0, 1}) write_file(folder_ / join("photos/", i, ".png"), png_of(scenes.picture(i)));
+  const std::string before = read_file(folder_ / "photos/1.png");
+  const auto infer = [&](const std::string& out, const ProgramOptions& options = {}) {
+    return run_lockstep({"infer", run_folder("run"), folder_ / "photos", "--out", folder_ / out},
+                        options);
+  };
+  expect_refused(infer("photos"), {"--out: ", "photos/0.png is one of the pictures"});
+  expect_refused(infer("seen/../photos/."), {"photos/./0.png is one of the pictures"});
+  EXPECT_TRUE(read_file(folder_ / "photos/1.png") == before);
+  const Outcome full = infer("seen", {.file_size_limit = 500});
+  expect_refused(full, {"cannot write", "seen/0.png"});
+  EXPECT_EQ((full.out + full.err).find("unreadable"), std::string::npos) << full.out << full.err;
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -82,21 +82,31 @@ class PictureDetector {
   BoxFinder finder_;
 };
 
-// The files of pictures with the same name in different folders get a number.
-class OutputNames {
- public:
-  explicit OutputNames(std::string folder) : folder_(std::move(folder)) {}
-  std::string next(const std::string& picture) {
-    const std::string stem = fs::path(picture).stem().string();
+// What is written for each picture, without its ending. The files of pictures with the same name in
+// different folders get a number.
+std::vector<std::string> output_names(const std::string& folder,
+                                      const std::vector<std::string>& files) {
+  std::set<std::string> used;
+  std::vector<std::string> names;
+  for (const std::string& file : files) {
+    const std::string stem = fs::path(file).stem().string();
     std::string name = stem;
-    for (int times = 2; !used_.insert(name).second; ++times) name = join(stem, ".", times);
-    return folder_ + "/" + name;
+    for (int times = 2; !used.insert(name).second; ++times) name = join(stem, ".", times);
+    names.push_back(folder + "/" + name);
   }
+  return names;
+}
 
- private:
-  std::string folder_;
-  std::set<std::string> used_;
-};
+// No picture is drawn over one that was to be looked at.
+void check_overwrites_none(const std::vector<std::string>& names,
+                           const std::vector<std::string>& files) {
+  std::error_code trouble;
+  std::set<fs::path> pictures;
+  for (const std::string& file : files) pictures.insert(fs::weakly_canonical(file, trouble));
+  for (const std::string& name : names)
+    check(pictures.count(fs::weakly_canonical(name + ".png", trouble)) == 0, "--out: ", name,
+          ".png is one of the pictures and would be overwritten; choose another folder");
+}
 
 ordered_json json_of(const std::string& file, const Image& image, const FoundBoxes& boxes,
                      const PictureDetector& detector) {
@@ -122,19 +132,24 @@ Image drawn_picture(const Image& image, const FoundBoxes& boxes, const PictureDe
   return drawn(image, shown, times_within(image, kDrawnSide));
 }
 
-void look_at(PictureDetector& detector, const std::string& file, const InferOptions& options,
-             OutputNames& names) {
+struct SeenPicture {
+  FoundBoxes boxes;
+  std::string png, json;
+};
+SeenPicture look_at(PictureDetector& detector, const std::string& file,
+                    const InferOptions& options) {
   const Image image = read_image(file);
-  FoundBoxes boxes = detector.find(image);
-  std::erase_if(boxes, [&](const FoundBox& box) { return box.score < options.threshold; });
-  if (!options.out.empty()) {
-    const std::string path = names.next(file);
-    write_file(path + ".png", png_of(drawn_picture(image, boxes, detector)));
-    write_file(path + ".json",
-               json_of(file, image, boxes, detector)
-                       .dump(1, ' ', false, ordered_json::error_handler_t::replace) +
-                   "\n");
-  }
+  SeenPicture seen{detector.find(image), "", ""};
+  std::erase_if(seen.boxes, [&](const FoundBox& box) { return box.score < options.threshold; });
+  if (options.out.empty()) return seen;
+  seen.png = png_of(drawn_picture(image, seen.boxes, detector));
+  seen.json = json_of(file, image, seen.boxes, detector)
+                  .dump(1, ' ', false, ordered_json::error_handler_t::replace) +
+              "\n";
+  return seen;
+}
+
+void print(const FoundBoxes& boxes, const PictureDetector& detector) {
   for (std::size_t i = 0; i < boxes.size(); ++i)
     std::cout << (i == 0 ? "  " : ", ") << printable(detector.name_of(boxes[i])) << " "
               << fixed(boxes[i].score, 2);
@@ -147,18 +162,26 @@ int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferO
                      const std::vector<std::string>& files) {
   check(!takes_proposals(config), config.path,
         ": a network without an RPN needs proposals; `lockstep test` takes them from files");
+  const std::vector<std::string> outputs = output_names(options.out, files);
+  if (!options.out.empty()) check_overwrites_none(outputs, files);
   PictureDetector detector(std::move(config), run);
-  OutputNames names(options.out);
   int unreadable = 0;
-  for (const std::string& file : files) {
-    std::cout << printable(file) << std::flush;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::cout << printable(files[i]) << std::flush;
+    SeenPicture seen;
     try {
-      look_at(detector, file, options, names);
+      seen = look_at(detector, files[i], options);
     } catch (const Error& error) {
       std::cout << "  unreadable\n" << std::flush;
       std::cerr << "lockstep: " << printable_lines(error.what()) << "\n";
       ++unreadable;
+      continue;
     }
+    if (!options.out.empty()) {
+      write_file(outputs[i] + ".png", seen.png);
+      write_file(outputs[i] + ".json", seen.json);
+    }
+    print(seen.boxes, detector);
   }
   check(unreadable == 0, unreadable, " of ", files.size(), " pictures could not be read");
   return 0;
