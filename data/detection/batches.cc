@@ -1,6 +1,7 @@
 #include "data/detection/batches.h"
 
 #include <algorithm>
+#include <set>
 
 #include "data/detection/boxes.h"
 #include "graph/error.h"
@@ -136,21 +137,32 @@ void DetectionBatches::list_forms() {
     form.push_back({"proposals", {DType::float32, {rows, options_.proposal_places, 4}}});
 }
 
+// The next good picture of the step stands in for a bad one or, where the step has none, that of
+// the steps after it with the same shape.
 void DetectionBatches::read(int64_t step, int64_t item, std::span<const Tensor> tensors) const {
-  const PictureOrder::Step pictures = order_->step(step);
+  const int32_t group = order_->step(step).group;
   const std::size_t scale = scale_of(step);
-  const PictureSize size = shapes_[scale][static_cast<std::size_t>(pictures.group)];
-  const auto count = static_cast<int64_t>(pictures.pictures.size());
-  for (int64_t tries = 0; tries < count; ++tries) {
-    const OrderedPicture& next =
-        pictures.pictures[static_cast<std::size_t>((options_.first + item + tries) % count)];
-    try {
-      write(kept_[static_cast<std::size_t>(next.picture)], next.mirrored, scale, size, item,
-            tensors);
-      return;
-    } catch (const Error& error) {
-      if (!options_.skip_bad_pictures || tries + 1 == count) throw;
-      if (tries == 0) ++skipped_;
+  const PictureSize size = shapes_[scale][static_cast<std::size_t>(group)];
+  std::set<int32_t> bad;
+  for (int64_t from = step;; ++from) {
+    const PictureOrder::Step pictures = order_->step(from);
+    if (pictures.group != group) continue;
+    const auto count = static_cast<int64_t>(pictures.pictures.size());
+    for (int64_t tries = 0; tries < count; ++tries) {
+      const OrderedPicture& next =
+          pictures.pictures[static_cast<std::size_t>((options_.first + item + tries) % count)];
+      if (bad.count(next.picture) > 0) continue;
+      try {
+        write(kept_[static_cast<std::size_t>(next.picture)], next.mirrored, scale, size, item,
+              tensors);
+        return;
+      } catch (const Error&) {
+        if (!options_.skip_bad_pictures) throw;
+        if (bad.empty()) ++skipped_;
+        bad.insert(next.picture);
+        if (static_cast<int64_t>(bad.size()) == std::count(groups_.begin(), groups_.end(), group))
+          throw;
+      }
     }
   }
 }

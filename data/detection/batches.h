@@ -27,7 +27,7 @@ struct DetectionBatchOptions {
   int64_t places = 100;              // of true boxes of a picture
   double least_area = -1;            // smaller objects are left out
   bool mirrored = true;              // an epoch has each picture mirrored, too
-  bool skip_bad_pictures = false;    // the next picture of the step stands in for one that is bad
+  bool skip_bad_pictures = false;    // another picture stands in for one that is bad
   uint64_t seed = 1;
   std::array<float, 3> means = PictureRules{}.means;
   PictureSize fixed = {};  // of every padded picture; 0 x 0: the few sizes that fit them best

@@ -150,6 +150,26 @@ TEST_F(WrittenPictures, ABadOneStopsTheRunByNameOrIsSkipped) {
   expect_error([&] { read_all(batches); }, ".png");
 }
 
+// The step's only picture is bad, or all of them are: a later step of its shape helps out.
+TEST_F(WrittenPictures, ABadOneOfAStepWithoutAGoodOneIsSkipped) {
+  const FilePictures set = pictures();
+  for (int i : {0, 1, 3}) std::filesystem::remove(folder_ / join(i, ".png"));
+  for (const int64_t batch : {1, 2}) {
+    SCOPED_TRACE(batch);
+    DetectionBatchOptions skipping = options();
+    skipping.batch = batch;
+    skipping.skip_bad_pictures = true;
+    const DetectionBatches batches(set, skipping);
+    for (int64_t step = 0; step < 12; ++step) {
+      const Read read = read_step(batches, step);
+      const bool high = batches.shape(step).height == 60;
+      for (int64_t number : read[2].values<int64_t>())
+        EXPECT_TRUE(high ? number == 4 || number == 5 : number == 2) << "step " << step;
+    }
+    EXPECT_EQ(batches.skipped(), 6 * batch);
+  }
+}
+
 TEST_F(WrittenPictures, WhatCannotBeTrainedOnIsRefused) {
   const FilePictures set = pictures();
   DetectionBatchOptions few = options();
