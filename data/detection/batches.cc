@@ -46,8 +46,9 @@ void DetectionBatches::keep_pictures() {
            options_.places, " places (TRAIN.TRUE_BOXES)");
     kept_.push_back(std::move(kept));
   }
+  const std::string why = left_out_.text();
   check(!kept_.empty(), table.path, ": none of the ", table.images.size(),
-        " images has a box to train on");
+        " images has a box to train on", why.empty() ? "" : "; objects left out: ", why);
 }
 
 PictureScale DetectionBatches::scaled(const Kept& kept, std::size_t scale) const {
@@ -156,8 +157,9 @@ void DetectionBatches::read(int64_t step, int64_t item, std::span<const Tensor> 
         write(kept_[static_cast<std::size_t>(next.picture)], next.mirrored, scale, size, item,
               tensors);
         return;
-      } catch (const Error&) {
-        if (!options_.skip_bad_pictures) throw;
+      } catch (const Error& error) {
+        if (!options_.skip_bad_pictures)
+          fail(error.what(), "; TRAIN.SKIP_BAD_IMAGES true takes another picture instead");
         if (bad.empty()) ++skipped_;
         bad.insert(next.picture);
         if (static_cast<int64_t>(bad.size()) == std::count(groups_.begin(), groups_.end(), group))

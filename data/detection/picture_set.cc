@@ -1,5 +1,6 @@
 #include "data/detection/picture_set.h"
 
+#include <filesystem>
 #include <utility>
 
 #include "graph/error.h"
@@ -12,8 +13,13 @@ std::string PictureSet::name_of(std::size_t number) const {
 
 Image FilePictures::picture(std::size_t number) const {
   const CocoImage& annotated = annotations_.images[number];
-  const std::string path = folder_ + "/" + annotated.file;
-  Image image = read_image(path);
+  const std::string path = (std::filesystem::path(folder_) / annotated.file).string();
+  Image image;
+  try {
+    image = read_image(path);
+  } catch (const Error& error) {
+    fail("image ", annotated.id, " of ", annotations_.path, ": ", error.what());
+  }
   check(image.height == annotated.height && image.width == annotated.width, path, ": ",
         image.height, " pixels high and ", image.width, " wide, but image ", annotated.id, " of ",
         annotations_.path, " is ", annotated.height, " high and ", annotated.width, " wide");

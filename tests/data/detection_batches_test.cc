@@ -138,9 +138,12 @@ TEST_F(WrittenPictures, ABadOneStopsTheRunByNameOrIsSkipped) {
       [&] { read_all(DetectionBatches(set, options())); },
       "1.png: 20 pixels high and 20 wide, but image 101 of made.json is 40 high and 60 wide");
   write_file(folder_ / "1.png", "\x89PNG\r\n");
-  expect_error([&] { read_all(DetectionBatches(set, options())); }, "1.png");
+  expect_error([&] { read_all(DetectionBatches(set, options())); },
+               "image 101 of made.json: ", "1.png",
+               "TRAIN.SKIP_BAD_IMAGES true takes another picture instead");
   std::filesystem::remove(folder_ / "1.png");
-  expect_error([&] { read_all(DetectionBatches(set, options())); }, "1.png");
+  expect_error([&] { read_all(DetectionBatches(set, options())); },
+               "image 101 of made.json: cannot read ", "1.png: No such file");
   DetectionBatchOptions skipping = options();
   skipping.skip_bad_pictures = true;
   const DetectionBatches batches(set, skipping);
@@ -170,6 +173,13 @@ TEST_F(WrittenPictures, ABadOneOfAStepWithoutAGoodOneIsSkipped) {
   }
 }
 
+// As where annotations were made on the same machine.
+TEST_F(WrittenPictures, MayHaveAbsoluteNames) {
+  Annotations table = pictures().annotations();
+  for (CocoImage& image : table.images) image.file = folder_ / image.file;
+  EXPECT_EQ(FilePictures("elsewhere", table).picture(4).height, 60);
+}
+
 TEST_F(WrittenPictures, WhatCannotBeTrainedOnIsRefused) {
   const FilePictures set = pictures();
   DetectionBatchOptions few = options();
@@ -178,7 +188,9 @@ TEST_F(WrittenPictures, WhatCannotBeTrainedOnIsRefused) {
                "made.json: image 100 has 1 boxes to train on, there are 0 places");
   few = options();
   few.least_area = 1000;
-  expect_error([&] { DetectionBatches(set, few); }, "made.json: none of the 6 images has a box");
+  expect_error(
+      [&] { DetectionBatches(set, few); },
+      "made.json: none of the 6 images has a box to train on; objects left out: 6 too small");
   few = options();
   few.first = 3;
   expect_error([&] { DetectionBatches(set, few); }, "of a step of 3");
