@@ -188,11 +188,34 @@ TEST_F(DetectorCommand, ABadPictureStopsTrainingByNameOrIsSkipped) {
   EXPECT_NE(skipped.out.find("skipped"), std::string::npos) << skipped.out;
 }
 
-TEST_F(DetectorCommand, ARunOfOtherPicturesIsNotResumed) {
+TEST_F(DetectorCommand, ARunOfOtherPicturesOrAnchorsIsNotResumed) {
   expect_trained("run");
-  const Outcome outcome = run("train", "run", {"--resume", "TRAIN.USE_FLIPPED", "false"});
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_NE(outcome.err.find("TRAIN.USE_FLIPPED"), std::string::npos) << outcome.err;
+  for (const auto& [key, value] : {std::pair{"TRAIN.USE_FLIPPED", "false"},
+                                   {"FPN.RPN_ANCHOR_START_SIZE", "32"},
+                                   {"PIXEL_MEANS", "[0, 0, 0]"}})
+    expect_refused(run("train", "run", {"--resume", key, value}), {"was saved with ", key});
+}
+
+// Of the same name, but another file by now.
+TEST_F(DetectorCommand, ARunOfOtherAnnotationsIsNotResumed) {
+  const std::vector<std::string> mine{"DATASETS",
+                                      "{mine: {IMAGES: " + (folder_ / "mine/images") +
+                                          ", ANNOTATIONS: " + (folder_ / "mine/annotations.json") +
+                                          "}}",
+                                      "TRAIN.DATASETS", "[mine]"};
+  const auto draw = [&](const char* images) {
+    const Outcome drawn = run_lockstep({"scenes", "--images", images, "--out", folder_ / "mine"});
+    ASSERT_EQ(drawn.exit_code, 0) << drawn.err;
+  };
+  draw("12");
+  expect_trained("run", mine);
+  std::vector<std::string> longer = mine;
+  longer.insert(longer.end(), {"SOLVER.MAX_ITER", "16", "--resume"});
+  draw("13");
+  expect_refused(run("train", "run", longer),
+                 {"was saved with the annotations of TRAIN.DATASETS 12 images", "now it is 13"});
+  draw("12");
+  expect_trained("run", longer);
 }
 
 TEST_F(DetectorCommand, InferDrawsEveryPicture) {

@@ -130,14 +130,20 @@ DetectionBatchOptions DetectionTask::batch_options() const {
 
 void DetectionTask::prepare() {
   training_ = open_pictures(config_, config_.train.data.datasets, "TRAIN.DATASETS");
+  training_digest_ = digest_of(training_->annotations());
   testing_ = open_pictures(config_, config_.test.data.datasets, "TEST.DATASETS");
   check_same_categories(training_->annotations(), testing_->annotations());
   minibatches_ = std::make_unique<DetectionBatches>(*training_, batch_options());
 }
 
 std::vector<std::pair<std::string, std::string>> DetectionTask::also_alike() const {
-  return {{"the annotations of TRAIN.DATASETS", digest_of(training_->annotations())},
-          {"the annotations of TEST.DATASETS", digest_of(testing_->annotations())}};
+  auto all = also_remembered();
+  all.emplace_back("the annotations of TEST.DATASETS", digest_of(testing_->annotations()));
+  return all;
+}
+
+std::vector<std::pair<std::string, std::string>> DetectionTask::also_remembered() const {
+  return {{"the annotations of TRAIN.DATASETS", training_digest_}};
 }
 
 // Files of the trained network predict on the widest pictures of a test.

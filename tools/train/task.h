@@ -57,6 +57,8 @@ class Task {
   virtual void prepare() = 0;
   // What processes must have alike beside their keys, such as the contents of files.
   virtual std::vector<std::pair<std::string, std::string>> also_alike() const { return {}; }
+  // Those of them that a run must find unchanged when it goes on.
+  virtual std::vector<std::pair<std::string, std::string>> also_remembered() const { return {}; }
   // The step of all replicas of so many processes: one for each form of the minibatches.
   virtual std::vector<TrainingModel> steps(int processes) const = 0;
   virtual std::optional<WeightsOptions> first_weights() const = 0;

@@ -77,7 +77,7 @@ void TrainingRun::set_first_values() {
 
 int64_t TrainingRun::resume(const std::string& checkpoint) {
   resumed_ = load_checkpoint(*session_, checkpoint, [&](const Metadata& saved) {
-    check_remembered(remembered(task_.keys(), settings_), saved, checkpoint, replicas_);
+    check_remembered(to_be_remembered(), saved, checkpoint, replicas_);
     whole_number(saved, "steps", 0, kMostSteps, checkpoint);
   });
   last_checkpoint_ = checkpoint;
@@ -90,6 +90,12 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
   return last_start_;
 }
 
+Metadata TrainingRun::to_be_remembered() const {
+  Metadata metadata = remembered(task_.keys(), settings_);
+  for (const auto& entry : task_.also_remembered()) metadata.insert(entry);
+  return metadata;
+}
+
 void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const Metadata& more) {
   check_losses(steps_done - 1);
   // The loss of the last step was finite; effects of its update would show in the next step only.
@@ -97,7 +103,7 @@ void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const 
   check(lost.empty(), "after iteration ", steps_done, " ", lost, ". The learning rate was ",
         learning_rate(settings_.schedule, steps_done - 1),
         "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. ", intact());
-  Metadata metadata = remembered(task_.keys(), settings_);
+  Metadata metadata = to_be_remembered();
   metadata.insert(more.begin(), more.end());
   metadata.insert({{"steps", std::to_string(steps_done)},
                    {"replicas", std::to_string(replicas_)},

@@ -73,6 +73,7 @@ class TrainingRun {
 
   void set_first_values();
   void open_data();
+  Metadata to_be_remembered() const;
   Form& feed(int64_t step);
   // Checks every value if `not_finite` is given.
   StepResult run_step(int64_t step, NotFinite* not_finite = nullptr);
