@@ -51,4 +51,12 @@ std::vector<TrainingBox> training_boxes(const Annotations& table, std::size_t im
   return boxes;
 }
 
+int64_t most_training_boxes(const Annotations& table, double least_area) {
+  LeftOut left_out;
+  std::size_t most = 1;
+  for (std::size_t image = 0; image < table.images.size(); ++image)
+    most = std::max(most, training_boxes(table, image, least_area, left_out).size());
+  return static_cast<int64_t>(most);
+}
+
 }  // namespace lockstep

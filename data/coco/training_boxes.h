@@ -31,4 +31,7 @@ struct LeftOut {
 std::vector<TrainingBox> training_boxes(const Annotations& table, std::size_t image,
                                         double least_area, LeftOut& left_out);
 
+// Of the image that has most; at least 1.
+int64_t most_training_boxes(const Annotations& table, double least_area);
+
 }  // namespace lockstep

@@ -188,6 +188,23 @@ TEST_F(DetectorCommand, ABadPictureStopsTrainingByNameOrIsSkipped) {
   EXPECT_NE(skipped.out.find("skipped"), std::string::npos) << skipped.out;
 }
 
+// As many places for objects as the data needs, unless somebody says it; same bits in any case.
+TEST_F(DetectorCommand, HasPlacesForTheObjectsOfItsData) {
+  std::string unsaid = kSmall;
+  const std::string places = " TRUE_BOXES: 16,";
+  unsaid.replace(unsaid.find(places), places.size(), "");
+  expect_trained("sixteen");
+  write_file(folder_ / "small.yaml", unsaid);
+  expect_trained("run");
+  EXPECT_TRUE(read_safetensors(run_folder("run") + "/checkpoint.safetensors").tensors ==
+              read_safetensors(run_folder("sixteen") + "/checkpoint.safetensors").tensors);
+  EXPECT_NE(read_file(run_folder("run") + "/config.yaml").find("  TRUE_BOXES: 9\n"),
+            std::string::npos)
+      << "scenes have up to 8 objects, and a crowd";
+  expect_refused(run("train", "few", {"TRAIN.TRUE_BOXES", "2"}),
+                 {"boxes to train on, there are 2 places (TRAIN.TRUE_BOXES)"});
+}
+
 TEST_F(DetectorCommand, ARunOfOtherPicturesOrAnchorsIsNotResumed) {
   expect_trained("run");
   for (const auto& [key, value] : {std::pair{"TRAIN.USE_FLIPPED", "false"},

@@ -114,7 +114,8 @@ ConfigKeys own_detector_keys(DetectorConfig& c) {
          "channels of the first stage; default with basic blocks: 64", at_least(1)},
         {"TRAIN.TRUE_BOXES",
          &shape.true_boxes,
-         "number of places for the true boxes of an image",
+         "number of places for the true boxes of an image; in training as many as the "
+         "fullest image needs unless given",
          {.least = 1, .most = 65536}},
         {"TRAIN.PROPOSALS", &shape.proposals,
          "number of places for proposals from files; default: TRAIN.RPN_POST_NMS_TOP_N",
@@ -126,8 +127,7 @@ ConfigKeys own_detector_keys(DetectorConfig& c) {
          {.least = 0, .most = 64, .remembered = true}},
         {"TRAIN.SKIP_BAD_IMAGES", &c.train.skip_bad_images,
          "a picture that cannot be read is replaced by another one, and counted; false: it stops "
-         "the "
-         "run"},
+         "the run"},
         {"TRAIN.SHARED_NORMALISERS", &c.network.train.shared_normalisers,
          "losses are divided by the numbers of objects and samples on all replicas, instead of "
          "each replica's own"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "data/coco/training_boxes.h"
 #include "models/detection/detector.h"
 #include "models/detection/inputs.h"
 #include "runtime/dist/agree.h"
@@ -128,11 +129,20 @@ DetectionBatchOptions DetectionTask::batch_options() const {
   return options;
 }
 
+// Unless somebody says it, as many as the picture with most objects needs.
+void DetectionTask::fit_true_boxes() {
+  if (config_.origins.is_set("TRAIN.TRUE_BOXES")) return;
+  config_.network.shape.true_boxes =
+      most_training_boxes(training_->annotations(), config_.train.gt_min_area);
+  config_.origins.places["TRAIN.TRUE_BOXES"] = "inferred from TRAIN.DATASETS";
+}
+
 void DetectionTask::prepare() {
   training_ = open_pictures(config_, config_.train.data.datasets, "TRAIN.DATASETS");
   training_digest_ = digest_of(training_->annotations());
   testing_ = open_pictures(config_, config_.test.data.datasets, "TEST.DATASETS");
   check_same_categories(training_->annotations(), testing_->annotations());
+  fit_true_boxes();
   minibatches_ = std::make_unique<DetectionBatches>(*training_, batch_options());
 }
 

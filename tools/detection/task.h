@@ -54,6 +54,7 @@ class DetectionTask final : public Task {
   HeldOutTest test(int64_t iterations) override;
 
  private:
+  void fit_true_boxes();
   DetectionBatchOptions batch_options() const;
 
   DetectorConfig config_;

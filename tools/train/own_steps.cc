@@ -10,9 +10,10 @@
 namespace lockstep {
 
 std::vector<TrainingModel> own_steps(Task& task, Comm* comm) {
+  // What is learnt from the data changes keys: other data would be told as another key.
+  if (comm) check_agreement(*comm, to_be_agreed_on(task.keys()));
   task.prepare();
   if (!comm) return task.steps(1);
-  check_agreement(*comm, to_be_agreed_on(task.keys()));
   check_agreement(*comm, task.also_alike());
   std::vector<TrainingModel> own;
   for (const TrainingModel& whole : task.steps(comm->size())) {
