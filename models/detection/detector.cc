@@ -2,11 +2,10 @@
 
 #include "builders/detection/coding.h"
 #include "graph/nearest.h"
-#include "models/detection/box_head.h"
+#include "models/detection/box_stage.h"
 #include "models/detection/fpn.h"
 #include "models/detection/retinanet.h"
 #include "operators/activation/activation.h"
-#include "operators/boxes/boxes.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
 

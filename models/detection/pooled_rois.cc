@@ -1,7 +1,8 @@
+#include "models/detection/pooled_rois.h"
+
 #include <cmath>
 
 #include "builders/detection/coordinates.h"
-#include "models/detection/box_head.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/kit/room.h"
 #include "operators/roi/roi.h"

@@ -6,7 +6,7 @@
 #include "builders/detection/coding.h"
 #include "builders/detection/coordinates.h"
 #include "builders/detection/losses.h"
-#include "models/detection/box_head.h"
+#include "models/detection/detections.h"
 #include "models/detection/shared_layers.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"

@@ -1,11 +1,11 @@
-#include "models/detection/box_head.h"
+#include "models/detection/box_stage.h"
 
 #include <cmath>
 
 #include "builders/detection/coding.h"
-#include "builders/detection/coordinates.h"
 #include "builders/detection/losses.h"
-#include "operators/boxes/boxes.h"
+#include "models/detection/detections.h"
+#include "models/detection/pooled_rois.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gather/gather.h"
 #include "operators/kit/room.h"
@@ -128,24 +128,6 @@ void box_outputs(Net& net, const DetectorOptions& options, const BoxScores& out,
 }
 
 }  // namespace
-
-void output_detections(Net& net, const DetectorOptions& options, const Candidates& candidates,
-                       const DetectorInputs& in) {
-  Graph& graph = net.graph;
-  const Value limits = picture_limits(graph, in.im_info, "picture");
-  const Value boxes = clip_boxes(graph, candidates.boxes, limits, "boxes_clipped");
-  const Detections found =
-      detection_results(graph, boxes, candidates.scores, candidates.classes,
-                        {.classes = options.model.num_classes,
-                         .score_threshold = static_cast<float>(candidates.score_threshold),
-                         .overlap = static_cast<float>(options.test.nms),
-                         .capacity = options.test.detections_per_im},
-                        "detections");
-  net.output("boxes", found.boxes);
-  net.output("scores", found.scores);
-  net.output("classes", found.classes);
-  net.output("count", found.count);
-}
 
 void box_stage(Net& net, const DetectorOptions& options, const ResidualBody& body, BoxHead head,
                const Features& features, const Proposals& proposals, const DetectorInputs& in) {
