@@ -137,11 +137,7 @@ class RetinaNet {
     const FocalAttrs focal{kinds_, static_cast<float>(r.loss_alpha),
                            static_cast<float>(r.loss_gamma)};
     const bool shared = options_.train.shared_normalisers;
-    const auto lose = [&](const std::string& name, const auto& loss_named) {
-      net_.loss(name, shared ? shared_count(graph_, loss_named(name + "_own"), objects, name)
-                             : loss_named(name));
-    };
-    lose(cls, [&](const std::string& name) {
+    add_loss_over(net_, cls, objects, shared, [&](const std::string& name) {
       return r.softmax
                  ? softmax_focal_loss(graph_, level.logits, target.labels, objects, focal, name)
                  : sigmoid_focal_loss(graph_, level.logits, target.labels, objects, focal, name);
@@ -155,15 +151,13 @@ class RetinaNet {
                              : columns(level.deltas, "_deltas");
     const Value distance = smooth_l1(graph_, deltas, columns(target.targets, "_targets"),
                                      r.bbox_reg_beta, bbox + "_distance");
-    const Value zero = shared_integer(graph_, 0);
-    const Value is_object =
-        graph_.add_value({.type = "Greater", .inputs = {target.labels, zero}}, bbox + "_is_object");
-    const Value mask = reshape(graph_, cast(graph_, is_object, DType::float32, bbox + "_objects"),
+    const Value mask = reshape(graph_, is_object(graph_, target.labels, bbox + "_objects"),
                                {in_.images, anchors_, 1, cells}, bbox + "_mask");
     Value sum = masked_sum(graph_, distance, mask, bbox + "_sum");
     if (r.bbox_reg_weight != 1)
       sum = mul(graph_, sum, shared_number(graph_, r.bbox_reg_weight), bbox + "_weighted");
-    lose(bbox, [&](const std::string& name) { return per_count(graph_, sum, objects, name); });
+    add_loss_over(net_, bbox, objects, shared,
+                  [&](const std::string& name) { return per_count(graph_, sum, objects, name); });
   }
 
   // [I, A, K, 4, cells] at each anchor's class: [I, A, 4, cells].

@@ -47,12 +47,9 @@ ProposalLimits proposal_limits(const DetectorOptions& o, bool training) {
 // of the picture, from the first to the last one that belongs to the box.
 Value without_small(Graph& graph, Value scores, Value boxes, Value im_info, double min_size,
                     const std::string& name) {
-  const Value size = sub(graph, slice(graph, boxes, 2, 2, 4, name + "_high"),
-                         slice(graph, boxes, 2, 0, 2, name + "_low"), name + "_size");
-  const Value scale =
-      reshape(graph, slice(graph, im_info, 1, 2, 3, name + "_scale"), {0, 1, 1}, name + "_scales");
-  const Value steps =
-      mul(graph, scale, shared_number(graph, std::max(min_size, 1.0) - 1), name + "_steps");
+  const Value size = box_sides(graph, boxes, name + "_size");
+  const Value steps = mul(graph, scale_of_images(graph, im_info, name),
+                          shared_number(graph, std::max(min_size, 1.0) - 1), name + "_steps");
   const Value limit = add(graph, steps, shared_number(graph, 1), name + "_limit");
   const Value side =
       graph.add_value({.type = "ReduceMin",
@@ -182,10 +179,8 @@ void rpn_losses(Net& net, const DetectorOptions& options, const std::vector<RpnL
       net.loss(cls, mul(graph, sum, share, cls));
     } else {
       const Value places = reduce_sum(graph, of_image, {}, false, cls + "_places");
-      net.loss(cls,
-               train.shared_normalisers
-                   ? shared_count(graph, per_count(graph, sum, places, cls + "_own"), places, cls)
-                   : per_count(graph, sum, places, cls));
+      add_loss_over(net, cls, places, train.shared_normalisers,
+                    [&](const std::string& name) { return per_count(graph, sum, places, name); });
     }
 
     const Value distance =
@@ -233,8 +228,7 @@ Proposals fed_proposals(Net& net, const DetectorInputs& in) {
   const int64_t places = graph.shape(in.proposals)[1].size();
   std::vector<int64_t> rows;
   for (int64_t row = 0; row < places; ++row) rows.push_back(row);
-  const Value sides = sub(graph, slice(graph, in.proposals, 2, 2, 4, "proposals_high"),
-                          slice(graph, in.proposals, 2, 0, 2, "proposals_low"), "proposals_sides");
+  const Value sides = box_sides(graph, in.proposals, "proposals_sides");
   const auto compared = [&](const char* type, double limit, const std::string& name) {
     const Value bound = shared_number(graph, limit);
     return graph.add_value({.type = type, .inputs = {sides, bound}}, name);
