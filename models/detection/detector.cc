@@ -97,7 +97,7 @@ void build(Net& net, const DetectorOptions& options) {
   if (options.retinanet.retinanet_on) return retinanet(net, options, features, in);
   Proposals proposals;
   if (options.rpn.rpn_on) {
-    const std::vector<RpnLevel> levels = rpn_heads(net, options, features);
+    const std::vector<AnchorHead> levels = rpn_heads(net, options, features);
     if (net.training()) rpn_losses(net, options, levels, in);
     if (options.model.rpn_only && net.training()) return;
     proposals = rpn_proposals(net, options, levels, in);
