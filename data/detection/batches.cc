@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "data/detection/boxes.h"
 #include "graph/error.h"
 #include "runtime/philox.h"
 

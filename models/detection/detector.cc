@@ -63,10 +63,6 @@ const Row& row_named(const Row (&rows)[N], const char* key, const std::string& n
        near.empty() ? "" : join("; the nearest that is: '", near, "'"));
 }
 
-bool has_boxes(const DetectorOptions& options) {
-  return !options.model.rpn_only && !options.retinanet.retinanet_on;
-}
-
 Features features_of(Net& net, const DetectorOptions& options, const NamedBody& named, Value data) {
   const std::vector<Feature> stages = residual_body(net, options, named.body, data);
   Features features;
@@ -138,6 +134,10 @@ ModelFn detector(const DetectorOptions& options) {
   return [options](Net& net) { build(net, options); };
 }
 
+bool has_box_head(const DetectorOptions& options) {
+  return !options.model.rpn_only && !options.retinanet.retinanet_on;
+}
+
 void check_detector(const DetectorOptions& options) {
   check(options.model.num_classes >= 2 || options.model.rpn_only,
         "MODEL.NUM_CLASSES: ", options.model.num_classes,
@@ -147,7 +147,7 @@ void check_detector(const DetectorOptions& options) {
   check(!options.retinanet.retinanet_on || options.fpn.fpn_on,
         "RETINANET.RETINANET_ON needs FPN.FPN_ON");
   check(!options.model.rpn_only || options.rpn.rpn_on, "MODEL.RPN_ONLY needs RPN.RPN_ON");
-  if (has_boxes(options)) {
+  if (has_box_head(options)) {
     row_named(kBoxHeads, "FAST_RCNN.ROI_BOX_HEAD", options.fast_rcnn.roi_box_head);
     check(options.model.bbox_reg_weights.size() == 4,
           "MODEL.BBOX_REG_WEIGHTS: ", options.model.bbox_reg_weights.size(),

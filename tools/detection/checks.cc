@@ -4,6 +4,7 @@
 
 #include "builders/detection/anchors.h"
 #include "graph/error.h"
+#include "models/detection/inputs.h"
 #include "tools/config/read.h"
 #include "tools/detection/inference.h"
 #include "tools/detection/types.h"
@@ -122,7 +123,7 @@ class DetectorChecks {
   }
 
   void check_proposals() const {
-    if (network_.rpn.rpn_on || network_.retinanet.retinanet_on) return;
+    if (!takes_proposals(network_)) return;
     if (is_hard_wired() && model_.type.find("rpn") != std::string::npos) return;
     if (is_hard_wired() && model_.type.find("faster") != std::string::npos) return;
     need(!config_.train.data.proposal_files.empty(),

@@ -121,10 +121,8 @@ DetectionBatchOptions DetectionTask::batch_options() const {
   options.seed = static_cast<uint64_t>(config_.seed);
   for (std::size_t i = 0; i < 3; ++i) options.means[i] = static_cast<float>(config_.pixel_means[i]);
   options.fixed = {network.shape.height, network.shape.width};
-  if (takes_proposals(config_)) {
-    options.proposals = proposals_for_training(config_);
-    options.proposal_places = network.shape.proposals;
-  }
+  options.proposals = proposals_for_training(config_);
+  options.proposal_places = network.shape.proposals;
   return options;
 }
 
@@ -157,9 +155,7 @@ std::optional<WeightsOptions> DetectionTask::first_weights() const {
 void DetectionTask::open(Session& session, const Rows& rows) {
   minibatches_->take(rows.first, rows.count);
   test_ = std::make_unique<BoxTest>(config_, session, *testing_,
-                                    takes_proposals(config_)
-                                        ? proposals_for_testing(config_, config_.test.data.datasets)
-                                        : nullptr);
+                                    proposals_for_testing(config_, config_.test.data.datasets));
 }
 
 std::map<std::string, std::string> DetectionTask::metadata() const {
@@ -211,7 +207,7 @@ std::string DetectionTask::text_of_score(double score) const { return fixed(scor
 std::vector<CurveChart> DetectionTask::charts() const {
   const DetectorOptions& network = config_.network;
   CurveChart losses{"Loss", {{"loss", "all", "blue"}}, Scale::log};
-  if (!network.model.rpn_only && !network.retinanet.retinanet_on) {
+  if (has_box_head(network)) {
     losses.curves.push_back({"loss_cls", "classes", "green"});
     losses.curves.push_back({"loss_bbox", "boxes", "purple"});
   }

@@ -9,9 +9,9 @@
 #include "graph/file.h"
 #include "graph/io.h"
 #include "graph/printable.h"
+#include "models/detection/inputs.h"
 #include "operators/all.h"
 #include "tools/detection/box_finder.h"
-#include "tools/detection/fed_proposals.h"
 #include "tools/detection/network.h"
 #include "tools/draw/boxes.h"
 #include "tools/predict/infer_command.h"
@@ -145,7 +145,7 @@ void look_at(PictureDetector& detector, const std::string& file, const InferOpti
 
 int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferOptions& options,
                      const std::vector<std::string>& files) {
-  check(!takes_proposals(config), config.path,
+  check(!takes_proposals(config.network), config.path,
         ": a network without an RPN needs proposals; `lockstep test` takes them from files");
   PictureDetector detector(std::move(config), run);
   OutputNames names(options.out);

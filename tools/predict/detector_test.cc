@@ -90,8 +90,7 @@ int test_detector(const TestOptions& options, const ConfigFiles& files,
   ordered_json all{{"weights", weights}};
   for (const std::string& set : config.test.data.datasets) {
     const auto pictures = open_pictures(config, {set}, "TEST.DATASETS");
-    BoxTest test(config, session, *pictures,
-                 takes_proposals(config) ? proposals_for_testing(config, {set}) : nullptr);
+    BoxTest test(config, session, *pictures, proposals_for_testing(config, {set}));
     const BoxTestResult result = test.test();
     if (!leads) continue;
     const Annotations& table = pictures->annotations();
