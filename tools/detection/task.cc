@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "graph/listed.h"
 #include "models/detection/detector.h"
 #include "models/detection/inputs.h"
 #include "runtime/dist/agree.h"
@@ -16,12 +17,6 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kShapes = 6, kShapesOfSeveralScales = 12;
-
-std::string joined_by(const std::vector<std::string>& names, const char* with) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : with) + name;
-  return text;
-}
 
 // A network's classes are numbers, which mean the same only if the categories' names agree.
 void check_same_categories(const Annotations& train, const Annotations& test) {
@@ -66,7 +61,7 @@ void check_sets_named(const DetectorConfig& config, const std::string& key,
 }
 
 std::string series_of(const DetectorConfig& config) {
-  return join(config.output_dir, "/train/", joined_by(config.train.data.datasets, "+"), "/",
+  return join(config.output_dir, "/train/", listed(config.train.data.datasets, "+"), "/",
               config.network.model.type);
 }
 
@@ -96,7 +91,7 @@ std::string DetectionTask::network() const {
   return join(kind, " ", body.substr(body.find('.') + 1));
 }
 
-std::string DetectionTask::data() const { return joined_by(config_.train.data.datasets, "+"); }
+std::string DetectionTask::data() const { return listed(config_.train.data.datasets, "+"); }
 
 int64_t DetectionTask::images_of_step() const {
   return config_.num_gpus * config_.network.train.ims_per_batch;
