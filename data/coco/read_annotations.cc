@@ -20,7 +20,7 @@ constexpr int64_t kLeastId = std::numeric_limits<int64_t>::min();
 void find_swapped(CocoCategory& category) {
   const std::vector<std::string>& names = category.keypoints;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i].rfind("left_", 0) != 0) continue;
+    if (!names[i].starts_with("left_")) continue;
     const auto other = std::find(names.begin(), names.end(), "right_" + names[i].substr(5));
     if (other != names.end())
       category.swap.emplace_back(i, static_cast<std::size_t>(other - names.begin()));

@@ -23,7 +23,7 @@ Tensor tensor_of(const auto& values, Dims dims, DType dtype) {
 class StoredBoxes {
  public:
   explicit StoredBoxes(const std::string& path)
-      : path_(path), file_(read_safetensors(path)), set_(file_.metadata["set"]) {
+      : path_(path), file_(read_safetensors(path)), set_(file_.metadata[kSet]) {
     const std::string format = file_.metadata[kFormatKey];
     check(format == kProposalFormat, path, ": is no file of proposals: ",
           format.empty()
