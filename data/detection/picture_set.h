@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "data/coco/annotations.h"
-#include "data/detection/boxes.h"
 #include "data/image.h"
 #include "data/scenes/scenes.h"
 
