@@ -71,14 +71,8 @@ DetectionTask::DetectionTask(DetectorConfig config) : config_(std::move(config))
 }
 
 std::vector<std::pair<std::string, std::string>> DetectionTask::changed() {
-  DetectorConfig first;
-  const auto now = entries_of(keys()), before = entries_of(keys_of(first));
-  std::vector<std::pair<std::string, std::string>> changed;
-  for (const auto& entry : now)
-    if (std::find(before.begin(), before.end(), entry) == before.end() &&
-        entry.first != "OUTPUT_DIR")
-      changed.push_back(entry);
-  return changed;
+  DetectorConfig defaults;
+  return changed_settings(keys(), keys_of(defaults));
 }
 
 std::string DetectionTask::network() const {
