@@ -1,5 +1,6 @@
 #include "builders/detection/coding.h"
 
+#include "builders/detection/site.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gather/gather.h"
 #include "operators/kit/room.h"
@@ -7,8 +8,6 @@
 
 namespace lockstep {
 namespace {
-
-Site part_of(const Site& site, const char* ending) { return Site(site.name + ending, site.where); }
 
 Value pair(Graph& graph, const Site& site, const char* ending, double a, double b) {
   const std::vector<float> values{static_cast<float>(a), static_cast<float>(b)};
@@ -27,6 +26,11 @@ Value halves(Graph& graph, Value boxes, int64_t first, const Site& site) {
 }
 
 }  // namespace
+
+Value box_sides(Graph& graph, Value boxes, const Site& site) {
+  return sub(graph, halves(graph, boxes, 2, part_of(site, "_high")),
+             halves(graph, boxes, 0, part_of(site, "_low")), site);
+}
 
 Value decode_boxes(Graph& graph, Value boxes, Value deltas, const BoxCoding& coding,
                    const Site& site) {

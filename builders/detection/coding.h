@@ -16,6 +16,9 @@ struct BoxCoding {
 Value decode_boxes(Graph& graph, Value boxes, Value deltas, const BoxCoding& coding,
                    const Site& site);
 
+// Width and height [.., 2] of boxes [.., 4].
+Value box_sides(Graph& graph, Value boxes, const Site& site);
+
 // The cells of a head's output: places [I, S] number (anchor, y, x).
 // Of a map [I, A * width, h, w], the `width` numbers of each place: [I, S, width].
 Value at_places(Graph& graph, Value map, Value places, int64_t width, const Site& site);

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "builders/detection/site.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gather/gather.h"
 #include "operators/shape/shape.h"
@@ -16,34 +17,34 @@ Value edge(Graph& graph) {
   return graph.constant("box_edge", Literal::of<float>(std::vector<float>{0, 0, 1, 1}, {4}));
 }
 
-Site part(const Site& site, const char* ending) { return Site(site.name + ending, site.where); }
-
-Value scales(Graph& graph, Value im_info, const Site& site) {
-  const Value column = slice(graph, im_info, 1, 2, 3, part(site, "_scale"));
-  return reshape(graph, column, {0, 1, 1}, part(site, "_scales"));
-}
-
 // Height and width [I, 2] to (w - 1, h - 1, w, h) [I, 1, 4].
 Value limits_of(Graph& graph, Value sizes, const Site& site) {
   const Value order = graph.constant(site.name + "_order", Literal::vector({1, 0, 1, 0}));
-  const Value corners = gather(graph, sizes, order, 1, part(site, "_corners"));
+  const Value corners = gather(graph, sizes, order, 1, part_of(site, "_corners"));
   const Value first =
       graph.constant(site.name + "_first", Literal::of<float>(std::vector<float>{1, 1, 0, 0}, {4}));
-  const Value limits = sub(graph, corners, first, part(site, "_flat"));
+  const Value limits = sub(graph, corners, first, part_of(site, "_flat"));
   return reshape(graph, limits, {0, 1, 4}, site);
 }
 
 }  // namespace
 
+Value scale_of_images(Graph& graph, Value im_info, const Site& site) {
+  const Value column = slice(graph, im_info, 1, 2, 3, part_of(site, "_scale"));
+  return reshape(graph, column, {0, 1, 1}, part_of(site, "_scales"));
+}
+
 Value to_input(Graph& graph, Value boxes, Value im_info, const Site& site) {
-  const Value last = sub(graph, boxes, edge(graph), part(site, "_last"));
-  const Value scaled = mul(graph, last, scales(graph, im_info, site), part(site, "_scaled"));
+  const Value last = sub(graph, boxes, edge(graph), part_of(site, "_last"));
+  const Value scaled =
+      mul(graph, last, scale_of_images(graph, im_info, site), part_of(site, "_scaled"));
   return add(graph, scaled, edge(graph), site);
 }
 
 Value to_picture(Graph& graph, Value boxes, Value im_info, const Site& site) {
-  const Value last = sub(graph, boxes, edge(graph), part(site, "_last"));
-  const Value scaled = div(graph, last, scales(graph, im_info, site), part(site, "_scaled"));
+  const Value last = sub(graph, boxes, edge(graph), part_of(site, "_last"));
+  const Value scaled =
+      div(graph, last, scale_of_images(graph, im_info, site), part_of(site, "_scaled"));
   return add(graph, scaled, edge(graph), site);
 }
 
@@ -52,21 +53,21 @@ Value with_last_pixels(Graph& graph, Value boxes, const Site& site) {
 }
 
 Value input_limits(Graph& graph, Value im_info, const Site& site) {
-  return limits_of(graph, slice(graph, im_info, 1, 0, 2, part(site, "_size")), site);
+  return limits_of(graph, slice(graph, im_info, 1, 0, 2, part_of(site, "_size")), site);
 }
 
 Value picture_limits(Graph& graph, Value im_info, const Site& site) {
-  const Value size = slice(graph, im_info, 1, 0, 2, part(site, "_scaled_size"));
-  const Value scale = slice(graph, im_info, 1, 2, 3, part(site, "_scale"));
+  const Value size = slice(graph, im_info, 1, 0, 2, part_of(site, "_scaled_size"));
+  const Value scale = slice(graph, im_info, 1, 2, 3, part_of(site, "_scale"));
   // The input's size was rounded to whole pixels.
-  const Value exact = div(graph, size, scale, part(site, "_exact"));
+  const Value exact = div(graph, size, scale, part_of(site, "_exact"));
   return limits_of(
-      graph, graph.add_value({.type = "Round", .inputs = {exact}}, part(site, "_size")), site);
+      graph, graph.add_value({.type = "Round", .inputs = {exact}}, part_of(site, "_size")), site);
 }
 
 Value clip_boxes(Graph& graph, Value boxes, Value limits, const Site& site) {
   const Value above =
-      graph.add_value({.type = "Max", .inputs = {boxes, edge(graph)}}, part(site, "_above"));
+      graph.add_value({.type = "Max", .inputs = {boxes, edge(graph)}}, part_of(site, "_above"));
   return graph.add_value({.type = "Min", .inputs = {above, limits}}, site);
 }
 

@@ -8,6 +8,9 @@
 
 namespace lockstep {
 
+// [I, 1, 1], to multiply boxes by.
+Value scale_of_images(Graph& graph, Value im_info, const Site& site);
+
 Value to_input(Graph& graph, Value boxes, Value im_info, const Site& site);
 Value to_picture(Graph& graph, Value boxes, Value im_info, const Site& site);
 

@@ -1,6 +1,7 @@
 #include "builders/detection/losses.h"
 
 #include "builders/detection/coding.h"
+#include "builders/detection/site.h"
 #include "operators/collective/collective.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/kit/room.h"
@@ -8,14 +9,8 @@
 #include "operators/shape/shape.h"
 
 namespace lockstep {
-namespace {
-
-Site piece(const Site& site, const char* ending) { return Site(site.name + ending, site.where); }
-
-}  // namespace
-
 Value smooth_l1(Graph& graph, Value predicted, Value target, double beta, const Site& site) {
-  const auto named = [&](const char* ending) { return piece(site, ending); };
+  const auto named = [&](const char* ending) { return part_of(site, ending); };
   const auto limit = static_cast<float>(beta);
   const Value d = sub(graph, predicted, target, named("_difference"));
   // With m = d cut to [-beta, beta], m (d - m / 2) / beta is both branches.
@@ -27,23 +22,23 @@ Value smooth_l1(Graph& graph, Value predicted, Value target, double beta, const 
 
 Value sigmoid_cross_entropy(Graph& graph, Value logits, Value targets, const Site& site) {
   const Value all =
-      graph.add_value({.type = "Softplus", .inputs = {logits}}, piece(site, "_softplus"));
-  return sub(graph, all, mul(graph, logits, targets, piece(site, "_hit")), site);
+      graph.add_value({.type = "Softplus", .inputs = {logits}}, part_of(site, "_softplus"));
+  return sub(graph, all, mul(graph, logits, targets, part_of(site, "_hit")), site);
 }
 
 Value masked_sum(Graph& graph, Value x, Value mask, const Site& site) {
-  return reduce_sum(graph, mul(graph, x, mask, piece(site, "_masked")), {}, false, site);
+  return reduce_sum(graph, mul(graph, x, mask, part_of(site, "_masked")), {}, false, site);
 }
 
 Value per_count(Graph& graph, Value x, Value count, const Site& site) {
   const Value divisor = graph.add_value({.type = "Max", .inputs = {count, shared_number(graph, 1)}},
-                                        piece(site, "_divisor"));
+                                        part_of(site, "_divisor"));
   return div(graph, x, divisor, site);
 }
 
 // count of all = max(sum of counts, 1) / replicas: the replicas' mean divides by their number.
 Value shared_count(Graph& graph, Value loss, Value count, const Site& site) {
-  const auto named = [&](const char* ending) { return piece(site, ending); };
+  const auto named = [&](const char* ending) { return part_of(site, ending); };
   const Value one = shared_number(graph, 1);
   const auto as_vector = [&](Value x, const char* ending) {
     return reshape(graph, x, {1}, named(ending));
@@ -65,18 +60,30 @@ Value shared_count(Graph& graph, Value loss, Value count, const Site& site) {
 }
 
 Value is_label(Graph& graph, Value labels, int64_t value, const Site& site) {
-  const Value hit = equal(graph, labels, shared_integer(graph, value), piece(site, "_is"));
+  const Value hit = equal(graph, labels, shared_integer(graph, value), part_of(site, "_is"));
   return cast(graph, hit, DType::float32, site);
 }
 
+Value is_object(Graph& graph, Value labels, const Site& site) {
+  const Value above = graph.add_value(
+      {.type = "Greater", .inputs = {labels, shared_integer(graph, 0)}}, part_of(site, "_is"));
+  return cast(graph, above, DType::float32, site);
+}
+
 Value label_accuracy(Graph& graph, Value scores, Value labels, const Site& site) {
-  const auto named = [&](const char* ending) { return piece(site, ending); };
+  const auto named = [&](const char* ending) { return part_of(site, ending); };
   const Value best = arg_max(graph, scores, 1, false, named("_best"));
   const Value hits =
       cast(graph, equal(graph, best, labels, named("_hit")), DType::float32, named("_hits"));
   const Value counted =
       reduce_sum(graph, present(graph, labels, named("_counts")), {}, false, named("_rows"));
   return per_count(graph, reduce_sum(graph, hits, {}, false, named("_right")), counted, site);
+}
+
+void add_loss_over(Net& net, const std::string& name, Value count, bool shared,
+                   const std::function<Value(const std::string& name)>& loss_named) {
+  net.loss(name, shared ? shared_count(net.graph, loss_named(name + "_own"), count, name)
+                        : loss_named(name));
 }
 
 }  // namespace lockstep

@@ -1,12 +1,13 @@
 // The annotations of a data set in COCO's form: one immutable table that all threads share.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "data/coco/boxes.h"
 
 namespace lockstep {
 
@@ -36,10 +37,10 @@ struct PoolPart {
 
 struct CocoObject {
   int64_t id = 0;
-  int32_t image = 0;             // place in Annotations::images
-  int32_t category = 0;          // place in Annotations::categories
-  std::array<double, 4> bbox{};  // x, y, width, height as the file gives them, not cut to the image
-  double area = 0;               // of the mask, as the file gives it
+  int32_t image = 0;     // place in Annotations::images
+  int32_t category = 0;  // place in Annotations::categories
+  CocoBox bbox{};        // as the file gives it, not cut to the image
+  double area = 0;       // of the mask, as the file gives it
   bool crowd = false;
   bool ignore = false;  // neither found nor missed when results are scored
   PoolPart polygons;    // in Annotations::polygons

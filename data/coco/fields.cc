@@ -80,4 +80,11 @@ std::vector<double> Fields::numbers(const json& list, const char* key) const {
   return result;
 }
 
+CocoBox Fields::box(const char* key) const {
+  const std::vector<double> read = numbers(key, 4);
+  if (read[2] < 0 || read[3] < 0)
+    refuse("'", key, "' is ", read[2], " x ", read[3], " large, which is less than nothing");
+  return {read[0], read[1], read[2], read[3]};
+}
+
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "data/coco/boxes.h"
 #include "graph/error.h"
 
 namespace lockstep {
@@ -24,6 +25,7 @@ class Fields {
   // A list of numbers; `count` of them unless that is 0.
   std::vector<double> numbers(const char* key, std::size_t count = 0) const;
   std::vector<double> numbers(const nlohmann::json& list, const char* key) const;
+  CocoBox box(const char* key) const;
 
   template <class... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {

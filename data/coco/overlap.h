@@ -1,12 +1,11 @@
-// The overlap of two boxes (x, y, width, height).
+// The overlap of two boxes.
 #pragma once
 
 #include <algorithm>
-#include <array>
+
+#include "data/coco/boxes.h"
 
 namespace lockstep {
-
-using CocoBox = std::array<double, 4>;
 
 inline double area_of(const CocoBox& box) { return box[2] * box[3]; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "data/coco/elements.h"
 #include "data/coco/fields.h"
@@ -20,7 +21,7 @@ constexpr int64_t kLeastId = std::numeric_limits<int64_t>::min();
 void find_swapped(CocoCategory& category) {
   const std::vector<std::string>& names = category.keypoints;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i].rfind("left_", 0) != 0) continue;
+    if (!names[i].starts_with("left_")) continue;
     const auto other = std::find(names.begin(), names.end(), "right_" + names[i].substr(5));
     if (other != names.end())
       category.swap.emplace_back(i, static_cast<std::size_t>(other - names.begin()));
@@ -87,14 +88,11 @@ class AnnotationReader {
   void take_object(const Fields& fields) {
     CocoObject object;
     object.id = fields.integer("id", kLeastId);
-    if (!objects_.emplace(object.id, 0).second) fields.refuse("is there twice");
+    if (!objects_.insert(object.id).second) fields.refuse("is there twice");
     image_ids_.push_back(fields.integer("image_id", kLeastId));
     category_ids_.push_back(fields.integer("category_id", kLeastId));
-    const std::vector<double> bbox = fields.numbers("bbox", 4);
-    std::copy(bbox.begin(), bbox.end(), object.bbox.begin());
-    if (bbox[2] < 0 || bbox[3] < 0)
-      fields.refuse("'bbox' is ", bbox[2], " x ", bbox[3], " large, which is less than nothing");
-    object.area = fields.has("area") ? fields.number("area") : bbox[2] * bbox[3];
+    object.bbox = fields.box("bbox");
+    object.area = fields.has("area") ? fields.number("area") : object.bbox[2] * object.bbox[3];
     if (!(object.area >= 0)) fields.refuse("'area' is ", object.area, ", should be 0 or more");
     object.crowd = fields.flag("iscrowd");
     object.ignore = fields.flag("ignore");
@@ -191,7 +189,7 @@ class AnnotationReader {
 
   Annotations table_;
   std::unordered_map<int64_t, std::size_t> images_, categories_;
-  std::unordered_map<int64_t, char> objects_;
+  std::unordered_set<int64_t> objects_;
   std::vector<int64_t> image_ids_, category_ids_;  // of each object
 };
 

@@ -51,10 +51,7 @@ std::vector<Detection> read_results(const std::string& path, const Annotations& 
     };
     detection.image = place(images, "image_id", "image");
     detection.category = place(categories, "category_id", "category");
-    const std::vector<double> bbox = fields.numbers("bbox", 4);
-    std::copy(bbox.begin(), bbox.end(), detection.bbox.begin());
-    if (bbox[2] < 0 || bbox[3] < 0)
-      fields.refuse("'bbox' is ", bbox[2], " x ", bbox[3], " large, which is less than nothing");
+    detection.bbox = fields.box("bbox");
     detection.score = fields.number("score");
     detections.push_back(detection);
   });

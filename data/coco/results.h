@@ -1,7 +1,6 @@
 // Detections, and the file that COCO's tools take them in.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -10,9 +9,9 @@
 namespace lockstep {
 
 struct Detection {
-  int32_t image = 0;             // place in Annotations::images
-  int32_t category = 0;          // place in Annotations::categories
-  std::array<double, 4> bbox{};  // x, y, width, height
+  int32_t image = 0;     // place in Annotations::images
+  int32_t category = 0;  // place in Annotations::categories
+  CocoBox bbox{};
   double score = 0;
 };
 

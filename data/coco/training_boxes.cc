@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-std::array<float, 4> corners_within(const CocoImage& image, const std::array<double, 4>& bbox) {
+Corners corners_within(const CocoImage& image, const CocoBox& bbox) {
   const auto within = [](double at, int64_t size) {
     return static_cast<float>(std::clamp(at, 0.0, static_cast<double>(size)));
   };
@@ -37,7 +37,7 @@ std::vector<TrainingBox> training_boxes(const Annotations& table, std::size_t im
   std::vector<TrainingBox> boxes;
   for (std::size_t i = table.first_object[image]; i < table.first_object[image + 1]; ++i) {
     const CocoObject& object = table.objects[i];
-    const std::array<float, 4> corners = corners_within(table.images[image], object.bbox);
+    const Corners corners = corners_within(table.images[image], object.bbox);
     if (object.area < least_area) {
       ++left_out.small;
     } else if (object.ignore) {

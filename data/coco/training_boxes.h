@@ -1,7 +1,6 @@
 // The objects that a detector trains on.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -10,9 +9,8 @@
 namespace lockstep {
 
 struct TrainingBox {
-  std::array<float, 4> corners{};  // left, top, right, bottom, within the image; right and bottom
-                                   // are those of the first pixel outside
-  int64_t kind = 0;                // the class: the category's place, plus 1; 0 is the background
+  Corners corners{};  // within the image
+  int64_t kind = 0;   // the class: the category's place, plus 1; 0 is the background
   bool crowd = false;
   std::size_t object = 0;  // place in Annotations::objects
 };

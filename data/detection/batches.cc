@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "data/detection/boxes.h"
 #include "graph/error.h"
 #include "runtime/philox.h"
 

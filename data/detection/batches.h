@@ -2,13 +2,11 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "data/coco/training_boxes.h"
-#include "data/detection/boxes.h"
 #include "data/detection/order.h"
 #include "data/detection/padded_shapes.h"
 #include "data/detection/picture.h"
@@ -31,8 +29,8 @@ struct DetectionBatchOptions {
   uint64_t seed = 1;
   std::array<float, 3> means = PictureRules{}.means;
   PictureSize fixed = {};  // of every padded picture; 0 x 0: the few sizes that fit them best
-  // Of a picture, best first; at most `proposal_places`. For networks that make none themselves.
-  std::function<std::vector<Corners>(std::size_t picture)> proposals = {};
+  // At most `proposal_places` of a picture. For networks that make none themselves.
+  PictureProposals proposals = {};
   int64_t proposal_places = 2000;
 };
 

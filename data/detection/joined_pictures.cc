@@ -5,15 +5,12 @@
 #include <limits>
 
 #include "graph/error.h"
+#include "graph/listed.h"
 
 namespace lockstep {
 namespace {
 
-std::string list_of(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return "[" + text + "]";
-}
+std::string list_of(const std::vector<std::string>& names) { return "[" + listed(names) + "]"; }
 
 // Adds what the second set knows of the keypoints. Names decide, since ids are the files' own.
 void join_categories(std::vector<CocoCategory>& categories, const std::vector<CocoCategory>& more,

@@ -1,7 +1,9 @@
 // Pictures with their annotations.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "data/coco/annotations.h"
 #include "data/image.h"
@@ -21,6 +23,9 @@ class PictureSet {
   // may be called afterwards.
   virtual Annotations take_annotations() { return annotations(); }
 };
+
+// The proposals of a picture of a set, best first.
+using PictureProposals = std::function<std::vector<Corners>(std::size_t picture)>;
 
 class FilePictures final : public PictureSet {
  public:

@@ -56,7 +56,7 @@ Outline placed(const Outline& outline, double turn, double side, ScenePoint corn
   return result;
 }
 
-std::array<double, 4> bounds_of(const Outline& outline) {
+CocoBox bounds_of(const Outline& outline) {
   ScenePoint least = outline[0], most = outline[0];
   for (const ScenePoint& p : outline) {
     least = {std::min(least.x, p.x), std::min(least.y, p.y)};

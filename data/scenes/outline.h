@@ -6,6 +6,8 @@
 #include <functional>
 #include <vector>
 
+#include "data/coco/boxes.h"
+
 namespace lockstep {
 
 struct ScenePoint {
@@ -29,8 +31,8 @@ Outline outline_of(SceneShape shape, double slant);
 // left corner at `corner`; points lie on sixteenths of a pixel.
 Outline placed(const Outline& outline, double turn, double side, ScenePoint corner);
 
-// The bounding box: x, y, width, height.
-std::array<double, 4> bounds_of(const Outline& outline);
+// The bounding box.
+CocoBox bounds_of(const Outline& outline);
 double area_of(const Outline& outline);
 bool contains(const Outline& outline, ScenePoint point);
 

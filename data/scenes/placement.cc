@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "data/coco/overlap.h"
+#include "data/coco/rle.h"
 #include "graph/error.h"
 
 namespace lockstep {
@@ -44,7 +45,7 @@ std::vector<Outline> any_crowd(SceneShape shape, int64_t picture, PhiloxSequence
   return crowd;
 }
 
-std::array<double, 4> bounds_of_all(const std::vector<Outline>& outlines) {
+CocoBox bounds_of_all(const std::vector<Outline>& outlines) {
   Outline all;
   for (const Outline& outline : outlines) all.insert(all.end(), outline.begin(), outline.end());
   return bounds_of(all);
@@ -94,7 +95,7 @@ PoolPart append_arrow_points(Annotations& table, const ScenePlan& plan, std::siz
 ScenePlan plan_scene(PhiloxSequence& random, int64_t side) {
   ScenePlan plan;
   if (random.uniform() < kEmptyShare) return plan;
-  std::vector<std::array<double, 4>> taken;
+  std::vector<CocoBox> taken;
   if (random.uniform() < kCrowdShare) {
     plan.crowd_shape = any_shape(random);
     plan.crowd = any_crowd(plan.crowd_shape, side, random);
@@ -107,7 +108,7 @@ ScenePlan plan_scene(PhiloxSequence& random, int64_t side) {
     const double size = random.uniform(kLeastSide + 1, kMostSide);
     const ScenePoint corner = any_corner(size + 1, side, random);
     Outline outline = any_outline(shape, size, corner, random);
-    const std::array<double, 4> bounds = bounds_of(outline);
+    const CocoBox bounds = bounds_of(outline);
     const bool fits = std::min(bounds[2], bounds[3]) >= kLeastSide &&
                       std::all_of(taken.begin(), taken.end(), [&](const auto& other) {
                         return overlap(bounds, other, false) <= kMostOverlap;
@@ -128,7 +129,7 @@ void append_scene(Annotations& table, const ScenePlan& plan, int64_t side) {
   std::string number = std::to_string(image);
   number.insert(0, number.size() < 6 ? 6 - number.size() : 0, '0');
   table.images.push_back({static_cast<int64_t>(image) + 1, number + ".jpg", side, side});
-  const auto next = [&](SceneShape shape, const std::array<double, 4>& bounds) {
+  const auto next = [&](SceneShape shape, const CocoBox& bounds) {
     CocoObject object;
     object.id = static_cast<int64_t>(table.objects.size()) + 1;
     object.image = static_cast<int32_t>(image);
@@ -141,8 +142,7 @@ void append_scene(Annotations& table, const ScenePlan& plan, int64_t side) {
     crowd.crowd = true;
     crowd.mask = static_cast<int32_t>(table.masks.size());
     table.masks.push_back(mask_of(plan.crowd, side));
-    for (std::size_t i = 1; i < table.masks.back().counts.size(); i += 2)
-      crowd.area += table.masks.back().counts[i];
+    crowd.area = static_cast<double>(area_of(table.masks.back()));
     table.objects.push_back(crowd);
   }
   for (std::size_t i = 0; i < plan.objects.size(); ++i) {

@@ -1,4 +1,5 @@
-#include "models/detection/box_head.h"
+#include "models/detection/box_heads.h"
+
 #include "operators/activation/activation.h"
 
 namespace lockstep {

@@ -2,11 +2,10 @@
 
 #include "builders/detection/coding.h"
 #include "graph/nearest.h"
-#include "models/detection/box_head.h"
+#include "models/detection/box_stage.h"
 #include "models/detection/fpn.h"
 #include "models/detection/retinanet.h"
 #include "operators/activation/activation.h"
-#include "operators/boxes/boxes.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
 
@@ -64,10 +63,6 @@ const Row& row_named(const Row (&rows)[N], const char* key, const std::string& n
        near.empty() ? "" : join("; the nearest that is: '", near, "'"));
 }
 
-bool has_boxes(const DetectorOptions& options) {
-  return !options.model.rpn_only && !options.retinanet.retinanet_on;
-}
-
 Features features_of(Net& net, const DetectorOptions& options, const NamedBody& named, Value data) {
   const std::vector<Feature> stages = residual_body(net, options, named.body, data);
   Features features;
@@ -98,7 +93,7 @@ void build(Net& net, const DetectorOptions& options) {
   if (options.retinanet.retinanet_on) return retinanet(net, options, features, in);
   Proposals proposals;
   if (options.rpn.rpn_on) {
-    const std::vector<RpnLevel> levels = rpn_heads(net, options, features);
+    const std::vector<AnchorHead> levels = rpn_heads(net, options, features);
     if (net.training()) rpn_losses(net, options, levels, in);
     if (options.model.rpn_only && net.training()) return;
     proposals = rpn_proposals(net, options, levels, in);
@@ -139,6 +134,10 @@ ModelFn detector(const DetectorOptions& options) {
   return [options](Net& net) { build(net, options); };
 }
 
+bool has_box_head(const DetectorOptions& options) {
+  return !options.model.rpn_only && !options.retinanet.retinanet_on;
+}
+
 void check_detector(const DetectorOptions& options) {
   check(options.model.num_classes >= 2 || options.model.rpn_only,
         "MODEL.NUM_CLASSES: ", options.model.num_classes,
@@ -148,7 +147,7 @@ void check_detector(const DetectorOptions& options) {
   check(!options.retinanet.retinanet_on || options.fpn.fpn_on,
         "RETINANET.RETINANET_ON needs FPN.FPN_ON");
   check(!options.model.rpn_only || options.rpn.rpn_on, "MODEL.RPN_ONLY needs RPN.RPN_ON");
-  if (has_boxes(options)) {
+  if (has_box_head(options)) {
     row_named(kBoxHeads, "FAST_RCNN.ROI_BOX_HEAD", options.fast_rcnn.roi_box_head);
     check(options.model.bbox_reg_weights.size() == 4,
           "MODEL.BBOX_REG_WEIGHTS: ", options.model.bbox_reg_weights.size(),

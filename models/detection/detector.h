@@ -16,6 +16,9 @@ ModelFn detector(const DetectorOptions& options);
 // Checks options without building: throws as detector() does.
 void check_detector(const DetectorOptions& options);
 
+// Whether there is a second stage, which classifies RoIs.
+bool has_box_head(const DetectorOptions& options);
+
 // What the options ask for beyond boxes, which detector() leaves out: "the mask head", ..
 std::vector<std::string> left_out_of(const DetectorOptions& options);
 

@@ -17,6 +17,10 @@ int64_t input_stride(const DetectorOptions& options) {
   return options.fpn.fpn_on ? options.fpn.coarsest_stride : kStrideOfBody;
 }
 
+bool takes_proposals(const DetectorOptions& options) {
+  return !options.rpn.rpn_on && !options.retinanet.retinanet_on;
+}
+
 InputSize input_size(const DetectorOptions& options, Mode mode) {
   const int64_t stride = input_stride(options);
   const DetectionShape& shape = options.shape;
@@ -54,7 +58,7 @@ DetectorInputs detector_inputs(Net& net, const DetectorOptions& options) {
     in.truth.classes = input("gt_classes", DType::int64, {options.shape.true_boxes});
     in.truth.crowd = input("gt_crowd", DType::int64, {options.shape.true_boxes});
   }
-  if (!options.rpn.rpn_on && !options.retinanet.retinanet_on)
+  if (takes_proposals(options))
     in.proposals = input("proposals", DType::float32,
                          {training ? options.shape.proposals : options.test.proposal_limit, 4});
   return in;

@@ -18,6 +18,9 @@ struct DetectorInputs {
 };
 DetectorInputs detector_inputs(Net& net, const DetectorOptions& options);
 
+// Whether proposals are fed, since the network has no RPN and is no RetinaNet.
+bool takes_proposals(const DetectorOptions& options);
+
 // Height and width of the input are multiples of the coarsest feature map's stride.
 int64_t input_stride(const DetectorOptions& options);
 

@@ -1,7 +1,9 @@
+#include "models/detection/pooled_rois.h"
+
 #include <cmath>
 
+#include "builders/detection/coding.h"
 #include "builders/detection/coordinates.h"
-#include "models/detection/box_head.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/kit/room.h"
 #include "operators/roi/roi.h"
@@ -13,8 +15,7 @@ Value roi_levels(Graph& graph, const FpnOptions& fpn, Value rois, const std::str
   const auto unary = [&](const char* type, Value x, const char* ending) {
     return graph.add_value({.type = type, .inputs = {x}}, name + ending);
   };
-  const Value sides = sub(graph, slice(graph, rois, 1, 2, 4, name + "_high"),
-                          slice(graph, rois, 1, 0, 2, name + "_low"), name + "_sides");
+  const Value sides = box_sides(graph, rois, name + "_sides");
   const Value area = mul(graph, slice(graph, sides, 1, 0, 1, name + "_w"),
                          slice(graph, sides, 1, 1, 2, name + "_h"), name + "_area");
   const Value scale = unary("Sqrt", area, "_side");

@@ -6,7 +6,8 @@
 #include "builders/detection/coding.h"
 #include "builders/detection/coordinates.h"
 #include "builders/detection/losses.h"
-#include "models/detection/box_head.h"
+#include "models/detection/anchor_head.h"
+#include "models/detection/detections.h"
 #include "models/detection/shared_layers.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
@@ -19,13 +20,8 @@
 namespace lockstep {
 namespace {
 
-struct RetinaLevel {
-  AnchorLevel anchors;
-  Value logits;  // [I, A K, h, w]; K + 1 with RETINANET.SOFTMAX, background first
-  Value deltas;  // [I, A 4, h, w], or [I, A K 4, h, w] with CLASS_SPECIFIC_BBOX
-  std::string suffix;
-};
-
+// Logits have A K channels, or A (K + 1) with RETINANET.SOFTMAX, background first; deltas 4 A, or
+// 4 A K with CLASS_SPECIFIC_BBOX, where K is the number of classes without background.
 class RetinaNet {
  public:
   RetinaNet(Net& net, const DetectorOptions& options, const DetectorInputs& in)
@@ -98,11 +94,8 @@ class RetinaNet {
       const Value of_boxes = r.share_cls_bbox_tower ? of_classes : tower("bbox");
       const Value deltas = convs.conv(of_boxes, "retnet_bbox_pred", suffix,
                                       4 * anchors_ * (r.class_specific_bbox ? kinds_ : 1), layer);
-      const Shape& map = graph_.shape(logits);
-      levels_.push_back({{base(feature.stride), feature.stride, map[2].size(), map[3].size()},
-                         logits,
-                         deltas,
-                         suffix});
+      levels_.push_back(
+          anchor_head(graph_, base(feature.stride), feature.stride, logits, deltas, suffix));
     }
   }
 
@@ -112,12 +105,10 @@ class RetinaNet {
     attrs.positive_overlap = static_cast<float>(r.positive_overlap);
     attrs.negative_overlap = static_cast<float>(r.negative_overlap);
     attrs.straddle = static_cast<float>(options_.train.rpn_straddle_thresh);
-    attrs.sample = attrs.foreground = 0;
-    for (const RetinaLevel& level : levels_) attrs.levels.push_back(level.anchors);
-    TrueBoxes truth = in_.truth;
-    truth.boxes = to_input(graph_, truth.boxes, in_.im_info, "gt_boxes_scaled");
+    attrs.levels = anchors_of(levels_);
     const DenseAnchorTargets targets =
-        dense_anchor_targets(graph_, truth, in_.im_info, in_.image_number, attrs, "retnet_targets");
+        dense_anchor_targets(graph_, truth_on_input(graph_, in_), in_.im_info, in_.image_number,
+                             attrs, "retnet_targets");
     const Value counts = cast(graph_, targets.counts, DType::float32, "retnet_counts");
     const auto count = [&](const char* name, int64_t place) {
       const Value one = slice(graph_, counts, 0, place, place + 1, std::string(name) + "_count");
@@ -131,17 +122,13 @@ class RetinaNet {
       losses_of(levels_[i], targets.levels[i], objects);
   }
 
-  void losses_of(const RetinaLevel& level, const AllAnchors& target, Value objects) {
+  void losses_of(const AnchorHead& level, const AllAnchors& target, Value objects) {
     const RetinaNetOptions& r = options_.retinanet;
     const std::string cls = "fl" + level.suffix, bbox = "retnet_loss_bbox" + level.suffix;
     const FocalAttrs focal{kinds_, static_cast<float>(r.loss_alpha),
                            static_cast<float>(r.loss_gamma)};
     const bool shared = options_.train.shared_normalisers;
-    const auto lose = [&](const std::string& name, const auto& loss_named) {
-      net_.loss(name, shared ? shared_count(graph_, loss_named(name + "_own"), objects, name)
-                             : loss_named(name));
-    };
-    lose(cls, [&](const std::string& name) {
+    add_loss_over(net_, cls, objects, shared, [&](const std::string& name) {
       return r.softmax
                  ? softmax_focal_loss(graph_, level.logits, target.labels, objects, focal, name)
                  : sigmoid_focal_loss(graph_, level.logits, target.labels, objects, focal, name);
@@ -155,19 +142,17 @@ class RetinaNet {
                              : columns(level.deltas, "_deltas");
     const Value distance = smooth_l1(graph_, deltas, columns(target.targets, "_targets"),
                                      r.bbox_reg_beta, bbox + "_distance");
-    const Value zero = shared_integer(graph_, 0);
-    const Value is_object =
-        graph_.add_value({.type = "Greater", .inputs = {target.labels, zero}}, bbox + "_is_object");
-    const Value mask = reshape(graph_, cast(graph_, is_object, DType::float32, bbox + "_objects"),
+    const Value mask = reshape(graph_, is_object(graph_, target.labels, bbox + "_objects"),
                                {in_.images, anchors_, 1, cells}, bbox + "_mask");
     Value sum = masked_sum(graph_, distance, mask, bbox + "_sum");
     if (r.bbox_reg_weight != 1)
       sum = mul(graph_, sum, shared_number(graph_, r.bbox_reg_weight), bbox + "_weighted");
-    lose(bbox, [&](const std::string& name) { return per_count(graph_, sum, objects, name); });
+    add_loss_over(net_, bbox, objects, shared,
+                  [&](const std::string& name) { return per_count(graph_, sum, objects, name); });
   }
 
   // [I, A, K, 4, cells] at each anchor's class: [I, A, 4, cells].
-  Value deltas_of_labels(const RetinaLevel& level, Value labels, const std::string& name) {
+  Value deltas_of_labels(const AnchorHead& level, Value labels, const std::string& name) {
     const int64_t cells = level.anchors.height * level.anchors.width;
     const Value one = shared_integer(graph_, 1);
     const Value kind =
@@ -186,7 +171,7 @@ class RetinaNet {
 
   void outputs() {
     std::vector<Value> boxes, scores, classes;
-    for (const RetinaLevel& level : levels_) {
+    for (const AnchorHead& level : levels_) {
       const bool coarsest = &level == &levels_.back();
       const Candidates found = candidates(level, coarsest ? 0 : options_.retinanet.inference_th);
       boxes.push_back(found.boxes);
@@ -202,7 +187,7 @@ class RetinaNet {
   }
 
   // Probabilities by (anchor, kind, y, x).
-  Value probabilities(const RetinaLevel& level) {
+  Value probabilities(const AnchorHead& level) {
     const std::string name = "retnet_cls_prob" + level.suffix;
     if (!options_.retinanet.softmax)
       return sigmoid(graph_, flatten(graph_, level.logits, 1, name + "_logits"), name);
@@ -213,7 +198,7 @@ class RetinaNet {
     return flatten(graph_, slice(graph_, all, 2, 1, kinds_ + 1, name + "_kinds"), 1, name);
   }
 
-  Candidates candidates(const RetinaLevel& level, double threshold) {
+  Candidates candidates(const AnchorHead& level, double threshold) {
     const std::string name = "retnet_candidates" + level.suffix;
     const int64_t cells = level.anchors.height * level.anchors.width;
     const int64_t count = std::min(options_.retinanet.pre_nms_top_n, anchors_ * kinds_ * cells);
@@ -247,7 +232,7 @@ class RetinaNet {
   const DetectorInputs& in_;
   const int64_t kinds_;    // classes without background
   const int64_t anchors_;  // of a cell
-  std::vector<RetinaLevel> levels_;
+  std::vector<AnchorHead> levels_;
 };
 
 }  // namespace

@@ -21,15 +21,6 @@ namespace {
 
 constexpr double kBeta = 1.0 / 9;  // of the smooth L1 loss
 
-AnchorLevel anchors_of(const Graph& graph, Value map, std::vector<float> base, int64_t stride) {
-  const Shape& shape = graph.shape(map);
-  return {std::move(base), stride, shape[2].size(), shape[3].size()};
-}
-
-int64_t places_of(const AnchorLevel& level) {
-  return static_cast<int64_t>(level.anchors.size()) / 4 * level.height * level.width;
-}
-
 // Numbers that differ between training and prediction.
 struct ProposalLimits {
   int64_t before, after;
@@ -47,12 +38,9 @@ ProposalLimits proposal_limits(const DetectorOptions& o, bool training) {
 // of the picture, from the first to the last one that belongs to the box.
 Value without_small(Graph& graph, Value scores, Value boxes, Value im_info, double min_size,
                     const std::string& name) {
-  const Value size = sub(graph, slice(graph, boxes, 2, 2, 4, name + "_high"),
-                         slice(graph, boxes, 2, 0, 2, name + "_low"), name + "_size");
-  const Value scale =
-      reshape(graph, slice(graph, im_info, 1, 2, 3, name + "_scale"), {0, 1, 1}, name + "_scales");
-  const Value steps =
-      mul(graph, scale, shared_number(graph, std::max(min_size, 1.0) - 1), name + "_steps");
+  const Value size = box_sides(graph, boxes, name + "_size");
+  const Value steps = mul(graph, scale_of_images(graph, im_info, name),
+                          shared_number(graph, std::max(min_size, 1.0) - 1), name + "_steps");
   const Value limit = add(graph, steps, shared_number(graph, 1), name + "_limit");
   const Value side =
       graph.add_value({.type = "ReduceMin",
@@ -68,12 +56,12 @@ Value without_small(Graph& graph, Value scores, Value boxes, Value im_info, doub
 }
 
 // One level's proposals, in input coordinates; empty ones have a score of -infinity.
-Proposals proposals_of(Net& net, const DetectorOptions& options, const RpnLevel& level,
+Proposals proposals_of(Net& net, const DetectorOptions& options, const AnchorHead& level,
                        const DetectorInputs& in, Value limits, int64_t first_anchor) {
   Graph& graph = net.graph;
   const ProposalLimits limit = proposal_limits(options, net.training());
   const std::string name = "rpn_rois" + level.suffix;
-  const int64_t before = std::min(limit.before, places_of(level.anchors));
+  const int64_t before = std::min(limit.before, anchors_of(level.anchors));
   auto [scores, places] =
       top_k(graph, flatten(graph, level.logits, 1, name + "_logits"), before, 1, name + "_best");
   const Value deltas = at_places(graph, level.deltas, places, 4, name + "_deltas");
@@ -109,13 +97,13 @@ Proposals proposals_of(Net& net, const DetectorOptions& options, const RpnLevel&
 
 }  // namespace
 
-std::vector<RpnLevel> rpn_heads(Net& net, const DetectorOptions& options,
-                                const Features& features) {
+std::vector<AnchorHead> rpn_heads(Net& net, const DetectorOptions& options,
+                                  const Features& features) {
   const bool pyramid = options.fpn.multilevel_rpn;
   const int64_t first = pyramid ? options.fpn.rpn_min_level : 0;
   const int64_t last = pyramid ? options.fpn.rpn_max_level : 0;
   SharedConvs convs(net);
-  std::vector<RpnLevel> levels;
+  std::vector<AnchorHead> levels;
   for (int64_t number = first; number <= last; ++number) {
     const Feature& feature = pyramid ? features.level(number) : features.maps.front();
     const std::string suffix = pyramid ? join("_fpn", number) : "";
@@ -135,12 +123,12 @@ std::vector<RpnLevel> rpn_heads(Net& net, const DetectorOptions& options,
         relu_in_place(net, conv(feature.x, "conv_rpn", feature.channels, 3), "conv_rpn" + suffix);
     const Value logits = conv(hidden, "rpn_cls_logits", anchors, 1);
     const Value deltas = conv(hidden, "rpn_bbox_pred", 4 * anchors, 1);
-    levels.push_back({anchors_of(net.graph, logits, base, feature.stride), logits, deltas, suffix});
+    levels.push_back(anchor_head(net.graph, base, feature.stride, logits, deltas, suffix));
   }
   return levels;
 }
 
-void rpn_losses(Net& net, const DetectorOptions& options, const std::vector<RpnLevel>& levels,
+void rpn_losses(Net& net, const DetectorOptions& options, const std::vector<AnchorHead>& levels,
                 const DetectorInputs& in) {
   Graph& graph = net.graph;
   const DetectionTrainOptions& train = options.train;
@@ -151,11 +139,9 @@ void rpn_losses(Net& net, const DetectorOptions& options, const std::vector<RpnL
   attrs.sample = train.rpn_batch_size_per_im;
   attrs.foreground = static_cast<int64_t>(train.rpn_fg_fraction *
                                           static_cast<double>(train.rpn_batch_size_per_im));
-  for (const RpnLevel& level : levels) attrs.levels.push_back(level.anchors);
-  TrueBoxes truth = in.truth;
-  truth.boxes = to_input(graph, truth.boxes, in.im_info, "gt_boxes_scaled");
-  const std::vector<SampledAnchors> sampled =
-      sampled_anchor_targets(graph, truth, in.im_info, in.image_number, attrs, "rpn_targets");
+  attrs.levels = anchors_of(levels);
+  const std::vector<SampledAnchors> sampled = sampled_anchor_targets(
+      graph, truth_on_input(graph, in), in.im_info, in.image_number, attrs, "rpn_targets");
 
   std::vector<Value> counted;  // by level: [I, S], 1 where an anchor was sampled
   for (std::size_t i = 0; i < levels.size(); ++i)
@@ -182,10 +168,8 @@ void rpn_losses(Net& net, const DetectorOptions& options, const std::vector<RpnL
       net.loss(cls, mul(graph, sum, share, cls));
     } else {
       const Value places = reduce_sum(graph, of_image, {}, false, cls + "_places");
-      net.loss(cls,
-               train.shared_normalisers
-                   ? shared_count(graph, per_count(graph, sum, places, cls + "_own"), places, cls)
-                   : per_count(graph, sum, places, cls));
+      add_loss_over(net, cls, places, train.shared_normalisers,
+                    [&](const std::string& name) { return per_count(graph, sum, places, name); });
     }
 
     const Value distance =
@@ -201,17 +185,17 @@ void rpn_losses(Net& net, const DetectorOptions& options, const std::vector<RpnL
 }
 
 Proposals rpn_proposals(Net& net, const DetectorOptions& options,
-                        const std::vector<RpnLevel>& levels, const DetectorInputs& in) {
+                        const std::vector<AnchorHead>& levels, const DetectorInputs& in) {
   Graph& graph = net.graph;
   const Value limits = input_limits(graph, in.im_info, "rpn_limits");
   std::vector<Value> boxes, logits, sources;
   int64_t first_anchor = 0;
-  for (const RpnLevel& level : levels) {
+  for (const AnchorHead& level : levels) {
     const Proposals found = proposals_of(net, options, level, in, limits, first_anchor);
     boxes.push_back(found.boxes);
     logits.push_back(found.logits);
     sources.push_back(found.sources);
-    first_anchor += places_of(level.anchors);
+    first_anchor += anchors_of(level.anchors);
   }
   Proposals all{boxes[0], logits[0], sources[0]};
   if (levels.size() > 1) {
@@ -233,8 +217,7 @@ Proposals fed_proposals(Net& net, const DetectorInputs& in) {
   const int64_t places = graph.shape(in.proposals)[1].size();
   std::vector<int64_t> rows;
   for (int64_t row = 0; row < places; ++row) rows.push_back(row);
-  const Value sides = sub(graph, slice(graph, in.proposals, 2, 2, 4, "proposals_high"),
-                          slice(graph, in.proposals, 2, 0, 2, "proposals_low"), "proposals_sides");
+  const Value sides = box_sides(graph, in.proposals, "proposals_sides");
   const auto compared = [&](const char* type, double limit, const std::string& name) {
     const Value bound = shared_number(graph, limit);
     return graph.add_value({.type = type, .inputs = {sides, bound}}, name);

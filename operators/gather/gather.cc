@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "graph/listed.h"
 #include "operators/kit/room.h"
 #include "operators/shape/shape.h"
 
@@ -245,9 +246,7 @@ Refusal reduces_by(std::vector<std::string> known) {
     AttributeReader attributes = request.attributes();
     const std::string reduction = attributes.text("reduction", "none");
     if (std::find(known.begin(), known.end(), reduction) != known.end()) return "";
-    std::string list;
-    for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-    return join("takes a reduction of ", list, ", not '", reduction, "'");
+    return join("takes a reduction of ", listed(known), ", not '", reduction, "'");
   };
 }
 

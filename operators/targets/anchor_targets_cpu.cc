@@ -6,6 +6,7 @@
 #include "operators/targets/attributes.h"
 #include "operators/targets/draws.h"
 #include "operators/targets/kernels_cpu.h"
+#include "operators/targets/truth.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -13,22 +14,11 @@ namespace {
 
 constexpr std::array<float, 4> kPlain{1, 1, 1, 1};
 
-// True boxes of one image; rows that are empty, crowd regions or no boxes do not count.
-struct AnchorTruth {
-  const float* boxes;
-  const int64_t* classes;
-  const int64_t* crowd;
-  int64_t rows;
-
-  bool counts(int64_t row) const {
-    return classes[row] > 0 && crowd[row] == 0 && has_area(box_at(boxes, row));
-  }
-  bool any() const {
-    for (int64_t row = 0; row < rows; ++row)
-      if (counts(row)) return true;
-    return false;
-  }
-};
+bool any_object(const ImageTruth& truth) {
+  for (int64_t row = 0; row < truth.rows; ++row)
+    if (truth.is_object(row)) return true;
+  return false;
+}
 
 class AnchorTargetsKernel final : public Kernel {
  public:
@@ -85,9 +75,7 @@ class AnchorTargetsKernel final : public Kernel {
     float* highest;  // [group][object]
   };
 
-  std::size_t draws_of_image() const {
-    return static_cast<std::size_t>(2 * (attrs_.foreground + attrs_.sample));
-  }
+  std::size_t draws_of_image() const { return SampleDraws::room(attrs_.foreground, attrs_.sample); }
   std::size_t counts_of_image() const { return attrs_.sample > 0 ? 0 : 2 * groups_.size(); }
   std::size_t highest_of_image() const {
     return groups_.size() * static_cast<std::size_t>(objects_);
@@ -111,10 +99,8 @@ class AnchorTargetsKernel final : public Kernel {
     return space;
   }
 
-  AnchorTruth truth_of(const KernelArgs& args, int64_t image) const {
-    return {args.in[0].as<float>() + image * objects_ * 4,
-            args.in[1].as<int64_t>() + image * objects_,
-            args.in[2].as<int64_t>() + image * objects_, objects_};
+  ImageTruth truth_of(const KernelArgs& args, int64_t image) const {
+    return truth_of_image(args.in, 0, objects_, image);
   }
 
   Cells inside(const KernelArgs& args, int64_t image, const AnchorGroup& group) const {
@@ -125,13 +111,13 @@ class AnchorTargetsKernel final : public Kernel {
   void match(const KernelArgs& args, int64_t image, int64_t number) const {
     const AnchorGroup& group = groups_[number];
     const Space space = space_of(args.workspace, image);
-    const AnchorTruth truth = truth_of(args, image);
+    const ImageTruth truth = truth_of(args, image);
     const Cells cells = inside(args, image, group);
     std::fill_n(space.best + group.first, group.count(), 0.0F);
     std::fill_n(space.rows + group.first, group.count(), -1);
     for (int64_t row = 0; row < objects_; ++row)
       space.highest[number * objects_ + row] =
-          truth.counts(row)
+          truth.is_object(row)
               ? match_object(group, cells, box_at(truth.boxes, row), static_cast<int32_t>(row),
                              {space.best + group.first, space.rows + group.first})
               : 0.0F;
@@ -141,7 +127,7 @@ class AnchorTargetsKernel final : public Kernel {
   // with the highest overlap are looked through again.
   void mark(const KernelArgs& args, int64_t image) const {
     const Space space = space_of(args.workspace, image);
-    const AnchorTruth truth = truth_of(args, image);
+    const ImageTruth truth = truth_of(args, image);
     for (int64_t row = 0; row < objects_; ++row) {
       float highest = 0;
       for (std::size_t g = 0; g < groups_.size(); ++g)
@@ -156,8 +142,8 @@ class AnchorTargetsKernel final : public Kernel {
 
   bool is_foreground(float best) const { return best >= attrs_.positive_overlap; }
   // An image without objects is background.
-  float background_below(const AnchorTruth& truth) const {
-    return truth.any() ? attrs_.negative_overlap : attrs_.positive_overlap;
+  float background_below(const ImageTruth& truth) const {
+    return any_object(truth) ? attrs_.negative_overlap : attrs_.positive_overlap;
   }
 
   // -- some anchors count
@@ -166,8 +152,7 @@ class AnchorTargetsKernel final : public Kernel {
     const Space space = space_of(args.workspace, image);
     const float below = background_below(truth_of(args, image));
     Draws draws(args.context.seed, args.context.step, stream_, args.in[4].as<int64_t>()[image]);
-    SmallestDraws foreground(space.draws, attrs_.foreground);
-    SmallestDraws background(space.draws + 2 * attrs_.foreground, attrs_.sample);
+    SampleDraws sampled(space.draws, attrs_.foreground, attrs_.sample);
     for (const AnchorGroup& group : groups_) {
       const Cells cells = inside(args, image, group);
       for (int64_t y = cells.top; y < cells.bottom; ++y)
@@ -175,23 +160,18 @@ class AnchorTargetsKernel final : public Kernel {
           const int64_t anchor = group.first + y * group.width + x;
           const float best = space.best[anchor];
           if (is_foreground(best))
-            foreground.add(draws(static_cast<uint32_t>(anchor), anchor));
+            sampled.foreground.add(draws(static_cast<uint32_t>(anchor), anchor));
           else if (best < below)
-            background.add(draws(static_cast<uint32_t>(anchor), anchor));
+            sampled.background.add(draws(static_cast<uint32_t>(anchor), anchor));
         }
     }
-    foreground.shrink(attrs_.foreground);
-    background.shrink(attrs_.sample - foreground.count());
-    write_sampled(args, image, foreground, background);
+    sampled.finish([](const Draw& a, const Draw& b) { return a.place < b.place; });
+    write_sampled(args, image, sampled);
   }
 
-  void write_sampled(const KernelArgs& args, int64_t image, SmallestDraws& foreground,
-                     SmallestDraws& background) const {
-    const auto by_place = [](const Draw& a, const Draw& b) { return a.place < b.place; };
-    std::sort(foreground.begin(), foreground.end(), by_place);
-    std::sort(background.begin(), background.end(), by_place);
-    const Draw* object = foreground.begin();
-    const Draw* other = background.begin();
+  void write_sampled(const KernelArgs& args, int64_t image, const SampleDraws& sampled) const {
+    const Draw* object = sampled.foreground.begin();
+    const Draw* other = sampled.background.begin();
     int64_t first = 0;
     for (std::size_t l = 0; l < attrs_.levels.size(); ++l) {
       const int64_t end = first + anchors_of(attrs_.levels[l]);
@@ -202,13 +182,13 @@ class AnchorTargetsKernel final : public Kernel {
       std::fill_n(labels, attrs_.sample, -1);
       std::fill_n(targets, attrs_.sample * 4, 0.0F);
       int64_t count = 0;
-      for (; object != foreground.end() && object->place < end; ++object, ++count) {
+      for (; object != sampled.foreground.end() && object->place < end; ++object, ++count) {
         places[count] = object->place - first;
         labels[count] = 1;
         const std::array<float, 4> deltas = deltas_to_match(args, image, object->place);
         std::copy(deltas.begin(), deltas.end(), targets + 4 * count);
       }
-      for (; other != background.end() && other->place < end; ++other, ++count) {
+      for (; other != sampled.background.end() && other->place < end; ++other, ++count) {
         places[count] = other->place - first;
         labels[count] = 0;
       }
@@ -231,7 +211,7 @@ class AnchorTargetsKernel final : public Kernel {
   void label(const KernelArgs& args, int64_t image, int64_t number) const {
     const AnchorGroup& group = groups_[number];
     const Space space = space_of(args.workspace, image);
-    const AnchorTruth truth = truth_of(args, image);
+    const ImageTruth truth = truth_of(args, image);
     const float below = background_below(truth);
     const auto level = static_cast<std::size_t>(group.level);
     const int64_t anchors = anchors_of(attrs_.levels[level]);

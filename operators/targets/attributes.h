@@ -14,7 +14,6 @@ ProposalTargetsAttrs read_proposal_targets(AttributeReader reader);
 
 // Anchors a cell; all levels have equally many.
 int64_t anchors_of_a_cell(const AnchorTargetsAttrs& attrs);
-int64_t anchors_of(const AnchorLevel& level);
 int64_t anchors_of(const AnchorTargetsAttrs& attrs);  // of all levels
 
 }  // namespace lockstep

@@ -78,4 +78,28 @@ class SmallestDraws {
   Draw limit_{};
 };
 
+// The sample of one image: at most so many draws of foreground, the rest of background.
+class SampleDraws {
+ public:
+  static std::size_t room(int64_t foreground, int64_t sample) {
+    return static_cast<std::size_t>(2 * (foreground + sample));
+  }
+  SampleDraws(Draw* room, int64_t foreground, int64_t sample)
+      : foreground(room, foreground), background(room + 2 * foreground, sample), sample_(sample) {}
+
+  // Chooses, and sorts what was chosen.
+  template <class Order>
+  void finish(const Order& order) {
+    foreground.shrink(sample_);
+    background.shrink(sample_ - foreground.count());
+    std::sort(foreground.begin(), foreground.end(), order);
+    std::sort(background.begin(), background.end(), order);
+  }
+
+  SmallestDraws foreground, background;
+
+ private:
+  int64_t sample_;
+};
+
 }  // namespace lockstep

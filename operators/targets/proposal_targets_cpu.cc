@@ -3,7 +3,7 @@
 #include "operators/targets/attributes.h"
 #include "operators/targets/draws.h"
 #include "operators/targets/kernels_cpu.h"
-#include "operators/targets/overlaps.h"
+#include "operators/targets/truth.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -11,15 +11,6 @@ namespace {
 
 // In draws, proposals have the number of their source, true boxes that of their row from here on.
 constexpr int64_t kFirstTruth = int64_t{1} << 31;
-
-struct ProposalTruth {
-  const float* boxes;
-  const int64_t* classes;
-  const int64_t* crowd;
-  int64_t rows;
-
-  bool counts(int64_t row) const { return classes[row] > 0 && has_area(box_at(boxes, row)); }
-};
 
 class ProposalTargetsKernel final : public Kernel {
  public:
@@ -55,9 +46,7 @@ class ProposalTargetsKernel final : public Kernel {
     int64_t row;  // of an object's true box
   };
 
-  std::size_t draws_of_image() const {
-    return static_cast<std::size_t>(2 * (attrs_.foreground + attrs_.sample));
-  }
+  std::size_t draws_of_image() const { return SampleDraws::room(attrs_.foreground, attrs_.sample); }
   Draw* draws_of(std::byte* workspace, int64_t image) const {
     return reinterpret_cast<Draw*>(workspace) + image * static_cast<int64_t>(draws_of_image());
   }
@@ -74,10 +63,8 @@ class ProposalTargetsKernel final : public Kernel {
              " is ", sources[i], ", should be below ", kFirstTruth);
   }
 
-  ProposalTruth truth_of(const KernelArgs& args, int64_t image) const {
-    return {args.in[2].as<float>() + image * objects_ * 4,
-            args.in[3].as<int64_t>() + image * objects_,
-            args.in[4].as<int64_t>() + image * objects_, objects_};
+  ImageTruth truth_of(const KernelArgs& args, int64_t image) const {
+    return truth_of_image(args.in, 2, objects_, image);
   }
 
   // Candidates are the proposals, then the true boxes.
@@ -86,14 +73,14 @@ class ProposalTargetsKernel final : public Kernel {
                                : box_at(truth_of(args, image).boxes, number - proposals_);
   }
 
-  Verdict judge(const TargetBox& box, const ProposalTruth& truth, float most_in_crowd) const {
+  Verdict judge(const TargetBox& box, const ImageTruth& truth, float most_in_crowd) const {
     float best = 0, best_crowd = 0;
     int64_t match = -1;
     for (int64_t row = 0; row < truth.rows; ++row) {
       if (!truth.counts(row)) continue;
       const TargetBox object = box_at(truth.boxes, row);
       const float overlap = overlap_of(box, object);
-      if (truth.crowd[row] != 0) {
+      if (truth.is_crowd(row)) {
         best_crowd = std::max(best_crowd, overlap);
         if (shared_area(box, object) / area_of(box) > most_in_crowd) return {Kind::neither, -1};
       } else if (overlap > best) {
@@ -109,43 +96,36 @@ class ProposalTargetsKernel final : public Kernel {
   }
 
   void sample(const KernelArgs& args, int64_t image) const {
-    const ProposalTruth truth = truth_of(args, image);
+    const ImageTruth truth = truth_of(args, image);
     const int64_t* sources = args.in[1].as<int64_t>() + image * proposals_;
     int64_t* matches = matches_of(args.workspace, image);
     // A true box lies in a crowd region by right, and Detectron takes 0 for "no such rule".
     constexpr float kAnyShare = 2;
     const float of_proposals = attrs_.crowd_overlap > 0 ? attrs_.crowd_overlap : kAnyShare;
     Draws draws(args.context.seed, args.context.step, stream_, args.in[5].as<int64_t>()[image]);
-    Draw* room = draws_of(args.workspace, image);
-    SmallestDraws foreground(room, attrs_.foreground);
-    SmallestDraws background(room + 2 * attrs_.foreground, attrs_.sample);
+    SampleDraws sampled(draws_of(args.workspace, image), attrs_.foreground, attrs_.sample);
     for (int64_t i = 0; i < proposals_ + objects_; ++i) {
       const int64_t row = i - proposals_;
       const bool fed = row < 0;
-      if (fed ? sources[i] < 0 : !truth.counts(row) || truth.crowd[row] != 0) continue;
+      if (fed ? sources[i] < 0 : !truth.is_object(row)) continue;
       const TargetBox box = candidate(args, image, i);
       if (!has_area(box)) continue;
       const Verdict verdict = judge(box, truth, fed ? of_proposals : kAnyShare);
       matches[i] = verdict.row;
       const auto number = static_cast<uint32_t>(fed ? sources[i] : kFirstTruth + row);
-      if (verdict.kind == Kind::object) foreground.add(draws(number, i));
-      if (verdict.kind == Kind::background) background.add(draws(number, i));
+      if (verdict.kind == Kind::object) sampled.foreground.add(draws(number, i));
+      if (verdict.kind == Kind::background) sampled.background.add(draws(number, i));
     }
-    foreground.shrink(attrs_.foreground);
-    background.shrink(attrs_.sample - foreground.count());
-    write(args, image, foreground, background);
-  }
-
-  void write(const KernelArgs& args, int64_t image, SmallestDraws& foreground,
-             SmallestDraws& background) const {
-    const auto by_candidate = [](const Draw& a, const Draw& b) {
+    sampled.finish([](const Draw& a, const Draw& b) {
       const auto candidate_a = static_cast<uint32_t>(a.rank);
       const auto candidate_b = static_cast<uint32_t>(b.rank);
       return candidate_a != candidate_b ? candidate_a < candidate_b : a.place < b.place;
-    };
-    std::sort(foreground.begin(), foreground.end(), by_candidate);
-    std::sort(background.begin(), background.end(), by_candidate);
-    const ProposalTruth truth = truth_of(args, image);
+    });
+    write(args, image, sampled);
+  }
+
+  void write(const KernelArgs& args, int64_t image, const SampleDraws& sampled) const {
+    const ImageTruth truth = truth_of(args, image);
     const int64_t first = image * attrs_.sample;
     float* rois = args.out[0].as<float>() + 4 * first;
     int64_t* labels = args.out[1].as<int64_t>() + first;
@@ -162,7 +142,7 @@ class ProposalTargetsKernel final : public Kernel {
       std::copy(corners.begin(), corners.end(), rois + 4 * place);
       return box;
     };
-    for (const Draw& draw : foreground) {
+    for (const Draw& draw : sampled.foreground) {
       const TargetBox box = put(draw);
       const int64_t row = matches_of(args.workspace, image)[draw.place];
       const auto deltas = deltas_between(box, box_at(truth.boxes, row), weights_);
@@ -170,7 +150,7 @@ class ProposalTargetsKernel final : public Kernel {
       labels[place] = truth.classes[row];
       matches[place++] = row;
     }
-    for (const Draw& draw : background) {
+    for (const Draw& draw : sampled.background) {
       put(draw);
       labels[place++] = 0;
     }

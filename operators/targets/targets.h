@@ -25,6 +25,7 @@ struct AnchorLevel {
   int64_t stride = 16;
   int64_t height = 0, width = 0;  // cells
 };
+int64_t anchors_of(const AnchorLevel& level);
 
 struct AnchorTargetsAttrs {
   std::vector<AnchorLevel> levels;  // all with equally many anchors a cell

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "data/detection/boxes.h"
+#include "data/coco/boxes.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {

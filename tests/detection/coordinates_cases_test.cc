@@ -7,7 +7,8 @@
 #include "builders/detection/coding.h"
 #include "builders/detection/coordinates.h"
 #include "graph/file.h"
-#include "models/detection/box_head.h"
+#include "models/detection/inputs.h"
+#include "models/detection/pooled_rois.h"
 #include "tests/support/case_run.h"
 #include "tests/support/golden.h"
 

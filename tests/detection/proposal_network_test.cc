@@ -53,7 +53,7 @@ FoundProposals proposals_of_case(const Cases& c, Mode mode) {
     return net.input(name, {DType::float32, to_shape(dims)});
   };
   const std::vector<Dims> dims{{2, 3, 4, 5}, {2, 12, 4, 5}, {2, 3}};
-  RpnLevel level{{anchors, 16, 4, 5}, input("logits", dims[0]), input("deltas", dims[1]), ""};
+  AnchorHead level{{anchors, 16, 4, 5}, input("logits", dims[0]), input("deltas", dims[1]), ""};
   DetectorInputs in;
   in.images = 2;
   in.im_info = input("im_info", dims[2]);

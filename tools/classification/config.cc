@@ -52,14 +52,6 @@ std::vector<std::pair<std::string, std::string>> ClassificationConfig::entries()
   return entries_of(keys_of(copy));
 }
 
-std::vector<std::pair<std::string, std::string>> ClassificationConfig::changed() const {
-  std::vector<std::pair<std::string, std::string>> changed;
-  const auto now = entries(), before = ClassificationConfig().entries();
-  for (std::size_t i = 0; i < now.size(); ++i)
-    if (now[i] != before[i] && now[i].first != "OUTPUT_DIR") changed.push_back(now[i]);
-  return changed;
-}
-
 std::string ClassificationConfig::yaml() const {
   ClassificationConfig copy = *this;
   return yaml_of(keys_of(copy));

@@ -41,8 +41,6 @@ struct ClassificationConfig : TrainSettings {
 
   // Every key with its value as text, in a fixed order.
   std::vector<std::pair<std::string, std::string>> entries() const;
-  // Those that have not their default; without OUTPUT_DIR, which differs in every run.
-  std::vector<std::pair<std::string, std::string>> changed() const;
   // A file that parses to the same configuration.
   std::string yaml() const;
 };

@@ -1,4 +1,5 @@
 // The keys for training classifiers, besides those of the step: a table for each subject.
+#include "graph/listed.h"
 #include "models/models.h"
 #include "tools/classification/config.h"
 
@@ -7,12 +8,6 @@ namespace {
 
 // Larger numbers overflow when multiplied; memory runs out long before.
 constexpr double kMostOfMany = 1 << 24, kMostPixels = 1 << 16, kMostImages = 0x7FFFFFFF;
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 ConfigKeys keys_of_run(ClassificationConfig& c) {
   return {{"OUTPUT_DIR",

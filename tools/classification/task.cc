@@ -36,6 +36,11 @@ std::string ClassificationTask::network() const {
                               : std::filesystem::path(config_.onnx).filename().string();
 }
 
+std::vector<std::pair<std::string, std::string>> ClassificationTask::changed() {
+  ClassificationConfig defaults;
+  return changed_settings(keys(), keys_of(defaults));
+}
+
 void ClassificationTask::prepare() { check_data_memory(config_); }
 
 std::vector<TrainingModel> ClassificationTask::steps(int processes) const {

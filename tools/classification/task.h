@@ -18,7 +18,7 @@ class ClassificationTask final : public Task {
 
   const TrainSettings& settings() const override { return config_; }
   ConfigKeys keys() override { return keys_of(config_); }
-  std::vector<std::pair<std::string, std::string>> changed() override { return config_.changed(); }
+  std::vector<std::pair<std::string, std::string>> changed() override;
   std::string series() const override { return config_.output_dir; }
   std::string network() const override;
   std::string data() const override { return config_.dataset; }

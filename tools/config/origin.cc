@@ -13,7 +13,7 @@ std::string Origins::of(const std::string& key) const {
 
 std::string Origins::blame(const std::vector<std::string>& keys, const std::string& path) const {
   for (const std::string& key : keys)
-    if (is_set(key) && of(key).rfind("inferred", 0) != 0) return join(of(key), ": ", key);
+    if (is_set(key) && !of(key).starts_with("inferred")) return join(of(key), ": ", key);
   return join(path, ": ", keys.at(0));
 }
 

@@ -67,7 +67,7 @@ std::string kind_of_value(const YAML::Node& node) {
 bool is_known_tag(const std::string& tag) {
   constexpr const char* kUsual = "tag:yaml.org,2002:";
   if (tag.empty() || tag == "?" || tag == "!") return true;
-  if (tag.rfind(kUsual, 0) != 0) return false;
+  if (!tag.starts_with(kUsual)) return false;
   const std::string name = tag.substr(std::char_traits<char>::length(kUsual));
   for (const char* known :
        {"str", "int", "float", "bool", "null", "seq", "map", "python/tuple", "python/list",
@@ -140,7 +140,7 @@ struct Reading {
   }
 };
 
-bool is_list(const ConfigKey& key) { return kind_of(key).rfind("a list", 0) == 0; }
+bool is_list(const ConfigKey& key) { return kind_of(key).starts_with("a list"); }
 
 // A list that stands as a Python literal in a text, which is all that YAML sees in it.
 YAML::Node list_of_literal(const Reading& reading) {
@@ -266,7 +266,7 @@ void read_words(ConfigKeys& keys, const std::vector<std::string>& words, Origins
     const ConfigKey& key = *find_key(keys, word);
     const bool is_flag = word == key.facts.flag;
     const std::string text =
-        is_flag && is_list(key) && value.rfind('[', 0) != 0 ? "[" + value + "]" : value;
+        is_flag && is_list(key) && !value.starts_with('[') ? "[" + value + "]" : value;
     // A text is the literal word: a path may contain YAML's special characters.
     const YAML::Node node = is_text(key) ? YAML::Node(text) : parse(text, word);
     if (std::holds_alternative<NamedSections*>(key.target) && node.IsMap())

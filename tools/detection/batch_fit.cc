@@ -1,9 +1,10 @@
 // A file's learning rate is meant for the images of its step. With other images, the linear rule
 // keeps what training does with each image: the rate grows with them, iterations shrink.
+#include "tools/detection/batch_fit.h"
+
 #include <cmath>
 
 #include "graph/error.h"
-#include "tools/detection/inference.h"
 
 namespace lockstep {
 namespace {
@@ -83,7 +84,7 @@ void fit_to_batch(DetectorConfig& config, const ImagesOfStep& of_file, int proce
     return;
   }
   // Whoever says the rate beside the devices has chosen it for them.
-  if (config.origins.of("SOLVER.BASE_LR").rfind("command line", 0) == 0) return;
+  if (config.origins.of("SOLVER.BASE_LR").starts_with("command line")) return;
   config.misfit =
       join(what, ", which SOLVER.BASE_LR ", config.schedule.base_lr,
            " is for; set SOLVER.SCALE_TO_BATCH true, or SOLVER.BASE_LR on the command line");

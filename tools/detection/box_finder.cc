@@ -1,7 +1,6 @@
 #include "tools/detection/box_finder.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "builders/step/partition.h"
 #include "data/loader.h"
@@ -72,10 +71,7 @@ FoundBoxes boxes_of(const PredictedBoxes& predicted, std::size_t picture) {
     std::copy_n(predicted.boxes + 4 * i, 4, box.corners.begin());
     box.score = predicted.scores[i];
     box.kind = predicted.classes ? predicted.classes[i] : 0;
-    bool finite = std::isfinite(box.score);
-    for (float corner : box.corners) finite = finite && std::isfinite(corner);
-    check(finite, "picture ", picture, ": box ", i, " is ", box.corners[0], ", ", box.corners[1],
-          ", ", box.corners[2], ", ", box.corners[3], " with a score of ", box.score,
+    check(is_finite(box), "picture ", picture, ": box ", i, " is ", box,
           ": numbers have overflowed, training has diverged");
     found.push_back(box);
   }

@@ -17,7 +17,7 @@ PictureShare share_of_pictures(const Comm* comm) {
 }  // namespace
 
 BoxTest::BoxTest(const DetectorConfig& config, Session& session, const PictureSet& pictures,
-                 std::function<std::vector<Corners>(std::size_t)> proposals)
+                 PictureProposals proposals)
     : config_(config),
       session_(session),
       pictures_(pictures),

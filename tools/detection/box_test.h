@@ -26,7 +26,7 @@ class BoxTest {
   // `proposals`: of a picture of the set, for a network without an RPN. The others must outlive
   // this.
   BoxTest(const DetectorConfig& config, Session& session, const PictureSet& pictures,
-          std::function<std::vector<Corners>(std::size_t)> proposals = {});
+          PictureProposals proposals = {});
 
   // With the current parameters. With several processes the result is rank 0's, and empty on
   // others. It does not depend on the number of replicas, reading threads and processes; on the
@@ -40,7 +40,7 @@ class BoxTest {
   const DetectorConfig& config_;
   Session& session_;
   const PictureSet& pictures_;
-  std::function<std::vector<Corners>(std::size_t)> proposals_;
+  PictureProposals proposals_;
   BoxFinder finder_;
 };
 

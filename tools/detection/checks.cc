@@ -1,11 +1,12 @@
-// What no single key shows: whether they fit together.
+#include "tools/detection/checks.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "builders/detection/anchors.h"
 #include "graph/error.h"
+#include "models/detection/inputs.h"
 #include "tools/config/read.h"
-#include "tools/detection/inference.h"
 #include "tools/detection/types.h"
 
 namespace lockstep {
@@ -13,8 +14,6 @@ namespace {
 
 // The finest and the coarsest level that a ResNet computes itself.
 constexpr int64_t kFinestLevel = 2, kCoarsestOfBody = 5;
-
-bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
 
 class DetectorChecks {
  public:
@@ -47,7 +46,7 @@ class DetectorChecks {
 
   void check_schedule() const {
     const LrSchedule& schedule = config_.schedule;
-    if (starts_with(schedule.policy, "steps_with")) {
+    if (schedule.policy.starts_with("steps_with")) {
       const auto& steps = schedule.steps;
       need(!steps.empty() && steps[0] == 0, {"SOLVER.STEPS", "SOLVER.LR_POLICY"}, steps,
            ": STEPS should begin with 0 for ", schedule.policy);
@@ -80,7 +79,7 @@ class DetectorChecks {
     const std::string& body = model_.conv_body;
     need(!body.empty(), {"MODEL.CONV_BODY"}, "is missing: FPN.add_fpn_ResNet50_conv5_body, ..");
     const bool is_one_level = body.find("P2only") != body.npos;
-    const bool is_pyramid = starts_with(body, "FPN.") && !is_one_level;
+    const bool is_pyramid = body.starts_with("FPN.") && !is_one_level;
     const std::vector<std::string> keys{"FPN.FPN_ON", "MODEL.CONV_BODY"};
     need(!is_pyramid || network_.fpn.fpn_on, keys, "should be true for MODEL.CONV_BODY ", body);
     need(!network_.fpn.fpn_on || is_pyramid, keys, "is true, but MODEL.CONV_BODY ", body,
@@ -122,7 +121,7 @@ class DetectorChecks {
   }
 
   void check_proposals() const {
-    if (network_.rpn.rpn_on || network_.retinanet.retinanet_on) return;
+    if (!takes_proposals(network_)) return;
     if (is_hard_wired() && model_.type.find("rpn") != std::string::npos) return;
     if (is_hard_wired() && model_.type.find("faster") != std::string::npos) return;
     need(!config_.train.data.proposal_files.empty(),
@@ -240,7 +239,7 @@ class DetectorChecks {
   void check_groups() const {
     const ResNetOptions& body = network_.resnets;
     const int64_t width = body.num_groups * body.width_per_group;
-    const bool is_basic = starts_with(body.trans_func, "basic");
+    const bool is_basic = body.trans_func.starts_with("basic");
     need(!is_basic || body.num_groups == 1, {"RESNETS.NUM_GROUPS"}, body.num_groups,
          " should be 1 with RESNETS.TRANS_FUNC ", body.trans_func);
     const auto normed = [](const std::string& name) { return name.find("_gn_") != name.npos; };
@@ -252,9 +251,8 @@ class DetectorChecks {
     check_norm(has_box_head() && normed(network_.fast_rcnn.roi_box_head), "FAST_RCNN.CONV_HEAD_DIM",
                network_.fast_rcnn.conv_head_dim);
     const std::string& mask_head = network_.mrcnn.roi_mask_head;
-    const bool mask_normed =
-        mask_head.size() > 3 && mask_head.substr(mask_head.size() - 3) == "_gn";
-    check_norm(model_.mask_on && mask_normed, "MRCNN.DIM_REDUCED", network_.mrcnn.dim_reduced);
+    check_norm(model_.mask_on && mask_head.ends_with("_gn"), "MRCNN.DIM_REDUCED",
+               network_.mrcnn.dim_reduced);
   }
   void check_norm(bool used, const std::string& key, int64_t channels) const {
     if (!used) return;

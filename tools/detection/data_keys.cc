@@ -1,5 +1,6 @@
 // DATASETS, DATA_DIR and SCENES: what the names of data sets mean.
 #include "graph/error.h"
+#include "graph/listed.h"
 #include "tools/detection/data_sets.h"
 #include "tools/detection/key_tables.h"
 
@@ -16,9 +17,9 @@ bool is_name_of_set(const std::string& name) {
 }
 
 std::string declared_names(const NamedSections& declared) {
-  std::string text;
-  for (const auto& [name, section] : declared.sections) text += (text.empty() ? "" : ", ") + name;
-  return text;
+  std::vector<std::string> names;
+  for (const auto& [name, section] : declared.sections) names.push_back(name);
+  return listed(names);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "data/coco/read_annotations.h"
 #include "data/detection/joined_pictures.h"
 #include "graph/error.h"
+#include "graph/listed.h"
 #include "graph/nearest.h"
 #include "tools/config/read.h"
 #include "tools/detection/catalogue.h"
@@ -77,12 +78,11 @@ class SetOpener {
   std::string at_;
 };
 
-std::string some_names_of(const std::vector<CocoCategory>& categories) {
+std::string some_classes_of(const std::vector<CocoCategory>& categories) {
   constexpr std::size_t kMost = 8;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kMost, categories.size()); ++i)
-    text += ", " + categories[i].name;
-  return text + (categories.size() > kMost ? ", .." : "");
+  std::vector<std::string> names{"the background"};
+  for (const CocoCategory& category : categories) names.push_back(category.name);
+  return first_listed(names, kMost + 1);
 }
 
 void check_number_of_classes(const DetectorConfig& config, const Annotations& table,
@@ -91,8 +91,7 @@ void check_number_of_classes(const DetectorConfig& config, const Annotations& ta
   const auto classes = static_cast<int64_t>(table.categories.size()) + 1;
   check(model.rpn_only || model.num_classes == classes,
         config.origins.blame({"MODEL.NUM_CLASSES"}, config.path), " is ", model.num_classes,
-        ", but ", names, " of ", key, " needs ", classes, ": the background",
-        some_names_of(table.categories));
+        ", but ", names, " of ", key, " needs ", classes, ": ", some_classes_of(table.categories));
 }
 
 }  // namespace
@@ -105,18 +104,16 @@ std::unique_ptr<PictureSet> open_pictures(const DetectorConfig& config,
         " names no data set; it may be scenes_train or one that DATASETS declares");
   const SetOpener opener(config, key);
   std::vector<NamedPictures> sets;
-  std::string all;
   for (const std::string& name : names) {
     check(std::count(names.begin(), names.end(), name) == 1, at, " names ", name, " twice");
     sets.push_back({name, opener.open(name)});
-    all += (all.empty() ? "" : " + ") + name;
   }
   std::unique_ptr<PictureSet> pictures;
   if (sets.size() == 1)
     pictures = std::move(sets.front().pictures);
   else
     naming(at, [&] { pictures = std::make_unique<JoinedPictures>(std::move(sets)); });
-  check_number_of_classes(config, pictures->annotations(), all, key);
+  check_number_of_classes(config, pictures->annotations(), listed(names, " + "), key);
   return pictures;
 }
 

@@ -5,8 +5,10 @@
 
 #include "graph/error.h"
 #include "tools/config/read.h"
+#include "tools/detection/batch_fit.h"
+#include "tools/detection/checks.h"
 #include "tools/detection/data_sets.h"
-#include "tools/detection/inference.h"
+#include "tools/detection/inferred_values.h"
 #include "tools/detection/key_tables.h"
 
 namespace lockstep {

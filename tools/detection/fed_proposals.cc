@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/error.h"
+#include "models/detection/inputs.h"
 #include "tools/detection/data_sets.h"
 #include "tools/detection/proposal_file.h"
 
@@ -18,6 +19,7 @@ using BoxesOfPictures = std::vector<std::vector<Corners>>;
 PictureProposals proposals_from(const DetectorConfig& config, const DetectionData& data,
                                 const std::string& section, const std::vector<std::string>& sets,
                                 const ProposalRules& rules) {
+  if (!takes_proposals(config.network)) return nullptr;
   const std::string files_key = section + ".PROPOSAL_FILES", sets_key = section + ".DATASETS";
   const std::string at = config.origins.blame({files_key}, config.path);
   check(data.proposal_files.size() == data.datasets.size(), at, " names ",
@@ -37,10 +39,6 @@ PictureProposals proposals_from(const DetectorConfig& config, const DetectionDat
 }
 
 }  // namespace
-
-bool takes_proposals(const DetectorConfig& config) {
-  return !config.network.rpn.rpn_on && !config.network.retinanet.retinanet_on;
-}
 
 PictureProposals proposals_for_training(const DetectorConfig& config) {
   return proposals_from(config, config.train.data, "TRAIN", config.train.data.datasets,

@@ -1,6 +1,7 @@
 #include "tools/detection/found_boxes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -40,7 +41,7 @@ class BoxReader {
     FoundBoxes boxes;
     for (auto count = take<uint64_t>(); count > 0; --count) {
       FoundBox& box = boxes.emplace_back();
-      box.corners = take<std::array<float, 4>>();
+      box.corners = take<Corners>();
       box.score = take<float>();
       box.kind = take<int64_t>();
     }
@@ -82,17 +83,23 @@ std::vector<std::string> gather_long(Comm& comm, const std::string& mine) {
 
 }  // namespace
 
+bool is_finite(const FoundBox& box) {
+  return std::isfinite(box.score) && std::all_of(box.corners.begin(), box.corners.end(),
+                                                 [](float at) { return std::isfinite(at); });
+}
+
+std::string text_of(const FoundBox& box) {
+  const Corners& at = box.corners;
+  return join(at[0], ", ", at[1], ", ", at[2], ", ", at[3], " with a score of ", box.score);
+}
+
 std::vector<Detection> detections_of(const std::vector<FoundBoxes>& pictures) {
   std::vector<Detection> detections;
   for (std::size_t picture = 0; picture < pictures.size(); ++picture)
-    for (const FoundBox& box : pictures[picture]) {
-      const std::array<double, 4> at{box.corners[0], box.corners[1], box.corners[2],
-                                     box.corners[3]};
+    for (const FoundBox& box : pictures[picture])
       detections.push_back({static_cast<int32_t>(picture),
                             static_cast<int32_t>(std::max<int64_t>(0, box.kind - 1)),
-                            {at[0], at[1], at[2] - at[0], at[3] - at[1]},
-                            box.score});
-    }
+                            coco_box_of(box.corners), box.score});
   return detections;
 }
 

@@ -1,7 +1,6 @@
 // What a detector has found in pictures.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,12 +11,16 @@
 namespace lockstep {
 
 struct FoundBox {
-  std::array<float, 4> corners{};  // left, top, right, bottom in the picture; half-open
+  Corners corners{};  // in the picture
   float score = 0;
   int64_t kind = 0;  // the class, from 1 on; 0 for a proposal
   friend bool operator==(const FoundBox&, const FoundBox&) = default;
 };
 using FoundBoxes = std::vector<FoundBox>;  // of one picture, best first
+
+bool is_finite(const FoundBox& box);
+// "1, 2, 3, 4 with a score of 0.5"
+std::string text_of(const FoundBox& box);
 
 // Picture by picture, in their order. Proposals are of category 0, which counts as none.
 std::vector<Detection> detections_of(const std::vector<FoundBoxes>& pictures);

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "graph/graph.h"
+#include "graph/error.h"
+#include "graph/listed.h"
 #include "graph/nearest.h"
 
 namespace lockstep {
@@ -97,10 +98,8 @@ FunctionName function_named(const FunctionKey& key, const std::string& spelled) 
   // Modules are compared, too, unless the function's own name is known.
   const auto by_name = known(without_module(spelled));
   const std::string near = by_name != key.names.end() ? *by_name : nearest(spelled, key.names);
-  std::string all;
-  for (const std::string& name : key.names) all += (all.empty() ? "" : ", ") + name;
   fail("no function is called '", spelled, "'; ",
-       near.empty() ? "known are " + all : "did you mean " + near + "?");
+       near.empty() ? "known are " + listed(key.names) : "did you mean " + near + "?");
 }
 
 }  // namespace lockstep

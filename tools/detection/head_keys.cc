@@ -1,4 +1,5 @@
 // What a detector predicts from its body's features.
+#include "tools/config/one_of.h"
 #include "tools/detection/key_tables.h"
 
 namespace lockstep {

@@ -32,7 +32,4 @@ inline KeyFacts unused_key() {
   return facts;
 }
 
-// A text that is one of these.
-ParsedText one_of(std::string& value, const std::vector<std::string>& words);
-
 }  // namespace lockstep

@@ -16,9 +16,9 @@ void check_is_built(const DetectorConfig& config) {
               " is not in this version yet");
   };
   need(model.type != "rfcn" && !detector_type(model.type)->is_hard_wired, "MODEL.TYPE", model.type);
-  need(model.conv_body.rfind("VGG", 0) != 0, "MODEL.CONV_BODY", model.conv_body);
+  need(!model.conv_body.starts_with("VGG"), "MODEL.CONV_BODY", model.conv_body);
   const std::string& head = config.network.fast_rcnn.roi_box_head;
-  need(head.rfind("VGG", 0) != 0, "FAST_RCNN.ROI_BOX_HEAD", head);
+  need(!head.starts_with("VGG"), "FAST_RCNN.ROI_BOX_HEAD", head);
 }
 
 ModelFn network_of_size(const DetectorConfig& config, const PictureSize& size) {

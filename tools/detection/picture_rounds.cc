@@ -12,11 +12,6 @@ namespace {
 // In the order of a form.
 enum InputPlace { kPictureRow, kExtentRow, kProposalRows };
 
-int64_t places_of(const DetectorOptions& network) {
-  const bool finds_its_own = network.rpn.rpn_on || network.retinanet.retinanet_on;
-  return finds_its_own ? 0 : network.test.proposal_limit;
-}
-
 }  // namespace
 
 PictureList list_of_pictures(std::span<const Image> images) {
@@ -32,7 +27,7 @@ PictureRounds::PictureRounds(const DetectorConfig& config, const PictureList& li
       replicas_(replicas),
       scale_(config.network.test.scale),
       longest_(config.network.test.max_size),
-      places_(places_of(config.network)) {
+      places_(takes_proposals(config.network) ? config.network.test.proposal_limit : 0) {
   check(places_ == 0 || list.proposals, config.path,
         ": the network has no RPN (RPN.RPN_ON), so it needs proposals: set TEST.PROPOSAL_FILES");
   for (std::size_t i = 0; i < rules_.means.size(); ++i)

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "data/detection/boxes.h"
 #include "data/detection/padded_shapes.h"
 #include "data/detection/picture.h"
+#include "data/detection/picture_set.h"
 #include "data/minibatch.h"
 #include "tools/detection/detector_config.h"
 
@@ -18,8 +18,7 @@ namespace lockstep {
 struct PictureList {
   std::vector<PictureSize> sizes;
   std::function<Image(std::size_t)> read;
-  // Boxes to classify, best first, for a network that has no RPN.
-  std::function<std::vector<Corners>(std::size_t)> proposals = {};
+  PictureProposals proposals = {};  // for a network that has no RPN
 };
 
 // Of images in memory, which must outlive it.

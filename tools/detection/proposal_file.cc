@@ -1,7 +1,6 @@
 #include "tools/detection/proposal_file.h"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 
 #include "graph/error.h"
@@ -23,7 +22,7 @@ Tensor tensor_of(const auto& values, Dims dims, DType dtype) {
 class StoredBoxes {
  public:
   explicit StoredBoxes(const std::string& path)
-      : path_(path), file_(read_safetensors(path)), set_(file_.metadata["set"]) {
+      : path_(path), file_(read_safetensors(path)), set_(file_.metadata[kSet]) {
     const std::string format = file_.metadata[kFormatKey];
     check(format == kProposalFormat, path, ": is no file of proposals: ",
           format.empty()
@@ -52,11 +51,7 @@ class StoredBoxes {
       FoundBox box;
       std::copy_n(corners.data() + 4 * i, 4, box.corners.begin());
       box.score = scores[i];
-      bool finite = std::isfinite(box.score);
-      for (float corner : box.corners) finite = finite && std::isfinite(corner);
-      check(finite, path_, ": box ", i, ", of image ", ids()[place], ", is ", box.corners[0], ", ",
-            box.corners[1], ", ", box.corners[2], ", ", box.corners[3], " with a score of ",
-            box.score);
+      check(is_finite(box), path_, ": box ", i, ", of image ", ids()[place], ", is ", box);
       check(boxes.empty() || boxes.back().score >= box.score, path_, ": box ", i, ", of image ",
             ids()[place], ", has a score of ", box.score, ", more than the one before it");
       boxes.push_back(box);

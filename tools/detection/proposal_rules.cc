@@ -27,11 +27,6 @@ Corners cut_to(const CocoImage& image, Corners box) {
   return box;
 }
 
-CocoBox coco_box_of(const Corners& box) {
-  const std::array<double, 4> at{box[0], box[1], box[2], box[3]};
-  return {at[0], at[1], at[2] - at[0], at[3] - at[1]};
-}
-
 // The factor from pixels of the picture to whole numbers.
 double rounding_factor(const CocoImage& image, const ProposalRules& rules) {
   if (rules.scale == 0) return rules.rounding;

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "data/coco/annotations.h"
-#include "data/detection/boxes.h"
 #include "tools/detection/detector_config.h"
 #include "tools/detection/found_boxes.h"
 

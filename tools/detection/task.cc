@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/coco/training_boxes.h"
+#include "graph/listed.h"
 #include "models/detection/detector.h"
 #include "models/detection/inputs.h"
 #include "runtime/dist/agree.h"
@@ -17,12 +18,6 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kShapes = 6, kShapesOfSeveralScales = 12;
-
-std::string joined_by(const std::vector<std::string>& names, const char* with) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : with) + name;
-  return text;
-}
 
 // A network's classes are numbers, which mean the same only if the categories' names agree.
 void check_same_categories(const Annotations& train, const Annotations& test) {
@@ -67,7 +62,7 @@ void check_sets_named(const DetectorConfig& config, const std::string& key,
 }
 
 std::string series_of(const DetectorConfig& config) {
-  return join(config.output_dir, "/train/", joined_by(config.train.data.datasets, "+"), "/",
+  return join(config.output_dir, "/train/", listed(config.train.data.datasets, "+"), "/",
               config.network.model.type);
 }
 
@@ -77,14 +72,8 @@ DetectionTask::DetectionTask(DetectorConfig config) : config_(std::move(config))
 }
 
 std::vector<std::pair<std::string, std::string>> DetectionTask::changed() {
-  DetectorConfig first;
-  const auto now = entries_of(keys()), before = entries_of(keys_of(first));
-  std::vector<std::pair<std::string, std::string>> changed;
-  for (const auto& entry : now)
-    if (std::find(before.begin(), before.end(), entry) == before.end() &&
-        entry.first != "OUTPUT_DIR")
-      changed.push_back(entry);
-  return changed;
+  DetectorConfig defaults;
+  return changed_settings(keys(), keys_of(defaults));
 }
 
 std::string DetectionTask::network() const {
@@ -97,7 +86,7 @@ std::string DetectionTask::network() const {
   return join(kind, " ", body.substr(body.find('.') + 1));
 }
 
-std::string DetectionTask::data() const { return joined_by(config_.train.data.datasets, "+"); }
+std::string DetectionTask::data() const { return listed(config_.train.data.datasets, "+"); }
 
 int64_t DetectionTask::images_of_step() const {
   return config_.num_gpus * config_.network.train.ims_per_batch;
@@ -122,10 +111,8 @@ DetectionBatchOptions DetectionTask::batch_options() const {
   options.seed = static_cast<uint64_t>(config_.seed);
   for (std::size_t i = 0; i < 3; ++i) options.means[i] = static_cast<float>(config_.pixel_means[i]);
   options.fixed = {network.shape.height, network.shape.width};
-  if (takes_proposals(config_)) {
-    options.proposals = proposals_for_training(config_);
-    options.proposal_places = network.shape.proposals;
-  }
+  options.proposals = proposals_for_training(config_);
+  options.proposal_places = network.shape.proposals;
   return options;
 }
 
@@ -173,9 +160,7 @@ std::optional<WeightsOptions> DetectionTask::first_weights() const {
 void DetectionTask::open(Session& session, const Rows& rows) {
   minibatches_->take(rows.first, rows.count);
   test_ = std::make_unique<BoxTest>(config_, session, *testing_,
-                                    takes_proposals(config_)
-                                        ? proposals_for_testing(config_, config_.test.data.datasets)
-                                        : nullptr);
+                                    proposals_for_testing(config_, config_.test.data.datasets));
 }
 
 std::map<std::string, std::string> DetectionTask::metadata() const {
@@ -227,7 +212,7 @@ std::string DetectionTask::text_of_score(double score) const { return fixed(scor
 std::vector<CurveChart> DetectionTask::charts() const {
   const DetectorOptions& network = config_.network;
   CurveChart losses{"Loss", {{"loss", "all", "blue"}}, Scale::log};
-  if (!network.model.rpn_only && !network.retinanet.retinanet_on) {
+  if (has_box_head(network)) {
     losses.curves.push_back({"loss_cls", "classes", "green"});
     losses.curves.push_back({"loss_bbox", "boxes", "purple"});
   }

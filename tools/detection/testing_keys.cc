@@ -1,4 +1,5 @@
 // TEST: detection, scores, and tests on transformed images.
+#include "tools/config/one_of.h"
 #include "tools/detection/key_tables.h"
 
 namespace lockstep {

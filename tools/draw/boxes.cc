@@ -10,26 +10,26 @@
 namespace lockstep {
 namespace {
 
-using Corners = std::array<double, 4>;
+using CanvasBox = std::array<double, 4>;  // left, top, right, bottom
 
 // The box within the canvas.
-std::optional<Corners> visible(const DrawnBox& box, int64_t scale, const Canvas& canvas) {
+std::optional<CanvasBox> visible(const DrawnBox& box, int64_t scale, const Canvas& canvas) {
   const auto& [left, top, right, bottom] = box.corners;
   // False for what is no number, too.
   if (!(left <= right && top <= bottom)) return {};
   const auto width = static_cast<double>(canvas.width());
   const auto height = static_cast<double>(canvas.height());
-  Corners at;
+  CanvasBox at;
   for (std::size_t k = 0; k < 4; ++k) at[k] = box.corners[k] * static_cast<double>(scale);
   const bool finite = std::all_of(at.begin(), at.end(), [](double c) { return std::isfinite(c); });
   if (!finite || at[2] <= 0 || at[3] <= 0 || at[0] >= width || at[1] >= height) return {};
-  return Corners{std::max(at[0], 0.0), std::max(at[1], 0.0), std::min(at[2], width),
-                 std::min(at[3], height)};
+  return CanvasBox{std::max(at[0], 0.0), std::max(at[1], 0.0), std::min(at[2], width),
+                   std::min(at[3], height)};
 }
 
 // The line's middle: at the box's edge, yet so that the line fills whole pixels and no half of it
 // is outside of the canvas.
-Corners middle(const Corners& box, double line, const Canvas& canvas) {
+CanvasBox middle(const CanvasBox& box, double line, const Canvas& canvas) {
   const auto within = [&](double at, int64_t size) {
     const double most = std::max(static_cast<double>(size) - line, 0.0);
     return std::clamp(std::round(at - line / 2), 0.0, most) + line / 2;
@@ -58,7 +58,7 @@ class BoxDrawing {
 
  private:
   // A dark rim keeps the line apart from light ground.
-  void outline(const DrawnBox& box, const Corners& at) {
+  void outline(const DrawnBox& box, const CanvasBox& at) {
     cairo_t* cairo = canvas_.cairo();
     const auto [left, top, right, bottom] = middle(at, line_, canvas_);
     const double dashes[] = {4 * line_, 3 * line_};

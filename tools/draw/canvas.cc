@@ -7,8 +7,6 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kMostSide = 32767;  // Cairo's own limit
-
 template <class Visit>  // (pixel of Cairo, three bytes of the image)
 void for_each_pixel(cairo_surface_t* surface, int64_t height, int64_t width, const Visit& visit) {
   unsigned char* bytes = cairo_image_surface_get_data(surface);
@@ -21,9 +19,9 @@ void for_each_pixel(cairo_surface_t* surface, int64_t height, int64_t width, con
 }  // namespace
 
 Canvas::Canvas(const Image& image) : height_(image.height), width_(image.width) {
-  check(height_ > 0 && width_ > 0 && height_ <= kMostSide && width_ <= kMostSide, "a picture of ",
-        width_, " x ", height_, " pixels cannot be drawn on: sides are 1 to ", kMostSide,
-        " pixels");
+  check(height_ > 0 && width_ > 0 && height_ <= kMostDrawnSide && width_ <= kMostDrawnSide,
+        "a picture of ", width_, " x ", height_, " pixels cannot be drawn on: sides are 1 to ",
+        kMostDrawnSide, " pixels");
   surface_.reset(cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width_),
                                             static_cast<int>(height_)));
   cairo_.reset(cairo_create(surface_.get()));

@@ -11,6 +11,8 @@
 
 namespace lockstep {
 
+inline constexpr int64_t kMostDrawnSide = 32767;  // Cairo's own limit
+
 class Canvas {
  public:
   explicit Canvas(const Image& image);

@@ -4,11 +4,10 @@
 #include <cmath>
 
 #include "graph/error.h"
+#include "tools/draw/canvas.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kMostDrawn = 32767;  // of what can be drawn on
 
 void check_picture(const Image& image, int64_t times) {
   check(image.height > 0 && image.width > 0 &&
@@ -56,9 +55,9 @@ Extent around_box(double low, double high, double margin, int64_t size) {
 Image enlarged(const Image& image, int64_t times) {
   check_picture(image, times);
   if (times == 1) return image;
-  check(times <= kMostDrawn / std::max(image.height, image.width), "a picture of ", image.width,
+  check(times <= kMostDrawnSide / std::max(image.height, image.width), "a picture of ", image.width,
         " x ", image.height, " pixels cannot be enlarged ", times, " times: sides have at most ",
-        kMostDrawn, " pixels");
+        kMostDrawnSide, " pixels");
   Image large = empty_image(image.height * times, image.width * times);
   for (int64_t y = 0; y < large.height; ++y)
     for (int64_t x = 0; x < large.width; ++x)
@@ -91,7 +90,7 @@ DrawnPicture fitted(const DrawnPicture& picture, int64_t side) {
   return small;
 }
 
-DrawnPicture cut_out(const DrawnPicture& picture, const std::array<float, 4>& around) {
+DrawnPicture cut_out(const DrawnPicture& picture, const Corners& around) {
   check_picture(picture.image, 1);
   if (!std::all_of(around.begin(), around.end(), [](float each) { return std::isfinite(each); }))
     return picture;

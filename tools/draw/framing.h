@@ -1,20 +1,20 @@
 // Pictures with boxes made larger, smaller or cut out, so that people see what there is to see.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "data/coco/boxes.h"
 #include "data/image.h"
 
 namespace lockstep {
 
 struct DrawnBox {
-  std::array<float, 4> corners{};  // left, top, right, bottom in the picture's pixels
-  std::string label;               // may be empty, or any bytes
-  std::size_t colour = 0;          // a class
+  Corners corners{};       // in the picture's pixels
+  std::string label;       // may be empty, or any bytes
+  std::size_t colour = 0;  // a class
   bool dashed = false;
 };
 
@@ -34,6 +34,6 @@ DrawnPicture fitted(const DrawnPicture& picture, int64_t side);
 
 // The part around a box, with a margin of some of its longer side and of some pixels. All of the
 // picture if the box is nowhere in it.
-DrawnPicture cut_out(const DrawnPicture& picture, const std::array<float, 4>& around);
+DrawnPicture cut_out(const DrawnPicture& picture, const Corners& around);
 
 }  // namespace lockstep

@@ -9,9 +9,9 @@
 #include "graph/file.h"
 #include "graph/io.h"
 #include "graph/printable.h"
+#include "models/detection/inputs.h"
 #include "operators/all.h"
 #include "tools/detection/box_finder.h"
-#include "tools/detection/fed_proposals.h"
 #include "tools/detection/network.h"
 #include "tools/draw/boxes.h"
 #include "tools/predict/infer_command.h"
@@ -160,7 +160,7 @@ void print(const FoundBoxes& boxes, const PictureDetector& detector) {
 
 int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferOptions& options,
                      const std::vector<std::string>& files) {
-  check(!takes_proposals(config), config.path,
+  check(!takes_proposals(config.network), config.path,
         ": a network without an RPN needs proposals; `lockstep test` takes them from files");
   const std::vector<std::string> outputs = output_names(options.out, files);
   if (!options.out.empty()) check_overwrites_none(outputs, files);

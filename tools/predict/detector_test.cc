@@ -6,6 +6,7 @@
 
 #include "builders/step/partition.h"
 #include "graph/file.h"
+#include "graph/listed.h"
 #include "graph/printable.h"
 #include "operators/all.h"
 #include "runtime/dist/agree.h"
@@ -58,9 +59,8 @@ TrainingModel own_model(DetectorConfig& config, Comm* comm) {
 }
 
 std::string default_folder(const DetectorConfig& config) {
-  std::string sets;
-  for (const std::string& set : config.test.data.datasets) sets += (sets.empty() ? "" : "+") + set;
-  return join(config.output_dir, "/test/", sets, "/", config.network.model.type);
+  return join(config.output_dir, "/test/", listed(config.test.data.datasets, "+"), "/",
+              config.network.model.type);
 }
 
 }  // namespace
@@ -90,8 +90,7 @@ int test_detector(const TestOptions& options, const ConfigFiles& files,
   ordered_json all{{"weights", weights}};
   for (const std::string& set : config.test.data.datasets) {
     const auto pictures = open_pictures(config, {set}, "TEST.DATASETS");
-    BoxTest test(config, session, *pictures,
-                 takes_proposals(config) ? proposals_for_testing(config, {set}) : nullptr);
+    BoxTest test(config, session, *pictures, proposals_for_testing(config, {set}));
     const BoxTestResult result = test.test();
     if (!leads) continue;
     const Annotations& table = pictures->annotations();

@@ -11,11 +11,6 @@ namespace {
 
 constexpr int64_t kMistakeSide = 250;  // shown side by side
 
-std::array<float, 4> corners_of(const std::array<double, 4>& bbox) {
-  return {static_cast<float>(bbox[0]), static_cast<float>(bbox[1]),
-          static_cast<float>(bbox[0] + bbox[2]), static_cast<float>(bbox[1] + bbox[3])};
-}
-
 const std::string& category_name(const Annotations& truth, int32_t category) {
   return truth.categories[static_cast<std::size_t>(category)].name;
 }
@@ -92,7 +87,7 @@ ShownMistake shown_mistake(const CocoMistake& mistake, const Annotations& truth,
   DrawnPicture both{picture, {}};
   const CocoObject* object = nullptr;
   const Detection* detection = nullptr;
-  std::array<float, 4> around{};
+  Corners around{};
   if (mistake.object >= 0) {
     object = &truth.objects[static_cast<std::size_t>(mistake.object)];
     both.boxes.push_back(object_box(truth, *object));
@@ -102,7 +97,7 @@ ShownMistake shown_mistake(const CocoMistake& mistake, const Annotations& truth,
   if (mistake.detection >= 0) {
     detection = &found[static_cast<std::size_t>(mistake.detection)];
     both.boxes.push_back(detection_box(truth, *detection, options.classes));
-    const std::array<float, 4>& corners = both.boxes.back().corners;
+    const Corners& corners = both.boxes.back().corners;
     for (std::size_t k = 0; k < 4; ++k)
       around[k] = object == nullptr ? corners[k]
                   : k < 2           ? std::min(around[k], corners[k])

@@ -33,7 +33,7 @@ fs::path numbered(const fs::path& series, int number) {
 int number_of(const fs::path& folder, const fs::path& series) {
   const std::string name = folder.filename().string(), first = series.filename().string();
   if (name == first) return 1;
-  if (name.rfind(first + ".", 0) != 0) return 0;
+  if (!name.starts_with(first + ".")) return 0;
   const std::string digits = name.substr(first.size() + 1);
   if (digits.empty() || digits.size() > 6 || digits[0] == '0' ||
       digits.find_first_not_of("0123456789") != digits.npos)

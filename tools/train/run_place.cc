@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "runtime/state/checkpoint.h"
-#include "tools/train/training_run.h"
+#include "tools/train/saved_numbers.h"
 
 namespace lockstep {
 namespace {

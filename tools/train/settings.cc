@@ -1,5 +1,7 @@
 #include "tools/train/settings.h"
 
+#include <algorithm>
+
 namespace lockstep {
 namespace {
 
@@ -73,6 +75,17 @@ ConfigKeys loop_keys(TrainSettings& c) {
            &c.test_iters,
            "iterations between two tests on the held-out images",
            {.least = 1}}};
+}
+
+std::vector<std::pair<std::string, std::string>> changed_settings(const ConfigKeys& keys,
+                                                                  const ConfigKeys& defaults) {
+  const auto before = entries_of(defaults);
+  auto changed = entries_of(keys);
+  std::erase_if(changed, [&](const auto& entry) {
+    return entry.first == "OUTPUT_DIR" ||
+           std::find(before.begin(), before.end(), entry) != before.end();
+  });
+  return changed;
 }
 
 SessionOptions session_options(const TrainSettings& settings, int threads, Comm* comm) {

@@ -36,6 +36,11 @@ ConfigKeys solver_keys(TrainSettings& settings);
 // TRAIN.LOG_ITERS, TRAIN.DRIFT_ITERS and TEST.ITERS.
 ConfigKeys loop_keys(TrainSettings& settings);
 
+// Keys with another value than in `defaults`, as texts; without OUTPUT_DIR, which differs in every
+// run.
+std::vector<std::pair<std::string, std::string>> changed_settings(const ConfigKeys& keys,
+                                                                  const ConfigKeys& defaults);
+
 // `threads`: of each replica; 0: an equal share of the cores.
 SessionOptions session_options(const TrainSettings& settings, int threads, Comm* comm);
 

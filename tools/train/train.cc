@@ -19,6 +19,7 @@
 #include "tools/texts.h"
 #include "tools/train/report_page.h"
 #include "tools/train/run_place.h"
+#include "tools/train/saved_numbers.h"
 #include "tools/train/trained_files.h"
 #include "tools/train/training_log.h"
 #include "tools/train/training_run.h"

@@ -1,29 +1,18 @@
 #include "tools/train/trained_files.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <iomanip>
 #include <nlohmann/json.hpp>
 
 #include "runtime/state/safetensors.h"
 #include "tools/predict/trained_network.h"
-#include "tools/train/training_run.h"
+#include "tools/train/saved_numbers.h"
 #include "tools/train/weights.h"
 
 namespace lockstep {
 namespace {
 
 constexpr const char* kIterations = "iterations";
-
-double share_in(const Metadata& said, const std::string& key, const std::string& path) {
-  const auto found = said.find(key);
-  const std::string text = found == said.end() ? "" : found->second;
-  char* end = nullptr;
-  const double share = std::strtod(text.c_str(), &end);
-  check(!text.empty() && *end == 0 && share >= 0 && share <= 1, path, ": its metadata has ", key,
-        " '", text, "'");
-  return share;
-}
 
 }  // namespace
 
@@ -46,7 +35,7 @@ TrainedFiles::TrainedFiles(std::string folder, ScoreKind score, const Session& s
   try {
     const Metadata said = read_safetensors(best).metadata;
     const int64_t iterations = whole_number(said, kIterations, 0, kMostSteps, best);
-    const double score = share_in(said, score_.metadata, best);
+    const double score = share_number(said, score_.metadata, best);
     if (iterations <= first) best_ = score;
   } catch (const Error& error) {
     remark_ = join("the best result so far is unknown: ", error.what());

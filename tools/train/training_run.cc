@@ -1,7 +1,6 @@
 #include "tools/train/training_run.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <sstream>
@@ -11,6 +10,7 @@
 #include "runtime/state/safetensors.h"
 #include "tools/train/own_steps.h"
 #include "tools/train/remembered.h"
+#include "tools/train/saved_numbers.h"
 #include "tools/train/weights.h"
 
 namespace lockstep {
@@ -25,19 +25,6 @@ std::vector<std::string> numbers_of(const TrainingModel& model) {
 }
 
 }  // namespace
-
-int64_t whole_number(const Metadata& metadata, const std::string& key, int64_t least, int64_t most,
-                     const std::string& path) {
-  const auto found = metadata.find(key);
-  check(found != metadata.end(), path, ": its metadata lacks '", key, "'");
-  const std::string& text = found->second;
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  check(error == std::errc() && end == text.data() + text.size() && value >= least && value <= most,
-        path, ": its metadata has ", key, " '", text, "', should be an integer from ", least,
-        " to ", most);
-  return value;
-}
 
 TrainingRun::TrainingRun(Task& task, int threads, Comm* comm)
     : task_(task),

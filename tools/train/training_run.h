@@ -15,12 +15,6 @@
 
 namespace lockstep {
 
-// A number from a checkpoint's metadata; throws naming file and key if it is missing or out of
-// range.
-int64_t whole_number(const Metadata& metadata, const std::string& key, int64_t least, int64_t most,
-                     const std::string& path);
-inline constexpr int64_t kMostSteps = int64_t{1} << 53;
-
 struct StepResult {
   float loss = 0;              // this process's share of it
   std::vector<float> numbers;  // of all numbers, in the order of number_names()

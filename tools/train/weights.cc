@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "graph/listed.h"
 #include "runtime/state/checkpoint.h"
 #include "runtime/state/safetensors.h"
 
@@ -10,11 +11,8 @@ namespace {
 
 constexpr std::size_t kNamesShown = 5;
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size() && i < kNamesShown; ++i)
-    text += (i > 0 ? ", " : "") + names[i];
-  return text + (names.size() > kNamesShown ? ", .." : "");
+std::string some_of(const std::vector<std::string>& names) {
+  return first_listed(names, kNamesShown);
 }
 
 // True if the shapes differ only where ours is the number of classes.
@@ -84,8 +82,8 @@ std::vector<std::string> load_weights(Session& session, const WeightsOptions& op
                             : "",
         ":", mismatches);
   check(!values.empty(), options.path, ": contains no tensor of the model, which has ",
-        listed(missing));
-  check(!options.whole || missing.empty(), options.path, ": lacks ", listed(missing),
+        some_of(missing));
+  check(!options.whole || missing.empty(), options.path, ": lacks ", some_of(missing),
         " of the network");
   for (const auto& [name, unused_value] : file.tensors)
     if (!used.count(name)) unused.push_back(name);
@@ -98,13 +96,13 @@ std::vector<std::string> load_weights(Session& session, const WeightsOptions& op
   if (!file.checked) lines.push_back("  " + unchecked_line(options.path));
   if (!renewed.empty())
     lines.push_back(
-        join("  ", renewed.size(), " new, for ", options.classes, " classes: ", listed(renewed)));
+        join("  ", renewed.size(), " new, for ", options.classes, " classes: ", some_of(renewed)));
   if (!missing.empty())
     lines.push_back(
-        join("  ", missing.size(), " not in the file, with initial values: ", listed(missing)));
+        join("  ", missing.size(), " not in the file, with initial values: ", some_of(missing)));
   if (!unused.empty())
     lines.push_back(
-        join("  ", unused.size(), " in the file, but not in the network: ", listed(unused)));
+        join("  ", unused.size(), " in the file, but not in the network: ", some_of(unused)));
   return lines;
 }
 

@@ -1,4 +1,4 @@
-#include "tools/detection/inference.h"
+#include "tools/detection/inferred_values.h"
 
 #include <algorithm>
 
@@ -67,7 +67,7 @@ void infer_proposals(DetectorConfig& config) {
 
 void infer_widths(DetectorConfig& config) {
   ResNetOptions& body = config.network.resnets;
-  if (body.trans_func.rfind("basic", 0) == 0 && !config.origins.is_set("RESNETS.RES2_OUT_CHANNELS"))
+  if (body.trans_func.starts_with("basic") && !config.origins.is_set("RESNETS.RES2_OUT_CHANNELS"))
     infer<int64_t>(config, "RESNETS.RES2_OUT_CHANNELS", body.res2_out_channels, 64,
                    "RESNETS.TRANS_FUNC");
 }

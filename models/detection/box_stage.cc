@@ -1,11 +1,11 @@
-#include "models/detection/box_head.h"
+#include "models/detection/box_stage.h"
 
 #include <cmath>
 
 #include "builders/detection/coding.h"
-#include "builders/detection/coordinates.h"
 #include "builders/detection/losses.h"
-#include "operators/boxes/boxes.h"
+#include "models/detection/detections.h"
+#include "models/detection/pooled_rois.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/gather/gather.h"
 #include "operators/kit/room.h"
@@ -61,13 +61,8 @@ void box_losses(Net& net, const DetectorOptions& options, const BoxScores& out,
   const Value labels = reshape(graph, sample.labels, {-1}, "roi_labels");
   const Value rois =
       reduce_sum(graph, present(graph, labels, "rois_labelled"), {}, false, "rois_counted");
-  const auto lose = [&](const char* name, const auto& loss_named) {
-    const std::string own = std::string(name) + "_own";
-    net.loss(name, options.train.shared_normalisers
-                       ? shared_count(graph, loss_named(own), rois, name)
-                       : loss_named(name));
-  };
-  lose("loss_cls", [&](const std::string& name) {
+  const bool shared = options.train.shared_normalisers;
+  add_loss_over(net, "loss_cls", rois, shared, [&](const std::string& name) {
     return softmax_cross_entropy(graph, out.scores, labels, none,
                                  {.ignores = true, .ignore_index = -1}, name);
   });
@@ -85,14 +80,11 @@ void box_losses(Net& net, const DetectorOptions& options, const BoxScores& out,
                                         options.model.cls_agnostic_bbox_reg, name + "_deltas");
   const Value distance =
       smooth_l1(graph, deltas, first(sample.targets, "_targets"), 1, name + "_distance");
-  const Value zero = shared_integer(graph, 0);
-  const Value is_object =
-      cast(graph,
-           graph.add_value({.type = "Greater", .inputs = {of_objects, zero}}, name + "_is_object"),
-           DType::float32, name + "_objects");
-  const Value sum = masked_sum(graph, distance,
-                               reshape(graph, is_object, {0, 0, 1}, name + "_mask"), name + "_sum");
-  lose("loss_bbox", [&](const std::string& as) { return per_count(graph, sum, rois, as); });
+  const Value objects = is_object(graph, of_objects, name + "_objects");
+  const Value sum = masked_sum(graph, distance, reshape(graph, objects, {0, 0, 1}, name + "_mask"),
+                               name + "_sum");
+  add_loss_over(net, name, rois, shared,
+                [&](const std::string& as) { return per_count(graph, sum, rois, as); });
 }
 
 void box_outputs(Net& net, const DetectorOptions& options, const BoxScores& out,
@@ -128,24 +120,6 @@ void box_outputs(Net& net, const DetectorOptions& options, const BoxScores& out,
 }
 
 }  // namespace
-
-void output_detections(Net& net, const DetectorOptions& options, const Candidates& candidates,
-                       const DetectorInputs& in) {
-  Graph& graph = net.graph;
-  const Value limits = picture_limits(graph, in.im_info, "picture");
-  const Value boxes = clip_boxes(graph, candidates.boxes, limits, "boxes_clipped");
-  const Detections found =
-      detection_results(graph, boxes, candidates.scores, candidates.classes,
-                        {.classes = options.model.num_classes,
-                         .score_threshold = static_cast<float>(candidates.score_threshold),
-                         .overlap = static_cast<float>(options.test.nms),
-                         .capacity = options.test.detections_per_im},
-                        "detections");
-  net.output("boxes", found.boxes);
-  net.output("scores", found.scores);
-  net.output("classes", found.classes);
-  net.output("count", found.count);
-}
 
 void box_stage(Net& net, const DetectorOptions& options, const ResidualBody& body, BoxHead head,
                const Features& features, const Proposals& proposals, const DetectorInputs& in) {

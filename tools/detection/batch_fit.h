@@ -1,16 +1,9 @@
-// What follows from the keys of a detector, after they were read: today's names, values that other
-// keys imply, the rates for the images of a step; and whether all fit together.
+// The learning rates of a file, for the images of a step.
 #pragma once
 
 #include "tools/detection/detector_config.h"
 
 namespace lockstep {
-
-// Today's names for types and functions, and values that follow from others. Adds notes.
-void infer_values(DetectorConfig& config, int processes);
-
-// Throws with file:line and key for keys that do not fit together.
-void check_detector(const DetectorConfig& config, int processes);
 
 // The images of a step that a file's rates are meant for: before the command line changed them.
 struct ImagesOfStep {

@@ -1,0 +1,26 @@
+// What an RPN or RetinaNet predicts for the anchors of one feature map.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/detection/inputs.h"
+
+namespace lockstep {
+
+struct AnchorHead {
+  AnchorLevel anchors;
+  Value logits;        // [I, A, h, w] or [I, A classes, h, w]
+  Value deltas;        // [I, 4 A, h, w] or [I, 4 A classes, h, w]
+  std::string suffix;  // of Detectron's names: _fpn3, or nothing without a pyramid
+};
+
+// With a base box for each anchor of a cell; the cells are those of the logits.
+AnchorHead anchor_head(const Graph& graph, std::vector<float> base, int64_t stride, Value logits,
+                       Value deltas, const std::string& suffix);
+
+// Attributes and true boxes of AnchorTargets: all heads' anchors, boxes in input coordinates.
+std::vector<AnchorLevel> anchors_of(const std::vector<AnchorHead>& heads);
+TrueBoxes truth_on_input(Graph& graph, const DetectorInputs& in);
+
+}  // namespace lockstep

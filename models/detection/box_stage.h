@@ -1,0 +1,14 @@
+// The second stage of a detector: RoIs are pooled, classified, and their boxes refined (Girshick
+// 2015).
+#pragma once
+
+#include "models/detection/box_heads.h"
+#include "models/detection/rpn.h"
+
+namespace lockstep {
+
+// Training: samples RoIs and adds loss_cls, loss_bbox and accuracy_cls. Prediction: outputs.
+void box_stage(Net& net, const DetectorOptions& options, const ResidualBody& body, BoxHead head,
+               const Features& features, const Proposals& proposals, const DetectorInputs& in);
+
+}  // namespace lockstep

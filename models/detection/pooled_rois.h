@@ -1,0 +1,25 @@
+// Pooling of RoIs from a feature map or from the levels of a pyramid.
+#pragma once
+
+#include <string>
+
+#include "models/detection/features.h"
+#include "models/detection/options.h"
+
+namespace lockstep {
+
+// How a head pools its RoIs: FAST_RCNN, MRCNN and KRCNN each say so.
+struct RoiPooling {
+  std::string method;  // RoIAlign or RoIPoolF
+  int64_t resolution = 7;
+  int64_t sampling_ratio = 0;
+};
+// rois [I, R, 4] in picture coordinates -> [I R, C, resolution, resolution].
+Feature pooled_rois(Net& net, const DetectorOptions& options, const Features& features, Value rois,
+                    Value im_info, const RoiPooling& pooling, const std::string& name);
+
+// Level of each RoI [n, 4], half-open in input coordinates, by its area, counted from
+// ROI_MIN_LEVEL: larger RoIs take coarser levels.
+Value roi_levels(Graph& graph, const FpnOptions& fpn, Value rois, const std::string& name);
+
+}  // namespace lockstep

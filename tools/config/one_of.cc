@@ -1,0 +1,23 @@
+#include "tools/config/one_of.h"
+
+#include <algorithm>
+
+#include "graph/error.h"
+#include "graph/listed.h"
+#include "graph/nearest.h"
+
+namespace lockstep {
+
+ParsedText one_of(std::string& value, const std::vector<std::string>& words) {
+  return parsed(
+      value,
+      [words](const std::string& text) {
+        if (std::find(words.begin(), words.end(), text) != words.end()) return text;
+        const std::string near = nearest(text, words);
+        fail("'", text, "' is none of ", listed(words),
+             near.empty() ? "" : "; did you mean " + near + "?");
+      },
+      [](const std::string& text) { return text; });
+}
+
+}  // namespace lockstep

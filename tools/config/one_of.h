@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/config/key.h"
+
+namespace lockstep {
+
+// A text that is one of these words.
+ParsedText one_of(std::string& value, const std::vector<std::string>& words);
+
+}  // namespace lockstep

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "tools/detection/detector_config.h"
+
+namespace lockstep {
+
+// Throws with file:line and key for keys that do not fit together.
+void check_detector(const DetectorConfig& config, int processes);
+
+}  // namespace lockstep

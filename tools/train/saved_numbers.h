@@ -1,0 +1,19 @@
+// Numbers in the metadata of checkpoints and weights. Errors name the file and the key.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/state/checkpoint.h"
+
+namespace lockstep {
+
+// Throws if it is missing or out of range.
+int64_t whole_number(const Metadata& metadata, const std::string& key, int64_t least, int64_t most,
+                     const std::string& path);
+// From 0 to 1.
+double share_number(const Metadata& metadata, const std::string& key, const std::string& path);
+
+inline constexpr int64_t kMostSteps = int64_t{1} << 53;
+
+}  // namespace lockstep
