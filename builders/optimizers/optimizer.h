@@ -1,6 +1,7 @@
 // An optimiser as a value: its feeds, its slots for each parameter, and the update that makes a new
-// parameter from these and a gradient. It knows no parameter classes (builders/step/param_rules.h),
-// no replicas and no sums. A new optimiser is another file in this room.
+// parameter from these and a gradient. The decays and factors of parameter classes are none of its
+// business (builders/step/param_rules.h), unless it takes the decay itself; neither are replicas
+// and sums. A new optimiser is another file in this room.
 #pragma once
 
 #include <functional>
@@ -30,11 +31,13 @@ struct OptimizerSlot {
 
 struct ParamUpdate {
   Value param;
+  StateKind kind{};          // its class: weight, bias or norm
   Value gradient;            // summed, and adapted to the parameter's class
   std::vector<Value> slots;  // in the order of Optimizer::slots
   std::vector<Value> fed;    // in the order of Optimizer::feeds
   // The number of the update, from 1, if Optimizer::counts. Skipped steps do not count.
   Value number = none;
+  float decay = 0;  // of the parameter's class, if Optimizer::takes_decay
   // None, or int64: if not negative, the step is skipped. Parameter and slots then stay, except for
   // a slot's correction by a fed number.
   Value unless = none;
@@ -52,6 +55,8 @@ struct Optimizer {
   std::vector<OptimizerFeed> feeds;
   std::vector<OptimizerSlot> slots;
   bool counts = false;  // needs the number of each update, kept in one more state
+  // Decays parameters itself; otherwise decay * parameter is already part of the gradient.
+  bool takes_decay = false;
   Update update;
 };
 

@@ -3,31 +3,22 @@
 #include "operators/weighted/weighted.h"
 
 namespace lockstep {
-namespace {
 
-Value decayed(Graph& graph, Value param, Value gradient, float decay) {
-  if (decay == 0) return gradient;
-  const std::string name = graph.name(param);
-  auto weight = [&](const char* what, float value) {
-    return graph.constant(name + what, Literal::of<float>({&value, 1}, {1}));
-  };
-  return weighted_sum(graph, {{gradient, weight("_one", 1)}, {param, weight("_wd", decay)}},
-                      name + "_grad_decayed");
-}
-
-}  // namespace
-
-Value ruled_gradient(Graph& graph, const ParamRules& rules, StateKind kind, Value param,
-                     Value gradient) {
+float decay_of(const ParamRules& rules, StateKind kind) {
   switch (kind) {
     case StateKind::bias:
-      if (rules.bias_rate_factor == 1) return gradient;
-      return scale(graph, gradient, rules.bias_rate_factor, graph.name(param) + "_grad_scaled");
+      return 0;
     case StateKind::norm:
-      return decayed(graph, param, gradient, rules.weight_decay_norm);
+      return rules.weight_decay_norm;
     default:
-      return decayed(graph, param, gradient, rules.weight_decay);
+      return rules.weight_decay;
   }
+}
+
+Value scaled_gradient(Graph& graph, const ParamRules& rules, StateKind kind, Value param,
+                      Value gradient) {
+  if (kind != StateKind::bias || rules.bias_rate_factor == 1) return gradient;
+  return scale(graph, gradient, rules.bias_rate_factor, graph.name(param) + "_grad_scaled");
 }
 
 }  // namespace lockstep

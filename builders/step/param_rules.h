@@ -1,9 +1,9 @@
-// The class of a parameter changes the gradient for its update, whatever the optimiser. As in
-// Detectron:
+// The class of a parameter changes the gradient for its update. As in Detectron:
 //   bias    gradient times bias_rate_factor, no decay
 //   norm    gradient + weight_decay_norm * param
 //   weight  gradient + weight_decay * param
-// Decay is added after the reduce, so it does not depend on the number of replicas.
+// Decay is added after the reduce, so it does not depend on the number of replicas. An optimiser
+// that takes the decay itself gets it as a number (Optimizer::takes_decay).
 #pragma once
 
 #include "graph/training.h"
@@ -16,7 +16,9 @@ struct ParamRules {
   float bias_rate_factor = 2;
 };
 
-Value ruled_gradient(Graph& graph, const ParamRules& rules, StateKind kind, Value param,
-                     Value gradient);
+float decay_of(const ParamRules& rules, StateKind kind);
+// The gradient times the factor of its class.
+Value scaled_gradient(Graph& graph, const ParamRules& rules, StateKind kind, Value param,
+                      Value gradient);
 
 }  // namespace lockstep

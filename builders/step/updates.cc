@@ -1,5 +1,7 @@
 #include "builders/step/updates.h"
 
+#include "builders/optimizers/decay.h"
+
 namespace lockstep {
 
 std::vector<Binding> defer(OneReplica& one) {
@@ -78,12 +80,18 @@ std::vector<Binding> update_parameters(OneReplica& one, const Optimizer& optimiz
     if (!one.gradients[p]) continue;
     const Net::Param& param = one.params[p];
     update.param = param.value;
+    update.kind = param.kind;
     update.slots.clear();
     for (const OptimizerSlot& slot : optimizer.slots)
       update.slots.push_back(
           step_input(graph, join(param.name, "_", slot.name), graph.type(param.value),
                      join("the optimiser's ", slot.name, " of '", param.name, "'"), param.origin));
-    update.gradient = ruled_gradient(graph, rules, param.kind, param.value, one.gradients[p]);
+    update.gradient = scaled_gradient(graph, rules, param.kind, param.value, one.gradients[p]);
+    const float decay = decay_of(rules, param.kind);
+    if (optimizer.takes_decay)
+      update.decay = decay;
+    else
+      update.gradient = decayed_gradient(graph, param.value, update.gradient, decay);
     const UpdatedParam updated = optimizer.update(graph, update);
     check(updated.slots.size() == optimizer.slots.size(), "the optimiser has ",
           optimizer.slots.size(), " slots, but ", updated.slots.size(), " new ones for '",

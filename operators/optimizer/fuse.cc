@@ -14,6 +14,7 @@ namespace {
 struct UpdateType {
   std::string type;
   std::size_t slots;
+  bool decouples_decay;
   Attributes (*attributes)(const Node& node);
 
   UpdatePlaces places() const { return UpdatePlaces::of_one(slots); }
@@ -22,7 +23,7 @@ struct UpdateType {
 std::vector<UpdateType> update_types() {
   std::vector<UpdateType> types;
   for_each_update_rule([&]<class Rule>() {
-    types.push_back({Rule::kType, Rule::kSlots,
+    types.push_back({Rule::kType, Rule::kSlots, Rule::kDecouplesDecay,
                      [](const Node& node) { return Rule::read(node.attributes()).attributes(); }});
   });
   return types;
@@ -38,7 +39,8 @@ std::vector<double> numbers_in(const Attributes& attributes) {
   return numbers;
 }
 
-// One parameter's update; its gradient is factor * g + decay * param.
+// One parameter's update; its gradient is factor * g + decay * param, unless the rule decouples the
+// decay.
 struct Update {
   int node;
   Value gradient;
@@ -108,12 +110,15 @@ class UpdateFusion {
     auto id = [&](std::size_t i) { return i < in.size() ? in[i].id : -1; };
     groups_[{type, node.replica(), id(places.rate()), id(places.number()), id(places.unless()),
              numbers_in(type->attributes(node))}]
-        .push_back(read(node, in[places.gradient()], in[places.param()]));
+        .push_back(read(node, *type));
   }
 
-  // Detects weight decay or a factor before the gradient.
-  Update read(const Node& node, Value gradient, Value param) const {
+  // Detects weight decay or a factor before the gradient, and decay in the update itself.
+  Update read(const Node& node, const UpdateType& type) const {
+    const Value gradient = node.inputs()[type.places().gradient()];
+    const Value param = node.inputs()[type.places().param()];
     Update update{node.index(), gradient};
+    if (type.decouples_decay) update.decay = node.attributes().number("decay", 0);
     const auto maker = from_.producer(gradient);
     if (!maker || !only_user(gradient, node.index())) return update;
     if (maker->type() == "Scale" && maker->domain() == kOwnDomain) {
@@ -121,7 +126,7 @@ class UpdateFusion {
       update.factor = maker->attributes().number("scale", 1);
       update.before = maker->index();
     } else if (maker->type() == "WeightedSum" && maker->inputs().size() == 4 &&
-               maker->inputs()[2] == param) {
+               maker->inputs()[2] == param && !type.decouples_decay) {
       const Literal* one = from_.literal(maker->inputs()[1]);
       const Literal* decay = from_.literal(maker->inputs()[3]);
       if (!one || !decay || one->values<float>()[0] != 1) return update;

@@ -9,6 +9,7 @@ namespace lockstep {
 struct MomentumRule {
   static constexpr const char* kType = "MomentumSGDUpdate";
   static constexpr int kSlots = 1;
+  static constexpr bool kDecouplesDecay = false;
   float momentum = 0;
   bool nesterov = false;
 

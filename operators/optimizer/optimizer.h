@@ -1,5 +1,5 @@
-// The operators of a training step's updates: MomentumSGDUpdate and AdamUpdate (update.h) make the
-// new parameter, and FirstNonFinite decides whether they may.
+// The operators of a training step's updates: MomentumSGDUpdate and the others made from rules.h
+// make the new parameter, and FirstNonFinite decides whether they may.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,11 @@
 // The update rules.
 #pragma once
 
+#include "operators/optimizer/adagrad.h"
 #include "operators/optimizer/adam.h"
+#include "operators/optimizer/adamw.h"
 #include "operators/optimizer/momentum.h"
+#include "operators/optimizer/rmsprop.h"
 
 namespace lockstep {
 
@@ -11,6 +14,10 @@ template <class Visit>
 void for_each_update_rule(const Visit& visit) {
   visit.template operator()<MomentumRule>();
   visit.template operator()<AdamRule>();
+  visit.template operator()<AdamWRule>();
+  visit.template operator()<RmsPropRule<false>>();
+  visit.template operator()<RmsPropRule<true>>();
+  visit.template operator()<AdagradRule>();
 }
 
 }  // namespace lockstep

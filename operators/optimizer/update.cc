@@ -21,9 +21,10 @@ void check_numbers(const Inference& inference, const UpdatePlaces& places, DType
     check_one(inference, places.unless(), "operand `unless`", DType::int64);
 }
 
-std::vector<FormalAttribute> with_factors(std::vector<FormalAttribute> attributes) {
-  attributes.push_back({"factors", AttributeKind::numbers});
-  attributes.push_back({"decays", AttributeKind::numbers});
+using FormalAttributes = std::vector<FormalAttribute>;
+
+FormalAttributes joined(FormalAttributes attributes, const FormalAttributes& more) {
+  attributes.insert(attributes.end(), more.begin(), more.end());
   return attributes;
 }
 
@@ -37,6 +38,7 @@ Updated add_update(Graph& graph, const char* type, Attributes attributes,
   std::vector<std::string> names{graph.name(operands.param) + "_step"};
   for (Value slot : operands.slots) names.push_back(graph.name(slot) + "_new");
   names.push_back(graph.name(operands.param) + "_new");
+  if (operands.decay != 0) attributes.push_back({"decay", operands.decay});
   const Node node = graph.add({.type = type,
                                .domain = kOwnDomain,
                                .inputs = std::move(inputs),
@@ -82,8 +84,8 @@ void check_updates(Inference& inference, std::size_t slots) {
   check_numbers(inference, places, dtype);
 }
 
-std::vector<Op> update_ops(const std::string& type, const UpdateSignature& signature, ShapeLaw one,
-                           ShapeLaw many) {
+std::vector<Op> update_ops(const std::string& type, const UpdateSignature& signature,
+                           bool decouples_decay, ShapeLaw one, ShapeLaw many) {
   std::vector<Formal> inputs{{"gradient"}}, outputs{{"step"}};
   const auto places = UpdatePlaces::of_one(signature.slots.size());
   const auto alias = [](std::size_t result, std::size_t operand) {
@@ -99,22 +101,26 @@ std::vector<Op> update_ops(const std::string& type, const UpdateSignature& signa
   inputs.insert(inputs.end(),
                 {{"rate"}, {"param"}, signature.number, {"unless", "I", Arity::optional}});
   outputs.push_back({"new_param"});
+  FormalAttributes decay;
+  if (decouples_decay) decay.push_back({"decay", AttributeKind::number});
   may_alias.push_back(alias(places.new_param(), places.param()));
-  return {{.type = type,
-           .domain = kOwnDomain,
-           .no_body = kOnlyTrains,
-           .signature = Signature{signature.doc, inputs, outputs, signature.attributes},
-           .law = one,
-           .may_alias = may_alias},
-          {.type = type_of_many(type),
-           .domain = kOwnDomain,
-           .no_body = kOnlyPlanned,
-           .signature = Signature{type + " of many parameters; in plans only.",
-                                  {{"operands", "T", Arity::variadic}},
-                                  {{"results", "T", Arity::variadic}},
-                                  with_factors(signature.attributes)},
-           .law = many,
-           .alias_in_pairs = true}};
+  return {
+      {.type = type,
+       .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
+       .signature = Signature{signature.doc, inputs, outputs, joined(signature.attributes, decay)},
+       .law = one,
+       .may_alias = may_alias},
+      {.type = type_of_many(type),
+       .domain = kOwnDomain,
+       .no_body = kOnlyPlanned,
+       .signature = Signature{type + " of many parameters; in plans only.",
+                              {{"operands", "T", Arity::variadic}},
+                              {{"results", "T", Arity::variadic}},
+                              joined(signature.attributes, {{"factors", AttributeKind::numbers},
+                                                            {"decays", AttributeKind::numbers}})},
+       .law = many,
+       .alias_in_pairs = true}};
 }
 
 }  // namespace lockstep

@@ -5,7 +5,9 @@
 //
 // `step` is subtracted from the parameter. If `unless` (int64, one element) is not negative, the
 // parameter stays and the rule decides about its slots. `number` is one more that the rule may
-// need. The gradient of each of many is factor * gradient + decay * param.
+// need. The gradient of each of many is factor * gradient + decay * param. A rule that decouples
+// the decay (kDecouplesDecay) gets factor * gradient, and the step is larger by rate * decay *
+// param; its operator for one parameter has the attribute `decay`.
 #pragma once
 
 #include <string>
@@ -19,7 +21,7 @@ namespace lockstep {
 struct UpdateSignature {
   std::string doc;
   std::vector<std::string> slots;
-  Formal number;
+  Formal number{"no_number", "T", Arity::optional};
   std::vector<FormalAttribute> attributes;
 };
 
@@ -28,6 +30,7 @@ struct UpdateOperands {
   std::vector<Value> slots;
   Value rate, param;
   Value number{}, unless{};
+  float decay = 0;  // for rules that decouple it
 };
 struct Updated {
   Value step;
@@ -49,12 +52,12 @@ inline std::string type_of_many(const std::string& type) { return type + "s"; }
 void check_update(Inference& inference, std::size_t slots);
 void check_updates(Inference& inference, std::size_t slots);
 // The records of both operators.
-std::vector<Op> update_ops(const std::string& type, const UpdateSignature& signature, ShapeLaw one,
-                           ShapeLaw many);
+std::vector<Op> update_ops(const std::string& type, const UpdateSignature& signature,
+                           bool decouples_decay, ShapeLaw one, ShapeLaw many);
 template <class Rule>
 std::vector<Op> update_ops() {
   return update_ops(
-      Rule::kType, Rule::signature(),
+      Rule::kType, Rule::signature(), Rule::kDecouplesDecay,
       [](Inference& inference) { check_update(inference, Rule::kSlots); },
       [](Inference& inference) { check_updates(inference, Rule::kSlots); });
 }

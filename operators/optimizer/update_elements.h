@@ -24,10 +24,11 @@ struct UpdateElements {
   constexpr void update(const Rule& rule, const Given& given, bool skipped, int64_t i) const {
     const float before = param[i];
     float slope = factor * gradient[i];
-    if (decay != 0) slope += before * decay;
+    if (!Rule::kDecouplesDecay && decay != 0) slope += before * decay;
     float kept[Rule::kSlots] = {};
     for (int s = 0; s < Rule::kSlots; ++s) kept[s] = slots[s][i];
-    const float taken = rule.step(given, slope, kept, skipped);
+    float taken = rule.step(given, slope, kept, skipped);
+    if (Rule::kDecouplesDecay && decay != 0) taken += given.rate * decay * before;
     if (step) step[i] = skipped ? 0 : taken;
     for (int s = 0; s < Rule::kSlots; ++s) new_slots[s][i] = kept[s];
     new_param[i] = skipped ? before : before - taken;
@@ -46,12 +47,12 @@ class UpdateOperandsOf {
  public:
   UpdateOperandsOf(const KernelRequest& request, bool many) : many_(many) {
     AttributeReader attributes = request.attributes();
-    if (!many) return;
-    factors_ = attributes.numbers("factors");
-    decays_ = attributes.numbers("decays");
+    factors_ = many ? attributes.numbers("factors") : std::vector<float>{1};
+    decays_ =
+        many ? attributes.numbers("decays") : std::vector<float>{attributes.number("decay", 0)};
   }
 
-  std::size_t count() const { return many_ ? factors_.size() : 1; }
+  std::size_t count() const { return factors_.size(); }
 
   UpdateElements<Rule> at(const KernelArgs& args, std::size_t k) const {
     UpdateElements<Rule> one;
@@ -65,10 +66,7 @@ class UpdateOperandsOf {
     one.new_param = new_param.template as<float>();
     one.gradient = args.in[places.gradient(k)].template as<const float>();
     one.count = new_param.count();
-    if (!many_) {
-      one.step = args.out[UpdatePlaces::kStep].template as<float>();
-      return one;
-    }
+    if (!many_) one.step = args.out[UpdatePlaces::kStep].template as<float>();
     one.factor = factors_[k];
     one.decay = decays_[k];
     return one;

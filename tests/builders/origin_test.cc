@@ -5,6 +5,8 @@
 #include "builders/net/layers.h"
 #include "builders/net/losses.h"
 #include "builders/optimizers/adam.h"
+#include "builders/optimizers/adamw.h"
+#include "builders/optimizers/lars.h"
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
 #include "builders/step/partition.h"
@@ -59,6 +61,8 @@ std::vector<OriginCase> origin_cases() {
       {"packed", two({.all_reduce = packed})},
       {"mean", two({.all_reduce = by("mean:collective")})},
       {"adam", two({.skip_non_finite = true}), Adam{}},
+      {"adamw", two({}), AdamW{}},
+      {"lars", two({.rules = {.weight_decay_norm = 0.1F}}), Lars{}},
   };
 }
 

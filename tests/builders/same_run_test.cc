@@ -9,12 +9,17 @@
 //   either with float16                 a last bit of float32 decides how 16 bits are rounded
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <mutex>
 #include <tuple>
 
+#include "builders/optimizers/adagrad.h"
 #include "builders/optimizers/adam.h"
+#include "builders/optimizers/adamw.h"
+#include "builders/optimizers/lars.h"
+#include "builders/optimizers/rmsprop.h"
 #include "builders/step/partition.h"
 #include "graph/file.h"
 #include "runtime/state/checkpoint.h"
@@ -282,24 +287,41 @@ TEST_P(SameRun, WithEveryTwoWaysToTrain) {
     }
 }
 
+// By other optimisers, whatever the step: micro-batches, deferred, skipped, float16.
+constexpr Sharing kOptimisersSharings[] = {
+    {1, 1, "collective"}, {2, 2, "collective"}, {3, 2, "rechd"}, {8, 2, "xring"}};
+
+void compare_way(const Optimizer& optimizer, int ways, const Sharing& sharing) {
+  SCOPED_TRACE(join(ways, " on ", sharing.replicas, " replicas"));
+  Trial trial{small_network("batch_norm"), {}, optimizer};
+  trial.options.micro_batches = (ways & 1) != 0 ? 2 : 1;
+  trial.options.deferred = (ways & 2) != 0;
+  trial.overflows = trial.options.skip_non_finite = (ways & 4) != 0;
+  trial.options.precision = (ways & 8) != 0 ? DType::float16 : DType::float32;
+  trial.options.loss_scaling.first = 1024;         // in range: what waits at the end is finite
+  trial.options.weighted = sharing.replicas == 8;  // 24 rows are not 16 equal shares
+  trial.apart = sharing.replicas < 3;
+  compare(trial, sharing);
+}
+
 // Its count of updates is a state of its own, and no step's number where steps are skipped.
 TEST(SameRunByAdam, OverProcessesWhateverTheStep) {
-  for (int ways = 0; ways < 16; ++ways) {
-    Trial trial{small_network("batch_norm"), {}, Adam{.epsilon = 1e-3F}};
-    trial.options.micro_batches = (ways & 1) != 0 ? 2 : 1;
-    trial.options.deferred = (ways & 2) != 0;
-    trial.overflows = trial.options.skip_non_finite = (ways & 4) != 0;
-    trial.options.precision = (ways & 8) != 0 ? DType::float16 : DType::float32;
-    trial.options.loss_scaling.first = 1024;  // in range: what waits at the end is finite
-    const Sharing sharings[] = {
-        {1, 1, "collective"}, {2, 2, "collective"}, {3, 2, "rechd"}, {8, 2, "xring"}};
-    for (const Sharing& sharing : sharings) {
-      SCOPED_TRACE(join(ways, " on ", sharing.replicas, " replicas"));
-      trial.apart = sharing.replicas < 3;
-      trial.options.weighted = sharing.replicas == 8;  // 24 rows are not 16 equal shares
-      compare(trial, sharing);
+  for (int ways = 0; ways < 16; ++ways)
+    for (const Sharing& sharing : kOptimisersSharings)
+      compare_way(Adam{.epsilon = 1e-3F}, ways, sharing);
+}
+
+// Half of the ways for each, so that any two options meet in all combinations; each on one sharing.
+TEST(SameRunByOthers, OverProcessesWhateverTheStep) {
+  const Optimizer optimizers[] = {
+      AdamW{.epsilon = 1e-3F}, RmsProp{.momentum = 0.5F, .epsilon = 0.1F},
+      RmsProp{.epsilon = 0.1F, .centred = true}, Adagrad{.rate_decay = 0.1F}, Lars{.trust = 0.1F}};
+  for (unsigned i = 0; i < std::size(optimizers); ++i)
+    for (unsigned ways = 0, turn = i; ways < 16; ++ways) {
+      if (std::popcount(ways) % 2 != static_cast<int>(i % 2)) continue;
+      SCOPED_TRACE(join("optimiser ", i));
+      compare_way(optimizers[i], static_cast<int>(ways), kOptimisersSharings[turn++ % 4]);
     }
-  }
 }
 
 // What waits is copied into its state at the end, for the exchange reads it until then.

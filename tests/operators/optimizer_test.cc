@@ -25,70 +25,139 @@ Reference momentum(double mu, bool nesterov) {
   };
 }
 
-// One step of Adam, the t-th: m, v and the parameter become new ones; what is subtracted.
-double adam(double t, double rate, double g, double& m, double& v, double& param) {
-  const double beta1 = 0.75, beta2 = 0.96875F, epsilon = 0.001F;
-  m = beta1 * m + (1 - beta1) * g;
-  v = beta2 * v + (1 - beta2) * g * g;
-  const double step =
-      rate * (m / (1 - std::pow(beta1, t))) / (std::sqrt(v / (1 - std::pow(beta2, t))) + epsilon);
-  param -= step;
-  return step;
+// An update rule, written once more in double.
+struct Formula {
+  std::string type;
+  Attributes attributes;
+  std::size_t slots;
+  // The slots become new ones; returns what a parameter loses.
+  double (*step)(double number, double rate, double g, double* slots);
+  bool decouples = false;
+};
+
+constexpr double kBeta1 = 0.75, kBeta2 = 0.96875, kEpsilon = 0.001F;
+
+double adam(double t, double rate, double g, double* slots) {
+  slots[0] = kBeta1 * slots[0] + (1 - kBeta1) * g;
+  slots[1] = kBeta2 * slots[1] + (1 - kBeta2) * g * g;
+  return rate * (slots[0] / (1 - std::pow(kBeta1, t))) /
+         (std::sqrt(slots[1] / (1 - std::pow(kBeta2, t))) + kEpsilon);
 }
 
-const Attributes kAdam{{"beta1", 0.75F}, {"beta2", 0.96875F}, {"epsilon", 0.001F}};
+// Slots: mean square, momentum, mean.
+double rmsprop(double rate, double g, double* slots, double mean) {
+  slots[0] = kBeta2 * slots[0] + (1 - kBeta2) * g * g;
+  slots[1] = 0.5 * slots[1] + g / (std::sqrt(slots[0] - mean * mean) + kEpsilon);
+  return rate * slots[1];
+}
 
-OpCase one_adam(const std::string& name, CaseInput number, int64_t unless) {
+std::vector<Formula> formulas() {
+  const Attributes betas{{"beta1", 0.75F}, {"beta2", 0.96875F}, {"epsilon", 0.001F}};
+  const Attributes alpha{{"alpha", 0.96875F}, {"momentum", 0.5F}, {"epsilon", 0.001F}};
+  return {{"AdamUpdate", betas, 2, adam},
+          {"AdamWUpdate", betas, 2, adam, true},
+          {"RMSPropUpdate", alpha, 2,
+           [](double, double rate, double g, double* slots) { return rmsprop(rate, g, slots, 0); }},
+          {"CentredRMSPropUpdate", alpha, 3,
+           [](double, double rate, double g, double* slots) {
+             slots[2] = kBeta2 * slots[2] + (1 - kBeta2) * g;
+             return rmsprop(rate, g, slots, slots[2]);
+           }},
+          {"AdagradUpdate",
+           {{"rate_decay", 0.25F}, {"epsilon", 0.001F}},
+           1,
+           [](double t, double rate, double g, double* slots) {
+             slots[0] += g * g;
+             return rate / (1 + (t - 1) * 0.25) * g / (std::sqrt(slots[0]) + kEpsilon);
+           }}};
+}
+
+// What holds squares is positive, and a mean's square is below the mean of squares.
+CaseInput slot_of(const Formula& formula, std::size_t slot, const Dims& dims, int seed) {
+  const std::size_t squares = formula.step == adam ? 1 : 0;
+  if (slot == squares) return positive(dims, seed);
+  std::vector<float> halves;
+  const CaseInput whole = random(dims, seed);
+  for (float value : whole.value.values<float>()) halves.push_back(value / 2);
+  return given(Literal::of<float>(halves, dims));
+}
+
+// Operands: gradient, slots.., rate, param, number, unless.
+OpCase one_update(const std::string& name, const Formula& formula, CaseInput number,
+                  int64_t unless) {
   const double t = number.absent ? 1 : number.value.values<float>()[0];
-  return {.name = name,
-          .type = "AdamUpdate",
-          .domain = kOwnDomain,
-          .attributes = kAdam,
-          .inputs = {random({6}), random({6}, 2), positive({6}, 3), given(one(0.1F)),
-                     random({6}, 4), number, given(Literal::of<int64_t>({{unless}}, {1}))},
-          .outputs = 4,
-          .reference =
-              [=](const std::vector<Doubles>& in) {
-                std::vector<Doubles> out{in[0], in[1], in[2], in[4]};
-                for (int64_t i = 0; i < 6; ++i)
-                  out[0][i] = unless >= 0
-                                  ? 0
-                                  : adam(t, in[3][0], in[0][i], out[1][i], out[2][i], out[3][i]);
-                return out;
-              },
-          .gradient = false};
-}
-
-OpCase many_adams(const std::string& name, double t, int64_t unless) {
-  const std::vector<Dims> dims{{5000, 3}, {0, 4}, {7}};
-  const std::vector<float> factors{1, 1, 2}, decays{0.01F, 0, 0.5F};
+  const std::size_t rate = formula.slots + 1, param = formula.slots + 2;
+  const float decay = formula.decouples ? 0.125F : 0;
   OpCase c{.name = name,
-           .type = "AdamUpdates",
+           .type = formula.type,
            .domain = kOwnDomain,
-           .attributes = kAdam,
-           .outputs = 9,
+           .attributes = formula.attributes,
+           .inputs = {random({6})},
+           .outputs = static_cast<int>(formula.slots) + 2,
            .gradient = false};
-  c.attributes.insert(c.attributes.end(), {{"factors", factors}, {"decays", decays}});
-  for (int seed : {1, 2, 3, 4})
-    for (const Dims& of : dims) c.inputs.push_back(seed == 2 ? positive(of, 2) : random(of, seed));
-  c.inputs.push_back(given(one(0.1F)));
-  c.inputs.push_back(given(one(static_cast<float>(t))));
-  c.inputs.push_back(given(Literal::of<int64_t>({{unless}}, {1})));
+  if (formula.decouples) c.attributes.push_back({"decay", decay});
+  for (std::size_t s = 0; s < formula.slots; ++s)
+    c.inputs.push_back(slot_of(formula, s, {6}, static_cast<int>(s) + 2));
+  c.inputs.insert(c.inputs.end(), {given(one(0.1F)), random({6}, 4), number,
+                                   given(Literal::of<int64_t>({{unless}}, {1}))});
   c.reference = [=](const std::vector<Doubles>& in) {
-    std::vector<Doubles> out(in.begin(), in.begin() + 9);
-    for (std::size_t k = 0; k < 3 && unless < 0; ++k)
-      for (std::size_t i = 0; i < in[k].values.size(); ++i) {
-        double& param = out[6 + k].values[i];
-        adam(t, in[12].values[0], factors[k] * in[9 + k].values[i] + decays[k] * param,
-             out[k].values[i], out[3 + k].values[i], param);
-      }
+    std::vector<Doubles> out(in.begin(), in.begin() + static_cast<int64_t>(rate));
+    out.push_back(in[param]);
+    for (int64_t i = 0; i < 6; ++i) {
+      out[0][i] = 0;
+      if (unless >= 0) continue;
+      double slots[3] = {};
+      for (std::size_t s = 0; s < formula.slots; ++s) slots[s] = in[1 + s][i];
+      out[0][i] =
+          formula.step(t, in[rate][0], in[0][i], slots) + in[rate][0] * decay * in[param][i];
+      for (std::size_t s = 0; s < formula.slots; ++s) out[1 + s][i] = slots[s];
+      out.back()[i] -= out[0][i];
+    }
     return out;
   };
   return c;
 }
 
 // Three parameters, one of many blocks, one empty; each with a factor and a decay of its own.
-OpCase many_updates(const std::string& name, bool nesterov, int64_t unless) {
+// Operands: slots.., params, gradients, rate, number, unless.
+OpCase many_updates(const std::string& name, const Formula& formula, double t, int64_t unless) {
+  const std::vector<Dims> dims{{5000, 3}, {0, 4}, {7}};
+  const std::vector<float> factors{1, 1, 2}, decays{0.01F, 0, 0.5F};
+  const std::size_t params = 3 * formula.slots, gradients = params + 3, rate = gradients + 3;
+  OpCase c{.name = name,
+           .type = formula.type + "s",
+           .domain = kOwnDomain,
+           .attributes = formula.attributes,
+           .outputs = static_cast<int>(gradients),
+           .gradient = false};
+  c.attributes.insert(c.attributes.end(), {{"factors", factors}, {"decays", decays}});
+  for (std::size_t s = 0; s < formula.slots; ++s)
+    for (const Dims& of : dims)
+      c.inputs.push_back(slot_of(formula, s, of, static_cast<int>(s) + 1));
+  for (int seed : {4, 5})
+    for (const Dims& of : dims) c.inputs.push_back(random(of, seed));
+  c.inputs.push_back(given(one(0.1F)));
+  c.inputs.push_back(given(one(static_cast<float>(t))));
+  c.inputs.push_back(given(Literal::of<int64_t>({{unless}}, {1})));
+  c.reference = [=](const std::vector<Doubles>& in) {
+    std::vector<Doubles> out(in.begin(), in.begin() + static_cast<int64_t>(gradients));
+    for (std::size_t k = 0; k < 3 && unless < 0; ++k)
+      for (std::size_t i = 0; i < in[k].values.size(); ++i) {
+        double slots[3] = {};
+        for (std::size_t s = 0; s < formula.slots; ++s) slots[s] = in[3 * s + k].values[i];
+        double& param = out[params + k].values[i];
+        const double decay = decays[k] * param, r = in[rate].values[0];
+        const double g = factors[k] * in[gradients + k].values[i];
+        param -= formula.decouples ? formula.step(t, r, g, slots) + r * decay
+                                   : formula.step(t, r, g + decay, slots);
+        for (std::size_t s = 0; s < formula.slots; ++s) out[3 * s + k].values[i] = slots[s];
+      }
+    return out;
+  };
+  return c;
+}
+
+OpCase many_momentum_updates(const std::string& name, bool nesterov, int64_t unless) {
   const std::vector<Dims> dims{{5000, 3}, {0, 4}, {7}};
   const std::vector<float> factors{1, 1, 2}, decays{0.01F, 0, 0.5F};
   OpCase c{.name = name,
@@ -125,7 +194,7 @@ OpCase many_updates(const std::string& name, bool nesterov, int64_t unless) {
   return c;
 }
 
-std::vector<OpCase> optimizer_cases() {
+std::vector<OpCase> momentum_cases() {
   return {
       {.name = "plain",
        .type = "MomentumSGDUpdate",
@@ -158,18 +227,24 @@ std::vector<OpCase> optimizer_cases() {
              return out;
            },
        .gradient = false},
-      many_updates("plain", false, -1),
-      many_updates("nesterov", true, -1),
-      many_updates("skipped", false, 2),
-      one_adam("first", given(one(1)), -1),
-      one_adam("later", given(one(7)), -1),
-      one_adam("of_old", given(one(30000)), -1),
-      one_adam("not_numbered", left_out(), -1),
-      one_adam("skipped", given(one(0)), 3),
-      many_adams("first", 1, -1),
-      many_adams("later", 12, -1),
-      many_adams("skipped", 5, 0),
+      many_momentum_updates("plain", false, -1),
+      many_momentum_updates("nesterov", true, -1),
+      many_momentum_updates("skipped", false, 2),
   };
+}
+
+std::vector<OpCase> optimizer_cases() {
+  std::vector<OpCase> cases = momentum_cases();
+  for (const Formula& formula : formulas())
+    cases.insert(
+        cases.end(),
+        {one_update("first", formula, given(one(1)), -1),
+         one_update("later", formula, given(one(7)), -1),
+         one_update("of_old", formula, given(one(30000)), -1),
+         one_update("not_numbered", formula, left_out(), -1),
+         one_update("skipped", formula, given(one(0)), 3), many_updates("first", formula, 1, -1),
+         many_updates("later", formula, 12, -1), many_updates("skipped", formula, 5, 0)});
+  return cases;
 }
 
 class Optimizer : public ::testing::TestWithParam<OpCase> {};

@@ -4,8 +4,13 @@
 
 #include <algorithm>
 
+#include "builders/optimizers/adagrad.h"
 #include "builders/optimizers/adam.h"
+#include "builders/optimizers/adamw.h"
+#include "builders/optimizers/decay.h"
+#include "builders/optimizers/lars.h"
 #include "builders/optimizers/nesterov.h"
+#include "builders/optimizers/rmsprop.h"
 #include "operators/activation/activation.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/conv/conv.h"
@@ -40,9 +45,23 @@ TEST(Fusion, GivesTheBitsOfSingleNodes) {
   }
 }
 
+struct Updates {
+  const char* type;
+  Optimizer optimizer;
+};
+const std::vector<Updates> kUpdates{
+    {"MomentumSGDUpdate", MomentumSgd{0.8F, true}},
+    {"MomentumSGDUpdate", Nesterov{0.8F, true}},
+    {"MomentumSGDUpdate", Lars{.trust = 0.01F, .correct_momentum = true}},
+    {"AdamUpdate", Adam{.beta1 = 0.5F}},
+    {"AdamWUpdate", AdamW{}},
+    {"RMSPropUpdate", RmsProp{.momentum = 0.5F}},
+    {"CentredRMSPropUpdate", RmsProp{.centred = true}},
+    {"AdagradUpdate", Adagrad{.rate_decay = 0.1F}}};
+
 TEST(Fusion, GivesTheBitsWhateverTheUpdate) {
-  for (const Optimizer& optimizer :
-       {Optimizer(MomentumSgd{0.8F, true}), Optimizer(Nesterov{0.8F, true}), Optimizer(Adam{})}) {
+  for (const auto& [type, optimizer] : kUpdates) {
+    SCOPED_TRACE(type);
     const TrainingModel model =
         small_residual({.replicas = 2,
                         .rules = {.weight_decay = 0.01F, .weight_decay_norm = 0.001F},
@@ -87,17 +106,33 @@ Counted plan_of(bool fused, DType precision = DType::float32) {
   return counted;
 }
 
-TEST(Fusion, OfAdamIsOneLaunch) {
-  for (const bool skips : {false, true}) {
-    const TrainingModel model =
-        small_residual({.replicas = 2, .skip_non_finite = skips}, Adam{.beta1 = 0.5F});
-    Session session(model, gpu_devices(2), queued_kernels(), {.seed = 5, .threads = 1});
-    StepFeeds feeds(model, 8, 5, kSmall);
-    const std::string text = text_of(session.step().plan(feeds.at(0, 0.05F)));
-    EXPECT_NE(text.find("AdamUpdates "), std::string::npos) << text;
-    EXPECT_EQ(text.find("AdamUpdate "), std::string::npos);
-    EXPECT_NE(text.find("fused: 19 updates of replica 1: one launch"), std::string::npos);
-  }
+TEST(Fusion, OfUpdatesIsOneLaunch) {
+  for (const auto& [type, optimizer] : kUpdates)
+    for (const bool skips : {false, true}) {
+      const TrainingModel model = small_residual(
+          {.replicas = 2, .rules = {.weight_decay_norm = 0.001F}, .skip_non_finite = skips},
+          optimizer);
+      Session session(model, gpu_devices(2), queued_kernels(), {.seed = 5, .threads = 1});
+      StepFeeds feeds(model, 8, 5, kSmall);
+      const std::string text = text_of(session.step().plan(feeds.at(0, 0.05F)));
+      EXPECT_NE(text.find(join(type, "s ")), std::string::npos) << text;
+      EXPECT_EQ(text.find(join(type, " ")), std::string::npos);
+      EXPECT_NE(text.find("fused: 19 updates of replica 1: one launch"), std::string::npos);
+    }
+}
+
+// Its operand `decay` means something else than a decay in the gradient before it.
+TEST(Fusion, LeavesADecayInTheGradientWhereTheUpdateDecouplesIts) {
+  const auto decays_both = [](Graph& graph, const ParamUpdate& update) -> UpdatedParam {
+    ParamUpdate decayed = update;
+    decayed.gradient = decayed_gradient(graph, update.param, update.gradient, 0.25F);
+    return Optimizer(AdamW{}).update(graph, decayed);
+  };
+  Optimizer optimizer = AdamW{};
+  optimizer.update = decays_both;
+  const TrainingModel model =
+      small_residual({.replicas = 2, .rules = {.weight_decay = 0.01F}}, optimizer);
+  EXPECT_TRUE(trained(model, true) == trained(model, false));
 }
 
 TEST(Fusion, IsInThePlanWithItsReason) {

@@ -3,7 +3,11 @@
 
 #include <cmath>
 
+#include "builders/optimizers/adagrad.h"
 #include "builders/optimizers/adam.h"
+#include "builders/optimizers/adamw.h"
+#include "builders/optimizers/lars.h"
+#include "builders/optimizers/rmsprop.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "runtime/state/drift.h"
@@ -93,11 +97,16 @@ TEST_F(Gpu, ReplicasTrainLikeTheCpu) {
   }
 }
 
-TEST_F(Gpu, AdamTrainsLikeTheCpu) {
-  for (const bool skips : {false, true}) {
-    const TrainingModel model = small_mlp(2, Adam{.epsilon = 1e-3F}, {.skip_non_finite = skips});
-    expect_like_the_cpu({model, {1, 6, 6}}, 2, 1e-3);
-  }
+TEST_F(Gpu, OptimisersTrainLikeTheCpu) {
+  for (const Optimizer& optimizer :
+       {Optimizer(Adam{.epsilon = 1e-3F}), Optimizer(AdamW{.epsilon = 1e-3F}),
+        Optimizer(RmsProp{.momentum = 0.5F, .epsilon = 1e-3F}),
+        Optimizer(RmsProp{.epsilon = 1e-3F, .centred = true}),
+        Optimizer(Adagrad{.rate_decay = 0.1F, .epsilon = 1e-3F}), Optimizer(Lars{.trust = 0.1F})})
+    for (const bool skips : {false, true}) {
+      const TrainingModel model = small_mlp(2, optimizer, {.skip_non_finite = skips});
+      expect_like_the_cpu({model, {1, 6, 6}}, 2, 1e-3);
+    }
 }
 
 TEST_F(Gpu, LeNetTrainsLikeTheCpu) {

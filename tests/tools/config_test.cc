@@ -108,7 +108,8 @@ TEST_F(ConfigTest, NamesTheOptimiser) {
     expect_error([&] { read(keys); }, "config.yaml: SOLVER.TYPE: ", why);
   };
   refused({"SOLVER.TYPE", "Adan"},
-          "'Adan' is not one of SGD, Nesterov or Adam; did you mean Adam?");
+          "'Adan' is not one of SGD, Nesterov, Adam, AdamW, RMSProp, CentredRMSProp, Adagrad or "
+          "LARS; did you mean Adam?");
   refused({"SOLVER.TYPE", "Adam", "SOLVER.NESTEROV", "true"}, "is Adam, but SOLVER.NESTEROV is");
   for (const char* key : {"SOLVER.BETA1", "SOLVER.BETA2", "SOLVER.EPSILON"})
     expect_error(
@@ -116,6 +117,24 @@ TEST_F(ConfigTest, NamesTheOptimiser) {
           read({"SOLVER.TYPE", "Adam", key, key[7] == 'B' ? "1" : "0"});
         },
         "config.yaml: SOLVER.BETA1, SOLVER.BETA2 and SOLVER.EPSILON: Adam's ", "should be");
+  struct Wrong {
+    const char *type, *key, *value, *why;
+  };
+  for (const Wrong& wrong : {Wrong{"AdamW", "BETA1", "1", "AdamW's beta1 is 1, should be"},
+                             Wrong{"RMSProp", "ALPHA", "1", "RMSProp's alpha is 1, should be"},
+                             Wrong{"CentredRMSProp", "RMSPROP_MOMENTUM", "1", "'s momentum is 1"},
+                             Wrong{"Adagrad", "EPSILON", "0", "Adagrad's epsilon is 0"},
+                             Wrong{"LARS", "TRUST", "0", "LARS's trust is 0, should be"},
+                             Wrong{"LARS", "MOMENTUM", "1", "the momentum is 1, should be"}}) {
+    const std::string key = join("SOLVER.", wrong.key);
+    EXPECT_EQ(type_of(read({"SOLVER.TYPE", wrong.type}).optimizer), wrong.type);
+    expect_error([&] { read({"SOLVER.TYPE", wrong.type, key, wrong.value}); }, key, wrong.why);
+  }
+  expect_error(
+      [&] {
+        read({"SOLVER.TYPE", "Adagrad", "SOLVER.LR_DECAY", "-1"});
+      },
+      "SOLVER.LR_DECAY", "at least 0");
   expect_error([&] { read({"SOLVER.MOMENTUM", "1"}); }, "SOLVER.MOMENTUM: the momentum is 1");
   read({"SOLVER.TYPE", "SGD", "SOLVER.BETA2", "1"});  // of no meaning there
 }

@@ -108,6 +108,21 @@ TEST_F(ResumeTest, OfAdamGivesTheSameBits) {
   EXPECT_EQ(file.tensors.at("updates_made").values<float>()[0], 25);
 }
 
+TEST_F(ResumeTest, OfEveryOptimiserGivesTheSameBits) {
+  for (const std::string type : {"AdamW", "RMSProp", "CentredRMSProp", "Adagrad", "LARS"}) {
+    const auto with = [&](std::vector<std::string> more) {
+      more.insert(more.end(), {"SOLVER.TYPE", type, "SOLVER.BASE_LR", "0.003",  //
+                               "SOLVER.RMSPROP_MOMENTUM", "0.5", "SOLVER.LR_DECAY", "0.1"});
+      return more;
+    };
+    ASSERT_EQ(train(type + "-whole", with({"SOLVER.MAX_ITER", "6"})).exit_code, 0);
+    ASSERT_EQ(train(type, with({"SOLVER.MAX_ITER", "3"})).exit_code, 0);
+    expect_refused(train(type, {"--resume"}), {"saved with SOLVER.TYPE " + type});
+    ASSERT_EQ(train(type, with({"SOLVER.MAX_ITER", "6", "--resume"})).exit_code, 0);
+    EXPECT_TRUE(checkpoint(type + "-whole") == checkpoint(type)) << type;
+  }
+}
+
 TEST_F(ResumeTest, ACheckpointOfBeforeAKeyWasRememberedLoads) {
   ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
   const std::string path = folder / "run/checkpoint.safetensors";

@@ -124,7 +124,7 @@ ConfigKeys keys_of(StepSettings& step) {
 
       {"SOLVER.WEIGHT_DECAY",
        &options.rules.weight_decay,
-       "weight decay of weights; biases have none",
+       "weight decay of weights; biases have none; AdamW decays apart from the gradient",
        {.least = 0}},
       {"SOLVER.WEIGHT_DECAY_GN",
        &options.rules.weight_decay_norm,
@@ -132,7 +132,8 @@ ConfigKeys keys_of(StepSettings& step) {
        {.least = 0}},
       {"SOLVER.BIAS_LR_FACTOR",
        &options.rules.bias_rate_factor,
-       "factor of the gradients of biases (with SGD, of their learning rate); no effect with Adam",
+       "factor of the gradients of biases (with SGD, Nesterov and LARS, of their learning rate); "
+       "little or no effect with optimisers that divide by the size of gradients",
        {.least = 0, .detectron = "SOLVER.BIAS_DOUBLE_LR"}},
       {"SOLVER.SKIP_NON_FINITE", &options.skip_non_finite,
        "skip steps whose gradients are not finite"},

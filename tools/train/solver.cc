@@ -3,6 +3,7 @@
 #include <iterator>
 #include <vector>
 
+#include "builders/optimizers/adamw.h"
 #include "builders/optimizers/nesterov.h"
 #include "graph/graph.h"
 #include "graph/nearest.h"
@@ -16,6 +17,9 @@ struct SolverType {
   Optimizer (*make)(const Solver& solver, bool correct_momentum);
 };
 
+constexpr const char* kAdamKeys = "SOLVER.BETA1, SOLVER.BETA2 and SOLVER.EPSILON";
+constexpr const char* kRmsPropKeys = "SOLVER.ALPHA, SOLVER.RMSPROP_MOMENTUM and SOLVER.EPSILON";
+
 const SolverType kTypes[] = {
     {"SGD", "SOLVER.MOMENTUM",
      [](const Solver& s, bool correct) -> Optimizer {
@@ -25,9 +29,29 @@ const SolverType kTypes[] = {
      [](const Solver& s, bool correct) -> Optimizer {
        return Nesterov{s.momentum, correct && s.momentum > 0};
      }},
-    {"Adam", "SOLVER.BETA1, SOLVER.BETA2 and SOLVER.EPSILON",
+    {"Adam", kAdamKeys,
      [](const Solver& s, bool) -> Optimizer {
        return Adam{s.beta1, s.beta2, s.epsilon};
+     }},
+    {"AdamW", kAdamKeys,
+     [](const Solver& s, bool) -> Optimizer {
+       return AdamW{s.beta1, s.beta2, s.epsilon};
+     }},
+    {"RMSProp", kRmsPropKeys,
+     [](const Solver& s, bool) -> Optimizer {
+       return RmsProp{s.alpha, s.rmsprop_momentum, s.epsilon, false};
+     }},
+    {"CentredRMSProp", kRmsPropKeys,
+     [](const Solver& s, bool) -> Optimizer {
+       return RmsProp{s.alpha, s.rmsprop_momentum, s.epsilon, true};
+     }},
+    {"Adagrad", "SOLVER.LR_DECAY, SOLVER.INITIAL_ACCUMULATOR and SOLVER.EPSILON",
+     [](const Solver& s, bool) -> Optimizer {
+       return Adagrad{s.rate_decay, s.initial_accumulator, s.epsilon};
+     }},
+    {"LARS", "SOLVER.MOMENTUM, SOLVER.TRUST and SOLVER.EPSILON",
+     [](const Solver& s, bool correct) -> Optimizer {
+       return Lars{s.momentum, s.trust, s.epsilon, correct && s.momentum > 0};
      }},
 };
 

@@ -3,8 +3,11 @@
 
 #include <string>
 
+#include "builders/optimizers/adagrad.h"
 #include "builders/optimizers/adam.h"
+#include "builders/optimizers/lars.h"
 #include "builders/optimizers/momentum_sgd.h"
+#include "builders/optimizers/rmsprop.h"
 
 namespace lockstep {
 
@@ -13,9 +16,13 @@ struct Solver {
   float momentum = MomentumSgd{}.momentum;
   bool nesterov = false;  // an older spelling of the type
   float beta1 = Adam{}.beta1, beta2 = Adam{}.beta2, epsilon = Adam{}.epsilon;
+  float alpha = RmsProp{}.alpha, rmsprop_momentum = RmsProp{}.momentum;
+  float rate_decay = Adagrad{}.rate_decay;
+  float initial_accumulator = Adagrad{}.initial_accumulator;
+  float trust = Lars{}.trust;
 };
 
-// "SGD, Nesterov or Adam"
+// "SGD, Nesterov, .. or LARS"
 std::string solver_types();
 // The solver's type, in either spelling.
 std::string type_of(const Solver& solver);

@@ -1,0 +1,11 @@
+// Weight decay as part of a gradient.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace lockstep {
+
+// gradient + decay * param, or the gradient itself without decay.
+Value decayed_gradient(Graph& graph, Value param, Value gradient, float decay);
+
+}  // namespace lockstep
