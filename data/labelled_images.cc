@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "graph/error.h"
-#include "runtime/philox.h"
+#include "runtime/shuffle.h"
 
 namespace lockstep {
 namespace {
@@ -21,8 +21,7 @@ int64_t EpochOrder::at(int64_t position) const {
     std::vector<int32_t>& order = epoch.order;
     order.resize(static_cast<std::size_t>(size_));
     std::iota(order.begin(), order.end(), 0);
-    PhiloxSequence random(seed_, kShuffleStream + static_cast<uint64_t>(number));
-    for (int64_t i = size_ - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
+    shuffle(order, seed_, kShuffleStream + static_cast<uint64_t>(number));
     epoch.number = number;
   }
   return epoch.order[static_cast<std::size_t>(position % size_)];

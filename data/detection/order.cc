@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
-#include "runtime/philox.h"
+#include "runtime/shuffle.h"
 
 namespace lockstep {
 namespace {
@@ -45,10 +45,7 @@ std::vector<OrderedPicture> PictureOrder::permutation(int64_t epoch) const {
     for (std::size_t i = 0; i < groups_.size(); ++i)
       entries.push_back({static_cast<int32_t>(i), mirrored});
   }
-  PhiloxSequence random(options_.seed, kPictureStream + static_cast<uint64_t>(epoch));
-  for (std::size_t i = entries.size(); i-- > 1;)
-    std::swap(entries[i],
-              entries[static_cast<std::size_t>(random.below(static_cast<int64_t>(i) + 1))]);
+  shuffle(entries, options_.seed, kPictureStream + static_cast<uint64_t>(epoch));
   return entries;
 }
 

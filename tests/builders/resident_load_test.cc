@@ -1,0 +1,148 @@
+// The table of Ray's load_data, row by row, and how a load is swept.
+#include "builders/resident/load.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/support/expect_error.h"
+
+namespace lockstep::testing {
+namespace {
+
+struct Row {
+  int64_t minibatch, replicas, rows, states;  // 0: the inputs have no states
+  int64_t length, together, each, loaded, held;
+};
+// max_per_device_batch_size, devices, rows and sequences; T, sequences of a minibatch on all
+// devices, rows of it on each, rows loaded, and what load_data returns.
+constexpr Row kRows[] = {{9, 2, 21, 7, 3, 6, 9, 18, 9},
+                         {10, 1, 24, 6, 4, 2, 8, 24, 24},
+                         {6, 2, 21, 7, 3, 4, 6, 12, 6},
+                         {16, 4, 130, 13, 10, 4, 10, 120, 30},
+                         {100, 2, 1001, 0, 1, 200, 100, 1000, 500},
+                         {128, 1, 100, 0, 1, 100, 100, 100, 100},
+                         {4, 2, 7, 0, 1, 6, 3, 6, 3},
+                         {4, 2, 10, 0, 1, 8, 4, 8, 4},
+                         {3, 1, 16, 4, 4, 1, 4, 16, 16}};  // a sequence longer than a minibatch
+
+ResidentLoad load_of(const Row& row) {
+  const std::optional<int64_t> states = row.states > 0 ? std::optional(row.states) : std::nullopt;
+  return resident_load({row.minibatch, 1000, 10}, row.replicas, row.rows, states);
+}
+
+TEST(ResidentLoad, IsThatOfRay) {
+  for (const Row& row : kRows) {
+    SCOPED_TRACE(join(row.minibatch, ", ", row.replicas, ", ", row.rows));
+    const ResidentLoad load = load_of(row);
+    EXPECT_EQ(load.length, row.length);
+    EXPECT_EQ(load.minibatch / load.length * load.replicas, row.together);
+    EXPECT_EQ(load.minibatch, row.each);
+    EXPECT_EQ(load.loaded, row.loaded);
+    EXPECT_EQ(load.held(), row.held);
+    EXPECT_EQ(load.lost, row.rows - row.loaded);
+    EXPECT_EQ(load.held() % load.minibatch, 0);
+  }
+}
+
+// Ray's two rows that end in a ValueError, and what Ray does not ask.
+TEST(ResidentLoad, RefusesByName) {
+  const ResidentLimits limits{4, 1000, 10};
+  expect_error([&] { resident_load(limits, 2, 1); },
+               "a minibatch of 0 sequences does not suffice for 2 replicas",
+               "the batch has 1 sequences of 1 rows");
+  expect_error(
+      [&] {
+        resident_load({3, 1000, 10}, 2, 16, 4);
+      },
+      "a minibatch of 1 sequences does not suffice for 2 replicas",
+      "4 sequences of 4 rows, a replica's minibatch at most 3 rows");
+  expect_error(
+      [&] {
+        resident_load({5, 9, 10}, 2, 20);
+      },
+      "each of 2 replicas would hold 10 rows of the batch of 20",
+      "the model is built for at most 9");
+  expect_error(
+      [&] {
+        resident_load({4, 100, 3}, 2, 16, 4);
+      },
+      "sequences of 4 rows", "built for at most 3");
+  expect_error([&] { resident_load(limits, 2, 0); }, "a batch of 0 rows cannot be loaded");
+  expect_error([&] { resident_load(limits, 2, 4, 5); },
+               "the batch has 4 rows and 5 rows of states");
+  expect_error([&] { resident_load(limits, 2, 4, 0); }, "4 rows and 0 rows of states");
+  expect_error([&] { resident_load({0, 1, 1}, 2, 4); }, "each should be at least 1");
+  expect_error([&] { resident_load(limits, 0, 4); }, "on 0 replicas");
+}
+
+TEST(ResidentLoad, CapacityIsReachedAndNotExceeded) {
+  EXPECT_EQ(resident_load({4, 10, 1}, 2, 20).held(), 8);  // the rest was lost before
+  EXPECT_EQ(resident_load({5, 10, 1}, 2, 20).held(), 10);
+}
+
+TEST(ResidentLoad, SaysWhatIsLeftOut) {
+  EXPECT_EQ(
+      text_of(load_of(kRows[3])),
+      "120 of 130 rows: 3 minibatches of 10 rows on each of 4 replicas; 10 rows are left out");
+  EXPECT_EQ(text_of(load_of(kRows[1])),
+            "24 of 24 rows: 3 minibatches of 8 rows on each of 1 replicas");
+}
+
+// All replicas' slices of all minibatches are the loaded rows, each once, and their states.
+TEST(ResidentLoad, SlicesAreAllRowsOnce) {
+  for (const Row& row : kRows) {
+    const ResidentLoad load = load_of(row);
+    std::multiset<int64_t> rows, states;
+    for (int64_t index : sweep_order(load, 1, 3))
+      for (int64_t k = 0; k < load.replicas; ++k) {
+        const ResidentSlice slice = resident_slice(load, index);
+        for (int64_t i = 0; i < slice.rows.count; ++i)
+          rows.insert(load.rows_of(k).first + slice.rows.first + i);
+        for (int64_t i = 0; i < slice.states.count; ++i)
+          states.insert(load.states_of(k).first + slice.states.first + i);
+      }
+    ASSERT_EQ(static_cast<int64_t>(rows.size()), load.loaded);
+    ASSERT_EQ(static_cast<int64_t>(states.size()), load.loaded / load.length);
+    int64_t next = 0;
+    for (int64_t found : rows) EXPECT_EQ(found, next++);
+    next = 0;
+    for (int64_t found : states) EXPECT_EQ(found, next++);
+  }
+}
+
+TEST(ResidentLoad, RefusesASliceThatIsNone) {
+  const ResidentLoad load = load_of(kRows[1]);  // 24 rows, minibatches of 8, sequences of 4
+  EXPECT_EQ(resident_slice(load, 12).rows.first, 12) << "any sequence may begin a minibatch";
+  EXPECT_EQ(resident_slice(load, 12).states.first, 3);
+  for (int64_t index : {-4, 17, 20, 24})
+    expect_error([&] { resident_slice(load, index); },
+                 join("the minibatch at row ", index, " of each replica, of 8 rows"),
+                 "is not within the 24 rows that are loaded");
+  expect_error([&] { resident_slice(load, 10); },
+               "row 10 of each replica begins inside a sequence");
+}
+
+// Ray's driver makes two batches of the 24 rows, by the 10 asked for; these are three.
+TEST(ResidentLoad, ASweepLosesNoMinibatch) {
+  std::vector<int64_t> order = sweep_order(load_of(kRows[1]), 1, 1);
+  std::sort(order.begin(), order.end());
+  EXPECT_EQ(order, (std::vector<int64_t>{0, 8, 16}));
+}
+
+TEST(ResidentLoad, ASweepDependsOnSeedAndEpochAlone) {
+  const ResidentLoad load = resident_load({1, 100, 1}, 2, 60);
+  const std::vector<int64_t> order = sweep_order(load, 3, 7), again = sweep_order(load, 3, 7);
+  EXPECT_EQ(order, again);
+  EXPECT_NE(sweep_order(load, 3, 8), order);
+  const std::vector<int64_t> first(order.begin(), order.begin() + 30);
+  const std::vector<int64_t> others(order.begin() + 30, order.end());
+  EXPECT_EQ(sweep_order(load, 2, 7, 1), others) << "goes on after the first epoch";
+  EXPECT_NE(std::vector<int64_t>(order.begin() + 30, order.begin() + 60), first);
+  EXPECT_TRUE(sweep_order(load, 0, 7).empty());
+  expect_error([&] { sweep_order(load, -1, 7); }, "a sweep of -1 epochs");
+}
+
+}  // namespace
+}  // namespace lockstep::testing
