@@ -98,9 +98,17 @@ float AttributeReader::number(std::string_view name, float fallback) {
   return proto ? proto->f() : fallback;
 }
 
+// Reads a list of texts as one text, joined by commas.
 std::string AttributeReader::text(std::string_view name, std::string_view fallback) {
-  auto* proto = take(name, AttributeProto::STRING);
-  return proto ? proto->s() : std::string(fallback);
+  const bool list = std::any_of(left_.begin(), left_.end(), [&](auto* proto) {
+    return proto->name() == name && proto->type() == AttributeProto::STRINGS;
+  });
+  auto* proto = take(name, list ? AttributeProto::STRINGS : AttributeProto::STRING);
+  if (!proto) return std::string(fallback);
+  if (!list) return proto->s();
+  std::string joined;
+  for (const std::string& text : proto->strings()) joined += (joined.empty() ? "" : ",") + text;
+  return joined;
 }
 
 std::vector<int64_t> AttributeReader::integers(std::string_view name,

@@ -116,7 +116,9 @@ Node Graph::add(const NodeSpec& spec, const Site& site) {
   for (Value value : node.inputs) proto.add_input(value ? info(value).name : "");
   for (int i = 0; i < spec.outputs; ++i) {
     bool named = i < static_cast<int>(spec.output_names.size());
-    proto.add_output(named    ? scoped(spec.output_names[i])
+    const bool omitted = named && spec.output_names[i].empty();
+    proto.add_output(omitted  ? ""
+                     : named  ? scoped(spec.output_names[i])
                      : i == 0 ? proto.name()
                               : fresh_name(join(proto.name(), "_", i)));
   }

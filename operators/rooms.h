@@ -20,6 +20,7 @@
 #include "operators/process/process.h"
 #include "operators/reduce/reduce.h"
 #include "operators/resize/resize.h"
+#include "operators/rnn/rnn.h"
 #include "operators/roi/roi.h"
 #include "operators/shape/shape.h"
 #include "operators/targets/targets.h"

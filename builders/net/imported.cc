@@ -5,6 +5,7 @@
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/gemm/gemm.h"
 #include "operators/reduce/reduce.h"
+#include "operators/rnn/rnn.h"
 
 namespace lockstep {
 namespace {
@@ -62,6 +63,7 @@ class Copy {
       return copy_batch_norm(node);
     std::vector<Value> inputs;
     for (Value input : node.inputs()) inputs.push_back(of(input));
+    if (is_recurrent(node) && net_.training()) return copy_recurrent(node, inputs);
     if (node.type() == "Dropout" && !net_.training() && inputs.size() > 2) inputs.resize(2);
     Node copied = net_.graph.copy(node, inputs);
     for (std::size_t i = 0; i < node.outputs().size(); ++i)
@@ -99,6 +101,14 @@ class Copy {
     keep(0, results.y);
     keep(1, results.mean);
     keep(2, results.variance);
+  }
+
+  // Keeps what its gradient needs.
+  void copy_recurrent(const Node& node, const std::vector<Value>& inputs) {
+    const OriginScope origin(net_.graph, node.where());
+    const Node copied = train_recurrent(net_.graph, node, inputs, Site(node.name()));
+    for (std::size_t i = 0; i < node.outputs().size(); ++i)
+      if (node.outputs()[i]) values_[node.outputs()[i].id] = copied.outputs()[i];
   }
 
   Net& net_;

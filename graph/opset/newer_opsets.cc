@@ -47,8 +47,8 @@ constexpr Change kChanges[] = {
      "Transpose Unsqueeze"},
     {22, kOnlyTypes,
      "Acos Acosh Asin Asinh Atan Atanh AveragePool Conv ConvTranspose Cos Cosh Dropout Elu EyeLike "
-     "GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish InstanceNormalization MaxPool "
-     "Mish NegativeLogLikelihoodLoss RandomNormal RandomUniform RoiAlign Round Selu Sin "
+     "GRU GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish InstanceNormalization LSTM MaxPool "
+     "Mish NegativeLogLikelihoodLoss RNN RandomNormal RandomUniform RoiAlign Round Selu Sin "
      "Sinh Softplus Softsign Tan ThresholdedRelu"},
     {23, write_rms_norm, "RMSNormalization"},         // new
     {23, write_rotary_embedding, "RotaryEmbedding"},  // new

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "runtime/kernel.h"
+#include "operators/kit/operands.h"
 
 namespace lockstep {
 
@@ -22,15 +22,5 @@ struct BatchNormGradIn {
 struct BatchNormGradOut {
   enum : std::size_t { dx, dscale, dbias, dz };
 };
-
-// Null if omitted.
-template <class T>
-const T* operand(const KernelArgs& args, std::size_t i) {
-  return i < args.in.size() ? args.in[i].as<const T>() : nullptr;
-}
-template <class T>
-T* result(const KernelArgs& args, std::size_t i) {
-  return i < args.out.size() ? args.out[i].as<T>() : nullptr;
-}
 
 }  // namespace lockstep

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "operators/kit/dispatch.h"
-#include "operators/loss/exponential.h"
+#include "operators/kit/exponential.h"
 #include "operators/loss/focal.h"
 #include "runtime/parallel.h"
 

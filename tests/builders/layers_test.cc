@@ -1,5 +1,6 @@
 // Layers on data that is not theirs.
 #include "builders/net/layers.h"
+#include "builders/net/sequence_layers.h"
 #include "builders/optimizers/momentum_sgd.h"
 
 #include <gtest/gtest.h>
@@ -69,6 +70,62 @@ TEST(Layers, ChannelsThatGroupsDoNotDivideAreNamed) {
   };
   expect_error([&] { build_data_parallel_model(all_ops(), network, MomentumSgd{}, {}); }, "gn1",
                "6 channels do not divide into 4 groups");
+}
+
+Shape shape_of_sequence(bool batch_first, bool bidirectional) {
+  Graph graph(all_ops());
+  Net net(graph, Mode::infer);
+  const Value x = net.input("x", {DType::float32, {"N", "T", 7}});
+  const RecurrentOutputs made =
+      gru_layer(net, x, 5, {.bidirectional = bidirectional, .batch_first = batch_first}, "gru");
+  EXPECT_EQ(text_of(graph.shape(made.last_h[0])), batch_first
+                                                      ? join("[N,", bidirectional ? 2 : 1, ",5]")
+                                                      : join("[", bidirectional ? 2 : 1, ",T,5]"));
+  return graph.shape(made.y);
+}
+
+TEST(SequenceLayers, DirectionsLieSideBySide) {
+  for (bool batch_first : {false, true})
+    for (bool bidirectional : {false, true})
+      EXPECT_EQ(text_of(shape_of_sequence(batch_first, bidirectional)),
+                bidirectional ? "[N,T,10]" : "[N,T,5]");
+}
+
+// A step keeps what gradients need, a prediction has ONNX's operators.
+TEST(SequenceLayers, OnlyAStepHasFormsForTraining) {
+  const auto network = [](Net& net) {
+    const Value words = net.input("words", {DType::int64, {3, 4}});
+    const Value x = embedding_layer(net, words, 9, 2, {}, "table");
+    const RecurrentOutputs made = lstm_layer(net, x, 5, {.layers = 2}, "lstm");
+    if (net.training()) net.loss("loss", reduce_mean(net.graph, made.y, {}, false));
+    net.output("y", made.y);
+  };
+  const auto model = build_data_parallel_model(all_ops(), network, MomentumSgd{}, {});
+  std::map<std::string, int> counted;
+  for (const Graph* graph : {&model.step, &model.inference})
+    for (int i = 0; i < graph->node_count(); ++i) ++counted[graph->node(i).type()];
+  EXPECT_EQ(counted["LSTMTrain"], 2);
+  EXPECT_EQ(counted["LSTMGrad"], 2);
+  EXPECT_EQ(counted["LSTM"], 2);
+  for (const char* name : {"table_w", "lstm_0_w", "lstm_1_r", "lstm_1_b"})
+    EXPECT_NE(model.find_state(name), nullptr) << name;
+}
+
+TEST(SequenceLayers, DataThatIsNotTheirsIsNamed) {
+  const auto refused = [](const auto& layer, const Shape& shape, const std::string& why) {
+    const auto network = [&](Net& net) { layer(net, net.input("data", {DType::float32, shape})); };
+    expect_error([&] { build_data_parallel_model(all_ops(), network, MomentumSgd{}, {}); },
+                 "layer1 (", "layers_test.cc:", why);
+  };
+  const auto lstm = [](RecurrentLayer options) {
+    return [=](Net& net, Value x) { lstm_layer(net, x, 4, options, "layer1"); };
+  };
+  refused(lstm({}), {"N", 12}, "the data of a recurrent layer is [N,12], should be [steps, batch");
+  refused(lstm({}), {3, "N", "K"}, "dimension 2 of [3,N,K] must be known");
+  refused(lstm({.layers = 0}), {3, "N", 2}, "0 layers of 4 hidden units");
+  refused(lstm({.layers = 2, .first_h = {Value{0}}}), {3, "N", 2}, "1 first states for 2 layers");
+  refused([](Net& net, Value x) { embedding_layer(net, x, 5, 2, {}, "layer1"); }, {"N"},
+          "an embedding is of whole numbers, int32 or int64, not of float32");
 }
 
 }  // namespace

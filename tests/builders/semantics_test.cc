@@ -27,6 +27,26 @@ TEST(Semantics, EightReplicasAreOneWithEightTimesTheBatch) {
   }
 }
 
+// Sequences of uneven lengths, in both directions, and an embedding.
+TEST(Semantics, RecurrentReplicasAreOneWithTheWholeBatch) {
+  const auto model_of = [](int replicas) {
+    return build_data_parallel_model(all_ops(), small_network("recurrent").model, MomentumSgd{},
+                                     {.replicas = replicas, .scope = "cpu"});
+  };
+  const TrainingModel one = model_of(1);
+  const StateValues expected = train(one, 24, 5, kSmall);
+  for (int replicas : {2, 4}) {
+    const StateValues found = train(model_of(replicas), 24, 5, kSmall);
+    for (const State& state : one.states) {
+      const auto a = expected.at(state.values[0]).values<float>();
+      const auto b = found.at(state.values[0]).values<float>();
+      for (std::size_t i = 0; i < a.size(); ++i)
+        ASSERT_NEAR(a[i], b[i], 1e-6 * std::max(1.0F, std::abs(a[i])))
+            << state.name << " on " << replicas << " replicas";
+    }
+  }
+}
+
 // With batch norm the shards are independent but for the gradient: run by hand, shard by shard.
 TEST(Semantics, EightReplicasWithBatchNormAreTheirShardsByHand) {
   constexpr MomentumSgd kPlain{.momentum = 0};

@@ -61,7 +61,7 @@ def main():
             failed += bool(error)
             print(f"{path.name} on {replicas}: {error or 'as PyTorch'}")
     print(f"{len(files)} files, {failed} of {2 * len(files)} steps differ")
-    return 1 if failed or len(files) < 28 else 0
+    return 1 if failed or len(files) < 32 else 0
 
 
 if __name__ == "__main__":

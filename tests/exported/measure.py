@@ -1,4 +1,4 @@
-"""Fourteen networks, both exporters of the newest PyTorch, an open batch, 1 and 2 replicas: one step
+"""Sixteen networks, both exporters of the newest PyTorch, an open batch, 1 and 2 replicas: one step
 of Lockstep against PyTorch's. Prints the two tables of docs/bring_your_own.md.
 
     measure.py LOCKSTEP FOLDER small|full [NETWORK...]

@@ -1,4 +1,4 @@
-"""Fourteen networks as people train them, each in full and small enough for a file of 200 KB.
+"""Sixteen networks as people train them, each in full and small enough for a file of 200 KB.
 
 The small ones are the same classes with fewer and narrower layers. Dropout and stochastic depth are
 0, so that a step can be compared with PyTorch's.
@@ -135,6 +135,33 @@ class Encoder(nn.Module):
         return self.fc(self.layer(self.embedding(x)).mean(1))
 
 
+class LstmClassifier(nn.Module):
+    """Two layers in both directions over embedded tokens; what they end with decides."""
+
+    def __init__(self, tokens, width, hidden):
+        super().__init__()
+        self.embedding = nn.Embedding(tokens, width)
+        self.lstm = nn.LSTM(width, hidden, 2, bidirectional=True, batch_first=True)
+        self.fc = nn.Linear(2 * hidden, 10)
+
+    def forward(self, x):
+        _, (h, _) = self.lstm(self.embedding(x))
+        return self.fc(torch.cat([h[-2], h[-1]], 1))
+
+
+class GruLanguageModel(nn.Module):
+    """Scores of the next token at every place."""
+
+    def __init__(self, tokens, width, hidden):
+        super().__init__()
+        self.embedding = nn.Embedding(tokens, width)
+        self.gru = nn.GRU(width, hidden, 2, batch_first=True)
+        self.fc = nn.Linear(hidden, tokens)
+
+    def forward(self, x):
+        return self.fc(self.gru(self.embedding(x))[0]).transpose(1, 2)
+
+
 class MixerBlock(nn.Module):
     def __init__(self, tokens, width, wide_tokens, wide):
         super().__init__()
@@ -233,6 +260,12 @@ def tokens(vocabulary, length, batch):
     return torch.randint(0, vocabulary, (batch, length)), torch.randint(0, 10, (batch,))
 
 
+def text(vocabulary, length, batch):
+    """Sentences, and the same a token later."""
+    words = torch.randint(0, vocabulary, (batch, length + 1))
+    return words[:, :-1].contiguous(), words[:, 1:].contiguous()
+
+
 def of_pictures(name, full, small, full_size=224, small_size=32, draw=picture):
     return name, {"full": (full, functools.partial(draw, full_size)),
                   "small": (small, functools.partial(draw, small_size))}
@@ -256,6 +289,12 @@ NETWORKS = dict([
     ("TransformerEncoderLayer", {
         "full": (lambda: Encoder(1000, 512, 8, 2048), functools.partial(tokens, 1000, 64)),
         "small": (lambda: Encoder(30, 16, 4, 32), functools.partial(tokens, 30, 7))}),
+    ("LSTM-classifier", {
+        "full": (lambda: LstmClassifier(1000, 128, 256), functools.partial(tokens, 1000, 64)),
+        "small": (lambda: LstmClassifier(20, 6, 8), functools.partial(tokens, 20, 7))}),
+    ("GRU-language-model", {
+        "full": (lambda: GruLanguageModel(1000, 128, 256), functools.partial(text, 1000, 64)),
+        "small": (lambda: GruLanguageModel(12, 6, 8), functools.partial(text, 12, 7))}),
     of_pictures("MLP-Mixer", lambda: Mixer(224, 16, 512, 256, 2048, 8), lambda: Mixer(16, 4, 16, 8, 32, 2),
                 224, 16),
 ])

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "operators/loss/exponential.h"
+#include "operators/kit/exponential.h"
 #include "runtime/philox.h"
 #include "tests/support/any_threads.h"
 #include "tests/support/expect_error.h"

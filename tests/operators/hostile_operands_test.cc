@@ -251,6 +251,47 @@ const std::vector<Hostile> kNorms{
      "normalises channels of [N, C, ..], not float32[3]"},
     {"LrnGrad", attribute("size", int64_t{INT64_MIN}), "size is -9223372036854775808"}};
 
+const std::vector<Hostile> kRecurrences{
+    {"RNNTrain", operand(0, random({3, 6})),
+     "its input 0, x, is float32[3,6], should have 3 dimensions"},
+    {"RNNTrain", operand(1, random({2, 2, 3})),
+     "its input 1, w, is float32[2,2,3], should be [1,2,3]"},
+    {"RNNTrain",
+     [](OpCase& c) {
+       c.inputs[2] = random({1, 2, 0});
+     },
+     "its hidden size is 0"},
+    {"GRUTrain", operand(1, random({1, 8, 3})),
+     "its input 1, w, is float32[1,8,3], should be [1,6,3]"},
+    {"GRUTrain", operand(3, random({1, 6})), "its input 3, b, is float32[1,6], should be [1,12]"},
+    {"GRUTrain", operand(3, empty(DType::int8, {1, 12})),
+     "its input 3, b, is int8 and its input 0 float32"},
+    {"LSTMTrain", operand(4, labels({3, 1}, {2})),
+     "its input 4, lengths, is int64[2], should be of int32"},
+    {"LSTMTrain", operand(4, given(Literal::of<int32_t>(std::vector<int32_t>{3, 4}, {2}))),
+     "the sequence of example 1 has length 4, should be in 0..3"},
+    {"LSTMTrain", operand(4, given(Literal::of<int32_t>(std::vector<int32_t>{-1, 3}, {2}))),
+     "the sequence of example 0 has length -1, should be in 0..3"},
+    {"LSTMTrain", operand(5, random({1, 2, 3})),
+     "its input 5, h, is float32[1,2,3], should be [1,2,2]"},
+    {"LSTMTrain", operand(6, random({2, 2})), "its input 6, c, is float32[2,2], should be [1,2,2]"},
+    {"LSTMTrain", operand(7, random({1, 8})),
+     "its input 7, peepholes, is float32[1,8], should be [1,6]"},
+    {"LSTMTrain", attribute("hidden_size", int64_t{3}), "should be [1,12,3]"},
+    {"LSTMTrain", attribute("activations", "Sigmoid,Tanh"), "it has 2 activations, should have 3"},
+    {"LSTMTrain", attribute("activations", "Sigmoid,Tanh,Gelu"), "activation 'Gelu'"},
+    {"RNNGrad", operand(6, random({3, 2, 2})),
+     "its input 6, y, is float32[3,2,2], should be [3,1,2,2]"},
+    {"RNNGrad", operand(7, random({1, 3, 2, 6})), "its input 7, sums, is float32[1,3,2,6]"},
+    {"GRUGrad", operand(8, random({1, 2, 3, 2})), "its input 8, kept, is float32[1,2,3,2]"},
+    {"GRUGrad", operand(9, random({3, 1, 2, 6})), "its input 9, dy, is float32[3,1,2,6]"},
+    {"GRUGrad", operand(4, given(Literal::of<int32_t>(std::vector<int32_t>{9, 1}, {2}))),
+     "the sequence of example 0 has length 9"},
+    {"LSTMGrad", operand(12, random({1, 2, 1})), "its input 12, dlast_h, is float32[1,2,1]"},
+    {"LSTMGrad", operand(13, random({2, 2})), "its input 13, dlast_c, is float32[2,2]"},
+    {"LSTMGrad", operand(9, empty(DType::int8, {1, 3, 2, 8})),
+     "its input 9, sums, is int8 and its input 0 float32"}};
+
 const std::vector<Hostile> kUpdates{
     {"MomentumSGDUpdate", operand(1, random({3})), "slot 0 is float32[3]"},
     {"MomentumSGDUpdate", operand(3, random({3})), "parameter float32[3]"},
@@ -282,6 +323,7 @@ INSTANTIATE_TEST_SUITE_P(Losses, HostileOperands, ::testing::ValuesIn(kLosses));
 INSTANTIATE_TEST_SUITE_P(Places, HostileOperands, ::testing::ValuesIn(kPlaces));
 INSTANTIATE_TEST_SUITE_P(Windows, HostileOperands, ::testing::ValuesIn(kWindows));
 INSTANTIATE_TEST_SUITE_P(Norms, HostileOperands, ::testing::ValuesIn(kNorms));
+INSTANTIATE_TEST_SUITE_P(Recurrences, HostileOperands, ::testing::ValuesIn(kRecurrences));
 INSTANTIATE_TEST_SUITE_P(Updates, HostileOperands, ::testing::ValuesIn(kUpdates));
 
 }  // namespace

@@ -220,8 +220,79 @@ class Hundred(nn.Module):
         return self.fc(x.mean((2, 3)))
 
 
+def first_state(state, x):
+    """One for all examples of a batch. Without a state given, PyTorch 1.13 exports packed sequences with
+    zeros for the traced batch alone."""
+    return state.expand(-1, x.shape[0], -1).contiguous()
+
+
+class LstmClassifier(nn.Module):
+    """Tokens of uneven lengths (0 is padding) through two layers in both directions, from trained first
+    states; the last states decide."""
+
+    def __init__(self):
+        super().__init__()
+        self.h, self.c = (nn.Parameter(torch.rand(4, 1, 12) - 0.5) for _ in range(2))
+        self.words = nn.Embedding(30, 8)
+        self.lstm, self.fc = nn.LSTM(8, 12, 2, bidirectional=True, batch_first=True), nn.Linear(24, 5)
+
+    def forward(self, x):
+        lengths = (x > 0).sum(1).cpu()
+        packed = nn.utils.rnn.pack_padded_sequence(self.words(x), lengths, batch_first=True)
+        _, (h, _) = self.lstm(packed, (first_state(self.h, x), first_state(self.c, x)))
+        return self.fc(torch.cat([h[-2], h[-1]], 1))
+
+
+class GruLanguageModel(nn.Module):
+    """The next token at every place; a trained first state."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.first = nn.Embedding(20, 8), nn.Parameter(torch.rand(2, 1, 12) - 0.5)
+        self.gru, self.fc = nn.GRU(8, 12, 2, batch_first=True), nn.Linear(12, 20)
+
+    def forward(self, x):
+        y, _ = self.gru(self.words(x), first_state(self.first, x))
+        return self.fc(y).transpose(1, 2)
+
+
+class Elman(nn.Module):
+    """ReLU cells, steps first, padding that both directions leave out; every state counts."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.then = nn.Parameter(torch.rand(4, 1, 10) - 0.5), nn.Parameter(torch.rand(2, 1, 7))
+        self.rnn = nn.RNN(6, 10, 2, nonlinearity="relu", bidirectional=True)
+        self.gru, self.fc = nn.GRU(20, 7, bidirectional=True), nn.Linear(14, 5)
+
+    def forward(self, x):
+        packed = nn.utils.rnn.pack_padded_sequence(x[:, :, :6].transpose(0, 1), x[:, 0, 6].long().cpu())
+        packed, _ = self.rnn(packed, first_state(self.first, x))
+        packed, _ = self.gru(packed, first_state(self.then, x))
+        y, _ = nn.utils.rnn.pad_packed_sequence(packed)
+        return self.fc(torch.tanh(y).sum(0))
+
+
 def classify(*shape):
     return torch.rand(BATCH, *shape) * 2 - 1, torch.randint(0, 5, (BATCH,))
+
+
+def uneven(longest):
+    """Longest first, as packed sequences have to be."""
+    return (longest - torch.arange(BATCH) * longest // BATCH).clamp(min=1)
+
+
+def sentences(tokens, longest):
+    lengths = uneven(longest)
+    words = torch.randint(1, tokens, (BATCH, longest))
+    return words * (torch.arange(longest) < lengths[:, None]), torch.randint(0, 5, (BATCH,))
+
+
+def measured_sequences(longest):
+    """The first of seven numbers' last is the length."""
+    data = torch.rand(BATCH, longest, 7) * 2 - 1
+    data[:, 0, 6] = uneven(longest)
+    return data, torch.randint(0, 5, (BATCH,))
 
 
 NETWORKS = {
@@ -238,6 +309,11 @@ NETWORKS = {
     "mlp_deep": (
         lambda: nn.Sequential(nn.Flatten(), *[m for _ in range(12) for m in (nn.Linear(48, 48, bias=False), nn.BatchNorm1d(48), nn.CELU())], nn.Linear(48, 5)),
         lambda: classify(3, 4, 4), 14),
+    "lstm_classifier": (LstmClassifier, lambda: sentences(30, 9), 13),
+    "gru_language_model": (
+        GruLanguageModel,
+        lambda: (torch.randint(0, 20, (BATCH, 7)), torch.randint(0, 20, (BATCH, 7))), 14),
+    "elman": (Elman, lambda: measured_sequences(6), 15),
 }
 
 

@@ -2,6 +2,7 @@
 
 #include "builders/net/layers.h"
 #include "builders/net/losses.h"
+#include "builders/net/sequence_layers.h"
 #include "builders/optimizers/momentum_sgd.h"
 #include "operators/activation/activation.h"
 #include "operators/all.h"
@@ -63,6 +64,23 @@ void integer_input(Net& net) {
   classify(net, fc_layer(net, x, 5, {}, "pred"));
 }
 
+// Rows of a picture as steps, of which an example has as many as its first token says.
+void recurrent(Net& net) {
+  Value token = net.input("token", {DType::int64, {"N", 3}});
+  Value first = cast(net.graph, slice(net.graph, token, 1, 0, 1, "first"), DType::int32, "whole");
+  RecurrentLayer options{.layers = 2, .bidirectional = true, .batch_first = true};
+  options.lengths = reshape(net.graph, first, {-1}, "lengths");
+  Value x = reshape(net.graph, images(net), {0, 6, 6}, "rows");
+  x = lstm_layer(net, x, 3, options, "lstm").y;
+  Value words = embedding_layer(net, token, 5, 4, {}, "words");
+  const RecurrentOutputs read = gru_layer(net, words, 3, {.batch_first = true}, "gru");
+  Value both =
+      concat(net.graph,
+             {flatten(net.graph, x, 1, "flat_x"), flatten(net.graph, read.last_h[0], 1, "flat_h")},
+             1, "both");
+  classify(net, fc_layer(net, both, 5, {}, "pred"));
+}
+
 void parameter_of_size_zero(Net& net) {
   Value scores = fc_layer(net, hidden(net, images(net)), 5, {.bias = false}, "pred");
   Value bias = net.param("bias", {5}, constant(0), StateKind::bias);
@@ -88,6 +106,7 @@ const std::vector<SmallNetwork>& small_networks() {
       {"two_losses", two_losses},
       {"shared_weight", shared_weight},
       {"integer_input", integer_input},
+      {"recurrent", recurrent},
       {"size_zero", parameter_of_size_zero},
       {"unequal_shares", unused_input, {.weighted = true}},
   };

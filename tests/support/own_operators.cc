@@ -139,6 +139,31 @@ std::vector<OpCase> norms() {
           own("LrnGrad", {x, x}, {{"size", int64_t{3}}})};
 }
 
+// 3 steps of 2 examples, 3 inputs, a hidden size of 2.
+std::vector<OpCase> recurrences() {
+  const CaseInput lengths = given(Literal::of<int32_t>(std::vector<int32_t>{3, 1}, {2}));
+  const CaseInput state = random({1, 2, 2}), y = random({3, 1, 2, 2}), kept = random({1, 3, 2, 2});
+  std::vector<OpCase> all;
+  for (const std::string cell : {"RNN", "GRU", "LSTM"}) {
+    const int64_t sums = cell == "RNN" ? 2 : cell == "GRU" ? 6 : 8;
+    std::vector<CaseInput> operands{random({3, 2, 3}),
+                                    random({1, sums, 3}),
+                                    random({1, sums, 2}),
+                                    random({1, 2 * sums}),
+                                    lengths,
+                                    state};
+    const int lstm = cell == "LSTM" ? 1 : 0, keeps = cell == "RNN" ? 0 : 1;
+    if (lstm) operands.insert(operands.end(), {state, random({1, 6})});
+    all.push_back(own(cell + "Train", operands, {}, 3 + lstm + keeps));
+    operands.insert(operands.end(), {y, random({1, 3, 2, sums})});
+    if (keeps) operands.push_back(kept);
+    operands.insert(operands.end(), {y, state});
+    if (lstm) operands.push_back(state);
+    all.push_back(own(cell + "Grad", operands, {}, lstm ? 7 : 5));
+  }
+  return all;
+}
+
 std::vector<OpCase> training_targets() {
   const CaseInput boxes = given(Literal::of<float>(
       std::vector<float>{0, 0, 6, 7, 3, 2, 9, 9, 1, 1, 8, 5, 2, 2, 4, 4}, {2, 2, 4}));
@@ -201,7 +226,7 @@ const std::vector<OpCase>& own_operator_cases() {
   static const std::vector<OpCase> cases = [] {
     std::vector<OpCase> all;
     for (auto family : {element_by_element, losses, picked_boxes, places, windows, regions, norms,
-                        training_targets, updates, exchanges})
+                        recurrences, training_targets, updates, exchanges})
       for (OpCase& c : family()) all.push_back(std::move(c));
     return all;
   }();

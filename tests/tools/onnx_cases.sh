@@ -14,7 +14,7 @@ while read -r set least; do
     status=1
   fi
 done <<SETS
-node 773
+node 785
 simple 7
 pytorch-operator 35
 pytorch-converted 82

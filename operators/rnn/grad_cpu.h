@@ -1,0 +1,11 @@
+#pragma once
+
+#include <memory>
+
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+std::unique_ptr<Kernel> prepare_recurrent_grad(const KernelRequest& request);
+
+}  // namespace lockstep

@@ -1,0 +1,37 @@
+// Recurrent networks over sequences: ONNX's RNN, GRU and LSTM.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "operators/rnn/recurrence.h"
+#include "runtime/kernel_table.h"
+
+namespace lockstep {
+
+// x [steps, batch, inputs], or [batch, steps, inputs] with layout 1. lengths: int32 [batch]. The
+// others have a direction as their first dimension; c and peepholes are an LSTM's.
+struct RecurrentOperands {
+  Value x, w, r, b = none, lengths = none, h = none, c = none, peepholes = none;
+};
+struct RecurrentResults {
+  Value y;              // [steps, directions, batch, hidden], [batch, steps, ..] with layout 1
+  Value last_h;         // of each example's last step
+  Value last_c = none;  // LSTM
+};
+// `training`: the form that keeps what its gradient needs. The standard operators have a gradient,
+// too, but it computes them once more.
+RecurrentResults recurrent(Graph& graph, Cell cell, const RecurrentOperands& operands,
+                           const RecurrentAttrs& attrs, bool training, const Site& site = {});
+
+// Whether it is one of ONNX's recurrent operators, which have a form for training.
+bool is_recurrent(const Node& node);
+// Adds that form of a node of any graph, with these operands; its results begin with the node's.
+Node train_recurrent(Graph& graph, const Node& node, const std::vector<Value>& operands,
+                     const Site& site);
+
+std::vector<Op> rnn_ops();
+std::vector<KernelEntry> rnn_cpu();
+
+}  // namespace lockstep

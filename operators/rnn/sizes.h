@@ -1,0 +1,52 @@
+// Where things lie in the tensors of a recurrent node; the same on every device.
+#pragma once
+
+#include "operators/rnn/recurrence.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// Rows are those of x: an example at a step. What is kept lies in the same order.
+struct RecurrentSizes {
+  Cell cell;
+  bool batch_first;
+  int64_t steps, batch, inputs, hidden, directions;
+
+  RecurrentSizes(Cell cell, const RecurrentAttrs& attrs, const KernelRequest& request)
+      : cell(cell), batch_first(attrs.batch_first), directions(attrs.directions()) {
+    const Dims& x = request.in[RecurrentIn::x].dims;
+    steps = x[batch_first ? 1 : 0];
+    batch = x[batch_first ? 0 : 1];
+    inputs = x[2];
+    hidden = request.in[RecurrentIn::r].dims[2];
+  }
+
+  constexpr int64_t rows() const { return steps * batch; }
+  constexpr int64_t sums() const { return gates_of(cell) * hidden; }  // of a row
+  constexpr int64_t row(int64_t t, int64_t n) const {
+    return batch_first ? n * steps + t : t * batch + n;
+  }
+  // Between examples of one step.
+  constexpr int64_t row_stride() const { return batch_first ? steps : 1; }
+  // Elements of y, and of a state.
+  constexpr int64_t y_at(int64_t t, int64_t d, int64_t n) const {
+    return (batch_first ? row(t, n) * directions + d : (t * directions + d) * batch + n) * hidden;
+  }
+  constexpr int64_t state_at(int64_t d, int64_t n) const {
+    return (batch_first ? n * directions + d : d * batch + n) * hidden;
+  }
+};
+
+// The steps of a direction, in their order. A sequence of `length` takes steps 0 to length - 1.
+struct RecurrentOrder {
+  bool reversed;
+  int64_t steps;
+
+  constexpr int64_t at(int64_t i) const { return reversed ? steps - 1 - i : i; }
+  constexpr bool is_first(int64_t t, int64_t length) const {
+    return t == (reversed ? length - 1 : 0);
+  }
+  constexpr int64_t before(int64_t t) const { return reversed ? t + 1 : t - 1; }
+};
+
+}  // namespace lockstep

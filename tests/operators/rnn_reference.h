@@ -1,0 +1,28 @@
+// Recurrent operators as ONNX describes them, example by example, number by number.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/support/op_case.h"
+
+namespace lockstep::testing {
+
+using Curve = std::function<double(double)>;
+
+struct NaiveRecurrence {
+  std::string cell;  // RNN, GRU, LSTM
+  std::string direction = "forward";
+  bool batch_first = false;
+  double clip = std::numeric_limits<double>::infinity();
+  bool input_forget = false;
+  bool linear_before_reset = false;
+  std::vector<Curve> curves = {};  // of all directions; none: Sigmoid and Tanh
+};
+
+// Computes Y, Y_h and, of an LSTM, Y_c; operands are ONNX's, omitted ones empty.
+Reference naive_recurrence(const NaiveRecurrence& how);
+
+}  // namespace lockstep::testing
