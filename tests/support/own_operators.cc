@@ -41,6 +41,7 @@ std::vector<OpCase> element_by_element() {
   return {own("ReluGrad", {x, x}),
           own("SigmoidGrad", {x, x}),
           own("TanhGrad", {x, x}),
+          own("ClipGrad", {x, x, number(-0.5F), number(0.5F)}),
           own("FunctionGrad", {x, x}, {{"function", "Elu"}, {"a", 1.0F}}),
           own("DropoutGrad", {x, number(0.5F), truth(true)}, {random_stream_attribute(1)}),
           own("Scale", {x}, {{"scale", 2.0F}}),
