@@ -114,6 +114,40 @@ TEST(Layout, KeepsBlocksFromConvolutionToConvolution) {
   EXPECT_EQ(reorders, blocked ? 6u : 0u) << plan;
 }
 
+// A bias' gradient: sums by channel have the bits of the row-major tensor's.
+TEST(Layout, SumsChannelsOfBlocksInTheSameOrder) {
+  const auto run_on = [](const Graph& graph, const Literal& x, std::vector<std::string> fetches) {
+    States store({}, {});
+    Workers workers(1, 1);
+    auto executor = make_executor(
+        compile({graph, {"x"}, {x.dims()}, fetches, {}, {}, cpu_devices(1), all_kernels(), {}}),
+        store, workers);
+    const std::vector<Tensor> feeds{view_of(x)};
+    executor->run(feeds, {});
+    Ran ran{{}, text_of(executor->plan())};
+    for (const Tensor& tensor : executor->fetches())
+      ran.values.emplace_back(tensor.as<float>(), tensor.as<float>() + tensor.count());
+    return ran;
+  };
+  for (const int64_t side : {2, 13}) {
+    Graph graph(all_ops(), "convolved");
+    const Value x = graph.input("x", {DType::float32, {3, kChannels, side, side}});
+    const Value w = graph.constant("w", random_literal({kChannels, kChannels, 1, 1}, 5));
+    const Value y = conv(graph, x, w, none, {{.kernel = {1, 1}}}, "y");
+    reduce_sum(graph, y, {0, 2, 3}, false, "sums");
+    const Ran blocked = run_on(graph, random_literal({3, kChannels, side, side}, 7), {"y", "sums"});
+    Graph plain(all_ops(), "plain");
+    const Dims dims{3, kChannels, side, side};
+    reduce_sum(plain, plain.input("x", {DType::float32, to_shape(dims)}), {0, 2, 3}, false, "sums");
+    const Ran row_major = run_on(plain, Literal::of<float>(blocked.values[0], dims), {"sums"});
+    EXPECT_EQ(blocked.values[1], row_major.values[0]) << side;
+    if (blocked.plan.find("y/c8") != std::string::npos ||
+        blocked.plan.find("blocks_of") != std::string::npos) {
+      EXPECT_NE(blocked.plan.find("by channel, in blocks of"), std::string::npos) << blocked.plan;
+    }
+  }
+}
+
 // oneDNN knows no convolution to nothing: asked for its wish it throws what is no Error.
 TEST(Layout, WhatNoEngineTakesIsNamed) {
   Graph graph(all_ops());
