@@ -52,6 +52,7 @@ class UpdateOperandsOf {
   }
 
   std::size_t count() const { return many_ ? factors_.size() : 1; }
+  UpdatePlaces places() const { return {Rule::kSlots, count(), many_}; }
 
   UpdateElements<Rule> at(const KernelArgs& args, std::size_t k) const {
     UpdateElements<Rule> one;
@@ -85,8 +86,6 @@ class UpdateOperandsOf {
   }
 
  private:
-  UpdatePlaces places() const { return {Rule::kSlots, count(), many_}; }
-
   bool many_;
   std::vector<float> factors_, decays_;
 };

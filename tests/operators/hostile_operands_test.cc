@@ -241,6 +241,15 @@ const std::vector<Hostile> kNorms{
      "its input 5, bias, is float32[2], should be [3]"},
     {"BatchNormGrad in a plan", operand(6, random({3})), "its input 6, y, is float32[3]"},
     {"BatchNormGrad in a plan", operand(6, left_out()), "y"},
+    {"BatchNormGrad in a plan", operand(5, left_out()), "needs bias, its input 5"},
+    {"BatchNormTrain", attribute("low", 0.0F), "needs both low and high"},
+    {"BatchNormTrain with a Clip", attribute("relu", int64_t{1}), "either relu 1 or low and high"},
+    {"BatchNormTrain with a Clip",
+     [](OpCase& c) {
+       c.inputs.push_back(random({2, 3, 2, 2}));
+     },
+     "takes no z"},
+    {"BatchNormGrad with a Clip", operand(5, left_out()), "needs bias, its input 5"},
     {"InstanceNormGrad", operand(0, random({2, 3})),
      "its input 1, x, is float32[2,3,2,2], its input 0, dy, float32[2,3]"},
     {"InstanceNormGrad", operand(2, positive({2})), "scale is float32[2], should have 3 elements"},

@@ -127,7 +127,7 @@ std::vector<OpCase> regions() {
 
 std::vector<OpCase> norms() {
   const CaseInput x = random({2, 3, 2, 2}), channel = positive({3}), rows = random({2, 4});
-  const Attributes relu{{"relu", int64_t{1}}};
+  const Attributes relu{{"relu", int64_t{1}}}, clip{{"low", 0.0F}, {"high", 0.5F}};
   return {own("BatchNormTrain", {x, channel, channel, channel, channel}, {}, 5),
           named("BatchNormTrain in a plan",
                 own("BatchNormTrain", {x, channel, channel, channel, channel, x, channel, channel},
@@ -135,6 +135,10 @@ std::vector<OpCase> norms() {
           own("BatchNormGrad", {x, x, channel, channel, channel}, {}, 3),
           named("BatchNormGrad in a plan",
                 own("BatchNormGrad", {x, x, channel, channel, channel, channel, x}, relu, 4)),
+          named("BatchNormTrain with a Clip",
+                own("BatchNormTrain", {x, channel, channel, channel, channel}, clip, 5)),
+          named("BatchNormGrad with a Clip",
+                own("BatchNormGrad", {x, x, channel, channel, channel, channel}, clip, 4)),
           own("InstanceNormGrad", {x, x, channel}, {}, 3),
           own("LayerNormGrad", {rows, rows, positive({4})}, {}, 3),
           own("LrnGrad", {x, x}, {{"size", int64_t{3}}})};
