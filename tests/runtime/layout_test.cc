@@ -16,6 +16,7 @@
 #include "runtime/exec/executor.h"
 #include "runtime/philox.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/traffic.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {
@@ -146,6 +147,41 @@ TEST(Layout, SumsChannelsOfBlocksInTheSameOrder) {
       EXPECT_NE(blocked.plan.find("by channel, in blocks of"), std::string::npos) << blocked.plan;
     }
   }
+}
+
+// The reorders that are steps, and those that convolutions make of their weights.
+TEST(Layout, CountsTheBytesThatAreReordered) {
+  const Network network;
+  const Plan plan = compile({network.graph,
+                             {"x"},
+                             {{2, 3, 12, 12}},
+                             network.fetches,
+                             {},
+                             {},
+                             cpu_devices(1),
+                             all_kernels(),
+                             {}});
+  const auto bytes_of = [&](const std::vector<int>& slots) {
+    std::size_t bytes = 0;
+    for (const int slot : slots) bytes += plan.slots[slot].desc.bytes();
+    return bytes;
+  };
+  std::size_t all = 0, steps = 0;
+  bool blocked = false;
+  for (const PlanStep& step : plan.steps) {
+    const std::size_t bytes = bytes_of(step.in) + bytes_of(step.out);
+    all += bytes;
+    if (step.type == "Reorder") steps += bytes, blocked = true;
+  }
+  const Traffic traffic = traffic_of(plan);
+  const std::size_t within = traffic.reordered - steps;
+  EXPECT_EQ(traffic.bytes, all + within);
+  if (blocked) {
+    EXPECT_GE(within, 2 * kChannels * kChannels * 9 * sizeof(float)) << "the weight of b alone";
+  }
+  EXPECT_NE(text_of(plan).find(join("traffic: ", traffic.bytes, " bytes read and written, ",
+                                    traffic.reordered, " of them by reorders (")),
+            std::string::npos);
 }
 
 // oneDNN knows no convolution to nothing: asked for its wish it throws what is no Error.
