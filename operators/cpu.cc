@@ -1,6 +1,7 @@
 #include "operators/cpu.h"
 
 #include "operators/all.h"
+#include "operators/fusions.h"
 #include "operators/rooms.h"
 #include "runtime/wide_kernel.h"
 
@@ -27,7 +28,7 @@ std::vector<KernelEntry> cpu_communication_entries() {
 KernelTable cpu_kernels() {
   std::vector<KernelEntry> all = cpu_kernel_entries();
   for (KernelEntry& entry : cpu_communication_entries()) all.push_back(std::move(entry));
-  return {DeviceKind::cpu, all_ops(), std::move(all)};
+  return {DeviceKind::cpu, all_ops(), std::move(all), nullptr, cpu_fusions()};
 }
 
 }  // namespace lockstep

@@ -38,7 +38,8 @@ std::vector<KernelTable> cuda_kernels() {
        without_host(entries_of({collective_cuda, process_cuda}), cpu_communication_entries()))
     all.push_back(std::move(entry));
   std::vector<KernelTable> tables;
-  tables.emplace_back(DeviceKind::gpu, all_ops(), std::move(all), &cuda_accelerator(), fusions());
+  tables.emplace_back(DeviceKind::gpu, all_ops(), std::move(all), &cuda_accelerator(),
+                      gpu_fusions());
   return tables;
 }
 

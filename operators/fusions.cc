@@ -6,6 +6,9 @@
 
 namespace lockstep {
 
-std::vector<Rewrite> fusions() { return {fuse_batch_norms, fuse_convolutions, fuse_updates}; }
+std::vector<Rewrite> gpu_fusions() { return {fuse_batch_norms, fuse_convolutions, fuse_updates}; }
+
+// A ReLU after oneDNN's convolution would be a pass of its own in any case.
+std::vector<Rewrite> cpu_fusions() { return {fuse_batch_norms_and_clips, fuse_small_updates}; }
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 
 namespace lockstep {
 
-std::vector<Rewrite> fusions();
+std::vector<Rewrite> gpu_fusions();
+std::vector<Rewrite> cpu_fusions();
 
 }  // namespace lockstep

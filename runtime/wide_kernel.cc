@@ -5,6 +5,7 @@
 
 #include "graph/half.h"
 #include "runtime/parallel.h"
+#include "runtime/reorders.h"
 
 namespace lockstep {
 namespace {
@@ -66,7 +67,7 @@ KernelRequest wide(const KernelRequest& request, std::deque<Literal>& literals) 
   return wide;
 }
 
-class WideKernel final : public Kernel {
+class WideKernel final : public Kernel, public Reorders {
  public:
   WideKernel(const KernelFactory& factory, const KernelRequest& request)
       : threads_(request.threads) {
@@ -102,6 +103,7 @@ class WideKernel final : public Kernel {
                threads_);
   }
   std::size_t workspace_bytes() const override { return bytes_; }
+  std::size_t reordered_bytes() const override { return lockstep::reordered_bytes(*kernel_); }
   std::string describe() const override {
     const std::string how = kernel_->describe();
     return how.empty() ? "in float32" : how + ", in float32";

@@ -3,13 +3,13 @@
 //   BatchNormTrain (x, scale, bias, mean, variance, z, sums, squares)
 //                           -> y, new mean, new variance, saved mean, saved variance
 //   BatchNormGrad  (dy, x, scale, saved mean, saved variance, bias, y) -> dx, dscale, dbias, dz
-// z, if present, is added to y; with relu = 1 negative results then become 0. Both occur in plans
-// only (fuse_batch_norms). The gradient then needs y, or bias if no z was added, to know where dy
-// passes; that part of dy is dz. Sums, too, occur in plans only: those of x and of its squares by
-// channel, if the maker of x knew them (fuse_convolutions); a kernel may ignore them. A running
-// statistic becomes momentum * old + (1 - momentum) * the batch's, with the population variance, as
-// in ONNX. PyTorch's momentum is one minus ours, and it keeps the sample variance; both differences
-// only affect predictions.
+// z, if present, is added to y; with relu = 1 negative results then become 0, with low and high
+// results are limited to them. All occur in plans only (fuse_batch_norms). The gradient then needs
+// y, or bias if no z was added, to know where dy passes; that part of dy is dz. Sums, too, occur in
+// plans only: those of x and of its squares by channel, if the maker of x knew them
+// (fuse_convolutions); a kernel may ignore them. A running statistic becomes momentum * old + (1 -
+// momentum) * the batch's, with the population variance, as in ONNX. PyTorch's momentum is one
+// minus ours, and it keeps the sample variance; both differences only affect predictions.
 #include "operators/batch_norm/batch_norm.h"
 
 #include "operators/batch_norm/operands.h"
@@ -41,11 +41,22 @@ void batch_norm_law(Inference& inference) {
     inference.outputs[i] = inference.input(i == 0 ? In::x : In::mean);
 }
 
+// Whether a Clip is fused.
+bool check_clip(const AttributeReader& attributes, bool relu) {
+  const bool low = attributes.has("low"), high = attributes.has("high");
+  check(low == high, "needs both low and high, or neither");
+  check(!low || !relu, "has either relu 1 or low and high");
+  return low;
+}
+
 void batch_norm_train_law(Inference& inference) {
   using In = BatchNormIn;
   batch_norm_law(inference);
   demand_channels(inference, In::x, {In::mean, In::scale, In::sums, In::squares});
   demand_alike(inference, {In::x, In::z});
+  const bool relu = inference.attributes.integer("relu", 0) != 0;
+  check(!check_clip(inference.attributes, relu) || inference.inputs.size() <= In::z,
+        "takes no z, its input 5, with low and high");
 }
 
 void batch_norm_grad_law(Inference& inference) {
@@ -56,7 +67,13 @@ void batch_norm_grad_law(Inference& inference) {
   const bool relu = inference.attributes.integer("relu", 0) != 0;
   const bool has_y = inference.inputs.size() > In::y && inference.inputs[In::y];
   check(!relu || has_y, "with relu 1 it needs y, its input 6, to know where dy passes");
-  check(relu || inference.outputs.size() <= BatchNormGradOut::dz, "outputs dz only with relu 1");
+  const bool clip = check_clip(inference.attributes, relu);
+  const bool has_bias = inference.inputs.size() > In::bias && inference.inputs[In::bias];
+  const bool added = inference.attributes.integer("added", 0) != 0;
+  check(has_bias || !(clip || (relu && !added)),
+        "needs bias, its input 5, to know where dy passes");
+  check(relu || clip || inference.outputs.size() <= BatchNormGradOut::dz,
+        "outputs dz only with relu 1 or low and high");
   inference.outputs[0] = inference.input(1);
   inference.outputs[1] = inference.outputs[2] = inference.input(2);
   if (inference.outputs.size() > 3) inference.outputs[3] = inference.input(1);
@@ -80,8 +97,9 @@ std::vector<Value> train_gradient(const GradientRequest& r) {
   using In = BatchNormIn;
   check(!r.wanted[In::mean] && !r.wanted[In::variance], r.node.description(),
         ": running statistics cannot be trained");
-  check(!read_batch_norm(r.node).relu, r.node.description(),
-        ": with relu 1 it has no gradient; only plans contain it");
+  const BatchNormAttrs attrs = read_batch_norm(r.node);
+  check(!attrs.relu && !attrs.clip, r.node.description(),
+        ": with relu 1 or low and high it has no gradient; only plans contain it");
   return backward(r, r.y(BatchNormOut::saved_mean), r.y(BatchNormOut::saved_variance), false);
 }
 
@@ -135,6 +153,17 @@ std::vector<Value> given_gradient(const GradientRequest& r) {
   return dx;
 }
 
+template <class Attrs>
+void read_clip(AttributeReader& reader, Attrs& attrs) {
+  attrs.clip = reader.has("low");
+  attrs.low = reader.number("low", 0);
+  attrs.high = reader.number("high", 0);
+}
+template <class Attrs>
+void write_clip(const Attrs& attrs, Attributes& attributes) {
+  if (attrs.clip) attributes.insert(attributes.end(), {{"low", attrs.low}, {"high", attrs.high}});
+}
+
 }  // namespace
 
 BatchNormAttrs read_batch_norm(const Node& node) {
@@ -143,6 +172,7 @@ BatchNormAttrs read_batch_norm(const Node& node) {
   attrs.epsilon = reader.number("epsilon", attrs.epsilon);
   attrs.momentum = reader.number("momentum", attrs.momentum);
   attrs.relu = reader.integer("relu", 0) != 0;
+  read_clip(reader, attrs);
   attrs.training = node.type() == "BatchNormTrain" || reader.integer("training_mode", 0) != 0;
   return attrs;
 }
@@ -150,6 +180,7 @@ BatchNormAttrs read_batch_norm(const Node& node) {
 Attributes write_batch_norm(const BatchNormAttrs& attrs) {
   Attributes attributes{{"epsilon", attrs.epsilon}, {"momentum", attrs.momentum}};
   if (attrs.relu) attributes.push_back({"relu", int64_t{1}});
+  write_clip(attrs, attributes);
   return attributes;
 }
 
@@ -160,6 +191,7 @@ BatchNormGradAttrs read_batch_norm_grad(const Node& node) {
   attrs.given = reader.integer("given", 0) != 0;
   attrs.relu = reader.integer("relu", 0) != 0;
   attrs.added = reader.integer("added", 0) != 0;
+  read_clip(reader, attrs);
   return attrs;
 }
 
@@ -167,6 +199,7 @@ Attributes write_batch_norm_grad(const BatchNormGradAttrs& attrs) {
   Attributes attributes{{"epsilon", attrs.epsilon}, {"given", int64_t{attrs.given}}};
   if (attrs.relu) attributes.push_back({"relu", int64_t{1}});
   if (attrs.added) attributes.push_back({"added", int64_t{1}});
+  write_clip(attrs, attributes);
   return attributes;
 }
 
@@ -213,6 +246,10 @@ Refusal float_vectors(std::size_t first) {
   return every(std::move(each));
 }
 
+std::string no_clip(const KernelRequest& request) {
+  return request.attributes().has("low") ? "has no bounds" : "";
+}
+
 std::vector<Op> batch_norm_ops() {
   return {{.type = "BatchNormalization",
            .domain = "",
@@ -240,7 +277,9 @@ std::vector<Op> batch_norm_ops() {
                                    {"saved_variance", "U"}},
                                   {{"epsilon", AttributeKind::number},
                                    {"momentum", AttributeKind::number},
-                                   {"relu", AttributeKind::integer}}},
+                                   {"relu", AttributeKind::integer},
+                                   {"low", AttributeKind::number},
+                                   {"high", AttributeKind::number}}},
            .law = batch_norm_train_law,
            .differentiable = Differentiable::yes,
            .gradient = train_gradient,
@@ -262,7 +301,9 @@ std::vector<Op> batch_norm_ops() {
                          {{"epsilon", AttributeKind::number},
                           {"given", AttributeKind::integer},
                           {"relu", AttributeKind::integer},
-                          {"added", AttributeKind::integer}}},
+                          {"added", AttributeKind::integer},
+                          {"low", AttributeKind::number},
+                          {"high", AttributeKind::number}}},
            .law = batch_norm_grad_law,
            .may_alias = {{0, 0}},
            .narrow = {Narrow::follows, {2, 3, 4, 5}}}};

@@ -14,6 +14,8 @@ struct BatchNormAttrs {
   float momentum = 0.9F;  // the fraction of the running statistics that a step keeps
   bool training = false;  // statistics of the batch
   bool relu = false;      // applies a ReLU to the result
+  bool clip = false;      // limits the result to low .. high
+  float low = 0, high = 0;
 };
 // Reads a BatchNormalization or a BatchNormTrain. When written, the operator's name implies
 // `training`.
@@ -26,6 +28,9 @@ struct BatchNormGradAttrs {
   bool relu = false;   // dy is that of a following ReLU and passes where its output was positive
   bool added = false;  // z was added before the ReLU, so y decides where dy passes; else x is
                        // enough
+  bool clip = false;   // dy is that of a following Clip and passes where its operand was in
+                       // low .. high
+  float low = 0, high = 0;
 };
 BatchNormGradAttrs read_batch_norm_grad(const Node& node);
 Attributes write_batch_norm_grad(const BatchNormGradAttrs& attrs);
@@ -45,6 +50,8 @@ Value batch_norm(Graph& graph, const BatchNormOperands& operands, const BatchNor
 
 // Fuses each batch norm with the following addition and ReLU, and likewise their gradients.
 Rewritten fuse_batch_norms(const Graph& graph, const std::set<std::string>& known);
+// The same, and with a following Clip, for devices whose kernels know it.
+Rewritten fuse_batch_norms_and_clips(const Graph& graph, const std::set<std::string>& known);
 
 // Preferred layouts: everything of the data's shape lies as the data does.
 Layouts batch_norm_layouts(const KernelRequest& request);
@@ -52,6 +59,8 @@ Layouts batch_norm_grad_layouts(const KernelRequest& request);
 
 // Takes only float32 for operands `first` to `first` + 3, the per-channel vectors.
 Refusal float_vectors(std::size_t first);
+// Refuses batch norms fused with a Clip.
+std::string no_clip(const KernelRequest& request);
 
 std::vector<Op> batch_norm_ops();
 std::vector<KernelEntry> batch_norm_cpu();

@@ -151,9 +151,9 @@ std::unique_ptr<Kernel> prepare_grad(const KernelRequest& request) {
 
 std::vector<KernelEntry> batch_norm_cuda() {
   const Refusal forward =
-      every({takes<TensorFloats>(), whole_channels(0), float_vectors(BatchNormIn::scale)});
-  const Refusal backward =
-      every({takes<TensorFloats>(), whole_channels(1), float_vectors(BatchNormGradIn::scale)});
+      every({takes<TensorFloats>(), whole_channels(0), float_vectors(BatchNormIn::scale), no_clip});
+  const Refusal backward = every(
+      {takes<TensorFloats>(), whole_channels(1), float_vectors(BatchNormGradIn::scale), no_clip});
   return {
       {"BatchNormalization", "", {{"GPU", forward, prepare_forward, batch_norm_layouts}}},
       {"BatchNormTrain", kOwnDomain, {{"GPU", forward, prepare_forward, batch_norm_layouts}}},

@@ -1,22 +1,27 @@
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
 
 #include "graph/passes/copy.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/operands.h"
+#include "operators/elementwise/clip.h"
 
 namespace lockstep {
 namespace {
 
-// relu(norm) or relu(norm + z), as node numbers; `add` is -1 without z.
+// relu(norm), relu(norm + z) or clip(norm), as node numbers; `add` is -1 without z.
 struct Forward {
-  int norm, add, relu;
+  int norm, add, last;
   Value z;
+  bool clip = false;
+  float low = 0, high = 0;
 };
 struct Backward {
-  int relu_grad, norm_grad;
+  int last_grad, norm_grad;
   const Forward* forward;
-  bool passes_on;  // others need the gradient after the ReLU too
+  bool passes_on;  // others need the gradient after the ReLU or Clip too
 };
 
 bool is(const Node& node, const char* type, const char* domain) {
@@ -25,11 +30,12 @@ bool is(const Node& node, const char* type, const char* domain) {
 
 class BatchNormFusion {
  public:
-  BatchNormFusion(const Graph& from, const std::set<std::string>& known)
-      : from_(from), known_(known) {}
+  BatchNormFusion(const Graph& from, const std::set<std::string>& known, bool clips)
+      : from_(from), known_(known), clips_(clips) {}
 
   Rewritten run() {
     for (int i = 0; i < from_.node_count(); ++i) find_forward(i);
+    for (int i = 0; i < from_.node_count() && clips_; ++i) find_clip(i);
     for (int i = 0; i < from_.node_count(); ++i) find_backward(i);
     GraphCopy copy(from_);
     for (int i = 0; i < from_.node_count(); ++i) {
@@ -53,10 +59,13 @@ class BatchNormFusion {
 
   // The batch norm that makes `value` for `user` alone, if its other results can wait until `relu`.
   int norm_behind(Value value, int user, int relu) const {
+    return only_user(value, user) ? norm_that_makes(value, relu) : -1;
+  }
+  int norm_that_makes(Value value, int relu) const {
     const auto maker = from_.producer(value);
     if (!maker || !is(*maker, "BatchNormTrain", kOwnDomain) || maker->outputs()[0] != value ||
-        maker->replica() != from_.node(relu).replica() || !only_user(value, user) ||
-        gone_.count(maker->index()) || maker->inputs().size() > BatchNormIn::z)
+        maker->replica() != from_.node(relu).replica() || gone_.count(maker->index()) ||
+        maker->inputs().size() > BatchNormIn::z)
       return -1;
     for (Value output : maker->outputs().subspan(1))
       if (output)
@@ -85,23 +94,68 @@ class BatchNormFusion {
   }
 
   void find_backward(int index) {
-    using In = BatchNormGradIn;
     const Node node = from_.node(index);
-    if (!is(node, "ReluGrad", kOwnDomain) || known_.count(from_.name(node.outputs()[0]))) return;
+    if (!is(node, "ReluGrad", kOwnDomain)) return;
     const auto forward = by_result_.find(node.inputs()[1].id);
-    if (forward == by_result_.end()) return;
-    const Node norm = from_.node(forward->second->norm);
-    const Value gradient = node.outputs()[0];
+    if (forward != by_result_.end()) fuse_gradient(node, *forward->second);
+  }
+
+  // The gradient of `norm` that takes the result of `last_grad`; -1 if there is none, or if that
+  // result is seen by others.
+  int norm_grad_after(const Node& last_grad, const Node& norm) const {
+    using In = BatchNormGradIn;
+    const Value gradient = last_grad.outputs()[0];
+    if (known_.count(from_.name(gradient))) return -1;
     for (int user : from_.consumers(gradient)) {
       const Node grad = from_.node(user);
-      if (!is(grad, "BatchNormGrad", kOwnDomain) || grad.inputs()[In::dy] != gradient ||
-          grad.inputs()[In::x] != norm.inputs()[BatchNormIn::x] ||
-          grad.inputs()[In::mean] != norm.outputs()[BatchNormOut::saved_mean])
-        continue;
-      gone_.insert(user);
-      backwards_[index] = {index, user, forward->second, from_.consumers(gradient).size() > 1};
-      return;
+      if (is(grad, "BatchNormGrad", kOwnDomain) && grad.inputs()[In::dy] == gradient &&
+          grad.inputs()[In::x] == norm.inputs()[BatchNormIn::x] &&
+          grad.inputs()[In::mean] == norm.outputs()[BatchNormOut::saved_mean])
+        return user;
     }
+    return -1;
+  }
+
+  void fuse_gradient(const Node& last_grad, const Forward& forward) {
+    const int norm_grad = norm_grad_after(last_grad, from_.node(forward.norm));
+    if (norm_grad < 0) return;
+    gone_.insert(norm_grad);
+    backwards_[last_grad.index()] = {last_grad.index(), norm_grad, &forward,
+                                     from_.consumers(last_grad.outputs()[0]).size() > 1};
+  }
+
+  // A bound that is known: an omitted one limits nothing.
+  std::optional<float> bound(const Node& clip, std::size_t operand, float omitted) const {
+    const auto inputs = clip.inputs();
+    if (operand >= inputs.size() || !inputs[operand]) return omitted;
+    const Literal* literal = from_.literal(inputs[operand]);
+    if (!literal || literal->dtype() != DType::float32) return std::nullopt;
+    return literal->values<float>()[0];
+  }
+
+  // The gradient of a Clip takes what is clipped, too; so both are fused or neither is.
+  void find_clip(int index) {
+    constexpr float kNoBound = std::numeric_limits<float>::infinity();
+    const Node clip = from_.node(index);
+    if (!is(clip, "Clip", "")) return;
+    const Value x = clip.inputs()[0];
+    const auto low = bound(clip, 1, -kNoBound), high = bound(clip, 2, kNoBound);
+    const int norm = norm_that_makes(x, index);
+    if (!low || !high || norm < 0 || known_.count(from_.name(x))) return;
+    int clip_grad = -1;
+    for (int user : from_.consumers(x)) {
+      if (user == index) continue;
+      const Node grad = from_.node(user);
+      if (clip_grad >= 0 || !is(grad, "ClipGrad", kOwnDomain) ||
+          grad.inputs()[ClipGradIn::x] != x ||
+          !std::ranges::equal(grad.inputs().subspan(2), clip.inputs().subspan(1)) ||
+          norm_grad_after(grad, from_.node(norm)) < 0)
+        return;
+      clip_grad = user;
+    }
+    gone_.insert(norm);
+    const Forward& forward = forwards_[index] = {norm, -1, index, none, true, *low, *high};
+    if (clip_grad >= 0) fuse_gradient(from_.node(clip_grad), forward);
   }
 
   std::vector<std::string> names(const Node& node) const {
@@ -111,37 +165,37 @@ class BatchNormFusion {
   }
 
   void write(GraphCopy& copy, const Forward& forward) {
-    const Node norm = from_.node(forward.norm), relu = from_.node(forward.relu);
+    const Node norm = from_.node(forward.norm), last = from_.node(forward.last);
     BatchNormAttrs attrs = read_batch_norm(norm);
-    attrs.relu = true;
+    set_ending(attrs, forward);
     std::vector<Value> inputs = copy.of(norm.inputs());
     if (forward.z) inputs.push_back(copy.of(forward.z));
     std::vector<std::string> outputs = names(norm);
-    outputs[0] = from_.name(relu.outputs()[0]);
+    outputs[0] = from_.name(last.outputs()[0]);
     const Node made = copy.add({.type = "BatchNormTrain",
                                 .domain = kOwnDomain,
                                 .inputs = std::move(inputs),
                                 .attributes = write_batch_norm(attrs),
                                 .output_names = std::move(outputs)},
                                norm);
-    copy.set(relu.outputs()[0], made.outputs()[0]);
+    copy.set(last.outputs()[0], made.outputs()[0]);
     for (std::size_t i = 1; i < norm.outputs().size(); ++i)
       if (norm.outputs()[i]) copy.set(norm.outputs()[i], made.outputs()[i]);
   }
 
   void write(GraphCopy& copy, const Backward& backward) {
-    const Node relu = from_.node(backward.relu_grad), grad = from_.node(backward.norm_grad);
+    const Node last = from_.node(backward.last_grad), grad = from_.node(backward.norm_grad);
     const Node norm = from_.node(backward.forward->norm);
     BatchNormGradAttrs attrs = read_batch_norm_grad(grad);
-    attrs.relu = true;
+    set_ending(attrs, *backward.forward);
     attrs.added = backward.forward->add >= 0;
     std::vector<Value> inputs = copy.of(grad.inputs());
     inputs.resize(BatchNormGradIn::y + 1);
-    inputs[BatchNormGradIn::dy] = copy.of(relu.inputs()[0]);
+    inputs[BatchNormGradIn::dy] = copy.of(last.inputs()[0]);
     inputs[BatchNormGradIn::bias] = copy.of(norm.inputs()[BatchNormIn::bias]);
-    inputs[BatchNormGradIn::y] = copy.of(relu.inputs()[1]);
+    if (attrs.relu) inputs[BatchNormGradIn::y] = copy.of(last.inputs()[1]);
     std::vector<std::string> outputs = names(grad);
-    if (backward.passes_on) outputs.push_back(from_.name(relu.outputs()[0]));
+    if (backward.passes_on) outputs.push_back(from_.name(last.outputs()[0]));
     const Node made = copy.add({.type = "BatchNormGrad",
                                 .domain = kOwnDomain,
                                 .inputs = std::move(inputs),
@@ -150,32 +204,53 @@ class BatchNormFusion {
                                grad);
     for (std::size_t i = 0; i < grad.outputs().size(); ++i)
       if (grad.outputs()[i]) copy.set(grad.outputs()[i], made.outputs()[i]);
-    if (backward.passes_on) copy.set(relu.outputs()[0], made.outputs().back());
+    if (backward.passes_on) copy.set(last.outputs()[0], made.outputs().back());
+  }
+
+  template <class Attrs>
+  static void set_ending(Attrs& attrs, const Forward& forward) {
+    attrs.relu = !forward.clip;
+    attrs.clip = forward.clip;
+    attrs.low = forward.low;
+    attrs.high = forward.high;
   }
 
   std::vector<std::string> notes() const {
-    const auto added = std::count_if(forwards_.begin(), forwards_.end(),
-                                     [](const auto& entry) { return entry.second.add >= 0; });
-    const auto all = static_cast<std::ptrdiff_t>(forwards_.size());
+    const auto count = [&](const auto& which) {
+      return std::count_if(forwards_.begin(), forwards_.end(),
+                           [&](const auto& entry) { return which(entry.second); });
+    };
+    const auto added = count([](const Forward& forward) { return forward.add >= 0; });
+    const auto clipped = count([](const Forward& forward) { return forward.clip; });
+    const auto alone = static_cast<std::ptrdiff_t>(forwards_.size()) - added - clipped;
     std::vector<std::string> notes;
-    if (all > added)
-      notes.push_back(join(all - added,
+    if (alone > 0)
+      notes.push_back(join(alone,
                            " of batch norm and ReLU: the tensor between them is neither written "
                            "nor read"));
     if (added > 0)
       notes.push_back(join(added,
                            " of batch norm, addition and ReLU: the two tensors between them are "
                            "neither written nor read"));
-    if (!backwards_.empty())
-      notes.push_back(join(backwards_.size(),
-                           " of the gradients of ReLU and batch norm: dy is masked where it is "
-                           "read"));
+    if (clipped > 0)
+      notes.push_back(join(clipped,
+                           " of batch norm and Clip: the tensor between them is neither written "
+                           "nor read"));
+    for (const bool clip : {false, true}) {
+      const auto masked =
+          std::count_if(backwards_.begin(), backwards_.end(),
+                        [&](const auto& entry) { return entry.second.forward->clip == clip; });
+      if (masked > 0)
+        notes.push_back(join(masked, " of the gradients of ", clip ? "Clip" : "ReLU",
+                             " and batch norm: dy is masked where it is read"));
+    }
     return notes;
   }
 
   const Graph& from_;
   const std::set<std::string>& known_;
-  std::map<int, Forward> forwards_;          // by the ReLU's number
+  const bool clips_;
+  std::map<int, Forward> forwards_;          // by the ReLU's or Clip's number
   std::map<int, Backward> backwards_;        // by its gradient's
   std::map<int, const Forward*> by_result_;  // by the ReLU's result
   std::set<int> gone_;                       // nodes fused into others
@@ -184,7 +259,11 @@ class BatchNormFusion {
 }  // namespace
 
 Rewritten fuse_batch_norms(const Graph& graph, const std::set<std::string>& known) {
-  return BatchNormFusion(graph, known).run();
+  return BatchNormFusion(graph, known, false).run();
+}
+
+Rewritten fuse_batch_norms_and_clips(const Graph& graph, const std::set<std::string>& known) {
+  return BatchNormFusion(graph, known, true).run();
 }
 
 }  // namespace lockstep

@@ -138,7 +138,7 @@ std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
 }
 
 // Adds the bias to the result, plane by plane.
-class BiasedKernel final : public Kernel {
+class BiasedKernel final : public Kernel, public Reorders {
  public:
   BiasedKernel(std::unique_ptr<DnnlKernel> kernel, const Dims& y, int threads)
       : kernel_(std::move(kernel)),
@@ -159,6 +159,7 @@ class BiasedKernel final : public Kernel {
                  });
   }
   std::size_t workspace_bytes() const override { return kernel_->workspace_bytes(); }
+  std::size_t reordered_bytes() const override { return kernel_->reordered_bytes(); }
   std::string describe() const override { return kernel_->describe() + ", bias"; }
 
  private:

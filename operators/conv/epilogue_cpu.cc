@@ -1,13 +1,14 @@
 #include "operators/conv/epilogue_cpu.h"
 
 #include "runtime/parallel.h"
+#include "runtime/reorders.h"
 
 namespace lockstep {
 namespace {
 
 constexpr int64_t kGrain = 16384;
 
-class WithEpilogue final : public Kernel {
+class WithEpilogue final : public Kernel, public Reorders {
  public:
   WithEpilogue(std::unique_ptr<Kernel> convolution, const KernelRequest& request)
       : convolution_(std::move(convolution)),
@@ -26,6 +27,7 @@ class WithEpilogue final : public Kernel {
       add_up(y, args.out[ConvOut::sums].as<float>(), args.out[ConvOut::squares].as<float>());
   }
   std::size_t workspace_bytes() const override { return convolution_->workspace_bytes(); }
+  std::size_t reordered_bytes() const override { return lockstep::reordered_bytes(*convolution_); }
   std::string describe() const override {
     return join(convolution_->describe(), does_.relu ? ", ReLU" : "",
                 does_.statistics ? ", statistics" : "");

@@ -1,8 +1,9 @@
 // Add Sub Mul Div Pow Sum Mean Max Min PRelu Where Mod BitShift (broadcasting); Neg Exp Log Sqrt
-// Reciprocal Abs Clip; comparisons and logic; Cast CastLike. Gradients are standard operators
-// again; sum_to undoes the broadcast.
+// Reciprocal Abs; Clip (clip.h); comparisons and logic; Cast CastLike. Gradients are standard
+// operators again; sum_to undoes the broadcast.
 #include "operators/elementwise/elementwise.h"
 
+#include "operators/elementwise/clip.h"
 #include "operators/kit/room.h"
 
 namespace lockstep {
@@ -180,14 +181,6 @@ std::vector<Value> prelu_gradient(const GradientRequest& r) {
   return dx;
 }
 
-// dy where the value was not clipped. The bounds count as constants, even if they are initializers:
-// that is how a file writes a ReLU6.
-std::vector<Value> clip_gradient(const GradientRequest& r) {
-  Site site = gradient_site(r, 0);
-  Value inside = equal(r.graph, r.x(0), r.y(0), site);
-  return {where(r.graph, inside, r.dy[0], scalar_like(r.graph, r.dy[0], 0, "zero"), site)};
-}
-
 // Either operand may be overwritten; the planner only does so for equal sizes, never for a
 // broadcast operand.
 Op arithmetic(const char* type, GradientRule gradient) {
@@ -206,8 +199,6 @@ Op function(const char* type, GradientRule gradient) {
           .gradient = gradient,
           .may_alias = {{0, 0}}};
 }
-
-void clip_law(Inference& inference) { inference.outputs[0] = inference.input(0); }
 
 // ONNX infers the shape, but does not check the condition's type.
 void where_law(Inference& inference) { demand_type(inference, 0, DType::boolean); }
@@ -302,13 +293,8 @@ std::vector<Op> elementwise_ops() {
            .differentiable = Differentiable::yes,
            .gradient = where_gradient,
            .narrow = {Narrow::follows}},
-          {.type = "Clip",
-           .domain = "",
-           .law = clip_law,
-           .differentiable = Differentiable::yes,
-           .gradient = clip_gradient,
-           .may_alias = {{0, 0}},
-           .narrow = {Narrow::follows}},
+          clip_op(),
+          clip_grad_op(),
           {.type = "CastLike",
            .domain = "",
            .differentiable = Differentiable::yes,

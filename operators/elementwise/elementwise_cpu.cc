@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "operators/elementwise/clip.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/elementwise/rows.h"
 #include "operators/kit/broadcast.h"
@@ -21,7 +22,6 @@ using Comparable = Types<float, double, int32_t, int64_t, int8_t, int16_t, uint8
 using Tested = Types<float, double, bool>;
 using Exponents = Types<float, double, int32_t, int64_t, uint32_t, uint64_t>;
 using Chosen = Types<float, double, int32_t, int64_t, uint8_t, bool>;
-using Clippable = Types<float, double, int32_t, int64_t, int8_t, uint8_t>;
 using Convertible = Types<float, double, int32_t, int64_t, uint8_t, int8_t, bool, Half, BFloat16>;
 
 struct Divide {
@@ -216,22 +216,6 @@ std::unique_ptr<Kernel> prepare_where(const KernelRequest& request) {
                           [&]<class T>() { return choose_rows(request, chosen_row<T>); });
 }
 
-// Bounds are operands since opset 11, each optional.
-std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
-  const bool low = request.in.size() > 1 && request.in[1].present();
-  const bool high = request.in.size() > 2 && request.in[2].present();
-  return dispatch<Clippable>(request.in[0].dtype, [&]<class T>() {
-    return make_kernel([low, high, count = request.out[0].count()](const KernelArgs& args) {
-      for (int64_t i = 0; i < count; ++i) {
-        T x = args.in[0].as<T>()[i];
-        if (low && x < *args.in[1].as<T>()) x = *args.in[1].as<T>();
-        if (high && x > *args.in[2].as<T>()) x = *args.in[2].as<T>();
-        args.out[0].as<T>()[i] = x;
-      }
-    });
-  });
-}
-
 // 16-bit floats go through float.
 template <class To>
 struct Converted {
@@ -272,7 +256,8 @@ std::vector<KernelEntry> elementwise_cpu() {
       {"Mod", "", {{"CPU", takes<Arithmetic>(), prepare_mod}}},
       {"BitShift", "", {{"CPU", takes<Unsigned>(), prepare_bit_shift}}},
       {"Where", "", {{"CPU", takes<Chosen>(1), prepare_where}}},
-      {"Clip", "", {{"CPU", takes<Clippable>(), prepare_clip, flat}}},
+      clip_cpu(),
+      clip_grad_cpu(),
       {"GreaterOrEqual", "", {comparison([](auto a, auto b) { return a >= b; })}},
       {"LessOrEqual", "", {comparison([](auto a, auto b) { return a <= b; })}},
       {"And", "", {comparison([](auto a, auto b) { return a && b; })}},

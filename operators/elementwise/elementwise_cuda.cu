@@ -1,5 +1,6 @@
 #include "operators/elementwise/broadcast_cuda.h"
 #include "operators/elementwise/cast_cuda.h"
+#include "operators/elementwise/clip.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/elementwise/logic_cuda.h"
 #include "operators/kit/dispatch.h"
@@ -174,7 +175,6 @@ std::unique_ptr<Kernel> comparison(const KernelRequest& request) {
   return dispatch<Numbers>(request.in[0].dtype,
                            [&]<class T>() { return broadcast_kernel<T, bool, F>(request); });
 }
-// 16-bit floats are supported as far as the gradient of Clip needs.
 std::unique_ptr<Kernel> prepare_equal(const KernelRequest& request) {
   return dispatch<AllNumbers>(request.in[0].dtype, [&]<class T>() {
     return broadcast_kernel<DeviceType<T>, bool, Equal>(request);
@@ -227,32 +227,6 @@ std::unique_ptr<Kernel> variadic(const KernelRequest& request) {
                       {}};
       for (std::size_t k = 0; k < args.in.size(); ++k) body.term[k] = args.in[k].as<const T>();
       for_elements(args, count, body);
-    });
-  });
-}
-
-// Bounds are operands in device memory; either may be null.
-template <class T>
-struct Clipped {
-  const T *x, *low, *high;
-  T* y;
-  __device__ void operator()(int64_t i) const {
-    T value = x[i];
-    if (low && computed(value) < computed(*low)) value = *low;
-    if (high && computed(value) > computed(*high)) value = *high;
-    y[i] = value;
-  }
-};
-
-std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
-  return dispatch<AllNumbers>(request.in[0].dtype, [&]<class Host>() {
-    using T = DeviceType<Host>;
-    return make_kernel([count = request.out[0].count()](const KernelArgs& args) {
-      auto bound = [&](std::size_t i) {
-        return i < args.in.size() ? args.in[i].as<const T>() : nullptr;
-      };
-      for_elements(args, count,
-                   Clipped<T>{args.in[0].as<const T>(), bound(1), bound(2), args.out[0].as<T>()});
     });
   });
 }
@@ -312,7 +286,8 @@ std::vector<KernelEntry> elementwise_cuda() {
       {"GreaterOrEqual", "", {{"GPU", takes<Numbers>(), comparison<GreaterOrEqual>}}},
       {"LessOrEqual", "", {{"GPU", takes<Numbers>(), comparison<LessOrEqual>}}},
       {"Where", "", {{"GPU", takes<Chosen>(1), prepare_where, flat_choice}}},
-      {"Clip", "", {{"GPU", takes<AllNumbers>(), prepare_clip, flat}}},
+      clip_cuda(),
+      clip_grad_cuda(),
       {"Neg", "", {{"GPU", takes<Numbers>(), function_of_numbers<Negative>}}},
       {"Abs", "", {{"GPU", takes<Numbers>(), function_of_numbers<Absolute>}}},
       {"Sign", "", {{"GPU", takes<Numbers>(), function_of_numbers<SignOf>}}},

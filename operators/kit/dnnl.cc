@@ -107,6 +107,7 @@ void DnnlKernel::append(const dnnl::primitive& primitive,
 }
 
 void DnnlKernel::reorder(dnnl::memory from, dnnl::memory to) {
+  reordered_ += from.get_desc().get_size() + to.get_desc().get_size();
   dnnl::reorder::primitive_desc desc(from, to, planned_scratchpad());
   execute(desc, dnnl::reorder(desc), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }

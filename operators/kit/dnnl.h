@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/kernel.h"
+#include "runtime/reorders.h"
 
 namespace lockstep {
 
@@ -50,7 +51,7 @@ int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims);
 
 // A kernel of oneDNN primitives. Prepare by naming operands and the primitives to execute in order;
 // reorders between the plan's layout and a primitive's go through the workspace.
-class DnnlKernel final : public Kernel {
+class DnnlKernel final : public Kernel, public Reorders {
  public:
   explicit DnnlKernel(std::string description) : description_(std::move(description)) {}
 
@@ -73,6 +74,7 @@ class DnnlKernel final : public Kernel {
 
   void run(const KernelArgs& args) override;
   std::size_t workspace_bytes() const override { return workspace_; }
+  std::size_t reordered_bytes() const override { return reordered_; }
   std::string describe() const override { return description_; }
 
  private:
@@ -93,7 +95,7 @@ class DnnlKernel final : public Kernel {
   void reorder(dnnl::memory from, dnnl::memory to);
 
   std::string description_;
-  std::size_t workspace_ = 0;
+  std::size_t workspace_ = 0, reordered_ = 0;
   std::vector<Binding> bindings_;
   std::vector<Execution> executions_;
   std::vector<std::pair<dnnl::memory, dnnl::memory>> results_;  // made, plain

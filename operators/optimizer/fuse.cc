@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -51,38 +52,67 @@ struct Update {
 // attributes.
 using Alike = std::tuple<const UpdateType*, int, int, int, int, std::vector<double>>;
 
+constexpr int64_t kAll = std::numeric_limits<int64_t>::max() / 2;
+
 class UpdateFusion {
  public:
-  UpdateFusion(const Graph& from, const std::set<std::string>& known)
-      : from_(from), known_(known) {}
+  // `most`: elements of one fused update, unless a parameter alone has more.
+  UpdateFusion(const Graph& from, const std::set<std::string>& known, int64_t most)
+      : from_(from), known_(known), most_(most) {}
 
   Rewritten run() {
     for (int i = 0; i < from_.node_count(); ++i) find(from_.node(i));
-    std::map<int, const std::vector<Update>*> by_last;
+    std::map<int, std::vector<Update>> by_last;
     std::set<int> gone;
-    for (const auto& [alike, updates] : groups_) {
-      if (updates.size() < 2) continue;
-      by_last[updates.back().node] = &updates;
-      for (const Update& update : updates) {
-        gone.insert(update.node);
-        if (update.before >= 0) gone.insert(update.before);
+    for (const auto& [alike, all] : groups_)
+      for (const std::vector<Update>& updates : portions(all)) {
+        if (updates.size() < 2 && updates.front().before < 0) continue;
+        for (const Update& update : updates) {
+          gone.insert(update.node);
+          if (update.before >= 0) gone.insert(update.before);
+        }
+        by_last[updates.back().node] = updates;
       }
-    }
     GraphCopy copy(from_);
-    std::vector<std::string> notes;
     for (int i = 0; i < from_.node_count(); ++i) {
-      if (const auto last = by_last.find(i); last != by_last.end()) {
-        write(copy, *last->second);
-        notes.push_back(join(last->second->size(), " updates of replica ", from_.node(i).replica(),
-                             ": one launch for all"));
-      } else if (!gone.count(i)) {
+      if (const auto last = by_last.find(i); last != by_last.end())
+        write(copy, last->second);
+      else if (!gone.count(i))
         copy.copy(from_.node(i));
-      }
     }
-    return {copy.finish(), std::move(notes)};
+    return {copy.finish(), notes(by_last)};
   }
 
  private:
+  // In order, so that each is ready soon after its last gradient.
+  std::vector<std::vector<Update>> portions(const std::vector<Update>& all) const {
+    std::vector<std::vector<Update>> portions;
+    int64_t elements = most_;
+    for (const Update& update : all) {
+      const int64_t count = element_count(to_dims(from_.shape(update.gradient)));
+      if (portions.empty() || elements + count > most_) {
+        portions.emplace_back();
+        elements = 0;
+      }
+      portions.back().push_back(update);
+      elements += count;
+    }
+    return portions;
+  }
+
+  std::vector<std::string> notes(const std::map<int, std::vector<Update>>& by_last) const {
+    std::vector<std::string> notes;
+    for (const auto& [last, updates] : by_last)
+      if (most_ == kAll)
+        notes.push_back(join(updates.size(), " updates of replica ", from_.node(last).replica(),
+                             ": one launch for all"));
+    if (most_ == kAll || by_last.empty()) return notes;
+    std::size_t count = 0;
+    for (const auto& [last, updates] : by_last) count += updates.size();
+    return {join(count, " updates and what precedes them: ", by_last.size(),
+                 " sweeps, each over no more gradients than a cache holds")};
+  }
+
   bool is_read(Value value) const {
     return value && (!from_.consumers(value).empty() || known_.count(from_.name(value)));
   }
@@ -176,6 +206,7 @@ class UpdateFusion {
 
   const Graph& from_;
   const std::set<std::string>& known_;
+  const int64_t most_;
   const std::vector<UpdateType> types_ = update_types();
   std::map<Alike, std::vector<Update>> groups_;
 };
@@ -183,7 +214,12 @@ class UpdateFusion {
 }  // namespace
 
 Rewritten fuse_updates(const Graph& graph, const std::set<std::string>& known) {
-  return UpdateFusion(graph, known).run();
+  return UpdateFusion(graph, known, kAll).run();
+}
+
+Rewritten fuse_small_updates(const Graph& graph, const std::set<std::string>& known) {
+  constexpr int64_t kCached = 1 << 16;
+  return UpdateFusion(graph, known, kCached).run();
 }
 
 }  // namespace lockstep

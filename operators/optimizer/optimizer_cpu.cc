@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 
 #include "operators/kit/dispatch.h"
@@ -12,28 +13,56 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-// All by value, and a separate function: otherwise the compiler must assume that results alias the
-// arguments, and does not vectorise.
+// Elements are updated in arrays of this function's own, piece by piece: results lie over operands,
+// and for pointers to both the compiler would not compute several elements at once.
 template <class Rule, class Given>
-[[gnu::noinline]] void update_range(UpdateElements<Rule> parameter, Rule rule, Given given,
-                                    bool skipped, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; ++i) parameter.update(rule, given, skipped, i);
+void update_range(const UpdateElements<Rule>& parameter, Rule rule, Given given, bool skipped,
+                  int64_t begin, int64_t end) {
+  constexpr int64_t kPiece = 256;
+  float gradient[kPiece], param[kPiece], step[kPiece], slots[Rule::kSlots][kPiece];
+  UpdateElements<Rule> piece;
+  piece.gradient = gradient;
+  piece.param = piece.new_param = param;
+  for (int s = 0; s < Rule::kSlots; ++s) piece.slots[s] = piece.new_slots[s] = slots[s];
+  piece.step = parameter.step ? step : nullptr;
+  piece.factor = parameter.factor;
+  piece.decay = parameter.decay;
+  for (; begin < end; begin += kPiece) {
+    const int64_t count = std::min(kPiece, end - begin);
+    std::copy_n(parameter.gradient + begin, count, gradient);
+    std::copy_n(parameter.param + begin, count, param);
+    for (int s = 0; s < Rule::kSlots; ++s) std::copy_n(parameter.slots[s] + begin, count, slots[s]);
+    for (int64_t i = 0; i < count; ++i) piece.update(rule, given, skipped, i);
+    std::copy_n(param, count, parameter.new_param + begin);
+    for (int s = 0; s < Rule::kSlots; ++s)
+      std::copy_n(slots[s], count, parameter.new_slots[s] + begin);
+    if (parameter.step) std::copy_n(step, count, parameter.step + begin);
+  }
 }
 
+// One sweep over all parameters, however small some are. `ends`: of each parameter, counted from
+// the first one's start.
 template <class Rule, bool kMany>
 std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
-  return make_kernel([rule = Rule::read(request.attributes()),
-                      operands = UpdateOperandsOf<Rule>(request, kMany),
+  const UpdateOperandsOf<Rule> operands(request, kMany);
+  std::vector<int64_t> ends;
+  for (std::size_t k = 0; k < operands.count(); ++k)
+    ends.push_back((ends.empty() ? 0 : ends.back()) +
+                   request.out[operands.places().new_param(k)].count());
+  return make_kernel([rule = Rule::read(request.attributes()), operands, ends,
                       threads = request.threads](const KernelArgs& args) {
     const UpdateNumbers numbers = operands.numbers(args);
     const auto given = rule.given(*numbers.rate, numbers.number);
     const bool skipped = numbers.unless && *numbers.unless >= 0;
-    for (std::size_t k = 0; k < operands.count(); ++k) {
-      const UpdateElements<Rule> parameter = operands.at(args, k);
-      parallel_for(parameter.count, kGrain, threads, [&](int64_t begin, int64_t end) {
-        update_range(parameter, rule, given, skipped, begin, end);
-      });
-    }
+    const int64_t count = ends.empty() ? 0 : ends.back();
+    parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
+      auto k = static_cast<std::size_t>(std::ranges::upper_bound(ends, begin) - ends.begin());
+      for (; begin < end; begin = ends[k++]) {
+        const int64_t first = k == 0 ? 0 : ends[k - 1];
+        update_range(operands.at(args, k), rule, given, skipped, begin - first,
+                     std::min(end, ends[k]) - first);
+      }
+    });
   });
 }
 

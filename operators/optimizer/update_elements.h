@@ -53,6 +53,7 @@ class UpdateOperandsOf {
   }
 
   std::size_t count() const { return factors_.size(); }
+  UpdatePlaces places() const { return {Rule::kSlots, count(), many_}; }
 
   UpdateElements<Rule> at(const KernelArgs& args, std::size_t k) const {
     UpdateElements<Rule> one;
@@ -83,8 +84,6 @@ class UpdateOperandsOf {
   }
 
  private:
-  UpdatePlaces places() const { return {Rule::kSlots, count(), many_}; }
-
   bool many_;
   std::vector<float> factors_, decays_;
 };

@@ -2,6 +2,7 @@
 // leaves the kernel: MaxPoolGrad repeats the forward pooling into its workspace.
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
+#include "operators/pool/max_planes.h"
 #include "operators/pool/pool.h"
 #include "operators/pool/pool_dnnl.h"
 
@@ -121,14 +122,17 @@ std::unique_ptr<Kernel> prepare_global_grad(const KernelRequest& request) {
 std::vector<KernelEntry> pool_cpu() {
   const LayoutWish forward = together({0}, {0}), max_backward = together({0, 1}, {0});
   const Refusal floats = takes<Float32>();
+  const Refusal planes = every({floats, not_row_major_planes});
   const Refusal average = every({floats, past_padding});
   const Refusal average_back = every({floats, past_padding_back});
   return {
-      {"MaxPool", "", {{"oneDNN", floats, prepare_max, forward}}},
+      {"MaxPool", "", {{"CPU", planes, max_of_planes}, {"oneDNN", floats, prepare_max, forward}}},
       {"AveragePool", "", {{"oneDNN", average, prepare_average, forward}}},
       {"GlobalAveragePool", "", {{"oneDNN", floats, prepare_global_average, forward}}},
       {"GlobalMaxPool", "", {{"oneDNN", floats, prepare_global_max, forward}}},
-      {"MaxPoolGrad", kOwnDomain, {{"oneDNN", floats, prepare_max_grad, max_backward}}},
+      {"MaxPoolGrad",
+       kOwnDomain,
+       {{"CPU", planes, max_of_planes_grad}, {"oneDNN", floats, prepare_max_grad, max_backward}}},
       {"AveragePoolGrad", kOwnDomain, {{"oneDNN", average_back, prepare_average_grad, forward}}},
       {"GlobalAveragePoolGrad", kOwnDomain, {{"oneDNN", floats, prepare_global_grad, forward}}}};
 }

@@ -8,6 +8,7 @@
 #include "operators/kit/axis.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/whole_numbers.h"
+#include "operators/reduce/channel_sums.h"
 #include "operators/reduce/extent.h"
 #include "operators/reduce/reduce.h"
 #include "operators/reduce/running.h"
@@ -258,7 +259,10 @@ std::unique_ptr<Kernel> prepare_arg(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> reduce_cpu() {
-  return {{"ReduceSum", "", {{"CPU", takes<Numbers>(), prepare_reduce<Sum>}}},
+  return {{"ReduceSum",
+           "",
+           {{"channel blocks", no_channel_sums, prepare_channel_sums, channel_sums_layouts},
+            {"CPU", takes<Numbers>(), prepare_reduce<Sum>}}},
           {"ReduceMean", "", {{"CPU", takes<Numbers>(), prepare_reduce<Mean>}}},
           {"ReduceL1", "", {{"CPU", takes<Numbers>(), prepare_reduce<L1>}}},
           {"ReduceL2", "", {{"CPU", takes<Numbers>(), prepare_reduce<L2>}}},

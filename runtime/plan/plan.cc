@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "graph/printable.h"
+#include "runtime/plan/traffic.h"
 
 namespace lockstep {
 namespace {
@@ -51,6 +52,8 @@ std::string text_of(const Plan& plan) {
   out << "memory: " << arena << " bytes in arenas for " << plan.tensor_bytes << " bytes of tensors";
   if (plan.tensor_bytes > 0) out << " (" << 100 * arena / plan.tensor_bytes << " %)";
   out << "; " << plan.views << " views, " << plan.in_place << " values in place\n";
+  if (plan.workers[0].device.kind == DeviceKind::cpu)  // a GPU's libraries do not tell
+    out << "traffic: " << text_of(traffic_of(plan)) << "\n";
   for (const std::string& note : plan.notes) out << "fused: " << printable(note) << "\n";
   for (int feed : plan.feeds)
     if (feed >= 0)

@@ -1,16 +1,19 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "graph/op.h"
 #include "operators/all.h"
 #include "operators/batch_norm/batch_norm.h"
+#include "tests/support/any_threads.h"
 #include "tests/support/case_run.h"
 
 namespace lockstep::testing {
 namespace {
 
 constexpr double kEpsilon = 1e-5;
+constexpr float kLow = -0.375F, kHigh = 0.625F;
 
 // Calls visit(element, channel).
 template <class Visit>
@@ -76,6 +79,19 @@ OpCase with_relu(const Dims& dims, bool added) {
   return c;
 }
 
+// As a plan has it: limited to low .. high.
+OpCase with_clip(const Dims& dims) {
+  OpCase c = with_relu(dims, false);
+  c.name = join("clip_", dims[1]);
+  c.attributes = {{"momentum", 0.8F}, {"low", kLow}, {"high", kHigh}};
+  c.reference = [](const std::vector<Doubles>& in) {
+    std::vector<Doubles> out = of_batch(0.8)(in);
+    for (double& y : out[0].values) y = std::clamp<double>(y, kLow, kHigh);
+    return out;
+  };
+  return c;
+}
+
 // What made x knows the sums.
 OpCase with_sums(const Dims& dims) {
   OpCase c = with_relu(dims, true);
@@ -91,9 +107,10 @@ OpCase with_sums(const Dims& dims) {
   return c;
 }
 
-// dx, dscale and dbias as the definition has them, of dy where y is positive; that too is asked
-// for.
-std::vector<Doubles> masked_gradient(const std::vector<Doubles>& in) {
+// dx, dscale and dbias as the definition has them, of dy where `passes(y)`; that too is asked for.
+template <class Passes>
+std::vector<Doubles> masked_gradient(const std::vector<Doubles>& in, const Doubles& y,
+                                     const Passes& passes) {
   const Doubles &dy = in[0], &x = in[1];
   const int64_t channels = x.dims[1];
   const double count = static_cast<double>(element_count(x.dims) / channels);
@@ -102,7 +119,7 @@ std::vector<Doubles> masked_gradient(const std::vector<Doubles>& in) {
     return (x[i] - in[3][c]) / std::sqrt(in[4][c] + kEpsilon);
   };
   each(x.dims, [&](int64_t i, int64_t c) {
-    if (in[6][i] <= 0) dz[i] = 0;
+    if (!passes(y[i])) dz[i] = 0;
     dbias[c] += dz[i];
     dscale[c] += dz[i] * along(i, c);
   });
@@ -126,8 +143,23 @@ OpCase with_relu_grad(const Dims& dims, bool added) {
           .inputs = {random(dims, 7), forward.inputs[0], forward.inputs[1], fed(out[3]),
                      fed(out[4]), forward.inputs[2], fed(out[0])},
           .outputs = 4,
-          .reference = masked_gradient,
+          .reference =
+              [](const std::vector<Doubles>& in) {
+                return masked_gradient(in, in[6], [](double y) { return y > 0; });
+              },
           .gradient = false};
+}
+
+OpCase with_clip_grad(const Dims& dims) {
+  OpCase c = with_relu_grad(dims, false);
+  c.name = join("clip_", dims[1]);
+  c.attributes = {{"low", kLow}, {"high", kHigh}};
+  c.inputs.pop_back();  // y: x is enough
+  c.reference = [](const std::vector<Doubles>& in) {
+    const Doubles y = given_statistics({in[1], in[2], in[5], in[3], in[4]})[0];
+    return masked_gradient(in, y, [](double v) { return v >= kLow && v <= kHigh; });
+  };
+  return c;
 }
 
 std::vector<OpCase> batch_norm_cases() {
@@ -137,7 +169,9 @@ std::vector<OpCase> batch_norm_cases() {
                                                  {"rows", {4, 3}},
                                                  {"many_channels", {2, 16, 3, 3}},
                                                  {"volumes", {2, 2, 2, 3, 2}},
-                                                 {"one_image", {1, 2, 3, 5}}}) {
+                                                 {"one_image", {1, 2, 3, 5}},
+                                                 {"wide_rows", {3, 19}},
+                                                 {"large_planes", {2, 2, 19, 31}}}) {
     all.push_back({.name = name,
                    .type = "BatchNormalization",
                    .inputs = operands(dims),
@@ -174,6 +208,10 @@ std::vector<OpCase> batch_norm_cases() {
       all.push_back(with_relu(dims, added));
       all.push_back(with_relu_grad(dims, added));
     }
+  for (const Dims& dims : {Dims{2, 3, 4, 4}, Dims{3, 8, 2, 5}, Dims{5, 11}, Dims{1, 2, 3, 50}}) {
+    all.push_back(with_clip(dims));
+    all.push_back(with_clip_grad(dims));
+  }
   for (const Dims& dims : {Dims{2, 3, 4, 4}, Dims{3, 8, 2, 5}}) all.push_back(with_sums(dims));
   for (OpCase& c : all) c.tolerance = 1e-4;
   return all;
@@ -196,6 +234,17 @@ TEST(BatchNorm, AttributesComeBackAsTheyWereWritten) {
   EXPECT_EQ(attrs.momentum, 0.5F);
   EXPECT_TRUE(attrs.training);
   EXPECT_TRUE(attrs.relu);
+  EXPECT_FALSE(attrs.clip);
+  const Node clipped =
+      graph.add({.type = "BatchNormTrain",
+                 .domain = kOwnDomain,
+                 .inputs = {x, c, c, c, c},
+                 .attributes = write_batch_norm({.clip = true, .low = -0.5F, .high = 0.25F}),
+                 .outputs = 5},
+                "clipped");
+  EXPECT_TRUE(read_batch_norm(clipped).clip);
+  EXPECT_EQ(read_batch_norm(clipped).low, -0.5F);
+  EXPECT_EQ(read_batch_norm(clipped).high, 0.25F);
   for (bool given : {false, true})
     for (bool added : {false, true}) {
       const Node grad =
@@ -211,6 +260,34 @@ TEST(BatchNorm, AttributesComeBackAsTheyWereWritten) {
       EXPECT_EQ(back.relu, !given);
       EXPECT_EQ(back.added, added);
     }
+}
+
+// Large enough for several threads, by groups of channels and by images.
+TEST(BatchNorm, GivesTheSameBitsOnAnyNumberOfThreads) {
+  for (const Dims& dims : {Dims{4, 8, 90, 90}, Dims{3, 5, 83, 71}, Dims{9000, 11}}) {
+    expect_same_bits_on_any_threads(with_relu(dims, true));
+    expect_same_bits_on_any_threads(with_clip(dims));
+    OpCase grad = with_relu(dims, false);
+    const CaseInput channel = positive({dims[1]});
+    grad.type = "BatchNormGrad";
+    grad.attributes = {{"low", kLow}, {"high", kHigh}};
+    grad.inputs = {random(dims, 7), random(dims), channel, channel, channel, channel};
+    grad.outputs = 4;
+    expect_same_bits_on_any_threads(grad);
+  }
+}
+
+// Squares of a large mean would swallow the variance.
+TEST(BatchNorm, FindsASmallVarianceAroundALargeMean) {
+  OpCase c = with_relu({4, 3, 9, 9}, false);
+  c.attributes = {{"momentum", 0.8F}};
+  c.reference = of_batch(0.8);
+  c.tolerance = 2e-3;
+  auto values = c.inputs[0].value.values<float>();
+  std::vector<float> far(values.begin(), values.end());
+  for (float& value : far) value += 1000;
+  c.inputs[0] = given(Literal::of<float>(far, {4, 3, 9, 9}));
+  check_case(c);
 }
 
 TEST_P(BatchNorms, Case) { check_case(GetParam()); }

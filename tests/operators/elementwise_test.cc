@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/op.h"
 #include "operators/kit/converted.h"
 #include "tests/support/op_case.h"
 
@@ -39,10 +40,22 @@ double over(double a, double b) { return a / b; }
 
 constexpr bool kMask[] = {true, false, false, true};
 
+// Of -0.5 and 2; a bound itself is within them.
+const std::vector<float> kAroundBounds{-1, -0.5F, 0, 2, 2.5F, std::nanf("")};
+
 Reference elementwise_of_first(double (*f)(double)) {
   return [f](const std::vector<Doubles>& in) {
     Doubles y = in[0];
     for (double& value : y.values) value = f(value);
+    return std::vector<Doubles>{y};
+  };
+}
+
+// Of the first two inputs, whatever the shapes of others.
+Reference elementwise_of_two(double (*f)(double, double)) {
+  return [f](const std::vector<Doubles>& in) {
+    Doubles y = in[0];
+    for (std::size_t i = 0; i < y.values.size(); ++i) y[i] = f(in[0][i], in[1][i]);
     return std::vector<Doubles>{y};
   };
 }
@@ -243,6 +256,29 @@ std::vector<OpCase> elementwise_cases() {
       {.name = "high",
        .type = "Clip",
        .inputs = {random({3, 4}), left_out(), {Literal::scalar(0.48F), false, true, false}}},
+      {.name = "both",
+       .type = "ClipGrad",
+       .domain = kOwnDomain,
+       .inputs = {random({2, 3}), given(Literal::of<float>(kAroundBounds, {2, 3})),
+                  given(Literal::scalar(-0.5F)), given(Literal::scalar(2.0F))},
+       .reference =
+           elementwise_of_two([](double dy, double x) { return x >= -0.5 && x <= 2 ? dy : 0; }),
+       .gradient = false},
+      {.name = "high",
+       .type = "ClipGrad",
+       .domain = kOwnDomain,
+       .inputs = {random({2, 3}), given(Literal::of<float>(kAroundBounds, {2, 3})), left_out(),
+                  given(Literal::scalar(2.0F))},
+       .reference = elementwise_of_two([](double dy, double x) { return x <= 2 ? dy : 0; }),
+       .gradient = false},
+      {.name = "long",
+       .type = "Clip",
+       .inputs = {random({40000}),
+                  {Literal::scalar(-0.52F), false, true, false},
+                  {Literal::scalar(0.48F), false, true, false}},
+       .reference = elementwise_of_first(
+           [](double x) { return std::clamp(x, double(-0.52F), double(0.48F)); }),
+       .gradient = false},
       {.name = "floor",
        .type = "Mod",
        .inputs = {given(Literal::vector({-4, 7, 5, 4, -7, 8})),

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
+#include "graph/op.h"
+#include "tests/support/any_threads.h"
 #include "tests/support/op_case.h"
 
 namespace lockstep::testing {
@@ -70,6 +73,9 @@ std::vector<OpCase> pool_cases() {
   std::vector<OpCase> all{
       pool("two", "MaxPool", {1, 2, 4, 4}, {}),
       pool("rest", "MaxPool", {1, 1, 5, 5}, {}),
+      pool("long_rows", "MaxPool", {1, 2, 5, 27}, {}),
+      pool("pairs_padded", "MaxPool", {1, 2, 9, 13}, {.begin = 1, .end = 1}),
+      pool("three_padded", "MaxPool", {2, 2, 11, 8}, {.kernel = 3, .begin = 1, .end = 1}),
       pool("overlap", "MaxPool", {1, 1, 6, 6}, {.kernel = 3}),
       pool("padded", "MaxPool", {1, 1, 6, 6}, {.kernel = 3, .begin = 1, .end = 1}),
       pool("ceil", "MaxPool", {1, 1, 6, 6}, {.kernel = 3, .ceil = true}),
@@ -107,6 +113,36 @@ std::vector<OpCase> pool_cases() {
                  .symbolic_batch = true});
   all.push_back({.name = "square", .type = "GlobalMaxPool", .inputs = {random({2, 3, 4, 4})}});
   return all;
+}
+
+// Oneself and one's first equal, and what no number is.
+TEST(MaxPool, TakesTheFirstOfEqualsAndNaNAboveAll) {
+  const float nan = std::nanf("");
+  const Literal x = Literal::of<float>(
+      std::vector<float>{1, 1, 0, 2, 1, 0, 2, 2, nan, 5, -1, -2, 5, nan, -1, -1}, {1, 1, 4, 4});
+  OpCase c{.name = "equals", .type = "MaxPool", .inputs = {given(x)}, .gradient = false};
+  c.attributes = {{"kernel_shape", std::vector<int64_t>{2, 2}},
+                  {"strides", std::vector<int64_t>{2, 2}}};
+  const std::vector<Literal> forward = results_on_threads(c, 1);
+  const auto maxima = forward[0].values<float>();
+  EXPECT_EQ(maxima[0], 1);
+  EXPECT_EQ(maxima[1], 2);
+  EXPECT_TRUE(std::isnan(maxima[2]));
+  EXPECT_EQ(maxima[3], -1);
+  c.type = "MaxPoolGrad";
+  c.domain = kOwnDomain;
+  c.inputs = {given(Literal::of<float>(std::vector<float>{3, 4, 5, 6}, {1, 1, 2, 2})), given(x)};
+  const std::vector<Literal> gradient = results_on_threads(c, 1);
+  const auto dx = gradient[0].values<float>();
+  EXPECT_EQ((std::vector<float>(dx.begin(), dx.end())),
+            (std::vector<float>{3, 0, 0, 4, 0, 0, 0, 0, 5, 0, 6, 0, 0, 0, 0, 0}));
+}
+
+TEST(MaxPool, GivesTheSameBitsOnAnyNumberOfThreads) {
+  OpCase c = pool("threads", "MaxPool", {3, 5, 61, 47}, {.kernel = 3, .begin = 1, .end = 1});
+  expect_same_bits_on_any_threads(c);
+  c = pool("threads", "MaxPool", {3, 5, 61, 47}, {});
+  expect_same_bits_on_any_threads(c);
 }
 
 class Pool : public ::testing::TestWithParam<OpCase> {};

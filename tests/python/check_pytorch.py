@@ -90,6 +90,28 @@ class Grouped(nn.Module):
         return self.fc(F.leaky_relu(self.c(x), 0.2).amax((2, 3)))
 
 
+class Inverted(nn.Module):
+    """MobileNetV2's blocks: ReLU6 after batch norms that train, the scale large enough to reach 6."""
+
+    def __init__(self):
+        super().__init__()
+        def conv(i, o, k, s=1, g=1):
+            return nn.Sequential(nn.Conv2d(i, o, k, s, k // 2, groups=g, bias=False),
+                                 nn.BatchNorm2d(o))
+        self.stem, self.widen, self.deep = conv(3, 8, 3), conv(8, 16, 1), conv(16, 16, 3, g=16)
+        self.narrow, self.stride, self.out = conv(16, 8, 1), conv(8, 8, 3, 2, 8), conv(8, 24, 1)
+        self.fc = nn.Linear(24, 5)
+        for name, scale in self.named_parameters():
+            if name.endswith("1.weight"):
+                nn.init.constant_(scale, 4)
+
+    def forward(self, x):
+        x = F.relu6(self.stem(x))
+        x = x + self.narrow(F.relu6(self.deep(F.relu6(self.widen(x)))))
+        x = F.relu6(self.out(F.relu6(self.stride(x))))
+        return self.fc(F.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
 class AutoEncoder(nn.Module):
     """Down by strides, up by transposed convolutions; regression."""
 
@@ -299,6 +321,7 @@ NETWORKS = {
     "residual": (Residual, lambda: classify(3, 16, 16), 14),
     "shared_weights": (SharedWeights, lambda: classify(3, 8, 8), 13),
     "grouped": (Grouped, lambda: classify(4, 12, 12), 14),
+    "inverted": (Inverted, lambda: classify(3, 16, 16), 14),
     "auto_encoder": (AutoEncoder, lambda: (torch.rand(BATCH, 3, 16, 16), torch.rand(BATCH, 3, 16, 16)), 11),
     "attention": (Attention, lambda: classify(3, 16, 16), 14),
     "branches": (Branches, lambda: classify(3, 8, 8), 12),

@@ -16,6 +16,7 @@
 #include "runtime/exec/executor.h"
 #include "runtime/philox.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/traffic.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {
@@ -112,6 +113,75 @@ TEST(Layout, KeepsBlocksFromConvolutionToConvolution) {
        at = plan.find("Reorder [", at + 1))
     ++reorders;
   EXPECT_EQ(reorders, blocked ? 6u : 0u) << plan;
+}
+
+// A bias' gradient: sums by channel have the bits of the row-major tensor's.
+TEST(Layout, SumsChannelsOfBlocksInTheSameOrder) {
+  const auto run_on = [](const Graph& graph, const Literal& x, std::vector<std::string> fetches) {
+    States store({}, {});
+    Workers workers(1, 1);
+    auto executor = make_executor(
+        compile({graph, {"x"}, {x.dims()}, fetches, {}, {}, cpu_devices(1), all_kernels(), {}}),
+        store, workers);
+    const std::vector<Tensor> feeds{view_of(x)};
+    executor->run(feeds, {});
+    Ran ran{{}, text_of(executor->plan())};
+    for (const Tensor& tensor : executor->fetches())
+      ran.values.emplace_back(tensor.as<float>(), tensor.as<float>() + tensor.count());
+    return ran;
+  };
+  for (const int64_t side : {2, 13}) {
+    Graph graph(all_ops(), "convolved");
+    const Value x = graph.input("x", {DType::float32, {3, kChannels, side, side}});
+    const Value w = graph.constant("w", random_literal({kChannels, kChannels, 1, 1}, 5));
+    const Value y = conv(graph, x, w, none, {{.kernel = {1, 1}}}, "y");
+    reduce_sum(graph, y, {0, 2, 3}, false, "sums");
+    const Ran blocked = run_on(graph, random_literal({3, kChannels, side, side}, 7), {"y", "sums"});
+    Graph plain(all_ops(), "plain");
+    const Dims dims{3, kChannels, side, side};
+    reduce_sum(plain, plain.input("x", {DType::float32, to_shape(dims)}), {0, 2, 3}, false, "sums");
+    const Ran row_major = run_on(plain, Literal::of<float>(blocked.values[0], dims), {"sums"});
+    EXPECT_EQ(blocked.values[1], row_major.values[0]) << side;
+    if (blocked.plan.find("y/c8") != std::string::npos ||
+        blocked.plan.find("blocks_of") != std::string::npos) {
+      EXPECT_NE(blocked.plan.find("by channel, in blocks of"), std::string::npos) << blocked.plan;
+    }
+  }
+}
+
+// The reorders that are steps, and those that convolutions make of their weights.
+TEST(Layout, CountsTheBytesThatAreReordered) {
+  const Network network;
+  const Plan plan = compile({network.graph,
+                             {"x"},
+                             {{2, 3, 12, 12}},
+                             network.fetches,
+                             {},
+                             {},
+                             cpu_devices(1),
+                             all_kernels(),
+                             {}});
+  const auto bytes_of = [&](const std::vector<int>& slots) {
+    std::size_t bytes = 0;
+    for (const int slot : slots) bytes += plan.slots[slot].desc.bytes();
+    return bytes;
+  };
+  std::size_t all = 0, steps = 0;
+  bool blocked = false;
+  for (const PlanStep& step : plan.steps) {
+    const std::size_t bytes = bytes_of(step.in) + bytes_of(step.out);
+    all += bytes;
+    if (step.type == "Reorder") steps += bytes, blocked = true;
+  }
+  const Traffic traffic = traffic_of(plan);
+  const std::size_t within = traffic.reordered - steps;
+  EXPECT_EQ(traffic.bytes, all + within);
+  if (blocked) {
+    EXPECT_GE(within, 2 * kChannels * kChannels * 9 * sizeof(float)) << "the weight of b alone";
+  }
+  EXPECT_NE(text_of(plan).find(join("traffic: ", traffic.bytes, " bytes read and written, ",
+                                    traffic.reordered, " of them by reorders (")),
+            std::string::npos);
 }
 
 // oneDNN knows no convolution to nothing: asked for its wish it throws what is no Error.

@@ -41,6 +41,7 @@ std::vector<OpCase> element_by_element() {
   return {own("ReluGrad", {x, x}),
           own("SigmoidGrad", {x, x}),
           own("TanhGrad", {x, x}),
+          own("ClipGrad", {x, x, number(-0.5F), number(0.5F)}),
           own("FunctionGrad", {x, x}, {{"function", "Elu"}, {"a", 1.0F}}),
           own("DropoutGrad", {x, number(0.5F), truth(true)}, {random_stream_attribute(1)}),
           own("Scale", {x}, {{"scale", 2.0F}}),
@@ -126,7 +127,7 @@ std::vector<OpCase> regions() {
 
 std::vector<OpCase> norms() {
   const CaseInput x = random({2, 3, 2, 2}), channel = positive({3}), rows = random({2, 4});
-  const Attributes relu{{"relu", int64_t{1}}};
+  const Attributes relu{{"relu", int64_t{1}}}, clip{{"low", 0.0F}, {"high", 0.5F}};
   return {own("BatchNormTrain", {x, channel, channel, channel, channel}, {}, 5),
           named("BatchNormTrain in a plan",
                 own("BatchNormTrain", {x, channel, channel, channel, channel, x, channel, channel},
@@ -134,6 +135,10 @@ std::vector<OpCase> norms() {
           own("BatchNormGrad", {x, x, channel, channel, channel}, {}, 3),
           named("BatchNormGrad in a plan",
                 own("BatchNormGrad", {x, x, channel, channel, channel, channel, x}, relu, 4)),
+          named("BatchNormTrain with a Clip",
+                own("BatchNormTrain", {x, channel, channel, channel, channel}, clip, 5)),
+          named("BatchNormGrad with a Clip",
+                own("BatchNormGrad", {x, x, channel, channel, channel, channel}, clip, 4)),
           own("InstanceNormGrad", {x, x, channel}, {}, 3),
           own("LayerNormGrad", {rows, rows, positive({4})}, {}, 3),
           own("LrnGrad", {x, x}, {{"size", int64_t{3}}})};

@@ -223,7 +223,7 @@ const std::vector<KernelTable>& queued_kernels() {
         };
     std::vector<KernelTable> all;
     all.push_back(all_kernels().front());
-    all.emplace_back(DeviceKind::gpu, all_ops(), std::move(entries), &accelerator, fusions());
+    all.emplace_back(DeviceKind::gpu, all_ops(), std::move(entries), &accelerator, gpu_fusions());
     return all;
   }();
   return tables;

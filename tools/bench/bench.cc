@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "graph/error.h"
 #include "tools/command.h"
 
 namespace lockstep {
@@ -14,6 +15,7 @@ void add_bench(CLI::App& app, Command& chosen) {
     BuildGraphOptions graph;
     AllReduceBench reduce;
     int nodes = 100000;
+    std::string against;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("bench", "run one of the built-in benchmarks");
@@ -57,11 +59,21 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));
   command->add_flag("--profile", options->step.profile, "train-step: print the time by operator");
+  CLI::Option* against =
+      command
+          ->add_option("--against", options->against,
+                       "train-step: take the steps of this file again, which has a line of --json "
+                       "for each; fails if one has become slower by more than a tenth")
+          ->excludes(model)
+          ->excludes(devices);
   command->footer(
       "Example:  lockstep bench train-step --model resnet50 --batch 16 --profile\n"
+      "          lockstep bench train-step --against before.json\n"
       "          lockstep launch -n 2 -- lockstep bench all-reduce --devices cpu");
-  command->callback([options, model, devices, &chosen] {
-    chosen = [options, model, devices] {
+  command->callback([options, model, devices, against, &chosen] {
+    chosen = [options, model, devices, against] {
+      check(against->empty() || options->name == "train-step",
+            "--against compares train-step, not ", options->name);
       options->graph.as_json = options->reduce.as_json = options->json;
       if (model->count() > 0) options->graph.model = options->step.model;
       if (devices->count() > 0) options->reduce.devices = options->step.devices;
@@ -69,6 +81,7 @@ void add_bench(CLI::App& app, Command& chosen) {
       if (options->name == "plan-growth") return bench_plan_growth(options->nodes, options->json);
       if (options->name == "detection-operators") return bench_detection_operators(options->json);
       if (options->name == "all-reduce") return bench_all_reduce(options->reduce);
+      if (!against->empty()) return bench_against(options->against, options->step);
       return bench_train_step(options->step, options->json);
     };
   });

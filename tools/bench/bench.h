@@ -37,6 +37,19 @@ struct TrainStepBench {
 // The time of a training step, on random images.
 int bench_train_step(const TrainStepBench& options, bool as_json);
 
+struct TrainStepTimes {
+  int threads = 0;  // per replica
+  double median = 0, fastest = 0, host = 0;
+  double first = 0;            // from the start of the benchmark to the end of the first step
+  std::size_t most_bytes = 0;  // that the process has had in memory
+};
+// Prints the profile if the options ask for it.
+TrainStepTimes time_train_step(const TrainStepBench& options);
+
+// Takes the training steps of a file again, which has a line of `bench train-step --json` for each,
+// and prints how their times compare. 1 if a step has become slower by a tenth, and stays so.
+int bench_against(const std::string& file, const TrainStepBench& options);
+
 // The time of reading and planning for graphs of up to so many nodes.
 int bench_plan_growth(int most, bool as_json);
 

@@ -61,7 +61,54 @@ def vgg16():
     return nn.Sequential(*layers, nn.Linear(4096, 1000))
 
 
+class Inverted(nn.Module):
+    """MobileNetV2's block: widens, filters each channel by itself, narrows."""
+
+    def __init__(self, channels, out, stride, expansion):
+        super().__init__()
+        wide = channels * expansion
+        layers = [] if expansion == 1 else conv_bn_relu6(channels, wide, 1)
+        layers += conv_bn_relu6(wide, wide, 3, stride, wide)
+        layers += [nn.Conv2d(wide, out, 1, bias=False), nn.BatchNorm2d(out)]
+        self.path, self.adds = nn.Sequential(*layers), stride == 1 and channels == out
+
+    def forward(self, x):
+        return x + self.path(x) if self.adds else self.path(x)
+
+
+def conv_bn_relu6(channels, out, kernel, stride=1, groups=1):
+    return [nn.Conv2d(channels, out, kernel, stride, kernel // 2, groups=groups, bias=False),
+            nn.BatchNorm2d(out), nn.ReLU6(inplace=True)]
+
+
+def mobilenet_v2():
+    layers, channels = conv_bn_relu6(3, 32, 3, 2), 32
+    for expansion, out, blocks, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2),
+                                           (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2),
+                                           (6, 320, 1, 1)):
+        for i in range(blocks):
+            layers.append(Inverted(channels, out, 1 if i else stride, expansion))
+            channels = out
+    layers += conv_bn_relu6(channels, 1280, 1)
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2),
+                         nn.Linear(1280, 1000))
+
+
+def lenet():
+    return nn.Sequential(nn.Conv2d(1, 20, 5), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5),
+                         nn.MaxPool2d(2), nn.Flatten(), nn.Linear(800, 500), nn.ReLU(inplace=True),
+                         nn.Linear(500, 10))
+
+
+def mlp():
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 256), nn.ReLU(inplace=True),
+                         nn.Linear(256, 128), nn.ReLU(inplace=True), nn.Linear(128, 10))
+
+
 MODELS = {
+    "mlp": mlp,
+    "lenet": lenet,
+    "mobilenet_v2": mobilenet_v2,
     "resnet18": lambda: ResNet((2, 2, 2, 2), False),
     "resnet34": lambda: ResNet((3, 4, 6, 3), False),
     "resnet50": lambda: ResNet((3, 4, 6, 3), True),
@@ -70,3 +117,8 @@ MODELS = {
     "resnext50_32x4d": lambda: ResNet((3, 4, 6, 3), True, 32, 4),
     "vgg16": vgg16,
 }
+
+
+def images_of(model):
+    """The shape of an image and the number of classes, as published_options() of models/models.cc."""
+    return ((1, 28, 28), 10) if model in ("mlp", "lenet") else ((3, 224, 224), 1000)

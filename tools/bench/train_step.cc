@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <iomanip>
@@ -61,6 +63,16 @@ StateValues make_batch_resident(TrainingModel& model, int64_t batch, int64_t cla
   return values;
 }
 
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::size_t most_memory_of_process() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+}
+
 // `wall`: seconds of all runs together. The part outside kernels is the overhead of the plan; with
 // several replicas it would include their waits for each other.
 void print_profile(const Plan& plan, const StepTimes& times, int runs, double wall) {
@@ -89,7 +101,9 @@ void print_profile(const Plan& plan, const StepTimes& times, int runs, double wa
 
 }  // namespace
 
-int bench_train_step(const TrainStepBench& options, bool as_json) {
+TrainStepTimes time_train_step(const TrainStepBench& options) {
+  const auto began = std::chrono::steady_clock::now();
+  TrainStepTimes result;
   const std::vector<Device> devices = parse_devices(options.devices);
   const ClassifierOptions published = published_options(options.model);
   TrainingModel model =
@@ -104,8 +118,10 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
   session.load(batch);
   Feeds feeds(model);
   feeds.set(Role::rate, 0.01F);
-  for (int step = 0; step < 2; ++step)  // plan, touch all memory, and record if supported
+  for (int step = 0; step < 2; ++step) {  // plan, touch all memory, and record if supported
     session.run_step(feeds, 0);
+    if (step == 0) result.first = seconds_since(began);
+  }
 
   const Plan& plan = session.step().plan(feeds.tensors());
   StepTimes times(plan.steps.size(), 0);
@@ -115,37 +131,48 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
     RunOptions run = session.run_options(static_cast<uint64_t>(step));
     if (options.profile) run.times = &times;
     run.host_seconds = &host;
-    auto start = std::chrono::steady_clock::now();
+    const auto start = std::chrono::steady_clock::now();
     session.run_step(feeds, run);
-    seconds.push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    seconds.push_back(seconds_since(start));
   }
   const double wall = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   std::sort(seconds.begin(), seconds.end());
-  const double median = seconds[seconds.size() / 2];
+  if (options.profile) print_profile(plan, times, options.steps, wall);
+  result.threads = session.threads();
+  result.median = seconds[seconds.size() / 2];
+  result.fastest = seconds.front();
+  result.host = host / options.steps;
+  result.most_bytes = most_memory_of_process();
+  return result;
+}
+
+int bench_train_step(const TrainStepBench& options, bool as_json) {
+  TrainStepBench asked = options;
+  asked.profile = options.profile && !as_json;
+  const TrainStepTimes times = time_train_step(asked);
   if (as_json) {
-    std::cout << nlohmann::json{{"model", options.model},
-                                {"batch", options.batch},
-                                {"devices", options.devices},
-                                {"threads", session.threads()},
-                                {"precision", options.precision},
-                                {"tf32", options.tf32},
-                                {"seconds", median},
-                                {"host_seconds", host / options.steps},
-                                {"fastest", seconds.front()}}
-                     .dump()
-              << "\n";
+    std::cout
+        << nlohmann::json{{"model", options.model},         {"batch", options.batch},
+                          {"devices", options.devices},     {"threads", times.threads},
+                          {"precision", options.precision}, {"tf32", options.tf32},
+                          {"seconds", times.median},        {"host_seconds", times.host},
+                          {"fastest", times.fastest},       {"first_step_seconds", times.first},
+                          {"most_bytes", times.most_bytes}}
+               .dump()
+        << "\n";
     return 0;
   }
-  if (options.profile) print_profile(plan, times, options.steps, wall);
   std::cout << std::fixed << std::setprecision(3) << options.model << ", batch " << options.batch
             << " on " << options.devices << " in " << options.precision
-            << (options.tf32 ? " (products in tf32)" : "") << " with " << session.threads()
-            << " threads each: " << median << " s a step (median of " << options.steps << "), "
-            << std::setprecision(1) << static_cast<double>(options.batch) / median << " images/s\n";
-  if (host > 0)
-    std::cout << "host time of a step: " << std::setprecision(3) << host / options.steps * 1e3
-              << " ms, " << std::setprecision(2) << 100 * host / wall << " %\n";
+            << (options.tf32 ? " (products in tf32)" : "") << " with " << times.threads
+            << " threads each: " << times.median << " s a step (median of " << options.steps
+            << "), " << std::setprecision(1) << static_cast<double>(options.batch) / times.median
+            << " images/s\n"
+            << "first step after " << std::setprecision(3) << times.first << " s, at most "
+            << times.most_bytes / (1 << 20) << " MiB in memory\n";
+  if (times.host > 0)
+    std::cout << "host time of a step: " << std::setprecision(3) << times.host * 1e3 << " ms, "
+              << std::setprecision(2) << 100 * times.host / times.median << " %\n";
   return 0;
 }
 

@@ -1,0 +1,22 @@
+// Clip and its gradient.
+//   Clip (ONNX)                   y = x, but at least `low` and at most `high`; either may be
+//   omitted ClipGrad (dy, x, low, high)   dx = dy where x is within the bounds or on one, else 0
+#pragma once
+
+#include "graph/op.h"
+#include "runtime/kernel_table.h"
+
+namespace lockstep {
+
+struct ClipGradIn {
+  enum : std::size_t { dy, x, low, high };
+};
+
+Op clip_op();
+Op clip_grad_op();
+KernelEntry clip_cpu();
+KernelEntry clip_grad_cpu();
+KernelEntry clip_cuda();
+KernelEntry clip_grad_cuda();
+
+}  // namespace lockstep

@@ -1,0 +1,75 @@
+#include <limits>
+
+#include "operators/elementwise/clip.h"
+#include "operators/kit/dispatch.h"
+#include "operators/layout/layout.h"
+#include "runtime/parallel.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kGrain = 16384;
+
+using Clippable = Types<float, double, int32_t, int64_t, int8_t, uint8_t>;
+
+// Those omitted bound nothing. By value: a result may lie over what the operands point to.
+template <class T>
+struct Bounds {
+  T low, high;
+
+  static Bounds of(const KernelArgs& args, std::size_t first) {
+    using Limits = std::numeric_limits<T>;
+    Bounds bounds{Limits::lowest(), Limits::max()};
+    if constexpr (Limits::has_infinity) bounds = {-Limits::infinity(), Limits::infinity()};
+    const auto take = [&](std::size_t i, T& bound) {
+      if (i < args.in.size() && args.in[i].data) bound = *args.in[i].template as<const T>();
+    };
+    take(first, bounds.low);
+    take(first + 1, bounds.high);
+    return bounds;
+  }
+};
+
+std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
+  return dispatch<Clippable>(request.in[0].dtype, [&]<class T>() {
+    return make_kernel(
+        [count = request.out[0].count(), threads = request.threads](const KernelArgs& args) {
+          const Bounds<T> bounds = Bounds<T>::of(args, 1);
+          const T* x = args.in[0].as<const T>();
+          T* y = args.out[0].as<T>();
+          parallel_for(count, kGrain, threads, [=](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              const T raised = x[i] < bounds.low ? bounds.low : x[i];  // NaN stays NaN
+              y[i] = raised > bounds.high ? bounds.high : raised;
+            }
+          });
+        });
+  });
+}
+
+std::unique_ptr<Kernel> prepare_clip_grad(const KernelRequest& request) {
+  using In = ClipGradIn;
+  return dispatch<Floats>(request.in[In::dy].dtype, [&]<class T>() {
+    return make_kernel(
+        [count = request.out[0].count(), threads = request.threads](const KernelArgs& args) {
+          const Bounds<T> bounds = Bounds<T>::of(args, In::low);
+          const T* dy = args.in[In::dy].as<const T>();
+          const T* x = args.in[In::x].as<const T>();
+          T* dx = args.out[0].as<T>();
+          parallel_for(count, kGrain, threads, [=](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i)
+              dx[i] = (x[i] >= bounds.low) & (x[i] <= bounds.high) ? dy[i] : T(0);
+          });
+        });
+  });
+}
+
+}  // namespace
+
+KernelEntry clip_cpu() { return {"Clip", "", {{"CPU", takes<Clippable>(), prepare_clip, flat}}}; }
+
+KernelEntry clip_grad_cpu() {
+  return {"ClipGrad", kOwnDomain, {{"CPU", takes<Floats>(), prepare_clip_grad, flat}}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,70 @@
+#include "operators/reduce/channel_sums.h"
+
+#include <array>
+
+#include "operators/reduce/extent.h"
+#include "runtime/parallel.h"
+
+namespace lockstep {
+namespace {
+
+// As reduce_rows() of reduce_cpu.cc has them.
+constexpr int64_t kParts = 8;
+
+// The sums of a block's channels.
+template <int kBlock>
+void sums_of_block(const float* x, int64_t images, int64_t image_pitch, int64_t plane, float* y) {
+  std::array<std::array<double, kBlock>, kParts> part{};
+  for (int64_t n = 0; n < images; ++n) {
+    const float* from = x + n * image_pitch;
+    const int64_t whole = plane / kParts * kParts;
+    for (int64_t i = 0; i < whole; i += kParts)
+      for (std::size_t k = 0; k < kParts; ++k, from += kBlock)
+        for (std::size_t c = 0; c < kBlock; ++c) part[k][c] += from[c];
+    for (int64_t i = whole; i < plane; ++i, from += kBlock)
+      for (std::size_t c = 0; c < kBlock; ++c) part[0][c] += from[c];
+  }
+  for (std::size_t c = 0; c < kBlock; ++c) {
+    for (std::size_t k = 1; k < kParts; ++k) part[0][c] += part[k][c];
+    y[c] = static_cast<float>(part[0][c]);
+  }
+}
+
+}  // namespace
+
+std::string no_channel_sums(const KernelRequest& request) {
+  const TensorDesc& x = request.in[0];
+  if (x.channel_block == 1) return "takes channel blocks";
+  if (x.dtype != DType::float32) return join("takes float32, not ", x.dtype);
+  if (request.in.size() > 1 && request.in[1].present() && !request.constants[1])
+    return "takes axes that are known";
+  const Extent extent = extent_of(request);
+  const bool by_channel = extent.kept.size() == 1 && extent.kept[0].size == x.dims[1] &&
+                          !extent.reduced.empty() && extent.reduced.back().stride == 1;
+  return by_channel ? "" : "keeps the channels alone";
+}
+
+Layouts channel_sums_layouts(const KernelRequest& request) {
+  Layouts layouts = row_major(request);
+  layouts.in[0] = request.in[0].channel_block;
+  return layouts;
+}
+
+std::unique_ptr<Kernel> prepare_channel_sums(const KernelRequest& request) {
+  const TensorDesc& x = request.in[0];
+  const int64_t images = x.dims[0], block = x.channel_block, blocks = x.dims[1] / block;
+  const int64_t plane = x.count() / (images * x.dims[1]);
+  return make_kernel(
+      [=, threads = request.threads](const KernelArgs& args) {
+        const auto sum = block == 16 ? sums_of_block<16> : sums_of_block<8>;
+        const int64_t grain = std::max<int64_t>(1, 16384 / (images * plane * block));
+        parallel_for(blocks, grain, threads, [&](int64_t begin, int64_t end) {
+          for (int64_t b = begin; b < end; ++b)
+            sum(args.in[0].as<const float>() + b * plane * block, images, blocks * plane * block,
+                plane, args.out[0].as<float>() + b * block);
+        });
+      },
+      join("by channel, in blocks of ", block));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,17 @@
+// The bytes that a step of a plan reads and writes.
+#pragma once
+
+#include "runtime/plan/plan.h"
+
+namespace lockstep {
+
+struct Traffic {
+  std::size_t bytes = 0;  // of all operands and results, once for each kernel, reorders included
+  std::size_t reordered = 0;  // by reorders, steps of their own or within a kernel
+};
+Traffic traffic_of(const Plan& plan);
+
+// "1000 bytes read and written, 10 of them by reorders (1.0 %)"
+std::string text_of(const Traffic& traffic);
+
+}  // namespace lockstep

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""tools/bench/suite.py compares a small network with PyTorch: check_suite.py SUITE LOCKSTEP FOLDER"""
+import json
+import os
+import subprocess
+import sys
+
+try:
+    import torch  # noqa: F401
+except ImportError:
+    print("no torch")
+    sys.exit(77)
+
+
+def main():
+    suite, lockstep, folder = sys.argv[1:]
+    os.makedirs(folder, exist_ok=True)
+    paths = {kind: f"{folder}/suite.{kind}" for kind in ("json", "record", "picture")}
+    options = [part for kind, path in paths.items() for part in (f"--{kind}", path)]
+    out = subprocess.run(
+        [sys.executable, suite, "--lockstep", lockstep, "--models", "mlp:4,lenet:2", "--rounds", "1",
+         "--threads", "1", *options], check=True, capture_output=True, text=True).stdout
+    with open(paths["json"], encoding="utf-8") as file:
+        results = json.load(file)
+    assert [r["model"] for r in results] == ["mlp", "lenet"], results
+    for r in results:
+        assert "eager" in r["torch_seconds"], r
+        best = min(r["torch_seconds"].values())
+        assert abs(r["ratio"] * r["seconds"] - best) < 1e-9, r
+        for figure in ("most_bytes", "torch_most_bytes", "first_step_seconds",
+                       "torch_first_step_seconds"):
+            assert r[figure] > 0, r
+        assert f"| {r['model']} {r['batch']} |" in out, out
+    with open(paths["picture"], encoding="utf-8") as file:
+        assert file.read().count("<rect") == 2
+    # The record is what the command takes; no busy machine makes a step a thousand times slower.
+    with open(paths["record"], encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    with open(paths["record"], "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(line | {"seconds": 1000 * line["seconds"]}) + "\n"
+                        for line in lines)
+    compared = subprocess.run([lockstep, "bench", "train-step", "--against", paths["record"]],
+                              check=True, capture_output=True, text=True).stdout
+    assert "mlp, batch 4" in compared and "lenet, batch 2" in compared, compared
+
+
+main()
