@@ -133,7 +133,9 @@ class CudaRecording final : public Recording {
     check_cuda(made, "a recording");
   }
   ~CudaRecording() override {
-    if (graph_) cudaGraphExecDestroy(graph_);
+    if (!graph_) return;
+    cudaGraphExecDestroy(graph_);
+    cudaStreamSynchronize(root_.stream());  // a replay under way still makes the calls
   }
   void replay() override {
     root_.native();
