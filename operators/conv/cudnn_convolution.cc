@@ -163,7 +163,7 @@ class Candidates {
 };
 
 // The fastest, including a separate epilogue, timed on its own memory. Engines that cuDNN accepts
-// but cannot run are skipped.
+// but cannot run, or whose workspace is more than there is, are skipped.
 std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convolution& c,
                        const Epilogue& epilogue) {
   auto bytes = [&](const Dims& dims) {
@@ -179,18 +179,19 @@ std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convoluti
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
     const bool apart = candidate.needs_epilogue(c);
-    const DeviceBuffer workspace(
-        std::max(static_cast<std::size_t>(candidate.workspace), epilogue.workspace_bytes));
-    auto work = [&](cudaStream_t stream) {
-      candidate.run(stream, data, workspace.data());
-      if (apart) epilogue.run(stream, data, workspace.data());
-    };
     try {
+      const DeviceBuffer workspace(
+          std::max(static_cast<std::size_t>(candidate.workspace), epilogue.workspace_bytes));
+      auto work = [&](cudaStream_t stream) {
+        candidate.run(stream, data, workspace.data());
+        if (apart) epilogue.run(stream, data, workspace.data());
+      };
       const double time = seconds_on_device(work);
       if (best && time >= best_time) continue;
       best = i;
       best_time = time;
     } catch (const Error&) {  // other candidates remain
+      cudaGetLastError();     // or the next launch would report this error
     }
   }
   check(best.has_value(), "none of cuDNN's ", candidates.size(), " engines runs");

@@ -133,7 +133,9 @@ class CudaRecording final : public Recording {
     check_cuda(made, "a recording");
   }
   ~CudaRecording() override {
-    if (graph_) cudaGraphExecDestroy(graph_);
+    if (!graph_) return;
+    cudaGraphExecDestroy(graph_);
+    cudaStreamSynchronize(root_.stream());  // a replay under way still makes the calls
   }
   void replay() override {
     root_.native();
@@ -183,7 +185,11 @@ class CudaAccelerator final : public Accelerator {
   }
 
   void copy(void* to, const void* from, std::size_t bytes) override {
-    if (bytes > 0) check_cuda(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "a copy");
+    if (bytes == 0) return;
+    check_cuda(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "a copy");
+    // From pageable memory it returns before the copy has landed, and our streams do not wait for
+    // the default one.
+    check_cuda(cudaStreamSynchronize(cudaStreamLegacy), "a copy");
   }
 
   std::unique_ptr<Queue> queue(Device device) override {

@@ -181,7 +181,12 @@ NcclMember& nccl_member(Comm& comm, Device device) {
 
 void with_nccl(Comm& comm, NcclMember& member, const std::function<void()>& calls) {
   begin_nccl_calls();
-  calls();
+  try {
+    calls();
+  } catch (...) {
+    api().end();  // a group left open would swallow the next one; the links are aborted
+    throw;
+  }
   end_nccl_calls();
   comm.wait_until([&] { return member.settled(); }, "NCCL's calls");
 }

@@ -4,6 +4,9 @@
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <mutex>
+#include <set>
+#include <thread>
 
 #include "graph/error.h"
 
@@ -16,6 +19,16 @@ double seconds_since(Clock::time_point began) {
 }
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+// Where the executors that exchange by `comm` keep their recordings. Those of one process's comm
+// run in one thread; tests run processes as threads.
+using Recordings = std::set<std::unique_ptr<Recording>*>;
+Recordings& recordings_of(const Comm* comm) {
+  static std::mutex mutex;
+  static std::map<const Comm*, Recordings> all;
+  std::lock_guard lock(mutex);
+  return all[comm];
+}
 
 }  // namespace
 
@@ -55,6 +68,11 @@ QueueExecutor::QueueExecutor(Plan plan, const States& state, Accelerator& accele
   std::fill(faults_.begin(), faults_.end(), Fault{});
   context_memory_ = accelerator.allocate_host(sizeof(RunContext));
   context_ = new (context_memory_.get()) RunContext;
+}
+
+QueueExecutor::~QueueExecutor() {
+  if (comm_) recordings_of(comm_).erase(&recording_);
+  recording_.reset();  // while its queues exist
 }
 
 QueueExecutor::Staged QueueExecutor::stage(const TensorDesc& desc) {
@@ -99,7 +117,7 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
     } else if (runs_ == 0 || !not_recorded_.empty()) {
       enqueue(nullptr);
     } else {
-      if (!recording_) recording_ = accelerator_.record(queue(0), [this] { enqueue(nullptr); });
+      if (!recording_) record();
       recording_->replay();
     }
     if (options.host_seconds) *options.host_seconds += seconds_since(began);
@@ -131,13 +149,31 @@ void QueueExecutor::check_faults() {
   }
 }
 
-// Queued work must not outlive the memory it uses.
+void QueueExecutor::record() {
+  recording_ = accelerator_.record(queue(0), [this] { enqueue(nullptr); });
+  if (comm_) recordings_of(comm_).insert(&recording_);
+}
+
+// Queued work must not outlive the memory it uses. An abort ends what waits in the queues at once,
+// but returns only when no recording holds the links, this plan's or another's.
 void QueueExecutor::abandon() {
-  if (comm_ && plan_.exchanges && comm_->device_links) comm_->device_links->abort();
+  std::thread aborting;
+  if (comm_ && plan_.exchanges && comm_->device_links) {
+    DeviceLinks& links = *comm_->device_links;
+    aborting = std::thread([&links] {
+      try {
+        links.abort();
+      } catch (...) {  // only the first error is reported
+      }
+    });
+    for (std::unique_ptr<Recording>* recording : recordings_of(comm_)) recording->reset();
+  }
+  recording_.reset();
   for (Line& line : lines_) try {
       line.queue->finish();
     } catch (...) {  // only the first error is reported
     }
+  if (aborting.joinable()) aborting.join();
 }
 
 void QueueExecutor::enqueue(const RunOptions* step_by_step) {

@@ -15,6 +15,7 @@ class QueueExecutor final : public Executor {
   // for a missing device.
   QueueExecutor(Plan plan, const States& state, Accelerator& accelerator, Comm* comm,
                 std::shared_ptr<ArenaPool> arenas);
+  ~QueueExecutor() override;
 
   void run(std::span<const Tensor> feeds, const RunOptions& options) override;
   std::span<const Tensor> fetches() const override { return fetched_; }
@@ -46,6 +47,7 @@ class QueueExecutor final : public Executor {
   void enqueue_fetches();
   void finish();
   void check_faults();
+  void record();
   void abandon();
 
   Accelerator& accelerator_;

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "builders/step/partition.h"
+#include "operators/all.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"
+#include "tests/support/step_feeds.h"
 #include "tests/support/sums.h"
 
 namespace lockstep::testing {
@@ -75,6 +77,28 @@ TEST(Exchange, ALostProcessIsNamed) {
         "cannot exchange '", "with all others", "rank 1 (host ",
         "gave up: its GPU fell off the bus");
   }
+}
+
+// It is lost when several plans have recorded exchanges: an abort waits for their recordings.
+TEST(Exchange, AProcessLostBehindRecordingsIsNamed) {
+  const TrainingModel whole =
+      small_mlp(2, MomentumSgd{}, {.all_reduce = {.spec = parse_all_reduce("nccl")}});
+  expect_error(
+      [&] {
+        run_ranks(2, [&](Comm& comm) {
+          const TrainingModel part = partition(whole, {comm.rank(), 2});
+          Session session(part, parse_devices("gpu:0"), all_kernels(), {1, 1, {}, &comm});
+          session.initialise();
+          StepFeeds large(part, 8, 5, kSmall, 2), small(part, 4, 5, kSmall, 2);
+          for (int64_t step = 0; step < 8; ++step) {
+            check(comm.rank() == 0 || step < 7, "its GPU fell off the bus");
+            StepFeeds& feeds = step % 2 == 0 ? large : small;
+            session.step().run(feeds.at(step, 0.05F),
+                               session.run_options(static_cast<uint64_t>(step)));
+          }
+        });
+      },
+      "rank 1 (host ", "gave up: its GPU fell off the bus");
 }
 
 }  // namespace

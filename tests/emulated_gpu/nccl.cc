@@ -4,19 +4,24 @@
 #include "runtime/cuda/nccl.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "graph/error.h"
 #include "graph/half.h"
 #include "graph/literal.h"
 #include "runtime/accelerator.h"
 #include "runtime/dist/agree.h"
+#include "tests/support/queued_cpu.h"
 
 // The one thing that the real one leaves open.
 struct ncclComm {
@@ -47,6 +52,7 @@ struct ncclComm {
     }
   };
   std::shared_ptr<Table> table;
+  std::shared_ptr<char> held = std::make_shared<char>();  // by recordings of its calls
 };
 
 namespace lockstep {
@@ -54,6 +60,7 @@ namespace {
 
 struct Call {
   cudaStream_t stream;
+  std::shared_ptr<char> held;
   std::function<void()> post, collect;
 };
 thread_local std::vector<Call> calls;
@@ -123,13 +130,13 @@ struct ProcessLinks final : DeviceLinks {
 NcclMember::~NcclMember() { delete handle_; }
 
 void NcclMember::send(const void* data, std::size_t bytes, int peer, cudaStream_t stream) {
-  put_off({stream,
+  put_off({stream, handle_->held,
            [=, this, table = handle_->table] { table->put(rank_, peer, bytes_at(data, bytes)); },
            [] {}});
 }
 
 void NcclMember::receive(void* data, std::size_t bytes, int peer, cudaStream_t stream) {
-  put_off({stream, [] {},
+  put_off({stream, handle_->held, [] {},
            [=, this, table = handle_->table] {
              const std::vector<std::byte> message = table->take(peer, rank_);
              check(message.size() == bytes, "NCCL: ", bytes, " bytes are awaited from rank ", peer,
@@ -140,7 +147,7 @@ void NcclMember::receive(void* data, std::size_t bytes, int peer, cudaStream_t s
 
 void NcclMember::sum(const void* in, void* out, int64_t count, DType type, cudaStream_t stream) {
   const std::size_t bytes = static_cast<std::size_t>(count) * size_of(type);
-  put_off({stream,
+  put_off({stream, handle_->held,
            [=, this, table = handle_->table] {
              for (int peer = 0; peer < size_; ++peer) table->put(rank_, peer, bytes_at(in, bytes));
            },
@@ -152,7 +159,19 @@ void NcclMember::sum(const void* in, void* out, int64_t count, DType type, cudaS
 }
 
 bool NcclMember::settled() const { return true; }
-void NcclMember::abort() { handle_->table->abort(rank_); }
+// As NCCL's does, it ends what waits and then waits for each recording of its calls to be
+// destroyed; where NCCL would do so for ever, this ends the program.
+void NcclMember::abort() {
+  handle_->table->abort(rank_);
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (handle_->held.use_count() > 1) {
+    if (std::chrono::steady_clock::now() > patience) {
+      std::cerr << "NCCL: an abort waits for ever: a recording holds the group\n";
+      std::abort();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
 
 void begin_nccl_calls() { ++depth; }
 
@@ -161,6 +180,7 @@ void end_nccl_calls() {
   if (--depth > 0) return;
   std::vector<Call> group = std::move(calls);
   calls.clear();
+  for (const Call& call : group) testing::hold_while_recorded(call.held);
   for (Call& call : group) reinterpret_cast<Queue*>(call.stream)->call(std::move(call.post));
   for (Call& call : group) reinterpret_cast<Queue*>(call.stream)->call(std::move(call.collect));
 }

@@ -62,11 +62,12 @@ using Work = std::function<void()>;
 struct Tape final : Recording {
   // An entry is replayed by putting it into its queue again.
   std::vector<Work> entries;
+  std::vector<std::shared_ptr<void>> held;
   void replay() override {
     for (const Work& entry : entries) entry();
   }
 };
-thread_local Tape* taping = nullptr;
+thread_local std::unique_ptr<Tape> taping;
 
 class ThreadQueue final : public Queue {
  public:
@@ -170,11 +171,14 @@ class QueuedCpu final : public Accelerator {
   std::unique_ptr<Queue> queue(Device) override { return std::make_unique<ThreadQueue>(); }
   std::unique_ptr<Event> event(Device) override { return std::make_unique<ThreadEvent>(); }
   std::unique_ptr<Recording> record(Queue&, const std::function<void()>& work) override {
-    auto tape = std::make_unique<Tape>();
-    taping = tape.get();
-    work();
-    taping = nullptr;
-    return tape;
+    begin_recording();
+    try {
+      work();
+    } catch (...) {
+      end_recording();
+      throw;
+    }
+    return end_recording();
   }
 
  private:
@@ -206,6 +210,12 @@ class QueuedKernel final : public Kernel {
 };
 
 }  // namespace
+
+void begin_recording() { taping = std::make_unique<Tape>(); }
+std::unique_ptr<Recording> end_recording() { return std::move(taping); }
+void hold_while_recorded(std::shared_ptr<void> object) {
+  if (taping) taping->held.push_back(std::move(object));
+}
 
 std::unique_ptr<Accelerator> threads_as_devices(Reach reach) {
   return std::make_unique<QueuedCpu>(reach);

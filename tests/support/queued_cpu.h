@@ -3,6 +3,7 @@
 // devices' own kernels: waits, copies, recordings.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "runtime/kernel_table.h"
@@ -12,6 +13,12 @@ namespace lockstep::testing {
 // Whether the host can access a device's memory.
 enum class Reach { near, far };
 std::unique_ptr<Accelerator> threads_as_devices(Reach reach);
+
+// What this thread puts into queues in between is recorded, not run.
+void begin_recording();
+std::unique_ptr<Recording> end_recording();
+// The recording under way, if any, holds it until it is destroyed.
+void hold_while_recorded(std::shared_ptr<void> object);
 
 // A table of GPU kernels; lives as long as the program.
 const std::vector<KernelTable>& queued_kernels();

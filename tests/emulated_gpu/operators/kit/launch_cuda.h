@@ -34,6 +34,7 @@ void run_grid_of_meetings(dim3 blocks, int threads, const std::function<void()>&
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), dim3 blocks, int threads, cudaStream_t stream,
             const Arguments&... arguments) {
+  check_cuda(cudaGetLastError(), "a kernel");
   reinterpret_cast<Queue*>(stream)->call(
       [=] { testing::run_grid(blocks, threads, [&] { kernel(arguments...); }); });
 }
@@ -41,6 +42,7 @@ void launch(void (*kernel)(Parameters...), dim3 blocks, int threads, cudaStream_
 template <class... Parameters, class... Arguments>
 void launch_blocks(void (*kernel)(Parameters...), dim3 blocks, int threads, cudaStream_t stream,
                    const Arguments&... arguments) {
+  check_cuda(cudaGetLastError(), "a kernel");
   reinterpret_cast<Queue*>(stream)->call(
       [=] { testing::run_grid_of_meetings(blocks, threads, [&] { kernel(arguments...); }); });
 }
