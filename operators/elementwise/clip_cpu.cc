@@ -58,7 +58,7 @@ std::unique_ptr<Kernel> prepare_clip_grad(const KernelRequest& request) {
           T* dx = args.out[0].as<T>();
           parallel_for(count, kGrain, threads, [=](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i)
-              dx[i] = (x[i] >= bounds.low) & (x[i] <= bounds.high) ? dy[i] : T(0);
+              dx[i] = ((x[i] >= bounds.low) & (x[i] <= bounds.high)) ? dy[i] : T(0);
           });
         });
   });

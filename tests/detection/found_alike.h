@@ -6,16 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/error.h"
 #include "tools/detection/found_boxes.h"
 
 namespace lockstep::testing {
-
-inline std::string text_of(const FoundBox& box) {
-  const auto& [left, top, right, bottom] = box.corners;
-  return join("class ", box.kind, " with ", box.score, " at ", left, ", ", top, ", ", right, ", ",
-              bottom);
-}
 
 inline bool close_boxes(const FoundBox& a, const FoundBox& b) {
   bool close = a.kind == b.kind && std::abs(a.score - b.score) < 1e-5F;
