@@ -73,7 +73,7 @@ void maxima(const float* x, int64_t width, float* y, int64_t count) {
     for (int r = 0; r < kKernel; ++r)
       for (int c = 0; c < kKernel; ++c) {
         const float value = x[r * width + i * kStride + c];
-        most = (value > most) | (value != value) ? value : most;
+        most = ((value > most) | (value != value)) ? value : most;
       }
     y[i] = most;
   }
