@@ -35,19 +35,19 @@ struct Formula {
   bool decouples = false;
 };
 
-constexpr double kBeta1 = 0.75, kBeta2 = 0.96875, kEpsilon = 0.001F;
+constexpr double kBeta1 = 0.75, kBeta2 = 0.96875, kRuleEpsilon = 0.001F;
 
 double adam(double t, double rate, double g, double* slots) {
   slots[0] = kBeta1 * slots[0] + (1 - kBeta1) * g;
   slots[1] = kBeta2 * slots[1] + (1 - kBeta2) * g * g;
   return rate * (slots[0] / (1 - std::pow(kBeta1, t))) /
-         (std::sqrt(slots[1] / (1 - std::pow(kBeta2, t))) + kEpsilon);
+         (std::sqrt(slots[1] / (1 - std::pow(kBeta2, t))) + kRuleEpsilon);
 }
 
 // Slots: mean square, momentum, mean.
 double rmsprop(double rate, double g, double* slots, double mean) {
   slots[0] = kBeta2 * slots[0] + (1 - kBeta2) * g * g;
-  slots[1] = 0.5 * slots[1] + g / (std::sqrt(slots[0] - mean * mean) + kEpsilon);
+  slots[1] = 0.5 * slots[1] + g / (std::sqrt(slots[0] - mean * mean) + kRuleEpsilon);
   return rate * slots[1];
 }
 
@@ -68,7 +68,7 @@ std::vector<Formula> formulas() {
            1,
            [](double t, double rate, double g, double* slots) {
              slots[0] += g * g;
-             return rate / (1 + (t - 1) * 0.25) * g / (std::sqrt(slots[0]) + kEpsilon);
+             return rate / (1 + (t - 1) * 0.25) * g / (std::sqrt(slots[0]) + kRuleEpsilon);
            }}};
 }
 

@@ -52,7 +52,8 @@ struct Trained {
   std::map<std::string, int> steps;  // how many of each type
 };
 
-Trained trained(const TrainingModel& model, bool fused, int threads = 1, bool layouts = true) {
+Trained trained_on_cpu(const TrainingModel& model, bool fused, int threads = 1,
+                       bool layouts = true) {
   SessionOptions options{.seed = 5, .threads = usable_threads(threads)};
   options.compile.rewrites = fused;
   options.compile.layouts = layouts;
@@ -71,18 +72,20 @@ TEST(CpuFusion, GivesTheBitsOfSingleNodes) {
   for (const int replicas : {1, 2})
     for (const int threads : {1, 3}) {
       const TrainingModel model = clipped_model(replicas);
-      EXPECT_TRUE(trained(model, true, threads).state == trained(model, false, threads).state)
+      EXPECT_TRUE(trained_on_cpu(model, true, threads).state ==
+                  trained_on_cpu(model, false, threads).state)
           << replicas << " replicas, " << threads << " threads";
     }
 }
 
 TEST(CpuFusion, GivesTheBitsOfSingleUpdatesOfAdam) {
   const TrainingModel model = clipped_model(2, Adam{});
-  EXPECT_TRUE(trained(model, true).state == trained(model, false).state);
+  EXPECT_TRUE(trained_on_cpu(model, true).state == trained_on_cpu(model, false).state);
 }
 
 TEST(CpuFusion, IsInThePlanWithItsReason) {
-  Trained fused = trained(clipped_model(1), true), single = trained(clipped_model(1), false);
+  Trained fused = trained_on_cpu(clipped_model(1), true),
+          single = trained_on_cpu(clipped_model(1), false);
   EXPECT_EQ(single.steps["Clip"], 2);
   EXPECT_EQ(single.steps["ClipGrad"], 2);
   EXPECT_EQ(single.steps["Relu"], 2);
@@ -102,7 +105,7 @@ TEST(CpuFusion, IsInThePlanWithItsReason) {
 // convolution and its pool.
 TEST(CpuFusion, KeepsChannelBlocks) {
   for (const bool rewrites : {true, false}) {
-    Trained result = trained(clipped_model(1), rewrites);
+    Trained result = trained_on_cpu(clipped_model(1), rewrites);
     EXPECT_LE(result.steps["Reorder"], 2) << result.plan;
   }
 }
@@ -110,7 +113,8 @@ TEST(CpuFusion, KeepsChannelBlocks) {
 // Convolutions add up in another order without blocks.
 TEST(CpuFusion, ComputesTheSameInBlocksAndRowMajor) {
   const TrainingModel model = clipped_model(1);
-  expect_close(trained(model, true).state, trained(model, true, 1, false).state, model);
+  expect_close(trained_on_cpu(model, true).state, trained_on_cpu(model, true, 1, false).state,
+               model);
 }
 
 // A parameter with more elements than a sweep has at most is updated by itself.
@@ -123,10 +127,10 @@ TEST(CpuFusion, UpdatesLargeParametersWhenTheirGradientsAreThere) {
                                   classify(net, fc_layer(net, x, 5, {}, "pred"));
                                 },
                                 MomentumSgd{0.9F, true}, {.replicas = 1, .scope = "cpu"});
-  Trained fused = trained(model, true);
+  Trained fused = trained_on_cpu(model, true);
   EXPECT_EQ(fused.steps["MomentumSGDUpdates"], 3) << fused.plan;
   EXPECT_EQ(fused.steps["WeightedSum"], 0);
-  EXPECT_TRUE(fused.state == trained(model, false).state);
+  EXPECT_TRUE(fused.state == trained_on_cpu(model, false).state);
 }
 
 struct ClippedNorm {
