@@ -1,6 +1,7 @@
 #include "operators/rnn/activations.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <sstream>
 
@@ -71,6 +72,9 @@ std::vector<RecurrentActivation> recurrent_activations(Cell cell, const Recurren
   for (const std::string& name : activation_names(cell, attrs)) {
     const KnownActivation& known = known_activation(name);
     RecurrentActivation activation{known.kind, 0, 0, attrs.clip};
+    // ONNX Runtime clips what enters an LSTM's gates, not its cell's value.
+    if (cell == Cell::lstm && activations.size() % 3 == 2)
+      activation.clip = std::numeric_limits<float>::infinity();
     if (known.alpha) activation.a = next(attrs.alphas, alphas, *known.alpha);
     if (known.beta) activation.b = next(attrs.betas, betas, *known.beta);
     activations.push_back(activation);

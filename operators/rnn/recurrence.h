@@ -29,7 +29,7 @@ struct RecurrentAttrs {
   std::string direction = "forward";  // reverse, bidirectional
   int64_t hidden = 0;                 // 0: as R says
   bool batch_first = false;           // ONNX's layout 1
-  // Limits what goes into activations to +-clip.
+  // Limits what goes into the activations of gates to +-clip.
   float clip = std::numeric_limits<float>::infinity();
   bool input_forget = false;         // LSTM: the forget gate is 1 - i
   bool linear_before_reset = false;  // GRU: r scales the product with R, as in PyTorch

@@ -27,8 +27,11 @@ class Naive {
       const Curve curve = !usual                        ? how.curves[k]
                           : i == 0 && how.cell != "RNN" ? Curve(sigmoid)
                                                         : Curve(hyperbolic_tangent);
-      curves_.push_back(
-          [this, curve](double x) { return curve(std::clamp(x, -how_.clip, how_.clip)); });
+      if (how.cell == "LSTM" && i == 2)  // of the cell's value, as ONNX Runtime
+        curves_.push_back(curve);
+      else
+        curves_.push_back(
+            [this, curve](double x) { return curve(std::clamp(x, -how_.clip, how_.clip)); });
     }
   }
 
