@@ -28,8 +28,9 @@ run() {  # title, preset, target, ctest arguments
 run "unit tests" release unit_tests -L unit
 run "all other tests" release all -LE unit
 if [ -z "${LOCKSTEP_QUICK:-}" ]; then
-  # One thread per replica: libgomp is not instrumented, its barriers look like races.
-  OMP_NUM_THREADS=1 run "unit tests, looking for races" tsan unit_tests -L unit
+  # One thread per team, also where a program asks for more: libgomp is not instrumented, its
+  # barriers look like races.
+  OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1 run "unit tests, looking for races" tsan unit_tests -L unit
   run "unit tests, looking for wrong addresses" asan unit_tests -L unit
 fi
 echo "== all done in $((SECONDS / 60)) min"
