@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "graph/op.h"
 #include "tests/support/op_case.h"
@@ -227,29 +230,52 @@ std::vector<OpCase> momentum_cases() {
              return out;
            },
        .gradient = false},
-      many_momentum_updates("plain", false, -1),
-      many_momentum_updates("nesterov", true, -1),
-      many_momentum_updates("skipped", false, 2),
   };
 }
 
-std::vector<OpCase> optimizer_cases() {
+std::vector<OpCase> single_cases() {
   std::vector<OpCase> cases = momentum_cases();
   for (const Formula& formula : formulas())
-    cases.insert(
-        cases.end(),
-        {one_update("first", formula, given(one(1)), -1),
-         one_update("later", formula, given(one(7)), -1),
-         one_update("of_old", formula, given(one(30000)), -1),
-         one_update("not_numbered", formula, left_out(), -1),
-         one_update("skipped", formula, given(one(0)), 3), many_updates("first", formula, 1, -1),
-         many_updates("later", formula, 12, -1), many_updates("skipped", formula, 5, 0)});
+    cases.insert(cases.end(), {one_update("first", formula, given(one(1)), -1),
+                               one_update("later", formula, given(one(7)), -1),
+                               one_update("of_old", formula, given(one(30000)), -1),
+                               one_update("not_numbered", formula, left_out(), -1),
+                               one_update("skipped", formula, given(one(0)), 3)});
+  return cases;
+}
+
+// Made when it runs: each test is a process of its own, which makes all tables of its program.
+struct LargeCase {
+  std::string name;
+  std::function<OpCase()> make;
+};
+
+std::ostream& operator<<(std::ostream& out, const LargeCase& c) { return out << c.name; }
+
+std::vector<LargeCase> large_cases() {
+  std::vector<LargeCase> cases{
+      {"MomentumSGDUpdates/plain", [] { return many_momentum_updates("plain", false, -1); }},
+      {"MomentumSGDUpdates/nesterov", [] { return many_momentum_updates("nesterov", true, -1); }},
+      {"MomentumSGDUpdates/skipped", [] { return many_momentum_updates("skipped", false, 2); }}};
+  for (const Formula& formula : formulas()) {
+    const auto add = [&](const std::string& name, double t, int64_t unless) {
+      cases.push_back(
+          {formula.type + "s/" + name, [=] { return many_updates(name, formula, t, unless); }});
+    };
+    add("first", 1, -1);
+    add("later", 12, -1);
+    add("skipped", 5, 0);
+  }
   return cases;
 }
 
 class Optimizer : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Optimizer, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, Optimizer, ::testing::ValuesIn(optimizer_cases()));
+INSTANTIATE_TEST_SUITE_P(Table, Optimizer, ::testing::ValuesIn(single_cases()));
+
+class ManyUpdates : public ::testing::TestWithParam<LargeCase> {};
+TEST_P(ManyUpdates, Case) { check_case(GetParam().make()); }
+INSTANTIATE_TEST_SUITE_P(Table, ManyUpdates, ::testing::ValuesIn(large_cases()));
 
 }  // namespace
 }  // namespace lockstep::testing
