@@ -6,6 +6,8 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace lockstep {
@@ -24,6 +26,20 @@ class Unsupported : public Error {
 };
 
 template <class Part>
+inline constexpr bool is_text = std::is_convertible_v<const Part&, std::string_view>;
+template <class Part>
+inline constexpr bool is_plain =
+    is_text<Part> || std::is_same_v<Part, int> || std::is_same_v<Part, int64_t>;
+
+template <class Part>
+void append_part(std::string& text, const Part& part) {
+  if constexpr (is_text<Part>)
+    text += std::string_view(part);
+  else
+    text += std::to_string(part);
+}
+
+template <class Part>
 void print_part(std::ostream& out, const Part& part) {
   if constexpr (requires { out << part; })
     out << part;
@@ -31,12 +47,19 @@ void print_part(std::ostream& out, const Part& part) {
     out << text_of(part);
 }
 
-// Concatenates its arguments: join("axis ", 3) == "axis 3". Each needs a << or a text_of.
+// Concatenates its arguments: join("axis ", 3) == "axis 3". Each needs a << or a text_of. Names of
+// values are made here too, hence no stream for strings and whole numbers.
 template <class... Parts>
 std::string join(const Parts&... parts) {
-  std::ostringstream text;
-  (print_part(text, parts), ...);
-  return text.str();
+  if constexpr ((is_plain<Parts> && ...)) {
+    std::string text;
+    (append_part(text, parts), ...);
+    return text;
+  } else {
+    std::ostringstream text;
+    (print_part(text, parts), ...);
+    return text.str();
+  }
 }
 
 template <class... Parts>

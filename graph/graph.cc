@@ -51,7 +51,7 @@ Graph Graph::clone() const {
 Value Graph::new_value(std::string name, TensorType type) {
   check(!name.empty(), "a value needs a name");
   Value value{static_cast<int>(values_.size())};
-  check(by_name_.emplace(name, value).second, "graph '", name_, "' already has a value named '",
+  check(by_name_.insert(name, value.id, names()), "graph '", name_, "' already has a value named '",
         name, "'");
   ValueInfo info;
   info.name = std::move(name);
@@ -74,11 +74,11 @@ Value Graph::constant(const std::string& name, Literal literal) {
 }
 
 std::string Graph::fresh_name(const std::string& base) {
-  if (!by_name_.contains(base)) return base;
+  if (!find(base)) return base;
   int& suffix = next_suffix_[base];
   std::string name;
   do name = base + "_" + std::to_string(++suffix);
-  while (by_name_.contains(name));
+  while (find(name));
   return name;
 }
 
@@ -268,9 +268,9 @@ void Graph::output(Value value) {
 void Graph::rename(Value value, const std::string& name) {
   ValueInfo& changed = values_[value.id];
   if (changed.name == name) return;
-  check(by_name_.emplace(name, value).second, "cannot rename ", changed.name, ": '", name,
+  check(by_name_.insert(name, value.id, names()), "cannot rename ", changed.name, ": '", name,
         "' is taken");
-  by_name_.erase(changed.name);
+  by_name_.erase(changed.name, names());
   if (changed.producer >= 0) {
     auto& outputs = *proto_->mutable_node(changed.producer)->mutable_output();
     std::replace(outputs.begin(), outputs.end(), changed.name, name);
@@ -302,10 +302,7 @@ const Graph::ValueInfo& Graph::info(Value value) const {
   return values_[value.id];
 }
 
-Value Graph::find(std::string_view name) const {
-  auto found = by_name_.find(std::string(name));
-  return found == by_name_.end() ? none : found->second;
-}
+Value Graph::find(std::string_view name) const { return {by_name_.find(name, names())}; }
 
 Value Graph::at(std::string_view name) const {
   if (Value value = find(name)) return value;

@@ -15,6 +15,7 @@
 #include "graph/attributes.h"
 #include "graph/error.h"
 #include "graph/literal.h"
+#include "graph/name_table.h"
 #include "graph/op.h"
 #include "graph/shape.h"
 
@@ -167,6 +168,9 @@ class Graph {
   // Checks, infers and appends; errors mention `where`.
   Node append(onnx::NodeProto proto, NodeInfo node, const std::string& where);
   const ValueInfo& info(Value value) const;
+  auto names() const {
+    return [this](int id) -> const std::string& { return values_[id].name; };
+  }
   std::string fresh_name(const std::string& base);
   Inferred infer(onnx::NodeProto& proto, const NodeInfo& node) const;
   void learn_content(Value value, const Shape& content);
@@ -182,7 +186,7 @@ class Graph {
   std::vector<ValueInfo> values_;
   std::vector<Value> inputs_;
   std::vector<Value> outputs_;
-  std::unordered_map<std::string, Value> by_name_;
+  NameTable by_name_;
   std::unordered_map<std::string, int> next_suffix_;
 };
 
