@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The law of dependency: graph <- runtime <- operators <- builders <- models <- tools; data sees
 # runtime and graph; rooms of runtime, builders and tools have floors of their own; heavy headers
-# stay in the files whose names say so. Prints what breaks it.
+# stay in the files whose names say so; each test is built. Prints what breaks it.
 set -u
 cd "$(dirname "$0")/.."
 
@@ -72,6 +72,13 @@ while IFS= read -r name; do
     graph runtime operators builders models data tools | tr '\n' ' ')"
 done < <(grep -rhoE '^(struct|class|enum class) [A-Za-z]+ [^;]*\{' --include='*.h' \
            graph runtime operators builders models data tools | sed -E 's/^(struct|class|enum class) //; s/ .*//' | sort | uniq -d)
+
+# A test that no list names is never built.
+while IFS= read -r file; do
+  grep -qF "$(basename "$(dirname "$file")")/$(basename "$file")" tests/CMakeLists.txt ||
+    grep -qF "$(basename "$file")" "$(dirname "$file")/CMakeLists.txt" 2> /dev/null ||
+    complain "$file: in no CMakeLists.txt"
+done < <(find tests -name '*_test.cc')
 
 [ $broken -eq 0 ] && echo "layers: in order"
 exit $broken

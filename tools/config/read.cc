@@ -231,7 +231,7 @@ YAML::Node parse(const std::string& text, const std::string& path) {
   }
 }
 
-bool is_text(const ConfigKey& key) {
+bool takes_text(const ConfigKey& key) {
   return std::holds_alternative<std::string*>(key.target) ||
          std::holds_alternative<ParsedText>(key.target);
 }
@@ -268,7 +268,7 @@ void read_words(ConfigKeys& keys, const std::vector<std::string>& words, Origins
     const std::string text =
         is_flag && is_list(key) && !value.starts_with('[') ? "[" + value + "]" : value;
     // A text is the literal word: a path may contain YAML's special characters.
-    const YAML::Node node = is_text(key) ? YAML::Node(text) : parse(text, word);
+    const YAML::Node node = takes_text(key) ? YAML::Node(text) : parse(text, word);
     if (std::holds_alternative<NamedSections*>(key.target) && node.IsMap())
       TreeReader(keys, {"command line", false}, origins).read(node, key.key + ".");
     else
