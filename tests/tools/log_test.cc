@@ -30,6 +30,24 @@ int times(const std::string& text, const std::string& part) {
   return count;
 }
 
+// A run that has ended is resumed: whatever its task measures, its last test is repeated, not its
+// row.
+TEST_F(LogTest, ARepeatedTestHasNoSecondRow) {
+  const std::string path = folder / "metrics.jsonl";
+  const MetricRow loss{{"iter", 20}, {"loss", 1.5}};
+  for (const char* score : {"test_accuracy", "test_AP"}) {
+    const MetricRow tested{{"iter", 20}, {score, 0.5}};
+    MetricsFile(path, 0).append(loss);
+    MetricsFile(path, 20).append(tested);
+    EXPECT_EQ(read_metrics(path), (std::vector<MetricRow>{loss, tested}));
+    MetricsFile(path, 20).append(tested);
+    EXPECT_EQ(read_metrics(path), (std::vector<MetricRow>{loss, tested})) << score;
+    MetricsFile again(path, 20);
+    again.append({{"iter", 40}, {score, 0.75}});
+    EXPECT_EQ(read_metrics(path).size(), 3);
+  }
+}
+
 // The first update sends the parameters so far that no later step is finite.
 TEST_F(LogTest, AWindowOfSkippedStepsHasNoLoss) {
   Outcome outcome = train("run", {"SOLVER.SKIP_NON_FINITE", "true", "SOLVER.BASE_LR", "1e30",

@@ -22,7 +22,10 @@ std::string line_of(const MetricRow& row) {
   return json.dump() + "\n";
 }
 
-bool is_test(const MetricRow& row) { return !std::isnan(value_of(row, "test_accuracy")); }
+bool is_test(const MetricRow& row) {
+  return std::any_of(row.begin(), row.end(),
+                     [](const auto& entry) { return entry.first.starts_with("test_"); });
+}
 
 }  // namespace
 
