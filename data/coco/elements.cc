@@ -12,6 +12,11 @@ using nlohmann::json;
 
 constexpr int kDeepest = 32;  // COCO's own lists of polygons are 5 deep
 
+// Everything else that a file may hold is passed over.
+bool is_list_of_coco(const std::string& key) {
+  return key == "images" || key == "categories" || key == "annotations";
+}
+
 // Passes the elements on while the parser builds them, and drops them.
 class Elements {
  public:
@@ -28,6 +33,9 @@ class Elements {
       in_list_ = true;
     } else if (depth == 1 && event == Event::array_end) {
       in_list_ = false;
+    } else if (depth == 1 && element_depth_ == 2 && is_list_of_coco(section_) &&
+               (event == Event::object_start || event == Event::value)) {
+      fail("'", section_, "' should be a list");
     }
     const bool ends =
         event == Event::object_end || event == Event::array_end || event == Event::value;

@@ -100,7 +100,11 @@ TEST_F(CocoFile, BrokenJsonNamesTheByte) {
   expect_error([&] { read("17"); }, "a.json: should hold an object or a list");
   expect_error([&] { read("{" + kCategories + "}"); }, "a.json: has no images");
   expect_error([&] { read("{" + kImages + "}"); }, "a.json: has no categories");
-  expect_error([&] { read("{\"images\": {}, " + kCategories + "}"); }, "a.json: has no images");
+  for (const std::string list : {"images", "categories", "annotations"})
+    for (const std::string value : {"{}", "{\"1\": {\"id\": 1}}", "null", "17"})
+      expect_error(
+          [&] { read("{\"" + list + "\": " + value + ", " + kImages + ", " + kCategories + "}"); },
+          "a.json: '", list, "' should be a list");
   expect_error([&] { read("{\"x\": " + std::string(200, '[') + std::string(200, ']') + "}"); },
                "a.json: lists and objects are nested more than 32 deep");
   expect_error([&] { read("{\"x\": " + std::string(100000, '[')); }, "nested more than 32 deep");
