@@ -6,8 +6,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "data/coco/read_annotations.h"
@@ -271,79 +269,6 @@ TEST_F(CommandTest, BadCommandLinesExitWithTwo) {
   EXPECT_EQ(run_lockstep({"plan", "lenet", "--batch", "0"}).exit_code, 2);
 }
 
-TEST_F(CommandTest, BuildInspectAndPlanWorkTogether) {
-  std::string step = folder / "step.onnx";
-  Outcome built = run_lockstep({"build", "lenet", "--devices", "gpu*8", "-o", step});
-  ASSERT_EQ(built.exit_code, 0) << built.err;
-  EXPECT_NE(built.out.find("8 replicas"), std::string::npos);
-  EXPECT_NE(run_lockstep({"inspect", step}).out.find("replicas   8"), std::string::npos);
-  EXPECT_NE(run_lockstep({"inspect", step, "--format", "text"}).out.find("gpu_7/conv1 = Conv("),
-            std::string::npos);
-  EXPECT_NE(run_lockstep({"inspect", step, "--format", "order"}).out.find("AllReduce"),
-            std::string::npos);
-  EXPECT_NE(run_lockstep({"inspect", step, "--format", "dot"}).out.find("digraph"),
-            std::string::npos);
-  Outcome planned = run_lockstep({"plan", step, "--devices", "cpu*8"});
-  EXPECT_EQ(planned.exit_code, 0) << planned.err;
-  EXPECT_NE(planned.out.find("AllReduce part 7/8"), std::string::npos);
-  write_file(folder / "bad.onnx", read_file(step).substr(0, 5000));
-  expect_refused(run_lockstep({"inspect", folder / "bad.onnx"}), {"bad.onnx"});
-  for (const char* devices : {"2", "9"})
-    expect_refused(run_lockstep({"plan", step, "--devices", std::string("cpu*") + devices}),
-                   {"has 8 replicas, but there are ", devices, " devices"});
-}
-
-TEST_F(CommandTest, PlanSaysWhyAKernelWasNotTheFirst) {
-  const std::string step = folder / "step.onnx";
-  auto planned = [&](const std::string& precision, std::vector<std::string> more) {
-    const Outcome built =
-        run_lockstep({"build", "lenet", "--devices", "cpu", "--precision", precision, "-o", step});
-    EXPECT_EQ(built.exit_code, 0) << built.err;
-    more.insert(more.begin(), {"plan", step, "--devices", "cpu"});
-    const Outcome outcome = run_lockstep(more);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return outcome.out;
-  };
-  const std::string narrow = planned("bfloat16", {"--why"});
-  EXPECT_NE(narrow.find(" Conv cpu_0/conv1 runs as 'oneDNN in float32'. "
-                        "oneDNN: takes float32, not bfloat16\n"),
-            std::string::npos)
-      << narrow;
-  const std::string without = planned("bfloat16", {});
-  EXPECT_EQ(without.find("why"), std::string::npos);
-  EXPECT_EQ(narrow.substr(0, without.size()), without) << "reasons come behind the plan";
-  // LeNet's channels fill no blocks: its plan has the second candidate of each bias's gradient.
-  std::istringstream wide(planned("float32", {"--why"}));
-  int reasons = 0;
-  for (std::string line; std::getline(wide, line);) {
-    if (line.rfind("why ", 0) != 0) continue;
-    ++reasons;
-    EXPECT_NE(line.find(" ReduceSum "), std::string::npos) << line;
-    EXPECT_NE(line.find("_b_grad runs as 'CPU'. channel blocks: takes channel blocks"),
-              std::string::npos)
-        << line;
-  }
-  EXPECT_EQ(reasons, 4);
-}
-
-// Bytes of a good file exchanged for others of the same length.
-TEST_F(CommandTest, BrokenModelsAreRefusedByName) {
-  std::string step = folder / "step.onnx", bad = folder / "bad.onnx";
-  ASSERT_EQ(run_lockstep({"build", "mlp", "--devices", "cpu*2", "-o", step}).exit_code, 0);
-  auto exchanged = [&](const std::string& from, const std::string& to, bool once) {
-    std::string text = read_file(step);
-    for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + 1)) {
-      text.replace(at, from.size(), to);
-      if (once) break;
-    }
-    write_file(bad, text);
-    return run_lockstep({"inspect", bad});
-  };
-  expect_refused(exchanged("Gemm", "Gemx", false), {"bad.onnx", "does not have", "Gemx (", "fc1"});
-  expect_refused(exchanged("transB", "transX", true), {"bad.onnx", "fc1 (Gemm", "transX"});
-  expect_refused(exchanged("relu1", "relu9", true), {"bad.onnx"});
-}
-
 TEST_F(CommandTest, DoctorSaysWhatIsThere) {
   Outcome outcome = run_lockstep({"doctor"});
   EXPECT_EQ(outcome.exit_code, 0);
@@ -351,50 +276,6 @@ TEST_F(CommandTest, DoctorSaysWhatIsThere) {
     EXPECT_NE(outcome.out.find(part), std::string::npos);
   for (const GpuLibrary& library : gpu_libraries())
     EXPECT_NE(outcome.out.find(library.found ? library.purpose : library.file), std::string::npos);
-}
-
-TEST_F(CommandTest, BenchPrintsATableOrJson) {
-  auto rows = nlohmann::json::parse(run_lockstep({"bench", "build-graph", "--json"}).out);
-  ASSERT_EQ(rows.size(), 7u);
-  EXPECT_EQ(rows[6]["replicas"], 64);
-}
-
-// The recorded times are a thousand times off, so that no busy machine decides.
-TEST_F(CommandTest, BenchComparesWithWhatWasRecorded) {
-  const std::vector<std::string> bench{"bench", "train-step", "--steps", "3"};
-  const auto with = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), bench.begin(), bench.end());
-    return run_lockstep(more);
-  };
-  auto recorded = nlohmann::json::parse(
-      with({"--model", "mlp", "--batch", "8", "--threads", "1", "--json"}).out);
-  EXPECT_GT(recorded["first_step_seconds"], 0);
-  EXPECT_GT(recorded["most_bytes"], 1 << 20);
-  const std::string file = folder / "before.json";
-  const double seconds = recorded["seconds"];
-  const auto write = [&](double factor) {
-    recorded["seconds"] = factor * seconds;
-    write_file(file, recorded.dump() + "\n");
-  };
-  write(1000);
-  const Outcome faster = with({"--against", file});
-  EXPECT_EQ(faster.exit_code, 0) << faster.err;
-  EXPECT_NE(faster.out.find("mlp, batch 8 on cpu, 1 threads each, float32"), std::string::npos)
-      << faster.out;
-  write(0.001);
-  const Outcome slower = with({"--against", file});
-  EXPECT_EQ(slower.exit_code, 1);
-  EXPECT_NE(slower.out.find("SLOWER"), std::string::npos) << slower.out;
-  EXPECT_NE(slower.err.find("1 step is slower by more than a tenth"), std::string::npos);
-  write(-1);
-  expect_refused(with({"--against", file}), {"before.json:1", "\"seconds\" is -"});
-  write_file(file, "\n");
-  expect_refused(with({"--against", file}), {"before.json", "has no line"});
-  write_file(file, "{\"model\": \"mlp\"}\n");
-  expect_refused(with({"--against", file}), {"before.json:1", "seconds"});
-  expect_refused(with({"--against", folder / "none.json"}), {"none.json"});
-  expect_refused(run_lockstep({"bench", "plan-growth", "--against", file}),
-                 {"--against compares train-step, not plan-growth"});
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+// What `lockstep bench` prints, and how it compares with what was recorded.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "graph/file.h"
+#include "tests/support/training_command.h"
+
+namespace lockstep::testing {
+namespace {
+
+using BenchCommand = TrainingCommand;
+
+TEST_F(BenchCommand, BenchPrintsATableOrJson) {
+  auto rows = nlohmann::json::parse(run_lockstep({"bench", "build-graph", "--json"}).out);
+  ASSERT_EQ(rows.size(), 7u);
+  EXPECT_EQ(rows[6]["replicas"], 64);
+}
+
+// The recorded times are a thousand times off, so that no busy machine decides.
+TEST_F(BenchCommand, BenchComparesWithWhatWasRecorded) {
+  const std::vector<std::string> bench{"bench", "train-step", "--steps", "3"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), bench.begin(), bench.end());
+    return run_lockstep(more);
+  };
+  auto recorded = nlohmann::json::parse(
+      with({"--model", "mlp", "--batch", "8", "--threads", "1", "--json"}).out);
+  EXPECT_GT(recorded["first_step_seconds"], 0);
+  EXPECT_GT(recorded["most_bytes"], 1 << 20);
+  const std::string file = folder / "before.json";
+  const double seconds = recorded["seconds"];
+  const auto write = [&](double factor) {
+    recorded["seconds"] = factor * seconds;
+    write_file(file, recorded.dump() + "\n");
+  };
+  write(1000);
+  const Outcome faster = with({"--against", file});
+  EXPECT_EQ(faster.exit_code, 0) << faster.err;
+  EXPECT_NE(faster.out.find("mlp, batch 8 on cpu, 1 threads each, float32"), std::string::npos)
+      << faster.out;
+  write(0.001);
+  const Outcome slower = with({"--against", file});
+  EXPECT_EQ(slower.exit_code, 1);
+  EXPECT_NE(slower.out.find("SLOWER"), std::string::npos) << slower.out;
+  EXPECT_NE(slower.err.find("1 step is slower by more than a tenth"), std::string::npos);
+  write(-1);
+  expect_refused(with({"--against", file}), {"before.json:1", "\"seconds\" is -"});
+  write_file(file, "\n");
+  expect_refused(with({"--against", file}), {"before.json", "has no line"});
+  write_file(file, "{\"model\": \"mlp\"}\n");
+  expect_refused(with({"--against", file}), {"before.json:1", "seconds"});
+  expect_refused(with({"--against", folder / "none.json"}), {"none.json"});
+  expect_refused(run_lockstep({"bench", "plan-growth", "--against", file}),
+                 {"--against compares train-step, not plan-growth"});
+}
+
+}  // namespace
+}  // namespace lockstep::testing
