@@ -1,5 +1,6 @@
 #include "graph/check_roles.h"
 
+#include <map>
 #include <set>
 
 #include "graph/limits.h"
@@ -39,10 +40,15 @@ class RoleCheck {
 
   void check_bindings(const std::vector<Binding>& bindings, const Graph& graph,
                       const std::string& what) const {
-    std::set<std::string> states, bound;
-    for (const std::string& name : model_.state_values()) states.insert(name);
+    std::map<std::string, StateKind> states;
+    for (const State& state : model_.states)
+      for (const std::string& name : state.values) states.emplace(name, state.kind);
+    std::set<std::string> bound;
     for (const Binding& binding : bindings) {
-      check(states.count(binding.state) == 1, what, ": '", binding.state, "' is not a state");
+      const auto state = states.find(binding.state);
+      check(state != states.end(), what, ": '", binding.state, "' is not a state");
+      check(is_saved(state->second), what, ": '", binding.state, "' is ", name_of(state->second),
+            ", which only the loading of a batch sets");
       check(bound.insert(binding.state).second, what, ": '", binding.state, "' is bound twice");
       check(bool(graph.find(binding.value)), what, ": '", binding.state, "' takes '", binding.value,
             "', which does not exist");

@@ -99,8 +99,9 @@ onnx::ModelProto to_onnx(const TrainingModel& model) {
   }
   write_roles(model, proto);
 
-  std::set<std::string> states;
-  for (const std::string& name : model.state_values()) states.insert(name);
+  std::set<std::string> states;  // the others are inputs that a batch's loader fills
+  for (const State& state : model.states)
+    if (is_saved(state.kind)) states.insert(state.values.begin(), state.values.end());
   export_graph(model.inference, states, *proto.mutable_graph());
   std::set<std::string> in_inference;
   for (const auto& tensor : proto.graph().initializer()) in_inference.insert(tensor.name());

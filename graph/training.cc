@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::array<std::pair<StateKind, std::string_view>, 8> kKinds{{
+constexpr std::array<std::pair<StateKind, std::string_view>, 9> kKinds{{
     {StateKind::weight, "weight"},
     {StateKind::bias, "bias"},
     {StateKind::norm, "norm"},
@@ -14,6 +14,7 @@ constexpr std::array<std::pair<StateKind, std::string_view>, 8> kKinds{{
     {StateKind::own_slot, "own_slot"},
     {StateKind::deferred, "deferred"},
     {StateKind::scaling, "scaling"},
+    {StateKind::resident, "resident"},
 }};
 
 constexpr std::array<std::pair<Role, std::string_view>, 4> kRoles{{
@@ -61,8 +62,11 @@ bool is_parameter(StateKind kind) {
 bool is_slot(StateKind kind) { return kind == StateKind::slot || kind == StateKind::own_slot; }
 
 bool differs_by_replica(StateKind kind) {
-  return kind == StateKind::computed || kind == StateKind::own_slot || kind == StateKind::deferred;
+  return kind == StateKind::computed || kind == StateKind::own_slot ||
+         kind == StateKind::deferred || kind == StateKind::resident;
 }
+
+bool is_saved(StateKind kind) { return kind != StateKind::resident; }
 
 const State* TrainingModel::find_state(std::string_view name) const {
   for (const State& state : states)

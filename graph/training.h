@@ -16,13 +16,15 @@ namespace lockstep {
 // The kind of a state decides how it is trained. The first three are classes of parameters (see
 // builders/step/param_rules.h). `computed`: made by the step itself (running statistics). `slot`:
 // kept by an optimiser; `own_slot`: the same, separate on each replica. `deferred`: a gradient that
-// waits for the next step. `scaling`: keeps 16-bit gradients in range.
-enum class StateKind { weight, bias, norm, computed, slot, own_slot, deferred, scaling };
+// waits for the next step. `scaling`: keeps 16-bit gradients in range. `resident`: rows of a batch
+// that many steps take their minibatches from.
+enum class StateKind { weight, bias, norm, computed, slot, own_slot, deferred, scaling, resident };
 std::string_view name_of(StateKind kind);
 StateKind state_kind_named(std::string_view name);
 bool is_parameter(StateKind kind);        // part of the model, not only of its training
 bool is_slot(StateKind kind);             // an optimiser's
 bool differs_by_replica(StateKind kind);  // each replica has its own; other kinds are equal on all
+bool is_saved(StateKind kind);            // in files; a batch is not: it is loaded again
 
 // One parameter or buffer, with the name of its value on every replica.
 struct State : Replicated {

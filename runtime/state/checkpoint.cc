@@ -24,6 +24,13 @@ std::string key_of(const State& state, std::size_t replica) {
   return replica == 0 ? state.name : join(state.name, "@", replica);
 }
 
+std::vector<State> saved_states(const TrainingModel& model) {
+  std::vector<State> states;
+  for (const State& state : model.states)
+    if (is_saved(state.kind)) states.push_back(state);
+  return states;
+}
+
 // A state on every replica of the run, in order; those of other processes as received.
 using Copies = std::vector<Tensor>;
 
@@ -41,7 +48,7 @@ Copies own_copies(const Session& session, const State& state, std::deque<Literal
 // States that differ by replica: state by state, replicas inside.
 std::string own_differing(const Session& session) {
   std::string bytes;
-  for (const State& state : session.model().states)
+  for (const State& state : saved_states(session.model()))
     if (differs_by_replica(state.kind))
       for (const std::string& name : state.values) {
         const Seen seen = session.state().see(name);
@@ -180,7 +187,7 @@ Metadata checkpoint_metadata(const std::string& path) {
 }
 
 std::string lost_value(const Session& session) {
-  for (const State& state : session.model().states)
+  for (const State& state : saved_states(session.model()))
     for (const std::string& name : state.values) {
       const Seen seen = session.state().see(name);
       if (std::string lost = lost_in(state.kind, name, seen.tensor); !lost.empty()) return lost;
@@ -190,7 +197,7 @@ std::string lost_value(const Session& session) {
 }
 
 void check_names_to_store(const TrainingModel& model) {
-  for (const State& state : model.states) {
+  for (const State& state : saved_states(model)) {
     check_tensor_name(state.name);
     const std::size_t at = state.name.rfind('@');
     if (at == state.name.npos || at + 1 == state.name.size() || state.name[at + 1] == '0' ||
@@ -210,7 +217,7 @@ void save_checkpoint(Session& session, const std::string& path, const Metadata& 
   if (session.comm() && session.comm()->rank() > 0) return;
   std::vector<std::pair<std::string, Tensor>> tensors;
   std::deque<Literal> held;
-  for (const State& state : session.model().states) {
+  for (const State& state : saved_states(session.model())) {
     Copies copies = own_copies(session, state, held);
     if (differs_by_replica(state.kind)) differing.append_others(copies);
     const bool one = all_equal(copies) && state.kind != StateKind::deferred;
@@ -239,7 +246,7 @@ Metadata load_checkpoint(Session& session, const std::string& path, const LookAt
   StateValues values;
   const auto first = static_cast<std::size_t>(session.model().first_replica);
   const std::size_t all = replicas_of_all(session);
-  for (const State& state : session.model().states) {
+  for (const State& state : saved_states(session.model())) {
     for (std::size_t replica = 0; replica < state.values.size(); ++replica) {
       auto found = file.tensors.find(key_of(state, first + replica));
       if (found == file.tensors.end()) found = file.tensors.find(state.name);

@@ -195,7 +195,9 @@ void Session::load(const StateValues& values) {
 
 StateValues Session::save() const {
   StateValues values;
-  for (const std::string& name : state_.names()) values.emplace(name, state_.read(name));
+  for (const State& state : model_.states)
+    if (is_saved(state.kind))
+      for (const std::string& name : state.values) values.emplace(name, state_.read(name));
   return values;
 }
 

@@ -81,7 +81,7 @@ class Session {
   void initialise();
   // Sets values by full name; states not in `values` keep theirs.
   void load(const StateValues& values);
-  StateValues save() const;
+  StateValues save() const;  // all but a resident batch
 
   // Runs step number `step` of the training.
   Answers run_step(Feeds& feeds, uint64_t step) { return run_step(feeds, run_options(step)); }

@@ -60,4 +60,13 @@ void States::write(const std::string& name, const Literal& value) {
   has_values_ = true;
 }
 
+void States::write_first(const std::string& name, const Tensor& rows) {
+  const Tensor& tensor = at(name);
+  const Dims &held = tensor.desc.dims, &given = rows.desc.dims;
+  check(tensor.desc.dtype == rows.desc.dtype && !held.empty() && held.size() == given.size() &&
+            std::equal(held.begin() + 1, held.end(), given.begin() + 1) && given[0] <= held[0],
+        "state '", name, "' is ", tensor.desc, ", but its first rows are ", rows.desc);
+  copy(tensor.data, rows.data, rows.desc.bytes());
+}
+
 }  // namespace lockstep

@@ -34,6 +34,9 @@ class States {
   Literal read(const std::string& name) const;
   // Throws if type or shape differ.
   void write(const std::string& name, const Literal& value);
+  // Sets the first rows and keeps the others. Throws if type or shape differ, or if they are more
+  // than the state has. Does not count as a value that was set: a batch is no trained model.
+  void write_first(const std::string& name, const Tensor& rows);
 
   // True if any value was set, or there are no states.
   bool has_values() const { return has_values_ || names_.empty(); }
