@@ -10,10 +10,10 @@ namespace lockstep {
 std::vector<KernelEntry> cpu_kernel_entries() {
   std::vector<KernelEntry> all;
   for (auto room :
-       {activation_cpu, batch_norm_cpu, boxes_cpu,   conv_cpu,    dropout_cpu, elementwise_cpu,
-        fill_cpu,       function_cpu,   gather_cpu,  gemm_cpu,    layout_cpu,  loss_cpu,
-        norm_cpu,       optimizer_cpu,  pool_cpu,    reduce_cpu,  resize_cpu,  rnn_cpu,
-        roi_cpu,        shape_cpu,      targets_cpu, weighted_cpu})
+       {activation_cpu, batch_norm_cpu, boxes_cpu,  conv_cpu,    dropout_cpu,  elementwise_cpu,
+        fill_cpu,       function_cpu,   gather_cpu, gemm_cpu,    layout_cpu,   loss_cpu,
+        norm_cpu,       optimizer_cpu,  pool_cpu,   reduce_cpu,  resident_cpu, resize_cpu,
+        rnn_cpu,        roi_cpu,        shape_cpu,  targets_cpu, weighted_cpu})
     for (KernelEntry& entry : room()) all.push_back(with_float32(std::move(entry)));
   return all;
 }

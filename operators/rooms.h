@@ -19,6 +19,7 @@
 #include "operators/pool/pool.h"
 #include "operators/process/process.h"
 #include "operators/reduce/reduce.h"
+#include "operators/resident/resident.h"
 #include "operators/resize/resize.h"
 #include "operators/rnn/rnn.h"
 #include "operators/roi/roi.h"

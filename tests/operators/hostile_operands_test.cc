@@ -178,6 +178,26 @@ const std::vector<Hostile> kPlaces{
      },
      "scale 0"}};
 
+const std::vector<Hostile> kResident{
+    {"ResidentSlice", operand(0, random({})),
+     "its input 0, held, is float32[], should have at least 1 dimensions"},
+    {"ResidentSlice", operand(1, labels({0, 1}, {2})),
+     "its input 1, index, is int64[2], should be one element"},
+    {"ResidentSlice", operand(1, empty(DType::int32, {})),
+     "its input 1, index, is int32[], should be of int64"},
+    {"ResidentSlice", operand(2, random({2})),
+     "its input 2, minibatch, is float32[2], should have 2 dimensions"},
+    {"ResidentSlice", operand(2, random({2, 1})),
+     "its input 2, minibatch, is float32[2,1], should be [2,0]"},
+    {"ResidentSlice", operand(2, empty(DType::float32, {5, 0})),
+     "its input 2, minibatch, is float32[5,0], more rows than the 4 of its input 0, held"},
+    {"ResidentSlice", operand(1, labels({-1}, {})),
+     "a minibatch of 2 rows at row -1 is not within the 4 rows of the batch"},
+    {"ResidentSlice", operand(1, labels({3}, {})),
+     "a minibatch of 2 rows at row 3 is not within the 4 rows of the batch"},
+    {"ResidentSlice", operand(1, labels({INT64_MAX}, {})),
+     "at row 9223372036854775807 is not within the 4 rows"}};
+
 const std::vector<Hostile> kWindows{
     {"ConvGradX", operand(0, random({})),
      "its input 0, dy, is float32[], should have at least 3 dimensions"},
@@ -333,6 +353,7 @@ const std::vector<Hostile> kUpdates{
 INSTANTIATE_TEST_SUITE_P(Elements, HostileOperands, ::testing::ValuesIn(kElements));
 INSTANTIATE_TEST_SUITE_P(Losses, HostileOperands, ::testing::ValuesIn(kLosses));
 INSTANTIATE_TEST_SUITE_P(Places, HostileOperands, ::testing::ValuesIn(kPlaces));
+INSTANTIATE_TEST_SUITE_P(Resident, HostileOperands, ::testing::ValuesIn(kResident));
 INSTANTIATE_TEST_SUITE_P(Windows, HostileOperands, ::testing::ValuesIn(kWindows));
 INSTANTIATE_TEST_SUITE_P(Norms, HostileOperands, ::testing::ValuesIn(kNorms));
 INSTANTIATE_TEST_SUITE_P(Recurrences, HostileOperands, ::testing::ValuesIn(kRecurrences));

@@ -1,0 +1,25 @@
+// ResidentSlice: the minibatch that begins at row `index` of a batch that stays on its device.
+//   (held [C, ..], index [], minibatch [b, 0]) -> rows index..index+b-1 of held, [b, ..]
+// `minibatch` has no elements; its shape says how many rows, so that a plan can be made for each
+// number.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "runtime/kernel_table.h"
+
+namespace lockstep {
+
+Value slice_resident(Graph& graph, Value held, Value index, Value minibatch, const Site& site = {});
+
+// "rows 5 to 8 are not within the 6 rows of the batch"
+std::string outside_resident(int64_t index, int64_t rows, int64_t held);
+
+std::vector<Op> resident_ops();
+std::vector<KernelEntry> resident_cpu();
+std::vector<KernelEntry> resident_cuda();
+
+}  // namespace lockstep
