@@ -13,6 +13,8 @@ bool fits(const Shape& declared, const Dims& dims) {
   return true;
 }
 
+}  // namespace
+
 Tensor rows_from(const Tensor& tensor, const Rows& rows) {
   Tensor some = tensor;
   const std::size_t row_bytes = tensor.desc.bytes() / static_cast<std::size_t>(tensor.desc.dims[0]);
@@ -20,8 +22,6 @@ Tensor rows_from(const Tensor& tensor, const Rows& rows) {
   some.data = tensor.as<std::byte>() + static_cast<std::size_t>(rows.first) * row_bytes;
   return some;
 }
-
-}  // namespace
 
 Rows rows_of_share(int64_t batch, int64_t share, int64_t shares) {
   const int64_t first = batch * share / shares;

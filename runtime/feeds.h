@@ -16,6 +16,8 @@ namespace lockstep {
 struct Rows {
   int64_t first = 0, count = 0;
 };
+// Some rows of a tensor that has any, in place.
+Tensor rows_from(const Tensor& tensor, const Rows& rows);
 // The rows of share number `share`. Shares are consecutive and differ by at most one row.
 Rows rows_of_share(int64_t batch, int64_t share, int64_t shares);
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "builders/all_reduce/expand.h"
+#include "builders/step/hold.h"
 #include "builders/step/initial_states.h"
 #include "builders/step/non_finite.h"
 #include "builders/step/one_replica.h"
@@ -139,6 +140,9 @@ void initialise_states(TrainingModel& model, const OneReplica& one, const Optimi
     add_state(model, {State{{kUpdatesMade, {kUpdatesMade}}, StateKind::slot}, {}, constant(0)}, {},
               options.replicas);
   if (scales_loss(options)) add_loss_scale_states(model, options.loss_scaling, options.replicas);
+  for (const std::string& name : one.held)
+    model.states.push_back({{name, {name}}, StateKind::resident});
+  if (options.resident.any()) write_resident(options.resident, model);
 }
 
 }  // namespace
@@ -153,6 +157,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
 
   // Forward and backward pass.
   OneReplica one = trace(ops, model);
+  if (options.resident.any()) hold_inputs(one, options.resident);
   if (options.synchronised_batch_norm && n > 1) synchronise_batch_norm(one);
   one.graph.inherit_origins(where.text());  // the model function's lines, from here on
   scale_losses(one, options);

@@ -8,6 +8,7 @@
 #include "builders/all_reduce/all_reduce.h"
 #include "builders/net/net.h"
 #include "builders/optimizers/optimizer.h"
+#include "builders/resident/inputs.h"
 #include "builders/step/clip.h"
 #include "builders/step/loss_scale.h"
 #include "builders/step/param_rules.h"
@@ -37,6 +38,9 @@ struct DataParallelOptions {
   // gradients are added up before the reduce. Inputs of the later parts are called micro_1/data,
   // micro_2/data, ...
   int micro_batches = 1;
+  // Inputs that are not fed, but sliced from a batch that stays on the devices for many steps
+  // (builders/resident/batch.h). Not with `weighted` or micro-batches.
+  ResidentInputs resident = {};
   // Updates use the previous step's gradients, so that communication has the whole step's time. The
   // first step's gradients are zero.
   bool deferred = false;

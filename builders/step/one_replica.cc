@@ -43,10 +43,14 @@ void OneReplica::for_each_value(const std::function<void(Value&)>& change) {
   for (Value& gradient : gradients) change_if(gradient);
 }
 
-Value step_input(Graph& graph, const std::string& name, const TensorType& type,
-                 const std::string& what, const std::string& origin) {
+void check_free(const Graph& graph, const std::string& name, const std::string& what) {
   check(!graph.find(name), "the step takes ", what, " as its input '", name,
         "', but the network has a value of that name; rename that");
+}
+
+Value step_input(Graph& graph, const std::string& name, const TensorType& type,
+                 const std::string& what, const std::string& origin) {
+  check_free(graph, name, what);
   return graph.input(name, type, origin);
 }
 

@@ -25,7 +25,8 @@ struct OneReplica {
   std::vector<Net::Param> params;  // `next`: the last part's value
   std::vector<std::string> loss_names, metric_names;
   std::vector<Part> parts;
-  std::vector<Value> gradients;  // of params; none: not trained
+  std::vector<Value> gradients;   // of params; none: not trained
+  std::vector<std::string> held;  // states that hold a batch (hold.h)
 
   std::vector<Value> present_gradients() const;  // last layer first
   void for_each_value(const std::function<void(Value&)>& change);
@@ -37,6 +38,8 @@ struct OneReplica {
   }
 };
 
+// Throws if the network has a value of this name, which the step wants for its input.
+void check_free(const Graph& graph, const std::string& name, const std::string& what);
 // An input that the step adds to those of the network. `what` it is, for the error if a value of
 // the network has its name.
 Value step_input(Graph& graph, const std::string& name, const TensorType& type,

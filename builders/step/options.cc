@@ -25,6 +25,15 @@ void check_options(const DataParallelOptions& options) {
         "the all-reduce spec '", text_of(options.all_reduce.spec),
         "' computes a mean, which needs equal shares of the batch, but the loss is weighted for "
         "unequal ones");
+  if (options.resident.any()) {
+    check_resident(options.resident);
+    check(!options.weighted,
+          "the minibatches of a resident batch have equal shares, but the loss is weighted for "
+          "unequal ones");
+    check(options.micro_batches == 1,
+          "the step takes a whole minibatch of the resident batch, not ", options.micro_batches,
+          " micro-batches; ask for smaller minibatches");
+  }
   for (const auto& [name, number] : {std::pair{"clip.norm", options.clip.norm},
                                      {"clip.each_norm", options.clip.each_norm},
                                      {"clip.value", options.clip.value},

@@ -19,6 +19,7 @@ class ModelCutter {
     part.first_replica = shares_.first();
     part.whole_replicas = whole_.replicas;
     part.bucket_plan = whole_.bucket_plan;
+    part.metadata = whole_.metadata;
     take(whole_.states, part.states);
     take(whole_.inputs, part.inputs);
     take(whole_.losses, part.losses);

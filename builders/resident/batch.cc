@@ -1,0 +1,113 @@
+#include "builders/resident/batch.h"
+
+#include <algorithm>
+
+#include "graph/error.h"
+#include "graph/listed.h"
+#include "runtime/dist/agree.h"
+
+namespace lockstep {
+
+ResidentBatch::ResidentBatch(Session& session)
+    : session_(session), inputs_(read_resident(session.model())), feeds_(session.model()) {}
+
+const ResidentLoad& ResidentBatch::loaded() const {
+  check(is_loaded_, "no batch is loaded onto the devices");
+  return load_;
+}
+
+// A tensor's rows must fit the state that will hold them.
+void ResidentBatch::check_input(const std::string& name, const Tensor& tensor) const {
+  const State* state = session_.model().find_state(resident_state(name));
+  const TensorDesc& held = session_.state().at(state->values[0]).desc;
+  TensorDesc wanted = tensor.desc;
+  if (!wanted.dims.empty()) wanted.dims[0] = held.dims[0];
+  check(wanted == held, "'", name, "' of the batch is ", tensor.desc, ", but its rows are held in ",
+        held);
+}
+
+ResidentBatch::Size ResidentBatch::size_of_batch(
+    const std::map<std::string, Tensor>& inputs) const {
+  std::vector<std::string> known = inputs_.rows;
+  known.insert(known.end(), inputs_.states.begin(), inputs_.states.end());
+  for (const auto& [name, tensor] : inputs)
+    check(std::find(known.begin(), known.end(), name) != known.end(), "'", name,
+          "' is no resident input of the model; those are ", listed(known));
+  const auto common = [&](const std::vector<std::string>& names) {
+    int64_t rows = -1;
+    for (const std::string& name : names) {
+      const auto found = inputs.find(name);
+      check(found != inputs.end(), "the batch has no '", name, "'");
+      check_input(name, found->second);
+      const int64_t here = found->second.desc.dims[0];
+      check(rows < 0 || rows == here, "the batch has ", here, " rows of '", name, "' and ", rows,
+            " of '", names[0], "'");
+      rows = here;
+    }
+    return rows;
+  };
+  return {common(inputs_.rows), common(inputs_.states)};
+}
+
+void ResidentBatch::check_same_batch(const Size& size) const {
+  if (session_.comm())
+    check_agreement(*session_.comm(), {{"rows of the batch", std::to_string(size.rows)},
+                                       {"rows of states of the batch", join(size.states)}});
+}
+
+const ResidentLoad& ResidentBatch::load(const std::map<std::string, Tensor>& inputs) {
+  const TrainingModel& model = session_.model();
+  const Size size = size_of_batch(inputs);
+  check_same_batch(size);
+  const ResidentLoad load =
+      resident_load(inputs_.limits, std::max(model.whole_replicas, model.replicas), size.rows,
+                    size.states < 0 ? std::nullopt : std::optional(size.states));
+  is_loaded_ = is_fed_ = false;
+  bytes_ = 0;
+  const auto write = [&](const std::string& name, int64_t replica, const Rows& rows) {
+    const Tensor part = rows_from(inputs.at(name), rows);
+    const State* state = model.find_state(resident_state(name));
+    session_.state().write_first(state->values[static_cast<std::size_t>(replica)], part);
+    bytes_ += part.desc.bytes();
+  };
+  for (int64_t k = 0; k < model.replicas; ++k) {
+    const int64_t of_run = model.first_replica + k;
+    for (const std::string& name : inputs_.rows) write(name, k, load.rows_of(of_run));
+    for (const std::string& name : inputs_.states) write(name, k, load.states_of(of_run));
+  }
+  load_ = load;
+  is_loaded_ = true;
+  return load_;
+}
+
+void ResidentBatch::feed(const MinibatchFeeds& feeds, int64_t& index, int64_t rows) {
+  feeds_.set(feeds.index, {{DType::int64, {}}, &index});
+  feeds_.set(feeds.size, {{DType::float32, {rows * session_.model().replicas, 0}}, &index});
+}
+
+void ResidentBatch::feed_minibatch() {
+  if (is_fed_) return;
+  feed(kMinibatch, row_, load_.minibatch);
+  if (!inputs_.states.empty()) feed(kSequences, sequence_, load_.minibatch / load_.length);
+  is_fed_ = true;
+}
+
+Answers ResidentBatch::optimize(int64_t index, uint64_t step) {
+  const ResidentSlice slice = resident_slice(loaded(), index);
+  row_ = slice.rows.first;
+  sequence_ = slice.states.first;
+  feed_minibatch();
+  return session_.run_step(feeds_, step);
+}
+
+uint64_t ResidentBatch::sweep(const Sweep& sweep, const Visit& visit) {
+  uint64_t step = sweep.first_step;
+  for (const int64_t index : sweep_order(loaded(), sweep.epochs, sweep.seed, sweep.first_epoch)) {
+    const Answers answers = optimize(index, step);
+    if (visit) visit(step, answers);
+    ++step;
+  }
+  return step;
+}
+
+}  // namespace lockstep
