@@ -1,7 +1,9 @@
 // The GPU's table: its own kernels, falling back to the host's.
 #include "operators/cuda.h"
 
+#include <functional>
 #include <initializer_list>
+#include <memory>
 
 #include "operators/all.h"
 #include "operators/conv/cudnn_convolution.h"
@@ -16,20 +18,23 @@
 namespace lockstep {
 namespace {
 
-using Room = std::vector<KernelEntry> (*)();
+using Room = std::function<std::vector<KernelEntry>()>;
 
 std::vector<KernelEntry> entries_of(std::initializer_list<Room> rooms) {
   std::vector<KernelEntry> all;
-  for (Room room : rooms)
+  for (const Room& room : rooms)
     for (KernelEntry& entry : room()) all.push_back(std::move(entry));
   return all;
 }
 
 }  // namespace
 
-std::vector<KernelTable> cuda_kernels() {
+std::vector<KernelTable> cuda_kernels(const GpuProperties* planned) {
+  auto convolutions = [&] {
+    return conv_cuda(planned ? std::make_shared<const GpuProperties>(*planned) : nullptr);
+  };
   std::vector<KernelEntry> all =
-      with_host(entries_of({activation_cuda, batch_norm_cuda, conv_cuda, dropout_cuda,
+      with_host(entries_of({activation_cuda, batch_norm_cuda, convolutions, dropout_cuda,
                             elementwise_cuda, fill_cuda, function_cuda, gather_cuda, gemm_cuda,
                             layout_cuda, loss_cuda, norm_cuda, optimizer_cuda, pool_cuda,
                             reduce_cuda, resize_cuda, shape_cuda, weighted_cuda}),

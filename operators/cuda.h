@@ -4,12 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "operators/conv/gpu_properties.h"
 #include "runtime/kernel_table.h"
 
 namespace lockstep {
 
-// One table, or none if this build has no GPU kernels (no_cuda.cc).
-std::vector<KernelTable> cuda_kernels();
+// One table, or none if this build has no GPU kernels (no_cuda.cc). With `planned`, for plans for
+// that GPU, which need not be here: cuDNN is asked for its engines, and nothing can run.
+std::vector<KernelTable> cuda_kernels(const GpuProperties* planned = nullptr);
 
 // A library that its kernels load on first use.
 struct GpuLibrary {

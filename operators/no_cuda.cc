@@ -2,7 +2,7 @@
 
 namespace lockstep {
 
-std::vector<KernelTable> cuda_kernels() { return {}; }
+std::vector<KernelTable> cuda_kernels(const GpuProperties*) { return {}; }
 std::vector<GpuLibrary> gpu_libraries() { return {}; }
 
 }  // namespace lockstep

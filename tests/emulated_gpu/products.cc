@@ -162,13 +162,15 @@ bool cublas_is_there() { return false; }
 
 // As with cuDNN, some engines do all that is wanted of a convolution and others leave the rest to
 // the epilogue: here those of tensors whose channels come in eights do all.
-struct CudnnConvolution::Chosen {
+struct ChosenEngine {
   bool apart;
 };
-CudnnConvolution::CudnnConvolution(const Convolution& convolution, bool, Epilogue epilogue)
+CudnnConvolution::CudnnConvolution(const Convolution& convolution, const ConvolutionGpu& gpu,
+                                   Epilogue epilogue)
     : convolution_(convolution),
       epilogue_(std::move(epilogue)),
-      chosen_(new Chosen{!convolution.only_convolves() && convolution.x[1] % 8 != 0}) {}
+      is_here_(gpu.is_here),
+      chosen_(new ChosenEngine{!convolution.only_convolves() && convolution.x[1] % 8 != 0}) {}
 CudnnConvolution::~CudnnConvolution() = default;
 std::size_t CudnnConvolution::workspace_bytes() const { return epilogue_.workspace_bytes; }
 std::string CudnnConvolution::describe() const {
