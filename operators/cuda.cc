@@ -12,6 +12,8 @@
 #include "operators/gemm/cublas_product.h"
 #include "operators/rooms.h"
 #include "runtime/cuda/accelerator.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/library.h"
 #include "runtime/cuda/nccl.h"
 #include "runtime/host_kernel.h"
 
@@ -48,9 +50,13 @@ std::vector<KernelTable> cuda_kernels(const GpuProperties* planned) {
   return tables;
 }
 
+std::string why_no_gpu_here() { return why_no_gpu(); }
+
 std::vector<GpuLibrary> gpu_libraries() {
+  static const SharedLibrary compiler("NVRTC", {"libnvrtc.so.13"});
   return {{"cuBLASLt", "libcublasLt.so.13", "matrix products", cublas_is_there()},
           {"cuDNN", "libcudnn.so.9", "convolutions", cudnn_is_there()},
+          {"NVRTC", "libnvrtc.so.13", "kernels that cuDNN compiles at run time", compiler.found()},
           {"NCCL", "libnccl.so.2", "sums over several processes", nccl_is_there()}};
 }
 

@@ -13,6 +13,9 @@ namespace lockstep {
 // that GPU, which need not be here: cuDNN is asked for its engines, and nothing can run.
 std::vector<KernelTable> cuda_kernels(const GpuProperties* planned = nullptr);
 
+// Why there is no GPU; "" if there is one.
+std::string why_no_gpu_here();
+
 // A library that its kernels load on first use.
 struct GpuLibrary {
   std::string name, file, purpose;

@@ -3,6 +3,7 @@
 namespace lockstep {
 
 std::vector<KernelTable> cuda_kernels(const GpuProperties*) { return {}; }
+std::string why_no_gpu_here() { return "this build has no GPU kernels"; }
 std::vector<GpuLibrary> gpu_libraries() { return {}; }
 
 }  // namespace lockstep

@@ -40,7 +40,7 @@ int diagnose() {
               : "no: CPU kernels only (graphs for GPUs can be built and read); `make build` adds "
                 "GPU kernels where CUDA's nvcc is")
       << "\n"
-      << "GPUs       " << gpus << "\n";
+      << "GPUs       " << gpus << (gpu && gpus == 0 ? ": " + why_no_gpu_here() : "") << "\n";
   for (const GpuLibrary& library : gpu_libraries())
     std::cout << std::left << std::setw(11) << library.name
               << (library.found
