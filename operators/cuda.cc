@@ -50,6 +50,12 @@ std::vector<KernelTable> cuda_kernels(const GpuProperties* planned) {
   return tables;
 }
 
+std::string gpu_properties_here() {
+  const std::string why = why_no_gpu_here();
+  check(why.empty(), "there is no GPU here (", why, ")");
+  return json_of_current_gpu();
+}
+
 std::string why_no_gpu_here() { return why_no_gpu(); }
 
 std::vector<GpuLibrary> gpu_libraries() {

@@ -166,6 +166,8 @@ void describe_to_cudnn(const Convolution& convolution) {
   operations_of(in_two_dimensions(convolution));
 }
 
+std::string json_of_current_gpu() { return CudnnGpu().json(); }
+
 bool cudnn_is_there() {
   static const SharedLibrary library("cuDNN", {"libcudnn.so.9"});
   return library.found();

@@ -86,4 +86,7 @@ void describe_to_cudnn(const Convolution& convolution);
 
 bool cudnn_is_there();
 
+// The current device's GpuProperties::json; needs cuDNN.
+std::string json_of_current_gpu();
+
 }  // namespace lockstep

@@ -90,6 +90,20 @@ CudnnGpu::CudnnGpu(const GpuProperties& planned) : name_(planned.name) {
         planned.source, ")");
 }
 
+std::string CudnnGpu::json() const {
+  constexpr auto kJson = CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION;
+  std::optional<Descriptor> of_device;
+  if (!properties_) {
+    of_device.emplace(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+    of_device->set(CUDNN_ATTR_DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_).finish();
+  }
+  const Descriptor& from = properties_ ? *properties_ : *of_device;
+  std::string text(static_cast<std::size_t>(from.count_of(kJson, CUDNN_TYPE_CHAR)), ' ');
+  text.resize(static_cast<std::size_t>(
+      from.read(kJson, CUDNN_TYPE_CHAR, static_cast<int64_t>(text.size()), text.data())));
+  return text.substr(0, text.find('\0'));
+}
+
 void CudnnGpu::set_graph(Descriptor& graph) const {
   if (handle_) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_);
 }

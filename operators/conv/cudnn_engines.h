@@ -21,6 +21,7 @@ class CudnnGpu {
 
   const std::string& name() const { return name_; }
   bool is_here() const { return handle_ != nullptr; }
+  std::string json() const;  // its properties, as the second constructor takes them
   // For each kind of descriptor its own way of naming the GPU.
   void set_graph(Descriptor& graph) const;
   void set_heuristics(Descriptor& heuristics) const;

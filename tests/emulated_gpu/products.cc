@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 
+#include "graph/error.h"
 #include "graph/half.h"
 #include "graph/literal.h"
 #include "operators/conv/cudnn_convolution.h"
@@ -185,5 +186,6 @@ void CudnnConvolution::run(cudaStream_t stream, const ConvolutionData& data, voi
   if (apart) epilogue_.run(stream, data, workspace);
 }
 bool cudnn_is_there() { return false; }
+std::string json_of_current_gpu() { fail("cuDNN knows nothing of an emulated GPU"); }
 
 }  // namespace lockstep

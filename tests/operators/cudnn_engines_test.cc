@@ -20,6 +20,7 @@ class CudnnEnginesOf : public ::testing::TestWithParam<const char*> {
     gpu_.emplace(gpu_named(GetParam()));
   }
   CudnnEngines ask(const Convolution& c) const { return {c, *gpu_, true}; }
+  const CudnnGpu& gpu() const { return *gpu_; }
 
  private:
   std::optional<CudnnGpu> gpu_;
@@ -167,6 +168,11 @@ TEST_P(CudnnEnginesOf, AKeptEngineIsTaken) {
   choices.keep(problem_text(c, gpu->name), "9999:1=2");
   expect_error([&] { CudnnConvolution(c, {.planned = gpu}, {}, &choices); }, choices.path(),
                "cuDNN does not offer engine 9999:1=2 for 'cudnn ", gpu->name, "remove that line");
+}
+
+TEST_P(CudnnEnginesOf, AGpusPropertiesAreRead) {
+  const std::string json = gpu().json();
+  EXPECT_NE(json.find(gpu_named(GetParam()).name), std::string::npos) << json;
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpus, CudnnEnginesOf, ::testing::Values("h200", "a100"),
