@@ -154,7 +154,7 @@ void finish(const Convolution& c, const ConvolutionData& data) {
 }  // namespace
 
 struct CublasProduct::Chosen {};
-CublasProduct::CublasProduct(const MatrixProduct& product) : product_(product) {}
+CublasProduct::CublasProduct(const MatrixProduct& product, bool) : product_(product) {}
 CublasProduct::~CublasProduct() = default;
 void CublasProduct::run(cudaStream_t stream, const void* a, const void* b, void* y, void*) {
   in_turn(stream, [=, product = product_] { multiply(product, a, b, y); });
