@@ -1,7 +1,9 @@
 // The GPU's table: its own kernels, falling back to the host's.
 #include "operators/cuda.h"
 
+#include <functional>
 #include <initializer_list>
+#include <memory>
 
 #include "operators/all.h"
 #include "operators/conv/cudnn_convolution.h"
@@ -10,26 +12,31 @@
 #include "operators/gemm/cublas_product.h"
 #include "operators/rooms.h"
 #include "runtime/cuda/accelerator.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/library.h"
 #include "runtime/cuda/nccl.h"
 #include "runtime/host_kernel.h"
 
 namespace lockstep {
 namespace {
 
-using Room = std::vector<KernelEntry> (*)();
+using Room = std::function<std::vector<KernelEntry>()>;
 
 std::vector<KernelEntry> entries_of(std::initializer_list<Room> rooms) {
   std::vector<KernelEntry> all;
-  for (Room room : rooms)
+  for (const Room& room : rooms)
     for (KernelEntry& entry : room()) all.push_back(std::move(entry));
   return all;
 }
 
 }  // namespace
 
-std::vector<KernelTable> cuda_kernels() {
+std::vector<KernelTable> cuda_kernels(const GpuProperties* planned) {
+  auto convolutions = [&] {
+    return conv_cuda(planned ? std::make_shared<const GpuProperties>(*planned) : nullptr);
+  };
   std::vector<KernelEntry> all =
-      with_host(entries_of({activation_cuda, batch_norm_cuda, conv_cuda, dropout_cuda,
+      with_host(entries_of({activation_cuda, batch_norm_cuda, convolutions, dropout_cuda,
                             elementwise_cuda, fill_cuda, function_cuda, gather_cuda, gemm_cuda,
                             layout_cuda, loss_cuda, norm_cuda, optimizer_cuda, pool_cuda,
                             reduce_cuda, resident_cuda, resize_cuda, shape_cuda, weighted_cuda}),
@@ -43,9 +50,19 @@ std::vector<KernelTable> cuda_kernels() {
   return tables;
 }
 
+std::string gpu_properties_here() {
+  const std::string why = why_no_gpu_here();
+  check(why.empty(), "there is no GPU here (", why, ")");
+  return json_of_current_gpu();
+}
+
+std::string why_no_gpu_here() { return why_no_gpu(); }
+
 std::vector<GpuLibrary> gpu_libraries() {
+  static const SharedLibrary compiler("NVRTC", {"libnvrtc.so.13"});
   return {{"cuBLASLt", "libcublasLt.so.13", "matrix products", cublas_is_there()},
           {"cuDNN", "libcudnn.so.9", "convolutions", cudnn_is_there()},
+          {"NVRTC", "libnvrtc.so.13", "kernels that cuDNN compiles at run time", compiler.found()},
           {"NCCL", "libnccl.so.2", "sums over several processes", nccl_is_there()}};
 }
 

@@ -40,7 +40,7 @@ int diagnose() {
               : "no: CPU kernels only (graphs for GPUs can be built and read); `make build` adds "
                 "GPU kernels where CUDA's nvcc is")
       << "\n"
-      << "GPUs       " << gpus << "\n";
+      << "GPUs       " << gpus << (gpu && gpus == 0 ? ": " + why_no_gpu_here() : "") << "\n";
   for (const GpuLibrary& library : gpu_libraries())
     std::cout << std::left << std::setw(11) << library.name
               << (library.found
@@ -59,8 +59,19 @@ int diagnose() {
 void add_doctor(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand(
       "doctor", "print this machine's hardware and libraries, and what is missing");
+  auto properties = std::make_shared<bool>(false);
+  command->add_flag("--device-properties", *properties,
+                    "print the first GPU's properties as JSON, for `lockstep plan --gpu FILE` on "
+                    "machines without one");
   command->footer("Example:  lockstep doctor");
-  command->callback([&chosen] { chosen = diagnose; });
+  command->callback([properties, &chosen] {
+    chosen = diagnose;
+    if (*properties)
+      chosen = [] {
+        std::cout << gpu_properties_here() << "\n";
+        return 0;
+      };
+  });
 }
 
 }  // namespace lockstep

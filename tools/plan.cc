@@ -6,6 +6,7 @@
 #include <set>
 
 #include "operators/all.h"
+#include "operators/cuda.h"
 #include "runtime/plan/compile.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
@@ -20,6 +21,7 @@ struct PlanOptions {
   ModelRequest model;
   bool inference = false;
   bool why = false;
+  std::string gpu;  // plans for this one, whether it is here or not
 };
 
 // The declared shape with every symbol replaced by the batch size.
@@ -39,9 +41,10 @@ std::map<std::string, int64_t> rows_of_feeds(const SourcedModel& source) {
 }
 
 // Prediction as a session runs it: all inputs but states are feeds.
-CompileRequest inference_request(const TrainingModel& model, std::vector<Device> devices) {
-  CompileRequest request{model.inference,    {},           {}, {}, model.state_values(), {},
-                         std::move(devices), all_kernels()};
+CompileRequest inference_request(const TrainingModel& model, std::vector<Device> devices,
+                                 const std::vector<KernelTable>& kernels) {
+  CompileRequest request{model.inference,    {},     {}, {}, model.state_values(), {},
+                         std::move(devices), kernels};
   const std::set<std::string> states(request.states.begin(), request.states.end());
   for (Value input : model.inference.inputs()) {
     const std::string& name = model.inference.name(input);
@@ -52,7 +55,8 @@ CompileRequest inference_request(const TrainingModel& model, std::vector<Device>
   return request;
 }
 
-CompileRequest step_request_of(const SourcedModel& source, std::vector<Device> devices) {
+CompileRequest step_request_of(const SourcedModel& source, std::vector<Device> devices,
+                               const std::vector<KernelTable>& kernels) {
   check(!source.shares.leave_nothing(),
         "--batch is too small: there are no images for some of the ", source.shares.parts,
         " parts of a replica's share");
@@ -61,7 +65,24 @@ CompileRequest step_request_of(const SourcedModel& source, std::vector<Device> d
   const auto dims = [&](const std::string& feed) {
     return fed_dims(graph, graph.at(feed), rows.at(feed));
   };
-  return step_request(source.model, dims, std::move(devices), all_kernels());
+  return step_request(source.model, dims, std::move(devices), kernels);
+}
+
+// The kernels to plan with. Prints where their engines come from.
+std::vector<KernelTable> kernels_of(const std::string& gpu, const std::vector<Device>& devices) {
+  if (gpu.empty()) return all_kernels();
+  check(devices[0].kind == DeviceKind::gpu, "--gpu ", gpu,
+        " is for plans for GPUs, but the step runs on ", devices[0], "; add --devices gpu");
+  const GpuProperties properties = gpu_named(gpu);
+  for (const GpuLibrary& library : gpu_libraries())
+    if (library.name == "cuDNN" && !library.found) {
+      std::cout << "engines of convolutions: chosen on a GPU, with their workspaces; for an "
+                << properties.name << " cuDNN is not here to be asked (" << library.file << ")\n";
+      return all_kernels();
+    }
+  std::cout << "engines of convolutions: cuDNN's for an " << properties.name << " ("
+            << properties.source << "); workspaces of those compiled at run time are not known\n";
+  return kernels_planned_for(properties);
 }
 
 int print_plan(const PlanOptions& options) {
@@ -77,8 +98,9 @@ int print_plan(const PlanOptions& options) {
         " has ", model.replicas, model.replicas == 1 ? " replica" : " replicas", ", but there are ",
         devices.size(), " devices");
   if (inference) devices.resize(1);  // replica 0's device
-  CompileRequest request = inference ? inference_request(model, std::move(devices))
-                                     : step_request_of(source, std::move(devices));
+  const std::vector<KernelTable> kernels = kernels_of(options.gpu, devices);
+  CompileRequest request = inference ? inference_request(model, std::move(devices), kernels)
+                                     : step_request_of(source, std::move(devices), kernels);
   if (inference) {
     const Graph& graph = model.inference;
     const int64_t rows = source.shares.batch / source.shares.replicas;
@@ -108,11 +130,16 @@ void add_plan(CLI::App& app, Command& chosen) {
       ->check(CLI::Range(int64_t{1}, kMostOfABatch));
   command->add_flag("--inference", options->inference,
                     "plan the inference graph instead of the step");
+  command->add_option(
+      "--gpu", options->gpu,
+      "with GPUs as devices: the GPU to choose engines for, which need not be here: "
+      "h200, h100, a100, or a file by `lockstep doctor --device-properties`");
   command->add_flag("--why", options->why,
                     "add a line for each step whose first kernel was refused, with the reason");
   command->footer(
       "Example:  lockstep plan step.onnx --devices 'cpu*2' --batch 32\n"
       "          lockstep plan configs/lenet_digits.yaml TRAIN.BATCH_SIZE 128\n"
+      "          lockstep plan resnet50 --devices 'gpu*8' --gpu h200 --precision bfloat16\n"
       "For a CONFIG.yaml, the plan is the one that `lockstep train` runs with the same KEY VALUE\n"
       "pairs. For a model's name or FILE.onnx, it is a plan for one thread per replica, or\n"
       "--threads.");

@@ -1,6 +1,7 @@
 // Convolution of any rank, with groups, dilation, strides and asymmetric padding.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "graph/graph.h"
@@ -69,6 +70,7 @@ Rewritten fuse_convolutions(const Graph& graph, const std::set<std::string>& kno
 
 std::vector<Op> conv_ops();
 std::vector<KernelEntry> conv_cpu();
-std::vector<KernelEntry> conv_cuda();
+// With `planned`, for plans for that GPU, which need not be here; they cannot run.
+std::vector<KernelEntry> conv_cuda(std::shared_ptr<const struct GpuProperties> planned = nullptr);
 
 }  // namespace lockstep

@@ -50,12 +50,13 @@ Layouts channels_last(const KernelRequest& request) {
   return layouts;
 }
 
-// The engine is chosen on the device it will run on, if that exists.
-std::shared_ptr<CudnnConvolution> chosen(const KernelRequest& request, const Convolution& c,
-                                         Epilogue epilogue = {}) {
-  const bool there = request.device.index < cuda_accelerator().devices();
-  if (there) check_cuda(cudaSetDevice(request.device.index), "choosing a device");
-  return std::make_shared<CudnnConvolution>(c, there, std::move(epilogue));
+// An engine for the GPU that is planned for, or for the device it will run on, if that exists.
+using Planned = std::shared_ptr<const GpuProperties>;
+std::shared_ptr<CudnnConvolution> chosen(const KernelRequest& request, const Planned& planned,
+                                         const Convolution& c, Epilogue epilogue = {}) {
+  const bool here = !planned && request.device.index < cuda_accelerator().devices();
+  if (here) check_cuda(cudaSetDevice(request.device.index), "choosing a device");
+  return std::make_shared<CudnnConvolution>(c, ConvolutionGpu{here, planned}, std::move(epilogue));
 }
 
 std::unique_ptr<Kernel> kernel_of(const std::shared_ptr<CudnnConvolution>& own,
@@ -67,7 +68,7 @@ std::unique_ptr<Kernel> kernel_of(const std::shared_ptr<CudnnConvolution>& own,
 }
 
 // A Conv, or a FusedConv.
-std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
+std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request, const Planned& planned) {
   using In = ConvIn;
   using Out = ConvOut;
   const TensorDesc& y = request.out[Out::y];
@@ -77,7 +78,7 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   c.bias = does.bias;
   c.relu = does.relu;
   c.statistics = does.statistics;
-  return kernel_of(chosen(request, c, epilogue_of(c, y)), [=](const KernelArgs& args) {
+  return kernel_of(chosen(request, planned, c, epilogue_of(c, y)), [=](const KernelArgs& args) {
     ConvolutionData data{args.in[In::x].data, args.in[In::w].data, args.out[Out::y].data};
     if (does.bias) data.bias = args.in[In::bias].data;
     if (does.statistics) {
@@ -88,22 +89,22 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request) {
+std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request, const Planned& planned) {
   using In = ConvGradXIn;
   const Convolution c = convolution(request, ConvolutionKind::by_data, request.out[0],
                                     request.in[In::w], request.in[In::dy]);
-  return kernel_of(chosen(request, c), [](const KernelArgs& args) {
+  return kernel_of(chosen(request, planned, c), [](const KernelArgs& args) {
     return ConvolutionData{args.out[0].data, args.in[In::w].data, args.in[In::dy].data};
   });
 }
 
 // From y, here operand x, back to x; the bias is added afterwards.
-std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request) {
+std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request, const Planned& planned) {
   AttributeReader reader = request.attributes();
   const TensorDesc &x = request.in[0], &w = request.in[1], &y = request.out[0];
   const Window window = read_transposed(reader, to_shape(x.dims), to_shape(w.dims)).window;
   const Convolution c = convolution(request, ConvolutionKind::by_data, window, y, w, x);
-  auto own = chosen(request, c);
+  auto own = chosen(request, planned, c);
   Convolution bias = c;
   bias.bias = read_epilogue(request).bias;
   const Epilogue epilogue = epilogue_of(bias, y);
@@ -116,24 +117,29 @@ std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request) {
   return make_kernel(run, own->describe(), own->workspace_bytes());
 }
 
-std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
+std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request, const Planned& planned) {
   using In = ConvGradWIn;
   const Convolution c = convolution(request, ConvolutionKind::by_weight, request.in[In::x],
                                     request.out[0], request.in[In::dy]);
-  return kernel_of(chosen(request, c), [](const KernelArgs& args) {
+  return kernel_of(chosen(request, planned, c), [](const KernelArgs& args) {
     return ConvolutionData{args.in[In::x].data, args.out[0].data, args.in[In::dy].data};
   });
 }
 
 }  // namespace
 
-std::vector<KernelEntry> conv_cuda() {
+std::vector<KernelEntry> conv_cuda(std::shared_ptr<const GpuProperties> planned) {
   const Refusal images = every({takes<TensorFloats>(), not_empty});
-  return {{"Conv", "", {{"cuDNN", images, prepare_forward, channels_last}}},
-          {"FusedConv", kOwnDomain, {{"cuDNN", images, prepare_forward, channels_last}}},
-          {"ConvTranspose", "", {{"cuDNN", images, prepare_transpose, channels_last}}},
-          {"ConvGradX", kOwnDomain, {{"cuDNN", images, prepare_grad_x, channels_last}}},
-          {"ConvGradW", kOwnDomain, {{"cuDNN", images, prepare_grad_w, channels_last}}}};
+  auto entry = [&](const char* type, const char* domain, auto* prepare) {
+    const KernelFactory factory = [=](const KernelRequest& request) {
+      return prepare(request, planned);
+    };
+    return KernelEntry{type, domain, {{"cuDNN", images, factory, channels_last}}};
+  };
+  return {entry("Conv", "", prepare_forward), entry("FusedConv", kOwnDomain, prepare_forward),
+          entry("ConvTranspose", "", prepare_transpose),
+          entry("ConvGradX", kOwnDomain, prepare_grad_x),
+          entry("ConvGradW", kOwnDomain, prepare_grad_w)};
 }
 
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-// cuDNN's functions and descriptors of its graph API. For operators/conv/cudnn_convolution.cc.
+// cuDNN's functions and descriptors of its graph API. For operators/conv/cudnn_*.cc.
 #pragma once
 
 #include <cudnn.h>
@@ -18,6 +18,7 @@ struct CudnnApi {
   decltype(cudnnCreate)* create_handle;
   decltype(cudnnSetStream)* set_stream;
   decltype(cudnnGetErrorString)* text_of;
+  decltype(cudnnGetLastErrorString)* last_error;
   decltype(cudnnBackendCreateDescriptor)* create;
   decltype(cudnnBackendDestroyDescriptor)* destroy;
   decltype(cudnnBackendSetAttribute)* set;
@@ -30,6 +31,7 @@ struct CudnnApi {
     library.load(create_handle, "cudnnCreate");
     library.load(set_stream, "cudnnSetStream");
     library.load(text_of, "cudnnGetErrorString");
+    library.load(last_error, "cudnnGetLastErrorString");
     library.load(create, "cudnnBackendCreateDescriptor");
     library.load(destroy, "cudnnBackendDestroyDescriptor");
     library.load(set, "cudnnBackendSetAttribute");
@@ -83,6 +85,11 @@ class Descriptor {
   }
   bool finishes() { return cudnn().finalize(descriptor_) == CUDNN_STATUS_SUCCESS; }
 
+  int64_t count_of(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) const {
+    int64_t count = 0;
+    check_cudnn(cudnn().get(descriptor_, name, type, 0, &count, nullptr), "an attribute");
+    return count;
+  }
   // Reads at most `most` values; returns their number.
   int64_t read(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t most,
                void* values) const {

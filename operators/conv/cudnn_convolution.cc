@@ -3,18 +3,25 @@
 #include <cudnn.h>
 
 #include <algorithm>
-#include <optional>
-#include <set>
-#include <vector>
+#include <deque>
+#include <functional>
+#include <mutex>
 
 #include "graph/error.h"
-#include "operators/conv/cudnn_api.h"
 #include "operators/conv/cudnn_graph.h"
+#include "operators/conv/cudnn_timing.h"
 #include "operators/conv/engine_choices.h"
 #include "runtime/cuda/check.h"
-#include "runtime/cuda/stopwatch.h"
 
 namespace lockstep {
+
+struct ChosenEngine {
+  CudnnPlan plan;
+  std::string how;
+
+  const CudnnEngine& engine() const { return *plan.engine; }
+};
+
 namespace {
 
 // Its work on the result, in words: "bias, ReLU".
@@ -26,10 +33,86 @@ std::string epilogue_text(const Convolution& c) {
   return text;
 }
 
-// The key of a stored choice: equal texts mean equal candidates in the same order.
-std::string problem_text(const Convolution& c) {
+class Choice {
+ public:
+  Choice(const Convolution& c, const CudnnGpu& gpu, const Epilogue& epilogue,
+         EngineChoices* choices)
+      : c_(c),
+        epilogue_(epilogue),
+        choices_(choices),
+        may_time_(gpu.is_here()),
+        problem_(problem_text(c, gpu.name())),
+        engines_(c, gpu, epilogue.run != nullptr) {}
+
+  ChosenEngine make() {
+    supported(!engines_.all().empty(), "cuDNN has no exact engine for this convolution",
+              in_brackets(engines_.refusals()));
+    if (!choices_) return first();
+    if (const auto kept = choices_->find(problem_)) return named(*kept);
+    if (!may_time_) return first();
+    constexpr int kMostTimed = 16;
+    FastestEngine fastest = fastest_of(engines_, c_, epilogue_, kMostTimed);
+    choices_->keep(problem_, fastest.plan.engine->name);
+    return {std::move(fastest.plan), "timed among " + std::to_string(fastest.timed)};
+  }
+
+ private:
+  static std::string in_brackets(const std::string& refusals) {
+    return refusals.empty() ? "" : " (" + refusals + ")";
+  }
+
+  ChosenEngine first() {
+    for (const CudnnEnginePtr& engine : engines_.all())
+      if (std::optional<CudnnPlan> plan = engines_.plan_of(engine))
+        return {std::move(*plan), join("by cuDNN's heuristics among ", engines_.all().size(),
+                                       in_brackets(engines_.refusals()))};
+    throw Unsupported(join("cuDNN makes none of its ", engines_.all().size(),
+                           " engines for this convolution", in_brackets(engines_.refusals())));
+  }
+
+  ChosenEngine named(const std::string& name) {
+    const CudnnEnginePtr engine = engines_.named(name);
+    std::optional<CudnnPlan> plan = engine ? engines_.plan_of(engine) : std::nullopt;
+    check(plan.has_value(), choices_->path(), ": cuDNN does not offer engine ", name, " for '",
+          problem_, "'", in_brackets(engines_.refusals()), "; remove that line");
+    return {std::move(*plan), "kept"};
+  }
+
+  const Convolution& c_;
+  const Epilogue& epilogue_;
+  EngineChoices* const choices_;
+  const bool may_time_;
+  const std::string problem_;
+  CudnnEngines engines_;
+};
+
+// What was chosen last, for a network's equal convolutions, its replicas, and a plan's second look
+// at a node. Only the last ones are kept: images of ever new sizes must not fill the memory.
+std::shared_ptr<const ChosenEngine> remembered(const std::string& key,
+                                               const std::function<ChosenEngine()>& make) {
+  constexpr std::size_t kMost = 512;
+  static std::mutex mutex;
+  // Never freed: CUDA may shut down first.
+  static auto* last = new std::deque<std::pair<std::string, std::shared_ptr<const ChosenEngine>>>;
+  std::lock_guard lock(mutex);
+  for (const auto& [known, chosen] : *last)
+    if (known == key) return chosen;
+  last->emplace_front(key, std::make_shared<const ChosenEngine>(make()));
+  if (last->size() > kMost) last->pop_back();
+  return last->front().second;
+}
+
+int current_device() {
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "the current device");
+  return device;
+}
+
+}  // namespace
+
+std::string problem_text(const Convolution& c, const std::string& gpu) {
   const char* const kinds[] = {"forward", "by_data", "by_weight"};
-  return join("cudnn ", cudnn().version(), ", ", name_of_current_device(), ", convolution ",
+  return join("cudnn ", cudnn().version(), ", ", gpu, ", convolution ",
               kinds[static_cast<int>(c.kind)], " ", c.type, c.tf32 ? " as tf32" : "",
               c.channels_last ? " NHWC" : " NCHW", " x ", text_of(c.x), " w ", text_of(c.w), " y ",
               text_of(c.y), " strides ", text_of(c.strides), " dilations ", text_of(c.dilations),
@@ -37,228 +120,53 @@ std::string problem_text(const Convolution& c) {
               c.only_convolves() ? "" : " with " + epilogue_text(c));
 }
 
-Convolution without_epilogue(Convolution c) {
-  c.bias = c.relu = c.statistics = false;
-  return c;
-}
-
-// The question to cuDNN; must outlive the answers.
-struct Question {
-  DnnOperations operations;
-  Descriptor graph{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};
-  bool understood;  // cuDNN supports this combination of operations
-
-  Question(const Convolution& c, const cudnnHandle_t& handle) : operations(operations_of(c)) {
-    std::vector<cudnnBackendDescriptor_t> raw;
-    for (const Descriptor& operation : operations.operations) raw.push_back(operation.get());
-    graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle)
-        .set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-             static_cast<int64_t>(raw.size()), raw.data());
-    understood = graph.finishes();
-  }
-};
-
-struct Candidate {
-  std::shared_ptr<const Question> question;
-  Descriptor configuration;
-  Descriptor plan;
-  Convolution does;  // with the fused epilogue, or the convolution alone
-  int64_t engine = 0;
-  int64_t workspace = 0;
-
-  bool needs_epilogue(const Convolution& wanted) const {
-    return does.only_convolves() && !wanted.only_convolves();
-  }
-  void run(cudaStream_t stream, const ConvolutionData& data, void* workspace_data) const {
-    const cudnnHandle_t handle = handle_of_current_device();
-    check_cudnn(cudnn().set_stream(handle, stream), "a stream");
-    const Descriptor pack = pointers_to(does, data, workspace_data);
-    check_cudnn(cudnn().execute(handle, plan.get(), pack.get()), "a convolution");
-  }
-};
-
-// Engines that cuDNN's heuristics propose for a convolution, best first, except those that round
-// further than the operands are, are not deterministic, or may turn a NaN into a number.
-class Candidates {
- public:
-  // At most `most` fused engines, then as many that only convolve, if `apart`, but none of those if
-  // a single engine is requested and found.
-  Candidates(const Convolution& c, bool apart, std::size_t most)
-      : exact_(c.type == DType::float32 && !c.tf32) {
-    add_all(c, most);
-    if (apart && !c.only_convolves() && (most > 1 || all_.empty()))
-      add_all(without_epilogue(c), all_.size() + most);
-    supported(!all_.empty(), "cuDNN has no exact engine for this convolution");
-  }
-
-  std::vector<Candidate>& all() { return all_; }
-
- private:
-  void add_all(const Convolution& c, std::size_t until) {
-    const std::size_t before = all_.size();
-    const auto question = std::make_shared<const Question>(c, handle_);
-    if (!question->understood) return;
-    for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
-      if (all_.size() == before) propose(c, question, mode, until);
-  }
-
-  void propose(const Convolution& c, const std::shared_ptr<const Question>& question,
-               cudnnBackendHeurMode_t mode, std::size_t until) {
-    Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, question->graph)
-        .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
-    if (!heuristics.finishes()) return;
-    constexpr int64_t kMost = 32;
-    std::vector<Descriptor> configurations;
-    std::vector<cudnnBackendDescriptor_t> raw;
-    for (int64_t i = 0; i < kMost; ++i) {
-      configurations.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-      raw.push_back(configurations.back().get());
-    }
-    const int64_t count = heuristics.read(CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                          CUDNN_TYPE_BACKEND_DESCRIPTOR, kMost, raw.data());
-    for (int64_t i = 0; i < count && all_.size() < until; ++i)
-      add({question, std::move(configurations[i]),
-           Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), c});
-  }
-
-  void add(Candidate candidate) {
-    Descriptor of(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-    cudnnBackendDescriptor_t raw = of.get();
-    candidate.configuration.read(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                                 &raw);
-    if (!is_exact(of) || (candidate.does.relu && !notes_of(of).contains(kStrictNan))) return;
-    candidate.plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_)
-        .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, candidate.configuration);
-    if (!candidate.plan.finishes()) return;
-    candidate.plan.read(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
-                        &candidate.workspace);
-    of.read(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &candidate.engine);
-    all_.push_back(std::move(candidate));
-  }
-
-  // Earlier versions of cuDNN 9 have no name for it.
-  static constexpr auto kStrictNan = static_cast<cudnnBackendNumericalNote_t>(9);
-
-  static std::set<cudnnBackendNumericalNote_t> notes_of(const Descriptor& engine) {
-    constexpr int64_t kMost = 32;
-    cudnnBackendNumericalNote_t notes[kMost];
-    const int64_t count =
-        engine.read(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, kMost, notes);
-    return {notes, notes + count};
-  }
-
-  // Matrix units reduce float32 to 19 bits.
-  bool is_exact(const Descriptor& engine) const {
-    const auto notes = notes_of(engine);
-    return !notes.contains(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) &&
-           !notes.contains(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) &&
-           !notes.contains(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) &&
-           !(exact_ && notes.contains(CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
-  }
-
-  cudnnHandle_t handle_ = handle_of_current_device();
-  bool exact_;
-  std::vector<Candidate> all_;
-};
-
-// The fastest, including a separate epilogue, timed on its own memory. Engines that cuDNN accepts
-// but cannot run, or whose workspace is more than there is, are skipped.
-std::size_t fastest_of(const std::vector<Candidate>& candidates, const Convolution& c,
-                       const Epilogue& epilogue) {
-  auto bytes = [&](const Dims& dims) {
-    return static_cast<std::size_t>(element_count(dims)) * size_of(c.type);
-  };
-  const std::size_t of_channels = static_cast<std::size_t>(c.y[1]) * sizeof(float);
-  const DeviceBuffer x(bytes(c.x)), w(bytes(c.w)), y(bytes(c.y));
-  const DeviceBuffer bias(of_channels), sums(of_channels), squares(of_channels);
-  const ConvolutionData data{x.data(),    w.data(),    y.data(),
-                             bias.data(), sums.data(), squares.data()};
-  std::optional<std::size_t> best;
-  double best_time = 0;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const Candidate& candidate = candidates[i];
-    const bool apart = candidate.needs_epilogue(c);
-    try {
-      const DeviceBuffer workspace(
-          std::max(static_cast<std::size_t>(candidate.workspace), epilogue.workspace_bytes));
-      auto work = [&](cudaStream_t stream) {
-        candidate.run(stream, data, workspace.data());
-        if (apart) epilogue.run(stream, data, workspace.data());
-      };
-      const double time = seconds_on_device(work);
-      if (best && time >= best_time) continue;
-      best = i;
-      best_time = time;
-    } catch (const Error&) {  // other candidates remain
-      cudaGetLastError();     // or the next launch would report this error
-    }
-  }
-  check(best.has_value(), "none of cuDNN's ", candidates.size(), " engines runs");
-  return *best;
-}
-
-}  // namespace
-
-struct CudnnConvolution::Chosen {
-  Candidate candidate;
-  std::string reason;
-  bool apart;  // the epilogue runs separately
-};
-
-CudnnConvolution::CudnnConvolution(const Convolution& convolution, bool has_device,
+CudnnConvolution::CudnnConvolution(const Convolution& convolution, const ConvolutionGpu& where,
                                    Epilogue epilogue)
-    : convolution_(in_two_dimensions(convolution)), epilogue_(std::move(epilogue)) {
-  if (!has_device) return;
-  const Convolution& c = convolution_;
-  EngineChoices* const choices = engine_choices();
-  constexpr std::size_t kMostTimed = 16;
-  Candidates candidates(c, epilogue_.run != nullptr, choices ? kMostTimed : 1);
-  std::vector<Candidate>& all = candidates.all();
-  std::size_t taken = 0;
-  std::string reason = "by cuDNN's heuristics";
-  if (choices) {
-    const std::string problem = problem_text(c);
-    std::optional<int64_t> kept = choices->find(problem);
-    reason = join(kept ? "kept" : "timed", " among ", all.size());
-    if (!kept) {
-      kept = static_cast<int64_t>(fastest_of(all, c, epilogue_));
-      choices->keep(problem, *kept);
-    }
-    check(*kept >= 0 && *kept < static_cast<int64_t>(all.size()), choices->path(),
-          ": there is no engine ", *kept, " among ", all.size(), " for '", problem,
-          "'; remove that line");
-    taken = static_cast<std::size_t>(*kept);
-  }
-  const bool apart = all[taken].needs_epilogue(c);
-  chosen_ = std::make_unique<Chosen>(Chosen{std::move(all[taken]), reason, apart});
+    : CudnnConvolution(convolution, where, std::move(epilogue), engine_choices()) {}
+
+CudnnConvolution::CudnnConvolution(const Convolution& convolution, const ConvolutionGpu& where,
+                                   Epilogue epilogue, EngineChoices* choices)
+    : convolution_(in_two_dimensions(convolution)),
+      epilogue_(std::move(epilogue)),
+      is_here_(where.is_here) {
+  if (!where.is_here && !where.planned) return;
+  const CudnnGpu gpu = where.planned ? CudnnGpu(*where.planned) : CudnnGpu();
+  const std::string place = where.planned ? where.planned->json : join("gpu:", current_device());
+  const std::string problem = problem_text(convolution_, gpu.name());
+  chosen_ = remembered(join(place, epilogue_.run ? " or alone, " : " ", problem),
+                       [&] { return Choice(convolution_, gpu, epilogue_, choices).make(); });
 }
 CudnnConvolution::~CudnnConvolution() = default;
 
 std::size_t CudnnConvolution::workspace_bytes() const {
   if (!chosen_) return epilogue_.workspace_bytes;
-  const auto own = static_cast<std::size_t>(chosen_->candidate.workspace);
-  return chosen_->apart ? std::max(own, epilogue_.workspace_bytes) : own;
+  const std::size_t own = chosen_->plan.workspace;
+  return chosen_->engine().leaves_epilogue ? std::max(own, epilogue_.workspace_bytes) : own;
 }
 
 std::string CudnnConvolution::describe() const {
-  std::string text = chosen_
-                         ? join("cudnn engine ", chosen_->candidate.engine, ", ", chosen_->reason)
-                         : "cudnn, engine chosen on a device";
+  std::string text = "cudnn, engine chosen on a device";
+  if (chosen_)
+    text = join("cudnn engine ", chosen_->engine().number,
+                chosen_->engine().tensor_cores ? " on tensor cores, " : ", ",
+                chosen_->engine().compiles ? "compiled at run time, " : "", chosen_->how);
   if (convolution_.tf32) text += ", tf32";
   if (convolution_.only_convolves()) return text;
-  return join(text, chosen_ && chosen_->apart ? ", then " : ", with ", epilogue_text(convolution_));
+  const bool then = chosen_ && chosen_->engine().leaves_epilogue;
+  return join(text, then ? ", then " : ", with ", epilogue_text(convolution_));
 }
 
 void CudnnConvolution::run(cudaStream_t stream, const ConvolutionData& data, void* workspace) {
-  check(chosen_ != nullptr, "this plan was made without a GPU");
-  chosen_->candidate.run(stream, data, workspace);
-  if (chosen_->apart) epilogue_.run(stream, data, workspace);
+  check(is_here_, "this plan was made without a GPU");
+  run_plan(chosen_->plan, stream, data, workspace);
+  if (chosen_->engine().leaves_epilogue) epilogue_.run(stream, data, workspace);
 }
 
 void describe_to_cudnn(const Convolution& convolution) {
   operations_of(in_two_dimensions(convolution));
 }
+
+std::string json_of_current_gpu() { return CudnnGpu().json(); }
 
 bool cudnn_is_there() {
   static const SharedLibrary library("cuDNN", {"libcudnn.so.9"});

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "graph/shape.h"
+#include "operators/conv/gpu_properties.h"
 
 namespace lockstep {
 
@@ -42,32 +43,50 @@ struct Epilogue {
   std::size_t workspace_bytes = 0;
 };
 
+// The key of a choice for that GPU: equal texts mean equal engines.
+std::string problem_text(const Convolution& convolution, const std::string& gpu);
+
+class EngineChoices;
+
+// The GPU that an engine is chosen for: the current device, or one that need not be here. With
+// neither none is chosen.
+struct ConvolutionGpu {
+  bool is_here = false;
+  std::shared_ptr<const GpuProperties> planned = nullptr;
+};
+
 // One of the three tensors is computed from the two others.
 class CudnnConvolution {
  public:
-  // With a GPU, the engine is chosen now, on the current device: the best one of cuDNN's heuristics
-  // that rounds no operand (but see tf32), accumulates in full float32 and is deterministic; the
-  // fastest one if engines are timed (operators/conv/engine_choices.h). Engines with a fused
-  // epilogue compete with those that leave it to `epilogue`; the heuristics prefer the former.
-  // Throws Unsupported if there is no such engine. Without a GPU nothing is chosen, and nothing can
-  // run.
-  CudnnConvolution(const Convolution& convolution, bool has_device, Epilogue epilogue = {});
+  // The engine is chosen now: the first of CudnnEngines::all() (operators/conv/cudnn_engines.h)
+  // that cuDNN makes; the fastest one if engines are timed (operators/conv/engine_choices.h). Equal
+  // convolutions for one GPU share an engine. Engines that leave the epilogue are for those who
+  // give one. Throws Unsupported if there is no engine.
+  CudnnConvolution(const Convolution& convolution, const ConvolutionGpu& gpu,
+                   Epilogue epilogue = {});
+  // With these choices instead of the process's; null: nothing is timed.
+  CudnnConvolution(const Convolution& convolution, const ConvolutionGpu& gpu, Epilogue epilogue,
+                   EngineChoices* choices);
   ~CudnnConvolution();
 
   std::size_t workspace_bytes() const;
   std::string describe() const;
+  // On the current device only: an engine for a GPU that is not here cannot run, nor can none.
   void run(cudaStream_t stream, const ConvolutionData& data, void* workspace);
 
  private:
-  struct Chosen;
   Convolution convolution_;
   Epilogue epilogue_;
-  std::unique_ptr<Chosen> chosen_;
+  bool is_here_;
+  std::shared_ptr<const struct ChosenEngine> chosen_;
 };
 
 // Throws cuDNN's objection to it, if any; needs the library, but no GPU.
 void describe_to_cudnn(const Convolution& convolution);
 
 bool cudnn_is_there();
+
+// The current device's GpuProperties::json; needs cuDNN.
+std::string json_of_current_gpu();
 
 }  // namespace lockstep

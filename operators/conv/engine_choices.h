@@ -1,9 +1,8 @@
 // Engine choices, for kernels with several engines that differ in speed and in last bits. Each
 // choice is timed once and kept in a file, so that a later run with that file gives the same bits.
-// Lines of the file: the engine's number, and its problem.
+// Lines of the file: the engine's name, and its problem.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -13,21 +12,24 @@ namespace lockstep {
 
 class EngineChoices {
  public:
-  // Reads the file if it exists. Throws naming an invalid line.
-  explicit EngineChoices(std::string path);
+  // Reads the file if it exists. Throws naming an invalid line. Of several processes only one
+  // `writes`; the others keep what they chose to themselves.
+  explicit EngineChoices(std::string path, bool writes = true);
 
   const std::string& path() const { return path_; }
-  std::optional<int64_t> find(const std::string& problem) const;
-  // Also writes it to the file.
-  void keep(const std::string& problem, int64_t engine);
+  std::optional<std::string> find(const std::string& problem) const;
+  // `engine` has no spaces.
+  void keep(const std::string& problem, const std::string& engine);
 
  private:
   const std::string path_;
+  const bool writes_;
   mutable std::mutex mutex_;
-  std::map<std::string, int64_t> choices_;
+  std::map<std::string, std::string> choices_;
 };
 
-// The choices in the file LOCKSTEP_ENGINES; null if that is not set: nothing is timed.
+// The choices in the file LOCKSTEP_ENGINES, which rank 0 writes; null if that is not set: nothing
+// is timed.
 EngineChoices* engine_choices();
 
 }  // namespace lockstep

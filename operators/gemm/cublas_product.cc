@@ -124,25 +124,34 @@ struct CublasProduct::Chosen {
     cublasLtMatmulPreference_t preference = nullptr;
     check_blas(api().create_preference(&preference), "a preference");
     const std::size_t workspace = kWorkspace;
+    // Parts of a split sum are added in float32, never in the result's 16 bits.
+    const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     cublasLtMatmulHeuristicResult_t best{};
     int found = 0;
     cublasStatus_t status = api().set_preference(
         preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
     if (status == CUBLAS_STATUS_SUCCESS)
+      status = api().set_preference(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                    &reductions, sizeof reductions);
+    if (status == CUBLAS_STATUS_SUCCESS)
       status = api().choose(handle, product, b, a, y, y, preference, 1, &best, &found);
     api().destroy_preference(preference);
+    supported(
+        status != CUBLAS_STATUS_NOT_SUPPORTED && (status != CUBLAS_STATUS_SUCCESS || found > 0),
+        "cuBLASLt has no algorithm for this product");
     check_blas(status, "choosing an algorithm");
-    check(found > 0, "cuBLASLt: no algorithm for this product");
     algorithm = best.algo;
   }
 };
 
-CublasProduct::CublasProduct(const MatrixProduct& product) : product_(product) {}
+CublasProduct::CublasProduct(const MatrixProduct& product, bool has_device) : product_(product) {
+  if (has_device) chosen_ = std::make_unique<Chosen>(product_);
+}
 CublasProduct::~CublasProduct() = default;
 
 void CublasProduct::run(cudaStream_t stream, const void* a, const void* b, void* y,
                         void* workspace) {
-  if (!chosen_) chosen_ = std::make_unique<Chosen>(product_);
+  check(chosen_ != nullptr, "this plan was made without a GPU");
   check_blas(api().multiply(chosen_->handle, chosen_->product, &product_.alpha, b, chosen_->b, a,
                             chosen_->a, &product_.beta, y, chosen_->y, y, chosen_->y,
                             &chosen_->algorithm, workspace, kWorkspace, stream),

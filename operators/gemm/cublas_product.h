@@ -26,11 +26,12 @@ class CublasProduct {
  public:
   static constexpr std::size_t kWorkspace = std::size_t{32} << 20U;
 
-  explicit CublasProduct(const MatrixProduct& product);
+  // With a GPU, the algorithm is chosen now, for the current device; throws Unsupported if there is
+  // none. Without one, nothing can run.
+  CublasProduct(const MatrixProduct& product, bool has_device);
   ~CublasProduct();
 
-  // Runs on the stream's device, which must be the current one. The first run chooses the
-  // algorithm.
+  // Runs on the stream's device, which must be the current one.
   void run(cudaStream_t stream, const void* a, const void* b, void* y, void* workspace);
 
  private:

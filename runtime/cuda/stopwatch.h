@@ -5,14 +5,16 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 
 namespace lockstep {
 
-// Zeroed memory of the current device.
+// Memory of the current device.
 class DeviceBuffer {
  public:
-  explicit DeviceBuffer(std::size_t bytes);
+  // Repeats the bytes of `pattern`; without any, zeroes.
+  explicit DeviceBuffer(std::size_t bytes, std::span<const std::byte> pattern = {});
   ~DeviceBuffer();
   DeviceBuffer(const DeviceBuffer&) = delete;
   void* data() const { return data_; }
@@ -21,7 +23,8 @@ class DeviceBuffer {
   void* data_ = nullptr;
 };
 
-// The median time, in seconds, of several runs after a first one.
+// The time of a run, in seconds: the median of several measurements after a first run, each of so
+// many runs in a row that marks and launches matter little.
 double seconds_on_device(const std::function<void(cudaStream_t)>& work);
 
 std::string name_of_current_device();

@@ -135,6 +135,11 @@ cudaError_t cudaGetDeviceCount(int* count) {
   *count = devices().devices();
   return cudaSuccess;
 }
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }
 cudaError_t cudaSetDevice(int device) {
   current_device = device;
   return cudaSuccess;

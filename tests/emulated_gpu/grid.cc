@@ -5,6 +5,7 @@
 #include <array>
 #include <csetjmp>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "graph/error.h"
@@ -18,8 +19,24 @@ namespace {
 constexpr int kMostThreads = 1024;
 constexpr std::size_t kStack = 64 * 1024;
 
-// Threads of a real block come in no order: each launch has another one.
+// Neither blocks nor the threads of a block come in an order: each launch has another one.
 thread_local unsigned launches = 0;
+
+// Reaches each of so many blocks once, in steps that share no divisor with their number.
+class BlockOrder {
+ public:
+  BlockOrder(unsigned count, unsigned launch) : count_(count), first_(launch % count) {
+    constexpr unsigned kScatter = 2654435761U;  // the golden ratio of 2^32
+    step_ = launch * kScatter % count;
+    while (std::gcd(step_, count) != 1) ++step_;
+  }
+  unsigned at(unsigned i) const {
+    return static_cast<unsigned>((first_ + uint64_t{i} * step_) % count_);
+  }
+
+ private:
+  unsigned count_, first_, step_;
+};
 
 // The threads of a block, kept from one block to the next. A switch between stacks costs no call of
 // the system but for the first one to each.
@@ -89,8 +106,9 @@ void for_blocks_of(dim3 blocks, int threads, const RunBlock& run) {
         "no grid of ", blocks.x, "x", blocks.y, "x", blocks.z, " blocks of ", threads, " threads");
   const bool backwards = ++launches % 2 == 0;
   const unsigned count = blocks.x * blocks.y * blocks.z;
+  const BlockOrder order(count, launches);
   for (unsigned i = 0; i < count; ++i) {
-    const unsigned number = backwards ? count - 1 - i : i;
+    const unsigned number = order.at(i);
     blockIdx = {number % blocks.x, number / blocks.x % blocks.y, number / blocks.x / blocks.y};
     run(backwards);
   }

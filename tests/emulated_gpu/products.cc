@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 
+#include "graph/error.h"
 #include "graph/half.h"
 #include "graph/literal.h"
 #include "operators/conv/cudnn_convolution.h"
@@ -153,7 +154,7 @@ void finish(const Convolution& c, const ConvolutionData& data) {
 }  // namespace
 
 struct CublasProduct::Chosen {};
-CublasProduct::CublasProduct(const MatrixProduct& product) : product_(product) {}
+CublasProduct::CublasProduct(const MatrixProduct& product, bool) : product_(product) {}
 CublasProduct::~CublasProduct() = default;
 void CublasProduct::run(cudaStream_t stream, const void* a, const void* b, void* y, void*) {
   in_turn(stream, [=, product = product_] { multiply(product, a, b, y); });
@@ -162,13 +163,15 @@ bool cublas_is_there() { return false; }
 
 // As with cuDNN, some engines do all that is wanted of a convolution and others leave the rest to
 // the epilogue: here those of tensors whose channels come in eights do all.
-struct CudnnConvolution::Chosen {
+struct ChosenEngine {
   bool apart;
 };
-CudnnConvolution::CudnnConvolution(const Convolution& convolution, bool, Epilogue epilogue)
+CudnnConvolution::CudnnConvolution(const Convolution& convolution, const ConvolutionGpu& gpu,
+                                   Epilogue epilogue)
     : convolution_(convolution),
       epilogue_(std::move(epilogue)),
-      chosen_(new Chosen{!convolution.only_convolves() && convolution.x[1] % 8 != 0}) {}
+      is_here_(gpu.is_here),
+      chosen_(new ChosenEngine{!convolution.only_convolves() && convolution.x[1] % 8 != 0}) {}
 CudnnConvolution::~CudnnConvolution() = default;
 std::size_t CudnnConvolution::workspace_bytes() const { return epilogue_.workspace_bytes; }
 std::string CudnnConvolution::describe() const {
@@ -183,5 +186,6 @@ void CudnnConvolution::run(cudaStream_t stream, const ConvolutionData& data, voi
   if (apart) epilogue_.run(stream, data, workspace);
 }
 bool cudnn_is_there() { return false; }
+std::string json_of_current_gpu() { fail("cuDNN knows nothing of an emulated GPU"); }
 
 }  // namespace lockstep

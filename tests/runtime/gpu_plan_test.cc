@@ -8,6 +8,8 @@
 #include "builders/step/partition.h"
 #include "models/models.h"
 #include "operators/all.h"
+#include "operators/conv/cudnn_convolution.h"
+#include "operators/cuda.h"
 #include "runtime/plan/compile.h"
 #include "tests/support/golden.h"
 #include "tests/support/ranks.h"
@@ -16,7 +18,8 @@ namespace lockstep::testing {
 namespace {
 
 Plan plan_of(const TrainingModel& model, const std::string& devices, int64_t batch,
-             Comm* comm = nullptr, const CompileOptions& options = {}) {
+             Comm* comm = nullptr, const CompileOptions& options = {},
+             const std::vector<KernelTable>& kernels = all_kernels()) {
   std::vector<std::string> feeds, fetches;
   std::vector<Dims> dims;
   for (const Replicated& input : model.inputs)
@@ -29,7 +32,7 @@ Plan plan_of(const TrainingModel& model, const std::string& devices, int64_t bat
   for (const Replicated& loss : model.losses)
     fetches.insert(fetches.end(), loss.values.begin(), loss.values.end());
   return compile({model.step, feeds, dims, fetches, model.state_values(), model.updates,
-                  parse_devices(devices), all_kernels(), options, comm});
+                  parse_devices(devices), kernels, options, comm});
 }
 
 TrainingModel replicated(const std::string& name, const DataParallelOptions& options) {
@@ -131,6 +134,52 @@ TEST(GpuPlan, OfMobileNetStaysNarrow) {
   EXPECT_LE(casts, 2 * 52 + 6);  // weights of 52 convolutions and their gradients; the classifier
   EXPECT_LE(reorders, 2);        // around the classifier
 }
+
+// The kind of numbers that convolutions work on.
+struct Numbers {
+  const char* name;
+  DType precision;
+  bool tf32;
+};
+
+class PlanForAGpuElsewhere : public ::testing::TestWithParam<std::tuple<const char*, Numbers>> {};
+
+// A filter of one channel out of several.
+bool is_depthwise(const Plan& plan, const PlanStep& step) {
+  auto dims = [&](int slot) { return plan.slots[slot].desc.dims; };
+  if (step.type == "ConvGradW") return dims(step.out[0])[1] == 1 && dims(step.in[0])[1] > 1;
+  if (step.type == "ConvGradX") return dims(step.in[1])[1] == 1 && dims(step.out[0])[1] > 1;
+  return dims(step.in[1])[1] == 1 && dims(step.in[0])[1] > 1;
+}
+
+TEST_P(PlanForAGpuElsewhere, HasAnEngineForEachConvolution) {
+  if (!cudnn_is_there()) GTEST_SKIP() << "skipped: no cuDNN, which chooses the engines";
+  const auto [gpu, numbers] = GetParam();
+  const auto kernels = kernels_planned_for(gpu_named(gpu));
+  const bool exact = numbers.precision == DType::float32 && !numbers.tf32;
+  for (const std::string& name : model_names()) {
+    const Plan plan = plan_of(replicated(name, {.precision = numbers.precision}), "gpu", 8, nullptr,
+                              {.tf32 = numbers.tf32}, kernels);
+    for (const PlanStep& step : plan.steps) {
+      if (step.type.find("Conv") == std::string::npos) continue;
+      const std::string engine = step.kernel->describe();
+      EXPECT_EQ(engine.rfind("cudnn engine ", 0), 0u)
+          << name << ", " << step.name << ": " << engine;
+      if (is_depthwise(plan, step)) continue;
+      EXPECT_EQ(engine.find(" on tensor cores") == std::string::npos, exact)
+          << name << ", " << step.name << ": " << engine;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, PlanForAGpuElsewhere,
+    ::testing::Combine(::testing::Values("h200", "a100"),
+                       ::testing::Values(Numbers{"bfloat16", DType::bfloat16, false},
+                                         Numbers{"float16", DType::float16, false},
+                                         Numbers{"tf32", DType::float32, true},
+                                         Numbers{"float32", DType::float32, false})),
+    [](const auto& at) { return join(std::get<0>(at.param), "_", std::get<1>(at.param).name); });
 
 // `collective` keeps the order of replicas; `nccl` leaves it to NCCL, where there is more than one
 // GPU, of which each speaks for its replicas.

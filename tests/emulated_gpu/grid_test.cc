@@ -1,0 +1,48 @@
+// The emulated grid: what a kernel may take for granted of a real one, and no more.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "tests/emulated_gpu/operators/kit/launch_cuda.h"
+
+namespace lockstep::testing {
+namespace {
+
+// The numbers of the blocks of a launch, in the order they ran.
+std::vector<unsigned> order_of(dim3 blocks) {
+  std::vector<unsigned> order;
+  run_grid(blocks, 1, [&] {
+    order.push_back((blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x);
+  });
+  return order;
+}
+
+TEST(EmulatedGrid, RunsEachBlockOnceInAnOrderOfEachLaunch) {
+  for (dim3 blocks : {dim3(12, 1, 1), dim3(5, 7, 1), dim3(2, 3, 4), dim3(1, 1, 1)}) {
+    const unsigned count = blocks.x * blocks.y * blocks.z;
+    std::set<std::vector<unsigned>> orders;
+    for (int launch = 0; launch < 20; ++launch) {
+      const std::vector<unsigned> order = order_of(blocks);
+      EXPECT_EQ(std::set<unsigned>(order.begin(), order.end()).size(), count);
+      EXPECT_EQ(order.size(), count);
+      EXPECT_LT(*std::max_element(order.begin(), order.end()), count);
+      orders.insert(order);
+    }
+    EXPECT_GE(orders.size(), std::min(count, 10U)) << "of " << count << " blocks";
+  }
+}
+
+// Kernels that would take a lower number for an earlier turn.
+TEST(EmulatedGrid, IsSeldomInOrder) {
+  int rising = 0;
+  for (int launch = 0; launch < 20; ++launch) {
+    const std::vector<unsigned> order = order_of(dim3(64, 1, 1));
+    rising += std::is_sorted(order.begin(), order.end());
+  }
+  EXPECT_LE(rising, 1);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

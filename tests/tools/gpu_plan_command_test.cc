@@ -1,0 +1,78 @@
+// Plans for a GPU that is not here, as a user asks for them.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "operators/conv/cudnn_convolution.h"
+#include "tests/support/program.h"
+
+namespace lockstep::testing {
+namespace {
+
+int lines_with(const std::string& text, const std::string& what, const std::string& also = "") {
+  std::istringstream lines(text);
+  int found = 0;
+  for (std::string line; std::getline(lines, line);)
+    found += line.find(what) != std::string::npos && line.find(also) != std::string::npos;
+  return found;
+}
+
+Outcome planned(const std::vector<std::string>& more) {
+  std::vector<std::string> words{"plan", "lenet", "--devices", "gpu", "--precision", "bfloat16"};
+  words.insert(words.end(), more.begin(), more.end());
+  return run_lockstep(words);
+}
+
+// Five: two forward, two by weights, one by data.
+TEST(GpuPlanCommand, AsksCudnn) {
+  if (!cudnn_is_there()) GTEST_SKIP() << "skipped: no cuDNN, which chooses the engines";
+  const Outcome outcome = planned({"--gpu", "h200"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.rfind("engines of convolutions: cuDNN's for an NVIDIA H200", 0), 0u);
+  EXPECT_EQ(lines_with(outcome.out, "cudnn engine ", " on tensor cores, by cuDNN's heuristics"), 5)
+      << outcome.out;
+  const Outcome a100 = planned({"--gpu", "a100"});
+  EXPECT_EQ(a100.out.rfind("engines of convolutions: cuDNN's for an NVIDIA A100", 0), 0u);
+  EXPECT_NE(a100.out.find("published figures"), std::string::npos);
+  EXPECT_EQ(lines_with(a100.out, "cudnn engine ", " on tensor cores"), 5) << a100.out;
+}
+
+TEST(GpuPlanCommand, LeavesEnginesToTheGpuWithoutItsName) {
+  const Outcome outcome = planned({});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, "engines of convolutions"), 0);
+  EXPECT_EQ(lines_with(outcome.out, "cudnn, engine chosen on a device"), 5) << outcome.out;
+}
+
+TEST(GpuPlanCommand, WithoutCudnnSaysSo) {
+  if (cudnn_is_there()) GTEST_SKIP() << "skipped: cuDNN is here";
+  const Outcome outcome = planned({"--gpu", "h200"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("cuDNN is not here to be asked (libcudnn.so.9)"), std::string::npos);
+  EXPECT_EQ(lines_with(outcome.out, "cudnn, engine chosen on a device"), 5) << outcome.out;
+}
+
+TEST(GpuPlanCommand, BadGpusAreRefused) {
+  TemporaryFolder folder;
+  const std::string path = folder.path() + "/gpu.json";
+  std::ofstream(path) << "{\"warpSize\": 32}";
+  expect_refused(planned({"--gpu", "h2000"}), {"'h2000' is no known GPU (h200, h100, a100)"});
+  expect_refused(planned({"--gpu", path}), {path, "is missing, or not a"});
+  expect_refused(run_lockstep({"plan", "lenet", "--gpu", "h200"}),
+                 {"--gpu h200 is for plans for GPUs", "cpu:0", "--devices gpu"});
+}
+
+TEST(GpuPlanCommand, DoctorSaysWhyThereIsNoGpu) {
+  const Outcome properties = run_lockstep({"doctor", "--device-properties"});
+  if (properties.exit_code == 0) GTEST_SKIP() << "skipped: there is a GPU";
+  expect_refused(properties, {"there is no GPU here ("});
+  const std::string why = properties.err.substr(properties.err.find("here ("));
+  const Outcome doctor = run_lockstep({"doctor"});
+  EXPECT_EQ(lines_with(doctor.out, "GPUs       0: "), 1) << doctor.out;
+  EXPECT_EQ(lines_with(doctor.out, "NVRTC      "), 1) << doctor.out;
+  EXPECT_NE(doctor.out.find(why.substr(6, why.rfind(')') - 6)), std::string::npos) << doctor.out;
+}
+
+}  // namespace
+}  // namespace lockstep::testing
