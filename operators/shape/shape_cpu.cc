@@ -135,12 +135,14 @@ std::unique_ptr<Kernel> prepare_pad(const KernelRequest& request) {
   const std::vector<int64_t> pads = request.integers(1);
   const Dims x = request.in[0].dims, y = request.out[0].dims;
   const bool has_value = request.in.size() > 2 && request.in[2].present();
+  const int64_t elements = request.out[0].count();
   std::vector<std::vector<int64_t>> sources(x.size());  // of each place along each dimension
-  for (std::size_t d = 0; d < x.size(); ++d)
+  // Sizes beside an empty dimension have no bound.
+  for (std::size_t d = 0; d < x.size() && elements > 0; ++d)
     for (int64_t i = 0; i < y[d]; ++i) sources[d].push_back(pad_source(mode, i - pads[d], x[d]));
-  return make_kernel([=, strides = contiguous_strides(x), size = size_of(request.in[0].dtype),
-                      count = request.out[0].count()](const KernelArgs& args) {
-    for (int64_t i = 0; i < count; ++i) {
+  return make_kernel([=, strides = contiguous_strides(x),
+                      size = size_of(request.in[0].dtype)](const KernelArgs& args) {
+    for (int64_t i = 0; i < elements; ++i) {
       int64_t rest = i, from = 0;
       bool inside = true;
       for (std::size_t d = y.size(); d-- > 0;) {
