@@ -1,9 +1,10 @@
 #include "operators/conv/gpu_properties.h"
 
-#include <fstream>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "graph/error.h"
+#include "graph/file.h"
 
 namespace lockstep {
 namespace {
@@ -52,8 +53,8 @@ nlohmann::json properties_of(const Figures& gpu) {
           {"deviceName", gpu.name}};
 }
 
-GpuProperties in_file(const std::string& path, std::istream& file) {
-  const nlohmann::json read = nlohmann::json::parse(file, nullptr, false);
+GpuProperties in_file(const std::string& path) {
+  const nlohmann::json read = nlohmann::json::parse(read_file_or_pipe(path), nullptr, false);
   check(read.is_object(), path,
         ": is not JSON of one object, as `lockstep doctor "
         "--device-properties` writes it");
@@ -75,13 +76,12 @@ std::vector<std::string> known_gpus() {
 GpuProperties gpu_named(const std::string& name_or_file) {
   for (const Figures& gpu : kKnown)
     if (name_or_file == gpu.key) return {gpu.name, gpu.source, properties_of(gpu).dump()};
-  std::ifstream file(name_or_file);
   std::string known;
   for (const std::string& name : known_gpus()) known += join(known.empty() ? "" : ", ", name);
-  check(file.good(), "'", name_or_file, "' is no known GPU (", known,
+  check(std::filesystem::exists(name_or_file), "'", name_or_file, "' is no known GPU (", known,
         ") and no file that `lockstep "
         "doctor --device-properties` wrote");
-  return in_file(name_or_file, file);
+  return in_file(name_or_file);
 }
 
 }  // namespace lockstep
