@@ -9,6 +9,7 @@
 #include "builders/net/losses.h"
 #include "builders/optimizers/adam.h"
 #include "builders/step/partition.h"
+#include "graph/verify.h"
 #include "models/models.h"
 #include "runtime/philox.h"
 #include "runtime/state/checkpoint.h"
@@ -269,6 +270,7 @@ TEST(ResidentBatch, ResumesBetweenLoads) {
 TEST(ResidentBatch, OfAModelFromAFile) {
   TemporaryFolder folder;
   const TrainingModel model = built(kMlp, holding({.replicas = 2}));
+  verify(model);
   save_model(model, folder / "step.onnx");
   const LoadedModel loaded = load_model(all_ops(), folder / "step.onnx");
   Batch batch(20, 1);

@@ -17,6 +17,30 @@ TEST_F(BenchCommand, BenchPrintsATableOrJson) {
   EXPECT_EQ(rows[6]["replicas"], 64);
 }
 
+// It fails by itself if a sweep and the same rows fed have trained different bits.
+TEST_F(BenchCommand, BenchSweepsAResidentBatch) {
+  const std::vector<std::string> bench{"bench",     "resident", "--rows",    "130",
+                                       "--batch",   "32",       "--epochs",  "1",
+                                       "--devices", "cpu*2",    "--threads", "1"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), bench.begin(), bench.end());
+    return run_lockstep(more);
+  };
+  const Outcome table = with({});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  for (const char* network : {"mlp", "lenet", "lstm"})
+    EXPECT_NE(table.out.find(network), std::string::npos) << table.out;
+  const auto rows = nlohmann::json::parse(with({"--model", "mlp", "--json"}).out);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0]["rows"], 128);
+  EXPECT_EQ(rows[0]["bytes"], 128 * (28 * 28 * 4 + 8));
+  EXPECT_GT(rows[0]["fed_seconds"], 0);
+  expect_refused(run_lockstep({"bench", "resident", "--batch", "1", "--devices", "cpu*2"}),
+                 {"a minibatch of 1 rows is too small for 2 devices"});
+  expect_refused(run_lockstep({"bench", "resident", "--rows", "1", "--devices", "cpu*2"}),
+                 {"does not suffice for 2 replicas"});
+}
+
 // The recorded times are a thousand times off, so that no busy machine decides.
 TEST_F(BenchCommand, BenchComparesWithWhatWasRecorded) {
   const std::vector<std::string> bench{"bench", "train-step", "--steps", "3"};

@@ -14,6 +14,7 @@ void add_bench(CLI::App& app, Command& chosen) {
     TrainStepBench step;
     BuildGraphOptions graph;
     AllReduceBench reduce;
+    ResidentBench resident;
     int nodes = 100000;
     std::string against;
   };
@@ -21,10 +22,11 @@ void add_bench(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("bench", "run one of the built-in benchmarks");
   command
       ->add_option("name", options->name,
-                   "build-graph, plan-growth, train-step, all-reduce or detection-operators")
+                   "build-graph, plan-growth, train-step, resident, all-reduce or "
+                   "detection-operators")
       ->required()
-      ->check(CLI::IsMember(
-          {"build-graph", "plan-growth", "train-step", "all-reduce", "detection-operators"}));
+      ->check(CLI::IsMember({"build-graph", "plan-growth", "train-step", "resident", "all-reduce",
+                             "detection-operators"}));
   command->add_flag("--json", options->json, "print JSON instead of a table");
   CLI::Option* model =
       command->add_option("--model", options->step.model, "a model's name")->capture_default_str();
@@ -39,9 +41,18 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->add_option("--megabytes", options->reduce.megabytes,
                    "all-reduce: size of the tensor of each replica")
       ->capture_default_str();
-  command
-      ->add_option("--batch", options->step.batch, "train-step: images of a step, over all devices")
-      ->capture_default_str();
+  CLI::Option* batch = command
+                           ->add_option("--batch", options->step.batch,
+                                        "train-step: images of a step, over all devices; "
+                                        "resident: rows, by default 64")
+                           ->capture_default_str()
+                           ->check(CLI::PositiveNumber);
+  command->add_option("--rows", options->resident.rows, "resident: rows of the batch")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000'000));
+  command->add_option("--epochs", options->resident.epochs, "resident: sweeps over the batch")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
   CLI::Option* devices = command
                              ->add_option("--devices", options->step.devices,
                                           "devices, such as 'cpu*2', gpu or 'gpu:0*2'")
@@ -70,16 +81,23 @@ void add_bench(CLI::App& app, Command& chosen) {
       "Example:  lockstep bench train-step --model resnet50 --batch 16 --profile\n"
       "          lockstep bench train-step --against before.json\n"
       "          lockstep launch -n 2 -- lockstep bench all-reduce --devices cpu");
-  command->callback([options, model, devices, against, &chosen] {
-    chosen = [options, model, devices, against] {
+  command->callback([=, &chosen] {
+    chosen = [=] {
       check(against->empty() || options->name == "train-step",
             "--against compares train-step, not ", options->name);
-      options->graph.as_json = options->reduce.as_json = options->json;
-      if (model->count() > 0) options->graph.model = options->step.model;
-      if (devices->count() > 0) options->reduce.devices = options->step.devices;
+      options->graph.as_json = options->reduce.as_json = options->resident.as_json = options->json;
+      if (model->count() > 0) {
+        options->graph.model = options->step.model;
+        options->resident.networks = {options->step.model};
+      }
+      if (devices->count() > 0)
+        options->reduce.devices = options->resident.devices = options->step.devices;
+      if (batch->count() > 0) options->resident.batch = options->step.batch;
+      options->resident.threads = options->step.threads;
       if (options->name == "build-graph") return bench_build_graph(options->graph);
       if (options->name == "plan-growth") return bench_plan_growth(options->nodes, options->json);
       if (options->name == "detection-operators") return bench_detection_operators(options->json);
+      if (options->name == "resident") return bench_resident(options->resident);
       if (options->name == "all-reduce") return bench_all_reduce(options->reduce);
       if (!against->empty()) return bench_against(options->against, options->step);
       return bench_train_step(options->step, options->json);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace lockstep {
 
@@ -52,6 +53,18 @@ int bench_against(const std::string& file, const TrainStepBench& options);
 
 // The time of reading and planning for graphs of up to so many nodes.
 int bench_plan_growth(int most, bool as_json);
+
+struct ResidentBench {
+  std::vector<std::string> networks{"mlp", "lenet", "lstm"};
+  std::string devices = "cpu";
+  int64_t rows = 6400;  // of the batch
+  int64_t batch = 64;   // rows of a minibatch, over all devices
+  int64_t epochs = 10;
+  int threads = 0;  // per replica; 0: an equal share of the cores
+  bool as_json = false;
+};
+// The time of sweeps over a batch that stays on the devices, and of feeding the same minibatches.
+int bench_resident(const ResidentBench& options);
 
 // The time of a detector's operators on an input of 800 x 1344.
 int bench_detection_operators(bool as_json);

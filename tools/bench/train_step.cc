@@ -14,9 +14,9 @@
 #include "graph/passes/bind.h"
 #include "models/models.h"
 #include "operators/all.h"
-#include "runtime/philox.h"
 #include "runtime/state/session.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/random_rows.h"
 
 namespace lockstep {
 namespace {
@@ -38,15 +38,7 @@ StateValues make_batch_resident(TrainingModel& model, int64_t batch, int64_t cla
       if (!shape[0].known()) shape[0] = share;
       dims[name] = to_dims(shape);
       if (input.role == Role::rate) continue;
-      Literal literal(model.step.dtype(value), to_dims(shape));
-      if (literal.dtype() == DType::int64)
-        for (int64_t i = 0; i < literal.count(); ++i)
-          reinterpret_cast<int64_t*>(literal.bytes().data())[i] = random.below(classes);
-      else
-        for (int64_t i = 0; i < literal.count(); ++i)
-          reinterpret_cast<float*>(literal.bytes().data())[i] =
-              static_cast<float>(random.uniform(-1, 1));
-      values.emplace(name, std::move(literal));
+      values.emplace(name, random_rows(model.step.dtype(value), to_dims(shape), classes, random));
     }
     if (input.role == Role::rate)
       fed.push_back(input);

@@ -1,0 +1,12 @@
+// Made-up examples for benchmarks.
+#pragma once
+
+#include "graph/literal.h"
+#include "runtime/philox.h"
+
+namespace lockstep {
+
+// Classes for int64, else floats in -1..1.
+Literal random_rows(DType dtype, const Dims& dims, int64_t classes, PhiloxSequence& random);
+
+}  // namespace lockstep

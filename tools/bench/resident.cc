@@ -1,0 +1,153 @@
+// A batch that is loaded once against the same minibatches fed from the host at every step.
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "builders/net/layers.h"
+#include "builders/net/losses.h"
+#include "builders/net/sequence_layers.h"
+#include "builders/optimizers/momentum_sgd.h"
+#include "builders/resident/batch.h"
+#include "builders/step/data_parallel.h"
+#include "models/models.h"
+#include "operators/all.h"
+#include "operators/shape/shape.h"
+#include "tools/bench/bench.h"
+#include "tools/bench/random_rows.h"
+#include "tools/texts.h"
+
+namespace lockstep {
+namespace {
+
+constexpr float kRate = 0.01F;
+constexpr uint64_t kSeed = 1;
+
+// Reads a digit line by line.
+void lstm_of_lines(Net& net) {
+  Value x = net.input("data", {DType::float32, {"N", 28, 28}});
+  const RecurrentOutputs read = lstm_layer(net, x, 64, {.batch_first = true}, "lstm");
+  classify(net, fc_layer(net, flatten(net.graph, read.last_h[0], 1, "last"), 10, {}, "pred"));
+}
+
+ModelFn network_named(const std::string& name) {
+  return name == "lstm" ? ModelFn(lstm_of_lines) : model_named(name, published_options(name));
+}
+
+// A batch on the host.
+struct HostBatch {
+  Literal data, label;
+};
+
+HostBatch random_batch(const TrainingModel& model, int64_t rows) {
+  PhiloxSequence random(kSeed, 1);
+  const auto of = [&](const char* input) {
+    const auto is = [&](const StepInput& each) { return each.name == input; };
+    const auto found = std::find_if(model.inputs.begin(), model.inputs.end(), is);
+    check(found != model.inputs.end(), "the network has no input '", input, "'");
+    const TensorType& type = model.step.type(model.step.at(found->values[0]));
+    Shape shape = type.shape;
+    shape[0] = rows;
+    return random_rows(type.dtype, to_dims(shape), 10, random);
+  };
+  return {of("data"), of("label")};
+}
+
+// Minibatch after minibatch, so that feeding one reads consecutive rows on any number of replicas.
+Literal by_minibatch(const Literal& batch, const ResidentLoad& load) {
+  Dims dims = batch.dims();
+  dims[0] = load.loaded;
+  Literal arranged(batch.dtype(), dims);
+  std::byte* to = arranged.bytes().data();
+  for (int64_t i = 0; i < load.minibatches(); ++i)
+    for (int64_t k = 0; k < load.replicas; ++k) {
+      const Tensor rows =
+          rows_from(view_of(batch), {load.rows_of(k).first + i * load.minibatch, load.minibatch});
+      to = std::copy_n(rows.as<std::byte>(), rows.desc.bytes(), to);
+    }
+  return arranged;
+}
+
+struct Measured {
+  std::string network;
+  ResidentLoad load;
+  std::size_t bytes = 0;
+  double resident = 0, fed = 0;  // seconds of all epochs
+};
+
+Measured measure(const std::string& network, const ResidentBench& options) {
+  const std::vector<Device> devices = parse_devices(options.devices);
+  DataParallelOptions step = replicas_on(devices);
+  const int64_t minibatch = options.batch / step.replicas;
+  check(minibatch >= 1, "a minibatch of ", options.batch, " rows is too small for ", step.replicas,
+        " devices");
+  const TrainingModel plain =
+      build_data_parallel_model(all_ops(), network_named(network), MomentumSgd{}, step);
+  step.resident = {{"data", "label"}, {}, {minibatch, options.rows, 1}};
+  const TrainingModel holding =
+      build_data_parallel_model(all_ops(), network_named(network), MomentumSgd{}, step);
+  const HostBatch batch = random_batch(plain, options.rows);
+
+  Session holds(holding, devices, all_kernels(), {.threads = options.threads}),
+      takes(plain, devices, all_kernels(), {.threads = options.threads});
+  holds.initialise();
+  takes.initialise();
+  ResidentBatch resident(holds);
+  resident.feeds().set(Role::rate, kRate);
+  Measured result{network,
+                  resident.load({{"data", view_of(batch.data)}, {"label", view_of(batch.label)}})};
+  result.bytes = resident.bytes();
+  const ResidentLoad& load = result.load;
+  const Literal data = by_minibatch(batch.data, load), label = by_minibatch(batch.label, load);
+  Feeds feeds(plain);
+  feeds.set(Role::rate, kRate);
+  const auto feed_and_step = [&](int64_t index, uint64_t number) {
+    const Rows rows{index * load.replicas, load.minibatch * load.replicas};
+    feeds.set("data", rows_from(view_of(data), rows));
+    feeds.set("label", rows_from(view_of(label), rows));
+    takes.run_step(feeds, number);
+  };
+  resident.optimize(0, 0);  // makes plans, and touches all memory
+  feed_and_step(0, 0);
+  uint64_t number = 1;
+  for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {  // in turn, for a busy machine
+    auto start = std::chrono::steady_clock::now();
+    const uint64_t next = resident.sweep({1, kSeed, epoch, number});
+    result.resident += seconds_since(start);
+    start = std::chrono::steady_clock::now();
+    for (int64_t index : sweep_order(load, 1, kSeed, epoch)) feed_and_step(index, number++);
+    result.fed += seconds_since(start);
+    check(number == next, "a sweep took ", next, " steps, feeding ", number);
+  }
+  check(holds.save() == takes.save(), network,
+        ": slices of a resident batch and the same rows fed ", "have trained different parameters");
+  return result;
+}
+
+}  // namespace
+
+int bench_resident(const ResidentBench& options) {
+  nlohmann::json rows = nlohmann::json::array();
+  if (!options.as_json)
+    std::cout << options.epochs << " epochs on " << options.devices << ", minibatches of "
+              << options.batch << " rows\n"
+              << "network     rows       bytes  resident s     fed s   times\n";
+  for (const std::string& network : options.networks) {
+    const Measured m = measure(network, options);
+    rows.push_back({{"network", m.network},
+                    {"devices", options.devices},
+                    {"rows", m.load.loaded},
+                    {"bytes", m.bytes},
+                    {"epochs", options.epochs},
+                    {"resident_seconds", m.resident},
+                    {"fed_seconds", m.fed}});
+    if (!options.as_json)
+      std::cout << std::left << std::setw(8) << m.network << std::right << std::setw(8)
+                << m.load.loaded << std::setw(12) << m.bytes << std::fixed << std::setprecision(3)
+                << std::setw(12) << m.resident << std::setw(10) << m.fed << std::setprecision(2)
+                << std::setw(8) << m.fed / m.resident << std::endl;
+  }
+  if (options.as_json) std::cout << rows.dump(2) << "\n";
+  return 0;
+}
+
+}  // namespace lockstep
