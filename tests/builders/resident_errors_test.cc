@@ -155,11 +155,13 @@ TEST(ResidentErrors, ModelsThatCannotBeBuilt) {
       "the resident input 'data' is listed twice");
   expect_error([&] { built(kMlp, of({"data"}, {"data"})); }, "'data' is listed twice");
   expect_error([&] { built(kMlp, of({}, {"data"})); }, "resident states need rows");
-  for (const auto& [limits, name] : {std::pair{ResidentLimits{0, 1, 1}, "minibatch"},
-                                     {ResidentLimits{1, 0, 1}, "capacity"},
-                                     {ResidentLimits{1, 1, -1}, "longest"}})
-    expect_error([&] { built(kMlp, of({"data"}, {}, limits)); }, join("resident.limits.", name),
+  const auto limited = [&](const ResidentLimits& limits, const std::string& name) {
+    expect_error([&] { built(kMlp, of({"data"}, {}, limits)); }, "resident.limits." + name,
                  "should be at least 1");
+  };
+  limited({0, 1, 1}, "minibatch");
+  limited({1, 0, 1}, "capacity");
+  limited({1, 1, -1}, "longest");
   expect_error(
       [&] {
         built(kMlp, of({"data", "label"}), {.weighted = true});

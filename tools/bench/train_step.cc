@@ -17,6 +17,7 @@
 #include "runtime/state/session.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/random_rows.h"
+#include "tools/texts.h"
 
 namespace lockstep {
 namespace {
@@ -53,10 +54,6 @@ StateValues make_batch_resident(TrainingModel& model, int64_t batch, int64_t cla
   model.step = bind_shapes(model.step, dims, wanted, nullptr);
   model.inputs = std::move(fed);
   return values;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 std::size_t most_memory_of_process() {
