@@ -153,7 +153,7 @@ bool is_depthwise(const Plan& plan, const PlanStep& step) {
 }
 
 TEST_P(PlanForAGpuElsewhere, HasAnEngineForEachConvolution) {
-  if (!cudnn_is_there()) GTEST_SKIP() << "skipped: no cuDNN, which chooses the engines";
+  if (!cudnn_is_there()) GTEST_SKIP() << "skipped: no cuDNN, the oracle of engines";
   const auto [gpu, numbers] = GetParam();
   const auto kernels = kernels_planned_for(gpu_named(gpu));
   const bool exact = numbers.precision == DType::float32 && !numbers.tf32;
