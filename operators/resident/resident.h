@@ -15,7 +15,7 @@ namespace lockstep {
 
 Value slice_resident(Graph& graph, Value held, Value index, Value minibatch, const Site& site = {});
 
-// "rows 5 to 8 are not within the 6 rows of the batch"
+// "a minibatch of 4 rows at row 5 is not within the 6 rows of the batch"
 std::string outside_resident(int64_t index, int64_t rows, int64_t held);
 
 std::vector<Op> resident_ops();
