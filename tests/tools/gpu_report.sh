@@ -28,7 +28,7 @@ code=0
 report --device cpu --tests "$work" --precisions --out "$work/failed" >"$work/out" || code=$?
 [ "$code" = 1 ]
 grep -q "Broken.Case" "$work/out"
-if "$lockstep" doctor | grep -qx 'GPUs       0'; then
+if "$lockstep" doctor | grep -q '^GPUs       0'; then
   code=0
   report --out "$work/none" 2>"$work/err" || code=$?
   [ "$code" = 2 ]
