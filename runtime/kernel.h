@@ -73,6 +73,9 @@ struct KernelRequest {
   // Matrix products may round float32 operands to a 10-bit mantissa (TF32) and accumulate in
   // float32. Devices without such units ignore it.
   bool tf32 = false;
+  // Convolutions of float32 must be sums of products of their operands, not of operands that were
+  // transformed (Winograd), which round more.
+  bool exact = false;
 
   AttributeReader attributes() const { return node.attributes(); }
   // The contents of a small integer operand; throws if they are not known at plan time.

@@ -109,6 +109,7 @@ int print_plan(const PlanOptions& options) {
   }
   request.options.threads = threads;
   request.options.tf32 = source.run.tf32;
+  request.options.exact = source.run.exact;
   const Plan plan = compile(request);
   std::cout << text_of(plan);
   if (options.why) std::cout << reasons_of(plan);

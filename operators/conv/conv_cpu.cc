@@ -4,6 +4,7 @@
 
 #include "operators/conv/conv.h"
 #include "operators/conv/epilogue_cpu.h"
+#include "operators/conv/winograd/winograd.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/dnnl.h"
 #include "operators/layout/layout.h"
@@ -217,11 +218,19 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> conv_cpu() {
-  return {{"Conv", "", {{"oneDNN", takes<Float32>(), prepare_forward, forward_wish}}},
-          {"FusedConv", kOwnDomain, {{"oneDNN", takes<Float32>(), prepare_fused, forward_wish}}},
+  return {{"Conv",
+           "",
+           {winograd_forward(), {"oneDNN", takes<Float32>(), prepare_forward, forward_wish}}},
+          {"FusedConv",
+           kOwnDomain,
+           {winograd_forward(), {"oneDNN", takes<Float32>(), prepare_fused, forward_wish}}},
           {"ConvTranspose", "", {{"oneDNN", takes<Float32>(), prepare_transpose}}},
-          {"ConvGradX", kOwnDomain, {{"oneDNN", takes<Float32>(), prepare_grad_x, grad_x_wish}}},
-          {"ConvGradW", kOwnDomain, {{"oneDNN", takes<Float32>(), prepare_grad_w, grad_w_wish}}}};
+          {"ConvGradX",
+           kOwnDomain,
+           {winograd_grad_x(), {"oneDNN", takes<Float32>(), prepare_grad_x, grad_x_wish}}},
+          {"ConvGradW",
+           kOwnDomain,
+           {winograd_grad_w(), {"oneDNN", takes<Float32>(), prepare_grad_w, grad_w_wish}}}};
 }
 
 }  // namespace lockstep

@@ -18,6 +18,7 @@ struct CompileOptions {
   bool layouts = true;          // false: every tensor row-major
   bool rewrites = true;         // false: no fusion
   bool tf32 = false;            // KernelRequest::tf32
+  bool exact = false;           // KernelRequest::exact
   std::size_t guard_bytes = 0;  // free bytes around every block; for tests
 };
 

@@ -20,7 +20,8 @@ KernelRequest request_of(const Node& node, const StepPlace& place, const Compile
                         .parts = static_cast<int>(place.replicas.size()),
                         .comm = compile.comm,
                         .device = place.device,
-                        .tf32 = compile.options.tf32};
+                        .tf32 = compile.options.tf32,
+                        .exact = compile.options.exact};
   for (int replica : place.replicas) request.part_devices.push_back(compile.devices[replica]);
   auto desc = [&](Value value) {
     return value ? TensorDesc{graph.dtype(value), to_dims(graph.shape(value)), channel_block(value)}

@@ -102,7 +102,8 @@ TEST_F(SettingsTest, AFlagIsItsKeyByAnotherSpelling) {
                                                   {"TOPOLOGY", "9ms:1G"},
                                                   {"BUCKETS", folder / "buckets.txt"},
                                                   {"THREADS", "2"},
-                                                  {"TF32", "true"}};
+                                                  {"TF32", "true"},
+                                                  {"EXACT", "true"}};
   const auto built = [&](const std::string& source, const Words& words) {
     const Words all{"--devices", "cpu*4", "ALL_REDUCE", "xring"};
     Words command{"build", source, "-o", folder / "step.onnx"};

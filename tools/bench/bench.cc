@@ -66,6 +66,9 @@ void add_bench(CLI::App& app, Command& chosen) {
   command->add_flag(
       "--tf32", options->step.tf32,
       "train-step: let GPUs round float32 operands of matrix products and convolutions to TF32");
+  command->add_flag(
+      "--exact", options->step.exact,
+      "train-step: compute float32 convolutions directly, never by Winograd's method");
   command->add_option("--steps", options->step.steps, "train-step: number of timed steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));

@@ -33,6 +33,7 @@ struct TrainStepBench {
   int steps = 5;
   std::string precision = "float32";
   bool tf32 = false;
+  bool exact = false;
   bool profile = false;
 };
 // The time of a training step, on random images.

@@ -101,8 +101,9 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
                                  .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu",
                                  .precision = parse_precision(options.precision)});
   const StateValues batch = make_batch_resident(model, options.batch, published.classes);
-  Session session(model, devices, all_kernels(),
-                  {.threads = options.threads, .compile = {.tf32 = options.tf32}});
+  Session session(
+      model, devices, all_kernels(),
+      {.threads = options.threads, .compile = {.tf32 = options.tf32, .exact = options.exact}});
   session.initialise();
   session.load(batch);
   Feeds feeds(model);
@@ -140,23 +141,28 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
   asked.profile = options.profile && !as_json;
   const TrainStepTimes times = time_train_step(asked);
   if (as_json) {
-    std::cout
-        << nlohmann::json{{"model", options.model},         {"batch", options.batch},
-                          {"devices", options.devices},     {"threads", times.threads},
-                          {"precision", options.precision}, {"tf32", options.tf32},
-                          {"seconds", times.median},        {"host_seconds", times.host},
-                          {"fastest", times.fastest},       {"first_step_seconds", times.first},
-                          {"most_bytes", times.most_bytes}}
-               .dump()
-        << "\n";
+    std::cout << nlohmann::json{{"model", options.model},
+                                {"batch", options.batch},
+                                {"devices", options.devices},
+                                {"threads", times.threads},
+                                {"precision", options.precision},
+                                {"tf32", options.tf32},
+                                {"exact", options.exact},
+                                {"seconds", times.median},
+                                {"host_seconds", times.host},
+                                {"fastest", times.fastest},
+                                {"first_step_seconds", times.first},
+                                {"most_bytes", times.most_bytes}}
+                     .dump()
+              << "\n";
     return 0;
   }
   std::cout << std::fixed << std::setprecision(3) << options.model << ", batch " << options.batch
             << " on " << options.devices << " in " << options.precision
-            << (options.tf32 ? " (products in tf32)" : "") << " with " << times.threads
-            << " threads each: " << times.median << " s a step (median of " << options.steps
-            << "), " << std::setprecision(1) << static_cast<double>(options.batch) / times.median
-            << " images/s\n"
+            << (options.tf32 ? " (products in tf32)" : "") << (options.exact ? " (exact)" : "")
+            << " with " << times.threads << " threads each: " << times.median
+            << " s a step (median of " << options.steps << "), " << std::setprecision(1)
+            << static_cast<double>(options.batch) / times.median << " images/s\n"
             << "first step after " << std::setprecision(3) << times.first << " s, at most "
             << times.most_bytes / (1 << 20) << " MiB in memory\n";
   if (times.host > 0)

@@ -57,7 +57,12 @@ ConfigKeys keys_of(RunSettings& run) {
       {"TF32",
        &run.tf32,
        "let GPUs round float32 operands of matrix products and convolutions to TF32",
-       {.flag = "--tf32"}}};
+       {.flag = "--tf32"}},
+      {"EXACT",
+       &run.exact,
+       "compute float32 convolutions directly on CPUs, never by Winograd's method, which is faster "
+       "and rounds up to twice as much",
+       {.flag = "--exact"}}};
 }
 
 ConfigKeys keys_of(StepSettings& step) {

@@ -26,6 +26,7 @@ struct RunSettings {
   NamedDevices devices = devices_named("cpu");
   int threads = 0;  // per CPU replica; 0: an equal share of the cores
   bool tf32 = false;
+  bool exact = false;
 };
 ConfigKeys keys_of(RunSettings& run);
 

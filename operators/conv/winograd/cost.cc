@@ -1,0 +1,27 @@
+#include "operators/conv/winograd/winograd.h"
+
+namespace lockstep {
+namespace {
+
+// The time of transforming one value, in multiplications: of a tile, which is in the cache, and of
+// a filter, which is not. Measured with AVX2 on an AMD EPYC.
+constexpr double kTileValue = 38, kFilterValue = 90;
+
+double tiles(int64_t size) {
+  return static_cast<double>((size + winograd::kTile - 1) / winograd::kTile);
+}
+
+}  // namespace
+
+double WinogradCost::direct() const {
+  return 9.0 * static_cast<double>(images * height * width) * static_cast<double>(inputs * outputs);
+}
+
+double WinogradCost::winograd() const {
+  const double filters = static_cast<double>(inputs * outputs);
+  const double channels = static_cast<double>(inputs + outputs);
+  const double all = static_cast<double>(images) * tiles(height) * tiles(width);
+  return winograd::kPoints * (all * (filters + kTileValue * channels) + kFilterValue * filters);
+}
+
+}  // namespace lockstep
