@@ -60,11 +60,23 @@ void check_normal_axis(InferenceContext& context) {
         " to ", rank - 1, ", as its input 0 has ", rank, " dimensions");
 }
 
+// It gives the result as many sizes as this operand has elements, unless it knows their values.
+template <std::size_t kOperand>
+void check_rank(InferenceContext& context) {
+  constexpr int64_t kMost = 1 << 10;
+  const onnx::TensorShapeProto* shape = shape_of(context, kOperand);
+  if (shape && shape->dim_size() == 1)
+    check(shape->dim(0).dim_value() <= kMost, "its input ", kOperand, ", a shape, has ",
+          shape->dim(0).dim_value(), " elements, the most is ", kMost);
+}
+
 // What is asked before ONNX infers.
 using Guard = void (*)(InferenceContext&);
 std::vector<Guard> guards_of(const std::string& type, const onnx::OpSchema& schema) {
   std::vector<Guard> guards;
   if (type == "Conv" || type == "ConvTranspose") guards.push_back(check_convolution);
+  if (type == "ConstantOfShape") guards.push_back(check_rank<0>);
+  if (type == "Expand") guards.push_back(check_rank<1>);
   if (type == "GatherND") guards.push_back(check_batch_dims);
   if (type == "LayerNormalization") guards.push_back(check_normal_axis);
   if (schema.attributes().count("auto_pad")) guards.push_back(check_computed_padding);

@@ -196,6 +196,25 @@ TEST_F(HostileModel, BatchDimensionsAreTheDatas) {
     }
 }
 
+// It gave the result 2^31 sizes, at 24 bytes each.
+TEST_F(HostileModel, AShapeHasFewElements) {
+  for (const std::string type : {"ConstantOfShape", "Expand"}) {
+    node(type).clear_input();
+    if (type == "Expand") graph().mutable_node(0)->add_input("x");
+    graph().mutable_node(0)->add_input("sizes");
+    graph().mutable_node(0)->clear_attribute();
+    graph().clear_initializer();
+    onnx::ValueInfoProto& sizes = *graph().add_input();
+    sizes.set_name("sizes");
+    auto& tensor = *sizes.mutable_type()->mutable_tensor_type();
+    tensor.set_elem_type(onnx::TensorProto::INT64);
+    tensor.mutable_shape()->add_dim()->set_dim_value(int64_t{1} << 31);
+    refused(join("its input ", type == "Expand" ? 1 : 0,
+                 ", a shape, has 2147483648 elements, the most is 1024"));
+    graph().mutable_input()->RemoveLast();
+  }
+}
+
 // ONNX's inference went by it, too.
 TEST_F(HostileModel, TheAxisOfLayerNormalizationIsTheDatas) {
   for (int64_t axis : {int64_t{-5}, int64_t{4}, std::numeric_limits<int64_t>::min()}) {
