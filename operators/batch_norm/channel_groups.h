@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "operators/batch_norm/pack.h"
+#include "operators/kit/pack.h"
 #include "runtime/parallel.h"
 #include "runtime/tensor.h"
 

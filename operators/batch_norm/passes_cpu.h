@@ -3,7 +3,7 @@
 #pragma once
 
 #include "operators/batch_norm/batch_norm.h"
-#include "operators/batch_norm/pack.h"
+#include "operators/kit/pack.h"
 
 namespace lockstep {
 

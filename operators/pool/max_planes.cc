@@ -1,52 +1,11 @@
 #include "operators/pool/max_planes.h"
 
-#include <algorithm>
 #include <limits>
 
-#include "operators/pool/pool.h"
-#include "runtime/parallel.h"
+#include "operators/pool/planes.h"
 
 namespace lockstep {
 namespace {
-
-// Windows along one dimension.
-struct Axis {
-  int64_t in, out, kernel, stride, pad;
-
-  int64_t begin(int64_t window) const { return std::max<int64_t>(0, window * stride - pad); }
-  int64_t end(int64_t window) const { return std::min(in, window * stride - pad + kernel); }
-  // The windows without padding are [first_whole(), end_of_whole()).
-  int64_t first_whole() const { return std::min(out, (pad + stride - 1) / stride); }
-  int64_t end_of_whole() const {
-    if (in + pad < kernel) return first_whole();
-    return std::clamp((in + pad - kernel) / stride + 1, first_whole(), out);
-  }
-};
-
-struct Planes {
-  int64_t count;
-  Axis rows, columns;
-  int threads;
-
-  Planes(const KernelRequest& request, const Dims& x, const Dims& y)
-      : count(x[0] * x[1]), threads(request.threads) {
-    const Window all = pool_attrs_of(request).window;
-    const Window window = resolved(all, all.kernel, to_shape({x.begin() + 2, x.end()}));
-    const auto axis = [&](std::size_t i) {
-      return Axis{x[i + 2], y[i + 2], window.kernel[i], window.strides[i], window.pads[i]};
-    };
-    rows = axis(0);
-    columns = axis(1);
-  }
-
-  // run(begin, end) for chunks of planes.
-  template <class Run>
-  void visit(const Run& run) const {
-    const int64_t grain = 8192 / std::max<int64_t>(1, rows.in * columns.in);
-    parallel_for(count, std::max<int64_t>(1, grain), threads, run);
-  }
-  bool square(int64_t kernel) const { return rows.kernel == kernel && columns.kernel == kernel; }
-};
 
 bool is_above(float value, float most) { return value > most || (value != value && most == most); }
 
@@ -81,10 +40,10 @@ void maxima(const float* x, int64_t width, float* y, int64_t count) {
 
 class MaxOfPlanes {
  public:
-  explicit MaxOfPlanes(const Planes& planes) : planes_(planes) {}
+  explicit MaxOfPlanes(const PooledPlanes& planes) : planes_(planes) {}
 
   void run(const float* x, float* y) const {
-    const Axis &rows = planes_.rows, &columns = planes_.columns;
+    const PooledAxis &rows = planes_.rows, &columns = planes_.columns;
     const bool pairs = planes_.square(2) && columns.stride == 2;
     const int64_t first = columns.first_whole(), last = columns.end_of_whole();
     for (int64_t row = 0; row < rows.out; ++row, y += columns.out) {
@@ -102,7 +61,7 @@ class MaxOfPlanes {
 
  private:
   void single(const float* x, int64_t row, int64_t begin, int64_t end, float* y) const {
-    const Axis &rows = planes_.rows, &columns = planes_.columns;
+    const PooledAxis &rows = planes_.rows, &columns = planes_.columns;
     const int64_t top = rows.begin(row), height = rows.end(row) - top;
     for (int64_t column = begin; column < end; ++column) {
       const int64_t left = columns.begin(column), width = columns.end(column) - left;
@@ -112,12 +71,12 @@ class MaxOfPlanes {
     }
   }
 
-  Planes planes_;
+  PooledPlanes planes_;
 };
 
 // Adds up in the order of windows.
-void add_gradients(const Planes& planes, const float* dy, const float* x, float* dx) {
-  const Axis &rows = planes.rows, &columns = planes.columns;
+void add_gradients(const PooledPlanes& planes, const float* dy, const float* x, float* dx) {
+  const PooledAxis &rows = planes.rows, &columns = planes.columns;
   const bool pairs = planes.square(2);
   for (int64_t row = 0; row < rows.out; ++row) {
     const int64_t top = rows.begin(row), height = rows.end(row) - top;
@@ -138,15 +97,11 @@ void add_gradients(const Planes& planes, const float* dy, const float* x, float*
 std::string not_row_major_planes(const KernelRequest& request) {
   for (const TensorDesc& operand : request.in)
     if (operand.channel_block > 1) return "takes row-major planes, not channel blocks";
-  const std::size_t spatial = request.in[0].dims.size() - 2;
-  if (spatial != 2) return join("takes 2 spatial dimensions, not ", spatial);
-  for (const int64_t dilation : pool_attrs_of(request).window.dilations)
-    if (dilation != 1) return "takes windows without dilation";
-  return "";
+  return not_plain_windows(request);
 }
 
 std::unique_ptr<Kernel> max_of_planes(const KernelRequest& request) {
-  const Planes planes(request, request.in[0].dims, request.out[0].dims);
+  const PooledPlanes planes(request, request.in[0].dims, request.out[0].dims);
   return make_kernel(
       [planes, one = MaxOfPlanes(planes)](const KernelArgs& args) {
         const int64_t from = planes.rows.in * planes.columns.in,
@@ -160,7 +115,7 @@ std::unique_ptr<Kernel> max_of_planes(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> max_of_planes_grad(const KernelRequest& request) {
-  const Planes planes(request, request.in[1].dims, request.in[0].dims);
+  const PooledPlanes planes(request, request.in[1].dims, request.in[0].dims);
   return make_kernel(
       [planes](const KernelArgs& args) {
         const int64_t small = planes.rows.out * planes.columns.out,

@@ -2,6 +2,7 @@
 // leaves the kernel: MaxPoolGrad repeats the forward pooling into its workspace.
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
+#include "operators/pool/max_blocks.h"
 #include "operators/pool/max_planes.h"
 #include "operators/pool/pool.h"
 #include "operators/pool/pool_dnnl.h"
@@ -132,7 +133,10 @@ std::vector<KernelEntry> pool_cpu() {
       {"GlobalMaxPool", "", {{"oneDNN", floats, prepare_global_max, forward}}},
       {"MaxPoolGrad",
        kOwnDomain,
-       {{"CPU", planes, max_of_planes_grad}, {"oneDNN", floats, prepare_max_grad, max_backward}}},
+       {{"CPU", planes, max_of_planes_grad},
+        {"CPU in channel blocks", every({floats, not_blocks_of_planes}), max_of_blocks_grad,
+         max_backward},
+        {"oneDNN", floats, prepare_max_grad, max_backward}}},
       {"AveragePoolGrad", kOwnDomain, {{"oneDNN", average_back, prepare_average_grad, forward}}},
       {"GlobalAveragePoolGrad", kOwnDomain, {{"oneDNN", floats, prepare_global_grad, forward}}}};
 }

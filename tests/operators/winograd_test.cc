@@ -10,6 +10,7 @@
 #include "operators/conv/conv.h"
 #include "operators/conv/winograd/loops_of.h"
 #include "operators/cpu.h"
+#include "tests/support/channel_blocks.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/threads.h"
 
@@ -180,31 +181,6 @@ class Convolution {
     std::vector<float> values(static_cast<std::size_t>(desc.count()));
     for (float& value : values) value = normal(random);
     return values;
-  }
-
-  template <class Move>
-  static void each_place(const TensorDesc& desc, const Move& move) {
-    const int64_t block = desc.dims.size() == 4 ? desc.channel_block : 1;
-    if (block == 1) {
-      for (int64_t i = 0; i < desc.count(); ++i) move(i, i);
-      return;
-    }
-    const int64_t channels = desc.dims[1], plane = desc.dims[2] * desc.dims[3];
-    for (int64_t n = 0; n < desc.dims[0]; ++n)
-      for (int64_t c = 0; c < channels; ++c)
-        for (int64_t p = 0; p < plane; ++p)
-          move((n * channels + c) * plane + p,
-               ((n * channels / block + c / block) * plane + p) * block + c % block);
-  }
-  static std::vector<float> laid_out(const std::vector<float>& plain, const TensorDesc& desc) {
-    std::vector<float> there(plain.size());
-    each_place(desc, [&](int64_t from, int64_t to) { there[to] = plain[from]; });
-    return there;
-  }
-  static std::vector<float> row_major(const std::vector<float>& there, const TensorDesc& desc) {
-    std::vector<float> plain(there.size());
-    each_place(desc, [&](int64_t to, int64_t from) { plain[to] = there[from]; });
-    return plain;
   }
 
   Case case_;

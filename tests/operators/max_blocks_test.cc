@@ -1,0 +1,103 @@
+// The gradient of maxima in channel blocks has the bits of that in row-major planes.
+#include "operators/pool/max_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "operators/all.h"
+#include "operators/pool/max_planes.h"
+#include "operators/pool/pool.h"
+#include "tests/support/channel_blocks.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/threads.h"
+
+namespace lockstep::testing {
+namespace {
+
+struct Windows {
+  int64_t kernel = 2, stride = 2, begin = 0, end = 0;
+};
+
+// Few different values, so that many are equal, and some that are no numbers.
+std::vector<float> values_of(const TensorDesc& desc, unsigned seed, bool coarse) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(static_cast<std::size_t>(desc.count()));
+  for (float& value : values) {
+    value = normal(random);
+    if (coarse) value = random() % 23 == 0 ? std::nanf("") : std::round(value);
+  }
+  return values;
+}
+
+class MaxGrad {
+ public:
+  MaxGrad(const Windows& windows, const Dims& dims) : x_{DType::float32, dims} {
+    const int64_t kernel = windows.kernel;
+    Attributes attributes{
+        {"kernel_shape", std::vector<int64_t>{kernel, kernel}},
+        {"strides", std::vector<int64_t>{windows.stride, windows.stride}},
+        {"pads", std::vector<int64_t>{windows.begin, windows.begin, windows.end, windows.end}}};
+    const Value x = graph_.input("x", {x_.dtype, to_shape(dims)});
+    const Value y = graph_.add_value({"MaxPool", "", {x}, attributes}, "y");
+    dy_ = {DType::float32, to_dims(graph_.shape(y))};
+    graph_.add({"MaxPoolGrad",
+                kOwnDomain,
+                {graph_.input("dy", {x_.dtype, to_shape(dy_.dims)}), x},
+                attributes},
+               "dx");
+    node_.push_back(graph_.node(1));
+  }
+
+  KernelRequest request(int block, int threads = 1) const {
+    TensorDesc x = x_, dy = dy_;
+    x.channel_block = dy.channel_block = block;
+    return {.node = node_[0], .in = {dy, x}, .out = {x}, .threads = threads};
+  }
+  // Row-major.
+  std::vector<float> run(Kernel& kernel, const KernelRequest& request) const {
+    std::vector<float> dy = laid_out(values_of(dy_, 1, false), request.in[0]),
+                       x = laid_out(values_of(x_, 2, true), request.in[1]), dx(x.size(), NAN);
+    const std::vector<Tensor> in{{request.in[0], dy.data()}, {request.in[1], x.data()}},
+        out{{request.out[0], dx.data()}};
+    kernel.run({in, out, nullptr, RunContext{}});
+    return row_major(dx, request.out[0]);
+  }
+
+ private:
+  TensorDesc x_, dy_;
+  Graph graph_{all_ops(), "maxima"};
+  std::vector<Node> node_;
+};
+
+TEST(MaxOfBlocks, HasTheGradientOfRowMajorPlanes) {
+  for (const Windows& windows :
+       {Windows{}, Windows{3, 2, 1, 1}, Windows{3, 1, 1, 1}, Windows{3, 2, 0, 1},
+        Windows{2, 2, 1, 1}, Windows{5, 3, 2, 0}, Windows{1, 1}, Windows{4, 1, 3, 3}}) {
+    const MaxGrad max(windows, {3, 16, 11, 7});
+    const std::vector<float> expected =
+        max.run(*max_of_planes_grad(max.request(1)), max.request(1));
+    for (int block : {4, 8, 16})
+      for (int threads : {1, 3}) {
+        const KernelRequest request = max.request(block, usable_threads(threads));
+        EXPECT_TRUE(max.run(*max_of_blocks_grad(request), request) == expected)
+            << "windows of " << windows.kernel << " by " << windows.stride << ", blocks of "
+            << block << ", " << threads << " threads";
+      }
+  }
+}
+
+TEST(MaxOfBlocks, RefusesOtherLayouts) {
+  const MaxGrad max({}, {1, 12, 4, 4});
+  EXPECT_EQ(not_blocks_of_planes(max.request(1)), "takes channel blocks of 4, 8 and so on");
+  EXPECT_EQ(not_blocks_of_planes(max.request(3)), "takes channel blocks of 4, 8 and so on");
+  EXPECT_EQ(not_blocks_of_planes(max.request(12)), "");
+  KernelRequest mixed = max.request(4);
+  mixed.in[0].channel_block = 1;
+  expect_error([&] { max_of_blocks_grad(mixed); }, "takes operands in equal channel blocks");
+}
+
+}  // namespace
+}  // namespace lockstep::testing
