@@ -1,5 +1,6 @@
-// Several neighbouring floats that loops on the CPU compute with at once. Without fused multiply-add
-// and in a fixed order, so every processor and every number of threads gives the same bits.
+// Several neighbouring floats that loops on the CPU compute with at once. Without fused
+// multiply-add and in a fixed order, so every processor and every number of threads gives the same
+// bits.
 #pragma once
 
 #include <array>
