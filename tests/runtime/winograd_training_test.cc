@@ -1,4 +1,4 @@
-// A network whose middle convolutions run by Winograd's method, trained in all ways that may change
+// A network whose convolutions run by Winograd's method, trained in all ways that may change
 // its bits and in one that does.
 #include <gtest/gtest.h>
 
@@ -18,11 +18,11 @@
 namespace lockstep::testing {
 namespace {
 
-const Dims kOddImage{3, 16, 15};
+const Dims kOddImage{64, 16, 15};
 
+// All its convolutions are Winograd's: the bits of oneDNN's depend on threads.
 void wide_network(Net& net) {
-  Value x = net.input("data", {DType::float32, {"N", 3, 16, 15}});
-  x = relu(net.graph, conv_layer(net, x, 64, {.kernel = 3, .pad = 1}, "edge"), "edge_relu");
+  const Value x = net.input("data", {DType::float32, {"N", 64, 16, 15}});
   Value y = conv_layer(net, x, 64, {.kernel = 3, .pad = 1, .bias = false}, "normalised");
   y = relu(net.graph, batch_norm_layer(net, y, {}, "normalised_bn"), "normalised_relu");
   y = relu(net.graph, conv_layer(net, y, 64, {.kernel = 3, .pad = 1}, "biased"), "biased_relu");
@@ -85,8 +85,8 @@ class WinogradTraining : public ::testing::Test {
 TEST_F(WinogradTraining, GivesTheSameBitsOnThreadsFusedOrNot) {
   for (const int replicas : {1, 2}) {
     const Trained first = trained({.replicas = replicas});
-    // Two convolutions with their gradients, on each replica.
-    EXPECT_EQ(winograds_in(first.plan), 6 * replicas) << first.plan;
+    // Two convolutions with their gradients, but for that of the data, on each replica.
+    EXPECT_EQ(winograds_in(first.plan), 5 * replicas) << first.plan;
     for (const Way& other : {Way{replicas, 3}, Way{replicas, 2, false}, Way{replicas, 1}})
       EXPECT_TRUE(first.state == trained(other).state)
           << replicas << " replicas, " << other.threads << " threads"
