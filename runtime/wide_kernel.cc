@@ -135,6 +135,14 @@ Refusal refused_in_float32(const Candidate& candidate) {
   };
 }
 
+// Layouts do not depend on types, and conversions not on layouts.
+LayoutWish wished_in_float32(const Candidate& candidate) {
+  if (!candidate.wish) return nullptr;
+  return [wish = candidate.wish](const KernelRequest& request) {
+    return wish(described_wide(request));
+  };
+}
+
 }  // namespace
 
 KernelEntry with_float32(KernelEntry entry) {
@@ -143,7 +151,8 @@ KernelEntry with_float32(KernelEntry entry) {
     entry.candidates.push_back({candidate.name + " in float32", refused_in_float32(candidate),
                                 [prepare = candidate.prepare](const KernelRequest& request) {
                                   return std::make_unique<WideKernel>(prepare, request);
-                                }});
+                                },
+                                wished_in_float32(candidate)});
   return entry;
 }
 

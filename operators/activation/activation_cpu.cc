@@ -2,6 +2,8 @@
 
 #include "operators/activation/activation.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/widened.h"
+#include "operators/kit/widest.h"
 #include "operators/layout/layout.h"
 #include "runtime/parallel.h"
 
@@ -10,18 +12,23 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-// y[i] = f(a[i]) or f(a[i], b[i]) for float and double.
+using Activated = Types<float, double, BFloat16>;
+
+// y[i] = f(a[i]) or f(a[i], b[i]).
 template <class F>
 Candidate unary(F f) {
-  return {"CPU", takes<Floats>(),
+  return {"CPU", takes<Activated>(),
           [f](const KernelRequest& request) {
-            return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
+            return dispatch<Activated>(request.in[0].dtype, [&]<class T>() {
               return make_kernel([f, count = request.out[0].count(),
                                   threads = request.threads](const KernelArgs& args) {
                 const T* x = args.in[0].as<T>();
                 T* y = args.out[0].as<T>();
                 parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
-                  for (int64_t i = begin; i < end; ++i) y[i] = f(x[i]);
+                  widest_for<T>([=] {
+                    for (int64_t i = begin; i < end; ++i)
+                      y[i] = static_cast<T>(f(static_cast<Widened<T>>(x[i])));
+                  });
                 });
               });
             });
@@ -31,16 +38,20 @@ Candidate unary(F f) {
 
 template <class F>
 Candidate binary(F f) {
-  return {"CPU", takes<Floats>(),
+  return {"CPU", takes<Activated>(),
           [f](const KernelRequest& request) {
-            return dispatch<Floats>(request.in[0].dtype, [&]<class T>() {
+            return dispatch<Activated>(request.in[0].dtype, [&]<class T>() {
               return make_kernel([f, count = request.out[0].count(),
                                   threads = request.threads](const KernelArgs& args) {
                 const T* dy = args.in[0].as<T>();
                 const T* y = args.in[1].as<T>();
                 T* dx = args.out[0].as<T>();
                 parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
-                  for (int64_t i = begin; i < end; ++i) dx[i] = f(dy[i], y[i]);
+                  widest_for<T>([=] {
+                    for (int64_t i = begin; i < end; ++i)
+                      dx[i] = static_cast<T>(
+                          f(static_cast<Widened<T>>(dy[i]), static_cast<Widened<T>>(y[i])));
+                  });
                 });
               });
             });

@@ -3,13 +3,14 @@
 #include "operators/batch_norm/channel_groups.h"
 #include "operators/batch_norm/operands.h"
 #include "operators/batch_norm/passes_cpu.h"
+#include "operators/kit/widest.h"
 
 namespace lockstep {
 namespace {
 
 // With n the normalised x, and m the part of dy that passes:
 // dx = scale / deviation * (m - mean(m) - n * mean(m * n)).
-template <int kLanes, Ending kEnding>
+template <class T, int kLanes, Ending kEnding>
 class Backward final : public Kernel {
   using In = BatchNormGradIn;
   using Out = BatchNormGradOut;
@@ -20,32 +21,37 @@ class Backward final : public Kernel {
       : attrs_(read_batch_norm_grad(request.node)),
         lie_(request.in[In::x]),
         sums_(lie_),
-        threads_(request.threads) {}
+        threads_(request.threads),
+        least_(least_stored_above<T>(attrs_.low)),
+        most_(most_stored_below<T>(attrs_.high)) {}
 
   void run(const KernelArgs& args) override {
     auto* numbers = reinterpret_cast<float*>(args.workspace + sums_.bytes());
-    const Run run{.dy = operand<float>(args, In::dy),
-                  .x = operand<float>(args, In::x),
-                  .y = attrs_.relu && attrs_.added ? operand<float>(args, In::y) : nullptr,
+    const Run run{.dy = operand<T>(args, In::dy),
+                  .x = operand<T>(args, In::x),
+                  .y = attrs_.relu && attrs_.added ? operand<T>(args, In::y) : nullptr,
                   .scale = operand<float>(args, In::scale),
                   .center = operand<float>(args, In::mean),
                   .variance = operand<float>(args, In::variance),
                   .bias = operand<float>(args, In::bias),
-                  .dx = result<float>(args, Out::dx),
-                  .dz = result<float>(args, Out::dz),
+                  .dx = result<T>(args, Out::dx),
+                  .dz = result<T>(args, Out::dz),
                   .sums = reinterpret_cast<double*>(args.workspace),
                   .mean = numbers,
                   .slope = numbers + lie_.channels};
     over_groups(
-        lie_, threads_, [&](int64_t image, int64_t group) { add_up(run, image, group); },
+        lie_, threads_,
+        [&](int64_t image, int64_t group) { widest([&] { add_up(run, image, group); }); },
         [&](int64_t group) {
           for (int lane = 0; lane < lie_.channels_of(group); ++lane) settle(args, run, group, lane);
         },
         [&](int64_t image, int64_t group) {
-          if (run.dz)
-            finish<true>(run, image, group);
-          else
-            finish<false>(run, image, group);
+          widest([&] {
+            if (run.dz)
+              finish<true>(run, image, group);
+            else
+              finish<false>(run, image, group);
+          });
         });
   }
 
@@ -61,8 +67,9 @@ class Backward final : public Kernel {
 
  private:
   struct Run {
-    const float *dy, *x, *y, *scale, *center, *variance, *bias;
-    float *dx, *dz;
+    const T *dy, *x, *y;
+    const float *scale, *center, *variance, *bias;
+    T *dx, *dz;
     double* sums;
     float *mean, *slope;  // by channel: of m, and what is subtracted per distance from the mean
   };
@@ -97,7 +104,7 @@ class Backward final : public Kernel {
     const Lanes y = each_part(normalised, x, of.factor, of.center, of.bias);
     if constexpr (kEnding == Ending::relu)
       return each_part([](Four d, Four v) { return kept_where(v > 0, d); }, dy, y);
-    const float low = attrs_.low, high = attrs_.high;
+    const float low = least_, high = most_;
     return each_part(
         [low, high](Four d, Four v) {
           return kept_where((v >= Four{} + low) & (v <= Four{} + high), d);
@@ -149,6 +156,7 @@ class Backward final : public Kernel {
   ChannelGroups lie_;
   PairedSums sums_;
   int threads_;
+  float least_, most_;  // what a Clip lets through, before it is rounded to T
 };
 
 }  // namespace
@@ -156,8 +164,8 @@ class Backward final : public Kernel {
 std::unique_ptr<Kernel> prepare_batch_norm_grad(const KernelRequest& request) {
   const BatchNormGradAttrs attrs = read_batch_norm_grad(request.node);
   return for_passes(request.in[BatchNormGradIn::x], attrs.relu, attrs.clip,
-                    [&]<int kLanes, Ending kEnding>() -> std::unique_ptr<Kernel> {
-                      return std::make_unique<Backward<kLanes, kEnding>>(request);
+                    [&]<class T, int kLanes, Ending kEnding>() -> std::unique_ptr<Kernel> {
+                      return std::make_unique<Backward<T, kLanes, kEnding>>(request);
                     });
 }
 

@@ -6,8 +6,8 @@
 namespace lockstep {
 
 std::vector<KernelEntry> batch_norm_cpu() {
-  const Refusal forward = every({takes<Float32>(), float_vectors(BatchNormIn::scale)});
-  const Refusal backward = every({takes<Float32>(), float_vectors(BatchNormGradIn::scale)});
+  const Refusal forward = every({takes<Normalised>(), float_vectors(BatchNormIn::scale)});
+  const Refusal backward = every({takes<Normalised>(), float_vectors(BatchNormGradIn::scale)});
   return {
       {"BatchNormalization", "", {{"CPU", forward, prepare_batch_norm, batch_norm_layouts}}},
       {"BatchNormTrain", kOwnDomain, {{"CPU", forward, prepare_batch_norm, batch_norm_layouts}}},

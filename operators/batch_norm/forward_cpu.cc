@@ -3,11 +3,12 @@
 #include "operators/batch_norm/channel_groups.h"
 #include "operators/batch_norm/operands.h"
 #include "operators/batch_norm/passes_cpu.h"
+#include "operators/kit/widest.h"
 
 namespace lockstep {
 namespace {
 
-template <int kLanes, Ending kEnding>
+template <class T, int kLanes, Ending kEnding>
 class Forward final : public Kernel {
   using In = BatchNormIn;
   using Out = BatchNormOut;
@@ -21,9 +22,9 @@ class Forward final : public Kernel {
         threads_(request.threads) {}
 
   void run(const KernelArgs& args) override {
-    const Run run{operand<float>(args, In::x),
-                  operand<float>(args, In::z),
-                  result<float>(args, Out::y),
+    const Run run{operand<T>(args, In::x),
+                  operand<T>(args, In::z),
+                  result<T>(args, Out::y),
                   operand<float>(args, In::bias),
                   reinterpret_cast<double*>(args.workspace),
                   reinterpret_cast<float*>(args.workspace + sums_.bytes()),
@@ -31,16 +32,18 @@ class Forward final : public Kernel {
     over_groups(
         lie_, threads_,
         [&](int64_t image, int64_t group) {
-          if (attrs_.training) add_up(run, image, group);
+          if (attrs_.training) widest([&] { add_up(run, image, group); });
         },
         [&](int64_t group) {
           for (int lane = 0; lane < lie_.channels_of(group); ++lane) settle(args, run, group, lane);
         },
         [&](int64_t image, int64_t group) {
-          if (run.z)
-            finish<true>(run, image, group);
-          else
-            finish<false>(run, image, group);
+          widest([&] {
+            if (run.z)
+              finish<true>(run, image, group);
+            else
+              finish<false>(run, image, group);
+          });
         });
   }
 
@@ -56,15 +59,15 @@ class Forward final : public Kernel {
 
  private:
   struct Run {
-    const float *x, *z;
-    float* y;
+    const T *x, *z;
+    T* y;
     const float* bias;
     double* sums;
     float *factor, *center;  // by channel
   };
 
   // About the mean, so that squares of a large mean do not swallow the variance.
-  Lanes shift(const float* x, int64_t group) const {
+  Lanes shift(const T* x, int64_t group) const {
     constexpr int64_t kPlaces = 8;
     const auto walk = lie_.walk(0, group);
     Lanes total{};
@@ -144,7 +147,8 @@ class Forward final : public Kernel {
     each_pack(lie_, lie_.walk(image, group), [&](int64_t at, auto... width) {
       Lanes y = each_part(normalised, Lanes::load(run.x + at, width...), factor, center, bias);
       if constexpr (kAdds)
-        y = each_part([](Four a, Four b) { return a + b; }, y, Lanes::load(run.z + at, width...));
+        y = each_part([](Four a, Four b) { return as_stored<T>(a) + b; }, y,
+                      Lanes::load(run.z + at, width...));
       if constexpr (kEnding == Ending::relu)  // NaN stays NaN
         y = each_part([](Four v) { return kept_where(~(v < 0), v); }, y);
       if constexpr (kEnding == Ending::clip)
@@ -169,8 +173,8 @@ class Forward final : public Kernel {
 std::unique_ptr<Kernel> prepare_batch_norm(const KernelRequest& request) {
   const BatchNormAttrs attrs = read_batch_norm(request.node);
   return for_passes(request.in[BatchNormIn::x], attrs.relu, attrs.clip,
-                    [&]<int kLanes, Ending kEnding>() -> std::unique_ptr<Kernel> {
-                      return std::make_unique<Forward<kLanes, kEnding>>(request);
+                    [&]<class T, int kLanes, Ending kEnding>() -> std::unique_ptr<Kernel> {
+                      return std::make_unique<Forward<T, kLanes, kEnding>>(request);
                     });
 }
 

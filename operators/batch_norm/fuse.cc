@@ -129,8 +129,10 @@ class BatchNormFusion {
     const auto inputs = clip.inputs();
     if (operand >= inputs.size() || !inputs[operand]) return omitted;
     const Literal* literal = from_.literal(inputs[operand]);
-    if (!literal || literal->dtype() != DType::float32) return std::nullopt;
-    return literal->values<float>()[0];
+    if (!literal) return std::nullopt;
+    if (literal->dtype() == DType::bfloat16) return literal->values<BFloat16>()[0];
+    if (literal->dtype() == DType::float32) return literal->values<float>()[0];
+    return std::nullopt;
   }
 
   // The gradient of a Clip takes what is clipped, too; so both are fused or neither is.

@@ -1,8 +1,15 @@
 // Batch norm's two passes over memory on the CPU, with what was fused with them. Fused or not, the
-// arithmetic of an element is the same.
+// arithmetic of an element is the same, and so is its rounding where it would be stored between two
+// nodes.
 #pragma once
 
+#include <bit>
+#include <climits>
+#include <cmath>
+#include <cstdint>
+
 #include "operators/batch_norm/batch_norm.h"
+#include "operators/kit/dispatch.h"
 #include "operators/kit/pack.h"
 
 namespace lockstep {
@@ -13,16 +20,38 @@ std::unique_ptr<Kernel> prepare_batch_norm_grad(const KernelRequest& request);
 // What follows the normalisation.
 enum class Ending { none, relu, clip };
 
-// make.operator()<kLanes, kEnding>()
+// Statistics, factors and sums are floats whatever the tensors are.
+using Normalised = Types<float, BFloat16>;
+
+// make.operator()<T, kLanes, kEnding>()
 template <class Make>
 std::unique_ptr<Kernel> for_passes(const TensorDesc& x, bool relu, bool clip, const Make& make) {
-  const auto with_lanes = [&]<int kLanes>() -> std::unique_ptr<Kernel> {
-    if (relu) return make.template operator()<kLanes, Ending::relu>();
-    if (clip) return make.template operator()<kLanes, Ending::clip>();
-    return make.template operator()<kLanes, Ending::none>();
+  const auto with_lanes = [&]<class T, int kLanes>() -> std::unique_ptr<Kernel> {
+    if (relu) return make.template operator()<T, kLanes, Ending::relu>();
+    if (clip) return make.template operator()<T, kLanes, Ending::clip>();
+    return make.template operator()<T, kLanes, Ending::none>();
   };
-  return x.channel_block == 16 ? with_lanes.template operator()<16>()
-                               : with_lanes.template operator()<8>();
+  return dispatch<Normalised>(x.dtype, [&]<class T>() {
+    return x.channel_block == 16 ? with_lanes.template operator()<T, 16>()
+                                 : with_lanes.template operator()<T, 8>();
+  });
+}
+
+// The float so many steps above x.
+inline float stepped(float x, int32_t steps) {
+  const auto mirrored = [](int32_t bits) { return bits < 0 ? INT32_MIN - bits : bits; };
+  return std::bit_cast<float>(mirrored(mirrored(std::bit_cast<int32_t>(x)) + steps));
+}
+// The most that is at most `bound` once it is rounded to T, and the least that is at least `bound`.
+template <class T>
+float most_stored_below(float bound) {
+  if (std::is_same_v<T, float> || std::isinf(bound)) return bound;
+  const float tie = stepped(bound, 0x8000);
+  return static_cast<T>(tie) <= bound ? tie : stepped(tie, -1);
+}
+template <class T>
+float least_stored_above(float bound) {
+  return -most_stored_below<T>(-bound);
 }
 
 // The normalised value, before what follows.

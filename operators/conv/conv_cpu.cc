@@ -13,21 +13,23 @@
 namespace lockstep {
 namespace {
 
-// The shapes of one convolution in oneDNN's form.
+// One convolution in oneDNN's form. All its tensors are of one type.
 struct Problem {
+  DType type;
   Dims x, w;
   Dims plain_w;  // with the group dimension split off
   Dims y;
   Dims strides, dilations, begin, end;
 
-  Problem(const ConvAttrs& attrs, const Dims& x, const Dims& w, const Dims& y)
+  Problem(const ConvAttrs& attrs, DType type, const Dims& x, const Dims& w, const Dims& y)
       : Problem(resolved(attrs.window, Dims(w.begin() + 2, w.end()),
                          to_shape(Dims(x.begin() + 2, x.end()))),
-                attrs.group, x, w, y) {}
+                attrs.group, type, x, w, y) {}
 
   // `window` has all defaults resolved; its end padding follows from the sizes.
-  Problem(const Window& window, int64_t group, const Dims& x, const Dims& w, const Dims& y)
-      : x(x), w(w), plain_w(w), y(y) {
+  Problem(const Window& window, int64_t group, DType type, const Dims& x, const Dims& w,
+          const Dims& y)
+      : type(type), x(x), w(w), plain_w(w), y(y) {
     if (group > 1) {
       plain_w[0] /= group;
       plain_w.insert(plain_w.begin(), group);
@@ -40,6 +42,10 @@ struct Problem {
       end.push_back(covering_end_pad(window, i, x[i + 2], y[i + 2]));
     }
   }
+
+  // In whatever layout a primitive likes best.
+  dnnl::memory::desc any(const Dims& dims) const { return any_desc(dims, type); }
+  dnnl::memory::desc plain(const Dims& dims) const { return plain_desc(dims, type); }
 };
 
 dnnl::convolution_forward::primitive_desc forward_desc(const Problem& p, bool bias) {
@@ -47,11 +53,11 @@ dnnl::convolution_forward::primitive_desc forward_desc(const Problem& p, bool bi
   const auto algorithm = dnnl::algorithm::convolution_direct;
   if (bias)
     return describe_primitive<dnnl::convolution_forward>(
-        kind, algorithm, any_desc(p.x), any_desc(p.plain_w), plain_desc({p.w[0]}), any_desc(p.y),
-        p.strides, p.dilations, p.begin, p.end);
-  return describe_primitive<dnnl::convolution_forward>(kind, algorithm, any_desc(p.x),
-                                                       any_desc(p.plain_w), any_desc(p.y),
-                                                       p.strides, p.dilations, p.begin, p.end);
+        kind, algorithm, p.any(p.x), p.any(p.plain_w), p.plain({p.w[0]}), p.any(p.y), p.strides,
+        p.dilations, p.begin, p.end);
+  return describe_primitive<dnnl::convolution_forward>(kind, algorithm, p.any(p.x),
+                                                       p.any(p.plain_w), p.any(p.y), p.strides,
+                                                       p.dilations, p.begin, p.end);
 }
 
 // A primitive's layout in the plan's terms; row-major if it has none.
@@ -65,8 +71,8 @@ ConvAttrs attrs_of(const KernelRequest& request) {
 }
 
 Problem forward_problem(const KernelRequest& request) {
-  return {attrs_of(request), request.in[ConvIn::x].dims, request.in[ConvIn::w].dims,
-          request.out[ConvOut::y].dims};
+  return {attrs_of(request), request.in[ConvIn::x].dtype, request.in[ConvIn::x].dims,
+          request.in[ConvIn::w].dims, request.out[ConvOut::y].dims};
 }
 
 Layouts forward_wish(const KernelRequest& request) {
@@ -86,12 +92,11 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   std::vector<std::pair<int, dnnl::memory>> args{
       {DNNL_ARG_SRC, kernel->input(In::x, desc_of(request.in[In::x]), desc.src_desc())},
-      {DNNL_ARG_WEIGHTS, kernel->input(In::w, plain_desc(p.plain_w), desc.weights_desc())},
+      {DNNL_ARG_WEIGHTS, kernel->input(In::w, p.plain(p.plain_w), desc.weights_desc())},
       {DNNL_ARG_DST,
        kernel->output(ConvOut::y, desc_of(request.out[ConvOut::y]), desc.dst_desc())}};
   if (bias)
-    args.emplace_back(DNNL_ARG_BIAS,
-                      kernel->input(In::bias, plain_desc({p.w[0]}), plain_desc({p.w[0]})));
+    args.emplace_back(DNNL_ARG_BIAS, kernel->input(In::bias, p.plain({p.w[0]}), p.plain({p.w[0]})));
   kernel->execute(desc, dnnl::convolution_forward(desc), args);
   kernel->finish();
   return kernel;
@@ -103,8 +108,8 @@ std::unique_ptr<Kernel> prepare_fused(const KernelRequest& request) {
 
 dnnl::convolution_backward_data::primitive_desc grad_x_desc(const Problem& p) {
   return describe_backward<dnnl::convolution_backward_data>(
-      forward_desc(p, false), dnnl::algorithm::convolution_direct, any_desc(p.x),
-      any_desc(p.plain_w), any_desc(p.y), p.strides, p.dilations, p.begin, p.end);
+      forward_desc(p, false), dnnl::algorithm::convolution_direct, p.any(p.x), p.any(p.plain_w),
+      p.any(p.y), p.strides, p.dilations, p.begin, p.end);
 }
 
 // From y [operand 0] and w [operand 1] back to x.
@@ -114,15 +119,15 @@ std::unique_ptr<DnnlKernel> backward_data(const Problem& p, const KernelRequest&
   kernel->execute(
       desc, dnnl::convolution_backward_data(desc),
       {{DNNL_ARG_DIFF_DST, kernel->input(0, desc_of(request.in[0]), desc.diff_dst_desc())},
-       {DNNL_ARG_WEIGHTS, kernel->input(1, plain_desc(p.plain_w), desc.weights_desc())},
+       {DNNL_ARG_WEIGHTS, kernel->input(1, p.plain(p.plain_w), desc.weights_desc())},
        {DNNL_ARG_DIFF_SRC, kernel->output(0, desc_of(request.out[0]), desc.diff_src_desc())}});
   kernel->finish();
   return kernel;
 }
 
 Problem grad_x_problem(const KernelRequest& request) {
-  return {attrs_of(request), request.out[0].dims, request.in[ConvGradXIn::w].dims,
-          request.in[ConvGradXIn::dy].dims};
+  return {attrs_of(request), request.out[0].dtype, request.out[0].dims,
+          request.in[ConvGradXIn::w].dims, request.in[ConvGradXIn::dy].dims};
 }
 
 Layouts grad_x_wish(const KernelRequest& request) {
@@ -174,20 +179,20 @@ std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request) {
   const int64_t group = reader.integer("group", 1);
   const Dims &x = request.in[0].dims, &w = request.in[1].dims, &y = request.out[0].dims;
   Window window = read_transposed(reader, to_shape(x), to_shape(w)).window;
-  auto kernel = backward_data({window, group, y, w, x}, request);
+  auto kernel = backward_data({window, group, DType::float32, y, w, x}, request);
   if (request.in.size() < 3 || !request.in[2].present()) return kernel;
   return std::make_unique<BiasedKernel>(std::move(kernel), y, request.threads);
 }
 
 Problem grad_w_problem(const KernelRequest& request) {
-  return {attrs_of(request), request.in[ConvGradWIn::x].dims, request.out[0].dims,
-          request.in[ConvGradWIn::dy].dims};
+  return {attrs_of(request), request.in[ConvGradWIn::x].dtype, request.in[ConvGradWIn::x].dims,
+          request.out[0].dims, request.in[ConvGradWIn::dy].dims};
 }
 
 dnnl::convolution_backward_weights::primitive_desc grad_w_desc(const Problem& p) {
   return describe_backward<dnnl::convolution_backward_weights>(
-      forward_desc(p, false), dnnl::algorithm::convolution_direct, any_desc(p.x),
-      any_desc(p.plain_w), any_desc(p.y), p.strides, p.dilations, p.begin, p.end);
+      forward_desc(p, false), dnnl::algorithm::convolution_direct, p.any(p.x), p.any(p.plain_w),
+      p.any(p.y), p.strides, p.dilations, p.begin, p.end);
 }
 
 Layouts grad_w_wish(const KernelRequest& request) {
@@ -209,8 +214,7 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
       {{DNNL_ARG_SRC, kernel->input(In::x, desc_of(request.in[In::x]), desc.src_desc())},
        {DNNL_ARG_DIFF_DST,
         kernel->input(In::dy, desc_of(request.in[In::dy]), desc.diff_dst_desc())},
-       {DNNL_ARG_DIFF_WEIGHTS,
-        kernel->output(0, plain_desc(p.plain_w), desc.diff_weights_desc())}});
+       {DNNL_ARG_DIFF_WEIGHTS, kernel->output(0, p.plain(p.plain_w), desc.diff_weights_desc())}});
   kernel->finish();
   return kernel;
 }
@@ -218,19 +222,18 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> conv_cpu() {
-  return {{"Conv",
-           "",
-           {winograd_forward(), {"oneDNN", takes<Float32>(), prepare_forward, forward_wish}}},
-          {"FusedConv",
-           kOwnDomain,
-           {winograd_forward(), {"oneDNN", takes<Float32>(), prepare_fused, forward_wish}}},
-          {"ConvTranspose", "", {{"oneDNN", takes<Float32>(), prepare_transpose}}},
-          {"ConvGradX",
-           kOwnDomain,
-           {winograd_grad_x(), {"oneDNN", takes<Float32>(), prepare_grad_x, grad_x_wish}}},
-          {"ConvGradW",
-           kOwnDomain,
-           {winograd_grad_w(), {"oneDNN", takes<Float32>(), prepare_grad_w, grad_w_wish}}}};
+  return {
+      {"Conv", "", {winograd_forward(), {"oneDNN", dnnl_floats, prepare_forward, forward_wish}}},
+      {"FusedConv",
+       kOwnDomain,
+       {winograd_forward(), {"oneDNN", dnnl_floats, prepare_fused, forward_wish}}},
+      {"ConvTranspose", "", {{"oneDNN", takes<Float32>(), prepare_transpose}}},
+      {"ConvGradX",
+       kOwnDomain,
+       {winograd_grad_x(), {"oneDNN", dnnl_floats, prepare_grad_x, grad_x_wish}}},
+      {"ConvGradW",
+       kOwnDomain,
+       {winograd_grad_w(), {"oneDNN", dnnl_floats, prepare_grad_w, grad_w_wish}}}};
 }
 
 }  // namespace lockstep

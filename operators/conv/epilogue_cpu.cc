@@ -1,5 +1,6 @@
 #include "operators/conv/epilogue_cpu.h"
 
+#include "operators/kit/dispatch.h"
 #include "runtime/parallel.h"
 #include "runtime/reorders.h"
 
@@ -8,6 +9,7 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
+template <class T>
 class WithEpilogue final : public Kernel, public Reorders {
  public:
   WithEpilogue(std::unique_ptr<Kernel> convolution, const KernelRequest& request)
@@ -18,10 +20,10 @@ class WithEpilogue final : public Kernel, public Reorders {
 
   void run(const KernelArgs& args) override {
     convolution_->run(args);
-    float* const y = args.out[ConvOut::y].as<float>();
+    T* const y = args.out[ConvOut::y].as<T>();
     if (does_.relu)
       parallel_for(y_.count(), kGrain, threads_, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) y[i] = y[i] < 0 ? 0 : y[i];  // NaN stays NaN
+        for (int64_t i = begin; i < end; ++i) y[i] = y[i] < 0 ? T() : y[i];  // NaN stays NaN
       });
     if (does_.statistics)
       add_up(y, args.out[ConvOut::sums].as<float>(), args.out[ConvOut::squares].as<float>());
@@ -35,7 +37,7 @@ class WithEpilogue final : public Kernel, public Reorders {
 
  private:
   // y lies as [images, channels / block, plane, block].
-  void add_up(const float* y, float* sums, float* squares) const {
+  void add_up(const T* y, float* sums, float* squares) const {
     const int64_t channels = y_.dims[1], block = y_.channel_block;
     const int64_t plane = y_.count() / std::max<int64_t>(1, y_.dims[0] * channels);
     parallel_for(channels, kGrain / std::max<int64_t>(1, y_.dims[0] * plane) + 1, threads_,
@@ -65,7 +67,10 @@ class WithEpilogue final : public Kernel, public Reorders {
 
 std::unique_ptr<Kernel> with_epilogue(std::unique_ptr<Kernel> convolution,
                                       const KernelRequest& request) {
-  return std::make_unique<WithEpilogue>(std::move(convolution), request);
+  return dispatch<Types<float, BFloat16>>(
+      request.out[ConvOut::y].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
+        return std::make_unique<WithEpilogue<T>>(std::move(convolution), request);
+      });
 }
 
 }  // namespace lockstep

@@ -2,6 +2,8 @@
 
 #include "operators/elementwise/clip.h"
 #include "operators/kit/dispatch.h"
+#include "operators/kit/widened.h"
+#include "operators/kit/widest.h"
 #include "operators/layout/layout.h"
 #include "runtime/parallel.h"
 
@@ -10,18 +12,20 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-using Clippable = Types<float, double, int32_t, int64_t, int8_t, uint8_t>;
+using Clippable = Types<float, double, int32_t, int64_t, int8_t, uint8_t, BFloat16>;
+using Bounded = Types<float, double, BFloat16>;
 
 // Those omitted bound nothing. By value: a result may lie over what the operands point to.
 template <class T>
 struct Bounds {
-  T low, high;
+  using C = Widened<T>;
+  C low, high;
 
   static Bounds of(const KernelArgs& args, std::size_t first) {
-    using Limits = std::numeric_limits<T>;
+    using Limits = std::numeric_limits<C>;
     Bounds bounds{Limits::lowest(), Limits::max()};
     if constexpr (Limits::has_infinity) bounds = {-Limits::infinity(), Limits::infinity()};
-    const auto take = [&](std::size_t i, T& bound) {
+    const auto take = [&](std::size_t i, C& bound) {
       if (i < args.in.size() && args.in[i].data) bound = *args.in[i].template as<const T>();
     };
     take(first, bounds.low);
@@ -38,10 +42,13 @@ std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
           const T* x = args.in[0].as<const T>();
           T* y = args.out[0].as<T>();
           parallel_for(count, kGrain, threads, [=](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i) {
-              const T raised = x[i] < bounds.low ? bounds.low : x[i];  // NaN stays NaN
-              y[i] = raised > bounds.high ? bounds.high : raised;
-            }
+            widest_for<T>([=] {
+              for (int64_t i = begin; i < end; ++i) {
+                const Widened<T> own = x[i];
+                const Widened<T> raised = own < bounds.low ? bounds.low : own;  // NaN stays NaN
+                y[i] = static_cast<T>(raised > bounds.high ? bounds.high : raised);
+              }
+            });
           });
         });
   });
@@ -49,7 +56,7 @@ std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> prepare_clip_grad(const KernelRequest& request) {
   using In = ClipGradIn;
-  return dispatch<Floats>(request.in[In::dy].dtype, [&]<class T>() {
+  return dispatch<Bounded>(request.in[In::dy].dtype, [&]<class T>() {
     return make_kernel(
         [count = request.out[0].count(), threads = request.threads](const KernelArgs& args) {
           const Bounds<T> bounds = Bounds<T>::of(args, In::low);
@@ -57,8 +64,14 @@ std::unique_ptr<Kernel> prepare_clip_grad(const KernelRequest& request) {
           const T* x = args.in[In::x].as<const T>();
           T* dx = args.out[0].as<T>();
           parallel_for(count, kGrain, threads, [=](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i)
-              dx[i] = ((x[i] >= bounds.low) & (x[i] <= bounds.high)) ? dy[i] : T(0);
+            widest_for<T>([=] {
+              for (int64_t i = begin; i < end; ++i) {
+                const Widened<T> own = x[i];
+                const Widened<T> passed =
+                    ((own >= bounds.low) & (own <= bounds.high)) ? Widened<T>(dy[i]) : 0;
+                dx[i] = static_cast<T>(passed);
+              }
+            });
           });
         });
   });
@@ -69,7 +82,7 @@ std::unique_ptr<Kernel> prepare_clip_grad(const KernelRequest& request) {
 KernelEntry clip_cpu() { return {"Clip", "", {{"CPU", takes<Clippable>(), prepare_clip, flat}}}; }
 
 KernelEntry clip_grad_cpu() {
-  return {"ClipGrad", kOwnDomain, {{"CPU", takes<Floats>(), prepare_clip_grad, flat}}};
+  return {"ClipGrad", kOwnDomain, {{"CPU", takes<Bounded>(), prepare_clip_grad, flat}}};
 }
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include "operators/kit/broadcast.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/whole_numbers.h"
+#include "operators/kit/widest.h"
 #include "operators/layout/layout.h"
 #include "runtime/parallel.h"
 
@@ -15,8 +16,8 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-using Arithmetic =
-    Types<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+using Arithmetic = Types<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t,
+                         uint32_t, uint64_t, BFloat16>;
 using Comparable = Types<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t,
                          uint32_t, uint64_t, bool>;
 using Tested = Types<float, double, bool>;
@@ -75,7 +76,9 @@ Candidate function(F) {
 // Folds any number of operands left to right, so bits do not depend on threads or aliases;
 // the result is divided by `divisor` at the end (Mean).
 template <class T, class Fold>
-std::unique_ptr<Kernel> variadic_kernel(const KernelRequest& request, Fold fold, T divisor) {
+std::unique_ptr<Kernel> variadic_kernel(const KernelRequest& request, Fold fold,
+                                        Widened<T> divisor) {
+  using C = Widened<T>;
   std::vector<Broadcast<1>> walks;
   bool same = true;
   for (const TensorDesc& in : request.in) {
@@ -87,24 +90,33 @@ std::unique_ptr<Kernel> variadic_kernel(const KernelRequest& request, Fold fold,
     T* y = args.out[0].as<T>();
     if (same) {
       parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          T total = args.in[0].as<T>()[i];
-          for (std::size_t k = 1; k < args.in.size(); ++k)
-            total = fold(total, args.in[k].as<T>()[i]);
-          y[i] = divisor == T(1) ? total : total / divisor;
-        }
+        widest_for<T>([&] {
+          if (args.in.size() == 2 && divisor == C(1)) {
+            const T *a = args.in[0].as<T>(), *b = args.in[1].as<T>();
+            for (int64_t i = begin; i < end; ++i)
+              y[i] = static_cast<T>(fold(static_cast<C>(a[i]), static_cast<C>(b[i])));
+            return;
+          }
+          for (int64_t i = begin; i < end; ++i) {
+            C total = args.in[0].as<T>()[i];
+            for (std::size_t k = 1; k < args.in.size(); ++k)
+              total = fold(total, static_cast<C>(args.in[k].as<T>()[i]));
+            y[i] = static_cast<T>(divisor == C(1) ? total : total / divisor);
+          }
+        });
       });
       return;
     }
     for (int64_t i = 0; i < count; ++i) {
-      T total{};
+      C total{};
       for (std::size_t k = 0; k < walks.size(); ++k) {
         const auto& walk = walks[k];
-        T term = args.in[k]
-                     .as<T>()[walk.at(i / walk.row_length)[0] + i % walk.row_length * walk.step[0]];
+        const C term =
+            args.in[k]
+                .as<T>()[walk.at(i / walk.row_length)[0] + i % walk.row_length * walk.step[0]];
         total = k == 0 ? term : fold(total, term);
       }
-      y[i] = divisor == T(1) ? total : total / divisor;
+      y[i] = static_cast<T>(divisor == C(1) ? total : total / divisor);
     }
   });
 }
@@ -115,10 +127,11 @@ Candidate variadic(Fold fold, LayoutWish wish = nullptr, bool mean = false) {
           [fold, mean](const KernelRequest& request) {
             return dispatch<Arithmetic>(request.out[0].dtype, [&]<class T>() {
               const std::size_t divisor = mean ? request.in.size() : 1;
-              check(static_cast<double>(static_cast<T>(divisor)) == static_cast<double>(divisor),
+              using C = Widened<T>;
+              check(static_cast<double>(static_cast<C>(divisor)) == static_cast<double>(divisor),
                     "the mean of ", divisor, " operands is not supported for ",
                     request.out[0].dtype);
-              return variadic_kernel<T>(request, fold, static_cast<T>(divisor));
+              return variadic_kernel<T>(request, fold, static_cast<C>(divisor));
             });
           },
           std::move(wish)};

@@ -8,6 +8,8 @@
 #include <type_traits>
 
 #include "operators/kit/converted.h"
+#include "operators/kit/widened.h"
+#include "operators/kit/widest.h"
 #include "runtime/kernel.h"
 
 namespace lockstep {
@@ -30,14 +32,18 @@ std::unique_ptr<Kernel> choose_rows(const KernelRequest& request, RowOfThree row
 
 // Common types, whose loops are worth their compile time.
 template <class T>
-inline constexpr bool is_common = std::is_same_v<T, float> || std::is_same_v<T, double> ||
-                                  std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
+inline constexpr bool is_common =
+    std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int32_t> ||
+    std::is_same_v<T, int64_t> || std::is_same_v<T, BFloat16>;
 
 // y = F(x).
 template <class X, class Y, class F>
 void row_of_one(const void* x, void* y, int64_t count) {
-  for (int64_t i = 0; i < count; ++i)
-    static_cast<Y*>(y)[i] = converted<Y>(F()(static_cast<const X*>(x)[i]));
+  widest_if<std::is_same_v<X, BFloat16> || std::is_same_v<Y, BFloat16>>([=] {
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<Y*>(y)[i] =
+          converted<Y>(F()(static_cast<Widened<X>>(static_cast<const X*>(x)[i])));
+  });
 }
 
 // y = F(a, b).
@@ -46,21 +52,26 @@ void row_of_two(RowOperand left, RowOperand right, void* result, int64_t count) 
   const A* a = static_cast<const A*>(left.at);
   const B* b = static_cast<const B*>(right.at);
   Y* y = static_cast<Y*>(result);
-  if constexpr (is_common<A> && std::is_same_v<A, B>) {
-    if (left.step == 1 && right.step == 1) {
-      for (int64_t i = 0; i < count; ++i) y[i] = converted<Y>(F()(a[i], b[i]));
-      return;
+  const auto made = [](A of_a, B of_b) {
+    return converted<Y>(F()(static_cast<Widened<A>>(of_a), static_cast<Widened<B>>(of_b)));
+  };
+  widest_for<A>([=] {
+    if constexpr (is_common<A> && std::is_same_v<A, B>) {
+      if (left.step == 1 && right.step == 1) {
+        for (int64_t i = 0; i < count; ++i) y[i] = made(a[i], b[i]);
+        return;
+      }
+      if (left.step == 1) {
+        for (int64_t i = 0; i < count; ++i) y[i] = made(a[i], *b);
+        return;
+      }
+      if (right.step == 1) {
+        for (int64_t i = 0; i < count; ++i) y[i] = made(*a, b[i]);
+        return;
+      }
     }
-    if (left.step == 1) {
-      for (int64_t i = 0; i < count; ++i) y[i] = converted<Y>(F()(a[i], *b));
-      return;
-    }
-    if (right.step == 1) {
-      for (int64_t i = 0; i < count; ++i) y[i] = converted<Y>(F()(*a, b[i]));
-      return;
-    }
-  }
-  for (int64_t i = 0; i < count; ++i) y[i] = converted<Y>(F()(a[i * left.step], b[i * right.step]));
+    for (int64_t i = 0; i < count; ++i) y[i] = made(a[i * left.step], b[i * right.step]);
+  });
 }
 
 }  // namespace lockstep

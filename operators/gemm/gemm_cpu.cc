@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "operators/gemm/gemm.h"
+#include "operators/gemm/narrow_product_cpu.h"
 #include "operators/kit/broadcast.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/dnnl.h"
@@ -109,10 +110,12 @@ std::vector<KernelEntry> gemm_cpu() {
   return {{"Gemm",
            "",
            {{"oneDNN", takes<Float32>(), gemm_kernel<float>},
+            narrow_gemm(),
             {"CPU", takes<OtherNumbers>(), other_gemm}}},
           {"MatMul",
            "",
            {{"oneDNN", takes<Float32>(), matmul_kernel<float>},
+            narrow_matmul(),
             {"CPU", takes<OtherNumbers>(), other_matmul}}}};
 }
 

@@ -18,6 +18,22 @@ dnnl::memory::data_type data_type_of(DType dtype) {
   }
 }
 
+DType dtype_of(const dnnl::memory::desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  const dnnl::memory::data_type type = desc.get_data_type();
+#else
+  const dnnl::memory::data_type type = desc.data_type();
+#endif
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16})
+    if (type == data_type_of(dtype)) return dtype;
+  return DType::undefined;
+}
+
+bool multiplies_bfloat16() {
+  constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
+}
+
 void check_status(dnnl_status_t status, const char* verb, const std::string& what) {
   if (status != dnnl_success)
     fail("oneDNN ", dnnl_version(), ": ", verb, " ", what, " failed: ", dnnl_status2str(status));
@@ -47,6 +63,13 @@ dnnl::memory::desc any_desc(const Dims& dims, DType dtype) {
   return {dims, data_type_of(dtype), dnnl::memory::format_tag::any};
 }
 
+std::string dnnl_floats(const KernelRequest& request) {
+  const DType type = request.in[0].dtype;
+  if (type == DType::bfloat16)
+    return multiplies_bfloat16() ? "" : "takes bfloat16 on processors with AVX512-BF16";
+  return type == DType::float32 ? "" : join("takes float32 or bfloat16, not ", type);
+}
+
 dnnl::memory::desc desc_of(const TensorDesc& tensor) {
   if (tensor.channel_block == 1) return plain_desc(tensor.dims, tensor.dtype);
   // oneDNN's tags name the block, for each number of spatial dimensions.
@@ -61,10 +84,11 @@ dnnl::memory::desc desc_of(const TensorDesc& tensor) {
 }
 
 int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims) {
-  if (desc == plain_desc(dims)) return 1;
+  const DType dtype = dtype_of(desc);
+  if (desc == plain_desc(dims, dtype)) return 1;
   for (int block : {16, 8})
     if (dims.size() >= 3 && dims.size() <= 5 && dims[1] % block == 0 &&
-        desc == desc_of({DType::float32, dims, block}))
+        desc == desc_of({dtype, dims, block}))
       return block;
   return 0;
 }

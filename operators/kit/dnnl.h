@@ -44,6 +44,10 @@ typename Primitive::primitive_desc describe_backward(const Hint& hint, Args&&...
 dnnl::memory::desc plain_desc(const Dims& dims, DType dtype = DType::float32);
 dnnl::memory::desc any_desc(const Dims& dims, DType dtype = DType::float32);
 
+// A refusal: takes float32, and bfloat16 where the processor multiplies it. Elsewhere oneDNN
+// emulates it, which is slower than widening.
+std::string dnnl_floats(const KernelRequest& request);
+
 // The same for a tensor in its own layout.
 dnnl::memory::desc desc_of(const TensorDesc& tensor);
 // The channel block of `desc`: 1 for row-major, 0 for any other layout.

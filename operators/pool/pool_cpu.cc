@@ -122,23 +122,26 @@ std::unique_ptr<Kernel> prepare_global_grad(const KernelRequest& request) {
 
 std::vector<KernelEntry> pool_cpu() {
   const LayoutWish forward = together({0}, {0}), max_backward = together({0, 1}, {0});
-  const Refusal floats = takes<Float32>();
-  const Refusal planes = every({floats, not_row_major_planes});
-  const Refusal average = every({floats, past_padding});
-  const Refusal average_back = every({floats, past_padding_back});
+  const Refusal planes = every({takes<Float32>(), not_row_major_planes});
+  const Refusal blocks = every({takes<Float32>(), not_blocks_of_planes});
+  const Refusal average = every({dnnl_floats, past_padding});
+  const Refusal average_back = every({dnnl_floats, past_padding_back});
   return {
-      {"MaxPool", "", {{"CPU", planes, max_of_planes}, {"oneDNN", floats, prepare_max, forward}}},
+      {"MaxPool",
+       "",
+       {{"CPU", planes, max_of_planes}, {"oneDNN", dnnl_floats, prepare_max, forward}}},
       {"AveragePool", "", {{"oneDNN", average, prepare_average, forward}}},
-      {"GlobalAveragePool", "", {{"oneDNN", floats, prepare_global_average, forward}}},
-      {"GlobalMaxPool", "", {{"oneDNN", floats, prepare_global_max, forward}}},
+      {"GlobalAveragePool", "", {{"oneDNN", dnnl_floats, prepare_global_average, forward}}},
+      {"GlobalMaxPool", "", {{"oneDNN", dnnl_floats, prepare_global_max, forward}}},
       {"MaxPoolGrad",
        kOwnDomain,
        {{"CPU", planes, max_of_planes_grad},
-        {"CPU in channel blocks", every({floats, not_blocks_of_planes}), max_of_blocks_grad,
-         max_backward},
-        {"oneDNN", floats, prepare_max_grad, max_backward}}},
+        {"CPU in channel blocks", blocks, max_of_blocks_grad, max_backward},
+        {"oneDNN", takes<Float32>(), prepare_max_grad, max_backward}}},
       {"AveragePoolGrad", kOwnDomain, {{"oneDNN", average_back, prepare_average_grad, forward}}},
-      {"GlobalAveragePoolGrad", kOwnDomain, {{"oneDNN", floats, prepare_global_grad, forward}}}};
+      {"GlobalAveragePoolGrad",
+       kOwnDomain,
+       {{"oneDNN", dnnl_floats, prepare_global_grad, forward}}}};
 }
 
 }  // namespace lockstep

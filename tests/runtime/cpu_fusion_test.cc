@@ -41,9 +41,10 @@ void clipped_network(Net& net) {
   classify(net, fc_layer(net, global_average_pool(net.graph, x, "pool"), 5, {}, "pred"));
 }
 
-TrainingModel clipped_model(int replicas, const Optimizer& optimizer = MomentumSgd{0.9F, true}) {
+TrainingModel clipped_model(int replicas, const Optimizer& optimizer = MomentumSgd{0.9F, true},
+                            DType precision = DType::float32) {
   return build_data_parallel_model(all_ops(), clipped_network, optimizer,
-                                   {.replicas = replicas, .scope = "cpu"});
+                                   {.replicas = replicas, .scope = "cpu", .precision = precision});
 }
 
 struct Trained {
@@ -76,6 +77,15 @@ TEST(CpuFusion, GivesTheBitsOfSingleNodes) {
                   trained_on_cpu(model, false, threads).state)
           << replicas << " replicas, " << threads << " threads";
     }
+}
+
+// What is not stored in between is rounded as if it were.
+TEST(CpuFusion, GivesTheBitsOfSingleNodesInBFloat16) {
+  const TrainingModel model = clipped_model(2, MomentumSgd{0.9F, true}, DType::bfloat16);
+  Trained fused = trained_on_cpu(model, true, 2);
+  EXPECT_TRUE(fused.state == trained_on_cpu(model, false, 2).state);
+  for (const char* gone : {"Clip", "ClipGrad", "Relu", "ReluGrad"})
+    EXPECT_EQ(fused.steps[gone], 0) << gone << "\n" << fused.plan;
 }
 
 TEST(CpuFusion, GivesTheBitsOfSingleUpdatesOfAdam) {

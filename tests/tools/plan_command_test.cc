@@ -44,12 +44,12 @@ TEST_F(PlanCommand, PlanSaysWhyAKernelWasNotTheFirst) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return outcome.out;
   };
-  const std::string narrow = planned("bfloat16", {"--why"});
+  const std::string narrow = planned("float16", {"--why"});
   EXPECT_NE(narrow.find(" Conv cpu_0/conv1 runs as 'oneDNN in float32'. "
-                        "oneDNN: takes float32, not bfloat16\n"),
+                        "oneDNN: takes float32 or bfloat16, not float16\n"),
             std::string::npos)
       << narrow;
-  const std::string without = planned("bfloat16", {});
+  const std::string without = planned("float16", {});
   EXPECT_EQ(without.find("why"), std::string::npos);
   EXPECT_EQ(narrow.substr(0, without.size()), without) << "reasons come behind the plan";
   // LeNet's channels fill no blocks: its plan has the second candidate of each bias's gradient.

@@ -1,0 +1,11 @@
+// Products of bfloat16 matrices by oneDNN, which accumulates in float32 and rounds once.
+#pragma once
+
+#include "runtime/kernel_table.h"
+
+namespace lockstep {
+
+Candidate narrow_gemm();
+Candidate narrow_matmul();
+
+}  // namespace lockstep

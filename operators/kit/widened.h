@@ -1,0 +1,13 @@
+// The type in which loops on the CPU compute with T. A result is rounded to T once.
+#pragma once
+
+#include <type_traits>
+
+#include "graph/half.h"
+
+namespace lockstep {
+
+template <class T>
+using Widened = std::conditional_t<std::is_same_v<T, BFloat16>, float, T>;
+
+}  // namespace lockstep
