@@ -2,11 +2,9 @@
 
 #include "builders/detection/coding.h"
 #include "builders/detection/site.h"
-#include "operators/collective/collective.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/kit/room.h"
 #include "operators/reduce/reduce.h"
-#include "operators/shape/shape.h"
 
 namespace lockstep {
 Value smooth_l1(Graph& graph, Value predicted, Value target, double beta, const Site& site) {
@@ -36,29 +34,6 @@ Value per_count(Graph& graph, Value x, Value count, const Site& site) {
   return div(graph, x, divisor, site);
 }
 
-// count of all = max(sum of counts, 1) / replicas: the replicas' mean divides by their number.
-Value shared_count(Graph& graph, Value loss, Value count, const Site& site) {
-  const auto named = [&](const char* ending) { return part_of(site, ending); };
-  const Value one = shared_number(graph, 1);
-  const auto as_vector = [&](Value x, const char* ending) {
-    return reshape(graph, x, {1}, named(ending));
-  };
-  const Value mine =
-      concat(graph, {as_vector(count, "_mine"), as_vector(one, "_me")}, 0, named("_count_and_one"));
-  const std::string name = site.name + "_of_all";
-  const Value all = all_reduce(graph, {mine}, Reduction::sum, {name}, name + "_reduce")[0];
-  const auto number = [&](int64_t place, const std::string& what) {
-    const Value alone = slice(graph, all, 0, place, place + 1, Site(site.name + what + "_vector"));
-    return reshape(graph, alone, {}, Site(site.name + what));
-  };
-  const Value counts =
-      graph.add_value({.type = "Max", .inputs = {number(0, "_all"), one}}, named("_all_or_one"));
-  const Value own = graph.add_value({.type = "Max", .inputs = {count, one}}, named("_mine_or_one"));
-  const Value share = div(graph, mul(graph, own, number(1, "_replicas"), named("_weighted")),
-                          counts, named("_share"));
-  return mul(graph, loss, share, site);
-}
-
 Value is_label(Graph& graph, Value labels, int64_t value, const Site& site) {
   const Value hit = equal(graph, labels, shared_integer(graph, value), part_of(site, "_is"));
   return cast(graph, hit, DType::float32, site);
@@ -82,8 +57,10 @@ Value label_accuracy(Graph& graph, Value scores, Value labels, const Site& site)
 
 void add_loss_over(Net& net, const std::string& name, Value count, bool shared,
                    const std::function<Value(const std::string& name)>& loss_named) {
-  net.loss(name, shared ? shared_count(net.graph, loss_named(name + "_own"), count, name)
-                        : loss_named(name));
+  if (shared)
+    net.loss(name, loss_named(name), count);
+  else
+    net.loss(name, loss_named(name));
 }
 
 }  // namespace lockstep

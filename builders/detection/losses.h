@@ -17,9 +17,6 @@ Value sigmoid_cross_entropy(Graph& graph, Value logits, Value targets, const Sit
 Value masked_sum(Graph& graph, Value x, Value mask, const Site& site);
 // x / max(count, 1), of scalars or equal shapes.
 Value per_count(Graph& graph, Value x, Value count, const Site& site);
-// A replica's loss, which was divided by max(count, 1), as if it were divided by the count of all
-// replicas: their mean is then the loss of the whole batch.
-Value shared_count(Graph& graph, Value loss, Value count, const Site& site);
 // Of labels [N]: 1 where a label equals `value`, as floats.
 Value is_label(Graph& graph, Value labels, int64_t value, const Site& site);
 // 1 where a label is an object's class, not background (0) or an empty place (-1), as floats.

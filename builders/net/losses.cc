@@ -1,6 +1,7 @@
 #include "builders/net/losses.h"
 
 #include "operators/elementwise/elementwise.h"
+#include "operators/kit/room.h"
 #include "operators/loss/loss.h"
 #include "operators/reduce/reduce.h"
 
@@ -22,6 +23,18 @@ void classify(Net& net, Value scores, const Site& site) {
   Value hit = equal(graph, best, label, Site("hit", site.where));
   Value hits = cast(graph, hit, DType::float32, Site("hits", site.where));
   net.metric("accuracy", reduce_mean(graph, hits, {}, false, Site("accuracy", site.where)));
+}
+
+void predict_places(Net& net, Value scores, Value labels, const Site& site) {
+  Graph& graph = net.graph;
+  const CrossEntropyAttrs counted{.reduction = "mean", .ignores = true, .ignore_index = -1};
+  const Value loss =
+      softmax_cross_entropy(graph, scores, labels, none, counted, Site("loss", site.where));
+  const Value is_valid =
+      graph.add_value({.type = "Greater", .inputs = {labels, shared_integer(graph, -1)}},
+                      Site("is_valid", site.where));
+  const Value valid = cast(graph, is_valid, DType::float32, Site("valid", site.where));
+  net.loss("loss", loss, reduce_sum(graph, valid, {}, false, Site("valid_places", site.where)));
 }
 
 }  // namespace lockstep

@@ -57,6 +57,14 @@ void Net::loss(std::string_view name, Value value) {
   add_once(losses_, graph.scoped(name), value, "loss");
 }
 
+void Net::loss(std::string_view name, Value value, Value count) {
+  check(graph.shape(count).empty() && graph.dtype(count) == DType::float32,
+        prefix_of(graph.origin(count)), "the count of loss '", name, "' is ", graph.type(count),
+        ", should be a scalar of float32");
+  loss(name, value);
+  losses_.back().count = count;
+}
+
 void Net::metric(std::string_view name, Value value) {
   check(graph.shape(value).empty(), prefix_of(graph.origin(value)), "metric '", name,
         "' has shape ", graph.shape(value), ", should be a scalar");

@@ -24,6 +24,7 @@ class Net {
   struct Named {
     std::string name;
     Value value;
+    Value count = none;  // of a loss that is a mean: of how many
   };
   struct Param {
     std::string name;
@@ -53,6 +54,10 @@ class Net {
   // prediction.
   void next(Value state, Value value);
   void loss(std::string_view name, Value value);
+  // A loss that is the mean over `count` of the replica's things, or over 1 if there are none, such
+  // as the valid places of padded sequences; a float scalar. The batch's loss is the mean over
+  // those of all replicas and micro-batches, however they are divided.
+  void loss(std::string_view name, Value value, Value count);
   void metric(std::string_view name, Value value);
   void output(std::string_view name, Value value);
 

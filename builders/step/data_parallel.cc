@@ -10,6 +10,7 @@
 #include "builders/step/precision.h"
 #include "builders/step/prediction.h"
 #include "builders/step/report.h"
+#include "builders/step/shared_counts.h"
 #include "builders/step/sync_batch_norm.h"
 #include "builders/step/updates.h"
 #include "graph/passes/replicate.h"
@@ -36,7 +37,9 @@ void scale_losses(OneReplica& one, const DataParallelOptions& options) {
   if (options.weighted)
     part.weight =
         step_input(one.graph, kLossWeight, {DType::float32, {}}, "the weight of its losses");
+  share_counts(one, {options.replicas, options.micro_batches, means(options)});
   for (std::size_t i = 0; i < part.losses.size(); ++i) {
+    if (one.counts[i]) continue;
     Value& loss = part.losses[i];
     const Site site(one.loss_names[i] + "_scaled");
     if (part.weight)

@@ -40,6 +40,7 @@ void OneReplica::for_each_value(const std::function<void(Value&)>& change) {
     for (auto* list : {&part.losses, &part.metrics})
       for (Value& value : *list) change_if(value);
   }
+  for (Value& count : counts) change_if(count);
   for (Value& gradient : gradients) change_if(gradient);
 }
 
@@ -65,6 +66,7 @@ OneReplica trace(const OpSet& ops, const ModelFn& model) {
   for (const Net::Named& loss : net.losses()) {
     one.loss_names.push_back(loss.name);
     one.parts[0].losses.push_back(loss.value);
+    one.counts.push_back(loss.count);
   }
   for (const Net::Named& metric : net.metrics()) {
     one.metric_names.push_back(metric.name);

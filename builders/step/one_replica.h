@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "builders/net/net.h"
@@ -25,6 +27,10 @@ struct OneReplica {
   std::vector<Net::Param> params;  // `next`: the last part's value
   std::vector<std::string> loss_names, metric_names;
   std::vector<Part> parts;
+  std::vector<Value> counts;  // of parts[0].losses; none: the loss is a mean over the rows
+  // By part after the first: its values that exist before repeat(), by the first part's value.
+  std::vector<std::unordered_map<int, Value>> early;
+  std::set<int> early_nodes;      // that made them
   std::vector<Value> gradients;   // of params; none: not trained
   std::vector<std::string> held;  // states that hold a batch (hold.h)
 
@@ -61,5 +67,8 @@ void differentiate(OneReplica& one, const Differentiation& how);
 // gradients are added up. Values that do not depend on the batch are computed once. Names of later
 // parts begin with micro_1/, micro_2/, ..
 void repeat(OneReplica& one, int parts);
+// A later part's value for one of the first part, before repeat(), which will know it. It should
+// depend on inputs alone: everything that it needs is computed ahead of the first part.
+Value value_in_part(OneReplica& one, Value first, int part);
 
 }  // namespace lockstep

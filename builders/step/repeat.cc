@@ -1,4 +1,5 @@
 // Micro-batches (declared in one_replica.h): forward and backward pass again for each later part.
+#include <set>
 #include <unordered_map>
 
 #include "builders/step/one_replica.h"
@@ -7,6 +8,41 @@
 
 namespace lockstep {
 namespace {
+
+// Parts of a batch may differ in size.
+Value input_of_part(Graph& graph, Value first, const std::string& name, int part) {
+  TensorType type = graph.type(first);
+  for (Dim& dim : type.shape)
+    if (!dim.known()) dim = Dim(dim.symbol() + "_" + scope_of_part(part));
+  return graph.input(name, type);
+}
+
+using ValuesOfPart = std::unordered_map<int, Value>;  // by the first part's value
+
+Value of_part(const ValuesOfPart& here, Value value) {
+  const auto found = here.find(value.id);
+  return found == here.end() ? value : found->second;
+}
+
+// Unless its copy exists, or its operands are the same in all parts; random numbers never are.
+void copy_for_part(Graph& graph, int index, int part, ValuesOfPart& here) {
+  const Node node = graph.node(index);
+  const std::vector<Value> outputs(node.outputs().begin(), node.outputs().end());
+  for (Value output : outputs)
+    if (output && here.contains(output.id)) return;
+  bool differs = node.op()->draws || node.op()->random;
+  std::vector<Value> inputs;
+  for (Value input : node.inputs()) {
+    differs = differs || (input && here.contains(input.id));
+    inputs.push_back(input ? of_part(here, input) : none);
+  }
+  if (!differs) return;
+  const bool draws = has_random_stream(node);
+  const Node made = graph.copy(node, inputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i]) here[outputs[i].id] = made.outputs()[i];
+  if (draws) set_random_part(graph, made.index(), part);
+}
 
 // Copies one part for the others. Nodes whose operands are the same in all parts are not repeated,
 // except random numbers.
@@ -19,6 +55,7 @@ class Repetition {
 
   void add(int part) {
     here_.clear();
+    if (!one_.early.empty()) here_ = one_.early.at(static_cast<std::size_t>(part));
     NameScope scope(graph_, scope_of_part(part));
     OneReplica::Part made;
     const OneReplica::Part& first = one_.parts[0];
@@ -30,7 +67,8 @@ class Repetition {
       here_[first.weight.id] = made.weight = fed(first.weight, graph_.name(first.weight), part);
     for (std::size_t p = 0; p < one_.params.size(); ++p)  // continues from the last part's values
       if (next_[p]) here_[one_.params[p].value.id] = one_.params[p].next;
-    for (int index = 0; index < nodes_; ++index) copy(index, part);
+    for (int index = 0; index < nodes_; ++index)
+      if (!one_.early_nodes.contains(index)) copy_for_part(graph_, index, part, here_);
     for (Value loss : first.losses) made.losses.push_back(here(loss));
     for (Value metric : first.metrics) made.metrics.push_back(here(metric));
     for (std::size_t p = 0; p < one_.params.size(); ++p)
@@ -38,46 +76,45 @@ class Repetition {
     one_.parts.push_back(std::move(made));
   }
 
-  Value here(Value value) const {
-    const auto found = here_.find(value.id);
-    return found == here_.end() ? value : found->second;
-  }
+  Value here(Value value) const { return of_part(here_, value); }
 
  private:
-  // Parts of a batch may differ in size.
   Value fed(Value first, const std::string& name, int part) {
-    TensorType type = graph_.type(first);
-    for (Dim& dim : type.shape)
-      if (!dim.known()) dim = Dim(dim.symbol() + "_" + scope_of_part(part));
-    return graph_.input(name, type);
-  }
-
-  void copy(int index, int part) {
-    const Node node = graph_.node(index);
-    bool differs = node.op()->draws || node.op()->random;
-    std::vector<Value> inputs;
-    for (Value input : node.inputs()) {
-      differs = differs || (input && here_.contains(input.id));
-      inputs.push_back(input ? here(input) : none);
-    }
-    if (!differs) return;
-    const std::vector<Value> outputs(node.outputs().begin(), node.outputs().end());
-    const bool draws = has_random_stream(node);
-    const Node made = graph_.copy(node, inputs);
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      if (outputs[i]) here_[outputs[i].id] = made.outputs()[i];
-    if (draws) set_random_part(graph_, made.index(), part);
+    const auto found = here_.find(first.id);
+    return found == here_.end() ? input_of_part(graph_, first, name, part) : found->second;
   }
 
   OneReplica& one_;
   Graph& graph_;
-  const int nodes_;                      // of the first part
-  std::vector<Value> next_;              // of the first part, by parameter
-  std::unordered_map<int, Value> here_;  // the current part's value for each value of the first
-                                         // part
+  const int nodes_;          // of the first part, and early ones
+  std::vector<Value> next_;  // of the first part, by parameter
+  ValuesOfPart here_;        // of the current part
 };
 
 }  // namespace
+
+Value value_in_part(OneReplica& one, Value first, int part) {
+  Graph& graph = one.graph;
+  one.early.resize(std::max(one.early.size(), static_cast<std::size_t>(part) + 1));
+  ValuesOfPart& here = one.early[static_cast<std::size_t>(part)];
+  NameScope scope(graph, scope_of_part(part));
+  for (const Net::Named& input : one.parts[0].inputs)
+    if (!here.contains(input.value.id))
+      here[input.value.id] = input_of_part(graph, input.value, input.name, part);
+  std::set<int> needed;
+  std::vector<Value> open{first};
+  while (!open.empty()) {
+    const Value value = open.back();
+    open.pop_back();
+    const auto maker = value ? graph.producer(value) : std::nullopt;
+    if (!maker || here.contains(value.id) || !needed.insert(maker->index()).second) continue;
+    open.insert(open.end(), maker->inputs().begin(), maker->inputs().end());
+  }
+  const int before = graph.node_count();
+  for (const int index : needed) copy_for_part(graph, index, part, here);  // in the graph's order
+  for (int index = before; index < graph.node_count(); ++index) one.early_nodes.insert(index);
+  return of_part(here, first);
+}
 
 void repeat(OneReplica& one, int parts) {
   const std::vector<Value> first = one.gradients;
