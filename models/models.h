@@ -43,6 +43,22 @@ ModelFn vgg16(const ClassifierOptions& options);
 // Sandler et al. 2018, parameters named as in torchvision.
 ModelFn mobilenet_v2(const ClassifierOptions& options);
 
+struct LanguageOptions {
+  int64_t characters = 256;  // of the vocabulary
+  int64_t embedding = 64;    // width
+  int64_t hidden = 256;      // units of each layer
+  int64_t layers = 1;
+  int64_t length = 128;  // characters of a training row
+  float dropout = 0;     // after each layer, in training
+};
+// Recurrent networks that predict the next character. Training: inputs `data` and `label`, int64
+// [N, length]; a label of -1 does not count. Prediction: `data` [N, T] of any length and the states
+// that each layer continues from, zeros at first: `h1` and, of an LSTM, `c1`, [1, N, hidden]; then
+// outputs `prob` [N, T, characters] and `h1_last`, `c1_last`, ..
+// Names: char_lstm, char_gru, char_rnn; throws with the nearest one.
+ModelFn language_model(const std::string& name, const LanguageOptions& options);
+std::vector<std::string> language_model_names();
+
 // By the names of `lockstep build`; throws with the nearest name.
 ModelFn model_named(const std::string& name, const ClassifierOptions& options);
 // The published options: 28 x 28 digits for the small networks, ImageNet for the others.

@@ -5,6 +5,7 @@
 #include "tools/command.h"
 #include "tools/config/page.h"
 #include "tools/detection/detector_config.h"
+#include "tools/text/config.h"
 
 namespace lockstep {
 namespace {
@@ -25,13 +26,20 @@ constexpr const char* kDetection =
     "# Keys of a detector's configuration\n\n"
     "A CONFIG.yaml with the `MODEL.TYPE` of a detector has these keys; [detectors]"
     "(detection.md#configuration) says how they are read.\n"
-    "Every other file has [the keys of classification](configuration.md). `train`, `test`, "
-    "`build`, "
-    "`plan` and `inspect` take the\n"
+    "Every other file has [the keys of classification](configuration.md) or [of language "
+    "models](text_keys.md). `train`, `test`,\n`build`, `plan` and `inspect` take the "
     "file, and `KEY VALUE` pairs on the command line override it. The last column gives "
     "Detectron's name of a key; it is empty for\n"
     "Lockstep's own keys. `lockstep keys --task detection` prints this list, and with "
     "`--markdown` it writes this page.\n";
+
+constexpr const char* kText =
+    "# Keys of a language model's configuration\n\n"
+    "A CONFIG.yaml whose `MODEL.TYPE` is char_lstm, char_gru or char_rnn has these keys; "
+    "[text](text.md) says how to use them.\n"
+    "`train`, `test`, `build`, `plan` and `inspect` take the file, and `KEY VALUE` pairs on the "
+    "command line override it.\n"
+    "`lockstep keys --task text` prints this list, and with `--markdown` it writes this page.\n";
 
 }  // namespace
 
@@ -44,19 +52,21 @@ void add_keys(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("keys", "list the keys of a CONFIG.yaml");
   command->add_option("part", options->part, "print only the keys whose name contains this");
-  command->add_option("--task", options->task, "classification or detection")
-      ->check(CLI::IsMember({"classification", "detection"}))
+  command->add_option("--task", options->task, "classification, detection or text")
+      ->check(CLI::IsMember({"classification", "detection", "text"}))
       ->capture_default_str();
   command->add_flag("--markdown", options->markdown,
-                    "print Markdown, as in docs/configuration.md or docs/detection_keys.md");
+                    "print Markdown, as in docs/configuration.md, docs/detection_keys.md or "
+                    "docs/text_keys.md");
   command->footer("Example:  lockstep keys CLIP");
   command->callback([options, &chosen] {
     chosen = [options] {
       ClassificationConfig config;
       DetectorConfig detector;
-      const bool detects = options->task == "detection";
-      const ConfigKeys keys = detects ? keys_of(detector) : keys_of(config);
-      const char* intro = detects ? kDetection : kClassification;
+      TextConfig text;
+      const bool detects = options->task == "detection", reads = options->task == "text";
+      const ConfigKeys keys = detects ? keys_of(detector) : reads ? keys_of(text) : keys_of(config);
+      const char* intro = detects ? kDetection : reads ? kText : kClassification;
       std::cout << (options->markdown ? markdown_of(keys, intro) : listing_of(keys, options->part));
       return 0;
     };

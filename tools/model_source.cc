@@ -12,6 +12,9 @@
 #include "tools/detection/detector_source.h"
 #include "tools/detection/types.h"
 #include "tools/onnx/network_file.h"
+#include "tools/text/corpus.h"
+#include "tools/text/network.h"
+#include "tools/text/types.h"
 
 namespace lockstep {
 namespace {
@@ -55,6 +58,18 @@ SourcedModel sourced(LoadedModel file, const RunSettings& run, int64_t batch_of_
   return model;
 }
 
+// The text decides how many characters there are.
+SourcedModel language_source(const ModelRequest& request, const ConfigFiles& files,
+                             const std::vector<std::string>& words) {
+  Origins origins;
+  TextConfig config = read_text_config(files, words, 1, origins);
+  if (request.batch > 0) config.batch_size = request.batch * config.replicas();
+  const TextCorpus corpus(config);
+  TrainingModel model = build_language_step(config, corpus.vocabulary().size());
+  model.metadata = text_metadata(corpus.vocabulary().bytes());
+  return {{std::move(model)}, config.run, shares_of(config, config.replicas())};
+}
+
 SourcedModel configured(const ModelRequest& request) {
   std::vector<std::string> words = request.settings;
   if (request.train_batch_norm) words.insert(words.end(), {"MODEL.TRAIN_BATCH_NORM", "true"});
@@ -65,6 +80,7 @@ SourcedModel configured(const ModelRequest& request) {
     return detector_from(read_detector_config(files, words));
   }
   Origins origins;
+  if (is_language_model(files, words)) return language_source(request, files, words);
   ClassificationConfig config = read_config(files, words, 1, origins);
   if (request.batch > 0) config.batch_size = request.batch * config.replicas();
   return {{build_configured_model(config)}, config.run, shares_of(config, config.replicas())};
@@ -111,6 +127,10 @@ std::string configuration_of(const ModelRequest& request) {
     return notes + yaml_with_origins(keys_of(config), origins);
   }
   Origins origins;
+  if (is_language_model(files, request.settings)) {
+    TextConfig config = read_text_config(files, request.settings, 1, origins);
+    return yaml_with_origins(keys_of(config), origins);
+  }
   ClassificationConfig config = read_config(files, request.settings, 1, origins);
   return yaml_with_origins(keys_of(config), origins);
 }

@@ -4,6 +4,8 @@
 #include "tools/classification/task.h"
 #include "tools/detection/task.h"
 #include "tools/detection/types.h"
+#include "tools/text/task.h"
+#include "tools/text/types.h"
 
 namespace lockstep {
 
@@ -15,6 +17,8 @@ std::unique_ptr<Task> task_of(const ConfigFiles& files, const std::vector<std::s
     return std::make_unique<DetectionTask>(std::move(config));
   }
   Origins origins;
+  if (is_language_model(files, words))
+    return std::make_unique<TextTask>(read_text_config(files, words, processes, origins));
   return std::make_unique<ClassificationTask>(read_config(files, words, processes, origins));
 }
 

@@ -8,6 +8,8 @@
 #include "tests/support/training_command.h"
 #include "tools/detection/detector_config.h"
 #include "tools/detection/types.h"
+#include "tools/text/config.h"
+#include "tools/text/types.h"
 
 namespace lockstep::fuzz {
 
@@ -24,12 +26,24 @@ void read_detector(const ConfigFiles& files) {
     std::abort();
 }
 
+void read_language_model(const ConfigFiles& files) {
+  Origins origins;
+  TextConfig config = read_text_config(files, {}, 1, origins);
+  const MemoryFile again(yaml_of(keys_of(config)));
+  if (!accepts([&] {
+        TextConfig other = read_text_config(config_files(again.path()), {}, 1, origins);
+        if (entries_of(keys_of(other)) != entries_of(keys_of(config))) std::abort();
+      }))
+    std::abort();
+}
+
 }  // namespace
 
 void read_configuration(const std::string& text) {
   const MemoryFile file(text);
   const ConfigFiles files = config_files(file.path());
   if (is_detector(files, {})) return read_detector(files);
+  if (is_language_model(files, {})) return read_language_model(files);
   const ClassificationConfig config = read_config(file.path(), {});
   // What was taken is written in a way that is taken again, as the same.
   const MemoryFile again(config.yaml());
@@ -44,6 +58,7 @@ Seeds config_seeds() {
               ClassificationConfig().yaml(),
               "TRAIN: {BATCH_SIZE: 64}\nSOLVER:\n  STEPS: [0, 2]\n  LR_POLICY: step\n",
               "DEVICES: 'cpu*4'\nALL_REDUCE: xring#2:32k:rechd\nRING_ORDER: [0, 2, 1, 3]\n",
+              "MODEL: {TYPE: char_gru, LAYERS: 2}\nDATA: {FILES: ['*.md', docs], LENGTH: 64}\n",
               "DATA: &d {NAME: digits}\nTEST: {ITERS: 1}\n",
               "MODEL: {TYPE: rpn, CONV_BODY: add_ResNet50_conv4_body, RPN_ONLY: True}\n"
               "TRAIN.SCALES: (800, 900)\nTRAIN.DATASETS: ('a', 'b')\nMEMONGER: False\n"};

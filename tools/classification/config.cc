@@ -6,11 +6,10 @@
 #include "tools/classification/network.h"
 #include "tools/config/read.h"
 #include "tools/detection/types.h"
+#include "tools/text/types.h"
 
 namespace lockstep {
 namespace {
-
-constexpr int64_t kMostThreadsOfAll = 4096;
 
 // Throws naming the key that requires equal shares.
 void check_shares(const ClassificationConfig& config, int processes) {
@@ -67,6 +66,7 @@ ClassificationConfig read_config(const ConfigFiles& files,
                                  const std::vector<std::string>& overrides, int processes,
                                  Origins& origins) {
   refuse_detector(files, overrides);
+  refuse_language_model(files, overrides);
   const std::string& path = files.back().path;
   ClassificationConfig config;
   config.path = path;

@@ -13,6 +13,8 @@ namespace lockstep {
 
 // For a replica, and for reading images: more than any machine has, but within the system's limit.
 inline constexpr int64_t kMostThreads = 1024;
+// Of all replicas of a process.
+inline constexpr int64_t kMostThreadsOfAll = 4096;
 
 // `text` may mean different devices in other processes: gpu:local.
 struct NamedDevices {

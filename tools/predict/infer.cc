@@ -1,4 +1,5 @@
-// lockstep infer: looks at pictures with a trained network, and classifies them or finds objects.
+// lockstep infer: looks at pictures with a trained network, and classifies them or finds objects;
+// continues texts.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -7,7 +8,10 @@
 #include <optional>
 
 #include "graph/file.h"
+#include "graph/passes/predict.h"
 #include "graph/printable.h"
+#include "operators/all.h"
+#include "runtime/state/safetensors.h"
 #include "tools/classification/config.h"
 #include "tools/command.h"
 #include "tools/detection/task.h"
@@ -15,6 +19,8 @@
 #include "tools/model_source.h"
 #include "tools/predict/infer_command.h"
 #include "tools/predict/picture_classifier.h"
+#include "tools/text/config.h"
+#include "tools/text/types.h"
 #include "tools/train/run_folder.h"
 #include "tools/train/weights.h"
 
@@ -24,13 +30,18 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
+std::string series_in(const ConfigFiles& files) {
+  if (is_detector(files, {})) return series_of(read_detector_config(files, {}));
+  Origins origins;
+  if (is_language_model(files, {})) return read_text_config(files, {}, 1, origins).output_dir;
+  return read_config(files, {}, 1, origins).output_dir;
+}
+
 std::string run_of(const std::string& source) {
   if (fs::is_directory(source)) return source;
   check(is_yaml(source), "'", source,
         "' is neither a model.onnx nor a CONFIG.yaml nor a run's folder");
-  const ConfigFiles files = config_files(source);
-  const std::string series = is_detector(files, {}) ? series_of(read_detector_config(files, {}))
-                                                    : read_config(source, {}).output_dir;
+  const std::string series = series_in(config_files(source));
   const std::string folder = newest_run(series);
   check(!folder.empty(), source, ": there is no run in '", series, "' yet; `lockstep train ",
         source, "` starts one");
@@ -59,13 +70,32 @@ TrainedNetwork network_of(const InferOptions& options) {
 }
 
 // A run is configured as its folder says, whatever has become of the file that began it.
-std::optional<ConfigFiles> detector_of(const InferOptions& options) {
+std::optional<ConfigFiles> configuration_of(const InferOptions& options) {
   if (is_onnx(options.source)) return std::nullopt;
   const std::string config = run_of(options.source) + "/config.yaml";
   if (!fs::exists(config)) return std::nullopt;
-  ConfigFiles files = config_files(config);
-  if (!is_detector(files, {})) return std::nullopt;
-  return files;
+  return config_files(config);
+}
+
+// A language model with its values; none if the source is another network.
+std::optional<TrainingModel> language_model_of(const InferOptions& options,
+                                               const std::optional<ConfigFiles>& config) {
+  if (is_onnx(options.source)) {
+    TrainingModel model = load_model(all_ops(), options.source).model;
+    if (!model.metadata.count("vocabulary")) return std::nullopt;
+    check(options.weights.empty(), "--weights does not apply to ", options.source,
+          ", which contains its weights");
+    check(model.step.node_count() == 0, options.source,
+          ": is a training step; model.onnx in the folder of its run is the trained network");
+    return model;
+  }
+  if (!config || !is_language_model(*config, {})) return std::nullopt;
+  const TrainedRun run = trained_run(options);
+  const std::string step = step_in(run.folder);
+  check(fs::exists(step), run.weights, ": ", step,
+        ", which contains the network of these weights, does not exist");
+  return with_trained_values(load_model(all_ops(), step).model,
+                             read_safetensors(run.weights).tensors);
 }
 
 bool looks_like_picture(const fs::path& path) {
@@ -121,11 +151,16 @@ ordered_json look_at(PictureClassifier& classifier, const std::string& file, std
 
 // An unreadable image does not stop the others.
 int infer(const InferOptions& options) {
+  const auto config = configuration_of(options);
+  if (auto language = language_model_of(options, config)) {
+    if (!options.out.empty()) make_folder(options.out);
+    return continue_texts(std::move(*language), options.source, options);
+  }
   const std::vector<std::string> files = files_of(options.pictures);
   if (!options.out.empty()) make_folder(options.out);
-  if (const auto detector = detector_of(options)) {
+  if (config && is_detector(*config, {})) {
     const TrainedRun run = trained_run(options);
-    return find_in_pictures(read_detector_config(*detector, {}), {run.folder, run.weights}, options,
+    return find_in_pictures(read_detector_config(*config, {}), {run.folder, run.weights}, options,
                             files);
   }
   PictureClassifier classifier(network_of(options));
@@ -152,12 +187,18 @@ int infer(const InferOptions& options) {
 
 void add_infer(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<InferOptions>();
-  CLI::App* command = app.add_subcommand("infer", "classify pictures, or find objects in them");
+  CLI::App* command =
+      app.add_subcommand("infer", "classify pictures, find objects in them, or continue texts");
   command
-      ->add_option("model", options->source,
-                   "a classifier's model.onnx, a run's folder, or CONFIG.yaml for its newest run")
+      ->add_option(
+          "model", options->source,
+          "a classifier's or language model's model.onnx, a run's folder, or CONFIG.yaml for its "
+          "newest run")
       ->required();
-  command->add_option("pictures", options->pictures, "JPEG or PNG files, or folders of them")
+  command
+      ->add_option(
+          "pictures", options->pictures,
+          "JPEG or PNG files, or folders of them; of a language model, files of text to continue")
       ->required();
   command->add_option("--weights", options->weights,
                       "weights to use instead of the run's checkpoint.safetensors");
@@ -166,15 +207,28 @@ void add_infer(CLI::App& app, Command& chosen) {
                    "number of classes to print for each picture, most likely first")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--out", options->out,
-                      "folder to write to: predictions.json with every class's score for each "
-                      "picture; of a detector each picture with boxes, as PNG, and its JSON");
+  command->add_option(
+      "--out", options->out,
+      "folder to write to: predictions.json with every class's score for each "
+      "picture, or each text; of a detector each picture with boxes, as PNG, and its JSON");
   command->add_option("--threshold", options->threshold, "detectors: the least score of an object")
       ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command->add_option("--length", options->length, "language models: the characters to write")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command
+      ->add_option("--temperature", options->temperature,
+                   "language models: below 1, likely characters become likelier; 0: always the "
+                   "likeliest")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "language models: another seed, another text")
       ->capture_default_str();
   command->footer(
       "Example:  lockstep infer runs/latest/model.onnx cat.jpg dog.png --top 3\n"
       "          lockstep infer configs/detection/scenes_faster_rcnn_fpn.yaml photos --out seen\n"
+      "          lockstep infer configs/text/docs_lstm.yaml prompt.txt --length 200\n"
       "Pictures are prepared in the same way as the held-out ones in training.");
   command->callback([options, &chosen] { chosen = [options] { return infer(*options); }; });
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/training.h"
 #include "tools/detection/detector_config.h"
 
 namespace lockstep {
@@ -13,6 +14,10 @@ struct InferOptions {
   std::vector<std::string> pictures;
   int top = 1;             // classes
   double threshold = 0.7;  // of scores of objects
+  // Of texts: characters to write, and how (tools/text/sampler.h).
+  int64_t length = 400;
+  double temperature = 0.8;
+  uint64_t seed = 1;
 };
 
 struct DetectorRun {
@@ -23,5 +28,10 @@ struct DetectorRun {
 // that is empty. An unreadable picture does not stop the others.
 int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferOptions& options,
                      const std::vector<std::string>& files);
+
+// Prints what a language model, whose values its inference graph contains, writes after each prompt
+// file; writes it as JSON into options.out, unless that is empty. `path`: of the model, for errors.
+// A file that cannot be continued does not stop the others.
+int continue_texts(TrainingModel network, const std::string& path, const InferOptions& options);
 
 }  // namespace lockstep

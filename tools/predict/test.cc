@@ -1,4 +1,4 @@
-// lockstep test: scores trained weights on the held-out images.
+// lockstep test: scores trained weights on the held-out images or text.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
@@ -7,6 +7,7 @@
 #include "tools/config_command.h"
 #include "tools/detection/types.h"
 #include "tools/predict/test_command.h"
+#include "tools/text/types.h"
 #include "tools/train/run_folder.h"
 #include "tools/train/weights.h"
 
@@ -29,7 +30,8 @@ std::string weights_for(const std::string& config, const std::string& series,
 
 void add_test(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<TestOptions>();
-  CLI::App* command = app.add_subcommand("test", "score trained weights on the held-out pictures");
+  CLI::App* command =
+      app.add_subcommand("test", "score trained weights on the held-out pictures or text");
   command->add_option("config", options->config, "CONFIG.yaml")->required();
   auto settings = std::make_shared<KeyWords>(*command);
   command->add_option("--weights", options->weights,
@@ -45,8 +47,10 @@ void add_test(CLI::App& app, Command& chosen) {
     chosen = [options, overrides = settings->all()] {
       return over_processes([&](Comm* comm) {
         const ConfigFiles files = config_files(options->config);
-        return is_detector(files, overrides) ? test_detector(*options, files, overrides, comm)
-                                             : test_classifier(*options, files, overrides, comm);
+        const auto test = is_detector(files, overrides)         ? test_detector
+                          : is_language_model(files, overrides) ? test_language_model
+                                                                : test_classifier;
+        return test(*options, files, overrides, comm);
       });
     };
   });

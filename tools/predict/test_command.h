@@ -18,6 +18,8 @@ int test_classifier(const TestOptions& options, const ConfigFiles& files,
                     const std::vector<std::string>& words, Comm* comm);
 int test_detector(const TestOptions& options, const ConfigFiles& files,
                   const std::vector<std::string>& words, Comm* comm);
+int test_language_model(const TestOptions& options, const ConfigFiles& files,
+                        const std::vector<std::string>& words, Comm* comm);
 
 // `given`, or the checkpoint of the newest run of the series. Throws for a damaged file.
 std::string weights_for(const std::string& config, const std::string& series,

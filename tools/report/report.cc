@@ -1,5 +1,6 @@
 #include "tools/report/report.h"
 
+#include <cctype>
 #include <cmath>
 #include <sstream>
 
@@ -24,8 +25,10 @@ Chart chart_of(const std::vector<MetricRow>& rows, const CurveChart& curves) {
 std::string charts_of(const Report& report) {
   std::vector<CurveChart> charts = report.charts;
   charts.push_back({"Learning rate", {{"lr", "rate", "green"}}, Scale::from_zero});
+  std::string speed = report.unit + " per second";
+  speed[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(speed[0])));
   charts.push_back(
-      {"Images per second", {{"images_per_second", "images", "purple"}}, Scale::from_zero});
+      {speed, {{report.unit + "_per_second", report.unit, "purple"}}, Scale::from_zero});
   std::string text = "<div class=\"charts\">\n";
   for (const CurveChart& chart : charts) text += html_of(chart_of(report.metrics, chart));
   return text + "</div>\n";

@@ -29,6 +29,7 @@ struct Report {
   int refresh = 0;                 // seconds between reloads by a browser; 0: none
   NamedTexts facts;                // shown on top
   std::vector<CurveChart> charts;  // before those of the rate and of speed
+  std::string unit = "images";     // of the speed: NAME_per_second in the metrics
   std::vector<MetricRow> metrics;
   std::string tested;   // HTML
   NamedTexts settings;  // keys with values other than the defaults

@@ -87,6 +87,8 @@ td, th { padding: 4px 10px; text-align: right; font-weight: inherit; }
 .said tr + tr > * { border-top: 1px solid var(--edge); }
 .settings td { font-family: ui-monospace, monospace; font-size: 13px; }
 .wide { overflow-x: auto; }
+.written { background: var(--card); border: 1px solid var(--edge); border-radius: 8px; margin: 0;
+  padding: 10px 14px; white-space: pre-wrap; font-size: 13px; line-height: 1.4; }
 .confusion td, .confusion th { padding: 3px 6px; min-width: 34px; }
 .confusion th span { display: inline-block; max-width: 84px; overflow: hidden; text-overflow: ellipsis;
   white-space: nowrap; vertical-align: bottom; color: var(--soft); }

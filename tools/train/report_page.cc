@@ -37,7 +37,8 @@ NamedTexts about_of(const Task& task, TrainingRun& run, const ReportPageOptions&
        join(task.settings().run.devices.text,
             options.processes > 1 ? join(" in each of ", options.processes, " processes") : "",
             ", ", session.threads(), session.threads() == 1 ? " thread each" : " threads each")},
-      {"held-out pictures", short_number(static_cast<double>(task.held_out_pictures()))},
+      {"held-out " + task.held_out_unit(),
+       short_number(static_cast<double>(task.held_out_pictures()))},
       {"seed", std::to_string(task.settings().seed)}};
   // Lines of a name and its value.
   std::istringstream version(version_text());
@@ -57,6 +58,7 @@ ReportPage::ReportPage(Task& task, TrainingRun& run, const ReportPageOptions& op
   report_.settings = task.changed();
   report_.about = about_of(task, run, options);
   report_.charts = task.charts();
+  report_.unit = task.work_unit().name;
   parameters_ = in_units(static_cast<double>(parameter_values(model)));
   if (const auto count = multiply_adds(model, task.picture()))
     arithmetic_ = in_units(2 * static_cast<double>(*count));
@@ -106,12 +108,13 @@ void ReportPage::write() {
 void ReportPage::gather(const std::vector<MetricRow>& rows) {
   const TrainSettings& settings = task_.settings();
   const ScoreKind kind = task_.score_kind();
+  const std::string unit = task_.work_unit().name;
   const std::string score_row = "test_" + kind.number;
   std::map<std::string, double> last;
   double images = 0, windows = 0, best = -1, best_at = 0, seconds = 0, before = 0;
   for (const MetricRow& row : rows) {
     for (const auto& [name, value] : row) last[name] = value;
-    if (const double rate = value_of(row, "images_per_second"); std::isfinite(rate)) {
+    if (const double rate = value_of(row, unit + "_per_second"); std::isfinite(rate)) {
       images += rate, ++windows;
       seconds += value_of(row, "time") * (value_of(row, "iter") - before);
       before = value_of(row, "iter");
@@ -143,7 +146,7 @@ void ReportPage::gather(const std::vector<MetricRow>& rows) {
   report_.facts.emplace_back(join("of ", short_number(all), " iterations"), short_number(done));
   report_.facts.emplace_back("training time", clock_text(seconds));
   if (windows > 0)
-    report_.facts.emplace_back("images per second", short_number(std::round(images / windows)));
+    report_.facts.emplace_back(unit + " per second", short_number(std::round(images / windows)));
   report_.facts.emplace_back("parameters", parameters_);
   if (!arithmetic_.empty()) report_.facts.emplace_back("FLOPs per picture", arithmetic_);
 }

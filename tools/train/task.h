@@ -21,6 +21,12 @@ namespace lockstep {
 
 using NamedNumbers = std::vector<std::pair<std::string, double>>;
 
+// What the speed of a run is counted in.
+struct WorkUnit {
+  std::string name;     // plural: NAME_per_second in metrics.jsonl
+  int64_t of_step = 0;  // of all processes
+};
+
 // The number that tells how good a network is, from 0 to 1: the largest is the best.
 struct ScoreKind {
   std::string number;    // of HeldOutTest::numbers
@@ -51,7 +57,8 @@ class Task {
   virtual std::string series() const = 0;   // folder of the first run
   virtual std::string network() const = 0;  // names for people
   virtual std::string data() const = 0;
-  virtual int64_t images_of_step() const = 0;  // of all processes
+  virtual int64_t images_of_step() const = 0;  // rows of a minibatch, of all processes
+  virtual WorkUnit work_unit() const { return {"images", images_of_step()}; }
 
   // Learns what the network depends on, and whether there is memory for the data.
   virtual void prepare() = 0;
@@ -72,8 +79,11 @@ class Task {
   virtual std::vector<std::string> notes() const = 0;   // about the data, for people
   virtual std::string last_note() const { return ""; }  // the same at the end
   virtual int64_t held_out_pictures() const = 0;
+  virtual std::string held_out_unit() const { return "pictures"; }  // of that number
   virtual Dims picture() const = 0;  // channels, height, width of one
 
+  // What follows from a window's mean loss, to be recorded beside it.
+  virtual NamedNumbers numbers_of(double) const { return {}; }
   // On a step's window: its loss and numbers, for the terminal.
   virtual std::string text_of(double loss, const NamedNumbers& numbers) const = 0;
   virtual ScoreKind score_kind() const = 0;

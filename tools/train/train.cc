@@ -16,6 +16,7 @@
 #include "tools/config_command.h"
 #include "tools/detection/detector_config.h"
 #include "tools/tasks.h"
+#include "tools/text/config.h"
 #include "tools/texts.h"
 #include "tools/train/report_page.h"
 #include "tools/train/run_place.h"
@@ -74,12 +75,12 @@ class TrainCommand {
 
  private:
   int train() {
-    log_->note(join(task_.network(), " on ", comm_ ? join(comm_->size(), " processes of ") : "",
-                    run_.session().devices().size(), " x ",
-                    text_of(run_.session().devices()[0]).substr(0, 3), ", ",
-                    run_.session().threads(),
-                    run_.session().threads() == 1 ? " thread each, " : " threads each, ",
-                    task_.images_of_step(), " images a step -> ", folder()));
+    log_->note(
+        join(task_.network(), " on ", comm_ ? join(comm_->size(), " processes of ") : "",
+             run_.session().devices().size(), " x ",
+             text_of(run_.session().devices()[0]).substr(0, 3), ", ", run_.session().threads(),
+             run_.session().threads() == 1 ? " thread each, " : " threads each, ",
+             task_.work_unit().of_step, " ", task_.work_unit().name, " a step -> ", folder()));
     for (const std::string& line : task_.notes()) log_->note(line);
     for (const std::string& line : run_.weights_report()) log_->note(line);
     if (first_ > 0) log_->note(join("resumed after iteration ", first_));
@@ -234,8 +235,10 @@ int train(Task& task, const TrainOptions& options, Comm* comm) {
 bool is_key(const std::string& word) {
   ClassificationConfig of_classes;
   DetectorConfig of_boxes;
-  ConfigKeys keys = keys_of(of_classes), others = keys_of(of_boxes);
-  return find_key(keys, word) || find_key(others, word);
+  TextConfig of_text;
+  for (ConfigKeys keys : {keys_of(of_classes), keys_of(of_boxes), keys_of(of_text)})
+    if (find_key(keys, word)) return true;
+  return false;
 }
 
 // --resume may be followed by a folder or not; KEY VALUE pairs may follow either.

@@ -120,7 +120,9 @@ bool TrainingLog::step(int64_t step, const StepResult& result, double data_secon
 // Loss and numbers are means over the counted steps; omitted if there are none.
 void TrainingLog::write_window(int64_t step, double data_seconds) {
   const double elapsed = seconds_since(window_start_), steps = static_cast<double>(timed_);
-  const double images = steps * static_cast<double>(task_.images_of_step()) / elapsed;
+  const WorkUnit unit = task_.work_unit();
+  const double units = steps * static_cast<double>(unit.of_step) / elapsed;
+  const std::string speed = unit.name + "_per_second";
   const double rate = learning_rate(settings_.schedule, step);
   const int64_t done = step + 1, all = settings_.schedule.max_iter;
   const double each = seconds_since(start_) / static_cast<double>(done - first_);
@@ -131,6 +133,7 @@ void TrainingLog::write_window(int64_t step, double data_seconds) {
     NamedNumbers numbers;
     for (std::size_t i = 0; i < number_names_.size(); ++i)
       numbers.emplace_back(number_names_[i], sums_[i + 1]);
+    for (const auto& more : task_.numbers_of(sums_[0])) numbers.push_back(more);
     row.emplace_back("loss", sums_[0]);
     row.insert(row.end(), numbers.begin(), numbers.end());
     for (std::size_t i = 1; i < row.size(); ++i)
@@ -141,18 +144,18 @@ void TrainingLog::write_window(int64_t step, double data_seconds) {
   row.insert(row.end(), {{"lr", rate},
                          {"time", elapsed / steps},
                          {"data_time", waited / steps},
-                         {"images_per_second", images},
+                         {speed, units},
                          {"memory_mib", static_cast<double>(peak_memory()) / (1 << 20)},
                          {"eta", left}});
   metrics_->append(row);
   events_->scalar("train/lr", done, static_cast<float>(rate));
-  events_->scalar("train/images_per_second", done, static_cast<float>(images));
+  events_->scalar("train/" + speed, done, static_cast<float>(units));
   events_->flush();
   say_trouble();
   say_slow_loader(waited / elapsed);
   progress_.status(
       join("iter ", std::setw(6), done, "/", all, "  ", std::setw(3), 100 * done / all, " %  ",
-           said, "  lr ", fixed(rate, 5), "  ", fixed(images, 0), " images/s  ",
+           said, "  lr ", fixed(rate, 5), "  ", fixed(units, 0), " ", unit.name, "/s  ",
            done < all ? clock_text(left) + " left" : "took " + clock_text(seconds_since(start_))));
 }
 

@@ -1,0 +1,143 @@
+#include "data/text/files.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "graph/error.h"
+#include "graph/file.h"
+#include "graph/limits.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Paths = std::set<std::string>;  // in order, each once
+
+bool is_hidden(const fs::path& path) { return path.filename().string().rfind('.', 0) == 0; }
+bool is_pattern(const std::string& name) { return name.find_first_of("*?[") != name.npos; }
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code trouble;
+  for (fs::directory_iterator at(folder, trouble), end; !trouble && at != end;
+       at.increment(trouble))
+    if (!is_hidden(at->path())) entries.push_back(at->path());
+  check(!trouble, "cannot read the folder '", folder.string(), "': ", trouble.message());
+  return entries;
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code none;
+  return fs::is_directory(path, none);
+}
+
+// A link to a folder may lead back to where it stands.
+bool may_descend(const fs::path& path) {
+  std::error_code none;
+  return is_folder(path) && !fs::is_symlink(path, none);
+}
+
+void add_all_below(const fs::path& folder, Paths& found) {
+  for (const fs::path& entry : entries_of(folder)) {
+    if (may_descend(entry))
+      add_all_below(entry, found);
+    else if (!is_folder(entry))
+      found.insert(entry.string());
+  }
+}
+
+// What the parts from `next` on match below `folder`.
+void add_matching(const fs::path& folder, const std::vector<std::string>& parts, std::size_t next,
+                  Paths& found) {
+  const std::string& part = parts[next];
+  const bool is_last = next + 1 == parts.size();
+  if (part == "**") {
+    if (is_last) return add_all_below(folder, found);
+    add_matching(folder, parts, next + 1, found);  // no folder at all
+    for (const fs::path& entry : entries_of(folder))
+      if (may_descend(entry)) add_matching(entry, parts, next, found);
+    return;
+  }
+  if (!is_pattern(part)) {
+    const fs::path entry = folder / part;
+    std::error_code none;
+    if (!is_last && is_folder(entry)) add_matching(entry, parts, next + 1, found);
+    if (is_last && fs::exists(entry, none) && !is_folder(entry)) found.insert(entry.string());
+    return;
+  }
+  for (const fs::path& entry : entries_of(folder)) {
+    if (fnmatch(part.c_str(), entry.filename().c_str(), FNM_PERIOD) != 0) continue;
+    if (is_folder(entry) && !is_last) add_matching(entry, parts, next + 1, found);
+    if (!is_folder(entry) && is_last) found.insert(entry.string());
+  }
+}
+
+void add_pattern(const fs::path& pattern, Paths& found) {
+  std::vector<std::string> parts;
+  for (const fs::path& part : pattern.relative_path())
+    if (!part.empty()) parts.push_back(part.string());
+  const fs::path start = pattern.root_path().empty() ? fs::path(".") : pattern.root_path();
+  Paths matching;
+  add_matching(start, parts, 0, matching);
+  for (const std::string& path : matching) found.insert(fs::path(path).lexically_normal().string());
+}
+
+}  // namespace
+
+std::vector<std::string> text_files_named(const std::vector<std::string>& names,
+                                          const std::string& root) {
+  check(!names.empty(), "no text file is named");
+  Paths all;
+  for (const std::string& name : names) {
+    check(!name.empty(), "the name of a text file is empty");
+    const fs::path path = fs::path(root) / name;  // an absolute name stays itself
+    Paths found;
+    std::error_code none;
+    if (is_folder(path))
+      add_all_below(path, found);
+    else if (fs::exists(path, none))
+      found.insert(path.string());
+    else if (is_pattern(name))
+      add_pattern(path, found);
+    else
+      fail("there is no file or folder '", path.string(), "'");
+    check(!found.empty(), "'", path.string(), "' ",
+          is_folder(path) ? "is a folder without files" : "matches no file");
+    all.insert(found.begin(), found.end());
+  }
+  return {all.begin(), all.end()};
+}
+
+JoinedText::JoinedText(const std::vector<std::string>& paths) {
+  std::size_t sum = 0;
+  for (const std::string& path : paths) {
+    std::error_code trouble;
+    const auto size = fs::file_size(path, trouble);
+    sum = saturating_add(sum, trouble ? 0 : static_cast<std::size_t>(size));
+  }
+  // The text, and its numbers.
+  check_memory(saturating_add(sum, sum), join("the text of ", paths.size(), " files"));
+  bytes_.reserve(sum);
+  for (const std::string& path : paths) {
+    const std::string text = read_file(path);
+    check(!text.empty(), path, ": the file is empty");
+    starts_.push_back({path, size()});
+    bytes_ += text;
+  }
+}
+
+std::string JoinedText::where(int64_t position) const {
+  const auto after =
+      std::upper_bound(starts_.begin(), starts_.end(), position,
+                       [](int64_t place, const Start& start) { return place < start.first; });
+  const bool named = after != starts_.begin();
+  const int64_t first = named ? std::prev(after)->first : 0;
+  const auto line = 1 + std::count(bytes_.begin() + first, bytes_.begin() + position, '\n');
+  return join(named ? std::prev(after)->path : "the text", ":", line);
+}
+
+}  // namespace lockstep

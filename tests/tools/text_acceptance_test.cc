@@ -1,0 +1,77 @@
+// The character model of configs/text/docs_lstm.yaml against counting models of the same text: this
+// repository's documents and headers.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <set>
+
+#include "data/text/split.h"
+#include "tests/support/program.h"
+#include "tests/support/witten_bell.h"
+#include "tools/config/read.h"
+#include "tools/record/metrics.h"
+#include "tools/text/corpus.h"
+
+namespace lockstep::testing {
+namespace {
+
+const std::string kConfig = std::string(LOCKSTEP_SOURCE_DIR) + "/configs/text/docs_lstm.yaml";
+
+// Bits per character of the held-out text, as `lockstep train` holds it out.
+double counted_bits(int order) {
+  Origins origins;
+  const TextConfig config =
+      read_text_config(config_files(kConfig), {"DATA.ROOT", LOCKSTEP_SOURCE_DIR}, 1, origins);
+  const std::string text = JoinedText(text_files_named(config.files, config.root)).bytes();
+  const std::string_view all = text;
+  WittenBell model(order, Vocabulary(text).size());
+  const TextSplit split = split_text(static_cast<int64_t>(text.size()));
+  for (const TextRange& range : split.training) model.count(all.substr(range.first, range.size()));
+  double bits = 0;
+  for (const TextRange& range : split.held_out) bits += model.bits(all, range.first, range.end);
+  return bits / static_cast<double>(characters_of(split.held_out));
+}
+
+struct TrainedText {
+  double bits = 0, seconds = 0;
+};
+TrainedText trained(std::vector<std::string> more) {
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments{"train",      kConfig,       "DATA.ROOT", LOCKSTEP_SOURCE_DIR,
+                                     "OUTPUT_DIR", folder / "run"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const auto start = std::chrono::steady_clock::now();
+  const Outcome outcome = run_lockstep(arguments);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  const auto rows = read_metrics(folder / "run/metrics.jsonl");
+  return {rows.empty() ? INFINITY : value_of(rows.back(), "test_bits_per_character"), took.count()};
+}
+
+// A tenth of the whole run. A model that has learnt the frequencies of characters alone is at order
+// 0, one that looks no further than the character before it at order 1.
+TEST(TextAcceptance, AShortRunIsBetterThanCountsOfPairs) {
+  const double pairs = counted_bits(1);
+  EXPECT_GT(counted_bits(0), pairs + 0.5);
+  const TrainedText run = trained({"SOLVER.MAX_ITER", "250", "TEST.ITERS", "1000"});
+  std::cout << "held out " << run.bits << " bits per character after " << run.seconds
+            << " s; order 1 has " << pairs << "\n";
+  EXPECT_LT(run.bits, pairs - 0.3);
+}
+
+// Four minutes on two cores, twice: build/release/tests/text_test
+// --gtest_also_run_disabled_tests --gtest_filter='*OrderFour'
+TEST(TextAcceptance, DISABLED_TheWholeRunIsCloseToOrderFour) {
+  const double four = counted_bits(4);
+  for (const char* devices : {"cpu", "cpu*2"}) {
+    const TrainedText run = trained({"DEVICES", devices});
+    std::cout << devices << ": held out " << run.bits << " bits per character after " << run.seconds
+              << " s; order 4 has " << four << "\n";
+    EXPECT_LT(run.bits, four + 0.3) << devices;
+    EXPECT_LT(run.seconds, 240) << devices;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,59 @@
+// Scores a language model's weights on the held-out text.
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "graph/file.h"
+#include "operators/all.h"
+#include "runtime/state/safetensors.h"
+#include "tools/predict/test_command.h"
+#include "tools/text/network.h"
+#include "tools/text/task.h"
+#include "tools/texts.h"
+#include "tools/train/own_steps.h"
+#include "tools/train/run_folder.h"
+#include "tools/train/weights.h"
+
+namespace lockstep {
+namespace {
+
+// That of the run whose weights they are: the text may have changed since.
+std::string vocabulary_of(const std::string& weights) {
+  const std::string step = step_in(std::filesystem::path(weights).parent_path().string());
+  if (!std::filesystem::exists(step)) return "";
+  return vocabulary_in(load_model(all_ops(), step).model, step);
+}
+
+}  // namespace
+
+int test_language_model(const TestOptions& options, const ConfigFiles& files,
+                        const std::vector<std::string>& words, Comm* comm) {
+  Origins origins;
+  const TextConfig config = read_text_config(files, words, comm ? comm->size() : 1, origins);
+  if (!options.out.empty()) make_folder(options.out);
+  const std::string weights = weights_for(options.config, config.output_dir, options.weights);
+  TextTask task(config, vocabulary_of(weights));
+  const std::vector<TrainingModel> steps = own_steps(task, comm);
+  Session session(steps[0], config.run.devices.list, all_kernels(),
+                  session_options(config, config.run.threads, comm));
+  const auto said = load_weights(session, {.path = weights, .whole = true});
+  HeldOutText held_out(task.corpus(), config.network.length, session);
+  const TextScore score = held_out.test();
+  if (comm && comm->rank() > 0) return 0;
+  std::cout << "held out " << fixed(score.bits_per_character(), 3) << " bits per character, loss "
+            << fixed(score.loss, 4) << ", perplexity " << fixed(score.perplexity(), 3) << ", "
+            << score.characters << " characters, weights " << weights << "\n";
+  for (const std::string& line : said)
+    if (line.find(unchecked_line(weights)) != line.npos) std::cout << line << "\n";
+  if (options.out.empty()) return 0;
+  const nlohmann::ordered_json scores{{"weights", weights},
+                                      {"bits_per_character", score.bits_per_character()},
+                                      {"loss", score.loss},
+                                      {"perplexity", score.perplexity()},
+                                      {"characters", score.characters}};
+  write_file(options.out + "/scores.json",
+             scores.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  return 0;
+}
+
+}  // namespace lockstep
