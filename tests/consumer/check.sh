@@ -18,7 +18,8 @@ cd "$work" && build/consumer
 test -s step.onnx
 build/page
 # Better than the frequencies of characters, some 4.6 bits, which a network learns first.
-build/text "$here/../../docs/data_parallel.md" 250 | tee text.txt
+cat "$here"/../../docs/*.md > pages.txt
+build/text pages.txt 400 | tee text.txt
 awk '/^held out: / { found = 1; if ($3 > 4) exit 1 } END { exit !found }' text.txt
 if build/text nothing.txt 5 2> refused.txt; then exit 1; fi
 grep -q "nothing.txt" refused.txt

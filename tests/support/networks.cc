@@ -9,6 +9,7 @@
 #include "operators/elementwise/elementwise.h"
 #include "operators/gather/gather.h"
 #include "operators/gemm/gemm.h"
+#include "operators/loss/loss.h"
 #include "operators/reduce/reduce.h"
 #include "operators/shape/shape.h"
 
@@ -81,6 +82,20 @@ void recurrent(Net& net) {
   classify(net, fc_layer(net, both, 5, {}, "pred"));
 }
 
+// Its loss is the mean over examples that count: those whose first token is not 0.
+void padded(Net& net) {
+  Graph& graph = net.graph;
+  const Value scores = fc_layer(net, hidden(net, images(net)), 5, {}, "pred");
+  const Value token = net.input("token", {DType::int64, {"N", 3}});
+  if (!net.training()) return net.output("prob", softmax(graph, scores, -1, "prob"));
+  const Value one = graph.constant("one", Literal::scalar<int64_t>(1));
+  const Value first = reshape(graph, slice(graph, token, 1, 0, 1, "first"), {-1}, "first_token");
+  const Value above = graph.add_value({.type = "GreaterOrEqual", .inputs = {first, one}}, "counts");
+  const Value label = add(graph, net.input("label", {DType::int64, {"N"}}), one, "label_and_one");
+  const Value counted = mul(graph, label, cast(graph, above, DType::int64, "whole"), "or_zero");
+  predict_places(net, scores, sub(graph, counted, one, "label_or_none"));
+}
+
 void parameter_of_size_zero(Net& net) {
   Value scores = fc_layer(net, hidden(net, images(net)), 5, {.bias = false}, "pred");
   Value bias = net.param("bias", {5}, constant(0), StateKind::bias);
@@ -107,6 +122,7 @@ const std::vector<SmallNetwork>& small_networks() {
       {"shared_weight", shared_weight},
       {"integer_input", integer_input},
       {"recurrent", recurrent},
+      {"padded", padded},
       {"size_zero", parameter_of_size_zero},
       {"unequal_shares", unused_input, {.weighted = true}},
   };

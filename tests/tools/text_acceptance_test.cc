@@ -16,13 +16,13 @@
 namespace lockstep::testing {
 namespace {
 
-const std::string kConfig = std::string(LOCKSTEP_SOURCE_DIR) + "/configs/text/docs_lstm.yaml";
+const std::string kDocsConfig = std::string(LOCKSTEP_SOURCE_DIR) + "/configs/text/docs_lstm.yaml";
 
 // Bits per character of the held-out text, as `lockstep train` holds it out.
 double counted_bits(int order) {
   Origins origins;
   const TextConfig config =
-      read_text_config(config_files(kConfig), {"DATA.ROOT", LOCKSTEP_SOURCE_DIR}, 1, origins);
+      read_text_config(config_files(kDocsConfig), {"DATA.ROOT", LOCKSTEP_SOURCE_DIR}, 1, origins);
   const std::string text = JoinedText(text_files_named(config.files, config.root)).bytes();
   const std::string_view all = text;
   WittenBell model(order, Vocabulary(text).size());
@@ -38,7 +38,7 @@ struct TrainedText {
 };
 TrainedText trained(std::vector<std::string> more) {
   const TemporaryFolder folder;
-  std::vector<std::string> arguments{"train",      kConfig,       "DATA.ROOT", LOCKSTEP_SOURCE_DIR,
+  std::vector<std::string> arguments{"train",      kDocsConfig,   "DATA.ROOT", LOCKSTEP_SOURCE_DIR,
                                      "OUTPUT_DIR", folder / "run"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const auto start = std::chrono::steady_clock::now();

@@ -6,9 +6,15 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "builders/optimizers/momentum_sgd.h"
+#include "builders/step/data_parallel.h"
 #include "data/text/split.h"
 #include "graph/error.h"
 #include "graph/file.h"
+#include "graph/io.h"
+#include "graph/passes/predict.h"
+#include "models/models.h"
+#include "operators/all.h"
 #include "runtime/philox.h"
 #include "tests/support/program.h"
 #include "tests/support/witten_bell.h"
@@ -103,6 +109,10 @@ TEST_F(TextCommand, TrainsTestsAndContinuesAText) {
   for (const char* part : {"Sampled text", "<pre class=\"written\">", "Bits per character",
                            "Characters per second", "held-out characters"})
     EXPECT_NE(report.find(part), std::string::npos) << part;
+
+  const TrainingModel exported = load_model(all_ops(), folder / "run/model.onnx").model;
+  for (int i = 0; i < exported.inference.node_count(); ++i)
+    EXPECT_EQ(exported.inference.node(i).domain(), "") << exported.inference.node(i).name();
 
   const Outcome scored = lockstep("test", "run", {"--out", folder / "scores"});
   ASSERT_EQ(scored.exit_code, 0) << scored.err;
@@ -238,6 +248,34 @@ TEST_F(TextCommand, AStepIsBuiltAndPlannedFromItsConfiguration) {
   EXPECT_EQ(planned.exit_code, 0) << planned.err;
   expect_refused(run_lockstep({"infer", folder / "step.onnx", folder / "a.txt"}),
                  {"is a training step"});
+}
+
+TEST_F(TextCommand, DamagedModelsAreNamed) {
+  ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "2"}).exit_code, 0);
+  write_file(folder / "prompt", "one");
+  const std::string path = folder / "bad.onnx";
+  const auto refused = [&](const std::string& vocabulary, const std::string& part) {
+    SCOPED_TRACE(vocabulary);
+    TrainingModel model = load_model(all_ops(), folder / "run/model.onnx").model;
+    model.metadata["vocabulary"] = vocabulary;
+    save_model(model, path);
+    expect_refused(run_lockstep({"infer", path, folder / "prompt"}), {part});
+  };
+  refused("", "bad.onnx: the metadata 'lockstep.vocabulary' is not a list of bytes");
+  refused("{\"a\": 1}", "bad.onnx: the metadata 'lockstep.vocabulary' is not a list of bytes");
+  refused("[101, 256]", "contains 256; bytes should ascend");
+  refused("[110, 101]", "contains 101; bytes should ascend");
+  refused("[-1]", "contains -1; bytes should ascend");
+  refused("[101, 110, 111]", "its vocabulary has 3");
+  // A classifier with a vocabulary.
+  const TrainingModel step = build_data_parallel_model(
+      all_ops(), mlp({.image = {1, 2, 2}, .classes = 2, .hidden = {}}), MomentumSgd{});
+  TrainingModel model = with_trained_values(step, {{"pred_w", Literal(DType::float32, {2, 4})},
+                                                   {"pred_b", Literal(DType::float32, {2})}});
+  model.metadata["vocabulary"] = "[101, 110, 111]";
+  save_model(model, path);
+  expect_refused(run_lockstep({"infer", path, folder / "prompt"}),
+                 {"bad.onnx: is no language model"});
 }
 
 // LOCKSTEP_UPDATE_GOLDEN=1 writes it anew.
