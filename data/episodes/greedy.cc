@@ -1,0 +1,39 @@
+#include "data/episodes/greedy.h"
+
+#include <algorithm>
+
+namespace lockstep {
+
+GreedyResult play_greedily(const EnvironmentKind& kind, Predictor& policy,
+                           const GreedyOptions& options) {
+  Environments environments(
+      kind,
+      {.seed = options.seed, .held_out = true, .first = options.first, .count = options.count});
+  const auto count = static_cast<std::size_t>(options.count);
+  GreedyResult result;
+  result.episodes.resize(count);
+  std::vector<bool> done(count);
+  std::vector<int64_t> actions(count);
+  result.film.push_back(environments.state(options.first));
+  // Those that are done go on with episodes that nobody looks at, until all are.
+  for (std::size_t left = count; left > 0;) {
+    const Predicted predicted = policy.predict(environments.observations());
+    for (std::size_t e = 0; e < count; ++e) {
+      const auto all = static_cast<std::size_t>(kind.actions);
+      const auto scores = predicted.log_probabilities.subspan(e * all, all);
+      actions[e] = std::max_element(scores.begin(), scores.end()) - scores.begin();
+    }
+    environments.step(actions);
+    for (const Episode& episode : environments.ended()) {
+      const auto e = static_cast<std::size_t>(episode.environment - options.first);
+      if (done[e]) continue;
+      done[e] = true;
+      result.episodes[e] = episode;
+      --left;
+    }
+    if (!done[0]) result.film.push_back(environments.state(options.first));
+  }
+  return result;
+}
+
+}  // namespace lockstep
