@@ -92,18 +92,20 @@ void ResidentBatch::feed_minibatch() {
   is_fed_ = true;
 }
 
-Answers ResidentBatch::optimize(int64_t index, uint64_t step) {
+Answers ResidentBatch::optimize(int64_t index, const RunOptions& options) {
   const ResidentSlice slice = resident_slice(loaded(), index);
   row_ = slice.rows.first;
   sequence_ = slice.states.first;
   feed_minibatch();
-  return session_.run_step(feeds_, step);
+  return session_.run_step(feeds_, options);
 }
 
 uint64_t ResidentBatch::sweep(const Sweep& sweep, const Visit& visit) {
   uint64_t step = sweep.first_step;
   for (const int64_t index : sweep_order(loaded(), sweep.epochs, sweep.seed, sweep.first_epoch)) {
-    const Answers answers = optimize(index, step);
+    RunOptions options = session_.run_options(step);
+    if (sweep.not_finite && sweep.not_finite->step < 0) options.not_finite = sweep.not_finite;
+    const Answers answers = optimize(index, options);
     if (visit) visit(step, answers);
     ++step;
   }

@@ -16,6 +16,8 @@ struct Sweep {
   uint64_t seed = 1;
   int64_t first_epoch = 0;  // the number of the first of them, which decides its order
   uint64_t first_step = 0;  // the number of the first step
+  // If set, all values are checked, and the first bad one of the whole sweep is stored here.
+  NotFinite* not_finite = nullptr;
 };
 
 class ResidentBatch {
@@ -36,7 +38,10 @@ class ResidentBatch {
   // For the rate and for inputs that are not resident.
   Feeds& feeds() { return feeds_; }
   // Runs step number `step` on the minibatch that begins at row `index` of each replica.
-  Answers optimize(int64_t index, uint64_t step);
+  Answers optimize(int64_t index, uint64_t step) {
+    return optimize(index, session_.run_options(step));
+  }
+  Answers optimize(int64_t index, const RunOptions& options);
 
   // Steps over all minibatches in random order, the same in every process. Answers are valid during
   // the visit. Returns the number of the step that follows.

@@ -43,7 +43,7 @@ class TextTask final : public Task {
   std::string threads_key() const override { return "DATA"; }
   std::vector<std::string> notes() const override { return {corpus_->text()}; }
   int64_t held_out_pictures() const override { return held_out_->characters(); }
-  std::string held_out_unit() const override { return "characters"; }
+  std::string held_out_are() const override { return "held-out characters"; }
   Dims picture() const override { return {1}; }
 
   NamedNumbers numbers_of(double loss) const override;

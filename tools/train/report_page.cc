@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -16,7 +17,8 @@
 namespace lockstep {
 namespace {
 
-constexpr double kShareOfTime = 0.005;                  // the share that writing may take
+constexpr double kShareOfTime = 0.005;  // the share that writing may take
+constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr double kLeastRefresh = 2, kMostRefresh = 60;  // seconds
 
 // 430,500, 25.6 M, 8.18 G
@@ -37,8 +39,7 @@ NamedTexts about_of(const Task& task, TrainingRun& run, const ReportPageOptions&
        join(task.settings().run.devices.text,
             options.processes > 1 ? join(" in each of ", options.processes, " processes") : "",
             ", ", session.threads(), session.threads() == 1 ? " thread each" : " threads each")},
-      {"held-out " + task.held_out_unit(),
-       short_number(static_cast<double>(task.held_out_pictures()))},
+      {task.held_out_are(), short_number(static_cast<double>(task.held_out_pictures()))},
       {"seed", std::to_string(task.settings().seed)}};
   // Lines of a name and its value.
   std::istringstream version(version_text());
@@ -111,7 +112,7 @@ void ReportPage::gather(const std::vector<MetricRow>& rows) {
   const std::string unit = task_.work_unit().name;
   const std::string score_row = "test_" + kind.number;
   std::map<std::string, double> last;
-  double images = 0, windows = 0, best = -1, best_at = 0, seconds = 0, before = 0;
+  double images = 0, windows = 0, best = kNone, best_at = 0, seconds = 0, before = 0;
   for (const MetricRow& row : rows) {
     for (const auto& [name, value] : row) last[name] = value;
     if (const double rate = value_of(row, unit + "_per_second"); std::isfinite(rate)) {
@@ -137,7 +138,7 @@ void ReportPage::gather(const std::vector<MetricRow>& rows) {
                                     clock_text(each * (all - done)), " left.")
                              : "Running.";
   report_.facts.clear();
-  if (best >= 0) {
+  if (best > kNone) {
     report_.facts.emplace_back(kind.name, task_.text_of_score(last[score_row]));
     report_.facts.emplace_back(join("best, at iteration ", best_at), task_.text_of_score(best));
     if (last.count("test_loss"))
@@ -148,7 +149,10 @@ void ReportPage::gather(const std::vector<MetricRow>& rows) {
   if (windows > 0)
     report_.facts.emplace_back(unit + " per second", short_number(std::round(images / windows)));
   report_.facts.emplace_back("parameters", parameters_);
-  if (!arithmetic_.empty()) report_.facts.emplace_back("FLOPs per picture", arithmetic_);
+  if (!arithmetic_.empty())
+    report_.facts.emplace_back(
+        report_.unit == "images" ? "FLOPs per picture" : "FLOPs of one of the " + report_.unit,
+        arithmetic_);
 }
 
 }  // namespace lockstep

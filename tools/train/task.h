@@ -14,6 +14,7 @@
 #include "runtime/state/session.h"
 #include "tools/record/test_result.h"
 #include "tools/report/report.h"
+#include "tools/train/rounds.h"
 #include "tools/train/settings.h"
 #include "tools/train/weights.h"
 
@@ -73,14 +74,16 @@ class Task {
   // Opens the data, which outlives the calls below. This process has `rows` of each minibatch.
   virtual void open(Session& session, const Rows& rows) = 0;
   virtual std::map<std::string, std::string> metadata() const = 0;  // of the trained network
+  // Where its steps are rounds: those, and there are no minibatches.
+  virtual Rounds* rounds() { return nullptr; }
   virtual const MinibatchSource& minibatches() const = 0;
   virtual int reading_threads() const = 0;
-  virtual std::string threads_key() const = 0;          // of the configuration
+  virtual std::string threads_key() const = 0;          // of the configuration; "": there is none
   virtual std::vector<std::string> notes() const = 0;   // about the data, for people
   virtual std::string last_note() const { return ""; }  // the same at the end
   virtual int64_t held_out_pictures() const = 0;
-  virtual std::string held_out_unit() const { return "pictures"; }  // of that number
-  virtual Dims picture() const = 0;  // channels, height, width of one
+  virtual std::string held_out_are() const { return "held-out pictures"; }  // what these are
+  virtual Dims picture() const = 0;  // channels, height, width of one; of another unit its own
 
   // What follows from a window's mean loss, to be recorded beside it.
   virtual NamedNumbers numbers_of(double) const { return {}; }
@@ -91,6 +94,8 @@ class Task {
   virtual std::vector<CurveChart> charts() const = 0;
   // With the current parameters; complete on rank 0 alone.
   virtual HeldOutTest test(int64_t iterations) = 0;
+  // Whether the run may end after that test. Alike in all processes.
+  virtual bool is_enough(const HeldOutTest&) const { return false; }
 };
 
 }  // namespace lockstep

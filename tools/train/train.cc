@@ -88,7 +88,7 @@ class TrainCommand {
     log_->start_window(run_.data_seconds());
     if (const auto window = run_.resumed().find(kOpenWindow); window != run_.resumed().end())
       log_->go_on_with(window->second);
-    const int64_t last = settings_.schedule.max_iter;
+    int64_t last = settings_.schedule.max_iter;
     Interruption interruption(comm_);
     for (int64_t step = first_; step < last; ++step) {
       if (!interruption.may_begin(step)) return interrupted(step, interruption.signal());
@@ -98,7 +98,8 @@ class TrainCommand {
       if (closed && page_) page_->refresh();
       if ((step + 1) % settings_.drift_iters == 0 || step + 1 == last) check_drift(step);
       // All records of a step are written before the checkpoint that follows it.
-      if ((step + 1) % settings_.test_iters == 0 && step + 1 < last) test_or_save(step);
+      if ((step + 1) % settings_.test_iters == 0 && step + 1 < last && test_or_save(step))
+        last = step + 1;
       if ((step + 1) % settings_.snapshot_iters == 0 && step + 1 < last) save(step + 1);
     }
     save(last);
@@ -118,10 +119,10 @@ class TrainCommand {
   }
 
   // A held-out picture that cannot be read costs no training: what was learnt is saved first. Other
-  // processes cannot be asked to save with this one.
-  void test_or_save(int64_t step) {
+  // processes cannot be asked to save with this one. Returns whether the run may end.
+  bool test_or_save(int64_t step) {
     try {
-      test(step);
+      return task_.is_enough(test(step));
     } catch (const Error&) {
       if (!comm_) save(step + 1);
       throw;

@@ -163,10 +163,10 @@ void TrainingLog::write_window(int64_t step, double data_seconds) {
 void TrainingLog::say_slow_loader(double share) {
   constexpr double kMuch = 0.1;
   const bool is_first = !std::exchange(window_written_, true);
-  if (is_first || loader_said_ || share <= kMuch) return;
+  if (is_first || loader_said_ || share <= kMuch || task_.threads_key().empty()) return;
   loader_said_ = true;
-  note(join("the loader is slow: ", percent(share), " of the time is spent waiting for images; ",
-            task_.threads_key(), " sets the number of threads that read them"));
+  note(join("the loader is slow: ", percent(share), " of the time is spent waiting for ",
+            task_.work_unit().name, "; ", task_.threads_key(), " sets the number of threads that read them"));
 }
 
 void TrainingLog::add_up_over_processes() {

@@ -16,12 +16,11 @@
 namespace lockstep {
 namespace {
 
-std::vector<std::string> numbers_of(const TrainingModel& model) {
-  std::vector<std::string> names;
-  if (model.losses.size() > 1)
-    for (const Replicated& loss : model.losses) names.push_back(loss.name);
-  for (const Replicated& metric : model.metrics) names.push_back(metric.name);
-  return names;
+constexpr const char* kRounds = "rounds";  // of a checkpoint
+
+std::string rounds_in(const Metadata& saved) {
+  const auto found = saved.find(kRounds);
+  return found == saved.end() ? "" : found->second;
 }
 
 }  // namespace
@@ -39,9 +38,17 @@ TrainingRun::TrainingRun(Task& task, int threads, Comm* comm)
                                        session_options(settings_, threads, comm));
 }
 
-void TrainingRun::open_data() {
+void TrainingRun::open_data(const std::string& rounds) {
   task_.open(*session_, rows_of_process(task_, models_[0]));
-  for (TrainingModel& model : models_) model.metadata = task_.metadata();
+  for (TrainingModel& model : models_)
+    for (const auto& [key, value] : task_.metadata()) model.metadata[key] = value;
+  rounds_ = task_.rounds();
+  if (rounds_) {
+    const std::vector<std::string> more = rounds_->number_names();
+    number_names_.insert(number_names_.end(), more.begin(), more.end());
+    rounds_->restore(rounds);
+    return;
+  }
   loader_ = std::make_unique<Loader>(task_.minibatches(), task_.reading_threads());
   for (const TrainingModel& model : models_) {
     Form& form = *forms_.emplace_back(std::make_unique<Form>(model, task_.images_of_step()));
@@ -52,7 +59,7 @@ void TrainingRun::open_data() {
 
 int64_t TrainingRun::start() {
   set_first_values();
-  open_data();
+  open_data("");
   return 0;
 }
 
@@ -73,7 +80,9 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
   check(last_start_ <= settings_.schedule.max_iter, "SOLVER.MAX_ITER is ",
         settings_.schedule.max_iter, ", but ", checkpoint, " is from iteration ", last_start_,
         "; increase SOLVER.MAX_ITER to continue");
-  open_data();
+  open_data(rounds_in(resumed_));
+  check(!rounds_ || !rounds_in(resumed_).empty(), checkpoint, ": its metadata lacks '", kRounds,
+        "'");
   return last_start_;
 }
 
@@ -95,6 +104,7 @@ void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const 
   metadata.insert({{"steps", std::to_string(steps_done)},
                    {"replicas", std::to_string(replicas_)},
                    {"threads", std::to_string(session_->threads())}});
+  if (rounds_) metadata.emplace(kRounds, rounds_->text());
   // A file that this run neither wrote nor resumed is not kept as the previous checkpoint.
   save_checkpoint(*session_, checkpoint, metadata,
                   {.keep_previous = last_checkpoint_ == checkpoint});
@@ -119,26 +129,14 @@ TrainingRun::Form& TrainingRun::feed(int64_t step) {
 }
 
 StepResult TrainingRun::run_step(int64_t step, NotFinite* not_finite) {
+  if (rounds_) return rounds_->run(step, not_finite);
   Form& form = feed(step);
   RunOptions options = session_->run_options(static_cast<uint64_t>(step));
   options.not_finite = not_finite;
   options.blame_feeds = false;  // all processes first agree on the culprit
   const Answers answers(form.model, form.step->run(form.feeds.tensors(), options),
                         form.feeds.shares());
-  StepResult result;
-  result.loss = answers.loss();
-  if (form.model.losses.size() > 1)
-    for (const Replicated& loss : form.model.losses)
-      result.numbers.push_back(answers.loss(loss.name));
-  for (const Replicated& metric : form.model.metrics)
-    result.numbers.push_back(answers.share_of_metric(metric.name));
-  if (const auto skipped = answers.skipped()) {
-    result.skipped_here = skipped->replica >= 0;
-    result.skipped = result.skipped_here ? join("the gradient '", skipped->gradient,
-                                                "' of replica ", skipped->replica, " is not finite")
-                                         : "a gradient of another process is not finite";
-  }
-  return result;
+  return result_of(form.model, answers);
 }
 
 StepResult TrainingRun::step(int64_t step) {
@@ -179,8 +177,8 @@ void TrainingRun::explain(const BadLoss& bad) {
                                                     : join("from the checkpoint after iteration ",
                                                            last_start_, ", ", last_checkpoint_);
   // If the step's batch is to blame, nothing needs to be repeated.
-  Form& form = feed(bad.step);
-  Found found{bad.step, foremost(comm_, suspect_of(fed_in(form), {}))};
+  if (!rounds_) feed(bad.step);
+  Found found{bad.step, foremost(comm_, suspect_of(fed_in(bad.step), {}))};
   if (found.culprit.text.empty()) {
     say_(join(what, "; to find the cause, ", bad.step + 1 - last_start_,
               bad.step == last_start_ ? " iteration is" : " iterations are", " repeated ", from,
@@ -196,7 +194,9 @@ void TrainingRun::explain(const BadLoss& bad) {
        intact());
 }
 
-std::string TrainingRun::fed_in(Form& form) {
+std::string TrainingRun::fed_in(int64_t step) const {
+  if (rounds_) return "";
+  Form& form = *forms_[task_.minibatches().form(step)];
   return fed_not_finite(form.model, form.feeds.tensors());
 }
 
@@ -207,15 +207,18 @@ std::string TrainingRun::intact() const {
 
 // Steps are deterministic, so the failure can be reproduced with all values checked.
 TrainingRun::Found TrainingRun::search(int64_t last) {
-  if (last_checkpoint_.empty())
+  if (last_checkpoint_.empty()) {
     set_first_values();
-  else
-    load_checkpoint(*session_, last_checkpoint_);
+    if (rounds_) rounds_->restore("");
+  } else {
+    const Metadata saved = load_checkpoint(*session_, last_checkpoint_);
+    if (rounds_) rounds_->restore(rounds_in(saved));
+  }
   for (int64_t step = last_start_; step <= last; ++step) {
     NotFinite computed;
     const StepResult result = run_step(step, &computed);
     if (!result.skipped.empty()) continue;  // it was harmless
-    const Suspect mine = suspect_of(fed_in(*forms_[task_.minibatches().form(step)]), computed);
+    const Suspect mine = suspect_of(fed_in(step), computed);
     if (Suspect culprit = foremost(comm_, mine); !culprit.text.empty()) return {step, culprit};
   }
   return {};

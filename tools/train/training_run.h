@@ -15,14 +15,6 @@
 
 namespace lockstep {
 
-struct StepResult {
-  float loss = 0;              // this process's share of it
-  std::vector<float> numbers;  // of all numbers, in the order of number_names()
-  bool counts = true;          // whether reported means include this step
-  std::string skipped;         // the reason why nothing was updated, or ""
-  bool skipped_here = false;   // the cause was on this process
-};
-
 class TrainingRun {
  public:
   // `comm`: to the other processes of the run, or null. All of them make the same calls. Data is
@@ -49,9 +41,11 @@ class TrainingRun {
   const Metadata& resumed() const { return resumed_; }
 
   Session& session() { return *session_; }
-  // What a step tells besides its loss: its losses, where there are several, and its metrics.
+  // What a step tells besides its loss: the model's numbers, then those of rounds.
   const std::vector<std::string>& number_names() const { return number_names_; }
-  double data_seconds() const { return data_seconds_; }
+  double data_seconds() const {
+    return data_seconds_ + (rounds_ ? rounds_->gathering_seconds() : 0);
+  }
   // The report of start() on the first weights, or of resume() on its checkpoint.
   const std::vector<std::string>& weights_report() const { return weights_report_; }
 
@@ -66,7 +60,7 @@ class TrainingRun {
   };
 
   void set_first_values();
-  void open_data();
+  void open_data(const std::string& rounds);
   Metadata to_be_remembered() const;
   Form& feed(int64_t step);
   // Checks every value if `not_finite` is given.
@@ -74,7 +68,8 @@ class TrainingRun {
   bool ends_window(int64_t step) const;
   void check_losses(int64_t step);
   std::string intact() const;
-  static std::string fed_in(Form& form);  // the first non-finite value, or ""
+  // The first non-finite value that this step was fed, or "".
+  std::string fed_in(int64_t step) const;
   [[noreturn]] void explain(const BadLoss& bad);
   // The first step with such a value, from the last start or save up to `last`.
   struct Found {
@@ -90,7 +85,8 @@ class TrainingRun {
   std::vector<TrainingModel> models_;
   std::vector<std::string> number_names_;
   std::unique_ptr<Session> session_;
-  std::unique_ptr<Loader> loader_;
+  Rounds* rounds_ = nullptr;        // null: minibatches
+  std::unique_ptr<Loader> loader_;  // these two of minibatches
   std::vector<std::unique_ptr<Form>> forms_;
   int64_t skipped_in_a_row_ = 0;
   std::string last_checkpoint_;  // the starting point of explain(); "": the seed
