@@ -4,6 +4,7 @@
 #include "tools/classification/config.h"
 #include "tools/command.h"
 #include "tools/config/page.h"
+#include "tools/control/control_config.h"
 #include "tools/detection/detector_config.h"
 #include "tools/text/config.h"
 
@@ -40,6 +41,14 @@ constexpr const char* kText =
     "`train`, `test`, `build`, `plan` and `inspect` take the file, and `KEY VALUE` pairs on the "
     "command line override it.\n"
     "`lockstep keys --task text` prints this list, and with `--markdown` it writes this page.\n";
+constexpr const char* kControl =
+    "# Keys for control\n\n"
+    "A CONFIG.yaml with `MODEL.TYPE: actor_critic` has these keys; [control](control.md) says what "
+    "such a run does. `train`, `test`, `build`,\n"
+    "`plan` and `inspect` take the file, and `KEY VALUE` pairs on the command line override it. "
+    "The last column gives Detectron's name\n"
+    "of a key where it differs. `lockstep keys --task control` prints this list, and with "
+    "`--markdown` it writes this page.\n";
 
 }  // namespace
 
@@ -52,21 +61,28 @@ void add_keys(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("keys", "list the keys of a CONFIG.yaml");
   command->add_option("part", options->part, "print only the keys whose name contains this");
-  command->add_option("--task", options->task, "classification, detection or text")
-      ->check(CLI::IsMember({"classification", "detection", "text"}))
+  command->add_option("--task", options->task, "classification, detection, text or control")
+      ->check(CLI::IsMember({"classification", "detection", "text", "control"}))
       ->capture_default_str();
   command->add_flag("--markdown", options->markdown,
-                    "print Markdown, as in docs/configuration.md, docs/detection_keys.md or "
-                    "docs/text_keys.md");
+                    "print Markdown, as in docs/configuration.md, docs/detection_keys.md, "
+                    "docs/text_keys.md or docs/control_keys.md");
   command->footer("Example:  lockstep keys CLIP");
   command->callback([options, &chosen] {
     chosen = [options] {
       ClassificationConfig config;
       DetectorConfig detector;
       TextConfig text;
-      const bool detects = options->task == "detection", reads = options->task == "text";
-      const ConfigKeys keys = detects ? keys_of(detector) : reads ? keys_of(text) : keys_of(config);
-      const char* intro = detects ? kDetection : reads ? kText : kClassification;
+      ControlConfig control;
+      const auto is = [&](const char* task) { return options->task == task; };
+      const ConfigKeys keys = is("detection") ? keys_of(detector)
+                              : is("text")    ? keys_of(text)
+                              : is("control") ? keys_of(control)
+                                              : keys_of(config);
+      const char* intro = is("detection") ? kDetection
+                          : is("text")    ? kText
+                          : is("control") ? kControl
+                                          : kClassification;
       std::cout << (options->markdown ? markdown_of(keys, intro) : listing_of(keys, options->part));
       return 0;
     };

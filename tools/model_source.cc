@@ -9,6 +9,7 @@
 #include "tools/classification/config.h"
 #include "tools/classification/network.h"
 #include "tools/config/read.h"
+#include "tools/control/control_task.h"
 #include "tools/detection/detector_source.h"
 #include "tools/detection/types.h"
 #include "tools/onnx/network_file.h"
@@ -81,6 +82,12 @@ SourcedModel configured(const ModelRequest& request) {
   }
   Origins origins;
   if (is_language_model(files, words)) return language_source(request, files, words);
+  if (is_control(files, words)) {
+    if (request.batch > 0)
+      words.insert(words.end(), {"TRAIN.BATCH_SIZE", std::to_string(request.batch)});
+    const ControlConfig config = read_control_config(files, words, 1, origins);
+    return {{build_control_model(config)}, config.run, {config.batch_size, config.replicas(), 1}};
+  }
   ClassificationConfig config = read_config(files, words, 1, origins);
   if (request.batch > 0) config.batch_size = request.batch * config.replicas();
   return {{build_configured_model(config)}, config.run, shares_of(config, config.replicas())};
@@ -129,6 +136,10 @@ std::string configuration_of(const ModelRequest& request) {
   Origins origins;
   if (is_language_model(files, request.settings)) {
     TextConfig config = read_text_config(files, request.settings, 1, origins);
+    return yaml_with_origins(keys_of(config), origins);
+  }
+  if (is_control(files, request.settings)) {
+    ControlConfig config = read_control_config(files, request.settings, 1, origins);
     return yaml_with_origins(keys_of(config), origins);
   }
   ClassificationConfig config = read_config(files, request.settings, 1, origins);

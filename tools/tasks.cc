@@ -2,6 +2,7 @@
 
 #include "graph/error.h"
 #include "tools/classification/task.h"
+#include "tools/control/control_task.h"
 #include "tools/detection/task.h"
 #include "tools/detection/types.h"
 #include "tools/text/task.h"
@@ -19,6 +20,8 @@ std::unique_ptr<Task> task_of(const ConfigFiles& files, const std::vector<std::s
   Origins origins;
   if (is_language_model(files, words))
     return std::make_unique<TextTask>(read_text_config(files, words, processes, origins));
+  if (is_control(files, words))
+    return std::make_unique<ControlTask>(read_control_config(files, words, processes, origins));
   return std::make_unique<ClassificationTask>(read_config(files, words, processes, origins));
 }
 

@@ -5,6 +5,7 @@
 #include "graph/graph.h"
 #include "tools/classification/network.h"
 #include "tools/config/read.h"
+#include "tools/control/control_config.h"
 #include "tools/detection/types.h"
 #include "tools/text/types.h"
 
@@ -67,6 +68,7 @@ ClassificationConfig read_config(const ConfigFiles& files,
                                  Origins& origins) {
   refuse_detector(files, overrides);
   refuse_language_model(files, overrides);
+  refuse_control(files, overrides);
   const std::string& path = files.back().path;
   ClassificationConfig config;
   config.path = path;

@@ -1,10 +1,11 @@
-// lockstep test: scores trained weights on the held-out images or text.
+// lockstep test: scores trained weights on the held-out images or text, or on fresh episodes.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "graph/error.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
+#include "tools/control/control_config.h"
 #include "tools/detection/types.h"
 #include "tools/predict/test_command.h"
 #include "tools/text/types.h"
@@ -30,8 +31,8 @@ std::string weights_for(const std::string& config, const std::string& series,
 
 void add_test(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<TestOptions>();
-  CLI::App* command =
-      app.add_subcommand("test", "score trained weights on the held-out pictures or text");
+  CLI::App* command = app.add_subcommand(
+      "test", "score trained weights on the held-out pictures or text, or on fresh episodes");
   command->add_option("config", options->config, "CONFIG.yaml")->required();
   auto settings = std::make_shared<KeyWords>(*command);
   command->add_option("--weights", options->weights,
@@ -49,6 +50,7 @@ void add_test(CLI::App& app, Command& chosen) {
         const ConfigFiles files = config_files(options->config);
         const auto test = is_detector(files, overrides)         ? test_detector
                           : is_language_model(files, overrides) ? test_language_model
+                          : is_control(files, overrides)        ? test_control
                                                                 : test_classifier;
         return test(*options, files, overrides, comm);
       });

@@ -13,9 +13,11 @@ struct TestOptions {
   std::string config, weights, out;
 };
 
-// With several processes, all share the pictures; rank 0 prints and writes.
+// With several processes, all share the pictures, or the episodes; rank 0 prints and writes.
 int test_classifier(const TestOptions& options, const ConfigFiles& files,
                     const std::vector<std::string>& words, Comm* comm);
+int test_control(const TestOptions& options, const ConfigFiles& files,
+                 const std::vector<std::string>& words, Comm* comm);
 int test_detector(const TestOptions& options, const ConfigFiles& files,
                   const std::vector<std::string>& words, Comm* comm);
 int test_language_model(const TestOptions& options, const ConfigFiles& files,

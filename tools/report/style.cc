@@ -68,6 +68,12 @@ progress { width: 100%; height: 10px; accent-color: var(--blue); margin-bottom: 
 .mistakes img { height: 168px; object-fit: contain; background: var(--shade); }
 .scenes figcaption { display: grid; grid-template-columns: 1fr 1fr; gap: 0 6px; color: var(--soft); }
 .mistakes figcaption span { display: block; color: var(--soft); }
+.film { display: grid; gap: 10px;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 210px), 1fr)); }
+.film .moving { grid-column: 1 / -1; max-width: 520px; }
+.film figure { margin: 0; font-size: 13px; color: var(--soft); background: var(--card);
+  border: 1px solid var(--edge); border-radius: 8px; padding: 6px 8px; }
+.film svg { width: 100%; display: block; }
 .scores tr + tr > * { border-top: 1px solid var(--edge); }
 .bars.scores tr:first-child td { color: var(--soft); }
 .bars.scores tr + tr td:last-child { color: inherit; } .scores th { white-space: nowrap; }

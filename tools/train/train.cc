@@ -14,6 +14,7 @@
 #include "tools/command.h"
 #include "tools/config/read.h"
 #include "tools/config_command.h"
+#include "tools/control/control_config.h"
 #include "tools/detection/detector_config.h"
 #include "tools/tasks.h"
 #include "tools/text/config.h"
@@ -237,7 +238,9 @@ bool is_key(const std::string& word) {
   ClassificationConfig of_classes;
   DetectorConfig of_boxes;
   TextConfig of_text;
-  for (ConfigKeys keys : {keys_of(of_classes), keys_of(of_boxes), keys_of(of_text)})
+  ControlConfig of_actions;
+  for (ConfigKeys keys :
+       {keys_of(of_classes), keys_of(of_boxes), keys_of(of_text), keys_of(of_actions)})
     if (find_key(keys, word)) return true;
   return false;
 }

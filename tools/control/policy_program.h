@@ -1,0 +1,36 @@
+// The predictions of a session's network, with its present parameters, on all replicas of this
+// process.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "data/episodes/environment.h"
+#include "data/episodes/predictor.h"
+#include "graph/passes/predict.h"
+#include "runtime/state/session.h"
+
+namespace lockstep {
+
+class PolicyProgram final : public Predictor {
+ public:
+  // `rows` of every call, equally many for each replica; `session` must outlive it. Throws if its
+  // network takes and gives something else than a policy.
+  PolicyProgram(Session& session, const EnvironmentKind& kind, int64_t rows);
+
+  Predicted predict(std::span<const float> observations) override;
+
+ private:
+  // Joins the replicas' values of output number `output`.
+  void join_rows(std::span<const Tensor> fetched, std::size_t output, std::vector<float>& all);
+
+  Session& session_;
+  std::size_t replicas_;
+  std::size_t values_;     // of an observation
+  int64_t rows_;           // of a replica
+  Predictors predictors_;  // the program refers to their graph
+  std::unique_ptr<Program> program_;
+  std::vector<float> log_probabilities_, expected_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,48 @@
+// Scores a policy on fresh episodes, in which it takes the likeliest action.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "graph/file.h"
+#include "operators/all.h"
+#include "runtime/state/safetensors.h"
+#include "tools/control/control_task.h"
+#include "tools/control/played.h"
+#include "tools/predict/test_command.h"
+#include "tools/texts.h"
+#include "tools/train/own_steps.h"
+#include "tools/train/weights.h"
+
+namespace lockstep {
+
+int test_control(const TestOptions& options, const ConfigFiles& files,
+                 const std::vector<std::string>& words, Comm* comm) {
+  Origins origins;
+  const ControlConfig config = read_control_config(files, words, comm ? comm->size() : 1, origins);
+  if (!options.out.empty()) make_folder(options.out);
+  const std::string weights = weights_for(options.config, config.output_dir, options.weights);
+  ControlTask task(config);
+  const std::vector<TrainingModel> steps = own_steps(task, comm);
+  Session session(steps[0], config.run.devices.list, all_kernels(),
+                  session_options(config, config.run.threads, comm));
+  const auto said = load_weights(session, {.path = weights, .whole = true});
+  const GreedyResult result = ControlTest(config, session).play();
+  if (comm && comm->rank() > 0) return 0;
+  const EpisodeMeans means = means_of(result.episodes);
+  std::cout << "mean return " << fixed(means.sum, 2) << " over " << result.episodes.size()
+            << " episodes, from " << short_number(means.least) << " to " << short_number(means.most)
+            << ", weights " << weights << "\n";
+  for (const std::string& line : said)
+    if (line.find(unchecked_line(weights)) != line.npos) std::cout << line << "\n";
+  if (options.out.empty()) return 0;
+  nlohmann::ordered_json json{{"weights", weights},
+                              {"environment", config.environment},
+                              {"mean_return", means.sum},
+                              {"episode_length", means.steps}};
+  for (const Episode& episode : result.episodes)
+    json["episodes"].push_back(
+        {{"return", episode.sum}, {"steps", episode.steps}, {"cut", episode.cut}});
+  write_file(options.out + "/scores.json", json.dump(1) + "\n");
+  return 0;
+}
+
+}  // namespace lockstep
