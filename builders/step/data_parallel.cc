@@ -4,6 +4,7 @@
 
 #include "builders/all_reduce/expand.h"
 #include "builders/step/hold.h"
+#include "builders/step/in_turn.h"
 #include "builders/step/initial_states.h"
 #include "builders/step/non_finite.h"
 #include "builders/step/one_replica.h"
@@ -212,7 +213,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   if (options.precision != DType::float32) lower_precision(step, options.precision);
 
   TrainingModel all = replicate(step, n, options.scope);
-  all.step = expand(std::move(all.step), options.all_reduce);
+  all.step = expand(expand_in_turn(std::move(all.step)), options.all_reduce);
   return all;
 }
 

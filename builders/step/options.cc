@@ -25,6 +25,14 @@ void check_options(const DataParallelOptions& options) {
         "the all-reduce spec '", text_of(options.all_reduce.spec),
         "' computes a mean, which needs equal shares of the batch, but the loss is weighted for "
         "unequal ones");
+  if (options.statistics == StatisticsPolicy::in_turn) {
+    check(!options.synchronised_batch_norm,
+          "statistics in turn are moved by each replica's own batch, but synchronised batch norm "
+          "has one of all replicas");
+    check(!options.deferred || !(options.skip_non_finite || options.precision == DType::float16),
+          "statistics in turn cannot leave out the replica whose gradients are not finite, as "
+          "steps do that are skipped and whose gradients are deferred");
+  }
   if (options.resident.any()) {
     check_resident(options.resident);
     check(!options.weighted,

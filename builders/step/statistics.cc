@@ -1,6 +1,7 @@
 #include "builders/step/statistics.h"
 
 #include "builders/all_reduce/all_reduce.h"
+#include "builders/step/in_turn.h"
 #include "builders/step/non_finite.h"
 #include "operators/collective/collective.h"
 #include "operators/weighted/weighted.h"
@@ -29,16 +30,17 @@ Value first_of(Graph& graph, Value value) {
 }  // namespace
 
 std::string text_of(StatisticsPolicy policy) {
-  return policy == StatisticsPolicy::each   ? "each"
-         : policy == StatisticsPolicy::mean ? "mean"
-                                            : "first";
+  return policy == StatisticsPolicy::each    ? "each"
+         : policy == StatisticsPolicy::mean  ? "mean"
+         : policy == StatisticsPolicy::first ? "first"
+                                             : "in_turn";
 }
 
 StatisticsPolicy parse_statistics(const std::string& text) {
-  for (StatisticsPolicy policy :
-       {StatisticsPolicy::each, StatisticsPolicy::mean, StatisticsPolicy::first})
+  for (StatisticsPolicy policy : {StatisticsPolicy::each, StatisticsPolicy::mean,
+                                  StatisticsPolicy::first, StatisticsPolicy::in_turn})
     if (text == text_of(policy)) return policy;
-  fail("statistics should be 'each', 'mean' or 'first', not '", text, "'");
+  fail("statistics should be 'each', 'mean', 'first' or 'in_turn', not '", text, "'");
 }
 
 void settle_statistics(Graph& graph, StatisticsPolicy policy, int replicas,
@@ -46,6 +48,8 @@ void settle_statistics(Graph& graph, StatisticsPolicy policy, int replicas,
   if (statistics.next.empty() || replicas == 1 || policy == StatisticsPolicy::each) return;
   if (policy == StatisticsPolicy::mean)
     statistics.next = mean_of(graph, replicas, statistics);
+  else if (policy == StatisticsPolicy::in_turn)
+    statistics.next = next_in_turn(graph, replicas, statistics);
   else
     for (Value& next : statistics.next) next = first_of(graph, next);
 }

@@ -9,9 +9,10 @@
 namespace lockstep {
 
 enum class StatisticsPolicy {
-  each,   // every replica keeps the statistics of its own share of the batches
-  mean,   // every replica takes the mean of all
-  first,  // every replica takes replica 0's, as in Caffe2's data_parallel_model
+  each,     // every replica keeps the statistics of its own share of the batches
+  mean,     // every replica takes the mean of all
+  first,    // every replica takes replica 0's, as in Caffe2's data_parallel_model
+  in_turn,  // one set for all, which replica after replica moves by its share of the batch
 };
 StatisticsPolicy parse_statistics(const std::string& text);
 std::string text_of(StatisticsPolicy policy);

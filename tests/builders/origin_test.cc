@@ -55,6 +55,7 @@ std::vector<OriginCase> origin_cases() {
       {"weighted", two({.weighted = true, .micro_batches = 2})},
       {"mean_statistics", two({.statistics = StatisticsPolicy::mean})},
       {"first_statistics", two({.statistics = StatisticsPolicy::first})},
+      {"statistics_in_turn", two({.statistics = StatisticsPolicy::in_turn})},
       {"clipped", two({.clip = {.norm = 1, .each_norm = 1, .value = 1}})},
       {"float16", two({.precision = DType::float16})},
       {"ring", two({.all_reduce = by("xring")})},

@@ -121,7 +121,8 @@ ConfigKeys keys_of(StepSettings& step) {
        {.least = 1, .most = kMostParts}},
       {"TRAIN.STATISTICS", parsed(options.statistics, parse_statistics, kText),
        "running statistics of batch norm after a step: each (each replica keeps its own), mean (of "
-       "all replicas) or first (replica 0's)"},
+       "all replicas), first (replica 0's) or in_turn (one set, moved by one replica after the "
+       "other)"},
       {"TRAIN.SYNC_BATCH_NORM",
        &options.synchronised_batch_norm,
        "batch norm uses the statistics of the whole batch over all replicas",
