@@ -10,14 +10,14 @@ namespace {
 constexpr double kGravity = 9.8;
 constexpr double kPoleMass = 0.1, kMass = 1.0 + kPoleMass;  // kilograms; of both
 constexpr double kForce = 10;                               // newtons
-constexpr double kFirst = 0.05;                             // most of each number at the start
+constexpr double kMostAtFirst = 0.05;                       // most of each number at the start
 constexpr int64_t kTimeLimit = 500;
 
 }  // namespace
 
 void CartPole::begin(PhiloxSequence& random) {
   for (double* number : {&place_, &speed_, &angle_, &turning_})
-    *number = random.uniform(-kFirst, kFirst);
+    *number = random.uniform(-kMostAtFirst, kMostAtFirst);
 }
 
 // Newton's laws of cart and pole without friction, then one step of Euler's method, all of whose

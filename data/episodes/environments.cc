@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kMostEnvironments = int64_t{1} << 24, kMostEpisodes = int64_t{1} << 32;
 
 // Distinct from the streams of parameters, of data and of a step's nodes.
-uint64_t stream_of(bool held_out, int64_t environment, int64_t episode) {
+uint64_t stream_of_episode(bool held_out, int64_t environment, int64_t episode) {
   const auto number = static_cast<uint64_t>(environment), turn = static_cast<uint64_t>(episode);
   return uint64_t{1} << 62 | uint64_t{held_out} << 61 | number << 32 | turn % (uint64_t{1} << 32);
 }
@@ -40,7 +40,7 @@ Environments::Environments(const EnvironmentKind& kind, const EnvironmentsOption
 }
 
 void Environments::begin(int64_t number, One& one) {
-  PhiloxSequence random(options_.seed, stream_of(options_.held_out, number, one.episode));
+  PhiloxSequence random(options_.seed, stream_of_episode(options_.held_out, number, one.episode));
   one.world->begin(random);
   one.steps = 0;
   one.sum = 0;

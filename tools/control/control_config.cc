@@ -9,7 +9,8 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kMostRows = int64_t{1} << 28;  // of an iteration: gigabytes of observations
+constexpr int64_t kMostRowsOfIteration = int64_t{1}
+                                         << 28;  // of an iteration: gigabytes of observations
 
 // Rows are shared out as whole environments, and minibatches equally.
 void check_shares(const ControlConfig& config, int processes) {
@@ -21,9 +22,9 @@ void check_shares(const ControlConfig& config, int processes) {
         " cannot be split equally over the ", of_all);
   check(config.batch_size % replicas == 0, "TRAIN.BATCH_SIZE ", config.batch_size,
         " cannot be split equally over the ", of_all);
-  check(config.rows() <= kMostRows, "CONTROL.ENVIRONMENTS ", config.environments,
+  check(config.rows() <= kMostRowsOfIteration, "CONTROL.ENVIRONMENTS ", config.environments,
         " with CONTROL.STEPS ", config.steps, " make ", config.rows(),
-        " rows in an iteration, should be at most ", kMostRows);
+        " rows in an iteration, should be at most ", kMostRowsOfIteration);
   check(config.batch_size <= config.rows(), "TRAIN.BATCH_SIZE ", config.batch_size,
         " is larger than the batch of an iteration: CONTROL.ENVIRONMENTS ", config.environments,
         " with CONTROL.STEPS ", config.steps, " make ", config.rows(), " rows");

@@ -5,14 +5,14 @@
 namespace lockstep {
 namespace {
 
-constexpr double kMostOfMany = 1 << 24;
+constexpr double kMostOfControl = 1 << 24;
 
 ConfigKeys keys_of_network(ControlConfig& c) {
   return {{"MODEL.TYPE", &c.model, "actor_critic: a policy and a value", {.remembered = true}},
           {"MODEL.HIDDEN",
            &c.hidden,
            "width of each hidden layer, of policy and of value",
-           {.least = 1, .most = kMostOfMany, .remembered = true}},
+           {.least = 1, .most = kMostOfControl, .remembered = true}},
           {"MODEL.WEIGHTS",
            &c.weights,
            "safetensors file to start from; tensors are matched by name",
@@ -27,15 +27,15 @@ ConfigKeys keys_of_playing(ControlConfig& c) {
           {"CONTROL.ENVIRONMENTS",
            &c.environments,
            "number of environments that are stepped together, over all replicas and processes",
-           {.least = 1, .most = kMostOfMany, .remembered = true}},
+           {.least = 1, .most = kMostOfControl, .remembered = true}},
           {"CONTROL.STEPS",
            &c.steps,
            "steps of each environment in an iteration",
-           {.least = 1, .most = kMostOfMany, .remembered = true}},
+           {.least = 1, .most = kMostOfControl, .remembered = true}},
           {"CONTROL.EPOCHS",
            &c.epochs,
            "sweeps of an iteration over the batch that it has collected",
-           {.least = 1, .most = kMostOfMany}},
+           {.least = 1, .most = kMostOfControl}},
           {"CONTROL.DISCOUNT",
            &c.advantages.discount,
            "factor of a reward for each step that it lies ahead",
@@ -73,7 +73,7 @@ ConfigKeys keys_of_training(ControlConfig& c) {
   return {{"TRAIN.BATCH_SIZE",
            &c.batch_size,
            "rows of a minibatch, over all replicas and processes",
-           {.least = 1, .most = kMostOfMany, .remembered = true}},
+           {.least = 1, .most = kMostOfControl, .remembered = true}},
           {"TRAIN.SNAPSHOT_ITERS",
            &c.snapshot_iters,
            "iterations between two checkpoints",
@@ -84,7 +84,7 @@ ConfigKeys keys_of_tests(ControlConfig& c) {
   return {{"TEST.EPISODES",
            &c.test_episodes,
            "number of fresh episodes of a test",
-           {.least = 1, .most = kMostOfMany}},
+           {.least = 1, .most = kMostOfControl}},
           {"TEST.STOP_AT",
            &c.stop_at,
            "mean return of a test that ends the run; 0: never",

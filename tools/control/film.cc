@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-using States = std::vector<std::vector<double>>;
+using FilmStates = std::vector<std::vector<double>>;
 
 constexpr std::size_t kStills = 8;
 
@@ -23,20 +23,20 @@ constexpr double kDegrees = 180 / 3.14159265358979323846;
 double place_of(const std::vector<double>& state) { return kMiddle + kMetre * state[0]; }
 double angle_of(const std::vector<double>& state) { return kDegrees * state[2]; }
 
-std::string rounded(double number) {
+std::string coordinate(double number) {
   std::string text = fixed(number, 2);
   while (text.back() == '0') text.pop_back();
   if (text.back() == '.') text.pop_back();
   return text;
 }
 
-std::string ground() {
+std::string empty_track() {
   const double end = kMetre * CartPole::kMostPlace;
   std::ostringstream out;
   out << "<svg viewBox=\"0 0 240 100\" role=\"img\"><path style=\"stroke:var(--soft)\" d=\"M"
-      << rounded(kMiddle - end) << " " << kTrack << "H" << rounded(kMiddle + end) << "M"
-      << rounded(kMiddle - end) << " " << kTrack - 6 << "v12M" << rounded(kMiddle + end) << " "
-      << kTrack - 6 << "v12\"/>";
+      << coordinate(kMiddle - end) << " " << kTrack << "H" << coordinate(kMiddle + end) << "M"
+      << coordinate(kMiddle - end) << " " << kTrack - 6 << "v12M" << coordinate(kMiddle + end)
+      << " " << kTrack - 6 << "v12\"/>";
   return out.str();
 }
 
@@ -46,18 +46,19 @@ std::string cart_and_pole(const std::string& cart, const std::string& cart_moves
   return "<g" + cart + ">" + cart_moves +
          "<rect x=\"-15\" y=\"-4\" width=\"30\" height=\"16\" rx=\"3\" "
          "style=\"fill:var(--blue)\"/><g" +
-         pole + ">" + pole_turns + "<path d=\"M0 0V" + rounded(-kPole) +
+         pole + ">" + pole_turns + "<path d=\"M0 0V" + coordinate(-kPole) +
          "\" style=\"stroke:var(--orange);stroke-width:4;stroke-linecap:round\"/></g><circle "
          "r=\"2.5\" style=\"fill:var(--card)\"/></g></svg>";
 }
 
 std::string still_of(const std::vector<double>& state) {
-  return ground() +
-         cart_and_pole(join(" transform=\"translate(", rounded(place_of(state)), " ", kAxle, ")\""),
-                       "", " transform=\"rotate(" + rounded(angle_of(state)) + ")\"", "");
+  return empty_track() +
+         cart_and_pole(
+             join(" transform=\"translate(", coordinate(place_of(state)), " ", kAxle, ")\""), "",
+             " transform=\"rotate(" + coordinate(angle_of(state)) + ")\"", "");
 }
 
-std::string animated(const char* type, double seconds, const States& states,
+std::string animated(const char* type, double seconds, const FilmStates& states,
                      const std::function<std::string(const std::vector<double>&)>& value) {
   std::ostringstream out;
   out << "<animateTransform attributeName=\"transform\" type=\"" << type << "\" dur=\""
@@ -67,17 +68,17 @@ std::string animated(const char* type, double seconds, const States& states,
   return out.str();
 }
 
-std::string animation_of(const States& states) {
+std::string animation_of(const FilmStates& states) {
   const double seconds = CartPole::kStep * static_cast<double>(states.size());
-  return ground() +
+  return empty_track() +
          cart_and_pole("",
                        animated("translate", seconds, states,
                                 [](const std::vector<double>& state) {
-                                  return join(rounded(place_of(state)), " ", kAxle);
+                                  return join(coordinate(place_of(state)), " ", kAxle);
                                 }),
                        "",
                        animated("rotate", seconds, states, [](const std::vector<double>& state) {
-                         return rounded(angle_of(state));
+                         return coordinate(angle_of(state));
                        }));
 }
 
@@ -85,7 +86,7 @@ std::string figure(const std::string& svg, const std::string& caption) {
   return "<figure>" + svg + "<figcaption>" + caption + "</figcaption></figure>\n";
 }
 
-std::string cart_pole_film(const States& states) {
+std::string cart_pole_film(const FilmStates& states) {
   std::string html = "<div class=\"film\">\n";
   html += "<div class=\"moving\">" +
           figure(animation_of(states), join("all ", states.size(), " steps, as fast as they are")) +
@@ -100,7 +101,7 @@ std::string cart_pole_film(const States& states) {
 
 }  // namespace
 
-std::string film_of(const EnvironmentKind& kind, const States& states) {
+std::string film_of(const EnvironmentKind& kind, const FilmStates& states) {
   if (states.empty() || kind.name != cart_pole().name) return "";
   return cart_pole_film(states);
 }

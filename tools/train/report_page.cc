@@ -18,7 +18,7 @@ namespace lockstep {
 namespace {
 
 constexpr double kShareOfTime = 0.005;  // the share that writing may take
-constexpr double kNone = -std::numeric_limits<double>::infinity();
+constexpr double kNoScore = -std::numeric_limits<double>::infinity();
 constexpr double kLeastRefresh = 2, kMostRefresh = 60;  // seconds
 
 // 430,500, 25.6 M, 8.18 G
@@ -112,7 +112,7 @@ void ReportPage::gather(const std::vector<MetricRow>& rows) {
   const std::string unit = task_.work_unit().name;
   const std::string score_row = "test_" + kind.number;
   std::map<std::string, double> last;
-  double images = 0, windows = 0, best = kNone, best_at = 0, seconds = 0, before = 0;
+  double images = 0, windows = 0, best = kNoScore, best_at = 0, seconds = 0, before = 0;
   for (const MetricRow& row : rows) {
     for (const auto& [name, value] : row) last[name] = value;
     if (const double rate = value_of(row, unit + "_per_second"); std::isfinite(rate)) {
@@ -138,7 +138,7 @@ void ReportPage::gather(const std::vector<MetricRow>& rows) {
                                     clock_text(each * (all - done)), " left.")
                              : "Running.";
   report_.facts.clear();
-  if (best > kNone) {
+  if (best > kNoScore) {
     report_.facts.emplace_back(kind.name, task_.text_of_score(last[score_row]));
     report_.facts.emplace_back(join("best, at iteration ", best_at), task_.text_of_score(best));
     if (last.count("test_loss"))
