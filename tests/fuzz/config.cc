@@ -6,6 +6,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/readers.h"
 #include "tests/support/training_command.h"
+#include "tools/control/control_config.h"
 #include "tools/detection/detector_config.h"
 #include "tools/detection/types.h"
 #include "tools/text/config.h"
@@ -26,15 +27,29 @@ void read_detector(const ConfigFiles& files) {
     std::abort();
 }
 
+// The configuration as written reads back as the same.
+template <class Config>
+void expect_read_again(Config& config,
+                       Config (*read)(const ConfigFiles&, const std::vector<std::string>&, int,
+                                      Origins&)) {
+  Origins origins;
+  const MemoryFile again(yaml_of(keys_of(config)));
+  expect(accepts([&] {
+    Config other = read(config_files(again.path()), {}, 1, origins);
+    expect(entries_of(keys_of(other)) == entries_of(keys_of(config)));
+  }));
+}
+
 void read_language_model(const ConfigFiles& files) {
   Origins origins;
   TextConfig config = read_text_config(files, {}, 1, origins);
-  const MemoryFile again(yaml_of(keys_of(config)));
-  if (!accepts([&] {
-        TextConfig other = read_text_config(config_files(again.path()), {}, 1, origins);
-        if (entries_of(keys_of(other)) != entries_of(keys_of(config))) std::abort();
-      }))
-    std::abort();
+  expect_read_again(config, read_text_config);
+}
+
+void read_control(const ConfigFiles& files) {
+  Origins origins;
+  ControlConfig config = read_control_config(files, {}, 1, origins);
+  expect_read_again(config, read_control_config);
 }
 
 }  // namespace
@@ -44,6 +59,7 @@ void read_configuration(const std::string& text) {
   const ConfigFiles files = config_files(file.path());
   if (is_detector(files, {})) return read_detector(files);
   if (is_language_model(files, {})) return read_language_model(files);
+  if (is_control(files, {})) return read_control(files);
   const ClassificationConfig config = read_config(file.path(), {});
   // What was taken is written in a way that is taken again, as the same.
   const MemoryFile again(config.yaml());
@@ -60,6 +76,7 @@ Seeds config_seeds() {
               "DEVICES: 'cpu*4'\nALL_REDUCE: xring#2:32k:rechd\nRING_ORDER: [0, 2, 1, 3]\n",
               "MODEL: {TYPE: char_gru, LAYERS: 2}\nDATA: {FILES: ['*.md', docs], LENGTH: 64}\n",
               "DATA: &d {NAME: digits}\nTEST: {ITERS: 1}\n",
+              "MODEL: {TYPE: actor_critic, HIDDEN: [8]}\nCONTROL: {LAMBDA: 0.9, STEPS: 16}\n",
               "MODEL: {TYPE: rpn, CONV_BODY: add_ResNet50_conv4_body, RPN_ONLY: True}\n"
               "TRAIN.SCALES: (800, 900)\nTRAIN.DATASETS: ('a', 'b')\nMEMONGER: False\n"};
   return seeds;

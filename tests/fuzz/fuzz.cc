@@ -23,6 +23,7 @@ const std::vector<Target>& targets() {
       {"picture", read_picture, picture_seeds, 4096},
       {"specification", read_specification, specification_seeds, 256},
       {"devices", read_devices, devices_seeds, 64},
+      {"episodes", read_episodes, episodes_seeds, 1024},
       {"store", read_store_messages, store_seeds, 1024},
   };
   return all;

@@ -41,6 +41,10 @@ Seeds specification_seeds();
 void read_devices(const std::string& text);
 Seeds devices_seeds();
 
+// What a checkpoint keeps of environments and their episodes.
+void read_episodes(const std::string& text);
+Seeds episodes_seeds();
+
 // What is said to the keeper of a store by a member (after an m) or a stranger (s), or is answered
 // by a keeper that is none (a).
 void read_store_messages(const std::string& bytes);
