@@ -271,6 +271,11 @@ constexpr Way kWays[] = {
      [](Trial& trial) { trial.options.clip = {.norm = 0.5F, .before_reduce = true}; }},
     {"means", [](Trial& trial) { trial.means = true; }},
     {"mean statistics", [](Trial& trial) { trial.options.statistics = StatisticsPolicy::mean; }},
+    {"statistics in turn",
+     [](Trial& trial) {
+       if (!trial.options.synchronised_batch_norm)
+         trial.options.statistics = StatisticsPolicy::in_turn;
+     }},
 };
 
 TEST_P(SameRun, WithEveryTwoWaysToTrain) {
