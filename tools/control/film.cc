@@ -33,7 +33,8 @@ std::string coordinate(double number) {
 std::string empty_track() {
   const double end = kMetre * CartPole::kMostPlace;
   std::ostringstream out;
-  out << "<svg viewBox=\"0 0 240 100\" role=\"img\"><path style=\"stroke:var(--soft)\" d=\"M"
+  out << "<svg viewBox=\"0 0 240 100\" role=\"img\" aria-label=\"cart and pole\"><path "
+         "style=\"stroke:var(--soft)\" d=\"M"
       << coordinate(kMiddle - end) << " " << kTrack << "H" << coordinate(kMiddle + end) << "M"
       << coordinate(kMiddle - end) << " " << kTrack - 6 << "v12M" << coordinate(kMiddle + end)
       << " " << kTrack - 6 << "v12\"/>";
