@@ -16,6 +16,7 @@ cmake -S "$here" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
 cmake --build "$work/build"
 cd "$work" && build/consumer
 test -s step.onnx
+build/cart_pole
 build/page
 # Better than the frequencies of characters, some 4.6 bits, which a network learns first.
 cat "$here"/../../docs/*.md > pages.txt
