@@ -31,9 +31,8 @@ struct Report {
   std::vector<CurveChart> charts;  // before those of the rate and of speed
   std::string unit = "images";     // of the speed: NAME_per_second in the metrics
   std::vector<MetricRow> metrics;
-  std::string unit = "images";  // what speed is counted in
-  std::string tested;           // HTML
-  NamedTexts settings;          // keys with values other than the defaults
+  std::string tested;   // HTML
+  NamedTexts settings;  // keys with values other than the defaults
   NamedTexts about;
 };
 

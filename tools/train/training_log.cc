@@ -166,7 +166,8 @@ void TrainingLog::say_slow_loader(double share) {
   if (is_first || loader_said_ || share <= kMuch || task_.threads_key().empty()) return;
   loader_said_ = true;
   note(join("the loader is slow: ", percent(share), " of the time is spent waiting for ",
-            task_.work_unit().name, "; ", task_.threads_key(), " sets the number of threads that read them"));
+            task_.work_unit().name, "; ", task_.threads_key(),
+            " sets the number of threads that read them"));
 }
 
 void TrainingLog::add_up_over_processes() {
