@@ -135,6 +135,11 @@ TEST_F(TextCommand, TrainsTestsAndContinuesAText) {
   EXPECT_NE(infer(folder / "run", {"--seed", "2"}).out, continued.out);
   EXPECT_EQ(infer(folder / "run", {"--temperature", "0", "--seed", "2"}).out,
             infer(folder / "run", {"--temperature", "0"}).out);
+  const Outcome exported_again =
+      run_lockstep({"export", folder / "run/best.safetensors", "-o", folder / "best.onnx"});
+  ASSERT_EQ(exported_again.exit_code, 0) << exported_again.err;
+  EXPECT_NE(exported_again.out.find("best.onnx: 2"), std::string::npos) << exported_again.out;
+  EXPECT_EQ(infer(folder / "best.onnx").out, infer(folder / "run/best.onnx").out);
   write_file(folder / "prompt", "one\nst\xC3\xBCp");
   expect_refused(infer(folder / "run/model.onnx"),
                  {"prompt:2: contains byte 0xC3, which is not in the vocabulary",

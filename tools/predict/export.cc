@@ -7,6 +7,7 @@
 #include "tools/command.h"
 #include "tools/onnx/portable_file.h"
 #include "tools/predict/trained_network.h"
+#include "tools/text/network.h"
 #include "tools/train/run_folder.h"
 #include "tools/train/weights.h"
 
@@ -56,7 +57,16 @@ void add_export(CLI::App& app, Command& chosen) {
             "' contains no checkpoint.safetensors; a run writes one every TRAIN.SNAPSHOT_ITERS "
             "iterations and at the end");
       check_weights(weights);
-      const TrainedNetwork network = trained_from(weights, step_in(folder.empty() ? "." : folder));
+      const std::string step = step_in(folder.empty() ? "." : folder);
+      TrainingModel model = network_with_values(weights, step);
+      if (model.metadata.count("vocabulary")) {
+        save_model(model, options->output);
+        std::cout << options->output << ": " << vocabulary_in(model, step).size()
+                  << " characters, weights from " << weights << " " << model.metadata.at("trained")
+                  << "\n";
+        return 0;
+      }
+      const TrainedNetwork network = classifier_of(std::move(model), weights, step);
       save_trained(network, options->output);
       std::cout << options->output << ": " << network.classes.size() << " classes, takes "
                 << network.model.inference.type(network.model.inference.inputs()[0])

@@ -8,10 +8,8 @@
 #include <optional>
 
 #include "graph/file.h"
-#include "graph/passes/predict.h"
 #include "graph/printable.h"
 #include "operators/all.h"
-#include "runtime/state/safetensors.h"
 #include "tools/classification/config.h"
 #include "tools/command.h"
 #include "tools/detection/task.h"
@@ -91,11 +89,7 @@ std::optional<TrainingModel> language_model_of(const InferOptions& options,
   }
   if (!config || !is_language_model(*config, {})) return std::nullopt;
   const TrainedRun run = trained_run(options);
-  const std::string step = step_in(run.folder);
-  check(fs::exists(step), run.weights, ": ", step,
-        ", which contains the network of these weights, does not exist");
-  return with_trained_values(load_model(all_ops(), step).model,
-                             read_safetensors(run.weights).tensors);
+  return network_with_values(run.weights, step_in(run.folder));
 }
 
 bool looks_like_picture(const fs::path& path) {

@@ -105,7 +105,8 @@ std::string said_of(const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json said = nlohmann::ordered_json::object();
   for (const auto& [key, as] : {std::pair{"steps", "iterations"},
                                 {"iterations", "iterations"},
-                                {"held_out_accuracy", "held_out_accuracy"}})
+                                {"held_out_accuracy", "held_out_accuracy"},
+                                {"held_out_mean_probability", "held_out_mean_probability"}})
     if (auto found = metadata.find(key); found != metadata.end())
       said[as] = json::parse(found->second, nullptr, false);
   return said.dump();
@@ -143,7 +144,7 @@ TrainedNetwork load_trained(const std::string& path) {
   return network_of(std::move(file.model), path);
 }
 
-TrainedNetwork trained_from(const std::string& weights, const std::string& step) {
+TrainingModel network_with_values(const std::string& weights, const std::string& step) {
   check(fs::exists(step), weights, ": ", step,
         ", which contains the network of these weights, does not exist");
   const TrainingModel model = load_model(all_ops(), step).model;
@@ -152,10 +153,23 @@ TrainedNetwork trained_from(const std::string& weights, const std::string& step)
   try {
     TrainingModel network = with_trained_values(model, file.tensors);
     network.metadata["trained"] = said_of(file.metadata);
+    return network;
+  } catch (const Error& error) {
+    fail(weights, " and ", step, ": ", error.what());
+  }
+}
+
+TrainedNetwork classifier_of(TrainingModel network, const std::string& weights,
+                             const std::string& step) {
+  try {
     return network_of(std::move(network), step);
   } catch (const Error& error) {
     fail(weights, " and ", step, ": ", error.what());
   }
+}
+
+TrainedNetwork trained_from(const std::string& weights, const std::string& step) {
+  return classifier_of(network_with_values(weights, step), weights, step);
 }
 
 void save_trained(const TrainingModel& model, const StateValues& values, const std::string& trained,

@@ -23,7 +23,13 @@ struct TrainedNetwork {
 // Reads model.onnx. Throws, naming the missing part, for a model without image preparation, or one
 // that is not a trained network.
 TrainedNetwork load_trained(const std::string& path);
-// From a checkpoint, or weights alone, and the step.onnx of their run.
+// The network of a run with its values, whatever it predicts: from a checkpoint, or weights alone,
+// and the step.onnx of their run.
+TrainingModel network_with_values(const std::string& weights, const std::string& step);
+// With its image preparation and classes; the files that it came from, for errors.
+TrainedNetwork classifier_of(TrainingModel network, const std::string& weights,
+                             const std::string& step);
+// Both.
 TrainedNetwork trained_from(const std::string& weights, const std::string& step);
 
 // A single file of standard operators. `trained`: iterations and score, as JSON.

@@ -21,6 +21,7 @@ struct TextConfig : TrainSettings {
 
   std::vector<std::string> files, test_files;
   std::string root;
+  int64_t data_threads = 1;
 
   int64_t batch_size = 32;
   int64_t sample_length = 400;

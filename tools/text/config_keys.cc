@@ -52,7 +52,11 @@ ConfigKeys keys_of_data(TextConfig& c) {
           {"DATA.LENGTH",
            &c.network.length,
            "characters of a row",
-           {.least = 2, .most = kMostUnits, .remembered = true}}};
+           {.least = 2, .most = kMostUnits, .remembered = true}},
+          {"DATA.THREADS",
+           &c.data_threads,
+           "threads that copy rows of text",
+           {.least = 1, .most = kMostThreads, .own = true}}};
 }
 
 ConfigKeys keys_of_loop(TextConfig& c) {

@@ -39,8 +39,8 @@ class TextTask final : public Task {
   void open(Session& session, const Rows& rows) override;
   std::map<std::string, std::string> metadata() const override;
   const MinibatchSource& minibatches() const override { return *minibatches_; }
-  int reading_threads() const override { return 1; }  // copying takes no time
-  std::string threads_key() const override { return "DATA"; }
+  int reading_threads() const override { return static_cast<int>(config_.data_threads); }
+  std::string threads_key() const override { return "DATA.THREADS"; }
   std::vector<std::string> notes() const override { return {corpus_->text()}; }
   int64_t held_out_pictures() const override { return held_out_->characters(); }
   std::string held_out_are() const override { return "held-out characters"; }

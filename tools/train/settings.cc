@@ -106,7 +106,7 @@ ConfigKeys loop_keys(TrainSettings& c) {
            {.least = 1}},
           {"TEST.ITERS",
            &c.test_iters,
-           "iterations between two tests on the held-out images",
+           "iterations between two tests on the held-out data",
            {.least = 1}}};
 }
 
