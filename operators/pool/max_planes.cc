@@ -1,7 +1,9 @@
 #include "operators/pool/max_planes.h"
 
+#include <cstring>
 #include <limits>
 
+#include "operators/kit/pack.h"
 #include "operators/pool/planes.h"
 
 namespace lockstep {
@@ -74,23 +76,78 @@ class MaxOfPlanes {
   PooledPlanes planes_;
 };
 
-// Adds up in the order of windows.
-void add_gradients(const PooledPlanes& planes, const float* dy, const float* x, float* dx) {
-  const PooledAxis &rows = planes.rows, &columns = planes.columns;
-  const bool pairs = planes.square(2);
-  for (int64_t row = 0; row < rows.out; ++row) {
+Four four_from(const float* x) {
+  Four four;
+  std::memcpy(&four, x, sizeof four);
+  return four;
+}
+
+// The gradients of four whole 2x2 windows that do not overlap, so that each element gets one.
+void gradients_of_pairs(const float* dy, const float* x, int64_t width, float* dx) {
+  Four value[4], gradient[4] = {four_from(dy)};
+  for (int r = 0; r < 2; ++r) {
+    const Four left = four_from(x + r * width), right = four_from(x + r * width + 4);
+    value[2 * r] = __builtin_shufflevector(left, right, 0, 2, 4, 6);
+    value[2 * r + 1] = __builtin_shufflevector(left, right, 1, 3, 5, 7);
+  }
+  Four most = value[0];
+  for (int k = 1; k < 4; ++k) {  // NaN is above all, and the first of equals stays
+    const FourMasks above = (value[k] > most) | ((value[k] != value[k]) & (most == most));
+    most = chosen(above, value[k], most);
+    for (int before = 0; before < k; ++before)
+      gradient[before] = kept_where(~above, gradient[before]);
+    gradient[k] = kept_where(above, four_from(dy));
+  }
+  for (int r = 0; r < 2; ++r) {
+    const Four even = gradient[2 * r], odd = gradient[2 * r + 1];
+    const Four left = __builtin_shufflevector(even, odd, 0, 4, 1, 5),
+               right = __builtin_shufflevector(even, odd, 2, 6, 3, 7);
+    std::memcpy(dx + r * width, &left, sizeof left);
+    std::memcpy(dx + r * width + 4, &right, sizeof right);
+  }
+}
+
+class GradientOfPlanes {
+ public:
+  explicit GradientOfPlanes(const PooledPlanes& planes) : planes_(planes) {}
+
+  // Adds up in the order of windows.
+  void run(const float* dy, const float* x, float* dx) const {
+    const PooledAxis &rows = planes_.rows, &columns = planes_.columns;
+    const bool pairs = planes_.square(2) && rows.stride == 2 && columns.stride == 2;
+    const int64_t first = columns.first_whole(), last = columns.end_of_whole();
+    std::fill(dx, dx + rows.in * columns.in, 0.0F);
+    for (int64_t row = 0; row < rows.out; ++row, dy += columns.out) {
+      const bool whole = row >= rows.first_whole() && row < rows.end_of_whole();
+      if (!whole || !pairs) {
+        single(dy, x, row, 0, columns.out, dx);
+        continue;
+      }
+      const int64_t at = rows.begin(row) * columns.in + columns.begin(first);
+      single(dy, x, row, 0, first, dx);
+      int64_t column = first;
+      for (; column + 4 <= last; column += 4)
+        gradients_of_pairs(dy + column, x + at + 2 * (column - first), columns.in,
+                           dx + at + 2 * (column - first));
+      single(dy, x, row, column, columns.out, dx);
+    }
+  }
+
+ private:
+  void single(const float* dy, const float* x, int64_t row, int64_t begin, int64_t end,
+              float* dx) const {
+    const PooledAxis &rows = planes_.rows, &columns = planes_.columns;
     const int64_t top = rows.begin(row), height = rows.end(row) - top;
-    for (int64_t column = 0; column < columns.out; ++column, ++dy) {
+    for (int64_t column = begin; column < end; ++column) {
       const int64_t left = columns.begin(column), width = columns.end(column) - left;
       if (height <= 0 || width <= 0) continue;
       const int64_t at = top * columns.in + left;
-      const int64_t place = pairs && height == 2 && width == 2
-                                ? place_of_most(x + at, columns.in, 2, 2)
-                                : place_of_most(x + at, columns.in, height, width);
-      dx[at + place] += *dy;
+      dx[at + place_of_most(x + at, columns.in, height, width)] += dy[column];
     }
   }
-}
+
+  PooledPlanes planes_;
+};
 
 }  // namespace
 
@@ -117,15 +174,13 @@ std::unique_ptr<Kernel> max_of_planes(const KernelRequest& request) {
 std::unique_ptr<Kernel> max_of_planes_grad(const KernelRequest& request) {
   const PooledPlanes planes(request, request.in[1].dims, request.in[0].dims);
   return make_kernel(
-      [planes](const KernelArgs& args) {
+      [planes, one = GradientOfPlanes(planes)](const KernelArgs& args) {
         const int64_t small = planes.rows.out * planes.columns.out,
                       large = planes.rows.in * planes.columns.in;
         planes.visit([&](int64_t begin, int64_t end) {
-          float* dx = args.out[0].as<float>();
-          std::fill(dx + begin * large, dx + end * large, 0.0F);
           for (int64_t p = begin; p < end; ++p)
-            add_gradients(planes, args.in[0].as<const float>() + p * small,
-                          args.in[1].as<const float>() + p * large, dx + p * large);
+            one.run(args.in[0].as<const float>() + p * small,
+                    args.in[1].as<const float>() + p * large, args.out[0].as<float>() + p * large);
         });
       },
       "row-major planes");

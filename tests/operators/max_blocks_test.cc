@@ -76,16 +76,18 @@ TEST(MaxOfBlocks, HasTheGradientOfRowMajorPlanes) {
   for (const Windows& windows :
        {Windows{}, Windows{3, 2, 1, 1}, Windows{3, 1, 1, 1}, Windows{3, 2, 0, 1},
         Windows{2, 2, 1, 1}, Windows{5, 3, 2, 0}, Windows{1, 1}, Windows{4, 1, 3, 3}}) {
-    const MaxGrad max(windows, {3, 16, 11, 7});
-    const std::vector<float> expected =
-        max.run(*max_of_planes_grad(max.request(1)), max.request(1));
-    for (int block : {4, 8, 16})
-      for (int threads : {1, 3}) {
-        const KernelRequest request = max.request(block, usable_threads(threads));
-        EXPECT_TRUE(max.run(*max_of_blocks_grad(request), request) == expected)
-            << "windows of " << windows.kernel << " by " << windows.stride << ", blocks of "
-            << block << ", " << threads << " threads";
-      }
+    for (const Dims& dims : {Dims{3, 16, 11, 7}, Dims{2, 16, 6, 21}}) {
+      const MaxGrad max(windows, dims);
+      const std::vector<float> expected =
+          max.run(*max_of_planes_grad(max.request(1)), max.request(1));
+      for (int block : {4, 8, 16})
+        for (int threads : {1, 3}) {
+          const KernelRequest request = max.request(block, usable_threads(threads));
+          EXPECT_TRUE(max.run(*max_of_blocks_grad(request), request) == expected)
+              << "windows of " << windows.kernel << " by " << windows.stride << ", x "
+              << text_of(dims) << ", blocks of " << block << ", " << threads << " threads";
+        }
+    }
   }
 }
 
