@@ -6,82 +6,15 @@
 #include <filesystem>
 #include <limits>
 
-#include "graph/file.h"
-#include "graph/io.h"
 #include "graph/limits.h"
-#include "graph/onnx.h"
 #include "graph/parsed_size.h"
-#include "operators/all.h"
-#include "tests/support/expect_error.h"
+#include "tests/graph/hostile_model.h"
 #include "tests/support/step_feeds.h"
-#include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-// y = OP(x) of opset 17, for a test to change.
-class HostileModel : public ::testing::Test {
- protected:
-  HostileModel() {
-    proto_.set_ir_version(kIrVersion);
-    opset(kOpset);
-    graph().set_name("g");
-    auto* input = graph().add_input();
-    input->set_name("x");
-    to_proto(TensorType{DType::float32, {1, 2, 4, 4}}, *input->mutable_type());
-    graph().add_output()->set_name("y");
-    node("Relu").add_input("x");
-    graph().mutable_node(0)->add_output("y");
-  }
-
-  onnx::GraphProto& graph() { return *proto_.mutable_graph(); }
-  void opset(int64_t version) {
-    proto_.clear_opset_import();
-    proto_.add_opset_import()->set_version(version);
-  }
-  onnx::NodeProto& node(const std::string& type) {
-    if (graph().node_size() == 0) graph().add_node();
-    graph().mutable_node(0)->set_op_type(type);
-    return *graph().mutable_node(0);
-  }
-  void attribute(const std::string& name, const AttributeValue& value) {
-    to_proto(name, value, *graph().mutable_node(0)->add_attribute());
-  }
-  // An int64 of two elements.
-  onnx::TensorProto& initializer(const std::string& name, const std::string& raw = "") {
-    auto& tensor = *graph().add_initializer();
-    tensor.set_name(name);
-    tensor.set_data_type(onnx::TensorProto::INT64);
-    tensor.add_dims(2);
-    if (!raw.empty()) tensor.set_raw_data(raw);
-    return tensor;
-  }
-  static void external(onnx::TensorProto& tensor, const std::string& location,
-                       const std::string& offset = "0", const std::string& length = "16") {
-    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
-    tensor.clear_external_data();
-    for (auto& [key, value] :
-         {std::pair{"location", location}, {"offset", offset}, {"length", length}}) {
-      auto* entry = tensor.add_external_data();
-      entry->set_key(key);
-      entry->set_value(value);
-    }
-  }
-
-  LoadedModel load(const std::string& name = "net.onnx") {
-    write_file(folder_ / name, proto_.SerializeAsString());
-    return load_model(all_ops(), folder_ / name);
-  }
-  template <class... Parts>
-  void refused(const Parts&... parts) {
-    expect_error([&] { load(); }, "net.onnx: ", parts...);
-  }
-
-  onnx::ModelProto proto_;
-  TemporaryFolder folder_;
-};
 
 TEST_F(HostileModel, TensorsHoldWhatTheirShapesSay) {
   for (int64_t version : {7, 13, 17}) {
@@ -261,75 +194,6 @@ TEST_F(HostileModel, LargeDimensionsAreNotLostInConversion) {
   refused("'x' has a dimension of -5");
   dims->mutable_dim(0)->set_dim_value(-1);  // open, as some write it
   EXPECT_EQ(load().model.inference.inputs().size(), 1U);
-}
-
-TEST_F(HostileModel, DataOutsideTheFileIsKeptInConversion) {
-  opset(9);
-  node("Softmax");
-  graph().mutable_node(0)->set_input(0, "z");
-  auto* reshape = graph().add_node();
-  reshape->set_op_type("Reshape");
-  reshape->add_input("x");
-  reshape->add_input("s");
-  reshape->add_output("z");
-  external(initializer("s"), "data", "8");
-  write_file(folder_ / "data", std::string("12345678") + char(2) + std::string(7, '\0') + char(16) +
-                                   std::string(7, '\0'));
-  const LoadedModel loaded = load();
-  EXPECT_EQ(loaded.model.inference.literal(loaded.model.inference.at("s"))->integers(),
-            (std::vector<int64_t>{2, 16}));
-}
-
-TEST_F(HostileModel, OffsetsAndLengthsAreNumbersWithinTheFile) {
-  write_file(folder_ / "data", std::string(20, 'x'));
-  auto& tensor = initializer("s");
-  external(tensor, "data", "4");
-  EXPECT_EQ(load().model.inference.node_count(), 1);
-  for (auto [offset, length] : {std::pair{"-4", "16"},
-                                {"4x", "16"},
-                                {"", "16"},
-                                {"4", "0x10"},
-                                {"99999999999999999999", "16"},
-                                {"4", "-1"}}) {
-    external(tensor, "data", offset, length);
-    refused("s: external data has the", "which is not a number of bytes");
-  }
-  for (auto [offset, length] :
-       {std::pair{"5", "16"}, {"9223372036854775807", "16"}, {"4", "9223372036854775807"}}) {
-    external(tensor, "data", offset, length);
-    refused("s: external data is ", "which has 20 bytes");
-  }
-  external(tensor, "data", "4", "8");
-  refused("s: has 8 bytes of data for int64[2]");
-  external(tensor, "data");
-  *tensor.add_external_data() = tensor.external_data(0);
-  refused("s: external data has the location twice");
-}
-
-TEST_F(HostileModel, LinksLeadNowhereElse) {
-  const std::string sixteen(16, 'x');
-  fs::create_directories(folder_ / "blobs");
-  fs::create_directories(folder_ / "snapshots/one");
-  fs::create_directories(folder_ / "elsewhere");
-  write_file(folder_ / "elsewhere/secret", sixteen);
-  write_file(folder_ / "blobs/weights", sixteen);
-  external(initializer("s"), "data");
-  write_file(folder_ / "blobs/model", proto_.SerializeAsString());
-  // As a cache keeps it: names are links to contents, all of which lie in one folder.
-  fs::create_symlink("../../blobs/model", folder_ / "snapshots/one/net.onnx");
-  fs::create_symlink("../../blobs/weights", folder_ / "snapshots/one/data");
-  const std::string cached = folder_ / "snapshots/one/net.onnx";
-  EXPECT_EQ(load_model(all_ops(), cached).model.inference.node_count(), 1);
-  fs::remove(folder_ / "snapshots/one/data");
-  fs::create_symlink("../../elsewhere/secret", folder_ / "snapshots/one/data");
-  expect_error([&] { load_model(all_ops(), cached); }, "s: external data location 'data' is a link",
-               "is outside the model's folder");
-  for (const char* location : {"../blobs/weights", "sub/../../x", "a/../data", "/etc/passwd", ""}) {
-    external(*graph().mutable_initializer(0), location);
-    refused("s: external data location '", location, "is outside the model's folder");
-  }
-  external(*graph().mutable_initializer(0), "blobs");
-  refused("s: cannot read", "not a regular file");
 }
 
 TEST_F(HostileModel, AFewBytesTakeNoGigabytes) {
