@@ -8,6 +8,7 @@
 #include "tools/control/control_config.h"
 #include "tools/detection/types.h"
 #include "tools/text/types.h"
+#include "tools/train/read_settings.h"
 
 namespace lockstep {
 namespace {
@@ -69,15 +70,9 @@ ClassificationConfig read_config(const ConfigFiles& files,
   refuse_detector(files, overrides);
   refuse_language_model(files, overrides);
   refuse_control(files, overrides);
-  const std::string& path = files.back().path;
-  ClassificationConfig config;
-  config.path = path;
-  config.output_dir = "runs/" + std::filesystem::path(path).stem().string();
-  ConfigKeys keys = keys_of(config);
-  read_files(keys, files, origins);
-  read_words(keys, overrides, &origins);
-  naming(path, [&] { check_together(config, processes); });
-  return config;
+  return read_settings<ClassificationConfig>(
+      files, overrides, origins,
+      [&](ClassificationConfig& config) { check_together(config, processes); });
 }
 
 }  // namespace lockstep

@@ -9,17 +9,6 @@ namespace {
 // Larger numbers overflow when multiplied; memory runs out long before.
 constexpr double kMostOfMany = 1 << 24, kMostPixels = 1 << 16, kMostImages = 0x7FFFFFFF;
 
-ConfigKeys keys_of_run(ClassificationConfig& c) {
-  return {{"OUTPUT_DIR",
-           &c.output_dir,
-           "folder of this configuration's runs; default: runs/ and the file's name",
-           {.own = true}},
-          {"RNG_SEED",
-           &c.seed,
-           "seed of the initial weights, the order of data and random draws",
-           {.least = 0, .remembered = true}}};
-}
-
 ConfigKeys keys_of_network(ClassificationConfig& c) {
   return {
       {"MODEL.TYPE", &c.model, "built-in model: " + listed(model_names()), {.remembered = true}},
@@ -107,8 +96,9 @@ ConfigKeys keys_of_loop(ClassificationConfig& c) {
 }  // namespace
 
 ConfigKeys keys_of(ClassificationConfig& c) {
-  return joined({keys_of_run(c), keys_of(c.run), keys_of_network(c), keys_of_data(c),
-                 keys_of_loop(c), loop_keys(c), solver_keys(c), keys_of(c.step)});
+  return joined({run_keys(c, "the initial weights, the order of data and random draws"),
+                 keys_of(c.run), keys_of_network(c), keys_of_data(c), keys_of_loop(c), loop_keys(c),
+                 solver_keys(c), keys_of(c.step)});
 }
 
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 #include "graph/nearest.h"
 #include "models/models.h"
 #include "tools/config/read.h"
+#include "tools/train/read_settings.h"
 
 namespace lockstep {
 namespace {
@@ -76,15 +77,8 @@ void refuse_control(const ConfigFiles& files, const std::vector<std::string>& wo
 
 ControlConfig read_control_config(const ConfigFiles& files, const std::vector<std::string>& words,
                                   int processes, Origins& origins) {
-  const std::string& path = files.back().path;
-  ControlConfig config;
-  config.path = path;
-  config.output_dir = "runs/" + std::filesystem::path(path).stem().string();
-  ConfigKeys keys = keys_of(config);
-  read_files(keys, files, origins);
-  read_words(keys, words, &origins);
-  naming(path, [&] { check_together(config, processes); });
-  return config;
+  return read_settings<ControlConfig>(
+      files, words, origins, [&](ControlConfig& config) { check_together(config, processes); });
 }
 
 }  // namespace lockstep

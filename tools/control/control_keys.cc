@@ -58,17 +58,6 @@ ConfigKeys keys_of_playing(ControlConfig& c) {
            {.least = 0}}};
 }
 
-ConfigKeys keys_of_run(ControlConfig& c) {
-  return {{"OUTPUT_DIR",
-           &c.output_dir,
-           "folder of this configuration's runs; default: runs/ and the file's name",
-           {.own = true}},
-          {"RNG_SEED",
-           &c.seed,
-           "seed of the initial weights, of episodes, actions and the order of rows",
-           {.least = 0, .remembered = true}}};
-}
-
 ConfigKeys keys_of_training(ControlConfig& c) {
   return {{"TRAIN.BATCH_SIZE",
            &c.batch_size,
@@ -94,9 +83,9 @@ ConfigKeys keys_of_tests(ControlConfig& c) {
 }  // namespace
 
 ConfigKeys keys_of(ControlConfig& c) {
-  return joined({keys_of_run(c), keys_of(c.run), keys_of_network(c), keys_of_playing(c),
-                 keys_of_training(c), loop_keys(c), keys_of_tests(c), solver_keys(c),
-                 keys_of(c.step)});
+  return joined({run_keys(c, "the initial weights, of episodes, actions and the order of rows"),
+                 keys_of(c.run), keys_of_network(c), keys_of_playing(c), keys_of_training(c),
+                 loop_keys(c), keys_of_tests(c), solver_keys(c), keys_of(c.step)});
 }
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 
 #include "graph/graph.h"
 #include "tools/config/read.h"
+#include "tools/train/read_settings.h"
 
 namespace lockstep {
 namespace {
@@ -33,15 +34,8 @@ void check_together(const TextConfig& config, int processes) {
 
 TextConfig read_text_config(const ConfigFiles& files, const std::vector<std::string>& words,
                             int processes, Origins& origins) {
-  const std::string& path = files.back().path;
-  TextConfig config;
-  config.path = path;
-  config.output_dir = "runs/" + std::filesystem::path(path).stem().string();
-  ConfigKeys keys = keys_of(config);
-  read_files(keys, files, origins);
-  read_words(keys, words, &origins);
-  naming(path, [&] { check_together(config, processes); });
-  return config;
+  return read_settings<TextConfig>(files, words, origins,
+                                   [&](TextConfig& config) { check_together(config, processes); });
 }
 
 BatchShares shares_of(const TextConfig& config, int64_t replicas) {

@@ -7,17 +7,6 @@ namespace {
 
 constexpr double kMostRowsOfStep = 1 << 24, kMostUnits = 1 << 16, kMostLayers = 64;
 
-ConfigKeys keys_of_run(TextConfig& c) {
-  return {{"OUTPUT_DIR",
-           &c.output_dir,
-           "folder of this configuration's runs; default: runs/ and the file's name",
-           {.own = true}},
-          {"RNG_SEED",
-           &c.seed,
-           "seed of the initial weights, the order of rows, dropout and sampled text",
-           {.least = 0, .remembered = true}}};
-}
-
 ConfigKeys keys_of_network(TextConfig& c) {
   LanguageOptions& net = c.network;
   return {
@@ -86,8 +75,9 @@ ConfigKeys keys_of_test(TextConfig& c) {
 }  // namespace
 
 ConfigKeys keys_of(TextConfig& c) {
-  return joined({keys_of_run(c), keys_of(c.run), keys_of_network(c), keys_of_data(c),
-                 keys_of_loop(c), keys_of_test(c), loop_keys(c), solver_keys(c), keys_of(c.step)});
+  return joined({run_keys(c, "the initial weights, the order of rows, dropout and sampled text"),
+                 keys_of(c.run), keys_of_network(c), keys_of_data(c), keys_of_loop(c),
+                 keys_of_test(c), loop_keys(c), solver_keys(c), keys_of(c.step)});
 }
 
 }  // namespace lockstep

@@ -95,6 +95,14 @@ ConfigKeys solver_keys(TrainSettings& c) {
        {.least = 1}}};
 }
 
+ConfigKeys run_keys(TrainSettings& c, const std::string& seeded) {
+  return {{"OUTPUT_DIR",
+           &c.output_dir,
+           "folder of this configuration's runs; default: runs/ and the file's name",
+           {.own = true}},
+          {"RNG_SEED", &c.seed, "seed of " + seeded, {.least = 0, .remembered = true}}};
+}
+
 ConfigKeys loop_keys(TrainSettings& c) {
   return {{"TRAIN.LOG_ITERS",
            &c.log_iters,

@@ -33,6 +33,8 @@ struct TrainSettings {
 
 // SOLVER; weight decay and clipping are the step's.
 ConfigKeys solver_keys(TrainSettings& settings);
+// OUTPUT_DIR and RNG_SEED. `seeded`: what the seed decides.
+ConfigKeys run_keys(TrainSettings& settings, const std::string& seeded);
 // TRAIN.LOG_ITERS, TRAIN.DRIFT_ITERS and TEST.ITERS.
 ConfigKeys loop_keys(TrainSettings& settings);
 
