@@ -153,7 +153,7 @@ void check(const Case& c, const std::vector<int>& blocks) {
       ASSERT_TRUE(wide) << what;
       if (!native) {
         ASSERT_EQ(c.same, Same::numbers) << what << ": every processor has this kernel";
-        GTEST_SKIP() << "this processor does not multiply bfloat16";
+        GTEST_SKIP() << "skipped: this processor has no AVX512-BF16, which multiplies bfloat16";
       }
       expect_same(one.run(*wide, request), one.run(*native, request), c.same, what);
     }
