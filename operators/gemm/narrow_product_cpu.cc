@@ -55,7 +55,7 @@ std::string not_plain_gemm(const KernelRequest& request) {
   if (request.in.size() < 3 || !request.in[2].present()) return "";
   const Dims& c = request.in[2].dims;
   const bool row = c == Dims{request.out[0].dims[1]} || c == Dims{1, request.out[0].dims[1]};
-  return row && attrs.beta == 1 ? "" : "adds one row to all";
+  return row && attrs.beta == 1 ? "" : "takes one row that is added to all";
 }
 
 std::unique_ptr<Kernel> prepare_gemm(const KernelRequest& request) {

@@ -1,6 +1,5 @@
 #include "operators/pool/max_planes.h"
 
-#include <cstring>
 #include <limits>
 
 #include "operators/kit/pack.h"
@@ -76,14 +75,9 @@ class MaxOfPlanes {
   PooledPlanes planes_;
 };
 
-Four four_from(const float* x) {
-  Four four;
-  std::memcpy(&four, x, sizeof four);
-  return four;
-}
-
 // The gradients of four whole 2x2 windows that do not overlap, so that each element gets one.
 void gradients_of_pairs(const float* dy, const float* x, int64_t width, float* dx) {
+  const auto four_from = [](const float* at) { return Pack<4>::load(at).part[0]; };
   Four value[4], gradient[4] = {four_from(dy)};
   for (int r = 0; r < 2; ++r) {
     const Four left = four_from(x + r * width), right = four_from(x + r * width + 4);
@@ -102,8 +96,8 @@ void gradients_of_pairs(const float* dy, const float* x, int64_t width, float* d
     const Four even = gradient[2 * r], odd = gradient[2 * r + 1];
     const Four left = __builtin_shufflevector(even, odd, 0, 4, 1, 5),
                right = __builtin_shufflevector(even, odd, 2, 6, 3, 7);
-    std::memcpy(dx + r * width, &left, sizeof left);
-    std::memcpy(dx + r * width + 4, &right, sizeof right);
+    Pack<4>{left}.store(dx + r * width);
+    Pack<4>{right}.store(dx + r * width + 4);
   }
 }
 
