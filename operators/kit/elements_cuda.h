@@ -124,14 +124,14 @@ struct MapElements {
   F f;
   __device__ void operator()(int64_t i) const {
     Pack<X, kCount> in[kOperands];
-    for (int k = 0; k < kOperands; ++k) in[k] = reinterpret_cast<const Pack<X, kCount>*>(x[k])[i];
+    for (int k = 0; k < kOperands; ++k) in[k] = load<X, kCount>(x[k] + i * kCount);
     Pack<Y, kCount> out;
     for (int e = 0; e < kCount; ++e)
       if constexpr (kOperands == 1)
         out.at[e] = stored<Y>(f(computed(in[0].at[e])));
       else
         out.at[e] = stored<Y>(f(computed(in[0].at[e]), computed(in[1].at[e])));
-    reinterpret_cast<Pack<Y, kCount>*>(y)[i] = out;
+    store<Y, kCount>(y + i * kCount, out);
   }
 };
 

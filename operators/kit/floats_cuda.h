@@ -9,6 +9,7 @@
 
 #include "graph/half.h"
 #include "operators/kit/converted.h"
+#include "operators/kit/launch_cuda.h"
 
 namespace lockstep {
 
@@ -60,6 +61,18 @@ template <class T, int kCount>
 struct alignas(sizeof(T) * kCount) Pack {
   T at[kCount];
 };
+
+// In one memory access.
+template <class T, int kCount>
+__device__ Pack<T, kCount> load(const T* from) {
+  expect_aligned(from, sizeof(Pack<T, kCount>));
+  return *reinterpret_cast<const Pack<T, kCount>*>(from);
+}
+template <class T, int kCount>
+__device__ void store(T* to, const Pack<T, kCount>& pack) {
+  expect_aligned(to, sizeof(Pack<T, kCount>));
+  *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
+}
 
 inline bool is_aligned(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;

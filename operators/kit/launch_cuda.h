@@ -4,9 +4,14 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
+
 #include "runtime/cuda/check.h"
 
 namespace lockstep {
+
+// Where a kernel reads or writes so many bytes at once; the emulation checks their place.
+__device__ inline void expect_aligned(const void*, std::size_t) {}
 
 // `threads` per block, without barriers.
 template <class... Parameters, class... Arguments>

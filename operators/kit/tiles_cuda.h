@@ -44,15 +44,6 @@ struct Tiling {
   }
 };
 
-template <class T, int kCount>
-__device__ Pack<T, kCount> load(const T* from) {
-  return *reinterpret_cast<const Pack<T, kCount>*>(from);
-}
-template <class T, int kCount>
-__device__ void store(T* to, const Pack<T, kCount>& pack) {
-  *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
-}
-
 template <class Body, int kCount>
 __global__ void __launch_bounds__(kTileThreads) run_tiles(Tiling tiling, Body body) {
   body(tiling, tiling.first_channel(kCount));

@@ -4,8 +4,10 @@
 
 #include <array>
 #include <csetjmp>
+#include <exception>
 #include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "graph/error.h"
@@ -52,6 +54,7 @@ class Block {
         if (ended_[current_]) continue;
         threadIdx.x = static_cast<unsigned>(current_);
         resume();
+        if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
         ended_now += ended_[current_];
       }
       check(ended_now == 0 || ended_now == left, ended_now, " threads of a block ended where ",
@@ -79,7 +82,11 @@ class Block {
   static void enter();
   void serve() {
     for (;;) {
-      (*body_)();
+      try {
+        (*body_)();
+      } catch (...) {  // goes on where the grid was started, not on this stack
+        thrown_ = std::current_exception();
+      }
       ended_[current_] = 1;
       yield();
     }
@@ -87,6 +94,7 @@ class Block {
 
   const std::function<void()>* body_ = nullptr;
   std::size_t current_ = 0;
+  std::exception_ptr thrown_;
   std::vector<char> ended_, started_ = std::vector<char>(kMostThreads, 0);
   std::jmp_buf scheduler_{};
   std::array<std::jmp_buf, kMostThreads> places_{};

@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <vector>
 
 #include "tests/emulated_gpu/operators/kit/launch_cuda.h"
+#include "tests/support/expect_error.h"
 
 namespace lockstep::testing {
 namespace {
@@ -31,6 +33,25 @@ TEST(EmulatedGrid, RunsEachBlockOnceInAnOrderOfEachLaunch) {
       orders.insert(order);
     }
     EXPECT_GE(orders.size(), std::min(count, 10U)) << "of " << count << " blocks";
+  }
+}
+
+// As a GPU's does. Other threads may stand at a barrier then.
+TEST(EmulatedGrid, EndsWhereManyBytesAtOnceAreNotAligned) {
+  alignas(16) const std::array<float, 8> data{};
+  const auto touch = [&](std::size_t first, auto run, bool barriers) {
+    run({1, 1, 1}, 32, [&] {
+      expect_aligned(data.data() + first, 16);
+      if (barriers) __syncthreads();
+    });
+  };
+  for (int again = 0; again < 2; ++again) {
+    touch(4, run_grid, false);
+    expect_error([&] { touch(2, run_grid, false); },
+                 "accesses 16 bytes at once, 8 bytes behind where it may");
+    touch(4, run_grid_of_meetings, true);
+    expect_error([&] { touch(7, run_grid_of_meetings, true); },
+                 "accesses 16 bytes at once, 12 bytes behind where it may");
   }
 }
 

@@ -5,6 +5,8 @@
 #include <cuda_runtime_api.h>
 #include <math.h>  // NOLINT: a kernel's functions stand in no namespace
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 
 #include "runtime/accelerator.h"
@@ -23,6 +25,12 @@ extern thread_local GridPlace threadIdx, blockIdx, gridDim, blockDim;
 void __syncthreads();
 
 namespace lockstep {
+
+inline void expect_aligned(const void* data, std::size_t bytes) {
+  const auto astray = reinterpret_cast<std::uintptr_t>(data) % bytes;
+  check(astray == 0, "a kernel accesses ", bytes, " bytes at once, ", astray,
+        " bytes behind where it may");
+}
 
 namespace testing {
 // Both run `thread` for every thread of every block, in an order that differs from launch to
