@@ -59,16 +59,12 @@ struct OwnMemory {
 // Empty if cuDNN accepts the engine but cannot run it, or if its workspace is more than there is.
 std::optional<double> seconds_of(const CudnnPlan& plan, const ConvolutionData& data,
                                  const Epilogue& epilogue) {
-  try {
-    const DeviceBuffer workspace(std::max(plan.workspace, epilogue.workspace_bytes));
-    return seconds_on_device([&](cudaStream_t stream) {
-      run_plan(plan, stream, data, workspace.data());
-      if (plan.engine->leaves_epilogue) epilogue.run(stream, data, workspace.data());
-    });
-  } catch (const Error&) {  // other engines remain
-    cudaGetLastError();     // or the next launch would report this error
-    return std::nullopt;
-  }
+  return seconds_if_it_runs(std::max(plan.workspace, epilogue.workspace_bytes),
+                            [&](cudaStream_t stream, void* workspace) {
+                              run_plan(plan, stream, data, workspace);
+                              if (plan.engine->leaves_epilogue)
+                                epilogue.run(stream, data, workspace);
+                            });
 }
 
 }  // namespace

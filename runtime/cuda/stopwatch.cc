@@ -78,6 +78,17 @@ double seconds_on_device(const std::function<void(cudaStream_t)>& work) {
   return times[times.size() / 2];
 }
 
+std::optional<double> seconds_if_it_runs(
+    std::size_t workspace, const std::function<void(cudaStream_t, void* workspace)>& work) {
+  try {
+    const DeviceBuffer memory(workspace);
+    return seconds_on_device([&](cudaStream_t stream) { work(stream, memory.data()); });
+  } catch (const Error&) {
+    cudaGetLastError();
+    return std::nullopt;
+  }
+}
+
 std::string name_of_current_device() {
   int device = 0;
   cudaDeviceProp properties{};

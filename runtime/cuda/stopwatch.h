@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -26,6 +27,11 @@ class DeviceBuffer {
 // The time of a run, in seconds: the median of several measurements after a first run, each of so
 // many runs in a row that marks and launches matter little.
 double seconds_on_device(const std::function<void(cudaStream_t)>& work);
+
+// The time of work that needs so much memory. Empty if there is not so much or if the work fails;
+// CUDA then keeps no error of it, which the next launch would report as its own.
+std::optional<double> seconds_if_it_runs(
+    std::size_t workspace, const std::function<void(cudaStream_t, void* workspace)>& work);
 
 std::string name_of_current_device();
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "runtime/cuda/check.h"
+
 namespace lockstep::testing {
 namespace {
 
@@ -30,6 +32,19 @@ TEST(EmulatedStopwatch, ShortWorkIsRunManyTimesInARow) {
   const double seconds = seconds_on_device([&](cudaStream_t) { ++runs; });
   EXPECT_GT(runs, 1 + 1 + 5);
   EXPECT_LT(seconds, 1.0);
+}
+
+// Neither the error that ended it nor one that CUDA keeps for whoever asks next.
+TEST(EmulatedStopwatch, ACandidateThatCannotRunLeavesNoTrace) {
+  const std::size_t more_than_there_is = std::size_t{1} << 45U;
+  EXPECT_FALSE(seconds_if_it_runs(more_than_there_is, [](cudaStream_t, void*) {}));
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_FALSE(seconds_if_it_runs(1, [](cudaStream_t stream, void* workspace) {
+    check_cuda(cudaMemcpy2DAsync(workspace, 1, workspace, 1, 2, 1, cudaMemcpyDefault, stream),
+               "a copy wider than its pitch");
+  }));
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_TRUE(seconds_if_it_runs(1, [](cudaStream_t, void*) {}));
 }
 
 }  // namespace
