@@ -1,5 +1,8 @@
 #include "operators/kit/widest.h"
 
+#include <algorithm>
+#include <atomic>
+
 namespace lockstep::detail {
 namespace {
 
@@ -10,11 +13,15 @@ Vectors look() {
   return __builtin_cpu_supports("avx2") ? Vectors::avx2 : Vectors::any;
 }
 
+std::atomic<Vectors> limit = Vectors::avx512;
+
 }  // namespace
 
 Vectors widest_vectors() {
   static const Vectors found = look();
-  return found;
+  return std::min(found, limit.load(std::memory_order_relaxed));
 }
+
+void limit_vectors(Vectors most) { limit = most; }
 
 }  // namespace lockstep::detail

@@ -1,5 +1,6 @@
 // Loops on the CPU, compiled for wider vectors than every processor has. The instructions compute
-// the same bits; there are fewer of them, which tells where 16-bit floats are widened and rounded.
+// the same bits, as kernels are compiled without fused multiply-add (operators/CMakeLists.txt);
+// there are fewer of them, which tells where 16-bit floats are widened and rounded.
 #pragma once
 
 #include <type_traits>
@@ -22,6 +23,8 @@ template <class Body>
 
 enum class Vectors { any, avx2, avx512 };
 Vectors widest_vectors();
+// From now on at most these. For tests, which compare what all of them compute.
+void limit_vectors(Vectors most);
 
 }  // namespace detail
 

@@ -11,6 +11,7 @@
 #include "operators/cpu.h"
 #include "tests/support/channel_blocks.h"
 #include "tests/support/threads.h"
+#include "tests/support/vectors.h"
 
 namespace lockstep::testing {
 namespace {
@@ -155,7 +156,15 @@ void check(const Case& c, const std::vector<int>& blocks) {
         ASSERT_EQ(c.same, Same::numbers) << what << ": every processor has this kernel";
         GTEST_SKIP() << "skipped: this processor has no AVX512-BF16, which multiplies bfloat16";
       }
-      expect_same(one.run(*wide, request), one.run(*native, request), c.same, what);
+      const Values found = one.run(*native, request);
+      expect_same(one.run(*wide, request), found, c.same, what);
+      if (c.same != Same::bits) continue;
+      for (const Candidate* candidate : {native, wide})
+        for (const auto most : {detail::Vectors::any, detail::Vectors::avx2}) {
+          const VectorsAtMost limit(most);
+          expect_same(found, one.run(*candidate, request), Same::bits,
+                      join(what, ", narrower vectors"));
+        }
     }
 }
 
