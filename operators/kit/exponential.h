@@ -21,7 +21,9 @@ inline float exp_of_minus(float a) {
                     t * (1.0F / 6 + t * (1.0F / 24 + t * (1.0F / 120 +
                                                           t * (1.0F / 720 + t * (1.0F / 5040)))))));
   const float result = series * std::bit_cast<float>((127 - halves) << 23);
-  return a >= kMost ? 0 : result;
+  // A mask instead of a choice, for which compilers would make all of the above a branch.
+  return std::bit_cast<float>(std::bit_cast<int32_t>(result) &
+                              -static_cast<int32_t>(!(a >= kMost)));
 }
 
 // log(1 + e) for 0 <= e <= 1, by the series of 2 artanh(e / (2 + e)).

@@ -1,27 +1,49 @@
 #include "operators/rnn/activations_cpu.h"
 
-#include <algorithm>
+#include "operators/kit/widest.h"
 
 namespace lockstep {
 namespace {
 
 // NaN stays NaN.
-float clipped(float x, float limit) { return std::max(std::min(x, limit), -limit); }
+float clipped(float x, float limit) {
+  const float low = x > limit ? limit : x;
+  return low < -limit ? -limit : low;
+}
+
+// f by value: a loop that could change it would not be one over vectors.
+template <class Formula>
+void values(RecurrentActivation f, const float* x, float* y, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) y[i] = Formula::value(clipped(x[i], f.clip), f.a, f.b);
+}
+
+template <class Formula>
+void values_and_slopes(RecurrentActivation f, const float* x, float* y, float* slopes,
+                       int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float z = clipped(x[i], f.clip), slope = Formula::slope(z, f.a, f.b);
+    y[i] = Formula::value(z, f.a, f.b);
+    slopes[i] = x[i] < -f.clip || x[i] > f.clip ? 0 : slope;
+  }
+}
+
+// The others call functions of one number, so wider vectors do not help.
+template <class Formula>
+constexpr bool is_usual =
+    std::is_same_v<Formula, activation::Sigmoid> || std::is_same_v<Formula, activation::Tanh>;
 
 }  // namespace
 
 void activate(const RecurrentActivation& f, const float* x, float* y, int64_t count) {
-  with_formula(f.kind, [=, a = f.a, b = f.b, clip = f.clip]<class Formula>() {
-    for (int64_t i = 0; i < count; ++i) y[i] = Formula::value(clipped(x[i], clip), a, b);
+  with_formula(f.kind, [&]<class Formula>() {
+    widest_if<is_usual<Formula>>([&] { values<Formula>(f, x, y, count); });
   });
 }
 
-void slopes(const RecurrentActivation& f, const float* x, float* y, int64_t count) {
-  with_formula(f.kind, [=, a = f.a, b = f.b, clip = f.clip]<class Formula>() {
-    for (int64_t i = 0; i < count; ++i) {
-      const float slope = Formula::slope(clipped(x[i], clip), a, b);
-      y[i] = x[i] < -clip || x[i] > clip ? 0 : slope;
-    }
+void activate(const RecurrentActivation& f, const float* x, float* y, float* slopes,
+              int64_t count) {
+  with_formula(f.kind, [&]<class Formula>() {
+    widest_if<is_usual<Formula>>([&] { values_and_slopes<Formula>(f, x, y, slopes, count); });
   });
 }
 

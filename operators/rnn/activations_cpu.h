@@ -7,7 +7,7 @@
 namespace lockstep {
 
 void activate(const RecurrentActivation& f, const float* x, float* y, int64_t count);
-// Of a clipped argument it is 0.
-void slopes(const RecurrentActivation& f, const float* x, float* y, int64_t count);
+// The slopes, too. That of a clipped argument is 0.
+void activate(const RecurrentActivation& f, const float* x, float* y, float* slopes, int64_t count);
 
 }  // namespace lockstep

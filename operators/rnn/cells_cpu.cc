@@ -24,8 +24,11 @@ void for_pieces(int64_t hidden, const Visit& visit) {
 void CellMath::rnn(const float* sums, float* h) const { activate(f_g_h[0], sums, h, hidden); }
 
 void CellMath::rnn_back(const float* sums, const float* dh, float* dsums) const {
-  slopes(f_g_h[0], sums, dsums, hidden);
-  for (int64_t k = 0; k < hidden; ++k) dsums[k] *= dh[k];
+  for_pieces(hidden, [&](int64_t first, int64_t count) {
+    Piece h;
+    activate(f_g_h[0], sums + first, h, dsums + first, count);
+    for (int64_t k = first; k < first + count; ++k) dsums[k] *= dh[k];
+  });
 }
 
 void CellMath::lstm(const float* peepholes, float* sums, const float* c_before, float* c,
@@ -60,28 +63,23 @@ void CellMath::lstm_back(const float* peepholes, const float* sums, const float*
     const float *before = c_before + first, *now = c + first, *dy = dh + first;
     float* dc_now = dc + first;
     const float* p = peepholes ? peepholes + first : nullptr;
-    Piece i, o, f, g, of_c, slope;
-    activate(f_g_h[0], si, i, count);
-    activate(f_g_h[0], so, o, count);
-    activate(f_g_h[0], sf, f, count);
-    activate(f_g_h[1], sg, g, count);
-    activate(f_g_h[2], now, of_c, count);
+    Piece i, o, f, g, of_c, of_i, of_o, of_f, of_g, slope;  // gates, and their slopes
+    activate(f_g_h[0], si, i, of_i, count);
+    activate(f_g_h[0], so, o, of_o, count);
+    activate(f_g_h[0], sf, f, of_f, count);
+    activate(f_g_h[1], sg, g, of_g, count);
+    activate(f_g_h[2], now, of_c, slope, count);
     for (int64_t k = 0; input_forget && k < count; ++k) f[k] = 1 - i[k];
 
-    slopes(f_g_h[0], so, slope, count);
-    for (int64_t k = 0; k < count; ++k) d_o[k] = dy[k] * of_c[k] * slope[k];
-    slopes(f_g_h[2], now, slope, count);
+    for (int64_t k = 0; k < count; ++k) d_o[k] = dy[k] * of_c[k] * of_o[k];
     for (int64_t k = 0; k < count; ++k) dc_now[k] += dy[k] * o[k] * slope[k];
     for (int64_t k = 0; p && k < count; ++k) dc_now[k] += d_o[k] * p[hidden + k];
 
     const float forgets = input_forget ? 0.0F : 1.0F;
-    slopes(f_g_h[0], sf, slope, count);
-    for (int64_t k = 0; k < count; ++k) df[k] = forgets * dc_now[k] * before[k] * slope[k];
-    slopes(f_g_h[0], si, slope, count);
+    for (int64_t k = 0; k < count; ++k) df[k] = forgets * dc_now[k] * before[k] * of_f[k];
     for (int64_t k = 0; k < count; ++k)
-      di[k] = dc_now[k] * (g[k] - (1 - forgets) * before[k]) * slope[k];
-    slopes(f_g_h[1], sg, slope, count);
-    for (int64_t k = 0; k < count; ++k) dg[k] = dc_now[k] * i[k] * slope[k];
+      di[k] = dc_now[k] * (g[k] - (1 - forgets) * before[k]) * of_i[k];
+    for (int64_t k = 0; k < count; ++k) dg[k] = dc_now[k] * i[k] * of_g[k];
     for (int64_t k = 0; k < count; ++k) dc_now[k] *= f[k];
     for (int64_t k = 0; p && k < count; ++k) dc_now[k] += di[k] * p[k] + df[k] * p[2 * hidden + k];
   });
@@ -118,21 +116,17 @@ void CellMath::gru_back(const float* product, const float* sums, const float* h_
     float *dz = dsums + first, *dr = dz + hidden, *dg = dr + hidden;
     const float *before = h_before + first, *dy = dh + first;
     float* d_before = dh_before + first;
-    Piece z, g, slope;
-    activate(f_g_h[0], sz, z, count);
-    activate(f_g_h[1], sg, g, count);
-    slopes(f_g_h[0], sz, slope, count);
-    for (int64_t k = 0; k < count; ++k) dz[k] = dy[k] * (before[k] - g[k]) * slope[k];
-    slopes(f_g_h[1], sg, slope, count);
-    for (int64_t k = 0; k < count; ++k) dg[k] = dy[k] * (1 - z[k]) * slope[k];
+    Piece z, g, of_z, of_g;  // gates, and their slopes
+    activate(f_g_h[0], sz, z, of_z, count);
+    activate(f_g_h[1], sg, g, of_g, count);
+    for (int64_t k = 0; k < count; ++k) dz[k] = dy[k] * (before[k] - g[k]) * of_z[k];
+    for (int64_t k = 0; k < count; ++k) dg[k] = dy[k] * (1 - z[k]) * of_g[k];
     for (int64_t k = 0; k < count; ++k) d_before[k] = dy[k] * z[k];
     if (!product) return;
-    activate(f_g_h[0], sr, z, count);
-    slopes(f_g_h[0], sr, slope, count);
-    for (int64_t k = 0; k < count; ++k) {
-      dr[k] = dg[k] * product[first + k] * slope[k];
-      dproduct[first + k] = dg[k] * z[k];
-    }
+    Piece r, slope;
+    activate(f_g_h[0], sr, r, slope, count);
+    for (int64_t k = 0; k < count; ++k) dr[k] = dg[k] * product[first + k] * slope[k];
+    for (int64_t k = 0; k < count; ++k) dproduct[first + k] = dg[k] * r[k];
   });
 }
 
@@ -142,8 +136,7 @@ void CellMath::gru_reset_back(const float* sums, const float* h_before, const fl
     const float* sr = sums + hidden + first;
     float* dr = dsums + hidden + first;
     Piece r, slope;
-    activate(f_g_h[0], sr, r, count);
-    slopes(f_g_h[0], sr, slope, count);
+    activate(f_g_h[0], sr, r, slope, count);
     for (int64_t k = 0; k < count; ++k) {
       dr[k] = dscaled[first + k] * h_before[first + k] * slope[k];
       dh_before[first + k] += dscaled[first + k] * r[k];

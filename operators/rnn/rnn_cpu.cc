@@ -18,7 +18,7 @@ class RecurrentKernel final : public Kernel {
   std::size_t workspace_bytes() const override {
     const int64_t states = sizes_.batch * sizes_.hidden;
     const int64_t kept = trains_ ? 0 : sizes_.rows() * sizes_.sums();
-    return sizeof(float) * (3 * states + kept);
+    return sizeof(float) * (3 * states + kept + (turns_r() ? sizes_.sums() * sizes_.hidden : 0));
   }
   std::string describe() const override { return "dnnl sgemm"; }
 
@@ -34,6 +34,7 @@ class RecurrentKernel final : public Kernel {
     int64_t d;
     const CellMath& math;
     const float *r, *b, *peepholes;
+    float* turned_r;  // [hidden, gates * hidden], or null
     float *sums, *h, *c;
     float* product;          // GRU: what r scales or has scaled, its rows `product_stride` apart,
     int64_t product_stride;  // those of a step `product_step`
@@ -48,7 +49,8 @@ class RecurrentKernel final : public Kernel {
                         .r = of_direction(args, RecurrentIn::r, d, sizes_.sums() * H),
                         .b = of_direction(args, RecurrentIn::b, d, 2 * sizes_.sums()),
                         .peepholes = nullptr,
-                        .sums = free + 3 * states,
+                        .turned_r = turns_r() ? free + 3 * states : nullptr,
+                        .sums = free + 3 * states + (turns_r() ? sizes_.sums() * H : 0),
                         .h = free,
                         .c = free + states,
                         .product = free + 2 * states,
@@ -65,6 +67,7 @@ class RecurrentKernel final : public Kernel {
       direction.product_kept = true;
     }
     begin(args, direction);
+    if (direction.turned_r) turn_r(direction);
     add_inputs(args, direction);
     const RecurrentOrder order = node_.order(d);
     for (int64_t i = 0; i < sizes_.steps; ++i) step(args, lengths, direction, order.at(i));
@@ -73,6 +76,32 @@ class RecurrentKernel final : public Kernel {
 
   float* kept(const KernelArgs& args, int64_t d) const {
     return args.out[kept_of(sizes_.cell)].as<float>() + d * sizes_.rows() * sizes_.hidden;
+  }
+
+  // Each product with the state reads R by columns. For a few steps oneDNN may do so; for more, R
+  // is turned before the first.
+  bool turns_r() const { return sizes_.steps >= 4 && sizes_.batch > 1; }
+
+  void turn_r(const Direction& on) const {
+    const int64_t H = sizes_.hidden, G = sizes_.sums();
+    constexpr int64_t kSide = 16;  // of a square: cache lines are read and written once
+    parallel_for((G + kSide - 1) / kSide, 1, node_.threads, [&](int64_t begin, int64_t end) {
+      const int64_t last = std::min(G, end * kSide);
+      for (int64_t row = begin * kSide; row < last; row += kSide)
+        for (int64_t column = 0; column < H; column += kSide)
+          for (int64_t k = column; k < std::min(H, column + kSide); ++k)
+            for (int64_t g = row; g < std::min(last, row + kSide); ++g)
+              on.turned_r[k * G + g] = on.r[g * H + k];
+    });
+  }
+
+  // y = state R' for some gates, or y + state R'.
+  void multiply_r(const Direction& on, MatrixPlace state, int64_t first_gate, int64_t gates,
+                  bool add, float* y, int64_t stride) const {
+    const int64_t H = sizes_.hidden, G = sizes_.sums();
+    const MatrixPlace r = on.turned_r ? MatrixPlace{on.turned_r + first_gate * H, G}
+                                      : MatrixPlace{on.r + first_gate * H * H, H};
+    multiply_rows(sizes_.batch, gates * H, H, state, r, !on.turned_r, add, y, stride);
   }
 
   // The first states.
@@ -112,8 +141,8 @@ class RecurrentKernel final : public Kernel {
   void add_state(const Direction& on, const float* state, int64_t stride, int64_t first_gate,
                  int64_t gates, int64_t t) const {
     const int64_t H = sizes_.hidden, G = sizes_.sums();
-    multiply_rows(sizes_.batch, gates * H, H, {state, stride}, {on.r + first_gate * H * H, H}, true,
-                  true, on.sums + sizes_.row(t, 0) * G + first_gate * H, sizes_.row_stride() * G);
+    multiply_r(on, {state, stride}, first_gate, gates, true,
+               on.sums + sizes_.row(t, 0) * G + first_gate * H, sizes_.row_stride() * G);
   }
 
   float* product_of(const Direction& on, int64_t t, int64_t n) const {
@@ -129,8 +158,8 @@ class RecurrentKernel final : public Kernel {
       if (on.b)
         node_.for_examples(
             [&](int64_t n) { std::copy_n(on.b + 2 * G - H, H, product_of(on, t, n)); });
-      return multiply_rows(sizes_.batch, H, H, {on.h, H}, {on.r + 2 * H * H, H}, true,
-                           on.b != nullptr, product_of(on, t, 0), on.product_stride);
+      return multiply_r(on, {on.h, H}, 2, 1, on.b != nullptr, product_of(on, t, 0),
+                        on.product_stride);
     }
     node_.for_examples([&](int64_t n) {
       float* scaled = product_of(on, t, n);

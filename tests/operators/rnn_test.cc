@@ -7,10 +7,12 @@
 #include "graph/op.h"
 #include "operators/all.h"
 #include "operators/reduce/reduce.h"
+#include "operators/rnn/activations_cpu.h"
 #include "operators/rnn/rnn.h"
 #include "tests/operators/rnn_reference.h"
 #include "tests/support/any_threads.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/vectors.h"
 
 namespace lockstep::testing {
 namespace {
@@ -202,6 +204,28 @@ TEST(Recurrent, ThreadsChangeNoBit) {
         {7, 3, 5, 1, 7, 2, 6, 4, 7}));
     expect_same_bits_on_any_threads(c);
   }
+}
+
+TEST(Recurrent, VectorsChangeNoBit) {
+  std::vector<float> x{0, -0.0F, INFINITY, -INFINITY, NAN, 1e-30F};
+  for (float at = -100; at < 100; at += 0.003F) x.push_back(at);
+  const auto count = static_cast<int64_t>(x.size());
+  for (const auto kind : {ActivationKind::sigmoid, ActivationKind::tanh, ActivationKind::softsign})
+    for (const float clip : {INFINITY, 2.5F}) {
+      const RecurrentActivation f{.kind = kind, .clip = clip};
+      std::vector<std::vector<uint32_t>> made;
+      for (const auto most :
+           {detail::Vectors::any, detail::Vectors::avx2, detail::Vectors::avx512}) {
+        const VectorsAtMost limit(most);
+        std::vector<float> all(3 * x.size());
+        activate(f, x.data(), all.data(), count);
+        activate(f, x.data(), all.data() + count, all.data() + 2 * count, count);
+        EXPECT_TRUE(std::isnan(all[4]) && std::isnan(all[2 * x.size() + 4]));
+        std::vector<uint32_t>& bits = made.emplace_back();
+        for (const float value : all) bits.push_back(std::bit_cast<uint32_t>(value));
+        EXPECT_EQ(bits, made[0]) << "kind " << static_cast<int>(kind) << ", clip " << clip;
+      }
+    }
 }
 
 // Only the gradients that somebody wants are made.
