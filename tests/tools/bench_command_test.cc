@@ -41,6 +41,14 @@ TEST_F(BenchCommand, BenchSweepsAResidentBatch) {
                  {"does not suffice for 2 replicas"});
 }
 
+TEST_F(BenchCommand, BenchTrainsAnLstm) {
+  const Outcome made = run_lockstep(
+      {"bench", "train-step", "--model", "lstm", "--batch", "2", "--steps", "1", "--profile"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  for (const char* found : {"2  LSTMGrad", "lstm, batch 2 on cpu", "examples/s"})
+    EXPECT_NE(made.out.find(found), std::string::npos) << made.out;
+}
+
 // The recorded times are a thousand times off, so that no busy machine decides.
 TEST_F(BenchCommand, BenchComparesWithWhatWasRecorded) {
   const std::vector<std::string> bench{"bench", "train-step", "--steps", "3"};

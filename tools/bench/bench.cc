@@ -28,8 +28,10 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->check(CLI::IsMember({"build-graph", "plan-growth", "train-step", "resident", "all-reduce",
                              "detection-operators"}));
   command->add_flag("--json", options->json, "print JSON instead of a table");
-  CLI::Option* model =
-      command->add_option("--model", options->step.model, "a model's name")->capture_default_str();
+  CLI::Option* model = command
+                           ->add_option("--model", options->step.model,
+                                        "a model's name; train-step and resident have an lstm, too")
+                           ->capture_default_str();
   command
       ->add_option("--replicas", options->graph.replicas, "build-graph: largest number of replicas")
       ->capture_default_str()

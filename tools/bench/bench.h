@@ -36,7 +36,7 @@ struct TrainStepBench {
   bool exact = false;
   bool profile = false;
 };
-// The time of a training step, on random images.
+// The time of a training step, on random images, or sequences for an LSTM.
 int bench_train_step(const TrainStepBench& options, bool as_json);
 
 struct TrainStepTimes {

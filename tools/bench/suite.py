@@ -22,7 +22,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-MODELS = "mlp:16,lenet:16,lenet:64,resnet18:16,resnet50:16,mobilenet_v2:16,vgg16:4"
+MODELS = "mlp:16,lenet:16,lenet:64,resnet18:16,resnet50:16,mobilenet_v2:16,vgg16:4,lstm:32"
 
 
 class Peer:
@@ -92,8 +92,8 @@ def variants(bfloat16):
 def start_peers(args, model, batch):
     peers = {}
     for name, options in variants(args.bfloat16):
-        if model == "mlp" and "--channels-last" in options:
-            continue  # it has no layout to speak of
+        if model in ("mlp", "lstm") and "--channels-last" in options:
+            continue  # they have no layout to speak of
         try:
             peers[name] = Peer(args, model, batch, options)
         except (RuntimeError, json.JSONDecodeError) as error:  # a compiler may be missing, or more

@@ -105,7 +105,20 @@ def mlp():
                          nn.Linear(256, 128), nn.ReLU(inplace=True), nn.Linear(128, 10))
 
 
+class Lstm(nn.Module):
+    """As lstm of tools/bench/networks.cc."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.fc = nn.LSTM(512, 512, 2, batch_first=True), nn.Linear(512, 10)
+
+    def forward(self, x):
+        y, _ = self.lstm(x)
+        return self.fc(y[:, -1])
+
+
 MODELS = {
+    "lstm": Lstm,
     "mlp": mlp,
     "lenet": lenet,
     "mobilenet_v2": mobilenet_v2,
@@ -120,5 +133,7 @@ MODELS = {
 
 
 def images_of(model):
-    """The shape of an image and the number of classes, as published_options() of models/models.cc."""
+    """The shape of an image and the number of classes, as bench_network() of tools/bench."""
+    if model == "lstm":
+        return (64, 512), 10
     return ((1, 28, 28), 10) if model in ("mlp", "lenet") else ((3, 224, 224), 1000)

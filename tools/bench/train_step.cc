@@ -12,10 +12,10 @@
 #include "builders/step/data_parallel.h"
 #include "builders/step/precision.h"
 #include "graph/passes/bind.h"
-#include "models/models.h"
 #include "operators/all.h"
 #include "runtime/state/session.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/networks.h"
 #include "tools/bench/random_rows.h"
 #include "tools/texts.h"
 
@@ -94,13 +94,13 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
   const auto began = std::chrono::steady_clock::now();
   TrainStepTimes result;
   const std::vector<Device> devices = parse_devices(options.devices);
-  const ClassifierOptions published = published_options(options.model);
+  const BenchNetwork network = bench_network(options.model);
   TrainingModel model =
-      build_data_parallel_model(all_ops(), model_named(options.model, published), MomentumSgd{},
+      build_data_parallel_model(all_ops(), network.make, MomentumSgd{},
                                 {.replicas = static_cast<int>(devices.size()),
                                  .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu",
                                  .precision = parse_precision(options.precision)});
-  const StateValues batch = make_batch_resident(model, options.batch, published.classes);
+  const StateValues batch = make_batch_resident(model, options.batch, network.classes);
   Session session(
       model, devices, all_kernels(),
       {.threads = options.threads, .compile = {.tf32 = options.tf32, .exact = options.exact}});
@@ -162,7 +162,7 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
             << (options.tf32 ? " (products in tf32)" : "") << (options.exact ? " (exact)" : "")
             << " with " << times.threads << " threads each: " << times.median
             << " s a step (median of " << options.steps << "), " << std::setprecision(1)
-            << static_cast<double>(options.batch) / times.median << " images/s\n"
+            << static_cast<double>(options.batch) / times.median << " examples/s\n"
             << "first step after " << std::setprecision(3) << times.first << " s, at most "
             << times.most_bytes / (1 << 20) << " MiB in memory\n";
   if (times.host > 0)
