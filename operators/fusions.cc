@@ -3,10 +3,13 @@
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/conv/conv.h"
 #include "operators/optimizer/optimizer.h"
+#include "operators/pool/pool.h"
 
 namespace lockstep {
 
-std::vector<Rewrite> gpu_fusions() { return {fuse_batch_norms, fuse_convolutions, fuse_updates}; }
+std::vector<Rewrite> gpu_fusions() {
+  return {fuse_batch_norms, fuse_convolutions, keep_places_of_maxima, fuse_updates};
+}
 
 // A ReLU after oneDNN's convolution would be a pass of its own in any case.
 std::vector<Rewrite> cpu_fusions() { return {fuse_batch_norms_and_clips, fuse_small_updates}; }

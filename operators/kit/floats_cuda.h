@@ -5,6 +5,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cstring>
 #include <type_traits>
 
 #include "graph/half.h"
@@ -71,7 +72,13 @@ __device__ Pack<T, kCount> load(const T* from) {
 template <class T, int kCount>
 __device__ void store(T* to, const Pack<T, kCount>& pack) {
   expect_aligned(to, sizeof(Pack<T, kCount>));
-  *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
+  if constexpr (sizeof(pack) == sizeof(uint4)) {  // else a compiler stores its members
+    uint4 words;
+    memcpy(&words, &pack, sizeof words);
+    *reinterpret_cast<uint4*>(to) = words;
+  } else {
+    *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
+  }
 }
 
 inline bool is_aligned(const void* data) {

@@ -1,6 +1,9 @@
 // MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool.
 // MaxPoolGrad (dy, x) finds the maxima again: the first one of a window takes the gradient.
 // AveragePoolGrad (dy) and GlobalAveragePoolGrad (dy) need only the spatial sizes of x.
+// MaxPoolPlaces (x) -> y, places   MaxPool, and the number of each maximum's place in its window
+// MaxPoolPlacesGrad (dy, places) -> dx
+// occur in plans only (keep_places_of_maxima).
 #include "operators/pool/pool.h"
 
 #include <algorithm>
@@ -75,6 +78,24 @@ void max_grad_law(Inference& inference) {
   demand_at_least_dims(inference, 1, 3);
   demand_shape(inference, 0, pooled(read_pool(inference.attributes), inference.input(1).shape));
   inference.outputs[0] = inference.input(1);
+}
+
+void places_law(Inference& inference) {
+  inference.require_ranked();
+  demand_at_least_dims(inference, 0, 3);
+  const Window window = read_pool(inference.attributes).window;
+  const int64_t size = element_count(window.kernel);
+  check(size <= kNoPlace, "a window has ", size, " places, more than a byte can tell apart");
+  const Shape y = pooled({window}, inference.input(0).shape);
+  inference.outputs[0] = {inference.input(0).dtype, y};
+  inference.outputs[1] = {DType::uint8, y};
+}
+
+void places_grad_law(Inference& inference) {
+  const Shape dx = gradient_shape(inference);
+  const Shape y = pooled(read_pool(inference.attributes), dx);
+  for (const std::size_t i : {0, 1}) demand_shape(inference, i, y);
+  demand_type(inference, 1, DType::uint8);
 }
 
 Attributes written(const GradientRequest& r) {
@@ -217,6 +238,24 @@ std::vector<Op> pool_ops() {
                               {{"dx"}},
                               kWindowAttributes},
        .law = max_grad_law,
+       .narrow = {Narrow::follows}},
+      {.type = "MaxPoolPlaces",
+       .domain = kOwnDomain,
+       .no_body = kOnlyPlanned,
+       .signature = Signature{"MaxPool, and the number of each maximum's place in its window.",
+                              {{"x"}},
+                              {{"y"}, {"places", "U"}},
+                              kWindowAttributes},
+       .law = places_law,
+       .narrow = {Narrow::follows}},
+      {.type = "MaxPoolPlacesGrad",
+       .domain = kOwnDomain,
+       .no_body = kOnlyPlanned,
+       .signature = Signature{"Each window's dy goes to the place that was kept.",
+                              {{"dy"}, {"places", "U"}},
+                              {{"dx"}},
+                              kWindowAttributes},
+       .law = places_grad_law,
        .narrow = {Narrow::follows}},
       {.type = "AveragePoolGrad",
        .domain = kOwnDomain,

@@ -1,6 +1,7 @@
 // Pooling over spatial windows.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "graph/graph.h"
@@ -23,12 +24,20 @@ PoolAttrs global_window(const Dims& x);  // one window over everything
 std::string past_padding(const KernelRequest& request);
 std::string past_padding_back(const KernelRequest& request);
 
+// MaxPoolPlaces numbers the places of a window in row-major order; this stands for none, where a
+// window has only padding.
+constexpr uint8_t kNoPlace = 255;
+// Lets each MaxPool that has a gradient keep the places of its maxima, so that the gradient neither
+// reads its operand nor finds them again.
+Rewritten keep_places_of_maxima(const Graph& graph, const std::set<std::string>& known);
+
 Value max_pool(Graph& graph, Value x, const Window& window, const Site& site = {});
 Value average_pool(Graph& graph, Value x, const PoolAttrs& attrs, const Site& site = {});
 Value global_average_pool(Graph& graph, Value x, const Site& site = {});
 
 std::vector<Op> pool_ops();
 std::vector<KernelEntry> pool_cpu();
+std::vector<KernelEntry> max_places_cpu();  // a part of pool_cpu()
 std::vector<KernelEntry> pool_cuda();
 
 }  // namespace lockstep

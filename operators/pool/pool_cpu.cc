@@ -126,7 +126,7 @@ std::vector<KernelEntry> pool_cpu() {
   const Refusal blocks = every({takes<Float32>(), not_blocks_of_planes});
   const Refusal average = every({dnnl_floats, past_padding});
   const Refusal average_back = every({dnnl_floats, past_padding_back});
-  return {
+  std::vector<KernelEntry> entries{
       {"MaxPool",
        "",
        {{"CPU", planes, max_of_planes}, {"oneDNN", dnnl_floats, prepare_max, forward}}},
@@ -142,6 +142,8 @@ std::vector<KernelEntry> pool_cpu() {
       {"GlobalAveragePoolGrad",
        kOwnDomain,
        {{"oneDNN", dnnl_floats, prepare_global_grad, forward}}}};
+  for (KernelEntry& entry : max_places_cpu()) entries.push_back(std::move(entry));
+  return entries;
 }
 
 }  // namespace lockstep

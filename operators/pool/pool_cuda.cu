@@ -5,7 +5,7 @@
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
 #include "operators/layout/layout.h"
-#include "operators/pool/pool.h"
+#include "operators/pool/max_packs_cuda.h"
 
 namespace lockstep {
 namespace {
@@ -39,7 +39,7 @@ struct Windows {
   __host__ __device__ int x_plane() const { return x[0] * x[1] * x[2]; }
   __host__ __device__ int y_plane() const { return y[0] * y[1] * y[2]; }
 
-  // visit(place) for every real place of a window, in order.
+  // visit(place, number in the window) for every real place of a window, in order.
   template <class Visit>
   __device__ void for_places(int window, Visit visit) const {
     int first[kSpatial];
@@ -53,11 +53,11 @@ struct Windows {
           const int i = first[0] + a * dilation[0], j = first[1] + b * dilation[1],
                     k = first[2] + c * dilation[2];
           if (i >= 0 && i < x[0] && j >= 0 && j < x[1] && k >= 0 && k < x[2])
-            visit((i * x[1] + j) * x[2] + k);
+            visit((i * x[1] + j) * x[2] + k, (a * kernel[1] + b) * kernel[2] + c);
         }
   }
 
-  // visit(window) for every window that contains a place, in order.
+  // visit(window, number in it) for every window that contains a place, in order.
   template <class Visit>
   __device__ void for_windows(int place, Visit visit) const {
     int at[kSpatial];
@@ -72,13 +72,14 @@ struct Windows {
                     k = at[2] - c * dilation[2];
           if (i < 0 || j < 0 || k < 0 || i % stride[0] || j % stride[1] || k % stride[2]) continue;
           const int u = i / stride[0], v = j / stride[1], w = k / stride[2];
-          if (u < y[0] && v < y[1] && w < y[2]) visit((u * y[1] + v) * y[2] + w);
+          if (u < y[0] && v < y[1] && w < y[2])
+            visit((u * y[1] + v) * y[2] + w, (a * kernel[1] + b) * kernel[2] + c);
         }
   }
 
   __device__ int places(int window) const {
     int count = 0;
-    for_places(window, [&](int) { ++count; });
+    for_places(window, [&](int, int) { ++count; });
     return count;
   }
 };
@@ -118,32 +119,38 @@ struct Planes {
   }
 };
 
-// The place of a window's maximum: the first of equals; NaN wins.
+// A window's maximum: the first of equals; NaN wins. -1: the window is empty.
+struct Most {
+  int place = -1, number = -1;
+};
 template <class T>
-__device__ int place_of_maximum(const Windows& windows, const T* plane, int64_t step, int window) {
-  int best = -1;
+__device__ Most most_of(const Windows& windows, const T* plane, int64_t step, int window) {
+  Most best;
   float most = 0;
-  windows.for_places(window, [&](int place) {
+  windows.for_places(window, [&](int place, int number) {
     const float value = computed(plane[place * step]);
-    if (best < 0 || value > most || (isnan(value) && !isnan(most))) {
-      best = place;
+    if (best.place < 0 || value > most || (isnan(value) && !isnan(most))) {
+      best = {place, number};
       most = value;
     }
   });
   return best;
 }
 
-template <class T>
+// Number is a byte, or more for windows of many places.
+template <class T, class Number>
 struct Maximum {
   Windows windows;
   Planes planes;
   const T* x;
-  T* y;
+  T* y;             // may be null
+  Number* numbers;  // may be null
   __device__ void operator()(int64_t i) const {
     const auto at = planes.at(i, windows.y_plane());
     const T* plane = x + planes.first(at, windows.x_plane());
-    const int best = place_of_maximum(windows, plane, planes.step(), at.place);
-    y[i] = best < 0 ? stored<T>(-INFINITY) : plane[best * planes.step()];
+    const Most best = most_of(windows, plane, planes.step(), at.place);
+    if (y) y[i] = best.place < 0 ? stored<T>(-INFINITY) : plane[best.place * planes.step()];
+    if (numbers) numbers[i] = static_cast<Number>(best.number);
   }
 };
 
@@ -159,7 +166,7 @@ struct Average {
     const T* plane = x + planes.first(at, windows.x_plane());
     double total = 0;
     int count = 0;
-    windows.for_places(at.place, [&](int place) {
+    windows.for_places(at.place, [&](int place, int) {
       total += computed(plane[place * planes.step()]);
       ++count;
     });
@@ -167,33 +174,20 @@ struct Average {
   }
 };
 
-template <class T>
-struct FindMaximum {
-  Windows windows;
-  Planes planes;
-  const T* x;
-  int* places;
-  __device__ void operator()(int64_t i) const {
-    const auto at = planes.at(i, windows.y_plane());
-    places[i] =
-        place_of_maximum(windows, x + planes.first(at, windows.x_plane()), planes.step(), at.place);
-  }
-};
-
-template <class T>
+template <class T, class Number>
 struct MaximumGrad {
   Windows windows;
   Planes planes;
   const T* dy;
-  const int* places;
+  const Number* numbers;
   T* dx;
   __device__ void operator()(int64_t i) const {
     const auto at = planes.at(i, windows.x_plane());
     const int64_t first = planes.first(at, windows.y_plane());
     float total = 0;
-    windows.for_windows(at.place, [&](int window) {
+    windows.for_windows(at.place, [&](int window, int number) {
       const int64_t there = first + window * planes.step();
-      if (places[there] == at.place) total += computed(dy[there]);
+      if (numbers[there] == number) total += computed(dy[there]);
     });
     dx[i] = stored<T>(total);
   }
@@ -210,7 +204,7 @@ struct AverageGrad {
     const auto at = planes.at(i, windows.x_plane());
     const int64_t first = planes.first(at, windows.y_plane());
     float total = 0;
-    windows.for_windows(at.place, [&](int window) {
+    windows.for_windows(at.place, [&](int window, int) {
       total += computed(dy[first + window * planes.step()]) /
                static_cast<float>(divisor > 0 ? divisor : windows.places(window));
     });
@@ -246,13 +240,24 @@ int64_t divisor_of(const PoolAttrs& attrs, const Dims& x) {
   return element_count(Dims(window.kernel.begin(), window.kernel.end()));
 }
 
+Window resolved_on(const PoolAttrs& attrs, const Dims& x) {
+  return resolved(attrs.window, attrs.window.kernel, to_shape(Dims(x.begin() + 2, x.end())));
+}
+
+// With a second result, a MaxPoolPlaces.
 std::unique_ptr<Kernel> max_kernel(const KernelRequest& request, const PoolAttrs& attrs) {
-  const Windows windows(attrs, request.in[0].dims, request.out[0].dims);
-  const Planes planes(request.in[0]);
+  const TensorDesc &x = request.in[0], &y = request.out[0];
+  const Window window = resolved_on(attrs, x.dims);
+  if (takes_packs(window, x, y)) return max_of_packs(request, window);
+  const Windows windows(attrs, x.dims, y.dims);
+  const Planes planes(x);
+  const bool keeps = request.out.size() > 1;
   return of_floats(request, [&]<class T>() {
-    return make_kernel([=, count = request.out[0].count()](const KernelArgs& args) {
-      for_elements(args, count,
-                   Maximum<T>{windows, planes, args.in[0].as<const T>(), args.out[0].as<T>()});
+    return make_kernel([=, count = y.count()](const KernelArgs& args) {
+      for_elements(
+          args, count,
+          Maximum<T, uint8_t>{windows, planes, args.in[0].as<const T>(), args.out[0].as<T>(),
+                              keeps ? args.out[1].as<uint8_t>() : nullptr});
     });
   });
 }
@@ -277,14 +282,45 @@ std::unique_ptr<Kernel> prepare_max_grad(const KernelRequest& request) {
   const int64_t from = request.in[0].count(), to = request.out[0].count();
   return of_floats(request, [&]<class T>() {
     auto run = [=](const KernelArgs& args) {
-      auto* places = reinterpret_cast<int*>(args.workspace);
-      for_elements(args, from, FindMaximum<T>{windows, planes, args.in[1].as<const T>(), places});
-      for_elements(
-          args, to,
-          MaximumGrad<T>{windows, planes, args.in[0].as<const T>(), places, args.out[0].as<T>()});
+      auto* numbers = reinterpret_cast<int*>(args.workspace);
+      for_elements(args, from,
+                   Maximum<T, int>{windows, planes, args.in[1].as<const T>(), nullptr, numbers});
+      for_elements(args, to,
+                   MaximumGrad<T, int>{windows, planes, args.in[0].as<const T>(), numbers,
+                                       args.out[0].as<T>()});
     };
     return make_kernel(run, "", static_cast<std::size_t>(from) * sizeof(int));
   });
+}
+
+// Operands dy, places.
+std::unique_ptr<Kernel> prepare_places_grad(const KernelRequest& request) {
+  const PoolAttrs attrs = pool_attrs_of(request);
+  const TensorDesc &dy = request.in[0], &dx = request.out[0];
+  const Window window = resolved_on(attrs, dx.dims);
+  if (takes_packs(window, dx, dy)) return max_of_packs_grad(request, window);
+  const Windows windows(attrs, dx.dims, dy.dims);
+  const Planes planes(dx);
+  return of_floats(request, [&]<class T>() {
+    return make_kernel([=, count = dx.count()](const KernelArgs& args) {
+      for_elements(args, count,
+                   MaximumGrad<T, uint8_t>{windows, planes, args.in[0].as<const T>(),
+                                           args.in[1].as<const uint8_t>(), args.out[0].as<T>()});
+    });
+  });
+}
+
+// Places lie as the data does.
+Layouts places_layouts(const KernelRequest& request) {
+  static const LayoutWish data = together({0}, {0});
+  Layouts layouts = data(request);
+  layouts.out[1] = layouts.out[0];
+  return layouts;
+}
+Layouts places_grad_layouts(const KernelRequest& request) {
+  const TensorDesc &dy = request.in[0], &places = request.in[1];
+  const int block = std::max(dy.channel_block, places.channel_block);
+  return {{block, block}, {block}};
 }
 
 std::unique_ptr<Kernel> average_grad_kernel(const KernelRequest& request, const PoolAttrs& attrs) {
@@ -338,13 +374,18 @@ std::vector<KernelEntry> pool_cuda() {
   const Refusal average = every({windows, past_padding});
   const Refusal average_back = every({windows, past_padding_back});
   const Refusal max_back = every({windows, whole_channels(1)});
-  return {{"MaxPool", "", {{"GPU", windows, prepare_max, forward}}},
-          {"AveragePool", "", {{"GPU", average, prepare_average, forward}}},
-          {"GlobalMaxPool", "", {{"GPU", windows, prepare_global_max, forward}}},
-          {"GlobalAveragePool", "", {{"GPU", windows, prepare_global_average, forward}}},
-          {"MaxPoolGrad", kOwnDomain, {{"GPU", max_back, prepare_max_grad, max_backward}}},
-          {"AveragePoolGrad", kOwnDomain, {{"GPU", average_back, prepare_average_grad, forward}}},
-          {"GlobalAveragePoolGrad", kOwnDomain, {{"GPU", planes, prepare_global_grad, forward}}}};
+  return {
+      {"MaxPool", "", {{"GPU", windows, prepare_max, forward}}},
+      {"AveragePool", "", {{"GPU", average, prepare_average, forward}}},
+      {"GlobalMaxPool", "", {{"GPU", windows, prepare_global_max, forward}}},
+      {"GlobalAveragePool", "", {{"GPU", windows, prepare_global_average, forward}}},
+      {"MaxPoolGrad", kOwnDomain, {{"GPU", max_back, prepare_max_grad, max_backward}}},
+      {"AveragePoolGrad", kOwnDomain, {{"GPU", average_back, prepare_average_grad, forward}}},
+      {"GlobalAveragePoolGrad", kOwnDomain, {{"GPU", planes, prepare_global_grad, forward}}},
+      {"MaxPoolPlaces", kOwnDomain, {{"GPU", windows, prepare_max, places_layouts}}},
+      {"MaxPoolPlacesGrad",
+       kOwnDomain,
+       {{"GPU", every({windows, whole_channels(1)}), prepare_places_grad, places_grad_layouts}}}};
 }
 
 }  // namespace lockstep

@@ -224,6 +224,21 @@ const std::vector<Hostile> kWindows{
     {"MaxPoolGrad", operand(1, random({4})),
      "its input 1, x, is float32[4], should have at least 3 dimensions"},
     {"MaxPoolGrad", attribute("kernel_shape", sizes({2})), "kernel_shape has 1 entries"},
+    {"MaxPoolPlaces", operand(0, random({4})),
+     "its input 0, x, is float32[4], should have at least 3 dimensions"},
+    {"MaxPoolPlaces",
+     [](OpCase& c) {
+       c.inputs[0] = random({1, 1, 16, 16});
+       c.attributes[0].second = sizes({16, 16});
+     },
+     "a window has 256 places, more than a byte can tell apart"},
+    {"MaxPoolPlacesGrad", operand(0, random({1, 1, 4, 4})),
+     "its input 0, dy, is float32[1,1,4,4], should be [1,1,2,2]"},
+    {"MaxPoolPlacesGrad", operand(1, empty(DType::uint8, {1, 1, 2, 1})),
+     "its input 1, places, is uint8[1,1,2,1], should be [1,1,2,2]"},
+    {"MaxPoolPlacesGrad", operand(1, random({1, 1, 2, 2})),
+     "its input 1, places, is float32[1,1,2,2], should be of uint8"},
+    {"MaxPoolPlacesGrad", attribute("x_shape", sizes({8, 8})), "should be [1,1,4,4]"},
     {"AveragePoolGrad", operand(0, random({})),
      "its input 0, dy, is float32[], should have at least 3 dimensions"},
     {"AveragePoolGrad", operand(0, random({1, 1, 3, 2})),

@@ -15,6 +15,7 @@
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/conv/conv.h"
 #include "operators/elementwise/elementwise.h"
+#include "operators/pool/pool.h"
 #include "runtime/plan/compile.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"
@@ -161,6 +162,47 @@ TEST(Fusion, MeasuresConvolutionsOf16Bits) {
   EXPECT_NE(fused.text.find("fused: 5 of convolution and the sums of batch norm: "),
             std::string::npos)
       << fused.text;
+}
+
+// Where the gradient has the windows of a MaxPool before it, and a byte holds their places.
+TEST(Fusion, KeepsThePlacesOfMaxima) {
+  const TrainingModel model = small_lenet(2);
+  const auto train = [&](bool fused) {
+    SessionOptions options{.seed = 5, .threads = 1};
+    options.compile.rewrites = fused;
+    Session session(model, gpu_devices(2), queued_kernels(), options);
+    session.initialise();
+    StepFeeds feeds(model, 8, 5, {1, 28, 28});
+    for (int64_t step = 0; step < 3; ++step)
+      session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
+    const std::string text = text_of(session.step().plan(feeds.at(0, 0.05F)));
+    EXPECT_EQ(text.find("MaxPoolPlacesGrad") != text.npos, fused);
+    EXPECT_EQ(text.find("fused: 4 of maxima: their places are kept") != text.npos, fused) << text;
+    return session.save();
+  };
+  EXPECT_TRUE(train(true) == train(false));
+}
+
+TEST(Fusion, FindsMaximaAgainWhereTheirPlacesAreNotKept) {
+  const auto kept = [](const std::vector<int64_t>& kernel, int64_t stride_back) {
+    Graph graph(all_ops(), "net");
+    const Value x = graph.input("x", {DType::float32, {2, 3, 40, 40}});
+    const auto node = [&](const char* type, const char* domain, std::vector<Value> inputs,
+                          const std::vector<int64_t>& kernel, int64_t stride) {
+      const Attributes attributes{{"kernel_shape", kernel},
+                                  {"strides", std::vector<int64_t>{stride, stride}}};
+      return graph.add_value({type, domain, std::move(inputs), attributes}, type);
+    };
+    const Value y = node("MaxPool", "", {x}, kernel, 31);
+    const Value dy = graph.input("dy", {DType::float32, graph.shape(y)});
+    graph.output(y);
+    graph.output(node("MaxPoolGrad", kOwnDomain, {dy, x}, kernel, stride_back));
+    return keep_places_of_maxima(graph, {}).notes.size();
+  };
+  EXPECT_EQ(kept({2, 2}, 31), 1U);
+  EXPECT_EQ(kept({2, 2}, 30), 0U);  // as many windows, at other places
+  EXPECT_EQ(kept({15, 17}, 31), 1U);
+  EXPECT_EQ(kept({16, 16}, 31), 0U);
 }
 
 // What somebody reads by name stays, and so does what two nodes read.

@@ -12,6 +12,9 @@ using Integers = std::vector<int64_t>;
 CaseInput number(float value) { return given(Literal::scalar(value)); }
 CaseInput whole(int64_t value) { return given(Literal::scalar(value)); }
 CaseInput truth(bool value) { return given(Literal::scalar(value)); }
+CaseInput bytes(const std::vector<uint8_t>& values, const Dims& dims) {
+  return given(Literal::of<uint8_t>(values, dims));
+}
 CaseInput constant(std::vector<float> values) {
   const auto count = static_cast<int64_t>(values.size());
   CaseInput input = given(Literal::of<float>(values, {count}));
@@ -103,6 +106,8 @@ std::vector<OpCase> windows() {
           own("ConvGradW", {image, dy}, kernel),
           own("FusedConv", {image, random({2, 1, 2, 2}), random({2})}, {{"relu", int64_t{1}}}, 3),
           own("MaxPoolGrad", {small, image}, pooled),
+          own("MaxPoolPlaces", {image}, pooled, 2),
+          own("MaxPoolPlacesGrad", {small, bytes({0, 3, 2, 1}, {1, 1, 2, 2})}, average),
           own("AveragePoolGrad", {small}, average),
           own("GlobalAveragePoolGrad", {random({1, 2, 1, 1})}, {{"x_shape", Integers{3, 3}}})};
 }
