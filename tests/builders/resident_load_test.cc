@@ -6,34 +6,19 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/builders/resident_rows.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {
 namespace {
 
-struct Row {
-  int64_t minibatch, replicas, rows, states;  // 0: the inputs have no states
-  int64_t length, together, each, loaded, held;
-};
-// max_per_device_batch_size, devices, rows and sequences; T, sequences of a minibatch on all
-// devices, rows of it on each, rows loaded, and what load_data returns.
-constexpr Row kRows[] = {{9, 2, 21, 7, 3, 6, 9, 18, 9},
-                         {10, 1, 24, 6, 4, 2, 8, 24, 24},
-                         {6, 2, 21, 7, 3, 4, 6, 12, 6},
-                         {16, 4, 130, 13, 10, 4, 10, 120, 30},
-                         {100, 2, 1001, 0, 1, 200, 100, 1000, 500},
-                         {128, 1, 100, 0, 1, 100, 100, 100, 100},
-                         {4, 2, 7, 0, 1, 6, 3, 6, 3},
-                         {4, 2, 10, 0, 1, 8, 4, 8, 4},
-                         {3, 1, 16, 4, 4, 1, 4, 16, 16}};  // a sequence longer than a minibatch
-
-ResidentLoad load_of(const Row& row) {
+ResidentLoad load_of(const LoadRow& row) {
   const std::optional<int64_t> states = row.states > 0 ? std::optional(row.states) : std::nullopt;
   return resident_load({row.minibatch, 1000, 10}, row.replicas, row.rows, states);
 }
 
 TEST(ResidentLoad, IsThatOfRay) {
-  for (const Row& row : kRows) {
+  for (const LoadRow& row : kLoadRows) {
     SCOPED_TRACE(join(row.minibatch, ", ", row.replicas, ", ", row.rows));
     const ResidentLoad load = load_of(row);
     EXPECT_EQ(load.length, row.length);
@@ -84,15 +69,15 @@ TEST(ResidentLoad, CapacityIsReachedAndNotExceeded) {
 
 TEST(ResidentLoad, SaysWhatIsLeftOut) {
   EXPECT_EQ(
-      text_of(load_of(kRows[3])),
+      text_of(load_of(kLoadRows[3])),
       "120 of 130 rows: 3 minibatches of 10 rows on each of 4 replicas; 10 rows are left out");
-  EXPECT_EQ(text_of(load_of(kRows[1])),
+  EXPECT_EQ(text_of(load_of(kLoadRows[1])),
             "24 of 24 rows: 3 minibatches of 8 rows on each of 1 replicas");
 }
 
 // All replicas' slices of all minibatches are the loaded rows, each once, and their states.
 TEST(ResidentLoad, SlicesAreAllRowsOnce) {
-  for (const Row& row : kRows) {
+  for (const LoadRow& row : kLoadRows) {
     const ResidentLoad load = load_of(row);
     std::multiset<int64_t> rows, states;
     for (int64_t index : sweep_order(load, 1, 3))
@@ -113,7 +98,7 @@ TEST(ResidentLoad, SlicesAreAllRowsOnce) {
 }
 
 TEST(ResidentLoad, RefusesASliceThatIsNone) {
-  const ResidentLoad load = load_of(kRows[1]);  // 24 rows, minibatches of 8, sequences of 4
+  const ResidentLoad load = load_of(kLoadRows[1]);  // 24 rows, minibatches of 8, sequences of 4
   EXPECT_EQ(resident_slice(load, 12).rows.first, 12) << "any sequence may begin a minibatch";
   EXPECT_EQ(resident_slice(load, 12).states.first, 3);
   for (int64_t index : {-4, 17, 20, 24})
@@ -126,7 +111,7 @@ TEST(ResidentLoad, RefusesASliceThatIsNone) {
 
 // Ray's driver makes two batches of the 24 rows, by the 10 asked for; these are three.
 TEST(ResidentLoad, ASweepLosesNoMinibatch) {
-  std::vector<int64_t> order = sweep_order(load_of(kRows[1]), 1, 1);
+  std::vector<int64_t> order = sweep_order(load_of(kLoadRows[1]), 1, 1);
   std::sort(order.begin(), order.end());
   EXPECT_EQ(order, (std::vector<int64_t>{0, 8, 16}));
 }
