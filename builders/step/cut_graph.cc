@@ -62,7 +62,7 @@ class Cutter {
     std::set<std::pair<int, int>> seen;  // value, process
     for (int index = 0; index < whole_.node_count(); ++index) {
       const Node node = whole_.node(index);
-      if (node.op()->collective && node.type() == "AllReduce") {
+      if (node.op()->collective && !node.op()->takes_first) {
         collective_message_[index] = next_message_++;
         continue;
       }
@@ -102,7 +102,7 @@ class Cutter {
     if (received_it) return;
     const OriginScope origin(part_, node.where());
     if (node.op()->collective)
-      node.type() == "AllReduce" ? take_all_reduce(node) : take_broadcast(node);
+      take_collective(node);
     else if (mine(process_of(node.replica())))
       take_ordinary(node);
     // Values for others are sent at once.
@@ -163,33 +163,68 @@ class Cutter {
     return names;
   }
 
+  void take_collective(const Node& node) {
+    if (node.type() == "AllReduce") return take_all_reduce(node);
+    if (node.type() == "AllGather") return take_all_gather(node);
+    take_broadcast(node);
+  }
+
   // Within the process, across processes, back to all replicas of this one.
+  template <class Within, class Across>
+  void take_in_levels(const Node& node, const Within& within, const Across& across) {
+    const std::vector<Value> outputs = own_of(node.outputs());
+    const std::vector<std::string> names = names_of(outputs);
+    std::vector<Value> own;
+    for (Value input : own_of(node.inputs())) own.push_back(at(input));
+    if (own.size() == 1) {
+      ReplicaScope replica(part_, 0);
+      copy_.set(outputs[0], across(own[0], names[0]));
+      return;
+    }
+    std::vector<std::string> names_within;
+    for (const std::string& name : names) names_within.push_back(name + "_within");
+    const Value here = within(own, names_within, names_within[0])[0];
+    Value all;
+    {
+      ReplicaScope replica(part_, 0);
+      all = across(here, names[0] + "_across");
+    }
+    const std::vector<Value> results = broadcast(part_, all, names, names[0] + "_back");
+    for (std::size_t k = 0; k < results.size(); ++k) copy_.set(outputs[k], results[k]);
+  }
+
   void take_all_reduce(const Node& node) {
     const AllReduceAttrs attrs = read_all_reduce(node.attributes());
     const auto replicas = static_cast<int64_t>(node.outputs().size());
     const ProcessAllReduceAttrs across{collective_message_.at(node.index()),
                                        attrs.reduction == Reduction::mean ? replicas : 0,
                                        attrs.wire, attrs.order};
-    const std::vector<Value> outputs = own_of(node.outputs());
-    const std::vector<std::string> names = names_of(outputs);
-    std::vector<Value> terms;
-    for (Value input : own_of(node.inputs())) terms.push_back(at(input));
-    if (terms.size() == 1) {
-      ReplicaScope replica(part_, 0);
-      copy_.set(outputs[0], process_all_reduce(part_, terms[0], across, names[0]));
-      return;
-    }
-    std::vector<std::string> within;
-    for (const std::string& name : names) within.push_back(name + "_within");
-    const Value sum = all_reduce(part_, terms, {Reduction::sum, DType::undefined, attrs.order},
-                                 within, names[0] + "_within")[0];
-    Value total;
-    {
-      ReplicaScope replica(part_, 0);
-      total = process_all_reduce(part_, sum, across, names[0] + "_across");
-    }
-    const std::vector<Value> results = broadcast(part_, total, names, names[0] + "_back");
-    for (std::size_t k = 0; k < results.size(); ++k) copy_.set(outputs[k], results[k]);
+    take_in_levels(
+        node,
+        [&](const auto& own, const auto& names, const std::string& name) {
+          return all_reduce(part_, own, {Reduction::sum, DType::undefined, attrs.order}, names,
+                            name);
+        },
+        [&](Value x, const std::string& name) {
+          return process_all_reduce(part_, x, across, name);
+        });
+  }
+
+  void take_all_gather(const Node& node) {
+    ProcessAllGatherAttrs across{collective_message_.at(node.index()),
+                                 shares_.rank(),
+                                 {},
+                                 read_all_gather(node.attributes()).why};
+    for (int rank = 0; rank < shares_.processes(); ++rank)
+      across.shares.push_back(shares_.count_of(rank));
+    take_in_levels(
+        node,
+        [&](const auto& own, const auto& names, const std::string& name) {
+          return all_gather(part_, own, {shares_.count()}, names, name);
+        },
+        [&](Value x, const std::string& name) {
+          return process_all_gather(part_, x, across, name);
+        });
   }
 
   void take_broadcast(const Node& node) {

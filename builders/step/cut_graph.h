@@ -18,8 +18,10 @@ class Shares {
           share.processes, " processes");
   }
   int rank() const { return share_.rank; }
+  int processes() const { return share_.processes; }
+  int count_of(int rank) const { return first_of(rank + 1) - first_of(rank); }
   int first() const { return first_of(share_.rank); }
-  int count() const { return first_of(share_.rank + 1) - first(); }
+  int count() const { return count_of(share_.rank); }
   int process_of(int replica) const {
     if (replica == kEveryReplica) return kEveryProcess;
     int process = replica * share_.processes / replicas_;

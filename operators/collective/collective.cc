@@ -1,7 +1,9 @@
 #include "operators/collective/collective.h"
 
+#include <limits>
 #include <numeric>
 
+#include "graph/limits.h"
 #include "graph/placement.h"
 #include "operators/kit/room.h"
 
@@ -18,6 +20,26 @@ void all_reduce_law(Inference& inference) {
           ", operand 0 is ", inference.input(0));
     inference.outputs[i] = inference.input(i);
   }
+}
+
+// In the graph of one replica, one operand stands for those of all.
+void all_gather_law(Inference& inference) {
+  const AllGatherAttrs attrs = read_all_gather(inference.attributes);
+  const std::size_t operands = inference.inputs.size();
+  check(operands == 1 || static_cast<int64_t>(operands) == attrs.of, "joins ", attrs.of,
+        " values but has ", operands, " operands");
+  check(inference.outputs.size() == operands, "has ", operands, " operands but ",
+        inference.outputs.size(), " results");
+  demand_at_least_dims(inference, 0, 1);
+  TensorType joined = inference.input(0);
+  for (std::size_t i = 1; i < operands; ++i) {
+    const TensorType& other = inference.input(i);
+    const bool fits = !other.ranked || !joined.ranked || may_be(other.shape, joined.shape);
+    check(fits && other.dtype == joined.dtype, "operand ", i, " is ", other, ", operand 0 is ",
+          joined);
+  }
+  if (joined.ranked) joined.shape[0] = times(attrs.of, joined.shape[0]);
+  for (TensorType& output : inference.outputs) output = joined;
 }
 
 // A collective belongs to no replica, not even the current one.
@@ -54,6 +76,21 @@ AllReduceAttrs read_all_reduce(AttributeReader attributes) {
   return {reduction == "mean" ? Reduction::mean : Reduction::sum,
           parse_wire(attributes.text("wire", "")),
           order == "any" ? SumOrder::any : SumOrder::replicas};
+}
+
+AllGatherAttrs read_all_gather(AttributeReader attributes) {
+  const int64_t of = attributes.integer("of", 1);
+  check(of >= 1 && of <= kMostReplicas, "of is ", of,
+        ", should be the number of values that are joined");
+  return {of, attributes.text("why", "")};
+}
+
+Dim times(int64_t count, const Dim& dim) {
+  if (count == 1) return dim;
+  if (!dim.known()) return Dim("?");
+  check(dim.size() <= std::numeric_limits<int64_t>::max() / count, count, " times ", dim.size(),
+        " rows are too many");
+  return {count * dim.size()};
 }
 
 DType parse_wire(const std::string& text) {
@@ -96,40 +133,66 @@ std::vector<Value> broadcast(Graph& graph, Value value, const std::vector<std::s
       site);
 }
 
+std::vector<Value> all_gather(Graph& graph, const std::vector<Value>& values,
+                              const AllGatherAttrs& attrs, const std::vector<std::string>& names,
+                              const Site& site) {
+  check(values.size() == names.size(), "all_gather: ", values.size(), " values, ", names.size(),
+        " names");
+  Attributes attributes{{"of", attrs.of}};
+  if (!attrs.why.empty()) attributes.push_back({"why", attrs.why});
+  return add_collective(graph,
+                        {.type = "AllGather",
+                         .domain = kOwnDomain,
+                         .inputs = values,
+                         .attributes = attributes,
+                         .output_names = names},
+                        site);
+}
+
 Value copy(Graph& graph, Value value, const Site& site) {
   return graph.add_value({.type = "Copy", .domain = kOwnDomain, .inputs = {value}}, site);
 }
 
 std::vector<Op> collective_ops() {
-  return {{.type = "AllReduce",
-           .domain = kOwnDomain,
-           .no_body = kOnlyTrains,
-           .signature = Signature{"Every result is the sum (or mean) of all operands.",
-                                  {{"x", "T", Arity::variadic}},
-                                  {{"y", "T", Arity::variadic}},
-                                  {{"reduction", AttributeKind::text},
-                                   {"wire", AttributeKind::text},
-                                   {"order", AttributeKind::text}}},
-           .law = all_reduce_law,
-           .differentiable = Differentiable::yes,
-           .gradient = all_reduce_gradient,
-           .alias_in_pairs = true,
-           .collective = true},
-          {.type = "Broadcast",
-           .domain = kOwnDomain,
-           .no_body = kOnlyTrains,
-           .signature = Signature{"Every result is a copy of the operand.",
-                                  {{"x"}},
-                                  {{"y", "T", Arity::variadic}}},
-           .law = same_as_first,
-           .collective = true,
-           .takes_first = true},
-          {.type = "Copy",
-           .domain = kOwnDomain,
-           .no_body = kOnlyTrains,
-           .signature = Signature{"A copy on another replica.", {{"x"}}, {{"y"}}},
-           .law = same_as_first,
-           .transit = true}};
+  return {
+      {.type = "AllReduce",
+       .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
+       .signature = Signature{"Every result is the sum (or mean) of all operands.",
+                              {{"x", "T", Arity::variadic}},
+                              {{"y", "T", Arity::variadic}},
+                              {{"reduction", AttributeKind::text},
+                               {"wire", AttributeKind::text},
+                               {"order", AttributeKind::text}}},
+       .law = all_reduce_law,
+       .differentiable = Differentiable::yes,
+       .gradient = all_reduce_gradient,
+       .alias_in_pairs = true,
+       .collective = true},
+      {.type = "Broadcast",
+       .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
+       .signature =
+           Signature{
+               "Every result is a copy of the operand.", {{"x"}}, {{"y", "T", Arity::variadic}}},
+       .law = same_as_first,
+       .collective = true,
+       .takes_first = true},
+      {.type = "AllGather",
+       .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
+       .signature = Signature{"Every result has all operands, one after the other.",
+                              {{"x", "T", Arity::variadic}},
+                              {{"y", "T", Arity::variadic}},
+                              {{"of", AttributeKind::integer, true}, {"why", AttributeKind::text}}},
+       .law = all_gather_law,
+       .collective = true},
+      {.type = "Copy",
+       .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
+       .signature = Signature{"A copy on another replica.", {{"x"}}, {{"y"}}},
+       .law = same_as_first,
+       .transit = true}};
 }
 
 }  // namespace lockstep

@@ -45,6 +45,17 @@ std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values,
 // A copy of `value` on replicas 0 .. names.size() - 1.
 std::vector<Value> broadcast(Graph& graph, Value value, const std::vector<std::string>& names,
                              const Site& site = {});
+// All values one after the other along their first dimension, on every replica.
+struct AllGatherAttrs {
+  int64_t of = 1;        // the number of values; a graph of one replica has only the first
+  std::string why = "";  // a text for those who read the graph or its plan
+};
+AllGatherAttrs read_all_gather(AttributeReader attributes);
+std::vector<Value> all_gather(Graph& graph, const std::vector<Value>& values,
+                              const AllGatherAttrs& attrs, const std::vector<std::string>& names,
+                              const Site& site = {});
+// The dimension of so many values of this one, one after the other.
+Dim times(int64_t count, const Dim& dim);
 // A copy of another replica's value, on the current replica.
 Value copy(Graph& graph, Value value, const Site& site = {});
 

@@ -92,6 +92,21 @@ std::unique_ptr<Kernel> prepare_broadcast(const KernelRequest& request) {
       "shared memory");
 }
 
+// Each part fills the result of its own replica.
+std::unique_ptr<Kernel> prepare_all_gather(const KernelRequest& request) {
+  const std::string why = read_all_gather(request.attributes()).why;
+  return make_kernel(
+      [part = request.part, bytes = request.in[0].bytes()](const KernelArgs& args) {
+        if (bytes == 0) return;
+        auto* to = args.out[part].as<std::byte>();
+        for (const Tensor& operand : args.in) {
+          std::memcpy(to, operand.data, bytes);
+          to += bytes;
+        }
+      },
+      why.empty() ? "shared memory" : "shared memory; " + why);
+}
+
 std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
   return make_kernel(
       [bytes = request.out[0].bytes()](const KernelArgs& args) {
@@ -105,6 +120,7 @@ std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
 std::vector<KernelEntry> collective_cpu() {
   return {{"AllReduce", kOwnDomain, {{"CPU", takes<Numbers>(), prepare_all_reduce}}},
           {"Broadcast", kOwnDomain, {{"CPU", anything, prepare_broadcast}}},
+          {"AllGather", kOwnDomain, {{"CPU", anything, prepare_all_gather}}},
           {"Copy", kOwnDomain, {{"CPU", anything, prepare_copy}}}};
 }
 

@@ -84,6 +84,18 @@ std::unique_ptr<Kernel> prepare_broadcast(const KernelRequest& request) {
       "shared memory");
 }
 
+// Each part fills the result of its own replica.
+std::unique_ptr<Kernel> prepare_all_gather(const KernelRequest& request) {
+  const std::string why = read_all_gather(request.attributes()).why;
+  return make_kernel(
+      [part = request.part, bytes = request.in[0].bytes()](const KernelArgs& args) {
+        auto* to = args.out[part].as<std::byte>();
+        for (std::size_t k = 0; k < args.in.size(); ++k)
+          args.queue->copy(to + k * bytes, args.in[k].data, bytes);
+      },
+      why.empty() ? "shared memory" : "shared memory; " + why);
+}
+
 std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
   return make_kernel(
       [bytes = request.out[0].bytes()](const KernelArgs& args) {
@@ -102,6 +114,7 @@ std::vector<KernelEntry> collective_cuda() {
             {"shared memory", every({takes<Numbers>(), up_to_operands(kMostTerms)}),
              prepare_all_reduce}}},
           {"Broadcast", kOwnDomain, {{"GPU", anything, prepare_broadcast}}},
+          {"AllGather", kOwnDomain, {{"GPU", anything, prepare_all_gather}}},
           {"Copy", kOwnDomain, {{"GPU", anything, prepare_copy}}}};
 }
 

@@ -1,5 +1,8 @@
 #include "operators/process/process.h"
 
+#include <numeric>
+
+#include "graph/limits.h"
 #include "graph/placement.h"
 #include "operators/kit/room.h"
 
@@ -35,6 +38,25 @@ void recv_law(Inference& inference) {
 void reduce_over_processes_law(Inference& inference) {
   check_wire(read_process_all_reduce(inference.attributes).wire, inference.input(0).dtype);
   inference.outputs[0] = inference.input(0);
+}
+
+int64_t own_share(const ProcessAllGatherAttrs& attrs) {
+  return attrs.shares[static_cast<std::size_t>(attrs.rank)];
+}
+
+void gather_over_processes_law(Inference& inference) {
+  const ProcessAllGatherAttrs attrs = read_process_all_gather(inference.attributes);
+  demand_at_least_dims(inference, 0, 1);
+  TensorType joined = inference.input(0);
+  if (joined.ranked) {
+    Dim& rows = joined.shape[0];
+    check(!rows.known() || rows.size() % own_share(attrs) == 0, "x is ", joined,
+          "; its rows should be those of ", own_share(attrs), " replicas");
+    const Dim each = rows.known() ? Dim(rows.size() / own_share(attrs)) : rows;
+    const int64_t all = std::accumulate(attrs.shares.begin(), attrs.shares.end(), int64_t{0});
+    rows = times(all, each);
+  }
+  inference.outputs[0] = joined;
 }
 
 const std::vector<FormalAttribute> kMessage{{"peer", AttributeKind::integer, true},
@@ -83,9 +105,42 @@ ProcessAllReduceAttrs read_process_all_reduce(AttributeReader attributes) {
           shared.order};
 }
 
+Value process_all_gather(Graph& graph, Value x, const ProcessAllGatherAttrs& attrs,
+                         const std::string& name) {
+  Attributes attributes{{"number", attrs.number}, {"rank", attrs.rank}, {"shares", attrs.shares}};
+  if (!attrs.why.empty()) attributes.push_back({"why", attrs.why});
+  return graph.add_value(
+      {.type = "ProcessAllGather", .domain = kOwnDomain, .inputs = {x}, .attributes = attributes},
+      name);
+}
+
+ProcessAllGatherAttrs read_process_all_gather(AttributeReader attributes) {
+  ProcessAllGatherAttrs attrs{attributes.integer("number", 0), attributes.integer("rank", 0),
+                              attributes.integers("shares"), attributes.text("why", "")};
+  check(attrs.rank >= 0 && attrs.rank < static_cast<int64_t>(attrs.shares.size()), "rank ",
+        attrs.rank, " has none of the shares ", attrs.shares);
+  for (int64_t share : attrs.shares)
+    check(share >= 1 && share <= kMostReplicas, "shares ", attrs.shares, " has ", share,
+          ", should be a number of replicas");
+  return attrs;
+}
+
 Comm& comm_of(const KernelRequest& request) {
   check(request.comm, "communicates with other processes, but there is only one");
   return *request.comm;
+}
+
+std::vector<std::size_t> places_of_ranks(const KernelRequest& request) {
+  const ProcessAllGatherAttrs attrs = read_process_all_gather(request.attributes());
+  const Comm& comm = comm_of(request);
+  check(attrs.rank == comm.rank() && static_cast<int>(attrs.shares.size()) == comm.size(),
+        "is for rank ", attrs.rank, " of ", attrs.shares.size(), ", this is rank ", comm.rank(),
+        " of ", comm.size());
+  const std::size_t each = request.in[0].bytes() / static_cast<std::size_t>(own_share(attrs));
+  std::vector<std::size_t> places{0};
+  for (int64_t share : attrs.shares)
+    places.push_back(places.back() + each * static_cast<std::size_t>(share));
+  return places;
 }
 
 std::vector<Op> process_ops() {
@@ -126,6 +181,18 @@ std::vector<Op> process_ops() {
                                {"order", AttributeKind::text}}},
        .law = reduce_over_processes_law,
        .may_alias = {{0, 0}},
+       .exchange = true},
+      {.type = "ProcessAllGather",
+       .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
+       .signature = Signature{"All processes' x, one after the other; every process gets it.",
+                              {{"x"}},
+                              {{"y"}},
+                              {{"number", AttributeKind::integer, true},
+                               {"rank", AttributeKind::integer, true},
+                               {"shares", AttributeKind::integers, true},
+                               {"why", AttributeKind::text}}},
+       .law = gather_over_processes_law,
        .exchange = true}};
 }
 

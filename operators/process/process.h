@@ -4,6 +4,7 @@
 //   Sent (sent, x) -> done      waits until it is sent
 //   Recv () -> y                waits until it has arrived
 //   ProcessAllReduce (x) -> y   the sum of x over all processes
+//   ProcessAllGather (x) -> y   all processes' x one after the other, in order of ranks
 #pragma once
 
 #include <string>
@@ -37,9 +38,21 @@ ProcessAllReduceAttrs read_process_all_reduce(AttributeReader attributes);
 Value process_all_reduce(Graph& graph, Value x, const ProcessAllReduceAttrs& attrs,
                          const std::string& name);
 
+// Along the first dimension, in which rank r's x has shares[r] of the sum of all shares.
+struct ProcessAllGatherAttrs {
+  int64_t number = 0;
+  int64_t rank = 0;  // of this graph's process
+  std::vector<int64_t> shares;
+  std::string why = "";  // as that of AllGather
+};
+ProcessAllGatherAttrs read_process_all_gather(AttributeReader attributes);
+Value process_all_gather(Graph& graph, Value x, const ProcessAllGatherAttrs& attrs,
+                         const std::string& name);
 std::vector<Op> process_ops();
 // To the other processes; throws for a single process.
 Comm& comm_of(const KernelRequest& request);
+// Of a ProcessAllGather: where each rank's x begins in y, and where the last one ends, in bytes.
+std::vector<std::size_t> places_of_ranks(const KernelRequest& request);
 
 std::vector<KernelEntry> process_cpu();
 std::vector<KernelEntry> process_cuda();

@@ -215,13 +215,58 @@ std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
   });
 }
 
+// Every rank sends its rows to every other one.
+class ProcessAllGather final : public Kernel {
+ public:
+  explicit ProcessAllGather(const KernelRequest& request)
+      : comm_(comm_of(request)),
+        attrs_(read_process_all_gather(request.attributes())),
+        places_(places_of_ranks(request)) {
+    const uint64_t number = message_number(attrs_.number);
+    const std::string what(request.node.name());
+    for (int peer = 0; peer < comm_.size(); ++peer) {
+      if (peer == comm_.rank()) continue;
+      arriving_.push_back({peer, &comm_.receiving(peer, number, what)});
+      leaving_.push_back({peer, &comm_.sending(peer, number, what)});
+    }
+  }
+
+  std::string describe() const override {
+    return join(comm_.size(), " processes", attrs_.why.empty() ? "" : "; ", attrs_.why);
+  }
+
+  void run(const KernelArgs& args) override {
+    if (places_.back() == 0) return;
+    auto* const out = args.out[0].as<std::byte>();
+    for (auto& [peer, line] : arriving_) line->start(out + begin(peer), bytes(peer));
+    for (auto& [peer, line] : leaving_) line->start(args.in[0].data, bytes(comm_.rank()));
+    std::memcpy(out + begin(comm_.rank()), args.in[0].data, bytes(comm_.rank()));
+    for (auto& [peer, line] : arriving_) line->wait();
+    for (auto& [peer, line] : leaving_) line->wait();
+  }
+
+ private:
+  std::size_t begin(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
+  std::size_t bytes(int rank) const { return begin(rank + 1) - begin(rank); }
+
+  Comm& comm_;
+  const ProcessAllGatherAttrs attrs_;
+  const std::vector<std::size_t> places_;
+  std::vector<std::pair<int, Transfer*>> arriving_, leaving_;  // by peer
+};
+
+std::unique_ptr<Kernel> prepare_process_gather(const KernelRequest& request) {
+  return std::make_unique<ProcessAllGather>(request);
+}
+
 }  // namespace
 
 std::vector<KernelEntry> process_cpu() {
   return {{"Send", kOwnDomain, {{"CPU", anything, prepare_send}}},
           {"Sent", kOwnDomain, {{"CPU", anything, prepare_sent}}},
           {"Recv", kOwnDomain, {{"CPU", anything, prepare_recv}}},
-          {"ProcessAllReduce", kOwnDomain, {{"CPU", takes<Numbers>(), prepare_all_reduce}}}};
+          {"ProcessAllReduce", kOwnDomain, {{"CPU", takes<Numbers>(), prepare_all_reduce}}},
+          {"ProcessAllGather", kOwnDomain, {{"CPU", anything, prepare_process_gather}}}};
 }
 
 }  // namespace lockstep

@@ -204,6 +204,52 @@ class SumByNccl final : public ProcessSum<T, W> {
   }
 };
 
+// Every rank sends its rows to every other one.
+class ProcessAllGather final : public Kernel {
+ public:
+  explicit ProcessAllGather(const KernelRequest& request)
+      : comm_(comm_of(request)),
+        device_(request.device),
+        why_(read_process_all_gather(request.attributes()).why),
+        places_(places_of_ranks(request)) {
+    for (Device device : request.operand_devices)
+      check(device == device_, "joins on ", device_, " a tensor that is on ", device);
+  }
+
+  std::string describe() const override {
+    return join("NCCL, ", comm_.size(), " processes", why_.empty() ? "" : "; ", why_);
+  }
+
+  void run(const KernelArgs& args) override {
+    if (places_.back() == 0) return;
+    const int me = comm_.rank();
+    auto* const out = args.out[0].as<std::byte>();
+    args.queue->copy(out + begin(me), args.in[0].data, bytes(me));
+    NcclMember& member = nccl_member(comm_, device_);
+    const cudaStream_t stream = stream_of(args);
+    with_nccl(comm_, member, [&] {
+      for (int peer = 0; peer < comm_.size(); ++peer) {
+        if (peer == me) continue;
+        member.send(args.in[0].data, bytes(me), peer, stream);
+        member.receive(out + begin(peer), bytes(peer), peer, stream);
+      }
+    });
+  }
+
+ private:
+  std::size_t begin(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
+  std::size_t bytes(int rank) const { return begin(rank + 1) - begin(rank); }
+
+  Comm& comm_;
+  const Device device_;
+  const std::string why_;
+  const std::vector<std::size_t> places_;
+};
+
+std::unique_ptr<Kernel> prepare_process_gather(const KernelRequest& request) {
+  return std::make_unique<ProcessAllGather>(request);
+}
+
 template <template <class T, class W> class Sum>
 std::unique_ptr<Kernel> prepare_sum(const KernelRequest& request) {
   const ProcessAllReduceAttrs attrs = read_process_all_reduce(request.attributes());
@@ -238,7 +284,8 @@ std::vector<KernelEntry> process_cuda() {
            kOwnDomain,
            {{"NCCL", every({takes<Numbers>(), any_order}), prepare_sum<SumByNccl>},
             {"NCCL, in order of ranks", every({takes<Numbers>(), few_processes}),
-             prepare_sum<SumInOrderOfRanks>}}}};
+             prepare_sum<SumInOrderOfRanks>}}},
+          {"ProcessAllGather", kOwnDomain, {{"GPU", anything, prepare_process_gather}}}};
 }
 
 }  // namespace lockstep

@@ -4,6 +4,10 @@
 #include <thread>
 
 #include "builders/step/partition.h"
+#include "graph/passes/replicate.h"
+#include "operators/all.h"
+#include "operators/collective/collective.h"
+#include "operators/elementwise/elementwise.h"
 #include "runtime/dist/gloo.h"
 #include "runtime/dist/store.h"
 #include "tests/support/expect_error.h"
@@ -89,6 +93,45 @@ TEST(Processes, EveryAlgorithmOnDevicesWithQueues) {
           EXPECT_EQ(sums_of(part, {first, length, &comm, all_on_one, &queued_kernels()}), expected);
         }
   });
+}
+
+TrainingModel gather_model(int replicas, int64_t length) {
+  Graph one(all_ops());
+  const Value x = neg(one, one.input("x", {DType::float32, {length}}), "negative");
+  one.output(all_gather(one, {x}, {replicas}, {"joined"})[0]);
+  TrainingModel model(all_ops());
+  model.replicas = replicas;
+  model.step = replicate(one, replicas, "cpu");
+  Replicated fed{"x", {}}, joined{"joined", {}};
+  for (int k = 0; k < replicas; ++k) {
+    fed.values.push_back(join("cpu_", k, "/x"));
+    joined.values.push_back(join("cpu_", k, "/joined"));
+  }
+  model.inputs.push_back({fed});
+  model.metrics.push_back(joined);
+  return model;
+}
+
+// All replicas' values, in their order, however many replicas a process has.
+TEST(Processes, AllGatherJoinsInReplicaOrder) {
+  for (int processes : {2, 3})
+    run_ranks(processes, [&](Comm& comm) {
+      const ProcessShare own{comm.rank(), comm.size()};
+      for (int replicas : {2, 3, 4, 5, 7})
+        for (int64_t length : {0, 1, 7, 70000}) {
+          if (replicas < processes) continue;
+          SCOPED_TRACE(join(replicas, " replicas of ", length, " on ", processes));
+          const TrainingModel whole = gather_model(replicas, length);
+          const TrainingModel part = partition(whole, own);
+          const int first = replicas * own.rank / processes;
+          const auto expected = sums_of(whole, {0, length})[0];
+          ASSERT_EQ(static_cast<int64_t>(expected.size()), replicas * length);
+          const auto queued =
+              sums_of(part, {first, length, &comm, gpu_devices(part.replicas), &queued_kernels()});
+          for (const auto& list : {sums_of(part, {first, length, &comm}), queued})
+            for (const auto& joined : list) ASSERT_EQ(joined, expected);
+        }
+    });
 }
 
 // What devices exchange among themselves is waited for as messages are: who is lost is named.

@@ -121,6 +121,47 @@ TEST_P(Collective, BroadcastCopiesReplicaZero) {
     for (int64_t i = 0; i < length; ++i) ASSERT_EQ(result[i], -replicas.data()[0][i]);
 }
 
+TEST_P(Collective, AllGatherJoinsInReplicaOrder) {
+  auto [count, length] = GetParam();
+  Replicas replicas(count, length);
+  const std::vector<Value> joined =
+      all_gather(replicas.graph, replicas.values(), {count}, named("joined", count));
+  EXPECT_EQ(replicas.graph.shape(joined[0]), Shape{Dim(count * length)});
+  for (const auto& result : replicas.run(named("joined", count)))
+    for (int k = 0; k < count; ++k)
+      for (int64_t i = 0; i < length; ++i)
+        ASSERT_EQ(result[k * length + i], -replicas.data()[k][i]) << "of replica " << k;
+}
+
+TEST(AllGather, RefusesOperandsThatDiffer) {
+  Graph graph(all_ops());
+  const Value a = graph.input("a", {DType::float32, {2}}),
+              b = graph.input("b", {DType::float32, {3}});
+  const auto joined = [&](const std::vector<Value>& values, int64_t of) {
+    all_gather(graph, values, {of}, named("j", static_cast<int>(values.size())), "rows");
+  };
+  expect_error(
+      [&] {
+        joined({a, b}, 2);
+      },
+      "rows", "operand 1 is float32[3], operand 0 is float32[2]");
+  expect_error([&] { joined({a, a}, 3); }, "joins 3 values but has 2 operands");
+  expect_error([&] { all_gather(graph, {a}, {1}, named("j", 2)); }, "1 values, 2 names");
+}
+
+// Before a plan knows how many rows there are.
+TEST(AllGather, OfSymbolsHasAnUnknownNumberOfRows) {
+  Graph graph(all_ops());
+  const Value a = graph.input("a", {DType::float32, {"N", 3}});
+  const auto shape_of = [&](int64_t of) {
+    return graph.shape(all_gather(graph, {a}, {of}, {join("joined_", of)})[0]);
+  };
+  EXPECT_EQ(shape_of(1), (Shape{"N", 3}));
+  const Shape of_two = shape_of(2);
+  EXPECT_FALSE(of_two[0].known());
+  EXPECT_EQ(of_two[1], Dim(3));
+}
+
 TEST(Copy, CrossesReplicas) {
   Replicas replicas(3, 100);
   {

@@ -363,7 +363,15 @@ const std::vector<Hostile> kUpdates{
     {"Recv", attribute("dtype", int64_t{99}),
      "a tensor of element type undefined cannot be stored"},
     {"Recv", attribute("shape", sizes({-2})), "shape [-2]"},
-    {"ProcessAllReduce", attribute("wire", "int8"), "wire format is 'int8'"}};
+    {"ProcessAllReduce", attribute("wire", "int8"), "wire format is 'int8'"},
+    {"AllGather", attribute("of", int64_t{0}), "of is 0"},
+    {"AllGather", outputs(2), "1 operands but 2 results"},
+    {"AllGather", operand(0, random({})), "should have at least 1 dimensions"},
+    {"ProcessAllGather", attribute("rank", int64_t{2}), "rank 2 has none of the shares [1,2]"},
+    {"ProcessAllGather", attribute("rank", int64_t{-1}), "rank -1 has none of the shares"},
+    {"ProcessAllGather", attribute("shares", sizes({1, 0})), "shares [1,0] has 0"},
+    {"ProcessAllGather", attribute("shares", sizes({1, 3})), "those of 3 replicas"},
+    {"ProcessAllGather", operand(0, random({})), "should have at least 1 dimensions"}};
 
 INSTANTIATE_TEST_SUITE_P(Elements, HostileOperands, ::testing::ValuesIn(kElements));
 INSTANTIATE_TEST_SUITE_P(Losses, HostileOperands, ::testing::ValuesIn(kLosses));

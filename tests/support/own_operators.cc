@@ -228,7 +228,10 @@ std::vector<OpCase> exchanges() {
           own("Send", {x}, message),
           own("Sent", {whole(0), x}, message),
           own("Recv", {}, received),
-          own("ProcessAllReduce", {x}, {{"number", int64_t{0}}})};
+          own("ProcessAllReduce", {x}, {{"number", int64_t{0}}}),
+          own("AllGather", {x}, {{"of", int64_t{1}}}),
+          own("ProcessAllGather", {x},
+              {{"number", int64_t{0}}, {"rank", int64_t{1}}, {"shares", Integers{1, 2}}})};
 }
 
 }  // namespace
