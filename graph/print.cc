@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t kLongest = 100;  // metadata, in a summary
+constexpr std::size_t kLongest = 160;  // metadata, in a summary
 
 std::string value_text(const Graph& graph, Value value) {
   return value ? printable(graph.name(value)) : "-";

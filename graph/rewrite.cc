@@ -50,6 +50,7 @@ void Graph::keep(const std::vector<bool>& kept) {
     smaller.values_.back().literal = std::move(from.literal);
     smaller.values_.back().content = std::move(from.content);
     smaller.values_.back().known = std::move(from.known);
+    smaller.values_.back().declared_at = std::move(from.declared_at);
   };
   for (Value value : inputs_) {
     move(value);
@@ -81,6 +82,8 @@ void Graph::keep(const std::vector<bool>& kept) {
   smaller.scope_ = scope_;
   smaller.replica_ = replica_;
   smaller.next_suffix_ = next_suffix_;
+  smaller.origin_ = std::move(origin_);
+  smaller.inherited_otherwise_ = std::move(inherited_otherwise_);
   *this = std::move(smaller);
 }
 

@@ -67,7 +67,7 @@ SourcedModel language_source(const ModelRequest& request, const ConfigFiles& fil
   if (request.batch > 0) config.batch_size = request.batch * config.replicas();
   const TextCorpus corpus(config);
   TrainingModel model = build_language_step(config, corpus.vocabulary().size());
-  model.metadata = text_metadata(corpus.vocabulary().bytes());
+  model.metadata.merge(text_metadata(corpus.vocabulary().bytes()));
   return {{std::move(model)}, config.run, shares_of(config, config.replicas())};
 }
 

@@ -85,6 +85,23 @@ std::vector<std::string> words_in(const std::string& line) {
   return words;
 }
 
+// The number of each line that is a bucket, and the names in it.
+std::vector<std::pair<int, std::vector<std::string>>> lines_of_buckets(const std::string& text,
+                                                                       const std::string& source) {
+  std::vector<std::pair<int, std::vector<std::string>>> buckets;
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == line.npos || line[0] == '#') continue;
+    const auto colon = line.find(": ");  // the first one: there is none in `bucket N bytes`
+    check(line.rfind("bucket ", 0) == 0 && colon != line.npos, source, ", line ", number,
+          ": should be 'bucket N bytes: NAME NAME ..', is '", line, "'");
+    buckets.emplace_back(number, words_in(line.substr(colon + 1)));
+  }
+  return buckets;
+}
+
 }  // namespace
 
 Packing parse_packing(const std::string& text) {
@@ -158,6 +175,13 @@ std::string text_of(const Buckets& buckets, const std::vector<GradientSize>& gra
   return text.str();
 }
 
+std::set<std::string> names_in_buckets(const std::string& text, const std::string& source) {
+  std::set<std::string> names;
+  for (const auto& [number, listed] : lines_of_buckets(text, source))
+    names.insert(listed.begin(), listed.end());
+  return names;
+}
+
 Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& gradients,
                       const std::string& source) {
   std::map<std::string, int> position;
@@ -168,16 +192,9 @@ Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& 
   }
   Buckets buckets;
   std::vector<bool> seen(gradients.size(), false);
-  std::istringstream lines(text);
-  int number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (line.find_first_not_of(" \t\r") == line.npos || line[0] == '#') continue;
-    const auto colon = line.find(": ");  // the first one: there is none in `bucket N bytes`
-    check(line.rfind("bucket ", 0) == 0 && colon != line.npos, source, ", line ", number,
-          ": should be 'bucket N bytes: NAME NAME ..', is '", line, "'");
+  for (const auto& [number, listed] : lines_of_buckets(text, source)) {
     Bucket bucket;
-    for (const std::string& name : words_in(line.substr(colon + 1))) {
+    for (const std::string& name : listed) {
       auto found = position.find(name);
       const std::string near = nearest(name, names);
       check(found != position.end(), source, ", line ", number, ": no gradient of '", name, "'",

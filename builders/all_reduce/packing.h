@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,10 @@ std::string text_of(const Buckets& buckets, const std::vector<GradientSize>& gra
 // bucket. `source`: where the text is from, for errors.
 Buckets parse_buckets(const std::string& text, const std::vector<GradientSize>& gradients,
                       const std::string& source = "buckets");
+
+// The names that such a text lists, whether or not there are such gradients.
+std::set<std::string> names_in_buckets(const std::string& text,
+                                       const std::string& source = "buckets");
 
 // Inclusive runs of consecutive numbers, and the numbers left alone. A run may grow while its ends
 // are at most `limit` apart, so it holds up to limit + 2 numbers: tf_cnn_benchmarks' rule,

@@ -173,6 +173,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   }
   differentiate(one, how);
   repeat(one, options.micro_batches);
+  const EmbeddingSums embeddings(one, options);
   const StepReport report = report_of(one, means(options) ? 1.0F / static_cast<float>(n) : 1);
 
   // Gradients before the sum.
@@ -193,6 +194,8 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   if (skips) flags.origin = first_bad_gradient(one, "origin");
   if (options.clip.before_reduce && !options.deferred) clip(one, options);
   step.bucket_plan = reduce(one, options);
+  embeddings.add_to(one, options);
+  step.metadata = embeddings.choices();
 
   // Updates.
   const int first_after_reduce = one.graph.node_count();

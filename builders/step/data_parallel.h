@@ -10,6 +10,7 @@
 #include "builders/optimizers/optimizer.h"
 #include "builders/resident/inputs.h"
 #include "builders/step/clip.h"
+#include "builders/step/embeddings.h"
 #include "builders/step/loss_scale.h"
 #include "builders/step/param_rules.h"
 #include "builders/step/statistics.h"
@@ -38,6 +39,11 @@ struct DataParallelOptions {
   // gradients are added up before the reduce. Inputs of the later parts are called micro_1/data,
   // micro_2/data, ...
   int micro_batches = 1;
+  // How the gradients of embeddings are summed over the replicas.
+  EmbeddingSum embeddings = EmbeddingSum::automatic;
+  // Rows of each replica's part of the batch, which that choice needs to know; 0: unknown. The step
+  // takes any number.
+  int64_t share = 0;
   // Inputs that are not fed, but sliced from a batch that stays on the devices for many steps
   // (builders/resident/batch.h). Not with `weighted` or micro-batches.
   ResidentInputs resident = {};

@@ -18,6 +18,8 @@ void check_options(const DataParallelOptions& options) {
   check(options.replicas >= 1, "a model needs at least one replica, not ", options.replicas);
   check(options.micro_batches >= 1, "the number of micro-batches should be at least 1, is ",
         options.micro_batches);
+  check(options.share >= 0,
+        "a replica's share of the batch should be known as 0 or more rows, not ", options.share);
   check(!(options.weighted && options.synchronised_batch_norm),
         "synchronised batch norm needs equal shares of the batch, but the loss is weighted for "
         "unequal ones");

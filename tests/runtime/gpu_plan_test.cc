@@ -227,5 +227,27 @@ TEST(GpuPlan, OfAProcessExchangesInOneQueue) {
   }
 }
 
+// An embedding that is summed by its rows: indices, then rows, within each process and across.
+TEST(GpuPlan, JoinsTheRowsOfEmbeddings) {
+  const TrainingModel whole =
+      build_data_parallel_model(all_ops(), language_model("char_lstm", {}), MomentumSgd{},
+                                {.replicas = 4, .embeddings = EmbeddingSum::sparse});
+  const Texts alone = descriptions(plan_of(whole, "gpu*4", 4), "AllGather");
+  ASSERT_EQ(alone.size(), 2U);
+  EXPECT_TRUE(alone[1].starts_with("shared memory; by rows: as asked for; bytes to a replica: "));
+  EXPECT_EQ(alone[0], "shared memory");
+  run_ranks(2, [&](Comm& comm) {
+    const Plan plan = plan_of(partition(whole, {comm.rank(), 2}), "gpu*2", 4, &comm);
+    const Texts across = descriptions(plan, "ProcessAllGather");
+    ASSERT_EQ(across.size(), 2U);
+    EXPECT_TRUE(across[1].starts_with("NCCL, 2 processes; by rows: as asked for; "));
+    EXPECT_EQ(across[0], "NCCL, 2 processes");
+    for (const PlanStep& step : plan.steps)
+      if (step.type == "ProcessAllGather") {
+        EXPECT_EQ(text_of(plan.workers[step.worker]), "gpu:0/comm") << step.name;
+      }
+  });
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -58,7 +58,7 @@ TEST_F(SettingsTest, EveryCommandRefusesABadValueByItsKey) {
   // The same by the binary, for some of each table.
   for (const char* command : {"train", "test", "build", "plan", "inspect"})
     for (const char* key : {"DEVICES", "PACKING", "WIRE", "PRECISION", "TOPOLOGY", "ALL_REDUCE",
-                            "RING_ORDER", "TRAIN.STATISTICS", "TRAIN.MICRO_BATCHES",
+                            "EMBEDDINGS", "RING_ORDER", "TRAIN.STATISTICS", "TRAIN.MICRO_BATCHES",
                             "SOLVER.CLIP_NORM", "DATA.FLIP", "MODEL.HIDDEN", "SOLVER.BASE_LR"})
       expect_refused(run_lockstep({command, path, key, "no-such-value"}),
                      {std::string("command line: ") + key, "no-such-value"});
@@ -93,17 +93,11 @@ TEST_F(SettingsTest, AFlagIsItsKeyByAnotherSpelling) {
   write_file(folder / "buckets.txt", run_lockstep({"inspect", "mlp", "--devices", "cpu*4",
                                                    "PACKING", "ready:1k:1M", "--format", "buckets"})
                                          .out);
-  const std::map<std::string, std::string> values{{"DEVICES", "cpu*2"},
-                                                  {"ALL_REDUCE", "auto"},
-                                                  {"RING_ORDER", "[0, 2, 1, 3]"},
-                                                  {"PACKING", "ready:1k:1M"},
-                                                  {"WIRE", "bfloat16"},
-                                                  {"PRECISION", "bfloat16"},
-                                                  {"TOPOLOGY", "9ms:1G"},
-                                                  {"BUCKETS", folder / "buckets.txt"},
-                                                  {"THREADS", "2"},
-                                                  {"TF32", "true"},
-                                                  {"EXACT", "true"}};
+  const std::map<std::string, std::string> values{
+      {"DEVICES", "cpu*2"},       {"ALL_REDUCE", "auto"}, {"RING_ORDER", "[0, 2, 1, 3]"},
+      {"PACKING", "ready:1k:1M"}, {"WIRE", "bfloat16"},   {"EMBEDDINGS", "sparse"},
+      {"PRECISION", "bfloat16"},  {"TOPOLOGY", "9ms:1G"}, {"BUCKETS", folder / "buckets.txt"},
+      {"THREADS", "2"},           {"TF32", "true"},       {"EXACT", "true"}};
   const auto built = [&](const std::string& source, const Words& words) {
     const Words all{"--devices", "cpu*4", "ALL_REDUCE", "xring"};
     Words command{"build", source, "-o", folder / "step.onnx"};

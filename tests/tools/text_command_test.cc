@@ -255,6 +255,22 @@ TEST_F(TextCommand, AStepIsBuiltAndPlannedFromItsConfiguration) {
                  {"is a training step"});
 }
 
+// The table has 8 floats for each character, a replica's share 4 rows of 24 characters.
+TEST_F(TextCommand, InspectSaysHowAnEmbeddingIsSummed) {
+  const auto summary = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"inspect", folder / "config.yaml", "DATA.ROOT", folder.path()};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_lockstep(words).out;
+  };
+  EXPECT_NE(summary({}).find("as a whole; bytes to a replica: 3840 by rows, "), std::string::npos)
+      << summary({});
+  EXPECT_NE(
+      summary({"EMBEDDINGS", "sparse"}).find("by rows: as asked for; bytes to a replica: 3840"),
+      std::string::npos);
+  EXPECT_NE(summary({"--embeddings", "dense"}).find("as a whole: as asked for; "),
+            std::string::npos);
+}
+
 TEST_F(TextCommand, DamagedModelsAreNamed) {
   ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "2"}).exit_code, 0);
   write_file(folder / "prompt", "one");

@@ -94,6 +94,11 @@ ConfigKeys keys_of(StepSettings& step) {
        parsed(reduce.wire, parse_wire, text_of_wire),
        "element type in which gradients are sent: float16 or bfloat16; empty: their own type",
        {.flag = "--wire"}},
+      {"EMBEDDINGS",
+       parsed(options.embeddings, parse_embedding_sum, kText),
+       "how the gradients of embeddings are summed: dense (as a whole), sparse (by the rows that a "
+       "step reads) or auto (what moves fewer bytes); inspect prints why",
+       {.flag = "--embeddings"}},
       {"PRECISION",
        parsed(options.precision, parse_precision, [](DType type) { return name_of(type); }),
        "precision of the forward and backward pass: float32, bfloat16 or float16 (with a scaled "

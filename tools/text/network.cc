@@ -18,6 +18,7 @@ TrainingModel build_language_step(const TextConfig& config, int64_t characters, 
   network.characters = characters;
   DataParallelOptions options = options_of(config.step, config.run.devices.list, processes);
   options.weighted = !shares_of(config, options.replicas).equal();
+  options.share = config.batch_size / options.replicas;
   return build_data_parallel_model(all_ops(), language_model(config.model, network),
                                    optimizer_of(config.optimizer, config.schedule.scale_momentum),
                                    options);

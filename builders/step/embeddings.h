@@ -1,0 +1,49 @@
+// The gradient of an embedding's table has few rows that are not zero: those that the step reads.
+// Its sum over the replicas may be that of these rows: all replicas' rows and their places are
+// joined, in replica order, and every replica adds them up alike. The sum is a tensor like any
+// other, and so is the update.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "builders/step/one_replica.h"
+
+namespace lockstep {
+
+struct DataParallelOptions;
+
+enum class EmbeddingSum {
+  automatic,  // by rows where that moves fewer bytes
+  dense,      // the whole gradients
+  sparse,     // by rows wherever that is possible
+};
+EmbeddingSum parse_embedding_sum(const std::string& text);
+std::string text_of(EmbeddingSum sum);
+
+// Gradients that are summed by their rows.
+class EmbeddingSums {
+ public:
+  // Takes them from `one`, which has no gradient of these parameters until add_to(). Invalidates
+  // all values that `one` does not list.
+  EmbeddingSums(OneReplica& one, const DataParallelOptions& options);
+  // Adds the sums over all replicas, or the means.
+  void add_to(OneReplica& one, const DataParallelOptions& options) const;
+  // What was chosen for each embedding, and why: metadata of the model.
+  const std::map<std::string, std::string>& choices() const { return choices_; }
+
+ private:
+  struct Part {
+    Value rows, places;  // what GatherGrad would add up, and where to
+  };
+  struct Table {
+    std::size_t param;
+    std::vector<Part> parts;  // of a replica's micro-batches
+    std::string why;
+  };
+  std::vector<Table> tables_;
+  std::map<std::string, std::string> choices_;
+};
+
+}  // namespace lockstep
