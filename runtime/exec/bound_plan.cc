@@ -25,6 +25,8 @@ void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory) {
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& step = plan.steps[i];
     BoundStep& to = bound.steps[i];
+    to.kernel = step.kernel.get();
+    to.waits = step.waits;
     auto of_step = [&](int) { return step.worker; };
     bind(to.in, step.in, of_step);
     bind(to.out, step.out, of_step);

@@ -47,13 +47,12 @@ void ThreadExecutor::work(int worker) {
   const std::vector<int>& mine = plan_.workers[worker].steps;
   for (int i = 0; i < static_cast<int>(mine.size()); ++i) {
     const int number = mine[i];
-    const PlanStep& step = plan_.steps[number];
+    const BoundStep& step = bound_.steps[number];
     for (const Wait& wait : step.waits) wait_for(wait);
     if (number > first_failure_.load(std::memory_order_acquire)) break;
-    const BoundStep& bound = bound_.steps[number];
     try {
       const auto start = options_.times ? Clock::now() : Clock::time_point();
-      step.kernel->run({bound.in, bound.out, bound.workspace, options_.context});
+      step.kernel->run({step.in, step.out, step.workspace, options_.context});
       if (options_.times)
         (*options_.times)[number] += std::chrono::duration<double>(Clock::now() - start).count();
       if (options_.not_finite) look_at(number);
@@ -78,6 +77,7 @@ void ThreadExecutor::wait_for(const Wait& wait) {
 }
 
 void ThreadExecutor::advance(int worker, int done) {
+  if (progress_.size() == 1) return;
   progress_[worker].done.store(done, std::memory_order_release);
   progress_[worker].done.notify_all();
 }
