@@ -2,6 +2,7 @@
 // to the plan. If the plan uses another layout, DnnlKernel reorders.
 #include <algorithm>
 
+#include "operators/conv/columns/columns.h"
 #include "operators/conv/conv.h"
 #include "operators/conv/epilogue_cpu.h"
 #include "operators/conv/winograd/winograd.h"
@@ -223,17 +224,25 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
 
 std::vector<KernelEntry> conv_cpu() {
   return {
-      {"Conv", "", {winograd_forward(), {"oneDNN", dnnl_floats, prepare_forward, forward_wish}}},
+      {"Conv",
+       "",
+       {winograd_forward(),
+        columns_forward(),
+        {"oneDNN", dnnl_floats, prepare_forward, forward_wish}}},
       {"FusedConv",
        kOwnDomain,
-       {winograd_forward(), {"oneDNN", dnnl_floats, prepare_fused, forward_wish}}},
+       {winograd_forward(),
+        columns_forward(),
+        {"oneDNN", dnnl_floats, prepare_fused, forward_wish}}},
       {"ConvTranspose", "", {{"oneDNN", takes<Float32>(), prepare_transpose}}},
       {"ConvGradX",
        kOwnDomain,
-       {winograd_grad_x(), {"oneDNN", dnnl_floats, prepare_grad_x, grad_x_wish}}},
+       {winograd_grad_x(), columns_grad_x(), {"oneDNN", dnnl_floats, prepare_grad_x, grad_x_wish}}},
       {"ConvGradW",
        kOwnDomain,
-       {winograd_grad_w(), {"oneDNN", dnnl_floats, prepare_grad_w, grad_w_wish}}}};
+       {winograd_grad_w(),
+        columns_grad_w(),
+        {"oneDNN", dnnl_floats, prepare_grad_w, grad_w_wish}}}};
 }
 
 }  // namespace lockstep

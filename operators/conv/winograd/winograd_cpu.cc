@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "operators/conv/conv.h"
+#include "operators/conv/shapes.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
 #include "runtime/parallel.h"
@@ -12,39 +12,17 @@ namespace {
 
 using namespace winograd;
 
-// A convolution's shapes. For its gradients x is still the input and y the result.
-struct Shapes {
-  const TensorDesc &x, &w, &y;
-};
-Shapes forward_shapes(const KernelRequest& request) {
-  return {request.in[ConvIn::x], request.in[ConvIn::w], request.out[ConvOut::y]};
-}
-Shapes grad_x_shapes(const KernelRequest& request) {
-  return {request.out[0], request.in[ConvGradXIn::w], request.in[ConvGradXIn::dy]};
-}
-Shapes grad_w_shapes(const KernelRequest& request) {
-  return {request.in[ConvGradWIn::x], request.out[0], request.in[ConvGradWIn::dy]};
-}
-
-Window window_of(const KernelRequest& request, const Shapes& shapes) {
-  AttributeReader reader = request.attributes();
-  const Dims &x = shapes.x.dims, &w = shapes.w.dims;
-  return resolved(read_conv(reader).window, Dims(w.begin() + 2, w.end()),
-                  to_shape(Dims(x.begin() + 2, x.end())));
-}
-
-std::string refusal(const KernelRequest& request, const Shapes& shapes) {
+std::string refusal(const KernelRequest& request, const ConvShapes& shapes) {
   if (request.exact) return "is not exact";
   const Dims &x = shapes.x.dims, &w = shapes.w.dims, &y = shapes.y.dims;
   const Loops* loops = loops_here();
   if (!loops) return "wants a processor with AVX2";
   if (w.size() != 4 || w[2] != 3 || w[3] != 3) return "takes 3x3 windows";
-  AttributeReader reader = request.attributes();
-  if (read_conv(reader).group != 1) return "takes one group";
-  const Window window = window_of(request, shapes);
-  for (int64_t step : window.strides)
+  const ConvAttrs attrs = shapes.attrs(request);
+  if (attrs.group != 1) return "takes one group";
+  for (int64_t step : attrs.window.strides)
     if (step != 1) return "takes windows at every place";
-  for (int64_t step : window.dilations)
+  for (int64_t step : attrs.window.dilations)
     if (step != 1) return "takes windows without holes";
   const int64_t channels = 2 * loops->lanes();
   if (x[1] % channels != 0 || y[1] % channels != 0)
@@ -258,8 +236,8 @@ Layouts grad_w_wish(const KernelRequest& request, const Loops& loops) {
 }  // namespace
 
 std::unique_ptr<Kernel> prepare_winograd_forward(const KernelRequest& request, const Loops& loops) {
-  const Shapes shapes = forward_shapes(request);
-  const Window window = window_of(request, shapes);
+  const auto shapes = ConvShapes::of_forward(request);
+  const Window window = shapes.attrs(request).window;
   const int64_t inputs = shapes.x.dims[1], outputs = shapes.y.dims[1];
   const ConvEpilogue epilogue = read_epilogue(request);
   supported(!epilogue.statistics, "leaves sums of the result to others");
@@ -277,8 +255,8 @@ std::unique_ptr<Kernel> prepare_winograd_forward(const KernelRequest& request, c
 }
 
 std::unique_ptr<Kernel> prepare_winograd_grad_x(const KernelRequest& request, const Loops& loops) {
-  const Shapes shapes = grad_x_shapes(request);
-  const Window window = window_of(request, shapes);
+  const auto shapes = ConvShapes::of_grad_x(request);
+  const Window window = shapes.attrs(request).window;
   const int64_t inputs = shapes.x.dims[1], outputs = shapes.y.dims[1];
   return std::make_unique<WinogradKernel>(
       loops,
@@ -294,21 +272,21 @@ std::unique_ptr<Kernel> prepare_winograd_grad_x(const KernelRequest& request, co
 }
 
 std::unique_ptr<Kernel> prepare_winograd_grad_w(const KernelRequest& request, const Loops& loops) {
-  const Shapes shapes = grad_w_shapes(request);
-  const Window window = window_of(request, shapes);
+  const auto shapes = ConvShapes::of_grad_w(request);
+  const Window window = shapes.attrs(request).window;
   return std::make_unique<WinogradGradW>(loops, shapes.x.dims[0], images_of(shapes.x, loops),
                                          images_of(shapes.y, loops), window.pads[0], window.pads[1],
                                          request.threads);
 }
 
 Candidate winograd_forward() {
-  return candidate<forward_shapes, prepare_winograd_forward, forward_wish>();
+  return candidate<ConvShapes::of_forward, prepare_winograd_forward, forward_wish>();
 }
 Candidate winograd_grad_x() {
-  return candidate<grad_x_shapes, prepare_winograd_grad_x, forward_wish>();
+  return candidate<ConvShapes::of_grad_x, prepare_winograd_grad_x, forward_wish>();
 }
 Candidate winograd_grad_w() {
-  return candidate<grad_w_shapes, prepare_winograd_grad_w, grad_w_wish>();
+  return candidate<ConvShapes::of_grad_w, prepare_winograd_grad_w, grad_w_wish>();
 }
 
 }  // namespace lockstep

@@ -1,0 +1,23 @@
+// Convolutions of row-major tensors as products of weights and columns (loops.h), for channels that
+// fill no blocks: LeNet's 1, 20 and 50. oneDNN's kernels for them repeat work or reorder. A
+// candidate before oneDNN's. Threads do not change a bit; the processor's number of lanes may.
+#pragma once
+
+#include "operators/conv/columns/loops.h"
+#include "runtime/kernel_table.h"
+
+namespace lockstep {
+
+Candidate columns_forward();
+Candidate columns_grad_x();
+Candidate columns_grad_w();
+
+// With these loops instead of this processor's.
+std::unique_ptr<Kernel> prepare_columns_forward(const KernelRequest& request,
+                                                const columns::ColumnLoops& loops);
+std::unique_ptr<Kernel> prepare_columns_grad_x(const KernelRequest& request,
+                                               const columns::ColumnLoops& loops);
+std::unique_ptr<Kernel> prepare_columns_grad_w(const KernelRequest& request,
+                                               const columns::ColumnLoops& loops);
+
+}  // namespace lockstep

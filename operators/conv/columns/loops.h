@@ -1,0 +1,73 @@
+// The loops of a convolution by matrix products, written once (loops_of.h) and compiled for each
+// kind of processor. They read and write row-major planes, of any number of channels.
+//
+//   columns  [channels x window][pixels of the result, padded with 0 to vectors]
+//
+// A column is what a window sees: the values of the input that make one pixel. All loops do a strip
+// of the result's rows, so that its columns stay in the cache.
+#pragma once
+
+#include <cstdint>
+
+namespace lockstep::columns {
+
+struct Shapes {
+  int64_t channels, height, width;  // of the input
+  int64_t outputs, out_height, out_width;
+  int64_t window_height, window_width;
+  int64_t step_down, step_across, hole_down, hole_across;
+  int64_t top, left;  // padding
+
+  int64_t values() const { return channels * window_height * window_width; }
+};
+
+struct Strip {
+  int64_t first, rows;
+  int64_t stride;  // floats from one value's pixels to the next one's: whole vectors
+};
+
+// y[m][pixel] = sum over v of a[m * of_row + v * of_value] * columns[v][pixel].
+struct Product {
+  const float* a;
+  int64_t of_row, of_value;
+  int64_t rows, values;
+  const float* bias;  // of each row; null: none
+  bool relu;          // NaN stays NaN
+};
+
+class ColumnLoops {
+ public:
+  virtual int lanes() const = 0;
+  virtual const char* name() const = 0;
+
+  virtual void columns(const float* x, const Shapes& shapes, const Strip& strip,
+                       float* to) const = 0;
+  // The transpose of columns(): adds what belongs to the same pixel of the input.
+  virtual void add_columns(const float* from, const Shapes& shapes, const Strip& strip,
+                           float* dx) const = 0;
+  // `pixels` of each row; y's rows are `y_stride` floats apart.
+  virtual void multiply(const Product& product, const float* columns, int64_t stride,
+                        int64_t pixels, float* y, int64_t y_stride) const = 0;
+  // Gradients to [pixels][outputs, padded with 0 to vectors]; dy's rows are `dy_stride` apart.
+  virtual void turn(const float* dy, int64_t dy_stride, int64_t outputs, int64_t pixels,
+                    float* to) const = 0;
+  // dw[v][output] = the sum over pixels of columns[v][pixel] * turned[pixel][output], added to what
+  // is there unless `first`.
+  virtual void add_products(const float* columns, int64_t stride, const float* turned,
+                            int64_t values, int64_t pixels, int64_t outputs, bool first,
+                            float* dw) const = 0;
+  // dw[output][v] for values [begin, end): the sum of `parts` of [values][outputs, padded].
+  virtual void sum(const float* from, int64_t parts, int64_t values, int64_t outputs, float* dw,
+                   int64_t begin, int64_t end) const = 0;
+
+ protected:
+  ~ColumnLoops() = default;
+};
+
+// This processor's; null if it has neither AVX2 nor AVX-512.
+const ColumnLoops* loops_here();
+
+const ColumnLoops& avx2_loops();
+const ColumnLoops& avx512_loops();
+
+}  // namespace lockstep::columns

@@ -1,0 +1,12 @@
+// Compiled for any processor, unlike the loops.
+#include "operators/conv/columns/loops.h"
+
+namespace lockstep::columns {
+
+const ColumnLoops* loops_here() {
+  if (__builtin_cpu_supports("avx512f")) return &avx512_loops();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &avx2_loops();
+  return nullptr;
+}
+
+}  // namespace lockstep::columns

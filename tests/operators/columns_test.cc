@@ -1,0 +1,219 @@
+// Convolutions by columns and by oneDNN, both against float64.
+#include "operators/conv/columns/columns.h"
+
+#include <gtest/gtest.h>
+
+#include "operators/cpu.h"
+#include "tests/support/convolution_case.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/threads.h"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr Pass kPasses[] = {Pass::forward, Pass::grad_x, Pass::grad_w};
+
+std::unique_ptr<Kernel> prepare(Pass pass, const KernelRequest& request,
+                                const columns::ColumnLoops& loops) {
+  switch (pass) {
+    case Pass::forward:
+      return prepare_columns_forward(request, loops);
+    case Pass::grad_x:
+      return prepare_columns_grad_x(request, loops);
+    default:
+      return prepare_columns_grad_w(request, loops);
+  }
+}
+
+std::vector<const columns::ColumnLoops*> usable_loops() {
+  std::vector<const columns::ColumnLoops*> all;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    all.push_back(&columns::avx2_loops());
+  if (__builtin_cpu_supports("avx512f")) all.push_back(&columns::avx512_loops());
+  return all;
+}
+
+// LeNet's; sums, pixels and channels that fill no vector or just one; windows partly and wholly in
+// the padding; steps and holes; several strips, of which the last is shorter; more images than
+// parts; a single pixel.
+const ConvolutionCase kCases[] = {
+    {.images = 3,
+     .inputs = 1,
+     .outputs = 20,
+     .height = 28,
+     .width = 28,
+     .top = 0,
+     .left = 0,
+     .bottom = 0,
+     .right = 0,
+     .bias = true,
+     .window_height = 5,
+     .window_width = 5},
+    {.images = 2,
+     .inputs = 20,
+     .outputs = 50,
+     .height = 12,
+     .width = 12,
+     .top = 0,
+     .left = 0,
+     .bottom = 0,
+     .right = 0,
+     .bias = true,
+     .relu = true,
+     .window_height = 5,
+     .window_width = 5},
+    {.images = 1, .inputs = 3, .outputs = 7, .height = 9, .width = 17, .relu = true},
+    {.images = 2,
+     .inputs = 5,
+     .outputs = 13,
+     .height = 6,
+     .width = 5,
+     .top = 2,
+     .left = 3,
+     .bottom = 1,
+     .right = 4},
+    {.images = 2,
+     .inputs = 6,
+     .outputs = 25,
+     .height = 11,
+     .width = 14,
+     .top = 1,
+     .left = 0,
+     .bottom = 2,
+     .right = 3,
+     .bias = true,
+     .window_height = 3,
+     .window_width = 4,
+     .step_down = 2,
+     .step_across = 3},
+    {.images = 2,
+     .inputs = 9,
+     .outputs = 17,
+     .height = 13,
+     .width = 12,
+     .top = 2,
+     .left = 2,
+     .bottom = 2,
+     .right = 2,
+     .window_height = 3,
+     .window_width = 2,
+     .step_across = 2,
+     .hole_down = 2,
+     .hole_across = 3},
+    {.images = 1,
+     .inputs = 30,
+     .outputs = 12,
+     .height = 3,
+     .width = 4,
+     .top = 5,
+     .left = 6,
+     .bottom = 5,
+     .right = 6},
+    {.images = 1, .inputs = 50, .outputs = 20, .height = 61, .width = 57, .bias = true},
+    {.images = 37, .inputs = 2, .outputs = 3, .height = 4, .width = 4},
+    {.images = 2,
+     .inputs = 21,
+     .outputs = 33,
+     .height = 1,
+     .width = 1,
+     .top = 0,
+     .left = 0,
+     .bottom = 0,
+     .right = 0,
+     .window_height = 1,
+     .window_width = 1},
+};
+
+TEST(Columns, RoundLittleMoreThanOneDnn) {
+  const KernelTable others = [] {
+    std::vector<KernelEntry> entries = conv_cpu();
+    for (KernelEntry& entry : entries)
+      std::erase_if(entry.candidates, [](const Candidate& c) { return c.name != "oneDNN"; });
+    return KernelTable(DeviceKind::cpu, all_ops(), std::move(entries));
+  }();
+  for (const ConvolutionCase& c : kCases) {
+    const Convolution convolution(c);
+    for (Pass pass : kPasses) {
+      SCOPED_TRACE(join("case ", &c - kCases, ", pass ", static_cast<int>(pass)));
+      const std::vector<double> exact = convolution.exact(pass);
+      const KernelRequest request = convolution.request(pass, 1, 1);
+      const auto direct = others.choose(request).kernel;
+      // Where few products are added, a direct convolution is nearly exact.
+      const double allowed = 5e-7 + 2 * error_of(convolution.run(*direct, request, pass), exact);
+      for (const columns::ColumnLoops* loops : usable_loops()) {
+        const auto kernel = prepare(pass, request, *loops);
+        EXPECT_LT(error_of(convolution.run(*kernel, request, pass), exact), allowed)
+            << kernel->describe();
+      }
+    }
+  }
+}
+
+TEST(Columns, HaveTheSameBitsOnAnyNumberOfThreadsAndLanes) {
+  for (const ConvolutionCase& c : kCases) {
+    const Convolution convolution(c);
+    for (Pass pass : kPasses) {
+      std::vector<float> first;
+      for (const columns::ColumnLoops* loops : usable_loops())
+        for (int threads : {1, 2, 5}) {
+          const KernelRequest request = convolution.request(pass, 1, usable_threads(threads));
+          const auto kernel = prepare(pass, request, *loops);
+          const std::vector<float> result = convolution.run(*kernel, request, pass);
+          if (first.empty()) first = result;
+          EXPECT_TRUE(first == result) << "case " << &c - kCases << ", " << kernel->describe()
+                                       << ", " << threads << " threads";
+        }
+    }
+  }
+}
+
+TEST(Columns, KeepNaN) {
+  Convolution convolution(
+      {.images = 1, .inputs = 3, .outputs = 5, .height = 8, .width = 8, .relu = true});
+  convolution.x[9] = NAN;  // of the second row
+  const KernelRequest request = convolution.request(Pass::forward, 1, 1);
+  for (const columns::ColumnLoops* loops : usable_loops()) {
+    const std::vector<float> y =
+        convolution.run(*prepare(Pass::forward, request, *loops), request, Pass::forward);
+    for (std::size_t i : {0, 1, 2, 8, 9, 10, 16, 17, 18})
+      EXPECT_TRUE(std::isnan(y[i])) << i << " of the first plane";
+    EXPECT_FALSE(std::isnan(y[3]));
+  }
+}
+
+TEST(Columns, OfNoImagesAreNoGradient) {
+  const Convolution convolution({.images = 0, .inputs = 3, .outputs = 5, .height = 8, .width = 8});
+  for (const columns::ColumnLoops* loops : usable_loops())
+    for (Pass pass : kPasses) {
+      const KernelRequest request = convolution.request(pass, 1, 2);
+      for (float value : convolution.run(*prepare(pass, request, *loops), request, pass))
+        EXPECT_EQ(value, 0);
+    }
+}
+
+TEST(Columns, AreForChannelsThatFillNoBlocks) {
+  if (!columns::loops_here()) GTEST_SKIP() << "skipped: this processor has no AVX2";
+  const KernelTable table = cpu_kernels();
+  const auto chosen = [&](int64_t inputs, int64_t outputs, Pass pass) {
+    const Convolution convolution(
+        {.images = 2, .inputs = inputs, .outputs = outputs, .height = 9, .width = 9});
+    return table.choose(convolution.request(pass, 1, 1)).candidate;
+  };
+  for (Pass pass : kPasses) {
+    EXPECT_EQ(chosen(20, 50, pass), "columns");
+    EXPECT_EQ(chosen(1, 20, pass), "columns");
+    EXPECT_EQ(chosen(3, 64, pass), "oneDNN");
+    EXPECT_EQ(chosen(64, 12, pass), "oneDNN");
+  }
+}
+
+TEST(Columns, NameLayoutsThatTheyCannotRead) {
+  if (!columns::loops_here()) GTEST_SKIP() << "skipped: this processor has no AVX2";
+  const Convolution convolution({4, 32, 32, 8, 8});
+  const KernelRequest request = convolution.request(Pass::forward, 8, 1);
+  expect_error([&] { prepare(Pass::forward, request, *columns::loops_here()); },
+               "takes row-major tensors", "/c8");
+}
+
+}  // namespace
+}  // namespace lockstep::testing
