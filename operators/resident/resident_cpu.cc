@@ -1,31 +1,57 @@
-// The rows are copied. A view would need operands whose addresses change from step to step; plans
-// bind them once, and what a GPU has recorded keeps them, too.
+// A plan moves a window over the batch instead, if rows begin where kernels expect their operands.
 #include <algorithm>
 #include <cstring>
 
 #include "operators/kit/dispatch.h"
 #include "operators/resident/resident.h"
 #include "runtime/parallel.h"
+#include "runtime/windows.h"
 
 namespace lockstep {
 namespace {
 
 constexpr int64_t kGrainBytes = 1 << 16;
 
-std::unique_ptr<Kernel> prepare_resident_slice(const KernelRequest& request) {
-  const int64_t held = request.in[0].dims[0], rows = request.out[0].dims[0];
-  const auto bytes = static_cast<int64_t>(request.out[0].bytes());
-  return make_kernel([=, name = request.node.description(),
-                      row = bytes / std::max<int64_t>(rows, 1),
-                      threads = request.threads](const KernelArgs& args) {
-    const int64_t index = *args.in[1].as<int64_t>();
-    if (index < 0 || index > held - rows) fail(name, ": ", outside_resident(index, rows, held));
-    const std::byte* from = args.in[0].as<std::byte>() + index * row;
+class ResidentSlice final : public Kernel, public ShowsPart {
+ public:
+  explicit ResidentSlice(const KernelRequest& request)
+      : name_(request.node.description()),
+        held_(request.in[0].dims[0]),
+        rows_(request.out[0].dims[0]),
+        bytes_(request.out[0].bytes()),
+        threads_(request.threads) {}
+
+  std::string describe() const override { return join("copies rows of ", multiple(), " bytes"); }
+
+  std::size_t multiple() const override {
+    return bytes_ / static_cast<std::size_t>(std::max<int64_t>(rows_, 1));
+  }
+
+  std::size_t place(std::span<const Tensor> in) const override {
+    const int64_t index = *in[1].as<int64_t>();
+    if (index < 0 || index > held_ - rows_)
+      fail(name_, ": ", outside_resident(index, rows_, held_));
+    return static_cast<std::size_t>(index) * multiple();
+  }
+
+  void run(const KernelArgs& args) override {
+    const std::byte* from = args.in[0].as<std::byte>() + place(args.in);
     std::byte* to = args.out[0].as<std::byte>();
-    parallel_for(bytes, kGrainBytes, threads, [&](int64_t begin, int64_t end) {
-      std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
-    });
-  });
+    parallel_for(static_cast<int64_t>(bytes_), kGrainBytes, threads_,
+                 [&](int64_t begin, int64_t end) {
+                   std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+                 });
+  }
+
+ private:
+  const std::string name_;
+  const int64_t held_, rows_;
+  const std::size_t bytes_;
+  const int threads_;
+};
+
+std::unique_ptr<Kernel> prepare_resident_slice(const KernelRequest& request) {
+  return std::make_unique<ResidentSlice>(request);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 namespace lockstep {
 namespace {
 
+// Copies: what is recorded keeps the addresses of its operands.
 template <class T>
 struct TakeResidentRows {
   int64_t row, last;  // elements of a row; the last row that a minibatch may begin at

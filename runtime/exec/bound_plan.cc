@@ -1,5 +1,7 @@
 #include "runtime/exec/bound_plan.h"
 
+#include "runtime/windows.h"
+
 namespace lockstep {
 
 void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory) {
@@ -32,8 +34,27 @@ void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory) {
     bind(to.out, step.out, of_step);
     if (step.workspace >= 0) to.workspace = in_arena(step.workspace);
   }
+  bound.windows.resize(plan.windows.size());
+  for (std::size_t i = 0; i < plan.windows.size(); ++i) {
+    BoundWindow& window = bound.windows[i];
+    bind(window.in, plan.windows[i].in, [](int) { return 0; });
+    window.shown.clear();
+    for (std::size_t s = 0; s < plan.steps.size(); ++s)
+      for (std::size_t k = 0; k < plan.steps[s].in.size(); ++k)
+        if (const int slot = plan.steps[s].in[k];
+            slot >= 0 && plan.slots[slot].window == static_cast<int>(i))
+          window.shown.push_back(&bound.steps[s].in[k]);
+  }
   bind(bound.feeds, plan.feeds, [](int) { return 0; });
   bind(bound.fetches, plan.fetches, [&](int slot) { return plan.slots[slot].worker; });
+}
+
+void move_windows(BoundPlan& bound, const Plan& plan) {
+  for (std::size_t i = 0; i < bound.windows.size(); ++i) {
+    const BoundWindow& window = bound.windows[i];
+    const std::size_t place = shows_part(*plan.windows[i].kernel)->place(window.in);
+    for (Tensor* operand : window.shown) operand->data = window.in[0].as<std::byte>() + place;
+  }
 }
 
 }  // namespace lockstep

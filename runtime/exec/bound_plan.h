@@ -21,10 +21,16 @@ struct BoundStep {
   std::byte* workspace = nullptr;
 };
 
+struct BoundWindow {
+  std::vector<Tensor> in;
+  std::vector<Tensor*> shown;  // operands of steps
+};
+
 struct BoundPlan {
   std::vector<BoundStep> steps;  // as in Plan::steps
   std::vector<Tensor> feeds;     // data is null for an unused feed
   std::vector<Tensor> fetches;
+  std::vector<BoundWindow> windows;  // as in Plan::windows
 };
 
 struct PlanMemory {
@@ -36,5 +42,8 @@ struct PlanMemory {
 // The result refers to the plan's kernels and waits. Binding the same plan again, to other memory,
 // allocates nothing.
 void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory);
+
+// Moves the windows to where this run's feeds, which are in place, say. Allocates nothing.
+void move_windows(BoundPlan& bound, const Plan& plan);
 
 }  // namespace lockstep

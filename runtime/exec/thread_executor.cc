@@ -26,6 +26,7 @@ void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& option
   for (std::size_t i = 0; i < feeds.size(); ++i)
     if (bound_.feeds[i].data && feeds[i].count() > 0)
       std::memcpy(bound_.feeds[i].data, feeds[i].data, feeds[i].desc.bytes());
+  move_windows(bound_, plan_);
   options_ = options;
   for (Progress& progress : progress_) progress.done.store(0, std::memory_order_relaxed);
   first_failure_.store(INT_MAX, std::memory_order_relaxed);

@@ -4,6 +4,8 @@
 #include <climits>
 #include <cstring>
 
+#include "runtime/windows.h"
+
 namespace lockstep {
 namespace {
 
@@ -36,6 +38,7 @@ class StorageAssigner {
     made_by_.assign(plan_.slots.size(), -1);
     target_.assign(plan_.slots.size(), -1);
     is_view_.assign(request_.nodes(), false);
+    window_of_.assign(request_.nodes(), -1);
     for (int node = 0; node < request_.nodes(); ++node) {
       for (int slot : first_step(node).in)
         if (slot >= 0) {
@@ -141,6 +144,10 @@ class StorageAssigner {
         share(slot, step.in[0]);
         is_view_[node] = true;
         ++plan_.views;
+      } else if (i == 0 && can_move(node)) {
+        share(slot, step.in[0]);
+        plan_.slots[slot].window = window_of_[node] = static_cast<int>(plan_.windows.size());
+        plan_.windows.emplace_back();
       } else if (int over = operand_to_overwrite(node, static_cast<int>(i), taken); over >= 0) {
         share(slot, over);
         taken.push_back(plan_.slots[slot].index);
@@ -154,6 +161,7 @@ class StorageAssigner {
   void share(int slot, int with) {
     plan_.slots[slot].lives = plan_.slots[with].lives;
     plan_.slots[slot].index = plan_.slots[with].index;
+    plan_.slots[slot].window = plan_.slots[with].window;
     if (plan_.slots[slot].lives == Lives::in_arena) {
       Block& block = plan_.blocks[plan_.slots[slot].index];
       block.last = std::max(block.last, last_use_[slot]);
@@ -168,6 +176,26 @@ class StorageAssigner {
       return false;
     bool kept = last_use_[step.out[0]] == kToTheEnd || is_update(step.out[0]);
     return from.lives == Lives::in_arena || !kept;
+  }
+
+  // Whether output 0 may be a part of a state that is bound anew in every run, before it begins.
+  // What is recorded keeps its addresses; what is kept must be whole.
+  bool can_move(int node) const {
+    const PlanStep& step = first_step(node);
+    const ShowsPart* part = shows_part(*step.kernel);
+    if (!part || !request_.alias || worker_of(node).device.kind != DeviceKind::cpu) return false;
+    const Slot& from = plan_.slots[step.in[0]];
+    const int to = step.out[0];
+    constexpr std::size_t kAligned = alignment_on(DeviceKind::cpu);
+    const auto fed = [&](int slot) {
+      return std::find(plan_.feeds.begin(), plan_.feeds.end(), slot) != plan_.feeds.end();
+    };
+    return from.lives == Lives::in_state && from.window < 0 &&
+           from.worker == plan_.slots[to].worker && last_use_[to] != kToTheEnd && !is_update(to) &&
+           std::none_of(request_.updates.begin(), request_.updates.end(),
+                        [&](const StateUpdate& update) { return update.state == from.index; }) &&
+           part->multiple() > 0 && part->multiple() % kAligned == 0 &&
+           std::all_of(step.in.begin() + 1, step.in.end(), fed);
   }
 
   bool is_update(int slot) const { return is_update_[slot]; }
@@ -200,6 +228,10 @@ class StorageAssigner {
     for (Worker& worker : plan_.workers) worker.steps.clear();
     for (PlanStep& step : plan_.steps) {
       if (is_view_[step.node]) continue;
+      if (const int window = window_of_[step.node]; window >= 0) {
+        plan_.windows[static_cast<std::size_t>(window)] = std::move(step);
+        continue;
+      }
       plan_.workers[step.worker].steps.push_back(static_cast<int>(steps.size()));
       steps.push_back(std::move(step));
     }
@@ -277,6 +309,7 @@ class StorageAssigner {
   std::vector<int> made_by_;
   std::vector<int> target_;  // by slot: the state it is computed into, or -1
   std::vector<bool> is_view_;
+  std::vector<int> window_of_;  // by node
   std::vector<bool> is_update_;
   std::vector<StateUpdate> copies_;
 };

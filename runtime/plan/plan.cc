@@ -12,7 +12,7 @@ namespace {
 std::string place_of(const Plan& plan, const Slot& slot) {
   switch (slot.lives) {
     case Lives::in_state:
-      return "state " + printable(plan.states[slot.index]);
+      return (slot.window >= 0 ? "part of state " : "state ") + printable(plan.states[slot.index]);
     case Lives::as_constant:
       return "constant";
     default: {
@@ -58,6 +58,13 @@ std::string text_of(const Plan& plan) {
   for (int feed : plan.feeds)
     if (feed >= 0)
       out << "feed  " << slot_text(plan, feed) << " " << text_of(plan.slots[feed].desc) << "\n";
+  for (const PlanStep& window : plan.windows) {
+    out << "window " << window.type << " ";
+    print_slots(out, plan, window.in);
+    out << " -> ";
+    print_slots(out, plan, window.out);
+    out << "\n";
+  }
   for (const Worker& worker : plan.workers) {
     out << text_of(worker) << " arena " << worker.arena_bytes << " bytes\n";
     int number = 0;

@@ -35,6 +35,7 @@ struct Slot {
   int worker = 0;
   Lives lives = Lives::in_arena;
   int index = -1;
+  int window = -1;  // in_state: the window whose part of it this is; -1: all of it
 };
 
 // "That worker has finished its step number `step`."
@@ -83,8 +84,11 @@ struct Plan {
   std::vector<int> state_workers;
 
   std::vector<PlanStep> steps;  // in an order that every worker respects
-  std::vector<int> feeds;       // slots, in the order requested; -1: unused
-  std::vector<int> fetches;     // slots
+  // Steps whose result is a part of a state, elsewhere in every run. Their kernels (windows.h) tell
+  // where, from what is fed, and never run; other steps' operands are bound to it.
+  std::vector<PlanStep> windows;
+  std::vector<int> feeds;    // slots, in the order requested; -1: unused
+  std::vector<int> fetches;  // slots
 
   std::vector<std::string> notes;  // what rewrites did, and why
   bool exchanges = false;          // whether steps wait for other processes

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <new>
 
+#include "builders/resident/batch.h"
+#include "models/models.h"
 #include "tests/support/step_feeds.h"
 
 extern "C" {
@@ -134,6 +136,30 @@ TEST(Allocation, AStepOfAnMlpMakesNone) {
   expect_no_allocation(small_mlp(1), 8, 5, {1, 6, 6}, 1);
   expect_no_allocation(small_mlp(4), 8, 5, {1, 6, 6}, 1);
   expect_no_allocation(small_of_side(6, {.replicas = 2}), 8, 5, {1, 6, 6}, 1);
+}
+
+// Windows move over a batch, and other plans' arenas move.
+TEST(Allocation, ASweepOverAResidentBatchMakesNone) {
+  DataParallelOptions options{.replicas = 2, .scope = "cpu"};
+  options.resident = {{"data", "label"}, {}, {4, 32, 1}};
+  const TrainingModel model = build_data_parallel_model(
+      all_ops(), mlp({.image = {1, 8, 8}, .classes = 5, .hidden = {16}}), MomentumSgd{}, options);
+  Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
+  session.initialise();
+  ResidentBatch resident(session);
+  resident.feeds().set(Role::rate, 0.1F);
+  for (int64_t rows : {32, 6, 32}) {
+    const Literal data(DType::float32, {rows, 1, 8, 8}), label(DType::int64, {rows});
+    static_cast<void>(resident.load({{"data", view_of(data)}, {"label", view_of(label)}}));
+    resident.optimize(0, 0);
+  }
+  find_outside();
+  ours = of_libraries = 0;
+  counting = true;
+  for (uint64_t step = 1; step <= 12; ++step)
+    session.step().run(resident.feeds().tensors(), session.run_options(step));
+  counting = false;
+  EXPECT_EQ(ours, 0) << "allocations of Lockstep in 12 steps";
 }
 
 // Sizes in an order in which arenas grow and move, then again.
