@@ -35,6 +35,7 @@ TEST_F(BenchCommand, BenchSweepsAResidentBatch) {
   EXPECT_EQ(rows[0]["rows"], 128);
   EXPECT_EQ(rows[0]["bytes"], 128 * (28 * 28 * 4 + 8));
   EXPECT_GT(rows[0]["fed_seconds"], 0);
+  EXPECT_GT(rows[0]["feeding_seconds"], 0);
   expect_refused(run_lockstep({"bench", "resident", "--batch", "1", "--devices", "cpu*2"}),
                  {"a minibatch of 1 rows is too small for 2 devices"});
   expect_refused(run_lockstep({"bench", "resident", "--rows", "1", "--devices", "cpu*2"}),
