@@ -2,7 +2,7 @@
 #pragma once
 
 #include "operators/conv/cudnn_convolution.h"
-#include "operators/kit/tiles_cuda.h"
+#include "operators/kit/channel_sums_cuda.h"
 
 namespace lockstep {
 
@@ -26,90 +26,68 @@ struct BiasAndRelu {
   }
 };
 
-template <class T, int kCount>
+template <class T, class Tiles, int kCount>
 struct SumAndSquares {
+  using Real = typename Tiles::Real;
   const T* y;
   struct Adder {
     const T* y;
-    __device__ void operator()(int64_t at, float2 (&sums)[kCount]) const {
-      const auto pack = load<T, kCount>(y + at);
+    __device__ Pack<T, kCount> load(int64_t at) const { return lockstep::load<T, kCount>(y + at); }
+    __device__ void add(const Pack<T, kCount>& pack, Both<Real> (&sums)[Tiles::kPerPack]) const {
+#pragma unroll
       for (int e = 0; e < kCount; ++e) {
-        const float value = computed(pack.at[e]);
-        sums[e].x += value;
-        sums[e].y += value * value;
+        Both<Real>& sum = sums[Tiles::kPerPack == 1 ? 0 : e];
+        const Real value = computed(pack.at[e]);
+        sum.x += value;
+        sum.y += value * value;
       }
     }
   };
-  __device__ Adder of(int64_t) const { return {y}; }
+  __device__ Adder of(const Tiles&, int64_t) const { return {y}; }
 };
 
+template <class Tiles>
 struct SettleSums {
-  Tiling tiling;
-  const float2* partial;
+  Tiles tiles;
+  const Both<typename Tiles::Real>* partial;
   float *sums, *squares;
   __device__ void operator()(int64_t c) const {
-    const double2 total = total_of(partial, tiling, c);
+    const Both<double> total = total_of(partial, tiles, c);
     if (threadIdx.x > 0) return;
     sums[c] = static_cast<float>(total.x);
     squares[c] = static_cast<float>(total.y);
   }
 };
 
-// For a row-major y [images, channels, plane], one block per channel.
-template <class T>
-struct SumsOfPlanes {
-  int64_t images, channels, plane;
-  const T* y;
-  float *sums, *squares;
-  __device__ void operator()(int64_t c) const {
-    double sum = 0, square = 0;
-    for (int64_t i = threadIdx.x; i < images * plane; i += kFoldThreads) {
-      const double value = computed(y[(i / plane * channels + c) * plane + i % plane]);
-      sum += value;
-      square += value * value;
-    }
-    const auto plus = [](double a, double b) { return a + b; };
-    sum = fold_block(sum, plus);
-    square = fold_block(square, plus);
-    if (threadIdx.x > 0) return;
-    sums[c] = static_cast<float>(sum);
-    squares[c] = static_cast<float>(square);
-  }
-};
-
-template <class T, int kCount>
+template <class T, class Tiles, int kCount>
 Epilogue epilogue_on(const Convolution& c, const TensorDesc& y) {
-  const int64_t channels = y.dims[1], plane = y.count() / (y.dims[0] * channels);
-  const Tiling tiling(y, c.channels_last ? kCount : 1);
-  const bool tiled = c.statistics && c.channels_last;
-  auto run = [=, images = y.dims[0], count = y.count(), bias = c.bias, relu = c.relu,
-              last = c.channels_last, statistics = c.statistics](
-                 cudaStream_t stream, const ConvolutionData& data, void* workspace) {
+  const Tiles tiles(y);
+  auto run = [=, channels = y.dims[1], plane = y.count() / (y.dims[0] * y.dims[1]),
+              count = y.count(), bias = c.bias, relu = c.relu, last = c.channels_last,
+              statistics = c.statistics](cudaStream_t stream, const ConvolutionData& data,
+                                         void* workspace) {
     T* const to = static_cast<T*>(data.y);
-    auto* sums = static_cast<float*>(data.sums);
-    auto* squares = static_cast<float*>(data.squares);
     const T* added = bias ? static_cast<const T*>(data.bias) : nullptr;
     if (bias || relu) {
-      if (last)
-        for_elements(stream, count / kCount, BiasAndRelu<T, kCount>{1, channels, relu, added, to});
-      else
-        for_elements(stream, count, BiasAndRelu<T, 1>{plane, channels, relu, added, to});
+      const int64_t step = last ? 1 : plane;
+      for_elements(stream, count / kCount, BiasAndRelu<T, kCount>{step, channels, relu, added, to});
     }
-    if (tiled) {
-      auto* partial = static_cast<float2*>(workspace);
-      using Sums = SumAndSquares<T, kCount>;
-      for_tiles<kCount>(stream, tiling, PartialSums<kCount, Sums>{Sums{to}, partial});
-      for_blocks(stream, channels, SettleSums{tiling, partial, sums, squares});
-    } else if (statistics) {
-      for_blocks(stream, channels, SumsOfPlanes<T>{images, channels, plane, to, sums, squares});
-    }
+    if (!statistics) return;
+    auto* partial = static_cast<Both<typename Tiles::Real>*>(workspace);
+    using Sums = SumAndSquares<T, Tiles, kCount>;
+    for_tiles(stream, tiles, PartialSums<Tiles, 4, Sums>{Sums{to}, partial});
+    for_blocks(stream, channels,
+               SettleSums<Tiles>{tiles, partial, static_cast<float*>(data.sums),
+                                 static_cast<float*>(data.squares)});
   };
-  return {run, tiled ? bytes_of_partial(tiling) : 0};
+  return {run, c.statistics ? bytes_of_partial(tiles) : 0};
 }
 
 inline Epilogue epilogue_of(const Convolution& c, const TensorDesc& y) {
   if (c.only_convolves()) return {};
-  return packed(y, [&]<class T, int kCount>() { return epilogue_on<T, kCount>(c, y); });
+  return tiled(y, c.channels_last, [&]<class T, class Tiles, int kCount>() {
+    return epilogue_on<T, Tiles, kCount>(c, y);
+  });
 }
 
 }  // namespace lockstep

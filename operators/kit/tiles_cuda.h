@@ -1,6 +1,8 @@
-// Kernels for channels-last tensors: element-wise work with per-channel numbers, and sums over each
-// channel. Sums take two launches: over chunks of rows, by many blocks; then over the chunks, by
-// channel, always in the same order.
+// Kernels over the elements of images, channels last or row-major: element-wise work with
+// per-channel numbers, and sums over each channel (channel_sums_cuda.h).
+//
+// Blocks cut a tensor into pieces. A thread's packs lie in equal steps; it loads several of them
+// before it uses the first, so that their ways through memory overlap.
 #pragma once
 
 #include "operators/kit/dispatch.h"
@@ -8,23 +10,59 @@
 
 namespace lockstep {
 
-constexpr int kTileThreads = 256;
-constexpr int64_t kMostPieces = 1024;  // the most chunks of a channel's rows
+constexpr int kTileShift = 8;
+constexpr int kTileThreads = 1 << kTileShift;
+constexpr int kBlocksHeld = 3;  // at least, by a multiprocessor
+// The most blocks of a sum, on every GPU: the pieces decide the order of a sum, so its bits. 132
+// multiprocessors take them in whole rounds.
+constexpr int64_t kMostPieces = 132 * kBlocksHeld * 3;
 
-// The assignment of threads: `columns` threads lie along the channels, kCount channels each;
-// `lines` of such threads take a chunk's rows in turn.
-struct Tiling {
+// A thread's packs: so many of them, and the elements from one to the next.
+struct Packs {
+  int64_t at, count, stride;
+
+  template <int kUnroll, class Load, class Use>
+  __device__ void visit(const Load& load, const Use& use) const {
+    int64_t here = at, left = count;
+#pragma unroll 1
+    for (; left >= kUnroll; left -= kUnroll, here += kUnroll * stride) {
+      decltype(load(here)) loaded[kUnroll];
+#pragma unroll
+      for (int k = 0; k < kUnroll; ++k) loaded[k] = load(here + k * stride);
+#pragma unroll
+      for (int k = 0; k < kUnroll; ++k) use(here + k * stride, loaded[k]);
+    }
+#pragma unroll 1
+    for (; left > 0; --left, here += stride) use(here, load(here));
+  }
+};
+
+__device__ inline int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+
+inline int shift_to(int64_t count, int most) {
+  int shift = 0;
+  while (shift < most && int64_t{1} << shift < count) ++shift;
+  return shift;
+}
+
+// Channels last. `columns` threads lie along the channels, kCount channels each; the other lines of
+// threads take a piece's rows in turn.
+template <int kCount>
+struct ChannelTiles {
+  static constexpr int kPerPack = kCount;  // channels of a pack
+  using Real = float;                      // of sums
+
   int64_t rows, channels;
-  int columns, lines, column_blocks;
+  int shift, column_blocks;  // of the columns
   int64_t pieces, rows_of_piece;
 
-  Tiling(const TensorDesc& x, int pack) : rows(x.count() / x.dims[1]), channels(x.dims[1]) {
-    const int64_t packs = channels / pack;
-    columns = 1;
-    while (columns < packs && columns < 32) columns *= 2;
-    lines = kTileThreads / columns;
-    column_blocks = static_cast<int>((packs + columns - 1) / columns);
-    const int64_t wanted = std::max<int64_t>(1, kMostPieces / column_blocks);
+  explicit ChannelTiles(const TensorDesc& x, int64_t most_blocks = kMostPieces)
+      : rows(x.count() == 0 ? 0 : x.count() / x.dims[1]), channels(x.dims[1]) {
+    const int64_t packs = channels / kCount;
+    shift = shift_to(packs, 5);
+    column_blocks = static_cast<int>((packs + (int64_t{1} << shift) - 1) >> shift);
+    const int64_t wanted = std::max<int64_t>(1, most_blocks / std::max(1, column_blocks));
+    const int64_t lines = kTileThreads >> shift;
     rows_of_piece = std::max<int64_t>((rows + wanted - 1) / wanted, lines);
     pieces = (rows + rows_of_piece - 1) / rows_of_piece;
   }
@@ -32,85 +70,126 @@ struct Tiling {
     return {static_cast<unsigned>(column_blocks), static_cast<unsigned>(pieces), 1};
   }
 
-  __device__ int64_t first_channel(int pack) const {
-    return (static_cast<int64_t>(blockIdx.x) * columns + threadIdx.x % columns) * pack;
+  __device__ int columns() const { return 1 << shift; }
+  __device__ int column() const { return static_cast<int>(threadIdx.x) & (columns() - 1); }
+  __device__ int64_t channel() const {
+    return ((static_cast<int64_t>(blockIdx.x) << shift) + column()) * kCount;
   }
-  // visit(row) for the rows of this thread.
-  template <class Visit>
-  __device__ void for_rows(Visit visit) const {
-    const int64_t begin = blockIdx.y * rows_of_piece;
-    const int64_t end = begin + rows_of_piece < rows ? begin + rows_of_piece : rows;
-    for (int64_t row = begin + threadIdx.x / columns; row < end; row += lines) visit(row);
-  }
-};
+  __device__ int64_t piece() const { return blockIdx.y; }
+  __device__ int64_t first_of(int64_t channel) const { return channel; }
 
-template <class Body, int kCount>
-__global__ void __launch_bounds__(kTileThreads) run_tiles(Tiling tiling, Body body) {
-  body(tiling, tiling.first_channel(kCount));
-}
-
-template <int kCount, class Where, class Body>
-void for_tiles(const Where& where, const Tiling& tiling, const Body& body) {
-  launch_blocks(run_tiles<Body, kCount>, tiling.grid(), kTileThreads, stream_of(where), tiling,
-                body);
-}
-
-// Two sums over a chunk's rows, for each channel, to partial[piece][channel]. terms.of(channel),
-// made once for a thread's channels, adds both terms of the elements at a place.
-template <int kCount, class Terms>
-struct PartialSums {
-  Terms terms;
-  float2* partial;
-  __device__ void operator()(const Tiling& tiling, int64_t channel) const {
-    __shared__ float2 shared[kTileThreads];
-    const bool inside = channel < tiling.channels;
-    float2 mine[kCount] = {};
-    if (inside) {
-      const auto add = terms.of(channel);
-      tiling.for_rows([&](int64_t row) { add(row * tiling.channels + channel, mine); });
-    }
-    for (int e = 0; e < kCount; ++e) {
-      shared[threadIdx.x] = mine[e];
-      __syncthreads();
-      if (inside && static_cast<int>(threadIdx.x) < tiling.columns) {
-        float2 total = shared[threadIdx.x];
-        for (int line = 1; line < tiling.lines; ++line) {
-          const float2 other = shared[threadIdx.x + line * tiling.columns];
-          total.x += other.x;
-          total.y += other.y;
-        }
-        partial[blockIdx.y * tiling.channels + channel + e] = total;
-      }
-      __syncthreads();
-    }
+  template <int kUnroll, class Load, class Use>
+  __device__ void visit(const Load& load, const Use& use) const {
+    const int64_t begin = blockIdx.y * rows_of_piece + (threadIdx.x >> shift);
+    const int64_t end = lesser((blockIdx.y + 1) * rows_of_piece, rows);
+    const int lines_shift = kTileShift - shift, lines = 1 << lines_shift;
+    Packs{begin * channels + channel(), (end - begin + lines - 1) >> lines_shift, lines * channels}
+        .template visit<kUnroll>(load, use);
   }
 };
 
-// Both totals of a channel, computed by all threads of a block.
-__device__ inline double2 total_of(const float2* partial, const Tiling& tiling, int64_t channel) {
-  const auto plus = [](double x, double y) { return x + y; };
-  double a = 0, b = 0;
-  for (int64_t piece = threadIdx.x; piece < tiling.pieces; piece += kFoldThreads) {
-    const float2 part = partial[piece * tiling.channels + channel];
-    a += part.x;
-    b += part.y;
+// Row-major. A block takes one channel. Small planes are one pack for each of `columns` threads,
+// and lines of threads take images in turn; all threads lie along larger planes.
+template <int kCount>
+struct PlaneTiles {
+  static constexpr int kPerPack = 1;
+  using Real = double;
+
+  int64_t rows, channels, images, plane;  // rows: of a channel's elements
+  int64_t packs;                          // of a plane
+  int shift;
+  int64_t image_pieces, images_of_piece, plane_pieces, packs_of_piece, pieces;
+
+  explicit PlaneTiles(const TensorDesc& x, int64_t most_blocks = kMostPieces)
+      : channels(x.dims[1]), images(x.count() == 0 ? 0 : x.dims[0]) {
+    plane = images == 0 ? 0 : x.count() / (images * channels);
+    rows = images * plane;
+    packs = plane / kCount;
+    shift = shift_to(packs, kTileShift);
+    const int64_t wanted = std::max<int64_t>(1, most_blocks / std::max<int64_t>(1, channels));
+    const int64_t lines = kTileThreads >> shift;
+    images_of_piece = std::max((images + wanted - 1) / wanted, lines);
+    image_pieces = (images + images_of_piece - 1) / images_of_piece;
+    const int64_t wanted_of_plane = std::max<int64_t>(1, wanted / std::max<int64_t>(1, images));
+    packs_of_piece =
+        std::max<int64_t>((packs + wanted_of_plane - 1) / wanted_of_plane, kTileThreads);
+    plane_pieces = (packs + packs_of_piece - 1) / packs_of_piece;
+    pieces = image_pieces * plane_pieces;
   }
-  a = fold_block(a, plus);
-  b = fold_block(b, plus);
-  return {a, b};
+  dim3 grid() const {
+    return {static_cast<unsigned>(channels), static_cast<unsigned>(image_pieces),
+            static_cast<unsigned>(plane_pieces)};
+  }
+
+  __device__ int columns() const { return 1; }
+  __device__ int column() const { return 0; }
+  __device__ int64_t channel() const { return blockIdx.x; }
+  __device__ int64_t piece() const {
+    return static_cast<int64_t>(blockIdx.z) * image_pieces + blockIdx.y;
+  }
+  __device__ int64_t first_of(int64_t channel) const { return channel * plane; }
+
+  template <int kUnroll, class Load, class Use>
+  __device__ void visit(const Load& load, const Use& use) const {
+    const int64_t first = blockIdx.y * images_of_piece;
+    const int64_t last = lesser(first + images_of_piece, images);
+    const int64_t between = channels * plane;  // images
+    const int line = static_cast<int>(threadIdx.x) >> shift;
+    const int64_t pack =
+        blockIdx.z * packs_of_piece + (static_cast<int>(threadIdx.x) & ((1 << shift) - 1));
+    const int64_t end = lesser((blockIdx.z + 1) * packs_of_piece, packs);
+    const bool small = shift < kTileShift;
+    Packs mine{((first + line) * channels + channel()) * plane + pack * kCount, 0, 0};
+    if (small) {
+      const int lines_shift = kTileShift - shift, lines = 1 << lines_shift;
+      mine.count = pack < end ? (last - first - line + lines - 1) >> lines_shift : 0;
+      mine.stride = lines * between;
+    } else {
+      mine.count = (end - pack + kTileThreads - 1) >> kTileShift;
+      mine.stride = kTileThreads * kCount;
+    }
+#pragma unroll 1
+    for (int64_t i = small ? last - 1 : first; i < last; ++i, mine.at += between)
+      mine.template visit<kUnroll>(load, use);
+  }
+};
+
+template <class Tiles, class Body>
+__global__ void __launch_bounds__(kTileThreads, kBlocksHeld) run_tiles(Tiles tiles, Body body) {
+  body(tiles);
 }
 
-inline std::size_t bytes_of_partial(const Tiling& tiling) {
-  return static_cast<std::size_t>(tiling.pieces * tiling.channels) * sizeof(float2);
+// body(tiles) by every thread of the tiles' blocks.
+template <class Where, class Tiles, class Body>
+void for_tiles(const Where& where, const Tiles& tiles, const Body& body) {
+  const dim3 grid = tiles.grid();
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+  launch_blocks(run_tiles<Tiles, Body>, grid, kTileThreads, stream_of(where), tiles, body);
 }
 
-// make.operator()<type on the device, channels per thread>()
+// The tiles for element-wise work: as many blocks as the GPU holds at once.
+template <class Body, class Tiles>
+Tiles tiles_held(const Tiles&, const TensorDesc& x, Device device) {
+  return Tiles(x, blocks_held(device, run_tiles<Tiles, Body>, kTileThreads));
+}
+
+// make.operator()<type on the device, its tiles, elements per thread>(). Rows of channels without
+// spatial dimensions lie channels last in any case; row-major images of 16 bits are rare.
 template <class Make>
-auto packed(const TensorDesc& x, const Make& make) {
+auto tiled(const TensorDesc& x, bool channels_last, const Make& make) {
   return dispatch<TensorFloats>(x.dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
-    if (x.dims[1] % kPack<T> == 0) return make.template operator()<T, kPack<T>>();
-    return make.template operator()<T, 1>();
+    constexpr int kMany = kPack<T>;
+    const int64_t planes = x.dims[0] * x.dims[1];
+    if (channels_last || x.count() == planes) {
+      if (x.dims[1] % kMany == 0) return make.template operator()<T, ChannelTiles<kMany>, kMany>();
+      return make.template operator()<T, ChannelTiles<1>, 1>();
+    }
+    if constexpr (std::is_same_v<T, float>) {
+      if (planes > 0 && x.count() / planes % kMany == 0)
+        return make.template operator()<T, PlaneTiles<kMany>, kMany>();
+    }
+    return make.template operator()<T, PlaneTiles<1>, 1>();
   });
 }
 

@@ -11,14 +11,14 @@ namespace {
 
 const KernelTable& table_of(DeviceKind kind) { return table_for(all_kernels(), Device{kind, 0}); }
 
-KernelRequest request_of(const Node& node, bool channels_last) {
+KernelRequest request_of(const Node& node, DeviceKind kind, bool channels_last) {
   const Graph& graph = node.graph();
   const auto descs = [&](std::span<const Value> values) {
     std::vector<TensorDesc> all;
     for (const Value value : values) {
       TensorDesc desc;
       if (value) desc = {graph.dtype(value), to_dims(graph.shape(value))};
-      if (channels_last && desc.dims.size() > 2)
+      if (channels_last && desc.dims.size() > 2 && desc.count() > 0)
         desc.channel_block = static_cast<int>(desc.dims[1]);
       all.push_back(desc);
     }
@@ -26,6 +26,7 @@ KernelRequest request_of(const Node& node, bool channels_last) {
   };
   KernelRequest request{.node = node, .in = descs(node.inputs()), .out = descs(node.outputs())};
   request.constants.resize(request.in.size());
+  request.device = {kind, 0};
   return request;
 }
 
@@ -45,7 +46,7 @@ std::vector<std::byte> moved(const std::byte* from, const TensorDesc& desc, bool
 
 std::vector<Literal> NodeRun::results(const Node& node,
                                       const std::vector<Literal>& operands) const {
-  const KernelRequest request = request_of(node, channels_last);
+  const KernelRequest request = request_of(node, kind, channels_last);
   const KernelTable& table = table_of(kind);
   const std::unique_ptr<Kernel> kernel = table.choose(request).kernel;
   Accelerator* const device = table.accelerator();
@@ -85,7 +86,7 @@ std::vector<Literal> NodeRun::results(const Node& node,
 }
 
 std::string NodeRun::description(const Node& node) const {
-  return table_of(kind).choose(request_of(node, channels_last)).kernel->describe();
+  return table_of(kind).choose(request_of(node, kind, channels_last)).kernel->describe();
 }
 
 Literal numbers(DType type, const Dims& dims, const std::vector<float>& values) {

@@ -11,6 +11,7 @@
 
 #include "runtime/accelerator.h"
 #include "runtime/cuda/check.h"
+#include "runtime/device.h"
 
 // One copy for each thread of the host, which runs one block at a time.
 #undef __shared__
@@ -53,6 +54,12 @@ void launch_blocks(void (*kernel)(Parameters...), dim3 blocks, int threads, cuda
   check_cuda(cudaGetLastError(), "a kernel");
   reinterpret_cast<Queue*>(stream)->call(
       [=] { testing::run_grid_of_meetings(blocks, threads, [&] { kernel(arguments...); }); });
+}
+
+// Few, so that a thread has more than one round of work.
+template <class... Parameters>
+int64_t blocks_held(Device, void (*)(Parameters...), int) {
+  return 3;
 }
 
 }  // namespace lockstep
