@@ -193,20 +193,37 @@ std::unique_ptr<Kernel> function_of_numbers(const KernelRequest& request) {
 
 constexpr int kMostTerms = 32;
 
-// Any number of operands of one shape, folded left to right.
-template <class T, class F>
+// kTerms operands of one shape, or if that is 0 any number, folded left to right, and divided by
+// their number for a mean; kCount neighbours at once.
+template <class T, class F, bool kMean, int kTerms, int kCount>
 struct Fold {
   int count;
-  Computed<T> divisor;
   T* y;
-  const T* term[kMostTerms];
+  const T* term[kTerms > 0 ? kTerms : kMostTerms];
   __device__ void operator()(int64_t i) const {
     const F f;
-    Computed<T> total = computed(term[0][i]);
-    for (int k = 1; k < count; ++k) total = f(total, computed(term[k][i]));
-    y[i] = stored<T>(divisor == Computed<T>(1) ? total : total / divisor);
+    Computed<T> total[kCount];
+    const auto first = load<T, kCount>(term[0] + i * kCount);
+    for (int e = 0; e < kCount; ++e) total[e] = computed(first.at[e]);
+    for (int k = 1; k < (kTerms > 0 ? kTerms : count); ++k) {
+      const auto next = load<T, kCount>(term[k] + i * kCount);
+      for (int e = 0; e < kCount; ++e) total[e] = f(total[e], computed(next.at[e]));
+    }
+    Pack<T, kCount> result;
+    for (int e = 0; e < kCount; ++e)
+      result.at[e] = stored<T>(kMean ? total[e] / static_cast<Computed<T>>(count) : total[e]);
+    store<T, kCount>(y + i * kCount, result);
   }
 };
+
+// The elements [begin, begin + kCount * packs).
+template <class T, class F, bool kMean, int kTerms, int kCount>
+void fold(const KernelArgs& args, int64_t begin, int64_t packs) {
+  Fold<T, F, kMean, kTerms, kCount> body{
+      static_cast<int>(args.in.size()), args.out[0].as<T>() + begin, {}};
+  for (std::size_t k = 0; k < args.in.size(); ++k) body.term[k] = args.in[k].as<const T>() + begin;
+  for_elements(args, packs, body);
+}
 
 std::string same_shapes(const KernelRequest& request) {
   for (const TensorDesc& in : request.in)
@@ -221,12 +238,19 @@ std::unique_ptr<Kernel> variadic(const KernelRequest& request) {
   return dispatch<AllNumbers>(request.out[0].dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
     return elements_kernel(request, [](const KernelArgs& args, int64_t count) {
-      Fold<T, F> body{static_cast<int>(args.in.size()),
-                      mean ? static_cast<Computed<T>>(args.in.size()) : Computed<T>(1),
-                      args.out[0].as<T>(),
-                      {}};
-      for (std::size_t k = 0; k < args.in.size(); ++k) body.term[k] = args.in[k].as<const T>();
-      for_elements(args, count, body);
+      int64_t done = 0;
+      if constexpr (is_tensor_float<T>) {
+        constexpr int kMany = kPack<T>;
+        bool aligned = is_aligned(args.out[0].data);
+        for (const Tensor& in : args.in) aligned = aligned && is_aligned(in.data);
+        const int64_t packs = aligned ? count / kMany : 0;
+        if (args.in.size() == 2)
+          fold<T, F, mean, 2, kMany>(args, 0, packs);
+        else
+          fold<T, F, mean, 0, kMany>(args, 0, packs);
+        done = packs * kMany;
+      }
+      fold<T, F, mean, 0, 1>(args, done, count - done);
     });
   });
 }

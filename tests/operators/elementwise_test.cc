@@ -162,6 +162,18 @@ std::vector<OpCase> elementwise_cases() {
        .type = "Sum",
        .inputs = {random({2, 3}), random({3}, 2)},
        .reference = by_row(plus)},
+      {.name = "two_of_packs_and_rest",
+       .type = "Sum",
+       .inputs = {random({37}), random({37}, 2)},
+       .reference = elementwise([](const Numbers& x) { return x[0] + x[1]; })},
+      {.name = "four_of_packs_and_rest",
+       .type = "Sum",
+       .inputs = {random({37}), random({37}, 2), random({37}, 3), random({37}, 4)},
+       .reference = elementwise([](const Numbers& x) { return x[0] + x[1] + x[2] + x[3]; })},
+      {.name = "three_of_packs_and_rest",
+       .type = "Mean",
+       .inputs = {random({37}), random({37}, 2), random({37}, 3)},
+       .reference = elementwise([](const Numbers& x) { return (x[0] + x[1] + x[2]) / 3; })},
       {.name = "one", .type = "Sum", .inputs = {random({3})}, .reference = of_one(+[](double x) {
                                                                 return x;
                                                               })},
