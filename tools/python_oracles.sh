@@ -40,6 +40,16 @@ else
   echo "oracles: pycocotools cannot be installed here; its test skips"
 fi
 
+# CUDA's disassembler, 3 MB, for tests/python/check_gpu_code.py.
+if command -v nvcc >/dev/null; then
+  if ls $venv/lib/python*/site-packages/nvidia/*/bin/nvdisasm >/dev/null 2>&1 ||
+      $venv/bin/pip install -q --disable-pip-version-check nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm; then
+    echo "oracles: CUDA's disassembler"
+  else
+    echo "oracles: CUDA's disassembler cannot be installed here; its test skips"
+  fi
+fi
+
 # 39 MB, for the tests in tests/onednn3.
 if [ -e $venv/lib/libdnnl.so.3 ] ||
     $venv/bin/pip install -q --disable-pip-version-check onednn-cpu-gomp==2023.2 onednn-devel-cpu-gomp==2023.2; then
