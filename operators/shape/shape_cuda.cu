@@ -2,6 +2,7 @@
 #include "operators/kit/elements_cuda.h"
 #include "operators/kit/room.h"
 #include "operators/layout/layout.h"
+#include "operators/shape/rows_cuda.h"
 #include "operators/shape/shape.h"
 #include "operators/shape/strided.h"
 
@@ -171,10 +172,8 @@ std::unique_ptr<Kernel> prepare_concat(const KernelRequest& request) {
   return make_kernel([parts = Parts(request, request.out[0], request.in)](const KernelArgs& args) {
     const cudaStream_t stream = stream_of(args);
     parts.for_each([&](std::size_t i, std::size_t offset, std::size_t width) {
-      check_cuda(
-          cudaMemcpy2DAsync(args.out[0].as<std::byte>() + offset, parts.row_bytes, args.in[i].data,
-                            width, width, parts.rows, cudaMemcpyDeviceToDevice, stream),
-          "a copy");
+      RowCopy{parts.rows, width, parts.row_bytes, width}.run(
+          stream, args.out[0].as<std::byte>() + offset, args.in[i].data);
     });
   });
 }
@@ -183,10 +182,8 @@ std::unique_ptr<Kernel> prepare_split(const KernelRequest& request) {
   return make_kernel([parts = Parts(request, request.in[0], request.out)](const KernelArgs& args) {
     const cudaStream_t stream = stream_of(args);
     parts.for_each([&](std::size_t i, std::size_t offset, std::size_t width) {
-      check_cuda(
-          cudaMemcpy2DAsync(args.out[i].data, width, args.in[0].as<const std::byte>() + offset,
-                            parts.row_bytes, width, parts.rows, cudaMemcpyDeviceToDevice, stream),
-          "a copy");
+      RowCopy{parts.rows, width, width, parts.row_bytes}.run(
+          stream, args.out[i].data, args.in[0].as<const std::byte>() + offset);
     });
   });
 }
