@@ -88,10 +88,12 @@ struct CublasProduct::Chosen {
         "a product");
     transpose(CUBLASLT_MATMUL_DESC_TRANSA, p.trans_b);
     transpose(CUBLASLT_MATMUL_DESC_TRANSB, p.trans_a);
-    lay_out(a, p, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, p.stride_a);
-    lay_out(b, p, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, p.stride_b);
-    lay_out(y, p, p.m, p.n, p.stride_y);
-    choose();
+    lay_out(a, p,
+            {p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, p.between_rows_of_a(), p.stride_a});
+    lay_out(b, p,
+            {p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, p.between_rows_of_b(), p.stride_b});
+    lay_out(y, p, {p.m, p.n, p.between_rows_of_y(), p.stride_y});
+    choose(p.alignment);
   }
   ~Chosen() {
     for (cublasLtMatrixLayout_t layout : {a, b, y})
@@ -106,21 +108,23 @@ struct CublasProduct::Chosen {
     check_blas(api().set_product(product, which, &value, sizeof value), "a product");
   }
 
-  // Describes a row-major matrix of that many rows and columns.
-  static void lay_out(cublasLtMatrixLayout_t& layout, const MatrixProduct& p, int64_t rows,
-                      int64_t columns, int64_t stride) {
-    check_blas(api().create_layout(&layout, type_of(p.type), static_cast<uint64_t>(columns),
-                                   static_cast<uint64_t>(rows), columns),
+  // Row-major, as they lie in memory.
+  struct Matrices {
+    int64_t rows, columns, between_rows, stride;
+  };
+  static void lay_out(cublasLtMatrixLayout_t& layout, const MatrixProduct& p, const Matrices& of) {
+    check_blas(api().create_layout(&layout, type_of(p.type), static_cast<uint64_t>(of.columns),
+                                   static_cast<uint64_t>(of.rows), of.between_rows),
                "a matrix");
     const auto count = static_cast<int32_t>(p.batch);
     check_blas(api().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
                "a batch");
-    check_blas(api().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
-                                sizeof stride),
+    check_blas(api().set_layout(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &of.stride,
+                                sizeof of.stride),
                "a batch");
   }
 
-  void choose() {
+  void choose(uint32_t alignment) {
     cublasLtMatmulPreference_t preference = nullptr;
     check_blas(api().create_preference(&preference), "a preference");
     const std::size_t workspace = kWorkspace;
@@ -133,6 +137,11 @@ struct CublasProduct::Chosen {
     if (status == CUBLAS_STATUS_SUCCESS)
       status = api().set_preference(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                                     &reductions, sizeof reductions);
+    for (const auto matrix :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+      if (status == CUBLAS_STATUS_SUCCESS)
+        status = api().set_preference(preference, matrix, &alignment, sizeof alignment);
     if (status == CUBLAS_STATUS_SUCCESS)
       status = api().choose(handle, product, b, a, y, y, preference, 1, &best, &found);
     api().destroy_preference(preference);

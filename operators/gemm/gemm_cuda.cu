@@ -1,22 +1,10 @@
-#include "operators/gemm/cublas_product.h"
 #include "operators/gemm/gemm.h"
+#include "operators/gemm/product_cuda.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
-#include "runtime/cuda/accelerator.h"
 
 namespace lockstep {
 namespace {
-
-std::string description(const KernelRequest& request) {
-  return request.tf32 && request.in[0].dtype == DType::float32 ? "cublasLt, tf32" : "cublasLt";
-}
-
-// The algorithm is chosen on the device it will run on, if that exists.
-std::shared_ptr<CublasProduct> chosen(const KernelRequest& request, const MatrixProduct& product) {
-  const bool there = request.device.index < cuda_accelerator().devices();
-  if (there) check_cuda(cudaSetDevice(request.device.index), "choosing a device");
-  return std::make_shared<CublasProduct>(product, there);
-}
 
 // Writes beta C, broadcast, to the result before the product is added.
 template <class T>
@@ -36,15 +24,14 @@ std::unique_ptr<Kernel> prepare_gemm(const KernelRequest& request) {
   const Dims &a = request.in[0].dims, &y = request.out[0].dims;
   const bool has_c = request.in.size() > 2 && request.in[2].present();
   const int64_t k = a[attrs.trans_a ? 0 : 1];
-  auto product = chosen(request, {.type = request.in[0].dtype,
-                                  .tf32 = request.tf32,
-                                  .trans_a = attrs.trans_a,
-                                  .trans_b = attrs.trans_b,
-                                  .m = y[0],
-                                  .n = y[1],
-                                  .k = k,
-                                  .alpha = attrs.alpha,
-                                  .beta = has_c ? attrs.beta : 0});
+  auto product = chosen_product(request, {.type = request.in[0].dtype,
+                                          .trans_a = attrs.trans_a,
+                                          .trans_b = attrs.trans_b,
+                                          .m = y[0],
+                                          .n = y[1],
+                                          .k = k,
+                                          .alpha = attrs.alpha,
+                                          .beta = has_c ? attrs.beta : 0});
   const Walk<1> walk(Broadcast<1>(y, {has_c ? request.in[2].dims : Dims{}}));
   return dispatch<TensorFloats>(request.in[0].dtype, [&]<class Host>() {
     using T = DeviceType<Host>;
@@ -54,7 +41,7 @@ std::unique_ptr<Kernel> prepare_gemm(const KernelRequest& request) {
       product->run(stream_of(args), args.in[0].data, args.in[1].data, args.out[0].data,
                    args.workspace);
     };
-    return make_kernel(run, description(request), CublasProduct::kWorkspace);
+    return make_kernel(run, description_of_products(request), CublasProduct::kWorkspace);
   });
 }
 
@@ -68,11 +55,7 @@ std::unique_ptr<Kernel> prepare_matmul(const KernelRequest& request) {
   auto matrix = [](const Dims& dims) { return dims[dims.size() - 1] * dims[dims.size() - 2]; };
   auto batch = [](const Dims& dims) { return Dims(dims.begin(), dims.end() - 2); };
   const std::size_t last = y.size() - 1;
-  MatrixProduct product{.type = request.in[0].dtype,
-                        .tf32 = request.tf32,
-                        .m = y[last - 1],
-                        .n = y[last],
-                        .k = a.back()};
+  MatrixProduct product{.type = request.in[0].dtype, .m = y[last - 1], .n = y[last], .k = a.back()};
   if (b.size() == 2 && a.size() > 2) {  // all rows of the left operand form a single matrix
     product.m = element_count(y) / product.n;
     y = {product.m, product.n};
@@ -84,12 +67,12 @@ std::unique_ptr<Kernel> prepare_matmul(const KernelRequest& request) {
   product.stride_a = walk.step[0] * matrix(a);
   product.stride_b = walk.step[1] * matrix(b);
   product.stride_y = matrix(y);
-  auto shared = chosen(request, product);
+  auto shared = chosen_product(request, product);
   auto run = [shared](const KernelArgs& args) {
     shared->run(stream_of(args), args.in[0].data, args.in[1].data, args.out[0].data,
                 args.workspace);
   };
-  return make_kernel(run, description(request), CublasProduct::kWorkspace);
+  return make_kernel(run, description_of_products(request), CublasProduct::kWorkspace);
 }
 
 }  // namespace

@@ -44,14 +44,18 @@ void multiply(const MatrixProduct& p, const void* a, const void* b, void* y) {
     const double x = element(data, p.type, i);
     return p.tf32 && p.type == DType::float32 ? as_tf32(static_cast<float>(x)) : x;
   };
+  for (const void* matrix : {a, b, static_cast<const void*>(y)})
+    check(reinterpret_cast<std::uintptr_t>(matrix) % p.alignment == 0,
+          "a product's matrix lies at ", matrix, ", which is no multiple of ", p.alignment);
+  const int64_t row_a = p.between_rows_of_a(), row_b = p.between_rows_of_b();
   for (int64_t batch = 0; batch < p.batch; ++batch)
     for (int64_t i = 0; i < p.m; ++i)
       for (int64_t j = 0; j < p.n; ++j) {
         double total = 0;
         for (int64_t k = 0; k < p.k; ++k)
-          total += operand(a, batch * p.stride_a + (p.trans_a ? k * p.m + i : i * p.k + k)) *
-                   operand(b, batch * p.stride_b + (p.trans_b ? j * p.k + k : k * p.n + j));
-        const int64_t at = batch * p.stride_y + i * p.n + j;
+          total += operand(a, batch * p.stride_a + (p.trans_a ? k * row_a + i : i * row_a + k)) *
+                   operand(b, batch * p.stride_b + (p.trans_b ? j * row_b + k : k * row_b + j));
+        const int64_t at = batch * p.stride_y + i * p.between_rows_of_y() + j;
         const double before = p.beta == 0 ? 0 : p.beta * element(y, p.type, at);
         set_element(y, p.type, at, p.alpha * total + before);
       }

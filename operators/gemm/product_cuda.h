@@ -1,0 +1,29 @@
+// Products of matrices in GPU kernels of any room.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "operators/gemm/cublas_product.h"
+#include "runtime/cuda/accelerator.h"
+#include "runtime/cuda/check.h"
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// The algorithm is chosen on the device it will run on, if that exists; in tf32 if the request
+// allows it.
+inline std::shared_ptr<CublasProduct> chosen_product(const KernelRequest& request,
+                                                     MatrixProduct product) {
+  product.tf32 = request.tf32;
+  const bool there = request.device.index < cuda_accelerator().devices();
+  if (there) check_cuda(cudaSetDevice(request.device.index), "choosing a device");
+  return std::make_shared<CublasProduct>(product, there);
+}
+
+// For plan dumps.
+inline std::string description_of_products(const KernelRequest& request) {
+  return request.tf32 && request.in[0].dtype == DType::float32 ? "cublasLt, tf32" : "cublasLt";
+}
+
+}  // namespace lockstep
