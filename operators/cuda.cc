@@ -35,12 +35,12 @@ std::vector<KernelTable> cuda_kernels(const GpuProperties* planned) {
   auto convolutions = [&] {
     return conv_cuda(planned ? std::make_shared<const GpuProperties>(*planned) : nullptr);
   };
-  std::vector<KernelEntry> all =
-      with_host(entries_of({activation_cuda, batch_norm_cuda, convolutions, dropout_cuda,
-                            elementwise_cuda, fill_cuda, function_cuda, gather_cuda, gemm_cuda,
-                            layout_cuda, loss_cuda, norm_cuda, optimizer_cuda, pool_cuda,
-                            reduce_cuda, resident_cuda, resize_cuda, shape_cuda, weighted_cuda}),
-                cpu_kernel_entries(), cuda_accelerator());
+  std::vector<KernelEntry> all = with_host(
+      entries_of({activation_cuda, batch_norm_cuda, convolutions,   dropout_cuda, elementwise_cuda,
+                  fill_cuda,       function_cuda,   gather_cuda,    gemm_cuda,    layout_cuda,
+                  loss_cuda,       norm_cuda,       optimizer_cuda, pool_cuda,    reduce_cuda,
+                  resident_cuda,   resize_cuda,     rnn_cuda,       shape_cuda,   weighted_cuda}),
+      cpu_kernel_entries(), cuda_accelerator());
   for (KernelEntry& entry :
        without_host(entries_of({collective_cuda, process_cuda}), cpu_communication_entries()))
     all.push_back(std::move(entry));

@@ -8,7 +8,7 @@
 namespace lockstep {
 
 // exp(-a) for a >= 0; 0 where the result would be less than the smallest normal float.
-inline float exp_of_minus(float a) {
+constexpr float exp_of_minus(float a) {
   constexpr float kMost = 87, kLog2E = 1.44269504F;
   constexpr float kLn2High = 0.693145752F, kLn2Low = 1.42860677e-6F;  // halves * high is exact
   const float limited = a < kMost ? a : kMost;                        // also a number for NaN

@@ -13,43 +13,47 @@ namespace lockstep {
 namespace activation {
 
 struct Sigmoid {
-  static float value(float x, float, float) {
+  static constexpr float value(float x, float, float) {
     const float e = exp_of_minus(x < 0 ? -x : x), share = 1 / (1 + e);
     return x < 0 ? e * share : share;
   }
-  static float slope(float x, float, float) {
+  static constexpr float slope(float x, float, float) {
     const float y = value(x, 0, 0);
     return y * (1 - y);
   }
 };
 
 struct Tanh {
-  static float value(float x, float, float) {
+  static constexpr float value(float x, float, float) {
     const float e = exp_of_minus(2 * (x < 0 ? -x : x)), size = (1 - e) / (1 + e);
     return x < 0 ? -size : size;
   }
-  static float slope(float x, float, float) {
+  static constexpr float slope(float x, float, float) {
     const float y = value(x, 0, 0);
     return 1 - y * y;
   }
 };
 
 struct ScaledTanh {
-  static float value(float x, float a, float b) { return a * std::tanh(b * x); }
-  static float slope(float x, float a, float b) {
-    const float y = std::tanh(b * x);
+  template <class T>
+  static constexpr T value(T x, T a, T b) {
+    return a * std::tanh(b * x);
+  }
+  template <class T>
+  static constexpr T slope(T x, T a, T b) {
+    const T y = std::tanh(b * x);
     return a * b * (1 - y * y);
   }
 };
 
 struct Relu {
-  static float value(float x, float, float) { return x < 0 ? 0 : x; }
-  static float slope(float x, float, float) { return x > 0 ? 1 : 0; }
+  static constexpr float value(float x, float, float) { return x < 0 ? 0 : x; }
+  static constexpr float slope(float x, float, float) { return x > 0 ? 1 : 0; }
 };
 
 struct Affine {
-  static float value(float x, float a, float b) { return a * x + b; }
-  static float slope(float, float a, float) { return a; }
+  static constexpr float value(float x, float a, float b) { return a * x + b; }
+  static constexpr float slope(float, float a, float) { return a; }
 };
 
 }  // namespace activation

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "operators/kit/dnnl.h"
-#include "operators/kit/operands.h"
 #include "operators/rnn/cells_cpu.h"
 #include "operators/rnn/sizes.h"
 #include "runtime/parallel.h"
@@ -58,8 +57,7 @@ class SequenceLengths {
       : given_(operand<int32_t>(args, RecurrentIn::lengths)), steps_(node.sizes.steps) {
     for (int64_t n = 0; given_ && n < node.sizes.batch; ++n)
       if (given_[n] < 0 || given_[n] > steps_)
-        fail(node.name, ": the sequence of example ", n, " has length ", given_[n],
-             ", should be in 0..", steps_);
+        fail(node.name, ": ", length_outside(n, given_[n], steps_));
   }
   int64_t operator[](int64_t n) const { return given_ ? given_[n] : steps_; }
 
@@ -67,12 +65,6 @@ class SequenceLengths {
   const int32_t* given_;
   int64_t steps_;
 };
-
-// Direction d of an optional operand with that many numbers of each.
-inline const float* of_direction(const KernelArgs& args, std::size_t i, int64_t d, int64_t each) {
-  const float* all = operand<float>(args, i);
-  return all ? all + d * each : nullptr;
-}
 
 // A row-major matrix whose rows are `stride` apart.
 struct MatrixPlace {

@@ -33,5 +33,6 @@ Node train_recurrent(Graph& graph, const Node& node, const std::vector<Value>& o
 
 std::vector<Op> rnn_ops();
 std::vector<KernelEntry> rnn_cpu();
+std::vector<KernelEntry> rnn_cuda();
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 // Where things lie in the tensors of a recurrent node; the same on every device.
 #pragma once
 
+#include "operators/kit/operands.h"
 #include "operators/rnn/recurrence.h"
 #include "runtime/kernel.h"
 
@@ -36,6 +37,17 @@ struct RecurrentSizes {
     return (batch_first ? n * directions + d : d * batch + n) * hidden;
   }
 };
+
+// Direction d of an optional operand with that many numbers of each.
+inline const float* of_direction(const KernelArgs& args, std::size_t i, int64_t d, int64_t each) {
+  const float* all = operand<float>(args, i);
+  return all ? all + d * each : nullptr;
+}
+
+inline std::string length_outside(int64_t example, int64_t length, int64_t steps) {
+  return join("the sequence of example ", example, " has length ", length, ", should be in 0..",
+              steps);
+}
 
 // The steps of a direction, in their order. A sequence of `length` takes steps 0 to length - 1.
 struct RecurrentOrder {

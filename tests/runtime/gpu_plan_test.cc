@@ -66,12 +66,14 @@ TEST(GpuPlan, OfEightGpusNeedsNone) {
 }
 
 TEST(GpuPlan, OfEveryModelHasNoStepOnTheHost) {
-  for (const std::string& name : model_names()) {
-    const Plan plan = plan_of(name, 1, DType::float32, 2);
-    for (const PlanStep& step : plan.steps)
+  std::vector<TrainingModel> models;
+  for (const std::string& name : model_names()) models.push_back(replicated(name, {}));
+  for (const std::string& name : language_model_names())
+    models.push_back(build_data_parallel_model(all_ops(), language_model(name, {}), MomentumSgd{}));
+  for (const TrainingModel& model : models)
+    for (const PlanStep& step : plan_of(model, "gpu", 2).steps)
       ASSERT_EQ(step.kernel->describe().find("on the host"), std::string::npos)
-          << name << ": " << step.name;
-  }
+          << step.type << ' ' << step.name;
 }
 
 TEST(GpuPlan, AlignsWhatLibrariesTakeForAligned) {
