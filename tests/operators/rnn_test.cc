@@ -191,10 +191,10 @@ std::vector<OpCase> activation_cases() {
 
 class Recurrent : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Recurrent, Case) { check_case(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Usual, Recurrent, ::testing::ValuesIn(usual_cases()));
-INSTANTIATE_TEST_SUITE_P(Options, Recurrent, ::testing::ValuesIn(option_cases()));
-INSTANTIATE_TEST_SUITE_P(Sizes, Recurrent, ::testing::ValuesIn(sized_cases()));
-INSTANTIATE_TEST_SUITE_P(Activations, Recurrent, ::testing::ValuesIn(activation_cases()));
+INSTANTIATE_TEST_SUITE_P(UsualTable, Recurrent, ::testing::ValuesIn(usual_cases()));
+INSTANTIATE_TEST_SUITE_P(OptionTable, Recurrent, ::testing::ValuesIn(option_cases()));
+INSTANTIATE_TEST_SUITE_P(SizeTable, Recurrent, ::testing::ValuesIn(sized_cases()));
+INSTANTIATE_TEST_SUITE_P(ActivationTable, Recurrent, ::testing::ValuesIn(activation_cases()));
 
 TEST(Recurrent, ThreadsChangeNoBit) {
   for (const char* type : {"RNNTrain", "GRUTrain", "LSTMTrain"}) {

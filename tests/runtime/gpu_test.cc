@@ -11,6 +11,7 @@
 #include "models/models.h"
 #include "operators/all.h"
 #include "runtime/state/drift.h"
+#include "tests/support/networks.h"
 #include "tests/support/step_feeds.h"
 
 namespace lockstep::testing {
@@ -142,6 +143,15 @@ TEST_F(Gpu, ResidualBlocksTrainLikeTheCpu) {
     SCOPED_TRACE(precision);
     const TrainingModel model = small_residual({.replicas = 2, .precision = precision});
     for (int64_t steps : {1, 3}) expect_as_far_as_rounding({model, {1, 6, 6}, 16, steps}, wide);
+  }
+}
+
+TEST_F(Gpu, RecurrentLayersTrainLikeTheCpu) {
+  for (int replicas : {1, 2}) {
+    const TrainingModel model =
+        build_data_parallel_model(all_ops(), small_network("recurrent").model, MomentumSgd{},
+                                  {.replicas = replicas, .scope = "cpu"});
+    expect_like_the_cpu({model, kSmall}, replicas, 1e-4);
   }
 }
 
