@@ -34,6 +34,13 @@ void print_slots(std::ostream& out, const Plan& plan, const std::vector<int>& sl
     out << (i > 0 ? ", " : "") << slot_text(plan, slots[i]);
 }
 
+// A GPU's time goes by the bytes that steps of a kind read and write.
+void print_kinds(std::ostream& out, const Plan& plan) {
+  for (const KindOfStep& kind : kinds_of_steps(plan))
+    out << "kind  " << kind.type << ": " << kind.steps << (kind.steps == 1 ? " step, " : " steps, ")
+        << kind.bytes << " bytes read and written\n";
+}
+
 }  // namespace
 
 std::string text_of(const Worker& worker) {
@@ -52,8 +59,10 @@ std::string text_of(const Plan& plan) {
   out << "memory: " << arena << " bytes in arenas for " << plan.tensor_bytes << " bytes of tensors";
   if (plan.tensor_bytes > 0) out << " (" << 100 * arena / plan.tensor_bytes << " %)";
   out << "; " << plan.views << " views, " << plan.in_place << " values in place\n";
-  if (plan.workers[0].device.kind == DeviceKind::cpu)  // a GPU's libraries do not tell
+  if (plan.workers[0].device.kind == DeviceKind::cpu)  // a GPU's libraries do not tell of reorders
     out << "traffic: " << text_of(traffic_of(plan)) << "\n";
+  else
+    print_kinds(out, plan);
   for (const std::string& note : plan.notes) out << "fused: " << printable(note) << "\n";
   for (int feed : plan.feeds)
     if (feed >= 0)

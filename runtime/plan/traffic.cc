@@ -1,26 +1,54 @@
 #include "runtime/plan/traffic.h"
 
+#include <algorithm>
+#include <functional>
 #include <iomanip>
+#include <map>
 #include <sstream>
 
 #include "runtime/reorders.h"
 
 namespace lockstep {
 
+namespace {
+
+bool is_reorder(const PlanStep& step) { return step.type == "Reorder"; }
+
+std::size_t bytes_of_tensors(const Plan& plan, const PlanStep& step) {
+  std::size_t bytes = 0;
+  for (const auto* slots : {&step.in, &step.out})
+    for (const int slot : *slots)
+      if (slot >= 0) bytes += plan.slots[static_cast<std::size_t>(slot)].desc.bytes();
+  return bytes / static_cast<std::size_t>(step.parts);  // of a collective: its share
+}
+std::size_t reordered_within(const PlanStep& step) {
+  return is_reorder(step) ? 0 : reordered_bytes(*step.kernel);
+}
+
+}  // namespace
+
 Traffic traffic_of(const Plan& plan) {
   Traffic traffic;
   for (const PlanStep& step : plan.steps) {
-    std::size_t bytes = 0;
-    for (const auto* slots : {&step.in, &step.out})
-      for (const int slot : *slots)
-        if (slot >= 0) bytes += plan.slots[static_cast<std::size_t>(slot)].desc.bytes();
-    bytes /= static_cast<std::size_t>(step.parts);  // of a collective: its share
-    const bool moves = step.type == "Reorder";
-    const std::size_t within = moves ? 0 : reordered_bytes(*step.kernel);
+    const std::size_t bytes = bytes_of_tensors(plan, step), within = reordered_within(step);
     traffic.bytes += bytes + within;
-    traffic.reordered += moves ? bytes : within;
+    traffic.reordered += is_reorder(step) ? bytes : within;
   }
   return traffic;
+}
+
+std::vector<KindOfStep> kinds_of_steps(const Plan& plan) {
+  std::map<std::string, KindOfStep> by_type;
+  for (const PlanStep& step : plan.steps) {
+    KindOfStep& kind = by_type[step.type];
+    kind.type = step.type;
+    ++kind.steps;
+    kind.bytes += bytes_of_tensors(plan, step) + reordered_within(step);
+  }
+  std::vector<KindOfStep> kinds;
+  for (auto& [type, kind] : by_type) kinds.push_back(std::move(kind));
+  std::ranges::stable_sort(kinds, std::greater(), &KindOfStep::bytes);
+  return kinds;
 }
 
 std::string text_of(const Traffic& traffic) {

@@ -1,6 +1,9 @@
 // The bytes that a step of a plan reads and writes.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "runtime/plan/plan.h"
 
 namespace lockstep {
@@ -10,6 +13,14 @@ struct Traffic {
   std::size_t reordered = 0;  // by reorders, steps of their own or within a kernel
 };
 Traffic traffic_of(const Plan& plan);
+
+// The steps of one type.
+struct KindOfStep {
+  std::string type;
+  std::size_t steps = 0, bytes = 0;  // bytes: as in Traffic
+};
+// Most bytes first.
+std::vector<KindOfStep> kinds_of_steps(const Plan& plan);
 
 // "1000 bytes read and written, 10 of them by reorders (1.0 %)"
 std::string text_of(const Traffic& traffic);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
@@ -11,6 +12,7 @@
 #include "operators/conv/cudnn_convolution.h"
 #include "operators/cuda.h"
 #include "runtime/plan/compile.h"
+#include "runtime/plan/traffic.h"
 #include "tests/support/golden.h"
 #include "tests/support/ranks.h"
 
@@ -74,6 +76,26 @@ TEST(GpuPlan, OfEveryModelHasNoStepOnTheHost) {
     for (const PlanStep& step : plan_of(model, "gpu", 2).steps)
       ASSERT_EQ(step.kernel->describe().find("on the host"), std::string::npos)
           << step.type << ' ' << step.name;
+}
+
+TEST(GpuPlan, CountsStepsAndBytesByKind) {
+  const Plan plan = plan_of("lenet", 1, DType::bfloat16, 4);
+  const std::vector<KindOfStep> kinds = kinds_of_steps(plan);
+  EXPECT_TRUE(std::ranges::is_sorted(kinds, std::greater(), &KindOfStep::bytes));
+  std::size_t steps = 0, bytes = 0;
+  for (const KindOfStep& kind : kinds) {
+    steps += kind.steps;
+    bytes += kind.bytes;
+    EXPECT_NE(text_of(plan).find(join("kind  ", kind.type, ": ", kind.steps, " step")),
+              std::string::npos);
+  }
+  EXPECT_EQ(steps, plan.steps.size());
+  EXPECT_EQ(bytes, traffic_of(plan).bytes);
+  const auto pools = std::ranges::find(kinds, "MaxPool", &KindOfStep::type);
+  ASSERT_NE(pools, kinds.end());
+  EXPECT_EQ(pools->steps, 2u);
+  const std::size_t first = 20 * 24 * 24 + 20 * 12 * 12, second = 50 * 8 * 8 + 50 * 4 * 4;
+  EXPECT_GE(pools->bytes, 4 * 2 * (first + second));
 }
 
 TEST(GpuPlan, AlignsWhatLibrariesTakeForAligned) {

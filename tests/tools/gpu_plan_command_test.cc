@@ -42,6 +42,13 @@ TEST(GpuPlanCommand, SaysWhereEnginesComeFrom) {
   EXPECT_EQ(lines_with(a100.out, "cudnn engine ", " on tensor cores"), 5) << a100.out;
 }
 
+TEST(GpuPlanCommand, SaysHowManyBytesEachKindOfStepMoves) {
+  const Outcome outcome = planned({});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(lines_with(outcome.out, "kind  ConvGradW: 2 steps, ", " bytes read and written"), 1)
+      << outcome.out;
+}
+
 TEST(GpuPlanCommand, LeavesEnginesToTheGpuWithoutItsName) {
   const Outcome outcome = planned({});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
