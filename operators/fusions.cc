@@ -8,7 +8,8 @@
 namespace lockstep {
 
 std::vector<Rewrite> gpu_fusions() {
-  return {fuse_batch_norms, fuse_convolutions, keep_places_of_maxima, fuse_updates};
+  return {fuse_batch_norms, fuse_convolutions, fuse_gradient_sums, keep_places_of_maxima,
+          fuse_updates};
 }
 
 // A ReLU after oneDNN's convolution would be a pass of its own in any case.

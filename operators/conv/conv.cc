@@ -4,7 +4,8 @@
 // Backward needs x and w only; the bias gradient is a standard ReduceSum.
 // FusedConv (x, w, bias) -> y, sums, squares   Conv, with relu = 1 and a ReLU, and the sums of
 //                                              each channel of y and of their squares
-// occurs in plans only (fuse_convolutions).
+// FusedConvGradX (dy, w, z) -> dx + z
+// occur in plans only (fuse_convolutions, fuse_gradient_sums).
 // ConvTranspose (x, w, bias) -> y runs ConvGradX forwards; its gradients are a Conv and a ConvGradW
 // with data and gradient exchanged.
 #include "operators/conv/conv.h"
@@ -89,6 +90,12 @@ void grad_x_law(Inference& inference) {
                               inference.attributes.integers("x_shape"), dy.size());
   demand_shape(inference, 0, convolved(attrs, dx, w));
   inference.outputs[0] = {inference.input(0).dtype, dx};
+}
+
+void fused_grad_x_law(Inference& inference) {
+  grad_x_law(inference);
+  const TensorType& z = inference.input(ConvGradXIn::z);
+  check(z == inference.outputs[0], "z is ", z, ", should be ", inference.outputs[0]);
 }
 
 void grad_w_law(Inference& inference) {
@@ -300,6 +307,14 @@ std::vector<Op> conv_ops() {
            .signature =
                grad_signature("Gradient of Conv with respect to its data.", {{"dy"}, {"w"}}, "dx"),
            .law = grad_x_law,
+           .narrow = {Narrow::always}},
+          {.type = "FusedConvGradX",
+           .domain = kOwnDomain,
+           .no_body = kOnlyPlanned,
+           .signature = grad_signature("ConvGradX, added to another gradient.",
+                                       {{"dy"}, {"w"}, {"z"}}, "dx"),
+           .law = fused_grad_x_law,
+           .may_alias = {{0, 2}},
            .narrow = {Narrow::always}},
           {.type = "ConvGradW",
            .domain = kOwnDomain,

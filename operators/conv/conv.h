@@ -34,7 +34,7 @@ struct ConvOut {
   enum : std::size_t { y, sums, squares };
 };
 struct ConvGradXIn {
-  enum : std::size_t { dy, w };
+  enum : std::size_t { dy, w, z };  // z: of FusedConvGradX
 };
 struct ConvGradWIn {
   enum : std::size_t { x, dy };
@@ -67,6 +67,9 @@ ConvEpilogue read_epilogue(const KernelRequest& request);
 // Fuses convolutions with a following ReLU. On matrix units for 16-bit floats, also fuses them with
 // the first sums of a following batch norm.
 Rewritten fuse_convolutions(const Graph& graph, const std::set<std::string>& known);
+
+// Fuses gradients of convolutions by their data with a following sum with another gradient.
+Rewritten fuse_gradient_sums(const Graph& graph, const std::set<std::string>& known);
 
 std::vector<Op> conv_ops();
 std::vector<KernelEntry> conv_cpu();

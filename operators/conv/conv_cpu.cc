@@ -220,29 +220,49 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
   return kernel;
 }
 
+// A ConvGradX's candidate, for a FusedConvGradX.
+Candidate adding(Candidate candidate) {
+  candidate.prepare = [convolves = candidate.prepare](const KernelRequest& request) {
+    return with_addition(convolves(request), request);
+  };
+  if (candidate.wish)
+    candidate.wish = [convolves = candidate.wish](const KernelRequest& request) {
+      Layouts layouts = convolves(request);
+      layouts.in[ConvGradXIn::z] = layouts.out[0];
+      return layouts;
+    };
+  return candidate;
+}
+
+std::vector<Candidate> grad_x_candidates() {
+  return {
+      winograd_grad_x(), columns_grad_x(), {"oneDNN", dnnl_floats, prepare_grad_x, grad_x_wish}};
+}
+
 }  // namespace
 
 std::vector<KernelEntry> conv_cpu() {
-  return {
-      {"Conv",
-       "",
-       {winograd_forward(),
-        columns_forward(),
-        {"oneDNN", dnnl_floats, prepare_forward, forward_wish}}},
-      {"FusedConv",
-       kOwnDomain,
-       {winograd_forward(),
-        columns_forward(),
-        {"oneDNN", dnnl_floats, prepare_fused, forward_wish}}},
-      {"ConvTranspose", "", {{"oneDNN", takes<Float32>(), prepare_transpose}}},
-      {"ConvGradX",
-       kOwnDomain,
-       {winograd_grad_x(), columns_grad_x(), {"oneDNN", dnnl_floats, prepare_grad_x, grad_x_wish}}},
-      {"ConvGradW",
-       kOwnDomain,
-       {winograd_grad_w(),
-        columns_grad_w(),
-        {"oneDNN", dnnl_floats, prepare_grad_w, grad_w_wish}}}};
+  std::vector<Candidate> adding_candidates;
+  for (Candidate& candidate : grad_x_candidates())
+    adding_candidates.push_back(adding(std::move(candidate)));
+  return {{"Conv",
+           "",
+           {winograd_forward(),
+            columns_forward(),
+            {"oneDNN", dnnl_floats, prepare_forward, forward_wish}}},
+          {"FusedConv",
+           kOwnDomain,
+           {winograd_forward(),
+            columns_forward(),
+            {"oneDNN", dnnl_floats, prepare_fused, forward_wish}}},
+          {"ConvTranspose", "", {{"oneDNN", takes<Float32>(), prepare_transpose}}},
+          {"ConvGradX", kOwnDomain, grad_x_candidates()},
+          {"FusedConvGradX", kOwnDomain, std::move(adding_candidates)},
+          {"ConvGradW",
+           kOwnDomain,
+           {winograd_grad_w(),
+            columns_grad_w(),
+            {"oneDNN", dnnl_floats, prepare_grad_w, grad_w_wish}}}};
 }
 
 }  // namespace lockstep

@@ -98,6 +98,19 @@ std::unique_ptr<Kernel> prepare_grad_x(const KernelRequest& request, const Plann
   });
 }
 
+// The engine adds to what lies in dx, which is z if the plan gave both one place.
+std::unique_ptr<Kernel> prepare_fused_grad_x(const KernelRequest& request, const Planned& planned) {
+  using In = ConvGradXIn;
+  Convolution c = convolution(request, ConvolutionKind::by_data, request.out[0], request.in[In::w],
+                              request.in[In::dy]);
+  c.adds = true;
+  return kernel_of(chosen(request, planned, c), [](const KernelArgs& args) {
+    const Tensor &z = args.in[In::z], &dx = args.out[0];
+    if (z.data != dx.data) args.queue->copy(dx.data, z.data, z.desc.bytes());
+    return ConvolutionData{dx.data, args.in[In::w].data, args.in[In::dy].data};
+  });
+}
+
 // From y, here operand x, back to x; the bias is added afterwards.
 std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request, const Planned& planned) {
   AttributeReader reader = request.attributes();
@@ -136,9 +149,11 @@ std::vector<KernelEntry> conv_cuda(std::shared_ptr<const GpuProperties> planned)
     };
     return KernelEntry{type, domain, {{"cuDNN", images, factory, channels_last}}};
   };
-  return {entry("Conv", "", prepare_forward), entry("FusedConv", kOwnDomain, prepare_forward),
+  return {entry("Conv", "", prepare_forward),
+          entry("FusedConv", kOwnDomain, prepare_forward),
           entry("ConvTranspose", "", prepare_transpose),
           entry("ConvGradX", kOwnDomain, prepare_grad_x),
+          entry("FusedConvGradX", kOwnDomain, prepare_fused_grad_x),
           entry("ConvGradW", kOwnDomain, prepare_grad_w)};
 }
 

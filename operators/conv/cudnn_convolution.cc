@@ -116,7 +116,7 @@ std::string problem_text(const Convolution& c, const std::string& gpu) {
               kinds[static_cast<int>(c.kind)], " ", c.type, c.tf32 ? " as tf32" : "",
               c.channels_last ? " NHWC" : " NCHW", " x ", text_of(c.x), " w ", text_of(c.w), " y ",
               text_of(c.y), " strides ", text_of(c.strides), " dilations ", text_of(c.dilations),
-              " pads ", text_of(c.pads_before), text_of(c.pads_after),
+              " pads ", text_of(c.pads_before), text_of(c.pads_after), c.adds ? " added" : "",
               c.only_convolves() ? "" : " with " + epilogue_text(c));
 }
 
@@ -151,6 +151,7 @@ std::string CudnnConvolution::describe() const {
                 chosen_->engine().tensor_cores ? " on tensor cores, " : ", ",
                 chosen_->engine().compiles ? "compiled at run time, " : "", chosen_->how);
   if (convolution_.tf32) text += ", tf32";
+  if (convolution_.adds) text += ", with addition";
   if (convolution_.only_convolves()) return text;
   const bool then = chosen_ && chosen_->engine().leaves_epilogue;
   return join(text, then ? ", then " : ", with ", epilogue_text(convolution_));

@@ -23,6 +23,7 @@ struct Convolution {
   Dims x, w, y;
   Dims strides, dilations, pads_before, pads_after;
   bool tf32 = false;  // KernelRequest::tf32
+  bool adds = false;  // by data: adds to the numbers that are in x
   // A forward convolution's work on its result, in this order.
   bool bias = false;        // adds a number for each channel
   bool relu = false;        // replaces negative results by 0

@@ -139,7 +139,7 @@ class Operations {
         .set(names.w, w)
         .set(names.y, y)
         .set(names.alpha, 1.0)
-        .set(names.beta, 0.0);
+        .set(names.beta, c_.adds ? 1.0 : 0.0);
     add(operation);
   }
 

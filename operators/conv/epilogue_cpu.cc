@@ -63,7 +63,52 @@ class WithEpilogue final : public Kernel, public Reorders {
   int threads_;
 };
 
+// The convolution writes to the workspace, since the result may lie over z.
+template <class T>
+class WithAddition final : public Kernel, public Reorders {
+ public:
+  WithAddition(std::unique_ptr<Kernel> convolution, const KernelRequest& request)
+      : convolution_(std::move(convolution)),
+        dx_(request.out[0]),
+        own_bytes_((convolution_->workspace_bytes() + kAlignment - 1) / kAlignment * kAlignment),
+        threads_(request.threads) {}
+
+  void run(const KernelArgs& args) override {
+    Tensor apart = args.out[0];
+    apart.data = args.workspace + own_bytes_;
+    KernelArgs convolves = args;
+    convolves.in = args.in.first(ConvGradXIn::z);
+    convolves.out = {&apart, 1};
+    convolution_->run(convolves);
+    const T* const gradient = apart.as<const T>();
+    const T* const z = args.in[ConvGradXIn::z].as<const T>();
+    T* const dx = args.out[0].as<T>();
+    parallel_for(dx_.count(), kGrain, threads_, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) dx[i] = T(gradient[i] + z[i]);
+    });
+  }
+  std::size_t workspace_bytes() const override { return own_bytes_ + dx_.bytes(); }
+  std::size_t reordered_bytes() const override { return lockstep::reordered_bytes(*convolution_); }
+  std::string describe() const override { return convolution_->describe() + ", addition"; }
+
+ private:
+  static constexpr std::size_t kAlignment = 64;
+
+  std::unique_ptr<Kernel> convolution_;
+  TensorDesc dx_;
+  std::size_t own_bytes_;
+  int threads_;
+};
+
 }  // namespace
+
+std::unique_ptr<Kernel> with_addition(std::unique_ptr<Kernel> convolution,
+                                      const KernelRequest& request) {
+  return dispatch<Types<float, BFloat16>>(
+      request.out[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
+        return std::make_unique<WithAddition<T>>(std::move(convolution), request);
+      });
+}
 
 std::unique_ptr<Kernel> with_epilogue(std::unique_ptr<Kernel> convolution,
                                       const KernelRequest& request) {

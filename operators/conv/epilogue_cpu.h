@@ -1,11 +1,16 @@
-// A FusedConv's work after its convolution, which adds the bias itself.
+// What fused convolutions do besides convolving.
 #pragma once
 
 #include "operators/conv/conv.h"
 
 namespace lockstep {
 
+// A FusedConv's work after its convolution, which adds the bias itself.
 std::unique_ptr<Kernel> with_epilogue(std::unique_ptr<Kernel> convolution,
+                                      const KernelRequest& request);
+
+// A FusedConvGradX's addition after its ConvGradX.
+std::unique_ptr<Kernel> with_addition(std::unique_ptr<Kernel> convolution,
                                       const KernelRequest& request);
 
 }  // namespace lockstep

@@ -114,6 +114,10 @@ void convolve(const Convolution& c, void* x, void* w, void* y) {
     });
   };
   if (!to_x) load(nx, x);
+  if (c.adds)
+    nx.for_each(c.channels_last, [&](float& number, int64_t place) {
+      number = static_cast<float>(element(x, c.type, place));
+    });
   if (to_y || to_x) load(nw, w);
   if (!to_y) load(ny, y);
   const int64_t terms = c.w[1], filters_of_group = c.w[0] / (c.x[1] / terms);

@@ -87,8 +87,47 @@ OpCase fused(const std::string& name, const Dims& x, const Dims& w, const Conv2d
   return c;
 }
 
+// The gradient by x, added to another one: each y spreads over the places of its window.
+OpCase fused_grad_x(const std::string& name, const Dims& x, const Dims& w, const Dims& y,
+                    const Conv2d& p = {}) {
+  OpCase c{.name = join("fused_grad_x_", name),
+           .type = "FusedConvGradX",
+           .domain = kOwnDomain,
+           .attributes = attributes_of(p),
+           .inputs = {random(y), random(w, 2), random(x, 3)},
+           .tolerance = 1e-4,
+           .gradient = false};
+  c.attributes.push_back({"x_shape", std::vector<int64_t>{x[2], x[3]}});
+  c.attributes.push_back({"kernel_shape", std::vector<int64_t>{w[2], w[3]}});
+  c.reference = [p](const std::vector<Doubles>& in) {
+    const Doubles &dy = in[0], &wv = in[1];
+    Doubles dx = in[2];
+    const Dims &x = dx.dims, &w = wv.dims, &y = dy.dims;
+    for (int64_t i = 0; i < element_count(y); ++i) {
+      const int64_t column = i % y[3], row = i / y[3] % y[2], o = i / y[3] / y[2] % y[1];
+      const int64_t image = i / y[3] / y[2] / y[1];
+      for (int64_t k = 0; k < w[1] * w[2] * w[3]; ++k) {
+        const int64_t v = k % w[3], u = k / w[3] % w[2], q = k / w[3] / w[2];
+        const int64_t xx = column * p.stride_w - p.left + v * p.dilation_w;
+        const int64_t yy = row * p.stride_h - p.top + u * p.dilation_h;
+        if (yy < 0 || yy >= x[2] || xx < 0 || xx >= x[3]) continue;
+        const int64_t channel = o / (w[0] / p.group) * w[1] + q;
+        dx.values[static_cast<std::size_t>(((image * x[1] + channel) * x[2] + yy) * x[3] + xx)] +=
+            dy[i] * wv[o * w[1] * w[2] * w[3] + k];
+      }
+    }
+    return std::vector<Doubles>{dx};
+  };
+  return c;
+}
+
 std::vector<OpCase> conv_cases() {
   std::vector<OpCase> all{
+      fused_grad_x("one_by_one", {2, 3, 4, 4}, {5, 3, 1, 1}, {2, 5, 4, 4}),
+      fused_grad_x("eights", {2, 8, 5, 5}, {16, 8, 3, 3}, {2, 16, 3, 3}),
+      fused_grad_x("strided", {1, 2, 7, 7}, {3, 2, 3, 3}, {1, 3, 4, 4},
+                   {.stride_h = 2, .stride_w = 2, .top = 1, .left = 1, .bottom = 1, .right = 1}),
+      fused_grad_x("groups", {2, 4, 4, 4}, {6, 2, 3, 3}, {2, 6, 2, 2}, {.group = 2}),
       fused("relu", {2, 3, 5, 5}, {8, 3, 3, 3}, {}, false, true, false),
       fused("bias_relu", {2, 3, 4, 4}, {8, 3, 1, 1}, {.top = 1}, true, true, false),
       fused("bias_relu_odd", {2, 3, 4, 4}, {5, 3, 2, 2}, {.stride_w = 2}, true, true, false),

@@ -201,6 +201,7 @@ const std::vector<Hostile> kResident{
 const std::vector<Hostile> kWindows{
     {"ConvGradX", operand(0, random({})),
      "its input 0, dy, is float32[], should have at least 3 dimensions"},
+    {"FusedConvGradX", operand(2, random({1, 1, 3, 4})), "z is"},
     {"ConvGradX", operand(0, random({1, 2, 2, 3})),
      "its input 0, dy, is float32[1,2,2,3], should be [1,2,3,3]"},
     {"ConvGradX", operand(1, random({3, 1, 2, 2})),

@@ -83,7 +83,7 @@ TEST(Fusion, RoundsLessOn16Bits) {
 }
 
 struct Counted {
-  int relus = 0, adds = 0, norms = 0, updates = 0, convolutions = 0;
+  int relus = 0, adds = 0, sums = 0, norms = 0, updates = 0, convolutions = 0;
   std::string text;
 };
 
@@ -98,6 +98,7 @@ Counted plan_of(bool fused, DType precision = DType::float32) {
   for (const PlanStep& step : plan.steps) {
     counted.relus += step.type == "Relu" || step.type == "ReluGrad";
     counted.adds += step.type == "Add";
+    counted.sums += step.type == "Sum";
     counted.convolutions += step.type == "Conv";
     counted.norms += step.type == "BatchNormTrain";
     counted.updates += step.type.find("Update") != step.type.npos || step.type == "WeightedSum" ||
@@ -152,6 +153,10 @@ TEST(Fusion, IsInThePlanWithItsReason) {
   EXPECT_NE(fused.text.find("fused: 4 of the gradients"), std::string::npos);
   EXPECT_NE(fused.text.find("fused: 19 updates of replica 0: one launch"), std::string::npos);
   EXPECT_NE(fused.text.find("fused: 1 of convolution and ReLU: "), std::string::npos);
+  EXPECT_EQ(single.sums, 2);
+  EXPECT_EQ(fused.sums, 0);
+  EXPECT_NE(fused.text.find("fused: 2 of a convolution's gradient and the sum behind it: "),
+            std::string::npos);
   EXPECT_EQ(single.text.find("fused: "), std::string::npos);
 }
 
@@ -224,6 +229,48 @@ TEST(Fusion, LeavesWhatOthersRead) {
   graph.output(tanh(graph, y, "other"));
   EXPECT_EQ(relus(fuse_batch_norms(graph, {}).graph), 1);
   EXPECT_TRUE(fuse_batch_norms(graph, {}).notes.empty());
+}
+
+// The gradient that comes later in the graph adds to the other, wherever the sum stands.
+TEST(Fusion, AddsGradientsWhereTheLaterOneIsMade) {
+  enum Order { other_first, other_last, both_convolutions };
+  for (const Order order : {other_first, other_last, both_convolutions}) {
+    Graph graph(all_ops(), "net");
+    const Value x = graph.input("x", {DType::float32, {2, 3, 4, 4}});
+    const Value w = graph.input("w", {DType::float32, {3, 3, 1, 1}});
+    const auto gradient = [&](const char* name) {
+      return graph.add_value({.type = "ConvGradX",
+                              .domain = kOwnDomain,
+                              .inputs = {x, w},
+                              .attributes = {{"x_shape", std::vector<int64_t>{4, 4}}}},
+                             name);
+    };
+    const Value first = order == other_first ? tanh(graph, x, "a") : gradient("a");
+    const Value second = order == other_last ? tanh(graph, x, "b") : gradient("b");
+    const Value sum = graph.add_value({.type = "Sum", .inputs = {first, second}}, "sum");
+    graph.output(sum);
+    const Graph fused = fuse_gradient_sums(graph, {}).graph;
+    ASSERT_EQ(fused.node_count(), 2) << order;
+    EXPECT_EQ(fused.node(1).type(), "FusedConvGradX") << order;
+    EXPECT_EQ(fused.name(fused.outputs()[0]), "sum");
+    EXPECT_EQ(fused.name(fused.node(1).inputs()[2]), order == other_last ? "b" : "a") << order;
+    EXPECT_EQ(fuse_gradient_sums(graph, {"a", "b"}).graph.node_count(), 3) << order;
+  }
+}
+
+TEST(Fusion, LeavesGradientsThatOthersRead) {
+  Graph graph(all_ops(), "net");
+  const Value x = graph.input("x", {DType::float32, {2, 3, 4, 4}});
+  const Value w = graph.input("w", {DType::float32, {3, 3, 1, 1}});
+  const Value dx = graph.add_value({.type = "ConvGradX",
+                                    .domain = kOwnDomain,
+                                    .inputs = {x, w},
+                                    .attributes = {{"x_shape", std::vector<int64_t>{4, 4}}}},
+                                   "dx");
+  graph.output(graph.add_value({.type = "Sum", .inputs = {dx, x}}, "sum"));
+  graph.output(tanh(graph, dx, "other"));
+  EXPECT_EQ(fuse_gradient_sums(graph, {}).graph.node_count(), 3);
+  EXPECT_TRUE(fuse_gradient_sums(graph, {}).notes.empty());
 }
 
 TEST(Fusion, LeavesConvolutionsThatOthersRead) {

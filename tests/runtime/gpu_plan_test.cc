@@ -110,13 +110,16 @@ TEST(GpuPlan, AlignsWhatLibrariesTakeForAligned) {
 TEST(GpuPlan, OfResNet50KeepsChannelsTogether) {
   for (DType precision : {DType::bfloat16, DType::float16, DType::float32}) {
     const Plan plan = plan_of("resnet50", 1, precision, 64);
-    int reorders = 0, convolutions = 0;
+    int reorders = 0, convolutions = 0, additions = 0;
     for (const PlanStep& step : plan.steps) {
       reorders += step.type == "Reorder";
+      additions += step.type == "FusedConvGradX";
+      EXPECT_NE(step.type, "Sum") << step.name << ": gradients meet where they are written";
       convolutions += step.type == (precision == DType::float32 ? "Conv" : "FusedConv");
       EXPECT_EQ(step.kernel->describe().find("on the host"), std::string::npos) << step.name;
     }
     EXPECT_EQ(convolutions, 53);
+    EXPECT_EQ(additions, 16);
     if (precision == DType::float32)
       EXPECT_EQ(reorders, 0);
     else

@@ -103,6 +103,7 @@ std::vector<OpCase> windows() {
   conv_x.push_back({"x_shape", Integers{4, 4}});
   average.push_back({"x_shape", Integers{4, 4}});
   return {own("ConvGradX", {dy, random({2, 1, 2, 2})}, conv_x),
+          own("FusedConvGradX", {dy, random({2, 1, 2, 2}), image}, conv_x),
           own("ConvGradW", {image, dy}, kernel),
           own("FusedConv", {image, random({2, 1, 2, 2}), random({2})}, {{"relu", int64_t{1}}}, 3),
           own("MaxPoolGrad", {small, image}, pooled),
