@@ -47,6 +47,7 @@ struct Update {
   Value gradient;
   float factor = 1, decay = 0;
   int before = -1;  // the node that applied decay or a factor to the gradient
+  int cast = -1;    // the node that widened it
 };
 // Updates that differ in their tensors only: the same type, replica, rate, number, `unless` and
 // attributes.
@@ -67,10 +68,7 @@ class UpdateFusion {
     for (const auto& [alike, all] : groups_)
       for (const std::vector<Update>& updates : portions(all)) {
         if (updates.size() < 2 && updates.front().before < 0) continue;
-        for (const Update& update : updates) {
-          gone.insert(update.node);
-          if (update.before >= 0) gone.insert(update.before);
-        }
+        for (const Update& update : updates) gone.insert({update.node, update.before, update.cast});
         by_last[updates.back().node] = updates;
       }
     GraphCopy copy(from_);
@@ -103,14 +101,20 @@ class UpdateFusion {
   std::vector<std::string> notes(const std::map<int, std::vector<Update>>& by_last) const {
     std::vector<std::string> notes;
     for (const auto& [last, updates] : by_last)
-      if (most_ == kAll)
-        notes.push_back(join(updates.size(), " updates of replica ", from_.node(last).replica(),
-                             ": one launch for all"));
+      if (most_ == kAll) notes.push_back(note_of_all(updates));
     if (most_ == kAll || by_last.empty()) return notes;
     std::size_t count = 0;
     for (const auto& [last, updates] : by_last) count += updates.size();
     return {join(count, " updates and what precedes them: ", by_last.size(),
                  " sweeps, each over no more gradients than a cache holds")};
+  }
+
+  std::string note_of_all(const std::vector<Update>& updates) const {
+    const auto narrow = std::ranges::count_if(updates, [](const Update& u) { return u.cast >= 0; });
+    return join(
+        updates.size(), " updates of replica ", from_.node(updates.front().node).replica(),
+        ": one launch for all",
+        narrow > 0 ? join(", which reads ", narrow, " gradients of 16 bits as they are") : "");
   }
 
   bool is_read(Value value) const {
@@ -138,9 +142,24 @@ class UpdateFusion {
       if (!from_.consumers(made).empty()) return;
     const UpdatePlaces places = type->places();
     auto id = [&](std::size_t i) { return i < in.size() ? in[i].id : -1; };
+    Update update = read(node, *type);
+    if (most_ == kAll) read_as_computed(update);
     groups_[{type, node.replica(), id(places.rate()), id(places.number()), id(places.unless()),
              numbers_in(type->attributes(node))}]
-        .push_back(read(node, *type));
+        .push_back(update);
+  }
+
+  // A gradient of 16-bit floats that is widened for this update alone.
+  void read_as_computed(Update& update) const {
+    const int user = update.before >= 0 ? update.before : update.node;
+    const auto cast = from_.producer(update.gradient);
+    if (!cast || cast->type() != "Cast" || !cast->domain().empty() ||
+        from_.dtype(update.gradient) != DType::float32 || !only_user(update.gradient, user))
+      return;
+    const Value narrow = cast->inputs()[0];
+    if (from_.dtype(narrow) != DType::float16 && from_.dtype(narrow) != DType::bfloat16) return;
+    update.gradient = narrow;
+    update.cast = cast->index();
   }
 
   // Detects weight decay or a factor before the gradient, and decay in the update itself.

@@ -16,12 +16,11 @@ constexpr int64_t kGrain = 16384;
 // Elements are updated in arrays of this function's own, piece by piece: results lie over operands,
 // and for pointers to both the compiler would not compute several elements at once.
 template <class Rule, class Given>
-void update_range(const UpdateElements<Rule>& parameter, Rule rule, Given given, bool skipped,
-                  int64_t begin, int64_t end) {
+void update_range(const UpdateElements<Rule>& parameter, const float* gradients, Rule rule,
+                  Given given, bool skipped, int64_t begin, int64_t end) {
   constexpr int64_t kPiece = 256;
   float gradient[kPiece], param[kPiece], step[kPiece], slots[Rule::kSlots][kPiece];
   UpdateElements<Rule> piece;
-  piece.gradient = gradient;
   piece.param = piece.new_param = param;
   for (int s = 0; s < Rule::kSlots; ++s) piece.slots[s] = piece.new_slots[s] = slots[s];
   piece.step = parameter.step ? step : nullptr;
@@ -29,10 +28,10 @@ void update_range(const UpdateElements<Rule>& parameter, Rule rule, Given given,
   piece.decay = parameter.decay;
   for (; begin < end; begin += kPiece) {
     const int64_t count = std::min(kPiece, end - begin);
-    std::copy_n(parameter.gradient + begin, count, gradient);
+    std::copy_n(gradients + begin, count, gradient);
     std::copy_n(parameter.param + begin, count, param);
     for (int s = 0; s < Rule::kSlots; ++s) std::copy_n(parameter.slots[s] + begin, count, slots[s]);
-    for (int64_t i = 0; i < count; ++i) piece.update(rule, given, skipped, i);
+    for (int64_t i = 0; i < count; ++i) piece.update(rule, given, skipped, i, gradient[i]);
     std::copy_n(param, count, parameter.new_param + begin);
     for (int s = 0; s < Rule::kSlots; ++s)
       std::copy_n(slots[s], count, parameter.new_slots[s] + begin);
@@ -59,8 +58,8 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
       auto k = static_cast<std::size_t>(std::ranges::upper_bound(ends, begin) - ends.begin());
       for (; begin < end; begin = ends[k++]) {
         const int64_t first = k == 0 ? 0 : ends[k - 1];
-        update_range(operands.at(args, k), rule, given, skipped, begin - first,
-                     std::min(end, ends[k]) - first);
+        update_range(operands.at(args, k), operands.gradient(args, k).template as<const float>(),
+                     rule, given, skipped, begin - first, std::min(end, ends[k]) - first);
       }
     });
   });
@@ -81,17 +80,25 @@ std::unique_ptr<Kernel> prepare_first_non_finite(const KernelRequest& request) {
   });
 }
 
+// Narrow gradients are widened first.
+std::string only_float32(const KernelRequest& request) {
+  for (const TensorDesc& in : request.in)
+    if (in.dtype == DType::float16 || in.dtype == DType::bfloat16)
+      return text_of_types({DType::float32}, in.dtype);
+  return "";
+}
+
 }  // namespace
 
 std::vector<KernelEntry> optimizer_cpu() {
+  const Refusal floats = every({takes<Float32>(), only_float32});
   std::vector<KernelEntry> entries{
       {"FirstNonFinite", kOwnDomain, {{"CPU", takes<Float32>(), prepare_first_non_finite}}}};
   for_each_update_rule([&]<class Rule>() {
     entries.push_back(
         {Rule::kType, kOwnDomain, {{"CPU", takes<Float32>(), prepare_update<Rule, false>}}});
-    entries.push_back({type_of_many(Rule::kType),
-                       kOwnDomain,
-                       {{"CPU", takes<Float32>(), prepare_update<Rule, true>}}});
+    entries.push_back(
+        {type_of_many(Rule::kType), kOwnDomain, {{"CPU", floats, prepare_update<Rule, true>}}});
   });
   return entries;
 }

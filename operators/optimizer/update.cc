@@ -73,10 +73,12 @@ void check_updates(Inference& inference, std::size_t slots) {
         " and ", n, " gradients");
   const auto places = UpdatePlaces::of_many(slots, n);
   for (std::size_t i = 0; i < made; ++i) {
-    const TensorType& gradient = inference.input(places.gradient(i % n));
-    check(inference.input(i) == gradient, "operand ", i, " is ", inference.input(i),
-          ", its gradient ", gradient);
-    inference.outputs[i] = gradient;
+    const TensorType &operand = inference.input(i),
+                     &gradient = inference.input(places.gradient(i % n));
+    const bool narrow = gradient.dtype == DType::float16 || gradient.dtype == DType::bfloat16;
+    check(operand.shape == gradient.shape && (operand.dtype == gradient.dtype || narrow),
+          "operand ", i, " is ", operand, ", its gradient ", gradient);
+    inference.outputs[i] = operand;
   }
   if (n == 0) return;
   const DType dtype = inference.outputs[0].dtype;

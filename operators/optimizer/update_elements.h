@@ -9,10 +9,10 @@
 
 namespace lockstep {
 
-// One parameter.
+// One parameter; how its gradient lies is the kernel's affair.
 template <class Rule>
 struct UpdateElements {
-  const float *gradient = nullptr, *param = nullptr;
+  const float* param = nullptr;
   const float* slots[Rule::kSlots] = {};
   float *step = nullptr, *new_param = nullptr;  // step: null for many
   float* new_slots[Rule::kSlots] = {};
@@ -21,9 +21,10 @@ struct UpdateElements {
 
   // Results may lie over operands.
   template <class Given>
-  constexpr void update(const Rule& rule, const Given& given, bool skipped, int64_t i) const {
+  constexpr void update(const Rule& rule, const Given& given, bool skipped, int64_t i,
+                        float gradient) const {
     const float before = param[i];
-    float slope = factor * gradient[i];
+    float slope = factor * gradient;
     if (!Rule::kDecouplesDecay && decay != 0) slope += before * decay;
     float kept[Rule::kSlots] = {};
     for (int s = 0; s < Rule::kSlots; ++s) kept[s] = slots[s][i];
@@ -65,12 +66,15 @@ class UpdateOperandsOf {
     const Tensor& new_param = args.out[places.new_param(k)];
     one.param = args.in[places.param(k)].template as<const float>();
     one.new_param = new_param.template as<float>();
-    one.gradient = args.in[places.gradient(k)].template as<const float>();
     one.count = new_param.count();
     if (!many_) one.step = args.out[UpdatePlaces::kStep].template as<float>();
     one.factor = factors_[k];
     one.decay = decays_[k];
     return one;
+  }
+
+  const Tensor& gradient(const KernelArgs& args, std::size_t k) const {
+    return args.in[places().gradient(k)];
   }
 
   UpdateNumbers numbers(const KernelArgs& args) const {

@@ -1,7 +1,9 @@
 // What only a GPU can show. Without one, every test here is listed as skipped.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "builders/optimizers/adagrad.h"
 #include "builders/optimizers/adam.h"
@@ -158,6 +160,27 @@ TEST_F(Gpu, RecurrentLayersTrainLikeTheCpu) {
                                   {.replicas = replicas, .scope = "cpu"});
     expect_like_the_cpu({model, kSmall}, replicas, 1e-4);
   }
+}
+
+// What nobody else reads in 32 bits, the update reads in 16 and with channels last. The check for
+// values that are not finite reads all in 32.
+TEST_F(Gpu, UpdatesByNarrowGradientsAsByWideOnes) {
+  const auto parameters = [](bool checks) {
+    const TrainingModel model = small_residual({.replicas = 1,
+                                                .rules = {.weight_decay = 0.01F},
+                                                .skip_non_finite = checks,
+                                                .precision = DType::bfloat16});
+    StateValues values = trained({model, {1, 6, 6}, 16, 3}, "gpu:0");
+    std::erase_if(values, [&](const auto& value) {
+      return std::ranges::none_of(model.states, [&](const State& state) {
+        return is_parameter(state.kind) && state.values[0] == value.first;
+      });
+    });
+    return values;
+  };
+  const StateValues narrow = parameters(false);
+  EXPECT_GT(narrow.size(), 10u);
+  EXPECT_TRUE(narrow == parameters(true));
 }
 
 // An engine that lost a NaN would hide that a step went wrong.
