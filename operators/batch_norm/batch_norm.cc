@@ -1,5 +1,6 @@
 // y = scale * (x - mean) / sqrt(variance + epsilon) + bias, per channel.
 //   BatchNormalization (ONNX)  statistics given; with training_mode 1 those of the batch
+//   FusedBatchNorm (x, scale, bias, mean, variance, z) -> y  statistics given; in plans only
 //   BatchNormTrain (x, scale, bias, mean, variance, z, sums, squares)
 //                           -> y, new mean, new variance, saved mean, saved variance
 //   BatchNormGrad  (dy, x, scale, saved mean, saved variance, bias, y) -> dx, dscale, dbias, dz
@@ -49,14 +50,19 @@ bool check_clip(const AttributeReader& attributes, bool relu) {
   return low;
 }
 
-void batch_norm_train_law(Inference& inference) {
+void fused_batch_norm_law(Inference& inference) {
   using In = BatchNormIn;
   batch_norm_law(inference);
-  demand_channels(inference, In::x, {In::mean, In::scale, In::sums, In::squares});
   demand_alike(inference, {In::x, In::z});
   const bool relu = inference.attributes.integer("relu", 0) != 0;
   check(!check_clip(inference.attributes, relu) || inference.inputs.size() <= In::z,
         "takes no z, its input 5, with low and high");
+}
+
+void batch_norm_train_law(Inference& inference) {
+  using In = BatchNormIn;
+  fused_batch_norm_law(inference);
+  demand_channels(inference, In::x, {In::mean, In::scale, In::sums, In::squares});
 }
 
 void batch_norm_grad_law(Inference& inference) {
@@ -184,6 +190,13 @@ Attributes write_batch_norm(const BatchNormAttrs& attrs) {
   return attributes;
 }
 
+Attributes write_fused_batch_norm(const BatchNormAttrs& attrs) {
+  Attributes attributes{{"epsilon", attrs.epsilon}};
+  if (attrs.relu) attributes.push_back({"relu", int64_t{1}});
+  write_clip(attrs, attributes);
+  return attributes;
+}
+
 BatchNormGradAttrs read_batch_norm_grad(const Node& node) {
   AttributeReader reader = node.attributes();
   BatchNormGradAttrs attrs;
@@ -257,6 +270,24 @@ std::vector<Op> batch_norm_ops() {
            .differentiable = Differentiable::yes,
            .gradient = given_gradient,
            .may_alias = {{0, 0}},
+           .narrow = {Narrow::follows, {1, 2, 3, 4}}},
+          {.type = "FusedBatchNorm",
+           .domain = kOwnDomain,
+           .no_body = kOnlyPlanned,
+           .signature = Signature{"Batch normalisation, addition, and a ReLU or Clip.",
+                                  {{"x"},
+                                   {"scale", "U"},
+                                   {"bias", "U"},
+                                   {"mean", "U"},
+                                   {"variance", "U"},
+                                   {"z", "T", Arity::optional}},
+                                  {{"y"}},
+                                  {{"epsilon", AttributeKind::number},
+                                   {"relu", AttributeKind::integer},
+                                   {"low", AttributeKind::number},
+                                   {"high", AttributeKind::number}}},
+           .law = fused_batch_norm_law,
+           .may_alias = {{0, 0}, {0, BatchNormIn::z}},
            .narrow = {Narrow::follows, {1, 2, 3, 4}}},
           {.type = "BatchNormTrain",
            .domain = kOwnDomain,

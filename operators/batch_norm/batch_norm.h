@@ -17,10 +17,11 @@ struct BatchNormAttrs {
   bool clip = false;      // limits the result to low .. high
   float low = 0, high = 0;
 };
-// Reads a BatchNormalization or a BatchNormTrain. When written, the operator's name implies
-// `training`.
+// Reads a BatchNormalization, a FusedBatchNorm or a BatchNormTrain. When written, the operator's
+// name implies `training`.
 BatchNormAttrs read_batch_norm(const Node& node);
 Attributes write_batch_norm(const BatchNormAttrs& attrs);
+Attributes write_fused_batch_norm(const BatchNormAttrs& attrs);
 
 struct BatchNormGradAttrs {
   float epsilon = 1e-5F;

@@ -10,6 +10,7 @@ std::vector<KernelEntry> batch_norm_cpu() {
   const Refusal backward = every({takes<Normalised>(), float_vectors(BatchNormGradIn::scale)});
   return {
       {"BatchNormalization", "", {{"CPU", forward, prepare_batch_norm, batch_norm_layouts}}},
+      {"FusedBatchNorm", kOwnDomain, {{"CPU", forward, prepare_batch_norm, batch_norm_layouts}}},
       {"BatchNormTrain", kOwnDomain, {{"CPU", forward, prepare_batch_norm, batch_norm_layouts}}},
       {"BatchNormGrad",
        kOwnDomain,

@@ -118,6 +118,7 @@ std::vector<KernelEntry> batch_norm_cuda() {
       {takes<TensorFloats>(), whole_channels(1), float_vectors(BatchNormGradIn::scale), no_clip});
   return {
       {"BatchNormalization", "", {{"GPU", forward, prepare_forward, batch_norm_layouts}}},
+      {"FusedBatchNorm", kOwnDomain, {{"GPU", forward, prepare_forward, batch_norm_layouts}}},
       {"BatchNormTrain", kOwnDomain, {{"GPU", forward, prepare_forward, batch_norm_layouts}}},
       {"BatchNormGrad", kOwnDomain, {{"GPU", backward, prepare_grad, batch_norm_grad_layouts}}}};
 }

@@ -28,6 +28,16 @@ bool is(const Node& node, const char* type, const char* domain) {
   return node.type() == type && node.domain() == domain;
 }
 
+// Whether it normalises with given statistics, as predictions do.
+bool is_given(const Node& norm) {
+  return is(norm, "BatchNormalization", "") && !read_batch_norm(norm).training;
+}
+// The mean that its gradient takes.
+Value mean_of(const Node& norm) {
+  return is_given(norm) ? norm.inputs()[BatchNormIn::mean]
+                        : norm.outputs()[BatchNormOut::saved_mean];
+}
+
 class BatchNormFusion {
  public:
   BatchNormFusion(const Graph& from, const std::set<std::string>& known, bool clips)
@@ -63,9 +73,9 @@ class BatchNormFusion {
   }
   int norm_that_makes(Value value, int relu) const {
     const auto maker = from_.producer(value);
-    if (!maker || !is(*maker, "BatchNormTrain", kOwnDomain) || maker->outputs()[0] != value ||
-        maker->replica() != from_.node(relu).replica() || gone_.count(maker->index()) ||
-        maker->inputs().size() > BatchNormIn::z)
+    if (!maker || !(is(*maker, "BatchNormTrain", kOwnDomain) || is_given(*maker)) ||
+        maker->outputs()[0] != value || maker->replica() != from_.node(relu).replica() ||
+        gone_.count(maker->index()) || maker->inputs().size() > BatchNormIn::z)
       return -1;
     for (Value output : maker->outputs().subspan(1))
       if (output)
@@ -110,7 +120,7 @@ class BatchNormFusion {
       const Node grad = from_.node(user);
       if (is(grad, "BatchNormGrad", kOwnDomain) && grad.inputs()[In::dy] == gradient &&
           grad.inputs()[In::x] == norm.inputs()[BatchNormIn::x] &&
-          grad.inputs()[In::mean] == norm.outputs()[BatchNormOut::saved_mean])
+          grad.inputs()[In::mean] == mean_of(norm))
         return user;
     }
     return -1;
@@ -174,12 +184,14 @@ class BatchNormFusion {
     if (forward.z) inputs.push_back(copy.of(forward.z));
     std::vector<std::string> outputs = names(norm);
     outputs[0] = from_.name(last.outputs()[0]);
-    const Node made = copy.add({.type = "BatchNormTrain",
-                                .domain = kOwnDomain,
-                                .inputs = std::move(inputs),
-                                .attributes = write_batch_norm(attrs),
-                                .output_names = std::move(outputs)},
-                               norm);
+    const bool given = is_given(norm);
+    const Node made =
+        copy.add({.type = given ? "FusedBatchNorm" : "BatchNormTrain",
+                  .domain = kOwnDomain,
+                  .inputs = std::move(inputs),
+                  .attributes = given ? write_fused_batch_norm(attrs) : write_batch_norm(attrs),
+                  .output_names = std::move(outputs)},
+                 norm);
     copy.set(last.outputs()[0], made.outputs()[0]);
     for (std::size_t i = 1; i < norm.outputs().size(); ++i)
       if (norm.outputs()[i]) copy.set(norm.outputs()[i], made.outputs()[i]);

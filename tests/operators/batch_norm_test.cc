@@ -92,6 +92,31 @@ OpCase with_clip(const Dims& dims) {
   return c;
 }
 
+// A prediction's, as a plan has it.
+OpCase given_fused(const Dims& dims, bool added, bool clipped) {
+  OpCase c{.name = join(clipped ? "clip_"
+                        : added ? "relu_of_sum_"
+                                : "relu_",
+                        dims[1]),
+           .type = "FusedBatchNorm",
+           .domain = kOwnDomain,
+           .attributes = {{"relu", int64_t{1}}},
+           .inputs = operands(dims),
+           .gradient = false};
+  if (clipped) c.attributes = {{"low", kLow}, {"high", kHigh}};
+  if (added) c.inputs.push_back(random(dims, 6));
+  c.reference = [=](const std::vector<Doubles>& in) {
+    std::vector<Doubles> out = given_statistics(in);
+    for (std::size_t i = 0; i < out[0].values.size(); ++i) {
+      double& y = out[0].values[i];
+      if (added) y += in[5].values[i];
+      y = clipped ? std::clamp<double>(y, kLow, kHigh) : std::max(0.0, y);
+    }
+    return out;
+  };
+  return c;
+}
+
 // What made x knows the sums.
 OpCase with_sums(const Dims& dims) {
   OpCase c = with_relu(dims, true);
@@ -207,10 +232,12 @@ std::vector<OpCase> batch_norm_cases() {
     for (bool added : {false, true}) {
       all.push_back(with_relu(dims, added));
       all.push_back(with_relu_grad(dims, added));
+      all.push_back(given_fused(dims, added, false));
     }
   for (const Dims& dims : {Dims{2, 3, 4, 4}, Dims{3, 8, 2, 5}, Dims{5, 11}, Dims{1, 2, 3, 50}}) {
     all.push_back(with_clip(dims));
     all.push_back(with_clip_grad(dims));
+    all.push_back(given_fused(dims, false, true));
   }
   for (const Dims& dims : {Dims{2, 3, 4, 4}, Dims{3, 8, 2, 5}}) all.push_back(with_sums(dims));
   for (OpCase& c : all) c.tolerance = 1e-4;

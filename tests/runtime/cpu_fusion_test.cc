@@ -69,6 +69,36 @@ Trained trained_on_cpu(const TrainingModel& model, bool fused, int threads = 1,
   return result;
 }
 
+struct Predicted {
+  std::vector<float> scores;
+  std::map<std::string, int> steps;
+};
+
+Predicted predicted_on_cpu(const TrainingModel& model, bool fused) {
+  SessionOptions options{.seed = 5, .threads = 1};
+  options.compile.rewrites = fused;
+  Session session(model, cpu_devices(1), all_kernels(), options);
+  session.initialise();
+  std::vector<float> pixels(static_cast<std::size_t>(2 * element_count(kImage)));
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<float>(i % 7) - 3;
+  const Literal image = Literal::of<float>(pixels, {2, kImage[0], kImage[1], kImage[2]});
+  const Tensor feed[] = {view_of(image)};
+  const Tensor scores = session.inference().run(feed, session.run_options(0))[0];
+  Predicted result{{scores.as<float>(), scores.as<float>() + scores.count()}, {}};
+  for (const PlanStep& step : session.inference().plan(feed).steps) ++result.steps[step.type];
+  return result;
+}
+
+TEST(CpuFusion, PredictsByOnePassPerBatchNorm) {
+  const TrainingModel model = clipped_model(1);
+  const Predicted fused = predicted_on_cpu(model, true), single = predicted_on_cpu(model, false);
+  EXPECT_EQ(fused.scores, single.scores);
+  EXPECT_EQ(fused.steps.at("FusedBatchNorm"), 4);
+  for (const char* type : {"BatchNormalization", "Relu", "Clip"})
+    EXPECT_FALSE(fused.steps.contains(type)) << type;
+  EXPECT_EQ(single.steps.at("BatchNormalization"), 4);
+}
+
 TEST(CpuFusion, GivesTheBitsOfSingleNodes) {
   for (const int replicas : {1, 2})
     for (const int threads : {1, 3}) {

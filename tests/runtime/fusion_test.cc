@@ -160,6 +160,24 @@ TEST(Fusion, IsInThePlanWithItsReason) {
   EXPECT_EQ(single.text.find("fused: "), std::string::npos);
 }
 
+// Predictions and frozen layers normalise with given statistics.
+TEST(Fusion, TakesGivenStatisticsToo) {
+  Graph graph(all_ops(), "net");
+  const Value x = graph.input("x", {DType::float32, {2, 3, 4, 4}});
+  const Value z = graph.input("z", {DType::float32, {2, 3, 4, 4}});
+  auto vector = [&](const char* name) { return graph.input(name, {DType::float32, {3}}); };
+  const BatchNormOperands operands{x, vector("scale"), vector("bias"), vector("mean"),
+                                   vector("variance")};
+  const Value y = batch_norm(graph, operands, {.epsilon = 0.25F}, "norm");
+  graph.output(relu(graph, add(graph, z, y, "sum"), "relu"));
+  const Graph fused = fuse_batch_norms(graph, {}).graph;
+  ASSERT_EQ(fused.node_count(), 1);
+  EXPECT_EQ(fused.node(0).type(), "FusedBatchNorm");
+  EXPECT_EQ(fused.name(fused.node(0).inputs()[5]), "z");
+  EXPECT_EQ(read_batch_norm(fused.node(0)).epsilon, 0.25F);
+  EXPECT_FALSE(read_batch_norm(fused.node(0)).training);
+}
+
 // 16-bit floats go through units that can add up on their way.
 TEST(Fusion, MeasuresConvolutionsOf16Bits) {
   const Counted fused = plan_of(true, DType::bfloat16);

@@ -135,7 +135,8 @@ std::vector<OpCase> regions() {
 std::vector<OpCase> norms() {
   const CaseInput x = random({2, 3, 2, 2}), channel = positive({3}), rows = random({2, 4});
   const Attributes relu{{"relu", int64_t{1}}}, clip{{"low", 0.0F}, {"high", 0.5F}};
-  return {own("BatchNormTrain", {x, channel, channel, channel, channel}, {}, 5),
+  return {own("FusedBatchNorm", {x, channel, channel, channel, channel, x}, relu),
+          own("BatchNormTrain", {x, channel, channel, channel, channel}, {}, 5),
           named("BatchNormTrain in a plan",
                 own("BatchNormTrain", {x, channel, channel, channel, channel, x, channel, channel},
                     relu, 5)),
