@@ -26,10 +26,38 @@ struct CastBlocks {
   }
 };
 
+// Images, whose few channels become the innermost: a thread per pixel, with one division.
+template <class From, class To, class Index>
+struct CastPixels {
+  Index channels, plane;
+  const From* x;
+  To* y;
+  __device__ void operator()(int64_t i) const {
+    const auto pixel = static_cast<Index>(i);
+    const Index image = pixel / plane, first = image * (channels - 1) * plane + pixel;
+    for (Index c = 0; c < channels; ++c)
+      y[pixel * channels + c] = stored<To>(computed(x[first + c * plane]));
+  }
+};
+constexpr int64_t kMostOfImages = 8;  // channels
+
 template <class From, class To>
 std::unique_ptr<Kernel> cast_and_reorder(const KernelRequest& request) {
   const TensorDesc &from = request.in[0], &to = request.out[0];
+  const int64_t channels = to.dims[1];
+  const bool images =
+      from.channel_block == 1 && to.channel_block == channels && channels <= kMostOfImages;
   return indexed(from, [&]<class Index>() {
+    if (images)
+      return make_kernel(
+          [=, pixels = from.count() / channels,
+           plane = from.count() / from.dims[0] / channels](const KernelArgs& args) {
+            for_elements(
+                args, pixels,
+                CastPixels<From, To, Index>{static_cast<Index>(channels), static_cast<Index>(plane),
+                                            args.in[0].as<const From>(), args.out[0].as<To>()});
+          },
+          join(text_of_blocks(from, to), ", by pixels"));
     return make_kernel(
         [blocks = Blocks<Index>(from, to), count = from.count()](const KernelArgs& args) {
           for_elements(args, count,
