@@ -2,7 +2,9 @@
 // threads through libgomp's entry point, so a replica has one pool whatever the compiler.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace lockstep {
 
@@ -29,6 +31,15 @@ void parallel_for(int64_t count, int64_t grain, int threads, const Body& body) {
         (*static_cast<const Body*>(context))(begin, end);
       },
       const_cast<void*>(static_cast<const void*>(&body)));
+}
+
+// One thread reads and writes at a fraction of what a machine's memory can.
+inline void parallel_copy(void* to, const void* from, std::size_t bytes, int threads) {
+  constexpr int64_t kGrain = 1 << 20;
+  parallel_for(static_cast<int64_t>(bytes), kGrain, threads, [=](int64_t begin, int64_t end) {
+    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
+                static_cast<std::size_t>(end - begin));
+  });
 }
 
 }  // namespace lockstep

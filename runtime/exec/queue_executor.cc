@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "graph/error.h"
+#include "runtime/parallel.h"
 
 namespace lockstep {
 namespace {
@@ -102,9 +103,10 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
   const auto began = Clock::now();
   check_feeds(feeds);
   if (bind()) recording_.reset();  // it holds addresses
+  const int threads = plan_.threads * static_cast<int>(plan_.workers.size());
   for (std::size_t i = 0; i < feeds.size(); ++i)
-    if (staged_feeds_[i].tensor.data && feeds[i].count() > 0)
-      std::memcpy(staged_feeds_[i].tensor.data, feeds[i].data, feeds[i].desc.bytes());
+    if (staged_feeds_[i].tensor.data)
+      parallel_copy(staged_feeds_[i].tensor.data, feeds[i].data, feeds[i].desc.bytes(), threads);
   *context_ = options.context;
   if (options.not_finite) {
     *options.not_finite = {};

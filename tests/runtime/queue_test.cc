@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "operators/elementwise/elementwise.h"
+#include "runtime/parallel.h"
 #include "runtime/state/checkpoint.h"
 #include "runtime/state/drift.h"
 #include "runtime/state/session.h"
@@ -9,6 +10,7 @@
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/threads.h"
 
 namespace lockstep::testing {
 namespace {
@@ -130,6 +132,19 @@ TEST(Queues, DevicesThatAreNotThereAreNamed) {
                "cannot run on gpu:99: this machine has 16 GPUs");
   expect_error([&] { Session(model, parse_devices("cpu:0,gpu:0"), queued_kernels()).initialise(); },
                "must be of one kind", "cpu:0 and gpu:0");
+}
+
+// Large feeds are staged by several threads.
+TEST(ParallelCopy, CopiesEveryByteAndNoOther) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, (std::size_t{3} << 20U) + 5})
+    for (const int threads : {1, usable_threads(3)}) {
+      std::vector<unsigned char> from(bytes + 1), to(bytes + 1, 7);
+      for (std::size_t i = 0; i < bytes; ++i) from[i] = static_cast<unsigned char>(i * 31 + 1);
+      parallel_copy(to.data(), from.data(), bytes, threads);
+      EXPECT_EQ(to[bytes], 7);
+      to.back() = from.back();
+      EXPECT_TRUE(to == from) << bytes << " bytes, " << threads << " threads";
+    }
 }
 
 }  // namespace
