@@ -2,14 +2,15 @@
 
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/conv/conv.h"
+#include "operators/elementwise/casts.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/pool/pool.h"
 
 namespace lockstep {
 
 std::vector<Rewrite> gpu_fusions() {
-  return {fuse_batch_norms, fuse_convolutions, fuse_gradient_sums, keep_places_of_maxima,
-          fuse_updates};
+  return {fuse_batch_norms,      fuse_convolutions, fuse_gradient_sums,
+          keep_places_of_maxima, fuse_updates,      fuse_casts};
 }
 
 // A ReLU after oneDNN's convolution would be a pass of its own in any case.

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "operators/elementwise/casts.h"
 #include "operators/elementwise/clip.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/elementwise/rows.h"
@@ -269,6 +270,7 @@ std::vector<KernelEntry> elementwise_cpu() {
       {"Mod", "", {{"CPU", takes<Arithmetic>(), prepare_mod}}},
       {"BitShift", "", {{"CPU", takes<Unsigned>(), prepare_bit_shift}}},
       {"Where", "", {{"CPU", takes<Chosen>(1), prepare_where}}},
+      casts_cpu(),
       clip_cpu(),
       clip_grad_cpu(),
       {"GreaterOrEqual", "", {comparison([](auto a, auto b) { return a >= b; })}},

@@ -1,5 +1,6 @@
 #include "operators/elementwise/broadcast_cuda.h"
 #include "operators/elementwise/cast_cuda.h"
+#include "operators/elementwise/casts.h"
 #include "operators/elementwise/clip.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/elementwise/logic_cuda.h"
@@ -310,6 +311,7 @@ std::vector<KernelEntry> elementwise_cuda() {
       {"GreaterOrEqual", "", {{"GPU", takes<Numbers>(), comparison<GreaterOrEqual>}}},
       {"LessOrEqual", "", {{"GPU", takes<Numbers>(), comparison<LessOrEqual>}}},
       {"Where", "", {{"GPU", takes<Chosen>(1), prepare_where, flat_choice}}},
+      casts_cuda(),
       clip_cuda(),
       clip_grad_cuda(),
       {"Neg", "", {{"GPU", takes<Numbers>(), function_of_numbers<Negative>}}},

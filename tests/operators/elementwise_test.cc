@@ -60,6 +60,20 @@ Reference elementwise_of_two(double (*f)(double, double)) {
   };
 }
 
+// Weights with and without a plane, and what is no multiple of what a GPU reads at once.
+OpCase many_casts(DType to, double tolerance) {
+  return {.name = join("of_many_to_", to),
+          .type = "Casts",
+          .domain = kOwnDomain,
+          .attributes = {{"to", static_cast<int64_t>(to)}},
+          .inputs = {random({4, 3, 2, 3}), random({37}, 2), random({70, 80}, 3),
+                     random({5, 8, 1, 1}, 4), random({2, 1, 3, 3}, 5)},
+          .outputs = 5,
+          .reference = [](const std::vector<Doubles>& in) { return in; },
+          .tolerance = tolerance,
+          .gradient = false};
+}
+
 std::vector<OpCase> elementwise_cases() {
   auto same = [](double (*f)(double, double)) {
     return elementwise([f](const Numbers& x) { return f(x[0], x[1]); });
@@ -334,6 +348,8 @@ std::vector<OpCase> elementwise_cases() {
        .inputs = {random({4})},
        .reference = of_one(+[](double x) { return x; }),
        .gradient = false},
+      many_casts(DType::bfloat16, 1e-2),
+      many_casts(DType::float16, 1e-3),
   };
 }
 

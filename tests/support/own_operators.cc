@@ -41,17 +41,19 @@ OpCase named(const std::string& name, OpCase c) {
 
 std::vector<OpCase> element_by_element() {
   const CaseInput x = random({2, 3});
-  return {own("ReluGrad", {x, x}),
-          own("SigmoidGrad", {x, x}),
-          own("TanhGrad", {x, x}),
-          own("ClipGrad", {x, x, number(-0.5F), number(0.5F)}),
-          own("FunctionGrad", {x, x}, {{"function", "Elu"}, {"a", 1.0F}}),
-          own("DropoutGrad", {x, number(0.5F), truth(true)}, {random_stream_attribute(1)}),
-          own("Scale", {x}, {{"scale", 2.0F}}),
-          own("WeightedSum", {x, number(1), x, number(2)}),
-          own("FirstNonFinite", {x, random({4})}),
-          own("StopGradient", {x}),
-          own("Reorder", {random({1, 2, 2, 2})})};
+  return {
+      own("ReluGrad", {x, x}),
+      own("SigmoidGrad", {x, x}),
+      own("TanhGrad", {x, x}),
+      own("ClipGrad", {x, x, number(-0.5F), number(0.5F)}),
+      own("FunctionGrad", {x, x}, {{"function", "Elu"}, {"a", 1.0F}}),
+      own("DropoutGrad", {x, number(0.5F), truth(true)}, {random_stream_attribute(1)}),
+      own("Scale", {x}, {{"scale", 2.0F}}),
+      own("WeightedSum", {x, number(1), x, number(2)}),
+      own("FirstNonFinite", {x, random({4})}),
+      own("Casts", {random({2, 3, 2, 2}), x}, {{"to", static_cast<int64_t>(DType::bfloat16)}}, 2),
+      own("StopGradient", {x}),
+      own("Reorder", {random({1, 2, 2, 2})})};
 }
 
 std::vector<OpCase> losses() {
