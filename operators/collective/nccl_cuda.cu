@@ -12,6 +12,15 @@
 namespace lockstep {
 namespace {
 
+// The parts of an exchange run one after the other on one thread. Their calls wait for the last
+// part, so that nothing else is within NCCL's group, or could fail there.
+struct WaitingSum {
+  NcclMember* member;
+  void* total;
+  cudaStream_t stream;
+};
+thread_local std::vector<WaitingSum> waiting_sums;
+
 template <class T, class W>
 class NcclAllReduce final : public Kernel {
  public:
@@ -41,14 +50,17 @@ class NcclAllReduce final : public Kernel {
 
   void run(const KernelArgs& args) override {
     if (count_ == 0) return;
-    NcclMember* const member = speaks() ? &nccl_member(gpus_, device_) : nullptr;
-    if (part_ == 0) begin_nccl_calls();
-    if (member) {
+    if (part_ == 0) waiting_sums.clear();  // of an exchange that failed
+    if (speaks()) {
       DeviceType<W>* const total = total_of(args);
       sum_terms(args, total);
-      member->sum(total, total, count_, dtype_of<W>(), stream_of(args));
+      waiting_sums.push_back({&nccl_member(gpus_, device_), total, stream_of(args)});
     }
-    if (part_ == parts_ - 1) end_nccl_calls();
+    if (part_ < parts_ - 1) return;
+    in_nccl_group([this] {
+      for (const WaitingSum& sum : waiting_sums)
+        sum.member->sum(sum.total, sum.total, count_, dtype_of<W>(), sum.stream);
+    });
   }
 
   // NCCL enqueues its work only at the end of its group of calls.

@@ -152,8 +152,16 @@ void NcclMember::abort() {
   handle_ = nullptr;
 }
 
-void begin_nccl_calls() { check_nccl(api().begin(), "a group of calls"); }
-void end_nccl_calls() { check_nccl(api().end(), "a group of calls"); }
+void in_nccl_group(const std::function<void()>& calls) {
+  check_nccl(api().begin(), "a group of calls");
+  try {
+    calls();
+  } catch (...) {
+    api().end();
+    throw;
+  }
+  check_nccl(api().end(), "a group of calls");
+}
 
 NcclMember& nccl_member(const std::vector<Device>& devices, Device device) {
   using Group = std::map<int, NcclMember>;
@@ -180,14 +188,7 @@ NcclMember& nccl_member(Comm& comm, Device device) {
 }
 
 void with_nccl(Comm& comm, NcclMember& member, const std::function<void()>& calls) {
-  begin_nccl_calls();
-  try {
-    calls();
-  } catch (...) {
-    api().end();  // a group left open would swallow the next one; the links are aborted
-    throw;
-  }
-  end_nccl_calls();
+  in_nccl_group(calls);
   comm.wait_until([&] { return member.settled(); }, "NCCL's calls");
 }
 

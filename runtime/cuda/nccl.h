@@ -43,8 +43,9 @@ class NcclMember {
   int rank_, size_;
 };
 
-void begin_nccl_calls();
-void end_nccl_calls();
+// Runs its calls as one group. It is closed if one throws, so that the next group is not a part of
+// it; of a group in which a call failed, NCCL does nothing.
+void in_nccl_group(const std::function<void()>& calls);
 
 // The member on `device` of the group of those GPUs, all in this process. Kept until the program
 // ends.
@@ -52,7 +53,7 @@ NcclMember& nccl_member(const std::vector<Device>& devices, Device device);
 
 // This process's member of the group of all processes, each with one GPU. Owned by `comm`.
 NcclMember& nccl_member(Comm& comm, Device device);
-// Runs its calls as one group.
+// Runs its calls as one group, and waits until NCCL has taken them.
 void with_nccl(Comm& comm, NcclMember& member, const std::function<void()>& calls);
 
 bool nccl_is_there();

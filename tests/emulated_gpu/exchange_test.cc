@@ -3,6 +3,7 @@
 
 #include "builders/step/partition.h"
 #include "operators/all.h"
+#include "operators/collective/collective.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"
@@ -57,6 +58,38 @@ TEST(Exchange, OfGpusOfSeveralProcesses) {
                           expected, tolerance(spec, wire, replicas));
           }
     });
+}
+
+// A part that fails ends its exchange. What the parts before it asked of NCCL must not become a
+// part of the next one.
+TEST(Exchange, AFailureBetweenPartsLeavesTheNextOneWhole) {
+  Graph graph(all_ops(), "sum");
+  const TensorType type{DType::float32, {7}};
+  all_reduce(graph, {graph.input("a", type), graph.input("b", type)},
+             {Reduction::sum, DType::undefined, SumOrder::any}, {"x", "y"});
+  const Node node = graph.node(0);
+  const std::vector<Device> devices = parse_devices("gpu*2");
+  const TensorDesc desc{DType::float32, {7}};
+  const KernelTable& table = table_for(all_kernels(), devices[0]);
+  const auto kernel = table
+                          .choose({.node = node,
+                                   .in = {desc, desc},
+                                   .out = {desc, desc},
+                                   .parts = 2,
+                                   .device = devices[0],
+                                   .part_devices = devices})
+                          .kernel;
+  EXPECT_EQ(kernel->describe(), "NCCL over 2 GPUs");
+  Accelerator& gpu = *table.accelerator();
+  const Memory memory = gpu.allocate(devices[0], desc.bytes(), std::byte{0});
+  const std::vector<Tensor> both(2, Tensor{desc, memory.get()});
+  const auto queue = gpu.queue(devices[0]);
+  const RunContext context;
+  kernel->run({both, both, nullptr, context, queue.get()});  // and no other part
+
+  const TrainingModel model = sum_model("nccl", 2, 7);
+  expect_near(sums_of(model, {0, 7, nullptr, devices}), sums_of(model, {0, 7}),
+              tolerance("nccl", "", 2));
 }
 
 // A GPU whose queue waits for another process hears that it is lost: what it waits in is aborted,

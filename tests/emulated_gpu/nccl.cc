@@ -173,12 +173,19 @@ void NcclMember::abort() {
   }
 }
 
-void begin_nccl_calls() { ++depth; }
-
-void end_nccl_calls() {
-  check(depth > 0, "NCCL: a group of calls ends that was not begun");
-  if (--depth > 0) return;
-  std::vector<Call> group = std::move(calls);
+void in_nccl_group(const std::function<void()>& work) {
+  check(depth == 0, "NCCL: a group of calls within another");
+  ++depth;
+  std::vector<Call> group;
+  try {
+    work();
+    group = std::move(calls);
+  } catch (...) {
+    --depth;
+    calls.clear();
+    throw;
+  }
+  --depth;
   calls.clear();
   for (const Call& call : group) testing::hold_while_recorded(call.held);
   for (Call& call : group) reinterpret_cast<Queue*>(call.stream)->call(std::move(call.post));
@@ -207,11 +214,7 @@ NcclMember& nccl_member(Comm& comm, Device device) {
   return links.member;
 }
 
-void with_nccl(Comm&, NcclMember&, const std::function<void()>& work) {
-  begin_nccl_calls();
-  work();
-  end_nccl_calls();
-}
+void with_nccl(Comm&, NcclMember&, const std::function<void()>& work) { in_nccl_group(work); }
 
 bool nccl_is_there() { return false; }
 
