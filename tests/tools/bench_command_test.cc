@@ -50,6 +50,22 @@ TEST_F(BenchCommand, BenchTrainsAnLstm) {
     EXPECT_NE(made.out.find(found), std::string::npos) << made.out;
 }
 
+TEST_F(BenchCommand, BenchSumsAnEmbedding) {
+  const auto bench = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"bench", "embedding", "--words", "2000"});
+    return run_lockstep(more);
+  };
+  const auto found = nlohmann::json::parse(bench({"--json"}).out);
+  EXPECT_EQ(found["choice"],
+            "by rows: as asked for; bytes to a replica: 270336 by rows, 512000 as a whole");
+  EXPECT_GT(found["whole_seconds"], 0);
+  EXPECT_GT(found["rows_seconds"], 0);
+  const Outcome table = bench({"--devices", "cpu*3"});
+  EXPECT_NE(table.out.find("a table of 2000 x 64"), std::string::npos) << table.err;
+  EXPECT_NE(table.out.find("by rows "), std::string::npos);
+  expect_refused(bench({"--devices", "cpu"}), {"one replica sums nothing"});
+}
+
 // The recorded times are a thousand times off, so that no busy machine decides.
 TEST_F(BenchCommand, BenchComparesWithWhatWasRecorded) {
   const std::vector<std::string> bench{"bench", "train-step", "--steps", "3"};

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -17,6 +15,7 @@
 #include "runtime/parallel.h"
 #include "runtime/state/session.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/medians.h"
 
 namespace lockstep {
 namespace {
@@ -39,24 +38,6 @@ TrainingModel sum_model(const std::string& spec, int replicas, int64_t count) {
     if (maker.type() == "Identity") update.value = all.step.name(maker.inputs()[0]);
   }
   return all;
-}
-
-// The medians of several functions, run in turns, so that disturbances affect all alike.
-std::vector<double> median_seconds(int runs, const std::vector<std::function<void()>>& candidates) {
-  std::vector<std::vector<double>> seconds(candidates.size());
-  for (int i = 0; i <= runs; ++i)  // the first run touches pages and buffers
-    for (std::size_t c = 0; c < candidates.size(); ++c) {
-      const auto start = std::chrono::steady_clock::now();
-      candidates[c]();
-      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      if (i > 0) seconds[c].push_back(taken.count());
-    }
-  std::vector<double> medians;
-  for (auto& of_one : seconds) {
-    std::sort(of_one.begin(), of_one.end());
-    medians.push_back(of_one[of_one.size() / 2]);
-  }
-  return medians;
 }
 
 // Copies as many bytes as all replicas hold, on all cores.

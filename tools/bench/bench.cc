@@ -15,6 +15,7 @@ void add_bench(CLI::App& app, Command& chosen) {
     BuildGraphOptions graph;
     AllReduceBench reduce;
     ResidentBench resident;
+    EmbeddingBench embedding;
     int nodes = 100000;
     std::string against;
   };
@@ -22,11 +23,11 @@ void add_bench(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("bench", "run one of the built-in benchmarks");
   command
       ->add_option("name", options->name,
-                   "build-graph, plan-growth, train-step, resident, all-reduce or "
+                   "build-graph, plan-growth, train-step, resident, all-reduce, embedding or "
                    "detection-operators")
       ->required()
       ->check(CLI::IsMember({"build-graph", "plan-growth", "train-step", "resident", "all-reduce",
-                             "detection-operators"}));
+                             "embedding", "detection-operators"}));
   command->add_flag("--json", options->json, "print JSON instead of a table");
   CLI::Option* model = command
                            ->add_option("--model", options->step.model,
@@ -49,6 +50,9 @@ void add_bench(CLI::App& app, Command& chosen) {
                                         "resident: rows, by default 64")
                            ->capture_default_str()
                            ->check(CLI::PositiveNumber);
+  command->add_option("--words", options->embedding.words, "embedding: rows of the table")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000'000));
   command->add_option("--rows", options->resident.rows, "resident: rows of the batch")
       ->capture_default_str()
       ->check(CLI::Range(1, 100'000'000));
@@ -90,19 +94,22 @@ void add_bench(CLI::App& app, Command& chosen) {
     chosen = [=] {
       check(against->empty() || options->name == "train-step",
             "--against compares train-step, not ", options->name);
-      options->graph.as_json = options->reduce.as_json = options->resident.as_json = options->json;
+      options->graph.as_json = options->reduce.as_json = options->resident.as_json =
+          options->embedding.as_json = options->json;
       if (model->count() > 0) {
         options->graph.model = options->step.model;
         options->resident.networks = {options->step.model};
       }
       if (devices->count() > 0)
-        options->reduce.devices = options->resident.devices = options->step.devices;
+        options->reduce.devices = options->resident.devices = options->embedding.devices =
+            options->step.devices;
       if (batch->count() > 0) options->resident.batch = options->step.batch;
       options->resident.threads = options->step.threads;
       if (options->name == "build-graph") return bench_build_graph(options->graph);
       if (options->name == "plan-growth") return bench_plan_growth(options->nodes, options->json);
       if (options->name == "detection-operators") return bench_detection_operators(options->json);
       if (options->name == "resident") return bench_resident(options->resident);
+      if (options->name == "embedding") return bench_embedding(options->embedding);
       if (options->name == "all-reduce") return bench_all_reduce(options->reduce);
       if (!against->empty()) return bench_against(options->against, options->step);
       return bench_train_step(options->step, options->json);

@@ -25,6 +25,16 @@ struct AllReduceBench {
 };
 int bench_all_reduce(const AllReduceBench& options);
 
+// The time of a step whose embedding is summed over the replicas as a whole, or by its rows; with
+// several processes, over those.
+struct EmbeddingBench {
+  std::string devices = "cpu*2";
+  int64_t words = 50'000;  // of the table
+  int steps = 201;
+  bool as_json = false;
+};
+int bench_embedding(const EmbeddingBench& options);
+
 struct TrainStepBench {
   std::string model = "resnet50";
   std::string devices = "cpu";
