@@ -199,6 +199,10 @@ std::optional<CudnnPlan> CudnnEngines::plan_of(const CudnnEnginePtr& engine) {
   int64_t workspace = 0;
   made.plan.read(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &workspace);
   made.workspace = static_cast<std::size_t>(workspace);
+  if (made.workspace > kMostWorkspace) {
+    refuse(join("with a workspace of over ", kMostWorkspace >> 30U, " GiB"));
+    return std::nullopt;
+  }
   return made;
 }
 

@@ -54,6 +54,10 @@ struct CudnnPlan {
   std::size_t workspace = 0;
 };
 
+// ResNet-50's largest is 0.2 GiB for 256 images; an engine that pads channels can want more than a
+// GPU has.
+constexpr std::size_t kMostWorkspace = std::size_t{4} << 30U;
+
 class CudnnEngines {
  public:
   // Asks for the whole convolution and, if `alone`, for engines that leave its epilogue.
@@ -67,8 +71,9 @@ class CudnnEngines {
   // Null if there is none of that name.
   CudnnEnginePtr named(const std::string& name) const;
   // Made for engines that are timed or taken only, since that may compile kernels. Empty if cuDNN
-  // makes none; refusals() then counts its reason. For a GPU that is not here compiled kernels
-  // cannot be loaded: cuDNN is not asked for such a plan, whose workspace is unknown.
+  // makes none, or if its workspace is larger than kMostWorkspace; refusals() then counts the
+  // reason. For a GPU that is not here compiled kernels cannot be loaded: cuDNN is not asked for
+  // such a plan, whose workspace is unknown.
   std::optional<CudnnPlan> plan_of(const CudnnEnginePtr& engine);
   // Engines that were proposed and not taken: "3 not deterministic, 1 ..", or "".
   std::string refusals() const;

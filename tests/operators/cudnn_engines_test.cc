@@ -82,6 +82,24 @@ TEST_P(CudnnEnginesOf, TheFirstIsOnTensorCoresWhereTheTypeAsksForThem) {
   }
 }
 
+// Padded channels of so many images would fill the GPU.
+TEST_P(CudnnEnginesOf, NoneIsTakenWhoseWorkspaceIsHuge) {
+  Convolution c = usual(DType::bfloat16);
+  c.x = c.y = {512, 64, 224, 224};
+  c.w[1] = 1;
+  CudnnEngines engines = ask(c);
+  int made = 0;
+  for (const CudnnEnginePtr& engine : engines.all()) {
+    const auto plan = engines.plan_of(engine);
+    if (!plan) continue;
+    ++made;
+    EXPECT_LE(plan->workspace, kMostWorkspace) << engine->name;
+  }
+  EXPECT_GT(made, 0);
+  EXPECT_NE(engines.refusals().find("with a workspace of over 4 GiB"), std::string::npos)
+      << engines.refusals();
+}
+
 TEST_P(CudnnEnginesOf, ExactFloat32HasNoneOnTensorCores) {
   for (bool relu : {false, true}) {
     Convolution c = usual(DType::float32);
