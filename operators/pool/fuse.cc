@@ -65,10 +65,10 @@ class PlacesKept {
     for (const int user : from_.consumers(x)) {
       const Node node = from_.node(user);
       if (user > gradient.index() || !is(node, "MaxPool", "") ||
-          node.replica() != gradient.replica() ||
-          from_.shape(node.outputs()[0]) != from_.shape(dy) ||
-          !alike(*windows, *windows_of(node, from_.shape(x))))
+          node.replica() != gradient.replica() || from_.shape(node.outputs()[0]) != from_.shape(dy))
         continue;
+      const auto others = windows_of(node, from_.shape(x));
+      if (!others || !alike(*windows, *others)) continue;
       keeps_.insert(user);
       forward_of_[gradient.index()] = user;
       return;

@@ -228,6 +228,24 @@ TEST(Fusion, FindsMaximaAgainWhereTheirPlacesAreNotKept) {
   EXPECT_EQ(kept({16, 16}, 31), 0U);
 }
 
+// A MaxPool whose windows a byte cannot number makes as many maxima of the same images.
+TEST(Fusion, FindsTheMaxPoolOfAGradientAmongOthers) {
+  Graph graph(all_ops(), "net");
+  const Value x = graph.input("x", {DType::float32, {2, 3, 40, 40}});
+  const auto windows = [](int64_t side) {
+    return Attributes{{"kernel_shape", std::vector<int64_t>{side, side}},
+                      {"pads", std::vector<int64_t>(4, side / 2)}};
+  };
+  for (int64_t side : {17, 3, 5})
+    graph.output(graph.add_value({"MaxPool", "", {x}, windows(side)}, join("y", side)));
+  const Value dy = graph.input("dy", {DType::float32, graph.shape(x)});
+  graph.output(graph.add_value({"MaxPoolGrad", kOwnDomain, {dy, x}, windows(3)}, "dx"));
+  const Rewritten kept = keep_places_of_maxima(graph, {});
+  EXPECT_EQ(kept.notes.size(), 1U);
+  EXPECT_EQ(kept.graph.producer(kept.graph.at("y17"))->type(), "MaxPool");
+  EXPECT_EQ(kept.graph.producer(kept.graph.at("y3"))->type(), "MaxPoolPlaces");
+}
+
 // What somebody reads by name stays, and so does what two nodes read.
 TEST(Fusion, LeavesWhatOthersRead) {
   Graph graph(all_ops(), "net");
