@@ -194,9 +194,14 @@ TEST(Columns, OfNoImagesAreNoGradient) {
 TEST(Columns, AreForChannelsThatFillNoBlocks) {
   if (!columns::loops_here()) GTEST_SKIP() << "skipped: this processor has no AVX2";
   const KernelTable table = cpu_kernels();
-  const auto chosen = [&](int64_t inputs, int64_t outputs, Pass pass) {
-    const Convolution convolution(
-        {.images = 2, .inputs = inputs, .outputs = outputs, .height = 9, .width = 9});
+  const auto chosen = [&](int64_t inputs, int64_t outputs, Pass pass, int64_t step = 1) {
+    const Convolution convolution({.images = 2,
+                                   .inputs = inputs,
+                                   .outputs = outputs,
+                                   .height = 9,
+                                   .width = 9,
+                                   .step_down = step,
+                                   .step_across = step});
     return table.choose(convolution.request(pass, 1, 1)).candidate;
   };
   for (Pass pass : kPasses) {
@@ -204,7 +209,30 @@ TEST(Columns, AreForChannelsThatFillNoBlocks) {
     EXPECT_EQ(chosen(1, 20, pass), "columns");
     EXPECT_EQ(chosen(3, 64, pass), "oneDNN");
     EXPECT_EQ(chosen(64, 12, pass), "oneDNN");
+    EXPECT_EQ(chosen(500, 500, pass), "oneDNN") << "little of their blocks is padding";
+    EXPECT_EQ(chosen(20, 50, pass, 2), pass == Pass::grad_x ? "columns" : "oneDNN");
   }
+}
+
+// A strip has a row of the result at least.
+TEST(Columns, AreNotForLongRows) {
+  if (!columns::loops_here()) GTEST_SKIP() << "skipped: this processor has no AVX2";
+  const KernelTable table = cpu_kernels();
+  for (Pass pass : kPasses)
+    for (const auto& [width, name] : {std::pair(3'000, "columns"), std::pair(30'000, "oneDNN")}) {
+      const Convolution convolution({.images = 1,
+                                     .inputs = 1,
+                                     .outputs = 3,
+                                     .height = 1,
+                                     .width = width,
+                                     .top = 0,
+                                     .left = 0,
+                                     .bottom = 0,
+                                     .right = 0,
+                                     .window_height = 1,
+                                     .window_width = 50});
+      EXPECT_EQ(table.choose(convolution.request(pass, 1, 1)).candidate, name) << width;
+    }
 }
 
 TEST(Columns, NameLayoutsThatTheyCannotRead) {

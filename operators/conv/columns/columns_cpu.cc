@@ -13,6 +13,13 @@ namespace {
 
 using namespace columns;
 
+int64_t whole(int64_t floats, int64_t lanes) { return (floats + lanes - 1) / lanes * lanes; }
+
+// Whether blocks of so many have few channels of padding, which oneDNN computes for nothing.
+bool nearly_fill(int64_t lanes, int64_t inputs, int64_t outputs) {
+  return 7 * whole(inputs, lanes) * whole(outputs, lanes) <= 8 * inputs * outputs;
+}
+
 std::string refusal(const KernelRequest& request, const ConvShapes& shapes) {
   const Dims &x = shapes.x.dims, &y = shapes.y.dims;
   const ColumnLoops* loops = loops_here();
@@ -21,6 +28,14 @@ std::string refusal(const KernelRequest& request, const ConvShapes& shapes) {
   if (shapes.attrs(request).group != 1) return "takes one group";
   if (x[1] % loops->lanes() == 0 || y[1] % loops->lanes() == 0)
     return join("leaves multiples of ", loops->lanes(), " channels to others");
+  if (nearly_fill(loops->lanes(), x[1], y[1]))
+    return "leaves channels that nearly fill blocks to others";
+  // Values that lie apart are gathered one by one.
+  if (shapes.attrs(request).window.strides[1] > 1 && request.node.type() != "ConvGradX")
+    return "leaves steps across an image to others";
+  constexpr int64_t kMostOfRow = 1 << 20;  // floats: a strip has a row of columns at least
+  const Dims& w = shapes.w.dims;
+  if (x[1] * w[2] * w[3] * y[3] > kMostOfRow) return "leaves long rows of columns to others";
   return "";
 }
 
@@ -45,8 +60,6 @@ Shapes shapes_of(const KernelRequest& request, const ConvShapes& shapes) {
           .left = window.pads[1]};
 }
 
-int64_t whole(int64_t floats, int64_t lanes) { return (floats + lanes - 1) / lanes * lanes; }
-
 // What all three kernels share: images in strips, and each thread's columns.
 class Work {
  public:
@@ -55,14 +68,18 @@ class Work {
         shapes(shapes),
         images(images),
         parts(parts),
-        rows_(std::clamp<int64_t>(kStrip / std::max<int64_t>(1, shapes.values() * shapes.out_width),
-                                  1, std::max<int64_t>(1, shapes.out_height))),
+        rows_(rows_of(shapes)),
         slots_(std::clamp<int64_t>(threads, 1, std::max<int64_t>(1, parts))) {}
+
+  // Strips of an image.
+  static int64_t strips_of(const Shapes& shapes) {
+    return (shapes.out_height + rows_of(shapes) - 1) / rows_of(shapes);
+  }
 
   const ColumnLoops& loops;
   Shapes shapes;
   int64_t images;
-  int64_t parts;  // of the images: each is one thread's
+  int64_t parts;  // of the images or of their strips: each is one thread's
 
   int64_t input() const { return shapes.channels * shapes.height * shapes.width; }
   int64_t plane() const { return shapes.out_height * shapes.out_width; }
@@ -82,19 +99,22 @@ class Work {
           run(slot, part);
     });
   }
-  // run(strip, pixels, place of the first one in a plane) from top to bottom.
+  // run(strip, pixels, place of the first one in a plane).
   template <class Run>
-  void each_strip(const Run& run) const {
-    for (int64_t first = 0; first < shapes.out_height; first += rows_) {
-      const int64_t rows = std::min(rows_, shapes.out_height - first);
-      const int64_t pixels = rows * shapes.out_width;
-      run(Strip{first, rows, whole(pixels, loops.lanes())}, pixels, first * shapes.out_width);
-    }
+  void on_strip(int64_t number, const Run& run) const {
+    const int64_t first = number * rows_, rows = std::min(rows_, shapes.out_height - first);
+    const int64_t pixels = rows * shapes.out_width;
+    run(Strip{first, rows, whole(pixels, loops.lanes())}, pixels, first * shapes.out_width);
   }
   std::string describe() const { return join("columns, ", loops.name()); }
 
  private:
   static constexpr int64_t kStrip = 48 * 1024;  // floats of columns, for half of a small L2 cache
+
+  static int64_t rows_of(const Shapes& shapes) {
+    return std::clamp<int64_t>(kStrip / std::max<int64_t>(1, shapes.values() * shapes.out_width), 1,
+                               std::max<int64_t>(1, shapes.out_height));
+  }
 
   int64_t rows_;
   int64_t slots_;
@@ -104,7 +124,9 @@ class ColumnsForward final : public Kernel {
  public:
   ColumnsForward(const ColumnLoops& loops, const Shapes& shapes, int64_t images, bool bias,
                  bool relu, int threads)
-      : work_(loops, shapes, images, images, threads), bias_(bias), relu_(relu) {}
+      : work_(loops, shapes, images, images * Work::strips_of(shapes), threads),
+        bias_(bias),
+        relu_(relu) {}
 
   void run(const KernelArgs& args) override {
     const Shapes& shapes = work_.shapes;
@@ -115,11 +137,13 @@ class ColumnsForward final : public Kernel {
                           .values = shapes.values(),
                           .bias = bias_ ? args.in[ConvIn::bias].as<float>() : nullptr,
                           .relu = relu_};
-    work_.each_part([&](int64_t slot, int64_t image) {
+    const int64_t strips = Work::strips_of(shapes);
+    work_.each_part([&](int64_t slot, int64_t part) {
+      const int64_t image = part / strips;
       const float* x = args.in[ConvIn::x].as<float>() + image * work_.input();
       float* y = args.out[0].as<float>() + image * work_.output();
       auto* columns = reinterpret_cast<float*>(args.workspace) + slot * work_.column_floats();
-      work_.each_strip([&](const Strip& strip, int64_t pixels, int64_t at) {
+      work_.on_strip(part % strips, [&](const Strip& strip, int64_t pixels, int64_t at) {
         work_.loops.columns(x, shapes, strip, columns);
         work_.loops.multiply(product, columns, strip.stride, pixels, y + at, work_.plane());
       });
@@ -157,7 +181,7 @@ class ColumnsGradX final : public Kernel {
       auto* columns = reinterpret_cast<float*>(args.workspace) + slot * slot_floats();
       float* gradients = columns + work_.column_floats();
       std::memset(dx, 0, static_cast<std::size_t>(work_.input()) * sizeof(float));
-      work_.each_strip([&](const Strip& strip, int64_t pixels, int64_t at) {
+      const auto add_strip = [&](const Strip& strip, int64_t pixels, int64_t at) {
         // Padded to vectors, which the product reads.
         for (int64_t o = 0; o < shapes.outputs; ++o) {
           float* row = gradients + o * strip.stride;
@@ -166,7 +190,9 @@ class ColumnsGradX final : public Kernel {
         }
         work_.loops.multiply(product, gradients, strip.stride, strip.stride, columns, strip.stride);
         work_.loops.add_columns(columns, shapes, strip, dx);
-      });
+      };
+      // From top to bottom: strips add to the same rows.
+      for (int64_t i = 0; i < Work::strips_of(shapes); ++i) work_.on_strip(i, add_strip);
     });
   }
   std::size_t workspace_bytes() const override {
@@ -182,34 +208,35 @@ class ColumnsGradX final : public Kernel {
   Work work_;
 };
 
-// Parts of the images have sums of their own, as many for any number of threads.
+// Parts of the strips have sums of their own, as many for any number of threads.
 class ColumnsGradW final : public Kernel {
  public:
   ColumnsGradW(const ColumnLoops& loops, const Shapes& shapes, int64_t images, int threads)
-      : work_(loops, shapes, images, std::min(images, kMostParts), threads), threads_(threads) {}
+      : work_(loops, shapes, images, parts_of(shapes, images), threads), threads_(threads) {}
 
   void run(const KernelArgs& args) override {
     const Shapes& shapes = work_.shapes;
     const ColumnLoops& loops = work_.loops;
     auto* dw = args.out[0].as<float>();
     auto* sums = reinterpret_cast<float*>(args.workspace);
-    if (work_.images == 0) {
+    const int64_t strips = Work::strips_of(shapes), all = work_.images * strips;
+    if (all == 0) {
       std::fill_n(dw, shapes.outputs * shapes.values(), 0.0F);
       return;
     }
     work_.each_part([&](int64_t slot, int64_t part) {
       float* columns = sums + work_.parts * part_floats() + slot * slot_floats();
       float* turned = columns + work_.column_floats();
-      const int64_t begin = work_.images * part / work_.parts;
-      const int64_t end = work_.images * (part + 1) / work_.parts;
-      for (int64_t image = begin; image < end; ++image) {
+      const int64_t begin = all * part / work_.parts, end = all * (part + 1) / work_.parts;
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t image = i / strips;
         const float* x = args.in[ConvGradWIn::x].as<float>() + image * work_.input();
         const float* dy = args.in[ConvGradWIn::dy].as<float>() + image * work_.output();
-        work_.each_strip([&](const Strip& strip, int64_t pixels, int64_t at) {
+        work_.on_strip(i % strips, [&](const Strip& strip, int64_t pixels, int64_t at) {
           loops.columns(x, shapes, strip, columns);
           loops.turn(dy + at, work_.plane(), shapes.outputs, pixels, turned);
           loops.add_products(columns, strip.stride, turned, shapes.values(), pixels, shapes.outputs,
-                             image == begin && strip.first == 0, sums + part * part_floats());
+                             i == begin, sums + part * part_floats());
         });
       }
     });
@@ -224,7 +251,12 @@ class ColumnsGradW final : public Kernel {
   std::string describe() const override { return work_.describe(); }
 
  private:
-  static constexpr int64_t kMostParts = 16;
+  // Sums of many weights cost more than a thread that has nothing to do.
+  static int64_t parts_of(const Shapes& shapes, int64_t images) {
+    constexpr int64_t kMostParts = 16, kFewWeights = 1 << 16;
+    const bool few = shapes.values() * shapes.outputs <= kFewWeights;
+    return std::min(few ? images * Work::strips_of(shapes) : images, kMostParts);
+  }
 
   int64_t part_floats() const { return work_.shapes.values() * work_.padded_outputs(); }
   int64_t slot_floats() const {
