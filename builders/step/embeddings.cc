@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "builders/all_reduce/algorithm.h"
 #include "builders/step/data_parallel.h"
@@ -31,11 +32,27 @@ void find_reads(const Graph& graph, Value gradient, TableReads& reads) {
   } else if (maker->type() == "GatherGrad") {
     reads.gathers.push_back(maker->index());
   } else if (maker->domain().empty() && (maker->type() == "Add" || maker->type() == "Sum")) {
+    const bool again =
+        std::find(reads.sums.begin(), reads.sums.end(), maker->index()) != reads.sums.end();
+    if (again) {  // a term of several sums, not to be looked through once for each
+      reads.others = true;
+      return;
+    }
     reads.sums.push_back(maker->index());
     for (Value term : maker->inputs()) find_reads(graph, term, reads);
   } else {
     reads.others = true;
   }
+}
+
+// Whether other nodes read what these make, as they do if the table is a sum of parameters.
+bool read_by_others(const Graph& graph, const TableReads& reads) {
+  std::set<int> own(reads.gathers.begin(), reads.gathers.end());
+  own.insert(reads.sums.begin(), reads.sums.end());
+  for (int node : own)
+    for (int user : graph.consumers(graph.node(node).outputs()[0]))
+      if (!own.contains(user)) return true;
+  return false;
 }
 
 // Why no gradient of this step can be summed by rows; "" if they can.
@@ -57,6 +74,7 @@ std::string obstacle(const Graph& graph, const TableReads& reads, std::size_t pa
   if (reads.others) return "other operators than Gather read the table, too";
   if (reads.gathers.size() != parts)
     return join(reads.gathers.size() / parts, " operators read the table");
+  if (read_by_others(graph, reads)) return "Gather reads a sum of it and others";
   const int64_t axis = graph.node(reads.gathers[0]).attributes().integer("axis", 0);
   return axis == 0 ? "" : join("it is read along axis ", axis);
 }

@@ -64,6 +64,14 @@ void tied(Net& net) {
   const Value square = mul(net.graph, table, table, "square");
   net.loss("penalty", reduce_mean(net.graph, square, {}, false, "penalty"));
 }
+// What is read is a sum, whose gradient other parameters have, too.
+void read_sum(Net& net, const Dims& more) {
+  const Value table =
+      add(net.graph, table_of_words(net), net.param("more", more, gaussian(0.5F)), "sum");
+  classify(net, scores_of(net, gather(net.graph, table, sentences(net), 0, "read")));
+}
+void with_offset(Net& net) { read_sum(net, {kWidth}); }
+void of_two_tables(Net& net) { read_sum(net, {kWords, kWidth}); }
 void along_another_axis(Net& net) {
   const Value table = net.param("words_w", {kWidth, kWords}, gaussian(0.5F));
   const Value read = gather(net.graph, table, sentences(net), 1, "read");
@@ -267,6 +275,8 @@ TEST(Embeddings, AreSummedAsAWholeForAReason) {
   refused(read_twice, {}, "2 operators read the table");
   refused(read_twice, {.micro_batches = 2}, "2 operators read the table");
   refused(tied, {}, "other operators than Gather read the table, too");
+  for (int parts : {1, 2})
+    refused(with_offset, {.micro_batches = parts}, "Gather reads a sum of it and others");
   refused(along_another_axis, {}, "it is read along axis 1");
   refused(plain, {.weighted = true}, "replicas' shares of the batch may differ");
   refused(plain, {.deferred = true}, "it is kept until the next step");
@@ -281,10 +291,22 @@ TEST(Embeddings, AreSummedAsAWholeForAReason) {
                   .starts_with("as a whole: as asked for; bytes to a replica: 144 by rows, 640"));
 }
 
+// 2^60 paths lead through these sums.
+TEST(Embeddings, AreFoundBehindManySums) {
+  const auto doubled = [](Net& net) {
+    Value offset = net.param("offset", {kWidth}, gaussian(0.5F));
+    for (int i = 0; i < 60; ++i) offset = add(net.graph, offset, offset, join("sum_", i));
+    const Value read = gather(net.graph, table_of_words(net), sentences(net), 0, "read");
+    classify(net, scores_of(net, add(net.graph, read, offset, "moved")));
+  };
+  EXPECT_EQ(count_of(built(doubled, {.replicas = 2}, EmbeddingSum::sparse), "AllGather"), 2);
+}
+
 // And trains the same as if nobody had asked.
 TEST(Embeddings, OfTablesReadTwiceTrainAsBefore) {
   const Text text = Text::any(false);
-  for (const ModelFn& network : {ModelFn(read_twice), ModelFn(tied)})
+  for (const ModelFn& network :
+       {ModelFn(read_twice), ModelFn(tied), ModelFn(with_offset), ModelFn(of_two_tables)})
     EXPECT_TRUE(trained(built(network, {.replicas = 2}, EmbeddingSum::sparse), text) ==
                 trained(built(network, {.replicas = 2}, EmbeddingSum::dense), text));
 }
