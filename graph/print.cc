@@ -177,7 +177,7 @@ std::string summary_of(const TrainingModel& model) {
   if (model.states.empty())
     for (const Parameter& parameter : parameters) print("constant", parameter);
   for (const auto& [key, value] : model.metadata)
-    out << std::left << std::setw(11) << printable(key)
+    out << std::left << std::setw(11) << printable(key) << (key.size() < 11 ? "" : "  ")
         << (value.size() > kLongest ? printable(value.substr(0, kLongest)) + ".."
                                     : printable(value))
         << "\n";

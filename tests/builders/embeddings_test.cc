@@ -328,7 +328,7 @@ TEST(Embeddings, SayWhy) {
   const TrainingModel model = built(plain, {.replicas = 2, .share = 4}, EmbeddingSum::automatic);
   const std::string why = "by rows; bytes to a replica: 288 by rows, 640 as a whole";
   EXPECT_NE(text_of(model.step).find(why), std::string::npos);
-  EXPECT_NE(summary_of(model).find(why), std::string::npos);
+  EXPECT_NE(summary_of(model).find("embedding words_w  " + why), std::string::npos);
   const auto dims = [](const std::string& feed) {
     if (feed.ends_with("data")) return Dims{6, kTokens};
     return feed.ends_with("label") ? Dims{6} : Dims{1};
