@@ -1,4 +1,5 @@
 // A batch that is loaded once against the same minibatches fed from the host at every step.
+#include <algorithm>
 #include <cstring>
 #include <iomanip>
 #include <iostream>
@@ -72,9 +73,15 @@ struct Measured {
   std::string network;
   ResidentLoad load;
   std::size_t bytes = 0;
-  double resident = 0, fed = 0;  // seconds of all epochs
+  double resident = 0, fed = 0;  // seconds of an epoch, medians
   double feeding = 0;            // of those, at the speed of copying what is fed
 };
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 Measured measure(const std::string& network, const ResidentBench& options) {
   const std::vector<Device> devices = parse_devices(options.devices);
@@ -120,19 +127,23 @@ Measured measure(const std::string& network, const ResidentBench& options) {
   };
   resident.optimize(0, 0);  // makes plans, and touches all memory
   feed_and_step(0, 0);
+  std::vector<double> held, fed, copied_only;  // seconds of each epoch
   uint64_t number = 1;
   for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {  // in turn, for a busy machine
     auto start = std::chrono::steady_clock::now();
     const uint64_t next = resident.sweep({1, kSeed, epoch, number});
-    result.resident += seconds_since(start);
+    held.push_back(seconds_since(start));
     start = std::chrono::steady_clock::now();
     for (int64_t index : sweep_order(load, 1, kSeed, epoch)) feed_and_step(index, number++);
-    result.fed += seconds_since(start);
+    fed.push_back(seconds_since(start));
     start = std::chrono::steady_clock::now();
     for (int64_t index : sweep_order(load, 1, kSeed, epoch)) copy_only(index);
-    result.feeding += seconds_since(start);
+    copied_only.push_back(seconds_since(start));
     check(number == next, "a sweep took ", next, " steps, feeding ", number);
   }
+  result.resident = median_of(held);
+  result.fed = median_of(fed);
+  result.feeding = median_of(copied_only);
   check(holds.save() == takes.save(), network,
         ": slices of a resident batch and the same rows fed ", "have trained different parameters");
   return result;
@@ -144,8 +155,9 @@ int bench_resident(const ResidentBench& options) {
   nlohmann::json rows = nlohmann::json::array();
   if (!options.as_json)
     std::cout << options.epochs << " epochs on " << options.devices << ", minibatches of "
-              << options.batch << " rows\n"
-              << "network     rows       bytes  resident s     fed s  of it feeding   times\n";
+              << options.batch << " rows; seconds of an epoch, medians\n"
+              << "network     rows       bytes  resident s     fed s  of it feeding   times (an "
+                 "epoch, medians)\n";
   for (const std::string& network : options.networks) {
     const Measured m = measure(network, options);
     rows.push_back({{"network", m.network},
