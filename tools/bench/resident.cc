@@ -156,8 +156,7 @@ int bench_resident(const ResidentBench& options) {
   if (!options.as_json)
     std::cout << options.epochs << " epochs on " << options.devices << ", minibatches of "
               << options.batch << " rows; seconds of an epoch, medians\n"
-              << "network     rows       bytes  resident s     fed s  of it feeding   times (an "
-                 "epoch, medians)\n";
+              << "network     rows       bytes  resident s     fed s  of it feeding   times\n";
   for (const std::string& network : options.networks) {
     const Measured m = measure(network, options);
     rows.push_back({{"network", m.network},
