@@ -21,13 +21,13 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kShare = 32, kTokens = 32, kWidth = 64, kClasses = 10;
+constexpr int64_t kShare = 32, kTokens = 32, kDimensions = 64, kClasses = 10;
 
 // The mean of an example's words is classified.
 ModelFn mean_of_words(int64_t words) {
   return [words](Net& net) {
     const Value data = net.input("data", {DType::int64, {"N", kTokens}});
-    const Value read = embedding_layer(net, data, words, kWidth, {}, "words");
+    const Value read = embedding_layer(net, data, words, kDimensions, {}, "words");
     const Value mean = reduce_mean(net.graph, read, {1}, false, "mean");
     classify(net, fc_layer(net, mean, kClasses, {}, "pred"));
   };
@@ -88,7 +88,7 @@ int bench_embedding(const EmbeddingBench& options) {
               << "\n";
     return 0;
   }
-  std::cout << "a table of " << options.words << " x " << kWidth << ", " << kShare
+  std::cout << "a table of " << options.words << " x " << kDimensions << ", " << kShare
             << " examples of " << kTokens << " words for each replica; " << processes << " x "
             << options.devices << "\n"
             << rows.choice() << "\n"
