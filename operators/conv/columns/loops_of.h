@@ -94,9 +94,13 @@ class ColumnLoopsOf final : public ColumnLoops {
   static int64_t whole(int64_t floats) { return (floats + kLanes - 1) / kLanes * kLanes; }
   // Rows are short, and a masked store beyond a row's end delays the loads of the next row.
   static constexpr int64_t kEight = 8;
-  using Eight [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
-  static Eight& eight(float* x) { return *reinterpret_cast<Eight*>(x); }
-  static const Eight& eight(const float* x) { return *reinterpret_cast<const Eight*>(x); }
+  using Eight [[gnu::vector_size(32)]] = float;
+  static Eight eight(const float* x) {
+    Eight values;
+    __builtin_memcpy(&values, x, sizeof values);
+    return values;
+  }
+  static void store_eight(float* y, Eight values) { __builtin_memcpy(y, &values, sizeof values); }
 
   static int64_t at_most(int64_t count) { return count < kLanes ? count : kLanes; }
 
@@ -147,7 +151,7 @@ class ColumnLoopsOf final : public ColumnLoops {
         for (int64_t i = 0; i < seen.pixels; ++i) to[i] = x[i * step];
       } else {
         int64_t i = 0;
-        for (; i + kEight <= seen.pixels; i += kEight) eight(to + i) = eight(x + i);
+        for (; i + kEight <= seen.pixels; i += kEight) store_eight(to + i, eight(x + i));
         for (; i < seen.pixels; ++i) to[i] = x[i];
       }
     }
@@ -159,7 +163,8 @@ class ColumnLoopsOf final : public ColumnLoops {
         for (int64_t i = 0; i < seen.pixels; ++i) dx[i * step] += from[i];
       } else {
         int64_t i = 0;
-        for (; i + kEight <= seen.pixels; i += kEight) eight(dx + i) += eight(from + i);
+        for (; i + kEight <= seen.pixels; i += kEight)
+          store_eight(dx + i, eight(dx + i) + eight(from + i));
         for (; i < seen.pixels; ++i) dx[i] += from[i];
       }
     }
