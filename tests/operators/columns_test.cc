@@ -33,6 +33,13 @@ std::vector<const columns::ColumnLoops*> usable_loops() {
   return all;
 }
 
+class Columns : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (usable_loops().empty()) GTEST_SKIP() << "skipped: this processor has no AVX2";
+  }
+};
+
 // LeNet's; sums, pixels and channels that fill no vector or just one; windows partly and wholly in
 // the padding; steps and holes; several strips, of which the last is shorter; more images than
 // parts; a single pixel.
@@ -124,7 +131,7 @@ const ConvolutionCase kCases[] = {
      .window_width = 1},
 };
 
-TEST(Columns, RoundLittleMoreThanOneDnn) {
+TEST_F(Columns, RoundLittleMoreThanOneDnn) {
   const KernelTable others = [] {
     std::vector<KernelEntry> entries = conv_cpu();
     for (KernelEntry& entry : entries)
@@ -149,7 +156,7 @@ TEST(Columns, RoundLittleMoreThanOneDnn) {
   }
 }
 
-TEST(Columns, HaveTheSameBitsOnAnyNumberOfThreadsAndLanes) {
+TEST_F(Columns, HaveTheSameBitsOnAnyNumberOfThreadsAndLanes) {
   for (const ConvolutionCase& c : kCases) {
     const Convolution convolution(c);
     for (Pass pass : kPasses) {
@@ -167,7 +174,7 @@ TEST(Columns, HaveTheSameBitsOnAnyNumberOfThreadsAndLanes) {
   }
 }
 
-TEST(Columns, KeepNaN) {
+TEST_F(Columns, KeepNaN) {
   Convolution convolution(
       {.images = 1, .inputs = 3, .outputs = 5, .height = 8, .width = 8, .relu = true});
   convolution.x[9] = NAN;  // of the second row
@@ -181,7 +188,7 @@ TEST(Columns, KeepNaN) {
   }
 }
 
-TEST(Columns, OfNoImagesAreNoGradient) {
+TEST_F(Columns, OfNoImagesAreNoGradient) {
   const Convolution convolution({.images = 0, .inputs = 3, .outputs = 5, .height = 8, .width = 8});
   for (const columns::ColumnLoops* loops : usable_loops())
     for (Pass pass : kPasses) {
@@ -191,8 +198,7 @@ TEST(Columns, OfNoImagesAreNoGradient) {
     }
 }
 
-TEST(Columns, AreForChannelsThatFillNoBlocks) {
-  if (!columns::loops_here()) GTEST_SKIP() << "skipped: this processor has no AVX2";
+TEST_F(Columns, AreForChannelsThatFillNoBlocks) {
   const KernelTable table = cpu_kernels();
   const auto chosen = [&](int64_t inputs, int64_t outputs, Pass pass, int64_t step = 1) {
     const Convolution convolution({.images = 2,
@@ -215,8 +221,7 @@ TEST(Columns, AreForChannelsThatFillNoBlocks) {
 }
 
 // A strip has a row of the result at least.
-TEST(Columns, AreNotForLongRows) {
-  if (!columns::loops_here()) GTEST_SKIP() << "skipped: this processor has no AVX2";
+TEST_F(Columns, AreNotForLongRows) {
   const KernelTable table = cpu_kernels();
   for (Pass pass : kPasses)
     for (const auto& [width, name] : {std::pair(3'000, "columns"), std::pair(30'000, "oneDNN")}) {
@@ -235,8 +240,7 @@ TEST(Columns, AreNotForLongRows) {
     }
 }
 
-TEST(Columns, NameLayoutsThatTheyCannotRead) {
-  if (!columns::loops_here()) GTEST_SKIP() << "skipped: this processor has no AVX2";
+TEST_F(Columns, NameLayoutsThatTheyCannotRead) {
   const Convolution convolution({4, 32, 32, 8, 8});
   const KernelRequest request = convolution.request(Pass::forward, 8, 1);
   expect_error([&] { prepare(Pass::forward, request, *columns::loops_here()); },
