@@ -25,13 +25,14 @@ std::string refusal(const KernelRequest& request, const ConvShapes& shapes) {
   const ColumnLoops* loops = loops_here();
   if (!loops) return "wants a processor with AVX2";
   if (x.size() != 4) return "takes images";
-  if (shapes.attrs(request).group != 1) return "takes one group";
+  const ConvAttrs attrs = shapes.attrs(request);
+  if (attrs.group != 1) return "takes one group";
   if (x[1] % loops->lanes() == 0 || y[1] % loops->lanes() == 0)
     return join("leaves multiples of ", loops->lanes(), " channels to others");
   if (nearly_fill(loops->lanes(), x[1], y[1]))
     return "leaves channels that nearly fill blocks to others";
   // Values that lie apart are gathered one by one.
-  if (shapes.attrs(request).window.strides[1] > 1 && request.node.type() != "ConvGradX")
+  if (attrs.window.strides[1] > 1 && request.node.type() != "ConvGradX")
     return "leaves steps across an image to others";
   constexpr int64_t kMostOfRow = 1 << 20;  // floats: a strip has a row of columns at least
   const Dims& w = shapes.w.dims;
