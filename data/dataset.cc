@@ -21,14 +21,16 @@ std::unique_ptr<Dataset> make(const DatasetOptions& options) {
 struct Entry {
   const char* name;
   std::unique_ptr<Dataset> (*make)(const DatasetOptions&);
-  ImageSize size;  // 0: DATA.IMAGE_SIZE
+  Preparation (*preparation)(const DatasetOptions&);
+  bool bytes;
 };
 
-constexpr std::array<Entry, 5> kDatasets{{{"digits", make<DigitImages>, {1, 28, 28}},
-                                          {"synthetic", make<SyntheticImages>, {3, 0, 0}},
-                                          {"image_folder", make<ImageFolder>, {3, 0, 0}},
-                                          {"cifar10", cifar10, {3, 32, 32}},
-                                          {"mnist", mnist, {1, 28, 28}}}};
+constexpr std::array<Entry, 5> kDatasets{
+    {{"digits", make<DigitImages>, digits_preparation, true},
+     {"synthetic", make<SyntheticImages>, synthetic_preparation, false},
+     {"image_folder", make<ImageFolder>, image_folder_preparation, true},
+     {"cifar10", cifar10, cifar10_preparation, true},
+     {"mnist", mnist, mnist_preparation, true}}};
 
 const Entry& entry_of(const DatasetOptions& options) {
   for (const Entry& entry : kDatasets)
@@ -52,10 +54,23 @@ std::unique_ptr<Dataset> dataset_named(const DatasetOptions& options) {
   return entry_of(options).make(options);
 }
 
-ImageSize image_size_of(const DatasetOptions& options) {
-  const ImageSize& size = entry_of(options).size;
-  if (size.height > 0) return size;
-  return {size.channels, options.image_size, options.image_size};
+Preparation preparation_of(const DatasetOptions& options) {
+  return entry_of(options).preparation(options);
+}
+
+bool has_bytes(const DatasetOptions& options) { return entry_of(options).bytes; }
+
+void Dataset::read(int64_t index, uint64_t draw, float* image, int64_t* label) const {
+  std::vector<uint8_t> bytes(static_cast<std::size_t>(image_values()));
+  read_bytes(index, draw, bytes.data(), label);
+  const int64_t plane = height() * width();
+  for (int64_t c = 0; c < channels(); ++c)
+    for (int64_t i = c * plane; i < (c + 1) * plane; ++i)
+      image[i] = preparation().normalised(c, static_cast<float>(bytes[i]));
+}
+
+void Dataset::read_bytes(int64_t, uint64_t, uint8_t*, int64_t*) const {
+  fail("the data set's images are not made of bytes");
 }
 
 }  // namespace lockstep

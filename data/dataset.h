@@ -19,8 +19,11 @@ class Dataset {
   virtual int64_t size() const = 0;
   virtual int64_t classes() const = 0;
   // Writes image `index`, channels x height x width values, and its label. Augmentation, if any,
-  // depends on (seed, draw) alone; in training every draw has its own number. Thread-safe.
-  virtual void read(int64_t index, uint64_t draw, float* image, int64_t* label) const = 0;
+  // depends on (seed, draw) alone; in training every draw has its own number. Thread-safe. Here:
+  // the bytes, normalised.
+  virtual void read(int64_t index, uint64_t draw, float* image, int64_t* label) const;
+  // The same before normalisation, if the set has bytes.
+  virtual void read_bytes(int64_t index, uint64_t draw, uint8_t* image, int64_t* label) const;
 
   virtual std::string class_name(int64_t label) const { return std::to_string(label); }
 
@@ -53,10 +56,9 @@ struct DatasetOptions {
 std::unique_ptr<Dataset> dataset_named(const DatasetOptions& options);
 std::vector<std::string> dataset_names();
 
-struct ImageSize {
-  int64_t channels, height, width;
-};
-// The size of a set's images, computed without its files.
-ImageSize image_size_of(const DatasetOptions& options);
+// The preparation of a set's images, computed without its files.
+Preparation preparation_of(const DatasetOptions& options);
+// Whether its images can be read as bytes.
+bool has_bytes(const DatasetOptions& options);
 
 }  // namespace lockstep

@@ -99,9 +99,12 @@ void draw(int digit, PhiloxSequence& random, uint8_t* pixels) {
 
 }  // namespace
 
-DigitImages::DigitImages(const DatasetOptions& options)
-    // Mean about 0, deviation about 1.
-    : Dataset({1, kSide, kSide, kSide, {0.15F}, {0.3F}}) {
+// Mean about 0, deviation about 1.
+Preparation digits_preparation(const DatasetOptions&) {
+  return {1, kSide, kSide, kSide, {0.15F}, {0.3F}};
+}
+
+DigitImages::DigitImages(const DatasetOptions& options) : Dataset(digits_preparation(options)) {
   check(options.size > 0, "a data set of ", options.size, " images");
   pixels_.resize(static_cast<std::size_t>(options.size) * kSide * kSide);
   labels_.resize(static_cast<std::size_t>(options.size));
@@ -113,10 +116,8 @@ DigitImages::DigitImages(const DatasetOptions& options)
   }
 }
 
-void DigitImages::read(int64_t index, uint64_t, float* image, int64_t* label) const {
-  const uint8_t* from = pixels_.data() + index * kSide * kSide;
-  for (int i = 0; i < kSide * kSide; ++i)
-    image[i] = preparation().normalised(0, static_cast<float>(from[i]));
+void DigitImages::read_bytes(int64_t index, uint64_t, uint8_t* image, int64_t* label) const {
+  std::copy_n(pixels_.data() + index * kSide * kSide, kSide * kSide, image);
   *label = labels_[index];
 }
 

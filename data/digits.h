@@ -9,6 +9,8 @@
 
 namespace lockstep {
 
+Preparation digits_preparation(const DatasetOptions& options);
+
 class DigitImages final : public Dataset {
  public:
   // Draws all images at once; the seed decides every pixel.
@@ -16,7 +18,7 @@ class DigitImages final : public Dataset {
 
   int64_t size() const override { return static_cast<int64_t>(labels_.size()); }
   int64_t classes() const override { return 10; }
-  void read(int64_t index, uint64_t draw, float* image, int64_t* label) const override;
+  void read_bytes(int64_t index, uint64_t draw, uint8_t* image, int64_t* label) const override;
 
  private:
   std::vector<uint8_t> pixels_;

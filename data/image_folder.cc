@@ -43,14 +43,17 @@ std::vector<std::string> classes_in(const fs::path& train) {
 
 }  // namespace
 
+Preparation image_folder_preparation(const DatasetOptions& options) {
+  return {3,
+          options.image_size,
+          options.image_size,
+          options.resize,
+          {0.485F, 0.456F, 0.406F},  // ImageNet's
+          {0.229F, 0.224F, 0.225F}};
+}
+
 ImageFolder::ImageFolder(const DatasetOptions& options)
-    : Dataset({3,
-               options.image_size,
-               options.image_size,
-               options.resize,
-               {0.485F, 0.456F, 0.406F},  // ImageNet's
-               {0.229F, 0.224F, 0.225F}}),
-      options_(options) {
+    : Dataset(image_folder_preparation(options)), options_(options) {
   const fs::path train = fs::path(options.root) / "train";
   class_names_ = classes_in(train);
   const fs::path folder = options.held_out ? fs::path(options.root) / "val" : train;
@@ -73,6 +76,15 @@ ImageFolder::ImageFolder(const DatasetOptions& options)
 }
 
 void ImageFolder::read(int64_t index, uint64_t draw, float* image, int64_t* label) const {
+  read_as(index, draw, image, label);
+}
+
+void ImageFolder::read_bytes(int64_t index, uint64_t draw, uint8_t* image, int64_t* label) const {
+  read_as(index, draw, image, label);
+}
+
+template <class T>
+void ImageFolder::read_as(int64_t index, uint64_t draw, T* image, int64_t* label) const {
   const File& file = files_[index];
   const Image picture = read_image(file.path);
   if (options_.held_out) {

@@ -6,6 +6,8 @@
 
 namespace lockstep {
 
+Preparation image_folder_preparation(const DatasetOptions& options);
+
 class ImageFolder final : public Dataset {
  public:
   explicit ImageFolder(const DatasetOptions& options);
@@ -14,8 +16,13 @@ class ImageFolder final : public Dataset {
   int64_t classes() const override { return static_cast<int64_t>(class_names_.size()); }
   std::string class_name(int64_t label) const override { return class_names_[label]; }
   void read(int64_t index, uint64_t draw, float* image, int64_t* label) const override;
+  // Pixels are rounded after resampling; those of a region at its own scale are the file's.
+  void read_bytes(int64_t index, uint64_t draw, uint8_t* image, int64_t* label) const override;
 
  private:
+  template <class T>
+  void read_as(int64_t index, uint64_t draw, T* image, int64_t* label) const;
+
   struct File {
     std::string path;
     int64_t label;

@@ -34,18 +34,22 @@ LabelledImages::LabelledImages(const Dataset& dataset, const LabelledImagesOptio
   check(options_.count > 0 && options_.first + options_.count <= options.batch, "images ",
         options_.first, " to ", options_.first + options_.count, " of a batch of ", options.batch);
   check(dataset.size() > 0, "the data set is empty");
-  forms_ = {
-      {{options_.images,
-        {DType::float32, {options_.count, dataset.channels(), dataset.height(), dataset.width()}}},
-       {options_.labels, {DType::int64, {options_.count}}}}};
+  forms_ = {{{options_.images,
+              {options_.bytes ? DType::uint8 : DType::float32,
+               {options_.count, dataset.channels(), dataset.height(), dataset.width()}}},
+             {options_.labels, {DType::int64, {options_.count}}}}};
 }
 
 void LabelledImages::read(int64_t step, int64_t item, std::span<const Tensor> tensors) const {
   const int64_t position = step * options_.batch + options_.first + item;
   const int64_t index = options_.shuffle ? order_.at(position) : position % dataset_.size();
-  dataset_.read(index, static_cast<uint64_t>(position),
-                tensors[0].as<float>() + item * dataset_.image_values(),
-                tensors[1].as<int64_t>() + item);
+  const auto draw = static_cast<uint64_t>(position);
+  const int64_t at = item * dataset_.image_values();
+  int64_t* const label = tensors[1].as<int64_t>() + item;
+  if (options_.bytes)
+    dataset_.read_bytes(index, draw, tensors[0].as<uint8_t>() + at, label);
+  else
+    dataset_.read(index, draw, tensors[0].as<float>() + at, label);
 }
 
 }  // namespace lockstep

@@ -38,6 +38,7 @@ struct LabelledImagesOptions {
   int64_t count = -1;  // -1: to the end
   uint64_t seed = 1;
   bool shuffle = true;                            // false: in the data set's order, repeated
+  bool bytes = false;                             // images as bytes, before normalisation
   std::string images = "data", labels = "label";  // names of the tensors
 };
 

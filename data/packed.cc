@@ -34,7 +34,7 @@ class PackedImages final : public Dataset {
   int64_t classes() const override { return static_cast<int64_t>(data_.classes.size()); }
   std::string class_name(int64_t label) const override { return data_.classes[label]; }
 
-  void read(int64_t index, uint64_t draw, float* image, int64_t* label) const override {
+  void read_bytes(int64_t index, uint64_t draw, uint8_t* image, int64_t* label) const override {
     *label = data_.labels[index];
     int64_t dx = 0, dy = 0;
     bool mirror = false;
@@ -50,8 +50,7 @@ class PackedImages final : public Dataset {
         for (int64_t x = 0; x < width(); ++x) {
           const int64_t row = y + dy, column = (mirror ? width() - 1 - x : x) + dx;
           const bool inside = row >= 0 && row < height() && column >= 0 && column < width();
-          const uint8_t value = inside ? from[(c * height() + row) * width() + column] : uint8_t{0};
-          *image++ = preparation().normalised(c, static_cast<float>(value));
+          *image++ = inside ? from[(c * height() + row) * width() + column] : uint8_t{0};
         }
   }
 
@@ -91,10 +90,18 @@ std::vector<uint8_t> read_idx(const std::string& path, std::vector<int64_t>& dim
 
 }  // namespace
 
+Preparation cifar10_preparation(const DatasetOptions&) {
+  return {3, 32, 32, 32, {0.4914F, 0.4822F, 0.4465F}, {0.2470F, 0.2435F, 0.2616F}};
+}
+
+Preparation mnist_preparation(const DatasetOptions&) {
+  return {1, 28, 28, 28, {0.1307F}, {0.3081F}};
+}
+
 std::unique_ptr<Dataset> cifar10(const DatasetOptions& options) {
   constexpr std::size_t kImage = 3 * 32 * 32, kRecord = kImage + 1;
   Packed data;
-  data.preparation = {3, 32, 32, 32, {0.4914F, 0.4822F, 0.4465F}, {0.2470F, 0.2435F, 0.2616F}};
+  data.preparation = cifar10_preparation(options);
   data.classes = {"airplane", "automobile", "bird",  "cat",  "deer",
                   "dog",      "frog",       "horse", "ship", "truck"};
   data.shift = 4;
@@ -122,8 +129,10 @@ std::unique_ptr<Dataset> mnist(const DatasetOptions& options) {
   data.pixels = read_idx(start + "-images-idx3-ubyte", images);
   data.labels = read_idx(start + "-labels-idx1-ubyte", labels);
   check(images[0] == labels[0], start, ": ", images[0], " images but ", labels[0], " labels");
-  data.preparation = {1,         images[1], images[2], std::min(images[1], images[2]),
-                      {0.1307F}, {0.3081F}};
+  data.preparation = mnist_preparation(options);
+  data.preparation.height = images[1];
+  data.preparation.width = images[2];
+  data.preparation.resize = std::min(images[1], images[2]);
   return std::make_unique<PackedImages>(std::move(data), options, start);
 }
 

@@ -14,15 +14,18 @@ constexpr uint64_t kHeldOut = uint64_t{6} << 40;
 
 }  // namespace
 
-// The preparation maps real images to between -1 and 1, the range of the generated ones.
+// Maps real images to between -1 and 1, the range of the generated ones.
+Preparation synthetic_preparation(const DatasetOptions& options) {
+  return {3,
+          options.image_size,
+          options.image_size,
+          options.image_size,
+          {0.5F, 0.5F, 0.5F},
+          {0.5F, 0.5F, 0.5F}};
+}
+
 SyntheticImages::SyntheticImages(const DatasetOptions& options)
-    : Dataset({3,
-               options.image_size,
-               options.image_size,
-               options.image_size,
-               {0.5F, 0.5F, 0.5F},
-               {0.5F, 0.5F, 0.5F}}),
-      options_(options) {
+    : Dataset(synthetic_preparation(options)), options_(options) {
   check(options.size > 0, "a data set of ", options.size, " images");
   check(options.classes > 0 && options.image_size > 0, "synthetic images of ", options.image_size,
         " pixels in ", options.classes, " classes");

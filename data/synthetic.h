@@ -6,6 +6,8 @@
 
 namespace lockstep {
 
+Preparation synthetic_preparation(const DatasetOptions& options);
+
 class SyntheticImages final : public Dataset {
  public:
   explicit SyntheticImages(const DatasetOptions& options);

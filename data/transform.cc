@@ -37,40 +37,19 @@ std::vector<Taps> taps_of(double start, double length, int64_t source, int64_t t
   return places;
 }
 
+uint8_t nearest_byte(float value) {
+  return static_cast<uint8_t>(std::clamp(value, 0.F, 255.F) + 0.5F);
+}
+
 // Luminance; grey stays unchanged.
 float grey(const uint8_t* rgb) {
   return static_cast<float>(299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2]) / 1000;
 }
 
-}  // namespace
-
-Region random_region(int64_t height, int64_t width, std::array<double, 2> scale,
-                     PhiloxSequence& random) {
-  const double h = static_cast<double>(height), w = static_cast<double>(width);
-  const double least = std::log(3.0 / 4), most = std::log(4.0 / 3);
-  for (int attempt = 0; attempt < 10; ++attempt) {
-    const double area = h * w * random.uniform(scale[0], scale[1]);
-    const double aspect = std::exp(random.uniform(least, most));
-    const double across = std::sqrt(area * aspect), down = std::sqrt(area / aspect);
-    if (across > w || down > h) continue;
-    return {random.uniform(0, h - down), random.uniform(0, w - across), down, across};
-  }
-  const double across = std::min(w, h * 4 / 3), down = std::min(h, w * 4 / 3);
-  return {(h - down) / 2, (w - across) / 2, down, across};
-}
-
-Region central_region(const Image& image, const Preparation& to) {
-  const double height = static_cast<double>(image.height), width = static_cast<double>(image.width);
-  const double down = static_cast<double>(to.height), across = static_cast<double>(to.width);
-  // Source pixels per result pixel.
-  const double pixels = std::min(height / down, width / across) * std::min(down, across) /
-                        static_cast<double>(to.resize);
-  return {(height - pixels * down) / 2, (width - pixels * across) / 2, pixels * down,
-          pixels * across};
-}
-
-void prepare(const Image& image, const Preparation& to, const Region& region, bool mirror,
-             float* chw) {
+// written(channel, value): of every element in order, from 0 to 255.
+template <class Written>
+void resample(const Image& image, const Preparation& to, const Region& region, bool mirror,
+              const Written& written) {
   const auto across = taps_of(region.left, region.width, image.width, to.width);
   const auto down = taps_of(region.top, region.height, image.height, to.height);
   const int64_t first = down.front().first;
@@ -104,25 +83,79 @@ void prepare(const Image& image, const Preparation& to, const Region& region, bo
           sum += weight * *value;
           value += channels * to.width;
         }
-        *chw++ = to.normalised(c, sum);
+        written(c, sum);
       }
     }
+}
+
+// colour(channel, place): a byte.
+template <class Colour>
+Image picture_with(const Preparation& preparation, const Colour& colour) {
+  Image image{preparation.height, preparation.width, {}};
+  const int64_t plane = preparation.height * preparation.width;
+  for (int64_t i = 0; i < plane; ++i)
+    for (int64_t c = 0; c < 3; ++c) {
+      const int64_t channel = std::min(c, preparation.channels - 1);
+      image.rgb.push_back(colour(channel, channel * plane + i));
+    }
+  return image;
+}
+
+}  // namespace
+
+Region random_region(int64_t height, int64_t width, std::array<double, 2> scale,
+                     PhiloxSequence& random) {
+  const double h = static_cast<double>(height), w = static_cast<double>(width);
+  const double least = std::log(3.0 / 4), most = std::log(4.0 / 3);
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const double area = h * w * random.uniform(scale[0], scale[1]);
+    const double aspect = std::exp(random.uniform(least, most));
+    const double across = std::sqrt(area * aspect), down = std::sqrt(area / aspect);
+    if (across > w || down > h) continue;
+    return {random.uniform(0, h - down), random.uniform(0, w - across), down, across};
+  }
+  const double across = std::min(w, h * 4 / 3), down = std::min(h, w * 4 / 3);
+  return {(h - down) / 2, (w - across) / 2, down, across};
+}
+
+Region central_region(const Image& image, const Preparation& to) {
+  const double height = static_cast<double>(image.height), width = static_cast<double>(image.width);
+  const double down = static_cast<double>(to.height), across = static_cast<double>(to.width);
+  // Source pixels per result pixel.
+  const double pixels = std::min(height / down, width / across) * std::min(down, across) /
+                        static_cast<double>(to.resize);
+  return {(height - pixels * down) / 2, (width - pixels * across) / 2, pixels * down,
+          pixels * across};
+}
+
+void prepare(const Image& image, const Preparation& to, const Region& region, bool mirror,
+             float* chw) {
+  resample(image, to, region, mirror,
+           [&](int64_t channel, float value) { *chw++ = to.normalised(channel, value); });
+}
+
+void prepare(const Image& image, const Preparation& to, const Region& region, bool mirror,
+             uint8_t* chw) {
+  resample(image, to, region, mirror, [&](int64_t, float value) { *chw++ = nearest_byte(value); });
 }
 
 void prepare(const Image& image, const Preparation& preparation, float* chw) {
   prepare(image, preparation, central_region(image, preparation), false, chw);
 }
 
+void prepare(const Image& image, const Preparation& preparation, uint8_t* chw) {
+  prepare(image, preparation, central_region(image, preparation), false, chw);
+}
+
 Image picture_of(const float* chw, const Preparation& preparation) {
-  Image image{preparation.height, preparation.width, {}};
-  const int64_t plane = preparation.height * preparation.width;
-  for (int64_t i = 0; i < plane; ++i)
-    for (int64_t c = 0; c < 3; ++c) {
-      const int64_t channel = std::min(c, preparation.channels - 1);
-      const float light = preparation.light(channel, chw[channel * plane + i]);
-      image.rgb.push_back(static_cast<uint8_t>(std::lround(255 * std::clamp(light, 0.F, 1.F))));
-    }
-  return image;
+  return picture_with(preparation, [&](int64_t channel, int64_t place) {
+    const float light = preparation.light(channel, chw[place]);
+    return static_cast<uint8_t>(std::lround(255 * std::clamp(light, 0.F, 1.F)));
+  });
+}
+
+Image picture_of(const uint8_t* chw, const Preparation& preparation) {
+  return picture_with(preparation, [&](int64_t, int64_t place) { return chw[place]; });
 }
 
 }  // namespace lockstep

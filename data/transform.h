@@ -22,10 +22,16 @@ struct Preparation {
   std::vector<float> deviation{1, 1, 1};
 
   int64_t values() const { return channels * height * width; }
-  // Normalises a channel's value from 0 to 255.
-  float normalised(int64_t channel, float value) const {
+  // A channel's value from 0 to 255 is normalised as value * scale - shift.
+  float scale(int64_t channel) const {
+    return 1 / (255 * deviation[static_cast<std::size_t>(channel)]);
+  }
+  float shift(int64_t channel) const {
     const auto c = static_cast<std::size_t>(channel);
-    return value * (1 / (255 * deviation[c])) - mean[c] / deviation[c];
+    return mean[c] / deviation[c];
+  }
+  float normalised(int64_t channel, float value) const {
+    return value * scale(channel) - shift(channel);
   }
   // The inverse, to a value from 0 to 1.
   float light(int64_t channel, float normalised) const {
@@ -49,10 +55,15 @@ Region central_region(const Image& image, const Preparation& preparation);
 // width] values.
 void prepare(const Image& image, const Preparation& preparation, const Region& region, bool mirror,
              float* chw);
+// The same before normalisation, rounded to bytes.
+void prepare(const Image& image, const Preparation& preparation, const Region& region, bool mirror,
+             uint8_t* chw);
 // Prepares the centre crop, as for held-out images and for prediction.
 void prepare(const Image& image, const Preparation& preparation, float* chw);
+void prepare(const Image& image, const Preparation& preparation, uint8_t* chw);
 
 // The image behind a network's input, at the size of the input.
 Image picture_of(const float* chw, const Preparation& preparation);
+Image picture_of(const uint8_t* chw, const Preparation& preparation);
 
 }  // namespace lockstep

@@ -7,8 +7,7 @@ namespace lockstep {
 
 ModelFn lenet(const ClassifierOptions& options) {
   return [options](Net& net) {
-    const ImageShape& image = options.image;
-    Value x = net.input("data", {DType::float32, {"N", image.channels, image.height, image.width}});
+    Value x = image_input(net, options);
     x = conv_layer(net, x, 20, {.kernel = 5}, "conv1");
     x = max_pool_layer(net, x, {}, "pool1");
     x = conv_layer(net, x, 50, {.kernel = 5}, "conv2");

@@ -7,8 +7,7 @@ namespace lockstep {
 
 ModelFn mlp(const ClassifierOptions& options) {
   return [options](Net& net) {
-    const ImageShape& image = options.image;
-    Value x = net.input("data", {DType::float32, {"N", image.channels, image.height, image.width}});
+    Value x = image_input(net, options);
     int number = 1;
     for (int64_t width : options.hidden) {
       x = fc_layer(net, x, width, {}, join("fc", number));

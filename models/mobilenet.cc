@@ -15,9 +15,7 @@ class MobileNetV2 {
     struct Stage {
       int64_t expansion, channels, blocks, stride;
     };
-    const ImageShape& image = options.image;
-    Value x =
-        net_.input("data", {DType::float32, {"N", image.channels, image.height, image.width}});
+    Value x = image_input(net_, options);
     x = conv_bn_relu6(x, 32, {.kernel = 3, .stride = 2, .pad = 1}, "features.0");
     int number = 1;
     for (const Stage& stage : std::initializer_list<Stage>{{1, 16, 1, 1},

@@ -40,6 +40,13 @@ const Entry& entry_named(const std::string& name) {
 
 }  // namespace
 
+Value image_input(Net& net, const ClassifierOptions& options, const Where& where) {
+  const ImageShape& image = options.image;
+  const Shape shape{"N", image.channels, image.height, image.width};
+  if (options.bytes) return byte_input(net, "data", shape, *options.bytes, where);
+  return net.input("data", {DType::float32, shape}, where);
+}
+
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (const Entry& entry : kModels) names.emplace_back(entry.name);

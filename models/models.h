@@ -1,9 +1,11 @@
 // Networks by name. A model is a function that builds a Net; its options are a struct.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "builders/net/bytes.h"
 #include "builders/net/net.h"
 
 namespace lockstep {
@@ -16,12 +18,16 @@ struct ImageShape {
 
 struct ClassifierOptions {
   ImageShape image;
+  std::optional<ByteScale> bytes = {};  // images are fed as bytes, and normalised so
   int64_t classes = 10;
   std::vector<int64_t> hidden = {256, 128};  // mlp only: width of each hidden layer
   bool stride_in_1x1 = false;   // resnets with bottlenecks: the convolution in which a block halves
                                 // the image
   bool zero_init_gamma = true;  // resnets: blocks start as the identity
 };
+
+// The input "data" of a classifier: images as float32 numbers.
+Value image_input(Net& net, const ClassifierOptions& options, const Where& where = Where::here());
 
 // LeCun's network in Caffe2's variant: two convolutions with max pooling, two fully connected
 // layers.

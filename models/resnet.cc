@@ -25,9 +25,7 @@ class ResNet {
   }
 
   void build() {
-    const ImageShape& image = options_.image;
-    Value x =
-        net_.input("data", {DType::float32, {"N", image.channels, image.height, image.width}});
+    Value x = image_input(net_, options_);
     x = conv_bn(x, 64, {.kernel = 7, .stride = 2, .pad = 3}, "conv1", "bn1");
     x = relu(net_.graph, x, "relu");
     x = max_pool_layer(net_, x, {.kernel = 3, .stride = 2, .pad = 1}, "maxpool");

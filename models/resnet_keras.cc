@@ -40,8 +40,7 @@ Value block(Net& net, Value x, int64_t width, int64_t stride, bool projects,
 ModelFn resnet50_keras(const ClassifierOptions& options) {
   return [options](Net& net) {
     net.names = kKerasNames;
-    const ImageShape& image = options.image;
-    Value x = net.input("data", {DType::float32, {"N", image.channels, image.height, image.width}});
+    Value x = image_input(net, options);
     x = conv_layer(net, x, 64, {.kernel = 7, .stride = 2, .pad = 3, .weight = glorot()},
                    "conv1_conv");
     x = relu(net.graph, batch_norm_layer(net, x, kBatchNorm, "conv1_bn"), "conv1_relu");

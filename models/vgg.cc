@@ -8,8 +8,7 @@ namespace lockstep {
 ModelFn vgg16(const ClassifierOptions& options) {
   return [options](Net& net) {
     net.names = kPyTorchNames;
-    const ImageShape& image = options.image;
-    Value x = net.input("data", {DType::float32, {"N", image.channels, image.height, image.width}});
+    Value x = image_input(net, options);
     constexpr int64_t kPool = 0;  // an entry of the list of widths: halve the image
     int number = 0;               // torchvision numbers convolutions, activations and pools
                                   // together

@@ -2,6 +2,7 @@
 
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/conv/conv.h"
+#include "operators/elementwise/bytes.h"
 #include "operators/elementwise/casts.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/pool/pool.h"
@@ -9,11 +10,13 @@
 namespace lockstep {
 
 std::vector<Rewrite> gpu_fusions() {
-  return {fuse_batch_norms,      fuse_convolutions, fuse_gradient_sums,
-          keep_places_of_maxima, fuse_updates,      fuse_casts};
+  return {fuse_byte_tables,      fuse_batch_norms, fuse_convolutions, fuse_gradient_sums,
+          keep_places_of_maxima, fuse_updates,     fuse_casts};
 }
 
 // A ReLU after oneDNN's convolution would be a pass of its own in any case.
-std::vector<Rewrite> cpu_fusions() { return {fuse_batch_norms_and_clips, fuse_small_updates}; }
+std::vector<Rewrite> cpu_fusions() {
+  return {fuse_byte_tables, fuse_batch_norms_and_clips, fuse_small_updates};
+}
 
 }  // namespace lockstep

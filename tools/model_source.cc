@@ -113,8 +113,14 @@ SourcedModel step_in_file(const ModelRequest& request, int64_t batch) {
 }
 
 SourcedModel named_model(const ModelRequest& request, int64_t batch) {
-  const auto [run, step] = settings_for(request);
-  const ModelFn model = model_named(request.source, published_options(request.source));
+  RunSettings run{.threads = 1};
+  StepSettings step;
+  bool bytes = false;
+  read_words_for(request,
+                 joined({keys_of(run), keys_of(step), {{"DATA.BYTES", &bytes, "images as bytes"}}}),
+                 "keys of the run and of the step, and DATA.BYTES,");
+  const ModelFn model = model_named(request.source, bytes ? published_for_bytes(request.source)
+                                                          : published_options(request.source));
   return sourced({build_data_parallel_model(all_ops(), model, MomentumSgd{},
                                             options_of(step, run.devices.list))},
                  run, batch);

@@ -1,5 +1,7 @@
 #include "builders/net/imported.h"
 
+#include <algorithm>
+
 #include "builders/net/patterns.h"
 #include "graph/gradient.h"
 #include "operators/batch_norm/batch_norm.h"
@@ -23,20 +25,48 @@ std::set<std::string> running_statistics(const Graph& graph) {
   return names;
 }
 
+// Constants of the arithmetic that follows a cast of an input of bytes.
+std::set<std::string> normalisers_of_inputs(const Graph& graph) {
+  static const std::set<std::string> kArithmetic{"Add", "Sub", "Mul", "Div"};
+  std::set<std::string> names;
+  std::set<int> normalised;  // values
+  for (int i = 0; i < graph.node_count(); ++i) {
+    const Node node = graph.node(i);
+    const auto inputs = node.inputs();
+    const auto& fed = graph.inputs();
+    if (node.type() == "Cast" && graph.dtype(inputs[0]) == DType::uint8 &&
+        std::find(fed.begin(), fed.end(), inputs[0]) != fed.end())
+      normalised.insert(node.outputs()[0].id);
+    if (!kArithmetic.contains(node.type())) continue;
+    for (std::size_t k : {0, 1})
+      if (normalised.contains(inputs[1 - k].id) && graph.literal(inputs[k])) {
+        names.insert(graph.name(inputs[k]));
+        normalised.insert(node.outputs()[0].id);
+      }
+  }
+  return names;
+}
+
 // Copies one file's graph into one Net.
 class Copy {
  public:
   Copy(Net& net, const LoadedModel& file, const ImportedOptions& options)
       : net_(net), from_(file.model.inference), options_(options) {
     values_.resize(from_.value_count());
-    for (Value input : from_.inputs())
-      values_[input.id] = net.input(from_.name(input), from_.type(input), Where{});
+    for (Value input : from_.inputs()) values_[input.id] = fed(input);
     for (int i = 0; i < from_.node_count(); ++i) copy(from_.node(i));
   }
 
   Value of(Value value) { return value ? translated(value) : none; }
 
  private:
+  Value fed(Value input) {
+    const std::string& name = from_.name(input);
+    const auto bytes = options_.bytes.find(name);
+    if (bytes == options_.bytes.end()) return net_.input(name, from_.type(input), Where{});
+    return byte_input(net_, name, from_.shape(input), bytes->second, Where{});
+  }
+
   // Constants are made for their first user; inputs and results of nodes exist already.
   Value translated(Value value) {
     Value& here = values_[value.id];
@@ -122,14 +152,15 @@ class Copy {
 std::set<std::string> trainable_initializers(const LoadedModel& file, const std::string& loss,
                                              const std::vector<std::string>& frozen) {
   const Graph& graph = file.model.inference;
-  const std::set<std::string> statistics = running_statistics(graph);
+  std::set<std::string> kept = running_statistics(graph);
+  kept.merge(normalisers_of_inputs(graph));
   check_patterns_used(frozen, {file.initializers.begin(), file.initializers.end()},
                       "frozen parameters (MODEL.FREEZE, --freeze)");
   // Differentiates a copy, in which training batch normalisation has a gradient.
   ImportedOptions all;
   for (const std::string& name : file.initializers) {
     Value value = graph.find(name);
-    if (!value || graph.dtype(value) != DType::float32 || statistics.count(name)) continue;
+    if (!value || graph.dtype(value) != DType::float32 || kept.count(name)) continue;
     if (!matches_any(name, frozen)) all.trainable.insert(name);
   }
   Graph scratch(graph.ops(), "trainable");

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "builders/net/bytes.h"
 #include "builders/net/net.h"
 #include "graph/io.h"
 
@@ -23,6 +24,8 @@ struct ImportedOptions {
     Initializer initializer;
   };
   std::map<std::string, NewParam> renewed;
+  // Inputs of float32 that are fed as bytes, by name.
+  std::map<std::string, ByteScale> bytes;
   // Trains nodes with training_mode 0, too: some exporters can write nothing else.
   bool train_batch_norm = false;
 };
@@ -38,7 +41,8 @@ struct Classifier {
 Classifier find_classifier(const LoadedModel& file, const std::string& scores);
 
 // Float initializers that get a gradient from `loss`, a value (or scores) of the file's graph,
-// except running statistics and names that match a `frozen` pattern (* and ?).
+// except running statistics, constants that normalise an input of bytes, and names that match a
+// `frozen` pattern (* and ?).
 std::set<std::string> trainable_initializers(const LoadedModel& file, const std::string& loss,
                                              const std::vector<std::string>& frozen);
 

@@ -3,6 +3,7 @@
 // operators again; sum_to undoes the broadcast.
 #include "operators/elementwise/elementwise.h"
 
+#include "operators/elementwise/bytes.h"
 #include "operators/elementwise/casts.h"
 #include "operators/elementwise/clip.h"
 #include "operators/kit/room.h"
@@ -294,6 +295,7 @@ std::vector<Op> elementwise_ops() {
            .differentiable = Differentiable::yes,
            .gradient = where_gradient,
            .narrow = {Narrow::follows}},
+          byte_table_op(),
           casts_op(),
           clip_op(),
           clip_grad_op(),

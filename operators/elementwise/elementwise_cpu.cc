@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "operators/elementwise/bytes.h"
 #include "operators/elementwise/casts.h"
 #include "operators/elementwise/clip.h"
 #include "operators/elementwise/elementwise.h"
@@ -270,6 +271,7 @@ std::vector<KernelEntry> elementwise_cpu() {
       {"Mod", "", {{"CPU", takes<Arithmetic>(), prepare_mod}}},
       {"BitShift", "", {{"CPU", takes<Unsigned>(), prepare_bit_shift}}},
       {"Where", "", {{"CPU", takes<Chosen>(1), prepare_where}}},
+      byte_table_cpu(),
       casts_cpu(),
       clip_cpu(),
       clip_grad_cpu(),

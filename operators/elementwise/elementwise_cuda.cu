@@ -1,4 +1,5 @@
 #include "operators/elementwise/broadcast_cuda.h"
+#include "operators/elementwise/bytes.h"
 #include "operators/elementwise/cast_cuda.h"
 #include "operators/elementwise/casts.h"
 #include "operators/elementwise/clip.h"
@@ -311,6 +312,7 @@ std::vector<KernelEntry> elementwise_cuda() {
       {"GreaterOrEqual", "", {{"GPU", takes<Numbers>(), comparison<GreaterOrEqual>}}},
       {"LessOrEqual", "", {{"GPU", takes<Numbers>(), comparison<LessOrEqual>}}},
       {"Where", "", {{"GPU", takes<Chosen>(1), prepare_where, flat_choice}}},
+      byte_table_cuda(),
       casts_cuda(),
       clip_cuda(),
       clip_grad_cuda(),

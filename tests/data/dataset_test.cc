@@ -67,7 +67,42 @@ TEST(Dataset, BadRequestsAreNamed) {
   expect_error([] { dataset_named({.size = 0}); }, "0 images");
 }
 
+TEST(Dataset, PreparesAsItSaysWithoutItsFiles) {
+  for (const char* name : {"digits", "synthetic"}) {
+    const DatasetOptions options{.name = name, .size = 3, .image_size = 12};
+    const Preparation made = dataset_named(options)->preparation(), said = preparation_of(options);
+    EXPECT_EQ(made.values(), said.values());
+    EXPECT_EQ(made.mean, said.mean);
+    EXPECT_EQ(made.deviation, said.deviation);
+  }
+}
+
+TEST(Dataset, OfFloatsHasNoBytes) {
+  const DatasetOptions options{.name = "synthetic", .image_size = 12};
+  EXPECT_FALSE(has_bytes(options));
+  uint8_t byte = 0;
+  int64_t label = 0;
+  expect_error([&] { dataset_named(options)->read_bytes(0, 0, &byte, &label); },
+               "not made of bytes");
+}
+
 // -- Loader
+
+TEST(Loader, GivesBytesIfAsked) {
+  const auto data = dataset_named({.size = 20});
+  const LabelledImages bytes(*data, {.batch = 7, .seed = 4, .bytes = true});
+  const LabelledImages floats(*data, {.batch = 7, .seed = 4});
+  Loader of_bytes(bytes, 2), of_floats(floats, 2);
+  for (int64_t step = 0; step < 4; ++step) {
+    const std::span<const Tensor> a = of_bytes.get(step), b = of_floats.get(step);
+    ASSERT_EQ(a[0].desc.dtype, DType::uint8);
+    ASSERT_EQ(a[0].desc.dims, b[0].desc.dims);
+    for (int64_t i = 0; i < a[0].count(); ++i)
+      EXPECT_EQ(b[0].as<float>()[i],
+                data->preparation().normalised(0, static_cast<float>(a[0].as<uint8_t>()[i])));
+    EXPECT_TRUE(std::equal(a[1].as<int64_t>(), a[1].as<int64_t>() + 7, b[1].as<int64_t>()));
+  }
+}
 
 std::vector<float> batches(const Dataset& data, int threads, const std::vector<int64_t>& steps) {
   const LabelledImages source(data, {.batch = 7, .seed = 4});

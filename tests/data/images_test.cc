@@ -213,6 +213,43 @@ TEST_F(FolderTest, ClassesAreFoldersAndReadingIsAFunctionOfTheDraw) {
   EXPECT_EQ(image(*held_out, 9, 5), image(*held_out, 9, 6)) << "no augmentation";
 }
 
+// Rounded to the nearest byte, before normalisation.
+TEST_F(FolderTest, BytesAreTheNearestOnes) {
+  for (const bool held_out : {false, true}) {
+    const auto data = dataset_named(options(held_out));
+    const Preparation& p = data->preparation();
+    std::vector<float> floats(static_cast<std::size_t>(data->image_values()));
+    std::vector<uint8_t> bytes(floats.size());
+    int64_t label = 0, again = 1;
+    bool any_rounded = false;
+    for (int64_t i = 0; i < data->size(); ++i) {
+      data->read(i, 7, floats.data(), &label);
+      data->read_bytes(i, 7, bytes.data(), &again);
+      EXPECT_EQ(label, again);
+      for (std::size_t at = 0; at < floats.size(); ++at) {
+        const auto c = static_cast<int64_t>(at) / (p.height * p.width);
+        const float level = (floats[at] + p.shift(c)) / p.scale(c);
+        EXPECT_NEAR(level, bytes[at], 0.5 + 1e-3);
+        any_rounded = any_rounded || std::abs(level - static_cast<float>(bytes[at])) > 0.1;
+      }
+    }
+    EXPECT_TRUE(any_rounded);
+  }
+}
+
+TEST_F(FolderTest, BytesOfAPictureAtItsOwnScaleAreTheFiles) {
+  const Image image = gradient_image(9, 11);
+  for (const bool mirror : {false, true}) {
+    std::vector<uint8_t> bytes(3 * 4 * 5);
+    prepare(image, {3, 4, 5}, {2, 3, 4, 5}, mirror, bytes.data());
+    for (int64_t c = 0; c < 3; ++c)
+      for (int64_t y = 0; y < 4; ++y)
+        for (int64_t x = 0; x < 5; ++x)
+          EXPECT_EQ(bytes[(c * 4 + y) * 5 + (mirror ? 4 - x : x)],
+                    image.rgb[3 * ((y + 2) * 11 + x + 3) + c]);
+  }
+}
+
 TEST_F(FolderTest, BatchesAreTheSameWhateverTheThreads) {
   auto data = dataset_named(options());
   auto read = [&](int threads) {
@@ -267,6 +304,26 @@ TEST_F(FolderTest, APictureIsARegularFile) {
   expect_error([&] { data->read(0, 0, values.data(), &label); }, "p0.JPG", "a pipe");
 }
 
+// A set of bytes gives floats that are those, normalised; a network that takes bytes does the same.
+void expect_floats_of_bytes(const Dataset& data) {
+  std::vector<float> floats(static_cast<std::size_t>(data.image_values()));
+  std::vector<uint8_t> bytes(floats.size());
+  int64_t label = 0, again = 1;
+  for (int64_t i = 0; i < data.size(); ++i)
+    for (const uint64_t draw : {3, 4}) {
+      data.read(i, draw, floats.data(), &label);
+      data.read_bytes(i, draw, bytes.data(), &again);
+      EXPECT_EQ(label, again);
+      const int64_t plane = data.height() * data.width();
+      for (int64_t at = 0; at < data.image_values(); ++at) {
+        const auto level = static_cast<float>(bytes[at]);
+        EXPECT_EQ(floats[at], data.preparation().normalised(at / plane, level));
+      }
+      EXPECT_EQ(picture_of(bytes.data(), data.preparation()).rgb,
+                picture_of(floats.data(), data.preparation()).rgb);
+    }
+}
+
 // A held-out example saved as a picture is prepared to the bits that the data set gives.
 void expect_pictures_like_examples(const Dataset& data) {
   std::vector<float> example(static_cast<std::size_t>(data.image_values())), again(example);
@@ -280,6 +337,7 @@ void expect_pictures_like_examples(const Dataset& data) {
 
 TEST(Prepare, GivesHeldOutDigitsTheirBits) {
   expect_pictures_like_examples(*dataset_named({.name = "digits", .size = 20, .held_out = true}));
+  expect_floats_of_bytes(*dataset_named({.name = "digits", .size = 20}));
 }
 
 std::string idx(const std::vector<int>& dims, std::size_t bytes) {
@@ -306,6 +364,7 @@ TEST(Mnist, ReadsIdxFilesAndRefusesOthers) {
   EXPECT_EQ(label, 3);
   EXPECT_NEAR(image[0], (2 / 255.0 - 0.1307) / 0.3081, 1e-5) << "3 * 784 % 10 = 2";
   expect_pictures_like_examples(*data);
+  expect_floats_of_bytes(*data);
   write_file(labels, idx({4}, 4));
   expect_error([&] { dataset_named(options); }, "5 images but 4 labels");
   write_file(images, idx({5, 28, 28}, 100));
@@ -327,6 +386,7 @@ TEST(Cifar10, ReadsRecordsAndAugmentsTrainingOnly) {
   EXPECT_EQ(held_out->size(), 6);
   EXPECT_EQ(held_out->class_name(5), "dog");
   expect_pictures_like_examples(*held_out);
+  expect_floats_of_bytes(*held_out);
   auto read = [](const Dataset& data, uint64_t draw) {
     std::vector<float> image(3072);
     int64_t label = -1;

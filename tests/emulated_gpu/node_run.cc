@@ -11,9 +11,9 @@ namespace {
 
 const KernelTable& table_of(DeviceKind kind) { return table_for(all_kernels(), Device{kind, 0}); }
 
-KernelRequest request_of(const Node& node, DeviceKind kind, bool channels_last) {
+KernelRequest request_of(const Node& node, const NodeRun& run) {
   const Graph& graph = node.graph();
-  const auto descs = [&](std::span<const Value> values) {
+  const auto descs = [&](std::span<const Value> values, bool channels_last) {
     std::vector<TensorDesc> all;
     for (const Value value : values) {
       TensorDesc desc;
@@ -24,9 +24,11 @@ KernelRequest request_of(const Node& node, DeviceKind kind, bool channels_last) 
     }
     return all;
   };
-  KernelRequest request{.node = node, .in = descs(node.inputs()), .out = descs(node.outputs())};
+  KernelRequest request{.node = node,
+                        .in = descs(node.inputs(), run.channels_last && !run.results_only),
+                        .out = descs(node.outputs(), run.channels_last)};
   request.constants.resize(request.in.size());
-  request.device = {kind, 0};
+  request.device = {run.kind, 0};
   return request;
 }
 
@@ -46,7 +48,7 @@ std::vector<std::byte> moved(const std::byte* from, const TensorDesc& desc, bool
 
 std::vector<Literal> NodeRun::results(const Node& node,
                                       const std::vector<Literal>& operands) const {
-  const KernelRequest request = request_of(node, kind, channels_last);
+  const KernelRequest request = request_of(node, *this);
   const KernelTable& table = table_of(kind);
   const std::unique_ptr<Kernel> kernel = table.choose(request).kernel;
   Accelerator* const device = table.accelerator();
@@ -86,7 +88,7 @@ std::vector<Literal> NodeRun::results(const Node& node,
 }
 
 std::string NodeRun::description(const Node& node) const {
-  return table_of(kind).choose(request_of(node, kind, channels_last)).kernel->describe();
+  return table_of(kind).choose(request_of(node, *this)).kernel->describe();
 }
 
 Literal numbers(DType type, const Dims& dims, const std::vector<float>& values) {

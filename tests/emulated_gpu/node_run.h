@@ -12,6 +12,7 @@ namespace lockstep::testing {
 struct NodeRun {
   DeviceKind kind = DeviceKind::gpu;
   bool channels_last = true;
+  bool results_only = false;  // operands are row-major
 
   std::vector<Literal> results(const Node& node, const std::vector<Literal>& operands) const;
   // What the chosen kernel says of itself.

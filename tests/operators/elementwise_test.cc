@@ -74,6 +74,27 @@ OpCase many_casts(DType to, double tolerance) {
           .gradient = false};
 }
 
+// Bytes of several channels, of a table for each or one for all: planes with and without what a GPU
+// reads at once.
+OpCase looked_up(const Dims& dims, bool by_channel) {
+  std::vector<uint8_t> bytes;
+  for (int64_t i = 0; i < element_count(dims); ++i) bytes.push_back(static_cast<uint8_t>(91 * i));
+  const int64_t tables = by_channel ? dims[1] : 1,
+                plane = element_count({dims.begin() + 2, dims.end()});
+  return {.name = join("of_", by_channel ? "channels" : "all", text_of(dims)),
+          .type = "ByteTable",
+          .domain = kOwnDomain,
+          .inputs = {given(Literal::of<uint8_t>(bytes, dims)), random({tables, 256})},
+          .reference =
+              [dims, tables, plane](const std::vector<Doubles>& in) {
+                Doubles y{dims, in[0].values};
+                for (int64_t i = 0; i < element_count(dims); ++i)
+                  y[i] = in[1][i / plane % dims[1] % tables * 256 + static_cast<int64_t>(in[0][i])];
+                return std::vector<Doubles>{y};
+              },
+          .gradient = false};
+}
+
 std::vector<OpCase> elementwise_cases() {
   auto same = [](double (*f)(double, double)) {
     return elementwise([f](const Numbers& x) { return f(x[0], x[1]); });
@@ -350,6 +371,13 @@ std::vector<OpCase> elementwise_cases() {
        .gradient = false},
       many_casts(DType::bfloat16, 1e-2),
       many_casts(DType::float16, 1e-3),
+      looked_up({2, 3, 4, 6}, true),
+      looked_up({3, 3, 8, 200}, true),
+      looked_up({2, 3, 3, 5}, true),
+      looked_up({2, 5, 2, 4}, true),
+      looked_up({2, 3, 8}, false),
+      looked_up({3, 7}, true),
+      looked_up({0, 3, 2, 4}, true),
   };
 }
 

@@ -35,6 +35,7 @@ HOT = [
     (TILES + "GradientSumsIT.*MaskE2E", LOAD, False, None, 84),
     (TILES + "SumAndSquaresIT", LOAD, True, None, 84),
     ("FoldIT.*4PlusELb0ELi2ELi8E", STORE, True, None, 64),
+    ("run_packsI.*ColoursInnermostItE", STORE, False, None, 64),
     ("MapElementsIT.*Li8E", STORE, False, None, 64),
 ]
 

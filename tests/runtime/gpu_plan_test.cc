@@ -140,6 +140,30 @@ TEST(GpuPlan, OfResNet50CastsParametersAtOnce) {
   }
 }
 
+// A byte a colour is read, and the convolution's operand written, channels last.
+TEST(GpuPlan, OfResNet50NormalisesBytesAtOnce) {
+  constexpr int64_t kBatch = 64, kValues = kBatch * 3 * 224 * 224;
+  ClassifierOptions options = published_options("resnet50");
+  options.bytes = ByteScale{{0.01F, 0.02F, 0.03F}, {2, 2, 2}};
+  for (DType precision : {DType::bfloat16, DType::float16, DType::float32}) {
+    const TrainingModel model =
+        build_data_parallel_model(all_ops(), model_named("resnet50", options), MomentumSgd{},
+                                  {.replicas = 1, .precision = precision});
+    const Plan plan = plan_of(model, "gpu", kBatch);
+    const bool narrow = precision != DType::float32;
+    EXPECT_EQ(descriptions(plan, "ByteTable"),
+              std::vector<std::string>{narrow ? "packs of pixels, colours innermost" : "packs"});
+    for (const KindOfStep& kind : kinds_of_steps(plan)) {
+      if (kind.type == "Cast" && precision == DType::bfloat16) {  // no loss scale casts gradients
+        EXPECT_LT(kind.bytes, 10'000'000U);
+      }
+      if (kind.type != "ByteTable") continue;
+      EXPECT_EQ(kind.steps, 1U);
+      EXPECT_EQ(kind.bytes, kValues * (1 + size_of(precision)) + 3 * 256 * size_of(precision));
+    }
+  }
+}
+
 // Where products may round float32, the units for matrices do them, which want channels together.
 TEST(GpuPlan, OfTf32IsThatOfUnitsForMatrices) {
   auto plan = [](DType precision, bool tf32) {

@@ -75,6 +75,8 @@ void add_bench(CLI::App& app, Command& chosen) {
   command->add_flag(
       "--exact", options->step.exact,
       "train-step: compute float32 convolutions directly, never by Winograd's method");
+  command->add_flag("--bytes", options->step.bytes,
+                    "train-step: images are bytes, which the step normalises");
   command->add_option("--steps", options->step.steps, "train-step: number of timed steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));

@@ -5,6 +5,7 @@
 #include "builders/net/sequence_layers.h"
 #include "models/models.h"
 #include "operators/shape/shape.h"
+#include "tools/classification/network.h"
 
 namespace lockstep {
 namespace {
@@ -21,9 +22,10 @@ void lstm_of_steps(Net& net) {
 
 }  // namespace
 
-BenchNetwork bench_network(const std::string& name) {
+BenchNetwork bench_network(const std::string& name, bool bytes) {
+  check(!bytes || name != "lstm", "--bytes is for images; an lstm reads none");
   if (name == "lstm") return {lstm_of_steps, kLstmClasses};
-  const ClassifierOptions published = published_options(name);
+  const ClassifierOptions published = bytes ? published_for_bytes(name) : published_options(name);
   return {model_named(name, published), published.classes};
 }
 

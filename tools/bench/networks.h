@@ -13,6 +13,7 @@ struct BenchNetwork {
 };
 // A classifier of models.h, or "lstm": two layers of 512 units over 64 steps of 512 numbers, whose
 // last state is classified.
-BenchNetwork bench_network(const std::string& name);
+// `bytes`: the classifier's images are bytes, which the step normalises.
+BenchNetwork bench_network(const std::string& name, bool bytes = false);
 
 }  // namespace lockstep

@@ -94,7 +94,7 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
   const auto began = std::chrono::steady_clock::now();
   TrainStepTimes result;
   const std::vector<Device> devices = parse_devices(options.devices);
-  const BenchNetwork network = bench_network(options.model);
+  const BenchNetwork network = bench_network(options.model, options.bytes);
   TrainingModel model =
       build_data_parallel_model(all_ops(), network.make, MomentumSgd{},
                                 {.replicas = static_cast<int>(devices.size()),
@@ -141,28 +141,25 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
   asked.profile = options.profile && !as_json;
   const TrainStepTimes times = time_train_step(asked);
   if (as_json) {
-    std::cout << nlohmann::json{{"model", options.model},
-                                {"batch", options.batch},
-                                {"devices", options.devices},
-                                {"threads", times.threads},
-                                {"precision", options.precision},
-                                {"tf32", options.tf32},
-                                {"exact", options.exact},
-                                {"seconds", times.median},
-                                {"host_seconds", times.host},
-                                {"fastest", times.fastest},
-                                {"first_step_seconds", times.first},
-                                {"most_bytes", times.most_bytes}}
-                     .dump()
-              << "\n";
+    std::cout
+        << nlohmann::json{{"model", options.model},         {"batch", options.batch},
+                          {"devices", options.devices},     {"threads", times.threads},
+                          {"precision", options.precision}, {"tf32", options.tf32},
+                          {"exact", options.exact},         {"bytes", options.bytes},
+                          {"seconds", times.median},        {"host_seconds", times.host},
+                          {"fastest", times.fastest},       {"first_step_seconds", times.first},
+                          {"most_bytes", times.most_bytes}}
+               .dump()
+        << "\n";
     return 0;
   }
   std::cout << std::fixed << std::setprecision(3) << options.model << ", batch " << options.batch
             << " on " << options.devices << " in " << options.precision
             << (options.tf32 ? " (products in tf32)" : "") << (options.exact ? " (exact)" : "")
-            << " with " << times.threads << " threads each: " << times.median
-            << " s a step (median of " << options.steps << "), " << std::setprecision(1)
-            << static_cast<double>(options.batch) / times.median << " examples/s\n"
+            << (options.bytes ? " (images as bytes)" : "") << " with " << times.threads
+            << " threads each: " << times.median << " s a step (median of " << options.steps
+            << "), " << std::setprecision(1) << static_cast<double>(options.batch) / times.median
+            << " examples/s\n"
             << "first step after " << std::setprecision(3) << times.first << " s, at most "
             << times.most_bytes / (1 << 20) << " MiB in memory\n";
   if (times.host > 0)

@@ -38,6 +38,9 @@ void check_together(const ClassificationConfig& config, int processes) {
   check(config.crop_scale.size() == 2 && config.crop_scale[0] > 0 &&
             config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
         "DATA.CROP_SCALE should be two numbers, 0 < least <= most <= 1");
+  check(!config.bytes || has_bytes(dataset_of(config, false)),
+        "DATA.BYTES: the images of DATA.NAME ", config.dataset,
+        " are made of floats; use DATA.BYTES false");
   const int64_t threads = config.run.threads * config.replicas();
   check(threads <= kMostThreadsOfAll, "THREADS ", config.run.threads, " for each of DEVICES ",
         config.run.devices.text, " makes ", threads, " threads; a process may have at most ",

@@ -35,6 +35,7 @@ struct ClassificationConfig : TrainSettings {
   int64_t resize = 256;
   std::vector<double> crop_scale{0.08, 1};
   bool flip = true;
+  bool bytes = false;
   int64_t data_threads = 0;
 
   int64_t batch_size = 64;

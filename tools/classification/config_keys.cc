@@ -73,6 +73,11 @@ ConfigKeys keys_of_data(ClassificationConfig& c) {
        &c.flip,
        "mirror half of the training images",
        {.detectron = "TRAIN.USE_FLIPPED", .remembered = true}},
+      {"DATA.BYTES",
+       &c.bytes,
+       "feed images as bytes, which the step normalises: a quarter of the memory and of what is "
+       "copied to a GPU; resampled pixels of an image_folder are rounded",
+       {.remembered = true}},
       {"DATA.THREADS",
        &c.data_threads,
        "threads that read images; 0: one for each core",

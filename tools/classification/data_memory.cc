@@ -18,16 +18,17 @@ struct Ask {
 
 // In doubles, so that products far beyond any machine do not overflow.
 std::vector<Ask> asks_of(const ClassificationConfig& config) {
-  const ImageSize image = image_size_of(dataset_of(config, false));
+  const Preparation image = preparation_of(dataset_of(config, false));
   const double values = static_cast<double>(image.channels) * static_cast<double>(image.height) *
                         static_cast<double>(image.width);
   const double classes = static_cast<double>(config.classes);
+  const double each_value = config.bytes ? 1 : 4;
   constexpr double kBatches = 4;  // read ahead, in use, and where a step reads them
-  std::vector<Ask> asks{
-      {join("TRAIN.BATCH_SIZE ", config.batch_size), kBatches * config.batch_size * values * 4},
-      // Counted by every process and once more where they are summed.
-      {join("the confusion matrix of MODEL.NUM_CLASSES ", config.classes),
-       2 * classes * classes * 8}};
+  std::vector<Ask> asks{{join("TRAIN.BATCH_SIZE ", config.batch_size),
+                         kBatches * config.batch_size * values * each_value},
+                        // Counted by every process and once more where they are summed.
+                        {join("the confusion matrix of MODEL.NUM_CLASSES ", config.classes),
+                         2 * classes * classes * 8}};
   if (config.dataset == "digits" || config.dataset == "synthetic") {
     const double each = config.dataset == "digits" ? values + 5 : 4;
     asks.push_back({join("DATA.TRAIN_SIZE ", config.train_size), each * config.train_size});

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "runtime/dist/agree.h"
+#include "runtime/feeds.h"
 #include "runtime/parallel.h"
 #include "runtime/state/shared_statistics.h"
 #include "tools/classification/network.h"
@@ -19,8 +20,11 @@ constexpr std::size_t kSamples = 36;
 constexpr int64_t kSampleSide = 64;  // larger images are scaled down
 
 // Inverts grey data, which is light on dark, to ink on paper.
-Image shown(const float* chw, const Preparation& preparation) {
-  const Image image = picture_of(chw, preparation);
+Image shown(const Tensor& images, int64_t row, const Preparation& preparation) {
+  const int64_t at = row * preparation.values();
+  const Image image = images.desc.dtype == DType::uint8
+                          ? picture_of(images.as<const uint8_t>() + at, preparation)
+                          : picture_of(images.as<const float>() + at, preparation);
   const int64_t step = (std::max(image.height, image.width) - 1) / kSampleSide + 1;
   Image small{image.height / step, image.width / step, {}};
   for (int64_t y = 0; y < small.height; ++y)
@@ -82,7 +86,8 @@ HeldOut::HeldOut(const ClassificationConfig& config, Session& session)
       *data_, LabelledImagesOptions{.batch = replicas * batch_,
                                     .first = session.model().first_replica * batch_,
                                     .count = here * batch_,
-                                    .shuffle = false});
+                                    .shuffle = false,
+                                    .bytes = config.bytes});
   loader_ = std::make_unique<Loader>(*batches_, reading_threads(config));
   check(predictors_.inputs.size() == 1 && predictors_.outputs.size() == 1, "the network has ",
         predictors_.inputs.size(), " inputs and ", predictors_.outputs.size(),
@@ -116,12 +121,8 @@ void HeldOut::test_own_share(Tally& tally) {
   const int64_t of_all = here * (session_.comm() ? session_.comm()->size() : 1) * batch_;
   for (int64_t round = 0; round * of_all < data_->size(); ++round) {
     const std::span<const Tensor> batch = loader_->get(round);
-    float* images = batch[0].as<float>();
     std::vector<Tensor> feeds;
-    const TensorDesc desc{DType::float32,
-                          {batch_, data_->channels(), data_->height(), data_->width()}};
-    for (int64_t k = 0; k < here; ++k)
-      feeds.push_back({desc, images + k * batch_ * data_->image_values()});
+    for (int64_t k = 0; k < here; ++k) feeds.push_back(rows_from(batch[0], {k * batch_, batch_}));
     const auto fetched = program_->run(feeds, session_.run_options(0));
     for (int64_t i = 0; i < here * batch_; ++i) {
       // The last round is padded with images from the start.
@@ -129,20 +130,19 @@ void HeldOut::test_own_share(Tally& tally) {
       const float* scores = fetched[i / batch_].as<float>() + i % batch_ * classes_;
       const int64_t label = batch[1].as<int64_t>()[i];
       tally.losses[i / batch_] -= std::log(std::max(static_cast<double>(scores[label]), 1e-30));
-      look_at(round * of_all + first * batch_ + i, scores, label,
-              images + i * data_->image_values(), tally);
+      look_at(round * of_all + first * batch_ + i, scores, label, batch[0], i, tally);
     }
   }
 }
 
-void HeldOut::look_at(int64_t index, const float* scores, int64_t label, const float* image,
-                      Tally& tally) const {
+void HeldOut::look_at(int64_t index, const float* scores, int64_t label, const Tensor& images,
+                      int64_t row, Tally& tally) const {
   const int64_t guess = std::max_element(scores, scores + classes_) - scores;
   ++tally.confusion[label][guess];
   tally.hits += guess == label;
   Samples& samples = guess == label ? tally.right : tally.wrong;
   if (!samples.wants(scores[guess], index)) return;
-  samples.add({.image = shown(image, data_->preparation()),
+  samples.add({.image = shown(images, row, data_->preparation()),
                .label = data_->class_name(label),
                .guess = guess < data_->classes() ? data_->class_name(guess) : join("class ", guess),
                .confidence = scores[guess],

@@ -28,7 +28,7 @@ class HeldOut {
  private:
   struct Tally;
   void test_own_share(Tally& tally);
-  void look_at(int64_t index, const float* scores, int64_t label, const float* image,
+  void look_at(int64_t index, const float* scores, int64_t label, const Tensor& images, int64_t row,
                Tally& tally) const;
   void add_up(Tally& tally) const;
 

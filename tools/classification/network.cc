@@ -11,13 +11,15 @@
 namespace lockstep {
 namespace {
 
-ImageSize image_of(const ClassificationConfig& config) {
-  return image_size_of(dataset_of(config, false));
+Preparation image_of(const ClassificationConfig& config) {
+  return preparation_of(dataset_of(config, false));
 }
 
 ModelFn named_model(const ClassificationConfig& config) {
-  const ImageSize image = image_of(config);
+  const Preparation image = image_of(config);
+  const std::optional bytes = config.bytes ? std::optional(byte_scale_of(image)) : std::nullopt;
   return model_named(config.model, {.image = {image.channels, image.height, image.width},
+                                    .bytes = bytes,
                                     .classes = config.classes,
                                     .hidden = config.hidden,
                                     .stride_in_1x1 = config.stride_in_1x1,
@@ -37,11 +39,17 @@ std::string scores_of(const Graph& graph, const std::string& path) {
   return graph.name(scores);
 }
 
-TensorType data_type(const Graph& graph, const std::string& path, const ImageSize& image) {
+// What the network's input takes. Bytes are fed to one of bytes as they are, to one of float32 by
+// way of nodes that normalise them.
+TensorType data_type(const Graph& graph, const std::string& path, const Preparation& image,
+                     bool bytes) {
   check(graph.inputs().size() == 1, path, ": has ", graph.inputs().size(),
         " inputs; fine-tuning needs a network with one, the images");
   const TensorType& declared = graph.type(graph.inputs()[0]);
-  const TensorType fed{DType::float32, {"N", image.channels, image.height, image.width}};
+  const bool of_bytes = declared.dtype == DType::uint8;
+  check(bytes || !of_bytes, path, ": takes ", declared, "; DATA.BYTES true feeds it bytes");
+  const TensorType fed{of_bytes ? DType::uint8 : DType::float32,
+                       {"N", image.channels, image.height, image.width}};
   bool fits = declared.dtype == fed.dtype && declared.shape.size() == 4;
   for (std::size_t i = 1; fits && i < 4; ++i)
     fits = !declared.shape[i].known() || declared.shape[i] == fed.shape[i];
@@ -64,13 +72,17 @@ void renew_classifier(const Classifier& classifier, const LoadedModel& file, int
 
 ModelFn brought_model(const ClassificationConfig& config) {
   LoadedModel network = load_network(config.onnx);
-  const TensorType images = data_type(network.model.inference, config.onnx, image_of(config));
+  const Preparation preparation = image_of(config);
+  const TensorType images =
+      data_type(network.model.inference, config.onnx, preparation, config.bytes);
   const std::string data = network.model.inference.name(network.model.inference.inputs()[0]);
   auto file = specialised(std::move(network), {{data, images}});
   const Graph& graph = file->model.inference;
   const std::string scores = scores_of(graph, config.onnx);
   ImportedOptions options;
   options.train_batch_norm = config.train_batch_norm;
+  if (config.bytes && images.dtype == DType::float32)
+    options.bytes[data] = byte_scale_of(preparation);
   options.trainable = trainable_initializers(*file, scores, config.step.options.frozen);
   if (config.new_classifier) {
     renew_classifier(find_classifier(*file, scores), *file, config.classes, options);
@@ -86,6 +98,22 @@ ModelFn brought_model(const ClassificationConfig& config) {
 }
 
 }  // namespace
+
+ByteScale byte_scale_of(const Preparation& preparation) {
+  ByteScale bytes;
+  for (int64_t channel = 0; channel < preparation.channels; ++channel) {
+    bytes.scale.push_back(preparation.scale(channel));
+    bytes.shift.push_back(preparation.shift(channel));
+  }
+  return bytes;
+}
+
+ClassifierOptions published_for_bytes(const std::string& model) {
+  ClassifierOptions options = published_options(model);
+  const bool grey = options.image.channels == 1;
+  options.bytes = byte_scale_of(preparation_of({.name = grey ? "digits" : "image_folder"}));
+  return options;
+}
 
 DatasetOptions dataset_of(const ClassificationConfig& config, bool held_out) {
   return {.name = config.dataset,

@@ -1,12 +1,20 @@
 // The training step of a configuration.
 #pragma once
 
+#include "builders/net/bytes.h"
 #include "data/dataset.h"
 #include "graph/training.h"
+#include "models/models.h"
 #include "runtime/feeds.h"
 #include "tools/classification/config.h"
 
 namespace lockstep {
+
+// How a step normalises bytes: as the preparation does floats.
+ByteScale byte_scale_of(const Preparation& preparation);
+// A built-in model with its published options whose images are fed as bytes: digits, or
+// photographs as an image_folder has them.
+ClassifierOptions published_for_bytes(const std::string& model);
 
 DatasetOptions dataset_of(const ClassificationConfig& config, bool held_out);
 int reading_threads(const ClassificationConfig& config);

@@ -69,6 +69,7 @@ void ClassificationTask::open(Session& session, const Rows& rows) {
                                      .first = rows.first,
                                      .count = rows.count,
                                      .seed = static_cast<uint64_t>(config_.seed),
+                                     .bytes = config_.bytes,
                                      .images = images_of(session.model())});
 }
 

@@ -23,15 +23,21 @@ PictureClassifier::PictureClassifier(TrainedNetwork network)
                          .kernels = all_kernels(),
                          .options = {.threads = cpu_cores()}};
   for (Value input : graph.inputs())
-    if (!graph.literal(input)) request.feeds.push_back(graph.name(input));
+    if (!graph.literal(input)) {
+      request.feeds.push_back(graph.name(input));
+      input_ = Literal(graph.dtype(input), request.feed_dims[0]);
+    }
   executor_ = make_executor(compile(request), no_state_, workers_);
-  input_.resize(static_cast<std::size_t>(p.values()));
 }
 
 std::vector<PictureClassifier::Guess> PictureClassifier::classify(const std::string& picture) {
   const Preparation& p = network_.preparation;
-  prepare(read_image(picture), p, input_.data());
-  const Tensor feed{{DType::float32, {1, p.channels, p.height, p.width}}, input_.data()};
+  const Tensor feed = view_of(input_);
+  const Image image = read_image(picture);
+  if (feed.desc.dtype == DType::uint8)
+    prepare(image, p, feed.as<uint8_t>());
+  else
+    prepare(image, p, feed.as<float>());
   executor_->run({&feed, 1}, {});
   const Tensor scores = executor_->fetches()[0];
   std::vector<Guess> guesses;

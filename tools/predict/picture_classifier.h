@@ -26,7 +26,7 @@ class PictureClassifier {
   States no_state_;
   Workers workers_;
   std::unique_ptr<Executor> executor_;
-  std::vector<float> input_;
+  Literal input_;  // of floats, or of bytes if the network takes them
 };
 
 }  // namespace lockstep

@@ -79,8 +79,9 @@ void check_shapes(const TrainedNetwork& network, const std::string& path) {
   check(inputs.size() == 1 && graph.outputs().size() == 1, path, ": has ", inputs.size(),
         " inputs and ", graph.outputs().size(), " outputs; a classifier has one of each");
   const Preparation& p = network.preparation;
-  const TensorType fed{DType::float32, {"N", p.channels, p.height, p.width}};
   const TensorType& taken = graph.type(inputs[0]);
+  const TensorType fed{taken.dtype == DType::uint8 ? DType::uint8 : DType::float32,
+                       {"N", p.channels, p.height, p.width}};
   bool fits = taken.dtype == fed.dtype && taken.shape.size() == 4;
   for (std::size_t i = 1; fits && i < 4; ++i)
     fits = !taken.shape[i].known() || taken.shape[i] == fed.shape[i];
