@@ -4,6 +4,7 @@
 // (queue_executor.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,6 +37,11 @@ struct RunOptions {
   StepTimes* times = nullptr;  // if set, each step's seconds are added here
   // Asynchronous devices: if set, the seconds until all of the step is enqueued are added here.
   double* host_seconds = nullptr;
+  // Asynchronous devices: called once all of the step is enqueued, before it is awaited. It may
+  // feed the next run ahead, so this run's feeds are not blamed. If it throws, the run fails.
+  std::function<void()> meanwhile = nullptr;
+  // The feeds are those that the last feed_ahead() was given.
+  bool fed_ahead = false;
 };
 
 class Executor {
@@ -46,6 +52,10 @@ class Executor {
 
   // `feeds`: in the order of Plan::feeds. Rethrows kernels' exceptions.
   virtual void run(std::span<const Tensor> feeds, const RunOptions& options) = 0;
+
+  // Asynchronous devices: begins to copy large feeds of the next run, beside one under way.
+  // Afterwards the feeds' memory is free, although the next run is given the same ones.
+  virtual void feed_ahead(std::span<const Tensor>) {}
 
   // In the order of Plan::fetches, in host memory; valid until the next run with these arenas.
   virtual std::span<const Tensor> fetches() const = 0;

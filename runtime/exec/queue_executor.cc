@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "graph/error.h"
 #include "runtime/parallel.h"
@@ -57,8 +58,11 @@ QueueExecutor::QueueExecutor(Plan plan, const States& state, Accelerator& accele
     if (not_recorded_.empty() && !reason.empty())
       not_recorded_ = step.name + " (" + step.type + ") " + reason;
   }
-  for (int slot : plan_.feeds)
-    staged_feeds_.push_back(slot < 0 ? Staged{} : stage(plan_.slots[at(slot)].desc));
+  large_feeds_.emplace(plan_, accelerator);
+  for (std::size_t i = 0; i < plan_.feeds.size(); ++i) {
+    const bool here = plan_.feeds[i] >= 0 && !large_feeds_->has(i);
+    staged_feeds_.push_back(here ? stage(plan_.slots[at(plan_.feeds[i])].desc) : Staged{});
+  }
   for (int slot : plan_.fetches) {
     staged_fetches_.push_back(stage(plan_.slots[at(slot)].desc));
     fetched_.push_back(staged_fetches_.back().tensor);
@@ -103,16 +107,18 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
   const auto began = Clock::now();
   check_feeds(feeds);
   if (bind()) recording_.reset();  // it holds addresses
-  const int threads = plan_.threads * static_cast<int>(plan_.workers.size());
+  const bool is_sent = std::exchange(is_fed_ahead_, false) && options.fed_ahead;
+  if (!is_sent) large_feeds_->send(feeds, threads());
   for (std::size_t i = 0; i < feeds.size(); ++i)
     if (staged_feeds_[i].tensor.data)
-      parallel_copy(staged_feeds_[i].tensor.data, feeds[i].data, feeds[i].desc.bytes(), threads);
+      parallel_copy(staged_feeds_[i].tensor.data, feeds[i].data, feeds[i].desc.bytes(), threads());
   *context_ = options.context;
   if (options.not_finite) {
     *options.not_finite = {};
     masks_.begin(plan_);
   }
   try {
+    large_feeds_->place(bound_, [this](int worker) -> Queue& { return queue(worker); });
     // The first run is not recorded: some kernels decide only on the device.
     if (options.not_finite || options.times) {
       enqueue(&options);
@@ -123,6 +129,7 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
       recording_->replay();
     }
     if (options.host_seconds) *options.host_seconds += seconds_since(began);
+    if (options.meanwhile) options.meanwhile();
     finish();
     check_faults();
   } catch (...) {
@@ -130,6 +137,12 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
     throw;
   }
   ++runs_;
+}
+
+void QueueExecutor::feed_ahead(std::span<const Tensor> feeds) {
+  check_feeds(feeds);
+  large_feeds_->send(feeds, threads());
+  is_fed_ahead_ = true;
 }
 
 // A single process sleeps until the device is done. One of several polls, so that it hears of lost
@@ -185,7 +198,7 @@ void QueueExecutor::enqueue(const RunOptions* step_by_step) {
   enqueue_fetches();
 }
 
-// No worker starts a step before all feeds are copied.
+// No worker starts a step before all feeds are copied; the root's queue has waited for large ones.
 void QueueExecutor::enqueue_feeds() {
   Line& root = lines_.front();
   root.queue->record(*start_);

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "runtime/accelerator.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/large_feeds.h"
 
 namespace lockstep {
 
@@ -18,6 +20,7 @@ class QueueExecutor final : public Executor {
   ~QueueExecutor() override;
 
   void run(std::span<const Tensor> feeds, const RunOptions& options) override;
+  void feed_ahead(std::span<const Tensor> feeds) override;
   std::span<const Tensor> fetches() const override { return fetched_; }
 
   // Why steps are enqueued one by one; "": runs are recorded.
@@ -39,6 +42,7 @@ class QueueExecutor final : public Executor {
   const std::byte* arena_to_read(int worker) const override;
   Staged stage(const TensorDesc& desc);
   Queue& queue(int worker) { return *lines_[worker].queue; }
+  int threads() const { return plan_.threads * static_cast<int>(plan_.workers.size()); }
 
   void enqueue(const RunOptions* step_by_step);
   void enqueue_feeds();
@@ -56,7 +60,9 @@ class QueueExecutor final : public Executor {
   std::map<std::pair<int, int>, Memory> literals_;  // by literal and device number
   std::vector<std::unique_ptr<Event>> events_;      // by step, if another worker waits for it
   std::unique_ptr<Event> start_;
-  std::vector<Staged> staged_feeds_, staged_fetches_;
+  std::optional<LargeFeeds> large_feeds_;
+  bool is_fed_ahead_ = false;                          // large feeds of the next run are sent
+  std::vector<Staged> staged_feeds_, staged_fetches_;  // feeds that are not large
   std::vector<Tensor> fetched_;
   Memory fault_memory_;
   std::span<Fault> faults_;  // by step

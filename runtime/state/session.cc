@@ -69,7 +69,7 @@ std::span<const Tensor> Program::run(std::span<const Tensor> feeds, const RunOpt
   check(session_.state_.has_values() || this == session_.init_.get(), spec_.graph.name(),
         ": the state has no values yet; call initialise() or load() first");
   chosen.run(feeds, options);
-  if (options.blame_feeds) check_losses(feeds, chosen);
+  if (options.blame_feeds && !options.meanwhile) check_losses(feeds, chosen);
   return chosen.fetches();
 }
 
@@ -81,7 +81,11 @@ void Program::check_losses(std::span<const Tensor> feeds, const Executor& execut
   }
 }
 
-Executor& Program::executor(std::span<const Tensor> feeds) {
+void Program::feed_ahead(std::span<const Tensor> feeds) {
+  if (Executor* const known = known_executor(feeds)) known->feed_ahead(feeds);
+}
+
+Executor* Program::known_executor(std::span<const Tensor> feeds) {
   check(feeds.size() == spec_.feeds.size(), spec_.graph.name(), " takes ", spec_.feeds.size(),
         " feeds, was given ", feeds.size());
   for (auto it = cache_.begin(); it != cache_.end(); ++it) {
@@ -91,8 +95,13 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
       fits = plan.feeds[i] < 0 || plan.slots[plan.feeds[i]].desc == feeds[i].desc;
     if (!fits) continue;
     std::rotate(cache_.begin(), it, it + 1);
-    return *cache_.front();
+    return cache_.front().get();
   }
+  return nullptr;
+}
+
+Executor& Program::executor(std::span<const Tensor> feeds) {
+  if (Executor* const known = known_executor(feeds)) return *known;
   std::vector<Dims> dims;
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     Value input = spec_.graph.at(spec_.feeds[i]);

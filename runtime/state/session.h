@@ -37,6 +37,11 @@ class Program {
   // yet.
   std::span<const Tensor> run(std::span<const Tensor> feeds, const RunOptions& options);
 
+  // On asynchronous devices, begins to copy the feeds of the next run, which should say so
+  // (RunOptions::fed_ahead), beside a run under way (RunOptions::meanwhile). Afterwards their
+  // memory is free. No effect before the first run with these shapes.
+  void feed_ahead(std::span<const Tensor> feeds);
+
   // The plan for these shapes, made on first use.
   const Plan& plan(std::span<const Tensor> feeds) { return executor(feeds).plan(); }
   // Of the arenas, as large as the plans that have run need them.
@@ -47,6 +52,7 @@ class Program {
   Program(class Session& session, Spec spec, std::shared_ptr<ArenaPool> arenas)
       : session_(session), spec_(std::move(spec)), arenas_(std::move(arenas)) {}
   Executor& executor(std::span<const Tensor> feeds);
+  Executor* known_executor(std::span<const Tensor> feeds);  // null: none was made for these shapes
   void check_losses(std::span<const Tensor> feeds, const Executor& executor) const;
 
   class Session& session_;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <sstream>
+#include <utility>
 
 #include "operators/all.h"
 #include "runtime/dist/agree.h"
@@ -113,7 +114,7 @@ void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const 
 }
 
 // Each replica reads its rows of the minibatch in place.
-TrainingRun::Form& TrainingRun::feed(int64_t step) {
+TrainingRun::Form& TrainingRun::set_rows(int64_t step) {
   const auto start = std::chrono::steady_clock::now();
   const MinibatchSource& source = task_.minibatches();
   const std::size_t number = source.form(step);
@@ -121,17 +122,39 @@ TrainingRun::Form& TrainingRun::feed(int64_t step) {
   Form& form = *forms_[number];
   for (std::size_t i = 0; i < batch.size(); ++i)
     form.feeds.set(source.forms()[number][i].name, batch[i]);
-  form.feeds.set(Role::rate, learning_rate(settings_.schedule, step));
-  if (form.feeds.has(Role::correction))
-    form.feeds.set(Role::correction, momentum_correction(settings_.schedule, step));
   data_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return form;
 }
 
+TrainingRun::Form& TrainingRun::feed(int64_t step) {
+  const bool is_set = std::exchange(ahead_, -1) == step;
+  Form& form = is_set ? *forms_[task_.minibatches().form(step)] : set_rows(step);
+  form.feeds.set(Role::rate, learning_rate(settings_.schedule, step));
+  if (form.feeds.has(Role::correction))
+    form.feeds.set(Role::correction, momentum_correction(settings_.schedule, step));
+  return form;
+}
+
+// An error of reading is thrown by the step that the minibatch is for, which reads it again.
+void TrainingRun::feed_ahead(int64_t step) {
+  if (step >= settings_.schedule.max_iter) return;
+  Form* form = nullptr;
+  try {
+    form = &set_rows(step);
+  } catch (const std::exception&) {
+    return;
+  }
+  form->step->feed_ahead(form->feeds.tensors());
+  ahead_ = step;
+}
+
 StepResult TrainingRun::run_step(int64_t step, NotFinite* not_finite) {
   if (rounds_) return rounds_->run(step, not_finite);
+  const bool is_ahead = ahead_ == step;
   Form& form = feed(step);
   RunOptions options = session_->run_options(static_cast<uint64_t>(step));
+  options.fed_ahead = is_ahead;
+  if (!not_finite) options.meanwhile = [this, step] { feed_ahead(step + 1); };
   options.not_finite = not_finite;
   options.blame_feeds = false;  // all processes first agree on the culprit
   const Answers answers(form.model, form.step->run(form.feeds.tensors(), options),

@@ -63,6 +63,8 @@ class TrainingRun {
   void open_data(const std::string& rounds);
   Metadata to_be_remembered() const;
   Form& feed(int64_t step);
+  void feed_ahead(int64_t step);
+  Form& set_rows(int64_t step);
   // Checks every value if `not_finite` is given.
   StepResult run_step(int64_t step, NotFinite* not_finite = nullptr);
   bool ends_window(int64_t step) const;
@@ -88,6 +90,7 @@ class TrainingRun {
   Rounds* rounds_ = nullptr;        // null: minibatches
   std::unique_ptr<Loader> loader_;  // these two of minibatches
   std::vector<std::unique_ptr<Form>> forms_;
+  int64_t ahead_ = -1;  // the step whose rows are set, and sent if that can be; -1: none
   int64_t skipped_in_a_row_ = 0;
   std::string last_checkpoint_;  // the starting point of explain(); "": the seed
   int64_t last_start_ = 0;

@@ -1,0 +1,139 @@
+// Training runs on emulated GPUs, which are fed beside the step: the bits, and the errors, of runs
+// that are not.
+#include "tools/train/training_run.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "data/loader.h"
+#include "graph/file.h"
+#include "operators/all.h"
+#include "tests/support/pictures.h"
+#include "tests/support/temporary_folder.h"
+#include "tools/classification/network.h"
+#include "tools/classification/task.h"
+
+namespace lockstep::testing {
+namespace {
+
+// Batches that are large for a device: they travel beside the step.
+constexpr const char* kDigitsRun = R"(DEVICES: gpu*2
+THREADS: 1
+MODEL: {TYPE: mlp, HIDDEN: [8]}
+DATA: {NAME: digits, TRAIN_SIZE: 300, TEST_SIZE: 20}
+TRAIN: {BATCH_SIZE: 176}
+TEST: {ITERS: 1000}
+SOLVER: {BASE_LR: 0.02, MAX_ITER: 7}
+)";
+
+class EmulatedTraining : public ::testing::Test {
+ protected:
+  ClassificationConfig config(const std::string& text, const std::vector<std::string>& keys = {}) {
+    write_file(folder_ / "config.yaml", text);
+    return read_config(folder_ / "config.yaml", keys);
+  }
+  TemporaryFolder folder_;
+};
+
+// The same steps of a session that is fed when each begins.
+StateValues fed_in_turn(const ClassificationConfig& config) {
+  ClassificationTask task(config);
+  const std::vector<TrainingModel> models = task.steps(1);
+  const TrainingModel& model = models[0];
+  Session session(model, config.run.devices.list, all_kernels(),
+                  {.seed = static_cast<uint64_t>(config.seed), .threads = 1});
+  session.initialise();
+  const auto data = dataset_named(dataset_of(config, false));
+  const LabelledImages images(*data, {.batch = config.batch_size,
+                                      .seed = static_cast<uint64_t>(config.seed),
+                                      .bytes = config.bytes});
+  Loader loader(images, 1);
+  Feeds feeds(model);
+  for (int64_t step = 0; step < config.schedule.max_iter; ++step) {
+    const std::span<const Tensor> batch = loader.get(step);
+    feeds.set("data", batch[0]);
+    feeds.set("label", batch[1]);
+    feeds.set(Role::rate, learning_rate(config.schedule, step));
+    if (feeds.has(Role::correction))
+      feeds.set(Role::correction, momentum_correction(config.schedule, step));
+    session.run_step(feeds, static_cast<uint64_t>(step));
+  }
+  return session.save();
+}
+
+TEST_F(EmulatedTraining, FedAheadHasTheBitsOfFedInTurnAndResumesToThem) {
+  for (const char* bytes : {"false", "true"}) {
+    SCOPED_TRACE(join("bytes: ", bytes));
+    const ClassificationConfig of_run = config(kDigitsRun, {"DATA.BYTES", bytes});
+    const std::string checkpoint = folder_ / (std::string(bytes) + ".safetensors");
+    ClassificationTask task(of_run), again(of_run);
+    TrainingRun whole(task, 1, nullptr), resumed(again, 1, nullptr);
+    whole.start();
+    for (int64_t step = 0; step < 7; ++step) {
+      whole.step(step);
+      if (step == 3) whole.save(checkpoint, step + 1, {});
+    }
+    const StateValues state = whole.session().save();
+    EXPECT_TRUE(state == fed_in_turn(of_run));
+    for (int64_t step = resumed.resume(checkpoint); step < 7; ++step) resumed.step(step);
+    EXPECT_TRUE(state == resumed.session().save());
+  }
+}
+
+struct Ending {
+  int64_t step = 0;
+  std::string text;
+};
+Ending ending_of(const ClassificationConfig& config) {
+  ClassificationTask task(config);
+  TrainingRun run(task, 1, nullptr);
+  Ending ending;
+  try {
+    for (run.start(); ending.step < config.schedule.max_iter; ++ending.step) run.step(ending.step);
+  } catch (const std::exception& error) {
+    ending.text = error.what();
+  }
+  return ending;
+}
+
+TEST_F(EmulatedTraining, APictureThatCannotBeReadEndsTheStepThatItIsFor) {
+  namespace fs = std::filesystem;
+  for (const char* part : {"train", "val"})
+    for (const char* kind : {"a", "b"}) {
+      const std::string place = folder_ / (std::string(part) + "/" + kind);
+      fs::create_directories(place);
+      for (int i = 0; i < 30; ++i)
+        write_png(join(place, "/", i, ".png"), gradient_image(34, 36, i % 3));
+    }
+  write_file(folder_ / "train/b/7.png", "no picture");
+  int64_t last = 0;
+  for (const char* seed : {"1", "2", "3", "4"}) {
+    const std::string text = R"(THREADS: 1
+MODEL: {TYPE: mlp, HIDDEN: [4], NUM_CLASSES: 2}
+DATA: {NAME: image_folder, IMAGE_SIZE: 32, RESIZE: 34, BYTES: true}
+TRAIN: {BATCH_SIZE: 24}
+SOLVER: {BASE_LR: 0.01, MAX_ITER: 6}
+)";
+    const auto on = [&](const char* device) {
+      return ending_of(
+          config(text, {"DEVICES", device, "DATA.ROOT", folder_.path(), "RNG_SEED", seed}));
+    };
+    const Ending fed_ahead = on("gpu"), on_cpu = on("cpu");
+    EXPECT_EQ(fed_ahead.step, on_cpu.step);
+    EXPECT_EQ(fed_ahead.text, on_cpu.text);
+    EXPECT_NE(fed_ahead.text.find("train/b/7.png"), std::string::npos) << fed_ahead.text;
+    last = std::max(last, fed_ahead.step);
+  }
+  EXPECT_GE(last, 1) << "no batch that was read ahead";
+}
+
+TEST_F(EmulatedTraining, ALossThatIsNotFiniteIsSearchedForInTheBatchesOfItsSteps) {
+  const Ending ending = ending_of(config(kDigitsRun, {"SOLVER.BASE_LR", "1e30"}));
+  EXPECT_NE(ending.text.find("; the first value that is not finite is 'gpu_"), std::string::npos)
+      << ending.text;
+  EXPECT_LT(ending.step, 7);
+}
+
+}  // namespace
+}  // namespace lockstep::testing
