@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "data/dataset.h"
+#include "data/npy.h"
 #include "graph/io.h"
 #include "operators/all.h"
 #include "runtime/state/safetensors.h"
@@ -99,6 +100,15 @@ TEST_F(BytesCommand, TrainsTheNetworkOfAFile) {
   EXPECT_TRUE(fed_floats == trained("c", from("bytes", "true"))) << "the file's own nodes";
   EXPECT_EQ(input_of("c"), DType::uint8);
   expect_refused(train("d", from("bytes", "false")), {"model.onnx", "uint8", "DATA.BYTES true"});
+}
+
+TEST_F(BytesCommand, AreNotFloats) {
+  ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "1", "DATA.BYTES", "true"}).exit_code, 0);
+  std::filesystem::create_directories(folder / "in");
+  write_npy(folder / "in/data.npy", Literal(DType::float32, {2, 1, 28, 28}));
+  expect_refused(run_lockstep({"run", folder / "run/model.onnx", "--inputs", folder / "in",
+                               "--outputs", folder / "out"}),
+                 {"data.npy: input 'data' is uint8[N,1,28,28]", "float32[2,1,28,28]"});
 }
 
 TEST_F(BytesCommand, PlansAModelsStep) {
