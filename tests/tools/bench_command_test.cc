@@ -50,6 +50,26 @@ TEST_F(BenchCommand, BenchTrainsAnLstm) {
     EXPECT_NE(made.out.find(found), std::string::npos) << made.out;
 }
 
+TEST_F(BenchCommand, BenchFeedsBatchesOfFloatsOrBytes) {
+  std::vector<std::string> bench{"bench",     "train-step", "--model", "lenet",
+                                 "--batch",   "4",          "--steps", "2",
+                                 "--devices", "cpu*2",      "--json",  "--feed"};
+  for (const char* feed : {"resident", "in_turn", "ahead"})
+    for (const bool bytes : {false, true}) {
+      std::vector<std::string> words = bench;
+      words.emplace_back(feed);
+      if (bytes) words.emplace_back("--bytes");
+      const Outcome made = run_lockstep(words);
+      ASSERT_EQ(made.exit_code, 0) << made.err;
+      const auto said = nlohmann::json::parse(made.out);
+      EXPECT_EQ(said["feed"], feed);
+      EXPECT_EQ(said["bytes"], bytes);
+      EXPECT_GT(said["seconds"], 0);
+    }
+  bench.emplace_back("sometimes");
+  expect_refused(run_lockstep(bench), {"--feed", "sometimes"});
+}
+
 TEST_F(BenchCommand, BenchSumsAnEmbedding) {
   const auto bench = [](std::vector<std::string> more) {
     more.insert(more.begin(), {"bench", "embedding", "--words", "2000"});

@@ -31,6 +31,7 @@ Recorded recorded_in(const std::string& line, const std::string& place) {
     json.at("tf32").get_to(recorded.step.tf32);
     recorded.step.exact = json.value("exact", false);
     recorded.step.bytes = json.value("bytes", false);
+    recorded.step.feed = json.value("feed", "resident");
     check(recorded.seconds > 0, "\"seconds\" is ", recorded.seconds);
     return recorded;
   } catch (const std::exception& error) {

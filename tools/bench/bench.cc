@@ -77,6 +77,12 @@ void add_bench(CLI::App& app, Command& chosen) {
       "train-step: compute float32 convolutions directly, never by Winograd's method");
   command->add_flag("--bytes", options->step.bytes,
                     "train-step: images are bytes, which the step normalises");
+  command
+      ->add_option("--feed", options->step.feed,
+                   "train-step: where the batch is: resident (on the devices), or copied from the "
+                   "host: ahead (beside the step before) or in_turn (when the step begins)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"resident", "ahead", "in_turn"}));
   command->add_option("--steps", options->step.steps, "train-step: number of timed steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));

@@ -44,7 +44,8 @@ struct TrainStepBench {
   std::string precision = "float32";
   bool tf32 = false;
   bool exact = false;
-  bool bytes = false;  // images as bytes, which the step normalises
+  bool bytes = false;             // images as bytes, which the step normalises
+  std::string feed = "resident";  // or ahead, in_turn: see bench.cc
   bool profile = false;
 };
 // The time of a training step, on random images, or sequences for an LSTM.

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
@@ -15,6 +16,7 @@
 #include "operators/all.h"
 #include "runtime/state/session.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/fed_batch.h"
 #include "tools/bench/networks.h"
 #include "tools/bench/random_rows.h"
 #include "tools/texts.h"
@@ -100,14 +102,20 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
                                 {.replicas = static_cast<int>(devices.size()),
                                  .scope = devices[0].kind == DeviceKind::cpu ? "cpu" : "gpu",
                                  .precision = parse_precision(options.precision)});
-  const StateValues batch = make_batch_resident(model, options.batch, network.classes);
+  StateValues resident;
+  std::optional<FedBatch> fed;
+  if (options.feed == "resident")
+    resident = make_batch_resident(model, options.batch, network.classes);
+  else
+    fed.emplace(model, options.batch, network.classes);
   Session session(
       model, devices, all_kernels(),
       {.threads = options.threads, .compile = {.tf32 = options.tf32, .exact = options.exact}});
   session.initialise();
-  session.load(batch);
+  session.load(resident);
   Feeds feeds(model);
   feeds.set(Role::rate, 0.01F);
+  if (fed) fed->set(feeds);
   for (int step = 0; step < 2; ++step) {  // plan, touch all memory, and record if supported
     session.run_step(feeds, 0);
     if (step == 0) result.first = seconds_since(began);
@@ -121,6 +129,10 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
     RunOptions run = session.run_options(static_cast<uint64_t>(step));
     if (options.profile) run.times = &times;
     run.host_seconds = &host;
+    if (options.feed == "ahead") {
+      run.fed_ahead = step > 2;
+      run.meanwhile = [&] { session.step().feed_ahead(feeds.tensors()); };
+    }
     const auto start = std::chrono::steady_clock::now();
     session.run_step(feeds, run);
     seconds.push_back(seconds_since(start));
@@ -141,25 +153,32 @@ int bench_train_step(const TrainStepBench& options, bool as_json) {
   asked.profile = options.profile && !as_json;
   const TrainStepTimes times = time_train_step(asked);
   if (as_json) {
-    std::cout
-        << nlohmann::json{{"model", options.model},         {"batch", options.batch},
-                          {"devices", options.devices},     {"threads", times.threads},
-                          {"precision", options.precision}, {"tf32", options.tf32},
-                          {"exact", options.exact},         {"bytes", options.bytes},
-                          {"seconds", times.median},        {"host_seconds", times.host},
-                          {"fastest", times.fastest},       {"first_step_seconds", times.first},
-                          {"most_bytes", times.most_bytes}}
-               .dump()
-        << "\n";
+    std::cout << nlohmann::json{{"model", options.model},
+                                {"batch", options.batch},
+                                {"devices", options.devices},
+                                {"threads", times.threads},
+                                {"precision", options.precision},
+                                {"tf32", options.tf32},
+                                {"exact", options.exact},
+                                {"bytes", options.bytes},
+                                {"feed", options.feed},
+                                {"seconds", times.median},
+                                {"host_seconds", times.host},
+                                {"fastest", times.fastest},
+                                {"first_step_seconds", times.first},
+                                {"most_bytes", times.most_bytes}}
+                     .dump()
+              << "\n";
     return 0;
   }
   std::cout << std::fixed << std::setprecision(3) << options.model << ", batch " << options.batch
             << " on " << options.devices << " in " << options.precision
             << (options.tf32 ? " (products in tf32)" : "") << (options.exact ? " (exact)" : "")
-            << (options.bytes ? " (images as bytes)" : "") << " with " << times.threads
-            << " threads each: " << times.median << " s a step (median of " << options.steps
-            << "), " << std::setprecision(1) << static_cast<double>(options.batch) / times.median
-            << " examples/s\n"
+            << (options.bytes ? " (images as bytes)" : "")
+            << (options.feed == "resident" ? "" : " (fed " + options.feed + ")") << " with "
+            << times.threads << " threads each: " << times.median << " s a step (median of "
+            << options.steps << "), " << std::setprecision(1)
+            << static_cast<double>(options.batch) / times.median << " examples/s\n"
             << "first step after " << std::setprecision(3) << times.first << " s, at most "
             << times.most_bytes / (1 << 20) << " MiB in memory\n";
   if (times.host > 0)
