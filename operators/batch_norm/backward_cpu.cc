@@ -23,7 +23,8 @@ class Backward final : public Kernel {
         sums_(lie_),
         threads_(request.threads),
         least_(least_stored_above<T>(attrs_.low)),
-        most_(most_stored_below<T>(attrs_.high)) {}
+        most_(most_stored_below<T>(attrs_.high)),
+        loops_(kLanes == normed::kChannels ? normed::loops_here<T>() : nullptr) {}
 
   void run(const KernelArgs& args) override {
     auto* numbers = reinterpret_cast<float*>(args.workspace + sums_.bytes());
@@ -91,6 +92,29 @@ class Backward final : public Kernel {
             kEnding == Ending::none ? Lanes{} : spread<kLanes>(lie_, group, run.bias)};
   }
 
+  // One image's block; `of` has its numbers until work is done.
+  normed::BackwardBlock<T> block_of(const Run& run, const Group& of, int64_t image,
+                                    int64_t group) const {
+    const int64_t at = lie_.walk(image, group).at, channel = group * kLanes;
+    const auto from = [](auto* tensor, int64_t offset) {
+      return tensor ? tensor + offset : nullptr;
+    };
+    return {.dy = run.dy + at,
+            .x = run.x + at,
+            .y = from(run.y, at),
+            .dx = run.dx + at,
+            .dz = from(run.dz, at),
+            .pixels = lie_.plane,
+            .center = run.center + channel,
+            .factor = reinterpret_cast<const float*>(of.factor.part),
+            .bias = from(run.bias, channel),
+            .mean = run.mean + channel,
+            .slope = run.slope + channel,
+            .low = least_,
+            .high = most_,
+            .given = attrs_.given};
+  }
+
   // The part of dy that passes. The forward pass is repeated to know which; an added z is not at
   // hand, but y is.
   template <class... Width>
@@ -114,6 +138,9 @@ class Backward final : public Kernel {
 
   void add_up(const Run& run, int64_t image, int64_t group) const {
     const Group of = numbers_of(run, group);
+    if (loops_)
+      return loops_->add_up_gradients(kEnding, block_of(run, of, image, group),
+                                      sums_.of_block(run.sums, image, group));
     sums_.template add_up<kLanes>(run.sums, image, group, [&](int64_t at, auto... width) {
       const Lanes x = Lanes::load(run.x + at, width...);
       const Lanes m = passing(run, of, x, at, width...);
@@ -137,6 +164,7 @@ class Backward final : public Kernel {
   template <bool kPassesOn>
   void finish(const Run& run, int64_t image, int64_t group) const {
     const Group of = numbers_of(run, group);
+    if (loops_) return loops_->differentiate(kEnding, block_of(run, of, image, group));
     const Lanes mean = spread<kLanes>(lie_, group, run.mean);
     const Lanes slope = spread<kLanes>(lie_, group, run.slope);
     each_pack(lie_, lie_.walk(image, group), [&](int64_t at, auto... width) {
@@ -156,7 +184,8 @@ class Backward final : public Kernel {
   ChannelGroups lie_;
   PairedSums sums_;
   int threads_;
-  float least_, most_;  // what a Clip lets through, before it is rounded to T
+  float least_, most_;             // what a Clip lets through, before it is rounded to T
+  const normed::Loops<T>* loops_;  // null: in packs
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "operators/batch_norm/blocks.h"
 #include "operators/kit/pack.h"
 #include "runtime/parallel.h"
 #include "runtime/tensor.h"
@@ -123,6 +124,11 @@ class PairedSums {
     std::copy(total.begin(), total.end(), sums + place(image, group));
   }
 
+  // Where a block's are, of its channels the first and then the second.
+  double* of_block(double* sums, int64_t image, int64_t group) const {
+    return sums + place(image, group);
+  }
+
   // A channel's two sums.
   std::array<double, 2> of(const double* sums, int64_t group, int lane) const {
     std::array<double, 2> total{};
@@ -135,8 +141,8 @@ class PairedSums {
   }
 
  private:
-  static constexpr int kWays = 2;
-  static constexpr int64_t kStretch = 256;
+  static constexpr int kWays = normed::kWays;
+  static constexpr int64_t kStretch = normed::kStretch;
 
   int64_t place(int64_t image, int64_t group) const {
     return (image * lie_.groups + group) * 2 * lie_.lanes;

@@ -19,7 +19,8 @@ class Forward final : public Kernel {
       : attrs_(read_batch_norm(request.node)),
         lie_(request.in[In::x]),
         sums_(lie_),
-        threads_(request.threads) {}
+        threads_(request.threads),
+        loops_(kLanes == normed::kChannels ? normed::loops_here<T>() : nullptr) {}
 
   void run(const KernelArgs& args) override {
     const Run run{operand<T>(args, In::x),
@@ -97,6 +98,12 @@ class Forward final : public Kernel {
 
   void add_up(const Run& run, int64_t image, int64_t group) const {
     const Lanes first = shift(run.x, group);
+    if (loops_) {
+      std::array<float, kLanes> by_channel;
+      first.store(by_channel.data());
+      return loops_->add_up(run.x + lie_.walk(image, group).at, lie_.plane, by_channel.data(),
+                            sums_.of_block(run.sums, image, group));
+    }
     const auto squared = [](const Lanes& away) {
       return std::array<Lanes, 2>{away, each_part([](Four a) { return a * a; }, away)};
     };
@@ -140,6 +147,18 @@ class Forward final : public Kernel {
 
   template <bool kAdds>
   void finish(const Run& run, int64_t image, int64_t group) const {
+    if (loops_) {
+      const int64_t at = lie_.walk(image, group).at, channel = group * kLanes;
+      return loops_->normalise(kEnding, {.x = run.x + at,
+                                         .z = kAdds ? run.z + at : nullptr,
+                                         .y = run.y + at,
+                                         .pixels = lie_.plane,
+                                         .factor = run.factor + channel,
+                                         .center = run.center + channel,
+                                         .bias = run.bias + channel,
+                                         .low = attrs_.low,
+                                         .high = attrs_.high});
+    }
     const Lanes factor = spread<kLanes>(lie_, group, run.factor);
     const Lanes center = spread<kLanes>(lie_, group, run.center);
     const Lanes bias = spread<kLanes>(lie_, group, run.bias);
@@ -166,6 +185,7 @@ class Forward final : public Kernel {
   ChannelGroups lie_;
   PairedSums sums_;
   int threads_;
+  const normed::Loops<T>* loops_;  // null: in packs
 };
 
 }  // namespace

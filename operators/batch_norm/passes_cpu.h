@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "operators/batch_norm/batch_norm.h"
+#include "operators/batch_norm/blocks.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/pack.h"
 
@@ -16,9 +17,6 @@ namespace lockstep {
 
 std::unique_ptr<Kernel> prepare_batch_norm(const KernelRequest& request);
 std::unique_ptr<Kernel> prepare_batch_norm_grad(const KernelRequest& request);
-
-// What follows the normalisation.
-enum class Ending { none, relu, clip };
 
 // Statistics, factors and sums are floats whatever the tensors are.
 using Normalised = Types<float, BFloat16>;

@@ -1,0 +1,218 @@
+// Compiled for one kind of processor: nothing here may be shared with other files, hence no
+// function of the standard library.
+#include <immintrin.h>
+
+#include "operators/batch_norm/blocks.h"
+
+namespace lockstep::normed {
+namespace {
+
+using Vector = __m512;
+using Bits [[gnu::vector_size(64)]] = uint32_t;
+
+// (g++ 12 sees something uninitialised in conversions without a mask.)
+constexpr __mmask16 kAll = 0xFFFF;
+
+Vector load(const float* x) { return _mm512_loadu_ps(x); }
+void store(float* y, Vector value) { _mm512_storeu_ps(y, value); }
+Vector load(const BFloat16* x) {
+  const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
+  return reinterpret_cast<Vector>(reinterpret_cast<Bits>(_mm512_maskz_cvtepu16_epi32(kAll, halves))
+                                  << 16);
+}
+// Rounded as BFloat16(float) rounds, NaN and the smallest numbers too; the processor's own
+// instruction makes the latter 0.
+Bits rounded_halves(Vector value) {
+  const Bits bits = reinterpret_cast<Bits>(value), upper = bits >> 16;
+  const Bits rounded = (bits + 0x7FFFU + (upper & 1U)) >> 16;
+  const __mmask16 is_nan = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
+  return reinterpret_cast<Bits>(_mm512_mask_mov_epi32(reinterpret_cast<__m512i>(rounded), is_nan,
+                                                      reinterpret_cast<__m512i>(upper | 0x40U)));
+}
+void store(BFloat16* y, Vector value) {
+  const auto halves = reinterpret_cast<__m512i>(rounded_halves(value));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm512_maskz_cvtepi32_epi16(kAll, halves));
+}
+Vector as_stored(const float*, Vector value) { return value; }
+Vector as_stored(const BFloat16*, Vector value) {
+  return reinterpret_cast<Vector>(rounded_halves(value) << 16);
+}
+
+Vector all(float x) { return _mm512_set1_ps(x); }
+Vector add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
+Vector subtract(Vector a, Vector b) { return _mm512_sub_ps(a, b); }
+Vector multiply(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
+Vector kept_where(__mmask16 mask, Vector value) { return _mm512_maskz_mov_ps(mask, value); }
+Vector normalised(Vector x, Vector factor, Vector center, Vector bias) {
+  return add(multiply(factor, subtract(x, center)), bias);
+}
+
+void flush(double* total, Vector sum) {
+  float lanes[kChannels];
+  store(lanes, sum);
+  for (int lane = 0; lane < kChannels; ++lane) total[lane] += lanes[lane];
+}
+
+struct Terms {
+  Vector first, second;
+};
+
+// The sums of term(pixel).
+template <class Term>
+void add_up_terms(int64_t pixels, double* sums, const Term& term) {
+  for (int i = 0; i < 2 * kChannels; ++i) sums[i] = 0;
+  for (int64_t pixel = 0; pixel < pixels;) {
+    Vector first[kWays], second[kWays];
+    for (int way = 0; way < kWays; ++way) first[way] = second[way] = all(0);
+    const auto take = [&](int way, const Terms& terms) {
+      first[way] = add(first[way], terms.first);
+      second[way] = add(second[way], terms.second);
+    };
+    const int64_t stop = pixels - pixel < kStretch ? pixels : pixel + kStretch;
+    for (; pixel + kWays <= stop; pixel += kWays)
+      for (int way = 0; way < kWays; ++way) take(way, term(pixel + way));
+    for (; pixel < stop; ++pixel) take(0, term(pixel));
+    for (int way = 0; way < kWays; ++way) {
+      flush(sums, first[way]);
+      flush(sums + kChannels, second[way]);
+    }
+  }
+}
+
+template <class T>
+void add_up(const T* x, int64_t pixels, const float* first, double* sums) {
+  const Vector origin = load(first);
+  add_up_terms(pixels, sums, [&](int64_t pixel) {
+    const Vector away = subtract(load(x + pixel * kChannels), origin);
+    return Terms{away, multiply(away, away)};
+  });
+}
+
+template <Ending kEnding, bool kAdds, class T>
+void normalise_as(const ForwardBlock<T> block) {
+  const Vector factor = load(block.factor), center = load(block.center), bias = load(block.bias);
+  const Vector low = all(block.low), high = all(block.high);
+  for (int64_t i = 0; i < block.pixels * kChannels; i += kChannels) {
+    Vector y = normalised(load(block.x + i), factor, center, bias);
+    if constexpr (kAdds) y = add(as_stored(block.z, y), load(block.z + i));
+    if constexpr (kEnding == Ending::relu)  // NaN stays NaN
+      y = kept_where(_mm512_cmp_ps_mask(y, all(0), _CMP_NLT_UQ), y);
+    if constexpr (kEnding == Ending::clip) {
+      y = _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(y, low, _CMP_LT_OQ), low);
+      y = _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(y, high, _CMP_GT_OQ), high);
+    }
+    store(block.y + i, y);
+  }
+}
+
+template <class T>
+void normalise(Ending ending, const ForwardBlock<T>& block) {
+  const auto with = [&]<Ending kEnding>() {
+    return block.z ? normalise_as<kEnding, true>(block) : normalise_as<kEnding, false>(block);
+  };
+  switch (ending) {
+    case Ending::none:
+      return with.template operator()<Ending::none>();
+    case Ending::relu:
+      return with.template operator()<Ending::relu>();
+    case Ending::clip:
+      return with.template operator()<Ending::clip>();
+  }
+}
+
+// What lets a part of dy pass.
+enum class Gate { open, positive_y, relu, clip };
+
+// use.operator()<gate>()
+template <class T, class Use>
+void with_gate(Ending ending, const BackwardBlock<T>& block, const Use& use) {
+  switch (ending) {
+    case Ending::none:
+      return use.template operator()<Gate::open>();
+    case Ending::relu:
+      return block.y ? use.template operator()<Gate::positive_y>()
+                     : use.template operator()<Gate::relu>();
+    case Ending::clip:
+      return use.template operator()<Gate::clip>();
+  }
+}
+
+template <Gate kGate, class T>
+class Passing {
+ public:
+  explicit Passing(const BackwardBlock<T>& block)
+      : dy_(block.dy),
+        y_(block.y),
+        factor_(load(block.factor)),
+        center_(load(block.center)),
+        bias_(kGate == Gate::open ? all(0) : load(block.bias)),
+        low_(all(block.low)),
+        high_(all(block.high)) {}
+
+  Vector operator()(int64_t i, Vector x) const {
+    const Vector dy = load(dy_ + i);
+    if constexpr (kGate == Gate::open) return dy;
+    if constexpr (kGate == Gate::positive_y) return kept_where(above_zero(load(y_ + i)), dy);
+    const Vector y = normalised(x, factor_, center_, bias_);
+    if constexpr (kGate == Gate::relu) return kept_where(above_zero(y), dy);
+    return kept_where(
+        _mm512_cmp_ps_mask(y, low_, _CMP_GE_OQ) & _mm512_cmp_ps_mask(y, high_, _CMP_LE_OQ), dy);
+  }
+
+ private:
+  static __mmask16 above_zero(Vector y) { return _mm512_cmp_ps_mask(y, all(0), _CMP_GT_OQ); }
+
+  const T *dy_, *y_;
+  Vector factor_, center_, bias_, low_, high_;
+};
+
+template <class T>
+void add_up_gradients(Ending ending, const BackwardBlock<T>& block, double* sums) {
+  with_gate(ending, block, [&]<Gate kGate>() {
+    const Passing<kGate, T> passing(block);
+    const Vector center = load(block.center);
+    add_up_terms(block.pixels, sums, [&](int64_t pixel) {
+      const Vector x = load(block.x + pixel * kChannels);
+      const Vector m = passing(pixel * kChannels, x);
+      return Terms{m, multiply(m, subtract(x, center))};
+    });
+  });
+}
+
+template <Gate kGate, bool kPassesOn, bool kGiven, class T>
+void differentiate_as(const BackwardBlock<T> block) {
+  const Passing<kGate, T> passing(block);
+  const Vector factor = load(block.factor), center = load(block.center);
+  const Vector mean = load(block.mean), slope = load(block.slope);
+  for (int64_t i = 0; i < block.pixels * kChannels; i += kChannels) {
+    const Vector x = load(block.x + i), m = passing(i, x);
+    if constexpr (kPassesOn) store(block.dz + i, m);
+    Vector rest = m;
+    if constexpr (!kGiven) rest = subtract(subtract(m, mean), multiply(subtract(x, center), slope));
+    store(block.dx + i, multiply(factor, rest));
+  }
+}
+
+template <class T>
+void differentiate(Ending ending, const BackwardBlock<T>& block) {
+  with_gate(ending, block, [&]<Gate kGate>() {
+    if (block.given)
+      return block.dz ? differentiate_as<kGate, true, true>(block)
+                      : differentiate_as<kGate, false, true>(block);
+    return block.dz ? differentiate_as<kGate, true, false>(block)
+                    : differentiate_as<kGate, false, false>(block);
+  });
+}
+
+}  // namespace
+
+template <class T>
+const Loops<T>& avx512_loops() {
+  static constexpr Loops<T> loops{add_up<T>, normalise<T>, add_up_gradients<T>, differentiate<T>};
+  return loops;
+}
+
+template const Loops<float>& avx512_loops<float>();
+template const Loops<BFloat16>& avx512_loops<BFloat16>();
+
+}  // namespace lockstep::normed
