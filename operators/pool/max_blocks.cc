@@ -1,92 +1,143 @@
 #include "operators/pool/max_blocks.h"
 
+#include <algorithm>
+
 #include "operators/kit/pack.h"
+#include "operators/kit/widest.h"
 #include "operators/pool/planes.h"
 
 namespace lockstep {
 namespace {
 
-// kLanes neighbouring channels of one image. `block` floats lie between neighbouring pixels.
-template <int kLanes>
+// kLanes neighbouring channels of one image. `block` elements lie between neighbouring pixels.
+// Sums are floats, in a band of as many rows as a window has, and are rounded to T once: when no
+// later window reaches their row.
+template <class T, int kLanes>
 class LanesOfPlane {
  public:
   LanesOfPlane(const PooledPlanes& planes, int64_t block) : planes_(planes), block_(block) {}
 
+  int64_t floats_of_band() const { return planes_.rows.kernel * band_row(); }
+
   // Adds up in the order of windows.
-  void add_gradients(const float* dy, const float* x, float* dx) const {
+  void gradients(const T* dy, const T* x, float* band, T* dx) const {
     const PooledAxis &rows = planes_.rows, &columns = planes_.columns;
+    std::fill(band, band + floats_of_band(), 0.0F);
+    int64_t done = 0;
+    const auto finish_before = [&](int64_t row) {
+      for (; done < std::min(row, rows.in); ++done)
+        move(sums_of(band, done), dx + done * columns.in * block_);
+    };
     for (int64_t row = 0; row < rows.out; ++row) {
       const int64_t top = rows.begin(row), height = rows.end(row) - top;
+      finish_before(top);
       for (int64_t column = 0; column < columns.out; ++column, dy += block_) {
         const int64_t left = columns.begin(column), width = columns.end(column) - left;
         if (height <= 0 || width <= 0) continue;
-        const int64_t at = (top * columns.in + left) * block_;
+        const T* window = x + (top * columns.in + left) * block_;
         if (height == 3 && width == 3)
-          add_window(dy, x + at, dx + at, 3, 3);
+          add_window(dy, window, band, {top, left, 3, 3});
         else if (height == 2 && width == 2)
-          add_window(dy, x + at, dx + at, 2, 2);
+          add_window(dy, window, band, {top, left, 2, 2});
         else
-          add_window(dy, x + at, dx + at, height, width);
+          add_window(dy, window, band, {top, left, height, width});
       }
     }
+    finish_before(rows.in);
   }
 
  private:
   using Lanes = Pack<kLanes>;
   static constexpr int kParts = Lanes::kParts;
 
-  // The first of equals is the maximum, and NaN is above all. Inlined, so that known sizes become
-  // straight code.
-  [[gnu::always_inline]] void add_window(const float* dy, const float* x, float* dx, int64_t height,
-                                         int64_t width) const {
-    Lanes most = Lanes::load(x);
-    FourMasks place[kParts] = {};
-    int32_t number = 1;
-    for (int64_t i = 1; i < height * width; ++i, ++number) {
-      const Lanes value = Lanes::load(x + offset(i, width));
-      for (int p = 0; p < kParts; ++p) {
-        const FourMasks above = ~(value.part[p] <= most.part[p]) & (most.part[p] == most.part[p]);
-        most.part[p] = chosen(above, value.part[p], most.part[p]);
-        place[p] = (above & number) | (~above & place[p]);
-      }
-    }
-    const Lanes gradient = Lanes::load(dy);
-    number = 0;
-    for (int64_t i = 0; i < height * width; ++i, ++number) {
-      Lanes sum = Lanes::load(dx + offset(i, width));
-      for (int p = 0; p < kParts; ++p)
-        sum.part[p] += kept_where(place[p] == number, gradient.part[p]);
-      sum.store(dx + offset(i, width));
+  struct Place {
+    int64_t top, left, height, width;
+  };
+
+  int64_t band_row() const { return planes_.columns.in * kLanes; }
+  float* sums_of(float* band, int64_t row) const {
+    return band + row % planes_.rows.kernel * band_row();
+  }
+  // Clears the sums for a later row.
+  void move(float* sums, T* dx) const {
+    for (int64_t i = 0; i < planes_.columns.in; ++i, sums += kLanes, dx += block_) {
+      Lanes::load(sums).store(dx);
+      Lanes{}.store(sums);
     }
   }
-  int64_t offset(int64_t i, int64_t width) const {
-    return (i / width * planes_.columns.in + i % width) * block_;
+
+  // The first of equals is the maximum, and NaN is above all. Inlined, so that known sizes become
+  // straight code.
+  [[gnu::always_inline]] void add_window(const T* dy, const T* x, float* band,
+                                         const Place& at) const {
+    Lanes most = Lanes::load(x);
+    FourMasks place[kParts] = {};
+    int32_t number = 0;
+    for (int64_t r = 0; r < at.height; ++r)
+      for (int64_t c = 0; c < at.width; ++c, ++number) {
+        const Lanes value = Lanes::load(x + (r * planes_.columns.in + c) * block_);
+        for (int p = 0; p < kParts; ++p) {
+          const FourMasks above = ~(value.part[p] <= most.part[p]) & (most.part[p] == most.part[p]);
+          most.part[p] = chosen(above, value.part[p], most.part[p]);
+          place[p] = (above & number) | (~above & place[p]);
+        }
+      }
+    const Lanes gradient = Lanes::load(dy);
+    number = 0;
+    for (int64_t r = 0; r < at.height; ++r) {
+      float* sums = sums_of(band, at.top + r) + at.left * kLanes;
+      for (int64_t c = 0; c < at.width; ++c, ++number, sums += kLanes) {
+        Lanes sum = Lanes::load(sums);
+        for (int p = 0; p < kParts; ++p)
+          sum.part[p] += kept_where(place[p] == number, gradient.part[p]);
+        sum.store(sums);
+      }
+    }
   }
 
   PooledPlanes planes_;
   int64_t block_;
 };
 
-template <int kLanes>
-std::unique_ptr<Kernel> grad_kernel(const KernelRequest& request) {
-  const PooledPlanes planes(request, request.in[1].dims, request.in[0].dims);
-  const int64_t block = request.in[1].channel_block;
-  return make_kernel(
-      [planes, block, one = LanesOfPlane<kLanes>(planes, block)](const KernelArgs& args) {
-        const int64_t small = planes.rows.out * planes.columns.out * block,
-                      large = planes.rows.in * planes.columns.in * block;
-        parallel_for(planes.count / block, 1, planes.threads, [&](int64_t begin, int64_t end) {
-          for (int64_t p = begin; p < end; ++p) {
-            float* const dx = args.out[0].as<float>() + p * large;
-            std::fill(dx, dx + large, 0.0F);
-            for (int64_t lane = 0; lane < block; lane += kLanes)
-              one.add_gradients(args.in[0].as<const float>() + p * small + lane,
-                                args.in[1].as<const float>() + p * large + lane, dx + lane);
-          }
+template <class T, int kLanes>
+class MaxOfBlocksGrad final : public Kernel {
+ public:
+  explicit MaxOfBlocksGrad(const KernelRequest& request)
+      : planes_(request, request.in[1].dims, request.in[0].dims),
+        block_(request.in[1].channel_block),
+        one_(planes_, block_) {}
+
+  // Each share of the planes has a band of its own.
+  void run(const KernelArgs& args) override {
+    const int64_t planes = planes_.count / block_, shares = planes_.threads;
+    parallel_for(shares, 1, planes_.threads, [&](int64_t begin, int64_t end) {
+      for (int64_t share = begin; share < end; ++share)
+        widest([&] {
+          run(args, share * planes / shares, (share + 1) * planes / shares,
+              reinterpret_cast<float*>(args.workspace) + share * one_.floats_of_band());
         });
-      },
-      join(kLanes, " channels at once"));
-}
+    });
+  }
+  std::size_t workspace_bytes() const override {
+    return static_cast<std::size_t>(planes_.threads * one_.floats_of_band()) * sizeof(float);
+  }
+  std::string describe() const override { return join(kLanes, " channels at once"); }
+
+ private:
+  void run(const KernelArgs& args, int64_t begin, int64_t end, float* band) const {
+    const int64_t small = planes_.rows.out * planes_.columns.out * block_,
+                  large = planes_.rows.in * planes_.columns.in * block_;
+    for (int64_t p = begin; p < end; ++p)
+      for (int64_t lane = 0; lane < block_; lane += kLanes)
+        one_.gradients(args.in[0].as<const T>() + p * small + lane,
+                       args.in[1].as<const T>() + p * large + lane, band,
+                       args.out[0].as<T>() + p * large + lane);
+  }
+
+  PooledPlanes planes_;
+  int64_t block_;
+  LanesOfPlane<T, kLanes> one_;
+};
 
 }  // namespace
 
@@ -102,7 +153,10 @@ std::unique_ptr<Kernel> max_of_blocks_grad(const KernelRequest& request) {
   supported(
       block > 1 && block == request.in[1].channel_block && block == request.out[0].channel_block,
       "takes operands in equal channel blocks");
-  return block % 8 == 0 ? grad_kernel<8>(request) : grad_kernel<4>(request);
+  return dispatch<MaxOfBlocks>(request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
+    if (block % 8 == 0) return std::make_unique<MaxOfBlocksGrad<T, 8>>(request);
+    return std::make_unique<MaxOfBlocksGrad<T, 4>>(request);
+  });
 }
 
 }  // namespace lockstep

@@ -2,9 +2,12 @@
 // places from a forward pass, and three passes over memory; this finds each window's maximum again.
 #pragma once
 
+#include "operators/kit/dispatch.h"
 #include "runtime/kernel_table.h"
 
 namespace lockstep {
+
+using MaxOfBlocks = Types<float, BFloat16>;
 
 // Refuses row-major operands, and all but two spatial dimensions without dilation.
 std::string not_blocks_of_planes(const KernelRequest& request);

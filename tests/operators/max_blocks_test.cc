@@ -1,4 +1,5 @@
-// The gradient of maxima in channel blocks has the bits of that in row-major planes.
+// The gradient of maxima in channel blocks has the bits of that in row-major planes; in bfloat16,
+// those bits rounded once.
 #include "operators/pool/max_blocks.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include "tests/support/channel_blocks.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/threads.h"
+#include "tests/support/vectors.h"
 
 namespace lockstep::testing {
 namespace {
@@ -20,13 +22,14 @@ struct Windows {
   int64_t kernel = 2, stride = 2, begin = 0, end = 0;
 };
 
-// Few different values, so that many are equal, and some that are no numbers.
+// Few different values, so that many are equal, and some that are no numbers. bfloat16 has them
+// all.
 std::vector<float> values_of(const TensorDesc& desc, unsigned seed, bool coarse) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
   std::vector<float> values(static_cast<std::size_t>(desc.count()));
   for (float& value : values) {
-    value = normal(random);
+    value = static_cast<float>(BFloat16(normal(random)));
     if (coarse) value = random() % 23 == 0 ? std::nanf("") : std::round(value);
   }
   return values;
@@ -51,22 +54,36 @@ class MaxGrad {
     node_.push_back(graph_.node(1));
   }
 
-  KernelRequest request(int block, int threads = 1) const {
+  KernelRequest request(int block, int threads = 1, DType dtype = DType::float32) const {
     TensorDesc x = x_, dy = dy_;
+    x.dtype = dy.dtype = dtype;
     x.channel_block = dy.channel_block = block;
     return {.node = node_[0], .in = {dy, x}, .out = {x}, .threads = threads};
   }
   // Row-major.
   std::vector<float> run(Kernel& kernel, const KernelRequest& request) const {
-    std::vector<float> dy = laid_out(values_of(dy_, 1, false), request.in[0]),
-                       x = laid_out(values_of(x_, 2, true), request.in[1]), dx(x.size(), NAN);
-    const std::vector<Tensor> in{{request.in[0], dy.data()}, {request.in[1], x.data()}},
-        out{{request.out[0], dx.data()}};
-    kernel.run({in, out, nullptr, RunContext{}});
-    return row_major(dx, request.out[0]);
+    return request.in[0].dtype == DType::bfloat16 ? run_in<BFloat16>(kernel, request)
+                                                  : run_in<float>(kernel, request);
   }
 
  private:
+  template <class T>
+  std::vector<float> run_in(Kernel& kernel, const KernelRequest& request) const {
+    const auto stored = [](const std::vector<float>& values) {
+      std::vector<T> all;
+      for (const float value : values) all.push_back(static_cast<T>(value));
+      return all;
+    };
+    std::vector<T> dy = stored(laid_out(values_of(dy_, 1, false), request.in[0])),
+                   x = stored(laid_out(values_of(x_, 2, true), request.in[1])),
+                   dx(x.size(), static_cast<T>(NAN));
+    std::vector<std::byte> workspace(kernel.workspace_bytes(), std::byte{0xFF});
+    const std::vector<Tensor> in{{request.in[0], dy.data()}, {request.in[1], x.data()}},
+        out{{request.out[0], dx.data()}};
+    kernel.run({in, out, workspace.data(), RunContext{}});
+    return row_major(std::vector<float>(dx.begin(), dx.end()), request.out[0]);
+  }
+
   TensorDesc x_, dy_;
   Graph graph_{all_ops(), "maxima"};
   std::vector<Node> node_;
@@ -75,18 +92,27 @@ class MaxGrad {
 TEST(MaxOfBlocks, HasTheGradientOfRowMajorPlanes) {
   for (const Windows& windows :
        {Windows{}, Windows{3, 2, 1, 1}, Windows{3, 1, 1, 1}, Windows{3, 2, 0, 1},
-        Windows{2, 2, 1, 1}, Windows{5, 3, 2, 0}, Windows{1, 1}, Windows{4, 1, 3, 3}}) {
+        Windows{2, 2, 1, 1}, Windows{5, 3, 2, 0}, Windows{1, 1}, Windows{4, 1, 3, 3}, Windows{2, 3},
+        Windows{1, 4, 0, 0}}) {
     for (const Dims& dims : {Dims{3, 16, 11, 7}, Dims{2, 16, 6, 21}}) {
       const MaxGrad max(windows, dims);
       const std::vector<float> expected =
           max.run(*max_of_planes_grad(max.request(1)), max.request(1));
+      std::vector<float> rounded;
+      for (const float value : expected) rounded.push_back(static_cast<float>(BFloat16(value)));
       for (int block : {4, 8, 16})
-        for (int threads : {1, 3}) {
-          const KernelRequest request = max.request(block, usable_threads(threads));
-          EXPECT_TRUE(max.run(*max_of_blocks_grad(request), request) == expected)
-              << "windows of " << windows.kernel << " by " << windows.stride << ", x "
-              << text_of(dims) << ", blocks of " << block << ", " << threads << " threads";
-        }
+        for (int threads : {1, 3})
+          for (const auto vectors :
+               {detail::Vectors::any, detail::Vectors::avx2, detail::Vectors::avx512})
+            for (const DType dtype : {DType::float32, DType::bfloat16}) {
+              const VectorsAtMost limit(vectors);
+              const KernelRequest request = max.request(block, usable_threads(threads), dtype);
+              EXPECT_TRUE(max.run(*max_of_blocks_grad(request), request) ==
+                          (dtype == DType::float32 ? expected : rounded))
+                  << "windows of " << windows.kernel << " by " << windows.stride << ", x "
+                  << text_of(dims) << ", blocks of " << block << ", " << threads << " threads, "
+                  << name_of(dtype) << ", vectors " << static_cast<int>(vectors);
+            }
     }
   }
 }
