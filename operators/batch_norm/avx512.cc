@@ -207,12 +207,13 @@ void differentiate(Ending ending, const BackwardBlock<T>& block) {
 }  // namespace
 
 template <class T>
-const Loops<T>& avx512_loops() {
-  static constexpr Loops<T> loops{add_up<T>, normalise<T>, add_up_gradients<T>, differentiate<T>};
+const BlockLoops<T>& avx512_loops() {
+  static constexpr BlockLoops<T> loops{add_up<T>, normalise<T>, add_up_gradients<T>,
+                                       differentiate<T>};
   return loops;
 }
 
-template const Loops<float>& avx512_loops<float>();
-template const Loops<BFloat16>& avx512_loops<BFloat16>();
+template const BlockLoops<float>& avx512_loops<float>();
+template const BlockLoops<BFloat16>& avx512_loops<BFloat16>();
 
 }  // namespace lockstep::normed

@@ -184,8 +184,8 @@ class Backward final : public Kernel {
   ChannelGroups lie_;
   PairedSums sums_;
   int threads_;
-  float least_, most_;             // what a Clip lets through, before it is rounded to T
-  const normed::Loops<T>* loops_;  // null: in packs
+  float least_, most_;                  // what a Clip lets through, before it is rounded to T
+  const normed::BlockLoops<T>* loops_;  // null: in packs
 };
 
 }  // namespace

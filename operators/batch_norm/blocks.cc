@@ -6,11 +6,11 @@
 namespace lockstep::normed {
 
 template <class T>
-const Loops<T>* loops_here() {
+const BlockLoops<T>* loops_here() {
   return detail::widest_vectors() == detail::Vectors::avx512 ? &avx512_loops<T>() : nullptr;
 }
 
-template const Loops<float>* loops_here<float>();
-template const Loops<BFloat16>* loops_here<BFloat16>();
+template const BlockLoops<float>* loops_here<float>();
+template const BlockLoops<BFloat16>* loops_here<BFloat16>();
 
 }  // namespace lockstep::normed

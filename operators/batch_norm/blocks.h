@@ -43,7 +43,7 @@ struct BackwardBlock {
 };
 
 template <class T>
-struct Loops {
+struct BlockLoops {
   // sums[c] of x - first, sums[kChannels + c] of its squares.
   void (*add_up)(const T* x, int64_t pixels, const float* first, double* sums);
   void (*normalise)(Ending ending, const ForwardBlock<T>& block);
@@ -54,10 +54,10 @@ struct Loops {
 
 // This processor's; null if its vectors are shorter. T is float or BFloat16.
 template <class T>
-const Loops<T>* loops_here();
+const BlockLoops<T>* loops_here();
 
 template <class T>
-const Loops<T>& avx512_loops();
+const BlockLoops<T>& avx512_loops();
 
 }  // namespace normed
 }  // namespace lockstep

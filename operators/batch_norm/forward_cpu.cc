@@ -185,7 +185,7 @@ class Forward final : public Kernel {
   ChannelGroups lie_;
   PairedSums sums_;
   int threads_;
-  const normed::Loops<T>* loops_;  // null: in packs
+  const normed::BlockLoops<T>* loops_;  // null: in packs
 };
 
 }  // namespace
