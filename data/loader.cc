@@ -64,6 +64,11 @@ std::span<const Tensor> Loader::get(int64_t step) {
   return wanted.tensors[wanted.form];
 }
 
+bool Loader::is_ready(int64_t step) {
+  const std::lock_guard lock(mutex_);
+  return !paused_ && in_use_ >= 0 && step == in_use_ + 1 && slot(step).left == 0;
+}
+
 // Waits until no thread reads, then continues from `step`.
 void Loader::seek(int64_t step, std::unique_lock<std::mutex>& lock) {
   paused_ = true;

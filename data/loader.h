@@ -26,6 +26,8 @@ class Loader {
   // Ascending steps are read ahead; any other step restarts reading there. Rethrows errors from
   // reading an item.
   std::span<const Tensor> get(int64_t step);
+  // True if `step` follows the one that was got last and get() would not wait for it.
+  bool is_ready(int64_t step);
 
  private:
   struct Slot {

@@ -37,8 +37,8 @@ struct RunOptions {
   StepTimes* times = nullptr;  // if set, each step's seconds are added here
   // Asynchronous devices: if set, the seconds until all of the step is enqueued are added here.
   double* host_seconds = nullptr;
-  // Asynchronous devices: called once all of the step is enqueued, before it is awaited. It may
-  // feed the next run ahead, so this run's feeds are not blamed. If it throws, the run fails.
+  // Called on asynchronous devices only, once all of the step is enqueued, before it is awaited. It
+  // may feed the next run ahead, so this run's feeds are not blamed. If it throws, the run fails.
   std::function<void()> meanwhile = nullptr;
   // The feeds are those that the last feed_ahead() was given.
   bool fed_ahead = false;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <thread>
 
 #include "graph/error.h"
 #include "tests/support/expect_error.h"
@@ -87,6 +88,19 @@ TEST(Dataset, OfFloatsHasNoBytes) {
 }
 
 // -- Loader
+
+TEST(Loader, SaysWhenTheNextStepNeedsNoWait) {
+  const auto data = dataset_named({.size = 20});
+  const LabelledImages source(*data, {.batch = 7});
+  Loader loader(source, 2);
+  EXPECT_FALSE(loader.is_ready(0)) << "nothing is read before the first step";
+  for (int64_t step = 4; step < 10; ++step) {
+    loader.get(step);
+    EXPECT_FALSE(loader.is_ready(step));
+    EXPECT_FALSE(loader.is_ready(step + 2)) << "which get() would restart for";
+    while (!loader.is_ready(step + 1)) std::this_thread::yield();
+  }
+}
 
 TEST(Loader, GivesBytesIfAsked) {
   const auto data = dataset_named({.size = 20});

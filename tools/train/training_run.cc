@@ -135,9 +135,10 @@ TrainingRun::Form& TrainingRun::feed(int64_t step) {
   return form;
 }
 
-// An error of reading is thrown by the step that the minibatch is for, which reads it again.
+// Never waits: then the step would seem to wait for data that devices do without meanwhile. An
+// error of reading is thrown by the step that the minibatch is for, which reads it again.
 void TrainingRun::feed_ahead(int64_t step) {
-  if (step >= settings_.schedule.max_iter) return;
+  if (step >= settings_.schedule.max_iter || !loader_->is_ready(step)) return;
   Form* form = nullptr;
   try {
     form = &set_rows(step);
