@@ -12,8 +12,8 @@ namespace lockstep {
 struct TensorDesc {
   DType dtype = DType::undefined;  // undefined: an omitted optional operand
   Dims dims;
-  // 1: row-major. Larger: the size of the innermost channel blocks, [N, C / b, spatial.., b]. It
-  // divides C, so both orders have the same number of elements.
+  // 1: row-major. b: blocks of channels, [N, C / b, spatial.., b]. -b: filters in square tiles,
+  // [O / b, I / b, height, width, b of I, b of O]. b divides the channels, so nothing is padded.
   int channel_block = 1;
 
   int64_t count() const { return element_count(dims); }

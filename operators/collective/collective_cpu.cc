@@ -9,6 +9,7 @@
 #include "operators/collective/wire.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/whole_numbers.h"
+#include "operators/layout/layout.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -118,7 +119,7 @@ std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
 }  // namespace
 
 std::vector<KernelEntry> collective_cpu() {
-  return {{"AllReduce", kOwnDomain, {{"CPU", takes<Numbers>(), prepare_all_reduce}}},
+  return {{"AllReduce", kOwnDomain, {{"CPU", takes<Numbers>(), prepare_all_reduce, flat}}},
           {"Broadcast", kOwnDomain, {{"CPU", anything, prepare_broadcast}}},
           {"AllGather", kOwnDomain, {{"CPU", anything, prepare_all_gather}}},
           {"Copy", kOwnDomain, {{"CPU", anything, prepare_copy}}}};

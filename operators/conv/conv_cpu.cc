@@ -47,6 +47,15 @@ struct Problem {
   // In whatever layout a primitive likes best.
   dnnl::memory::desc any(const Dims& dims) const { return any_desc(dims, type); }
   dnnl::memory::desc plain(const Dims& dims) const { return plain_desc(dims, type); }
+  // Filters as they lie.
+  dnnl::memory::desc filters(const TensorDesc& w) const {
+    return w.channel_block == 1 ? plain(plain_w) : desc_of(w);
+  }
+  // A primitive's layout of filters in the plan's terms. Those of 16-bit floats are casts of
+  // float32 ones, which lie otherwise.
+  int wished_filters(const dnnl::memory::desc& desc) const {
+    return type == DType::float32 && plain_w == w ? tiles_of(desc, w) : 1;
+  }
 };
 
 dnnl::convolution_forward::primitive_desc forward_desc(const Problem& p, bool bias) {
@@ -82,6 +91,7 @@ Layouts forward_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
   layouts.in[ConvIn::x] = wished(desc.src_desc(), p.x);
   layouts.out[ConvOut::y] = wished(desc.dst_desc(), p.y);
+  layouts.in[ConvIn::w] = p.wished_filters(desc.weights_desc());
   return layouts;
 }
 
@@ -93,7 +103,7 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   std::vector<std::pair<int, dnnl::memory>> args{
       {DNNL_ARG_SRC, kernel->input(In::x, desc_of(request.in[In::x]), desc.src_desc())},
-      {DNNL_ARG_WEIGHTS, kernel->input(In::w, p.plain(p.plain_w), desc.weights_desc())},
+      {DNNL_ARG_WEIGHTS, kernel->input(In::w, p.filters(request.in[In::w]), desc.weights_desc())},
       {DNNL_ARG_DST,
        kernel->output(ConvOut::y, desc_of(request.out[ConvOut::y]), desc.dst_desc())}};
   if (bias)
@@ -120,7 +130,7 @@ std::unique_ptr<DnnlKernel> backward_data(const Problem& p, const KernelRequest&
   kernel->execute(
       desc, dnnl::convolution_backward_data(desc),
       {{DNNL_ARG_DIFF_DST, kernel->input(0, desc_of(request.in[0]), desc.diff_dst_desc())},
-       {DNNL_ARG_WEIGHTS, kernel->input(1, p.plain(p.plain_w), desc.weights_desc())},
+       {DNNL_ARG_WEIGHTS, kernel->input(1, p.filters(request.in[1]), desc.weights_desc())},
        {DNNL_ARG_DIFF_SRC, kernel->output(0, desc_of(request.out[0]), desc.diff_src_desc())}});
   kernel->finish();
   return kernel;
@@ -137,6 +147,8 @@ Layouts grad_x_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
   layouts.in[ConvGradXIn::dy] = wished(desc.diff_dst_desc(), p.y);
   layouts.out[0] = wished(desc.diff_src_desc(), p.x);
+  // oneDNN wants tiles with inputs and outputs exchanged, which it makes from any layout.
+  layouts.in[ConvGradXIn::w] = request.in[ConvGradXIn::w].channel_block;
   return layouts;
 }
 
@@ -202,6 +214,7 @@ Layouts grad_w_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
   layouts.in[ConvGradWIn::x] = wished(desc.src_desc(), p.x);
   layouts.in[ConvGradWIn::dy] = wished(desc.diff_dst_desc(), p.y);
+  layouts.out[0] = p.wished_filters(desc.diff_weights_desc());
   return layouts;
 }
 
@@ -215,7 +228,8 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
       {{DNNL_ARG_SRC, kernel->input(In::x, desc_of(request.in[In::x]), desc.src_desc())},
        {DNNL_ARG_DIFF_DST,
         kernel->input(In::dy, desc_of(request.in[In::dy]), desc.diff_dst_desc())},
-       {DNNL_ARG_DIFF_WEIGHTS, kernel->output(0, p.plain(p.plain_w), desc.diff_weights_desc())}});
+       {DNNL_ARG_DIFF_WEIGHTS,
+        kernel->output(0, p.filters(request.out[0]), desc.diff_weights_desc())}});
   kernel->finish();
   return kernel;
 }

@@ -72,8 +72,14 @@ std::string dnnl_floats(const KernelRequest& request) {
 
 dnnl::memory::desc desc_of(const TensorDesc& tensor) {
   if (tensor.channel_block == 1) return plain_desc(tensor.dims, tensor.dtype);
-  // oneDNN's tags name the block, for each number of spatial dimensions.
   using Tag = dnnl::memory::format_tag;
+  if (tensor.channel_block < 0) {
+    check(tensor.dims.size() == 4 && (tensor.channel_block == -16 || tensor.channel_block == -8),
+          "internal: filters in tiles of ", -tensor.channel_block);
+    return {tensor.dims, data_type_of(tensor.dtype),
+            tensor.channel_block == -16 ? Tag::ABcd16b16a : Tag::ABcd8b8a};
+  }
+  // oneDNN's tags name the block, for each number of spatial dimensions.
   const bool wide = tensor.channel_block == 16;
   check(wide || tensor.channel_block == 8, "internal: channel blocks of ", tensor.channel_block);
   const Tag tags[2][3] = {{Tag::aBc8b, Tag::aBcd8b, Tag::aBcde8b},
@@ -91,6 +97,15 @@ int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims) {
         desc == desc_of({dtype, dims, block}))
       return block;
   return 0;
+}
+
+int tiles_of(const dnnl::memory::desc& desc, const Dims& dims) {
+  if (dims.size() != 4) return 1;
+  for (int tile : {16, 8})
+    if (dims[0] % tile == 0 && dims[1] % tile == 0 &&
+        desc == desc_of({dtype_of(desc), dims, -tile}))
+      return -tile;
+  return 1;
 }
 
 dnnl::memory DnnlKernel::bind(const dnnl::memory::desc& desc, Source source, std::size_t index) {

@@ -52,6 +52,8 @@ std::string dnnl_floats(const KernelRequest& request);
 dnnl::memory::desc desc_of(const TensorDesc& tensor);
 // The channel block of `desc`: 1 for row-major, 0 for any other layout.
 int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims);
+// The same for filters of one group: negative if they lie in tiles, else 1.
+int tiles_of(const dnnl::memory::desc& desc, const Dims& dims);
 
 // A kernel of oneDNN primitives. Prepare by naming operands and the primitives to execute in order;
 // reorders between the plan's layout and a primitive's go through the workspace.

@@ -7,8 +7,10 @@
 namespace lockstep {
 namespace {
 
-// True if the tensor can be laid out in blocks of `block` channels.
+// True if the tensor can be laid out in blocks of `block` channels, or in tiles.
 bool divides(const TensorDesc& tensor, int block) {
+  if (block < 0)
+    return tensor.dims.size() == 4 && tensor.dims[0] % -block == 0 && tensor.dims[1] % -block == 0;
   return (is_floating(tensor.dtype) || tensor.dtype == DType::boolean) && tensor.count() > 0 &&
          tensor.dims.size() >= 3 && tensor.dims.size() <= 5 && tensor.dims[1] % block == 0;
 }
@@ -19,7 +21,9 @@ Layouts flat(const KernelRequest& request) {
   const Dims& shape = request.out[0].dims;
   int block = 1;
   for (const TensorDesc& operand : request.in)
-    if (operand.dims == shape) block = std::max(block, operand.channel_block);
+    if (const int other = operand.channel_block;
+        operand.dims == shape && other != 1 && (block == 1 || other > block))
+      block = other;
   auto fits = [&](const TensorDesc& tensor) {
     return !tensor.present() || (tensor.dims == shape && divides(tensor, block)) ||
            (tensor.dims != shape && tensor.count() == 1);

@@ -10,7 +10,7 @@
 namespace lockstep {
 
 // For kernels that treat memory as a flat list: if an operand of the result's shape has channel
-// blocks, all of that shape get them, and so do the results. Other operands must be scalars.
+// blocks or tiles, all of that shape get them, and so do the results. Others must be scalars.
 Layouts flat(const KernelRequest& request);
 
 // For kernels whose listed operands and results share a layout, whatever their spatial sizes:

@@ -65,6 +65,23 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
   });
 }
 
+// A parameter that lies as its gradient does is updated as both lie, and so are its slots.
+template <class Rule, bool kMany>
+Layouts update_wish(const KernelRequest& request) {
+  const UpdatePlaces places = UpdateOperandsOf<Rule>(request, kMany).places();
+  Layouts layouts = row_major(request);
+  for (std::size_t k = 0; k < places.params; ++k) {
+    const int block = request.in[places.gradient(k)].channel_block;
+    if (block != request.in[places.param(k)].channel_block) continue;
+    layouts.in[places.gradient(k)] = layouts.in[places.param(k)] = block;
+    layouts.out[places.new_param(k)] = block;
+    for (std::size_t s = 0; s < places.slots; ++s)
+      layouts.in[places.slot(s, k)] = layouts.out[places.new_slot(s, k)] = block;
+    if (!kMany) layouts.out[UpdatePlaces::kStep] = block;
+  }
+  return layouts;
+}
+
 std::unique_ptr<Kernel> prepare_first_non_finite(const KernelRequest& request) {
   return make_kernel([threads = request.threads](const KernelArgs& args) {
     int64_t& first = *args.out[0].as<int64_t>();
@@ -96,9 +113,12 @@ std::vector<KernelEntry> optimizer_cpu() {
       {"FirstNonFinite", kOwnDomain, {{"CPU", takes<Float32>(), prepare_first_non_finite}}}};
   for_each_update_rule([&]<class Rule>() {
     entries.push_back(
-        {Rule::kType, kOwnDomain, {{"CPU", takes<Float32>(), prepare_update<Rule, false>}}});
-    entries.push_back(
-        {type_of_many(Rule::kType), kOwnDomain, {{"CPU", floats, prepare_update<Rule, true>}}});
+        {Rule::kType,
+         kOwnDomain,
+         {{"CPU", takes<Float32>(), prepare_update<Rule, false>, update_wish<Rule, false>}}});
+    entries.push_back({type_of_many(Rule::kType),
+                       kOwnDomain,
+                       {{"CPU", floats, prepare_update<Rule, true>, update_wish<Rule, true>}}});
   });
   return entries;
 }

@@ -36,7 +36,7 @@ class Compiler {
     bound = lay_out_tensors(bound);  // 4. channel blocks, and reorders where kernels disagree
     number_values(bound);            // 5. values become numbers, each on its replica's worker
     list_feeds(bound);
-    list_results(bound);
+    list_results();
     if (in_host_memory()) check_values(plan_);
     choose_kernels(bound);  // 6. one step per node and worker
     // 7. state in place, views, operands overwritten
@@ -87,12 +87,15 @@ class Compiler {
   Graph lay_out_tensors(Graph& bound) {
     if (!request_.options.layouts) {
       channel_block_.assign(static_cast<std::size_t>(bound.value_count()), 1);
+      for (const std::string& fetch : request_.fetches) fetched_.push_back(bound.at(fetch));
+      for (const Binding& update : request_.updates) updated_.push_back(bound.at(update.value));
       return std::move(bound);
     }
-    const std::set<std::string> seen = seen_by_others();
-    LaidOut laid = lay_out({bound, seen, request_});
+    LaidOut laid = lay_out(bound, request_);
     channel_block_ = std::move(laid.channel_block);
     channel_block_.resize(static_cast<std::size_t>(laid.graph.value_count()), 1);
+    fetched_ = std::move(laid.fetched);
+    updated_ = std::move(laid.updated);
     return std::move(laid.graph);
   }
 
@@ -156,12 +159,13 @@ class Compiler {
   }
 
   // What is read after a run, and what a state takes.
-  void list_results(const Graph& bound) {
-    for (const std::string& fetch : request_.fetches) plan_.fetches.push_back(bound.at(fetch).id);
-    for (const Binding& update : request_.updates) {
+  void list_results() {
+    for (Value fetch : fetched_) plan_.fetches.push_back(fetch.id);
+    for (std::size_t i = 0; i < updated_.size(); ++i) {
+      const Binding& update = request_.updates[i];
       int state = state_number(update.state);
       check(state >= 0, "binding: unknown state '", update.state, "'");
-      int slot = bound.at(update.value).id;
+      int slot = updated_[i].id;
       TensorDesc& desc = plan_.state_descs[state];
       check(!desc.present() || desc == plan_.slots[slot].desc, "state '", update.state, "' is ",
             desc, " but its new value '", update.value, "' is ", plan_.slots[slot].desc);
@@ -226,7 +230,8 @@ class Compiler {
   std::vector<StateUpdate> updates_;
   std::vector<const Op*> ops_;
   std::unordered_map<std::string, int> state_numbers_;
-  std::vector<int> channel_block_;  // by value
+  std::vector<int> channel_block_;        // by value
+  std::vector<Value> fetched_, updated_;  // as in the request
 };
 
 }  // namespace
@@ -246,6 +251,7 @@ CompileRequest step_request(const TrainingModel& model,
                          options};
   for (const std::string& feed : request.feeds) request.feed_dims.push_back(dims(feed));
   request.owners = model.owners();
+  request.chooses_state_layouts = true;
   return request;
 }
 

@@ -16,6 +16,7 @@ struct CompileOptions {
   bool reuse_memory = true;     // false: every block has its own bytes
   bool alias = true;            // false: no views, nothing in place
   bool layouts = true;          // false: every tensor row-major
+  bool state_layouts = true;    // false: every state row-major
   bool rewrites = true;         // false: no fusion
   bool tf32 = false;            // KernelRequest::tf32
   bool exact = false;           // KernelRequest::exact
@@ -34,6 +35,10 @@ struct CompileRequest {
   CompileOptions options = {};
   Comm* comm = nullptr;  // to other processes
   Owners owners = {};    // of feeds and states; by default those of their users
+  // The layout of each state's memory (TensorDesc::channel_block); empty: all are row-major.
+  std::vector<int> state_layouts = {};
+  // The plan may choose other ones; Plan::state_descs has them.
+  bool chooses_state_layouts = false;
 };
 
 Plan compile(const CompileRequest& request);

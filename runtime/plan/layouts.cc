@@ -2,26 +2,63 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "graph/passes/copy.h"
+#include "graph/placement.h"
 #include "runtime/plan/requests.h"
 
 namespace lockstep {
 namespace {
 
+using StateLayouts = std::map<std::string, int>;  // all states
+
 class LayoutPass {
  public:
-  explicit LayoutPass(const LayoutRequest& request)
-      : request_(request), bound_(request.bound), copy_(bound_), graph_(copy_.to()) {}
+  // Without `tiles`, filters stay row-major, and kernels reorder them within.
+  LayoutPass(const Graph& bound, const CompileRequest& compile, const StateLayouts& states,
+             bool tiles)
+      : compile_(compile),
+        bound_(bound),
+        states_(states),
+        tiles_(tiles),
+        copy_(bound_),
+        graph_(copy_.to()) {
+    for (Value input : bound_.inputs())
+      if (const int block = layout_of_state(bound_.name(input)); block != 1)
+        set_block(copy_.of(input), block);
+    for (const std::string& fetch : compile_.fetches) wanted_[fetch].insert(1);
+    for (const Binding& update : compile_.updates)
+      wanted_[update.value].insert(layout_of_state(update.state));
+  }
 
   LaidOut run() {
     for (int index = 0; index < bound_.node_count(); ++index) copy(bound_.node(index));
-    for (Value output : bound_.outputs()) graph_.output(translated(output, 1));
+    for (Value output : bound_.outputs())
+      for (int block : wanted_[bound_.name(output)]) graph_.output(translated(output, block));
+    std::vector<Value> fetched, updated;
+    for (const std::string& fetch : compile_.fetches)
+      fetched.push_back(translated(bound_.at(fetch), 1));
+    for (const Binding& update : compile_.updates) {
+      const Value made = bound_.at(update.value);
+      const int block = layout_of_state(update.state);
+      if (block_of(made) != block) reordered_states_.insert(update.state);
+      updated.push_back(translated(made, block));
+    }
     block_.resize(graph_.value_count(), 1);
-    return {std::move(graph_), std::move(block_)};
+    return {std::move(graph_), std::move(block_), std::move(fetched), std::move(updated)};
   }
 
+  // Row-major states that a kernel would read in tiles.
+  const StateLayouts& wished() const { return wished_; }
+  // States that a kernel reads in another layout, or whose new value is made in another one.
+  const std::set<std::string>& reordered_states() const { return reordered_states_; }
+
  private:
+  int layout_of_state(const std::string& name) const {
+    const auto found = states_.find(name);
+    return found == states_.end() ? 1 : found->second;
+  }
   void set_block(Value value, int block) {
     block_.resize(graph_.value_count(), 1);
     block_[value.id] = block;
@@ -31,43 +68,64 @@ class LayoutPass {
     return here && here.id < static_cast<int>(block_.size()) ? block_[here.id] : 1;
   }
   int block_of(Value old) const { return block_here(copy_.of(old)); }
+  bool is_state(Value old) const {
+    return !bound_.producer(old) && states_.count(bound_.name(old)) > 0;
+  }
 
   // The value in this layout; each reorder is made once.
   Value translated(Value old, int block) {
     const Value made = copy_.of(old);
     if (block_here(made) == block) return made;
+    if (is_state(old)) reordered_states_.insert(bound_.name(old));
     Value& other = reordered_[{old.id, block}];
     if (!other) other = reorder(made, block, graph_.name(made) + suffix(block));
     return other;
   }
 
   static std::string suffix(int block) {
-    return block == 1 ? "/row_major" : join("/blocks_of_", block);
+    if (block == 1) return "/row_major";
+    return block > 1 ? join("/blocks_of_", block) : join("/tiles_of_", -block);
   }
 
   Value reorder(Value from, int block, const std::string& name) {
-    auto maker = graph_.producer(from);
-    ReplicaScope replica(graph_, maker ? maker->replica() : graph_.replica());
+    ReplicaScope replica(graph_, graph_.producer(from) ? home_of(graph_, from) : graph_.replica());
     Value to = graph_.add_value({.type = "Reorder", .domain = kOwnDomain, .inputs = {from}}, name);
     set_block(to, block);
     return to;
   }
 
-  // Collectives are row-major, and so are nodes that no kernel takes: making their kernels throws.
+  std::vector<int> replicas_of(const Node& node) const {
+    if (!node.op()->collective) return {std::max(node.replica(), 0)};
+    std::vector<int> replicas;
+    for (Value output : node.outputs()) replicas.push_back(replica_of(bound_, output));
+    return replicas;
+  }
+
+  // Nodes that no kernel takes are row-major: making their kernels throws.
   Layouts wish_of(const Node& node) const {
-    const CompileRequest& compile = request_.compile;
-    const int replica = std::max(node.replica(), 0);
+    const StepPlace place{replicas_of(node), 0, {}, compile_.options.threads};
     const Layouts plain{std::vector<int>(node.inputs().size(), 1),
                         std::vector<int>(node.outputs().size(), 1)};
-    if (node.op()->collective || replica >= static_cast<int>(compile.devices.size())) return plain;
-    const StepPlace place{{replica}, 0, compile.devices[replica], compile.options.threads};
+    for (int replica : place.replicas)
+      if (replica < 0 || replica >= static_cast<int>(compile_.devices.size())) return plain;
+    if (place.replicas.empty()) return plain;
     try {
-      return table_for(compile.kernels, place.device)
-          .wished_layouts(
-              request_of(node, place, compile, [this](Value value) { return block_of(value); }));
+      return allowed(wish_of(node, place));
     } catch (const std::exception&) {  // oneDNN's exceptions are not Errors
       return plain;                    // preparing the kernel will report the error
     }
+  }
+  Layouts wish_of(const Node& node, StepPlace place) const {
+    place.device = compile_.devices[place.replicas[0]];
+    return table_for(compile_.kernels, place.device)
+        .wished_layouts(
+            request_of(node, place, compile_, [this](Value value) { return block_of(value); }));
+  }
+  Layouts allowed(Layouts layouts) const {
+    if (!tiles_)
+      for (std::vector<int>* blocks : {&layouts.in, &layouts.out})
+        for (int& block : *blocks) block = std::max(block, 1);
+    return layouts;
   }
 
   void copy(const Node& node) {
@@ -75,28 +133,93 @@ class LayoutPass {
     ReplicaScope replica(graph_, node.replica());
     std::vector<Value> inputs;
     for (std::size_t i = 0; i < node.inputs().size(); ++i)
-      inputs.push_back(node.inputs()[i] ? translated(node.inputs()[i], layouts.in[i]) : none);
+      inputs.push_back(operand(node.inputs()[i], layouts.in[i]));
     copy_.copy(node, inputs);
-    for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-      const Value old = node.outputs()[i], made = copy_.of(old);
-      if (!made) continue;
-      set_block(made, layouts.out[i]);
-      if (layouts.out[i] == 1 || !request_.row_major.count(bound_.name(old))) continue;
-      graph_.rename(made, bound_.name(old) + suffix(layouts.out[i]));
-      reordered_[{old.id, 1}] = reorder(made, 1, bound_.name(old));
-    }
+    for (std::size_t i = 0; i < node.outputs().size(); ++i)
+      if (node.outputs()[i]) hand_out(node.outputs()[i], layouts.out[i]);
   }
 
-  const LayoutRequest& request_;
+  Value operand(Value old, int block) {
+    if (!old) return none;
+    if (block < 1 && is_state(old) && block_of(old) == 1) wished_.emplace(bound_.name(old), block);
+    return translated(old, block);
+  }
+
+  // A result made in this layout, and at once as others want it.
+  void hand_out(Value old, int block) {
+    const Value made = copy_.of(old);
+    if (!made) return;
+    set_block(made, block);
+    const std::string& name = bound_.name(old);
+    const auto wanted = wanted_.find(name);
+    if (wanted == wanted_.end()) return;
+    if (block != 1 && wanted->second.count(1) > 0) {
+      graph_.rename(made, name + suffix(block));
+      reordered_[{old.id, 1}] = reorder(made, 1, name);
+    }
+    for (int other : wanted->second) translated(old, other);
+  }
+
+  const CompileRequest& compile_;
   const Graph& bound_;
+  const StateLayouts& states_;
+  const bool tiles_;
   GraphCopy copy_;
   Graph& graph_;
+  std::map<std::string, std::set<int>> wanted_;     // layouts of values that others see
   std::vector<int> block_;                          // of each value in the copied graph
   std::map<std::pair<int, int>, Value> reordered_;  // (old value, block)
+  StateLayouts wished_;
+  std::set<std::string> reordered_states_;
 };
+
+bool chooses(const Graph& bound, const CompileRequest& compile) {
+  if (!compile.chooses_state_layouts || !compile.options.state_layouts ||
+      compile.devices[0].kind != DeviceKind::cpu)
+    return false;
+  // Other processes may run on another processor, whose kernels wish other layouts.
+  for (int index = 0; index < bound.node_count(); ++index)
+    if (bound.node(index).op()->exchange) return false;
+  return true;
+}
+
+bool any_in_tiles(const StateLayouts& states) {
+  return std::any_of(states.begin(), states.end(), [](const auto& one) { return one.second < 1; });
+}
+
+// A state lies in tiles if no kernel would reorder it. Momentum follows its parameter, whose layout
+// an update knows only in the second round; a state that failed once stays row-major.
+LaidOut lay_out_and_choose(const Graph& bound, const CompileRequest& compile, StateLayouts states) {
+  std::set<std::string> failed;
+  while (true) {
+    LayoutPass pass(bound, compile, states, true);
+    LaidOut laid = pass.run();
+    bool changed = false;
+    for (const std::string& name : pass.reordered_states()) {
+      if (states[name] == 1) continue;
+      states[name] = 1;
+      failed.insert(name);
+      changed = true;
+    }
+    for (const auto& [name, block] : pass.wished()) {
+      if (failed.count(name)) continue;
+      states[name] = block;
+      changed = true;
+    }
+    if (changed) continue;
+    if (any_in_tiles(states)) return laid;
+    return LayoutPass(bound, compile, states, false).run();
+  }
+}
 
 }  // namespace
 
-LaidOut lay_out(const LayoutRequest& request) { return LayoutPass(request).run(); }
+LaidOut lay_out(const Graph& bound, const CompileRequest& compile) {
+  StateLayouts states;
+  for (std::size_t i = 0; i < compile.states.size(); ++i)
+    states[compile.states[i]] = compile.state_layouts.empty() ? 1 : compile.state_layouts[i];
+  if (chooses(bound, compile)) return lay_out_and_choose(bound, compile, std::move(states));
+  return LayoutPass(bound, compile, states, any_in_tiles(states)).run();
+}
 
 }  // namespace lockstep

@@ -3,24 +3,20 @@
 // row-major. Pass 4 of compile().
 #pragma once
 
-#include <set>
-#include <string>
 #include <vector>
 
 #include "runtime/plan/compile.h"
 
 namespace lockstep {
 
-struct LayoutRequest {
-  const Graph& bound;
-  const std::set<std::string>& row_major;  // values seen by others: fetches, new states
-  const CompileRequest& compile;           // devices, and the kernels to ask
-};
-
 struct LaidOut {
   Graph graph;                     // with Reorder nodes
   std::vector<int> channel_block;  // by value, as in TensorDesc
+  std::vector<Value> fetched;      // what the request fetches: row-major
+  std::vector<Value> updated;      // the new states, as those lie
 };
-LaidOut lay_out(const LayoutRequest& request);
+// Asks the kernels of `compile` for the nodes of `bound`. If the request lets it choose, filters
+// that are read and updated in tiles alone are held in tiles.
+LaidOut lay_out(const Graph& bound, const CompileRequest& compile);
 
 }  // namespace lockstep

@@ -88,6 +88,7 @@ void Program::feed_ahead(std::span<const Tensor> feeds) {
 Executor* Program::known_executor(std::span<const Tensor> feeds) {
   check(feeds.size() == spec_.feeds.size(), spec_.graph.name(), " takes ", spec_.feeds.size(),
         " feeds, was given ", feeds.size());
+  if (laid_out_ != session_.state_.times_laid_out()) cache_.clear();  // states lie elsewhere now
   for (auto it = cache_.begin(); it != cache_.end(); ++it) {
     const Plan& plan = (*it)->plan();
     bool fits = true;
@@ -111,9 +112,16 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   }
   CompileOptions options = session_.options_.compile;
   options.threads = session_.threads_;
-  Plan plan = compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches,
-                       session_.state_.names(), spec_.updates, session_.devices_, session_.kernels_,
-                       options, session_.comm(), spec_.model.owners()});
+  // The first program that trains chooses how states lie; others reorder what they want otherwise.
+  const bool chooses = session_.state_.times_laid_out() == 0 && !spec_.updates.empty() &&
+                       this != session_.init_.get();
+  Plan plan =
+      compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches, session_.state_.names(),
+               spec_.updates, session_.devices_, session_.kernels_, options, session_.comm(),
+               spec_.model.owners(), session_.state_.layouts(), chooses});
+  if (chooses) session_.state_.lay_out(plan.state_descs);
+  if (laid_out_ != session_.state_.times_laid_out()) cache_.clear();
+  laid_out_ = session_.state_.times_laid_out();
   for (std::size_t i = 0; i < plan.states.size(); ++i) {  // kernels use the states' own memory
     const TensorDesc &here = plan.state_descs[i], &held = session_.state_.at(plan.states[i]).desc;
     check(!here.present() || here == held, spec_.graph.name(), ": '", plan.states[i], "' is ", here,

@@ -59,6 +59,7 @@ class Program {
   Spec spec_;
   std::shared_ptr<ArenaPool> arenas_;
   std::vector<std::unique_ptr<Executor>> cache_;  // most recently used first
+  int laid_out_ = 0;                              // States::times_laid_out when they were made
 };
 
 struct SessionOptions {

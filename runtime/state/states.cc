@@ -6,6 +6,7 @@
 #include "graph/graph.h"
 #include "graph/limits.h"
 #include "graph/nearest.h"
+#include "runtime/state/tiles.h"
 
 namespace lockstep {
 
@@ -41,22 +42,33 @@ const Tensor& States::at(const std::string& name) const {
 Literal States::read(const std::string& name) const {
   const Tensor& tensor = at(name);
   Literal value(tensor.desc.dtype, tensor.desc.dims);
-  copy(value.bytes().data(), tensor.data, value.bytes().size());
+  if (tensor.desc.channel_block == 1)
+    copy(value.bytes().data(), tensor.data, value.bytes().size());
+  else
+    copy_to_row_major(value.bytes().data(), tensor);
   return value;
 }
 
 Seen States::see(const std::string& name) const {
-  if (!accelerator_) return {at(name), {}};
+  if (!accelerator_ && at(name).desc.channel_block == 1) return {at(name), {}};
   Seen seen{at(name), read(name)};
+  seen.tensor.desc.channel_block = 1;
   seen.tensor.data = seen.copy.bytes().data();
   return seen;
+}
+
+void States::put(const Tensor& tensor, const Literal& value) {
+  if (tensor.desc.channel_block == 1)
+    copy(tensor.data, value.bytes().data(), value.bytes().size());
+  else
+    copy_from_row_major(tensor, value.bytes().data());
 }
 
 void States::write(const std::string& name, const Literal& value) {
   const Tensor& tensor = at(name);
   check(tensor.desc.dtype == value.dtype() && tensor.desc.dims == value.dims(), "state '", name,
         "' is ", tensor.desc, ", but its new value is ", value.type());
-  copy(tensor.data, value.bytes().data(), value.bytes().size());
+  put(tensor, value);
   has_values_ = true;
 }
 
@@ -66,7 +78,27 @@ void States::write_first(const std::string& name, const Tensor& rows) {
   check(tensor.desc.dtype == rows.desc.dtype && !held.empty() && held.size() == given.size() &&
             std::equal(held.begin() + 1, held.end(), given.begin() + 1) && given[0] <= held[0],
         "state '", name, "' is ", tensor.desc, ", but its first rows are ", rows.desc);
+  check(tensor.desc.channel_block == 1, "internal: rows of '", name, "', which lies in tiles");
   copy(tensor.data, rows.data, rows.desc.bytes());
+}
+
+std::vector<int> States::layouts() const {
+  std::vector<int> layouts;
+  for (const Tensor& tensor : tensors_) layouts.push_back(tensor.desc.channel_block);
+  return layouts;
+}
+
+void States::lay_out(const std::vector<TensorDesc>& descs) {
+  bool changed = false;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    Tensor& tensor = tensors_[i];
+    if (!descs[i].present() || descs[i].channel_block == tensor.desc.channel_block) continue;
+    const Literal value = read(names_[i]);
+    tensor.desc.channel_block = descs[i].channel_block;
+    put(tensor, value);
+    changed = true;
+  }
+  if (changed) ++times_laid_out_;
 }
 
 }  // namespace lockstep

@@ -26,10 +26,11 @@ class States {
          Accelerator* accelerator = nullptr, const std::vector<Device>& devices = {});
 
   const std::vector<std::string>& names() const { return names_; }
-  // In device memory. Throws for an unknown name, with the nearest known one.
+  // As it lies in device memory. Throws for an unknown name, with the nearest known one.
   const Tensor& at(int number) const { return tensors_[number]; }
   const Tensor& at(const std::string& name) const;
 
+  // Row-major, as all that follow.
   Seen see(const std::string& name) const;
   Literal read(const std::string& name) const;
   // Throws if type or shape differ.
@@ -38,11 +39,19 @@ class States {
   // than the state has. Does not count as a value that was set: a batch is no trained model.
   void write_first(const std::string& name, const Tensor& rows);
 
+  // How each state lies, as TensorDesc::channel_block. At first all are row-major.
+  std::vector<int> layouts() const;
+  // Moves values to these layouts; a desc that is not present leaves its state as it lies. Plans
+  // for other layouts must not run after.
+  void lay_out(const std::vector<TensorDesc>& descs);
+  int times_laid_out() const { return times_laid_out_; }  // those that changed anything
+
   // True if any value was set, or there are no states.
   bool has_values() const { return has_values_ || names_.empty(); }
   void note_values() { has_values_ = true; }  // plans write to states by themselves
 
  private:
+  void put(const Tensor& tensor, const Literal& value);
   void copy(void* to, const void* from, std::size_t bytes) const;
 
   std::vector<std::string> names_;
@@ -50,6 +59,7 @@ class States {
   std::vector<Memory> memory_;
   std::vector<Tensor> tensors_;
   bool has_values_ = false;
+  int times_laid_out_ = 0;
 };
 
 }  // namespace lockstep

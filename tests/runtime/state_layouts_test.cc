@@ -1,0 +1,230 @@
+// Filters that training holds in tiles: the same bits, and the same files, as row-major ones.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "builders/net/layers.h"
+#include "builders/net/losses.h"
+#include "graph/file.h"
+#include "models/models.h"
+#include "operators/activation/activation.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/pool/pool.h"
+#include "runtime/plan/traffic.h"
+#include "runtime/state/checkpoint.h"
+#include "runtime/state/drift.h"
+#include "tests/support/step_feeds.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr int64_t kClasses = 5;
+const Dims kImage{3, 8, 8};
+
+// Convolutions that oneDNN computes from tiles, one of them twice, a depthwise one, one whose
+// channels no tile divides, and a sum of two branches.
+void tiled_network(Net& net) {
+  Value x = net.input("data", {DType::float32, {"N", 3, 8, 8}});
+  x = relu(net.graph, conv_layer(net, x, 32, {.kernel = 3, .pad = 1}, "first"), "first_relu");
+  Value y = conv_layer(net, x, 64, {.kernel = 1, .bias = false}, "expand");
+  y = relu(net.graph, batch_norm_layer(net, y, {}, "expand_bn"), "expand_relu");
+  y = conv_layer(net, y, 64, {.kernel = 3, .pad = 1, .group = 64, .bias = false}, "depthwise");
+  y = conv_layer(net, y, 32, {.kernel = 1, .bias = false}, "project");
+  y = relu(net.graph, add(net.graph, x, y, "sum"), "sum_relu");
+  y = conv_layer(net, y, 48, {.kernel = 3, .stride = 2, .pad = 1}, "halve");
+  y = relu(net.graph, conv_layer(net, y, 24, {.kernel = 1}, "narrow"), "narrow_relu");
+  classify(net, fc_layer(net, global_average_pool(net.graph, y, "pool"), kClasses, {}, "pred"));
+}
+
+struct Way {
+  std::string name;
+  DataParallelOptions options = {};
+  bool fused = true;
+  int64_t batch = 8;
+};
+
+TrainingModel model_of(DataParallelOptions options, const ModelFn& network = tiled_network) {
+  options.scope = "cpu";
+  return build_data_parallel_model(all_ops(), network, MomentumSgd{}, options);
+}
+
+// A session and the batches it trains on.
+struct Training {
+  Session session;
+  StepFeeds feeds;
+  int64_t batch;
+
+  Training(const TrainingModel& model, bool tiles, int64_t batch = 8, bool fused = true,
+           const Dims& image = kImage)
+      : session(model, cpu_devices(model.replicas), all_kernels(),
+                {.seed = 5, .threads = 1, .compile = {.state_layouts = tiles, .rewrites = fused}}),
+        feeds(model, batch, kClasses, image),
+        batch(batch) {
+    session.initialise();
+  }
+  void run(int64_t first, int64_t last) {
+    for (int64_t step = first; step < last; ++step)
+      session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
+  }
+  int in_tiles() const {
+    const std::vector<int> layouts = session.state().layouts();
+    return static_cast<int>(std::ranges::count_if(layouts, [](int one) { return one < 1; }));
+  }
+};
+
+// Whether this processor's convolutions wish tiles.
+bool wishes_tiles() {
+  const TrainingModel model = model_of({});
+  Training training(model, true);
+  training.run(0, 1);
+  return training.in_tiles() > 0;
+}
+
+class StateLayouts : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!wishes_tiles()) GTEST_SKIP() << "skipped: convolutions here read no tiles";
+  }
+};
+
+TEST_F(StateLayouts, HoldFiltersAndTheirMomentumInTiles) {
+  for (const int replicas : {1, 2}) {
+    const TrainingModel model = model_of({.replicas = replicas});
+    Training tiles(model, true), plain(model, false);
+    tiles.run(0, 1);
+    plain.run(0, 1);
+    // expand, project and halve: filters and momentum. No tile divides the others' channels.
+    EXPECT_EQ(tiles.in_tiles(), 3 * 2 * replicas);
+    EXPECT_EQ(plain.in_tiles(), 0);
+    const Plan& tiled = tiles.session.step().plan(tiles.feeds.at(0, 0.05F));
+    const Plan& row_major = plain.session.step().plan(plain.feeds.at(0, 0.05F));
+    EXPECT_NE(text_of(tiled).find("expand_w/t"), std::string::npos);
+    // Each filter was read and written once for the forward pass, and once for the gradient.
+    const std::size_t filters = (64 * 32 + 32 * 64 + 48 * 32 * 9) * sizeof(float);
+    EXPECT_EQ(traffic_of(row_major).reordered - traffic_of(tiled).reordered,
+              4 * filters * static_cast<std::size_t>(replicas));
+  }
+}
+
+TEST_F(StateLayouts, GiveTheBitsOfRowMajorStates) {
+  const std::vector<Way> ways{
+      {"alone"},
+      {"two", {.replicas = 2}},
+      {"three", {.replicas = 3}, true, 12},
+      {"not fused", {.replicas = 2}, false},
+      {"micro-batches", {.replicas = 2, .micro_batches = 2}},
+      {"deferred", {.replicas = 2, .deferred = true}},
+      {"skips", {.replicas = 2, .skip_non_finite = true}},
+      {"clipped", {.replicas = 2, .clip = {.norm = 0.5F}}},
+      {"frozen", {.frozen = {"expand*"}}},
+      {"bfloat16", {.precision = DType::bfloat16}},
+      {"ring", {.replicas = 2, .all_reduce = {.spec = {.ranges = {{"xring"}}}}}}};
+  for (const Way& way : ways) {
+    SCOPED_TRACE(way.name);
+    const TrainingModel model = model_of(way.options);
+    Training tiles(model, true, way.batch, way.fused), plain(model, false, way.batch, way.fused);
+    tiles.run(0, 3);
+    plain.run(0, 3);
+    EXPECT_EQ(find_drift(tiles.session), "");
+    EXPECT_TRUE(tiles.session.save() == plain.session.save());
+  }
+}
+
+TEST_F(StateLayouts, OfPublishedModelsGiveTheSameBits) {
+  const ClassifierOptions options{.image = {3, 32, 32}, .classes = kClasses};
+  for (const ModelFn& network : {resnet18(options), mobilenet_v2(options)}) {
+    const TrainingModel model = model_of({.replicas = 2}, network);
+    const Dims image{3, 32, 32};
+    Training tiles(model, true, 4, true, image), plain(model, false, 4, true, image);
+    tiles.run(0, 2);
+    plain.run(0, 2);
+    EXPECT_GT(tiles.in_tiles(), 0);
+    EXPECT_TRUE(tiles.session.save() == plain.session.save());
+  }
+}
+
+TEST_F(StateLayouts, WriteTheSameCheckpointsAndResumeFromThem) {
+  const TemporaryFolder folder;
+  const TrainingModel model = model_of({.replicas = 2});
+  const auto file_of = [&](Training& training, const std::string& name) {
+    save_checkpoint(training.session, folder / name, {});
+    return read_file(folder / name);
+  };
+  Training tiles(model, true), plain(model, false), resumed(model, true), late(model, true);
+  tiles.run(0, 2);
+  plain.run(0, 2);
+  EXPECT_EQ(file_of(tiles, "tiles"), file_of(plain, "plain"));
+  load_checkpoint(resumed.session, folder / "tiles");  // before its first plan
+  late.run(0, 1);                                      // its states lie in tiles already
+  load_checkpoint(late.session, folder / "tiles");
+  for (Training* training : {&tiles, &resumed, &late}) training->run(2, 4);
+  const std::string all = file_of(tiles, "tiles");
+  EXPECT_EQ(file_of(resumed, "resumed"), all);
+  EXPECT_EQ(file_of(late, "late"), all);
+}
+
+// Plans made before the choice are made anew; those of another batch keep it.
+TEST_F(StateLayouts, AreSharedByAllPlans) {
+  const TrainingModel model = model_of({});
+  Training tiles(model, true), plain(model, false);
+  StepFeeds more(model, 20, kClasses, kImage);
+  const std::vector<float> picture(kImage[0] * kImage[1] * kImage[2], 0.5F);
+  const Tensor image{{DType::float32, {1, 3, 8, 8}}, const_cast<float*>(picture.data())};
+  const auto predicted = [&](Training& training) {
+    const Tensor made = training.session.inference().run({&image, 1}, {})[0];
+    return std::vector<float>(made.as<float>(), made.as<float>() + made.count());
+  };
+  EXPECT_EQ(predicted(tiles), predicted(plain));
+  for (Training* training : {&tiles, &plain}) {
+    training->run(0, 1);
+    training->session.step().run(more.at(1, 0.05F), training->session.run_options(1));
+    training->run(2, 3);
+  }
+  EXPECT_EQ(tiles.in_tiles(), 6);
+  EXPECT_EQ(predicted(tiles), predicted(plain));
+  EXPECT_TRUE(tiles.session.save() == plain.session.save());
+  tiles.session.initialise();
+  plain.session.initialise();
+  EXPECT_TRUE(tiles.session.save() == plain.session.save()) << "drawn anew into tiles";
+}
+
+// A state that is fetched stays as others read it.
+TEST_F(StateLayouts, OfFetchedValuesAreRowMajor) {
+  const TrainingModel model = model_of({});
+  Training tiles(model, true);
+  tiles.run(0, 1);
+  auto reads = tiles.session.program(model.step, {}, {"cpu_0/expand_w"}, {});
+  const Tensor fetched = reads->run({}, {})[0];
+  const Literal read = tiles.session.state().read("cpu_0/expand_w");
+  EXPECT_EQ(fetched.desc, view_of(read).desc);
+  EXPECT_EQ(std::memcmp(fetched.data, read.bytes().data(), read.bytes().size()), 0);
+}
+
+TEST(States, KeepTheirValuesInTiles) {
+  const TensorDesc desc{DType::float32, {16, 24, 3, 2}};
+  States states({"w", "b"}, {desc, {DType::float32, {3}}});
+  std::vector<float> values(16 * 24 * 3 * 2);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  const Literal value = Literal::of<float>(values, desc.dims);
+  states.write("w", value);
+  TensorDesc tiled = desc;
+  tiled.channel_block = -8;
+  states.lay_out({tiled, {}});
+  EXPECT_EQ(states.times_laid_out(), 1);
+  EXPECT_EQ(states.layouts(), (std::vector<int>{-8, 1}));
+  // Output 9, input 17, row 2, column 1.
+  const auto* raw = states.at("w").as<float>();
+  EXPECT_EQ(raw[(((1 * 3 + 2) * 6 + 5) * 8 + 1) * 8 + 1], values[(9 * 24 + 17) * 6 + 5]);
+  EXPECT_TRUE(states.read("w") == value);
+  EXPECT_EQ(states.see("w").tensor.desc, desc);
+  std::ranges::reverse(values);
+  states.write("w", Literal::of<float>(values, desc.dims));
+  EXPECT_EQ(raw[0], values[0]);
+  states.lay_out({desc, {}});
+  EXPECT_EQ(std::vector<float>(raw, raw + values.size()), values);
+}
+
+}  // namespace
+}  // namespace lockstep::testing
