@@ -2,14 +2,16 @@
 """Training steps of Lockstep and of PyTorch on this machine, in one run and as one table.
 
     tools/bench/suite.py --python PYTHON_WITH_TORCH [--models resnet50:16,mlp:16] [--rounds 5]
-                         [--bfloat16] [--ranks 2] [--json FILE] [--record FILE] [--picture FILE.svg]
+                         [--bfloat16] [--exact] [--ranks 2]
+                         [--json FILE] [--record FILE] [--picture FILE.svg]
 
 The same network, batch, momentum SGD with weight decay; random images. Lockstep and all variants of
 PyTorch (eager and compiled, both layouts) take turns, round after round, so that a busy machine is
 busy for all; a variant's process stays, waiting, until the last round. Medians count, against
 PyTorch's fastest variant: a ratio of 1.23 means that Lockstep is 1.23 times as fast. Memory is the
 most that a process had, the first step is counted from the start of its process. With --ranks N,
-Lockstep has N replicas of one thread, PyTorch N processes with DistributedDataParallel.
+Lockstep has N replicas of one thread, PyTorch N processes with DistributedDataParallel. --exact is
+Lockstep's: it computes convolutions directly, never by Winograd's method.
 --record writes a file for `lockstep bench train-step --against FILE`.
 """
 import argparse
@@ -61,7 +63,7 @@ class Ours:
     def __init__(self, args, model, batch, precision):
         self.command = [args.lockstep, "bench", "train-step", "--json", "--model", model, "--batch",
                         str(batch), "--threads", str(threads_of(args)), "--precision", precision,
-                        "--devices", f"cpu*{args.ranks}"]
+                        "--devices", f"cpu*{args.ranks}", *["--exact"] * args.exact]
         self.lines = []
 
     def take(self, steps):
@@ -117,7 +119,7 @@ def compare(args, model, batch):
     return {"model": model, "batch": batch, "precision": precision, "ranks": args.ranks,
             "threads": threads_of(args), "torch": peers[best].torch,
             "seconds": ours.median("seconds"), "torch_seconds": medians, "torch_best": best,
-            "ratio": medians[best] / ours.median("seconds"),
+            "exact": args.exact, "ratio": medians[best] / ours.median("seconds"),
             "most_bytes": max(line["most_bytes"] for line in ours.lines),
             "torch_most_bytes": peers[best].most_bytes,
             "first_step_seconds": ours.median("first_step_seconds"),
@@ -170,6 +172,7 @@ def main():
     parser.add_argument("--python", default=sys.executable, help="a Python that has torch")
     parser.add_argument("--models", default=MODELS, help="NAME:BATCH,..")
     parser.add_argument("--bfloat16", action="store_true")
+    parser.add_argument("--exact", action="store_true", help="Lockstep without Winograd's method")
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=5)
@@ -179,7 +182,8 @@ def main():
     parser.add_argument("--picture", help="write an SVG")
     args = parser.parse_args()
     results = []
-    print(f"{processor()}, {args.threads} threads, {'bfloat16' if args.bfloat16 else 'fp32'}, "
+    print(f"{processor()}, {args.threads} threads, {'bfloat16' if args.bfloat16 else 'fp32'}"
+          f"{' computed directly' if args.exact else ''}, "
           f"{args.ranks} replicas or ranks, medians of {args.rounds} rounds\n{HEADER}", flush=True)
     for name in args.models.split(","):
         model, batch = name.split(":")
