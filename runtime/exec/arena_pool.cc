@@ -1,7 +1,5 @@
 #include "runtime/exec/arena_pool.h"
 
-#include <cstring>
-
 #include "graph/error.h"
 
 namespace lockstep {
@@ -17,12 +15,8 @@ void ArenaPool::fit(const Plan& plan) {
     arena.bytes = 0;
     arena.memory.reset();  // first, so that never both are taken
     ++moves_;
-    if (accelerator_) {
-      arena.memory = accelerator_->allocate(worker.device, worker.arena_bytes, kFill);
-    } else {
-      arena.memory = allocate(worker.arena_bytes);
-      std::memset(arena.memory.get(), static_cast<int>(kFill), worker.arena_bytes);
-    }
+    arena.memory = accelerator_ ? accelerator_->allocate(worker.device, worker.arena_bytes, kFill)
+                                : allocate(worker.arena_bytes, kFill);
     arena.bytes = worker.arena_bytes;
   }
 }
