@@ -25,7 +25,7 @@ class SearchTest : public LaunchTest {
   }
 };
 
-int times(const std::string& text, const std::string& part) {
+int times_in(const std::string& text, const std::string& part) {
   int count = 0;
   for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
   return count;
@@ -46,11 +46,12 @@ TEST_F(SearchTest, OneLineSaysWhatIsRepeatedAndFromWhere) {
       outcome, {"the loss is nan at iteration ", "; the first value that is not finite is 'cpu_0/",
                 " on cpu:0): ", "The learning rate was 1e+06; lower SOLVER.BASE_LR",
                 "No checkpoint was written yet."});
-  EXPECT_EQ(times(outcome.out, " are repeated from the start, with every value checked"), 1)
+  EXPECT_EQ(times_in(outcome.out, " are repeated from the start, with every value checked"), 1)
       << outcome.out;
   outcome = diverge("run", {"TRAIN.SNAPSHOT_ITERS", "1"});
   expect_refused(outcome, {"The last checkpoint, " + folder.path(), " is intact."});
-  EXPECT_EQ(times(outcome.out, "1 iteration is repeated from the checkpoint after iteration "), 1)
+  EXPECT_EQ(times_in(outcome.out, "1 iteration is repeated from the checkpoint after iteration "),
+            1)
       << outcome.out;
 }
 
@@ -67,7 +68,7 @@ TEST_F(SearchTest, WhatIsFedIsNamedAndNothingRepeated) {
       train("run", {"SOLVER.BASE_LR", "1e30", "SOLVER.GAMMA", "1e30", "SOLVER.STEP_SIZE", "1"}));
   expect_refused(outcome, {"the loss is nan at iteration 2; input 'lr' of replica 0 is fed inf at "
                            "[0], at iteration 2."});
-  EXPECT_EQ(times(outcome.out, "repeated"), 0) << outcome.out;
+  EXPECT_EQ(times_in(outcome.out, "repeated"), 0) << outcome.out;
 }
 
 TEST_F(SearchTest, AllProcessesNameTheSame) {
@@ -84,7 +85,7 @@ TEST_F(SearchTest, AllProcessesNameTheSame) {
         << outcome.out;
     EXPECT_NE(error_of(0, outcome).find("on rank "), std::string::npos) << outcome.out;
     EXPECT_EQ(error_of(0, outcome), error_of(1, outcome)) << outcome.out;
-    EXPECT_EQ(times(outcome.out, "with every value checked"), 1) << outcome.out;
+    EXPECT_EQ(times_in(outcome.out, "with every value checked"), 1) << outcome.out;
   }
 }
 
@@ -97,7 +98,7 @@ TEST_F(SearchTest, ProcessesThatSkipGoOn) {
   EXPECT_NE(error_of(0, outcome).find("the held-out loss is nan after iteration 5"),
             std::string::npos)
       << outcome.out;
-  EXPECT_EQ(times(outcome.out, "with every value checked"), 0) << outcome.out;
+  EXPECT_EQ(times_in(outcome.out, "with every value checked"), 0) << outcome.out;
 }
 
 // Divides each channel by the range of its values, which flat pictures do not have.
