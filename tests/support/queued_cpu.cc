@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -161,10 +162,10 @@ class QueuedCpu final : public Accelerator {
 
   int devices() const override { return kDevices; }
   Memory allocate(Device, std::size_t bytes, std::byte fill) override {
-    Memory memory = lockstep::allocate(bytes);
-    std::memset(memory.get(), static_cast<int>(fill), bytes);
-    if (reach_ == Reach::near) return memory;
-    return {far_from(memory.release()), {[](void* data) { std::free(near_to(data)); }}};
+    if (reach_ == Reach::near) return lockstep::allocate(bytes, fill);
+    auto* data = static_cast<std::byte*>(std::aligned_alloc(64, (bytes / 64 + 1) * 64));
+    std::memset(data, static_cast<int>(fill), bytes);
+    return {far_from(data), {[](void* far) { std::free(near_to(far)); }}};
   }
   Memory allocate_host(std::size_t bytes) override { return lockstep::allocate(bytes); }
   void copy(void* to, const void* from, std::size_t bytes) override { copy_bytes(to, from, bytes); }
