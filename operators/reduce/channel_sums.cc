@@ -34,12 +34,14 @@ void sums_of_block(const float* x, int64_t images, int64_t image_pitch, int64_t 
 
 std::string no_channel_sums(const KernelRequest& request) {
   const TensorDesc& x = request.in[0];
-  if (x.channel_block == 1) return "takes channel blocks";
+  if (x.channel_block <= 1) return "takes channel blocks";
   if (x.dtype != DType::float32) return join("takes float32, not ", x.dtype);
   if (request.in.size() > 1 && request.in[1].present() && !request.constants[1])
     return "takes axes that are known";
   const Extent extent = extent_of(request);
-  const bool by_channel = extent.kept.size() == 1 && extent.kept[0].size == x.dims[1] &&
+  const bool by_channel = x.count() > 0 && extent.kept.size() == 1 &&
+                          extent.kept[0].size == x.dims[1] &&
+                          extent.kept[0].stride == x.count() / (x.dims[0] * x.dims[1]) &&
                           !extent.reduced.empty() && extent.reduced.back().stride == 1;
   return by_channel ? "" : "keeps the channels alone";
 }
