@@ -129,10 +129,14 @@ TrainingRun::Form& TrainingRun::set_rows(int64_t step) {
 TrainingRun::Form& TrainingRun::feed(int64_t step) {
   const bool is_set = std::exchange(ahead_, -1) == step;
   Form& form = is_set ? *forms_[task_.minibatches().form(step)] : set_rows(step);
+  set_rates(form, step);
+  return form;
+}
+
+void TrainingRun::set_rates(Form& form, int64_t step) const {
   form.feeds.set(Role::rate, learning_rate(settings_.schedule, step));
   if (form.feeds.has(Role::correction))
     form.feeds.set(Role::correction, momentum_correction(settings_.schedule, step));
-  return form;
 }
 
 // Never waits: then the step would seem to wait for data that devices do without meanwhile. An
@@ -145,6 +149,7 @@ void TrainingRun::feed_ahead(int64_t step) {
   } catch (const std::exception&) {
     return;
   }
+  set_rates(*form, step);  // a form that has taken no step yet has none
   form->step->feed_ahead(form->feeds.tensors());
   ahead_ = step;
 }

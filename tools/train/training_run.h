@@ -64,6 +64,7 @@ class TrainingRun {
   Metadata to_be_remembered() const;
   Form& feed(int64_t step);
   void feed_ahead(int64_t step);
+  void set_rates(Form& form, int64_t step) const;
   Form& set_rows(int64_t step);
   // Checks every value if `not_finite` is given.
   StepResult run_step(int64_t step, NotFinite* not_finite = nullptr);
