@@ -1,0 +1,80 @@
+// Sums over everything but the channels, of channel blocks: which sums are taken, and their values.
+#include "operators/reduce/channel_sums.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "operators/all.h"
+#include "tests/support/channel_blocks.h"
+#include "tests/support/threads.h"
+
+namespace lockstep::testing {
+namespace {
+
+class SumOver {
+ public:
+  SumOver(const Dims& dims, const std::vector<int64_t>& axes)
+      : x_{DType::float32, dims}, axes_(Literal::vector(axes)) {
+    const Value x = graph_.input("x", {x_.dtype, to_shape(dims)});
+    const Value y = graph_.add_value(
+        {"ReduceSum", "", {x, graph_.constant("axes", axes_)}, {{"keepdims", int64_t{0}}}}, "y");
+    y_ = {DType::float32, to_dims(graph_.shape(y))};
+    node_.push_back(graph_.node(0));
+  }
+
+  KernelRequest request(int block) const {
+    TensorDesc x = x_;
+    x.channel_block = block;
+    return {.node = node_[0],
+            .in = {x, {DType::int64, axes_.dims()}},
+            .out = {y_},
+            .constants = {nullptr, &axes_},
+            .threads = usable_threads(2)};
+  }
+
+ private:
+  TensorDesc x_, y_;
+  Literal axes_;
+  Graph graph_{all_ops(), "sums"};
+  std::vector<Node> node_;
+};
+
+std::string refusal(const Dims& dims, const std::vector<int64_t>& axes, int block) {
+  const SumOver sum(dims, axes);
+  return no_channel_sums(sum.request(block));
+}
+
+TEST(ChannelSums, AreThoseOfEachChannel) {
+  for (const Dims& dims : {Dims{3, 32, 5, 7}, Dims{16, 16, 4, 4}, Dims{1, 16, 1, 3}})
+    for (const int block : {8, 16}) {
+      const SumOver sum(dims, {0, 2, 3});
+      const KernelRequest request = sum.request(block);
+      ASSERT_EQ(no_channel_sums(request), "");
+      const TensorDesc& desc = request.in[0];
+      std::vector<float> plain(static_cast<std::size_t>(desc.count()));
+      for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = std::sin(static_cast<float>(i));
+      const int64_t plane = desc.count() / (dims[0] * dims[1]);
+      std::vector<double> expected(static_cast<std::size_t>(dims[1]));
+      for (int64_t i = 0; i < desc.count(); ++i) expected[i / plane % dims[1]] += plain[i];
+      std::vector<float> x = laid_out(plain, desc), y(expected.size(), NAN);
+      const std::vector<Tensor> in{{desc, x.data()}, {}}, out{{request.out[0], y.data()}};
+      prepare_channel_sums(request)->run({in, out, nullptr, RunContext{}});
+      for (std::size_t c = 0; c < y.size(); ++c) EXPECT_NEAR(y[c], expected[c], 1e-5) << c;
+    }
+}
+
+// As many images as channels: what is left has the size of the channels, too.
+TEST(ChannelSums, AreNotThoseOfEachImage) {
+  EXPECT_EQ(refusal({16, 16, 4, 4}, {1, 2, 3}, 16), "keeps the channels alone");
+  EXPECT_EQ(refusal({8, 8, 1, 3}, {1, 2, 3}, 8), "keeps the channels alone");
+}
+
+TEST(ChannelSums, TakeNoFiltersInTiles) {
+  EXPECT_EQ(refusal({32, 16, 3, 3}, {0, 2, 3}, -16), "takes channel blocks");
+  EXPECT_EQ(refusal({32, 16, 3, 3}, {0, 2, 3}, 1), "takes channel blocks");
+  EXPECT_EQ(refusal({0, 16, 3, 3}, {0, 2, 3}, 16), "keeps the channels alone");
+}
+
+}  // namespace
+}  // namespace lockstep::testing
