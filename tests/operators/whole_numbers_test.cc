@@ -100,5 +100,18 @@ TEST(Softmax, OfNoClassesIsNothing) {
   EXPECT_TRUE(result_of<float>("LogSoftmax", {none}).empty());
 }
 
+TEST(ElementwiseErrors, DividingAnIntegerByZeroIsAnErrorNotACrash) {
+  OpCase c{.name = "zero",
+           .type = "Div",
+           .inputs = {given(Literal::vector({1, 2})), given(Literal::vector({1, 0}))},
+           .gradient = false};
+  try {
+    check_case(c);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("divided by zero"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::testing

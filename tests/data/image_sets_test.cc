@@ -1,0 +1,261 @@
+// The data sets made of files of pictures, and of packed images.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "data/labelled_images.h"
+#include "data/loader.h"
+#include "data/transform.h"
+#include "graph/file.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/pictures.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* part : {"train", "val"})
+      for (int c = 0; c < 3; ++c) {
+        const std::string place = folder / (std::string(part) + "/class_" + char('a' + c));
+        fs::create_directories(place);
+        for (int i = 0; i < 4; ++i) {
+          write_jpeg(place + "/p" + std::to_string(i) + ".JPG", gradient_image(30 + i, 40, c));
+          write_png(place + "/q" + std::to_string(i) + ".png", gradient_image(40, 30 + i, c));
+        }
+      }
+  }
+  DatasetOptions options(bool held_out = false) {
+    return {.name = "image_folder",
+            .root = folder.path(),
+            .seed = 3,
+            .held_out = held_out,
+            .image_size = 16,
+            .resize = 20};
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(FolderTest, ClassesAreFoldersAndReadingIsAFunctionOfTheDraw) {
+  auto data = dataset_named(options());
+  EXPECT_EQ(data->size(), 24);
+  EXPECT_EQ(data->classes(), 3);
+  EXPECT_EQ(data->class_name(1), "class_b");
+  auto image = [&](const Dataset& set, int64_t index, uint64_t draw) {
+    std::vector<float> values(static_cast<std::size_t>(set.image_values()));
+    int64_t label = 0;
+    set.read(index, draw, values.data(), &label);
+    EXPECT_EQ(label, index / 8);
+    return values;
+  };
+  EXPECT_EQ(image(*data, 9, 5), image(*data, 9, 5));
+  EXPECT_NE(image(*data, 9, 5), image(*data, 9, 6)) << "another draw is cut otherwise";
+  auto held_out = dataset_named(options(true));
+  EXPECT_EQ(image(*held_out, 9, 5), image(*held_out, 9, 6)) << "no augmentation";
+}
+
+// Rounded to the nearest byte, before normalisation.
+TEST_F(FolderTest, BytesAreTheNearestOnes) {
+  for (const bool held_out : {false, true}) {
+    const auto data = dataset_named(options(held_out));
+    const Preparation& p = data->preparation();
+    std::vector<float> floats(static_cast<std::size_t>(data->image_values()));
+    std::vector<uint8_t> bytes(floats.size());
+    int64_t label = 0, again = 1;
+    bool any_rounded = false;
+    for (int64_t i = 0; i < data->size(); ++i) {
+      data->read(i, 7, floats.data(), &label);
+      data->read_bytes(i, 7, bytes.data(), &again);
+      EXPECT_EQ(label, again);
+      for (std::size_t at = 0; at < floats.size(); ++at) {
+        const auto c = static_cast<int64_t>(at) / (p.height * p.width);
+        const float level = (floats[at] + p.shift(c)) / p.scale(c);
+        EXPECT_NEAR(level, bytes[at], 0.5 + 1e-3);
+        any_rounded = any_rounded || std::abs(level - static_cast<float>(bytes[at])) > 0.1;
+      }
+    }
+    EXPECT_TRUE(any_rounded);
+  }
+}
+
+TEST_F(FolderTest, BytesOfAPictureAtItsOwnScaleAreTheFiles) {
+  const Image image = gradient_image(9, 11);
+  for (const bool mirror : {false, true}) {
+    std::vector<uint8_t> bytes(3 * 4 * 5);
+    prepare(image, {3, 4, 5}, {2, 3, 4, 5}, mirror, bytes.data());
+    for (int64_t c = 0; c < 3; ++c)
+      for (int64_t y = 0; y < 4; ++y)
+        for (int64_t x = 0; x < 5; ++x)
+          EXPECT_EQ(bytes[(c * 4 + y) * 5 + (mirror ? 4 - x : x)],
+                    image.rgb[3 * ((y + 2) * 11 + x + 3) + c]);
+  }
+}
+
+TEST_F(FolderTest, BatchesAreTheSameWhateverTheThreads) {
+  auto data = dataset_named(options());
+  auto read = [&](int threads) {
+    const LabelledImages source(*data, {.batch = 10, .seed = 2});
+    Loader loader(source, threads);
+    std::vector<float> all;
+    for (int64_t step = 0; step < 6; ++step) {
+      const Tensor images = loader.get(step)[0];
+      all.insert(all.end(), images.as<float>(), images.as<float>() + images.count());
+    }
+    return all;
+  };
+  EXPECT_EQ(read(1), read(4));
+}
+
+TEST_F(FolderTest, BadFoldersAreNamed) {
+  write_file(folder / "train/class_a/p0.JPG", "no picture");
+  auto data = dataset_named(options());
+  std::vector<float> values(static_cast<std::size_t>(data->image_values()));
+  int64_t label = 0;
+  expect_error([&] { data->read(0, 0, values.data(), &label); }, "class_a/p0.JPG");
+  fs::create_directories(folder / "train/empty");
+  expect_error([&] { dataset_named(options()); }, "train/empty", "no .jpg");
+  DatasetOptions elsewhere = options();
+  elsewhere.root = folder / "nowhere";
+  expect_error([&] { dataset_named(elsewhere); }, "DATA.ROOT", "nowhere/train");
+}
+
+// By name: numbered by themselves, the pictures of one class would all be right.
+TEST_F(FolderTest, HeldOutPicturesAreOfTheClassesOfTraining) {
+  fs::remove_all(folder / "val/class_a");
+  auto held_out = dataset_named(options(true));
+  EXPECT_EQ(held_out->classes(), 3);
+  EXPECT_EQ(held_out->size(), 16);
+  std::vector<float> values(static_cast<std::size_t>(held_out->image_values()));
+  int64_t label = 0;
+  held_out->read(0, 0, values.data(), &label);
+  EXPECT_EQ(label, 1);
+  fs::rename(folder / "val/class_b", folder / "val/class_bb");
+  expect_error([&] { dataset_named(options(true)); }, "val/class_bb", "does not match a class of",
+               "/train");
+  fs::remove_all(folder / "train");
+  expect_error([&] { dataset_named(options(true)); }, "/train");
+}
+
+TEST_F(FolderTest, APictureIsARegularFile) {
+  fs::remove(folder / "train/class_a/p0.JPG");
+  ASSERT_EQ(mkfifo((folder / "train/class_a/p0.JPG").c_str(), 0600), 0);
+  auto data = dataset_named(options());
+  std::vector<float> values(static_cast<std::size_t>(data->image_values()));
+  int64_t label = 0;
+  expect_error([&] { data->read(0, 0, values.data(), &label); }, "p0.JPG", "a pipe");
+}
+
+// A set of bytes gives floats that are those, normalised; a network that takes bytes does the same.
+void expect_floats_of_bytes(const Dataset& data) {
+  std::vector<float> floats(static_cast<std::size_t>(data.image_values()));
+  std::vector<uint8_t> bytes(floats.size());
+  int64_t label = 0, again = 1;
+  for (int64_t i = 0; i < data.size(); ++i)
+    for (const uint64_t draw : {3, 4}) {
+      data.read(i, draw, floats.data(), &label);
+      data.read_bytes(i, draw, bytes.data(), &again);
+      EXPECT_EQ(label, again);
+      const int64_t plane = data.height() * data.width();
+      for (int64_t at = 0; at < data.image_values(); ++at) {
+        const auto level = static_cast<float>(bytes[at]);
+        EXPECT_EQ(floats[at], data.preparation().normalised(at / plane, level));
+      }
+      EXPECT_EQ(picture_of(bytes.data(), data.preparation()).rgb,
+                picture_of(floats.data(), data.preparation()).rgb);
+    }
+}
+
+// A held-out example saved as a picture is prepared to the bits that the data set gives.
+void expect_pictures_like_examples(const Dataset& data) {
+  std::vector<float> example(static_cast<std::size_t>(data.image_values())), again(example);
+  int64_t label = 0;
+  for (int64_t i = 0; i < data.size(); ++i) {
+    data.read(i, 0, example.data(), &label);
+    prepare(picture_of(example.data(), data.preparation()), data.preparation(), again.data());
+    EXPECT_EQ(example, again) << "example " << i;
+  }
+}
+
+TEST(Prepare, GivesHeldOutDigitsTheirBits) {
+  expect_pictures_like_examples(*dataset_named({.name = "digits", .size = 20, .held_out = true}));
+  expect_floats_of_bytes(*dataset_named({.name = "digits", .size = 20}));
+}
+
+std::string idx(const std::vector<int>& dims, std::size_t bytes) {
+  std::string text{'\0', '\0', '\x08', static_cast<char>(dims.size())};
+  for (int size : dims)
+    for (int shift : {24, 16, 8, 0}) text += static_cast<char>(size >> shift);
+  for (std::size_t i = 0; i < bytes; ++i) text += static_cast<char>(i % 10);
+  return text;
+}
+
+TEST(Mnist, ReadsIdxFilesAndRefusesOthers) {
+  TemporaryFolder folder;
+  DatasetOptions options{.name = "mnist", .root = folder.path()};
+  const std::string images = folder / "train-images-idx3-ubyte";
+  const std::string labels = folder / "train-labels-idx1-ubyte";
+  expect_error([&] { dataset_named(options); }, "train-images-idx3-ubyte");
+  write_file(images, idx({5, 28, 28}, 5 * 28 * 28));
+  write_file(labels, idx({5}, 5));
+  auto data = dataset_named(options);
+  EXPECT_EQ(data->size(), 5);
+  std::vector<float> image(28 * 28);
+  int64_t label = -1;
+  data->read(3, 0, image.data(), &label);
+  EXPECT_EQ(label, 3);
+  EXPECT_NEAR(image[0], (2 / 255.0 - 0.1307) / 0.3081, 1e-5) << "3 * 784 % 10 = 2";
+  expect_pictures_like_examples(*data);
+  expect_floats_of_bytes(*data);
+  write_file(labels, idx({4}, 4));
+  expect_error([&] { dataset_named(options); }, "5 images but 4 labels");
+  write_file(images, idx({5, 28, 28}, 100));
+  expect_error([&] { dataset_named(options); }, "100 bytes of data, should have 3920");
+  write_file(images, "zip");
+  expect_error([&] { dataset_named(options); }, "not an idx file");
+}
+
+TEST(Cifar10, ReadsRecordsAndAugmentsTrainingOnly) {
+  TemporaryFolder folder;
+  DatasetOptions options{.name = "cifar10", .root = folder.path(), .held_out = true};
+  std::string records;
+  for (int i = 0; i < 6; ++i) {
+    records += static_cast<char>(i);
+    for (int p = 0; p < 3072; ++p) records += static_cast<char>((p * 7 + i) % 251);
+  }
+  write_file(folder / "test_batch.bin", records);
+  auto held_out = dataset_named(options);
+  EXPECT_EQ(held_out->size(), 6);
+  EXPECT_EQ(held_out->class_name(5), "dog");
+  expect_pictures_like_examples(*held_out);
+  expect_floats_of_bytes(*held_out);
+  auto read = [](const Dataset& data, uint64_t draw) {
+    std::vector<float> image(3072);
+    int64_t label = -1;
+    data.read(4, draw, image.data(), &label);
+    EXPECT_EQ(label, 4);
+    return image;
+  };
+  EXPECT_NEAR(read(*held_out, 0)[1], (11 / 255.0 - 0.4914) / 0.2470, 1e-5);
+  EXPECT_EQ(read(*held_out, 0), read(*held_out, 1));
+  for (int i = 1; i <= 5; ++i)
+    write_file(folder / ("data_batch_" + std::to_string(i) + ".bin"), records);
+  options.held_out = false;
+  auto training = dataset_named(options);
+  EXPECT_EQ(training->size(), 30);
+  EXPECT_NE(read(*training, 0), read(*training, 1));
+  EXPECT_EQ(read(*training, 1), read(*training, 1));
+  write_file(folder / "data_batch_3.bin", records.substr(1));
+  expect_error([&] { dataset_named(options); }, "data_batch_3.bin", "3073");
+  records[0] = 12;
+  write_file(folder / "data_batch_3.bin", records);
+  expect_error([&] { dataset_named(options); }, "label 12 is 12");
+}
+
+}  // namespace
+}  // namespace lockstep::testing
