@@ -147,8 +147,8 @@ Layouts grad_x_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
   layouts.in[ConvGradXIn::dy] = wished(desc.diff_dst_desc(), p.y);
   layouts.out[0] = wished(desc.diff_src_desc(), p.x);
-  // oneDNN wants tiles with inputs and outputs exchanged, which it makes from any layout.
-  layouts.in[ConvGradXIn::w] = request.in[ConvGradXIn::w].channel_block;
+  // oneDNN wants tiles with inputs and outputs exchanged, which it makes from tiles or rows.
+  layouts.in[ConvGradXIn::w] = std::min(request.in[ConvGradXIn::w].channel_block, 1);
   return layouts;
 }
 

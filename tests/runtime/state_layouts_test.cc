@@ -50,6 +50,9 @@ void gated_network(Net& net) {
     x = conv(net.graph, x, mul(net.graph, w, g, join(name, "_gated")), none,
              {{.kernel = {3, 3}, .pads = {1, 1, 1, 1}}}, name);
   }
+  const Value from = net.param("made_from", {32, 16, 3, 3}, gaussian(0.1F));
+  const Value made = conv_layer(net, from, 16, {.kernel = 1}, "made");  // lies in channel blocks
+  x = conv(net.graph, x, made, none, {{.kernel = {3, 3}, .pads = {1, 1, 1, 1}}, 2}, "grouped");
   classify(net, fc_layer(net, global_average_pool(net.graph, x, "pool"), kClasses, {}, "pred"));
 }
 
