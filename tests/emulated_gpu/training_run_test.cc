@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <optional>
+#include <thread>
 
 #include "data/loader.h"
 #include "graph/file.h"
@@ -79,6 +82,54 @@ TEST_F(EmulatedTraining, FedAheadHasTheBitsOfFedInTurnAndResumesToThem) {
     for (int64_t step = resumed.resume(checkpoint); step < 7; ++step) resumed.step(step);
     EXPECT_TRUE(state == resumed.session().save());
   }
+}
+
+// Minibatches whose form changes at a step, as those of detectors do with the padded shape.
+class SecondFormFrom final : public MinibatchSource {
+ public:
+  SecondFormFrom(const MinibatchSource& one, int64_t step)
+      : one_(one), step_(step), forms_(2, one.forms()[0]) {}
+  const std::vector<MinibatchForm>& forms() const override { return forms_; }
+  std::size_t form(int64_t step) const override { return step >= step_ ? 1 : 0; }
+  int64_t items() const override { return one_.items(); }
+  void read(int64_t step, int64_t item, std::span<const Tensor> tensors) const override {
+    one_.read(step, item, tensors);
+  }
+
+ private:
+  const MinibatchSource& one_;
+  int64_t step_;
+  std::vector<MinibatchForm> forms_;
+};
+
+class TaskOfTwoForms final : public ClassificationTask {
+ public:
+  using ClassificationTask::ClassificationTask;
+  std::vector<TrainingModel> steps(int processes) const override {
+    std::vector<TrainingModel> models = ClassificationTask::steps(processes);
+    models.push_back(std::move(ClassificationTask::steps(processes)[0]));
+    return models;
+  }
+  void open(Session& session, const Rows& rows) override {
+    ClassificationTask::open(session, rows);
+    two_.emplace(ClassificationTask::minibatches(), 4);
+  }
+  const MinibatchSource& minibatches() const override { return *two_; }
+
+ private:
+  std::optional<SecondFormFrom> two_;
+};
+
+TEST_F(EmulatedTraining, AFormThatHasTakenNoStepIsFedAhead) {
+  const ClassificationConfig of_run = config(kDigitsRun);
+  TaskOfTwoForms task(of_run);
+  TrainingRun run(task, 1, nullptr);
+  run.start();
+  for (int64_t step = 0; step < 7; ++step) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // readers are ahead
+    run.step(step);
+  }
+  EXPECT_TRUE(run.session().save() == fed_in_turn(of_run));
 }
 
 struct Ending {

@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-class ClassificationTask final : public Task {
+class ClassificationTask : public Task {
  public:
   explicit ClassificationTask(ClassificationConfig config) : config_(std::move(config)) {}
 
