@@ -27,12 +27,15 @@ std::size_t reordered_within(const PlanStep& step) {
 
 }  // namespace
 
+std::size_t bytes_of(const Plan& plan, const PlanStep& step) {
+  return bytes_of_tensors(plan, step) + reordered_within(step);
+}
+
 Traffic traffic_of(const Plan& plan) {
   Traffic traffic;
   for (const PlanStep& step : plan.steps) {
-    const std::size_t bytes = bytes_of_tensors(plan, step), within = reordered_within(step);
-    traffic.bytes += bytes + within;
-    traffic.reordered += is_reorder(step) ? bytes : within;
+    traffic.bytes += bytes_of(plan, step);
+    traffic.reordered += is_reorder(step) ? bytes_of(plan, step) : reordered_within(step);
   }
   return traffic;
 }
@@ -43,7 +46,7 @@ std::vector<KindOfStep> kinds_of_steps(const Plan& plan) {
     KindOfStep& kind = by_type[step.type];
     kind.type = step.type;
     ++kind.steps;
-    kind.bytes += bytes_of_tensors(plan, step) + reordered_within(step);
+    kind.bytes += bytes_of(plan, step);
   }
   std::vector<KindOfStep> kinds;
   for (auto& [type, kind] : by_type) kinds.push_back(std::move(kind));

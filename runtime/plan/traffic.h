@@ -14,6 +14,9 @@ struct Traffic {
 };
 Traffic traffic_of(const Plan& plan);
 
+// The share of one step in Traffic::bytes.
+std::size_t bytes_of(const Plan& plan, const PlanStep& step);
+
 // The steps of one type.
 struct KindOfStep {
   std::string type;

@@ -86,7 +86,8 @@ void add_bench(CLI::App& app, Command& chosen) {
   command->add_option("--steps", options->step.steps, "train-step: number of timed steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));
-  command->add_flag("--profile", options->step.profile, "train-step: print the time by operator");
+  command->add_flag("--profile", options->step.profile,
+                    "train-step: print the time by operator, of one device also its rates");
   CLI::Option* against =
       command
           ->add_option("--against", options->against,

@@ -18,6 +18,7 @@
 #include "tools/bench/bench.h"
 #include "tools/bench/fed_batch.h"
 #include "tools/bench/networks.h"
+#include "tools/bench/profile.h"
 #include "tools/bench/random_rows.h"
 #include "tools/texts.h"
 
@@ -64,32 +65,6 @@ std::size_t most_memory_of_process() {
   return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
 }
 
-// `wall`: seconds of all runs together. The part outside kernels is the overhead of the plan; with
-// several replicas it would include their waits for each other.
-void print_profile(const Plan& plan, const StepTimes& times, int runs, double wall) {
-  std::map<std::string, std::pair<double, int>> by_kind;
-  double all = 0;
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    const std::string how = plan.steps[i].kernel->describe();
-    auto& [seconds, count] = by_kind[plan.steps[i].type + (how.empty() ? "" : " [" + how + "]")];
-    seconds += times[i] / runs;
-    ++count;
-    all += times[i] / runs;
-  }
-  std::vector<std::pair<double, std::string>> sorted;
-  for (const auto& [kind, spent] : by_kind) sorted.emplace_back(spent.first, kind);
-  std::sort(sorted.rbegin(), sorted.rend());
-  std::cout << "   ms/step      %  kernels  operator\n" << std::fixed;
-  for (const auto& [seconds, kind] : sorted)
-    std::cout << std::setw(10) << std::setprecision(1) << seconds * 1e3 << std::setw(7)
-              << 100 * seconds / all << std::setw(9) << by_kind[kind].second << "  " << kind
-              << "\n";
-  if (plan.workers.size() == 1)
-    std::cout << std::setw(10) << std::setprecision(3) << (wall / runs - all) * 1e3 << std::setw(7)
-              << std::setprecision(2) << 100 * (wall / runs - all) / (wall / runs)
-              << "           outside kernels\n";
-}
-
 }  // namespace
 
 TrainStepTimes time_train_step(const TrainStepBench& options) {
@@ -122,12 +97,12 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
   }
 
   const Plan& plan = session.step().plan(feeds.tensors());
-  StepTimes times(plan.steps.size(), 0);
+  Profile profile{.seconds = StepTimes(plan.steps.size(), 0), .runs = options.steps};
   std::vector<double> seconds;
   double host = 0;
   for (int step = 2; step < options.steps + 2; ++step) {
     RunOptions run = session.run_options(static_cast<uint64_t>(step));
-    if (options.profile) run.times = &times;
+    if (options.profile) run.times = &profile.seconds;
     run.host_seconds = &host;
     if (options.feed == "ahead") {
       run.fed_ahead = step > 2;
@@ -137,14 +112,19 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
     session.run_step(feeds, run);
     seconds.push_back(seconds_since(start));
   }
-  const double wall = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  profile.wall = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   std::sort(seconds.begin(), seconds.end());
-  if (options.profile) print_profile(plan, times, options.steps, wall);
   result.threads = session.threads();
   result.median = seconds[seconds.size() / 2];
   result.fastest = seconds.front();
   result.host = host / options.steps;
   result.most_bytes = most_memory_of_process();
+  if (options.profile) {
+    if (plan.workers.size() == 1)
+      profile.rates = measure_rates(devices[0], parse_precision(options.precision),
+                                    {.threads = result.threads, .tf32 = options.tf32});
+    print_profile(plan, profile);
+  }
   return result;
 }
 

@@ -1,0 +1,84 @@
+// Operations of a step against published counts, and the rates that a machine reaches.
+#include "tools/bench/roofline.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "builders/optimizers/momentum_sgd.h"
+#include "builders/step/data_parallel.h"
+#include "operators/all.h"
+#include "runtime/plan/traffic.h"
+#include "tools/bench/networks.h"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr int64_t kBatch = 2;
+
+Plan plan_of_step(const std::string& network) {
+  const TrainingModel model =
+      build_data_parallel_model(all_ops(), bench_network(network, false).make, MomentumSgd{},
+                                {.replicas = 1, .scope = "cpu"});
+  return compile(step_request(
+      model,
+      [&](const std::string& feed) {
+        Shape shape = model.step.shape(model.step.at(feed));
+        if (!shape[0].known()) shape[0] = kBatch;
+        return to_dims(shape);
+      },
+      cpu_devices(1), all_kernels()));
+}
+
+// Multiplications of an example, in millions.
+double operations_of_example(const Plan& plan) {
+  double total = 0;
+  for (const PlanStep& step : plan.steps) total += operations_of(plan, step);
+  return total / 2 / kBatch / 1e6;
+}
+
+// torchvision's documentation has the forward pass. Both gradients need as many, but the first
+// convolution has none for the images.
+TEST(Roofline, CountsTheOperationsOfPublishedNetworks) {
+  struct Published {
+    const char* network;
+    double forward, first;
+  };
+  for (const Published& published :
+       {Published{"resnet18", 1814, 118.0}, Published{"resnet50", 4089, 118.0},
+        Published{"vgg16", 15470, 86.7}, Published{"mobilenet_v2", 301, 10.8}}) {
+    const double expected = 3 * published.forward - published.first;
+    EXPECT_NEAR(operations_of_example(plan_of_step(published.network)), expected, 0.005 * expected)
+        << published.network;
+  }
+}
+
+TEST(Roofline, CountsTheOperationsOfRecurrentLayers) {
+  constexpr double kProduct = 4 * 512 * 512 * 64 / 1e6;  // of x or h with four gates, by 64 steps
+  constexpr double kHead = 3 * 512 * 10 / 1e6;
+  EXPECT_NEAR(operations_of_example(plan_of_step("lstm")), (3 * 4 - 1) * kProduct + kHead, 1e-6);
+}
+
+TEST(Roofline, TakesTheSlowerOfProductsAndMemory) {
+  const Plan plan = plan_of_step("lenet");
+  const MachineRates slow_memory{.operations = 1e15, .bytes = 1e9},
+      slow_products{.operations = 1e9, .bytes = 1e15};
+  for (const PlanStep& step : plan.steps) {
+    EXPECT_DOUBLE_EQ(least_seconds(plan, step, slow_memory),
+                     static_cast<double>(bytes_of(plan, step)) / 1e9);
+    if (operations_of(plan, step) > 0) {
+      EXPECT_DOUBLE_EQ(least_seconds(plan, step, slow_products), operations_of(plan, step) / 1e9);
+    }
+  }
+}
+
+TEST(Roofline, MeasuresRatesInEachPrecision) {
+  for (const DType dtype : {DType::float32, DType::bfloat16}) {
+    const MachineRates rates = measure_rates(cpu_devices(1)[0], dtype, {.threads = 2});
+    EXPECT_TRUE(std::isfinite(rates.operations) && rates.operations > 1e9) << rates.operations;
+    EXPECT_TRUE(std::isfinite(rates.bytes) && rates.bytes > 1e8) << rates.bytes;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,110 @@
+#include "tools/bench/roofline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "operators/all.h"
+#include "operators/elementwise/elementwise.h"
+#include "runtime/exec/executor.h"
+#include "runtime/plan/traffic.h"
+#include "tools/bench/random_rows.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int64_t kSide = 2048;                // of the matrices: beyond any cache
+constexpr int64_t kSweep = int64_t{32} << 20;  // floats of the sweep, likewise
+constexpr int kRuns = 5;
+
+// The fastest run of the one operator `type` on `operands`, which are cast to `dtype` before.
+double fastest_seconds(const char* type, const std::vector<Literal>& operands, DType dtype,
+                       const Device& device, const CompileOptions& options) {
+  Graph graph(all_ops(), type);
+  std::vector<std::string> feeds;
+  std::vector<Dims> dims;
+  std::vector<Tensor> tensors;
+  std::vector<Value> inputs;
+  for (const Literal& operand : operands) {
+    feeds.push_back(join("operand_", feeds.size()));
+    dims.push_back(operand.dims());
+    tensors.push_back(view_of(operand));
+    const Value fed = graph.input(feeds.back(), operand.type());
+    inputs.push_back(operand.dtype() == dtype ? fed : cast(graph, fed, dtype));
+  }
+  const Value result = graph.add_value({.type = type, .inputs = inputs}, "result");
+  const States none_kept({}, {});
+  Workers workers(1, options.threads);
+  const auto executor = make_executor(
+      compile({graph, feeds, dims, {graph.name(result)}, {}, {}, {device}, all_kernels(), options}),
+      none_kept, workers);
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int run = 0; run < kRuns; ++run) {
+    StepTimes times(executor->plan().steps.size(), 0);
+    executor->run(tensors, {.context = {1, 0}, .times = &times});
+    for (std::size_t i = 0; i < times.size(); ++i)
+      if (executor->plan().steps[i].type == type) fastest = std::min(fastest, times[i]);
+  }
+  return fastest;
+}
+
+double elements_of(const Plan& plan, int slot) {
+  return static_cast<double>(plan.slots[static_cast<std::size_t>(slot)].desc.count());
+}
+const Dims& dims_of(const Plan& plan, int slot) {
+  return plan.slots[static_cast<std::size_t>(slot)].desc.dims;
+}
+
+// Products for each element of the images on the filter's first side.
+double taps_of(const Plan& plan, int filter) {
+  return elements_of(plan, filter) / static_cast<double>(dims_of(plan, filter)[0]);
+}
+
+// x [steps, batch, ..] or [batch, steps, ..], and weights of each direction. A gradient has a
+// product for each operand of a forward one; the first of a network needs none for x.
+double operations_of_recurrence(const Plan& plan, const PlanStep& step) {
+  const Dims& x = dims_of(plan, step.in[0]);
+  const double rows = 2 * static_cast<double>(x[0] * x[1]);
+  const double of_x = rows * elements_of(plan, step.in[1]),
+               of_h = rows * elements_of(plan, step.in[2]);
+  if (!step.type.ends_with("Grad")) return of_x + of_h;
+  return (step.out[0] >= 0 ? 2 : 1) * of_x + 2 * of_h;
+}
+
+}  // namespace
+
+MachineRates measure_rates(const Device& device, DType dtype, const CompileOptions& options) {
+  PhiloxSequence random(1, 1);
+  const Literal matrix = random_rows(DType::float32, {kSide, kSide}, 1, random);
+  const Literal row = random_rows(DType::float32, {kSweep}, 1, random);
+  const auto seconds = [&](const char* type, const std::vector<Literal>& operands, DType of) {
+    return fastest_seconds(type, operands, of, device, options);
+  };
+  return {2 * std::pow(kSide, 3) / seconds("MatMul", {matrix, matrix}, dtype),
+          2 * kSweep * sizeof(float) / seconds("Relu", {row}, DType::float32)};
+}
+
+double operations_of(const Plan& plan, const PlanStep& step) {
+  const std::vector<int>&in = step.in, &out = step.out;
+  const std::string& type = step.type;
+  if (type == "Conv" || type == "FusedConv")
+    return 2 * elements_of(plan, out[0]) * taps_of(plan, in[1]);
+  if (type == "ConvGradX" || type == "FusedConvGradX" || type == "ConvTranspose")
+    return 2 * elements_of(plan, in[0]) * taps_of(plan, in[1]);
+  if (type == "ConvGradW") return 2 * elements_of(plan, in[1]) * taps_of(plan, out[0]);
+  if (type == "MatMul")
+    return 2 * elements_of(plan, out[0]) * static_cast<double>(dims_of(plan, in[0]).back());
+  if (type == "Gemm")  // [M, K] and [K, N], or transposes of these
+    return 2 * std::sqrt(elements_of(plan, in[0]) * elements_of(plan, in[1]) *
+                         elements_of(plan, out[0]));
+  for (const char* cell : {"RNN", "GRU", "LSTM"})
+    if (type.starts_with(cell)) return operations_of_recurrence(plan, step);
+  return 0;
+}
+
+double least_seconds(const Plan& plan, const PlanStep& step, const MachineRates& rates) {
+  return std::max(operations_of(plan, step) / rates.operations,
+                  static_cast<double>(bytes_of(plan, step)) / rates.bytes);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,24 @@
+// What a step could take at best on a machine: its operations at the rate of a large product of
+// matrices, its bytes at the rate of a sweep over memory.
+#pragma once
+
+#include "runtime/plan/compile.h"
+#include "runtime/plan/plan.h"
+
+namespace lockstep {
+
+// A second.
+struct MachineRates {
+  double operations = 0;  // of a product of matrices of this type
+  double bytes = 0;       // read and written by a ReLU from one tensor into another
+};
+MachineRates measure_rates(const Device& device, DType dtype, const CompileOptions& options);
+
+// Multiplications and additions of convolutions, products and recurrent layers, as they are
+// defined: Winograd's method does fewer. Of all other operators 0: their bytes take longer.
+double operations_of(const Plan& plan, const PlanStep& step);
+
+// Seconds, of the one that takes longer.
+double least_seconds(const Plan& plan, const PlanStep& step, const MachineRates& rates);
+
+}  // namespace lockstep
