@@ -145,7 +145,8 @@ def picture_of(results):
     unit, left, height = 160, 150, 26
     width = left + int(unit * max(2.0, *(r["ratio"] for r in results))) + 60
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" '
-             f'height="{height * len(results) + 40}" font-family="sans-serif" font-size="13">']
+             f'height="{height * len(results) + 40}" font-family="sans-serif" font-size="13">'
+             '<rect width="100%" height="100%" fill="white"/>']
     for n, r in enumerate(results):
         y, color = 10 + height * n, "#2a7f62" if r["ratio"] >= 1 else "#b5523b"
         parts.append(f'<text x="{left - 8}" y="{y + 15}" text-anchor="end">{r["model"]}, '
