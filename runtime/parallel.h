@@ -11,6 +11,8 @@ namespace lockstep {
 // Sets the number of threads for oneDNN and parallel_for calls from this thread.
 void set_threads_of_this_thread(int threads);
 
+int cores_of_openmp();  // that it may use
+
 namespace detail {
 using RangeBody = void (*)(void* context, int64_t begin, int64_t end);
 void run_ranges(int64_t count, int64_t grain, int threads, RangeBody body, void* context);

@@ -4,14 +4,17 @@
 
 #include "graph/error.h"
 #include "runtime/parallel.h"
+#include "runtime/try_threads.h"
 
 namespace lockstep {
 
-Workers::Workers(int count, int threads) : count_(count), threads_(threads) {
+Workers::Workers(int count, int threads)
+    : count_(count), threads_(threads), waits_(count, threads) {
   try {
     for (int worker = 0; count_ > 1 && worker < count_; ++worker)
       pool_.emplace_back([this, worker] { serve(worker); });
-    try_others();
+    // The threads that libgomp will start for the workers.
+    try_threads(int64_t{count_} * (threads_ - 1), others_begun_);
   } catch (const std::exception& error) {
     const std::size_t begun = pool_.size() + others_begun_;
     end_threads();
@@ -29,28 +32,8 @@ void Workers::end_threads() {
   for (std::thread& thread : pool_) thread.join();
 }
 
-// Tries the threads that libgomp will start for the workers, since libgomp ends the process if it
-// cannot.
-void Workers::try_others() {
-  std::atomic<bool> tried{false};
-  std::vector<std::thread> others;
-  const auto end = [&] {
-    others_begun_ = others.size();
-    tried = true;
-    tried.notify_all();
-    for (std::thread& thread : others) thread.join();
-  };
-  try {
-    for (int64_t left = int64_t{count_} * (threads_ - 1); left > 0; --left)
-      others.emplace_back([&tried] { tried.wait(false); });
-  } catch (const std::exception&) {
-    end();
-    throw;
-  }
-  end();
-}
-
 void Workers::run(Job job, void* context) {
+  waits_.look();
   if (count_ == 1) {
     set_threads_of_this_thread(threads_);
     job(context, 0);

@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/exec/short_waits.h"
+
 namespace lockstep {
 
 class Workers {
@@ -17,17 +19,18 @@ class Workers {
   int count() const { return count_; }
 
   // Calls job(context, worker) on every worker and waits for all. A single worker is the calling
-  // thread. Allocates nothing. The job must not throw.
+  // thread. Allocates nothing, unless other programs begin to use the cores. The job must not
+  // throw.
   using Job = void (*)(void* context, int worker);
   void run(Job job, void* context);
 
  private:
   void serve(int worker);
-  void try_others();
   void end_threads();
 
   int count_;
   int threads_;
+  ShortWaits waits_;
   std::size_t others_begun_ = 0;
   std::vector<std::thread> pool_;
   Job job_ = nullptr;

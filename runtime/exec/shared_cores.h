@@ -1,0 +1,49 @@
+// Finds out whether other programs use the cores of this process: its threads then wait for a core
+// again and again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace lockstep {
+
+// Nanoseconds of all threads of a process together, since each began.
+struct CoreTimes {
+  int64_t ran = 0;
+  int64_t waited = 0;  // ready to run, while others ran
+};
+
+// Reads them from the kernel. Allocates nothing but in its constructor.
+class CoreClock {
+ public:
+  CoreClock();
+  ~CoreClock();
+  CoreClock(const CoreClock&) = delete;
+
+  std::optional<CoreTimes> read();  // none where the kernel does not count
+
+ private:
+  void* threads_;  // a DIR, or null
+};
+
+// Judges by what is added between two looks. Cores are shared as soon as waiting is a 20th of the
+// threads' time, and no longer when it was less than a 40th in five looks in a row: alone, it is
+// about a 100th at most.
+class SharedCores {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::milliseconds kBetween{100};  // looks, at least
+
+  bool due(Time now) const { return now >= next_; }
+  // Whether cores are shared.
+  bool look(Time now, const CoreTimes& so_far);
+
+ private:
+  Time next_{};
+  std::optional<CoreTimes> last_;
+  bool shared_ = false;
+  int quiet_ = 0;  // looks in a row
+};
+
+}  // namespace lockstep
