@@ -25,6 +25,7 @@ ldd "${programs[@]}" | awk '$3 ~ /^\// {print $3}' | sort -u |
 strip --strip-unneeded "$to"/lib/*.so*
 cp -r configs "$to/configs"
 cp tools/bench/*.py "$to/bench/"
+mkdir "$to/bench/gpu" && cp tools/bench/gpu/*.py "$to/bench/gpu/"
 cat >"$to/README.txt" <<'TEXT'
 Lockstep, to be run where it lies.
 

@@ -40,7 +40,7 @@ const CaseDevice& case_device() {
           name, "'");
     on.device.kind = DeviceKind::gpu;
     if (name == "queues") on.kernels = &queued_kernels();
-    if (name == "gpu") on.tolerance = 1e-4;
+    if (name == "gpu") on.tolerance = rounds_to_tf32() ? 1e-2 : 1e-4;
     for (const KernelTable& table : *on.kernels)
       if (table.kind() == DeviceKind::gpu) on.accelerator = table.accelerator();
     check(on.accelerator != nullptr, "this build has no GPU kernels");
@@ -53,17 +53,22 @@ const CaseDevice& case_device() {
 
 double device_tolerance() { return case_device().tolerance; }
 bool runs_on_the_cpu() { return case_device().device.kind == DeviceKind::cpu; }
+bool rounds_to_tf32() {
+  const char* asked = std::getenv("LOCKSTEP_CASE_PRECISION");
+  return asked && std::string(asked) == "tf32";
+}
 
 CaseRunner::CaseRunner(const Graph& graph, const OpCase& c, const std::vector<std::string>& feeds,
                        const std::vector<std::string>& fetches, const CompileOptions& options,
                        Where where)
     : options_(options), store_({}, {}), workers_(1, 1) {
+  options_.tf32 = rounds_to_tf32();
   std::vector<Dims> dims;
   for (const CaseInput& input : c.inputs)
     if (!input.constant && !input.absent) dims.push_back(input.value.dims());
   const CaseDevice on = where == Where::cpu ? CaseDevice{} : case_device();
   executor_ = make_executor(
-      compile({graph, feeds, dims, fetches, {}, {}, {on.device}, *on.kernels, options}), store_,
+      compile({graph, feeds, dims, fetches, {}, {}, {on.device}, *on.kernels, options_}), store_,
       workers_, on.accelerator);
 }
 

@@ -23,9 +23,10 @@ struct Built {
 Built build(const OpCase& c);
 
 // Cases run on the CPU, or on LOCKSTEP_CASE_DEVICE: a GPU, or a CPU behind queues. A GPU's
-// tolerance is larger.
+// tolerance is larger, and larger still if LOCKSTEP_CASE_PRECISION is tf32.
 double device_tolerance();
 bool runs_on_the_cpu();
+bool rounds_to_tf32();
 
 enum class Where { as_asked, cpu };
 

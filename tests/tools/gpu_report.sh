@@ -1,33 +1,100 @@
 #!/usr/bin/env bash
-# The GPU report, rehearsed on the CPU: gpu_report.sh SOURCE LOCKSTEP TESTS WORK_FOLDER PYTHON
+# The GPU report, rehearsed on the CPU from end to end, with stand-ins for the profilers that only a
+# GPU has: gpu_report.sh SOURCE LOCKSTEP TESTS WORK_FOLDER PYTHON
 set -euo pipefail
 source=$1 lockstep=$2 tests=$3 work=$4 python=$5
 report() { "$python" "$source/tools/bench/gpu_report.py" --lockstep "$lockstep" --tests "$tests" "$@"; }
+rehearse() {
+  PATH="$work/tools:$PATH" report --device cpu --model resnet18 --batch 2 --steps 1 --rounds 1 \
+    --detector-iterations 2 "$@"
+}
 
 rm -rf "$work"
-report --device cpu --model resnet18 --batch 2 --steps 1 --rounds 1 --precisions float32 --out "$work"
-"$python" - "$work/report.json" <<'PY'
+mkdir -p "$work/tools"
+# Runs the program, and writes the table that ncu would: two kernels, the second one launched twice.
+cat >"$work/tools/ncu" <<'FAKE'
+#!/bin/sh
+echo "$@" >>"$(dirname "$0")/ncu_was_asked"
+table= only=
+while [ "${1#*/lockstep}" = "$1" ]; do
+  case $1 in --log-file) table=$2 ;; --launch-skip) only=$2 ;; esac
+  shift
+done
+"$@" >/dev/null || exit 1
+{
+  echo '==PROF== Connected to process 1'
+  echo '"ID","Kernel Name","gpu__time_duration.sum","dram__throughput.avg.pct_of_peak_sustained_elapsed","sm__throughput.avg.pct_of_peak_sustained_elapsed","sm__warps_active.avg.pct_of_peak_sustained_active","launch__registers_per_thread"'
+  echo '"","","ns","%","%","%","register/thread"'
+  for row in '"0","short(int, float)","1,000","10.5","20","30","40"' \
+    '"1","long<4>(float*)","5,000","80","20","30","64"' '"2","long<4>(float*)","9,000","81","20","30","64"'; do
+    case ,$row in ,\"${only:-[0-9]}\"*) echo "$row" ;; esac
+  done
+} >"$table"
+FAKE
+# Runs the program as it is.
+cat >"$work/tools/compute-sanitizer" <<'FAKE'
+#!/bin/sh
+echo "$2" >>"$(dirname "$0")/sanitizers"
+shift 4
+exec "$@"
+FAKE
+chmod +x "$work"/tools/*
+
+# Stages come one call at a time or all together; a call goes on with those that are not complete.
+rehearse --out "$work/out" --stages a
+test ! -e "$work/out/b.json"
+before=$(stat -c %Y.%i "$work/out/a.json")
+rehearse --out "$work/out" | tee "$work/log"
+[ "$before" = "$(stat -c %Y.%i "$work/out/a.json")" ]
+"$python" - "$work/out" <<'PY'
 import json, sys
-report = json.load(open(sys.argv[1]))
-tests = {test["name"]: test for test in report["tests"]}
-assert all(test["exit_code"] == 0 for test in tests.values()), tests
-assert tests["operators in bfloat16"]["passed"] > 400, tests
-assert report["benchmarks"][0]["seconds"]["Lockstep"] > 0, report["benchmarks"]
+parts = {stage: json.load(open(f"{sys.argv[1]}/{stage}.json")) for stage in "abcdef"}
+items = {stage: {item["name"]: item for item in part["items"]} for stage, part in parts.items()}
+for stage, part in parts.items():
+    assert part["complete"], (stage, part)
+    assert not any(item["failed"] for item in part["items"]), (stage, part)
+assert items["a"]["operators in bfloat16"]["passed"] > 400, items["a"]
+for precision in ("float32", "tf32", "float16"):
+    assert items["e"][f"operators in {precision}"]["passed"] > 400, items["e"]
+for tool in ("memcheck", "racecheck", "initcheck"):
+    assert items["e"][f"operators under {tool}"]["passed"] > 50, items["e"]
+assert items["b"]["resnet18 in bfloat16, engines kept"]["step"]["seconds"] > 0, items["b"]
+assert items["b"]["resnet18 in bfloat16, bytes ahead"]["step"]["bytes"], items["b"]
+assert any("ms/step" in line for line in items["b"]["profile"]["lines"]), items["b"]["profile"]
+assert items["c"]["times of all kernels"]["kernels"] == ["long<4>(float*)", "short(int, float)"], items["c"]
+longest = items["c"]["slowest kernel 1"]
+assert longest["launches"] == 2 and abs(longest["seconds"] - 14e-6) < 1e-9, longest
+assert longest["values"]["dram__throughput.avg.pct_of_peak_sustained_elapsed"] == 81, longest
+assert items["d"]["beside PyTorch"]["seconds"]["Lockstep"] > 0, items["d"]
+assert items["f"]["Faster R-CNN on drawn scenes"]["images_per_second"] > 0, items["f"]
 PY
-grep -q "Lockstep " "$work/report.txt"
+grep -q -- "--clock-control none" "$work/tools/ncu_was_asked"
+for line in "-- a: " "GPUs " "operators in tf32" "engines kept" "long<4>" "Lockstep  " "Faster R-CNN"; do
+  grep -qF -- "$line" "$work/out/report.txt" || { echo "report.txt lacks '$line'"; exit 1; }
+done
+
+# Time that is over is no failure: what was not reached is named, and a later call takes it up.
+rehearse --out "$work/late" --stages b --minutes 0
+grep -q "not reached" "$work/late/report.txt"
+grep -q '"complete": false' "$work/late/b.json"
 
 # A test that fails is named, and the exit code says so.
-cat >"$work/operators_test" <<'FAKE'
+mkdir -p "$work/broken"
+cat >"$work/broken/operators_test" <<'FAKE'
 #!/bin/sh
 echo "[  FAILED  ] Broken.Case (1 ms)"
 exit 1
 FAKE
-chmod +x "$work/operators_test"
-ln -sf "$tests/runtime_test" "$work/runtime_test"
+cp "$work/broken/operators_test" "$work/broken/runtime_test"
+chmod +x "$work"/broken/*
 code=0
-report --device cpu --tests "$work" --precisions --out "$work/failed" >"$work/out" || code=$?
+rehearse --tests "$work/broken" --out "$work/failed" --stages a >"$work/log" || code=$?
 [ "$code" = 1 ]
-grep -q "Broken.Case" "$work/out"
+grep -q "failed: Broken.Case" "$work/log"
+code=0
+rehearse --out "$work/none" --stages xa 2>"$work/err" || code=$?
+[ "$code" = 2 ]
+grep -q "there is no stage x; stages are abcdef" "$work/err"
 if "$lockstep" doctor | grep -q '^GPUs       0'; then
   code=0
   report --out "$work/none" 2>"$work/err" || code=$?

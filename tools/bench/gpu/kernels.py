@@ -1,0 +1,76 @@
+"""Stage c: the kernels that take most of a step, under the profiler of CUDA's toolkit."""
+import csv
+import os
+
+from . import machine, steps
+
+SLOWEST = 5
+TIME = "gpu__time_duration.sum"
+# What a slow kernel is short of: memory, arithmetic, or warps to wait with.
+METRICS = {"dram__throughput.avg.pct_of_peak_sustained_elapsed": "% of memory",
+           "sm__throughput.avg.pct_of_peak_sustained_elapsed": "% of arithmetic",
+           "sm__warps_active.avg.pct_of_peak_sustained_active": "% of warps",
+           "launch__registers_per_thread": "registers"}
+
+
+def profiled(args, log, seconds, metrics, *selection):
+    """Rows of kernels in the order of their launches. The clocks stay as they are."""
+    table = log + ".csv"
+    step = [args.lockstep, "bench", "train-step", "--devices", args.device,
+            *steps.large_step(args)[:-2], "--steps", "1"]
+    code, text = machine.run_logged(
+        [machine.tool("ncu"), "--clock-control", "none", "--metrics", ",".join(metrics), "--csv", "--page", "raw",
+         "--print-units", "base", "--force-overwrite", "--log-file", table, *selection, *step],
+        log, seconds, LOCKSTEP_ENGINES=steps.engines_of(args))
+    if code:
+        last = (text.strip().splitlines() or [f"exit code {code}"])[-1]
+        raise steps.StepFailed("the stage's time is over" if code == machine.LATE else last)
+    return rows_of(table)
+
+
+def rows_of(table):
+    with open(table, encoding="utf-8", errors="replace", newline="") as file:
+        lines = file.read().splitlines()
+    start = next((n for n, line in enumerate(lines) if line.startswith('"ID"')), None)
+    if start is None:
+        raise steps.StepFailed((lines or ["the profiler wrote nothing"])[-1])
+    rows = list(csv.DictReader(lines[start:]))
+    return rows[1:]  # the first has the units
+
+
+def number(text):
+    return float(text.replace(",", "") or "nan")
+
+
+def slowest_of(rows):
+    """Name, seconds of all launches, their count, the number of the longest; most seconds first."""
+    kinds = {}
+    for row in rows:
+        kinds.setdefault(row["Kernel Name"], []).append((number(row[TIME]), int(row["ID"])))
+    ranked = [(name, sum(time for time, _ in launches) * 1e-9, len(launches), max(launches)[1])
+              for name, launches in kinds.items()]
+    return sorted(ranked, key=lambda kind: -kind[1])[:SLOWEST]
+
+
+def stage_c(part, args):
+    if not machine.tool("ncu"):
+        part.add("profiler", "ncu is not here: left out")
+        return
+    name = "times of all kernels"
+    try:
+        ranked = slowest_of(profiled(args, part.log_of(name), part.left(), [TIME]))
+        part.add(name, f"{name:42} the {len(ranked)} slowest of one run, warm-up included",
+                 kernels=[kind[0] for kind in ranked])
+        for place, (kernel, seconds, launches, longest) in enumerate(ranked, 1):
+            what = f"slowest kernel {place}"
+            if part.late(what):
+                continue
+            row = profiled(args, part.log_of(what), part.left(), [TIME, *METRICS], "--launch-skip", str(longest),
+                           "--launch-count", "1")[0]
+            values = {metric: number(row[metric]) for metric in METRICS}
+            shown = ", ".join(f"{values[metric]:.0f} {unit}" for metric, unit in METRICS.items())
+            part.add(what, [f"{seconds * 1e3:9.3f} ms in {launches:4} launches: {kernel[:150]}",
+                            f"            the longest: {number(row[TIME]) * 1e-3:.1f} us, {shown}"],
+                     kernel=kernel, seconds=seconds, launches=launches, values=values)
+    except steps.StepFailed as error:
+        part.add("profiler", f"{'profiler':42} failed: {error}", failed=part.left() > 0, late=part.left() <= 0)

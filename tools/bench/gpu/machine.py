@@ -1,0 +1,53 @@
+"""Programs and their surroundings: in a build, in a bundle, under profilers."""
+import glob
+import os
+import shutil
+import subprocess
+import sysconfig
+
+LATE = 124  # the exit code of a program whose time was over
+BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(BENCH)  # of a bundle; tools/ in the sources
+
+
+def find_programs():
+    """The program, the folder of the test programs, the folder of the configurations."""
+    bundled = os.path.join(ROOT, "bin")
+    if os.path.exists(os.path.join(bundled, "lockstep")):
+        return os.path.join(bundled, "lockstep"), bundled, os.path.join(ROOT, "configs")
+    sources = os.path.dirname(ROOT)
+    build = os.path.join(sources, "build", "release")
+    return os.path.join(build, "lockstep"), os.path.join(build, "tests"), os.path.join(sources, "configs")
+
+
+def environment(**variables):
+    """CUDA's libraries may lie where Python packages bring them."""
+    brought = sorted(glob.glob(os.path.join(sysconfig.get_path("purelib"), "nvidia", "*", "lib")))
+    folders = brought + [os.environ.get("LD_LIBRARY_PATH", "")]
+    path = ":".join(folder for folder in folders if folder)
+    return dict(os.environ) | {"LD_LIBRARY_PATH": path} | variables
+
+
+def output_of(*command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, env=environment(),
+                              timeout=120).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def tool(name):
+    """A program of CUDA's toolkit, or None."""
+    return shutil.which(name) or shutil.which(name, path="/usr/local/cuda/bin")
+
+
+def run_logged(command, log, seconds, **variables):
+    """The exit code, LATE if the time was over, and what the program wrote."""
+    with open(log, "w", encoding="utf-8") as file:
+        try:
+            code = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT,
+                                  env=environment(**variables), timeout=max(1, seconds)).returncode
+        except subprocess.TimeoutExpired:
+            code = LATE
+    with open(log, encoding="utf-8", errors="replace") as file:
+        return code, file.read()
