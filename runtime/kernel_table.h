@@ -29,8 +29,8 @@ struct Layouts {
   std::vector<int> out;
   friend bool operator==(const Layouts&, const Layouts&) = default;
 };
-// Computes the preferred layouts from the request, which holds the operands' current layouts and
-// row-major results.
+// Computes the preferred layouts from the request, which holds the operands' current layouts. A
+// result's layout in it is what one of its readers reads beside it, as far as that is known.
 using LayoutWish = std::function<Layouts(const KernelRequest&)>;
 
 // All operands and results row-major.

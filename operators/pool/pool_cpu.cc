@@ -113,6 +113,14 @@ std::unique_ptr<Kernel> prepare_average_grad(const KernelRequest& request) {
   return average_grad_kernel({attrs, average_of(attrs), request.out[0], request.in[0]});
 }
 
+// dx is larger than dy by far, and others read it beside what lies in blocks.
+Layouts global_grad_wish(const KernelRequest& request) {
+  const TensorDesc& dx = request.out[0];
+  const int block = std::max(request.in[0].channel_block, dx.channel_block);
+  if (block == 1 || dx.dims[1] % block != 0) return row_major(request);
+  return {{block}, {block}};
+}
+
 std::unique_ptr<Kernel> prepare_global_grad(const KernelRequest& request) {
   PoolAttrs attrs = global_window(request.out[0].dims);
   return average_grad_kernel({attrs, average_of(attrs), request.out[0], request.in[0]});
@@ -141,7 +149,7 @@ std::vector<KernelEntry> pool_cpu() {
       {"AveragePoolGrad", kOwnDomain, {{"oneDNN", average_back, prepare_average_grad, forward}}},
       {"GlobalAveragePoolGrad",
        kOwnDomain,
-       {{"oneDNN", dnnl_floats, prepare_global_grad, forward}}}};
+       {{"oneDNN", dnnl_floats, prepare_global_grad, global_grad_wish}}}};
   for (KernelEntry& entry : max_places_cpu()) entries.push_back(std::move(entry));
   return entries;
 }

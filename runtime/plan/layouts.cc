@@ -117,9 +117,20 @@ class LayoutPass {
   }
   Layouts wish_of(const Node& node, StepPlace place) const {
     place.device = compile_.devices[place.replicas[0]];
-    return table_for(compile_.kernels, place.device)
-        .wished_layouts(
-            request_of(node, place, compile_, [this](Value value) { return block_of(value); }));
+    KernelRequest request =
+        request_of(node, place, compile_, [this](Value value) { return block_of(value); });
+    for (std::size_t i = 0; i < node.outputs().size(); ++i)
+      if (node.outputs()[i]) request.out[i].channel_block = block_beside(node.outputs()[i]);
+    return table_for(compile_.kernels, place.device).wished_layouts(request);
+  }
+  // The channel blocks of what a reader of the value reads beside it, or 1.
+  int block_beside(Value old) const {
+    int block = 1;
+    for (int reader : bound_.consumers(old))
+      for (Value other : bound_.node(reader).inputs())
+        if (block_of(other) > block && bound_.shape(other) == bound_.shape(old))
+          block = block_of(other);
+    return block;
   }
   Layouts allowed(Layouts layouts) const {
     if (!tiles_)

@@ -115,6 +115,36 @@ TEST(Layout, KeepsBlocksFromConvolutionToConvolution) {
   EXPECT_EQ(reorders, blocked ? 6u : 0u) << plan;
 }
 
+// The mean's gradient is small row-major; what it spreads it over is made in blocks at once.
+TEST(Layout, SpreadsTheGradientOfAMeanOverBlocks) {
+  Graph graph(all_ops(), "mean");
+  const Value x = graph.input("x", {DType::float32, {2, 3, 12, 12}});
+  const Value w = graph.constant("w", random_literal({kChannels, 3, 3, 3}, 5));
+  const Value y = relu(graph, conv(graph, x, w, none, {{.kernel = {3, 3}}}, "y"), "y_relu");
+  const Value mean = reshape(graph, global_average_pool(graph, y, "pool"), {2, kChannels}, "mean");
+  const Value loss = reduce_mean(graph, mul(graph, mean, mean, "square"), {}, false, "loss");
+  const Gradients gradients = add_gradients(graph, {{loss}}, {w});
+  const Plan plan = compile({graph,
+                             {"x"},
+                             {{2, 3, 12, 12}},
+                             {graph.name(gradients.values[0])},
+                             {},
+                             {},
+                             cpu_devices(1),
+                             all_kernels(),
+                             {}});
+  int reorders = 0, spread = 0;
+  for (const PlanStep& step : plan.steps) {
+    const TensorDesc& made = plan.slots[static_cast<std::size_t>(step.out[0])].desc;
+    if (step.type == "Reorder") {
+      ++reorders;
+      EXPECT_EQ(made.dims, (Dims{2, kChannels, 1, 1})) << text_of(plan);
+    }
+    if (step.type == "GlobalAveragePoolGrad") spread = made.channel_block;
+  }
+  EXPECT_EQ(spread > 1, reorders > 0) << "a processor may wish for no blocks\n" << text_of(plan);
+}
+
 // A bias' gradient: sums by channel have the bits of the row-major tensor's.
 TEST(Layout, SumsChannelsOfBlocksInTheSameOrder) {
   const auto run_on = [](const Graph& graph, const Literal& x, std::vector<std::string> fetches) {
