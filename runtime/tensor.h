@@ -12,12 +12,22 @@ namespace lockstep {
 struct TensorDesc {
   DType dtype = DType::undefined;  // undefined: an omitted optional operand
   Dims dims;
-  // 1: row-major. b: blocks of channels, [N, C / b, spatial.., b]. -b: filters in square tiles,
-  // [O / b, I / b, height, width, b of I, b of O]. b divides the channels, so nothing is padded.
+  // 1: row-major. b: blocks of channels, [N, blocks, spatial.., b]. Where b does not divide the
+  // channels the last block is padded: the places of its missing channels hold 0. -b: filters in
+  // square tiles, [O / b, I / b, height, width, b of I, b of O], where b divides both.
   int channel_block = 1;
 
   int64_t count() const { return element_count(dims); }
-  std::size_t bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype); }
+  bool padded() const { return channel_block > 1 && dims[1] % channel_block != 0; }
+  // With padding counted as channels.
+  Dims stored() const {
+    Dims whole = dims;
+    if (padded()) whole[1] += channel_block - dims[1] % channel_block;
+    return whole;
+  }
+  // Elements and padding.
+  int64_t places() const { return padded() ? element_count(stored()) : count(); }
+  std::size_t bytes() const { return static_cast<std::size_t>(places()) * size_of(dtype); }
   bool present() const { return dtype != DType::undefined; }
   friend bool operator==(const TensorDesc&, const TensorDesc&) = default;
 };

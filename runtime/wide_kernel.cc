@@ -79,7 +79,7 @@ class WideKernel final : public Kernel, public Reorders {
       for (const TensorDesc& desc : *descs) {
         places->push_back(is_narrow(desc) ? at : kSame);
         if (!is_narrow(desc)) continue;
-        at += (static_cast<std::size_t>(desc.count()) * sizeof(float) + kLine - 1) / kLine * kLine;
+        at += (static_cast<std::size_t>(desc.places()) * sizeof(float) + kLine - 1) / kLine * kLine;
       }
     bytes_ = at;
     inputs_.resize(in_.size());
@@ -90,7 +90,7 @@ class WideKernel final : public Kernel, public Reorders {
     for (std::size_t i = 0; i < in_.size(); ++i) {
       inputs_[i] = placed(args.in[i], in_[i], args.workspace);
       if (in_[i] != kSame && args.in[i].data)
-        widen(args.in[i].desc.dtype, args.in[i].data, inputs_[i].data, args.in[i].count(),
+        widen(args.in[i].desc.dtype, args.in[i].data, inputs_[i].data, args.in[i].desc.places(),
               threads_);
     }
     for (std::size_t i = 0; i < out_.size(); ++i)
@@ -99,8 +99,8 @@ class WideKernel final : public Kernel, public Reorders {
     kernel_->run(wide);
     for (std::size_t i = 0; i < out_.size(); ++i)
       if (out_[i] != kSame && args.out[i].data)
-        narrow(args.out[i].desc.dtype, outputs_[i].data, args.out[i].data, args.out[i].count(),
-               threads_);
+        narrow(args.out[i].desc.dtype, outputs_[i].data, args.out[i].data,
+               args.out[i].desc.places(), threads_);
   }
   std::size_t workspace_bytes() const override { return bytes_; }
   std::size_t reordered_bytes() const override { return lockstep::reordered_bytes(*kernel_); }

@@ -5,6 +5,7 @@
 #include "operators/kit/widened.h"
 #include "operators/kit/widest.h"
 #include "operators/layout/layout.h"
+#include "operators/layout/padding.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -63,12 +64,12 @@ Candidate binary(F f) {
 
 std::vector<KernelEntry> activation_cpu() {
   // NaN stays NaN: its comparison is false.
-  return {{"Relu", "", {unary([](auto x) { return x < 0 ? decltype(x)(0) : x; })}},
+  return {{"Relu", "", {keeping_zeros(unary([](auto x) { return x < 0 ? decltype(x)(0) : x; }))}},
           {"Sigmoid", "", {unary([](auto x) { return 1 / (1 + std::exp(-x)); })}},
           {"Tanh", "", {unary([](auto x) { return std::tanh(x); })}},
-          {"ReluGrad", kOwnDomain, {binary([](auto dy, auto y) {
-             return y > 0 ? dy : decltype(dy)(0);
-           })}},
+          {"ReluGrad",
+           kOwnDomain,
+           {keeping_zeros(binary([](auto dy, auto y) { return y > 0 ? dy : decltype(dy)(0); }))}},
           {"SigmoidGrad", kOwnDomain, {binary([](auto dy, auto y) { return dy * y * (1 - y); })}},
           {"TanhGrad", kOwnDomain, {binary([](auto dy, auto y) { return dy * (1 - y * y); })}}};
 }

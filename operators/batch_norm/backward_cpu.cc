@@ -78,6 +78,7 @@ class Backward final : public Kernel {
   // A group's numbers, for each lane.
   struct Group {
     Lanes center, factor, bias;
+    Lanes mean{}, slope{};  // only to differentiate
   };
   Group numbers_of(const Run& run, int64_t group) const {
     const Lanes scale = spread<kLanes>(lie_, group, run.scale);
@@ -86,7 +87,7 @@ class Backward final : public Kernel {
           for (int i = 0; i < 4; ++i) variance[i] = std::sqrt(variance[i] + epsilon);
           return variance;
         },
-        spread<kLanes>(lie_, group, run.variance));
+        spread<kLanes>(lie_, group, run.variance, 1));  // padding is 0 without epsilon, too
     const Lanes factor = each_part([](Four a, Four b) { return a / b; }, scale, deviation);
     return {spread<kLanes>(lie_, group, run.center), factor,
             kEnding == Ending::none ? Lanes{} : spread<kLanes>(lie_, group, run.bias)};
@@ -95,21 +96,19 @@ class Backward final : public Kernel {
   // One image's block; `of` has its numbers until work is done.
   normed::BackwardBlock<T> block_of(const Run& run, const Group& of, int64_t image,
                                     int64_t group) const {
-    const int64_t at = lie_.walk(image, group).at, channel = group * kLanes;
-    const auto from = [](auto* tensor, int64_t offset) {
-      return tensor ? tensor + offset : nullptr;
-    };
+    const int64_t at = lie_.walk(image, group).at;
+    const auto from = [at](auto* tensor) { return tensor ? tensor + at : nullptr; };
     return {.dy = run.dy + at,
             .x = run.x + at,
-            .y = from(run.y, at),
+            .y = from(run.y),
             .dx = run.dx + at,
-            .dz = from(run.dz, at),
+            .dz = from(run.dz),
             .pixels = lie_.plane,
-            .center = run.center + channel,
-            .factor = reinterpret_cast<const float*>(of.factor.part),
-            .bias = from(run.bias, channel),
-            .mean = run.mean + channel,
-            .slope = run.slope + channel,
+            .center = of.center.lanes(),
+            .factor = of.factor.lanes(),
+            .bias = of.bias.lanes(),
+            .mean = of.mean.lanes(),
+            .slope = of.slope.lanes(),
             .low = least_,
             .high = most_,
             .given = attrs_.given};
@@ -163,10 +162,10 @@ class Backward final : public Kernel {
 
   template <bool kPassesOn>
   void finish(const Run& run, int64_t image, int64_t group) const {
-    const Group of = numbers_of(run, group);
+    Group of = numbers_of(run, group);
+    of.mean = spread<kLanes>(lie_, group, run.mean);
+    of.slope = spread<kLanes>(lie_, group, run.slope);
     if (loops_) return loops_->differentiate(kEnding, block_of(run, of, image, group));
-    const Lanes mean = spread<kLanes>(lie_, group, run.mean);
-    const Lanes slope = spread<kLanes>(lie_, group, run.slope);
     each_pack(lie_, lie_.walk(image, group), [&](int64_t at, auto... width) {
       const Lanes x = Lanes::load(run.x + at, width...);
       const Lanes m = passing(run, of, x, at, width...);
@@ -175,7 +174,7 @@ class Backward final : public Kernel {
                            ? each_part([](Four a, Four f) { return f * a; }, m, of.factor)
                            : each_part([](Four a, Four v, Four f, Four center, Four average,
                                           Four s) { return f * (a - average - (v - center) * s); },
-                                       m, x, of.factor, of.center, mean, slope);
+                                       m, x, of.factor, of.center, of.mean, of.slope);
       dx.store(run.dx + at, width...);
     });
   }

@@ -241,7 +241,7 @@ Layouts batch_norm_layouts(const KernelRequest& request) {
   using In = BatchNormIn;
   const bool added = request.in.size() > In::z && request.in[In::z].present();
   const std::vector<std::size_t> x{In::x}, x_and_z{In::x, In::z};
-  return together(added ? x_and_z : x, {BatchNormOut::y})(request);
+  return together(added ? x_and_z : x, {BatchNormOut::y}, LastBlock::padded)(request);
 }
 
 Layouts batch_norm_grad_layouts(const KernelRequest& request) {
@@ -250,7 +250,7 @@ Layouts batch_norm_grad_layouts(const KernelRequest& request) {
   std::vector<std::size_t> in{In::dy, In::x}, out{Out::dx};
   if (request.in.size() > In::y) in.push_back(In::y);
   if (request.out.size() > Out::dz) out.push_back(Out::dz);
-  return together(in, out)(request);
+  return together(in, out, LastBlock::padded)(request);
 }
 
 Refusal float_vectors(std::size_t first) {

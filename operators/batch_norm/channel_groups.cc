@@ -10,10 +10,12 @@ ChannelGroups::ChannelGroups(const TensorDesc& x)
       plane(x.count() / std::max<int64_t>(1, images * channels)) {
   image_pitch = channels * plane;
   if (x.channel_block > 1) {
+    in_blocks = true;
     lanes = x.channel_block;
-    groups = channels / lanes;
+    groups = (channels + lanes - 1) / lanes;
     pitch = lanes;
     group_pitch = plane * lanes;
+    image_pitch = groups * group_pitch;
   } else if (plane == 1) {  // a matrix: its rows are places of one image
     plane = images;
     images = 1;
@@ -38,7 +40,7 @@ ChannelGroups::Walk ChannelGroups::walk(int64_t image, int64_t group) const {
   if (!of_channels)
     return {at, plane / lanes, plane % lanes > 0 ? 1 : 0, static_cast<int>(plane % lanes)};
   const int width = channels_of(group);
-  return width == lanes ? Walk{at, plane, 0, 0} : Walk{at, 0, plane, width};
+  return in_blocks || width == lanes ? Walk{at, plane, 0, 0} : Walk{at, 0, plane, width};
 }
 
 }  // namespace lockstep

@@ -16,6 +16,7 @@ struct ChannelGroups {
   int64_t images = 0, channels = 0, plane = 0;
   int lanes = 8;
   bool of_channels = true;  // what lanes are
+  bool in_blocks = false;   // channel blocks: packs are whole, with zeros in padding
   int64_t groups = 0;
   int64_t pitch = 0;  // floats from one pack to the next
   int64_t image_pitch = 0, group_pitch = 0;
@@ -40,12 +41,14 @@ struct ChannelGroups {
   std::size_t lane_count() const { return static_cast<std::size_t>(groups) * lanes; }
 };
 
-// A channel's number in every lane that stands for it; unused lanes are 0.
+// A channel's number in every lane that stands for it, and `unused` in the others.
 template <int kLanes>
-Pack<kLanes> spread(const ChannelGroups& lie, int64_t group, const float* by_channel) {
+Pack<kLanes> spread(const ChannelGroups& lie, int64_t group, const float* by_channel,
+                    float unused = 0) {
   const int own = lie.channels_of(group);
   if (own == kLanes) return Pack<kLanes>::load(by_channel + group * kLanes);
-  std::array<float, kLanes> lanes{};
+  std::array<float, kLanes> lanes;
+  lanes.fill(unused);
   for (int lane = 0; lane < kLanes; ++lane)
     if (!lie.of_channels || lane < own)
       lanes[static_cast<std::size_t>(lane)] = by_channel[lie.channel(group, lane)];

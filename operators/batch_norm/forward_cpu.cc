@@ -4,6 +4,7 @@
 #include "operators/batch_norm/operands.h"
 #include "operators/batch_norm/passes_cpu.h"
 #include "operators/kit/widest.h"
+#include "operators/layout/padding.h"
 
 namespace lockstep {
 namespace {
@@ -46,6 +47,8 @@ class Forward final : public Kernel {
               finish<false>(run, image, group);
           });
         });
+    if (kEnding == Ending::clip && (attrs_.low > 0 || attrs_.high < 0))
+      clear_padding(args.out[Out::y]);
   }
 
   std::size_t workspace_bytes() const override {
@@ -147,21 +150,21 @@ class Forward final : public Kernel {
 
   template <bool kAdds>
   void finish(const Run& run, int64_t image, int64_t group) const {
+    const Lanes factor = spread<kLanes>(lie_, group, run.factor);
+    const Lanes center = spread<kLanes>(lie_, group, run.center);
+    const Lanes bias = spread<kLanes>(lie_, group, run.bias);
     if (loops_) {
-      const int64_t at = lie_.walk(image, group).at, channel = group * kLanes;
+      const int64_t at = lie_.walk(image, group).at;
       return loops_->normalise(kEnding, {.x = run.x + at,
                                          .z = kAdds ? run.z + at : nullptr,
                                          .y = run.y + at,
                                          .pixels = lie_.plane,
-                                         .factor = run.factor + channel,
-                                         .center = run.center + channel,
-                                         .bias = run.bias + channel,
+                                         .factor = factor.lanes(),
+                                         .center = center.lanes(),
+                                         .bias = bias.lanes(),
                                          .low = attrs_.low,
                                          .high = attrs_.high});
     }
-    const Lanes factor = spread<kLanes>(lie_, group, run.factor);
-    const Lanes center = spread<kLanes>(lie_, group, run.center);
-    const Lanes bias = spread<kLanes>(lie_, group, run.bias);
     const Four low = Four{} + attrs_.low, high = Four{} + attrs_.high;
     each_pack(lie_, lie_.walk(image, group), [&](int64_t at, auto... width) {
       Lanes y = each_part(normalised, Lanes::load(run.x + at, width...), factor, center, bias);

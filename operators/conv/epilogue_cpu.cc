@@ -22,7 +22,7 @@ class WithEpilogue final : public Kernel, public Reorders {
     convolution_->run(args);
     T* const y = args.out[ConvOut::y].as<T>();
     if (does_.relu)
-      parallel_for(y_.count(), kGrain, threads_, [&](int64_t begin, int64_t end) {
+      parallel_for(y_.places(), kGrain, threads_, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) y[i] = y[i] < 0 ? T() : y[i];  // NaN stays NaN
       });
     if (does_.statistics)
@@ -36,9 +36,10 @@ class WithEpilogue final : public Kernel, public Reorders {
   }
 
  private:
-  // y lies as [images, channels / block, plane, block].
+  // y lies as [images, blocks, plane, block].
   void add_up(const T* y, float* sums, float* squares) const {
     const int64_t channels = y_.dims[1], block = y_.channel_block;
+    const int64_t blocks = (channels + block - 1) / block;
     const int64_t plane = y_.count() / std::max<int64_t>(1, y_.dims[0] * channels);
     parallel_for(channels, kGrain / std::max<int64_t>(1, y_.dims[0] * plane) + 1, threads_,
                  [&](int64_t begin, int64_t end) {
@@ -47,7 +48,7 @@ class WithEpilogue final : public Kernel, public Reorders {
                      for (int64_t n = 0; n < y_.dims[0]; ++n)
                        for (int64_t p = 0; p < plane; ++p) {
                          const int64_t at =
-                             ((n * (channels / block) + c / block) * plane + p) * block + c % block;
+                             ((n * blocks + c / block) * plane + p) * block + c % block;
                          sum += y[at];
                          square += static_cast<double>(y[at]) * y[at];
                        }
@@ -83,7 +84,7 @@ class WithAddition final : public Kernel, public Reorders {
     const T* const gradient = apart.as<const T>();
     const T* const z = args.in[ConvGradXIn::z].as<const T>();
     T* const dx = args.out[0].as<T>();
-    parallel_for(dx_.count(), kGrain, threads_, [&](int64_t begin, int64_t end) {
+    parallel_for(dx_.places(), kGrain, threads_, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) dx[i] = T(gradient[i] + z[i]);
     });
   }

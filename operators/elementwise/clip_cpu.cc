@@ -5,6 +5,7 @@
 #include "operators/kit/widened.h"
 #include "operators/kit/widest.h"
 #include "operators/layout/layout.h"
+#include "operators/layout/padding.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -37,7 +38,7 @@ struct Bounds {
 std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
   return dispatch<Clippable>(request.in[0].dtype, [&]<class T>() {
     return make_kernel(
-        [count = request.out[0].count(), threads = request.threads](const KernelArgs& args) {
+        [count = request.out[0].places(), threads = request.threads](const KernelArgs& args) {
           const Bounds<T> bounds = Bounds<T>::of(args, 1);
           const T* x = args.in[0].as<const T>();
           T* y = args.out[0].as<T>();
@@ -50,6 +51,7 @@ std::unique_ptr<Kernel> prepare_clip(const KernelRequest& request) {
               }
             });
           });
+          if (bounds.low > 0 || bounds.high < 0) clear_padding(args.out[0]);
         });
   });
 }
@@ -58,7 +60,7 @@ std::unique_ptr<Kernel> prepare_clip_grad(const KernelRequest& request) {
   using In = ClipGradIn;
   return dispatch<Bounded>(request.in[In::dy].dtype, [&]<class T>() {
     return make_kernel(
-        [count = request.out[0].count(), threads = request.threads](const KernelArgs& args) {
+        [count = request.out[0].places(), threads = request.threads](const KernelArgs& args) {
           const Bounds<T> bounds = Bounds<T>::of(args, In::low);
           const T* dy = args.in[In::dy].as<const T>();
           const T* x = args.in[In::x].as<const T>();
@@ -77,12 +79,27 @@ std::unique_ptr<Kernel> prepare_clip_grad(const KernelRequest& request) {
   });
 }
 
+// Bounds, from operand `first` on, have no layout.
+LayoutWish flat_beside_bounds(std::size_t first) {
+  return [first](const KernelRequest& request) {
+    KernelRequest values = request;
+    values.in.erase(values.in.begin() + static_cast<std::ptrdiff_t>(first), values.in.end());
+    Layouts layouts = flat_padded(values);
+    layouts.in.resize(request.in.size(), 1);
+    return layouts;
+  };
+}
+
 }  // namespace
 
-KernelEntry clip_cpu() { return {"Clip", "", {{"CPU", takes<Clippable>(), prepare_clip, flat}}}; }
+KernelEntry clip_cpu() {
+  return {"Clip", "", {{"CPU", takes<Clippable>(), prepare_clip, flat_beside_bounds(1)}}};
+}
 
 KernelEntry clip_grad_cpu() {
-  return {"ClipGrad", kOwnDomain, {{"CPU", takes<Bounded>(), prepare_clip_grad, flat}}};
+  return {"ClipGrad",
+          kOwnDomain,
+          {{"CPU", takes<Bounded>(), prepare_clip_grad, flat_beside_bounds(ClipGradIn::low)}}};
 }
 
 }  // namespace lockstep

@@ -11,6 +11,7 @@
 #include "operators/kit/whole_numbers.h"
 #include "operators/kit/widest.h"
 #include "operators/layout/layout.h"
+#include "operators/layout/padding.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -124,9 +125,8 @@ std::unique_ptr<Kernel> variadic_kernel(const KernelRequest& request, Fold fold,
 }
 
 template <class Fold>
-Candidate variadic(Fold fold, LayoutWish wish = nullptr, bool mean = false) {
-  return {"CPU", takes<Arithmetic>(),
-          [fold, mean](const KernelRequest& request) {
+Candidate variadic(Fold fold, bool mean = false) {
+  return {"CPU", takes<Arithmetic>(), [fold, mean](const KernelRequest& request) {
             return dispatch<Arithmetic>(request.out[0].dtype, [&]<class T>() {
               const std::size_t divisor = mean ? request.in.size() : 1;
               using C = Widened<T>;
@@ -135,8 +135,7 @@ Candidate variadic(Fold fold, LayoutWish wish = nullptr, bool mean = false) {
                     request.out[0].dtype);
               return variadic_kernel<T>(request, fold, static_cast<C>(divisor));
             });
-          },
-          std::move(wish)};
+          }};
 }
 
 // A function of bool, or a test of a float.
@@ -258,13 +257,13 @@ std::unique_ptr<Kernel> prepare_cast(const KernelRequest& request) {
 std::vector<KernelEntry> elementwise_cpu() {
   const Refusal casts = every({takes<Convertible>(), makes<Convertible>()});
   return {
-      {"Add", "", {arithmetic([](auto a, auto b) { return plus(a, b); }, flat)}},
-      {"Sub", "", {arithmetic([](auto a, auto b) { return minus(a, b); }, flat)}},
-      {"Mul", "", {arithmetic([](auto a, auto b) { return times(a, b); }, flat)}},
+      {"Add", "", {keeping_zeros(arithmetic([](auto a, auto b) { return plus(a, b); }))}},
+      {"Sub", "", {keeping_zeros(arithmetic([](auto a, auto b) { return minus(a, b); }))}},
+      {"Mul", "", {keeping_zeros(arithmetic([](auto a, auto b) { return times(a, b); }))}},
       {"Div", "", {arithmetic(Divide(), flat)}},
       {"Pow", "", {{"CPU", every({takes<Numbers>(), takes<Exponents>(1)}), prepare_pow}}},
-      {"Sum", "", {variadic([](auto a, auto b) { return plus(a, b); }, flat)}},
-      {"Mean", "", {variadic([](auto a, auto b) { return plus(a, b); }, nullptr, true)}},
+      {"Sum", "", {keeping_zeros(variadic([](auto a, auto b) { return plus(a, b); }))}},
+      {"Mean", "", {variadic([](auto a, auto b) { return plus(a, b); }, true)}},
       {"Max", "", {variadic([](auto a, auto b) { return b > a || b != b ? b : a; })}},
       {"Min", "", {variadic([](auto a, auto b) { return b < a || b != b ? b : a; })}},
       {"PRelu", "", {arithmetic([](auto x, auto slope) { return x < 0 ? times(slope, x) : x; })}},

@@ -78,6 +78,7 @@ struct Pack {
     std::copy(x, x + count, lanes.begin());
     return load(lanes.data());
   }
+  const float* lanes() const { return reinterpret_cast<const float*>(part); }
   void store(float* y) const { std::memcpy(y, part, sizeof part); }
   void store(float* y, int count) const {
     std::memcpy(y, part, sizeof(float) * static_cast<std::size_t>(count));

@@ -8,16 +8,15 @@ namespace lockstep {
 namespace {
 
 // True if the tensor can be laid out in blocks of `block` channels, or in tiles.
-bool divides(const TensorDesc& tensor, int block) {
+bool takes_blocks(const TensorDesc& tensor, int block, LastBlock last) {
   if (block < 0)
     return tensor.dims.size() == 4 && tensor.dims[0] % -block == 0 && tensor.dims[1] % -block == 0;
   return (is_floating(tensor.dtype) || tensor.dtype == DType::boolean) && tensor.count() > 0 &&
-         tensor.dims.size() >= 3 && tensor.dims.size() <= 5 && tensor.dims[1] % block == 0;
+         tensor.dims.size() >= 3 && tensor.dims.size() <= 5 &&
+         (last == LastBlock::padded || tensor.dims[1] % block == 0);
 }
 
-}  // namespace
-
-Layouts flat(const KernelRequest& request) {
+Layouts flat_layouts(const KernelRequest& request, LastBlock last) {
   const Dims& shape = request.out[0].dims;
   int block = 1;
   for (const TensorDesc& operand : request.in)
@@ -25,8 +24,8 @@ Layouts flat(const KernelRequest& request) {
         operand.dims == shape && other != 1 && (block == 1 || other > block))
       block = other;
   auto fits = [&](const TensorDesc& tensor) {
-    return !tensor.present() || (tensor.dims == shape && divides(tensor, block)) ||
-           (tensor.dims != shape && tensor.count() == 1);
+    return !tensor.present() || (tensor.dims == shape && takes_blocks(tensor, block, last)) ||
+           (last == LastBlock::whole && tensor.dims != shape && tensor.count() == 1);
   };
   if (block == 1 || !std::all_of(request.in.begin(), request.in.end(), fits) ||
       !std::all_of(request.out.begin(), request.out.end(), fits))
@@ -40,15 +39,24 @@ Layouts flat(const KernelRequest& request) {
   return {blocks(request.in), blocks(request.out)};
 }
 
-LayoutWish together(std::vector<std::size_t> in, std::vector<std::size_t> out) {
-  return [in, out](const KernelRequest& request) {
+}  // namespace
+
+Layouts flat(const KernelRequest& request) { return flat_layouts(request, LastBlock::whole); }
+
+Layouts flat_padded(const KernelRequest& request) {
+  const Layouts whole = flat(request);
+  return whole == row_major(request) ? flat_layouts(request, LastBlock::padded) : whole;
+}
+
+LayoutWish together(std::vector<std::size_t> in, std::vector<std::size_t> out, LastBlock last) {
+  return [in, out, last](const KernelRequest& request) {
     Layouts layouts = row_major(request);
     int block = 1;
     for (std::size_t i : in) block = std::max(block, request.in[i].channel_block);
     for (std::size_t i : in)
-      if (!divides(request.in[i], block)) return layouts;
+      if (!takes_blocks(request.in[i], block, last)) return layouts;
     for (std::size_t i : out)
-      if (!divides(request.out[i], block)) return layouts;
+      if (!takes_blocks(request.out[i], block, last)) return layouts;
     for (std::size_t i : in) layouts.in[i] = block;
     for (std::size_t i : out) layouts.out[i] = block;
     return layouts;

@@ -35,6 +35,7 @@ void sums_of_block(const float* x, int64_t images, int64_t image_pitch, int64_t 
 std::string no_channel_sums(const KernelRequest& request) {
   const TensorDesc& x = request.in[0];
   if (x.channel_block <= 1) return "takes channel blocks";
+  if (x.padded()) return "takes whole blocks";
   if (x.dtype != DType::float32) return join("takes float32, not ", x.dtype);
   if (request.in.size() > 1 && request.in[1].present() && !request.constants[1])
     return "takes axes that are known";

@@ -10,6 +10,7 @@
 #include "operators/all.h"
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/passes_cpu.h"
+#include "tests/support/channel_blocks.h"
 #include "tests/support/threads.h"
 #include "tests/support/vectors.h"
 
@@ -37,7 +38,7 @@ NormBytes filled_norm(const NormOperand& operand, unsigned seed) {
   const Tensor tensor{operand.desc, memory.data()};
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
-  for (int64_t i = 0; i < operand.desc.count(); ++i) {
+  each_place(operand.desc, [&](int64_t, int64_t i) {
     float value = normal(random);
     if (random() % 11 == 0) value = random() % 2 == 0 ? -0.0F : std::ldexp(value, -130);
     if (operand.values == NormValues::positive) value = std::abs(value) + 0.25F;
@@ -47,8 +48,19 @@ NormBytes filled_norm(const NormOperand& operand, unsigned seed) {
       tensor.as<BFloat16>()[i] = BFloat16(value);
     else
       tensor.as<float>()[i] = value;
-  }
+  });
   return memory;
+}
+
+// Bits, so that -0 is none.
+bool all_zeros_in_padding(const TensorDesc& desc, const NormBytes& memory) {
+  std::vector<float> bits;
+  for (int64_t i = 0; i < desc.places(); ++i)
+    bits.push_back(desc.dtype == DType::bfloat16
+                       ? static_cast<float>(reinterpret_cast<const uint16_t*>(memory.data())[i])
+                       : static_cast<float>(reinterpret_cast<const uint32_t*>(memory.data())[i]));
+  const std::vector<float> padding = padding_of(bits, desc);
+  return std::ranges::all_of(padding, [](float one) { return one == 0; });
 }
 
 class NormRun {
@@ -93,6 +105,8 @@ class NormRun {
 void check_vectors(const NormCase& c, const std::string& what) {
   NormRun run(c);
   const std::vector<NormBytes> expected = run.results(detail::Vectors::any, 1);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_TRUE(all_zeros_in_padding(c.outputs[i], expected[i])) << what << ", result " << i;
   for (const auto most : {detail::Vectors::avx2, detail::Vectors::avx512})
     for (const int threads : {1, 3}) {
       const std::vector<NormBytes> found = run.results(most, usable_threads(threads));
@@ -105,14 +119,18 @@ void check_vectors(const NormCase& c, const std::string& what) {
 
 class BatchNormVectors : public ::testing::TestWithParam<DType> {
  protected:
-  // Less than a stretch of pixels, some, and so many that threads share an image's blocks.
-  const std::vector<Dims> shapes_{{3, 32, 7, 5}, {2, 16, 1, 1}, {2, 48, 19, 31}, {3, 16, 41, 40}};
+  // Less than a stretch of pixels, some, and so many that threads share an image's blocks. The last
+  // two have padding.
+  const std::vector<Dims> shapes_{{3, 32, 7, 5},   {2, 16, 1, 1},   {2, 48, 19, 31},
+                                  {3, 16, 41, 40}, {3, 24, 19, 31}, {2, 17, 1, 1}};
   static TensorDesc blocked(const Dims& dims) { return {GetParam(), dims, 16}; }
   static TensorDesc by_channel(const Dims& dims) { return {DType::float32, {dims[1]}}; }
 };
 
-const std::vector<Attributes> kNormEndings{
-    {}, {{"relu", int64_t{1}}}, {{"low", -0.375F}, {"high", 0.625F}}};
+const std::vector<Attributes> kNormEndings{{},
+                                           {{"relu", int64_t{1}}},
+                                           {{"low", -0.375F}, {"high", 0.625F}},
+                                           {{"low", 0.25F}, {"high", 0.625F}}};
 
 TEST_P(BatchNormVectors, HaveTheSameBitsForward) {
   for (const Dims& dims : shapes_)

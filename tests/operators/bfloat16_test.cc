@@ -92,11 +92,12 @@ class Run {
     for (std::size_t i = 0; i < there.size(); ++i) tensor.as<BFloat16>()[i] = BFloat16(there[i]);
   }
   static std::vector<float> read(const Tensor& tensor) {
-    std::vector<float> values(static_cast<std::size_t>(tensor.count()));
+    std::vector<float> values(static_cast<std::size_t>(tensor.desc.places()));
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = tensor.desc.dtype == DType::float32
                       ? tensor.as<float>()[i]
                       : static_cast<float>(tensor.as<BFloat16>()[i]);
+    for (const float padding : padding_of(values, tensor.desc)) EXPECT_EQ(padding, 0);
     return row_major(values, tensor.desc);
   }
 
@@ -168,7 +169,7 @@ void check(const Case& c, const std::vector<int>& blocks) {
     }
 }
 
-const Dims kImages{3, 32, 7, 5};
+const Dims kImages{3, 32, 7, 5}, kOdd{3, 21, 7, 5};  // no block divides 21 channels
 constexpr DType kFloat = DType::float32;
 
 TEST(BFloat16, ElementwiseKernelsRoundOnce) {
@@ -178,20 +179,28 @@ TEST(BFloat16, ElementwiseKernelsRoundOnce) {
   check({"Mean", "", {{kImages}, {kImages}, {kImages}}, {}, {0, 1, 2}}, {1});
   check({"Max", "", {{kImages}, {kImages}}, {}, {0, 1}}, {1});
   check({"Add", "", {{kImages}, {{32, 1, 1}}}, {}}, {1});
+  for (const char* type : {"Add", "Sub", "Mul"})
+    check({type, "", {{kOdd}, {kOdd}}, {}, {0, 1}}, {1, 8, 16});
+  check({"Sum", "", {{kOdd}, {kOdd}, {kOdd}}, {}, {0, 1, 2}}, {1, 8, 16});
   check({"Clip", "", {{kImages}, {{}}, {{}}}, {}}, {1, 8, 16});
+  check({"Clip", "", {{kOdd}, {{}}, {{}}}, {}}, {1, 8, 16});
+  check({"ClipGrad", kOwnDomain, {{kOdd}, {kOdd}, {{}}, {{}}}, {}, {0, 1}}, {1, 8, 16});
   check({"ClipGrad", kOwnDomain, {{kImages}, {kImages}, {{}}, {{}}}, {}, {0, 1}}, {1, 8, 16});
 }
 
 TEST(BFloat16, ActivationsRoundOnce) {
   for (const char* type : {"Relu", "Sigmoid", "Tanh"})
     check({type, "", {{kImages}}, {}}, {1, 8, 16});
+  check({"Relu", "", {{kOdd}}, {}}, {1, 8, 16});
+  check({"ReluGrad", kOwnDomain, {{kOdd}, {kOdd}}, {}, {0, 1}}, {1, 8, 16});
   for (const char* type : {"ReluGrad", "SigmoidGrad", "TanhGrad"})
     check({type, kOwnDomain, {{kImages}, {kImages}}, {}, {0, 1}}, {1, 8, 16});
 }
 
 TEST(BFloat16, BatchNormsRoundOnce) {
-  const Operand numbers{{32}, kFloat};
-  for (const Dims& x : {kImages, Dims{2, 32, 1, 1}, Dims{4, 32, 16, 16}}) {
+  const Operand numbers_of_whole_blocks{{32}, kFloat}, numbers_of_odd{{kOdd[1]}, kFloat};
+  for (const Dims& x : {kImages, Dims{2, 32, 1, 1}, Dims{4, 32, 16, 16}, kOdd}) {
+    const Operand numbers = x == kOdd ? numbers_of_odd : numbers_of_whole_blocks;
     const Case forward{.type = "BatchNormTrain",
                        .domain = kOwnDomain,
                        .inputs = {{x}, numbers, numbers, numbers, numbers},
@@ -204,6 +213,7 @@ TEST(BFloat16, BatchNormsRoundOnce) {
                         .outputs = 3};
     check(backward, {1, 8, 16});
   }
+  const Operand numbers = numbers_of_whole_blocks;
   check({"BatchNormalization", "", {{kImages}, numbers, numbers, numbers, numbers}, {}},
         {1, 8, 16});
 }

@@ -16,23 +16,35 @@ void each_place(const TensorDesc& desc, const Move& move) {
     return;
   }
   const int64_t channels = desc.dims[1], plane = desc.count() / (desc.dims[0] * channels);
+  const int64_t blocks = (channels + block - 1) / block;
   for (int64_t n = 0; n < desc.dims[0]; ++n)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t p = 0; p < plane; ++p)
         move((n * channels + c) * plane + p,
-             ((n * channels / block + c / block) * plane + p) * block + c % block);
+             ((n * blocks + c / block) * plane + p) * block + c % block);
 }
 
+// Padding is 0.
 inline std::vector<float> laid_out(const std::vector<float>& plain, const TensorDesc& desc) {
-  std::vector<float> there(plain.size());
+  std::vector<float> there(static_cast<std::size_t>(desc.places()));
   each_place(desc, [&](int64_t from, int64_t to) { there[to] = plain[from]; });
   return there;
 }
 
 inline std::vector<float> row_major(const std::vector<float>& there, const TensorDesc& desc) {
-  std::vector<float> plain(there.size());
+  std::vector<float> plain(static_cast<std::size_t>(desc.count()));
   each_place(desc, [&](int64_t to, int64_t from) { plain[to] = there[from]; });
   return plain;
+}
+
+// The padding's values.
+inline std::vector<float> padding_of(std::vector<float> there, const TensorDesc& desc) {
+  std::vector<bool> is_element(there.size());
+  each_place(desc, [&](int64_t, int64_t at) { is_element[static_cast<std::size_t>(at)] = true; });
+  std::vector<float> padding;
+  for (std::size_t i = 0; i < there.size(); ++i)
+    if (!is_element[i]) padding.push_back(there[i]);
+  return padding;
 }
 
 }  // namespace lockstep::testing

@@ -1,0 +1,43 @@
+#include "operators/layout/padding.h"
+
+#include <cstring>
+
+#include "operators/layout/layout.h"
+
+namespace lockstep {
+namespace {
+
+// Padding becomes channels.
+KernelRequest with_all_places(const KernelRequest& request) {
+  KernelRequest whole = request;
+  for (std::vector<TensorDesc>* descs : {&whole.in, &whole.out})
+    for (TensorDesc& desc : *descs) desc.dims = desc.stored();
+  return whole;
+}
+
+}  // namespace
+
+Candidate keeping_zeros(Candidate candidate) {
+  candidate.prepare = [prepare = std::move(candidate.prepare)](const KernelRequest& request) {
+    return prepare(with_all_places(request));
+  };
+  candidate.wish = flat_padded;
+  return candidate;
+}
+
+void clear_padding(const Tensor& tensor) {
+  const TensorDesc& desc = tensor.desc;
+  if (!desc.padded()) return;
+  const int64_t block = desc.channel_block, own = desc.dims[1] % block;
+  const int64_t blocks = desc.stored()[1] / block;
+  const int64_t plane = desc.count() / (desc.dims[0] * desc.dims[1]);
+  const auto size = static_cast<int64_t>(size_of(desc.dtype));
+  for (int64_t n = 0; n < desc.dims[0]; ++n)
+    for (int64_t p = 0; p < plane; ++p) {
+      const int64_t pixel = (((n + 1) * blocks - 1) * plane + p) * block;
+      std::memset(tensor.as<std::byte>() + (pixel + own) * size, 0,
+                  static_cast<std::size_t>((block - own) * size));
+    }
+}
+
+}  // namespace lockstep
