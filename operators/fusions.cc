@@ -11,12 +11,12 @@ namespace lockstep {
 
 std::vector<Rewrite> gpu_fusions() {
   return {fuse_byte_tables,      fuse_batch_norms, fuse_convolutions, fuse_gradient_sums,
-          keep_places_of_maxima, fuse_updates,     fuse_casts};
+          keep_places_of_maxima, fuse_updates,     keep_copies,       fuse_casts};
 }
 
 // A ReLU after oneDNN's convolution would be a pass of its own in any case.
 std::vector<Rewrite> cpu_fusions() {
-  return {fuse_byte_tables, fuse_batch_norms_and_clips, fuse_small_updates};
+  return {fuse_byte_tables, fuse_batch_norms_and_clips, fuse_small_updates, keep_copies};
 }
 
 }  // namespace lockstep

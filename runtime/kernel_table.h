@@ -62,14 +62,10 @@ struct ChosenKernel {
   std::vector<Refused> refused;
 };
 
-// Fusion passes, for devices that profit from them: several nodes become one that the device has a
-// kernel for.
-struct Rewritten {
-  Graph graph;
-  std::vector<std::string> notes;  // what was done and why, for the plan dump
-};
-// `known`: values that others read by name.
-using Rewrite = Rewritten (*)(const Graph& graph, const std::set<std::string>& known);
+// See rewrite.h.
+struct Rewritten;
+struct Known;
+using Rewrite = Rewritten (*)(const Graph& graph, const Known& known);
 
 // The kernels of one kind of device.
 class KernelTable {

@@ -50,9 +50,9 @@ Value batch_norm(Graph& graph, const BatchNormOperands& operands, const BatchNor
                  const Site& site = {});
 
 // Fuses each batch norm with the following addition and ReLU, and likewise their gradients.
-Rewritten fuse_batch_norms(const Graph& graph, const std::set<std::string>& known);
+Rewritten fuse_batch_norms(const Graph& graph, const Known& known);
 // The same, and with a following Clip, for devices whose kernels know it.
-Rewritten fuse_batch_norms_and_clips(const Graph& graph, const std::set<std::string>& known);
+Rewritten fuse_batch_norms_and_clips(const Graph& graph, const Known& known);
 
 // Preferred layouts: everything of the data's shape lies as the data does.
 Layouts batch_norm_layouts(const KernelRequest& request);

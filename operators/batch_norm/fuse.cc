@@ -7,6 +7,7 @@
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/operands.h"
 #include "operators/elementwise/clip.h"
+#include "runtime/rewrite.h"
 
 namespace lockstep {
 namespace {
@@ -272,12 +273,12 @@ class BatchNormFusion {
 
 }  // namespace
 
-Rewritten fuse_batch_norms(const Graph& graph, const std::set<std::string>& known) {
-  return BatchNormFusion(graph, known, false).run();
+Rewritten fuse_batch_norms(const Graph& graph, const Known& known) {
+  return BatchNormFusion(graph, known.values, false).run();
 }
 
-Rewritten fuse_batch_norms_and_clips(const Graph& graph, const std::set<std::string>& known) {
-  return BatchNormFusion(graph, known, true).run();
+Rewritten fuse_batch_norms_and_clips(const Graph& graph, const Known& known) {
+  return BatchNormFusion(graph, known.values, true).run();
 }
 
 }  // namespace lockstep

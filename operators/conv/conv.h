@@ -66,10 +66,10 @@ ConvEpilogue read_epilogue(const KernelRequest& request);
 
 // Fuses convolutions with a following ReLU. On matrix units for 16-bit floats, also fuses them with
 // the first sums of a following batch norm.
-Rewritten fuse_convolutions(const Graph& graph, const std::set<std::string>& known);
+Rewritten fuse_convolutions(const Graph& graph, const Known& known);
 
 // Fuses gradients of convolutions by their data with a following sum with another gradient.
-Rewritten fuse_gradient_sums(const Graph& graph, const std::set<std::string>& known);
+Rewritten fuse_gradient_sums(const Graph& graph, const Known& known);
 
 std::vector<Op> conv_ops();
 std::vector<KernelEntry> conv_cpu();

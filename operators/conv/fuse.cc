@@ -5,6 +5,7 @@
 #include "operators/batch_norm/batch_norm.h"
 #include "operators/batch_norm/operands.h"
 #include "operators/conv/conv.h"
+#include "runtime/rewrite.h"
 
 namespace lockstep {
 namespace {
@@ -127,8 +128,8 @@ class ConvFusion {
 
 }  // namespace
 
-Rewritten fuse_convolutions(const Graph& graph, const std::set<std::string>& known) {
-  return ConvFusion(graph, known).run();
+Rewritten fuse_convolutions(const Graph& graph, const Known& known) {
+  return ConvFusion(graph, known.values).run();
 }
 
 }  // namespace lockstep

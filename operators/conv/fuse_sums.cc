@@ -2,6 +2,7 @@
 
 #include "graph/passes/copy.h"
 #include "operators/conv/conv.h"
+#include "runtime/rewrite.h"
 
 namespace lockstep {
 namespace {
@@ -83,8 +84,8 @@ class SumFusion {
 
 }  // namespace
 
-Rewritten fuse_gradient_sums(const Graph& graph, const std::set<std::string>& known) {
-  return SumFusion(graph, known).run();
+Rewritten fuse_gradient_sums(const Graph& graph, const Known& known) {
+  return SumFusion(graph, known.values).run();
 }
 
 }  // namespace lockstep

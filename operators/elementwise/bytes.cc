@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "graph/passes/copy.h"
 #include "operators/kit/room.h"
+#include "runtime/rewrite.h"
 
 namespace lockstep {
 namespace {
@@ -176,8 +179,8 @@ class ByteTables {
 
 }  // namespace
 
-Rewritten fuse_byte_tables(const Graph& graph, const std::set<std::string>& known) {
-  return ByteTables(graph, known).run();
+Rewritten fuse_byte_tables(const Graph& graph, const Known& known) {
+  return ByteTables(graph, known.values).run();
 }
 
 Op byte_table_op() {

@@ -3,9 +3,6 @@
 //     x: uint8; table: floats of any width, [C, 256], or [1, 256] for all channels; y: its type
 #pragma once
 
-#include <set>
-#include <string>
-
 #include "graph/op.h"
 #include "runtime/kernel_table.h"
 
@@ -14,7 +11,7 @@ namespace lockstep {
 // One node of each cast of bytes to float32, of the sums, differences, products and quotients with
 // a constant or one by channel that follow, and of a cast to 16 bits. A function of a byte is a
 // table, which those operators' own arithmetic fills: no bit changes.
-Rewritten fuse_byte_tables(const Graph& graph, const std::set<std::string>& known);
+Rewritten fuse_byte_tables(const Graph& graph, const Known& known);
 
 Op byte_table_op();
 KernelEntry byte_table_cpu();

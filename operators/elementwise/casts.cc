@@ -5,6 +5,7 @@
 
 #include "graph/passes/copy.h"
 #include "operators/kit/room.h"
+#include "runtime/rewrite.h"
 
 namespace lockstep {
 namespace {
@@ -86,9 +87,7 @@ class CastFusion {
 
 }  // namespace
 
-Rewritten fuse_casts(const Graph& graph, const std::set<std::string>&) {
-  return CastFusion(graph).run();
-}
+Rewritten fuse_casts(const Graph& graph, const Known&) { return CastFusion(graph).run(); }
 
 Op casts_op() {
   return {.type = "Casts",

@@ -2,8 +2,7 @@
 //   Casts (x..) -> y..   from float32 to 16 bits; attribute to: as Cast has it
 #pragma once
 
-#include <set>
-#include <string>
+#include <cstdint>
 
 #include "graph/op.h"
 #include "runtime/kernel_table.h"
@@ -11,9 +10,16 @@
 namespace lockstep {
 
 // Makes one node of all casts of a replica's parameters to 16 bits.
-Rewritten fuse_casts(const Graph& graph, const std::set<std::string>& known);
+Rewritten fuse_casts(const Graph& graph, const Known& known);
 
 Op casts_op();
+// The channel block (TensorDesc) in which a GPU casts a parameter to 16 bits: weights go to units
+// that need channels last.
+inline int block_of_cast(const TensorDesc& x) {
+  const bool is_weight = x.dims.size() == 4 && x.count() > 0 && x.count() <= UINT32_MAX;
+  return is_weight ? static_cast<int>(x.dims[1]) : 1;
+}
+
 KernelEntry casts_cpu();
 KernelEntry casts_cuda();
 

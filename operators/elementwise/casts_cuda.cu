@@ -55,14 +55,10 @@ CastTensor<To> cast_of(const Tensor& x, const Tensor& y) {
   return made;
 }
 
-// Weights go to units that need channels last.
 Layouts weights_channels_last(const KernelRequest& request) {
   Layouts layouts = row_major(request);
-  for (std::size_t k = 0; k < request.out.size(); ++k) {
-    const TensorDesc& x = request.in[k];
-    if (x.dims.size() == 4 && x.count() > 0 && x.count() <= UINT32_MAX)
-      layouts.out[k] = static_cast<int>(x.dims[1]);
-  }
+  for (std::size_t k = 0; k < request.out.size(); ++k)
+    layouts.out[k] = block_of_cast(request.in[k]);
   return layouts;
 }
 

@@ -7,6 +7,7 @@
 #include "operators/optimizer/optimizer.h"
 #include "operators/optimizer/rules.h"
 #include "operators/optimizer/update_places.h"
+#include "runtime/rewrite.h"
 
 namespace lockstep {
 namespace {
@@ -232,13 +233,13 @@ class UpdateFusion {
 
 }  // namespace
 
-Rewritten fuse_updates(const Graph& graph, const std::set<std::string>& known) {
-  return UpdateFusion(graph, known, kAll).run();
+Rewritten fuse_updates(const Graph& graph, const Known& known) {
+  return UpdateFusion(graph, known.values, kAll).run();
 }
 
-Rewritten fuse_small_updates(const Graph& graph, const std::set<std::string>& known) {
+Rewritten fuse_small_updates(const Graph& graph, const Known& known) {
   constexpr int64_t kCached = 1 << 16;
-  return UpdateFusion(graph, known, kCached).run();
+  return UpdateFusion(graph, known.values, kCached).run();
 }
 
 }  // namespace lockstep

@@ -15,10 +15,14 @@ Value first_non_finite(Graph& graph, const std::vector<Value>& tensors, const Si
 
 // Fuses all updates of a replica by the same rule into one node, including weight decay and factors
 // of their gradients.
-Rewritten fuse_updates(const Graph& graph, const std::set<std::string>& known);
+Rewritten fuse_updates(const Graph& graph, const Known& known);
 // The same, so many at a time as fit a cache. A plan then holds few gradients at once, and updates
 // find them in the cache.
-Rewritten fuse_small_updates(const Graph& graph, const std::set<std::string>& known);
+Rewritten fuse_small_updates(const Graph& graph, const Known& known);
+
+// Has fused updates write the parameters' casts to 16 bits that the step reads, beside the
+// parameters themselves. The plan keeps them for its next run.
+Rewritten keep_copies(const Graph& graph, const Known& known);
 
 std::vector<Op> optimizer_ops();
 std::vector<KernelEntry> optimizer_cpu();

@@ -13,11 +13,18 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
+void write_copy(const float* from, const Tensor& copy, int64_t begin, int64_t count) {
+  dispatch<TensorFloats>(copy.desc.dtype, [&]<class To>() {
+    for (int64_t i = 0; i < count; ++i) copy.as<To>()[begin + i] = To(from[i]);
+    return true;
+  });
+}
+
 // Elements are updated in arrays of this function's own, piece by piece: results lie over operands,
 // and for pointers to both the compiler would not compute several elements at once.
 template <class Rule, class Given>
-void update_range(const UpdateElements<Rule>& parameter, const float* gradients, Rule rule,
-                  Given given, bool skipped, int64_t begin, int64_t end) {
+void update_range(const UpdateElements<Rule>& parameter, const float* gradients, const Tensor* copy,
+                  Rule rule, Given given, bool skipped, int64_t begin, int64_t end) {
   constexpr int64_t kPiece = 256;
   float gradient[kPiece], param[kPiece], step[kPiece], slots[Rule::kSlots][kPiece];
   UpdateElements<Rule> piece;
@@ -33,6 +40,7 @@ void update_range(const UpdateElements<Rule>& parameter, const float* gradients,
     for (int s = 0; s < Rule::kSlots; ++s) std::copy_n(parameter.slots[s] + begin, count, slots[s]);
     for (int64_t i = 0; i < count; ++i) piece.update(rule, given, skipped, i, gradient[i]);
     std::copy_n(param, count, parameter.new_param + begin);
+    if (copy) write_copy(param, *copy, begin, count);
     for (int s = 0; s < Rule::kSlots; ++s)
       std::copy_n(slots[s], count, parameter.new_slots[s] + begin);
     if (parameter.step) std::copy_n(step, count, parameter.step + begin);
@@ -59,20 +67,23 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
       for (; begin < end; begin = ends[k++]) {
         const int64_t first = k == 0 ? 0 : ends[k - 1];
         update_range(operands.at(args, k), operands.gradient(args, k).template as<const float>(),
-                     rule, given, skipped, begin - first, std::min(end, ends[k]) - first);
+                     operands.copy(args, k), rule, given, skipped, begin - first,
+                     std::min(end, ends[k]) - first);
       }
     });
   });
 }
 
-// A parameter that lies as its gradient does is updated as both lie, and so are its slots.
+// A parameter that lies as its gradient does is updated as both lie, and so are its slots. Copies
+// are row-major, as casts are.
 template <class Rule, bool kMany>
 Layouts update_wish(const KernelRequest& request) {
-  const UpdatePlaces places = UpdateOperandsOf<Rule>(request, kMany).places();
+  const UpdateOperandsOf<Rule> operands(request, kMany);
+  const UpdatePlaces places = operands.places();
   Layouts layouts = row_major(request);
   for (std::size_t k = 0; k < places.params; ++k) {
     const int block = request.in[places.gradient(k)].channel_block;
-    if (block != request.in[places.param(k)].channel_block) continue;
+    if (operands.has_copy(k) || block != request.in[places.param(k)].channel_block) continue;
     layouts.in[places.gradient(k)] = layouts.in[places.param(k)] = block;
     layouts.out[places.new_param(k)] = block;
     for (std::size_t s = 0; s < places.slots; ++s)

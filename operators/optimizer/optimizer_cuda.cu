@@ -1,3 +1,4 @@
+#include "operators/elementwise/casts.h"
 #include "operators/kit/chunks_cuda.h"
 #include "operators/kit/dispatch.h"
 #include "operators/optimizer/optimizer.h"
@@ -8,38 +9,69 @@
 namespace lockstep {
 namespace {
 
-// A gradient as the backward pass left it: of 32 or 16 bits, and with its channels innermost or as
-// the parameter is. Divisions in 64 bits are slow.
-struct LaidGradient {
-  const void* data = nullptr;
-  DType type = DType::float32;
-  uint32_t channels = 1, plane = 1;  // plane: 1 if places are the parameter's
+// A gradient as the backward pass left it and a copy as the forward pass wants it: of 32 or 16
+// bits, and with channels innermost or as the parameter is. Launches have room for no more than
+// this of each parameter.
+struct LaidBeside {
+  const void* gradient = nullptr;
+  void* copy = nullptr;  // null: none
+  uint32_t channels = 1, plane = 1;
+  int8_t gradient_type = 0, copy_type = 0;        // DType
+  bool gradient_last = false, copy_last = false;  // whether its channels are innermost
 
-  __device__ float at(int64_t i) const {
-    const int64_t place = plane == 1 ? i : place_of(static_cast<uint32_t>(i));
-    if (type == DType::float16) return computed(static_cast<const __half*>(data)[place]);
-    if (type == DType::bfloat16) return computed(static_cast<const __nv_bfloat16*>(data)[place]);
-    return static_cast<const float*>(data)[place];
+  __device__ float slope(int64_t i, int64_t with_channels_last) const {
+    const int64_t place = gradient_last ? with_channels_last : i;
+    if (is(gradient_type, DType::float16)) return computed(as<const __half>(gradient)[place]);
+    if (is(gradient_type, DType::bfloat16))
+      return computed(as<const __nv_bfloat16>(gradient)[place]);
+    return as<const float>(gradient)[place];
   }
-  __device__ uint32_t place_of(uint32_t i) const {
+  __device__ void write(int64_t i, int64_t with_channels_last, float value) const {
+    if (!copy) return;
+    const int64_t place = copy_last ? with_channels_last : i;
+    if (is(copy_type, DType::float16))
+      as<__half>(copy)[place] = stored<__half>(value);
+    else
+      as<__nv_bfloat16>(copy)[place] = stored<__nv_bfloat16>(value);
+  }
+  // The place of the parameter's element i where channels are innermost. Divisions in 64 bits are
+  // slow.
+  __device__ int64_t channels_last(int64_t place) const {
+    if (!gradient_last && !copy_last) return place;
+    const auto i = static_cast<uint32_t>(place);
     const uint32_t row = i / (channels * plane), within = i - row * channels * plane;
     const uint32_t channel = within / plane;
     return row * channels * plane + (within - channel * plane) * channels + channel;
   }
+
+ private:
+  __device__ static bool is(int8_t type, DType other) { return type == static_cast<int8_t>(other); }
+  template <class T>
+  __device__ static T* as(std::conditional_t<std::is_const_v<T>, const void, void>* data) {
+    return static_cast<T*>(data);
+  }
 };
 
-LaidGradient laid(const Tensor& gradient) {
-  const TensorDesc& desc = gradient.desc;
-  if (desc.channel_block == 1) return {gradient.data, desc.dtype};
-  const int64_t channels = desc.dims[1];
-  return {gradient.data, desc.dtype, static_cast<uint32_t>(channels),
-          static_cast<uint32_t>(desc.count() / desc.dims[0] / channels)};
+LaidBeside laid(const Tensor& gradient, const Tensor* copy) {
+  LaidBeside made{.gradient = gradient.data,
+                  .gradient_type = static_cast<int8_t>(gradient.desc.dtype)};
+  if (copy) {
+    made.copy = copy->data;
+    made.copy_type = static_cast<int8_t>(copy->desc.dtype);
+  }
+  const Dims& dims = gradient.desc.dims;
+  if (dims.size() < 3 || gradient.count() == 0) return made;
+  made.channels = static_cast<uint32_t>(dims[1]);
+  made.plane = static_cast<uint32_t>(gradient.count() / dims[0] / dims[1]);
+  made.gradient_last = made.plane > 1 && gradient.desc.channel_block > 1;
+  made.copy_last = made.plane > 1 && copy && copy->desc.channel_block > 1;
+  return made;
 }
 
 template <class Rule>
 struct Parameter {
   UpdateElements<Rule> elements;
-  LaidGradient gradient;
+  LaidBeside beside;
 };
 
 template <class Rule>
@@ -57,8 +89,12 @@ __global__ void __launch_bounds__(kBlock)
   const bool skipped = numbers.unless && *numbers.unless >= 0;
   updates.parameters.here([&](const Parameter<Rule>& parameter, int64_t begin) {
     const int64_t end = std::min(begin + kChunk, parameter.elements.count);
-    for (int64_t i = begin + threadIdx.x; i < end; i += kBlock)
-      parameter.elements.update(updates.rule, given, skipped, i, parameter.gradient.at(i));
+    for (int64_t i = begin + threadIdx.x; i < end; i += kBlock) {
+      const int64_t last = parameter.beside.channels_last(i);
+      const float slope = parameter.beside.slope(i, last);
+      parameter.beside.write(i, last,
+                             parameter.elements.update(updates.rule, given, skipped, i, slope));
+    }
   });
 }
 
@@ -72,7 +108,8 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
       Updates<Rule> updates{rule, operands.numbers(args), {}};
       for (std::size_t k = first; k < std::min(n, first + kMostTensors); ++k) {
         const UpdateElements<Rule> elements = operands.at(args, k);
-        updates.parameters.add({elements, laid(operands.gradient(args, k))}, elements.count);
+        updates.parameters.add({elements, laid(operands.gradient(args, k), operands.copy(args, k))},
+                               elements.count);
       }
       const int blocks = updates.parameters.blocks();
       if (blocks == 0) continue;
@@ -81,18 +118,22 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
   });
 }
 
-// Narrow gradients as they lie, if all channels are innermost.
+// Narrow gradients as they lie, if all channels are innermost, and copies as casts make them.
 template <class Rule>
-Layouts gradients_as_laid(const KernelRequest& request) {
+Layouts laid_beside(const KernelRequest& request) {
   Layouts layouts = row_major(request);
   const std::size_t n = request.attributes().numbers("factors").size();
-  const auto places = UpdatePlaces::of_many(Rule::kSlots, n);
+  const std::vector<int64_t> copies = request.attributes().integers("copies");
+  const auto places = UpdatePlaces::of_many(Rule::kSlots, n, copies.size());
   for (std::size_t k = 0; k < n; ++k) {
     const TensorDesc& gradient = request.in[places.gradient(k)];
     if (gradient.channel_block > 1 && gradient.channel_block == gradient.dims[1] &&
         gradient.count() <= UINT32_MAX)
       layouts.in[places.gradient(k)] = gradient.channel_block;
   }
+  for (std::size_t c = 0; c < copies.size(); ++c)
+    layouts.out[places.new_copy(c)] =
+        block_of_cast(request.in[places.param(static_cast<std::size_t>(copies[c]))]);
   return layouts;
 }
 
@@ -129,10 +170,9 @@ std::vector<KernelEntry> optimizer_cuda() {
   for_each_update_rule([&]<class Rule>() {
     entries.push_back(
         {Rule::kType, kOwnDomain, {{"GPU", takes<Float32>(), prepare_update<Rule, false>}}});
-    entries.push_back(
-        {type_of_many(Rule::kType),
-         kOwnDomain,
-         {{"GPU", takes<Float32>(), prepare_update<Rule, true>, gradients_as_laid<Rule>}}});
+    entries.push_back({type_of_many(Rule::kType),
+                       kOwnDomain,
+                       {{"GPU", takes<Float32>(), prepare_update<Rule, true>, laid_beside<Rule>}}});
   });
   return entries;
 }

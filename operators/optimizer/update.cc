@@ -21,6 +21,8 @@ void check_numbers(const Inference& inference, const UpdatePlaces& places, DType
     check_one(inference, places.unless(), "operand `unless`", DType::int64);
 }
 
+bool is_16_bits(DType type) { return type == DType::float16 || type == DType::bfloat16; }
+
 using FormalAttributes = std::vector<FormalAttribute>;
 
 FormalAttributes joined(FormalAttributes attributes, const FormalAttributes& more) {
@@ -64,21 +66,36 @@ void check_update(Inference& inference, std::size_t slots) {
 }
 
 void check_updates(Inference& inference, std::size_t slots) {
-  const std::size_t made = inference.outputs.size(), n = made / (slots + 1);
+  const std::vector<int64_t> copies = inference.attributes.integers("copies");
+  const auto to = static_cast<DType>(inference.attributes.integer("copies_to", 0));
+  check(copies.empty() || is_16_bits(to), "copies parameters to float16 or bfloat16, not to ", to);
+  check(copies.size() <= inference.outputs.size(), "has ", copies.size(), " copies among ",
+        inference.outputs.size(), " results");
+  const std::size_t made = inference.outputs.size() - copies.size(), n = made / (slots + 1);
   check(made == n * (slots + 1), "makes ", slots, " slots and the parameter of each, not ", made,
         " results");
   for (const char* list : {"factors", "decays"})
     check(inference.attributes.numbers(list).size() == n, list, " should be ", n, " numbers");
-  check(inference.inputs.size() > made + n, "takes a rate after ", made, " slots and parameters",
-        " and ", n, " gradients");
-  const auto places = UpdatePlaces::of_many(slots, n);
+  const auto places = UpdatePlaces::of_many(slots, n, copies.size());
+  check(inference.inputs.size() > places.rate(), "takes a rate after ", made,
+        " slots and parameters and ", n, " gradients");
   for (std::size_t i = 0; i < made; ++i) {
     const TensorType &operand = inference.input(i),
                      &gradient = inference.input(places.gradient(i % n));
-    const bool narrow = gradient.dtype == DType::float16 || gradient.dtype == DType::bfloat16;
-    check(operand.shape == gradient.shape && (operand.dtype == gradient.dtype || narrow),
+    check(operand.shape == gradient.shape &&
+              (operand.dtype == gradient.dtype || is_16_bits(gradient.dtype)),
           "operand ", i, " is ", operand, ", its gradient ", gradient);
     inference.outputs[i] = operand;
+  }
+  for (std::size_t c = 0; c < copies.size(); ++c) {
+    check(copies[c] >= 0 && copies[c] < static_cast<int64_t>(n), "copies parameter ", copies[c],
+          " of ", n);
+    check(!inference.inputs[places.new_copy(c)], "operand ", places.new_copy(c),
+          " should be left out: result ", places.new_copy(c), " is a copy");
+    check(c == 0 || copies[c - 1] < copies[c], "copies parameter ", copies[c], " after ",
+          copies[c - 1]);
+    inference.outputs[places.new_copy(c)] = {
+        to, inference.input(places.param(static_cast<std::size_t>(copies[c]))).shape};
   }
   if (n == 0) return;
   const DType dtype = inference.outputs[0].dtype;
@@ -116,11 +133,14 @@ std::vector<Op> update_ops(const std::string& type, const UpdateSignature& signa
       {.type = type_of_many(type),
        .domain = kOwnDomain,
        .no_body = kOnlyPlanned,
-       .signature = Signature{type + " of many parameters; in plans only.",
-                              {{"operands", "T", Arity::variadic}},
-                              {{"results", "T", Arity::variadic}},
-                              joined(signature.attributes, {{"factors", AttributeKind::numbers},
-                                                            {"decays", AttributeKind::numbers}})},
+       .signature =
+           Signature{type + " of many parameters; in plans only.",
+                     {{"operands", "T", Arity::variadic}},
+                     {{"results", "T", Arity::variadic}},
+                     joined(signature.attributes, {{"factors", AttributeKind::numbers},
+                                                   {"decays", AttributeKind::numbers},
+                                                   {"copies", AttributeKind::integers},
+                                                   {"copies_to", AttributeKind::integer}})},
        .law = many,
        .alias_in_pairs = true}};
 }

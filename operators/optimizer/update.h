@@ -6,9 +6,10 @@
 // `step` is subtracted from the parameter. If `unless` (int64, one element) is not negative, the
 // parameter stays and the rule decides about its slots. `number` is one more that the rule may
 // need. The gradient of each of many is factor * gradient + decay * param, where the first may be
-// of 16-bit floats. A rule that decouples
-// the decay (kDecouplesDecay) gets factor * gradient, and the step is larger by rate * decay *
-// param; its operator for one parameter has the attribute `decay`.
+// of 16-bit floats. A rule that decouples the decay (kDecouplesDecay) gets factor * gradient, and
+// the step is larger by rate * decay * param; its operator for one parameter has the attribute
+// `decay`. Of many, those parameters that the attribute `copies` lists by number are written a
+// second time, as `copies_to` (as Cast's `to`).
 #pragma once
 
 #include <string>

@@ -19,10 +19,10 @@ struct UpdateElements {
   float factor = 1, decay = 0;
   int64_t count = 0;
 
-  // Results may lie over operands.
+  // Results may lie over operands. Returns the new parameter.
   template <class Given>
-  constexpr void update(const Rule& rule, const Given& given, bool skipped, int64_t i,
-                        float gradient) const {
+  constexpr float update(const Rule& rule, const Given& given, bool skipped, int64_t i,
+                         float gradient) const {
     const float before = param[i];
     float slope = factor * gradient;
     if (!Rule::kDecouplesDecay && decay != 0) slope += before * decay;
@@ -32,7 +32,7 @@ struct UpdateElements {
     if (Rule::kDecouplesDecay && decay != 0) taken += given.rate * decay * before;
     if (step) step[i] = skipped ? 0 : taken;
     for (int s = 0; s < Rule::kSlots; ++s) new_slots[s][i] = kept[s];
-    new_param[i] = skipped ? before : before - taken;
+    return new_param[i] = skipped ? before : before - taken;
   }
 };
 
@@ -51,10 +51,16 @@ class UpdateOperandsOf {
     factors_ = many ? attributes.numbers("factors") : std::vector<float>{1};
     decays_ =
         many ? attributes.numbers("decays") : std::vector<float>{attributes.number("decay", 0)};
+    copy_of_.assign(factors_.size(), -1);
+    if (many)
+      for (const int64_t k : attributes.integers("copies"))
+        copy_of_[static_cast<std::size_t>(k)] = copies_++;
   }
 
   std::size_t count() const { return factors_.size(); }
-  UpdatePlaces places() const { return {Rule::kSlots, count(), many_}; }
+  UpdatePlaces places() const {
+    return {Rule::kSlots, count(), many_, static_cast<std::size_t>(copies_)};
+  }
 
   UpdateElements<Rule> at(const KernelArgs& args, std::size_t k) const {
     UpdateElements<Rule> one;
@@ -77,6 +83,13 @@ class UpdateOperandsOf {
     return args.in[places().gradient(k)];
   }
 
+  bool has_copy(std::size_t k) const { return copy_of_[k] >= 0; }
+  // Null if the parameter is written once.
+  const Tensor* copy(const KernelArgs& args, std::size_t k) const {
+    if (!has_copy(k)) return nullptr;
+    return &args.out[places().new_copy(static_cast<std::size_t>(copy_of_[k]))];
+  }
+
   UpdateNumbers numbers(const KernelArgs& args) const {
     const UpdatePlaces places = this->places();
     auto at = [&](std::size_t i) -> const void* {
@@ -90,6 +103,8 @@ class UpdateOperandsOf {
  private:
   bool many_;
   std::vector<float> factors_, decays_;
+  std::vector<int> copy_of_;  // of each parameter, the copy's number; -1: none
+  int copies_ = 0;
 };
 
 }  // namespace lockstep

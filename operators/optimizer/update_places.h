@@ -5,30 +5,34 @@
 
 namespace lockstep {
 
-// operands                                              results
-//   one    gradient, slots.., rate, param, number, unless        step, slots.., param
-//   many   slots.., params, gradients, rate, number, unless      slots.., params
+// operands                                                       results
+//   one    gradient, slots.., rate, param, number, unless           step, slots.., param
+//   many   slots.., params, -.., gradients, rate, number, unless    slots.., params, copies..
 //
-// "many" lists each slot of all parameters before the next slot. `k`: the parameter's number.
+// "many" lists each slot of all parameters before the next slot. `k`: the parameter's number, `c`:
+// the copy's. "-": an operand is left out for each copy, since a result may lie over the operand of
+// its number.
 struct UpdatePlaces {
   static UpdatePlaces of_one(std::size_t slots) { return {slots, 1, false}; }
-  static UpdatePlaces of_many(std::size_t slots, std::size_t params) {
-    return {slots, params, true};
+  static UpdatePlaces of_many(std::size_t slots, std::size_t params, std::size_t copies = 0) {
+    return {slots, params, true, copies};
   }
 
   std::size_t slots, params;
   bool many;
+  std::size_t copies = 0;
 
-  std::size_t gradient(std::size_t k = 0) const { return many ? (slots + 1) * params + k : 0; }
+  std::size_t gradient(std::size_t k = 0) const { return many ? new_copy(copies) + k : 0; }
   std::size_t slot(std::size_t s, std::size_t k = 0) const { return many ? s * params + k : 1 + s; }
   std::size_t param(std::size_t k = 0) const { return many ? slots * params + k : slots + 2; }
-  std::size_t rate() const { return many ? (slots + 2) * params : slots + 1; }
+  std::size_t rate() const { return many ? gradient(params) : slots + 1; }
   std::size_t number() const { return many ? rate() + 1 : rate() + 2; }
   std::size_t unless() const { return number() + 1; }
 
   static constexpr std::size_t kStep = 0;  // of one
   std::size_t new_slot(std::size_t s, std::size_t k = 0) const { return slot(s, k); }
   std::size_t new_param(std::size_t k = 0) const { return many ? param(k) : slots + 1; }
+  std::size_t new_copy(std::size_t c) const { return (slots + 1) * params + c; }
 };
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 
 #include "graph/passes/copy.h"
 #include "operators/pool/pool.h"
+#include "runtime/rewrite.h"
 
 namespace lockstep {
 namespace {
@@ -113,7 +114,7 @@ class PlacesKept {
 
 }  // namespace
 
-Rewritten keep_places_of_maxima(const Graph& graph, const std::set<std::string>&) {
+Rewritten keep_places_of_maxima(const Graph& graph, const Known&) {
   return PlacesKept(graph).run();
 }
 

@@ -29,7 +29,7 @@ std::string past_padding_back(const KernelRequest& request);
 constexpr uint8_t kNoPlace = 255;
 // Lets each MaxPool that has a gradient keep the places of its maxima, so that the gradient neither
 // reads its operand nor finds them again.
-Rewritten keep_places_of_maxima(const Graph& graph, const std::set<std::string>& known);
+Rewritten keep_places_of_maxima(const Graph& graph, const Known& known);
 
 Value max_pool(Graph& graph, Value x, const Window& window, const Site& site = {});
 Value average_pool(Graph& graph, Value x, const PoolAttrs& attrs, const Site& site = {});

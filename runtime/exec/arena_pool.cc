@@ -7,23 +7,30 @@ namespace lockstep {
 void ArenaPool::fit(const Plan& plan) {
   for (std::size_t w = 0; w < plan.workers.size(); ++w) {
     const Worker& worker = plan.workers[w];
-    if (w == arenas_.size()) arenas_.push_back({worker.device, 0, {}});
+    if (w == arenas_.size()) arenas_.push_back({worker.device});
     Arena& arena = arenas_[w];
     check(arena.device == worker.device, plan.name, ": worker ", w, " is on ", worker.device,
           ", but shares its arena with one on ", arena.device);
-    if (arena.memory && arena.bytes >= worker.arena_bytes) continue;
-    arena.bytes = 0;
-    arena.memory.reset();  // first, so that never both are taken
-    ++moves_;
-    arena.memory = accelerator_ ? accelerator_->allocate(worker.device, worker.arena_bytes, kFill)
-                                : allocate(worker.arena_bytes, kFill);
-    arena.bytes = worker.arena_bytes;
+    if (!arena.memory || arena.bytes < worker.arena_bytes)
+      grow(arena.memory, arena.bytes, worker.arena_bytes, worker.device);
+    if (arena.kept_bytes < worker.kept_bytes) {
+      grow(arena.kept, arena.kept_bytes, worker.kept_bytes, worker.device);
+      keep_anew();
+    }
   }
+}
+
+void ArenaPool::grow(Memory& memory, std::size_t& bytes, std::size_t needed, Device device) {
+  bytes = 0;
+  memory.reset();  // first, so that never both are taken
+  ++moves_;
+  memory = accelerator_ ? accelerator_->allocate(device, needed, kFill) : allocate(needed, kFill);
+  bytes = needed;
 }
 
 std::size_t ArenaPool::bytes() const {
   std::size_t sum = 0;
-  for (const Arena& arena : arenas_) sum += arena.bytes;
+  for (const Arena& arena : arenas_) sum += arena.bytes + arena.kept_bytes;
   return sum;
 }
 

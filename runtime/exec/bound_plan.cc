@@ -12,7 +12,12 @@ void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory) {
   auto address = [&](int slot, int worker) -> void* {
     if (slot < 0) return nullptr;
     const Slot& of = plan.slots[slot];
-    if (of.lives == Lives::in_state) return memory.state.at(of.index).data;
+    if (of.lives == Lives::in_state) {
+      const auto state = static_cast<std::size_t>(of.index), shared = plan.session_states();
+      if (state < shared) return memory.state.at(of.index).data;
+      return memory.arenas.kept(static_cast<std::size_t>(plan.state_workers[state])) +
+             plan.kept[state - shared];
+    }
     if (of.lives == Lives::as_constant) return memory.literal(of.index, worker);
     return in_arena(of.index);
   };
@@ -23,17 +28,21 @@ void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory) {
     for (std::size_t i = 0; i < slots.size(); ++i)
       tensors[i].data = address(slots[i], worker_of(slots[i]));
   };
-  bound.steps.resize(plan.steps.size());
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    const PlanStep& step = plan.steps[i];
-    BoundStep& to = bound.steps[i];
-    to.kernel = step.kernel.get();
-    to.waits = step.waits;
-    auto of_step = [&](int) { return step.worker; };
-    bind(to.in, step.in, of_step);
-    bind(to.out, step.out, of_step);
-    if (step.workspace >= 0) to.workspace = in_arena(step.workspace);
-  }
+  auto bind_steps = [&](std::vector<BoundStep>& made, const std::vector<PlanStep>& steps) {
+    made.resize(steps.size());
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const PlanStep& step = steps[i];
+      BoundStep& to = made[i];
+      to.kernel = step.kernel.get();
+      to.waits = step.waits;
+      auto of_step = [&](int) { return step.worker; };
+      bind(to.in, step.in, of_step);
+      bind(to.out, step.out, of_step);
+      if (step.workspace >= 0) to.workspace = in_arena(step.workspace);
+    }
+  };
+  bind_steps(bound.steps, plan.steps);
+  bind_steps(bound.refresh, plan.refresh);
   bound.windows.resize(plan.windows.size());
   for (std::size_t i = 0; i < plan.windows.size(); ++i) {
     BoundWindow& window = bound.windows[i];

@@ -31,6 +31,7 @@ struct BoundPlan {
   std::vector<Tensor> feeds;     // data is null for an unused feed
   std::vector<Tensor> fetches;
   std::vector<BoundWindow> windows;  // as in Plan::windows
+  std::vector<BoundStep> refresh;    // as in Plan::refresh
 };
 
 struct PlanMemory {

@@ -1,12 +1,31 @@
 #include "runtime/exec/executor.h"
 
+#include <algorithm>
+#include <set>
+
 #include "runtime/exec/queue_executor.h"
 #include "runtime/exec/thread_executor.h"
 #include "runtime/finite.h"
 
 namespace lockstep {
 
-std::unique_ptr<Executor> make_executor(Plan plan, const States& state, Workers& workers,
+namespace {
+
+// The session's states among these operands or results of these steps.
+std::vector<int> states_in(const Plan& plan, const std::vector<PlanStep>& steps,
+                           std::vector<int> PlanStep::*slots) {
+  std::set<int> states;
+  for (const PlanStep& step : steps)
+    for (const int slot : step.*slots)
+      if (slot >= 0 && plan.slots[slot].lives == Lives::in_state)
+        states.insert(plan.slots[slot].index);
+  states.erase(states.lower_bound(static_cast<int>(plan.session_states())), states.end());
+  return {states.begin(), states.end()};
+}
+
+}  // namespace
+
+std::unique_ptr<Executor> make_executor(Plan plan, States& state, Workers& workers,
                                         Accelerator* accelerator, Comm* comm,
                                         std::shared_ptr<ArenaPool> arenas) {
   if (!arenas) arenas = std::make_shared<ArenaPool>(accelerator);
@@ -14,6 +33,29 @@ std::unique_ptr<Executor> make_executor(Plan plan, const States& state, Workers&
     return std::make_unique<QueueExecutor>(std::move(plan), state, *accelerator, comm,
                                            std::move(arenas));
   return std::make_unique<ThreadExecutor>(std::move(plan), state, workers, std::move(arenas));
+}
+
+Executor::Executor(Plan plan, States& state, std::shared_ptr<ArenaPool> arenas)
+    : plan_(std::move(plan)),
+      state_(state),
+      arenas_(std::move(arenas)),
+      writes_(states_in(plan_, plan_.steps, &PlanStep::out)),
+      refreshed_by_(states_in(plan_, plan_.refresh, &PlanStep::in)) {}
+
+bool Executor::begin_run() {
+  const auto changed = [this](int state) { return state_.changed(state) > fresh_at_; };
+  const bool stale =
+      !plan_.refresh.empty() && (!fresh_ || keeper_ != arenas_->keeper() ||
+                                 std::any_of(refreshed_by_.begin(), refreshed_by_.end(), changed));
+  if (stale) keeper_ = arenas_->keep_anew();
+  fresh_ = false;
+  for (const int state : writes_) state_.note_change(state);
+  return stale;
+}
+
+void Executor::end_run() {
+  fresh_ = true;
+  fresh_at_ = state_.changes();
 }
 
 bool Executor::bind() {

@@ -65,8 +65,7 @@ class Executor {
   void check_guards(std::size_t guard_bytes) const;
 
  protected:
-  Executor(Plan plan, const States& state, std::shared_ptr<ArenaPool> arenas)
-      : plan_(std::move(plan)), state_(state), arenas_(std::move(arenas)) {}
+  Executor(Plan plan, States& state, std::shared_ptr<ArenaPool> arenas);
 
   // A literal's address for that worker.
   virtual void* literal(int literal, int worker) = 0;
@@ -74,6 +73,10 @@ class Executor {
   virtual const std::byte* arena_to_read(int worker) const = 0;
   // Binds the plan if its arenas have moved since; true if they have.
   bool bind();
+  // Before and after what a run does, of which the latter is left out if it failed. True if the
+  // plan's own states are stale: Plan::refresh must run.
+  bool begin_run();
+  void end_run();
   // Throws if the number or shapes of the feeds differ from the plan's.
   void check_feeds(std::span<const Tensor> feeds) const;
   // The first value made by this step that is not finite but should be. Steps of collectives are
@@ -81,18 +84,23 @@ class Executor {
   NotFinite not_finite_in(int step, std::span<const Tensor> made);
 
   Plan plan_;
-  const States& state_;
+  States& state_;
   const std::shared_ptr<ArenaPool> arenas_;
   BoundPlan bound_;
   Masks masks_;
 
  private:
-  int bound_to_ = 0;  // ArenaPool::moves then
+  int bound_to_ = 0;               // ArenaPool::moves then
+  std::vector<int> writes_;        // the session's states that the plan changes
+  std::vector<int> refreshed_by_;  // those that its own states are made from
+  // Its own states are right for that count of changes, if it is still the keeper.
+  bool fresh_ = false;
+  uint64_t fresh_at_ = 0, keeper_ = 0;
 };
 
 // Everything but the plan must outlive it. `accelerator`: that of the plan's devices, or null;
 // `comm`: to other processes, or null; `arenas`: those it shares with other plans, or null.
-std::unique_ptr<Executor> make_executor(Plan plan, const States& state, Workers& workers,
+std::unique_ptr<Executor> make_executor(Plan plan, States& state, Workers& workers,
                                         Accelerator* accelerator = nullptr, Comm* comm = nullptr,
                                         std::shared_ptr<ArenaPool> arenas = nullptr);
 

@@ -34,7 +34,7 @@ Recordings& recordings_of(const Comm* comm) {
 
 }  // namespace
 
-QueueExecutor::QueueExecutor(Plan plan, const States& state, Accelerator& accelerator, Comm* comm,
+QueueExecutor::QueueExecutor(Plan plan, States& state, Accelerator& accelerator, Comm* comm,
                              std::shared_ptr<ArenaPool> arenas)
     : Executor(std::move(plan), state, std::move(arenas)), accelerator_(accelerator), comm_(comm) {
   for (const Worker& worker : plan_.workers)
@@ -117,7 +117,9 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
     *options.not_finite = {};
     masks_.begin(plan_);
   }
+  const bool stale = begin_run();
   try {
+    if (stale) refresh();
     large_feeds_->place(bound_, [this](int worker) -> Queue& { return queue(worker); });
     // The first run is not recorded: some kernels decide only on the device.
     if (options.not_finite || options.times) {
@@ -136,6 +138,7 @@ void QueueExecutor::run(std::span<const Tensor> feeds, const RunOptions& options
     abandon();
     throw;
   }
+  end_run();
   ++runs_;
 }
 
@@ -143,6 +146,17 @@ void QueueExecutor::feed_ahead(std::span<const Tensor> feeds) {
   check_feeds(feeds);
   large_feeds_->send(feeds, threads());
   is_fed_ahead_ = true;
+}
+
+// Not part of what is recorded, and done before it: a recording is replayed from one queue.
+void QueueExecutor::refresh() {
+  for (std::size_t i = 0; i < plan_.refresh.size(); ++i) {
+    const BoundStep& step = bound_.refresh[i];
+    Line& line = lines_[at(plan_.refresh[i].worker)];
+    step.kernel->run({step.in, step.out, step.workspace, *context_, line.queue.get(),
+                      reinterpret_cast<const RunContext*>(line.context.get()), nullptr});
+  }
+  for (Line& line : lines_) line.queue->finish();
 }
 
 // A single process sleeps until the device is done. One of several polls, so that it hears of lost

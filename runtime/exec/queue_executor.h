@@ -15,7 +15,7 @@ class QueueExecutor final : public Executor {
  public:
   // `state`, `accelerator` and `comm` must outlive it; `comm` is null for a single process. Throws
   // for a missing device.
-  QueueExecutor(Plan plan, const States& state, Accelerator& accelerator, Comm* comm,
+  QueueExecutor(Plan plan, States& state, Accelerator& accelerator, Comm* comm,
                 std::shared_ptr<ArenaPool> arenas);
   ~QueueExecutor() override;
 
@@ -44,6 +44,7 @@ class QueueExecutor final : public Executor {
   Queue& queue(int worker) { return *lines_[worker].queue; }
   int threads() const { return plan_.threads * static_cast<int>(plan_.workers.size()); }
 
+  void refresh();
   void enqueue(const RunOptions* step_by_step);
   void enqueue_feeds();
   int enqueue_node(int first, const RunOptions* step_by_step);

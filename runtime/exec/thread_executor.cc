@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-ThreadExecutor::ThreadExecutor(Plan plan, const States& state, Workers& workers,
+ThreadExecutor::ThreadExecutor(Plan plan, States& state, Workers& workers,
                                std::shared_ptr<ArenaPool> arenas)
     : Executor(std::move(plan), state, std::move(arenas)),
       workers_(workers),
@@ -36,9 +36,15 @@ void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& option
     *options.not_finite = {};
     masks_.begin(plan_);
   }
+  if (begin_run()) {
+    workers_.run(
+        [](void* self, int worker) { static_cast<ThreadExecutor*>(self)->refresh(worker); }, this);
+    if (failure_) std::rethrow_exception(failure_);
+  }
   workers_.run([](void* self, int worker) { static_cast<ThreadExecutor*>(self)->work(worker); },
                this);
   if (failure_) std::rethrow_exception(failure_);
+  end_run();
 }
 
 // The loop. A worker continues until it is past the earliest failure, so that the one thrown is the
@@ -64,6 +70,20 @@ void ThreadExecutor::work(int worker) {
     advance(worker, i + 1);
   }
   advance(worker, INT_MAX);  // releases all that wait for this worker
+}
+
+// All workers end before any begins a step: none would wait for this.
+void ThreadExecutor::refresh(int worker) {
+  constexpr int kBeforeAllSteps = -1;
+  try {
+    for (std::size_t i = 0; i < plan_.refresh.size(); ++i)
+      if (plan_.refresh[i].worker == worker) {
+        const BoundStep& step = bound_.refresh[i];
+        step.kernel->run({step.in, step.out, step.workspace, options_.context});
+      }
+  } catch (...) {
+    note_failure(kBeforeAllSteps, std::current_exception());
+  }
 }
 
 void ThreadExecutor::wait_for(const Wait& wait) {

@@ -12,8 +12,7 @@ namespace lockstep {
 
 class ThreadExecutor final : public Executor {
  public:
-  ThreadExecutor(Plan plan, const States& state, Workers& workers,
-                 std::shared_ptr<ArenaPool> arenas);
+  ThreadExecutor(Plan plan, States& state, Workers& workers, std::shared_ptr<ArenaPool> arenas);
 
   void run(std::span<const Tensor> feeds, const RunOptions& options) override;
   std::span<const Tensor> fetches() const override { return bound_.fetches; }
@@ -28,6 +27,7 @@ class ThreadExecutor final : public Executor {
     return arenas_->arena(static_cast<std::size_t>(worker));
   }
   void work(int worker);
+  void refresh(int worker);
   void wait_for(const Wait& wait);
   void advance(int worker, int done);
   void look_at(int step);

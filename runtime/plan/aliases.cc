@@ -39,6 +39,7 @@ class StorageAssigner {
     target_.assign(plan_.slots.size(), -1);
     is_view_.assign(request_.nodes(), false);
     window_of_.assign(request_.nodes(), -1);
+    refreshes_.assign(request_.nodes(), false);
     for (int node = 0; node < request_.nodes(); ++node) {
       for (int slot : first_step(node).in)
         if (slot >= 0) {
@@ -48,6 +49,7 @@ class StorageAssigner {
       for (int slot : first_step(node).out)
         if (slot >= 0) {
           made_by_[slot] = node;
+          if (plan_.slots[slot].lives == Lives::in_state) refreshes_[node] = true;
           last_use_[slot] = std::max(last_use_[slot], node);  // it is made even if nobody reads it
         }
     }
@@ -130,6 +132,7 @@ class StorageAssigner {
   }
 
   void place_outputs(int node) {
+    if (refreshes_[node]) return;
     const PlanStep& step = first_step(node);
     const Op& op = *request_.ops[node];
     std::vector<int> taken;  // blocks that already hold an output of this node
@@ -228,6 +231,10 @@ class StorageAssigner {
     for (Worker& worker : plan_.workers) worker.steps.clear();
     for (PlanStep& step : plan_.steps) {
       if (is_view_[step.node]) continue;
+      if (refreshes_[step.node]) {
+        plan_.refresh.push_back(std::move(step));
+        continue;
+      }
       if (const int window = window_of_[step.node]; window >= 0) {
         plan_.windows[static_cast<std::size_t>(window)] = std::move(step);
         continue;
@@ -297,7 +304,7 @@ class StorageAssigner {
     for (int feed : plan_.feeds)
       if (feed >= 0) fed[feed] = true;
     for (std::size_t i = 0; i < made_by_.size(); ++i)
-      if ((made_by_[i] >= 0 && target_[i] < 0) || fed[i])
+      if ((made_by_[i] >= 0 && !refreshes_[made_by_[i]] && target_[i] < 0) || fed[i])
         plan_.tensor_bytes += plan_.slots[i].desc.bytes();
   }
 
@@ -309,8 +316,9 @@ class StorageAssigner {
   std::vector<int> made_by_;
   std::vector<int> target_;  // by slot: the state it is computed into, or -1
   std::vector<bool> is_view_;
-  std::vector<int> window_of_;  // by node
-  std::vector<bool> is_update_;
+  std::vector<int> window_of_;   // by node
+  std::vector<bool> refreshes_;  // by node: makes the plan's own states, not in every run
+  std::vector<bool> is_update_;  // by slot
   std::vector<StateUpdate> copies_;
 };
 

@@ -21,11 +21,19 @@ void lay_out_arenas(Plan& plan, const CompileRequest& compile) {
   const std::size_t alignment = alignment_on(compile.devices[0].kind);
   auto aligned = [&](std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   const std::size_t guard = aligned(compile.options.guard_bytes);
-  for (PlanStep& step : plan.steps) {
+  const auto add_workspace = [&](PlanStep& step, int when) {
     std::size_t bytes = step.kernel->workspace_bytes();
-    if (bytes == 0) continue;
+    if (bytes == 0) return;
     step.workspace = static_cast<int>(plan.blocks.size());
-    plan.blocks.push_back({step.worker, bytes, 0, step.node, step.node});
+    plan.blocks.push_back({step.worker, bytes, 0, when, when});
+  };
+  for (PlanStep& step : plan.refresh) add_workspace(step, -1);  // as the feeds are there
+  for (PlanStep& step : plan.steps) add_workspace(step, step.node);
+  for (std::size_t i = 0; i < plan.kept.size(); ++i) {
+    const std::size_t state = plan.session_states() + i;
+    std::size_t& end = plan.workers[plan.state_workers[state]].kept_bytes;
+    plan.kept[i] = end;
+    end += aligned(plan.state_descs[state].bytes());
   }
   for (std::size_t worker = 0; worker < plan.workers.size(); ++worker) {
     std::vector<Lifetime> lifetimes;
@@ -53,7 +61,8 @@ void check_arenas(const Plan& plan) {
   const Slot* largest = largest_value(plan);
   if (!largest) return;
   std::size_t bytes = 0;
-  for (const Worker& worker : plan.workers) bytes = saturating_add(bytes, worker.arena_bytes);
+  for (const Worker& worker : plan.workers)
+    bytes = saturating_add(bytes, saturating_add(worker.arena_bytes, worker.kept_bytes));
   check_memory(bytes, join("the plan of ", plan.name, ", whose largest value is '", largest->name,
                            "' ", text_of(largest->desc), ","));
 }

@@ -6,7 +6,8 @@
 
 namespace lockstep {
 
-// Adds a block for each workspace, then gives every block its offset.
+// Adds a block for each workspace, then gives every block its offset, and the plan's own states
+// theirs.
 void lay_out_arenas(Plan& plan, const CompileRequest& compile);
 
 // Values in host memory: throws naming the largest value if it alone, or all arenas together, need

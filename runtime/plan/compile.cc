@@ -14,6 +14,7 @@
 #include "runtime/plan/requests.h"
 #include "runtime/plan/waits.h"
 #include "runtime/plan/workers_of_nodes.h"
+#include "runtime/rewrite.h"
 
 namespace lockstep {
 namespace {
@@ -36,7 +37,7 @@ class Compiler {
     bound = lay_out_tensors(bound);  // 4. channel blocks, and reorders where kernels disagree
     number_values(bound);            // 5. values become numbers, each on its replica's worker
     list_feeds(bound);
-    list_results();
+    list_results(bound);
     if (in_host_memory()) check_values(plan_);
     choose_kernels(bound);  // 6. one step per node and worker
     // 7. state in place, views, operands overwritten
@@ -67,12 +68,17 @@ class Compiler {
   Graph rewrite(Graph& bound) {
     if (!request_.options.rewrites) return std::move(bound);
     Graph graph = std::move(bound);
+    Known known{seen_by_others(), request_.updates};
     for (const KernelTable& table : request_.kernels) {
       if (table.kind() != request_.devices[0].kind) continue;
       for (Rewrite pass : table.rewrites()) {
-        Rewritten result = pass(graph, seen_by_others());
+        Rewritten result = pass(graph, known);
         graph = std::move(result.graph);
         plan_.notes.insert(plan_.notes.end(), result.notes.begin(), result.notes.end());
+        for (const Binding& kept : result.kept) {
+          known.values.insert({kept.state, kept.value});
+          kept_.push_back(kept);
+        }
       }
     }
     return graph;
@@ -146,6 +152,24 @@ class Compiler {
       plan_.state_descs[state] = slot.desc;
       plan_.state_workers[state] = slot.worker;
     }
+    for (const Binding& kept : kept_) {
+      Slot& slot = plan_.slots[bound.at(kept.state).id];
+      slot.lives = Lives::in_state;
+      slot.index = static_cast<int>(plan_.states.size());
+      plan_.states.push_back(kept.state);
+      plan_.state_descs.push_back(slot.desc);
+      plan_.state_workers.push_back(slot.worker);
+      plan_.kept.push_back(0);
+    }
+    check_makers(bound);
+  }
+
+  // What makes them runs before a run, so it must find its operands there.
+  void check_makers(const Graph& bound) const {
+    for (const Binding& kept : kept_)
+      for (Value operand : bound.producer(bound.at(kept.state))->inputs())
+        check(plan_.slots[operand.id].lives == Lives::in_state, "internal: '", kept.state,
+              "' is made of '", bound.name(operand), "', which is no state");
   }
 
   void list_feeds(const Graph& bound) {
@@ -159,20 +183,26 @@ class Compiler {
   }
 
   // What is read after a run, and what a state takes.
-  void list_results() {
+  void list_results(const Graph& bound) {
     for (Value fetch : fetched_) plan_.fetches.push_back(fetch.id);
     for (std::size_t i = 0; i < updated_.size(); ++i) {
       const Binding& update = request_.updates[i];
       int state = state_number(update.state);
       check(state >= 0, "binding: unknown state '", update.state, "'");
-      int slot = updated_[i].id;
-      TensorDesc& desc = plan_.state_descs[state];
-      check(!desc.present() || desc == plan_.slots[slot].desc, "state '", update.state, "' is ",
-            desc, " but its new value '", update.value, "' is ", plan_.slots[slot].desc);
-      if (!desc.present()) plan_.state_workers[state] = plan_.slots[slot].worker;
-      desc = plan_.slots[slot].desc;
-      updates_.push_back({state, slot});
+      take_update(update, state, updated_[i].id);
     }
+    for (std::size_t i = 0; i < kept_.size(); ++i)
+      take_update(kept_[i], static_cast<int>(plan_.session_states() + i),
+                  bound.at(kept_[i].value).id);
+  }
+
+  void take_update(const Binding& update, int state, int slot) {
+    TensorDesc& desc = plan_.state_descs[state];
+    check(!desc.present() || desc == plan_.slots[slot].desc, "state '", update.state, "' is ", desc,
+          " but its new value '", update.value, "' is ", plan_.slots[slot].desc);
+    if (!desc.present()) plan_.state_workers[state] = plan_.slots[slot].worker;
+    desc = plan_.slots[slot].desc;
+    updates_.push_back({state, slot});
   }
 
   void choose_kernels(const Graph& bound) {
@@ -227,6 +257,7 @@ class Compiler {
 
   const CompileRequest& request_;
   Plan plan_;
+  std::vector<Binding> kept_;  // by rewrites
   std::vector<StateUpdate> updates_;
   std::vector<const Op*> ops_;
   std::unordered_map<std::string, int> state_numbers_;

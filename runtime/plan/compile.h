@@ -28,9 +28,9 @@ struct CompileRequest {
   std::vector<std::string> feeds;    // inputs that are fed, in the order of Plan::feeds
   std::vector<Dims> feed_dims;       // their shapes
   std::vector<std::string> fetches;  // values to read after a run
-  std::vector<std::string> states;   // all states, in the order of Plan::states
-  std::vector<Binding> updates;      // state := value, done by the end of the step
-  std::vector<Device> devices;       // by replica
+  std::vector<std::string> states;  // all states, in the order of Plan::states, which may have more
+  std::vector<Binding> updates;     // state := value, done by the end of the step
+  std::vector<Device> devices;      // by replica
   const std::vector<KernelTable>& kernels;
   CompileOptions options = {};
   Comm* comm = nullptr;  // to other processes

@@ -12,6 +12,9 @@ namespace {
 std::string place_of(const Plan& plan, const Slot& slot) {
   switch (slot.lives) {
     case Lives::in_state:
+      if (const auto state = static_cast<std::size_t>(slot.index); state >= plan.session_states())
+        return join("kept ", text_of(plan.workers[slot.worker]), "+",
+                    plan.kept[state - plan.session_states()]);
       return (slot.window >= 0 ? "part of state " : "state ") + printable(plan.states[slot.index]);
     case Lives::as_constant:
       return "constant";
@@ -35,6 +38,18 @@ void print_slots(std::ostream& out, const Plan& plan, const std::vector<int>& sl
     out << (i > 0 ? ", " : "") << slot_text(plan, slots[i]);
 }
 
+// Steps that are not among a worker's.
+void print_apart(std::ostream& out, const Plan& plan, const char* what,
+                 const std::vector<PlanStep>& steps) {
+  for (const PlanStep& step : steps) {
+    out << what << step.type << " ";
+    print_slots(out, plan, step.in);
+    out << " -> ";
+    print_slots(out, plan, step.out);
+    out << "\n";
+  }
+}
+
 // A GPU's time goes by the bytes that steps of a kind read and write.
 void print_kinds(std::ostream& out, const Plan& plan) {
   for (const KindOfStep& kind : kinds_of_steps(plan))
@@ -55,11 +70,16 @@ std::string text_of(const Plan& plan) {
   for (const Worker& worker : plan.workers)
     if (!worker.communicates()) out << " " << text_of(worker.device);
   out << ", " << plan.threads << (plan.threads == 1 ? " thread" : " threads") << " each\n";
-  std::size_t arena = 0;
-  for (const Worker& worker : plan.workers) arena += worker.arena_bytes;
+  std::size_t arena = 0, kept = 0;
+  for (const Worker& worker : plan.workers) {
+    arena += worker.arena_bytes;
+    kept += worker.kept_bytes;
+  }
   out << "memory: " << arena << " bytes in arenas for " << plan.tensor_bytes << " bytes of tensors";
   if (plan.tensor_bytes > 0) out << " (" << 100 * arena / plan.tensor_bytes << " %)";
-  out << "; " << plan.views << " views, " << plan.in_place << " values in place\n";
+  out << "; " << plan.views << " views, " << plan.in_place << " values in place";
+  if (kept > 0) out << "; " << kept << " bytes kept for the next run";
+  out << "\n";
   if (plan.workers[0].device.kind == DeviceKind::cpu)  // a GPU's libraries do not tell of reorders
     out << "traffic: " << text_of(traffic_of(plan)) << "\n";
   else
@@ -68,13 +88,8 @@ std::string text_of(const Plan& plan) {
   for (int feed : plan.feeds)
     if (feed >= 0)
       out << "feed  " << slot_text(plan, feed) << " " << text_of(plan.slots[feed].desc) << "\n";
-  for (const PlanStep& window : plan.windows) {
-    out << "window " << window.type << " ";
-    print_slots(out, plan, window.in);
-    out << " -> ";
-    print_slots(out, plan, window.out);
-    out << "\n";
-  }
+  print_apart(out, plan, "window ", plan.windows);
+  print_apart(out, plan, "refresh ", plan.refresh);
   for (const Worker& worker : plan.workers) {
     out << text_of(worker) << " arena " << worker.arena_bytes << " bytes\n";
     int number = 0;

@@ -67,6 +67,7 @@ struct Worker {
   Role role = Role::computes;
   std::vector<int> steps = {};  // in the plan's order
   std::size_t arena_bytes = 0;
+  std::size_t kept_bytes = 0;  // see Plan::kept
 
   bool communicates() const { return role == Role::communicates; }
 };
@@ -79,14 +80,20 @@ struct Plan {
   std::vector<Slot> slots;
   std::vector<Block> blocks;
   std::vector<Literal> literals;
+  // The session's states, then the plan's own: values that its steps keep for its next run, in
+  // memory that no other value uses. `kept`: where, in that of their worker.
   std::vector<std::string> states;
   std::vector<TensorDesc> state_descs;
   std::vector<int> state_workers;
+  std::vector<std::size_t> kept;
 
   std::vector<PlanStep> steps;  // in an order that every worker respects
   // Steps whose result is a part of a state, elsewhere in every run. Their kernels (windows.h) tell
   // where, from what is fed, and never run; other steps' operands are bound to it.
   std::vector<PlanStep> windows;
+  // Steps that make the plan's own states from the session's. Run before a run that finds them
+  // stale: the first, and those after others have changed what they are made from.
+  std::vector<PlanStep> refresh;
   std::vector<int> feeds;    // slots, in the order requested; -1: unused
   std::vector<int> fetches;  // slots
 
@@ -95,6 +102,8 @@ struct Plan {
   int views = 0;                   // nodes that became views
   int in_place = 0;                // values in an operand's or a state's memory
   std::size_t tensor_bytes = 0;    // the arenas' size if every value had its own memory
+
+  std::size_t session_states() const { return states.size() - kept.size(); }
 };
 
 // The dump behind `lockstep plan`: one line per step. It contains offsets, waits and aliases, so

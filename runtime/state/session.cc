@@ -122,7 +122,7 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   if (chooses) session_.state_.lay_out(plan.state_descs);
   if (laid_out_ != session_.state_.times_laid_out()) cache_.clear();
   laid_out_ = session_.state_.times_laid_out();
-  for (std::size_t i = 0; i < plan.states.size(); ++i) {  // kernels use the states' own memory
+  for (std::size_t i = 0; i < plan.session_states(); ++i) {  // kernels use the states' own memory
     const TensorDesc &here = plan.state_descs[i], &held = session_.state_.at(plan.states[i]).desc;
     check(!here.present() || here == held, spec_.graph.name(), ": '", plan.states[i], "' is ", here,
           ", but the state is ", held);

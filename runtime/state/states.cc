@@ -23,6 +23,7 @@ States::States(std::vector<std::string> names, std::vector<TensorDesc> descs,
                                   : allocate(bytes));
     tensors_.push_back({std::move(descs[i]), memory_.back().get()});
   }
+  changed_.assign(names_.size(), 0);
 }
 
 void States::copy(void* to, const void* from, std::size_t bytes) const {
@@ -30,14 +31,16 @@ void States::copy(void* to, const void* from, std::size_t bytes) const {
   accelerator_ ? accelerator_->copy(to, from, bytes) : void(std::memcpy(to, from, bytes));
 }
 
-const Tensor& States::at(const std::string& name) const {
+int States::number_of(const std::string& name) const {
   auto found = std::find(names_.begin(), names_.end(), name);
   if (found == names_.end()) {
     std::string near = nearest(name, names_);
     fail("unknown state '", name, "'", near.empty() ? "" : "; the nearest is '" + near + "'");
   }
-  return tensors_[found - names_.begin()];
+  return static_cast<int>(found - names_.begin());
 }
+
+const Tensor& States::at(const std::string& name) const { return at(number_of(name)); }
 
 Literal States::read(const std::string& name) const {
   const Tensor& tensor = at(name);
@@ -65,21 +68,25 @@ void States::put(const Tensor& tensor, const Literal& value) {
 }
 
 void States::write(const std::string& name, const Literal& value) {
-  const Tensor& tensor = at(name);
+  const int number = number_of(name);
+  const Tensor& tensor = at(number);
   check(tensor.desc.dtype == value.dtype() && tensor.desc.dims == value.dims(), "state '", name,
         "' is ", tensor.desc, ", but its new value is ", value.type());
   put(tensor, value);
+  note_change(number);
   has_values_ = true;
 }
 
 void States::write_first(const std::string& name, const Tensor& rows) {
-  const Tensor& tensor = at(name);
+  const int number = number_of(name);
+  const Tensor& tensor = at(number);
   const Dims &held = tensor.desc.dims, &given = rows.desc.dims;
   check(tensor.desc.dtype == rows.desc.dtype && !held.empty() && held.size() == given.size() &&
             std::equal(held.begin() + 1, held.end(), given.begin() + 1) && given[0] <= held[0],
         "state '", name, "' is ", tensor.desc, ", but its first rows are ", rows.desc);
   check(tensor.desc.channel_block == 1, "internal: rows of '", name, "', which lies in tiles");
   copy(tensor.data, rows.data, rows.desc.bytes());
+  note_change(number);
 }
 
 std::vector<int> States::layouts() const {

@@ -2,6 +2,7 @@
 // of a session (initialise, train, predict) share one store; their plans refer to states by number.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ class States {
          Accelerator* accelerator = nullptr, const std::vector<Device>& devices = {});
 
   const std::vector<std::string>& names() const { return names_; }
-  // As it lies in device memory. Throws for an unknown name, with the nearest known one.
+  // As it lies in device memory; who writes to it notes the change. Throws for an unknown name,
+  // with the nearest known one.
   const Tensor& at(int number) const { return tensors_[number]; }
   const Tensor& at(const std::string& name) const;
 
@@ -50,14 +52,22 @@ class States {
   bool has_values() const { return has_values_ || names_.empty(); }
   void note_values() { has_values_ = true; }  // plans write to states by themselves
 
+  // Changes, by plans and by others, are counted. `changed`: the count at that state's last one.
+  uint64_t changes() const { return changes_; }
+  uint64_t changed(int number) const { return changed_[number]; }
+  void note_change(int number) { changed_[number] = ++changes_; }
+
  private:
   void put(const Tensor& tensor, const Literal& value);
+  int number_of(const std::string& name) const;
   void copy(void* to, const void* from, std::size_t bytes) const;
 
   std::vector<std::string> names_;
   Accelerator* accelerator_;
   std::vector<Memory> memory_;
   std::vector<Tensor> tensors_;
+  std::vector<uint64_t> changed_;
+  uint64_t changes_ = 0;
   bool has_values_ = false;
   int times_laid_out_ = 0;
 };

@@ -27,6 +27,12 @@ KernelRequest request_of(const Node& node, const NodeRun& run) {
   KernelRequest request{.node = node,
                         .in = descs(node.inputs(), run.channels_last && !run.results_only),
                         .out = descs(node.outputs(), run.channels_last)};
+  if (run.layouts) {
+    for (std::size_t i = 0; i < request.in.size(); ++i)
+      request.in[i].channel_block = run.layouts->in[i];
+    for (std::size_t i = 0; i < request.out.size(); ++i)
+      request.out[i].channel_block = run.layouts->out[i];
+  }
   request.constants.resize(request.in.size());
   request.device = {run.kind, 0};
   return request;

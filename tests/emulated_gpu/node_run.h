@@ -1,6 +1,7 @@
 // One node's kernel on tensors whose layout is given, on the emulated GPU or on the CPU.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "runtime/kernel_table.h"
@@ -12,7 +13,8 @@ namespace lockstep::testing {
 struct NodeRun {
   DeviceKind kind = DeviceKind::gpu;
   bool channels_last = true;
-  bool results_only = false;  // operands are row-major
+  bool results_only = false;            // operands are row-major
+  std::optional<Layouts> layouts = {};  // instead: of each operand and result
 
   std::vector<Literal> results(const Node& node, const std::vector<Literal>& operands) const;
   // What the chosen kernel says of itself.

@@ -195,7 +195,7 @@ class BytePlans : public ::testing::Test {
       Plan plan = compile(request);
       types.clear();
       for (const PlanStep& step : plan.steps) ++types[step.type];
-      const States none({}, {});
+      States none({}, {});
       Workers workers(1, 1);
       const auto executor = make_executor(std::move(plan), none, workers);
       std::vector<uint8_t> levels;

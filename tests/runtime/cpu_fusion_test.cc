@@ -12,6 +12,7 @@
 #include "operators/elementwise/elementwise.h"
 #include "operators/pool/pool.h"
 #include "runtime/plan/compile.h"
+#include "runtime/rewrite.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/threads.h"
 
@@ -192,7 +193,7 @@ struct ClippedNorm {
     }
     graph.output(clipped);
   }
-  int clips_left(const std::set<std::string>& known = {}) const {
+  int clips_left(const Known& known = {}) const {
     const Graph fused = fuse_batch_norms_and_clips(graph, known).graph;
     int count = 0;
     for (int i = 0; i < fused.node_count(); ++i) count += fused.node(i).type() == "Clip";
@@ -203,7 +204,7 @@ struct ClippedNorm {
 TEST(CpuFusion, LeavesAClipWhoseOperandOthersRead) {
   EXPECT_EQ(ClippedNorm().clips_left(), 0);
   ClippedNorm read_by_name;
-  EXPECT_EQ(read_by_name.clips_left({read_by_name.graph.name(read_by_name.norm)}), 1);
+  EXPECT_EQ(read_by_name.clips_left({{read_by_name.graph.name(read_by_name.norm)}}), 1);
   ClippedNorm with_others;
   with_others.graph.output(tanh(with_others.graph, with_others.norm, "other"));
   EXPECT_EQ(with_others.clips_left(), 1);

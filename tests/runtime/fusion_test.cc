@@ -17,6 +17,7 @@
 #include "operators/elementwise/elementwise.h"
 #include "operators/pool/pool.h"
 #include "runtime/plan/compile.h"
+#include "runtime/rewrite.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/step_feeds.h"
 
@@ -261,7 +262,7 @@ TEST(Fusion, LeavesWhatOthersRead) {
     return count;
   };
   EXPECT_EQ(relus(fuse_batch_norms(graph, {}).graph), 0);
-  EXPECT_EQ(relus(fuse_batch_norms(graph, {graph.name(y)}).graph), 1);
+  EXPECT_EQ(relus(fuse_batch_norms(graph, {{graph.name(y)}}).graph), 1);
   graph.output(tanh(graph, y, "other"));
   EXPECT_EQ(relus(fuse_batch_norms(graph, {}).graph), 1);
   EXPECT_TRUE(fuse_batch_norms(graph, {}).notes.empty());
@@ -290,7 +291,7 @@ TEST(Fusion, AddsGradientsWhereTheLaterOneIsMade) {
     EXPECT_EQ(fused.node(1).type(), "FusedConvGradX") << order;
     EXPECT_EQ(fused.name(fused.outputs()[0]), "sum");
     EXPECT_EQ(fused.name(fused.node(1).inputs()[2]), order == other_last ? "b" : "a") << order;
-    EXPECT_EQ(fuse_gradient_sums(graph, {"a", "b"}).graph.node_count(), 3) << order;
+    EXPECT_EQ(fuse_gradient_sums(graph, {{"a", "b"}}).graph.node_count(), 3) << order;
   }
 }
 
@@ -320,7 +321,7 @@ TEST(Fusion, LeavesConvolutionsThatOthersRead) {
   ASSERT_EQ(fused.graph.node_count(), 1);
   EXPECT_EQ(fused.graph.node(0).type(), "FusedConv");
   EXPECT_EQ(fused.graph.shape(fused.graph.outputs()[0]), (Shape{2, 5, 4, 4}));
-  EXPECT_EQ(fuse_convolutions(graph, {graph.name(y)}).graph.node_count(), 2);
+  EXPECT_EQ(fuse_convolutions(graph, {{graph.name(y)}}).graph.node_count(), 2);
   graph.output(tanh(graph, y, "other"));
   EXPECT_EQ(fuse_convolutions(graph, {}).graph.node_count(), 3);
   EXPECT_TRUE(fuse_convolutions(graph, {}).notes.empty());

@@ -128,15 +128,17 @@ TEST(GpuPlan, OfResNet50KeepsChannelsTogether) {
   }
 }
 
-// Parameters are cast by one node and read their gradients in 16 bits; the rest is the batch, and
-// what is around the loss. A loss scale reads gradients in 32 bits.
-TEST(GpuPlan, OfResNet50CastsParametersAtOnce) {
+// Updates write parameters in 16 bits, too, and read their gradients so; what is cast is the batch,
+// and what is around the loss. A loss scale reads gradients in 32 bits.
+TEST(GpuPlan, OfResNet50CastsNoParameters) {
   for (DType precision : {DType::bfloat16, DType::float16}) {
     const Plan plan = plan_of("resnet50", 1, precision, 64);
     std::map<std::string, int> steps;
     for (const PlanStep& step : plan.steps) ++steps[step.type];
-    EXPECT_EQ(steps["Casts"], 1);
-    EXPECT_LE(steps["Cast"], precision == DType::bfloat16 ? 5 : 5 + 54);
+    EXPECT_EQ(steps["Casts"], 0);
+    EXPECT_LE(steps["Cast"], precision == DType::bfloat16 ? 4 : 4 + 54);
+    ASSERT_EQ(plan.refresh.size(), 1u);
+    EXPECT_EQ(plan.refresh[0].out.size(), 55u);
   }
 }
 

@@ -207,18 +207,24 @@ std::vector<OpCase> updates() {
   const CaseInput w = random({2, 3}), rate = given(Literal::of<float>(std::vector{0.1F}, {1}));
   const CaseInput second = positive({2, 3});
   const Attributes many{{"factors", std::vector<float>{1}}, {"decays", std::vector<float>{0}}};
-  return {own("MomentumSGDUpdate", {w, w, rate, w, rate, whole(-1)}, {}, 3),
-          own("MomentumSGDUpdates", {w, w, w, rate, rate, whole(-1)}, many, 2),
-          own("AdamUpdate", {w, w, second, rate, w, number(1), whole(-1)}, {}, 4),
-          own("AdamUpdates", {w, second, w, w, rate, number(1), whole(-1)}, many, 3),
-          own("AdamWUpdate", {w, w, second, rate, w, number(1), whole(-1)}, {{"decay", 0.5F}}, 4),
-          own("AdamWUpdates", {w, second, w, w, rate, number(1), whole(-1)}, many, 3),
-          own("RMSPropUpdate", {w, second, w, rate, w, left_out(), whole(-1)}, {}, 4),
-          own("RMSPropUpdates", {second, w, w, w, rate, left_out(), whole(-1)}, many, 3),
-          own("CentredRMSPropUpdate", {w, second, w, w, rate, w, left_out(), whole(-1)}, {}, 5),
-          own("CentredRMSPropUpdates", {second, w, w, w, w, rate, left_out(), whole(-1)}, many, 4),
-          own("AdagradUpdate", {w, second, rate, w, number(1), whole(-1)}, {}, 3),
-          own("AdagradUpdates", {second, w, w, rate, number(1), whole(-1)}, many, 2)};
+  Attributes copying = many;
+  copying.insert(copying.end(), {{"copies", std::vector<int64_t>{0}},
+                                 {"copies_to", static_cast<int64_t>(DType::bfloat16)}});
+  return {
+      own("MomentumSGDUpdate", {w, w, rate, w, rate, whole(-1)}, {}, 3),
+      own("MomentumSGDUpdates", {w, w, w, rate, rate, whole(-1)}, many, 2),
+      named("MomentumSGDUpdates and copies",
+            own("MomentumSGDUpdates", {w, w, left_out(), w, rate, rate, whole(-1)}, copying, 3)),
+      own("AdamUpdate", {w, w, second, rate, w, number(1), whole(-1)}, {}, 4),
+      own("AdamUpdates", {w, second, w, w, rate, number(1), whole(-1)}, many, 3),
+      own("AdamWUpdate", {w, w, second, rate, w, number(1), whole(-1)}, {{"decay", 0.5F}}, 4),
+      own("AdamWUpdates", {w, second, w, w, rate, number(1), whole(-1)}, many, 3),
+      own("RMSPropUpdate", {w, second, w, rate, w, left_out(), whole(-1)}, {}, 4),
+      own("RMSPropUpdates", {second, w, w, w, rate, left_out(), whole(-1)}, many, 3),
+      own("CentredRMSPropUpdate", {w, second, w, w, rate, w, left_out(), whole(-1)}, {}, 5),
+      own("CentredRMSPropUpdates", {second, w, w, w, w, rate, left_out(), whole(-1)}, many, 4),
+      own("AdagradUpdate", {w, second, rate, w, number(1), whole(-1)}, {}, 3),
+      own("AdagradUpdates", {second, w, w, rate, number(1), whole(-1)}, many, 2)};
 }
 
 std::vector<OpCase> exchanges() {

@@ -42,7 +42,7 @@ class DetectionProbe {
     }
     std::vector<std::string> fetches;
     for (const Value result : results) fetches.push_back(graph.name(result));
-    const States none_kept({}, {});
+    States none_kept({}, {});
     Workers workers(1, 1);
     const auto executor = make_executor(
         compile({graph, feeds_, dims, fetches, {}, {}, cpu_devices(1), all_kernels(), {}}),

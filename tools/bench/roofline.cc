@@ -33,7 +33,7 @@ double fastest_seconds(const char* type, const std::vector<Literal>& operands, D
     inputs.push_back(operand.dtype() == dtype ? fed : cast(graph, fed, dtype));
   }
   const Value result = graph.add_value({.type = type, .inputs = inputs}, "result");
-  const States none_kept({}, {});
+  States none_kept({}, {});
   Workers workers(1, options.threads);
   const auto executor = make_executor(
       compile({graph, feeds, dims, {graph.name(result)}, {}, {}, {device}, all_kernels(), options}),

@@ -1,0 +1,27 @@
+// Fusion passes, for devices that profit from them: several nodes become one that the device has a
+// kernel for.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/training.h"
+
+namespace lockstep {
+
+// What others know of a graph by name.
+struct Known {
+  std::set<std::string> values;       // they read these after a run
+  std::vector<Binding> updates = {};  // state := value, done by the end of a run
+};
+
+struct Rewritten {
+  Graph graph;
+  std::vector<std::string> notes;  // what was done and why, for the plan dump
+  // Values that the plan keeps: the next run finds `value` in `state`. The node that makes the
+  // latter reads states alone, and runs only where these were changed by others than the plan.
+  std::vector<Binding> kept = {};
+};
+
+}  // namespace lockstep

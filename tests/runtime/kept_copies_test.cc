@@ -1,0 +1,284 @@
+// A parameter's copy of 16 bits, which the update writes for the next step, has the bits of a cast
+// in every step.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "builders/optimizers/adam.h"
+#include "builders/optimizers/nesterov.h"
+#include "builders/step/partition.h"
+#include "graph/file.h"
+#include "runtime/state/checkpoint.h"
+#include "runtime/state/session.h"
+#include "tests/support/queued_cpu.h"
+#include "tests/support/ranks.h"
+#include "tests/support/step_feeds.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr int64_t kBatch = 8, kClasses = 5;
+
+struct Where {
+  DeviceKind kind = DeviceKind::cpu;
+  Comm* comm = nullptr;
+
+  std::vector<Device> devices(int count) const {
+    return kind == DeviceKind::gpu ? gpu_devices(count) : cpu_devices(count);
+  }
+  const std::vector<KernelTable>& kernels() const {
+    return kind == DeviceKind::gpu ? queued_kernels() : all_kernels();
+  }
+};
+
+// Steps of a session, or each in a session of its own that takes over the state: its first run
+// casts.
+class Steps {
+ public:
+  Steps(const TrainingModel& model, const Where& where, int all_replicas = 0)
+      : model_(model), where_(where), feeds_(model, kBatch, kClasses, kSmall, all_replicas) {
+    begin();
+    session().initialise();
+  }
+
+  Session& session() { return *session_; }
+  void begin_with_same_state() {
+    const StateValues state = session().save();
+    begin();
+    session().initialise();
+    session().load(state);
+  }
+  // The losses of this process's replicas.
+  std::vector<float> step() {
+    const auto fetched =
+        session().step().run(feeds_.at(taken_, 0.05F), session().run_options(at()));
+    ++taken_;
+    return losses(fetched);
+  }
+  // A step that ends with an error after it has begun.
+  void fail() {
+    const auto feeds = feeds_.at(taken_, 0.05F);
+    for (const Tensor& tensor : feeds)
+      if (tensor.desc.dtype == DType::int64) tensor.as<int64_t>()[0] = kClasses;
+    EXPECT_THROW(session().step().run(feeds, session().run_options(at())), std::exception);
+  }
+  const Plan& plan() { return session().step().plan(feeds_.at(taken_, 0.05F)); }
+
+ private:
+  uint64_t at() const { return static_cast<uint64_t>(taken_); }
+  void begin() {
+    session_.reset();
+    session_ = std::make_unique<Session>(model_, where_.devices(model_.replicas), where_.kernels(),
+                                         SessionOptions{5, 1, {}, where_.comm});
+  }
+  std::vector<float> losses(std::span<const Tensor> fetched) const {
+    std::vector<float> all;
+    for (int replica = 0; replica < model_.replicas; ++replica)
+      all.push_back(*fetched[static_cast<std::size_t>(replica)].as<float>());
+    return all;
+  }
+
+  const TrainingModel& model_;
+  const Where where_;
+  StepFeeds feeds_;
+  std::unique_ptr<Session> session_;
+  int64_t taken_ = 0;
+};
+
+int casts_of_states(const Plan& plan) {
+  return static_cast<int>(std::ranges::count_if(plan.steps, [&](const PlanStep& step) {
+    return step.type.starts_with("Cast") && std::ranges::any_of(step.in, [&](int slot) {
+             return plan.slots[static_cast<std::size_t>(slot)].lives == Lives::in_state;
+           });
+  }));
+}
+
+// Some of them in every step are as good as none.
+void expect_bits_of_casts(const TrainingModel& model, const Where& where, int all_replicas = 0) {
+  Steps whole(model, where, all_replicas), alone(model, where, all_replicas);
+  EXPECT_GT(whole.plan().kept.size(), 0u);
+  EXPECT_EQ(casts_of_states(whole.plan()), 0);
+  for (int step = 0; step < 4; ++step) {
+    EXPECT_EQ(whole.step(), alone.step()) << "step " << step;
+    alone.begin_with_same_state();
+  }
+  EXPECT_TRUE(whole.session().save() == alone.session().save());
+}
+
+struct Trained {
+  const char* name;
+  Optimizer optimizer;
+  DataParallelOptions options;
+};
+std::vector<Trained> ways_to_train() {
+  const DataParallelOptions decays{.rules = {.weight_decay = 0.01F}};
+  DataParallelOptions skips = decays, clips = decays, overflows = decays;
+  skips.skip_non_finite = true;
+  clips.clip.norm = 0.1F;
+  overflows.loss_scaling = {.first = 0x1p40F, .most = 0x1p40F};
+  return {{"momentum", MomentumSgd{}, decays},
+          {"Nesterov's, clipped", Nesterov{0.8F, true}, clips},
+          {"Adam, skips", Adam{}, skips},
+          {"momentum, overflows", MomentumSgd{0.8F, true}, overflows}};
+}
+
+TEST(KeptCopies, HaveTheBitsOfCasts) {
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::gpu})
+    for (const DType precision : {DType::bfloat16, DType::float16})
+      for (const int replicas : {1, 2})
+        for (Trained way : ways_to_train()) {
+          SCOPED_TRACE(join(way.name, " of ", replicas, " replicas in ", precision, " on ",
+                            Device{kind, 0}));
+          way.options.replicas = replicas;
+          way.options.precision = precision;
+          expect_bits_of_casts(small_residual(way.options, way.optimizer), {kind});
+        }
+}
+
+TEST(KeptCopies, OfSeveralProcessesHaveTheBitsOfCasts) {
+  const TrainingModel whole = small_residual(
+      {.replicas = 4, .rules = {.weight_decay = 0.01F}, .precision = DType::bfloat16});
+  run_ranks(2, [&](Comm& comm) {
+    const TrainingModel part = partition(whole, {comm.rank(), 2});
+    expect_bits_of_casts(part, {DeviceKind::cpu, &comm}, 4);
+  });
+}
+
+TrainingModel narrow(int replicas) {
+  return small_residual(
+      {.replicas = replicas, .rules = {.weight_decay = 0.01F}, .precision = DType::bfloat16});
+}
+
+// Parameters become zeros behind the session's back, which casts would see.
+TEST(KeptCopies, AreReadInsteadOfTheState) {
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::gpu}) {
+    SCOPED_TRACE(text_of(Device{kind, 0}));
+    const TrainingModel model = narrow(1);
+    Steps kept(model, {kind}), changed(model, {kind});
+    EXPECT_EQ(kept.step(), changed.step());
+    const Plan& plan = changed.plan();
+    for (const PlanStep& step : plan.refresh)
+      for (const int slot : step.in) {
+        const int state = plan.slots[static_cast<std::size_t>(slot)].index;
+        const Tensor& tensor = changed.session().state().at(state);
+        const Literal zeros(tensor.desc.dtype, tensor.desc.dims);
+        if (kind == DeviceKind::cpu)
+          std::ranges::copy(zeros.bytes(), static_cast<std::byte*>(tensor.data));
+        else
+          table_for(queued_kernels(), {kind, 0})
+              .accelerator()
+              ->copy(tensor.data, zeros.bytes().data(), zeros.bytes().size());
+      }
+    EXPECT_EQ(kept.step(), changed.step());
+    changed.session().load(changed.session().save());
+    EXPECT_NE(kept.step(), changed.step());
+  }
+}
+
+TEST(KeptCopies, FollowWhatOthersChange) {
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::gpu})
+    for (const int replicas : {1, 2}) {
+      SCOPED_TRACE(join(replicas, " replicas on ", Device{kind, 0}));
+      const TrainingModel model = narrow(replicas);
+      Steps whole(model, {kind}), alone(model, {kind});
+      const auto both = [&](const auto& act) {
+        act(whole);
+        act(alone);
+        alone.begin_with_same_state();
+        EXPECT_EQ(whole.step(), alone.step());
+        alone.begin_with_same_state();
+      };
+      both([](Steps&) {});
+      const StateValues before = whole.session().save();
+      both([](Steps&) {});
+      both([&](Steps& steps) { steps.session().load(before); });
+      both([](Steps& steps) { steps.fail(); });
+      both([](Steps& steps) { steps.session().initialise(); });
+      const std::string weight = model.states[0].values[0];
+      both([&](Steps& steps) {
+        const Literal old = steps.session().state().read(weight);
+        steps.session().load({{weight, Literal(old.dtype(), old.dims())}});
+      });
+      EXPECT_TRUE(whole.session().save() == alone.session().save());
+    }
+}
+
+// Whose plans share the memory of what they keep.
+TEST(KeptCopies, OfStepsInTurnHaveTheBitsOfCasts) {
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::gpu}) {
+    const Where where{kind};
+    const std::vector<int64_t> sides{6, 14, 8}, order{0, 0, 1, 0, 2, 2, 1};
+    std::vector<TrainingModel> models;
+    for (const int64_t side : sides)
+      models.push_back(small_of_side(
+          side, {.replicas = 2, .rules = {.weight_decay = 0.01F}, .precision = DType::bfloat16}));
+    const auto session_of = [&](std::size_t size) {
+      return std::make_unique<Session>(models[size], where.devices(2), where.kernels(),
+                                       SessionOptions{5, 1, {}});
+    };
+    const auto run = [&](Session& session, Program& program, std::size_t size, int64_t step) {
+      StepFeeds feeds(models[size], kBatch, kClasses, {1, sides[size], sides[size]});
+      program.run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
+    };
+    const auto whole = session_of(0);
+    whole->initialise();
+    std::vector<std::unique_ptr<Program>> others;
+    for (std::size_t size = 1; size < sides.size(); ++size)
+      others.push_back(whole->step_of(models[size]));
+    StateValues state = whole->save();
+    for (std::size_t step = 0; step < order.size(); ++step) {
+      const auto size = static_cast<std::size_t>(order[step]);
+      run(*whole, size == 0 ? whole->step() : *others[size - 1], size, static_cast<int64_t>(step));
+      const auto alone = session_of(size);
+      alone->initialise();
+      alone->load(state);
+      run(*alone, alone->step(), size, static_cast<int64_t>(step));
+      state = alone->save();
+      EXPECT_TRUE(whole->save() == state) << "step " << step << " on " << text_of(Device{kind, 0});
+    }
+  }
+}
+
+TEST(KeptCopies, AreInNoCheckpointAndResumeToTheSameBits) {
+  const TrainingModel model = narrow(2);
+  TemporaryFolder folder;
+  Steps whole(model, {}), resumed(model, {});
+  for (int step = 0; step < 2; ++step) {
+    whole.step();
+    resumed.step();
+  }
+  save_checkpoint(resumed.session(), folder / "two", {});
+  resumed.begin_with_same_state();
+  resumed.session().initialise();
+  load_checkpoint(resumed.session(), folder / "two");
+  EXPECT_EQ(whole.step(), resumed.step());
+  EXPECT_EQ(whole.step(), resumed.step());
+  EXPECT_TRUE(whole.session().save() == resumed.session().save());
+  EXPECT_EQ(read_file(folder / "two").find("bfloat16"), std::string::npos);
+}
+
+// Those that are not trained are cast in every step, and so are all of a prediction.
+TEST(KeptCopies, AreOfTrainedParametersAlone) {
+  const TrainingModel model = narrow(1);
+  std::vector<Binding> frozen = model.updates;
+  const std::string weight = model.states[0].values[0];
+  std::erase_if(frozen, [&](const Binding& update) { return update.state == weight; });
+  ASSERT_EQ(frozen.size() + 1, model.updates.size());
+  CompileRequest request = step_request(
+      model,
+      [](const std::string& feed) {
+        return feed.ends_with("data")    ? Dims{kBatch, 1, 6, 6}
+               : feed.ends_with("label") ? Dims{kBatch}
+                                         : Dims{1};
+      },
+      cpu_devices(1), all_kernels());
+  const Plan all = compile(request);
+  request.updates = frozen;
+  const Plan fewer = compile(request);
+  EXPECT_EQ(fewer.kept.size() + 1, all.kept.size());
+  EXPECT_EQ(casts_of_states(fewer), 1);
+}
+
+}  // namespace
+}  // namespace lockstep::testing
