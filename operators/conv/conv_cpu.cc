@@ -5,6 +5,7 @@
 #include "operators/conv/columns/columns.h"
 #include "operators/conv/conv.h"
 #include "operators/conv/epilogue_cpu.h"
+#include "operators/conv/pointwise/pointwise.h"
 #include "operators/conv/winograd/winograd.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/dnnl.h"
@@ -234,6 +235,10 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
   return kernel;
 }
 
+std::string no_matrix_unit(const KernelRequest&) {
+  return multiplies_bfloat16_matrices() ? "leaves processors with AMX to oneDNN" : "";
+}
+
 // A ConvGradX's candidate, for a FusedConvGradX.
 Candidate adding(Candidate candidate) {
   candidate.prepare = [convolves = candidate.prepare](const KernelRequest& request) {
@@ -276,6 +281,7 @@ std::vector<KernelEntry> conv_cpu() {
            kOwnDomain,
            {winograd_grad_w(),
             columns_grad_w(),
+            pointwise_grad_w(every({dnnl_floats, no_matrix_unit})),
             {"oneDNN", dnnl_floats, prepare_grad_w, grad_w_wish}}}};
 }
 

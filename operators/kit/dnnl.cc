@@ -29,9 +29,9 @@ DType dtype_of(const dnnl::memory::desc& desc) {
   return DType::undefined;
 }
 
-bool multiplies_bfloat16() {
-  constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
-  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
+bool has(dnnl::cpu_isa isa) {
+  const auto needed = static_cast<unsigned>(isa);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & needed) == needed;
 }
 
 void check_status(dnnl_status_t status, const char* verb, const std::string& what) {
@@ -66,9 +66,12 @@ dnnl::memory::desc any_desc(const Dims& dims, DType dtype) {
 std::string dnnl_floats(const KernelRequest& request) {
   const DType type = request.in[0].dtype;
   if (type == DType::bfloat16)
-    return multiplies_bfloat16() ? "" : "takes bfloat16 on processors with AVX512-BF16";
+    return has(dnnl::cpu_isa::avx512_core_bf16) ? ""
+                                                : "takes bfloat16 on processors with AVX512-BF16";
   return type == DType::float32 ? "" : join("takes float32 or bfloat16, not ", type);
 }
+
+bool multiplies_bfloat16_matrices() { return has(dnnl::cpu_isa::avx512_core_amx); }
 
 dnnl::memory::desc desc_of(const TensorDesc& tensor) {
   if (tensor.channel_block == 1) return plain_desc(tensor.dims, tensor.dtype);

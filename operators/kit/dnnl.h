@@ -47,6 +47,8 @@ dnnl::memory::desc any_desc(const Dims& dims, DType dtype = DType::float32);
 // A refusal: takes float32, and bfloat16 where the processor multiplies it. Elsewhere oneDNN
 // emulates it, which is slower than widening.
 std::string dnnl_floats(const KernelRequest& request);
+// Whether oneDNN's kernels use a processor's matrix unit for it.
+bool multiplies_bfloat16_matrices();
 
 // The same for a tensor in its own layout.
 dnnl::memory::desc desc_of(const TensorDesc& tensor);
