@@ -65,7 +65,7 @@ assert items["c"]["times of all kernels"]["kernels"] == ["long<4>(float*)", "sho
 longest = items["c"]["slowest kernel 1"]
 assert longest["launches"] == 2 and abs(longest["seconds"] - 14e-6) < 1e-9, longest
 assert longest["values"]["dram__throughput.avg.pct_of_peak_sustained_elapsed"] == 81, longest
-assert items["d"]["beside PyTorch"]["seconds"]["Lockstep"] > 0, items["d"]
+assert items["d"]["beside PyTorch"]["seconds"]["Lockstep"][0] > 0, items["d"]
 assert items["f"]["Faster R-CNN on drawn scenes"]["images_per_second"] > 0, items["f"]
 PY
 grep -q -- "--clock-control none" "$work/tools/ncu_was_asked"
@@ -73,10 +73,43 @@ for line in "-- a: " "GPUs " "operators in tf32" "engines kept" "long<4>" "Locks
   grep -qF -- "$line" "$work/out/report.txt" || { echo "report.txt lacks '$line'"; exit 1; }
 done
 
+# A stage that was taken away goes on where it was.
+"$python" - "$work/out/b.json" <<'PY'
+import json, sys
+part = json.load(open(sys.argv[1]))
+assert part["items"].pop()["name"] == "profile", part
+part["complete"], part["items"][0]["lines"] = False, ["taken before"]
+json.dump(part, open(sys.argv[1], "w"))
+PY
+rehearse --out "$work/out" >"$work/log"
+grep -q "taken before" "$work/out/report.txt"
+grep -q "ms/step" "$work/out/report.txt"
+if grep "engines kept\|-- [acdef]" "$work/log"; then
+  echo "what was there has been taken again"
+  exit 1
+fi
+
 # Time that is over is no failure: what was not reached is named, and a later call takes it up.
 rehearse --out "$work/late" --stages b --minutes 0
 grep -q "not reached" "$work/late/report.txt"
 grep -q '"complete": false' "$work/late/b.json"
+
+# A profiler that may not count is left out; a program that it started ends with the stage.
+cat >"$work/tools/ncu" <<'FAKE'
+#!/bin/sh
+while [ "$1" != --log-file ]; do shift; done
+echo "==ERROR== ERR_NVGPUCTRPERM - no permission to access counters" >"$2"
+exit 1
+FAKE
+rehearse --out "$work/forbidden" --stages c
+grep -q "left out: ==ERROR== ERR_NVGPUCTRPERM" "$work/forbidden/report.txt"
+printf '#!/bin/sh\nsleep 977 & wait\n' >"$work/tools/ncu"
+rehearse --out "$work/stopped" --stages c --minutes 0.1
+grep -q "stopped: the stage's time is over" "$work/stopped/report.txt"
+if pgrep -f "sleep 977" >/dev/null; then
+  echo "what the profiler started is still there"
+  exit 1
+fi
 
 # A test that fails is named, and the exit code says so.
 mkdir -p "$work/broken"

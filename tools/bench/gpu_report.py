@@ -13,8 +13,8 @@
   f  2 min  a detector
 
 Each stage writes its part (a.json, logs) into the folder as it goes, so a machine that is taken away
-leaves what there was; report.txt has them all. A later call with the same folder goes on with the
-stages that are not complete; --stages takes those it names again. Engines that stage b timed
+leaves what there was; report.txt has them all. A later call with the same folder goes on with what
+is missing or failed; --stages takes the stages that it names again. Engines that stage b timed
 (engines.txt) serve the later ones. Exit code 1: a test or a step failed; 2: no GPU. --device cpu
 rehearses it all.
 """
@@ -81,7 +81,11 @@ def write_report(args):
 def wanted(args):
     if args.stages:
         return [stage for stage in STAGES if stage in args.stages]
-    return [stage for stage in STAGES if not (part.read(args.out, stage) or {}).get("complete")]
+    return [stage for stage in STAGES if not is_done(part.read(args.out, stage))]
+
+
+def is_done(found):
+    return bool(found) and found["complete"] and not any(item["failed"] for item in found["items"])
 
 
 def main():
@@ -91,9 +95,13 @@ def main():
     for stage in wanted(args):
         minutes, run = STAGES[stage]
         print(f"\n-- {stage}", flush=True)
-        found = part.Part(args.out, stage, minutes if args.minutes is None else args.minutes)
-        run(found, args)
-        found.finish()
+        kept = [] if args.stages else part.settled(part.read(args.out, stage))
+        found = part.Part(args.out, stage, minutes if args.minutes is None else args.minutes, kept)
+        try:
+            run(found, args)
+            found.finish()
+        except Exception as error:  # the stages behind it go on
+            found.add("stage", f"stopped: {type(error).__name__}: {error}", failed=True)
         write_report(args)
     failed = write_report(args)
     print(f"\n{os.path.join(args.out, 'report.txt')}" + (f"; FAILED: {', '.join(failed)}" if failed else ""))

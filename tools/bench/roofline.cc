@@ -13,8 +13,9 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kSide = 2048;                // of the matrices: beyond any cache
-constexpr int64_t kSweep = int64_t{32} << 20;  // floats of the sweep, likewise
+// Of the matrices: enough work for all units.
+int64_t side_for(const Device& device) { return device.kind == DeviceKind::gpu ? 8192 : 2048; }
+constexpr int64_t kSweep = int64_t{32} << 20;  // floats of the sweep: beyond any cache
 constexpr int kRuns = 5;
 
 // The fastest run of the one operator `type` on `operands`, which are cast to `dtype` before.
@@ -75,12 +76,13 @@ double operations_of_recurrence(const Plan& plan, const PlanStep& step) {
 
 MachineRates measure_rates(const Device& device, DType dtype, const CompileOptions& options) {
   PhiloxSequence random(1, 1);
-  const Literal matrix = random_rows(DType::float32, {kSide, kSide}, 1, random);
+  const int64_t side = side_for(device);
+  const Literal matrix = random_rows(DType::float32, {side, side}, 1, random);
   const Literal row = random_rows(DType::float32, {kSweep}, 1, random);
   const auto seconds = [&](const char* type, const std::vector<Literal>& operands, DType of) {
     return fastest_seconds(type, operands, of, device, options);
   };
-  return {2 * std::pow(kSide, 3) / seconds("MatMul", {matrix, matrix}, dtype),
+  return {2 * std::pow(side, 3) / seconds("MatMul", {matrix, matrix}, dtype),
           2 * kSweep * sizeof(float) / seconds("Relu", {row}, DType::float32)};
 }
 

@@ -2,6 +2,8 @@
 import glob
 import os
 import shutil
+import signal
+import site
 import subprocess
 import sysconfig
 
@@ -22,7 +24,8 @@ def find_programs():
 
 def environment(**variables):
     """CUDA's libraries may lie where Python packages bring them."""
-    brought = sorted(glob.glob(os.path.join(sysconfig.get_path("purelib"), "nvidia", "*", "lib")))
+    packages = (sysconfig.get_path("purelib"), site.getusersitepackages())
+    brought = sorted(path for folder in packages for path in glob.glob(os.path.join(folder, "nvidia", "*", "lib")))
     folders = brought + [os.environ.get("LD_LIBRARY_PATH", "")]
     path = ":".join(folder for folder in folders if folder)
     return dict(os.environ) | {"LD_LIBRARY_PATH": path} | variables
@@ -41,13 +44,27 @@ def tool(name):
     return shutil.which(name) or shutil.which(name, path="/usr/local/cuda/bin")
 
 
+def run_group(command, file, seconds, variables):
+    """Profilers start the program as a child of theirs, so it has to end with them."""
+    process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=variables,
+                               start_new_session=True)
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return LATE
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
 def run_logged(command, log, seconds, **variables):
     """The exit code, LATE if the time was over, and what the program wrote."""
     with open(log, "w", encoding="utf-8") as file:
         try:
-            code = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT,
-                                  env=environment(**variables), timeout=max(1, seconds)).returncode
-        except subprocess.TimeoutExpired:
-            code = LATE
+            code = run_group(command, file, max(1, seconds), environment(**variables))
+        except OSError as error:
+            file.write(f"{command[0]}: {error.strerror}\n")
+            code = 127
     with open(log, encoding="utf-8", errors="replace") as file:
         return code, file.read()

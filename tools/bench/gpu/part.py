@@ -7,11 +7,18 @@ import time
 class Part:
     """`add` writes at once, so a machine that is taken away leaves what there was until then."""
 
-    def __init__(self, folder, stage, minutes):
+    def __init__(self, folder, stage, minutes, kept=()):
+        """`kept`: items of a run before this one, which is gone on with."""
         self.folder, self.stage = folder, stage
-        self.items, self.complete = [], False
+        self.items, self.complete = list(kept), False
         self.end = time.monotonic() + 60 * minutes
         self.began = time.monotonic()
+
+    def start_over(self):
+        self.items = []
+
+    def has(self, name):
+        return any(item["name"] == name for item in self.items)
 
     def left(self):
         """Seconds until the stage's time is over."""
@@ -49,6 +56,11 @@ class Part:
 
 def file_of(folder, stage):
     return os.path.join(folder, f"{stage}.json")
+
+
+def settled(part):
+    """The items of a part that need no second try."""
+    return [item for item in (part or {}).get("items", []) if not item.get("late") and not item["failed"]]
 
 
 def read(folder, stage):

@@ -1,5 +1,6 @@
 """Stages b and f: what Lockstep's training steps take, without a peer."""
 import json
+import math
 import os
 import re
 
@@ -17,17 +18,30 @@ def engines_of(args):
     return os.path.join(args.out, "engines.txt")
 
 
-def train_step(args, log, seconds, options, engines):
-    """A line of `bench train-step --json`."""
-    variables = {"LOCKSTEP_ENGINES": engines_of(args)} if engines else {}
-    code, text = machine.run_logged(
-        [args.lockstep, "bench", "train-step", "--devices", args.device, "--json", *options], log, seconds,
-        **variables)
+def output_or_raise(command, log, seconds, **variables):
+    """What a program writes if it ends well and in time."""
+    code, text = machine.run_logged(command, log, seconds, **variables)
     if code == machine.LATE:
         raise TimeoutError
     if code:
-        raise StepFailed(text.strip().splitlines()[-1] if text.strip() else f"exit code {code}")
-    return json.loads(text.strip().splitlines()[-1])
+        raise StepFailed((text.strip().splitlines() or [f"exit code {code}"])[-1])
+    return text
+
+
+def last_json_line(text):
+    lines = [line for line in text.splitlines() if line.startswith("{")]
+    if not lines:
+        raise StepFailed("it printed no result")
+    return lines[-1]
+
+
+def train_step(args, log, seconds, options, engines):
+    """A line of `bench train-step --json`."""
+    variables = {"LOCKSTEP_ENGINES": engines_of(args)} if engines else {}
+    text = output_or_raise(
+        [args.lockstep, "bench", "train-step", "--devices", args.device, "--json", *options], log, seconds,
+        **variables)
+    return json.loads(last_json_line(text))
 
 
 def large_step(args, *options):
@@ -58,7 +72,7 @@ def line_of(name, step):
 
 def stage_b(part, args):
     for name, options, engines in rows_of_steps(args):
-        if part.late(name):
+        if part.has(name) or part.late(name):
             continue
         try:
             step = train_step(args, part.log_of(name), part.left(), options, engines)
@@ -72,7 +86,7 @@ def stage_b(part, args):
 
 def profile(part, args):
     name = "profile"
-    if part.late(name):
+    if part.has(name) or part.late(name):
         return
     code, text = machine.run_logged(
         [args.lockstep, "bench", "train-step", "--devices", args.device, "--profile", *large_step(args)],
@@ -84,6 +98,7 @@ def profile(part, args):
 
 # The pictures are drawn first, which the rate of the last iterations leaves out.
 def stage_f(part, args):
+    part.start_over()
     name = "Faster R-CNN on drawn scenes"
     config = os.path.join(args.configs, "detection", "scenes_faster_rcnn_fpn.yaml")
     if not os.path.exists(config):
@@ -94,11 +109,12 @@ def stage_f(part, args):
         [args.lockstep, "train", config, "--devices", args.device, "SOLVER.MAX_ITER", iterations,
          "SOLVER.STEPS", "[0]", "SOLVER.SCALE_TO_BATCH", "true",
          "OUTPUT_DIR", os.path.join(args.out, "f_run")], part.log_of(name), part.left())
-    rates = re.findall(r"iter .*?loss +([\d.]+|nan|inf).*?([\d,]+) images/s", text)
-    if code or not rates:
+    rates = re.findall(r"iter .*?loss +(\S+).*?([\d,]+) images/s", text)
+    if code not in (0, machine.LATE) or not rates:
         last = (text.strip().splitlines() or [f"exit code {code}"])[-1]
         part.add(name, f"{name:42} failed: {last}", failed=code != machine.LATE, late=code == machine.LATE)
         return
     loss, rate = rates[-1]
-    part.add(name, f"{name:42} {rate} images/s, loss {loss} after {iterations} iterations",
-             images_per_second=float(rate.replace(",", "")), loss=float(loss))
+    part.add(name, f"{name:42} {rate} images/s, loss {loss}"
+             + (", stopped: the stage's time is over" if code == machine.LATE else ""),
+             failed=not math.isfinite(float(loss)), images_per_second=float(rate.replace(",", "")), loss=loss)
