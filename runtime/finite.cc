@@ -52,7 +52,7 @@ float value_at(const Tensor& tensor, int64_t place) {
 
 int64_t first_not_finite(const Tensor& tensor) {
   if (!tensor.data) return -1;
-  const int64_t count = tensor.count();
+  const int64_t count = tensor.desc.places();
   switch (tensor.desc.dtype) {
     case DType::float32:
       return LookAtFloats::first(tensor.data, count);
@@ -68,7 +68,7 @@ int64_t first_not_finite(const Tensor& tensor) {
 }
 
 int64_t first_nan(const Tensor& tensor) {
-  const int64_t count = tensor.count();
+  const int64_t count = tensor.desc.places();
   int64_t place = first_not_finite(tensor);
   while (place >= 0 && place < count && !std::isnan(value_at(tensor, place))) ++place;
   return place < count ? place : -1;

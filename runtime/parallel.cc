@@ -9,12 +9,15 @@ void GOMP_parallel(void (*function)(void*), void* data, unsigned threads, unsign
 void omp_set_num_threads(int threads);
 int omp_get_thread_num();
 int omp_get_num_threads();
+int omp_get_max_threads();
 int omp_get_num_procs();
 }
 
 namespace lockstep {
 
 void set_threads_of_this_thread(int threads) { omp_set_num_threads(std::max(1, threads)); }
+
+int threads_of_this_thread() { return omp_get_max_threads(); }
 
 int cores_of_openmp() { return omp_get_num_procs(); }
 

@@ -10,6 +10,7 @@ namespace lockstep {
 
 // Sets the number of threads for oneDNN and parallel_for calls from this thread.
 void set_threads_of_this_thread(int threads);
+int threads_of_this_thread();
 
 int cores_of_openmp();  // that it may use
 

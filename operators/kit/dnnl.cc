@@ -2,6 +2,8 @@
 
 #include <oneapi/dnnl/dnnl_debug.h>
 
+#include "operators/layout/padding.h"
+
 namespace lockstep {
 namespace {
 
@@ -180,6 +182,9 @@ void DnnlKernel::run(const KernelArgs& args) {
         dnnl_primitive_execute(execution.primitive.get(), stream_.get(),
                                static_cast<int>(execution.args.size()), execution.args.data()),
         "executing", description_);
+  // oneDNN multiplies there, too: an infinite operand leaves NaN, which the next kernel would
+  // spread.
+  for (const Tensor& result : args.out) clear_padding(result);
 }
 
 void sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha,

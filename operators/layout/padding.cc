@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "operators/layout/layout.h"
+#include "runtime/parallel.h"
 
 namespace lockstep {
 namespace {
@@ -32,12 +33,14 @@ void clear_padding(const Tensor& tensor) {
   const int64_t blocks = desc.stored()[1] / block;
   const int64_t plane = desc.count() / (desc.dims[0] * desc.dims[1]);
   const auto size = static_cast<int64_t>(size_of(desc.dtype));
-  for (int64_t n = 0; n < desc.dims[0]; ++n)
-    for (int64_t p = 0; p < plane; ++p) {
-      const int64_t pixel = (((n + 1) * blocks - 1) * plane + p) * block;
-      std::memset(tensor.as<std::byte>() + (pixel + own) * size, 0,
-                  static_cast<std::size_t>((block - own) * size));
-    }
+  const auto cleared = static_cast<std::size_t>((block - own) * size);
+  parallel_for(desc.dims[0], 1, threads_of_this_thread(), [=](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n)
+      for (int64_t p = 0; p < plane; ++p) {
+        const int64_t pixel = (((n + 1) * blocks - 1) * plane + p) * block;
+        std::memset(tensor.as<std::byte>() + (pixel + own) * size, 0, cleared);
+      }
+  });
 }
 
 }  // namespace lockstep

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
+#include <vector>
 
 #include "graph/half.h"
 
@@ -33,6 +35,16 @@ TEST(Finite, TheFirstThatIsNotIsFound) {
   finds_every_place<double>(DType::float64);
   finds_every_place<Half>(DType::float16);
   finds_every_place<BFloat16>(DType::bfloat16);
+}
+
+// Two images of three channels in blocks of two: 8 places for 6 elements.
+TEST(Finite, TheLastOfAPaddedTensorIsFoundToo) {
+  std::vector<float> values(8, 1);
+  const Tensor padded{{DType::float32, {2, 3, 1, 1}, 2}, values.data()};
+  EXPECT_EQ(first_not_finite(padded), -1);
+  values[6] = NAN;
+  EXPECT_EQ(first_not_finite(padded), 6);
+  EXPECT_EQ(first_nan(padded), 6);
 }
 
 TEST(Finite, WholeNumbersAndWhatIsLeftOutAlwaysAre) {

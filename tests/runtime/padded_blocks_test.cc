@@ -3,13 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "builders/net/layers.h"
 #include "builders/net/losses.h"
 #include "operators/activation/activation.h"
+#include "operators/conv/conv.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/pool/pool.h"
 #include "operators/reduce/reduce.h"
+#include "runtime/exec/executor.h"
+#include "runtime/philox.h"
 #include "runtime/plan/compile.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/threads.h"
@@ -134,6 +138,46 @@ TEST_P(PaddedBlocks, ResumeWithTheSameBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Channels, PaddedBlocks, ::testing::Values(3, 10, 17, 24, 28, 40, 48));
+
+// A convolution of an infinite value would leave NaN in the padding, for the next one to spread.
+TEST(PaddedBlocksOf, WhatIsNotFiniteDoesNotSpreadByPadding) {
+  Graph graph(all_ops(), "clipped");
+  PhiloxSequence random(3, 3);
+  const auto filter = [&](const char* name, const Dims& dims) {
+    std::vector<float> weights(static_cast<std::size_t>(element_count(dims)));
+    for (float& weight : weights) weight = static_cast<float>(random.uniform(0.1, 1));
+    return graph.constant(name, Literal::of<float>(weights, dims));
+  };
+  const Value x = graph.input("x", {DType::float32, {2, 16, 7, 7}});
+  const Value narrow = clip(graph, conv(graph, x, filter("w1", {24, 16, 1, 1})), 0, 6, "relu6");
+  const Value y = conv(graph, narrow, filter("w2", {32, 24, 1, 1}));
+  std::vector<float> values(2 * 16 * 49, 1);
+  values[5] = std::numeric_limits<float>::infinity();
+  const Literal fed = Literal::of<float>(values, {2, 16, 7, 7});
+  std::vector<std::vector<float>> results;
+  for (const bool layouts : {true, false}) {
+    States states({}, {});
+    Workers workers(1, 1);
+    const auto executor = make_executor(compile({graph,
+                                                 {"x"},
+                                                 {fed.dims()},
+                                                 {graph.name(y)},
+                                                 {},
+                                                 {},
+                                                 cpu_devices(1),
+                                                 all_kernels(),
+                                                 {.layouts = layouts}}),
+                                        states, workers);
+    if (layouts && any_blocks(executor->plan())) {
+      EXPECT_TRUE(users_of_padding(executor->plan()).contains("Conv")) << text_of(executor->plan());
+    }
+    executor->run(std::vector<Tensor>{view_of(fed)}, {});
+    const Tensor found = executor->fetches()[0];
+    results.emplace_back(found.as<float>(), found.as<float>() + found.count());
+  }
+  for (std::size_t i = 0; i < results[0].size(); ++i)
+    ASSERT_NEAR(results[0][i], results[1][i], 1e-4) << i;
+}
 
 // 28 channels fill no blocks of 8 or 16, but nearly.
 TEST(PaddedBlocksOf, ConvolutionsBatchNormsAndSumsTakeThem) {
