@@ -12,8 +12,9 @@ namespace lockstep {
 
 // What others know of a graph by name.
 struct Known {
-  std::set<std::string> values;       // they read these after a run
-  std::vector<Binding> updates = {};  // state := value, done by the end of a run
+  std::set<std::string> values;             // they read these after a run
+  std::vector<Binding> updates = {};        // state := value, done by the end of a run
+  std::set<std::string> tiled_states = {};  // that lie in tiles already (TensorDesc)
 };
 
 struct Rewritten {

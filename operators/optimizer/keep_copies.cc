@@ -67,6 +67,7 @@ class CopyKeeper {
       const Value param = update.inputs()[places.param(k)];
       const auto taken = new_values_.find(from_.name(param));
       if (taken == new_values_.end() || from_.producer(param) ||
+          known_.tiled_states.contains(from_.name(param)) ||
           taken->second != from_.name(update.outputs()[places.new_param(k)]))
         continue;
       NarrowCopy copy{{}, param, k, copies.empty() ? DType::undefined : copies[0].type};

@@ -27,6 +27,7 @@ class ShortWaits {
   class Surplus;
 
   int surplus_count_;  // 0: never on
+  int others_;
   CoreClock clock_;
   SharedCores cores_;
   std::unique_ptr<Surplus> surplus_;

@@ -65,10 +65,17 @@ class Compiler {
     return seen;
   }
 
+  std::set<std::string> tiled_states() const {
+    std::set<std::string> tiled;
+    for (std::size_t i = 0; i < request_.state_layouts.size(); ++i)
+      if (request_.state_layouts[i] != 1) tiled.insert(request_.states[i]);
+    return tiled;
+  }
+
   Graph rewrite(Graph& bound) {
     if (!request_.options.rewrites) return std::move(bound);
     Graph graph = std::move(bound);
-    Known known{seen_by_others(), request_.updates};
+    Known known{seen_by_others(), request_.updates, tiled_states()};
     for (const KernelTable& table : request_.kernels) {
       if (table.kind() != request_.devices[0].kind) continue;
       for (Rewrite pass : table.rewrites()) {

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "builders/net/layers.h"
+#include "builders/net/losses.h"
 #include "builders/optimizers/adam.h"
+#include "builders/optimizers/momentum_sgd.h"
 #include "builders/optimizers/nesterov.h"
 #include "builders/step/partition.h"
 #include "graph/file.h"
@@ -278,6 +281,33 @@ TEST(KeptCopies, AreOfTrainedParametersAlone) {
   const Plan fewer = compile(request);
   EXPECT_EQ(fewer.kept.size() + 1, all.kept.size());
   EXPECT_EQ(casts_of_states(fewer), 1);
+}
+
+// What a float32 step before has laid in tiles is no operand of a cast: it is reordered first.
+TEST(KeptCopies, OfFiltersInTilesAreCastInEveryStep) {
+  const TrainingModel model = build_data_parallel_model(
+      all_ops(),
+      [](Net& net) {
+        Value x = net.input("data", {DType::float32, {"N", 1, 6, 6}});
+        x = conv_layer(net, x, 16, {.kernel = 3, .pad = 1}, "first");
+        x = conv_layer(net, x, 16, {.kernel = 3, .pad = 1}, "second");
+        classify(net, fc_layer(net, x, kClasses, {}, "pred"));
+      },
+      MomentumSgd{}, {.replicas = 1, .scope = "cpu", .precision = DType::bfloat16});
+  CompileRequest request = step_request(
+      model,
+      [](const std::string& feed) {
+        return feed.ends_with("data")    ? Dims{kBatch, 1, 6, 6}
+               : feed.ends_with("label") ? Dims{kBatch}
+                                         : Dims{1};
+      },
+      cpu_devices(1), all_kernels());
+  const Plan row_major = compile(request);
+  request.state_layouts.assign(request.states.size(), 1);
+  for (std::size_t i = 0; i < request.states.size(); ++i)
+    if (request.states[i].ends_with("second_w")) request.state_layouts[i] = -16;
+  ASSERT_EQ(std::ranges::count(request.state_layouts, -16), 1);
+  EXPECT_EQ(compile(request).kept.size() + 1, row_major.kept.size());
 }
 
 }  // namespace
