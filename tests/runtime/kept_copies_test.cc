@@ -261,14 +261,8 @@ TEST(KeptCopies, AreInNoCheckpointAndResumeToTheSameBits) {
   EXPECT_EQ(read_file(folder / "two").find("bfloat16"), std::string::npos);
 }
 
-// Those that are not trained are cast in every step, and so are all of a prediction.
-TEST(KeptCopies, AreOfTrainedParametersAlone) {
-  const TrainingModel model = narrow(1);
-  std::vector<Binding> frozen = model.updates;
-  const std::string weight = model.states[0].values[0];
-  std::erase_if(frozen, [&](const Binding& update) { return update.state == weight; });
-  ASSERT_EQ(frozen.size() + 1, model.updates.size());
-  CompileRequest request = step_request(
+CompileRequest request_of(const TrainingModel& model) {
+  return step_request(
       model,
       [](const std::string& feed) {
         return feed.ends_with("data")    ? Dims{kBatch, 1, 6, 6}
@@ -276,6 +270,16 @@ TEST(KeptCopies, AreOfTrainedParametersAlone) {
                                          : Dims{1};
       },
       cpu_devices(1), all_kernels());
+}
+
+// Those that are not trained are cast in every step, and so are all of a prediction.
+TEST(KeptCopies, AreOfTrainedParametersAlone) {
+  const TrainingModel model = narrow(1);
+  std::vector<Binding> frozen = model.updates;
+  const std::string weight = model.states[0].values[0];
+  std::erase_if(frozen, [&](const Binding& update) { return update.state == weight; });
+  ASSERT_EQ(frozen.size() + 1, model.updates.size());
+  CompileRequest request = request_of(model);
   const Plan all = compile(request);
   request.updates = frozen;
   const Plan fewer = compile(request);
@@ -294,14 +298,7 @@ TEST(KeptCopies, OfFiltersInTilesAreCastInEveryStep) {
         classify(net, fc_layer(net, x, kClasses, {}, "pred"));
       },
       MomentumSgd{}, {.replicas = 1, .scope = "cpu", .precision = DType::bfloat16});
-  CompileRequest request = step_request(
-      model,
-      [](const std::string& feed) {
-        return feed.ends_with("data")    ? Dims{kBatch, 1, 6, 6}
-               : feed.ends_with("label") ? Dims{kBatch}
-                                         : Dims{1};
-      },
-      cpu_devices(1), all_kernels());
+  CompileRequest request = request_of(model);
   const Plan row_major = compile(request);
   request.state_layouts.assign(request.states.size(), 1);
   for (std::size_t i = 0; i < request.states.size(); ++i)
