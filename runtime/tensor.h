@@ -25,8 +25,11 @@ struct TensorDesc {
     if (padded()) whole[1] += channel_block - dims[1] % channel_block;
     return whole;
   }
-  // Elements and padding.
-  int64_t places() const { return padded() ? element_count(stored()) : count(); }
+  // Elements and padding. Allocates nothing.
+  int64_t places() const {
+    if (!padded()) return count();
+    return count() / dims[1] * (dims[1] + channel_block - dims[1] % channel_block);
+  }
   std::size_t bytes() const { return static_cast<std::size_t>(places()) * size_of(dtype); }
   bool present() const { return dtype != DType::undefined; }
   friend bool operator==(const TensorDesc&, const TensorDesc&) = default;

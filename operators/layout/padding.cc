@@ -30,15 +30,16 @@ void clear_padding(const Tensor& tensor) {
   const TensorDesc& desc = tensor.desc;
   if (!desc.padded()) return;
   const int64_t block = desc.channel_block, own = desc.dims[1] % block;
-  const int64_t blocks = desc.stored()[1] / block;
+  const int64_t blocks = desc.dims[1] / block + 1;
   const int64_t plane = desc.count() / (desc.dims[0] * desc.dims[1]);
   const auto size = static_cast<int64_t>(size_of(desc.dtype));
   const auto cleared = static_cast<std::size_t>((block - own) * size);
+  auto* bytes = tensor.as<std::byte>();
   parallel_for(desc.dims[0], 1, threads_of_this_thread(), [=](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n)
       for (int64_t p = 0; p < plane; ++p) {
         const int64_t pixel = (((n + 1) * blocks - 1) * plane + p) * block;
-        std::memset(tensor.as<std::byte>() + (pixel + own) * size, 0, cleared);
+        std::memset(bytes + (pixel + own) * size, 0, cleared);
       }
   });
 }
