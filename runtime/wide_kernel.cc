@@ -88,13 +88,13 @@ class WideKernel final : public Kernel, public Reorders {
 
   void run(const KernelArgs& args) override {
     for (std::size_t i = 0; i < in_.size(); ++i) {
-      inputs_[i] = placed(args.in[i], in_[i], args.workspace);
+      place(inputs_[i], args.in[i], in_[i], args.workspace);
       if (in_[i] != kSame && args.in[i].data)
         widen(args.in[i].desc.dtype, args.in[i].data, inputs_[i].data, args.in[i].desc.places(),
               threads_);
     }
     for (std::size_t i = 0; i < out_.size(); ++i)
-      outputs_[i] = placed(args.out[i], out_[i], args.workspace);
+      place(outputs_[i], args.out[i], out_[i], args.workspace);
     KernelArgs wide{inputs_, outputs_, args.workspace, args.context};
     kernel_->run(wide);
     for (std::size_t i = 0; i < out_.size(); ++i)
@@ -112,12 +112,12 @@ class WideKernel final : public Kernel, public Reorders {
  private:
   static constexpr std::size_t kSame = SIZE_MAX;  // not 16 bits: the operand itself
 
-  static Tensor placed(const Tensor& tensor, std::size_t place, std::byte* workspace) {
-    Tensor there = tensor;
-    if (place == kSame) return there;
+  // `there` has had the same dimensions since the first run, so that none after it allocates.
+  static void place(Tensor& there, const Tensor& tensor, std::size_t at, std::byte* workspace) {
+    there = tensor;
+    if (at == kSame) return;
     there.desc.dtype = DType::float32;
-    if (tensor.data) there.data = workspace + place;
-    return there;
+    if (tensor.data) there.data = workspace + at;
   }
 
   std::unique_ptr<Kernel> kernel_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <type_traits>
 
 #include "operators/kit/dispatch.h"
 #include "operators/optimizer/optimizer.h"
@@ -13,11 +14,16 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
+// Of 16 bits.
 void write_copy(const float* from, const Tensor& copy, int64_t begin, int64_t count) {
-  dispatch<TensorFloats>(copy.desc.dtype, [&]<class To>() {
-    for (int64_t i = 0; i < count; ++i) copy.as<To>()[begin + i] = To(from[i]);
-    return true;
-  });
+  const auto write_as = [&](auto* to) {
+    using To = std::remove_pointer_t<decltype(to)>;
+    for (int64_t i = 0; i < count; ++i) to[begin + i] = To(from[i]);
+  };
+  if (copy.desc.dtype == DType::float16)
+    write_as(copy.as<Half>());
+  else
+    write_as(copy.as<BFloat16>());
 }
 
 // Elements are updated in arrays of this function's own, piece by piece: results lie over operands,

@@ -136,6 +136,7 @@ TEST(Allocation, AStepOfAnMlpMakesNone) {
   expect_no_allocation(small_mlp(1), 8, 5, {1, 6, 6}, 1);
   expect_no_allocation(small_mlp(4), 8, 5, {1, 6, 6}, 1);
   expect_no_allocation(small_of_side(6, {.replicas = 2}), 8, 5, {1, 6, 6}, 1);
+  expect_no_allocation(small_of_side(6, {.precision = DType::bfloat16}), 8, 5, {1, 6, 6}, 1);
 }
 
 // Windows move over a batch, and other plans' arenas move.
