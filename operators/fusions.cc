@@ -9,14 +9,17 @@
 
 namespace lockstep {
 
-std::vector<Rewrite> gpu_fusions() {
-  return {fuse_byte_tables,      fuse_batch_norms, fuse_convolutions, fuse_gradient_sums,
-          keep_places_of_maxima, fuse_updates,     keep_copies,       fuse_casts};
+Rewrites gpu_fusions() {
+  return {.before_layouts = {fuse_byte_tables, fuse_batch_norms, fuse_convolutions,
+                             fuse_gradient_sums, keep_places_of_maxima, fuse_updates, keep_casts,
+                             fuse_casts}};
 }
 
 // A ReLU after oneDNN's convolution would be a pass of its own in any case.
-std::vector<Rewrite> cpu_fusions() {
-  return {fuse_byte_tables, fuse_batch_norms_and_clips, fuse_small_updates, keep_copies};
+Rewrites cpu_fusions() {
+  return {.before_layouts = {fuse_byte_tables, fuse_batch_norms_and_clips, fuse_small_updates,
+                             keep_casts},
+          .after_layouts = {keep_turned_filters}};
 }
 
 }  // namespace lockstep

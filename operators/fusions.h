@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-std::vector<Rewrite> gpu_fusions();
-std::vector<Rewrite> cpu_fusions();
+Rewrites gpu_fusions();
+Rewrites cpu_fusions();
 
 }  // namespace lockstep

@@ -45,7 +45,7 @@ std::string text_of(const std::vector<Refused>& refused) {
 }
 
 KernelTable::KernelTable(DeviceKind kind, const OpSet& ops, std::vector<KernelEntry> entries,
-                         Accelerator* accelerator, std::vector<Rewrite> rewrites)
+                         Accelerator* accelerator, Rewrites rewrites)
     : kind_(kind), accelerator_(accelerator), rewrites_(std::move(rewrites)) {
   for (KernelEntry& entry : entries) {
     const std::string key = key_of(entry.domain, entry.type);

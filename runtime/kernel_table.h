@@ -66,18 +66,23 @@ struct ChosenKernel {
 struct Rewritten;
 struct Known;
 using Rewrite = Rewritten (*)(const Graph& graph, const Known& known);
+// In the order in which they run: before tensors are laid out, and on a graph with Reorder nodes.
+struct Rewrites {
+  std::vector<Rewrite> before_layouts = {};
+  std::vector<Rewrite> after_layouts = {};
+};
 
 // The kernels of one kind of device.
 class KernelTable {
  public:
-  // `accelerator` is null if kernels work in host memory. `rewrites` run in order. Throws for an
-  // entry whose operator is not in `ops`, and for two entries of one name.
+  // `accelerator` is null if kernels work in host memory. Throws for an entry whose operator is not
+  // in `ops`, and for two entries of one name.
   KernelTable(DeviceKind kind, const OpSet& ops, std::vector<KernelEntry> entries,
-              Accelerator* accelerator = nullptr, std::vector<Rewrite> rewrites = {});
+              Accelerator* accelerator = nullptr, Rewrites rewrites = {});
 
   DeviceKind kind() const { return kind_; }
   Accelerator* accelerator() const { return accelerator_; }
-  const std::vector<Rewrite>& rewrites() const { return rewrites_; }
+  const Rewrites& rewrites() const { return rewrites_; }
   bool has(const std::string& domain, const std::string& type) const;
 
   // The first candidate that accepts the request. If none does, throws Unsupported with all
@@ -93,7 +98,7 @@ class KernelTable {
 
   DeviceKind kind_;
   Accelerator* accelerator_;
-  std::vector<Rewrite> rewrites_;
+  Rewrites rewrites_;
   std::unordered_map<std::string, std::vector<Candidate>> entries_;
 };
 

@@ -12,9 +12,10 @@ namespace lockstep {
 
 // What others know of a graph by name.
 struct Known {
-  std::set<std::string> values;             // they read these after a run
-  std::vector<Binding> updates = {};        // state := value, done by the end of a run
-  std::set<std::string> tiled_states = {};  // that lie in tiles already (TensorDesc)
+  std::set<std::string> values;              // they read these after a run
+  std::vector<Binding> updates = {};         // state := value, done by the end of a run
+  std::set<std::string> tiled_states = {};   // that lie in tiles already (TensorDesc)
+  std::set<std::string> turned_values = {};  // that lie in turned tiles; none before layouts
 };
 
 struct Rewritten {

@@ -9,12 +9,22 @@
 
 namespace lockstep {
 
+// Square tiles of filters, and those with outputs and inputs exchanged, as a TensorDesc counts
+// them.
+constexpr int tiles_of_side(int side) { return -side; }
+constexpr int turned_tiles_of_side(int side) { return -1000 - side; }
+constexpr bool in_turned_tiles(int channel_block) { return channel_block < -1000; }
+constexpr int side_of_tiles(int channel_block) {
+  return in_turned_tiles(channel_block) ? -1000 - channel_block : -channel_block;
+}
+
 struct TensorDesc {
   DType dtype = DType::undefined;  // undefined: an omitted optional operand
   Dims dims;
   // 1: row-major. b: blocks of channels, [N, blocks, spatial.., b]. Where b does not divide the
-  // channels the last block is padded: the places of its missing channels hold 0. -b: filters in
-  // square tiles, [O / b, I / b, height, width, b of I, b of O], where b divides both.
+  // channels the last block is padded: the places of its missing channels hold 0. tiles_of_side(b):
+  // filters in square tiles, [O / b, I / b, height, width, b of I, b of O], where b divides both.
+  // turned_tiles_of_side(b): [I / b, O / b, height, width, b of O, b of I].
   int channel_block = 1;
 
   int64_t count() const { return element_count(dims); }
@@ -35,9 +45,15 @@ struct TensorDesc {
   friend bool operator==(const TensorDesc&, const TensorDesc&) = default;
 };
 
+// "/c16", "/t16", "/t16 turned"; "" for row-major.
+inline std::string text_of_layout(int channel_block) {
+  if (channel_block == 1) return "";
+  if (channel_block > 1) return join("/c", channel_block);
+  return join("/t", side_of_tiles(channel_block), in_turned_tiles(channel_block) ? " turned" : "");
+}
+
 inline std::string text_of(const TensorDesc& desc) {
-  return std::string(name_of(desc.dtype)) + text_of(desc.dims) +
-         (desc.channel_block > 1 ? join("/c", desc.channel_block) : "");
+  return std::string(name_of(desc.dtype)) + text_of(desc.dims) + text_of_layout(desc.channel_block);
 }
 
 struct Tensor {

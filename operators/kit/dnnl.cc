@@ -79,10 +79,14 @@ dnnl::memory::desc desc_of(const TensorDesc& tensor) {
   if (tensor.channel_block == 1) return plain_desc(tensor.dims, tensor.dtype);
   using Tag = dnnl::memory::format_tag;
   if (tensor.channel_block < 0) {
-    check(tensor.dims.size() == 4 && (tensor.channel_block == -16 || tensor.channel_block == -8),
-          "internal: filters in tiles of ", -tensor.channel_block);
-    return {tensor.dims, data_type_of(tensor.dtype),
-            tensor.channel_block == -16 ? Tag::ABcd16b16a : Tag::ABcd8b8a};
+    const auto in = [&](Tag tag) -> dnnl::memory::desc {
+      return {tensor.dims, data_type_of(tensor.dtype), tag};
+    };
+    check(tensor.dims.size() == 4, "internal: tiles in ", tensor.dims.size(), " dimensions");
+    if (tensor.channel_block == tiles_of_side(16)) return in(Tag::ABcd16b16a);
+    if (tensor.channel_block == tiles_of_side(8)) return in(Tag::ABcd8b8a);
+    if (tensor.channel_block == turned_tiles_of_side(16)) return in(Tag::BAcd16a16b);
+    fail("internal: filters lie as ", text_of(tensor));
   }
   // oneDNN's tags name the block, for each number of spatial dimensions.
   const bool wide = tensor.channel_block == 16;
@@ -109,10 +113,10 @@ int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims) {
 
 int tiles_of(const dnnl::memory::desc& desc, const Dims& dims) {
   if (dims.size() != 4) return 1;
-  for (int tile : {16, 8})
-    if (dims[0] % tile == 0 && dims[1] % tile == 0 &&
-        desc == desc_of({dtype_of(desc), dims, -tile}))
-      return -tile;
+  for (const int layout : {tiles_of_side(16), turned_tiles_of_side(16), tiles_of_side(8)})
+    if (const int side = side_of_tiles(layout); dims[0] % side == 0 && dims[1] % side == 0 &&
+                                                desc == desc_of({dtype_of(desc), dims, layout}))
+      return layout;
   return 1;
 }
 

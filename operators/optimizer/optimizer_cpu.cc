@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <atomic>
-#include <type_traits>
 
 #include "operators/kit/dispatch.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/optimizer/rules.h"
 #include "operators/optimizer/update_elements.h"
+#include "operators/optimizer/written_twice.h"
 #include "runtime/finite.h"
 #include "runtime/parallel.h"
 
@@ -14,29 +14,12 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-// In float32 for a kernel that is widened (wide_kernel.h): it rounds the copy itself. Called for
-// each piece, so without dispatch(), which makes the text of a refusal.
-void write_copy(const float* from, const Tensor& copy, int64_t begin, int64_t count) {
-  const auto write_as = [&](auto* to) {
-    using To = std::remove_pointer_t<decltype(to)>;
-    for (int64_t i = 0; i < count; ++i) to[begin + i] = To(from[i]);
-  };
-  switch (copy.desc.dtype) {
-    case DType::float16:
-      return write_as(copy.as<Half>());
-    case DType::bfloat16:
-      return write_as(copy.as<BFloat16>());
-    default:
-      return write_as(copy.as<float>());
-  }
-}
-
 // Elements are updated in arrays of this function's own, piece by piece: results lie over operands,
 // and for pointers to both the compiler would not compute several elements at once.
 template <class Rule, class Given>
 void update_range(const UpdateElements<Rule>& parameter, const float* gradients, const Tensor* copy,
                   Rule rule, Given given, bool skipped, int64_t begin, int64_t end) {
-  constexpr int64_t kPiece = 256;
+  constexpr int64_t kPiece = kPieceOfCopy;
   float gradient[kPiece], param[kPiece], step[kPiece], slots[Rule::kSlots][kPiece];
   UpdateElements<Rule> piece;
   piece.param = piece.new_param = param;
@@ -58,6 +41,11 @@ void update_range(const UpdateElements<Rule>& parameter, const float* gradients,
   }
 }
 
+// A share of a sweep begins and ends between two pieces of a parameter, or with the parameter.
+int64_t whole_pieces(int64_t elements, int64_t all) {
+  return std::min(all, (elements + kPieceOfCopy - 1) / kPieceOfCopy * kPieceOfCopy);
+}
+
 // One sweep over all parameters, however small some are. `ends`: of each parameter, counted from
 // the first one's start.
 template <class Rule, bool kMany>
@@ -77,9 +65,10 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
       auto k = static_cast<std::size_t>(std::ranges::upper_bound(ends, begin) - ends.begin());
       for (; begin < end; begin = ends[k++]) {
         const int64_t first = k == 0 ? 0 : ends[k - 1];
+        const int64_t all = ends[k] - first;
         update_range(operands.at(args, k), operands.gradient(args, k).template as<const float>(),
-                     operands.copy(args, k), rule, given, skipped, begin - first,
-                     std::min(end, ends[k]) - first);
+                     operands.copy(args, k), rule, given, skipped, whole_pieces(begin - first, all),
+                     whole_pieces(std::min(end, ends[k]) - first, all));
       }
     });
   });

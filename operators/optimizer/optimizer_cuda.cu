@@ -31,6 +31,8 @@ struct LaidBeside {
     const int64_t place = copy_last ? with_channels_last : i;
     if (is(copy_type, DType::float16))
       as<__half>(copy)[place] = stored<__half>(value);
+    else if (is(copy_type, DType::float32))
+      as<float>(copy)[place] = value;
     else
       as<__nv_bfloat16>(copy)[place] = stored<__nv_bfloat16>(value);
   }

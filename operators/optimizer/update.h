@@ -9,7 +9,7 @@
 // of 16-bit floats. A rule that decouples the decay (kDecouplesDecay) gets factor * gradient, and
 // the step is larger by rate * decay * param; its operator for one parameter has the attribute
 // `decay`. Of many, those parameters that the attribute `copies` lists by number are written a
-// second time, as `copies_to` (as Cast's `to`).
+// second time, as `copies_to` (as Cast's `to`); in float32 for a copy in another layout.
 #pragma once
 
 #include <string>

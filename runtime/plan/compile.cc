@@ -34,7 +34,7 @@ class Compiler {
     Graph bound = bind();            // 1. shapes of this batch, constant folding, pruning
     bound = rewrite(bound);          // 2. operator fusion, per device
     overlap(bound);                  // 3. order: queues compute while others communicate
-    bound = lay_out_tensors(bound);  // 4. channel blocks, and reorders where kernels disagree
+    bound = lay_out_tensors(bound);  // 4. channel blocks, reorders where kernels disagree, rewrites
     number_values(bound);            // 5. values become numbers, each on its replica's worker
     list_feeds(bound);
     list_results(bound);
@@ -73,12 +73,15 @@ class Compiler {
   }
 
   Graph rewrite(Graph& bound) {
-    if (!request_.options.rewrites) return std::move(bound);
-    Graph graph = std::move(bound);
     Known known{seen_by_others(), request_.updates, tiled_states()};
+    return rewrite(std::move(bound), known, &Rewrites::before_layouts);
+  }
+
+  Graph rewrite(Graph graph, Known& known, std::vector<Rewrite> Rewrites::*passes) {
+    if (!request_.options.rewrites) return graph;
     for (const KernelTable& table : request_.kernels) {
       if (table.kind() != request_.devices[0].kind) continue;
-      for (Rewrite pass : table.rewrites()) {
+      for (Rewrite pass : table.rewrites().*passes) {
         Rewritten result = pass(graph, known);
         graph = std::move(result.graph);
         plan_.notes.insert(plan_.notes.end(), result.notes.begin(), result.notes.end());
@@ -109,7 +112,40 @@ class Compiler {
     channel_block_.resize(static_cast<std::size_t>(laid.graph.value_count()), 1);
     fetched_ = std::move(laid.fetched);
     updated_ = std::move(laid.updated);
-    return std::move(laid.graph);
+    return rewrite_laid_out(std::move(laid.graph));
+  }
+
+  // Names stay; a value that is kept for the next run lies as what it takes the place of.
+  Graph rewrite_laid_out(Graph laid) {
+    Known known{seen_by_others(), request_.updates};
+    std::unordered_map<std::string, int> block_of;
+    for (int id = 0; id < laid.value_count(); ++id) {
+      const std::string& name = laid.name({id});
+      const int block = block_of[name] = channel_block_[static_cast<std::size_t>(id)];
+      if (in_turned_tiles(block)) known.turned_values.insert(name);
+      if (block < 1 && state_number(name) >= 0) known.tiled_states.insert(name);
+    }
+    if (known.turned_values.empty()) return laid;
+    const auto names_of = [&](const std::vector<Value>& values) {
+      std::vector<std::string> names;
+      for (Value value : values) names.push_back(laid.name(value));
+      return names;
+    };
+    const std::vector<std::string> fetched = names_of(fetched_), updated = names_of(updated_);
+    const std::size_t before = kept_.size();
+    laid = rewrite(std::move(laid), known, &Rewrites::after_layouts);
+    for (std::size_t i = before; i < kept_.size(); ++i)
+      block_of[kept_[i].value] = block_of.at(kept_[i].state);
+    channel_block_.clear();
+    for (int id = 0; id < laid.value_count(); ++id)
+      channel_block_.push_back(block_of.at(laid.name({id})));
+    const auto find = [&](const std::vector<std::string>& names, std::vector<Value>& values) {
+      std::ranges::transform(names, values.begin(),
+                             [&](const std::string& name) { return laid.at(name); });
+    };
+    find(fetched, fetched_);
+    find(updated, updated_);
+    return laid;
   }
 
   bool in_host_memory() const { return request_.devices[0].kind == DeviceKind::cpu; }

@@ -76,7 +76,8 @@ class LayoutPass {
   Value translated(Value old, int block) {
     const Value made = copy_.of(old);
     if (block_here(made) == block) return made;
-    if (is_state(old)) reordered_states_.insert(bound_.name(old));
+    // What turned tiles are made of may lie anyhow.
+    if (is_state(old) && !in_turned_tiles(block)) reordered_states_.insert(bound_.name(old));
     Value& other = reordered_[{old.id, block}];
     if (!other) other = reorder(made, block, graph_.name(made) + suffix(block));
     return other;
@@ -84,7 +85,8 @@ class LayoutPass {
 
   static std::string suffix(int block) {
     if (block == 1) return "/row_major";
-    return block > 1 ? join("/blocks_of_", block) : join("/tiles_of_", -block);
+    if (block > 1) return join("/blocks_of_", block);
+    return join(in_turned_tiles(block) ? "/turned_tiles_of_" : "/tiles_of_", side_of_tiles(block));
   }
 
   Value reorder(Value from, int block, const std::string& name) {
@@ -152,7 +154,8 @@ class LayoutPass {
 
   Value operand(Value old, int block) {
     if (!old) return none;
-    if (block < 1 && is_state(old) && block_of(old) == 1) wished_.emplace(bound_.name(old), block);
+    if (block < 1 && !in_turned_tiles(block) && is_state(old) && block_of(old) == 1)
+      wished_.emplace(bound_.name(old), block);
     return translated(old, block);
   }
 

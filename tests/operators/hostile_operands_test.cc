@@ -324,7 +324,7 @@ const std::vector<Hostile> kUpdates{
     {"MomentumSGDUpdates and copies", outputs(2),
      "makes 1 slots and the parameter of each, not 1 results"},
     {"MomentumSGDUpdates and copies", attribute("copies", sizes({1})), "copies parameter 1 of 1"},
-    {"MomentumSGDUpdates and copies", attribute("copies_to", int64_t{1}), "not to float32"},
+    {"MomentumSGDUpdates and copies", attribute("copies_to", int64_t{11}), "not to float64"},
     {"MomentumSGDUpdates and copies", operand(2, random({2})), "operand 2 should be left out"},
     {"AdamUpdate", operand(2, positive({2})), "slot 1 is float32[2]"},
     {"AdamUpdate", operand(5, random({0})), "the number is float32[0]"},

@@ -121,10 +121,16 @@ TEST_F(StateLayouts, HoldFiltersAndTheirMomentumInTiles) {
     const Plan& tiled = tiles.session.step().plan(tiles.feeds.at(0, 0.05F));
     const Plan& row_major = plain.session.step().plan(plain.feeds.at(0, 0.05F));
     EXPECT_NE(text_of(tiled).find("expand_w/t"), std::string::npos);
-    // Each filter was read and written once for the forward pass, and once for the gradient.
-    const std::size_t filters = (64 * 32 + 32 * 64 + 48 * 32 * 9) * sizeof(float);
+    // Each filter was read and written once for the forward pass, and once for its gradient; those
+    // of size 1 once more for the gradient of the data, of a copy that the update writes now.
+    const std::size_t small = (64 * 32 + 32 * 64) * sizeof(float),
+                      large = 48 * 32 * 9 * sizeof(float);
     EXPECT_EQ(traffic_of(row_major).reordered - traffic_of(tiled).reordered,
-              4 * filters * static_cast<std::size_t>(replicas));
+              (6 * small + 4 * large) * static_cast<std::size_t>(replicas));
+    EXPECT_NE(text_of(tiled).find("2 filters of replica 0 are kept in turned tiles"),
+              std::string::npos);
+    EXPECT_EQ(tiled.kept.size(), static_cast<std::size_t>(2 * replicas));
+    EXPECT_EQ(row_major.kept.size(), 0u);
   }
 }
 

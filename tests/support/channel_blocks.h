@@ -1,4 +1,4 @@
-// Values moved between row-major order and channel blocks, one by one.
+// Values moved between row-major order and channel blocks or tiles, one by one.
 #pragma once
 
 #include <vector>
@@ -13,6 +13,21 @@ void each_place(const TensorDesc& desc, const Move& move) {
   const int64_t block = desc.channel_block;
   if (block == 1) {
     for (int64_t i = 0; i < desc.count(); ++i) move(i, i);
+    return;
+  }
+  if (block < 1) {
+    const int64_t side = side_of_tiles(desc.channel_block);
+    const int64_t outputs = desc.dims[0], inputs = desc.dims[1],
+                  plane = desc.dims[2] * desc.dims[3];
+    const bool turned = in_turned_tiles(desc.channel_block);
+    for (int64_t o = 0; o < outputs; ++o)
+      for (int64_t i = 0; i < inputs; ++i)
+        for (int64_t p = 0; p < plane; ++p) {
+          const int64_t outer = turned ? i : o, inner = turned ? o : i;
+          const int64_t row = outer / side * ((turned ? outputs : inputs) / side) + inner / side;
+          move((o * inputs + i) * plane + p,
+               ((row * plane + p) * side + inner % side) * side + outer % side);
+        }
     return;
   }
   const int64_t channels = desc.dims[1], plane = desc.count() / (desc.dims[0] * channels);
