@@ -1,48 +1,13 @@
 // Compiled for one kind of processor: nothing here may be shared with other files, hence no
 // function of the standard library.
-#include <immintrin.h>
-
+#include "operators/kit/avx512.h"
 #include "operators/batch_norm/blocks.h"
 
 namespace lockstep::normed {
 namespace {
 
-using Vector = __m512;
-using Bits [[gnu::vector_size(64)]] = uint32_t;
+using namespace avx512;
 
-// (g++ 12 sees something uninitialised in conversions without a mask.)
-constexpr __mmask16 kAll = 0xFFFF;
-
-Vector load(const float* x) { return _mm512_loadu_ps(x); }
-void store(float* y, Vector value) { _mm512_storeu_ps(y, value); }
-Vector load(const BFloat16* x) {
-  const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
-  return reinterpret_cast<Vector>(reinterpret_cast<Bits>(_mm512_maskz_cvtepu16_epi32(kAll, halves))
-                                  << 16);
-}
-// Rounded as BFloat16(float) rounds, NaN and the smallest numbers too; the processor's own
-// instruction makes the latter 0.
-Bits rounded_halves(Vector value) {
-  const Bits bits = reinterpret_cast<Bits>(value), upper = bits >> 16;
-  const Bits rounded = (bits + 0x7FFFU + (upper & 1U)) >> 16;
-  const __mmask16 is_nan = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
-  return reinterpret_cast<Bits>(_mm512_mask_mov_epi32(reinterpret_cast<__m512i>(rounded), is_nan,
-                                                      reinterpret_cast<__m512i>(upper | 0x40U)));
-}
-void store(BFloat16* y, Vector value) {
-  const auto halves = reinterpret_cast<__m512i>(rounded_halves(value));
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm512_maskz_cvtepi32_epi16(kAll, halves));
-}
-Vector as_stored(const float*, Vector value) { return value; }
-Vector as_stored(const BFloat16*, Vector value) {
-  return reinterpret_cast<Vector>(rounded_halves(value) << 16);
-}
-
-Vector all(float x) { return _mm512_set1_ps(x); }
-Vector add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
-Vector subtract(Vector a, Vector b) { return _mm512_sub_ps(a, b); }
-Vector multiply(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
-Vector kept_where(__mmask16 mask, Vector value) { return _mm512_maskz_mov_ps(mask, value); }
 Vector normalised(Vector x, Vector factor, Vector center, Vector bias) {
   return add(multiply(factor, subtract(x, center)), bias);
 }

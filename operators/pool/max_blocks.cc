@@ -4,6 +4,7 @@
 
 #include "operators/kit/pack.h"
 #include "operators/kit/widest.h"
+#include "operators/pool/max_loops.h"
 #include "operators/pool/planes.h"
 
 namespace lockstep {
@@ -99,6 +100,16 @@ class LanesOfPlane {
   int64_t block_;
 };
 
+// Each share of the planes has a part of the workspace. run(share, its first plane, the end).
+template <class Run>
+void each_share(const PooledPlanes& planes, int64_t block, const Run& run) {
+  const int64_t count = planes.count / block, shares = planes.threads;
+  parallel_for(shares, 1, planes.threads, [&](int64_t begin, int64_t end) {
+    for (int64_t share = begin; share < end; ++share)
+      run(share, share * count / shares, (share + 1) * count / shares);
+  });
+}
+
 template <class T, int kLanes>
 class MaxOfBlocksGrad final : public Kernel {
  public:
@@ -107,15 +118,12 @@ class MaxOfBlocksGrad final : public Kernel {
         block_(request.in[1].channel_block),
         one_(planes_, block_) {}
 
-  // Each share of the planes has a band of its own.
   void run(const KernelArgs& args) override {
-    const int64_t planes = planes_.count / block_, shares = planes_.threads;
-    parallel_for(shares, 1, planes_.threads, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share)
-        widest([&] {
-          run(args, share * planes / shares, (share + 1) * planes / shares,
-              reinterpret_cast<float*>(args.workspace) + share * one_.floats_of_band());
-        });
+    each_share(planes_, block_, [&](int64_t share, int64_t begin, int64_t end) {
+      widest([&] {
+        run(args, begin, end,
+            reinterpret_cast<float*>(args.workspace) + share * one_.floats_of_band());
+      });
     });
   }
   std::size_t workspace_bytes() const override {
@@ -139,6 +147,41 @@ class MaxOfBlocksGrad final : public Kernel {
   LanesOfPlane<T, kLanes> one_;
 };
 
+// In vectors of 16.
+template <class T>
+class MaxOfWideBlocksGrad final : public Kernel {
+ public:
+  explicit MaxOfWideBlocksGrad(const KernelRequest& request)
+      : planes_(request, request.in[1].dims, request.in[0].dims),
+        rows_of_places_((planes_.rows.kernel + planes_.rows.stride - 1) / planes_.rows.stride) {}
+
+  void run(const KernelArgs& args) override {
+    const int64_t small = planes_.rows.out * planes_.columns.out * pooled::kChannels,
+                  large = planes_.rows.in * planes_.columns.in * pooled::kChannels;
+    each_share(planes_, pooled::kChannels, [&](int64_t share, int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p)
+        pooled::avx512_max_grad<T>(
+            {.rows = planes_.rows,
+             .columns = planes_.columns,
+             .dy = args.in[0].as<const T>() + p * small,
+             .x = args.in[1].as<const T>() + p * large,
+             .dx = args.out[0].as<T>() + p * large,
+             .places = reinterpret_cast<int32_t*>(args.workspace) + share * places(),
+             .rows_of_places = rows_of_places_});
+    });
+  }
+  std::size_t workspace_bytes() const override {
+    return static_cast<std::size_t>(planes_.threads * places()) * sizeof(int32_t);
+  }
+  std::string describe() const override { return join(pooled::kChannels, " channels at once"); }
+
+ private:
+  int64_t places() const { return rows_of_places_ * planes_.columns.out * pooled::kChannels; }
+
+  PooledPlanes planes_;
+  int64_t rows_of_places_;
+};
+
 }  // namespace
 
 std::string not_blocks_of_planes(const KernelRequest& request) {
@@ -154,6 +197,8 @@ std::unique_ptr<Kernel> max_of_blocks_grad(const KernelRequest& request) {
       block > 1 && block == request.in[1].channel_block && block == request.out[0].channel_block,
       "takes operands in equal channel blocks");
   return dispatch<MaxOfBlocks>(request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
+    if (block == pooled::kChannels && detail::widest_vectors() == detail::Vectors::avx512)
+      return std::make_unique<MaxOfWideBlocksGrad<T>>(request);
     if (block % 8 == 0) return std::make_unique<MaxOfBlocksGrad<T, 8>>(request);
     return std::make_unique<MaxOfBlocksGrad<T, 4>>(request);
   });

@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <string>
 
+#include "operators/pool/max_loops.h"
 #include "operators/pool/pool.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
 
-// Windows along one dimension.
-struct PooledAxis {
-  int64_t in, out, kernel, stride, pad;
-
+struct PooledAxis : AxisOfWindows {
   int64_t begin(int64_t window) const { return std::max<int64_t>(0, window * stride - pad); }
   int64_t end(int64_t window) const { return std::min(in, window * stride - pad + kernel); }
   // The windows without padding are [first_whole(), end_of_whole()).

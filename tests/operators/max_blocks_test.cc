@@ -89,31 +89,62 @@ class MaxGrad {
   std::vector<Node> node_;
 };
 
+constexpr detail::Vectors kAllVectors[] = {detail::Vectors::any, detail::Vectors::avx2,
+                                           detail::Vectors::avx512};
+
+// In blocks of all sizes, with all vectors, in both precisions.
+void expect_gradient_of_planes(const Windows& windows, const Dims& dims) {
+  const MaxGrad max(windows, dims);
+  const std::vector<float> expected = max.run(*max_of_planes_grad(max.request(1)), max.request(1));
+  std::vector<float> rounded;
+  for (const float value : expected) rounded.push_back(static_cast<float>(BFloat16(value)));
+  for (int block : {4, 8, 16})
+    for (int threads : {1, 3})
+      for (const auto vectors : kAllVectors)
+        for (const DType dtype : {DType::float32, DType::bfloat16}) {
+          const VectorsAtMost limit(vectors);
+          const KernelRequest request = max.request(block, usable_threads(threads), dtype);
+          EXPECT_TRUE(max.run(*max_of_blocks_grad(request), request) ==
+                      (dtype == DType::float32 ? expected : rounded))
+              << "windows of " << windows.kernel << " by " << windows.stride << ", x "
+              << text_of(dims) << ", blocks of " << block << ", " << threads << " threads, "
+              << name_of(dtype) << ", vectors " << static_cast<int>(vectors);
+        }
+}
+
 TEST(MaxOfBlocks, HasTheGradientOfRowMajorPlanes) {
   for (const Windows& windows :
        {Windows{}, Windows{3, 2, 1, 1}, Windows{3, 1, 1, 1}, Windows{3, 2, 0, 1},
         Windows{2, 2, 1, 1}, Windows{5, 3, 2, 0}, Windows{1, 1}, Windows{4, 1, 3, 3}, Windows{2, 3},
-        Windows{1, 4, 0, 0}}) {
-    for (const Dims& dims : {Dims{3, 16, 11, 7}, Dims{2, 16, 6, 21}}) {
-      const MaxGrad max(windows, dims);
-      const std::vector<float> expected =
-          max.run(*max_of_planes_grad(max.request(1)), max.request(1));
-      std::vector<float> rounded;
-      for (const float value : expected) rounded.push_back(static_cast<float>(BFloat16(value)));
-      for (int block : {4, 8, 16})
-        for (int threads : {1, 3})
-          for (const auto vectors :
-               {detail::Vectors::any, detail::Vectors::avx2, detail::Vectors::avx512})
-            for (const DType dtype : {DType::float32, DType::bfloat16}) {
-              const VectorsAtMost limit(vectors);
-              const KernelRequest request = max.request(block, usable_threads(threads), dtype);
-              EXPECT_TRUE(max.run(*max_of_blocks_grad(request), request) ==
-                          (dtype == DType::float32 ? expected : rounded))
-                  << "windows of " << windows.kernel << " by " << windows.stride << ", x "
-                  << text_of(dims) << ", blocks of " << block << ", " << threads << " threads, "
-                  << name_of(dtype) << ", vectors " << static_cast<int>(vectors);
-            }
-    }
+        Windows{1, 4, 0, 0}, Windows{3, 2, 2, 2}, Windows{3, 2}})
+    for (const Dims& dims : {Dims{3, 16, 11, 7}, Dims{2, 16, 6, 21}, Dims{1, 32, 5, 8}})
+      expect_gradient_of_planes(windows, dims);
+}
+
+TEST(MaxOfBlocks, HasThatOfImagesSmallerThanAWindow) {
+  for (const Dims& dims : {Dims{2, 32, 1, 1}, Dims{1, 16, 2, 1}, Dims{1, 16, 1, 2}})
+    for (const Windows& windows : {Windows{3, 2, 1, 1}, Windows{3, 2, 2, 2}, Windows{2, 2, 1, 1},
+                                   Windows{4, 3, 2, 2}, Windows{3, 1, 1, 2}})
+      expect_gradient_of_planes(windows, dims);
+}
+
+TEST(MaxOfBlocks, HasThatWhereWindowsLieInPadding) {
+  for (const Windows& windows : {Windows{2, 2, 0, 3}, Windows{3, 2, 1, 5}, Windows{2, 1, 0, 2}})
+    expect_gradient_of_planes(windows, {1, 32, 5, 4});
+}
+
+TEST(MaxOfBlocks, TakesAsManyChannelsAtOnceAsVectorsHold) {
+  const MaxGrad max({}, {1, 48, 4, 4});
+  for (const auto vectors : kAllVectors) {
+    const VectorsAtMost limit(vectors);
+    const bool wide = detail::widest_vectors() == detail::Vectors::avx512;
+    const auto choice = [&](int block) {
+      return max_of_blocks_grad(max.request(block))->describe();
+    };
+    EXPECT_EQ(choice(4), "4 channels at once");
+    EXPECT_EQ(choice(8), "8 channels at once");
+    EXPECT_EQ(choice(16), wide ? "16 channels at once" : "8 channels at once");
+    EXPECT_EQ(choice(24), "8 channels at once");
   }
 }
 
