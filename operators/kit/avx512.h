@@ -42,6 +42,13 @@ inline Vector as_stored(const BFloat16*, Vector value) {
   return reinterpret_cast<Vector>(rounded_halves(value) << 16);
 }
 
+// Asks for the memory of kPixels neighbouring vectors, which need not exist.
+template <int kPixels, class T>
+void fetch(const T* x) {
+  constexpr int kLine = 64 / sizeof(T);
+  for (int i = 0; i < 16 * kPixels; i += kLine) __builtin_prefetch(x + i);
+}
+
 inline Vector all(float x) { return _mm512_set1_ps(x); }
 inline Vector add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
 inline Vector subtract(Vector a, Vector b) { return _mm512_sub_ps(a, b); }

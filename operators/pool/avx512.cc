@@ -92,10 +92,13 @@ class Gradient {
     for (int64_t column = 0; column < columns_.out; ++column, places += kChannels) {
       const Range width = pixels_of(columns_, column);
       const T* x = of_.x + height.begin * across_ + width.begin * kChannels;
-      if (kKernel && whole && width.end - width.begin == kKernel)
+      if (kKernel && whole && width.end - width.begin == kKernel) {
         _mm512_storeu_si512(places, place_in_whole(x));
-      else if (height.begin < height.end && width.begin < width.end)
+        fetch<2>(x + kKernel * across_);  // what the next row of windows sees first
+        fetch<2>(x + (kKernel + 1) * across_);
+      } else if (height.begin < height.end && width.begin < width.end) {
         _mm512_storeu_si512(places, place_in(row, column, height, width));
+      }
     }
   }
   Places place_in_whole(const T* x) const {
@@ -169,6 +172,7 @@ class Gradient {
     add_up(row, windows, {0, left}, dx);
     T* at = dx + left * kChannels;
     for (int64_t window = begin; window < end; ++window, at += 2 * kChannels) {
+      fetch<2>(at + 2 * across_);
       store(at, sum_at.template operator()<0>(window));
       store(at + kChannels, sum_at.template operator()<1>(window));
     }
