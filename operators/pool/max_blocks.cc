@@ -196,6 +196,7 @@ std::unique_ptr<Kernel> max_of_blocks_grad(const KernelRequest& request) {
   supported(
       block > 1 && block == request.in[1].channel_block && block == request.out[0].channel_block,
       "takes operands in equal channel blocks");
+  supported(!request.in[1].padded(), "takes channel blocks without padding");
   return dispatch<MaxOfBlocks>(request.in[0].dtype, [&]<class T>() -> std::unique_ptr<Kernel> {
     if (block == pooled::kChannels && detail::widest_vectors() == detail::Vectors::avx512)
       return std::make_unique<MaxOfWideBlocksGrad<T>>(request);

@@ -156,6 +156,9 @@ TEST(MaxOfBlocks, RefusesOtherLayouts) {
   KernelRequest mixed = max.request(4);
   mixed.in[0].channel_block = 1;
   expect_error([&] { max_of_blocks_grad(mixed); }, "takes operands in equal channel blocks");
+  for (int block : {8, 16})
+    expect_error([&] { max_of_blocks_grad(max.request(block)); },
+                 "takes channel blocks without padding");
 }
 
 }  // namespace
