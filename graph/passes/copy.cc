@@ -53,6 +53,12 @@ Node GraphCopy::replace(const Node& old, NodeSpec spec) {
   return made;
 }
 
+std::string GraphCopy::fresh_name(const std::string& base) const {
+  std::string name = base;
+  for (int suffix = 1; from_.find(name) || to_.find(name); ++suffix) name = join(base, "_", suffix);
+  return name;
+}
+
 Graph GraphCopy::finish() {
   for (Value output : from_.outputs())
     if (of(output)) to_.output(of(output));

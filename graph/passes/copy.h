@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "graph/graph.h"
@@ -29,6 +30,8 @@ class GraphCopy {
   Node add(NodeSpec spec, const Node& like);
   // Adds a replacement for all outputs of `old`, under the same names.
   Node replace(const Node& old, NodeSpec spec);
+  // For a value that a pass adds: neither graph has it, so no node that is copied later will.
+  std::string fresh_name(const std::string& base) const;
   // Declares the outputs.
   Graph finish();
 

@@ -35,7 +35,7 @@ class PrecisionPass {
     const Value made = copy_.of(old);
     if (to_.dtype(made) == type) return made;
     Value& other = cast_[old.id];
-    if (!other) other = cast(made, type, join(to_.name(made), "/", type));
+    if (!other) other = cast(made, type, copy_.fresh_name(join(to_.name(made), "/", type)));
     return other;
   }
 
@@ -84,7 +84,7 @@ class PrecisionPass {
   void keep_type(Value old) {
     const Value made = copy_.of(old);
     if (to_.dtype(made) == from_.dtype(old) || !known_.count(from_.name(old))) return;
-    to_.rename(made, join(from_.name(old), "/", narrow_));
+    to_.rename(made, copy_.fresh_name(join(from_.name(old), "/", narrow_)));
     cast_[old.id] = cast(made, from_.dtype(old), from_.name(old));
   }
 

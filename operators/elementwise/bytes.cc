@@ -146,7 +146,7 @@ class ByteTables {
 
   void write(GraphCopy& copy, const Chain& chain, const Node& last) const {
     const Value result = last.outputs()[0];
-    const Value table = copy.to().constant(from_.name(result) + "_of_bytes",
+    const Value table = copy.to().constant(copy.fresh_name(from_.name(result) + "_of_bytes"),
                                            literal_of(chain.table, from_.dtype(result)));
     copy.replace(
         last, {.type = "ByteTable", .domain = kOwnDomain, .inputs = {copy.of(chain.bytes), table}});

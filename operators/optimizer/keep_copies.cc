@@ -143,7 +143,7 @@ class CopyKeeper {
     for (Value result : old.outputs()) names.push_back(from_.name(result));
     for (const Copy& copy : copies) {
       numbers.push_back(static_cast<int64_t>(copy.number));
-      kept_.push_back({name_of(copy), name_of(copy) + "_new"});
+      kept_.push_back({name_of(copy), to.fresh_name(name_of(copy) + "_new")});
       names.push_back(kept_.back().value);
     }
     Attributes attributes = attributes_of(old);

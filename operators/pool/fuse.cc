@@ -83,7 +83,7 @@ class PlacesKept {
                   .domain = kOwnDomain,
                   .inputs = copy.of(node.inputs()),
                   .attributes = write_window(*windows_of(node, from_.shape(node.inputs()[0]))),
-                  .output_names = {y, y + "_places"}},
+                  .output_names = {y, copy.fresh_name(y + "_places")}},
                  node);
     copy.set(node.outputs()[0], made.outputs()[0]);
     places_[node.index()] = made.outputs()[1];

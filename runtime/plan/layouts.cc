@@ -79,7 +79,7 @@ class LayoutPass {
     // What turned tiles are made of may lie anyhow.
     if (is_state(old) && !in_turned_tiles(block)) reordered_states_.insert(bound_.name(old));
     Value& other = reordered_[{old.id, block}];
-    if (!other) other = reorder(made, block, graph_.name(made) + suffix(block));
+    if (!other) other = reorder(made, block, copy_.fresh_name(graph_.name(made) + suffix(block)));
     return other;
   }
 
@@ -168,7 +168,7 @@ class LayoutPass {
     const auto wanted = wanted_.find(name);
     if (wanted == wanted_.end()) return;
     if (block != 1 && wanted->second.count(1) > 0) {
-      graph_.rename(made, name + suffix(block));
+      graph_.rename(made, copy_.fresh_name(name + suffix(block)));
       reordered_[{old.id, 1}] = reorder(made, 1, name);
     }
     for (int other : wanted->second) translated(old, other);
