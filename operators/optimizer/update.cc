@@ -21,6 +21,13 @@ void check_numbers(const Inference& inference, const UpdatePlaces& places, DType
     check_one(inference, places.unless(), "operand `unless`", DType::int64);
 }
 
+// `base`, or a name that begins so if a value of the network is called that.
+std::string fresh_name(const Graph& graph, const std::string& base) {
+  std::string name = base;
+  for (int suffix = 1; graph.find(name); ++suffix) name = join(base, "_", suffix);
+  return name;
+}
+
 bool is_16_bits(DType type) { return type == DType::float16 || type == DType::bfloat16; }
 
 using FormalAttributes = std::vector<FormalAttribute>;
@@ -37,9 +44,9 @@ Updated add_update(Graph& graph, const char* type, Attributes attributes,
   std::vector<Value> inputs{operands.gradient};
   inputs.insert(inputs.end(), operands.slots.begin(), operands.slots.end());
   inputs.insert(inputs.end(), {operands.rate, operands.param, operands.number, operands.unless});
-  std::vector<std::string> names{graph.name(operands.param) + "_step"};
-  for (Value slot : operands.slots) names.push_back(graph.name(slot) + "_new");
-  names.push_back(graph.name(operands.param) + "_new");
+  std::vector<std::string> names{fresh_name(graph, graph.name(operands.param) + "_step")};
+  for (Value slot : operands.slots) names.push_back(fresh_name(graph, graph.name(slot) + "_new"));
+  names.push_back(fresh_name(graph, graph.name(operands.param) + "_new"));
   if (operands.decay != 0) attributes.push_back({"decay", operands.decay});
   const Node node = graph.add({.type = type,
                                .domain = kOwnDomain,

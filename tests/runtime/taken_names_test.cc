@@ -71,5 +71,12 @@ TEST(TakenNames, AreLeftToTheNetwork) {
     }
 }
 
+TEST(TakenNames, OfNewParametersAreLeftToTheNetwork) {
+  const Trained plain = trained(model_of(DType::float32), DeviceKind::cpu);
+  for (const char* name : {"wide_w_new", "wide_w_step", "wide_w_momentum_new"})
+    EXPECT_TRUE(trained(model_of(DType::float32, name), DeviceKind::cpu).state == plain.state)
+        << name;
+}
+
 }  // namespace
 }  // namespace lockstep::testing
