@@ -10,10 +10,6 @@
 
 namespace lockstep {
 
-namespace {
-
-bool is_reorder(const PlanStep& step) { return step.type == "Reorder"; }
-
 std::size_t bytes_of_tensors(const Plan& plan, const PlanStep& step) {
   std::size_t bytes = 0;
   for (const auto* slots : {&step.in, &step.out})
@@ -21,6 +17,10 @@ std::size_t bytes_of_tensors(const Plan& plan, const PlanStep& step) {
       if (slot >= 0) bytes += plan.slots[static_cast<std::size_t>(slot)].desc.bytes();
   return bytes / static_cast<std::size_t>(step.parts);  // of a collective: its share
 }
+
+namespace {
+
+bool is_reorder(const PlanStep& step) { return step.type == "Reorder"; }
 std::size_t reordered_within(const PlanStep& step) {
   return is_reorder(step) ? 0 : reordered_bytes(*step.kernel);
 }

@@ -16,6 +16,8 @@ Traffic traffic_of(const Plan& plan);
 
 // The share of one step in Traffic::bytes.
 std::size_t bytes_of(const Plan& plan, const PlanStep& step);
+// Of its operands and results alone, without what its kernel reorders within.
+std::size_t bytes_of_tensors(const Plan& plan, const PlanStep& step);
 
 // The steps of one type.
 struct KindOfStep {

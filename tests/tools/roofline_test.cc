@@ -9,6 +9,7 @@
 #include "builders/step/data_parallel.h"
 #include "operators/all.h"
 #include "runtime/plan/traffic.h"
+#include "tests/support/queued_cpu.h"
 #include "tools/bench/networks.h"
 
 namespace lockstep::testing {
@@ -65,19 +66,27 @@ TEST(Roofline, TakesTheSlowerOfProductsAndMemory) {
       slow_products{.operations = 1e9, .bytes = 1e15};
   for (const PlanStep& step : plan.steps) {
     EXPECT_DOUBLE_EQ(least_seconds(plan, step, slow_memory),
-                     static_cast<double>(bytes_of(plan, step)) / 1e9);
+                     static_cast<double>(bytes_of_tensors(plan, step)) / 1e9);
     if (operations_of(plan, step) > 0) {
       EXPECT_DOUBLE_EQ(least_seconds(plan, step, slow_products), operations_of(plan, step) / 1e9);
     }
   }
 }
 
-TEST(Roofline, MeasuresRatesInEachPrecision) {
-  for (const DType dtype : {DType::float32, DType::bfloat16}) {
-    const MachineRates rates = measure_rates(cpu_devices(1)[0], dtype, {.threads = 2});
-    EXPECT_TRUE(std::isfinite(rates.operations) && rates.operations > 1e9) << rates.operations;
-    EXPECT_TRUE(std::isfinite(rates.bytes) && rates.bytes > 1e8) << rates.bytes;
-  }
+// A GPU's memory is a second one, whose tensors the host cannot read.
+TEST(Roofline, MeasuresRatesOfEachDeviceAndPrecision) {
+  const auto measured = [](DeviceKind kind, DType dtype) {
+    return kind == DeviceKind::cpu
+               ? measure_rates({kind, 0}, dtype, rate_sizes(kind), all_kernels(), {.threads = 2})
+               : measure_rates({kind, 0}, dtype, {256, 1 << 16}, queued_kernels(), {.threads = 2});
+  };
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::gpu})
+    for (const DType dtype : {DType::float32, DType::bfloat16}) {
+      SCOPED_TRACE(join(Device{kind, 0}, " in ", dtype));
+      const MachineRates rates = measured(kind, dtype);
+      EXPECT_TRUE(std::isfinite(rates.operations) && rates.operations > 1e9) << rates.operations;
+      EXPECT_TRUE(std::isfinite(rates.bytes) && rates.bytes > 1e8) << rates.bytes;
+    }
 }
 
 }  // namespace

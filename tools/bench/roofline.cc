@@ -13,14 +13,12 @@
 namespace lockstep {
 namespace {
 
-// Of the matrices: enough work for all units.
-int64_t side_for(const Device& device) { return device.kind == DeviceKind::gpu ? 8192 : 2048; }
-constexpr int64_t kSweep = int64_t{32} << 20;  // floats of the sweep: beyond any cache
 constexpr int kRuns = 5;
 
 // The fastest run of the one operator `type` on `operands`, which are cast to `dtype` before.
 double fastest_seconds(const char* type, const std::vector<Literal>& operands, DType dtype,
-                       const Device& device, const CompileOptions& options) {
+                       const Device& device, const std::vector<KernelTable>& kernels,
+                       const CompileOptions& options) {
   Graph graph(all_ops(), type);
   std::vector<std::string> feeds;
   std::vector<Dims> dims;
@@ -37,8 +35,8 @@ double fastest_seconds(const char* type, const std::vector<Literal>& operands, D
   States none_kept({}, {});
   Workers workers(1, options.threads);
   const auto executor = make_executor(
-      compile({graph, feeds, dims, {graph.name(result)}, {}, {}, {device}, all_kernels(), options}),
-      none_kept, workers);
+      compile({graph, feeds, dims, {graph.name(result)}, {}, {}, {device}, kernels, options}),
+      none_kept, workers, table_for(kernels, device).accelerator());
   double fastest = std::numeric_limits<double>::infinity();
   for (int run = 0; run < kRuns; ++run) {
     StepTimes times(executor->plan().steps.size(), 0);
@@ -74,16 +72,22 @@ double operations_of_recurrence(const Plan& plan, const PlanStep& step) {
 
 }  // namespace
 
-MachineRates measure_rates(const Device& device, DType dtype, const CompileOptions& options) {
+RateSizes rate_sizes(DeviceKind kind) {
+  return {kind == DeviceKind::gpu ? 8192 : 2048, int64_t{32} << 20};
+}
+
+MachineRates measure_rates(const Device& device, DType dtype, const RateSizes& sizes,
+                           const std::vector<KernelTable>& kernels, CompileOptions options) {
+  options.alias = false;  // in place, what is written need not be fetched
   PhiloxSequence random(1, 1);
-  const int64_t side = side_for(device);
-  const Literal matrix = random_rows(DType::float32, {side, side}, 1, random);
-  const Literal row = random_rows(DType::float32, {kSweep}, 1, random);
+  const Literal matrix = random_rows(DType::float32, {sizes.side, sizes.side}, 1, random);
+  const Literal row = random_rows(DType::float32, {sizes.sweep}, 1, random);
   const auto seconds = [&](const char* type, const std::vector<Literal>& operands, DType of) {
-    return fastest_seconds(type, operands, of, device, options);
+    return fastest_seconds(type, operands, of, device, kernels, options);
   };
-  return {2 * std::pow(side, 3) / seconds("MatMul", {matrix, matrix}, dtype),
-          2 * kSweep * sizeof(float) / seconds("Relu", {row}, DType::float32)};
+  const auto swept = static_cast<double>(2 * sizes.sweep) * sizeof(float);
+  return {2 * std::pow(sizes.side, 3) / seconds("MatMul", {matrix, matrix}, dtype),
+          swept / seconds("Relu", {row}, DType::float32)};
 }
 
 double operations_of(const Plan& plan, const PlanStep& step) {
@@ -106,7 +110,7 @@ double operations_of(const Plan& plan, const PlanStep& step) {
 
 double least_seconds(const Plan& plan, const PlanStep& step, const MachineRates& rates) {
   return std::max(operations_of(plan, step) / rates.operations,
-                  static_cast<double>(bytes_of(plan, step)) / rates.bytes);
+                  static_cast<double>(bytes_of_tensors(plan, step)) / rates.bytes);
 }
 
 }  // namespace lockstep

@@ -121,8 +121,9 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
   result.most_bytes = most_memory_of_process();
   if (options.profile) {
     if (plan.workers.size() == 1)
-      profile.rates = measure_rates(devices[0], parse_precision(options.precision),
-                                    {.threads = result.threads, .tf32 = options.tf32});
+      profile.rates =
+          measure_rates(devices[0], parse_precision(options.precision), rate_sizes(devices[0].kind),
+                        all_kernels(), {.threads = result.threads, .tf32 = options.tf32});
     print_profile(plan, profile);
   }
   return result;

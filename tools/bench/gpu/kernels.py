@@ -17,7 +17,7 @@ def profiled(args, log, seconds, metrics, *selection):
     """Rows of kernels in the order of their launches. The clocks stay as they are."""
     table = log + ".csv"
     step = [args.lockstep, "bench", "train-step", "--devices", args.device,
-            *steps.large_step(args)[:-2], "--steps", "1"]
+            *steps.large_step(args, count=1)]
     code, text = machine.run_logged(
         [machine.tool("ncu"), "--clock-control", "none", "--metrics", ",".join(metrics), "--csv", "--page", "raw",
          "--print-units", "base", "--force-overwrite", "--log-file", table, *selection, *step],

@@ -44,9 +44,9 @@ def train_step(args, log, seconds, options, engines):
     return json.loads(last_json_line(text))
 
 
-def large_step(args, *options):
+def large_step(args, *options, count=None):
     return ["--model", args.model, "--batch", str(args.batch), "--precision", "bfloat16",
-            "--steps", str(args.steps), *options]
+            "--steps", str(count or args.steps), *options]
 
 
 def rows_of_steps(args):
