@@ -1,4 +1,4 @@
-// Fusion passes, for devices that profit from them (KernelTable).
+// The rewrites of each kind of device, fusions and kept copies (runtime/rewrite.h).
 #pragma once
 
 #include <vector>

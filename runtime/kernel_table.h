@@ -66,10 +66,10 @@ struct ChosenKernel {
 struct Rewritten;
 struct Known;
 using Rewrite = Rewritten (*)(const Graph& graph, const Known& known);
-// In the order in which they run: before tensors are laid out, and on a graph with Reorder nodes.
+// In the order in which they run.
 struct Rewrites {
   std::vector<Rewrite> before_layouts = {};
-  std::vector<Rewrite> after_layouts = {};
+  std::vector<Rewrite> after_layouts = {};  // only of a graph in which filters are turned
 };
 
 // The kernels of one kind of device.

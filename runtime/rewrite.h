@@ -1,5 +1,5 @@
-// Fusion passes, for devices that profit from them: several nodes become one that the device has a
-// kernel for.
+// Rewrites of a bound graph for a kind of device: fusions, which make one node that the device has
+// a kernel for of several, and what a plan keeps for its next run.
 #pragma once
 
 #include <set>

@@ -186,7 +186,7 @@ void DnnlKernel::run(const KernelArgs& args) {
         dnnl_primitive_execute(execution.primitive.get(), stream_.get(),
                                static_cast<int>(execution.args.size()), execution.args.data()),
         "executing", description_);
-  // oneDNN multiplies there, too: an infinite operand leaves NaN, which the next kernel would
+  // oneDNN multiplies padding, too: an infinite operand leaves NaN, which the next kernel would
   // spread.
   for (const Tensor& result : args.out) clear_padding(result);
 }

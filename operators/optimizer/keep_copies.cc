@@ -50,16 +50,16 @@ class CopyKeeper {
       }
       by_update[i] = std::move(copies);
     }
-    GraphCopy copy(from_);
+    GraphCopy to(from_);
     for (int i = 0; i < from_.node_count(); ++i) {
       if (const auto found = by_first_cast.find(i); found != by_first_cast.end())
-        cast(copy, found->second);
+        write_casts(to, found->second);
       if (const auto found = by_update.find(i); found != by_update.end())
-        update(copy, from_.node(i), found->second);
+        write_update(to, from_.node(i), found->second);
       else if (!gone.contains(i))
-        copy.copy(from_.node(i));
+        to.copy(from_.node(i));
     }
-    return {copy.finish(), notes(by_update), std::move(kept_)};
+    return {to.finish(), notes(by_update), std::move(kept_)};
   }
 
  private:
@@ -119,7 +119,7 @@ class CopyKeeper {
     return from_.name(from_.node(copy.makers.front()).outputs()[0]);
   }
 
-  void cast(GraphCopy& to, const std::vector<Copy>& copies) const {
+  void write_casts(GraphCopy& to, const std::vector<Copy>& copies) const {
     std::vector<Value> inputs;
     std::vector<std::string> names;
     for (const Copy& copy : copies) {
@@ -133,11 +133,11 @@ class CopyKeeper {
                               .output_names = std::move(names)},
                              from_.node(copies[0].makers.front()));
     for (std::size_t c = 0; c < copies.size(); ++c)
-      for (const int cast : copies[c].makers)
-        to.set(from_.node(cast).outputs()[0], made.outputs()[c]);
+      for (const int maker : copies[c].makers)
+        to.set(from_.node(maker).outputs()[0], made.outputs()[c]);
   }
 
-  void update(GraphCopy& to, const Node& old, const std::vector<Copy>& copies) {
+  void write_update(GraphCopy& to, const Node& old, const std::vector<Copy>& copies) {
     std::vector<int64_t> numbers;
     std::vector<std::string> names;
     for (Value result : old.outputs()) names.push_back(from_.name(result));
@@ -182,7 +182,7 @@ class CopyKeeper {
       notes.push_back(
           what_ == Copies::casts
               ? join(count, " parameters of replica ", key.first, " are kept in ", key.second,
-                     ", too: updates write both, and a cast stands in no step")
+                     ", too: updates write both, and no step casts them")
               : join(count, " filters of replica ", key.first,
                      " are kept in turned tiles, too: updates write both, and no step turns them"));
     return notes;

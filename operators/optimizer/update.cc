@@ -86,7 +86,7 @@ void check_updates(Inference& inference, std::size_t slots) {
     check(inference.attributes.numbers(list).size() == n, list, " should be ", n, " numbers");
   const auto places = UpdatePlaces::of_many(slots, n, copies.size());
   check(inference.inputs.size() > places.rate(), "takes a rate after ", made,
-        " slots and parameters and ", n, " gradients");
+        " slots and parameters, ", copies.size(), " left out for copies, and ", n, " gradients");
   for (std::size_t i = 0; i < made; ++i) {
     const TensorType &operand = inference.input(i),
                      &gradient = inference.input(places.gradient(i % n));

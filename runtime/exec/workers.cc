@@ -10,13 +10,14 @@ namespace lockstep {
 
 Workers::Workers(int count, int threads)
     : count_(count), threads_(threads), waits_(count, threads) {
+  std::size_t others_begun = 0;
   try {
     for (int worker = 0; count_ > 1 && worker < count_; ++worker)
       pool_.emplace_back([this, worker] { serve(worker); });
     // The threads that libgomp will start for the workers.
-    try_threads(int64_t{count_} * (threads_ - 1), others_begun_);
+    try_threads(int64_t{count_} * (threads_ - 1), others_begun);
   } catch (const std::exception& error) {
-    const std::size_t begun = pool_.size() + others_begun_;
+    const std::size_t begun = pool_.size() + others_begun;
     end_threads();
     fail("only ", begun, " of ", int64_t{count_} * threads_, " threads could be started, ",
          threads_, " (THREADS) for each of ", count_, ": ", error.what());

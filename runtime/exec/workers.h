@@ -31,7 +31,6 @@ class Workers {
   int count_;
   int threads_;
   ShortWaits waits_;
-  std::size_t others_begun_ = 0;
   std::vector<std::thread> pool_;
   Job job_ = nullptr;
   void* context_ = nullptr;

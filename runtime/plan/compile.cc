@@ -31,8 +31,10 @@ class Compiler {
       state_numbers_.emplace(plan_.states[i], static_cast<int>(i));
 
     set_threads_of_this_thread(plan_.threads);
-    Graph bound = bind();            // 1. shapes of this batch, constant folding, pruning
-    bound = rewrite(bound);          // 2. operator fusion, per device
+    Graph bound = bind();  // 1. shapes of this batch, constant folding, pruning
+    // 2. fusions and kept copies, per device
+    Known known{seen_by_others(), request_.updates, tiled_states()};
+    bound = rewrite(std::move(bound), known, &Rewrites::before_layouts);
     overlap(bound);                  // 3. order: queues compute while others communicate
     bound = lay_out_tensors(bound);  // 4. channel blocks, reorders where kernels disagree, rewrites
     number_values(bound);            // 5. values become numbers, each on its replica's worker
@@ -70,11 +72,6 @@ class Compiler {
     for (std::size_t i = 0; i < request_.state_layouts.size(); ++i)
       if (request_.state_layouts[i] != 1) tiled.insert(request_.states[i]);
     return tiled;
-  }
-
-  Graph rewrite(Graph& bound) {
-    Known known{seen_by_others(), request_.updates, tiled_states()};
-    return rewrite(std::move(bound), known, &Rewrites::before_layouts);
   }
 
   Graph rewrite(Graph graph, Known& known, std::vector<Rewrite> Rewrites::*passes) {

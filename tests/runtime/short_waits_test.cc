@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <thread>
 
 #include "tests/support/threads.h"
@@ -19,6 +20,16 @@ int threads_of_this_process() {
   for ([[maybe_unused]] const auto& thread : std::filesystem::directory_iterator("/proc/self/task"))
     ++count;
   return count;
+}
+
+// Whether it becomes true within a minute.
+bool comes(const std::function<bool()>& true_now) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!true_now()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
 }
 
 // Hands over looks of a second each, in which the threads waited that share of their time.
@@ -39,7 +50,7 @@ struct Looks {
 TEST(SharedCores, WaitsOfATwentiethShowOthers) {
   SharedCores cores;
   Looks<SharedCores> looks{cores};
-  EXPECT_FALSE(looks.add(90));  // what was before the first look counts not
+  EXPECT_FALSE(looks.add(90));  // what was before the first look does not count
   EXPECT_FALSE(looks.add(0));
   EXPECT_FALSE(looks.add(4));
   EXPECT_TRUE(looks.add(5));
@@ -117,10 +128,10 @@ TEST_F(ShortWaitsTest, LastAsLongAsOthersUseTheCores) {
   looks.add(30);
   EXPECT_TRUE(waits.on());
   looks.add(30);
-  while (threads_of_this_process() <= before) std::this_thread::yield();
+  EXPECT_TRUE(comes([&] { return threads_of_this_process() > before; }));
   for (int look = 0; look < 5; ++look) looks.add(0);
   EXPECT_FALSE(waits.on());
-  while (threads_of_this_process() > before) std::this_thread::yield();
+  EXPECT_TRUE(comes([&] { return threads_of_this_process() <= before; }));
   looks.add(30);
   EXPECT_TRUE(waits.on());
 }
