@@ -149,8 +149,8 @@ TEST(PaddedBlocksOf, WhatIsNotFiniteDoesNotSpreadByPadding) {
     return graph.constant(name, Literal::of<float>(weights, dims));
   };
   const Value x = graph.input("x", {DType::float32, {2, 16, 7, 7}});
-  const Value narrow = clip(graph, conv(graph, x, filter("w1", {24, 16, 1, 1})), 0, 6, "relu6");
-  const Value y = conv(graph, narrow, filter("w2", {32, 24, 1, 1}));
+  const Value narrow = clip(graph, conv(graph, x, filter("w1", {28, 16, 1, 1})), 0, 6, "relu6");
+  const Value y = conv(graph, narrow, filter("w2", {32, 28, 1, 1}));
   std::vector<float> values(2 * 16 * 49, 1);
   values[5] = std::numeric_limits<float>::infinity();
   const Literal fed = Literal::of<float>(values, {2, 16, 7, 7});
