@@ -12,6 +12,7 @@
 #include "operators/all.h"
 #include "operators/cpu.h"
 #include "operators/fusions.h"
+#include "runtime/parallel.h"
 
 namespace lockstep::testing {
 namespace {
@@ -126,6 +127,7 @@ class ThreadQueue final : public Queue {
   }
 
   void serve() {
+    set_threads_of_this_thread(1);  // products of several threads may have other bits
     while (!ended_) {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return !work_.empty(); });
