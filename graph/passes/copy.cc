@@ -1,5 +1,7 @@
 #include "graph/passes/copy.h"
 
+#include "graph/fresh_name.h"
+
 namespace lockstep {
 
 GraphCopy::GraphCopy(const Graph& from, const std::function<bool(Value input)>& takes)
@@ -54,9 +56,8 @@ Node GraphCopy::replace(const Node& old, NodeSpec spec) {
 }
 
 std::string GraphCopy::fresh_name(const std::string& base) const {
-  std::string name = base;
-  for (int suffix = 1; from_.find(name) || to_.find(name); ++suffix) name = join(base, "_", suffix);
-  return name;
+  return lockstep::fresh_name(
+      base, [&](const std::string& name) { return from_.find(name) || to_.find(name); });
 }
 
 Graph GraphCopy::finish() {

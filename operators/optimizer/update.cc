@@ -1,5 +1,6 @@
 #include "operators/optimizer/update.h"
 
+#include "graph/fresh_name.h"
 #include "operators/optimizer/update_places.h"
 
 namespace lockstep {
@@ -21,13 +22,6 @@ void check_numbers(const Inference& inference, const UpdatePlaces& places, DType
     check_one(inference, places.unless(), "operand `unless`", DType::int64);
 }
 
-// `base`, or a name that begins so if a value of the network is called that.
-std::string fresh_name(const Graph& graph, const std::string& base) {
-  std::string name = base;
-  for (int suffix = 1; graph.find(name); ++suffix) name = join(base, "_", suffix);
-  return name;
-}
-
 bool is_16_bits(DType type) { return type == DType::float16 || type == DType::bfloat16; }
 
 using FormalAttributes = std::vector<FormalAttribute>;
@@ -44,9 +38,13 @@ Updated add_update(Graph& graph, const char* type, Attributes attributes,
   std::vector<Value> inputs{operands.gradient};
   inputs.insert(inputs.end(), operands.slots.begin(), operands.slots.end());
   inputs.insert(inputs.end(), {operands.rate, operands.param, operands.number, operands.unless});
-  std::vector<std::string> names{fresh_name(graph, graph.name(operands.param) + "_step")};
-  for (Value slot : operands.slots) names.push_back(fresh_name(graph, graph.name(slot) + "_new"));
-  names.push_back(fresh_name(graph, graph.name(operands.param) + "_new"));
+  const auto name_after = [&](Value old, const char* what) {
+    return fresh_name(graph.name(old) + what,
+                      [&](const std::string& name) { return bool(graph.find(name)); });
+  };
+  std::vector<std::string> names{name_after(operands.param, "_step")};
+  for (Value slot : operands.slots) names.push_back(name_after(slot, "_new"));
+  names.push_back(name_after(operands.param, "_new"));
   if (operands.decay != 0) attributes.push_back({"decay", operands.decay});
   const Node node = graph.add({.type = type,
                                .domain = kOwnDomain,
