@@ -3,6 +3,7 @@
 #include <iomanip>
 #include <map>
 
+#include "graph/onnx.h"
 #include "graph/printable.h"
 
 namespace lockstep {
@@ -133,6 +134,12 @@ std::string text_of(const TrainingModel& model, const PrintOptions& options) {
   for (const Binding& binding : model.updates)
     out << "then " << printable(binding.state) << " := " << printable(binding.value) << "\n";
   return out.str();
+}
+
+std::string bytes_of(const Node& node) {
+  std::string bytes = join(node.domain(), ":", node.type(), "(");
+  for (const auto& attribute : node.proto().attribute()) bytes += attribute.SerializeAsString();
+  return bytes + ")";
 }
 
 std::string order_of(const TrainingModel& model) {

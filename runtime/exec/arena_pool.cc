@@ -15,7 +15,7 @@ void ArenaPool::fit(const Plan& plan) {
       grow(arena.memory, arena.bytes, worker.arena_bytes, worker.device);
     if (arena.kept_bytes < worker.kept_bytes) {
       grow(arena.kept, arena.kept_bytes, worker.kept_bytes, worker.device);
-      keep_anew();
+      held_ = {};
     }
   }
 }

@@ -1,11 +1,13 @@
 // The arenas of plans that run one at a time, one arena for each worker, as large as the largest of
 // these plans needs. Between runs an arena holds nothing but the fetches of the last one. Beside
 // the arenas is memory for what a plan keeps for its next run (Plan::kept): that of one plan at a
-// time.
+// time, or of several that keep the same, as a network's for images of several sizes do.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/accelerator.h"
@@ -26,10 +28,14 @@ class ArenaPool {
 
   std::byte* arena(std::size_t worker) const { return arenas_[worker].memory.get(); }
   std::byte* kept(std::size_t worker) const { return arenas_[worker].kept.get(); }
-  // Who fills the kept memory takes a number, which stays the last one for as long as what was kept
-  // is there.
-  uint64_t keep_anew() { return ++keeper_; }
-  uint64_t keeper() const { return keeper_; }
+  // What lies in the kept memory: what plans with that Plan::refresh_text make, of states as they
+  // were at that count of changes (States::changes). null: nobody can say, as during a run.
+  struct Kept {
+    std::shared_ptr<const std::string> text;
+    uint64_t at = 0;
+  };
+  const Kept& held() const { return held_; }
+  void hold(Kept kept) { held_ = std::move(kept); }
 
   std::size_t bytes() const;            // of all arenas, and of what is kept
   int moves() const { return moves_; }  // how often arenas have moved
@@ -47,7 +53,7 @@ class ArenaPool {
   Accelerator* accelerator_;
   std::vector<Arena> arenas_;  // by worker
   int moves_ = 0;
-  uint64_t keeper_ = 0;
+  Kept held_;
 };
 
 }  // namespace lockstep

@@ -43,19 +43,21 @@ Executor::Executor(Plan plan, States& state, std::shared_ptr<ArenaPool> arenas)
       refreshed_by_(states_in(plan_, plan_.refresh, &PlanStep::in)) {}
 
 bool Executor::begin_run() {
-  const auto changed = [this](int state) { return state_.changed(state) > fresh_at_; };
-  const bool stale =
-      !plan_.refresh.empty() && (!fresh_ || keeper_ != arenas_->keeper() ||
-                                 std::any_of(refreshed_by_.begin(), refreshed_by_.end(), changed));
-  if (stale) keeper_ = arenas_->keep_anew();
-  fresh_ = false;
+  bool stale = false;
+  if (!plan_.refresh.empty()) {
+    const ArenaPool::Kept& held = arenas_->held();
+    const auto changed = [&](int state) { return state_.changed(state) > held.at; };
+    const bool is_mine =
+        held.text == plan_.refresh_text || (held.text && *held.text == *plan_.refresh_text);
+    stale = !is_mine || std::any_of(refreshed_by_.begin(), refreshed_by_.end(), changed);
+    arenas_->hold({});
+  }
   for (const int state : writes_) state_.note_change(state);
   return stale;
 }
 
 void Executor::end_run() {
-  fresh_ = true;
-  fresh_at_ = state_.changes();
+  if (!plan_.refresh.empty()) arenas_->hold({plan_.refresh_text, state_.changes()});
 }
 
 bool Executor::bind() {

@@ -93,9 +93,6 @@ class Executor {
   int bound_to_ = 0;               // ArenaPool::moves then
   std::vector<int> writes_;        // the session's states that the plan changes
   std::vector<int> refreshed_by_;  // those that its own states are made from
-  // Its own states are right for that count of changes, if it is still the keeper.
-  bool fresh_ = false;
-  uint64_t fresh_at_ = 0, keeper_ = 0;
 };
 
 // Everything but the plan must outlive it. `accelerator`: that of the plan's devices, or null;

@@ -67,9 +67,9 @@ QueueExecutor::QueueExecutor(Plan plan, States& state, Accelerator& accelerator,
     staged_fetches_.push_back(stage(plan_.slots[at(slot)].desc));
     fetched_.push_back(staged_fetches_.back().tensor);
   }
-  const std::size_t steps = plan_.steps.size();
-  fault_memory_ = accelerator.allocate_host(steps * sizeof(Fault));
-  faults_ = {reinterpret_cast<Fault*>(fault_memory_.get()), steps};
+  const std::size_t faults = plan_.steps.size() + plan_.refresh.size();
+  fault_memory_ = accelerator.allocate_host(faults * sizeof(Fault));
+  faults_ = {reinterpret_cast<Fault*>(fault_memory_.get()), faults};
   std::fill(faults_.begin(), faults_.end(), Fault{});
   context_memory_ = accelerator.allocate_host(sizeof(RunContext));
   context_ = new (context_memory_.get()) RunContext;
@@ -154,9 +154,11 @@ void QueueExecutor::refresh() {
     const BoundStep& step = bound_.refresh[i];
     Line& line = lines_[at(plan_.refresh[i].worker)];
     step.kernel->run({step.in, step.out, step.workspace, *context_, line.queue.get(),
-                      reinterpret_cast<const RunContext*>(line.context.get()), nullptr});
+                      reinterpret_cast<const RunContext*>(line.context.get()),
+                      &faults_[plan_.steps.size() + i]});
   }
   for (Line& line : lines_) line.queue->finish();
+  check_faults();
 }
 
 // A single process sleeps until the device is done. One of several polls, so that it hears of lost
@@ -169,10 +171,11 @@ void QueueExecutor::finish() {
 }
 
 void QueueExecutor::check_faults() {
-  for (std::size_t step = 0; step < faults_.size(); ++step) {
-    if (faults_[step].raised == 0) continue;
-    const PlanStep& of = plan_.steps[step];
-    const std::string why = of.kernel->explain(faults_[step].value);
+  const std::size_t steps = plan_.steps.size();
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    if (faults_[i].raised == 0) continue;
+    const PlanStep& of = i < steps ? plan_.steps[i] : plan_.refresh[i - steps];
+    const std::string why = of.kernel->explain(faults_[i].value);
     std::fill(faults_.begin(), faults_.end(), Fault{});
     fail(of.name, " (", of.type, " on ", text_of(plan_.workers[at(of.worker)]), "): ", why);
   }

@@ -66,7 +66,7 @@ class QueueExecutor final : public Executor {
   std::vector<Staged> staged_feeds_, staged_fetches_;  // feeds that are not large
   std::vector<Tensor> fetched_;
   Memory fault_memory_;
-  std::span<Fault> faults_;  // by step
+  std::span<Fault> faults_;  // by step, then those of Plan::refresh
   Memory context_memory_;
   RunContext* context_ = nullptr;
   std::unique_ptr<Recording> recording_;

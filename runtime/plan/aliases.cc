@@ -39,7 +39,6 @@ class StorageAssigner {
     target_.assign(plan_.slots.size(), -1);
     is_view_.assign(request_.nodes(), false);
     window_of_.assign(request_.nodes(), -1);
-    refreshes_.assign(request_.nodes(), false);
     for (int node = 0; node < request_.nodes(); ++node) {
       for (int slot : first_step(node).in)
         if (slot >= 0) {
@@ -49,7 +48,6 @@ class StorageAssigner {
       for (int slot : first_step(node).out)
         if (slot >= 0) {
           made_by_[slot] = node;
-          if (plan_.slots[slot].lives == Lives::in_state) refreshes_[node] = true;
           last_use_[slot] = std::max(last_use_[slot], node);  // it is made even if nobody reads it
         }
     }
@@ -132,13 +130,12 @@ class StorageAssigner {
   }
 
   void place_outputs(int node) {
-    if (refreshes_[node]) return;
     const PlanStep& step = first_step(node);
     const Op& op = *request_.ops[node];
     std::vector<int> taken;  // blocks that already hold an output of this node
     for (std::size_t i = 0; i < step.out.size(); ++i) {
       int slot = step.out[i];
-      if (slot < 0) continue;
+      if (slot < 0 || is_kept(slot)) continue;
       if (target_[slot] >= 0) {
         plan_.slots[slot].lives = Lives::in_state;
         plan_.slots[slot].index = target_[slot];
@@ -186,7 +183,9 @@ class StorageAssigner {
   bool can_move(int node) const {
     const PlanStep& step = first_step(node);
     const ShowsPart* part = shows_part(*step.kernel);
-    if (!part || !request_.alias || worker_of(node).device.kind != DeviceKind::cpu) return false;
+    if (!part || !request_.alias || refreshes(node) ||
+        worker_of(node).device.kind != DeviceKind::cpu)
+      return false;
     const Slot& from = plan_.slots[step.in[0]];
     const int to = step.out[0];
     constexpr std::size_t kAligned = alignment_on(DeviceKind::cpu);
@@ -202,6 +201,13 @@ class StorageAssigner {
   }
 
   bool is_update(int slot) const { return is_update_[slot]; }
+  bool refreshes(int node) const { return node < request_.refreshing; }
+  // One of the plan's own states, made by its refreshing steps.
+  bool is_kept(int slot) const {
+    return plan_.slots[slot].lives == Lives::in_state &&
+           plan_.slots[slot].index >= static_cast<int>(plan_.session_states()) &&
+           made_by_[slot] >= 0 && refreshes(made_by_[slot]);
+  }
 
   int operand_to_overwrite(int node, int output, const std::vector<int>& taken) const {
     if (!request_.alias) return -1;
@@ -231,7 +237,7 @@ class StorageAssigner {
     for (Worker& worker : plan_.workers) worker.steps.clear();
     for (PlanStep& step : plan_.steps) {
       if (is_view_[step.node]) continue;
-      if (refreshes_[step.node]) {
+      if (refreshes(step.node)) {
         plan_.refresh.push_back(std::move(step));
         continue;
       }
@@ -304,7 +310,7 @@ class StorageAssigner {
     for (int feed : plan_.feeds)
       if (feed >= 0) fed[feed] = true;
     for (std::size_t i = 0; i < made_by_.size(); ++i)
-      if ((made_by_[i] >= 0 && !refreshes_[made_by_[i]] && target_[i] < 0) || fed[i])
+      if ((made_by_[i] >= 0 && !is_kept(static_cast<int>(i)) && target_[i] < 0) || fed[i])
         plan_.tensor_bytes += plan_.slots[i].desc.bytes();
   }
 
@@ -317,7 +323,6 @@ class StorageAssigner {
   std::vector<int> target_;  // by slot: the state it is computed into, or -1
   std::vector<bool> is_view_;
   std::vector<int> window_of_;   // by node
-  std::vector<bool> refreshes_;  // by node: makes the plan's own states, not in every run
   std::vector<bool> is_update_;  // by slot
   std::vector<StateUpdate> copies_;
 };

@@ -17,13 +17,15 @@ struct StateUpdate {
 struct AliasRequest {
   const std::vector<const Op*>& ops;  // by node
   const std::vector<StateUpdate>& updates;
+  int refreshing;  // the first so many nodes, whose steps are Plan::refresh
   bool alias;
 
   int nodes() const { return static_cast<int>(ops.size()); }
 };
 
 // Places every slot, makes the blocks with their lifetimes, drops the steps of nodes that became
-// views, and appends a copy into state if the new value could not be computed in place.
+// views, sets those apart that refresh, and appends a copy into state if the new value could not be
+// computed in place.
 void find_aliases(Plan& plan, const AliasRequest& request);
 
 }  // namespace lockstep

@@ -21,14 +21,13 @@ void lay_out_arenas(Plan& plan, const CompileRequest& compile) {
   const std::size_t alignment = alignment_on(compile.devices[0].kind);
   auto aligned = [&](std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   const std::size_t guard = aligned(compile.options.guard_bytes);
-  const auto add_workspace = [&](PlanStep& step, int when) {
-    std::size_t bytes = step.kernel->workspace_bytes();
-    if (bytes == 0) return;
-    step.workspace = static_cast<int>(plan.blocks.size());
-    plan.blocks.push_back({step.worker, bytes, 0, when, when});
-  };
-  for (PlanStep& step : plan.refresh) add_workspace(step, -1);  // as the feeds are there
-  for (PlanStep& step : plan.steps) add_workspace(step, step.node);
+  for (std::vector<PlanStep>* steps : {&plan.refresh, &plan.steps})
+    for (PlanStep& step : *steps) {
+      const std::size_t bytes = step.kernel->workspace_bytes();
+      if (bytes == 0) continue;
+      step.workspace = static_cast<int>(plan.blocks.size());
+      plan.blocks.push_back({step.worker, bytes, 0, step.node, step.node});
+    }
   for (std::size_t i = 0; i < plan.kept.size(); ++i) {
     const std::size_t state = plan.session_states() + i;
     std::size_t& end = plan.workers[plan.state_workers[state]].kept_bytes;

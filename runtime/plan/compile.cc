@@ -9,6 +9,7 @@
 #include "runtime/parallel.h"
 #include "runtime/plan/aliases.h"
 #include "runtime/plan/arenas.h"
+#include "runtime/plan/fixed.h"
 #include "runtime/plan/fold.h"
 #include "runtime/plan/layouts.h"
 #include "runtime/plan/requests.h"
@@ -37,16 +38,18 @@ class Compiler {
     bound = rewrite(std::move(bound), known, &Rewrites::before_layouts);
     overlap(bound);                  // 3. order: queues compute while others communicate
     bound = lay_out_tensors(bound);  // 4. channel blocks, reorders where kernels disagree, rewrites
-    number_values(bound);            // 5. values become numbers, each on its replica's worker
+    find_fixed_part(bound);          // 5. what need not run again
+    number_values(bound);            // 6. values become numbers, each on its replica's worker
     list_feeds(bound);
     list_results(bound);
     if (in_host_memory()) check_values(plan_);
-    choose_kernels(bound);  // 6. one step per node and worker
-    // 7. state in place, views, operands overwritten
-    find_aliases(plan_, {ops_, updates_, request_.options.alias});
-    lay_out_arenas(plan_, request_);  // 8. lifetimes, then offsets in one arena per worker
+    choose_kernels(bound);  // 7. one step per node and worker
+    // 8. state in place, views, operands overwritten
+    find_aliases(plan_, {ops_, updates_, fixed_.nodes, request_.options.alias});
+    lay_out_arenas(plan_, request_);  // 9. lifetimes, then offsets in one arena per worker
     if (in_host_memory()) check_arenas(plan_);
-    plan_waits(plan_);  // 9. waits for other workers
+    plan_waits(plan_);  // 10. waits for other workers
+    plan_.refresh_text = refresh_text(plan_, bound);
     return std::move(plan_);
   }
 
@@ -145,6 +148,12 @@ class Compiler {
     return laid;
   }
 
+  void find_fixed_part(Graph& bound) {
+    std::vector<Value> results = fetched_;
+    results.insert(results.end(), updated_.begin(), updated_.end());
+    fixed_ = put_fixed_part_first(bound, request_, results, kept_);
+  }
+
   bool in_host_memory() const { return request_.devices[0].kind == DeviceKind::cpu; }
 
   int replica_with_device(const Node& node, int replica) const {
@@ -192,16 +201,19 @@ class Compiler {
       plan_.state_descs[state] = slot.desc;
       plan_.state_workers[state] = slot.worker;
     }
-    for (const Binding& kept : kept_) {
-      Slot& slot = plan_.slots[bound.at(kept.state).id];
-      slot.lives = Lives::in_state;
-      slot.index = static_cast<int>(plan_.states.size());
-      plan_.states.push_back(kept.state);
-      plan_.state_descs.push_back(slot.desc);
-      plan_.state_workers.push_back(slot.worker);
-      plan_.kept.push_back(0);
-    }
+    for (const Binding& kept : kept_) keep(bound.at(kept.state));
+    for (Value kept : fixed_.kept) keep(kept);
     check_makers(bound);
+  }
+
+  void keep(Value value) {
+    Slot& slot = plan_.slots[value.id];
+    slot.lives = Lives::in_state;
+    slot.index = static_cast<int>(plan_.states.size());
+    plan_.states.push_back(slot.name);
+    plan_.state_descs.push_back(slot.desc);
+    plan_.state_workers.push_back(slot.worker);
+    plan_.kept.push_back(0);
   }
 
   // What makes them runs before a run, so it must find its operands there.
@@ -298,6 +310,7 @@ class Compiler {
   const CompileRequest& request_;
   Plan plan_;
   std::vector<Binding> kept_;  // by rewrites
+  FixedPart fixed_;
   std::vector<StateUpdate> updates_;
   std::vector<const Op*> ops_;
   std::unordered_map<std::string, int> state_numbers_;

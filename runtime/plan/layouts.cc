@@ -13,11 +13,13 @@ namespace {
 
 using StateLayouts = std::map<std::string, int>;  // all states
 
+// Where filters may lie in tiles. Elsewhere they are row-major, and kernels reorder them within.
+enum class Tiles { nowhere, where_read, everywhere };
+
 class LayoutPass {
  public:
-  // Without `tiles`, filters stay row-major, and kernels reorder them within.
   LayoutPass(const Graph& bound, const CompileRequest& compile, const StateLayouts& states,
-             bool tiles)
+             Tiles tiles)
       : compile_(compile),
         bound_(bound),
         states_(states),
@@ -135,9 +137,11 @@ class LayoutPass {
     return block;
   }
   Layouts allowed(Layouts layouts) const {
-    if (!tiles_)
-      for (std::vector<int>* blocks : {&layouts.in, &layouts.out})
-        for (int& block : *blocks) block = std::max(block, 1);
+    const auto take_back = [](std::vector<int>& blocks) {
+      for (int& block : blocks) block = std::max(block, 1);
+    };
+    if (tiles_ == Tiles::nowhere) take_back(layouts.in);
+    if (tiles_ != Tiles::everywhere) take_back(layouts.out);
     return layouts;
   }
 
@@ -177,7 +181,7 @@ class LayoutPass {
   const CompileRequest& compile_;
   const Graph& bound_;
   const StateLayouts& states_;
-  const bool tiles_;
+  const Tiles tiles_;
   GraphCopy copy_;
   Graph& graph_;
   std::map<std::string, std::set<int>> wanted_;     // layouts of values that others see
@@ -206,7 +210,7 @@ bool any_in_tiles(const StateLayouts& states) {
 LaidOut lay_out_and_choose(const Graph& bound, const CompileRequest& compile, StateLayouts states) {
   std::set<std::string> failed;
   while (true) {
-    LayoutPass pass(bound, compile, states, true);
+    LayoutPass pass(bound, compile, states, Tiles::everywhere);
     LaidOut laid = pass.run();
     bool changed = false;
     for (const std::string& name : pass.reordered_states()) {
@@ -222,7 +226,7 @@ LaidOut lay_out_and_choose(const Graph& bound, const CompileRequest& compile, St
     }
     if (changed) continue;
     if (any_in_tiles(states)) return laid;
-    return LayoutPass(bound, compile, states, false).run();
+    return LayoutPass(bound, compile, states, Tiles::nowhere).run();
   }
 }
 
@@ -233,7 +237,11 @@ LaidOut lay_out(const Graph& bound, const CompileRequest& compile) {
   for (std::size_t i = 0; i < compile.states.size(); ++i)
     states[compile.states[i]] = compile.state_layouts.empty() ? 1 : compile.state_layouts[i];
   if (chooses(bound, compile)) return lay_out_and_choose(bound, compile, std::move(states));
-  return LayoutPass(bound, compile, states, any_in_tiles(states)).run();
+  // Where no state changes, what is read is reordered once (runtime/plan/fixed.h).
+  const Tiles tiles = any_in_tiles(states)      ? Tiles::everywhere
+                      : compile.updates.empty() ? Tiles::where_read
+                                                : Tiles::nowhere;
+  return LayoutPass(bound, compile, states, tiles).run();
 }
 
 }  // namespace lockstep

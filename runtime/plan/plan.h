@@ -94,6 +94,8 @@ struct Plan {
   // Steps that make the plan's own states from the session's. Run before a run that finds them
   // stale: the first, and those after others have changed what they are made from.
   std::vector<PlanStep> refresh;
+  // All that decides what these make and where it lies. Plans with equal texts make the same.
+  std::shared_ptr<const std::string> refresh_text;
   std::vector<int> feeds;    // slots, in the order requested; -1: unused
   std::vector<int> fetches;  // slots
 
