@@ -2,8 +2,8 @@
 // ConvGradX (dy, w)      -> dx   attribute x_shape: the spatial sizes, left open by strides
 // ConvGradW (x, dy)      -> dw   attribute kernel_shape: likewise
 // Backward needs x and w only; the bias gradient is a standard ReduceSum.
-// FusedConv (x, w, bias) -> y, sums, squares   Conv, with relu = 1 and a ReLU, and the sums of
-//                                              each channel of y and of their squares
+// FusedConv (x, w, bias, z) -> y, sums, squares   Conv, plus z, with relu = 1 then a ReLU, and the
+//                                                 sums of each channel of y and of their squares
 // FusedConvGradX (dy, w, z) -> dx + z
 // occur in plans only (fuse_convolutions, fuse_gradient_sums).
 // ConvTranspose (x, w, bias) -> y runs ConvGradX forwards; its gradients are a Conv and a ConvGradW
@@ -59,6 +59,7 @@ void conv_law(Inference& inference) { check_conv(inference, read_conv(inference.
 void fused_conv_law(Inference& inference) {
   check_conv(inference, read_fused_conv(inference.attributes).conv);
   inference.outputs[0].dtype = inference.input(0).dtype;
+  demand_shape(inference, ConvIn::z, inference.outputs[0].shape);
   check(inference.outputs.size() != 2, "should output both sums and squares, or neither");
   for (std::size_t i = 1; i < inference.outputs.size(); ++i)
     inference.outputs[i] = {DType::float32, Shape{inference.input(1).shape[0]}};
@@ -229,12 +230,6 @@ Attributes write_fused_conv(const FusedConvAttrs& attrs) {
   return attributes;
 }
 
-ConvEpilogue read_epilogue(const KernelRequest& request) {
-  AttributeReader reader = request.attributes();
-  return {request.in.size() > ConvIn::bias && request.in[ConvIn::bias].present(),
-          read_fused_conv(reader).relu, request.out.size() > ConvOut::sums};
-}
-
 TransposedWindow read_transposed(AttributeReader& attributes, const Shape& x, const Shape& w) {
   Window window = read_window(attributes);
   std::vector<int64_t> extra = attributes.integers("output_padding");
@@ -279,50 +274,51 @@ Value conv_transpose(Graph& graph, Value x, Value w, Value bias, const ConvAttrs
 }
 
 std::vector<Op> conv_ops() {
-  return {{.type = "ConvTranspose",
-           .domain = "",
-           .law = conv_transpose_law,
-           .differentiable = Differentiable::yes,
-           .gradient = conv_transpose_gradient,
-           .narrow = {Narrow::always}},
-          {.type = "Conv",
-           .domain = "",
-           .law = conv_law,
-           .differentiable = Differentiable::yes,
-           .gradient = conv_gradient,
-           .narrow = {Narrow::always}},
-          {.type = "FusedConv",
-           .domain = kOwnDomain,
-           .no_body = kOnlyPlanned,
-           .signature =
-               Signature{"Convolution, ReLU and sums of each channel.",
-                         {{"x"}, {"w"}, {"bias", "T", Arity::optional}},
-                         {{"y"}, {"sums", "U", Arity::optional}, {"squares", "U", Arity::optional}},
-                         attributes_with({"relu", AttributeKind::integer})},
-           .law = fused_conv_law,
-           .narrow = {Narrow::always}},
-          {.type = "ConvGradX",
-           .domain = kOwnDomain,
-           .no_body = kOnlyTrains,
-           .signature =
-               grad_signature("Gradient of Conv with respect to its data.", {{"dy"}, {"w"}}, "dx"),
-           .law = grad_x_law,
-           .narrow = {Narrow::always}},
-          {.type = "FusedConvGradX",
-           .domain = kOwnDomain,
-           .no_body = kOnlyPlanned,
-           .signature = grad_signature("ConvGradX, added to another gradient.",
-                                       {{"dy"}, {"w"}, {"z"}}, "dx"),
-           .law = fused_grad_x_law,
-           .may_alias = {{0, 2}},
-           .narrow = {Narrow::always}},
-          {.type = "ConvGradW",
-           .domain = kOwnDomain,
-           .no_body = kOnlyTrains,
-           .signature = grad_signature("Gradient of Conv with respect to its weight.",
-                                       {{"x"}, {"dy"}}, "dw"),
-           .law = grad_w_law,
-           .narrow = {Narrow::always}}};
+  return {
+      {.type = "ConvTranspose",
+       .domain = "",
+       .law = conv_transpose_law,
+       .differentiable = Differentiable::yes,
+       .gradient = conv_transpose_gradient,
+       .narrow = {Narrow::always}},
+      {.type = "Conv",
+       .domain = "",
+       .law = conv_law,
+       .differentiable = Differentiable::yes,
+       .gradient = conv_gradient,
+       .narrow = {Narrow::always}},
+      {.type = "FusedConv",
+       .domain = kOwnDomain,
+       .no_body = kOnlyPlanned,
+       .signature =
+           Signature{"Convolution, addition, ReLU and sums of each channel.",
+                     {{"x"}, {"w"}, {"bias", "T", Arity::optional}, {"z", "T", Arity::optional}},
+                     {{"y"}, {"sums", "U", Arity::optional}, {"squares", "U", Arity::optional}},
+                     attributes_with({"relu", AttributeKind::integer})},
+       .law = fused_conv_law,
+       .narrow = {Narrow::always}},
+      {.type = "ConvGradX",
+       .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
+       .signature =
+           grad_signature("Gradient of Conv with respect to its data.", {{"dy"}, {"w"}}, "dx"),
+       .law = grad_x_law,
+       .narrow = {Narrow::always}},
+      {.type = "FusedConvGradX",
+       .domain = kOwnDomain,
+       .no_body = kOnlyPlanned,
+       .signature =
+           grad_signature("ConvGradX, added to another gradient.", {{"dy"}, {"w"}, {"z"}}, "dx"),
+       .law = fused_grad_x_law,
+       .may_alias = {{0, 2}},
+       .narrow = {Narrow::always}},
+      {.type = "ConvGradW",
+       .domain = kOwnDomain,
+       .no_body = kOnlyTrains,
+       .signature =
+           grad_signature("Gradient of Conv with respect to its weight.", {{"x"}, {"dy"}}, "dw"),
+       .law = grad_w_law,
+       .narrow = {Narrow::always}}};
 }
 
 }  // namespace lockstep

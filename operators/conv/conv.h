@@ -18,17 +18,18 @@ struct ConvAttrs {
 ConvAttrs read_conv(AttributeReader& attributes);
 Attributes write_conv(const ConvAttrs& attrs);
 
-// FusedConv, which occurs in plans only. Its operands are a Conv's.
+// FusedConv, which occurs in plans only. Its operands are a Conv's, and what is added to its
+// result.
 struct FusedConvAttrs {
   ConvAttrs conv;
-  bool relu = false;  // applied to the result
+  bool relu = false;  // applied to the sum
 };
 FusedConvAttrs read_fused_conv(AttributeReader& attributes);
 Attributes write_fused_conv(const FusedConvAttrs& attrs);
 
 // Operand and result numbers.
 struct ConvIn {
-  enum : std::size_t { x, w, bias };
+  enum : std::size_t { x, w, bias, z };  // z: of FusedConv
 };
 struct ConvOut {
   enum : std::size_t { y, sums, squares };
@@ -56,13 +57,6 @@ struct TransposedWindow {
   std::vector<int64_t> output;
 };
 TransposedWindow read_transposed(AttributeReader& attributes, const Shape& x, const Shape& w);
-
-// The work of a Conv or a FusedConv on its result.
-struct ConvEpilogue {
-  bool bias = false, relu = false;
-  bool statistics = false;  // sums of each channel's elements, and of their squares
-};
-ConvEpilogue read_epilogue(const KernelRequest& request);
 
 // Fuses convolutions with a following ReLU. On matrix units for 16-bit floats, also fuses them with
 // the first sums of a following batch norm.

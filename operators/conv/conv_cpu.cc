@@ -93,6 +93,7 @@ Layouts forward_wish(const KernelRequest& request) {
   layouts.in[ConvIn::x] = wished(desc.src_desc(), p.x);
   layouts.out[ConvOut::y] = wished(desc.dst_desc(), p.y);
   layouts.in[ConvIn::w] = p.wished_filters(desc.weights_desc());
+  lay_z_as_result(request, layouts);
   return layouts;
 }
 
@@ -115,6 +116,7 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_fused(const KernelRequest& request) {
+  check_z_lies_as_result(request);
   return with_epilogue(prepare_forward(request), request);
 }
 

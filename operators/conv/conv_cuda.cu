@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "operators/conv/conv.h"
+#include "operators/conv/epilogue.h"
 #include "operators/conv/epilogue_cuda.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
@@ -75,12 +76,15 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request, const Plan
   Convolution c =
       convolution(request, ConvolutionKind::forward, request.in[In::x], request.in[In::w], y);
   const ConvEpilogue does = read_epilogue(request);
+  check_z_lies_as_result(request);
   c.bias = does.bias;
+  c.addition = does.addition;
   c.relu = does.relu;
   c.statistics = does.statistics;
   return kernel_of(chosen(request, planned, c, epilogue_of(c, y)), [=](const KernelArgs& args) {
     ConvolutionData data{args.in[In::x].data, args.in[In::w].data, args.out[Out::y].data};
     if (does.bias) data.bias = args.in[In::bias].data;
+    if (does.addition) data.z = args.in[In::z].data;
     if (does.statistics) {
       data.sums = args.out[Out::sums].data;
       data.squares = args.out[Out::squares].data;

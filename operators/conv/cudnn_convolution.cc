@@ -27,8 +27,8 @@ namespace {
 // Its work on the result, in words: "bias, ReLU".
 std::string epilogue_text(const Convolution& c) {
   std::string text;
-  for (auto [there, word] : {std::pair{c.bias, "bias"}, std::pair{c.relu, "ReLU"},
-                             std::pair{c.statistics, "statistics"}})
+  for (auto [there, word] : {std::pair{c.bias, "bias"}, std::pair{c.addition, "addition"},
+                             std::pair{c.relu, "ReLU"}, std::pair{c.statistics, "statistics"}})
     if (there) text += join(text.empty() ? "" : ", ", word);
   return text;
 }

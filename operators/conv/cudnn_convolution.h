@@ -26,15 +26,16 @@ struct Convolution {
   bool adds = false;  // by data: adds to the numbers that are in x
   // A forward convolution's work on its result, in this order.
   bool bias = false;        // adds a number for each channel
+  bool addition = false;    // adds z, which has y's shape and layout
   bool relu = false;        // replaces negative results by 0
   bool statistics = false;  // sums each channel, and its squares, in float32
 
-  bool only_convolves() const { return !bias && !relu && !statistics; }
+  bool only_convolves() const { return !bias && !addition && !relu && !statistics; }
 };
 
 struct ConvolutionData {
   void *x = nullptr, *w = nullptr, *y = nullptr;
-  void* bias = nullptr;
+  void *bias = nullptr, *z = nullptr;
   void *sums = nullptr, *squares = nullptr;
 };
 

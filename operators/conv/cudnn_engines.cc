@@ -30,7 +30,7 @@ namespace {
 constexpr auto kStrictNan = static_cast<cudnnBackendNumericalNote_t>(9);
 
 Convolution without_epilogue(Convolution c) {
-  c.bias = c.relu = c.statistics = false;
+  c.bias = c.addition = c.relu = c.statistics = false;
   return c;
 }
 

@@ -4,7 +4,7 @@ namespace lockstep {
 namespace {
 
 // cuDNN's identifiers of tensors.
-enum Id : int64_t { kX = 1, kW, kY, kBias, kSums, kSquares, kConvolved, kBiased };
+enum Id : int64_t { kX = 1, kW, kY, kBias, kSums, kSquares, kConvolved, kBiased, kZ, kAdded };
 
 cudnnDataType_t type_of(DType type) {
   if (type == DType::float16) return CUDNN_DATA_HALF;
@@ -82,14 +82,21 @@ class Operations {
   DnnOperations write() {
     const Descriptor& x = tensor(kX, c_.x, c_.type);
     const Descriptor& w = tensor(kW, c_.w, c_.type);
-    const Descriptor& convolved = c_.bias || c_.relu ? between(kConvolved) : result();
+    const bool bias_is_last = !c_.addition && !c_.relu;
+    const Descriptor& convolved = c_.bias || !bias_is_last ? between(kConvolved) : result();
     convolve(x, w, convolved);
     const Descriptor* y = &convolved;
     if (c_.bias) {
-      const Descriptor& biased = c_.relu ? between(kBiased) : result();
+      const Descriptor& biased = bias_is_last ? result() : between(kBiased);
       const Descriptor& bias = of_channels(kBias, c_.type);
       apply(CUDNN_POINTWISE_ADD, *y, &bias, biased);
       y = &biased;
+    }
+    if (c_.addition) {
+      const Descriptor& added = c_.relu ? between(kAdded) : result();
+      const Descriptor& z = tensor(kZ, c_.y, c_.type);
+      apply(CUDNN_POINTWISE_ADD, *y, &z, added);
+      y = &added;
     }
     if (c_.relu) {
       const Descriptor& masked = result();
@@ -192,6 +199,7 @@ Descriptor pointers_to(const Convolution& c, const ConvolutionData& data, void* 
     pointers.push_back(pointer);
   };
   also(c.bias, kBias, data.bias);
+  also(c.addition, kZ, data.z);
   also(c.statistics, kSums, data.sums);
   also(c.statistics, kSquares, data.squares);
   Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);

@@ -33,7 +33,7 @@ std::vector<std::byte> random_numbers(DType type) {
 // A convolution's operands and results.
 struct OwnMemory {
   std::vector<std::byte> numbers;
-  DeviceBuffer x, w, y, bias, sums, squares;
+  DeviceBuffer x, w, y, bias, z, sums, squares;
 
   explicit OwnMemory(const Convolution& c)
       : numbers(random_numbers(c.type)),
@@ -41,11 +41,12 @@ struct OwnMemory {
         w(bytes(c, c.w), numbers),
         y(bytes(c, c.y), numbers),
         bias(of_channels(c), numbers),
+        z(c.addition ? bytes(c, c.y) : 0, numbers),
         sums(of_channels(c)),
         squares(of_channels(c)) {}
 
   ConvolutionData data() const {
-    return {x.data(), w.data(), y.data(), bias.data(), sums.data(), squares.data()};
+    return {x.data(), w.data(), y.data(), bias.data(), z.data(), sums.data(), squares.data()};
   }
 
   static std::size_t bytes(const Convolution& c, const Dims& dims) {

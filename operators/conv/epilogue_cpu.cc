@@ -1,6 +1,7 @@
 #include "operators/conv/epilogue_cpu.h"
 
 #include "operators/kit/dispatch.h"
+#include "operators/kit/widest.h"
 #include "runtime/parallel.h"
 #include "runtime/reorders.h"
 
@@ -21,21 +22,37 @@ class WithEpilogue final : public Kernel, public Reorders {
   void run(const KernelArgs& args) override {
     convolution_->run(args);
     T* const y = args.out[ConvOut::y].as<T>();
-    if (does_.relu)
-      parallel_for(y_.places(), kGrain, threads_, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) y[i] = y[i] < 0 ? T() : y[i];  // NaN stays NaN
-      });
+    const T* const z = does_.addition ? args.in[ConvIn::z].as<const T>() : nullptr;
+    if (z && does_.relu)
+      finish([=](int64_t i) { y[i] = masked(T(y[i] + z[i])); });
+    else if (z)
+      finish([=](int64_t i) { y[i] = T(y[i] + z[i]); });
+    else if (does_.relu)
+      finish([=](int64_t i) { y[i] = masked(y[i]); });
     if (does_.statistics)
       add_up(y, args.out[ConvOut::sums].as<float>(), args.out[ConvOut::squares].as<float>());
   }
   std::size_t workspace_bytes() const override { return convolution_->workspace_bytes(); }
   std::size_t reordered_bytes() const override { return lockstep::reordered_bytes(*convolution_); }
   std::string describe() const override {
-    return join(convolution_->describe(), does_.relu ? ", ReLU" : "",
-                does_.statistics ? ", statistics" : "");
+    ConvEpilogue after = does_;
+    after.bias = false;  // it is the convolution's
+    return convolution_->describe() + text_of(after);
   }
 
  private:
+  static T masked(T x) { return x < 0 ? T() : x; }  // NaN stays NaN
+
+  // One pass over the result.
+  template <class Change>
+  void finish(const Change& change) const {
+    parallel_for(y_.places(), kGrain, threads_, [&](int64_t begin, int64_t end) {
+      widest_for<T>([=] {
+        for (int64_t i = begin; i < end; ++i) change(i);
+      });
+    });
+  }
+
   // y lies as [images, blocks, plane, block].
   void add_up(const T* y, float* sums, float* squares) const {
     const int64_t channels = y_.dims[1], block = y_.channel_block;

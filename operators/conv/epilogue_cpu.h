@@ -1,7 +1,7 @@
 // What fused convolutions do besides convolving.
 #pragma once
 
-#include "operators/conv/conv.h"
+#include "operators/conv/epilogue.h"
 
 namespace lockstep {
 

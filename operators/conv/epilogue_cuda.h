@@ -6,20 +6,23 @@
 
 namespace lockstep {
 
-// y[n, c, ..] += bias[c], then negative values become 0; kCount neighbours at once, of one channel
-// or of consecutive ones.
+// y[n, c, ..] += bias[c], then z[n, c, ..] is added, then negative values become 0; kCount
+// neighbours at once, of one channel or of consecutive ones.
 template <class T, int kCount>
-struct BiasAndRelu {
+struct BiasAddRelu {
   int64_t step, channels;  // elements between channels
   bool relu;
-  const T* bias;  // may be null
+  const T *bias, *z;  // may be null
   T* y;
   __device__ void operator()(int64_t i) const {
     const int64_t channel = i * kCount / step % channels;
     auto pack = load<T, kCount>(y + i * kCount);
+    auto added = pack;
+    if (z) added = load<T, kCount>(z + i * kCount);
     for (int e = 0; e < kCount; ++e) {
       float value = computed(pack.at[e]);
       if (bias) value += computed(bias[channel + (step == 1 ? e : 0)]);
+      if (z) value += computed(added.at[e]);
       pack.at[e] = stored<T>(relu && value < 0 ? 0.0F : value);  // NaN stays NaN
     }
     store<T, kCount>(y + i * kCount, pack);
@@ -63,14 +66,16 @@ template <class T, class Tiles, int kCount>
 Epilogue epilogue_on(const Convolution& c, const TensorDesc& y) {
   const Tiles tiles(y);
   auto run = [=, channels = y.dims[1], plane = y.count() / (y.dims[0] * y.dims[1]),
-              count = y.count(), bias = c.bias, relu = c.relu, last = c.channels_last,
-              statistics = c.statistics](cudaStream_t stream, const ConvolutionData& data,
-                                         void* workspace) {
+              count = y.count(), bias = c.bias, addition = c.addition, relu = c.relu,
+              last = c.channels_last, statistics = c.statistics](
+                 cudaStream_t stream, const ConvolutionData& data, void* workspace) {
     T* const to = static_cast<T*>(data.y);
-    const T* added = bias ? static_cast<const T*>(data.bias) : nullptr;
-    if (bias || relu) {
+    if (bias || addition || relu) {
       const int64_t step = last ? 1 : plane;
-      for_elements(stream, count / kCount, BiasAndRelu<T, kCount>{step, channels, relu, added, to});
+      const auto* const shift = bias ? static_cast<const T*>(data.bias) : nullptr;
+      const auto* const z = addition ? static_cast<const T*>(data.z) : nullptr;
+      for_elements(stream, count / kCount,
+                   BiasAddRelu<T, kCount>{step, channels, relu, shift, z, to});
     }
     if (!statistics) return;
     auto* partial = static_cast<Both<typename Tiles::Real>*>(workspace);

@@ -148,6 +148,7 @@ void finish(const Convolution& c, const ConvolutionData& data) {
     const int64_t channel = (&number - y.at.data()) % y.channels;
     double value = element(data.y, c.type, place);
     if (c.bias) value += element(data.bias, c.type, channel);
+    if (c.addition) value += element(data.z, c.type, place);
     if (c.relu && value < 0) value = 0;
     set_element(data.y, c.type, place, value);
     sums[channel] += value;

@@ -129,6 +129,15 @@ const ConvolutionCase kCases[] = {
      .right = 0,
      .window_height = 1,
      .window_width = 1},
+    {.images = 2, .inputs = 3, .outputs = 21, .height = 9, .width = 23, .addition = true},
+    {.images = 1,
+     .inputs = 20,
+     .outputs = 50,
+     .height = 61,
+     .width = 47,
+     .bias = true,
+     .relu = true,
+     .addition = true},
 };
 
 TEST_F(Columns, RoundLittleMoreThanOneDnn) {
@@ -175,14 +184,20 @@ TEST_F(Columns, HaveTheSameBitsOnAnyNumberOfThreadsAndLanes) {
 }
 
 TEST_F(Columns, KeepNaN) {
-  Convolution convolution(
-      {.images = 1, .inputs = 3, .outputs = 5, .height = 8, .width = 8, .relu = true});
+  Convolution convolution({.images = 1,
+                           .inputs = 3,
+                           .outputs = 5,
+                           .height = 8,
+                           .width = 8,
+                           .relu = true,
+                           .addition = true});
   convolution.x[9] = NAN;  // of the second row
+  convolution.z[63] = NAN;
   const KernelRequest request = convolution.request(Pass::forward, 1, 1);
   for (const columns::ColumnLoops* loops : usable_loops()) {
     const std::vector<float> y =
         convolution.run(*prepare(Pass::forward, request, *loops), request, Pass::forward);
-    for (std::size_t i : {0, 1, 2, 8, 9, 10, 16, 17, 18})
+    for (std::size_t i : {0, 1, 2, 8, 9, 10, 16, 17, 18, 63})
       EXPECT_TRUE(std::isnan(y[i])) << i << " of the first plane";
     EXPECT_FALSE(std::isnan(y[3]));
   }

@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "graph/op.h"
+#include "operators/conv/conv.h"
+#include "tests/support/case_run.h"
 #include "tests/support/op_case.h"
 
 namespace lockstep::testing {
@@ -58,6 +62,37 @@ OpCase conv(const std::string& name, const Dims& x, const Dims& w, const Conv2d&
            .reference = naive(p),
            .tolerance = 1e-4};
   if (bias) c.inputs.push_back(random({w[0]}, 3));
+  return c;
+}
+
+// Its result's shape.
+Dims result_of(const OpCase& c) {
+  std::vector<Doubles> operands;
+  for (const CaseInput& input : c.inputs) operands.push_back(to_doubles(input.value));
+  return c.reference(operands)[0].dims;
+}
+
+// With z added to its result and, with `relu`, a ReLU behind it. NaN stays NaN.
+OpCase added(OpCase c, bool relu) {
+  const Dims y = result_of(c);
+  const Reference convolve = c.reference;
+  const bool bias = c.inputs.size() > ConvIn::bias;
+  c.name = join("fused_added_", c.name);
+  c.type = "FusedConv";
+  c.domain = kOwnDomain;
+  c.attributes.push_back({"relu", int64_t{relu}});
+  c.gradient = false;
+  if (!bias) c.inputs.push_back(left_out());
+  c.inputs.push_back(random(y, 4));
+  c.reference = [=](const std::vector<Doubles>& in) {
+    std::vector<Doubles> out = convolve({in.begin(), in.begin() + (bias ? 3 : 2)});
+    for (std::size_t i = 0; i < out[0].values.size(); ++i) {
+      double& value = out[0].values[i];
+      value += in[ConvIn::z].values[i];
+      if (relu && value < 0) value = 0;
+    }
+    return out;
+  };
   return c;
 }
 
@@ -136,6 +171,20 @@ std::vector<OpCase> conv_cases() {
       fused("statistics_odd", {3, 4, 4, 4}, {6, 2, 1, 1}, {.group = 2}, false, false, true),
       fused("statistics_eights", {2, 8, 4, 4}, {8, 8, 1, 1}, {}, false, false, true),
       fused("all", {2, 2, 5, 5}, {8, 2, 3, 3}, {.bottom = 1}, true, true, true),
+      added(conv("one_by_one", {2, 3, 4, 4}, {5, 3, 1, 1}), false),
+      added(conv("one_by_one_bias", {2, 3, 4, 4}, {5, 3, 1, 1}, {}, true), true),
+      added(conv("odd", {2, 3, 4, 5}, {5, 3, 2, 2}, {.stride_w = 2}, true), true),
+      added(conv("eights", {2, 8, 5, 5}, {16, 8, 3, 3}), true),
+      added(conv("eights_bias", {2, 8, 4, 4}, {16, 8, 1, 1}, {}, true), false),
+      added(conv("padded_block", {2, 16, 3, 3}, {28, 16, 1, 1}, {}, true), true),
+      added(conv("groups", {2, 4, 4, 4}, {6, 2, 3, 3}, {.group = 2}, true), true),
+      added(conv("depthwise", {1, 4, 5, 5}, {4, 1, 3, 3},
+                 {.top = 1, .left = 1, .bottom = 1, .right = 1, .group = 4}),
+            true),
+      added(conv("dilated", {1, 2, 7, 7}, {2, 2, 3, 3}, {.dilation_h = 2, .dilation_w = 2}), true),
+      added(conv("winograd", {1, 64, 12, 11}, {64, 64, 3, 3},
+                 {.top = 1, .left = 1, .bottom = 1, .right = 1}, true),
+            true),
       conv("one_by_one", {2, 3, 4, 4}, {5, 3, 1, 1}),
       conv("one_by_one_strided", {2, 3, 5, 5}, {4, 3, 1, 1}, {.stride_h = 2, .stride_w = 2}),
       conv("three", {2, 3, 5, 5}, {4, 3, 3, 3}),
@@ -243,6 +292,35 @@ std::vector<OpCase> transposed_cases() {
       transposed("dilated", {1, 2, 3, 3}, {2, 2, 2, 2}, {.dilation_h = 2, .dilation_w = 2}),
       transposed("groups", {1, 4, 3, 3}, {4, 2, 3, 3}, {.group = 2}, true),
   };
+}
+
+// Wherever it comes from: the ReLU must not turn it into 0.
+TEST(FusedConv, KeepsNaN) {
+  for (const OpCase& c :
+       {added(conv("columns", {2, 3, 4, 5}, {5, 3, 2, 2}, {.stride_h = 2}, true), true),
+        added(conv("eights", {2, 8, 5, 5}, {16, 8, 3, 3}, {}, true), true),
+        added(conv("groups", {1, 4, 4, 4}, {8, 2, 3, 3}, {.group = 2}, true), true)})
+    for (const std::size_t operand : {ConvIn::x, ConvIn::w, ConvIn::bias, ConvIn::z}) {
+      OpCase broken = c;
+      const Literal& whole = c.inputs[operand].value;
+      Doubles values = to_doubles(whole);
+      values[1] = NAN;
+      broken.inputs[operand].value = of_doubles(values.values, whole.dims());
+      std::vector<Doubles> operands;
+      for (const CaseInput& input : broken.inputs) operands.push_back(to_doubles(input.value));
+      const Doubles expected = c.reference(operands)[0];
+      const Built built = build(broken);
+      const Doubles found = to_doubles(CaseRunner(built.graph, broken, built.feeds,
+                                                  {built.graph.name(built.outputs[0])}, guarded())
+                                           .run(fed_values(broken))[0]);
+      int unknown = 0;
+      for (std::size_t i = 0; i < expected.values.size(); ++i) {
+        unknown += std::isnan(expected.values[i]);
+        EXPECT_EQ(std::isnan(found.values[i]), std::isnan(expected.values[i]))
+            << c.name << ", operand " << operand << ", element " << i;
+      }
+      EXPECT_GT(unknown, 0);
+    }
 }
 
 class ConvTranspose : public ::testing::TestWithParam<OpCase> {};

@@ -54,6 +54,8 @@ std::vector<Convolution> for_tensor_cores() {
     }
   Convolution& with_sums = all.emplace_back(usual(DType::bfloat16));
   with_sums.statistics = true;
+  Convolution& residual = all.emplace_back(usual(DType::bfloat16));
+  residual.bias = residual.addition = residual.relu = true;
   return all;
 }
 

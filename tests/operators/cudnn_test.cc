@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {
@@ -65,14 +67,29 @@ TEST_F(Cudnn, TakesEveryKindTypeAndLayout) {
 TEST_F(Cudnn, TakesWhatIsDoneWithTheResult) {
   for (Convolution c : convolutions())
     for (DType type : {DType::float32, DType::float16, DType::bfloat16})
-      for (unsigned what = 1; what < 8; ++what) {
+      for (unsigned what = 1; what < 16; ++what) {
         c.type = type;
         c.channels_last = true;
         c.bias = what & 1U;
         c.relu = what & 2U;
         c.statistics = what & 4U;
+        c.addition = what & 8U;
         EXPECT_NO_THROW(describe_to_cudnn(c)) << text_of(c.x) << " " << type << " " << what;
       }
+}
+
+// Choices are kept by this text.
+TEST_F(Cudnn, TellsApartWhatIsDoneWithTheResult) {
+  std::set<std::string> texts;
+  for (unsigned what = 0; what < 16; ++what) {
+    Convolution c = convolutions()[0];
+    c.bias = what & 1U;
+    c.relu = what & 2U;
+    c.statistics = what & 4U;
+    c.addition = what & 8U;
+    texts.insert(problem_text(c, "a GPU"));
+  }
+  EXPECT_EQ(texts.size(), 16U);
 }
 
 // So that the tests above can fail.

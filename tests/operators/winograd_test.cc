@@ -86,6 +86,15 @@ const ConvolutionCase kCases[] = {
     {1, 32, 32, 10, 6, 0, 2, 2, 1, true},
     {1, 32, 32, 6, 6, 4, 3, 3, 4},
     {1, 32, 32, 57, 61},
+    {.images = 2, .inputs = 32, .outputs = 32, .height = 9, .width = 6, .addition = true},
+    {.images = 1,
+     .inputs = 32,
+     .outputs = 64,
+     .height = 5,
+     .width = 7,
+     .bias = true,
+     .relu = true,
+     .addition = true},
 };
 
 TEST(Winograd, RoundsLittleMoreThanADirectConvolution) {
@@ -116,7 +125,9 @@ TEST(Winograd, RoundsLittleMoreThanADirectConvolution) {
 }
 
 TEST(Winograd, HasTheSameBitsOnAnyNumberOfThreadsAndLanes) {
-  const Convolution convolution({1, 32, 32, 61, 57, 1, 0, 1, 2, true, true});
+  ConvolutionCase with_all{1, 32, 32, 61, 57, 1, 0, 1, 2, true, true};
+  with_all.addition = true;
+  const Convolution convolution(with_all);
   for (Pass pass : {Pass::forward, Pass::grad_x, Pass::grad_w}) {
     std::vector<float> first;
     for (const winograd::Loops* loops : usable_loops())
@@ -132,13 +143,16 @@ TEST(Winograd, HasTheSameBitsOnAnyNumberOfThreadsAndLanes) {
 }
 
 TEST(Winograd, KeepsNaN) {
-  Convolution convolution({1, 32, 32, 8, 8, 1, 1, 1, 1, false, true});
+  ConvolutionCase added{1, 32, 32, 8, 8, 1, 1, 1, 1, false, true};
+  added.addition = true;
+  Convolution convolution(added);
   convolution.x[9] = NAN;  // of the second row
+  convolution.z[7 * 8 + 7] = NAN;
   const winograd::Loops& loops = kSixteen;
   const KernelRequest request = convolution.request(Pass::forward, loops.lanes(), 1);
   const std::vector<float> y =
       convolution.run(*prepare(Pass::forward, request, loops), request, Pass::forward);
-  for (std::size_t i : {0, 1, 2, 8, 9, 10, 16, 17, 18})
+  for (std::size_t i : {0, 1, 2, 8, 9, 10, 16, 17, 18, 63})
     EXPECT_TRUE(std::isnan(y[i])) << i << " of the first plane";
 }
 
@@ -169,6 +183,12 @@ TEST(Winograd, NamesLayoutsThatItCannotRead) {
   const KernelRequest request = convolution.request(Pass::forward, 8, 1);
   expect_error([&] { prepare(Pass::forward, request, kSixteen); }, "takes channel blocks of 16",
                "/c8");
+  ConvolutionCase added{4, 32, 32, 8, 8};
+  added.addition = true;
+  const Convolution with_z(added);
+  KernelRequest apart = with_z.request(Pass::forward, 16, 1);
+  apart.in[ConvIn::z].channel_block = 32;
+  expect_error([&] { prepare(Pass::forward, apart, kSixteen); }, "takes a z that lies as", "/c32");
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ struct ConvolutionCase {
   bool bias = false, relu = false;
   int64_t window_height = 3, window_width = 3;
   int64_t step_down = 1, step_across = 1, hole_down = 1, hole_across = 1;
+  bool addition = false;
 
   int64_t out_height() const {
     return (height + top + bottom - hole_down * (window_height - 1) - 1) / step_down + 1;
@@ -29,7 +30,7 @@ struct ConvolutionCase {
   }
 };
 
-// A convolution and its gradients, each as a request; operands are x, w, dy and the bias.
+// A convolution and its gradients, each as a request; operands are x, w, dy, the bias and z.
 class Convolution {
  public:
   explicit Convolution(const ConvolutionCase& c)
@@ -40,7 +41,8 @@ class Convolution {
         x(draw(x_, 1)),
         w(draw(w_, 2)),
         dy(draw(y_, 3)),
-        bias(draw({DType::float32, {c.outputs}}, 4)) {
+        bias(draw({DType::float32, {c.outputs}}, 4)),
+        z(draw(y_, 5)) {
     const Attributes window{
         {"pads", std::vector<int64_t>{c.top, c.left, c.bottom, c.right}},
         {"strides", std::vector<int64_t>{c.step_down, c.step_across}},
@@ -55,7 +57,9 @@ class Convolution {
     const Value filter = graph_.input("w", {w_.dtype, to_shape(w_.dims)});
     const Value gradient = graph_.input("dy", {y_.dtype, to_shape(y_.dims)});
     std::vector<Value> operands{image, filter};
-    if (c.bias) operands.push_back(graph_.input("bias", {DType::float32, {c.outputs}}));
+    if (c.bias || c.addition)
+      operands.push_back(c.bias ? graph_.input("bias", {DType::float32, {c.outputs}}) : none);
+    if (c.addition) operands.push_back(graph_.input("z", {y_.dtype, to_shape(y_.dims)}));
     graph_.add({"FusedConv", kOwnDomain, operands, with({"relu", int64_t{c.relu}})}, "y");
     graph_.add({"ConvGradX",
                 kOwnDomain,
@@ -78,7 +82,8 @@ class Convolution {
     KernelRequest request{.node = nodes_[static_cast<std::size_t>(pass)], .threads = threads};
     if (pass == Pass::forward) {
       request.in = {x, w_};
-      if (case_.bias) request.in.push_back(bias);
+      if (case_.bias || case_.addition) request.in.push_back(case_.bias ? bias : TensorDesc{});
+      if (case_.addition) request.in.push_back(y);
       request.out = {y};
     } else if (pass == Pass::grad_x) {
       request.in = {y, w_};
@@ -93,10 +98,11 @@ class Convolution {
   // The kernel's result, row-major.
   std::vector<float> run(Kernel& kernel, const KernelRequest& request, Pass pass) const {
     std::vector<std::vector<float>> buffers;
-    const std::vector<float>* const operands[3][2] = {{&x, &w}, {&dy, &w}, {&x, &dy}};
+    const std::vector<float>* const operands[3][4] = {{&x, &w, &bias, &z}, {&dy, &w}, {&x, &dy}};
     for (std::size_t i = 0; i < request.in.size(); ++i)
-      buffers.push_back(
-          laid_out(i < 2 ? *operands[static_cast<int>(pass)][i] : bias, request.in[i]));
+      buffers.push_back(request.in[i].present()
+                            ? laid_out(*operands[static_cast<int>(pass)][i], request.in[i])
+                            : std::vector<float>{});
     std::vector<float> result(static_cast<std::size_t>(request.out[0].count()), NAN);
     std::vector<Tensor> in;
     for (std::size_t i = 0; i < buffers.size(); ++i)
@@ -139,6 +145,7 @@ class Convolution {
     if (pass != Pass::forward) return to;
     for (std::size_t i = 0; i < to.size(); ++i) {
       if (case_.bias) to[i] += bias[i / static_cast<std::size_t>(b[2] * b[3]) % bias.size()];
+      if (case_.addition) to[i] += z[i];
       if (case_.relu) to[i] = std::max(0.0, to[i]);
     }
     return to;
@@ -159,7 +166,7 @@ class Convolution {
   std::vector<Node> nodes_;  // by pass
 
  public:
-  std::vector<float> x, w, dy, bias;
+  std::vector<float> x, w, dy, bias, z;
 };
 
 // The root of the mean squared error, relative to that of the values.

@@ -105,15 +105,16 @@ std::vector<OpCase> windows() {
   Attributes conv_x = kernel, average = pooled;
   conv_x.push_back({"x_shape", Integers{4, 4}});
   average.push_back({"x_shape", Integers{4, 4}});
-  return {own("ConvGradX", {dy, random({2, 1, 2, 2})}, conv_x),
-          own("FusedConvGradX", {dy, random({2, 1, 2, 2}), image}, conv_x),
-          own("ConvGradW", {image, dy}, kernel),
-          own("FusedConv", {image, random({2, 1, 2, 2}), random({2})}, {{"relu", int64_t{1}}}, 3),
-          own("MaxPoolGrad", {small, image}, pooled),
-          own("MaxPoolPlaces", {image}, pooled, 2),
-          own("MaxPoolPlacesGrad", {small, bytes({0, 3, 2, 1}, {1, 1, 2, 2})}, average),
-          own("AveragePoolGrad", {small}, average),
-          own("GlobalAveragePoolGrad", {random({1, 2, 1, 1})}, {{"x_shape", Integers{3, 3}}})};
+  return {
+      own("ConvGradX", {dy, random({2, 1, 2, 2})}, conv_x),
+      own("FusedConvGradX", {dy, random({2, 1, 2, 2}), image}, conv_x),
+      own("ConvGradW", {image, dy}, kernel),
+      own("FusedConv", {image, random({2, 1, 2, 2}), random({2}), dy}, {{"relu", int64_t{1}}}, 3),
+      own("MaxPoolGrad", {small, image}, pooled),
+      own("MaxPoolPlaces", {image}, pooled, 2),
+      own("MaxPoolPlacesGrad", {small, bytes({0, 3, 2, 1}, {1, 1, 2, 2})}, average),
+      own("AveragePoolGrad", {small}, average),
+      own("GlobalAveragePoolGrad", {random({1, 2, 1, 1})}, {{"x_shape", Integers{3, 3}}})};
 }
 
 std::vector<OpCase> regions() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "operators/conv/epilogue.h"
 #include "operators/conv/shapes.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
@@ -123,11 +124,10 @@ class Work {
 
 class ColumnsForward final : public Kernel {
  public:
-  ColumnsForward(const ColumnLoops& loops, const Shapes& shapes, int64_t images, bool bias,
-                 bool relu, int threads)
+  ColumnsForward(const ColumnLoops& loops, const Shapes& shapes, int64_t images,
+                 const ConvEpilogue& epilogue, int threads)
       : work_(loops, shapes, images, images * Work::strips_of(shapes), threads),
-        bias_(bias),
-        relu_(relu) {}
+        epilogue_(epilogue) {}
 
   void run(const KernelArgs& args) override {
     const Shapes& shapes = work_.shapes;
@@ -136,8 +136,10 @@ class ColumnsForward final : public Kernel {
                           .of_value = 1,
                           .rows = shapes.outputs,
                           .values = shapes.values(),
-                          .bias = bias_ ? args.in[ConvIn::bias].as<float>() : nullptr,
-                          .relu = relu_};
+                          .bias = epilogue_.bias ? args.in[ConvIn::bias].as<float>() : nullptr,
+                          .z = nullptr,
+                          .relu = epilogue_.relu};
+    const auto* const z = epilogue_.addition ? args.in[ConvIn::z].as<float>() : nullptr;
     const int64_t strips = Work::strips_of(shapes);
     work_.each_part([&](int64_t slot, int64_t part) {
       const int64_t image = part / strips;
@@ -146,20 +148,20 @@ class ColumnsForward final : public Kernel {
       auto* columns = reinterpret_cast<float*>(args.workspace) + slot * work_.column_floats();
       work_.on_strip(part % strips, [&](const Strip& strip, int64_t pixels, int64_t at) {
         work_.loops.columns(x, shapes, strip, columns);
-        work_.loops.multiply(product, columns, strip.stride, pixels, y + at, work_.plane());
+        Product here = product;
+        if (z) here.z = z + image * work_.output() + at;
+        work_.loops.multiply(here, columns, strip.stride, pixels, y + at, work_.plane());
       });
     });
   }
   std::size_t workspace_bytes() const override {
     return static_cast<std::size_t>(work_.slots() * work_.column_floats()) * sizeof(float);
   }
-  std::string describe() const override {
-    return work_.describe() + (bias_ ? ", bias" : "") + (relu_ ? ", ReLU" : "");
-  }
+  std::string describe() const override { return work_.describe() + text_of(epilogue_); }
 
  private:
   Work work_;
-  bool bias_, relu_;
+  ConvEpilogue epilogue_;
 };
 
 class ColumnsGradX final : public Kernel {
@@ -175,6 +177,7 @@ class ColumnsGradX final : public Kernel {
                           .rows = shapes.values(),
                           .values = shapes.outputs,
                           .bias = nullptr,
+                          .z = nullptr,
                           .relu = false};
     work_.each_part([&](int64_t slot, int64_t image) {
       const float* dy = args.in[ConvGradXIn::dy].as<float>() + image * work_.output();
@@ -284,8 +287,9 @@ std::unique_ptr<Kernel> prepare_columns_forward(const KernelRequest& request,
   const auto shapes = ConvShapes::of_forward(request);
   const ConvEpilogue epilogue = read_epilogue(request);
   supported(!epilogue.statistics, "leaves sums of the result to others");
+  check_z_lies_as_result(request);
   return std::make_unique<ColumnsForward>(loops, shapes_of(request, shapes), shapes.x.dims[0],
-                                          epilogue.bias, epilogue.relu, request.threads);
+                                          epilogue, request.threads);
 }
 
 std::unique_ptr<Kernel> prepare_columns_grad_x(const KernelRequest& request,

@@ -26,12 +26,14 @@ struct Strip {
   int64_t stride;  // floats from one value's pixels to the next one's: whole vectors
 };
 
-// y[m][pixel] = sum over v of a[m * of_row + v * of_value] * columns[v][pixel].
+// y[m][pixel] = sum over v of a[m * of_row + v * of_value] * columns[v][pixel]; then bias, z and
+// ReLU, in this order.
 struct Product {
   const float* a;
   int64_t of_row, of_value;
   int64_t rows, values;
   const float* bias;  // of each row; null: none
+  const float* z;     // added, its rows lie as y's; null: none
   bool relu;          // NaN stays NaN
 };
 

@@ -43,6 +43,7 @@ class ColumnLoopsOf final : public ColumnLoops {
     for (int64_t row = 0; row < product.rows; row += kRows) {
       part.a = product.a + row * product.of_row;
       part.bias = product.bias ? product.bias + row : nullptr;
+      part.z = product.z ? product.z + row * y_stride : nullptr;
       part.rows = product.rows - row < kRows ? product.rows - row : kRows;
       multiply_rows<kRows>(part, columns, stride, pixels, y + row * y_stride, y_stride);
     }
@@ -178,8 +179,11 @@ class ColumnLoopsOf final : public ColumnLoops {
         multiply_rows<kCount - 1>(product, columns, stride, pixels, y, y_stride);
       return;
     }
-    for (int64_t p = 0; p < pixels; p += kVectors * kLanes)
-      multiply_vectors<kCount, kVectors>(product, columns + p, stride, pixels - p, y + p, y_stride);
+    Product part = product;
+    for (int64_t p = 0; p < pixels; p += kVectors * kLanes) {
+      part.z = product.z ? product.z + p : nullptr;
+      multiply_vectors<kCount, kVectors>(part, columns + p, stride, pixels - p, y + p, y_stride);
+    }
   }
   template <int kCount, int kWide>
   static void multiply_vectors(const Product& product, const float* columns, int64_t stride,
@@ -202,9 +206,11 @@ class ColumnLoopsOf final : public ColumnLoops {
     for (int r = 0; r < kCount; ++r)
       for (int i = 0; i < kWide; ++i) {
         Vector made = sums[r][i];
+        const int64_t at = r * y_stride + i * kLanes, count = at_most(pixels - i * kLanes);
         if (product.bias) made = P::add(made, P::all(product.bias[r]));
+        if (product.z) made = P::add(made, P::load(product.z + at, count));
         if (product.relu) made = P::relu(made);
-        P::store(y + r * y_stride + i * kLanes, made, at_most(pixels - i * kLanes));
+        P::store(y + at, made, count);
       }
   }
 

@@ -40,8 +40,10 @@ struct FilterPlaces {
   bool turned;                  // by half a turn, for the gradient of a convolution's input
 };
 
+// The work on outputs, in this order.
 struct Postlude {
   const float* bias;  // null: none
+  const float* z;     // added, lies as the outputs; null: none
   bool relu;          // NaN stays NaN
 };
 

@@ -88,6 +88,11 @@ class LoopsOf final : public Loops {
         const Vector bias = P::load(postlude.bias + at.group * kLanes);
         for (int i = 0; i < 16; ++i) tile[i] = P::add(tile[i], bias);
       }
+      if (postlude.z) {
+        Vector added[16];
+        read<kTile>(postlude.z + at.plane, images, at.row, at.column, added);
+        for (int i = 0; i < 16; ++i) tile[i] = P::add(tile[i], added[i]);
+      }
       if (postlude.relu)
         for (int i = 0; i < 16; ++i) tile[i] = P::relu(tile[i]);
       write(tile, images, at.row, at.column, y + at.plane);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "operators/conv/epilogue.h"
 #include "operators/conv/shapes.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
@@ -116,7 +117,7 @@ struct Direction {
   int64_t images;
   int64_t top, left;  // padding
   FilterPlaces filters;
-  bool bias, relu;
+  ConvEpilogue epilogue;
 };
 
 class WinogradKernel final : public Kernel {
@@ -134,7 +135,9 @@ class WinogradKernel final : public Kernel {
     float* const filters = work_.filters(args.workspace);
     float* const from = work_.input_tiles(args.workspace);
     float* const to = work_.output_tiles(args.workspace);
-    const Postlude postlude{does_.bias ? args.in[ConvIn::bias].as<float>() : nullptr, does_.relu};
+    const ConvEpilogue& after = does_.epilogue;
+    const Postlude postlude{after.bias ? args.in[ConvIn::bias].as<float>() : nullptr,
+                            after.addition ? args.in[ConvIn::z].as<float>() : nullptr, after.relu};
 
     work_.share(work_.panels() * work_.inputs, [&](int64_t begin, int64_t end) {
       loops.filters(w, does_.filters, work_.filter_stride, filters, begin, end);
@@ -153,9 +156,7 @@ class WinogradKernel final : public Kernel {
     });
   }
   std::size_t workspace_bytes() const override { return work_.bytes(); }
-  std::string describe() const override {
-    return work_.describe() + (does_.bias ? ", bias" : "") + (does_.relu ? ", ReLU" : "");
-  }
+  std::string describe() const override { return work_.describe() + text_of(does_.epilogue); }
 
  private:
   Direction does_;
@@ -223,6 +224,7 @@ Layouts forward_wish(const KernelRequest& request, const Loops& loops) {
   Layouts layouts = row_major(request);
   layouts.in[0] = block_for(request.in[0], loops);
   layouts.out[0] = loops.lanes();
+  lay_z_as_result(request, layouts);
   return layouts;
 }
 
@@ -241,6 +243,7 @@ std::unique_ptr<Kernel> prepare_winograd_forward(const KernelRequest& request, c
   const int64_t inputs = shapes.x.dims[1], outputs = shapes.y.dims[1];
   const ConvEpilogue epilogue = read_epilogue(request);
   supported(!epilogue.statistics, "leaves sums of the result to others");
+  check_z_lies_as_result(request);
   return std::make_unique<WinogradKernel>(
       loops,
       Direction{.from = images_of(shapes.x, loops),
@@ -249,8 +252,7 @@ std::unique_ptr<Kernel> prepare_winograd_forward(const KernelRequest& request, c
                 .top = window.pads[0],
                 .left = window.pads[1],
                 .filters = {inputs, outputs, 9, 9 * inputs, false},
-                .bias = epilogue.bias,
-                .relu = epilogue.relu},
+                .epilogue = epilogue},
       request.threads);
 }
 
@@ -266,8 +268,7 @@ std::unique_ptr<Kernel> prepare_winograd_grad_x(const KernelRequest& request, co
                 .top = 2 - window.pads[0],
                 .left = 2 - window.pads[1],
                 .filters = {outputs, inputs, 9 * inputs, 9, true},
-                .bias = false,
-                .relu = false},
+                .epilogue = {}},
       request.threads);
 }
 
