@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -10,20 +11,25 @@
 namespace lockstep {
 namespace {
 
+// What follows a convolution, as node numbers; -1: none.
+struct Tail {
+  int convolution, addition = -1, relu = -1;
+  Value z{};  // what is added
+};
+
 class ConvFusion {
  public:
   ConvFusion(const Graph& from, const std::set<std::string>& known) : from_(from), known_(known) {}
 
-  Rewritten run() {
-    for (int i = 0; i < from_.node_count(); ++i) {
-      find_relu(from_.node(i));
-      find_norm(from_.node(i));
-    }
+  Rewritten run(bool sums) {
+    for (int i = 0; i < from_.node_count(); ++i) find_relu(from_.node(i));
+    for (int i = 0; i < from_.node_count(); ++i) find_addition(from_.node(i));
+    for (int i = 0; sums && i < from_.node_count(); ++i) find_norm(from_.node(i));
     GraphCopy copy(from_);
     for (int i = 0; i < from_.node_count(); ++i) {
       const Node node = from_.node(i);
-      if (const auto found = convolution_of_relu_.find(i); found != convolution_of_relu_.end())
-        write_with_relu(copy, from_.node(found->second), node);
+      if (const auto found = tails_.find(i); found != tails_.end())
+        write_with_tail(copy, found->second, node);
       else if (measured_.contains(i))
         write_with_sums(copy, node);
       else if (const auto norm = convolution_of_norm_.find(i); norm != convolution_of_norm_.end())
@@ -43,14 +49,40 @@ class ConvFusion {
       return -1;
     return maker->index();
   }
+  bool others_see(Value value) const {
+    return from_.consumers(value).size() > 1 || known_.contains(from_.name(value));
+  }
+
+  // Stands where its last node stood: there z exists, too.
+  void keep(const Tail& tail) {
+    for (int node : {tail.convolution, tail.addition, tail.relu}) gone_.insert(node);
+    tails_[std::max(tail.addition, tail.relu)] = tail;
+  }
 
   void find_relu(const Node& node) {
     if (node.type() != "Relu" || !node.domain().empty()) return;
     const Value x = node.inputs()[0];
-    const int convolution = convolution_behind(x, node);
-    if (convolution < 0 || from_.consumers(x).size() > 1 || known_.contains(from_.name(x))) return;
-    convolution_of_relu_[node.index()] = convolution;
-    gone_.insert(convolution);
+    if (others_see(x)) return;
+    const auto maker = from_.producer(x);
+    if (const int convolution = convolution_behind(x, node); convolution >= 0)
+      keep({.convolution = convolution, .relu = node.index()});
+    else if (maker && maker->replica() == node.replica())
+      keep_sum(*maker, node.index());
+  }
+
+  void find_addition(const Node& node) {
+    if (!gone_.contains(node.index())) keep_sum(node, -1);
+  }
+
+  // Of two convolutions that meet the later one adds what the other made.
+  void keep_sum(const Node& sum, int relu) {
+    if (sum.type() != "Add" || !sum.domain().empty()) return;
+    const Value a = sum.inputs()[0], b = sum.inputs()[1];
+    if (from_.shape(a) != from_.shape(b)) return;
+    const int of_a = others_see(a) ? -1 : convolution_behind(a, sum);
+    const int of_b = others_see(b) ? -1 : convolution_behind(b, sum);
+    const int convolution = std::max(of_a, of_b);
+    if (convolution >= 0) keep({convolution, sum.index(), relu, of_a > of_b ? b : a});
   }
 
   // Only convolutions of 16-bit floats can fuse this, and at 16 bits squares of a large mean leave
@@ -80,11 +112,16 @@ class ConvFusion {
             .attributes = write_fused_conv(attrs)};
   }
 
-  void write_with_relu(GraphCopy& copy, const Node& convolution, const Node& relu) const {
-    NodeSpec spec = fused(copy, convolution, true);
-    spec.output_names = {from_.name(relu.outputs()[0])};
+  void write_with_tail(GraphCopy& copy, const Tail& tail, const Node& last) const {
+    const Node convolution = from_.node(tail.convolution);
+    NodeSpec spec = fused(copy, convolution, tail.relu >= 0);
+    if (tail.z) {
+      spec.inputs.resize(ConvIn::z, none);
+      spec.inputs.push_back(copy.of(tail.z));
+    }
+    spec.output_names = {from_.name(last.outputs()[0])};
     const Node made = copy.add(std::move(spec), convolution);
-    copy.set(relu.outputs()[0], made.outputs()[0]);
+    copy.set(last.outputs()[0], made.outputs()[0]);
   }
 
   void write_with_sums(GraphCopy& copy, const Node& convolution) {
@@ -107,11 +144,19 @@ class ConvFusion {
   }
 
   std::vector<std::string> notes() const {
+    const auto count = [this](bool added, bool masked) {
+      return std::ranges::count_if(tails_, [=](const auto& entry) {
+        return (entry.second.addition >= 0) == added && (entry.second.relu >= 0) == masked;
+      });
+    };
     std::vector<std::string> notes;
-    if (!convolution_of_relu_.empty())
-      notes.push_back(join(convolution_of_relu_.size(),
-                           " of convolution and ReLU: the tensor between them is neither written "
-                           "nor read"));
+    const auto note = [&](std::ptrdiff_t how_many, const char* of) {
+      if (how_many > 0) notes.push_back(join(how_many, " of convolution", of));
+    };
+    note(count(false, true), " and ReLU: the tensor between them is neither written nor read");
+    note(count(true, false), " and addition: the tensor between them is neither written nor read");
+    note(count(true, true),
+         ", addition and ReLU: the two tensors between them are neither written nor read");
     if (!measured_.empty())
       notes.push_back(
           join(measured_.size(),
@@ -121,15 +166,21 @@ class ConvFusion {
 
   const Graph& from_;
   const std::set<std::string>& known_;
-  std::map<int, int> convolution_of_relu_, convolution_of_norm_;  // numbers of nodes
-  std::set<int> gone_, measured_;                                 // convolutions
-  std::map<int, std::pair<Value, Value>> sums_;                   // by the convolution's number
+  std::map<int, Tail> tails_;                    // by the place of the fused node
+  std::map<int, int> convolution_of_norm_;       // numbers of nodes
+  std::set<int> gone_;                           // nodes fused into others
+  std::set<int> measured_;                       // convolutions
+  std::map<int, std::pair<Value, Value>> sums_;  // by the convolution's number
 };
 
 }  // namespace
 
 Rewritten fuse_convolutions(const Graph& graph, const Known& known) {
-  return ConvFusion(graph, known.values).run();
+  return ConvFusion(graph, known.values).run(false);
+}
+
+Rewritten fuse_convolutions_and_sums(const Graph& graph, const Known& known) {
+  return ConvFusion(graph, known.values).run(true);
 }
 
 }  // namespace lockstep

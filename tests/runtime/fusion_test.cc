@@ -310,22 +310,5 @@ TEST(Fusion, LeavesGradientsThatOthersRead) {
   EXPECT_TRUE(fuse_gradient_sums(graph, {}).notes.empty());
 }
 
-TEST(Fusion, LeavesConvolutionsThatOthersRead) {
-  Graph graph(all_ops(), "net");
-  const Value x = graph.input("x", {DType::float32, {2, 3, 4, 4}});
-  const Value w = graph.input("w", {DType::float32, {5, 3, 2, 2}});
-  const Value y = graph.add_value(
-      {.type = "Conv", .inputs = {x, w}, .attributes = {{"auto_pad", "SAME_UPPER"}}}, "conv");
-  graph.output(relu(graph, y, "relu"));
-  const Rewritten fused = fuse_convolutions(graph, {});
-  ASSERT_EQ(fused.graph.node_count(), 1);
-  EXPECT_EQ(fused.graph.node(0).type(), "FusedConv");
-  EXPECT_EQ(fused.graph.shape(fused.graph.outputs()[0]), (Shape{2, 5, 4, 4}));
-  EXPECT_EQ(fuse_convolutions(graph, {{graph.name(y)}}).graph.node_count(), 2);
-  graph.output(tanh(graph, y, "other"));
-  EXPECT_EQ(fuse_convolutions(graph, {}).graph.node_count(), 3);
-  EXPECT_TRUE(fuse_convolutions(graph, {}).notes.empty());
-}
-
 }  // namespace
 }  // namespace lockstep::testing

@@ -190,9 +190,10 @@ TEST(PaddedBlocksOf, ConvolutionsBatchNormsAndSumsTakeThem) {
       if (!any_blocks(plan)) continue;  // such a processor's convolutions wish for none
       const std::set<std::string> users = users_of_padding(plan);
       for (const char* type : {"Conv", "ConvGradX", "ConvGradW", "BatchNormTrain", "BatchNormGrad",
-                               "Add", "Relu", "ReluGrad", "Reorder"})
+                               "Add", "ReluGrad", "Reorder"})
         EXPECT_TRUE(users.contains(type)) << type << "\n" << text_of(plan);
-      for (const char* type : {"Clip", "ClipGrad"})
+      EXPECT_EQ(users.contains("FusedConv"), fused) << text_of(plan);
+      for (const char* type : {"Clip", "ClipGrad", "Relu"})
         EXPECT_EQ(users.contains(type), !fused) << type << "\n" << text_of(plan);
       for (const char* type : {"MaxPool", "MaxPoolGrad", "ReduceSum"})
         EXPECT_FALSE(users.contains(type)) << type << "\n" << text_of(plan);
