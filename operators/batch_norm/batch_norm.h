@@ -49,6 +49,11 @@ BatchNormResults batch_norm_train(Graph& graph, const BatchNormOperands& operand
 Value batch_norm(Graph& graph, const BatchNormOperands& operands, const BatchNormAttrs& attrs,
                  const Site& site = {});
 
+// Folds batch norms with given statistics into the convolutions before them, in graphs that change
+// no states, unless convolutions must be exact: of states and constants alone the graph makes
+// filters and biases that the convolutions take instead of theirs.
+Rewritten fold_batch_norms(const Graph& graph, const Known& known);
+
 // Fuses each batch norm with the following addition and ReLU, and likewise their gradients.
 Rewritten fuse_batch_norms(const Graph& graph, const Known& known);
 // The same, and with a following Clip, for devices whose kernels know it.

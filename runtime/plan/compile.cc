@@ -35,6 +35,8 @@ class Compiler {
     Graph bound = bind();  // 1. shapes of this batch, constant folding, pruning
     // 2. fusions and kept copies, per device
     Known known{seen_by_others(), request_.updates, tiled_states()};
+    known.states = {request_.states.begin(), request_.states.end()};
+    known.exact = request_.options.exact;
     bound = rewrite(std::move(bound), known, &Rewrites::before_layouts);
     overlap(bound);                  // 3. order: queues compute while others communicate
     bound = lay_out_tensors(bound);  // 4. channel blocks, reorders where kernels disagree, rewrites

@@ -78,6 +78,7 @@ struct Predicted {
 Predicted predicted_on_cpu(const TrainingModel& model, bool fused) {
   SessionOptions options{.seed = 5, .threads = 1};
   options.compile.rewrites = fused;
+  options.compile.exact = true;  // else convolutions take what batch norms do
   Session session(model, cpu_devices(1), all_kernels(), options);
   session.initialise();
   std::vector<float> pixels(static_cast<std::size_t>(2 * element_count(kImage)));

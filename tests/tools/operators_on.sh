@@ -9,7 +9,7 @@ if [ "$device" = gpu ] && "$lockstep" doctor | grep -q '^GPUs       0'; then
   exit 77
 fi
 export LOCKSTEP_CASE_DEVICE=${device/emulated/gpu}
-cases_only='-Gpu.*:Exchange.*'
+cases_only='-Gpu.*:Exchange.*:*Folding*'
 if [ "$precision" = float32 ]; then
   exec "$cases" --gtest_brief=1 --gtest_filter="$cases_only"
 fi

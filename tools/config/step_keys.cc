@@ -61,7 +61,7 @@ ConfigKeys keys_of(RunSettings& run) {
       {"EXACT",
        &run.exact,
        "compute float32 convolutions directly on CPUs, never by Winograd's method, which is faster "
-       "and rounds up to twice as much",
+       "and rounds up to twice as much, and fold no batch norm into a convolution",
        {.flag = "--exact"}}};
 }
 
