@@ -46,7 +46,8 @@ class FixedNodes {
     }
     std::vector<int> order(at(bound_.node_count()));
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_partition(order, [&](int node) { return comes_first(node); });
+    // clang 14 does not compile libstdc++'s std::ranges::stable_partition.
+    std::stable_partition(order.begin(), order.end(), [&](int node) { return comes_first(node); });
     bound_.reorder(order);
     return part;
   }
