@@ -58,11 +58,11 @@ struct TransposedWindow {
 };
 TransposedWindow read_transposed(AttributeReader& attributes, const Shape& x, const Shape& w);
 
-// Fuses convolutions with a following addition of a tensor of the same shape, a following ReLU, or
-// both.
+// Fuses convolutions with a following addition of a tensor of the same shape (in float32), a
+// following ReLU, or both.
 Rewritten fuse_convolutions(const Graph& graph, const Known& known);
-// The same, and those of 16-bit floats with the first sums of a following batch norm, for devices
-// with matrix units.
+// The same in all precisions, and convolutions of 16-bit floats with the first sums of a following
+// batch norm, for devices with matrix units.
 Rewritten fuse_convolutions_and_sums(const Graph& graph, const Known& known);
 
 // Fuses gradients of convolutions by their data with a following sum with another gradient.

@@ -19,12 +19,13 @@ struct Tail {
 
 class ConvFusion {
  public:
-  ConvFusion(const Graph& from, const std::set<std::string>& known) : from_(from), known_(known) {}
+  ConvFusion(const Graph& from, const std::set<std::string>& known, bool on_gpu)
+      : from_(from), known_(known), on_gpu_(on_gpu) {}
 
-  Rewritten run(bool sums) {
+  Rewritten run() {
     for (int i = 0; i < from_.node_count(); ++i) find_relu(from_.node(i));
     for (int i = 0; i < from_.node_count(); ++i) find_addition(from_.node(i));
-    for (int i = 0; sums && i < from_.node_count(); ++i) find_norm(from_.node(i));
+    for (int i = 0; on_gpu_ && i < from_.node_count(); ++i) find_norm(from_.node(i));
     GraphCopy copy(from_);
     for (int i = 0; i < from_.node_count(); ++i) {
       const Node node = from_.node(i);
@@ -79,6 +80,8 @@ class ConvFusion {
     if (sum.type() != "Add" || !sum.domain().empty()) return;
     const Value a = sum.inputs()[0], b = sum.inputs()[1];
     if (from_.shape(a) != from_.shape(b)) return;
+    // CPUs that convolve 16-bit floats in float32 would round once what others round twice.
+    if (!on_gpu_ && from_.dtype(a) != DType::float32) return;
     const int of_a = others_see(a) ? -1 : convolution_behind(a, sum);
     const int of_b = others_see(b) ? -1 : convolution_behind(b, sum);
     const int convolution = std::max(of_a, of_b);
@@ -166,6 +169,7 @@ class ConvFusion {
 
   const Graph& from_;
   const std::set<std::string>& known_;
+  const bool on_gpu_;
   std::map<int, Tail> tails_;                    // by the place of the fused node
   std::map<int, int> convolution_of_norm_;       // numbers of nodes
   std::set<int> gone_;                           // nodes fused into others
@@ -176,11 +180,11 @@ class ConvFusion {
 }  // namespace
 
 Rewritten fuse_convolutions(const Graph& graph, const Known& known) {
-  return ConvFusion(graph, known.values).run(false);
+  return ConvFusion(graph, known.values, false).run();
 }
 
 Rewritten fuse_convolutions_and_sums(const Graph& graph, const Known& known) {
-  return ConvFusion(graph, known.values).run(true);
+  return ConvFusion(graph, known.values, true).run();
 }
 
 }  // namespace lockstep

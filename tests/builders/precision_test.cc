@@ -88,7 +88,7 @@ TEST(Precision, TrainsLikeFloat32) {
         apart += (a[i] - b[i]) * (a[i] - b[i]);
         size += a[i] * a[i];
       }
-      EXPECT_LT(std::sqrt(apart / size), precision == DType::float16 ? 0.02 : 0.05)
+      EXPECT_LT(std::sqrt(apart / size), precision == DType::float16 ? 0.01 : 0.05)
           << state.name << " in " << precision;
       EXPECT_GT(apart, 0) << "nothing was rounded";
     }
