@@ -10,7 +10,26 @@ void Masks::begin(const Plan& plan) {
   if (literals_.empty())
     for (const Literal& literal : plan.literals)
       literals_.push_back(first_not_finite(view_of(literal)) >= 0);
+  follow_refresh(plan);
   blocks_.assign(plan.blocks.size(), 0);
+}
+
+// What refreshes is not examined, and its results are there before the run.
+void Masks::follow_refresh(const Plan& plan) {
+  states_.assign(plan.states.size(), 0);
+  blocks_.assign(plan.blocks.size(), 0);
+  for (const PlanStep& step : plan.refresh) {
+    const bool may = reads_mask(plan, step);
+    for (const int made : step.out) {
+      if (made < 0) continue;
+      const Slot& slot = plan.slots[made];
+      (slot.lives == Lives::in_state ? states_ : blocks_)[slot.index] = may;
+    }
+  }
+}
+
+bool Masks::reads_mask(const Plan& plan, const PlanStep& step) const {
+  return std::any_of(step.in.begin(), step.in.end(), [&](int slot) { return masked(plan, slot); });
 }
 
 bool Masks::masked(const Plan& plan, int slot) const {
@@ -18,14 +37,13 @@ bool Masks::masked(const Plan& plan, int slot) const {
   const Slot& of = plan.slots[slot];
   const auto index = static_cast<std::size_t>(of.index);
   if (of.lives == Lives::as_constant) return literals_[index] != 0;
-  return of.lives == Lives::in_arena && blocks_[index] != 0;
+  return (of.lives == Lives::in_state ? states_ : blocks_)[index] != 0;
 }
 
 Masks::BadOutput Masks::bad_output(const Plan& plan, const PlanStep& step,
                                    std::span<const Tensor> made) {
   // Computed before outputs are noted, since one may live in an operand's block.
-  const bool may =
-      std::any_of(step.in.begin(), step.in.end(), [&](int slot) { return masked(plan, slot); });
+  const bool may = reads_mask(plan, step);
   BadOutput bad;
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (step.out[i] < 0) continue;

@@ -24,8 +24,11 @@ class Masks {
 
  private:
   bool masked(const Plan& plan, int slot) const;
+  bool reads_mask(const Plan& plan, const PlanStep& step) const;
+  void follow_refresh(const Plan& plan);
 
   std::vector<char> literals_;  // which of them hold an infinity
+  std::vector<char> states_;    // the plan's own: which are made from such a literal
   std::vector<char>
       blocks_;  // which hold an infinity from a mask; char, since workers write concurrently
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 
 #include "builders/net/layers.h"
@@ -416,6 +417,31 @@ TEST(Fixed, ErrorsLeaveItStale) {
     expect_error([&] { executor->run(feeds, {}); }, "Gather", "index 4");
   states.write("places", Literal::vector({0, 1, 2, 3}));
   executor->run(feeds, {});
+}
+
+// The search for values that are not finite knows them, also where a mask is made once.
+TEST(Fixed, InfinitiesOfMasksAreIntended) {
+  Small small;
+  std::vector<float> hidden(16, 0);
+  hidden[3] = -std::numeric_limits<float>::infinity();
+  const Value mask = small.graph.constant("mask", Literal::of<float>(hidden, {4, 4}));
+  const Value a = add(small.graph, small.w, mask, "a");
+  const Value b = relu(small.graph, add(small.graph, a, small.v, "b"), "c");
+  const Value sum = add(small.graph, add(small.graph, small.x, a, "d"), b, "e");
+  small.graph.add_value({.type = "Softmax", .inputs = {sum}}, "y");
+  States states({"w", "v"}, {{DType::float32, {4, 4}}, {DType::float32, {4, 4}}});
+  Workers workers(1, 1);
+  const auto executor = make_executor(compile(request_of(small, {"y"})), states, workers);
+  ASSERT_EQ(names(executor->plan().refresh), (Names{"a", "b", "c"}));
+  std::vector<float> x(16, 0.5F);
+  const std::vector<Tensor> feeds{{{DType::float32, {4, 4}}, x.data()}};
+  NotFinite found;
+  executor->run(feeds, {.context = {}, .not_finite = &found});
+  EXPECT_EQ(found.step, -1) << found.text;
+  hidden[3] = std::numeric_limits<float>::quiet_NaN();
+  states.write("w", Literal::of<float>(hidden, {4, 4}));
+  executor->run(feeds, {.context = {}, .not_finite = &found});
+  EXPECT_NE(found.text.find("'d' (Add on cpu:0): nan"), std::string::npos) << found.text;
 }
 
 }  // namespace
