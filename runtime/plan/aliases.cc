@@ -21,9 +21,9 @@ class StorageAssigner {
   }
 
   void run() {
+    place_updates();  // before the feeds: one that a state takes is needed to the end
     for (int feed : plan_.feeds)
       if (feed >= 0) new_block(feed, -1);
-    place_updates();
     for (int node = 0; node < request_.nodes(); ++node) place_outputs(node);
     drop_views();
     append_copies();

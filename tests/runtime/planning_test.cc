@@ -104,6 +104,34 @@ TEST(Compile, ViewsCostNothingAndDyingOperandsAreOverwritten) {
   EXPECT_EQ(plan_of(graph, {"c"}, {.alias = false}).steps.size(), 3u);
 }
 
+// It is copied after all nodes, although these are done with it before.
+TEST(Compile, AFeedThatAStateTakesIsNotOverwritten) {
+  Graph graph(all_ops());
+  const Value x = graph.input("x", {DType::float32, {4, 4}});
+  graph.input("v", {DType::float32, {4, 4}});
+  const Value a = sigmoid(graph, x, "a");
+  const Value b = sigmoid(graph, a, "b");
+  mul(graph, add(graph, b, a, "c"), a, "y");
+  for (const bool alias : {true, false}) {
+    States states({"v"}, {{DType::float32, {4, 4}}});
+    std::vector<float> fed(16, 0.5F);
+    const std::vector<Tensor> feeds{{{DType::float32, {4, 4}}, fed.data()}};
+    Workers workers(1, 1);
+    const auto executor = make_executor(compile({graph,
+                                                 {"x"},
+                                                 {{4, 4}},
+                                                 {"y"},
+                                                 {"v"},
+                                                 {{"v", "x"}},
+                                                 cpu_devices(1),
+                                                 all_kernels(),
+                                                 {.alias = alias}}),
+                                        states, workers);
+    executor->run(feeds, {});
+    EXPECT_EQ(states.read("v"), Literal::of<float>(fed, {4, 4})) << "alias " << alias;
+  }
+}
+
 TEST(Compile, AnOperandThatIsStillNeededIsNotOverwritten) {
   Graph graph(all_ops());
   Value x = graph.input("x", {DType::float32, {4, 4}});
