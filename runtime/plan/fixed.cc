@@ -33,9 +33,7 @@ class FixedNodes {
   FixedPart run() {
     if (!compile_.feeds.empty()) {
       for (int i = 0; i < bound_.node_count(); ++i) fixed_[at(i)] = can_be_fixed(bound_.node(i));
-      leave_views_to_their_readers();
-      for (int i = 0; i < bound_.node_count(); ++i)
-        fixed_[at(i)] = fixed_[at(i)] && has_fixed_operands(bound_.node(i));
+      while (leave_views_to_their_readers() || leave_readers_of_others()) continue;
     }
     FixedPart part;
     for (int i = 0; i < bound_.node_count(); ++i) {
@@ -98,12 +96,25 @@ class FixedNodes {
            });
   }
 
-  // A view costs nothing where its operand lies. Kept, it would be a copy.
-  void leave_views_to_their_readers() {
+  // A view costs nothing where its operand lies. Kept, it would be a copy. True if any was left.
+  bool leave_views_to_their_readers() {
+    bool any = false;
     for (int i = bound_.node_count() - 1; i >= 0; --i) {
       const Node node = bound_.node(i);
-      if (node.op()->view && others_read(node.outputs()[0])) fixed_[at(i)] = false;
+      if (!fixed_[at(i)] || !node.op()->view || !others_read(node.outputs()[0])) continue;
+      fixed_[at(i)] = false;
+      any = true;
     }
+    return any;
+  }
+  bool leave_readers_of_others() {
+    bool any = false;
+    for (int i = 0; i < bound_.node_count(); ++i) {
+      if (!fixed_[at(i)] || has_fixed_operands(bound_.node(i))) continue;
+      fixed_[at(i)] = false;
+      any = true;
+    }
+    return any;
   }
 
   Graph& bound_;
