@@ -10,10 +10,10 @@ tools/python_oracles.sh || echo "Python oracles: not to be had here; their tests
 
 jobs=$(nproc)  # asked before OMP_NUM_THREADS is set, which it would answer with
 stage=0 stages=4 parts="unit tests, all others, unit tests under two sanitizers"
-minutes="about half an hour on 2 cores from an empty compiler cache, half of that from a full one"
+minutes="half an hour to an hour on 2 cores from an empty compiler cache, two thirds of that from a full one"
 if [ -n "${LOCKSTEP_QUICK:-}" ]; then
   stages=2 parts="unit tests, all others"
-  minutes="about a quarter of an hour on 2 cores from an empty compiler cache"
+  minutes="a quarter of an hour to 40 minutes on 2 cores from an empty compiler cache"
 fi
 echo "== $stages parts: $parts; $minutes (here are $jobs)"
 run() {  # title, preset, target, ctest arguments

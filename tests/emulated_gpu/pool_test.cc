@@ -82,14 +82,14 @@ std::vector<double> values(const Literal& literal) {
   return all;
 }
 
-const std::vector<Shape2d> kShapes{
+const std::vector<Shape2d> kPooledShapes{
     {{2, 16, 12, 11}, 3, 1, 1},         {{1, 24, 9, 9}, 3, 0, 0},      {{3, 8, 7, 70}, 3, 1, 0},
     {{2, 64, 6, 5}, 3, 2, 2},           {{1, 8, 6, 6}, 3, 0, 0, true}, {{2, 16, 8, 6}, 2, 0, 0},
     {{1, 40, 9, 7}, 2, 1, 1},           {{2, 264, 3, 4}, 2, 0, 0},     {{1, 5, 9, 9}, 3, 1, 1},
     {{2, 16, 9, 8}, 5, 2, 2, false, 3}, {{1, 8, 1, 1}, 3, 1, 1}};
 
 TEST_P(EmulatedMaxima, OfChannelsLastImagesHaveTheBitsOfTheCpu) {
-  for (const Shape2d& shape : kShapes) {
+  for (const Shape2d& shape : kPooledShapes) {
     SCOPED_TRACE(text_of(shape.x));
     SetUp();
     graph_ = Graph(all_ops(), "maxima");
