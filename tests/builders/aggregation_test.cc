@@ -3,6 +3,8 @@
 // summed.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "builders/step/data_parallel.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/reduce/reduce.h"
@@ -75,30 +77,34 @@ AllReduceOptions reduce_of(const std::string& spec, int pieces, const std::strin
   return reduce;
 }
 
-TEST(Aggregation, EveryReplicaSeesTheSum) {
-  for (int replicas : {10, 8})
-    for (const char* spec : {"simple", "hierarchical_copy", "pscpu", "xring"})
-      for (int pieces : {1, 3})
-        for (const char* wire : {"", "float16"})
-          for (bool deferred : {false, true}) {
-            SCOPED_TRACE(join(spec, " on ", replicas, ", ", pieces, " pieces, '", wire, "'",
-                              deferred ? ", deferred" : ""));
-            const TrainingModel model = model_of(replicas, reduce_of(spec, pieces, wire), deferred);
-            Session session(model, cpu_devices(replicas), all_kernels(), {1, 1, {}});
-            session.initialise();
-            std::vector<float> expected(kVariables, 0);
-            for (int step = 0; step < 3; ++step) {
-              run_step(session, replicas, static_cast<float>(step));
-              for (int j = 0; j < kVariables; ++j) {
-                const int summed = deferred ? step - 1 : step;
-                const int base = replicas == 10 ? 450 + 10 * j : 224 + 8 * j;
-                float& so_far = expected[j];
-                if (summed >= 0) so_far += static_cast<float>(base + replicas * summed);
-                ASSERT_EQ(total(session, j), so_far) << "variable " << j << ", step " << step;
-              }
-            }
+class AggregationOver : public ::testing::TestWithParam<std::tuple<int, const char*>> {};
+
+TEST_P(AggregationOver, ReplicasGivesEachTheSum) {
+  const auto [replicas, spec] = GetParam();
+  for (int pieces : {1, 3})
+    for (const char* wire : {"", "float16"})
+      for (bool deferred : {false, true}) {
+        SCOPED_TRACE(join(pieces, " pieces, '", wire, "'", deferred ? ", deferred" : ""));
+        const TrainingModel model = model_of(replicas, reduce_of(spec, pieces, wire), deferred);
+        Session session(model, cpu_devices(replicas), all_kernels(), {1, 1, {}});
+        session.initialise();
+        std::vector<float> expected(kVariables, 0);
+        for (int step = 0; step < 3; ++step) {
+          run_step(session, replicas, static_cast<float>(step));
+          for (int j = 0; j < kVariables; ++j) {
+            const int summed = deferred ? step - 1 : step;
+            const int base = replicas == 10 ? 450 + 10 * j : 224 + 8 * j;
+            float& so_far = expected[j];
+            if (summed >= 0) so_far += static_cast<float>(base + replicas * summed);
+            ASSERT_EQ(total(session, j), so_far) << "variable " << j << ", step " << step;
           }
+        }
+      }
 }
+INSTANTIATE_TEST_SUITE_P(Specs, AggregationOver,
+                         ::testing::Combine(::testing::Values(10, 8),
+                                            ::testing::Values("simple", "hierarchical_copy",
+                                                              "pscpu", "xring")));
 
 // Gradients that wait are part of a checkpoint; on another number of replicas, where they would be
 // another sum, training goes on as it began.

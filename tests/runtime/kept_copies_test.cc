@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "builders/net/layers.h"
 #include "builders/net/losses.h"
@@ -127,18 +128,21 @@ std::vector<Trained> ways_to_train() {
           {"momentum, overflows", MomentumSgd{0.8F, true}, overflows}};
 }
 
-TEST(KeptCopies, HaveTheBitsOfCasts) {
-  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::gpu})
-    for (const DType precision : {DType::bfloat16, DType::float16})
-      for (const int replicas : {1, 2})
-        for (Trained way : ways_to_train()) {
-          SCOPED_TRACE(join(way.name, " of ", replicas, " replicas in ", precision, " on ",
-                            Device{kind, 0}));
-          way.options.replicas = replicas;
-          way.options.precision = precision;
-          expect_bits_of_casts(small_residual(way.options, way.optimizer), {kind});
-        }
+class KeptCopiesOn : public ::testing::TestWithParam<std::tuple<DeviceKind, DType>> {};
+
+TEST_P(KeptCopiesOn, HaveTheBitsOfCasts) {
+  const auto [kind, precision] = GetParam();
+  for (const int replicas : {1, 2})
+    for (Trained way : ways_to_train()) {
+      SCOPED_TRACE(join(way.name, " of ", replicas, " replicas"));
+      way.options.replicas = replicas;
+      way.options.precision = precision;
+      expect_bits_of_casts(small_residual(way.options, way.optimizer), {kind});
+    }
 }
+INSTANTIATE_TEST_SUITE_P(Devices, KeptCopiesOn,
+                         ::testing::Combine(::testing::Values(DeviceKind::cpu, DeviceKind::gpu),
+                                            ::testing::Values(DType::bfloat16, DType::float16)));
 
 TEST(KeptCopies, OfSeveralProcessesHaveTheBitsOfCasts) {
   const TrainingModel whole = small_residual(
