@@ -36,9 +36,11 @@ Image shown(const Tensor& images, int64_t row, const Preparation& preparation) {
   return small;
 }
 
+}  // namespace
+
 // The images with the surest, or least sure, guesses. On ties earlier images win, so that the order
 // in which replicas see them does not matter.
-class Samples {
+class HeldOut::Samples {
  public:
   explicit Samples(bool surest) : sign_(surest ? -1 : 1) {}
 
@@ -61,8 +63,6 @@ class Samples {
   float sign_;
   std::map<Rank, SamplePicture> best_;
 };
-
-}  // namespace
 
 struct HeldOut::Tally {
   int64_t hits = 0;

@@ -26,6 +26,7 @@ class HeldOut {
   TestResult test();
 
  private:
+  class Samples;
   struct Tally;
   void test_own_share(Tally& tally);
   void look_at(int64_t index, const float* scores, int64_t label, const Tensor& images, int64_t row,
