@@ -87,6 +87,50 @@ TEST_F(BenchCommand, BenchSumsAnEmbedding) {
   expect_refused(bench({"--devices", "cpu"}), {"one replica sums nothing"});
 }
 
+TEST_F(BenchCommand, BenchSumsOverReplicas) {
+  const auto bench = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"bench", "all-reduce", "--devices", "cpu*2"});
+    return run_lockstep(more);
+  };
+  const Outcome made = bench({"--megabytes", "0.5", "--json"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const auto found = nlohmann::json::parse(made.out);
+  EXPECT_EQ(found["megabytes"], 0.5);
+  EXPECT_EQ(found["title"], "2 replicas in one process");
+  ASSERT_EQ(found["rows"].size(), 6U);
+  for (const auto& row : found["rows"]) EXPECT_GT(row["seconds"], 0) << row;
+  for (const char* size : {"-1", "0", "nan", "inf", "1e30"})
+    expect_refused(bench({"--megabytes", size}), {"--megabytes is ", "from 0.001 to 100000"});
+  expect_refused(run_lockstep({"bench", "all-reduce", "--devices", "cpu*2", "--megabytes", "0.5"},
+                              {.environment = {{"LOCKSTEP_MEMORY", "1M"}}}),
+                 {"copying --megabytes 0.5 for each replica needs 1.91 MiB"});
+}
+
+TEST_F(BenchCommand, BenchSumsOverProcesses) {
+  const Outcome made = run_lockstep({"launch", "-n", "2", "--", "lockstep", "bench", "all-reduce",
+                                     "--devices", "cpu", "--megabytes", "0.5"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  for (const char* part : {"2 processes of 1 replicas", "Gloo's ring", "collective", "xring"})
+    EXPECT_NE(made.out.find(part), std::string::npos) << made.out;
+}
+
+TEST_F(BenchCommand, BenchPlansLongerGraphs) {
+  const Outcome made = run_lockstep({"bench", "plan-growth", "--nodes", "1000", "--json"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const auto rows = nlohmann::json::parse(made.out);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0]["nodes"], 1000);
+  EXPECT_GT(rows[0]["plan_seconds"], 0);
+}
+
+TEST_F(BenchCommand, BenchTimesADetectorsOperators) {
+  const Outcome made = run_lockstep({"bench", "detection-operators", "--json"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const auto rows = nlohmann::json::parse(made.out);
+  ASSERT_EQ(rows.size(), 7U);
+  for (const auto& row : rows) EXPECT_GT(row["milliseconds"], 0) << row;
+}
+
 // The recorded times are a thousand times off, so that no busy machine decides.
 TEST_F(BenchCommand, BenchComparesWithWhatWasRecorded) {
   const std::vector<std::string> bench{"bench", "train-step", "--steps", "3"};

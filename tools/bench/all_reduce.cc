@@ -7,6 +7,7 @@
 
 #include "builders/all_reduce/expand.h"
 #include "builders/step/partition.h"
+#include "graph/limits.h"
 #include "graph/passes/replicate.h"
 #include "operators/all.h"
 #include "operators/shape/shape.h"
@@ -94,6 +95,11 @@ struct Sums {
     models.push_back(std::move(model));
     Session& session = sessions.emplace_back(models.back(), parse_devices(devices), all_kernels(),
                                              SessionOptions{1, 0, {}, comm});
+    for (const std::string& name : models.back().state_values()) {
+      const Graph& step = models.back().step;
+      const Value x = step.at(name);
+      session.load({{name, Literal(step.dtype(x), to_dims(step.shape(x)))}});  // sums stay zero
+    }
     candidates.emplace_back([&session] { session.step().run({}, session.run_options(0)); });
   }
 };
@@ -137,11 +143,13 @@ int over_processes(const AllReduceBench& options, Comm& comm, int64_t count) {
 
 int bench_all_reduce(const AllReduceBench& options) {
   const auto count = static_cast<int64_t>(options.megabytes * 1e6 / sizeof(float));
+  const int replicas = static_cast<int>(parse_devices(options.devices).size());
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
+  check_memory(2 * static_cast<std::size_t>(replicas) * bytes,
+               join("copying --megabytes ", options.megabytes, " for each replica"));
   if (const std::unique_ptr<Comm> comm = join_world(world_of_environment()))
     return over_processes(options, *comm, count);
-  const auto devices = parse_devices(options.devices);
-  const int replicas = static_cast<int>(devices.size());
-  MemoryCopy copy(replicas, static_cast<std::size_t>(count) * sizeof(float));
+  MemoryCopy copy(replicas, bytes);
   std::vector<std::string> names{"copying that memory"};
   std::vector<std::function<void()>> candidates{[&] { copy.run(); }};
   Sums sums;

@@ -103,6 +103,9 @@ void add_bench(CLI::App& app, Command& chosen) {
     chosen = [=] {
       check(against->empty() || options->name == "train-step",
             "--against compares train-step, not ", options->name);
+      const double megabytes = options->reduce.megabytes;
+      check(megabytes >= 0.001 && megabytes <= 100000, "--megabytes is ", megabytes,
+            ", should be from 0.001 to 100000");
       options->graph.as_json = options->reduce.as_json = options->resident.as_json =
           options->embedding.as_json = options->json;
       if (model->count() > 0) {
