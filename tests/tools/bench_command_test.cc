@@ -131,6 +131,22 @@ TEST_F(BenchCommand, BenchTimesADetectorsOperators) {
   for (const auto& row : rows) EXPECT_GT(row["milliseconds"], 0) << row;
 }
 
+TEST_F(BenchCommand, BenchRefusesWhatItDoesNotRead) {
+  const auto bench = [](std::vector<std::string> more) {
+    more.insert(more.begin(), "bench");
+    return run_lockstep(more);
+  };
+  expect_refused(bench({"train-step", "--rows", "5"}), {"--rows is only for bench resident"});
+  expect_refused(bench({"all-reduce", "--threads", "1"}),
+                 {"--threads is only for bench train-step or resident"});
+  for (const char* name : {"train-step", "resident"}) {
+    for (const char* rows : {"-1", "0"})
+      expect_refused(bench({name, "--batch", rows}), {"--batch", "1 to 16777216"});
+    for (const char* threads : {"-1", "5000"})
+      expect_refused(bench({name, "--threads", threads}), {"--threads", "0 to 1024"});
+  }
+}
+
 // The recorded times are a thousand times off, so that no busy machine decides.
 TEST_F(BenchCommand, BenchComparesWithWhatWasRecorded) {
   const std::vector<std::string> bench{"bench", "train-step", "--steps", "3"};

@@ -1,11 +1,41 @@
 #include "tools/bench/bench.h"
 
 #include <CLI/CLI.hpp>
+#include <map>
 
 #include "graph/error.h"
 #include "tools/command.h"
 
 namespace lockstep {
+namespace {
+
+// Options that only some benchmarks read: their names, as a sentence lists them.
+const std::map<std::string, std::string> kReaders{
+    {"--model", "build-graph, train-step or resident"},
+    {"--replicas", "build-graph"},
+    {"--nodes", "plan-growth"},
+    {"--megabytes", "all-reduce"},
+    {"--batch", "train-step or resident"},
+    {"--words", "embedding"},
+    {"--rows", "resident"},
+    {"--epochs", "resident"},
+    {"--devices", "train-step, resident, all-reduce or embedding"},
+    {"--threads", "train-step or resident"},
+    {"--precision", "train-step"},
+    {"--tf32", "train-step"},
+    {"--exact", "train-step"},
+    {"--bytes", "train-step"},
+    {"--feed", "train-step"},
+    {"--steps", "train-step"},
+    {"--profile", "train-step"}};
+
+void check_readers(const CLI::App& command, const std::string& name) {
+  for (const auto& [option, readers] : kReaders)
+    check(command.count(option) == 0 || readers.find(name) != readers.npos, option,
+          " is only for bench ", readers, "; ", name, " does not read it");
+}
+
+}  // namespace
 
 void add_bench(CLI::App& app, Command& chosen) {
   struct Options {
@@ -49,7 +79,7 @@ void add_bench(CLI::App& app, Command& chosen) {
                                         "train-step: images of a step, over all devices; "
                                         "resident: rows, by default 64")
                            ->capture_default_str()
-                           ->check(CLI::PositiveNumber);
+                           ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
   command->add_option("--words", options->embedding.words, "embedding: rows of the table")
       ->capture_default_str()
       ->check(CLI::Range(1, 100'000'000));
@@ -63,8 +93,11 @@ void add_bench(CLI::App& app, Command& chosen) {
                              ->add_option("--devices", options->step.devices,
                                           "devices, such as 'cpu*2', gpu or 'gpu:0*2'")
                              ->capture_default_str();
-  command->add_option("--threads", options->step.threads,
-                      "train-step: threads of each replica; 0: an equal share of the cores");
+  command
+      ->add_option("--threads", options->step.threads,
+                   "train-step and resident: threads of each replica; 0: an equal share of the "
+                   "cores")
+      ->check(CLI::Range(0, 1024));
   command
       ->add_option("--precision", options->step.precision,
                    "train-step: precision: float32, bfloat16 or float16")
@@ -74,7 +107,8 @@ void add_bench(CLI::App& app, Command& chosen) {
       "train-step: let GPUs round float32 operands of matrix products and convolutions to TF32");
   command->add_flag(
       "--exact", options->step.exact,
-      "train-step: compute float32 convolutions directly, never by Winograd's method");
+      "train-step: compute float32 convolutions directly on CPUs, never by Winograd's method, and "
+      "fold no batch norm into a convolution");
   command->add_flag("--bytes", options->step.bytes,
                     "train-step: images are bytes, which the step normalises");
   command
@@ -103,6 +137,7 @@ void add_bench(CLI::App& app, Command& chosen) {
     chosen = [=] {
       check(against->empty() || options->name == "train-step",
             "--against compares train-step, not ", options->name);
+      check_readers(*command, options->name);
       const double megabytes = options->reduce.megabytes;
       check(megabytes >= 0.001 && megabytes <= 100000, "--megabytes is ", megabytes,
             ", should be from 0.001 to 100000");
