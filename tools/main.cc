@@ -18,9 +18,14 @@ namespace {
 using namespace lockstep;
 
 // The parser itself would only say that a subcommand is required.
-void check_subcommand(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
+void check_first_word(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2) return;
   const std::string word = argv[1];
+  if (word.rfind('-', 0) == 0) {
+    check(app.get_option_no_throw(word) != nullptr, "unknown option '", word,
+          "'; lockstep --help lists the subcommands");
+    return;
+  }
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(command->get_name());
@@ -28,6 +33,15 @@ void check_subcommand(const CLI::App& app, int argc, char** argv) {
   const std::string near = nearest(word, names);
   fail("unknown subcommand '", word, "'", near.empty() ? "" : ", did you mean '" + near + "'?",
        near.empty() ? "; lockstep --help lists them" : "");
+}
+
+// One line, as for every other error.
+int refuse(const CLI::App& app, const CLI::ParseError& error) {
+  std::string command = "lockstep";
+  for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
+  std::cerr << "lockstep: " << printable(error.what()) << "; " << command
+            << " --help says what is allowed\n";
+  return 2;
 }
 
 void add_completion(CLI::App& app, Command& chosen) {
@@ -71,11 +85,12 @@ int main(int argc, char** argv) {
                    add_doctor, add_completion, add_manual})
     add(app, chosen);
   try {
-    check_subcommand(app, argc, argv);
+    check_first_word(app, argc, argv);
     app.parse(argc, argv);
     return chosen();
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    // Help and the version come as errors with code 0.
+    return error.get_exit_code() == 0 ? app.exit(error) : refuse(app, error);
   } catch (const Error& error) {
     std::cerr << "lockstep: " << printable_lines(error.what()) << "\n";
     return 2;

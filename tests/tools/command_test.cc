@@ -39,6 +39,8 @@ TEST_F(CommandTest, MisspeltCommandsGetTheNearestOne) {
   expect_refused(run_lockstep({"trian", "x"}),
                  {"unknown subcommand 'trian', did you mean 'train'?"});
   expect_refused(run_lockstep({"xyzzy"}), {"unknown subcommand 'xyzzy'", "--help"});
+  expect_refused(run_lockstep({"--bogus"}), {"unknown option '--bogus'", "--help"});
+  expect_refused(run_lockstep({"--bogus", "train"}), {"unknown option '--bogus'"});
 }
 
 TEST_F(CommandTest, ScenesAreWrittenWithTheirAnnotations) {
@@ -267,6 +269,27 @@ TEST_F(CommandTest, BadCommandLinesExitWithTwo) {
   EXPECT_EQ(run_lockstep({"trian"}).exit_code, 2);
   EXPECT_EQ(run_lockstep({"inspect", "lenet", "--format", "pdf"}).exit_code, 2);
   EXPECT_EQ(run_lockstep({"plan", "lenet", "--batch", "0"}).exit_code, 2);
+}
+
+// Options are refused by the parser, but in the form of every other error.
+TEST_F(CommandTest, RefusedOptionsAreOneLine) {
+  const std::vector<std::vector<std::string>> lines{{},
+                                                    {"--bogus"},
+                                                    {"plan", "lenet", "--batch", "0"},
+                                                    {"plan", "lenet", "--batch", "a\nb"},
+                                                    {"doctor", "--bogus"},
+                                                    {"train", "x.yaml", "--bogus"},
+                                                    {"build"}};
+  for (const auto& line : lines) {
+    const Outcome outcome = run_lockstep(line);
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_EQ(outcome.err.rfind("lockstep: ", 0), 0U) << outcome.err;
+    EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
+    EXPECT_NE(outcome.err.find("--help"), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+  }
+  EXPECT_NE(run_lockstep({"plan", "lenet", "--batch", "0"}).err.find("lockstep plan --help"),
+            std::string::npos);
 }
 
 TEST_F(CommandTest, DoctorSaysWhatIsThere) {
