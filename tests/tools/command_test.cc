@@ -292,6 +292,14 @@ TEST_F(CommandTest, RefusedOptionsAreOneLine) {
             std::string::npos);
 }
 
+TEST_F(CommandTest, KeysAreFoundInLettersOfAnySize) {
+  const Outcome small = run_lockstep({"keys", "clip"});
+  EXPECT_EQ(small.exit_code, 0) << small.err;
+  EXPECT_NE(small.out.find("SOLVER.CLIP_NORM"), std::string::npos) << small.out;
+  EXPECT_EQ(small.out, run_lockstep({"keys", "CLIP"}).out);
+  expect_refused(run_lockstep({"keys", "xyzzy"}), {"no key has 'xyzzy'"});
+}
+
 TEST_F(CommandTest, DoctorSaysWhatIsThere) {
   Outcome outcome = run_lockstep({"doctor"});
   EXPECT_EQ(outcome.exit_code, 0);

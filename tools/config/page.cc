@@ -1,5 +1,6 @@
 #include "tools/config/page.h"
 
+#include <cctype>
 #include <sstream>
 
 #include "graph/error.h"
@@ -16,6 +17,12 @@ std::string cell(const std::string& text) {
 
 std::string default_of(const ConfigKey& key) {
   return key.key == "OUTPUT_DIR" && text_of(key).empty() ? "runs/NAME" : yaml_of(key);
+}
+
+std::string in_small_letters(std::string text) {
+  for (char& letter : text)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return text;
 }
 
 }  // namespace
@@ -45,8 +52,9 @@ std::string markdown_of(const ConfigKeys& keys, const std::string& intro) {
 
 std::string listing_of(const ConfigKeys& keys, const std::string& part) {
   std::ostringstream out;
+  const std::string wanted = in_small_letters(part);
   for (const ConfigKey& key : keys) {
-    if (key.key.find(part) == key.key.npos) continue;
+    if (in_small_letters(key.key).find(wanted) == std::string::npos) continue;
     const KeyFacts& facts = key.facts;
     out << key.key << ": " << default_of(key) << "\n    " << key.meaning << " (" << kind_of(key)
         << range_of(key) << (facts.flag.empty() ? "" : "; " + facts.flag)
