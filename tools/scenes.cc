@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <limits>
 
 #include "data/coco/write_annotations.h"
 #include "graph/file.h"
@@ -39,7 +40,9 @@ void add_scenes(CLI::App& app, Command& chosen) {
       ->required()
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
   command->add_option("--out", options->out, "folder for images/ and annotations.json")->required();
-  command->add_option("--seed", options->scenes.seed, "decides every pixel")->capture_default_str();
+  command->add_option("--seed", options->scenes.seed, "decides every pixel")
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
+      ->capture_default_str();
   command->add_flag("--val", options->scenes.held_out,
                     "the pictures of scenes_val instead of scenes_train");
   command->footer(

@@ -61,6 +61,8 @@ TEST_F(CommandTest, ScenesAreWrittenWithTheirAnnotations) {
     EXPECT_LT(apart / static_cast<double>(drawn.rgb.size()), 16);
   }
   expect_refused(run_lockstep({"scenes", "--images", "0", "--out", out}), {"--images"});
+  expect_refused(run_lockstep({"scenes", "--images", "1", "--out", out, "--seed", "-1"}),
+                 {"--seed", "-1", "not in range 0"});
   expect_refused(run_lockstep({"scenes", "--images", "1", "--out", "/proc/scenes"}),
                  {"/proc/scenes"});
 }

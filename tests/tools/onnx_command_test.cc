@@ -177,6 +177,7 @@ TEST_F(OnnxCommand, RefusesByName) {
   expect_refused(step({"--loss", "loss", "--momentum", "2"}), {"momentum is 2", "below 1"});
   expect_refused(step({"--loss", "loss", "--devices", "cpu*3"}), {"batch of 4", "3 devices"});
   expect_refused(step({"--loss", "loss", "--devices", "tpu"}), {"tpu"});
+  expect_refused(step({"--loss", "loss", "--seed", "-1"}), {"--seed", "-1", "not in range 0"});
 }
 
 // The parameters that would be written are no numbers, so nothing is.

@@ -129,6 +129,7 @@ TEST_F(TrainedNetworkTest, WhatDoesNotFitIsNamed) {
   expect_refused(run_lockstep({"infer", picture(0), picture(0)}),
                  {"is neither a model.onnx nor a CONFIG.yaml nor a run's folder"});
   expect_refused(run_lockstep({"infer", run, folder / "nothing.png"}), {"nothing.png"});
+  expect_refused(run_lockstep({"infer", run, picture(0), "--seed", "-1"}), {"--seed", "-1"});
   expect_refused(run_lockstep({"infer", config("OUTPUT_DIR: " + (folder / "none")), picture(0)}),
                  {"there is no run in", "lockstep train"});
   expect_refused(run_lockstep({"export", folder / "none"}), {"none' does not exist"});

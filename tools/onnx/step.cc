@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -195,7 +196,7 @@ void add_step(CLI::App& app, Command& chosen) {
   command->add_option("--loss", options->loss, "name of the value to minimise, a scalar")
       ->required();
   command->add_option("--lr", options->rate, "learning rate")->capture_default_str();
-  command->add_option("--momentum", options->momentum)->capture_default_str();
+  command->add_option("--momentum", options->momentum, "momentum of SGD")->capture_default_str();
   command->add_option("--weight-decay", options->weight_decay, "weight decay of every parameter")
       ->capture_default_str();
   command->add_option("--freeze", options->freeze,
@@ -206,7 +207,9 @@ void add_step(CLI::App& app, Command& chosen) {
       ->add_option("--devices", options->devices,
                    "devices that share the batch, such as 'cpu*2' or cpu:0,cpu:1")
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "seed of dropout")->capture_default_str();
+  command->add_option("--seed", options->seed, "seed of dropout")
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
+      ->capture_default_str();
   command->footer(
       "Example:  lockstep step model.onnx --inputs in --outputs out --loss loss --lr 0.1\n"
       "Momentum SGD updates every float initializer that the loss depends on, all by the same\n"

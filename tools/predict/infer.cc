@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -218,6 +219,7 @@ void add_infer(CLI::App& app, Command& chosen) {
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "language models: another seed, another text")
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->capture_default_str();
   command->footer(
       "Example:  lockstep infer runs/latest/model.onnx cat.jpg dog.png --top 3\n"
