@@ -48,12 +48,19 @@ void add_inspect(CLI::App& app, Command& chosen) {
   command->callback([options, settings, &chosen] {
     options->model.settings = settings->all();
     chosen = [options] {
+      check(!options->where || options->format == "text", "--where is only for --format text, not ",
+            options->format);
       if (options->format == "config") {
         std::cout << configuration_of(options->model);
         return 0;
       }
-      const LoadedModel source = model_from(options->model);
+      const SourcedModel source = model_from(options->model);
       const TrainingModel& model = source.model;
+      const auto devices = static_cast<int>(source.run.devices.list.size());
+      check(!is_onnx(options->model.source) || devices == 0 || model.step.node_count() == 0 ||
+                devices == model.replicas,
+            options->model.source, ": the step has ", model.replicas,
+            model.replicas == 1 ? " replica" : " replicas", ", but DEVICES names ", devices);
       if (options->format == "text")
         std::cout << text_of(model, {options->where});
       else if (options->format == "order")

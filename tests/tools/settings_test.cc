@@ -152,6 +152,11 @@ TEST_F(SettingsTest, AModelByNameTakesTheKeysOfTheStep) {
   EXPECT_NE(run_lockstep({"plan", step, "THREADS", "2"}).out.find("2 threads each"),
             std::string::npos);
   EXPECT_EQ(run_lockstep({"inspect", step, "--devices", "cpu*2"}).exit_code, 0);
+  expect_refused(run_lockstep({"inspect", step, "--devices", "cpu*3"}),
+                 {step, "the step has 2 replicas, but DEVICES names 3"});
+  EXPECT_EQ(run_lockstep({"inspect", step, "--where", "--format", "text"}).exit_code, 0);
+  expect_refused(run_lockstep({"inspect", step, "--where"}),
+                 {"--where is only for --format text, not summary"});
   expect_refused(run_lockstep({"plan", step, "--wire", "float16"}),
                  {"WIRE does not apply to " + step, "keys of the run"});
 }
