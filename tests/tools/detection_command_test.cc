@@ -245,6 +245,8 @@ TEST_F(DetectorCommand, InferDrawsEveryPicture) {
                     folder_ / "photo1.png", "--out", folder_ / "seen", "--threshold", "0.0"});
   EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
   EXPECT_NE(outcome.err.find("1 of 3 pictures could not be read"), std::string::npos);
+  expect_refused(run_lockstep({"infer", run_folder("run"), folder_ / "photo0.png", "--top", "2"}),
+                 {"--top does not apply to ", "which is a detector"});
   for (int i : {0, 1}) {
     EXPECT_GT(read_image(folder_ / join("seen/photo", i, ".png")).height, 128);
     const auto said = nlohmann::json::parse(read_file(folder_ / join("seen/photo", i, ".json")));

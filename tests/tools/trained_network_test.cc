@@ -129,6 +129,9 @@ TEST_F(TrainedNetworkTest, WhatDoesNotFitIsNamed) {
   expect_refused(run_lockstep({"infer", picture(0), picture(0)}),
                  {"is neither a model.onnx nor a CONFIG.yaml nor a run's folder"});
   expect_refused(run_lockstep({"infer", run, folder / "nothing.png"}), {"nothing.png"});
+  for (const char* option : {"--length", "--temperature", "--seed", "--threshold"})
+    expect_refused(run_lockstep({"infer", run + "/model.onnx", picture(0), option, "1"}),
+                   {std::string(option) + " does not apply to " + run, "which is a classifier"});
   expect_refused(run_lockstep({"infer", run, picture(0), "--seed", "-1"}), {"--seed", "-1"});
   expect_refused(run_lockstep({"infer", config("OUTPUT_DIR: " + (folder / "none")), picture(0)}),
                  {"there is no run in", "lockstep train"});

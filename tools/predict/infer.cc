@@ -144,16 +144,29 @@ ordered_json look_at(PictureClassifier& classifier, const std::string& file, std
   return said;
 }
 
+// `others`: options that this kind of network does not read.
+void check_given(const InferOptions& options, const std::vector<std::string>& others,
+                 const char* kind) {
+  for (const std::string& other : others)
+    check(std::find(options.given.begin(), options.given.end(), other) == options.given.end(),
+          other, " does not apply to ", options.source, ", which is ", kind);
+}
+
 // An unreadable image does not stop the others.
 int infer(const InferOptions& options) {
   const auto config = configuration_of(options);
   if (auto language = language_model_of(options, config)) {
+    check_given(options, {"--top", "--threshold"}, "a language model");
     if (!options.out.empty()) make_folder(options.out);
     return continue_texts(std::move(*language), options.source, options);
   }
+  const bool detects = config && is_detector(*config, {});
+  const char* const kind = detects ? "a detector" : "a classifier";
+  check_given(options, {detects ? "--top" : "--threshold"}, kind);
+  check_given(options, {"--length", "--temperature", "--seed"}, kind);
   const std::vector<std::string> files = files_of(options.pictures);
   if (!options.out.empty()) make_folder(options.out);
-  if (config && is_detector(*config, {})) {
+  if (detects) {
     const TrainedRun run = trained_run(options);
     return find_in_pictures(read_detector_config(*config, {}), {run.folder, run.weights}, options,
                             files);
@@ -226,7 +239,11 @@ void add_infer(CLI::App& app, Command& chosen) {
       "          lockstep infer configs/detection/scenes_faster_rcnn_fpn.yaml photos --out seen\n"
       "          lockstep infer configs/text/docs_lstm.yaml prompt.txt --length 200\n"
       "Pictures are prepared in the same way as the held-out ones in training.");
-  command->callback([options, &chosen] { chosen = [options] { return infer(*options); }; });
+  command->callback([options, command, &chosen] {
+    for (const char* some : {"--top", "--threshold", "--length", "--temperature", "--seed"})
+      if (command->count(some) > 0) options->given.emplace_back(some);
+    chosen = [options] { return infer(*options); };
+  });
 }
 
 }  // namespace lockstep

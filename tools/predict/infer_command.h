@@ -18,6 +18,7 @@ struct InferOptions {
   int64_t length = 400;
   double temperature = 0.8;
   uint64_t seed = 1;
+  std::vector<std::string> given = {};  // of the options that some kinds of networks do not read
 };
 
 struct DetectorRun {
