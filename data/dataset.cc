@@ -8,6 +8,7 @@
 #include "data/synthetic.h"
 #include "graph/error.h"
 #include "graph/graph.h"
+#include "graph/listed.h"
 #include "graph/nearest.h"
 
 namespace lockstep {
@@ -35,11 +36,9 @@ constexpr std::array<Entry, 5> kDatasets{
 const Entry& entry_of(const DatasetOptions& options) {
   for (const Entry& entry : kDatasets)
     if (options.name == entry.name) return entry;
-  std::string known;
-  for (const std::string& name : dataset_names()) known += " " + name;
   const std::string near = nearest(options.name, dataset_names());
-  fail("there is no data set '", options.name, "'",
-       near.empty() ? "" : "; did you mean '" + near + "'?", " Known:", known);
+  fail("there is no data set '", options.name, "'; ",
+       near.empty() ? "known: " : "did you mean '" + near + "'? Known: ", listed(dataset_names()));
 }
 
 }  // namespace

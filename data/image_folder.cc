@@ -54,6 +54,8 @@ Preparation image_folder_preparation(const DatasetOptions& options) {
 
 ImageFolder::ImageFolder(const DatasetOptions& options)
     : Dataset(image_folder_preparation(options)), options_(options) {
+  check(!options.root.empty(),
+        "DATA.ROOT is empty; it should name the folder that holds train/ and val/");
   const fs::path train = fs::path(options.root) / "train";
   class_names_ = classes_in(train);
   const fs::path folder = options.held_out ? fs::path(options.root) / "val" : train;

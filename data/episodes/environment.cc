@@ -25,8 +25,9 @@ const EnvironmentKind& environment_named(const std::string& name) {
   for (const EnvironmentKind& kind : kinds())
     if (kind.name == name) return kind;
   const std::string near = nearest(name, environment_names());
-  fail("there is no environment '", name, "'", near.empty() ? "" : "; did you mean '" + near + "'?",
-       " Known: ", listed(environment_names()));
+  fail("there is no environment '", name, "'; ",
+       near.empty() ? "known: " : "did you mean '" + near + "'? Known: ",
+       listed(environment_names()));
 }
 
 }  // namespace lockstep

@@ -64,7 +64,11 @@ TEST(Digits, HasAllClassesAndInk) {
 
 TEST(Dataset, BadRequestsAreNamed) {
   expect_error([] { dataset_named({.name = "mnist2"}); }, "'mnist2'", "digits",
-               "did you mean 'mnist'");
+               "did you mean 'mnist'? Known: digits, ");
+  expect_error([] { dataset_named({.name = "imagenet"}); },
+               "there is no data set 'imagenet'; known: digits, synthetic, ");
+  expect_error([] { dataset_named({.name = "image_folder"}); },
+               "DATA.ROOT is empty; it should name the folder that holds train/ and val/");
   expect_error([] { dataset_named({.size = 0}); }, "0 images");
 }
 

@@ -56,7 +56,8 @@ TEST(CartPole, AnotherActionIsNamed) {
 
 TEST(EnvironmentNames, AMisspeltOneIsNamed) {
   expect_error([] { environment_named("cart_pol"); }, "there is no environment 'cart_pol'",
-               "did you mean 'cart_pole'?");
+               "did you mean 'cart_pole'? Known: cart_pole");
+  expect_error([] { environment_named("foo"); }, "there is no environment 'foo'; known: cart_pole");
 }
 
 // A world of known numbers: its observation counts the steps; action 1 ends the episode.

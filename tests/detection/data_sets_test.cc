@@ -170,7 +170,8 @@ TEST_F(DataSetsTest, OfDetectronLieInItsFolders) {
   annotations("coco/annotations/instances_valminusminival2014", animals_);
   expect_error([&] { open("[coco_2014_valminusminival]", "", words); },
                "x.yaml:5: TRAIN.DATASETS: coco_2014_valminusminival: there is no folder ",
-               "coco/coco_val2014; see DATA_DIR (command line) is ");
+               "coco/coco_val2014; it follows from DATA_DIR, which is '" + folder.path() +
+                   "' (command line)");
   make_folder(folder / "coco/coco_val2014");
   annotations("coco/annotations/person_keypoints_minival2014", {"person"});
   EXPECT_EQ(open("('coco_2014_train', 'coco_2014_valminusminival')", "", words)
@@ -183,7 +184,8 @@ TEST_F(DataSetsTest, OfDetectronLieInItsFolders) {
             "person");
   not_opened("[coco_2017_val]", "",
              "x.yaml:5: TRAIN.DATASETS: coco_2017_val: there is no file "
-             "data/coco/annotations/instances_val2017.json; see DATA_DIR (default) is data");
+             "data/coco/annotations/instances_val2017.json; it follows from DATA_DIR, which is "
+             "'data' (default)");
 }
 
 TEST_F(DataSetsTest, ThatCannotBeOpenedAreRefusedByKeyAndName) {
@@ -191,6 +193,7 @@ TEST_F(DataSetsTest, ThatCannotBeOpenedAreRefusedByKeyAndName) {
   not_opened("[mime]", mine, "x.yaml:5: TRAIN.DATASETS: there is no data set 'mime'",
              "did you mean mine?", "DATASETS: {mime: {IMAGES: folder, ANNOTATIONS: file.json}}");
   not_opened("[coco_2014_trian]", "", "did you mean coco_2014_train?");
+  not_opened("[zzz]", "", "there is no data set 'zzz'. One of your own is declared by DATASETS: ");
   not_opened("[scenes]", "", "did you mean scenes_");
   not_opened("[mine, mine]", mine, "x.yaml:5: TRAIN.DATASETS names mine twice");
   not_opened("[]", "", "x.yaml:5: TRAIN.DATASETS names no data set", "scenes_train");

@@ -24,8 +24,8 @@ class SetOpener {
     if (declared != sets_.declared.sections.end()) {
       const NamedSections::Section& section = declared->second;
       return of_files(name, {section.at("IMAGES"), section.at("ANNOTATIONS")},
-                      said("DATASETS." + name + ".IMAGES"),
-                      said("DATASETS." + name + ".ANNOTATIONS"));
+                      "see " + said("DATASETS." + name + ".IMAGES"),
+                      "see " + said("DATASETS." + name + ".ANNOTATIONS"));
     }
     if (name == kScenesTrain)
       return std::make_unique<ScenePictures>(SceneOptions{.count = sets_.train_scenes});
@@ -34,7 +34,8 @@ class SetOpener {
           SceneOptions{.count = sets_.val_scenes, .held_out = true});
     const auto files = detectron_set(name, sets_.data_dir);
     if (!files) refuse(name);
-    const std::string where = said("DATA_DIR") + " is " + sets_.data_dir;
+    const std::string where = join("it follows from DATA_DIR, which is '", sets_.data_dir, "' (",
+                                   config_.origins.of("DATA_DIR"), ")");
     return of_files(name, *files, where, where);
   }
 
@@ -43,18 +44,18 @@ class SetOpener {
     return join(key, " (", config_.origins.of(key), ")");
   }
 
-  // `images_key` and `annotations_key` say who named them.
+  // `images_by` and `annotations_by` say who named them.
   std::unique_ptr<PictureSet> of_files(const std::string& name, const PictureFiles& files,
-                                       const std::string& images_key,
-                                       const std::string& annotations_key) const {
+                                       const std::string& images_by,
+                                       const std::string& annotations_by) const {
     const auto need = [&](bool holds, const std::string& what, const std::string& path,
                           const std::string& by) {
-      check(holds, at_, ": ", name, ": there is no ", what, " ", path, "; see ", by);
+      check(holds, at_, ": ", name, ": there is no ", what, " ", path, "; ", by);
     };
     std::error_code ignored;
     need(std::filesystem::exists(files.annotations, ignored), "file", files.annotations,
-         annotations_key);
-    need(std::filesystem::is_directory(files.images, ignored), "folder", files.images, images_key);
+         annotations_by);
+    need(std::filesystem::is_directory(files.images, ignored), "folder", files.images, images_by);
     std::unique_ptr<PictureSet> pictures;
     naming(join(at_, ": ", name), [&] {
       pictures = std::make_unique<FilePictures>(files.images, read_annotations(files.annotations));
@@ -68,7 +69,7 @@ class SetOpener {
     for (const auto& [declared, section] : sets_.declared.sections) known.push_back(declared);
     const std::string near = nearest(name, known);
     fail(at_, ": there is no data set '", name, "'",
-         near.empty() ? "" : "; did you mean " + near + "?",
+         near.empty() ? "." : "; did you mean " + near + "?",
          " One of your own is declared by DATASETS: {", name.empty() ? "NAME" : name,
          ": {IMAGES: folder, ANNOTATIONS: file.json}}");
   }
