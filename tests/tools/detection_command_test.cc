@@ -125,6 +125,18 @@ TEST_F(DetectorCommand, ProcessesWithOtherAnnotationsAreTold) {
       << outcome.out << outcome.err;
 }
 
+// What is refused only once the data has been opened.
+TEST_F(DetectorCommand, ARunThatIsRefusedLeavesNoFolder) {
+  expect_refused(run("train", "none", {"TRAIN.DATASETS", "[nope]"}),
+                 {"command line: TRAIN.DATASETS: there is no data set 'nope'. One of your own is "
+                  "declared by DATASETS: {nope: "});
+  expect_refused(run("train", "none", {"MODEL.NUM_CLASSES", "2"}),
+                 {"command line: MODEL.NUM_CLASSES is 2, but scenes_train of TRAIN.DATASETS"});
+  expect_refused(run("train", "none", {"TRAIN.DATASETS", "[coco_2014_train]"}),
+                 {"; it follows from DATA_DIR, which is '", "' (default)"});
+  EXPECT_FALSE(fs::exists(folder_ / "none"));
+}
+
 TEST_F(DetectorCommand, MetricsNameEveryLoss) {
   expect_trained("run");
   const std::vector<MetricRow> rows = read_metrics(run_folder("run") + "/metrics.jsonl");

@@ -120,6 +120,17 @@ TEST_F(RunFolder, OfARunThatCouldNotBeginIsNotLeft) {
   expect_refused(quick("run", {"MODEL.WEIGHTS", folder / "none.safetensors"}),
                  {"none.safetensors"});
   EXPECT_FALSE(fs::exists(folder / "run.2"));
+  // Nor the folders above it, unless they were there before or hold something else.
+  const std::vector<std::string> refused{"MODEL.WEIGHTS", folder / "none.safetensors"};
+  expect_refused(quick("new/deep/run", refused), {"none.safetensors"});
+  EXPECT_FALSE(fs::exists(folder / "new"));
+  fs::create_directories(folder / "old");
+  expect_refused(quick("old/deep/run", refused), {"none.safetensors"});
+  EXPECT_TRUE(fs::is_empty(folder / "old"));
+  ASSERT_EQ(quick("new/deep/run").exit_code, 0);
+  expect_refused(quick("new/other/run", refused), {"none.safetensors"});
+  EXPECT_FALSE(fs::exists(folder / "new/other"));
+  EXPECT_TRUE(fs::exists(folder / "new/deep/run/model.onnx"));
 }
 
 TEST_F(RunFolder, ThatCannotBeMadeIsNamed) {

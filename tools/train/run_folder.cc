@@ -85,6 +85,20 @@ std::string owner_of(const fs::path& folder) {
   return owner.empty() ? "" : ", process " + owner;
 }
 
+// The highest folder of the path that does not exist; "" if all of them do.
+fs::path first_missing(fs::path folder) {
+  fs::path missing;
+  for (; !folder.empty() && !fs::exists(folder); folder = folder.parent_path()) missing = folder;
+  return missing;
+}
+
+// Removes `folder` and those above it up to `highest`, unless something lies in them.
+void remove_empty(fs::path folder, const fs::path& highest) {
+  std::error_code trouble;  // a leftover folder: not worth ending a run
+  while (!highest.empty() && fs::remove(folder, trouble) && folder != highest)
+    folder = folder.parent_path();
+}
+
 }  // namespace
 
 std::unique_ptr<RunLock> start_next_run(const std::string& series) {
@@ -92,18 +106,20 @@ std::unique_ptr<RunLock> start_next_run(const std::string& series) {
   const std::string name = first.filename().string();
   check(!name.empty() && name != "." && name != "..", "OUTPUT_DIR is '", series,
         "', should end with the name of a folder");
+  fs::path above;  // the highest folder that this start makes above the run's
   try {
-    if (first.has_parent_path()) fs::create_directories(first.parent_path());
+    above = first_missing(first.parent_path());
     for (int number = std::max(last_number(first), 1);; ++number) {
       const fs::path folder = numbered(first, number);
       if (number > 1 && fs::exists(folder) && !fs::is_directory(folder)) continue;
-      fs::create_directory(folder);
+      fs::create_directories(folder);
       if (!holds_nothing(folder)) continue;
       // Of two simultaneous attempts one succeeds.
       if (const int file = take_lock(folder); file >= 0)
-        return std::unique_ptr<RunLock>(new RunLock(folder.string(), file));
+        return std::unique_ptr<RunLock>(new RunLock(folder.string(), file, above));
     }
   } catch (const fs::filesystem_error& error) {
+    remove_empty(first.parent_path(), above);
     fail("OUTPUT_DIR: ", error.what());
   }
 }
@@ -138,7 +154,10 @@ RunLock::RunLock(const std::string& folder) : folder_(folder), file_(take_lock(f
 
 RunLock::~RunLock() {
   try {
-    if (holds_nothing(folder_)) fs::remove_all(folder_);
+    if (holds_nothing(folder_)) {
+      fs::remove_all(folder_);
+      remove_empty(fs::path(folder_).parent_path(), above_);
+    }
   } catch (const fs::filesystem_error&) {  // a leftover folder: not worth ending a run
   }
   close(file_);

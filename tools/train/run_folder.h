@@ -2,13 +2,14 @@
 // OUTPUT_DIR.3, ..; none is ever overwritten.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
 namespace lockstep {
 
 // While it lives, no other run can use the folder. A run that ends before writing anything leaves
-// no folder either.
+// no folder either, nor those above it that it made.
 class RunLock {
  public:
   // Throws naming folder and process if another run holds it.
@@ -20,10 +21,12 @@ class RunLock {
 
  private:
   friend std::unique_ptr<RunLock> start_next_run(const std::string& series);
-  RunLock(std::string folder, int file) : folder_(std::move(folder)), file_(file) {}
+  RunLock(std::string folder, int file, std::filesystem::path above)
+      : folder_(std::move(folder)), file_(file), above_(std::move(above)) {}
 
   std::string folder_;
   int file_;
+  std::filesystem::path above_;  // the highest folder that it made above its own; "": none
 };
 
 // Makes the series' next folder. Simultaneous starts get different ones.
