@@ -10,10 +10,11 @@ TEST_F(DetectorConfigTest, RefusesASchedule) {
   refused(steps + "()\n", "x.yaml:6: SOLVER.STEPS", "should begin with 0");
   refused(steps + "[0, 50000]\n", "x.yaml:6: SOLVER.STEPS [0,50000]", "STEPS pass MAX_ITER 40000");
   refused(steps + "[0, 20, 10]\n", "must ascend");
-  refused("SOLVER.LR_POLICY: stepp\n", "x.yaml:5: SOLVER.LR_POLICY: ", "did you mean 'step'?");
+  refused("SOLVER.LR_POLICY: stepp\n", "x.yaml:5: SOLVER.LR_POLICY 'stepp' is not known",
+          "did you mean 'step'?");
   refused("SOLVER.MAX_ITER: 0\n", "x.yaml:5: SOLVER.MAX_ITER", "should be at least 1");
-  refused("SOLVER.WARM_UP_METHOD: quick\n", "WARM_UP_METHOD");
-  refused("SOLVER.MOMENTUM: 1\n", "x.yaml: SOLVER.MOMENTUM");
+  refused("SOLVER.WARM_UP_METHOD: quick\n", "x.yaml:5: SOLVER.WARM_UP_METHOD is 'quick'");
+  refused("SOLVER.MOMENTUM: 1\n", "x.yaml:5: SOLVER.MOMENTUM");
 }
 
 // What a step could only be made of with infinities, or not at all.

@@ -52,7 +52,7 @@ TEST_F(AllReduceCommand, AllReduceIsASpecInTheFileOrOnTheCommandLine) {
   EXPECT_EQ(train("run", {"ALL_REDUCE", "rechd", "SOLVER.MAX_ITER", "3"}).exit_code, 0);
   EXPECT_EQ(train("run", {"ALL_REDUCE", "mean:rechd", "SOLVER.MAX_ITER", "3"}).exit_code, 0);
   expect_refused(train("run", {"ALL_REDUCE", "mean:rechd", "TRAIN.BATCH_SIZE", "17"}),
-                 {"config.yaml: ALL_REDUCE mean:rechd", "equal shares", "TRAIN.BATCH_SIZE 17",
+                 {"command line: ALL_REDUCE mean:rechd", "equal shares", "TRAIN.BATCH_SIZE 17",
                   "2 replicas of DEVICES cpu*2"});
   expect_refused(train("run", {"ALL_REDUCE", "mean:rechd", "TRAIN.BATCH_SIZE", "18",
                                "TRAIN.MICRO_BATCHES", "2"}),
@@ -83,7 +83,7 @@ TEST_F(AllReduceCommand, TheOrderOfARingIsAKeyOrAFlag) {
   expect_refused(run_lockstep({"build", "mlp", "--devices", "gpu*4", "--ring-order", "0,1"}),
                  {"ring order [0,1]", "replicas 0 to 3"});
   expect_refused(run_lockstep({"train", config("DEVICES: cpu*2\nRING_ORDER: [0, 2]\n")}),
-                 {"config.yaml: RING_ORDER", "[0,2]", "replicas 0 to 1 once each"});
+                 {"config.yaml:2: RING_ORDER", "[0,2]", "replicas 0 to 1 once each"});
   expect_refused(run_lockstep({"train", config("DEVICES: cpu*2\nRING_ORDER: [0, 4294967297]\n")}),
                  {"RING_ORDER is '[0, 4294967297]'", "should be at most 4095"});
   for (const char* key : {"CLIP_NORM", "CLIP_EACH_NORM", "CLIP_VALUE"})

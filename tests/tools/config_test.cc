@@ -99,13 +99,40 @@ TEST_F(ConfigTest, NumbersAreFiniteAndWithinReason) {
       "THREADS 1024", "8192 threads");
 }
 
+// What does not fit together is told by the place of the key that somebody set.
+TEST_F(ConfigTest, KeysThatDoNotFitAreNamedByTheirPlace) {
+  const std::string path = config();
+  const auto refused = [&](const std::vector<std::string>& words, const std::string& beginning) {
+    SCOPED_TRACE(words.empty() ? path : words[0]);
+    try {
+      read_config(path, words);
+      ADD_FAILURE() << "was read";
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).substr(0, beginning.size()), beginning);
+    }
+  };
+  refused({"SOLVER.TYPE", "SGDD"}, "command line: SOLVER.TYPE: 'SGDD'");
+  refused({"SOLVER.LR_POLICY", "foo"}, "command line: SOLVER.LR_POLICY 'foo' is not known");
+  refused({"SOLVER.LR_POLICY", "steps_with_decay", "SOLVER.STEPS", "[5, 3]"},
+          "command line: SOLVER.STEPS [5,3] must begin with 0");
+  refused({"TRAIN.BATCH_SIZE", "1"}, "command line: TRAIN.BATCH_SIZE 1 is too small");
+  refused({"--ring-order", "0,0"}, "command line, --ring-order: RING_ORDER: ");
+  refused({"--devices", "cpu*20"}, path + ":5: TRAIN.BATCH_SIZE 16 is too small");
+  refused({"SOLVER.TYPE", "Adam", "SOLVER.BETA2", "1"}, "command line: SOLVER.BETA1, SOLVER.BETA2");
+  config(std::string(kTrainingConfig) + "RING_ORDER: [0, 0]\n");
+  refused({}, path + ":8: RING_ORDER: ");
+  // No key that it names was set.
+  config("DEVICES: cpu*2\nSOLVER: {LR_POLICY: steps_with_lrs, STEPS: [0]}\n");
+  refused({}, path + ": SOLVER.LRS has 0 entries for 1 STEPS");
+}
+
 TEST_F(ConfigTest, NamesTheOptimiser) {
   const auto read = [&](std::vector<std::string> keys) { return read_config(config(), keys); };
   EXPECT_EQ(type_of(read({}).optimizer), "SGD");
   EXPECT_EQ(type_of(read({"SOLVER.NESTEROV", "true"}).optimizer), "Nesterov");
   EXPECT_EQ(type_of(read({"SOLVER.TYPE", "Adam"}).optimizer), "Adam");
   const auto refused = [&](std::vector<std::string> keys, const std::string& why) {
-    expect_error([&] { read(keys); }, "config.yaml: SOLVER.TYPE: ", why);
+    expect_error([&] { read(keys); }, "command line: SOLVER.TYPE: ", why);
   };
   refused({"SOLVER.TYPE", "Adan"},
           "'Adan' is not one of SGD, Nesterov, Adam, AdamW, RMSProp, CentredRMSProp, Adagrad or "
@@ -116,7 +143,7 @@ TEST_F(ConfigTest, NamesTheOptimiser) {
         [&] {
           read({"SOLVER.TYPE", "Adam", key, key[7] == 'B' ? "1" : "0"});
         },
-        "config.yaml: SOLVER.BETA1, SOLVER.BETA2 and SOLVER.EPSILON: Adam's ", "should be");
+        "command line: SOLVER.BETA1, SOLVER.BETA2 and SOLVER.EPSILON: Adam's ", "should be");
   struct Wrong {
     const char *type, *key, *value, *why;
   };

@@ -89,9 +89,9 @@ TEST_F(LaunchTest, AConfigurationIsCheckedForAllProcesses) {
       ranks.push_back(rank(r, train("run", more), {"file://" + store(), 2, 4}));
     for (auto& program : ranks) expect_refused(program->finish(), parts);
   };
-  refused({"ALL_REDUCE", "pscpu#3"}, {"config.yaml: ALL_REDUCE", "on 2 x 2 replicas; at most #2"});
+  refused({"ALL_REDUCE", "pscpu#3"}, {"command line: ALL_REDUCE", "on 2 x 2 replicas; at most #2"});
   refused({"TRAIN.BATCH_SIZE", "3"},
-          {"config.yaml: TRAIN.BATCH_SIZE 3", "4 replicas of 2 processes", "DEVICES cpu*2"});
+          {"command line: TRAIN.BATCH_SIZE 3", "4 replicas of 2 processes", "DEVICES cpu*2"});
   EXPECT_FALSE(fs::exists(folder / "run"));
 }
 

@@ -54,7 +54,6 @@ TEST_F(SettingsTest, EveryCommandRefusesABadValueByItsKey) {
         },
         "command line: " + key.key, "should be at least");
   }
-  expect_error([&] { read_config(path, {"SOLVER.LR_POLICY", "stpe"}); }, "SOLVER: LR_POLICY");
   // The same by the binary, for some of each table.
   for (const char* command : {"train", "test", "build", "plan", "inspect"})
     for (const char* key : {"DEVICES", "PACKING", "WIRE", "PRECISION", "TOPOLOGY", "ALL_REDUCE",
@@ -79,13 +78,15 @@ TEST_F(SettingsTest, EveryCommandTakesAConfigurationWithKeysBehindIt) {
     expect_refused(run_lockstep({command, path, "MICRO_BATCHES", "2"}),
                    {"unknown key MICRO_BATCHES; did you mean TRAIN.MICRO_BATCHES?"});
     expect_refused(run_lockstep({command, path, "PACKING"}), {"'PACKING' has no value"});
-    expect_refused(run_lockstep({command, path, "TRAIN.BATCH_SIZE", "1"}),
-                   {path + ": TRAIN.BATCH_SIZE 1 is too small", "2 replicas of DEVICES cpu*2"});
+    expect_refused(
+        run_lockstep({command, path, "TRAIN.BATCH_SIZE", "1"}),
+        {"command line: TRAIN.BATCH_SIZE 1 is too small", "2 replicas of DEVICES cpu*2"});
     EXPECT_EQ(run_lockstep({command, path, "--no-such-flag", "1"}).exit_code, 2);
   }
-  expect_refused(run_lockstep({"build", path, "TRAIN.BATCH_SIZE", "17", "TRAIN.SYNC_BATCH_NORM",
-                               "true", "-o", step}),
-                 {path + ": TRAIN.SYNC_BATCH_NORM needs equal shares, but TRAIN.BATCH_SIZE 17"});
+  expect_refused(
+      run_lockstep(
+          {"build", path, "TRAIN.BATCH_SIZE", "17", "TRAIN.SYNC_BATCH_NORM", "true", "-o", step}),
+      {"command line: TRAIN.SYNC_BATCH_NORM needs equal shares, but TRAIN.BATCH_SIZE 17"});
 }
 
 // The same file, whether the key stands in a configuration, behind it, behind a name, or is a flag.

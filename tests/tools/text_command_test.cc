@@ -218,7 +218,7 @@ TEST_F(TextCommand, BadInputIsNamed) {
   write_file(folder / "medium", written_text(9100));
   refused({"DATA.FILES", "['no.md']"}, {"DATA.FILES: there is no file or folder", "no.md"});
   refused({"DATA.FILES", "['**/*.md']"}, {"DATA.FILES: ", "matches no file"});
-  refused({"DATA.FILES", "[]"}, {"config.yaml: DATA.FILES is empty"});
+  refused({"DATA.FILES", "[]"}, {"command line: DATA.FILES is empty"});
   refused({"DATA.FILES", "['empty']"}, {"DATA.FILES: ", "empty: the file is empty"});
   refused({"DATA.FILES", "['short']"}, {"3 characters, too few to hold out every tenth 1,000"});
   refused({"DATA.FILES", "['short']", "TEST.FILES", "['short']"},

@@ -46,7 +46,7 @@ void check_together(const ClassificationConfig& config, int processes) {
         config.run.devices.text, " makes ", threads, " threads; a process may have at most ",
         kMostThreadsOfAll);
   check_solver(config.optimizer);
-  naming("SOLVER", [&] { validate(config.schedule); });
+  check_rates(config.schedule);
 }
 
 }  // namespace

@@ -5,6 +5,14 @@
 #include "graph/error.h"
 
 namespace lockstep {
+namespace {
+
+// By a file or a command line.
+bool is_said(const Origins& origins, const std::string& key) {
+  return origins.is_set(key) && !origins.of(key).starts_with("inferred");
+}
+
+}  // namespace
 
 std::string Origins::of(const std::string& key) const {
   const auto found = places.find(key);
@@ -13,8 +21,19 @@ std::string Origins::of(const std::string& key) const {
 
 std::string Origins::blame(const std::vector<std::string>& keys, const std::string& path) const {
   for (const std::string& key : keys)
-    if (is_set(key) && !of(key).starts_with("inferred")) return join(of(key), ": ", key);
+    if (is_said(*this, key)) return join(of(key), ": ", key);
   return join(path, ": ", keys.at(0));
+}
+
+std::string Origins::place_in(const std::string& text, const std::string& path) const {
+  constexpr const char* kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+  for (std::size_t end = 0, at = 0; (at = text.find_first_of(kLetters, end)) != text.npos;) {
+    end = std::min(text.find_first_not_of(kLetters, at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (is_said(*this, word)) return of(word);
+  }
+  return path;
 }
 
 std::string yaml_with_origins(const ConfigKeys& keys, const Origins& origins) {

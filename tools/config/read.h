@@ -40,4 +40,15 @@ void naming(const std::string& key, const Act& act) {
   }
 }
 
+// Runs `act`, whose errors name keys; prefixes them with the place of the first key that somebody
+// set, or with `path`.
+template <class Act>
+void placing(const Origins& origins, const std::string& path, const Act& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    fail(origins.place_in(error.what(), path), ": ", error.what());
+  }
+}
+
 }  // namespace lockstep

@@ -42,7 +42,7 @@ void check_together(const ControlConfig& config, int processes) {
   check(config.loss.clip > 0 && config.loss.clip < 1, "CONTROL.CLIP is ", config.loss.clip,
         ", should be between 0 and 1");
   check_solver(config.optimizer);
-  naming("SOLVER", [&] { validate(config.schedule); });
+  check_rates(config.schedule);
 }
 
 }  // namespace

@@ -53,8 +53,7 @@ class DetectorChecks {
       need(steps.back() <= schedule.max_iter, {"SOLVER.STEPS", "SOLVER.MAX_ITER"}, steps,
            ": STEPS pass MAX_ITER ", schedule.max_iter);
     }
-    naming(config_.origins.blame({"SOLVER.LR_POLICY", "SOLVER.STEPS"}, config_.path),
-           [&] { validate(schedule); });
+    placing(config_.origins, config_.path, [&] { check_rates(schedule); });
   }
 
   void check_parts() const {
@@ -276,7 +275,7 @@ class DetectorChecks {
 
 void check_detector(const DetectorConfig& config, int processes) {
   DetectorChecks(config).all();
-  naming(config.path, [&] {
+  placing(config.origins, config.path, [&] {
     check_solver(config.optimizer);
     check_fits(config.step, config.run.devices.list, processes);
   });

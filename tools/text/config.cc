@@ -27,7 +27,7 @@ void check_together(const TextConfig& config, int processes) {
         "DATA.FILES is empty; it should name text files, folders or patterns, such as "
         "['notes.txt', 'docs/**/*.md']");
   check_solver(config.optimizer);
-  naming("SOLVER", [&] { validate(config.schedule); });
+  check_rates(config.schedule);
 }
 
 }  // namespace

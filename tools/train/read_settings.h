@@ -11,7 +11,7 @@
 namespace lockstep {
 
 // Config: TrainSettings with keys_of(). `words` are KEY VALUE pairs; check(config) refuses what
-// does not fit together.
+// does not fit together, in errors that name the keys.
 template <class Config, class Check>
 Config read_settings(const ConfigFiles& files, const std::vector<std::string>& words,
                      Origins& origins, const Check& check) {
@@ -22,7 +22,7 @@ Config read_settings(const ConfigFiles& files, const std::vector<std::string>& w
   ConfigKeys keys = keys_of(config);
   read_files(keys, files, origins);
   read_words(keys, words, &origins);
-  naming(path, [&] { check(config); });
+  placing(origins, path, [&] { check(config); });
   return config;
 }
 

@@ -2,12 +2,23 @@
 
 #include <algorithm>
 
+#include "graph/error.h"
+
 namespace lockstep {
 namespace {
 
 constexpr double kMostRate = 3.4e38;  // a float
 
 }  // namespace
+
+// The builder's errors begin with the key's name without its section.
+void check_rates(const LrSchedule& schedule) {
+  try {
+    validate(schedule);
+  } catch (const Error& error) {
+    fail("SOLVER.", error.what());
+  }
+}
 
 ConfigKeys solver_keys(TrainSettings& c) {
   return {

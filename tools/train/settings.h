@@ -31,6 +31,8 @@ struct TrainSettings {
   int64_t replicas() const { return static_cast<int64_t>(run.devices.list.size()); }
 };
 
+// Throws naming the invalid key of SOLVER.
+void check_rates(const LrSchedule& schedule);
 // SOLVER; weight decay and clipping are the step's.
 ConfigKeys solver_keys(TrainSettings& settings);
 // OUTPUT_DIR and RNG_SEED. `seeded`: what the seed decides.
