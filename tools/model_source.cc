@@ -13,6 +13,7 @@
 #include "tools/detection/detector_source.h"
 #include "tools/detection/types.h"
 #include "tools/onnx/network_file.h"
+#include "tools/tasks.h"
 #include "tools/text/corpus.h"
 #include "tools/text/network.h"
 #include "tools/text/types.h"
@@ -71,10 +72,8 @@ SourcedModel language_source(const ModelRequest& request, const ConfigFiles& fil
   return {{std::move(model)}, config.run, shares_of(config, config.replicas())};
 }
 
-SourcedModel configured(const ModelRequest& request) {
-  std::vector<std::string> words = request.settings;
-  if (request.train_batch_norm) words.insert(words.end(), {"MODEL.TRAIN_BATCH_NORM", "true"});
-  const ConfigFiles files = config_files(request.source);
+SourcedModel read_source(const ModelRequest& request, const ConfigFiles& files,
+                         std::vector<std::string> words) {
   if (is_detector(files, words)) {
     if (request.batch > 0)
       words.insert(words.end(), {"TRAIN.IMS_PER_BATCH", std::to_string(request.batch)});
@@ -93,6 +92,13 @@ SourcedModel configured(const ModelRequest& request) {
   return {{build_configured_model(config)}, config.run, shares_of(config, config.replicas())};
 }
 
+SourcedModel configured(const ModelRequest& request) {
+  std::vector<std::string> words = request.settings;
+  if (request.train_batch_norm) words.insert(words.end(), {"MODEL.TRAIN_BATCH_NORM", "true"});
+  const ConfigFiles files = config_files(request.source);
+  return explaining_unknown(files, words, [&] { return read_source(request, files, words); });
+}
+
 SourcedModel step_of_network(const ModelRequest& request, int64_t batch) {
   const auto [run, step] = settings_for(request);
   auto file = specialised(load_network(request.source), {});
@@ -108,7 +114,7 @@ SourcedModel step_of_network(const ModelRequest& request, int64_t batch) {
 
 SourcedModel step_in_file(const ModelRequest& request, int64_t batch) {
   RunSettings run{.devices = {}, .threads = 1};
-  read_words_for(request, keys_of(run), "keys of the run (DEVICES, THREADS, TF32)");
+  read_words_for(request, keys_of(run), "keys of the run (DEVICES, THREADS, TF32, EXACT)");
   return sourced(load_model(all_ops(), request.source), run, batch);
 }
 

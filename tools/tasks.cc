@@ -2,6 +2,7 @@
 
 #include "graph/error.h"
 #include "tools/classification/task.h"
+#include "tools/config/read.h"
 #include "tools/control/control_task.h"
 #include "tools/detection/task.h"
 #include "tools/detection/types.h"
@@ -9,9 +10,18 @@
 #include "tools/text/types.h"
 
 namespace lockstep {
+namespace {
 
-std::unique_ptr<Task> task_of(const ConfigFiles& files, const std::vector<std::string>& words,
-                              int processes) {
+// As `lockstep keys --task` calls it.
+const char* name_of_task(const ConfigFiles& files, const std::vector<std::string>& words) {
+  return is_detector(files, words)         ? "detection"
+         : is_language_model(files, words) ? "text"
+         : is_control(files, words)        ? "control"
+                                           : "classification";
+}
+
+std::unique_ptr<Task> read_task(const ConfigFiles& files, const std::vector<std::string>& words,
+                                int processes) {
   if (is_detector(files, words)) {
     DetectorConfig config = read_detector_config(files, words, processes);
     check(config.misfit.empty(), config.misfit);
@@ -23,6 +33,34 @@ std::unique_ptr<Task> task_of(const ConfigFiles& files, const std::vector<std::s
   if (is_control(files, words))
     return std::make_unique<ControlTask>(read_control_config(files, words, processes, origins));
   return std::make_unique<ClassificationTask>(read_config(files, words, processes, origins));
+}
+
+}  // namespace
+
+std::unique_ptr<Task> task_of(const ConfigFiles& files, const std::vector<std::string>& words,
+                              int processes) {
+  return explaining_unknown(files, words, [&] { return read_task(files, words, processes); });
+}
+
+bool is_key_of_a_task(const std::string& word) {
+  ClassificationConfig of_classes;
+  DetectorConfig of_boxes;
+  TextConfig of_text;
+  ControlConfig of_actions;
+  for (ConfigKeys keys :
+       {keys_of(of_classes), keys_of(of_boxes), keys_of(of_text), keys_of(of_actions)})
+    if (find_key(keys, word)) return true;
+  return false;
+}
+
+void explain_unknown(const UnknownKey& unknown, const ConfigFiles& files,
+                     const std::vector<std::string>& words) {
+  const auto type = said_of("MODEL.TYPE", files, words);
+  if (!type || !is_key_of_a_task(unknown.key())) throw unknown;
+  const std::string what = unknown.what();
+  fail(what, what.ends_with("?") ? "" : ";", " MODEL.TYPE ", type->text, " (", type->at,
+       ") selects the keys of `lockstep keys --task ", name_of_task(files, words),
+       "`, which this is not one of");
 }
 
 }  // namespace lockstep

@@ -6,11 +6,30 @@
 #include <vector>
 
 #include "tools/config/files.h"
+#include "tools/config/unknown_key.h"
 #include "tools/train/task.h"
 
 namespace lockstep {
 
 std::unique_ptr<Task> task_of(const ConfigFiles& files, const std::vector<std::string>& words,
                               int processes);
+
+// Whether any task has the key; a flag is its key, too.
+bool is_key_of_a_task(const std::string& word);
+
+// Throws the error again; a key of another task's gets the reason why it is unknown.
+[[noreturn]] void explain_unknown(const UnknownKey& unknown, const ConfigFiles& files,
+                                  const std::vector<std::string>& words);
+
+// Runs `act`, which reads the configuration of whichever task it is.
+template <class Act>
+auto explaining_unknown(const ConfigFiles& files, const std::vector<std::string>& words,
+                        const Act& act) {
+  try {
+    return act();
+  } catch (const UnknownKey& unknown) {
+    explain_unknown(unknown, files, words);
+  }
+}
 
 }  // namespace lockstep

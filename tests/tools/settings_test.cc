@@ -63,6 +63,31 @@ TEST_F(SettingsTest, EveryCommandRefusesABadValueByItsKey) {
                      {std::string("command line: ") + key, "no-such-value"});
 }
 
+TEST_F(SettingsTest, KeysOfAnotherTaskAreToldByTheType) {
+  const std::string path = config("DEVICES: cpu*2\nMODEL: {TYPE: mlp, NUM_CLASSES: 10}\n");
+  for (const char* command : {"train", "test", "build", "plan", "inspect"})
+    expect_refused(run_lockstep({command, path, "MODEL.TYPE", "char_lstm"}),
+                   {path + ":2: unknown key MODEL.NUM_CLASSES",
+                    "MODEL.TYPE char_lstm (command line) selects the keys of `lockstep keys "
+                    "--task text`, which this is not one of"});
+  // One that no task has is told without.
+  const Outcome misspelt = run_lockstep({"train", path, "MODEL.HIDEN", "[8]"});
+  expect_refused(misspelt, {"unknown key MODEL.HIDEN; did you mean MODEL.HIDDEN?"});
+  EXPECT_EQ(misspelt.err.find("selects the keys"), std::string::npos) << misspelt.err;
+}
+
+// Their help lists it, since a detector's configuration may follow.
+TEST_F(SettingsTest, AFlagOfDetectorsIsRefusedByName) {
+  const std::string step = folder / "step.onnx";
+  ASSERT_EQ(run_lockstep({"build", "mlp", "-o", step}).exit_code, 0);
+  for (const std::string& source : {config(), std::string("mlp"), step})
+    expect_refused(run_lockstep({"plan", source, "--image", "10x10"}),
+                   {"lockstep: --image is only for a detector's CONFIG.yaml"});
+  expect_refused(run_lockstep({"train", config(), "--image", "5"}),
+                 {"--image is only for a detector's CONFIG.yaml"});
+  EXPECT_NE(run_lockstep({"plan", "--help"}).out.find("detectors: height"), std::string::npos);
+}
+
 TEST_F(SettingsTest, EveryCommandTakesAConfigurationWithKeysBehindIt) {
   const std::string path = config(), step = folder / "step.onnx";
   const Words keys{"TRAIN.MICRO_BATCHES", "2", "PACKING",    "ready:1G:1G",
@@ -159,7 +184,11 @@ TEST_F(SettingsTest, AModelByNameTakesTheKeysOfTheStep) {
   expect_refused(run_lockstep({"inspect", step, "--where"}),
                  {"--where is only for --format text, not summary"});
   expect_refused(run_lockstep({"plan", step, "--wire", "float16"}),
-                 {"WIRE does not apply to " + step, "keys of the run"});
+                 {"WIRE does not apply to " + step,
+                  "takes keys of the run (DEVICES, THREADS, TF32, EXACT) only"});
+  RunSettings run;
+  for (const ConfigKey& key : keys_of(run))
+    EXPECT_EQ(run_lockstep({"inspect", step, key.key, text_of(key)}).exit_code, 0) << key.key;
 }
 
 // Threads, rows of each replica, packing: what a session of that configuration compiles.

@@ -262,7 +262,7 @@ void read_words(ConfigKeys& keys, const std::vector<std::string>& words, Origins
       if (origins) origins->places[word] = origins->places[field->section] = "command line";
       continue;
     }
-    if (!find_key(keys, word)) refuse_key(keys, word, "command line");
+    if (!find_key(keys, word)) refuse_word(keys, word);
     const ConfigKey& key = *find_key(keys, word);
     const bool is_flag = word == key.facts.flag;
     const std::string text =

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "graph/error.h"
 #include "graph/nearest.h"
 #include "tools/config/named_fields.h"
 
@@ -29,7 +28,14 @@ void refuse_key(const ConfigKeys& keys, const std::string& word, const std::stri
   check(!is_section, at, ": ", word, " is a section without keys; indent its keys below it, as in ",
         suggestion(keys, word), ", or remove it");
   const std::string near = suggestion(keys, word);
-  fail(at, ": unknown key ", word, near.empty() ? "" : "; did you mean " + near + "?");
+  throw UnknownKey(
+      word, join(at, ": unknown key ", word, near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+// Commands take the flags of all tasks: those of a step, which every task has, and detectors' own.
+void refuse_word(const ConfigKeys& keys, const std::string& word) {
+  check(!word.starts_with("--"), word, " is only for a detector's CONFIG.yaml");
+  refuse_key(keys, word, "command line");
 }
 
 bool ignore_former(Origins* origins, const std::string& name, const std::string& at) {

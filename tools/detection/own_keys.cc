@@ -40,7 +40,8 @@ ConfigKeys own_detector_keys(DetectorConfig& c) {
          parsed(
              shape, [&shape](const std::string& text) { return parse_image(shape, text); },
              text_of_image),
-         "height and width of the input, such as 800x1344; empty: the largest that TRAIN.SCALES "
+         "detectors: height and width of the input, such as 800x1344; empty: the largest that "
+         "TRAIN.SCALES "
          "and MAX_SIZE allow",
          {.flag = "--image", .remembered = true}}},
        keys_of(c.run),

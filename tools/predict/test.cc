@@ -8,6 +8,7 @@
 #include "tools/control/control_config.h"
 #include "tools/detection/types.h"
 #include "tools/predict/test_command.h"
+#include "tools/tasks.h"
 #include "tools/text/types.h"
 #include "tools/train/run_folder.h"
 #include "tools/train/weights.h"
@@ -52,7 +53,8 @@ void add_test(CLI::App& app, Command& chosen) {
                           : is_language_model(files, overrides) ? test_language_model
                           : is_control(files, overrides)        ? test_control
                                                                 : test_classifier;
-        return test(*options, files, overrides, comm);
+        return explaining_unknown(files, overrides,
+                                  [&] { return test(*options, files, overrides, comm); });
       });
     };
   });

@@ -10,14 +10,9 @@
 #include "runtime/dist/agree.h"
 #include "runtime/dist/interruption.h"
 #include "runtime/state/drift.h"
-#include "tools/classification/config.h"
 #include "tools/command.h"
-#include "tools/config/read.h"
 #include "tools/config_command.h"
-#include "tools/control/control_config.h"
-#include "tools/detection/detector_config.h"
 #include "tools/tasks.h"
-#include "tools/text/config.h"
 #include "tools/texts.h"
 #include "tools/train/report_page.h"
 #include "tools/train/run_place.h"
@@ -234,22 +229,11 @@ int train(Task& task, const TrainOptions& options, Comm* comm) {
   }
 }
 
-bool is_key(const std::string& word) {
-  ClassificationConfig of_classes;
-  DetectorConfig of_boxes;
-  TextConfig of_text;
-  ControlConfig of_actions;
-  for (ConfigKeys keys :
-       {keys_of(of_classes), keys_of(of_boxes), keys_of(of_text), keys_of(of_actions)})
-    if (find_key(keys, word)) return true;
-  return false;
-}
-
 // --resume may be followed by a folder or not; KEY VALUE pairs may follow either.
 void take_resume_folder(std::vector<std::string>& words, TrainOptions& options) {
   if (!options.resume.wanted || words.size() % 2 == 0) return;
   for (std::size_t i = 0; i < words.size(); i += 2) {  // the words in between are values
-    const bool is_last = i + 1 == words.size() && !is_key(words[i]);
+    const bool is_last = i + 1 == words.size() && !is_key_of_a_task(words[i]);
     if (words[i] != "auto" && !fs::is_directory(words[i]) && words[i].find('/') == words[i].npos &&
         !is_last)
       continue;
