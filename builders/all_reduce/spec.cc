@@ -86,4 +86,10 @@ std::size_t range_for(const AllReduceSpec& spec, int64_t elements, int64_t eleme
   fail("internal: an all-reduce spec without a last range");
 }
 
+const AllReduceRange* unsummed_range(const AllReduceSpec& spec) {
+  for (const AllReduceRange& range : spec.ranges)
+    if (range.algorithm != "auto" && !algorithm_named(range.algorithm).sums) return &range;
+  return nullptr;
+}
+
 }  // namespace lockstep

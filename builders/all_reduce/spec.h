@@ -37,6 +37,9 @@ std::string text_of(const AllReduceRange& range);  // without its limit
 // "0,2,1,3": a process's replicas in ring order.
 std::vector<int> parse_ring_order(const std::string& text);
 
+// The first range whose algorithm leaves its operands unsummed, as `trivial` does; or null.
+const AllReduceRange* unsummed_range(const AllReduceSpec& spec);
+
 // The first range for a tensor of so many elements of so many bytes each.
 std::size_t range_for(const AllReduceSpec& spec, int64_t elements, int64_t element_bytes);
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "builders/all_reduce/algorithm.h"
+#include "builders/all_reduce/spec.h"
 #include "builders/step/data_parallel.h"
 #include "operators/collective/collective.h"
 #include "operators/elementwise/elementwise.h"
@@ -63,9 +63,8 @@ std::string obstacle(const DataParallelOptions& options) {
   if (options.clip.before_reduce && options.clip.active())
     return "each replica's own is clipped before the sum";
   if (options.skip_non_finite) return "each replica's own is checked before the sum";
-  for (const AllReduceRange& range : options.all_reduce.spec.ranges)
-    if (range.algorithm != "auto" && !algorithm_named(range.algorithm).sums)
-      return join(range.algorithm, " does not sum");
+  if (const AllReduceRange* range = unsummed_range(options.all_reduce.spec))
+    return join(range->algorithm, " does not sum");
   return "";
 }
 

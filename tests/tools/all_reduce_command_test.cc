@@ -59,6 +59,23 @@ TEST_F(AllReduceCommand, AllReduceIsASpecInTheFileOrOnTheCommandLine) {
                  {"TRAIN.BATCH_SIZE 18", "and their TRAIN.MICRO_BATCHES"});
 }
 
+// Replicas that differ are no fault where nothing is summed.
+TEST_F(AllReduceCommand, AStepWithoutSumsTrains) {
+  const std::vector<std::string> words{"--all-reduce",      "trivial", "SOLVER.MAX_ITER", "5",
+                                       "TRAIN.DRIFT_ITERS", "2"};
+  const std::string said =
+      "lockstep: ALL_REDUCE trivial sums no gradients, so the replicas will differ: they are not "
+      "compared\n";
+  const Outcome several = train("several", words);
+  EXPECT_EQ(several.exit_code, 0) << several.err;
+  EXPECT_NE(several.err.find(said), std::string::npos) << several.err;
+  std::vector<std::string> more = words;
+  more.insert(more.end(), {"--devices", "cpu"});
+  const Outcome alone = train("alone", more);
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_EQ(alone.err.find("sums no gradients"), std::string::npos) << "there is nothing to sum";
+}
+
 // Whom replica 1 hears first: its predecessor in the ring.
 TEST_F(AllReduceCommand, TheOrderOfARingIsAKeyOrAFlag) {
   auto heard_by_1 = [&](const std::string& source, std::vector<std::string> more) {

@@ -1,9 +1,11 @@
 // lockstep train: the loop around a TrainingRun, and its files.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <iostream>
 
 #include "graph/file.h"
 #include "graph/io.h"
@@ -44,10 +46,15 @@ class TrainCommand {
         comm_(comm),
         leads_(!comm || comm->rank() == 0),
         from_(take_place(options)),
-        run_(task, threads(), comm) {
+        run_(task, threads(), comm),
+        unsummed_(unsummed_range(settings_.step.options.all_reduce.spec)) {
     first_ = from_.empty() ? run_.start() : run_.resume(from_);
     log_ = std::make_unique<TrainingLog>(task, run_.number_names(), comm_,
                                          LogOptions{folder(), first_, options.quiet});
+    const TrainingModel& model = run_.session().model();
+    if (unsummed_ && leads_ && std::max(model.replicas, model.whole_replicas) > 1)
+      std::cerr << "lockstep: ALL_REDUCE " << unsummed_->algorithm
+                << " sums no gradients, so the replicas will differ: they are not compared\n";
     run_.speak_by([this](const std::string& line) { log_->note(line); });
     if (!leads_) return;
     if (first_ == 0) save_model(run_.session().model(), step_in(folder()));
@@ -136,6 +143,7 @@ class TrainCommand {
   // The replica divergence check. Replicas compute the same update from the same sums, so different
   // bits mean a fault.
   void check_drift(int64_t step) {
+    if (unsummed_) return;  // each has its own gradients, so they differ as they should
     const std::string drift = find_drift(run_.session());
     check(drift.empty(), "after iteration ", step + 1, " the replicas are not identical: ", drift,
           "; the last checkpoint was written before that");
@@ -210,6 +218,7 @@ class TrainCommand {
   std::string folder_;
   std::string from_;  // the checkpoint it resumes, or ""
   TrainingRun run_;
+  const AllReduceRange* unsummed_;  // of ALL_REDUCE; null: replicas stay alike
   int64_t first_ = 0;
   int64_t saved_ = -1;  // number of steps before the checkpoint
   std::unique_ptr<TrainingLog> log_;
