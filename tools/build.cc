@@ -34,6 +34,7 @@ void add_build(CLI::App& app, Command& chosen) {
   command->callback([options, settings, &chosen] {
     options->model.settings = settings->all();
     chosen = [options] {
+      check(!options->output.empty(), "-o is empty; it should name the file to write");
       const TrainingModel model = model_from(options->model).model;
       check(model.step.node_count() > 0, options->model.source,
             ": holds a network, but no step; --loss names the value to minimise");

@@ -95,8 +95,8 @@ int print_plan(const PlanOptions& options) {
                           ? source.run.threads
                           : threads_per_replica(static_cast<int>(devices.size()));
   check(inference || static_cast<int>(devices.size()) == model.replicas, options.model.source,
-        " has ", model.replicas, model.replicas == 1 ? " replica" : " replicas", ", but there are ",
-        devices.size(), " devices");
+        " has ", model.replicas, model.replicas == 1 ? " replica" : " replicas", ", but there ",
+        devices.size() == 1 ? "is 1 device" : join("are ", devices.size(), " devices"));
   if (inference) devices.resize(1);  // replica 0's device
   const std::vector<KernelTable> kernels = kernels_of(options.gpu, devices);
   CompileRequest request = inference ? inference_request(model, std::move(devices), kernels)

@@ -179,7 +179,10 @@ TEST_F(BenchCommand, BenchComparesWithWhatWasRecorded) {
   write_file(file, "\n");
   expect_refused(with({"--against", file}), {"before.json", "has no line"});
   write_file(file, "{\"model\": \"mlp\"}\n");
-  expect_refused(with({"--against", file}), {"before.json:1", "seconds"});
+  const std::string no_line = "before.json:1: is no line of `lockstep bench train-step --json`\n";
+  expect_refused(with({"--against", file}), {no_line});
+  write_file(file, "# Lockstep\n");
+  expect_refused(with({"--against", file}), {no_line});
   expect_refused(with({"--against", folder / "none.json"}), {"none.json"});
   expect_refused(run_lockstep({"bench", "plan-growth", "--against", file}),
                  {"--against compares train-step, not plan-growth"});

@@ -31,6 +31,9 @@ TEST_F(PlanCommand, BuildInspectAndPlanWorkTogether) {
   for (const char* devices : {"2", "9"})
     expect_refused(run_lockstep({"plan", step, "--devices", std::string("cpu*") + devices}),
                    {"has 8 replicas, but there are ", devices, " devices"});
+  expect_refused(run_lockstep({"plan", step, "--devices", "cpu"}),
+                 {"has 8 replicas, but there is 1 device"});
+  expect_refused(run_lockstep({"build", "lenet", "-o", ""}), {"-o is empty"});
 }
 
 TEST_F(PlanCommand, PlanSaysWhyAKernelWasNotTheFirst) {

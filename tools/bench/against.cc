@@ -34,7 +34,9 @@ Recorded recorded_in(const std::string& line, const std::string& place) {
     recorded.step.feed = json.value("feed", "resident");
     check(recorded.seconds > 0, "\"seconds\" is ", recorded.seconds);
     return recorded;
-  } catch (const std::exception& error) {
+  } catch (const nlohmann::json::exception&) {  // whose texts are for the library's users
+    fail(place, ": is no line of `lockstep bench train-step --json`");
+  } catch (const Error& error) {
     fail(place, ": is no line of `lockstep bench train-step --json`: ", error.what());
   }
 }
