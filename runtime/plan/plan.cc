@@ -76,7 +76,8 @@ std::string text_of(const Plan& plan) {
   }
   out << "memory: " << arena << " bytes in arenas for " << plan.tensor_bytes << " bytes of tensors";
   if (plan.tensor_bytes > 0) out << " (" << 100 * arena / plan.tensor_bytes << " %)";
-  out << "; " << plan.views << " views, " << plan.in_place << " values in place";
+  out << "; " << plan.views << (plan.views == 1 ? " view, " : " views, ") << plan.in_place
+      << (plan.in_place == 1 ? " value in place" : " values in place");
   if (kept > 0) out << "; " << kept << " bytes kept for the next run";
   out << "\n";
   if (plan.workers[0].device.kind == DeviceKind::cpu)  // a GPU's libraries do not tell of reorders

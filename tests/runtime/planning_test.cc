@@ -100,6 +100,7 @@ TEST(Compile, ViewsCostNothingAndDyingOperandsAreOverwritten) {
   EXPECT_EQ(plan.steps.size(), 2u);
   EXPECT_EQ(plan.views, 1);
   EXPECT_EQ(plan.in_place, 2);
+  EXPECT_NE(text_of(plan).find("; 1 view, 2 values in place\n"), std::string::npos);
   EXPECT_EQ(plan.workers[0].arena_bytes, 64u);
   EXPECT_EQ(plan_of(graph, {"c"}, {.alias = false}).steps.size(), 3u);
 }
