@@ -135,6 +135,8 @@ TEST_F(TextCommand, TrainsTestsAndContinuesAText) {
   EXPECT_NE(infer(folder / "run", {"--seed", "2"}).out, continued.out);
   EXPECT_EQ(infer(folder / "run", {"--temperature", "0", "--seed", "2"}).out,
             infer(folder / "run", {"--temperature", "0"}).out);
+  expect_refused(infer(folder / "run", {"--top", "2"}),
+                 {"--top does not apply to " + (folder / "run"), "which is a language model"});
   const Outcome exported_again =
       run_lockstep({"export", folder / "run/best.safetensors", "-o", folder / "best.onnx"});
   ASSERT_EQ(exported_again.exit_code, 0) << exported_again.err;
