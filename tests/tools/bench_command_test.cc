@@ -179,10 +179,14 @@ TEST_F(BenchCommand, BenchComparesWithWhatWasRecorded) {
   write_file(file, "\n");
   expect_refused(with({"--against", file}), {"before.json", "has no line"});
   write_file(file, "{\"model\": \"mlp\"}\n");
-  const std::string no_line = "before.json:1: is no line of `lockstep bench train-step --json`\n";
-  expect_refused(with({"--against", file}), {no_line});
-  write_file(file, "# Lockstep\n");
-  expect_refused(with({"--against", file}), {no_line});
+  const std::string no_line = "before.json:1: is no line of `lockstep bench train-step --json`";
+  expect_refused(with({"--against", file}), {no_line + ": it has no \"seconds\"\n"});
+  write_file(file, "{\"seconds\": 1, \"model\": [7]}\n");
+  expect_refused(with({"--against", file}), {no_line + ": \"model\" is [7]\n"});
+  for (const char* text : {"# Lockstep\n", "[1, 2]\n"}) {
+    write_file(file, text);
+    expect_refused(with({"--against", file}), {no_line + "\n"});
+  }
   expect_refused(with({"--against", folder / "none.json"}), {"none.json"});
   expect_refused(run_lockstep({"bench", "plan-growth", "--against", file}),
                  {"--against compares train-step, not plan-growth"});

@@ -19,25 +19,41 @@ struct Recorded {
   double seconds;
 };
 
-Recorded recorded_in(const std::string& line, const std::string& place) {
+// The JSON library's own errors are for its users.
+template <class T>
+T field(const nlohmann::json& json, const char* name) {
+  check(json.contains(name), "it has no \"", name, "\"");
   try {
-    const auto json = nlohmann::json::parse(line);
-    Recorded recorded{{}, json.at("seconds").get<double>()};
-    json.at("model").get_to(recorded.step.model);
-    json.at("batch").get_to(recorded.step.batch);
-    json.at("devices").get_to(recorded.step.devices);
-    json.at("threads").get_to(recorded.step.threads);
-    json.at("precision").get_to(recorded.step.precision);
-    json.at("tf32").get_to(recorded.step.tf32);
-    recorded.step.exact = json.value("exact", false);
-    recorded.step.bytes = json.value("bytes", false);
-    recorded.step.feed = json.value("feed", "resident");
+    return json.at(name).get<T>();
+  } catch (const nlohmann::json::exception&) {
+    fail("\"", name, "\" is ", json.at(name).dump());
+  }
+}
+
+template <class T>
+T field(const nlohmann::json& json, const char* name, const T& missing) {
+  return json.contains(name) ? field<T>(json, name) : missing;
+}
+
+Recorded recorded_in(const std::string& line, const std::string& place) {
+  const std::string refusal = place + ": is no line of `lockstep bench train-step --json`";
+  const auto json = nlohmann::json::parse(line, nullptr, false);
+  check(json.is_object(), refusal);
+  try {
+    Recorded recorded{{}, field<double>(json, "seconds")};
+    recorded.step.model = field<std::string>(json, "model");
+    recorded.step.batch = field<int64_t>(json, "batch");
+    recorded.step.devices = field<std::string>(json, "devices");
+    recorded.step.threads = field<int>(json, "threads");
+    recorded.step.precision = field<std::string>(json, "precision");
+    recorded.step.tf32 = field<bool>(json, "tf32");
+    recorded.step.exact = field(json, "exact", false);
+    recorded.step.bytes = field(json, "bytes", false);
+    recorded.step.feed = field<std::string>(json, "feed", "resident");
     check(recorded.seconds > 0, "\"seconds\" is ", recorded.seconds);
     return recorded;
-  } catch (const nlohmann::json::exception&) {  // whose texts are for the library's users
-    fail(place, ": is no line of `lockstep bench train-step --json`");
   } catch (const Error& error) {
-    fail(place, ": is no line of `lockstep bench train-step --json`: ", error.what());
+    fail(refusal, ": ", error.what());
   }
 }
 
