@@ -1,38 +1,40 @@
 #include "tools/bench/bench.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 
 #include "graph/error.h"
+#include "graph/listed.h"
 #include "tools/command.h"
 
 namespace lockstep {
 namespace {
 
-// Options that only some benchmarks read: their names, as a sentence lists them.
-const std::map<std::string, std::string> kReaders{
-    {"--model", "build-graph, train-step or resident"},
-    {"--replicas", "build-graph"},
-    {"--nodes", "plan-growth"},
-    {"--megabytes", "all-reduce"},
-    {"--batch", "train-step or resident"},
-    {"--words", "embedding"},
-    {"--rows", "resident"},
-    {"--epochs", "resident"},
-    {"--devices", "train-step, resident, all-reduce or embedding"},
-    {"--threads", "train-step or resident"},
-    {"--precision", "train-step"},
-    {"--tf32", "train-step"},
-    {"--exact", "train-step"},
-    {"--bytes", "train-step"},
-    {"--feed", "train-step"},
-    {"--steps", "train-step"},
-    {"--profile", "train-step"}};
+// Options that only some benchmarks read.
+const std::map<std::string, std::vector<std::string>> kReaders{
+    {"--model", {"build-graph", "train-step", "resident"}},
+    {"--replicas", {"build-graph"}},
+    {"--nodes", {"plan-growth"}},
+    {"--megabytes", {"all-reduce"}},
+    {"--batch", {"train-step", "resident"}},
+    {"--words", {"embedding"}},
+    {"--rows", {"resident"}},
+    {"--epochs", {"resident"}},
+    {"--devices", {"train-step", "resident", "all-reduce", "embedding"}},
+    {"--threads", {"train-step", "resident"}},
+    {"--precision", {"train-step"}},
+    {"--tf32", {"train-step"}},
+    {"--exact", {"train-step"}},
+    {"--bytes", {"train-step"}},
+    {"--feed", {"train-step"}},
+    {"--steps", {"train-step"}},
+    {"--profile", {"train-step"}}};
 
 void check_readers(const CLI::App& command, const std::string& name) {
   for (const auto& [option, readers] : kReaders)
-    check(command.count(option) == 0 || readers.find(name) != readers.npos, option,
-          " is only for bench ", readers, "; ", name, " does not read it");
+    check(command.count(option) == 0 || std::ranges::find(readers, name) != readers.end(), option,
+          " is only for bench ", listed(readers, " or "), "; ", name, " does not read it");
 }
 
 }  // namespace
