@@ -54,6 +54,11 @@ TEST_F(SettingsTest, EveryCommandRefusesABadValueByItsKey) {
         },
         "command line: " + key.key, "should be at least");
   }
+  expect_error(
+      [&] {
+        read_config(path, {"SOLVER.LR_POLICY", "stpe"});
+      },
+      "command line: SOLVER.LR_POLICY 'stpe'");
   // The same by the binary, for some of each table.
   for (const char* command : {"train", "test", "build", "plan", "inspect"})
     for (const char* key : {"DEVICES", "PACKING", "WIRE", "PRECISION", "TOPOLOGY", "ALL_REDUCE",
