@@ -34,7 +34,7 @@ endfunction()
 
 # Most of what a file of tests or tools costs to compile are its headers: eight compiled as one take a
 # third to a half of the time. Joined in every build, so that CI tests what users run.
-option(LOCKSTEP_JOINED_FILES "compile eight files of tests or tools as one: slower for who edits one of them" ON)
+option(LOCKSTEP_JOINED_FILES "compile eight files of tests or tools as one: slower for whoever edits one of them" ON)
 function(lockstep_join target)
   if(LOCKSTEP_JOINED_FILES AND NOT CMAKE_UNITY_BUILD)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)

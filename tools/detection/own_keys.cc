@@ -41,8 +41,7 @@ ConfigKeys own_detector_keys(DetectorConfig& c) {
              shape, [&shape](const std::string& text) { return parse_image(shape, text); },
              text_of_image),
          "detectors: height and width of the input, such as 800x1344; empty: the largest that "
-         "TRAIN.SCALES "
-         "and MAX_SIZE allow",
+         "TRAIN.SCALES and MAX_SIZE allow",
          {.flag = "--image", .remembered = true}}},
        keys_of(c.run),
        {{"RESNETS.STEM_OUT_CHANNELS", &c.network.resnets.stem_out_channels, "channels of the stem",
