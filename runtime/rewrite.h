@@ -15,7 +15,7 @@ struct Known {
   std::set<std::string> values;              // they read these after a run
   std::vector<Binding> updates = {};         // state := value, done by the end of a run
   std::set<std::string> tiled_states = {};   // that lie in tiles already (TensorDesc)
-  std::set<std::string> turned_values = {};  // that lie in turned tiles; none before layouts
+  std::set<std::string> turned_values = {};  // in turned tiles of both kinds; none before layouts
   std::set<std::string> states = {};         // inputs that are not fed
   bool exact = false;                        // see KernelRequest
 };

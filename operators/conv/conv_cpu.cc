@@ -150,7 +150,7 @@ Layouts grad_x_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
   layouts.in[ConvGradXIn::dy] = wished(desc.diff_dst_desc(), p.y);
   layouts.out[0] = wished(desc.diff_src_desc(), p.x);
-  // Other layouts than turned tiles are made within, of tiles or rows.
+  // Layouts that are no turned tiles are made within, of tiles or rows.
   const int filters = p.wished_filters(desc.weights_desc());
   layouts.in[ConvGradXIn::w] =
       in_turned_tiles(filters) ? filters : std::min(request.in[ConvGradXIn::w].channel_block, 1);

@@ -86,6 +86,8 @@ dnnl::memory::desc desc_of(const TensorDesc& tensor) {
     if (tensor.channel_block == tiles_of_side(16)) return in(Tag::ABcd16b16a);
     if (tensor.channel_block == tiles_of_side(8)) return in(Tag::ABcd8b8a);
     if (tensor.channel_block == turned_tiles_of_side(16)) return in(Tag::BAcd16a16b);
+    if (tensor.channel_block == tiles_turned_each_of_side(16)) return in(Tag::ABcd16a16b);
+    if (tensor.channel_block == tiles_turned_each_of_side(8)) return in(Tag::ABcd8a8b);
     fail("internal: filters lie as ", text_of(tensor));
   }
   // oneDNN's tags name the block, for each number of spatial dimensions.
@@ -113,7 +115,9 @@ int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims) {
 
 int tiles_of(const dnnl::memory::desc& desc, const Dims& dims) {
   if (dims.size() != 4) return 1;
-  for (const int layout : {tiles_of_side(16), turned_tiles_of_side(16), tiles_of_side(8)})
+  for (const int layout :
+       {tiles_of_side(16), turned_tiles_of_side(16), tiles_turned_each_of_side(16),
+        tiles_of_side(8), tiles_turned_each_of_side(8)})
     if (const int side = side_of_tiles(layout); dims[0] % side == 0 && dims[1] % side == 0 &&
                                                 desc == desc_of({dtype_of(desc), dims, layout}))
       return layout;

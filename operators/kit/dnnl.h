@@ -55,7 +55,7 @@ dnnl::memory::desc desc_of(const TensorDesc& tensor);
 // The channel block of `desc`: 1 for row-major, 0 for any other layout, and for blocks that would
 // mostly be padding.
 int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims);
-// The same for filters of one group: tiles, turned tiles, or 1.
+// The same for filters of one group: tiles, turned ones, or 1.
 int tiles_of(const dnnl::memory::desc& desc, const Dims& dims);
 
 // A kernel of oneDNN primitives. Prepare by naming operands and the primitives to execute in order;

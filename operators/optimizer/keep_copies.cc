@@ -14,7 +14,7 @@ namespace {
 // Copies of parameters that steps make of them again and again.
 enum class Copies {
   casts,   // to 16 bits
-  turned,  // filters in tiles, reordered to turned tiles
+  turned,  // filters in tiles, reordered to turned ones
 };
 
 // A parameter's copy, of which there is one however many nodes make it.

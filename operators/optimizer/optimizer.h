@@ -23,7 +23,7 @@ Rewritten fuse_small_updates(const Graph& graph, const Known& known);
 // Has fused updates write the parameters' casts to 16 bits that the step reads, beside the
 // parameters themselves. The plan keeps them for its next run.
 Rewritten keep_casts(const Graph& graph, const Known& known);
-// The same for the reorders of filters from tiles to turned tiles. CPU only.
+// The same for the reorders of filters from tiles to turned ones. CPU only.
 Rewritten keep_turned_filters(const Graph& graph, const Known& known);
 
 std::vector<Op> optimizer_ops();

@@ -88,7 +88,10 @@ class LayoutPass {
   static std::string suffix(int block) {
     if (block == 1) return "/row_major";
     if (block > 1) return join("/blocks_of_", block);
-    return join(in_turned_tiles(block) ? "/turned_tiles_of_" : "/tiles_of_", side_of_tiles(block));
+    return join(in_tiles_turned_each(block) ? "/each_turned_tiles_of_"
+                : in_turned_tiles(block)    ? "/turned_tiles_of_"
+                                            : "/tiles_of_",
+                side_of_tiles(block));
   }
 
   Value reorder(Value from, int block, const std::string& name) {

@@ -1,4 +1,4 @@
-// Filters in tiles that an update writes a second time, in turned tiles.
+// Filters in tiles that an update writes a second time, in turned ones.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,10 +13,13 @@
 namespace lockstep::testing {
 namespace {
 
-// Beside parameters whose sizes no tile divides; in all, several threads' worth of elements.
-const std::vector<Dims> kParameters{{7}, {64, 128, 3, 1}, {3, 5, 1, 1}, {128, 320, 1, 1}, {11}};
-const std::vector<int64_t> kFilters{1, 3};
-constexpr int kSide = 16;
+// Beside parameters whose sizes no tile divides; in all, several threads' worth of elements. In
+// tiles of 8 the last filter ends within a piece of an update.
+const std::vector<Dims> kParameters{{7},  {64, 128, 3, 1}, {3, 5, 1, 1}, {128, 320, 1, 1},
+                                    {11}, {16, 80, 3, 3}};
+const std::vector<int64_t> kFilters{1, 3, 5};
+const std::vector<int> kTurned{turned_tiles_of_side(16), tiles_turned_each_of_side(16),
+                               tiles_turned_each_of_side(8)};
 
 struct Operand {
   TensorDesc desc;
@@ -32,11 +35,12 @@ struct Operand {
 
 bool is_filter(std::size_t k) { return kParameters[k].size() == 4 && k % 2 == 1; }
 
-TensorDesc parameter(std::size_t k) {
-  return {DType::float32, kParameters[k], is_filter(k) ? tiles_of_side(kSide) : 1};
+TensorDesc parameter(std::size_t k, int side) {
+  return {DType::float32, kParameters[k], is_filter(k) ? tiles_of_side(side) : 1};
 }
 
-void expect_turned(int threads) {
+void expect_turned(int layout, int threads) {
+  const int side = side_of_tiles(layout);
   const std::size_t n = kParameters.size();
   Graph graph(all_ops(), "updates");
   std::vector<Value> inputs;
@@ -47,17 +51,18 @@ void expect_turned(int threads) {
   };
   for (const char* name : {"momentum", "param"})
     for (std::size_t k = 0; k < n; ++k) {
-      add(join(name, k), Operand(parameter(k), static_cast<float>(k), 0.25F));
-      out.emplace_back(parameter(k));
+      add(join(name, k), Operand(parameter(k, side), static_cast<float>(k), 0.25F));
+      out.emplace_back(parameter(k, side));
     }
   for (const int64_t k : kFilters) {
     inputs.push_back(none);
     in.emplace_back(TensorDesc{DType::undefined, {0}});
-    TensorDesc copy = parameter(static_cast<std::size_t>(k));
-    copy.channel_block = turned_tiles_of_side(kSide);
+    TensorDesc copy = parameter(static_cast<std::size_t>(k), side);
+    copy.channel_block = layout;
     out.emplace_back(copy, NAN);
   }
-  for (std::size_t k = 0; k < n; ++k) add(join("gradient", k), Operand(parameter(k), 1, -0.125F));
+  for (std::size_t k = 0; k < n; ++k)
+    add(join("gradient", k), Operand(parameter(k, side), 1, -0.125F));
   add("rate", Operand({DType::float32, {1}}, 0.5F));
   std::vector<std::string> names;
   for (std::size_t i = 0; i < out.size(); ++i) names.push_back(join("made", i));
@@ -93,13 +98,14 @@ void expect_turned(int threads) {
     const Operand& copy = out[places.new_copy(c)];
     const Operand& param = out[places.new_param(static_cast<std::size_t>(kFilters[c]))];
     EXPECT_TRUE(row_major(copy.values, copy.desc) == row_major(param.values, param.desc))
-        << "filter " << c << ", " << threads << " threads";
+        << "filter " << c << text_of_layout(layout) << ", " << threads << " threads";
     EXPECT_NE(param.values[1], param.values[2]);
   }
 }
 
 TEST(TurnedCopies, HoldTheUpdatedFilters) {
-  for (const int threads : {1, 2, 3}) expect_turned(usable_threads(threads));
+  for (const int layout : kTurned)
+    for (const int threads : {1, 2, 3}) expect_turned(layout, usable_threads(threads));
 }
 
 }  // namespace

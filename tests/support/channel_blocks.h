@@ -19,14 +19,15 @@ void each_place(const TensorDesc& desc, const Move& move) {
     const int64_t side = side_of_tiles(desc.channel_block);
     const int64_t outputs = desc.dims[0], inputs = desc.dims[1],
                   plane = desc.dims[2] * desc.dims[3];
-    const bool turned = in_turned_tiles(desc.channel_block);
+    const bool turned = in_turned_tiles(desc.channel_block);  // within each tile
+    const bool moved = turned && !in_tiles_turned_each(desc.channel_block);
     for (int64_t o = 0; o < outputs; ++o)
       for (int64_t i = 0; i < inputs; ++i)
         for (int64_t p = 0; p < plane; ++p) {
-          const int64_t outer = turned ? i : o, inner = turned ? o : i;
-          const int64_t row = outer / side * ((turned ? outputs : inputs) / side) + inner / side;
-          move((o * inputs + i) * plane + p,
-               ((row * plane + p) * side + inner % side) * side + outer % side);
+          const int64_t row = moved ? i / side * (outputs / side) + o / side
+                                    : o / side * (inputs / side) + i / side;
+          const int64_t outer = (turned ? o : i) % side, inner = (turned ? i : o) % side;
+          move((o * inputs + i) * plane + p, ((row * plane + p) * side + outer) * side + inner);
         }
     return;
   }
