@@ -1,5 +1,4 @@
-// A replica's threads. oneDNN brings OpenMP's thread pool (libgomp); our own loops use the same
-// threads through libgomp's entry point, so a replica has one pool whatever the compiler.
+// A replica's threads, on which our own loops and oneDNN's run (team.h, openmp.cc).
 #pragma once
 
 #include <cstddef>
@@ -8,18 +7,38 @@
 
 namespace lockstep {
 
-// Sets the number of threads for oneDNN and parallel_for calls from this thread.
-void set_threads_of_this_thread(int threads);
+// While it lives, the number of threads for kernels that this thread runs: oneDNN's take it from
+// here, and parallel_for's callers hand it over. Kernels use no OpenMP of their own.
+class ThreadLimit {
+ public:
+  explicit ThreadLimit(int threads);
+  ~ThreadLimit();
+  ThreadLimit(const ThreadLimit&) = delete;
+
+ private:
+  int before_, before_in_libgomp_;
+};
+
 int threads_of_this_thread();
 
-int cores_of_openmp();  // that it may use
+// While it lives, oneDNN cuts what this thread makes and runs into several shares for each thread,
+// which threads take as they come. For primitives whose shares do not wait for each other.
+class FineShares {
+ public:
+  FineShares();
+  ~FineShares();
+  FineShares(const FineShares&) = delete;
+
+ private:
+  bool before_;
+};
 
 namespace detail {
 using RangeBody = void (*)(void* context, int64_t begin, int64_t end);
 void run_ranges(int64_t count, int64_t grain, int threads, RangeBody body, void* context);
 }  // namespace detail
 
-// Calls body(begin, end) over chunks of [0, count), each at least `grain` long, on at most
+// Calls body(begin, end) over pieces of [0, count), each at least `grain` long, on at most
 // `threads` threads. Every index is visited once; results never depend on which thread does it.
 // Allocates nothing.
 template <class Body>

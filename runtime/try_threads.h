@@ -1,5 +1,4 @@
-// Whether threads can be started, asked before libgomp starts them: it ends the process if it
-// cannot.
+// Whether threads can be started, asked before they are needed: within a step nothing can be said.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // oneDNN convolutions. `any` lets a primitive choose its layouts, which become the kernel's request
 // to the plan. If the plan uses another layout, DnnlKernel reorders.
 #include <algorithm>
+#include <optional>
 
 #include "operators/conv/columns/columns.h"
 #include "operators/conv/conv.h"
@@ -59,6 +60,41 @@ struct Problem {
   }
 };
 
+// A primitive's description, and whether it is one in fine shares.
+template <class Desc>
+struct Shared {
+  Desc desc;
+  bool fine;
+};
+
+// In fine shares where that changes neither the layouts nor the memory of the kernel, and the
+// kernel is known to share out results that do not wait for each other: oneDNN 2.6's own direct
+// ones. Its kernels of other names may divide one sum among threads, as gradients of filters do.
+// oneDNN 3 from PyPI enters libgomp elsewhere, where every share would be a thread.
+template <class Describe>
+auto in_fine_shares(const Describe& describe) {
+  auto coarse = describe();
+  const std::string name = coarse.impl_info_str();
+  const bool direct =
+      name.starts_with("jit:") || name.starts_with("jit_1x1:") || name.starts_with("jit_dw:");
+  if (DNNL_VERSION_MAJOR >= 3 || !direct) return Shared<decltype(coarse)>{coarse, false};
+  const FineShares shares;
+  auto fine = describe();
+  using Query = dnnl::query;
+  bool same = name == fine.impl_info_str();
+  for (const Query what : {Query::src_md, Query::diff_src_md, Query::weights_md, Query::dst_md,
+                           Query::diff_dst_md, Query::scratchpad_md})
+    same &= coarse.query_md(what) == fine.query_md(what);
+  return Shared<decltype(coarse)>{same ? fine : coarse, same};
+}
+
+template <class Primitive, class Desc>
+Primitive made(const Shared<Desc>& from) {
+  std::optional<FineShares> shares;
+  if (from.fine) shares.emplace();
+  return Primitive(from.desc);
+}
+
 dnnl::convolution_forward::primitive_desc forward_desc(const Problem& p, bool bias) {
   const auto kind = dnnl::prop_kind::forward_training;
   const auto algorithm = dnnl::algorithm::convolution_direct;
@@ -101,7 +137,8 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   using In = ConvIn;
   Problem p = forward_problem(request);
   const bool bias = read_epilogue(request).bias;
-  auto desc = forward_desc(p, bias);
+  const auto shared = in_fine_shares([&] { return forward_desc(p, bias); });
+  const auto& desc = shared.desc;
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   std::vector<std::pair<int, dnnl::memory>> args{
       {DNNL_ARG_SRC, kernel->input(In::x, desc_of(request.in[In::x]), desc.src_desc())},
@@ -110,7 +147,7 @@ std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
        kernel->output(ConvOut::y, desc_of(request.out[ConvOut::y]), desc.dst_desc())}};
   if (bias)
     args.emplace_back(DNNL_ARG_BIAS, kernel->input(In::bias, p.plain({p.w[0]}), p.plain({p.w[0]})));
-  kernel->execute(desc, dnnl::convolution_forward(desc), args);
+  kernel->execute(desc, made<dnnl::convolution_forward>(shared), args, shared.fine);
   kernel->finish();
   return kernel;
 }
@@ -128,13 +165,15 @@ dnnl::convolution_backward_data::primitive_desc grad_x_desc(const Problem& p) {
 
 // From y [operand 0] and w [operand 1] back to x.
 std::unique_ptr<DnnlKernel> backward_data(const Problem& p, const KernelRequest& request) {
-  auto desc = grad_x_desc(p);
+  const auto shared = in_fine_shares([&] { return grad_x_desc(p); });
+  const auto& desc = shared.desc;
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   kernel->execute(
-      desc, dnnl::convolution_backward_data(desc),
+      desc, made<dnnl::convolution_backward_data>(shared),
       {{DNNL_ARG_DIFF_DST, kernel->input(0, desc_of(request.in[0]), desc.diff_dst_desc())},
        {DNNL_ARG_WEIGHTS, kernel->input(1, p.filters(request.in[1]), desc.weights_desc())},
-       {DNNL_ARG_DIFF_SRC, kernel->output(0, desc_of(request.out[0]), desc.diff_src_desc())}});
+       {DNNL_ARG_DIFF_SRC, kernel->output(0, desc_of(request.out[0]), desc.diff_src_desc())}},
+      shared.fine);
   kernel->finish();
   return kernel;
 }

@@ -2,7 +2,10 @@
 
 #include <oneapi/dnnl/dnnl_debug.h>
 
+#include <optional>
+
 #include "operators/layout/padding.h"
+#include "runtime/parallel.h"
 
 namespace lockstep {
 namespace {
@@ -155,8 +158,8 @@ dnnl::memory DnnlKernel::scratch(const dnnl::memory::desc& desc) {
 }
 
 void DnnlKernel::append(const dnnl::primitive& primitive,
-                        const std::vector<std::pair<int, dnnl::memory>>& args) {
-  Execution execution{primitive, {}};
+                        const std::vector<std::pair<int, dnnl::memory>>& args, bool fine) {
+  Execution execution{primitive, {}, fine};
   for (const auto& [arg, memory] : args) execution.args.push_back({arg, memory.get()});
   executions_.push_back(std::move(execution));
 }
@@ -185,11 +188,14 @@ void DnnlKernel::run(const KernelArgs& args) {
     check_status(dnnl_memory_set_data_handle(binding.memory.get(), data), "binding operands of",
                  description_);
   }
-  for (Execution& execution : executions_)
+  for (Execution& execution : executions_) {
+    std::optional<FineShares> fine;
+    if (execution.fine) fine.emplace();
     check_status(
         dnnl_primitive_execute(execution.primitive.get(), stream_.get(),
                                static_cast<int>(execution.args.size()), execution.args.data()),
         "executing", description_);
+  }
   // oneDNN multiplies padding, too: an infinite operand leaves NaN, which the next kernel would
   // spread.
   for (const Tensor& result : args.out) clear_padding(result);

@@ -71,13 +71,13 @@ class DnnlKernel final : public Kernel, public Reorders {
   dnnl::memory scratch(const dnnl::memory::desc& desc);
   // Moves operand `index` to result `index`, in another layout.
   void move(int index, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
-  // Adds the primitive's scratchpad.
+  // Adds the primitive's scratchpad. `fine`: it was made under FineShares, and runs so.
   template <class PrimitiveDesc, class Primitive>
   void execute(const PrimitiveDesc& desc, const Primitive& primitive,
-               std::vector<std::pair<int, dnnl::memory>> args) {
+               std::vector<std::pair<int, dnnl::memory>> args, bool fine = false) {
     if (desc.scratchpad_desc().get_size() > 0)
       args.emplace_back(DNNL_ARG_SCRATCHPAD, scratch(desc.scratchpad_desc()));
-    append(primitive, args);
+    append(primitive, args, fine);
   }
   void finish();
 
@@ -96,11 +96,12 @@ class DnnlKernel final : public Kernel, public Reorders {
   struct Execution {
     dnnl::primitive primitive;
     std::vector<dnnl_exec_arg_t> args;
+    bool fine;
   };
 
   dnnl::memory bind(const dnnl::memory::desc& desc, Source source, std::size_t index);
   void append(const dnnl::primitive& primitive,
-              const std::vector<std::pair<int, dnnl::memory>>& args);
+              const std::vector<std::pair<int, dnnl::memory>>& args, bool fine);
   void reorder(dnnl::memory from, dnnl::memory to);
 
   std::string description_;

@@ -8,13 +8,13 @@
 
 namespace lockstep {
 
-Workers::Workers(int count, int threads)
-    : count_(count), threads_(threads), waits_(count, threads) {
+Workers::Workers(int count, int threads, int exchanging)
+    : count_(count), threads_(threads), neighbours_(count - exchanging, threads) {
   std::size_t others_begun = 0;
   try {
     for (int worker = 0; count_ > 1 && worker < count_; ++worker)
       pool_.emplace_back([this, worker] { serve(worker); });
-    // The threads that libgomp will start for the workers.
+    // The other threads of the workers' teams, which start when there is work.
     try_threads(int64_t{count_} * (threads_ - 1), others_begun);
   } catch (const std::exception& error) {
     const std::size_t begun = pool_.size() + others_begun;
@@ -34,28 +34,31 @@ void Workers::end_threads() {
 }
 
 void Workers::run(Job job, void* context) {
-  waits_.look();
-  if (count_ == 1) {
-    set_threads_of_this_thread(threads_);
-    job(context, 0);
-    return;
-  }
+  neighbours_.look();
   job_ = job;
   context_ = context;
+  if (count_ == 1) return do_job(0);
   left_.store(count_);
   round_.fetch_add(1);
   round_.notify_all();
   for (int left = left_.load(); left > 0; left = left_.load()) left_.wait(left);
 }
 
+void Workers::do_job(int worker) {
+  const ThreadLimit limit(threads_);
+  Team& team = Team::of_this_thread();
+  team.begin(neighbours_.manner_of(worker));
+  job_(context_, worker);
+  team.end();
+}
+
 void Workers::serve(int worker) {
-  set_threads_of_this_thread(threads_);
   int seen = 0;
   while (true) {
     round_.wait(seen);
     seen = round_.load();
     if (!job_) return;
-    job_(context_, worker);
+    do_job(worker);
     if (left_.fetch_sub(1) == 1) left_.notify_all();
   }
 }

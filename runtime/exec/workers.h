@@ -5,32 +5,33 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/exec/short_waits.h"
+#include "runtime/exec/neighbours.h"
 
 namespace lockstep {
 
 class Workers {
  public:
-  // `threads`: the limit for each worker's kernels. Throws if not all can be started.
-  Workers(int count, int threads);
+  // `threads`: the limit for each worker's kernels. The last `exchanging` workers compute little.
+  // Throws if not all threads can be started.
+  Workers(int count, int threads, int exchanging = 0);
   ~Workers();
   Workers(const Workers&) = delete;
 
   int count() const { return count_; }
 
   // Calls job(context, worker) on every worker and waits for all. A single worker is the calling
-  // thread. Allocates nothing, unless other programs begin to use the cores. The job must not
-  // throw.
+  // thread. Allocates nothing. The job must not throw.
   using Job = void (*)(void* context, int worker);
   void run(Job job, void* context);
 
  private:
   void serve(int worker);
+  void do_job(int worker);
   void end_threads();
 
   int count_;
   int threads_;
-  ShortWaits waits_;
+  Neighbours neighbours_;
   std::vector<std::thread> pool_;
   Job job_ = nullptr;
   void* context_ = nullptr;

@@ -31,7 +31,7 @@ class Compiler {
     for (std::size_t i = 0; i < plan_.states.size(); ++i)
       state_numbers_.emplace(plan_.states[i], static_cast<int>(i));
 
-    set_threads_of_this_thread(plan_.threads);
+    const ThreadLimit limit(plan_.threads);
     Graph bound = bind();  // 1. shapes of this batch, constant folding, pruning
     // 2. fusions and kept copies, per device
     Known known{seen_by_others(), request_.updates, tiled_states()};

@@ -142,7 +142,7 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
       options_(options),
       threads_(chosen_threads(options, devices_.size())),
       workers_(accelerator_ ? 1 : static_cast<int>(devices_.size()) + (options.comm ? 1 : 0),
-               threads_),
+               threads_, !accelerator_ && options.comm ? 1 : 0),
       state_(model.state_values(), state_descs(model), accelerator_,
              accelerator_ ? devices_of_states(model, devices_) : std::vector<Device>{}) {
   check(static_cast<int>(devices_.size()) == model.replicas, "the model has ", model.replicas,

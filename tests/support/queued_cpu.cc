@@ -127,7 +127,7 @@ class ThreadQueue final : public Queue {
   }
 
   void serve() {
-    set_threads_of_this_thread(1);  // products of several threads may have other bits
+    const ThreadLimit limit(1);  // products of several threads may have other bits
     while (!ended_) {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return !work_.empty(); });

@@ -1,36 +1,18 @@
-// When OpenMP's threads stop spinning for long. Times are given, none is measured.
-#include "runtime/exec/short_waits.h"
+// When a session behaves as beside other programs. Times are given, none is measured.
+#include "runtime/exec/neighbours.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <functional>
-#include <thread>
+#include <set>
+#include <vector>
 
-#include "tests/support/threads.h"
+#include "runtime/device.h"
 
 namespace lockstep::testing {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-
-int threads_of_this_process() {
-  int count = 0;
-  for ([[maybe_unused]] const auto& thread : std::filesystem::directory_iterator("/proc/self/task"))
-    ++count;
-  return count;
-}
-
-// Whether it becomes true within a minute.
-bool comes(const std::function<bool()>& true_now) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (!true_now()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 // Hands over looks of a second each, in which the threads waited that share of their time.
 template <class Judge>
@@ -104,56 +86,82 @@ TEST(CoreClock, ThreadsThatRanHaveTime) {
   EXPECT_GE(clock.read()->ran, before->ran);
 }
 
-class ShortWaitsTest : public ::testing::Test {
+class NeighboursTest : public ::testing::Test {
  protected:
-  ShortWaitsTest() {
+  NeighboursTest() {
     unsetenv("OMP_WAIT_POLICY");
     unsetenv("GOMP_SPINCOUNT");
   }
-  ~ShortWaitsTest() override {
+  ~NeighboursTest() override {
     unsetenv("GOMP_SPINCOUNT");
     setenv("OMP_WAIT_POLICY", "passive", 1);
   }
 };
 
-TEST_F(ShortWaitsTest, LastAsLongAsOthersUseTheCores) {
-  if (kThreadSanitizer) GTEST_SKIP() << "libgomp's barriers look like races";
-  const int before = threads_of_this_process();
-  ShortWaits waits(1, 2);
-  Looks<ShortWaits> looks{waits};
+TEST_F(NeighboursTest, AreThereAsLongAsOthersUseTheCores) {
+  Neighbours neighbours(1, 2);
+  Looks<Neighbours> looks{neighbours};
   looks.add(0);
   looks.add(1);
-  EXPECT_FALSE(waits.on());
-  EXPECT_EQ(threads_of_this_process(), before);
+  EXPECT_FALSE(neighbours.there());
+  EXPECT_FALSE(neighbours.manner_of(0).short_waits);
   looks.add(30);
-  EXPECT_TRUE(waits.on());
+  EXPECT_TRUE(neighbours.there());
+  EXPECT_TRUE(neighbours.manner_of(0).short_waits);
   looks.add(30);
-  EXPECT_TRUE(comes([&] { return threads_of_this_process() > before; }));
   for (int look = 0; look < 5; ++look) looks.add(0);
-  EXPECT_FALSE(waits.on());
-  EXPECT_TRUE(comes([&] { return threads_of_this_process() <= before; }));
+  EXPECT_FALSE(neighbours.there());
+  EXPECT_FALSE(neighbours.manner_of(0).short_waits);
   looks.add(30);
-  EXPECT_TRUE(waits.on());
+  EXPECT_TRUE(neighbours.there());
 }
 
-TEST_F(ShortWaitsTest, AnOwnSettingIsLeftAlone) {
-  for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) {
-    setenv(name, "active", 1);
-    ShortWaits waits(1, 2);
-    unsetenv(name);
-    Looks<ShortWaits> looks{waits};
+// Cores of all teams, if that many threads need all of them.
+TEST_F(NeighboursTest, EachThreadGetsACoreIfTheyNeedAll) {
+  const int cores = cpu_cores();
+  if (cores < 2) GTEST_SKIP() << "needs two cores";
+  const auto cores_of = [&](int teams, int threads) {
+    Neighbours neighbours(teams, threads);
+    Looks<Neighbours> looks{neighbours};
     looks.add(0);
+    EXPECT_TRUE(neighbours.manner_of(0).cores.empty());
     looks.add(30);
-    EXPECT_FALSE(waits.on()) << name;
+    std::vector<int> all;
+    for (int team = 0; team < teams; ++team) {
+      const std::span<const int> of_team = neighbours.manner_of(team).cores;
+      all.insert(all.end(), of_team.begin(), of_team.end());
+    }
+    return all;
+  };
+  const std::vector<int> all = cores_of(1, cores);
+  EXPECT_EQ(static_cast<int>(std::set<int>(all.begin(), all.end()).size()), cores);
+  EXPECT_EQ(cores_of(1, cores + 1), std::vector<int>{});
+  EXPECT_EQ(cores_of(2, cores), std::vector<int>{});
+  EXPECT_TRUE(Neighbours(1, cores + 1).manner_of(0).short_waits);
+  EXPECT_FALSE(Neighbours(1, cores).manner_of(0).short_waits);
+  if (cores % 2 == 0 && cores > 2) {
+    EXPECT_EQ(cores_of(2, cores / 2), all);
   }
 }
 
-TEST_F(ShortWaitsTest, TeamsOfOneThreadHaveNone) {
-  ShortWaits waits(2, 1);
-  Looks<ShortWaits> looks{waits};
+TEST_F(NeighboursTest, AnOwnSettingIsLeftAlone) {
+  for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) {
+    setenv(name, "active", 1);
+    Neighbours neighbours(1, 2);
+    unsetenv(name);
+    Looks<Neighbours> looks{neighbours};
+    looks.add(0);
+    looks.add(30);
+    EXPECT_FALSE(neighbours.there()) << name;
+  }
+}
+
+TEST_F(NeighboursTest, TeamsOfOneThreadHaveNone) {
+  Neighbours neighbours(2, 1);
+  Looks<Neighbours> looks{neighbours};
   looks.add(0);
   looks.add(30);
-  EXPECT_FALSE(waits.on());
+  EXPECT_FALSE(neighbours.there());
 }
 
 }  // namespace

@@ -1,0 +1,58 @@
+#include "runtime/exec/neighbours.h"
+
+#include <sched.h>
+
+#include <cstdlib>
+
+#include "runtime/device.h"
+
+namespace lockstep {
+namespace {
+
+bool said_by_user() { return std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY"); }
+
+// Those of this process if `threads` need them all. With cores to spare, the scheduler finds one
+// that is free.
+std::vector<int> cores_for(int threads) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return {};
+  if (CPU_COUNT(&allowed) != threads) return {};
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &allowed)) cores.push_back(core);
+  return cores;
+}
+
+}  // namespace
+
+Neighbours::Neighbours(int teams, int threads_of_each)
+    : teams_(teams),
+      threads_(threads_of_each),
+      wanted_(threads_of_each > 1 && !said_by_user()),
+      crowded_(wanted_ && teams * threads_of_each > cpu_cores()) {
+  if (wanted_) cores_ = cores_for(teams * threads_of_each);
+}
+
+void Neighbours::look() {
+  if (!wanted_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (!judge_.due(now)) return;
+  if (const auto times = clock_.read())
+    look(now, *times);
+  else
+    wanted_ = false;
+}
+
+void Neighbours::look(SharedCores::Time now, const CoreTimes& so_far) {
+  if (wanted_) there_ = judge_.look(now, so_far);
+}
+
+Team::Manner Neighbours::manner_of(int worker) const {
+  Team::Manner manner;
+  manner.short_waits = there_ || crowded_;
+  if (there_ && worker < teams_ && !cores_.empty())
+    manner.cores = std::span(cores_).subspan(worker * threads_, threads_);
+  return manner;
+}
+
+}  // namespace lockstep

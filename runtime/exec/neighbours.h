@@ -1,0 +1,37 @@
+// Other programs on the cores of this process. A session's teams behave differently beside them:
+// waits are short, since who spins takes time from the thread that is waited for, and each thread
+// keeps to a core of its own, because the scheduler would put two threads that wait for each other
+// on one. No share of work changes, and no bit.
+#pragma once
+
+#include <vector>
+
+#include "runtime/exec/shared_cores.h"
+#include "runtime/team.h"
+
+namespace lockstep {
+
+class Neighbours {
+ public:
+  // `teams`: those that compute. Looks for none if a team is one thread, or if the user has said
+  // how threads wait: GOMP_SPINCOUNT or OMP_WAIT_POLICY.
+  Neighbours(int teams, int threads_of_each);
+
+  void look();  // between steps
+  void look(SharedCores::Time now, const CoreTimes& so_far);
+  bool there() const { return there_; }
+
+  // How the worker's team behaves in the next step.
+  Team::Manner manner_of(int worker) const;
+
+ private:
+  int teams_, threads_;
+  bool wanted_;
+  bool crowded_;            // more threads than cores
+  std::vector<int> cores_;  // for the threads of all teams; empty: left to the scheduler
+  CoreClock clock_;
+  SharedCores judge_;
+  bool there_ = false;
+};
+
+}  // namespace lockstep
