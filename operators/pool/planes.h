@@ -37,7 +37,7 @@ struct PooledPlanes {
     columns = axis(1);
   }
 
-  // run(begin, end) for chunks of planes.
+  // run(begin, end) for pieces of the planes.
   template <class Run>
   void visit(const Run& run) const {
     const int64_t grain = 8192 / std::max<int64_t>(1, rows.in * columns.in);

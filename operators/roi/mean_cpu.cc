@@ -94,7 +94,7 @@ struct MeanPlan {
   std::size_t workspace_bytes() const {
     return taps.bytes() + static_cast<std::size_t>(channels / kGrain + 1) * line_bytes();
   }
-  // The line of the thread whose channels begin there: chunks have at least kGrain channels.
+  // The line of the piece whose channels begin there: pieces have at least kGrain channels.
   T* line(std::byte* workspace, int64_t begin) const {
     return reinterpret_cast<T*>(workspace + taps.bytes() +
                                 static_cast<std::size_t>(begin / kGrain) * line_bytes());
