@@ -37,8 +37,7 @@ fits() {
   fi
 }
 if [ -z "${LOCKSTEP_QUICK:-}" ]; then
-  # One thread per team, also where a program asks for more: libgomp is not instrumented, its
-  # barriers look like races.
+  # One thread in regions of libgomp, which is not instrumented: its barriers look like races.
   title="unit tests, looking for races"
   if fits 18 "$title"; then
     OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1 run "$title" tsan unit_tests -L unit

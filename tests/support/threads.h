@@ -1,5 +1,5 @@
-// libgomp is not built for ThreadSanitizer: its barriers look like races. Tests with several
-// threads per replica take their number from here: one under that sanitizer.
+// oneDNN is not built for ThreadSanitizer: its threads' waits for each other look like races. Tests
+// with several threads per replica take their number from here: one under that sanitizer.
 #pragma once
 
 namespace lockstep::testing {
