@@ -12,13 +12,13 @@ namespace lockstep {
 Rewrites gpu_fusions() {
   return {.before_layouts = {fuse_byte_tables, fold_batch_norms, fuse_batch_norms,
                              fuse_convolutions_and_sums, fuse_gradient_sums, keep_places_of_maxima,
-                             fuse_updates, keep_casts, fuse_casts}};
+                             fuse_updates, keep_copies, fuse_casts}};
 }
 
 Rewrites cpu_fusions() {
   return {.before_layouts = {fuse_byte_tables, fold_batch_norms, fuse_batch_norms_and_clips,
-                             fuse_convolutions, fuse_small_updates, keep_casts},
-          .after_layouts = {keep_turned_filters}};
+                             fuse_convolutions, fuse_small_updates},
+          .after_layouts = {keep_copies}};
 }
 
 }  // namespace lockstep

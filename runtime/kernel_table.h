@@ -69,7 +69,7 @@ using Rewrite = Rewritten (*)(const Graph& graph, const Known& known);
 // In the order in which they run.
 struct Rewrites {
   std::vector<Rewrite> before_layouts = {};
-  std::vector<Rewrite> after_layouts = {};  // only of a graph in which filters are turned
+  std::vector<Rewrite> after_layouts = {};
 };
 
 // The kernels of one kind of device.

@@ -2,6 +2,7 @@
 // a kernel for of several, and what a plan keeps for its next run.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,12 +13,12 @@ namespace lockstep {
 
 // What others know of a graph by name.
 struct Known {
-  std::set<std::string> values;              // they read these after a run
-  std::vector<Binding> updates = {};         // state := value, done by the end of a run
-  std::set<std::string> tiled_states = {};   // that lie in tiles already (TensorDesc)
-  std::set<std::string> turned_values = {};  // in turned tiles of both kinds; none before layouts
-  std::set<std::string> states = {};         // inputs that are not fed
-  bool exact = false;                        // see KernelRequest
+  std::set<std::string> values;       // they read these after a run
+  std::vector<Binding> updates = {};  // state := value, done by the end of a run
+  // Of filters in tiles (runtime/filter_tiles.h), by value; none before layouts.
+  std::map<std::string, int> filter_layouts = {};
+  std::set<std::string> states = {};  // inputs that are not fed
+  bool exact = false;                 // see KernelRequest
 };
 
 struct Rewritten {

@@ -6,26 +6,16 @@
 #include "graph/error.h"
 #include "graph/literal.h"
 #include "graph/shape.h"
+#include "runtime/filter_tiles.h"
 
 namespace lockstep {
-
-// Square tiles of filters, and those with outputs and inputs exchanged, among the tiles and within
-// each or only within each, as a TensorDesc counts them.
-constexpr int tiles_of_side(int side) { return -side; }
-constexpr int turned_tiles_of_side(int side) { return -1000 - side; }
-constexpr int tiles_turned_each_of_side(int side) { return -2000 - side; }
-constexpr bool in_turned_tiles(int channel_block) { return channel_block < -1000; }
-constexpr bool in_tiles_turned_each(int channel_block) { return channel_block < -2000; }
-constexpr int side_of_tiles(int channel_block) { return -channel_block % 1000; }
 
 struct TensorDesc {
   DType dtype = DType::undefined;  // undefined: an omitted optional operand
   Dims dims;
   // 1: row-major. b: blocks of channels, [N, blocks, spatial.., b]. Where b does not divide the
-  // channels the last block is padded: the places of its missing channels hold 0. tiles_of_side(b):
-  // filters in square tiles, [O / b, I / b, height, width, b of I, b of O], where b divides both.
-  // turned_tiles_of_side(b): [I / b, O / b, height, width, b of O, b of I].
-  // tiles_turned_each_of_side(b): [O / b, I / b, height, width, b of O, b of I].
+  // channels the last block is padded: the places of its missing channels hold 0. Negative: filters
+  // in tiles that have no padding (runtime/filter_tiles.h).
   int channel_block = 1;
 
   int64_t count() const { return element_count(dims); }
@@ -49,11 +39,7 @@ struct TensorDesc {
 // "/c16", "/t16", "/t16 turned", "/t8 each turned"; "" for row-major.
 inline std::string text_of_layout(int channel_block) {
   if (channel_block == 1) return "";
-  if (channel_block > 1) return join("/c", channel_block);
-  return join("/t", side_of_tiles(channel_block),
-              in_tiles_turned_each(channel_block) ? " each turned"
-              : in_turned_tiles(channel_block)    ? " turned"
-                                                  : "");
+  return "/" + (channel_block > 1 ? join("c", channel_block) : text_of(tiles_of(channel_block)));
 }
 
 inline std::string text_of(const TensorDesc& desc) {

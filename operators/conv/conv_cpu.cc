@@ -53,10 +53,9 @@ struct Problem {
   dnnl::memory::desc filters(const TensorDesc& w) const {
     return w.channel_block == 1 ? plain(plain_w) : desc_of(w);
   }
-  // A primitive's layout of filters in the plan's terms. Those of 16-bit floats are casts of
-  // float32 ones, which lie otherwise.
+  // A primitive's layout of filters in the plan's terms.
   int wished_filters(const dnnl::memory::desc& desc) const {
-    return type == DType::float32 && plain_w == w ? tiles_of(desc, w) : 1;
+    return plain_w == w ? filter_layout_of(desc, w) : 1;
   }
 };
 
@@ -189,10 +188,10 @@ Layouts grad_x_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
   layouts.in[ConvGradXIn::dy] = wished(desc.diff_dst_desc(), p.y);
   layouts.out[0] = wished(desc.diff_src_desc(), p.x);
-  // Layouts that are no turned tiles are made within, of tiles or rows.
+  // If no copy lies as the primitive wishes, the kernel reorders within, from tiles or rows.
   const int filters = p.wished_filters(desc.weights_desc());
   layouts.in[ConvGradXIn::w] =
-      in_turned_tiles(filters) ? filters : std::min(request.in[ConvGradXIn::w].channel_block, 1);
+      only_copies_lie_in(filters) ? filters : std::min(request.in[ConvGradXIn::w].channel_block, 1);
   return layouts;
 }
 

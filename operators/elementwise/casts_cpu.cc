@@ -1,23 +1,49 @@
 #include "operators/elementwise/casts.h"
+
+#include <optional>
+
 #include "operators/kit/dispatch.h"
 #include "runtime/parallel.h"
+#include "runtime/places_in_tiles.h"
 
 namespace lockstep {
+namespace {
 
-KernelEntry casts_cpu() {
-  constexpr int64_t kGrain = 16384;
-  const auto prepare = [](const KernelRequest& request) {
-    return dispatch<NarrowFloats>(request.out[0].dtype, [&]<class To>() {
-      return make_kernel([threads = request.threads](const KernelArgs& args) {
+constexpr int64_t kGrain = 16384;
+
+// Results lie as their operands do, or in tiles beside row-major operands.
+template <class To>
+std::unique_ptr<Kernel> prepare_casts(const KernelRequest& request) {
+  std::vector<std::optional<PlacesInTiles>> places(request.out.size());
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    const TensorDesc &from = request.in[k], &to = request.out[k];
+    if (from.channel_block == to.channel_block) continue;
+    supported(from.channel_block == 1 && is_in_tiles(to.channel_block), "does not cast ",
+              text_of(from), " to ", text_of(to));
+    places[k].emplace(to);
+  }
+  return make_kernel(
+      [places = std::move(places), threads = request.threads](const KernelArgs& args) {
         for (std::size_t k = 0; k < args.in.size(); ++k) {
           const auto* x = args.in[k].as<const float>();
           To* const y = args.out[k].as<To>();
           parallel_for(args.in[k].count(), kGrain, threads, [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i) y[i] = To(x[i]);
+            if (places[k])
+              places[k]->each(begin, end - begin,
+                              [&](int64_t n, int64_t place) { y[place] = To(x[begin + n]); });
+            else
+              for (int64_t i = begin; i < end; ++i) y[i] = To(x[i]);
           });
         }
       });
-    });
+}
+
+}  // namespace
+
+KernelEntry casts_cpu() {
+  const auto prepare = [](const KernelRequest& request) {
+    return dispatch<NarrowFloats>(request.out[0].dtype,
+                                  [&]<class To>() { return prepare_casts<To>(request); });
   };
   return {
       "Casts", kOwnDomain, {{"CPU", every({takes<Float32>(), makes<NarrowFloats>()}), prepare}}};

@@ -252,6 +252,19 @@ std::unique_ptr<Kernel> prepare_cast(const KernelRequest& request) {
   });
 }
 
+// Results that a Reorder cannot take lie row-major.
+Candidate casting(const Refusal& refuses) {
+  Candidate candidate = keeping_zeros({"CPU", refuses, prepare_cast});
+  candidate.wish = [in_blocks = candidate.wish](const KernelRequest& request) {
+    const auto lies_in_blocks = [](const TensorDesc& tensor) {
+      return tensor.dtype == DType::float32 || size_of(tensor.dtype) == 2;
+    };
+    return lies_in_blocks(request.in[0]) && lies_in_blocks(request.out[0]) ? in_blocks(request)
+                                                                           : row_major(request);
+  };
+  return candidate;
+}
+
 }  // namespace
 
 std::vector<KernelEntry> elementwise_cpu() {
@@ -293,7 +306,7 @@ std::vector<KernelEntry> elementwise_cpu() {
       {"Equal", "", {comparison([](auto a, auto b) { return a == b; })}},
       {"Greater", "", {comparison([](auto a, auto b) { return a > b; })}},
       {"Less", "", {comparison([](auto a, auto b) { return a < b; })}},
-      {"Cast", "", {{"CPU", casts, prepare_cast}}}};
+      {"Cast", "", {casting(casts)}}};
 }
 
 }  // namespace lockstep

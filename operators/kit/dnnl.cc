@@ -39,6 +39,19 @@ bool has(dnnl::cpu_isa isa) {
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & needed) == needed;
 }
 
+// The tiles in which oneDNN's convolutions read and write filters.
+const std::vector<std::pair<FilterTiles, dnnl::memory::format_tag>> kTiles{
+    {{16, Turned::no, Pairs::none}, dnnl::memory::format_tag::ABcd16b16a},
+    {{16, Turned::each, Pairs::none}, dnnl::memory::format_tag::ABcd16a16b},
+    {{16, Turned::all, Pairs::none}, dnnl::memory::format_tag::BAcd16a16b},
+    {{16, Turned::no, Pairs::flat}, dnnl::memory::format_tag::ABcd8b16a2b},
+    {{16, Turned::each, Pairs::flat}, dnnl::memory::format_tag::ABcd8a16b2a},
+    {{16, Turned::all, Pairs::flat}, dnnl::memory::format_tag::BAcd8a16b2a},
+    {{16, Turned::no, Pairs::deep}, dnnl::memory::format_tag::ABcd16b16a2b},
+    {{16, Turned::each, Pairs::deep}, dnnl::memory::format_tag::ABcd16a16b2a},
+    {{8, Turned::no, Pairs::none}, dnnl::memory::format_tag::ABcd8b8a},
+    {{8, Turned::each, Pairs::none}, dnnl::memory::format_tag::ABcd8a8b}};
+
 void check_status(dnnl_status_t status, const char* verb, const std::string& what) {
   if (status != dnnl_success)
     fail("oneDNN ", dnnl_version(), ": ", verb, " ", what, " failed: ", dnnl_status2str(status));
@@ -81,16 +94,13 @@ bool multiplies_bfloat16_matrices() { return has(dnnl::cpu_isa::avx512_core_amx)
 dnnl::memory::desc desc_of(const TensorDesc& tensor) {
   if (tensor.channel_block == 1) return plain_desc(tensor.dims, tensor.dtype);
   using Tag = dnnl::memory::format_tag;
-  if (tensor.channel_block < 0) {
+  if (is_in_tiles(tensor.channel_block)) {
     const auto in = [&](Tag tag) -> dnnl::memory::desc {
       return {tensor.dims, data_type_of(tensor.dtype), tag};
     };
     check(tensor.dims.size() == 4, "internal: tiles in ", tensor.dims.size(), " dimensions");
-    if (tensor.channel_block == tiles_of_side(16)) return in(Tag::ABcd16b16a);
-    if (tensor.channel_block == tiles_of_side(8)) return in(Tag::ABcd8b8a);
-    if (tensor.channel_block == turned_tiles_of_side(16)) return in(Tag::BAcd16a16b);
-    if (tensor.channel_block == tiles_turned_each_of_side(16)) return in(Tag::ABcd16a16b);
-    if (tensor.channel_block == tiles_turned_each_of_side(8)) return in(Tag::ABcd8a8b);
+    for (const auto& [tiles, tag] : kTiles)
+      if (tensor.channel_block == layout_of(tiles)) return in(tag);
     fail("internal: filters lie as ", text_of(tensor));
   }
   // oneDNN's tags name the block, for each number of spatial dimensions.
@@ -116,14 +126,13 @@ int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims) {
   return 0;
 }
 
-int tiles_of(const dnnl::memory::desc& desc, const Dims& dims) {
+int filter_layout_of(const dnnl::memory::desc& desc, const Dims& dims) {
   if (dims.size() != 4) return 1;
-  for (const int layout :
-       {tiles_of_side(16), turned_tiles_of_side(16), tiles_turned_each_of_side(16),
-        tiles_of_side(8), tiles_turned_each_of_side(8)})
-    if (const int side = side_of_tiles(layout); dims[0] % side == 0 && dims[1] % side == 0 &&
-                                                desc == desc_of({dtype_of(desc), dims, layout}))
-      return layout;
+  const DType dtype = dtype_of(desc);
+  for (const auto& [tiles, tag] : kTiles)
+    if (dims[0] % tiles.outputs() == 0 && dims[1] % tiles.inputs() == 0 &&
+        desc == desc_of({dtype, dims, layout_of(tiles)}))
+      return layout_of(tiles);
   return 1;
 }
 

@@ -55,8 +55,8 @@ dnnl::memory::desc desc_of(const TensorDesc& tensor);
 // The channel block of `desc`: 1 for row-major, 0 for any other layout, and for blocks that would
 // mostly be padding.
 int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims);
-// The same for filters of one group: tiles, turned ones, or 1.
-int tiles_of(const dnnl::memory::desc& desc, const Dims& dims);
+// The layout of filters of one group, if it is one of tiles without padding; else 1.
+int filter_layout_of(const dnnl::memory::desc& desc, const Dims& dims);
 
 // A kernel of oneDNN primitives. Prepare by naming operands and the primitives to execute in order;
 // reorders between the plan's layout and a primitive's go through the workspace.

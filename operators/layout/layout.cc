@@ -9,9 +9,10 @@ namespace {
 
 // True if the tensor can be laid out in blocks of `block` channels, or in tiles.
 bool takes_blocks(const TensorDesc& tensor, int block, LastBlock last) {
-  if (block < 0) {
-    const int side = side_of_tiles(block);
-    return tensor.dims.size() == 4 && tensor.dims[0] % side == 0 && tensor.dims[1] % side == 0;
+  if (is_in_tiles(block)) {
+    const FilterTiles tiles = tiles_of(block);
+    return tensor.dims.size() == 4 && tensor.dims[0] % tiles.outputs() == 0 &&
+           tensor.dims[1] % tiles.inputs() == 0;
   }
   return (is_floating(tensor.dtype) || tensor.dtype == DType::boolean) && tensor.count() > 0 &&
          tensor.dims.size() >= 3 && tensor.dims.size() <= 5 &&

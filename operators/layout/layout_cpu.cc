@@ -5,7 +5,7 @@ namespace lockstep {
 namespace {
 
 std::string text_of_block(int block) {
-  return block < 1 ? text_of_layout(block).substr(1) : join(block);
+  return is_in_tiles(block) ? text_of_layout(block).substr(1) : join(block);
 }
 
 std::unique_ptr<Kernel> prepare_reorder(const KernelRequest& request) {

@@ -68,7 +68,7 @@ class UpdateFusion {
     std::set<int> gone;
     for (const auto& [alike, all] : groups_)
       for (const std::vector<Update>& updates : portions(all)) {
-        if (updates.size() < 2 && updates.front().before < 0) continue;
+        if (updates.size() < 2 && !gains_alone(updates.front())) continue;
         for (const Update& update : updates) gone.insert({update.node, update.before, update.cast});
         by_last[updates.back().node] = updates;
       }
@@ -83,6 +83,12 @@ class UpdateFusion {
   }
 
  private:
+  // A fused update reads narrow gradients as they are and writes copies of filters (keep_copies).
+  bool gains_alone(const Update& update) const {
+    const bool copies = most_ != kAll && from_.shape(update.gradient).size() == 4;
+    return update.before >= 0 || update.cast >= 0 || copies;
+  }
+
   // In order, so that each is ready soon after its last gradient.
   std::vector<std::vector<Update>> portions(const std::vector<Update>& all) const {
     std::vector<std::vector<Update>> portions;
@@ -144,7 +150,7 @@ class UpdateFusion {
     const UpdatePlaces places = type->places();
     auto id = [&](std::size_t i) { return i < in.size() ? in[i].id : -1; };
     Update update = read(node, *type);
-    if (most_ == kAll) read_as_computed(update);
+    read_as_computed(update);
     groups_[{type, node.replica(), id(places.rate()), id(places.number()), id(places.unless()),
              numbers_in(type->attributes(node))}]
         .push_back(update);

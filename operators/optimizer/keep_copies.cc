@@ -11,24 +11,18 @@
 namespace lockstep {
 namespace {
 
-// Copies of parameters that steps make of them again and again.
-enum class Copies {
-  casts,   // to 16 bits
-  turned,  // filters in tiles, reordered to turned ones
-};
-
-// A parameter's copy, of which there is one however many nodes make it.
+// One form of a parameter, however many nodes make it.
 struct Copy {
-  std::vector<int> makers;
+  std::vector<Value> values;  // alike
   Value param;
   std::size_t number;  // of the parameter in its update
   DType type;
+  int layout;
 };
 
 class CopyKeeper {
  public:
-  CopyKeeper(const Graph& from, const Known& known, Copies copies)
-      : from_(from), known_(known), what_(copies) {
+  CopyKeeper(const Graph& from, const Known& known) : from_(from), known_(known) {
     for (const Binding& update : known.updates) new_values_[update.state] = update.value;
     for_each_update_rule([&]<class Rule>() { slots_[type_of_many(Rule::kType)] = Rule::kSlots; });
   }
@@ -40,12 +34,14 @@ class CopyKeeper {
     for (int i = 0; i < from_.node_count(); ++i) {
       std::vector<Copy> copies = copies_of(from_.node(i));
       if (copies.empty()) continue;
-      if (what_ == Copies::casts) {
+      if (copies[0].type != DType::float32) {
         int first = i;
-        for (const Copy& copy : copies) {
-          gone.insert(copy.makers.begin(), copy.makers.end());
-          first = std::min(first, copy.makers.front());
-        }
+        for (const Copy& copy : copies)
+          for (const Value value : copy.values)
+            for (const int maker : makers_of(value)) {
+              gone.insert(maker);
+              first = std::min(first, maker);
+            }
         by_first_cast[first] = copies;
       }
       by_update[i] = std::move(copies);
@@ -63,7 +59,7 @@ class CopyKeeper {
   }
 
  private:
-  // What this update may write, too.
+  // The copies that this update may write beside its parameters.
   std::vector<Copy> copies_of(const Node& update) const {
     const auto type = slots_.find(update.type());
     if (type == slots_.end() || update.domain() != kOwnDomain ||
@@ -76,48 +72,74 @@ class CopyKeeper {
       const Value param = update.inputs()[places.param(k)];
       const auto taken = new_values_.find(from_.name(param));
       if (taken == new_values_.end() || from_.producer(param) ||
-          known_.tiled_states.contains(from_.name(param)) != (what_ == Copies::turned) ||
           taken->second != from_.name(update.outputs()[places.new_param(k)]))
         continue;
-      Copy copy{{}, param, k, copies.empty() ? DType::undefined : copies[0].type};
       for (const int user : from_.consumers(param)) {
         const Node node = from_.node(user);
         if (node.replica() != update.replica()) continue;
-        if (what_ == Copies::casts)
-          add_cast(copy, node);
+        if (layout_of(param) != 1)
+          add_reorder(copies, {{}, param, k, DType::float32, 1}, node);
         else
-          add_turned(copy, node);
+          add_cast(copies, {{}, param, k, DType::undefined, 1}, node);
       }
-      if (!copy.makers.empty()) copies.push_back(std::move(copy));
     }
     return copies;
   }
 
-  // A cast to the type of the copies before it.
-  void add_cast(Copy& copy, const Node& cast) const {
+  int layout_of(Value value) const {
+    const auto found = known_.filter_layouts.find(from_.name(value));
+    return found == known_.filter_layouts.end() ? 1 : found->second;
+  }
+  // A reorder of a filter to tiles, which a copy can replace.
+  bool lays_in_tiles(const Node& node) const {
+    return node.type() == "Reorder" && node.domain() == kOwnDomain &&
+           is_in_tiles(layout_of(node.outputs()[0]));
+  }
+
+  // A cast, if its type is that of the copies found before: one copy for each layout in which
+  // others read its result.
+  void add_cast(std::vector<Copy>& copies, Copy copy, const Node& cast) const {
     if (cast.type() != "Cast" || !cast.domain().empty()) return;
     const Value narrow = cast.outputs()[0];
-    const DType to = from_.dtype(narrow);
-    if ((to != DType::float16 && to != DType::bfloat16) ||
-        from_.dtype(copy.param) != DType::float32 || known_.values.contains(from_.name(narrow)) ||
-        (copy.type != DType::undefined && copy.type != to))
+    copy.type = from_.dtype(narrow);
+    if ((copy.type != DType::float16 && copy.type != DType::bfloat16) ||
+        from_.dtype(copy.param) != DType::float32 || known_.values.contains(from_.name(narrow)))
       return;
-    copy.type = to;
-    copy.makers.push_back(cast.index());
+    for (const int user : from_.consumers(narrow)) {
+      const Node node = from_.node(user);
+      copy.values = {lays_in_tiles(node) ? node.outputs()[0] : narrow};
+      copy.layout = layout_of(copy.values[0]);
+      add(copies, copy);
+    }
   }
 
-  // The layout pass makes one reorder of each layout.
-  void add_turned(Copy& copy, const Node& reorder) const {
-    if (reorder.type() != "Reorder" || reorder.domain() != kOwnDomain ||
-        !known_.turned_values.contains(from_.name(reorder.outputs()[0])))
-      return;
-    copy.type = DType::float32;
-    copy.makers = {reorder.index()};
+  // A reorder of a filter that lies in tiles. The layout pass makes one for each layout.
+  void add_reorder(std::vector<Copy>& copies, Copy copy, const Node& reorder) const {
+    if (!lays_in_tiles(reorder)) return;
+    copy.values = {reorder.outputs()[0]};
+    copy.layout = layout_of(copy.values[0]);
+    if (only_copies_lie_in(copy.layout)) add(copies, copy);
   }
 
-  const std::string& name_of(const Copy& copy) const {
-    return from_.name(from_.node(copy.makers.front()).outputs()[0]);
+  static void add(std::vector<Copy>& copies, const Copy& copy) {
+    if (!copies.empty() && copies[0].type != copy.type) return;
+    const auto alike = std::ranges::find_if(copies, [&](const Copy& other) {
+      return other.number == copy.number && other.layout == copy.layout;
+    });
+    if (alike == copies.end())
+      copies.push_back(copy);
+    else if (std::ranges::find(alike->values, copy.values[0]) == alike->values.end())
+      alike->values.push_back(copy.values[0]);
   }
+
+  // The cast alone, or the cast and the reorder of its result.
+  std::vector<int> makers_of(Value narrow) const {
+    const Node maker = *from_.producer(narrow);
+    if (maker.type() == "Cast") return {maker.index()};
+    return {from_.producer(maker.inputs()[0])->index(), maker.index()};
+  }
+
+  const std::string& name_of(const Copy& copy) const { return from_.name(copy.values[0]); }
 
   void write_casts(GraphCopy& to, const std::vector<Copy>& copies) const {
     std::vector<Value> inputs;
@@ -131,10 +153,9 @@ class CopyKeeper {
                               .inputs = std::move(inputs),
                               .attributes = {{"to", static_cast<int64_t>(copies[0].type)}},
                               .output_names = std::move(names)},
-                             from_.node(copies[0].makers.front()));
+                             *from_.producer(copies[0].values[0]));
     for (std::size_t c = 0; c < copies.size(); ++c)
-      for (const int maker : copies[c].makers)
-        to.set(from_.node(maker).outputs()[0], made.outputs()[c]);
+      for (const Value value : copies[c].values) to.set(value, made.outputs()[c]);
   }
 
   void write_update(GraphCopy& to, const Node& old, const std::vector<Copy>& copies) {
@@ -173,24 +194,35 @@ class CopyKeeper {
     return attributes;
   }
 
+  struct Count {
+    std::size_t params = 0, tiled = 0;
+  };
   std::vector<std::string> notes(const std::map<int, std::vector<Copy>>& by_update) const {
-    std::map<std::pair<int, DType>, std::size_t> counts;
-    for (const auto& [index, copies] : by_update)
-      counts[{from_.node(index).replica(), copies[0].type}] += copies.size();
+    std::map<std::pair<int, DType>, Count> counts;
+    for (const auto& [index, copies] : by_update) {
+      Count& count = counts[{from_.node(index).replica(), copies[0].type}];
+      for (std::size_t c = 0; c < copies.size(); ++c) {
+        count.params += c == 0 || copies[c].number != copies[c - 1].number;
+        count.tiled += is_in_tiles(copies[c].layout);
+      }
+    }
     std::vector<std::string> notes;
-    for (const auto& [key, count] : counts)
-      notes.push_back(
-          what_ == Copies::casts
-              ? join(count, " parameters of replica ", key.first, " are kept in ", key.second,
-                     ", too: updates write both, and no step casts them")
-              : join(count, " filters of replica ", key.first,
-                     " are kept in turned tiles, too: updates write both, and no step turns them"));
+    for (const auto& [key, count] : counts) notes.push_back(note(key.first, key.second, count));
     return notes;
+  }
+  static std::string note(int replica, DType type, const Count& count) {
+    if (type == DType::float32)
+      return join(count.params, " filters of replica ", replica,
+                  " are kept in turned tiles, too: updates write both, and no step turns them");
+    const std::string start =
+        join(count.params, " parameters of replica ", replica, " are kept in ", type, ", too");
+    if (count.tiled == 0) return start + ": updates write both, and no step casts them";
+    return join(start, ", with ", count.tiled,
+                " copies in tiles: updates write all of them, and no step casts or reorders them");
   }
 
   const Graph& from_;
   const Known& known_;
-  const Copies what_;
   std::map<std::string, std::string> new_values_;  // by state
   std::map<std::string, std::size_t> slots_;       // by operator
   std::vector<Binding> kept_;
@@ -198,12 +230,8 @@ class CopyKeeper {
 
 }  // namespace
 
-Rewritten keep_casts(const Graph& graph, const Known& known) {
-  return CopyKeeper(graph, known, Copies::casts).run();
-}
-
-Rewritten keep_turned_filters(const Graph& graph, const Known& known) {
-  return CopyKeeper(graph, known, Copies::turned).run();
+Rewritten keep_copies(const Graph& graph, const Known& known) {
+  return CopyKeeper(graph, known).run();
 }
 
 }  // namespace lockstep

@@ -20,11 +20,10 @@ Rewritten fuse_updates(const Graph& graph, const Known& known);
 // find them in the cache.
 Rewritten fuse_small_updates(const Graph& graph, const Known& known);
 
-// Has fused updates write the parameters' casts to 16 bits that the step reads, beside the
-// parameters themselves. The plan keeps them for its next run.
-Rewritten keep_casts(const Graph& graph, const Known& known);
-// The same for the reorders of filters from tiles to turned ones. CPU only.
-Rewritten keep_turned_filters(const Graph& graph, const Known& known);
+// Has fused updates write, beside the parameters themselves, the forms of them that the step reads:
+// casts to 16 bits, and filters in other tiles. The plan keeps them for its next run. Before
+// layouts are chosen these are casts alone.
+Rewritten keep_copies(const Graph& graph, const Known& known);
 
 std::vector<Op> optimizer_ops();
 std::vector<KernelEntry> optimizer_cpu();

@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <atomic>
+#include <optional>
+#include <span>
 
 #include "operators/kit/dispatch.h"
+#include "operators/kit/widest.h"
 #include "operators/optimizer/optimizer.h"
 #include "operators/optimizer/rules.h"
 #include "operators/optimizer/update_elements.h"
-#include "operators/optimizer/written_twice.h"
+#include "operators/optimizer/written_copies.h"
 #include "runtime/finite.h"
 #include "runtime/parallel.h"
 
@@ -14,49 +17,107 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-// Elements are updated in arrays of this function's own, piece by piece: results lie over operands,
-// and for pointers to both the compiler would not compute several elements at once.
-template <class Rule, class Given>
-void update_range(const UpdateElements<Rule>& parameter, const float* gradients, const Tensor* copy,
-                  Rule rule, Given given, bool skipped, int64_t begin, int64_t end) {
-  constexpr int64_t kPiece = kPieceOfCopy;
-  float gradient[kPiece], param[kPiece], step[kPiece], slots[Rule::kSlots][kPiece];
-  UpdateElements<Rule> piece;
-  piece.param = piece.new_param = param;
-  for (int s = 0; s < Rule::kSlots; ++s) piece.slots[s] = piece.new_slots[s] = slots[s];
-  piece.step = parameter.step ? step : nullptr;
-  piece.factor = parameter.factor;
-  piece.decay = parameter.decay;
-  for (; begin < end; begin += kPiece) {
-    const int64_t count = std::min(kPiece, end - begin);
-    std::copy_n(gradients + begin, count, gradient);
-    std::copy_n(parameter.param + begin, count, param);
-    for (int s = 0; s < Rule::kSlots; ++s) std::copy_n(parameter.slots[s] + begin, count, slots[s]);
-    for (int64_t i = 0; i < count; ++i) piece.update(rule, given, skipped, i, gradient[i]);
-    std::copy_n(param, count, parameter.new_param + begin);
-    if (copy) write_copy(param, *copy, begin, count);
-    for (int s = 0; s < Rule::kSlots; ++s)
-      std::copy_n(slots[s], count, parameter.new_slots[s] + begin);
-    if (parameter.step) std::copy_n(step, count, parameter.step + begin);
+// How a parameter's gradient and copies lie.
+class GradientAndCopies {
+ public:
+  GradientAndCopies(const TensorDesc& param, const TensorDesc& gradient,
+                    std::span<const TensorDesc> copies)
+      : copies_(param, copies), order_(UpdateOrder::in_order(param.count())) {
+    if (gradient.channel_block != param.channel_block) {
+      supported(param.channel_block == 1 && is_in_tiles(gradient.channel_block),
+                "takes no gradient ", text_of(gradient), " of ", text_of(param));
+      gradient_.emplace(gradient);
+    }
+    if (gradient_ || copies_.any_in_tiles_of_rows()) order_ = UpdateOrder::by_tiles(param.dims);
   }
+
+  const UpdateOrder& order() const { return order_; }
+  const WrittenCopies& copies() const { return copies_; }
+
+  // The gradient's elements in the order in which the parameter lies: where they are, or in `room`.
+  const float* read(const Tensor& gradient, float* room, int64_t first, int64_t count) const {
+    switch (gradient.desc.dtype) {
+      case DType::float16:
+        return read_as(gradient.as<const Half>(), room, first, count);
+      case DType::bfloat16:
+        return read_as(gradient.as<const BFloat16>(), room, first, count);
+      default:
+        if (!gradient_) return gradient.as<const float>() + first;
+        return read_as(gradient.as<const float>(), room, first, count);
+    }
+  }
+
+ private:
+  template <class From>
+  const float* read_as(const From* from, float* to, int64_t first, int64_t count) const {
+    if (gradient_)
+      gradient_->each(first, count,
+                      [&](int64_t n, int64_t place) { to[n] = static_cast<float>(from[place]); });
+    else
+      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[first + i]);
+    return to;
+  }
+
+  std::optional<PlacesInTiles> gradient_;
+  WrittenCopies copies_;
+  UpdateOrder order_;
+};
+
+// Elements are updated in arrays that no other function gets: results lie over operands, and for
+// pointers to both the compiler would not compute several elements at once. Nor would it if it
+// decided for each whether it is skipped.
+template <class Rule, bool kMany, class Given>
+void update_range(const UpdateElements<Rule>& parameter, const GradientAndCopies& beside,
+                  const Tensor& gradients, const Tensor* copies, Rule rule, Given given,
+                  bool skipped, int64_t begin, int64_t count) {
+  constexpr int64_t kMost = kElementsAtOnce;
+  float gradient[kMost], param[kMost], step[kMost], slots[Rule::kSlots][kMost];
+  UpdateElements<Rule> here;
+  here.param = here.new_param = param;
+  for (int s = 0; s < Rule::kSlots; ++s) here.slots[s] = here.new_slots[s] = slots[s];
+  here.step = kMany ? nullptr : step;
+  here.factor = parameter.factor;
+  here.decay = parameter.decay;
+  float room[kMost];
+  std::copy_n(beside.read(gradients, room, begin, count), count, gradient);
+  std::copy_n(parameter.param + begin, count, param);
+  for (int s = 0; s < Rule::kSlots; ++s) std::copy_n(parameter.slots[s] + begin, count, slots[s]);
+  if (skipped)
+    for (int64_t i = 0; i < count; ++i) here.update(rule, given, true, i, gradient[i]);
+  else
+    for (int64_t i = 0; i < count; ++i) here.update(rule, given, false, i, gradient[i]);
+  std::copy_n(param, count, parameter.new_param + begin);
+  beside.copies().write(parameter.new_param + begin, copies, begin, count);
+  for (int s = 0; s < Rule::kSlots; ++s)
+    std::copy_n(slots[s], count, parameter.new_slots[s] + begin);
+  if (!kMany) std::copy_n(step, count, parameter.step + begin);
 }
 
-// A share of a sweep begins and ends between two pieces of a parameter, or with the parameter.
-int64_t whole_pieces(int64_t elements, int64_t all) {
-  return std::min(all, (elements + kPieceOfCopy - 1) / kPieceOfCopy * kPieceOfCopy);
+template <class Rule>
+std::vector<GradientAndCopies> gradients_and_copies(const UpdateOperandsOf<Rule>& operands,
+                                                    const KernelRequest& request) {
+  const UpdatePlaces places = operands.places();
+  std::vector<GradientAndCopies> all;
+  for (std::size_t k = 0; k < operands.count(); ++k) {
+    const auto [first, end] = operands.copies_of(k);
+    all.emplace_back(request.out[places.new_param(k)], request.in[places.gradient(k)],
+                     std::span(request.out).subspan(places.new_copy(first), end - first));
+  }
+  return all;
 }
 
 // One sweep over all parameters, however small some are. `ends`: of each parameter, counted from
-// the first one's start.
+// the first one's start, with all pieces as if they were whole.
 template <class Rule, bool kMany>
 std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
   const UpdateOperandsOf<Rule> operands(request, kMany);
+  std::vector<GradientAndCopies> beside = gradients_and_copies(operands, request);
   std::vector<int64_t> ends;
-  for (std::size_t k = 0; k < operands.count(); ++k)
+  for (const GradientAndCopies& one : beside)
     ends.push_back((ends.empty() ? 0 : ends.back()) +
-                   request.out[operands.places().new_param(k)].count());
-  return make_kernel([rule = Rule::read(request.attributes()), operands, ends,
-                      threads = request.threads](const KernelArgs& args) {
+                   one.order().pieces() * one.order().elements_of_piece());
+  return make_kernel([rule = Rule::read(request.attributes()), operands, beside = std::move(beside),
+                      ends, threads = request.threads](const KernelArgs& args) {
     const UpdateNumbers numbers = operands.numbers(args);
     const auto given = rule.given(*numbers.rate, numbers.number);
     const bool skipped = numbers.unless && *numbers.unless >= 0;
@@ -65,17 +126,27 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
       auto k = static_cast<std::size_t>(std::ranges::upper_bound(ends, begin) - ends.begin());
       for (; begin < end; begin = ends[k++]) {
         const int64_t first = k == 0 ? 0 : ends[k - 1];
-        const int64_t all = ends[k] - first;
-        update_range(operands.at(args, k), operands.gradient(args, k).template as<const float>(),
-                     operands.copy(args, k), rule, given, skipped, whole_pieces(begin - first, all),
-                     whole_pieces(std::min(end, ends[k]) - first, all));
+        const UpdateOrder& order = beside[k].order();
+        const UpdateElements<Rule> parameter = operands.at(args, k);
+        const Tensor& gradient = operands.gradient(args, k);
+        const Tensor* copies =
+            args.out.data() + operands.places().new_copy(operands.copies_of(k).first);
+        // A share begins and ends between two pieces of a parameter.
+        const int64_t from = order.pieces_for(begin - first);
+        const int64_t to = order.pieces_for(std::min(end, ends[k]) - first);
+        widest([&] {
+          order.each_range(from, to, [&](int64_t at, int64_t elements) {
+            update_range<Rule, kMany>(parameter, beside[k], gradient, copies, rule, given, skipped,
+                                      at, elements);
+          });
+        });
       }
     });
   });
 }
 
-// A parameter that lies as its gradient does is updated as both lie, and so are its slots. Copies
-// are row-major, as casts are.
+// A parameter that lies as its gradient does is updated as both lie, and so are its slots. The
+// update of many reads a gradient in tiles as it is, even if the parameter is row-major.
 template <class Rule, bool kMany>
 Layouts update_wish(const KernelRequest& request) {
   const UpdateOperandsOf<Rule> operands(request, kMany);
@@ -83,7 +154,10 @@ Layouts update_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
   for (std::size_t k = 0; k < places.params; ++k) {
     const int block = request.in[places.gradient(k)].channel_block;
-    if (operands.has_copy(k) || block != request.in[places.param(k)].channel_block) continue;
+    if (block != request.in[places.param(k)].channel_block) {
+      if (kMany && is_in_tiles(block)) layouts.in[places.gradient(k)] = block;
+      continue;
+    }
     layouts.in[places.gradient(k)] = layouts.in[places.param(k)] = block;
     layouts.out[places.new_param(k)] = block;
     for (std::size_t s = 0; s < places.slots; ++s)
@@ -108,18 +182,9 @@ std::unique_ptr<Kernel> prepare_first_non_finite(const KernelRequest& request) {
   });
 }
 
-// Narrow gradients are widened first.
-std::string only_float32(const KernelRequest& request) {
-  for (const TensorDesc& in : request.in)
-    if (in.dtype == DType::float16 || in.dtype == DType::bfloat16)
-      return text_of_types({DType::float32}, in.dtype);
-  return "";
-}
-
 }  // namespace
 
 std::vector<KernelEntry> optimizer_cpu() {
-  const Refusal floats = every({takes<Float32>(), only_float32});
   std::vector<KernelEntry> entries{
       {"FirstNonFinite", kOwnDomain, {{"CPU", takes<Float32>(), prepare_first_non_finite}}}};
   for_each_update_rule([&]<class Rule>() {
@@ -127,9 +192,10 @@ std::vector<KernelEntry> optimizer_cpu() {
         {Rule::kType,
          kOwnDomain,
          {{"CPU", takes<Float32>(), prepare_update<Rule, false>, update_wish<Rule, false>}}});
-    entries.push_back({type_of_many(Rule::kType),
-                       kOwnDomain,
-                       {{"CPU", floats, prepare_update<Rule, true>, update_wish<Rule, true>}}});
+    entries.push_back(
+        {type_of_many(Rule::kType),
+         kOwnDomain,
+         {{"CPU", takes<Float32>(), prepare_update<Rule, true>, update_wish<Rule, true>}}});
   });
   return entries;
 }

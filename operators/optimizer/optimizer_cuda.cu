@@ -110,8 +110,9 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
       Updates<Rule> updates{rule, operands.numbers(args), {}};
       for (std::size_t k = first; k < std::min(n, first + kMostTensors); ++k) {
         const UpdateElements<Rule> elements = operands.at(args, k);
-        updates.parameters.add({elements, laid(operands.gradient(args, k), operands.copy(args, k))},
-                               elements.count);
+        updates.parameters.add(
+            {elements, laid(operands.gradient(args, k), operands.only_copy(args, k))},
+            elements.count);
       }
       const int blocks = updates.parameters.blocks();
       if (blocks == 0) continue;

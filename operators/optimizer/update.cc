@@ -99,7 +99,7 @@ void check_updates(Inference& inference, std::size_t slots) {
     check(!inference.inputs[places.new_copy(c)], "operand ", places.new_copy(c),
           " should be left out: result ", places.new_copy(c), " is a copy");
     if (c > 0)
-      check(copies[c - 1] < copies[c], "copies parameter ", copies[c], " after ", copies[c - 1]);
+      check(copies[c - 1] <= copies[c], "copies parameter ", copies[c], " after ", copies[c - 1]);
     inference.outputs[places.new_copy(c)] = {
         to, inference.input(places.param(static_cast<std::size_t>(copies[c]))).shape};
   }

@@ -8,8 +8,9 @@
 // need. The gradient of each of many is factor * gradient + decay * param, where the first may be
 // of 16-bit floats. A rule that decouples the decay (kDecouplesDecay) gets factor * gradient, and
 // the step is larger by rate * decay * param; its operator for one parameter has the attribute
-// `decay`. Of many, those parameters that the attribute `copies` lists by number are written a
-// second time, as `copies_to` (as Cast's `to`); in float32 for a copy in another layout.
+// `decay`. Of many, those parameters that the attribute `copies` lists by number are written once
+// more for each time they are listed, as `copies_to` (as Cast's `to`), in a layout of the copy's
+// own.
 #pragma once
 
 #include <string>

@@ -2,6 +2,8 @@
 // so that all give the same bits.
 #pragma once
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "operators/optimizer/update_places.h"
@@ -51,16 +53,11 @@ class UpdateOperandsOf {
     factors_ = many ? attributes.numbers("factors") : std::vector<float>{1};
     decays_ =
         many ? attributes.numbers("decays") : std::vector<float>{attributes.number("decay", 0)};
-    copy_of_.assign(factors_.size(), -1);
-    if (many)
-      for (const int64_t k : attributes.integers("copies"))
-        copy_of_[static_cast<std::size_t>(k)] = copies_++;
+    if (many) copied_ = attributes.integers("copies");
   }
 
   std::size_t count() const { return factors_.size(); }
-  UpdatePlaces places() const {
-    return {Rule::kSlots, count(), many_, static_cast<std::size_t>(copies_)};
-  }
+  UpdatePlaces places() const { return {Rule::kSlots, count(), many_, copied_.size()}; }
 
   UpdateElements<Rule> at(const KernelArgs& args, std::size_t k) const {
     UpdateElements<Rule> one;
@@ -83,11 +80,16 @@ class UpdateOperandsOf {
     return args.in[places().gradient(k)];
   }
 
-  bool has_copy(std::size_t k) const { return copy_of_[k] >= 0; }
-  // Null if the parameter is written once.
-  const Tensor* copy(const KernelArgs& args, std::size_t k) const {
-    if (!has_copy(k)) return nullptr;
-    return &args.out[places().new_copy(static_cast<std::size_t>(copy_of_[k]))];
+  // The numbers of the copies of parameter k: from the first one to the second.
+  std::pair<std::size_t, std::size_t> copies_of(std::size_t k) const {
+    const auto same = std::ranges::equal_range(copied_, static_cast<int64_t>(k));
+    return {same.begin() - copied_.begin(), same.end() - copied_.begin()};
+  }
+  // For kernels that write at most one; null if there is none.
+  const Tensor* only_copy(const KernelArgs& args, std::size_t k) const {
+    const auto [first, end] = copies_of(k);
+    check(end - first <= 1, "internal: several copies of parameter ", k);
+    return first == end ? nullptr : &args.out[places().new_copy(first)];
   }
 
   UpdateNumbers numbers(const KernelArgs& args) const {
@@ -103,8 +105,7 @@ class UpdateOperandsOf {
  private:
   bool many_;
   std::vector<float> factors_, decays_;
-  std::vector<int> copy_of_;  // of each parameter, the copy's number; -1: none
-  int copies_ = 0;
+  std::vector<int64_t> copied_;  // of each copy, the parameter's number; ascending
 };
 
 }  // namespace lockstep

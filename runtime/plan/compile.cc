@@ -33,13 +33,13 @@ class Compiler {
 
     const ThreadLimit limit(plan_.threads);
     Graph bound = bind();  // 1. shapes of this batch, constant folding, pruning
-    // 2. fusions and kept copies, per device
-    Known known{seen_by_others(), request_.updates, tiled_states()};
+    // 2. fusions, and on GPUs kept copies, per device
+    Known known{seen_by_others(), request_.updates};
     known.states = {request_.states.begin(), request_.states.end()};
     known.exact = request_.options.exact;
     bound = rewrite(std::move(bound), known, &Rewrites::before_layouts);
     overlap(bound);                  // 3. order: queues compute while others communicate
-    bound = lay_out_tensors(bound);  // 4. channel blocks, reorders where kernels disagree, rewrites
+    bound = lay_out_tensors(bound);  // 4. layouts, reorders where kernels disagree, kept copies
     find_fixed_part(bound);          // 5. what need not run again
     number_values(bound);            // 6. values become numbers, each on its replica's worker
     list_feeds(bound);
@@ -72,13 +72,6 @@ class Compiler {
     return seen;
   }
 
-  std::set<std::string> tiled_states() const {
-    std::set<std::string> tiled;
-    for (std::size_t i = 0; i < request_.state_layouts.size(); ++i)
-      if (request_.state_layouts[i] != 1) tiled.insert(request_.states[i]);
-    return tiled;
-  }
-
   Graph rewrite(Graph graph, Known& known, std::vector<Rewrite> Rewrites::*passes) {
     if (!request_.options.rewrites) return graph;
     for (const KernelTable& table : request_.kernels) {
@@ -103,18 +96,19 @@ class Compiler {
   }
 
   Graph lay_out_tensors(Graph& bound) {
-    if (!request_.options.layouts) {
-      channel_block_.assign(static_cast<std::size_t>(bound.value_count()), 1);
-      for (const std::string& fetch : request_.fetches) fetched_.push_back(bound.at(fetch));
-      for (const Binding& update : request_.updates) updated_.push_back(bound.at(update.value));
-      return std::move(bound);
-    }
-    LaidOut laid = lay_out(bound, request_);
+    LaidOut laid = request_.options.layouts ? lay_out(bound, request_) : in_rows(bound);
     channel_block_ = std::move(laid.channel_block);
     channel_block_.resize(static_cast<std::size_t>(laid.graph.value_count()), 1);
     fetched_ = std::move(laid.fetched);
     updated_ = std::move(laid.updated);
     return rewrite_laid_out(std::move(laid.graph));
+  }
+
+  LaidOut in_rows(Graph& bound) const {
+    std::vector<Value> fetched, updated;
+    for (const std::string& fetch : request_.fetches) fetched.push_back(bound.at(fetch));
+    for (const Binding& update : request_.updates) updated.push_back(bound.at(update.value));
+    return {std::move(bound), {}, std::move(fetched), std::move(updated)};
   }
 
   // Names stay; a value that is kept for the next run lies as what it takes the place of.
@@ -124,10 +118,8 @@ class Compiler {
     for (int id = 0; id < laid.value_count(); ++id) {
       const std::string& name = laid.name({id});
       const int block = block_of[name] = channel_block_[static_cast<std::size_t>(id)];
-      if (in_turned_tiles(block)) known.turned_values.insert(name);
-      if (block < 1 && state_number(name) >= 0) known.tiled_states.insert(name);
+      if (is_in_tiles(block)) known.filter_layouts.insert({name, block});
     }
-    if (known.turned_values.empty()) return laid;
     const auto names_of = [&](const std::vector<Value>& values) {
       std::vector<std::string> names;
       for (Value value : values) names.push_back(laid.name(value));

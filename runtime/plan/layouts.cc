@@ -53,6 +53,9 @@ class LayoutPass {
 
   // Row-major states that a kernel would read in tiles.
   const StateLayouts& wished() const { return wished_; }
+  // Whether a kernel reads filters of 16 bits in tiles. They are casts of states, and updates can
+  // write them so.
+  bool reads_narrow_tiles() const { return reads_narrow_tiles_; }
   // States that a kernel reads in another layout, or whose new value is made in another one.
   const std::set<std::string>& reordered_states() const { return reordered_states_; }
 
@@ -78,8 +81,8 @@ class LayoutPass {
   Value translated(Value old, int block) {
     const Value made = copy_.of(old);
     if (block_here(made) == block) return made;
-    // What turned tiles are made of may lie anyhow.
-    if (is_state(old) && !in_turned_tiles(block)) reordered_states_.insert(bound_.name(old));
+    // What other tiles are made of may lie anyhow.
+    if (is_state(old) && !only_copies_lie_in(block)) reordered_states_.insert(bound_.name(old));
     Value& other = reordered_[{old.id, block}];
     if (!other) other = reorder(made, block, copy_.fresh_name(graph_.name(made) + suffix(block)));
     return other;
@@ -88,10 +91,9 @@ class LayoutPass {
   static std::string suffix(int block) {
     if (block == 1) return "/row_major";
     if (block > 1) return join("/blocks_of_", block);
-    return join(in_tiles_turned_each(block) ? "/each_turned_tiles_of_"
-                : in_turned_tiles(block)    ? "/turned_tiles_of_"
-                                            : "/tiles_of_",
-                side_of_tiles(block));
+    std::string text = text_of_layout(block);
+    std::ranges::replace(text, ' ', '_');
+    return text;
   }
 
   Value reorder(Value from, int block, const std::string& name) {
@@ -139,11 +141,15 @@ class LayoutPass {
           block = block_of(other);
     return block;
   }
+  // Where results may not lie in tiles, a kernel that wishes such results gets no tiles to read
+  // either: it may take both or neither.
   Layouts allowed(Layouts layouts) const {
     const auto take_back = [](std::vector<int>& blocks) {
       for (int& block : blocks) block = std::max(block, 1);
     };
-    if (tiles_ == Tiles::nowhere) take_back(layouts.in);
+    const bool makes_tiles = std::ranges::any_of(layouts.out, is_in_tiles);
+    if (tiles_ == Tiles::nowhere || (tiles_ == Tiles::where_read && makes_tiles))
+      take_back(layouts.in);
     if (tiles_ != Tiles::everywhere) take_back(layouts.out);
     return layouts;
   }
@@ -161,7 +167,8 @@ class LayoutPass {
 
   Value operand(Value old, int block) {
     if (!old) return none;
-    if (block < 1 && !in_turned_tiles(block) && is_state(old) && block_of(old) == 1)
+    reads_narrow_tiles_ |= is_in_tiles(block) && size_of(bound_.dtype(old)) == 2;
+    if (is_in_tiles(block) && !only_copies_lie_in(block) && is_state(old) && block_of(old) == 1)
       wished_.emplace(bound_.name(old), block);
     return translated(old, block);
   }
@@ -191,21 +198,26 @@ class LayoutPass {
   std::vector<int> block_;                          // of each value in the copied graph
   std::map<std::pair<int, int>, Value> reordered_;  // (old value, block)
   StateLayouts wished_;
+  bool reads_narrow_tiles_ = false;
   std::set<std::string> reordered_states_;
 };
 
-bool chooses(const Graph& bound, const CompileRequest& compile) {
-  if (!compile.chooses_state_layouts || !compile.options.state_layouts ||
-      compile.devices[0].kind != DeviceKind::cpu)
-    return false;
-  // Other processes may run on another processor, whose kernels wish other layouts.
+// Whether the step exchanges messages with other processes.
+bool exchanges(const Graph& bound) {
   for (int index = 0; index < bound.node_count(); ++index)
-    if (bound.node(index).op()->exchange) return false;
-  return true;
+    if (bound.node(index).op()->exchange) return true;
+  return false;
+}
+
+// Other processes may run on another processor, whose kernels wish other layouts.
+bool chooses(const Graph& bound, const CompileRequest& compile) {
+  return compile.chooses_state_layouts && compile.options.state_layouts &&
+         compile.devices[0].kind == DeviceKind::cpu && !exchanges(bound);
 }
 
 bool any_in_tiles(const StateLayouts& states) {
-  return std::any_of(states.begin(), states.end(), [](const auto& one) { return one.second < 1; });
+  return std::any_of(states.begin(), states.end(),
+                     [](const auto& one) { return is_in_tiles(one.second); });
 }
 
 // A state lies in tiles if no kernel would reorder it. Momentum follows its parameter, whose layout
@@ -228,9 +240,24 @@ LaidOut lay_out_and_choose(const Graph& bound, const CompileRequest& compile, St
       changed = true;
     }
     if (changed) continue;
-    if (any_in_tiles(states)) return laid;
+    if (any_in_tiles(states) || pass.reads_narrow_tiles()) return laid;
     return LayoutPass(bound, compile, states, Tiles::nowhere).run();
   }
+}
+
+LaidOut lay_out_with_states_as_they_lie(const Graph& bound, const CompileRequest& compile,
+                                        const StateLayouts& states) {
+  if (any_in_tiles(states)) return LayoutPass(bound, compile, states, Tiles::everywhere).run();
+  // Where no state changes, what is read is reordered once (runtime/plan/fixed.h).
+  if (compile.updates.empty()) return LayoutPass(bound, compile, states, Tiles::where_read).run();
+  if (compile.options.state_layouts) {
+    // Other processes expect row-major gradients.
+    LayoutPass pass(bound, compile, states,
+                    exchanges(bound) ? Tiles::where_read : Tiles::everywhere);
+    LaidOut laid = pass.run();
+    if (pass.reads_narrow_tiles()) return laid;
+  }
+  return LayoutPass(bound, compile, states, Tiles::nowhere).run();
 }
 
 }  // namespace
@@ -240,11 +267,7 @@ LaidOut lay_out(const Graph& bound, const CompileRequest& compile) {
   for (std::size_t i = 0; i < compile.states.size(); ++i)
     states[compile.states[i]] = compile.state_layouts.empty() ? 1 : compile.state_layouts[i];
   if (chooses(bound, compile)) return lay_out_and_choose(bound, compile, std::move(states));
-  // Where no state changes, what is read is reordered once (runtime/plan/fixed.h).
-  const Tiles tiles = any_in_tiles(states)      ? Tiles::everywhere
-                      : compile.updates.empty() ? Tiles::where_read
-                                                : Tiles::nowhere;
-  return LayoutPass(bound, compile, states, tiles).run();
+  return lay_out_with_states_as_they_lie(bound, compile, states);
 }
 
 }  // namespace lockstep

@@ -2,29 +2,18 @@
 
 #include <cstring>
 
+#include "runtime/places_in_tiles.h"
+
 namespace lockstep {
 namespace {
 
-// move(place in row-major order, place in the tensor) for each element.
-template <class Move>
-void each_place(const TensorDesc& desc, const Move& move) {
-  const int64_t tile = -desc.channel_block, outputs = desc.dims[0], inputs = desc.dims[1];
-  const int64_t plane = desc.dims[2] * desc.dims[3];
-  int64_t place = 0;
-  for (int64_t o = 0; o < outputs; o += tile)
-    for (int64_t i = 0; i < inputs; i += tile)
-      for (int64_t p = 0; p < plane; ++p)
-        for (int64_t in = i; in < i + tile; ++in)
-          for (int64_t out = o; out < o + tile; ++out)
-            move((out * inputs + in) * plane + p, place++);
-}
-
 template <class Move>
 void each_bytes(const TensorDesc& desc, const Move& move) {
-  check(desc.channel_block < 0 && desc.dims.size() == 4, "internal: a state lies as ",
-        text_of(desc));
+  check(is_in_tiles(desc.channel_block) && !only_copies_lie_in(desc.channel_block) &&
+            desc.dims.size() == 4,
+        "internal: a state lies as ", text_of(desc));
   const std::size_t size = size_of(desc.dtype);
-  each_place(desc, [&](int64_t plain, int64_t laid) {
+  PlacesInTiles(desc).each(0, desc.count(), [&](int64_t plain, int64_t laid) {
     move(static_cast<std::size_t>(plain) * size, static_cast<std::size_t>(laid) * size, size);
   });
 }

@@ -305,7 +305,14 @@ TEST(KeptCopies, AreWrittenOfTrainedParametersAlone) {
   EXPECT_EQ(casts_of_states(fewer), 0);
 }
 
-// What a float32 step before has laid in tiles is no operand of a cast: it is reordered first.
+// Of the parameter's copies, as casts and in tiles.
+std::ptrdiff_t copies_of(const Plan& plan, const std::string& param) {
+  const auto first = static_cast<std::ptrdiff_t>(plan.session_states());
+  return std::count_if(plan.states.begin() + first, plan.states.end(),
+                       [&](const std::string& state) { return state.starts_with(param); });
+}
+
+// What a float32 step before has laid in tiles is cast as it lies, and no copy is kept.
 TEST(KeptCopies, OfFiltersInTilesAreCastInEveryStep) {
   const TrainingModel model = build_data_parallel_model(
       all_ops(),
@@ -318,11 +325,17 @@ TEST(KeptCopies, OfFiltersInTilesAreCastInEveryStep) {
       MomentumSgd{}, {.replicas = 1, .scope = "cpu", .precision = DType::bfloat16});
   CompileRequest request = request_of(model);
   const Plan row_major = compile(request);
+  request.chooses_state_layouts = false;  // else it would lie in rows again
   request.state_layouts.assign(request.states.size(), 1);
   for (std::size_t i = 0; i < request.states.size(); ++i)
-    if (request.states[i].ends_with("second_w")) request.state_layouts[i] = -16;
-  ASSERT_EQ(std::ranges::count(request.state_layouts, -16), 1);
-  EXPECT_EQ(compile(request).kept.size() + 1, row_major.kept.size());
+    if (request.states[i].ends_with("second_w")) request.state_layouts[i] = tiles_of_side(16);
+  ASSERT_EQ(std::ranges::count(request.state_layouts, tiles_of_side(16)), 1);
+  const Plan tiled = compile(request);
+  EXPECT_GT(copies_of(row_major, "cpu_0/second_w"), 0);
+  EXPECT_EQ(copies_of(tiled, "cpu_0/second_w"), 0);
+  EXPECT_EQ(casts_of_states(tiled), 1);
+  EXPECT_EQ(tiled.kept.size() + static_cast<std::size_t>(copies_of(row_major, "cpu_0/second_w")),
+            row_major.kept.size());
 }
 
 }  // namespace

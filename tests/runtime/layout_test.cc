@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "graph/gradient.h"
+#include "graph/half.h"
 #include "operators/activation/activation.h"
 #include "operators/all.h"
 #include "operators/conv/conv.h"
@@ -215,6 +217,57 @@ TEST(Layout, CountsTheBytesThatAreReordered) {
   EXPECT_NE(text_of(plan).find(join("traffic: ", traffic.bytes, " bytes read and written, ",
                                     traffic.reordered, " of them by reorders (")),
             std::string::npos);
+}
+
+float as_cast(float x, DType to) {
+  switch (to) {
+    case DType::boolean:
+      return x != 0 ? 1.0F : 0.0F;
+    case DType::int32:
+    case DType::int64:
+      return std::trunc(x);
+    case DType::float16:
+      return static_cast<float>(Half(x));
+    case DType::bfloat16:
+      return static_cast<float>(BFloat16(x));
+    default:
+      return x;
+  }
+}
+
+// A cast keeps blocks of channels if what it makes can be reordered again: oneDNN knows neither
+// booleans nor numbers of 64 bits.
+TEST(Layout, OfCastsIsOneThatCanBeLeft) {
+  for (const int64_t channels : {16, 13})
+    for (const DType to : {DType::boolean, DType::int32, DType::int64, DType::float64,
+                           DType::float16, DType::bfloat16, DType::float32}) {
+      SCOPED_TRACE(join(channels, " channels to ", to));
+      Graph graph(all_ops());
+      const Value x = graph.input("x", {DType::float32, {2, 3, 12, 12}});
+      const Value w = graph.constant("w", random_literal({channels, 3, 3, 3}, 7));
+      const Value y = conv(graph, x, w, none, {}, "y");
+      const Value z = cast(graph, y, to, "z");
+      cast(graph, z, DType::float32, "back");
+      States store({}, {});
+      Workers workers(1, 1);
+      auto executor = make_executor(compile({graph,
+                                             {"x"},
+                                             {{2, 3, 12, 12}},
+                                             {"y", "z", "back"},
+                                             {},
+                                             {},
+                                             cpu_devices(1),
+                                             all_kernels(),
+                                             {}}),
+                                    store, workers);
+      const Literal image = random_literal({2, 3, 12, 12}, 99);
+      const std::vector<Tensor> feeds{view_of(image)};
+      executor->run(feeds, {});
+      const auto fetched = executor->fetches();
+      ASSERT_EQ(fetched[1].desc.dtype, to);
+      for (int64_t i = 0; i < fetched[0].count(); ++i)
+        ASSERT_EQ(fetched[2].as<float>()[i], as_cast(fetched[0].as<float>()[i], to)) << i;
+    }
 }
 
 // oneDNN knows no convolution to nothing: asked for its wish it throws what is no Error.

@@ -92,7 +92,7 @@ struct Training {
   }
   int side_of_tiles() const {
     const std::vector<int> layouts = session.state().layouts();
-    return lockstep::side_of_tiles(std::ranges::min(layouts));
+    return tiles_of(std::ranges::min(layouts)).side;
   }
 };
 
@@ -153,6 +153,15 @@ TEST_F(StateLayouts, GiveTheBitsOfRowMajorStates) {
       {"clipped", {.replicas = 2, .clip = {.norm = 0.5F}}},
       {"frozen", {.frozen = {"expand*"}}},
       {"bfloat16", {.precision = DType::bfloat16}},
+      {"bfloat16, two", {.replicas = 2, .precision = DType::bfloat16}},
+      {"bfloat16, three", {.replicas = 3, .precision = DType::bfloat16}, true, 12},
+      {"bfloat16, not fused", {.replicas = 2, .precision = DType::bfloat16}, false},
+      {"bfloat16, micro-batches",
+       {.replicas = 2, .micro_batches = 2, .precision = DType::bfloat16}},
+      {"bfloat16, deferred", {.replicas = 2, .deferred = true, .precision = DType::bfloat16}},
+      {"bfloat16, clipped", {.clip = {.norm = 0.5F}, .precision = DType::bfloat16}},
+      {"bfloat16, frozen", {.frozen = {"expand*"}, .precision = DType::bfloat16}},
+      {"float16, skips", {.replicas = 2, .skip_non_finite = true, .precision = DType::float16}},
       {"ring", {.replicas = 2, .all_reduce = {.spec = {.ranges = {{"xring"}}}}}}};
   for (const Way& way : ways) {
     SCOPED_TRACE(way.name);
@@ -162,6 +171,25 @@ TEST_F(StateLayouts, GiveTheBitsOfRowMajorStates) {
     plain.run(0, 3);
     EXPECT_EQ(find_drift(tiles.session), "");
     EXPECT_TRUE(tiles.session.save() == plain.session.save());
+  }
+}
+
+// The states stay row-major; what steps read of the filters lies in tiles.
+TEST_F(StateLayouts, OfFiltersBesideNarrowCopiesAreRowMajor) {
+  const TrainingModel model = model_of({.precision = DType::bfloat16});
+  Training tiles(model, true), plain(model, false);
+  tiles.run(0, 1);
+  plain.run(0, 1);
+  EXPECT_EQ(tiles.in_tiles(), 0);
+  const Plan& tiled = tiles.session.step().plan(tiles.feeds.at(0, 0.05F));
+  const Plan& row_major = plain.session.step().plan(plain.feeds.at(0, 0.05F));
+  EXPECT_NE(text_of(tiled).find("copies in tiles"), std::string::npos);
+  EXPECT_GT(tiled.kept.size(), row_major.kept.size());
+  EXPECT_LT(traffic_of(tiled).reordered, traffic_of(row_major).reordered);
+  for (const PlanStep& step : tiled.steps) {
+    if (step.type != "Reorder") continue;
+    EXPECT_NE(tiled.slots[static_cast<std::size_t>(step.in[0])].lives, Lives::in_state)
+        << step.name;
   }
 }
 

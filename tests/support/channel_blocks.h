@@ -15,19 +15,26 @@ void each_place(const TensorDesc& desc, const Move& move) {
     for (int64_t i = 0; i < desc.count(); ++i) move(i, i);
     return;
   }
-  if (block < 1) {
-    const int64_t side = side_of_tiles(desc.channel_block);
+  if (is_in_tiles(desc.channel_block)) {
+    const FilterTiles tiles = tiles_of(desc.channel_block);
     const int64_t outputs = desc.dims[0], inputs = desc.dims[1],
                   plane = desc.dims[2] * desc.dims[3];
-    const bool turned = in_turned_tiles(desc.channel_block);  // within each tile
-    const bool moved = turned && !in_tiles_turned_each(desc.channel_block);
+    // Within a tile, `together` elements lie side by side (outputs or, turned, inputs), for each of
+    // `apart` others; in pairs, two of the others at each place.
+    const bool turned = tiles.turned != Turned::no;
+    const int64_t pair = tiles.pairs == Pairs::none ? 1 : 2, together = tiles.side;
+    const int64_t apart = tiles.pairs == Pairs::deep ? 2 * tiles.side : tiles.side;
+    const int64_t out = turned ? apart : together, in = turned ? together : apart;
     for (int64_t o = 0; o < outputs; ++o)
       for (int64_t i = 0; i < inputs; ++i)
         for (int64_t p = 0; p < plane; ++p) {
-          const int64_t row = moved ? i / side * (outputs / side) + o / side
-                                    : o / side * (inputs / side) + i / side;
-          const int64_t outer = (turned ? o : i) % side, inner = (turned ? i : o) % side;
-          move((o * inputs + i) * plane + p, ((row * plane + p) * side + outer) * side + inner);
+          const int64_t row = tiles.turned == Turned::all ? i / in * (outputs / out) + o / out
+                                                          : o / out * (inputs / in) + i / in;
+          const int64_t of_apart = turned ? o % out : i % in;
+          const int64_t of_together = turned ? i % in : o % out;
+          const int64_t place = of_apart / pair * together + of_together;
+          move((o * inputs + i) * plane + p,
+               ((row * plane + p) * (apart / pair * together) + place) * pair + of_apart % pair);
         }
     return;
   }

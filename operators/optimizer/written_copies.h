@@ -1,0 +1,114 @@
+// Copies that an update writes of a parameter's elements, on CPUs.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "graph/half.h"
+#include "operators/optimizer/update_order.h"
+#include "runtime/places_in_tiles.h"
+
+namespace lockstep {
+
+template <int64_t kSide>
+void write_turned_tile(const float* x, float* y) {
+  for (int64_t i = 0; i < kSide; ++i)
+    for (int64_t o = 0; o < kSide; ++o) y[o * kSide + i] = x[i * kSide + o];
+}
+
+// Filters in tiles, as turned ones. `first`: of the elements as the filters lie.
+template <int64_t kSide>
+void write_turned(const float* from, const TensorDesc& copy, float* to, int64_t first,
+                  int64_t count) {
+  constexpr int64_t kTile = kSide * kSide;
+  static_assert(kElementsAtOnce % kTile == 0);
+  const Dims& dims = copy.dims;
+  const int64_t outputs = dims[0] / kSide, inputs = dims[1] / kSide, plane = dims[2] * dims[3];
+  const bool exchanged = tiles_of(copy.channel_block).turned == Turned::all;
+  for (int64_t done = 0; done < count; done += kTile) {
+    const int64_t tile = (first + done) / kTile, place = tile % plane, row = tile / plane;
+    const int64_t other = (row % inputs * outputs + row / inputs) * plane + place;
+    write_turned_tile<kSide>(from + done, to + (exchanged ? other : tile) * kTile);
+  }
+}
+
+// A copy of a parameter: laid out as the parameter is; of a row-major filter, in tiles; or, of a
+// filter in tiles, in turned ones of float32.
+class WrittenCopy {
+ public:
+  WrittenCopy(const TensorDesc& param, const TensorDesc& copy) {
+    if (copy.channel_block == param.channel_block) return;
+    const FilterTiles tiles = tiles_of(copy.channel_block);
+    if (param.channel_block == 1 && is_in_tiles(copy.channel_block))
+      places_.emplace(copy);
+    else if (copy.dtype == DType::float32 && is_in_tiles(param.channel_block) &&
+             tiles.is_turned() && tiles.pairs == Pairs::none)
+      turned_of_side_ = tiles.side;
+    else
+      supported(false, "writes no copy of ", text_of(param), " as ", text_of(copy));
+  }
+
+  bool in_tiles_of_rows() const { return places_.has_value(); }
+
+  template <class To>
+  void write(const To* from, const Tensor& copy, int64_t first, int64_t count) const {
+    To* const to = copy.as<To>();
+    if (places_)
+      return places_->each(first, count, [&](int64_t n, int64_t place) { to[place] = from[n]; });
+    if constexpr (std::is_same_v<To, float>) {
+      if (turned_of_side_ == 16) return write_turned<16>(from, copy.desc, to, first, count);
+      if (turned_of_side_ == 8) return write_turned<8>(from, copy.desc, to, first, count);
+    }
+    std::copy_n(from, count, to + first);
+  }
+
+ private:
+  std::optional<PlacesInTiles> places_;
+  int turned_of_side_ = 0;
+};
+
+// All copies of a parameter, which are of one type.
+class WrittenCopies {
+ public:
+  WrittenCopies(const TensorDesc& param, std::span<const TensorDesc> copies) {
+    for (const TensorDesc& copy : copies) copies_.emplace_back(param, copy);
+  }
+  bool any_in_tiles_of_rows() const {
+    return std::ranges::any_of(copies_, &WrittenCopy::in_tiles_of_rows);
+  }
+
+  // copies[c]: where the c-th one goes. Called for each range, so without dispatch(), which makes
+  // the text of a refusal.
+  void write(const float* from, const Tensor* copies, int64_t first, int64_t count) const {
+    if (copies_.empty()) return;
+    switch (copies->desc.dtype) {
+      case DType::float16:
+        return write_rounded<Half>(from, copies, first, count);
+      case DType::bfloat16:
+        return write_rounded<BFloat16>(from, copies, first, count);
+      default:
+        return write_all(from, copies, first, count);
+    }
+  }
+
+ private:
+  template <class To>
+  void write_rounded(const float* from, const Tensor* copies, int64_t first, int64_t count) const {
+    To made[kElementsAtOnce];
+    for (int64_t i = 0; i < count; ++i) made[i] = To(from[i]);
+    write_all(made, copies, first, count);
+  }
+  template <class To>
+  void write_all(const To* from, const Tensor* copies, int64_t first, int64_t count) const {
+    for (std::size_t c = 0; c < copies_.size(); ++c)
+      copies_[c].write(from, copies[c], first, count);
+  }
+
+  std::vector<WrittenCopy> copies_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,57 @@
+// Where a filter's elements lie in tiles, for loops over them in row-major order.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/tensor.h"
+
+namespace lockstep {
+
+class PlacesInTiles {
+ public:
+  explicit PlacesInTiles(const TensorDesc& filter)
+      : plane_(filter.dims[2] * filter.dims[3]),
+        tile_(tiles_of(filter.channel_block).places()),
+        outputs_(static_cast<std::size_t>(filter.dims[0])),
+        inputs_(static_cast<std::size_t>(filter.dims[1])) {
+    const FilterTiles tiles = tiles_of(filter.channel_block);
+    const int64_t rows = filter.dims[0] / tiles.outputs(),
+                  columns = filter.dims[1] / tiles.inputs();
+    const bool exchanged = tiles.turned == Turned::all;
+    const int64_t down = (exchanged ? 1 : columns) * plane_ * tile_;
+    const int64_t across = (exchanged ? rows : 1) * plane_ * tile_;
+    for (int64_t o = 0; o < filter.dims[0]; ++o)
+      outputs_[static_cast<std::size_t>(o)] =
+          o / tiles.outputs() * down + tiles.place_of_output(o % tiles.outputs());
+    for (int64_t i = 0; i < filter.dims[1]; ++i)
+      inputs_[static_cast<std::size_t>(i)] =
+          i / tiles.inputs() * across + tiles.place_of_input(i % tiles.inputs());
+  }
+
+  // body(n, place of element first + n), for n in [0, count).
+  template <class Body>
+  void each(int64_t first, int64_t count, const Body& body) const {
+    const auto inputs = static_cast<int64_t>(inputs_.size());
+    int64_t output = first / plane_ / inputs, input = first / plane_ % inputs;
+    int64_t place = first % plane_;
+    for (int64_t n = 0; n < count; ++output, input = 0) {
+      const int64_t row = outputs_[static_cast<std::size_t>(output)];
+      const int64_t* const column = inputs_.data();
+      if (plane_ == 1) {  // most filters: a loop without the inner one
+        const int64_t here = std::min(count - n, inputs - input);
+        for (int64_t i = 0; i < here; ++i) body(n + i, row + column[input + i]);
+        n += here;
+        continue;
+      }
+      for (; input < inputs && n < count; ++input, place = 0)
+        for (; place < plane_ && n < count; ++place) body(n++, row + column[input] + place * tile_);
+    }
+  }
+
+ private:
+  int64_t plane_, tile_;
+  std::vector<int64_t> outputs_, inputs_;  // the first place of each, relative to the other
+};
+
+}  // namespace lockstep

@@ -1,0 +1,112 @@
+// Row-major filters of which an update writes copies in tiles, and whose gradients lie in tiles:
+// the bits of an update of which all is row-major.
+#include <gtest/gtest.h>
+
+#include "operators/elementwise/casts.h"
+#include "tests/support/many_updates.h"
+#include "tests/support/threads.h"
+
+namespace lockstep::testing {
+namespace {
+
+// A vector; filters of 1x1 and larger, of a single column of tiles, of a plane that is more than an
+// update goes through at once; and, for tiles of 8, one whose outputs 16 does not divide.
+const std::vector<Dims> kTrained{{7},          {32, 320, 1, 1}, {64, 32, 3, 3}, {32, 32, 2, 7},
+                                 {3, 5, 1, 1}, {32, 32, 17, 16}};
+const Dims kSmallTiled{40, 24, 3, 3};
+
+const std::vector<FilterTiles> kForms{
+    {16, Turned::no, Pairs::none}, {16, Turned::each, Pairs::none}, {16, Turned::all, Pairs::none},
+    {16, Turned::no, Pairs::flat}, {16, Turned::each, Pairs::flat}, {16, Turned::all, Pairs::flat},
+    {16, Turned::no, Pairs::deep}, {16, Turned::each, Pairs::deep}, {8, Turned::no, Pairs::none},
+    {8, Turned::each, Pairs::none}};
+
+bool fits(const FilterTiles& tiles, const Dims& dims) {
+  return dims.size() == 4 && dims[0] % tiles.outputs() == 0 && dims[1] % tiles.inputs() == 0;
+}
+
+std::vector<Dims> parameters_of(const FilterTiles& tiles) {
+  std::vector<Dims> all = kTrained;
+  if (tiles.side == 8) all.push_back(kSmallTiled);
+  return all;
+}
+
+ManyUpdates row_major_updates(const std::vector<Dims>& parameters, DType type) {
+  ManyUpdates updates;
+  for (const Dims& dims : parameters) {
+    updates.params.push_back({DType::float32, dims});
+    updates.gradients.push_back({type, dims});
+  }
+  updates.copies_to = type;
+  for (std::size_t k = 0; k < parameters.size(); ++k)
+    updates.copies.push_back({static_cast<int64_t>(k), 1});
+  return updates;
+}
+
+// Each filter that fits has a copy in `copied` and a row-major one.
+void expect_bits_of_rows(const FilterTiles& gradient, const FilterTiles& copied, DType type,
+                         int threads) {
+  SCOPED_TRACE(join("gradient ", text_of(gradient), ", copies ", text_of(copied), " of ", type,
+                    ", ", threads, " threads"));
+  const std::vector<Dims> parameters = parameters_of(gradient);
+  const ManyUpdates rows = row_major_updates(parameters, type);
+  ManyUpdates tiles = rows;
+  tiles.copies.clear();
+  int tiled = 0;
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    const auto number = static_cast<int64_t>(k);
+    if (fits(gradient, parameters[k])) tiles.gradients[k].channel_block = layout_of(gradient);
+    if (fits(copied, parameters[k])) {
+      tiles.copies.push_back({number, layout_of(copied)});
+      ++tiled;
+    }
+    tiles.copies.push_back({number, 1});
+  }
+  ASSERT_GE(tiled, 4);
+  const std::vector<LaidTensor> expected = rows.results(1), made = tiles.results(threads);
+  for (std::size_t i = 0; i < rows.places().new_copy(0); ++i)
+    EXPECT_TRUE(made[i].values() == expected[i].values()) << "result " << i;
+  for (std::size_t c = 0; c < tiles.copies.size(); ++c) {
+    const auto k = static_cast<std::size_t>(tiles.copies[c].param);
+    EXPECT_TRUE(made[tiles.places().new_copy(c)].values() ==
+                expected[rows.places().new_copy(k)].values())
+        << "a copy of " << text_of(parameters[k]) << text_of_layout(tiles.copies[c].layout);
+  }
+}
+
+TEST(TiledCopies, AndGradientsInTilesHaveTheBitsOfRows) {
+  for (std::size_t i = 0; i < kForms.size(); ++i)
+    for (const int threads : {1, 3})
+      expect_bits_of_rows(kForms[i], kForms[(i + threads) % kForms.size()],
+                          i % 2 == 0 ? DType::bfloat16 : DType::float16, usable_threads(threads));
+}
+
+TEST(TiledCopies, AreCastToAsUpdatesWriteThem) {
+  for (const FilterTiles& tiles : kForms)
+    for (const int threads : {1, 3}) {
+      Graph graph(all_ops(), "casts");
+      std::vector<Value> inputs;
+      std::vector<LaidTensor> in, out;
+      for (const Dims& dims : parameters_of(tiles)) {
+        inputs.push_back(graph.input(join("x", in.size()), {DType::float32, to_shape(dims)}));
+        in.emplace_back(TensorDesc{DType::float32, dims}, -3, 0.37F);
+        out.emplace_back(
+            TensorDesc{DType::bfloat16, dims, fits(tiles, dims) ? layout_of(tiles) : 1});
+      }
+      const Node node = graph.add({.type = "Casts",
+                                   .domain = kOwnDomain,
+                                   .inputs = inputs,
+                                   .attributes = {{"to", static_cast<int64_t>(DType::bfloat16)}},
+                                   .outputs = static_cast<int>(out.size())},
+                                  {});
+      run_on_cpu(node, in, out, usable_threads(threads));
+      for (std::size_t k = 0; k < in.size(); ++k) {
+        const LaidTensor expected({DType::bfloat16, in[k].desc().dims}, -3, 0.37F);
+        EXPECT_TRUE(out[k].values() == expected.values())
+            << text_of(out[k].desc()) << ", " << threads << " threads";
+      }
+    }
+}
+
+}  // namespace
+}  // namespace lockstep::testing
