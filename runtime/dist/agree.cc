@@ -13,7 +13,6 @@ namespace lockstep {
 namespace {
 
 constexpr uint64_t kTalk = uint64_t{1} << 62U;  // above the message numbers of graphs
-constexpr uint64_t kLongestTalk = uint64_t{64} << 20U;
 
 void send_text(Comm& comm, int to, const std::string& text, const std::string& what) {
   uint64_t size = text.size();
@@ -26,13 +25,14 @@ void send_text(Comm& comm, int to, const std::string& text, const std::string& w
   content.wait();
 }
 
-std::string receive_text(Comm& comm, int from, const std::string& what) {
+std::string receive_text(Comm& comm, int from, const std::string& what,
+                         uint64_t longest = kLongestText) {
   uint64_t size = 0;
   Transfer& length = comm.receiving(from, kTalk, what);
   length.start(&size, sizeof size);
   length.wait();
-  check(size <= kLongestTalk, "rank ", from, " sent ", size, " bytes of '", what, "'; at most ",
-        kLongestTalk, " are allowed");
+  check(size <= longest, "rank ", from, " sent ", size, " bytes of '", what, "'; at most ", longest,
+        " are allowed");
   std::string text(size, '\0');
   if (size == 0) return text;
   Transfer& content = comm.receiving(from, kTalk + 1, what);
@@ -86,14 +86,15 @@ std::string difference(const Entries& first, const Entries& other, int rank) {
 
 }  // namespace
 
-std::vector<std::string> gather_texts(Comm& comm, const std::string& mine,
-                                      const std::string& what) {
+std::vector<std::string> gather_texts(Comm& comm, const std::string& mine, const std::string& what,
+                                      uint64_t longest) {
   if (comm.rank() > 0) {
     send_text(comm, 0, mine, what);
     return {};
   }
   std::vector<std::string> texts{mine};
-  for (int rank = 1; rank < comm.size(); ++rank) texts.push_back(receive_text(comm, rank, what));
+  for (int rank = 1; rank < comm.size(); ++rank)
+    texts.push_back(receive_text(comm, rank, what, longest));
   return texts;
 }
 

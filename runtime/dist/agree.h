@@ -11,8 +11,12 @@
 
 namespace lockstep {
 
+// The longest text that a rank takes from another one, in bytes, unless it expects a longer one.
+constexpr uint64_t kLongestText = uint64_t{64} << 20U;
+
 // All ranks' texts, in rank order, on rank 0; empty on other ranks.
-std::vector<std::string> gather_texts(Comm& comm, const std::string& mine, const std::string& what);
+std::vector<std::string> gather_texts(Comm& comm, const std::string& mine, const std::string& what,
+                                      uint64_t longest = kLongestText);
 // Rank `from`'s text, on every rank.
 std::string share_text(Comm& comm, const std::string& mine, const std::string& what, int from = 0);
 // The minimum over all ranks, on every rank. Each rank waits for only a few others.

@@ -72,7 +72,11 @@ class Differing {
   explicit Differing(const Session& session) {
     if (!session.comm()) return;
     replicas_ = replicas_of_ranks(session);
-    of_ranks_ = gather_texts(*session.comm(), own_differing(session), "statistics to be saved");
+    const std::string mine = own_differing(session);
+    uint64_t longest = kLongestText;  // replicas have as many bytes each
+    for (const std::size_t replicas : replicas_)
+      longest = std::max(longest, mine.size() / replicas_[0] * replicas);
+    of_ranks_ = gather_texts(*session.comm(), mine, "statistics to be saved", longest);
     at_.resize(of_ranks_.size(), 0);
   }
 

@@ -1,0 +1,26 @@
+#include "runtime/dist/agree.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/ranks.h"
+
+namespace lockstep::testing {
+namespace {
+
+// As large as what a rank's replicas save.
+TEST(Agree, TextsMayBeLongIfTheirReaderExpectsThem) {
+  run_ranks(2, [](Comm& comm) {
+    const std::string mine(kLongestText + 1, comm.rank() == 0 ? 'a' : 'b');
+    const auto texts = gather_texts(comm, mine, "letters", mine.size());
+    if (comm.rank() == 0) {
+      ASSERT_EQ(texts.size(), 2u);
+      EXPECT_TRUE(texts[0] == mine);
+      EXPECT_TRUE(texts[1] == std::string(kLongestText + 1, 'b'));
+    } else {
+      EXPECT_TRUE(texts.empty());
+    }
+  });
+}
+
+}  // namespace
+}  // namespace lockstep::testing
