@@ -82,8 +82,10 @@ class UpdateOperandsOf {
 
   // The numbers of the copies of parameter k: from the first one to the second.
   std::pair<std::size_t, std::size_t> copies_of(std::size_t k) const {
-    const auto same = std::ranges::equal_range(copied_, static_cast<int64_t>(k));
-    return {same.begin() - copied_.begin(), same.end() - copied_.begin()};
+    // clang 14 does not compile libstdc++'s std::ranges::equal_range.
+    const auto [first, end] =
+        std::equal_range(copied_.begin(), copied_.end(), static_cast<int64_t>(k));
+    return {first - copied_.begin(), end - copied_.begin()};
   }
   // For kernels that write at most one; null if there is none.
   const Tensor* only_copy(const KernelArgs& args, std::size_t k) const {
