@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "operators/elementwise/casts.h"
-#include "tests/support/many_updates.h"
 #include "tests/support/threads.h"
+#include "tests/support/update_of_many.h"
 
 namespace lockstep::testing {
 namespace {
@@ -31,8 +31,8 @@ std::vector<Dims> parameters_of(const FilterTiles& tiles) {
   return all;
 }
 
-ManyUpdates row_major_updates(const std::vector<Dims>& parameters, DType type) {
-  ManyUpdates updates;
+UpdateOfMany row_major_updates(const std::vector<Dims>& parameters, DType type) {
+  UpdateOfMany updates;
   for (const Dims& dims : parameters) {
     updates.params.push_back({DType::float32, dims});
     updates.gradients.push_back({type, dims});
@@ -49,8 +49,8 @@ void expect_bits_of_rows(const FilterTiles& gradient, const FilterTiles& copied,
   SCOPED_TRACE(join("gradient ", text_of(gradient), ", copies ", text_of(copied), " of ", type,
                     ", ", threads, " threads"));
   const std::vector<Dims> parameters = parameters_of(gradient);
-  const ManyUpdates rows = row_major_updates(parameters, type);
-  ManyUpdates tiles = rows;
+  const UpdateOfMany rows = row_major_updates(parameters, type);
+  UpdateOfMany tiles = rows;
   tiles.copies.clear();
   int tiled = 0;
   for (std::size_t k = 0; k < parameters.size(); ++k) {

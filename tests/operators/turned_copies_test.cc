@@ -1,8 +1,8 @@
 // Filters in tiles that an update writes a second time, in turned ones.
 #include <gtest/gtest.h>
 
-#include "tests/support/many_updates.h"
 #include "tests/support/threads.h"
+#include "tests/support/update_of_many.h"
 
 namespace lockstep::testing {
 namespace {
@@ -18,7 +18,7 @@ const std::vector<int> kTurned{layout_of({16, Turned::all}), layout_of({16, Turn
 bool is_filter(std::size_t k) { return kParameters[k].size() == 4 && k % 2 == 1; }
 
 void expect_turned(int layout, int threads) {
-  ManyUpdates updates;
+  UpdateOfMany updates;
   for (std::size_t k = 0; k < kParameters.size(); ++k)
     updates.params.push_back(
         {DType::float32, kParameters[k], is_filter(k) ? tiles_of_side(tiles_of(layout).side) : 1});

@@ -11,7 +11,7 @@
 
 namespace lockstep::testing {
 
-struct ManyUpdates {
+struct UpdateOfMany {
   struct Copy {
     int64_t param;
     int layout;
