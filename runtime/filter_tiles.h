@@ -54,7 +54,8 @@ constexpr FilterTiles tiles_of(int layout) {
   const int form = -layout / 1000;
   return {-layout % 1000, static_cast<Turned>(form % 3), static_cast<Pairs>(form / 3)};
 }
-// States are row-major or lie in such tiles. All others are copies' alone.
+// States are row-major or lie in such tiles. In all others lie only copies of states and, with AMX,
+// gradients of filters.
 constexpr int tiles_of_side(int side) { return layout_of({.side = side}); }
 constexpr bool only_copies_lie_in(int layout) { return layout < -1000; }
 
