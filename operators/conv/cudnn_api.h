@@ -76,8 +76,8 @@ class Descriptor {
   Descriptor& set(cudnnBackendAttributeName_t name, const Descriptor& value) {
     return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value.descriptor_);
   }
-  Descriptor& set(cudnnBackendAttributeName_t name, double value) {
-    return set(name, CUDNN_TYPE_DOUBLE, 1, &value);
+  Descriptor& set(cudnnBackendAttributeName_t name, float value) {
+    return set(name, CUDNN_TYPE_FLOAT, 1, &value);
   }
   Descriptor& finish() {
     check_cudnn(cudnn().finalize(descriptor_), "a descriptor");

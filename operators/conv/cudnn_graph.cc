@@ -145,8 +145,8 @@ class Operations {
         .set(names.x, x)
         .set(names.w, w)
         .set(names.y, y)
-        .set(names.alpha, 1.0)
-        .set(names.beta, c_.adds ? 1.0 : 0.0);
+        .set(names.alpha, 1.0F)  // a float, as sums are; as a double most engines take 1 for 0
+        .set(names.beta, c_.adds ? 1.0F : 0.0F);
     add(operation);
   }
 

@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "operators/conv/cudnn_graph.h"
 #include "tests/support/expect_error.h"
 
 namespace lockstep::testing {
@@ -61,6 +62,23 @@ TEST_F(Cudnn, TakesEveryKindTypeAndLayout) {
           c.channels_last = channels_last;
           EXPECT_NO_THROW(describe_to_cudnn(c)) << text_of(c.x) << " " << type;
         }
+}
+
+// An engine reads scales in the type that it sums in. cuDNN keeps them in the type they were set
+// in.
+TEST_F(Cudnn, ScalesByFloats) {
+  for (const bool adds : {false, true}) {
+    Convolution c = convolutions()[0];
+    c.adds = adds;
+    const DnnOperations made = operations_of(c);
+    float alpha = -1, beta = -1;
+    made.operations[0].read(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1,
+                            &alpha);
+    made.operations[0].read(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, 1,
+                            &beta);
+    EXPECT_EQ(alpha, 1);
+    EXPECT_EQ(beta, adds ? 1 : 0);
+  }
 }
 
 // What comes behind a convolution too, whatever of it there is.
