@@ -7,17 +7,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "graph/file.h"
 
 namespace lockstep::testing {
 
-std::string run_path() { return LOCKSTEP_BINARY; }
+// In a bundle the program lies beside the tests, in a build where it was built.
+std::string run_path() {
+  const std::filesystem::path beside =
+      std::filesystem::read_symlink("/proc/self/exe").replace_filename("lockstep");
+  return std::filesystem::is_regular_file(beside) ? beside.string() : LOCKSTEP_BINARY;
+}
 
 Program::Program(const std::vector<std::string>& arguments, const ProgramOptions& options) {
   const std::string out = folder_ / "out", err = folder_ / "err";
-  std::vector<char*> argv{const_cast<char*>(LOCKSTEP_BINARY)};
+  std::string program = run_path();
+  std::vector<char*> argv{program.data()};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   write_file(out, "");
