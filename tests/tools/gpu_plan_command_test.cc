@@ -18,10 +18,13 @@ int lines_with(const std::string& text, const std::string& what, const std::stri
   return found;
 }
 
+// Where there are GPUs, CUDA hides them.
+const ProgramOptions no_gpus{.environment = {{"CUDA_VISIBLE_DEVICES", "-1"}}};
+
 Outcome planned(const std::vector<std::string>& more) {
   std::vector<std::string> words{"plan", "lenet", "--devices", "gpu", "--precision", "bfloat16"};
   words.insert(words.end(), more.begin(), more.end());
-  return run_lockstep(words);
+  return run_lockstep(words, no_gpus);
 }
 
 // Five: two forward, two by weights, one by data.
@@ -66,13 +69,11 @@ TEST(GpuPlanCommand, BadGpusAreRefused) {
                  {"--gpu h200 is for plans for GPUs", "cpu:0", "--devices gpu"});
 }
 
-// Where there are GPUs, CUDA hides them.
 TEST(GpuPlanCommand, DoctorSaysWhyThereIsNoGpu) {
-  const ProgramOptions hidden{.environment = {{"CUDA_VISIBLE_DEVICES", "-1"}}};
-  const Outcome properties = run_lockstep({"doctor", "--device-properties"}, hidden);
+  const Outcome properties = run_lockstep({"doctor", "--device-properties"}, no_gpus);
   expect_refused(properties, {"there is no GPU here ("});
   const std::string why = properties.err.substr(properties.err.find("here ("));
-  const Outcome doctor = run_lockstep({"doctor"}, hidden);
+  const Outcome doctor = run_lockstep({"doctor"}, no_gpus);
   EXPECT_EQ(lines_with(doctor.out, "GPUs       0: "), 1) << doctor.out;
   EXPECT_EQ(lines_with(doctor.out, "NVRTC      "), 1) << doctor.out;
   EXPECT_NE(doctor.out.find(why.substr(6, why.rfind(')') - 6)), std::string::npos) << doctor.out;
