@@ -294,7 +294,9 @@ std::vector<OpCase> transposed_cases() {
   };
 }
 
-// Wherever it comes from: the ReLU must not turn it into 0.
+// Wherever it comes from: the ReLU must not turn it into 0. On a GPU it may reach further: cuDNN
+// has engines that compute groups as one, with zeros for what a group does not read, and 0 * NaN is
+// NaN.
 TEST(FusedConv, KeepsNaN) {
   for (const OpCase& c :
        {added(conv("columns", {2, 3, 4, 5}, {5, 3, 2, 2}, {.stride_h = 2}, true), true),
@@ -313,9 +315,11 @@ TEST(FusedConv, KeepsNaN) {
       const Doubles found = to_doubles(CaseRunner(built.graph, broken, built.feeds,
                                                   {built.graph.name(built.outputs[0])}, guarded())
                                            .run(fed_values(broken))[0]);
+      const bool reaches_further = !runs_on_the_cpu() && c.name == "fused_added_groups";
       int unknown = 0;
       for (std::size_t i = 0; i < expected.values.size(); ++i) {
         unknown += std::isnan(expected.values[i]);
+        if (reaches_further && !std::isnan(expected.values[i])) continue;
         EXPECT_EQ(std::isnan(found.values[i]), std::isnan(expected.values[i]))
             << c.name << ", operand " << operand << ", element " << i;
       }
