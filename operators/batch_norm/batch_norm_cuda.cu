@@ -34,7 +34,7 @@ std::unique_ptr<Kernel> forward(const KernelRequest& request) {
   const BatchNormAttrs attrs = read_batch_norm(request.node);
   const TensorDesc& x_desc = request.in[In::x];
   const Tiles tiles(x_desc);
-  const Tiles by_element = tiles_held<Element>(tiles, x_desc, request.device);
+  const Tiles by_element = tiles_in_rounds<Element>(tiles, x_desc, request.device);
   auto run = [=](const KernelArgs& args) {
     const Workspace<Tiles, Normaliser> workspace(args.workspace, tiles);
     const T* x = operand<T>(args, In::x);
@@ -72,29 +72,39 @@ template <class T, class Tiles, int kCount, Mask kMask>
 std::unique_ptr<Kernel> gradient(const KernelRequest& request, const BatchNormGradAttrs& attrs) {
   using In = BatchNormGradIn;
   using Out = BatchNormGradOut;
-  using Element = Backward<T, Tiles, kCount, kMask>;
   const TensorDesc& x_desc = request.in[In::x];
   const Tiles tiles(x_desc);
-  const Tiles by_element = tiles_held<Element>(tiles, x_desc, request.device);
+  const Tiles by_element =
+      tiles_in_rounds<Backward<T, Tiles, kCount, kMask>>(tiles, x_desc, request.device);
   auto run = [=](const KernelArgs& args) {
     const Workspace<Tiles, Coefficients> workspace(args.workspace, tiles);
-    const Incoming<T, Tiles, kCount, kMask> from{attrs.epsilon,
-                                                 operand<T>(args, In::dy),
-                                                 operand<T>(args, In::x),
-                                                 operand<T>(args, In::y),
-                                                 operand<float>(args, In::scale),
-                                                 operand<float>(args, In::bias),
-                                                 operand<float>(args, In::mean),
-                                                 operand<float>(args, In::variance)};
+    const auto from = [&]<Mask kOf>(const T* dy) {
+      return Incoming<T, Tiles, kCount, kOf>{attrs.epsilon,
+                                             dy,
+                                             operand<T>(args, In::x),
+                                             operand<T>(args, In::y),
+                                             operand<float>(args, In::scale),
+                                             operand<float>(args, In::bias),
+                                             operand<float>(args, In::mean),
+                                             operand<float>(args, In::variance)};
+    };
+    const auto incoming = from.template operator()<kMask>(operand<T>(args, In::dy));
+    T* passed = result<T>(args, Out::dz);
     using Sums = GradientSums<T, Tiles, kCount, kMask>;
-    for_tiles(args, tiles, PartialSums<Tiles, 2, Sums>{Sums{from}, workspace.partial});
+    for_tiles(args, tiles, PartialSums<Tiles, 2, Sums>{Sums{incoming, passed}, workspace.partial});
     for_blocks(args, tiles.channels,
                SettleGradient<T, Tiles, kCount, kMask>{
-                   from, tiles, attrs.given, workspace.partial, workspace.of_channels,
+                   incoming, tiles, attrs.given, workspace.partial, workspace.of_channels,
                    result<float>(args, Out::dscale), result<float>(args, Out::dbias)});
-    for_tiles(
-        args, by_element,
-        Element{from, workspace.of_channels, result<T>(args, Out::dx), result<T>(args, Out::dz)});
+    const auto differentiate = [&]<Mask kOf>(const Incoming<T, Tiles, kCount, kOf>& rest) {
+      for_tiles(
+          args, by_element,
+          Backward<T, Tiles, kCount, kOf>{rest, workspace.of_channels, result<T>(args, Out::dx)});
+    };
+    if (passed)
+      differentiate(from.template operator()<Mask::none>(passed));
+    else
+      differentiate(incoming);
   };
   return make_kernel(run, description_of(x_desc), Workspace<Tiles, Coefficients>::bytes(tiles));
 }

@@ -31,7 +31,8 @@ struct ShiftedSums {
     const T* x;
     PerChannel<Tiles, T> first;
     __device__ Pack<T, kCount> load(int64_t at) const { return lockstep::load<T, kCount>(x + at); }
-    __device__ void add(const Pack<T, kCount>& pack, Both<Real> (&sums)[Tiles::kPerPack]) const {
+    __device__ void add(int64_t, const Pack<T, kCount>& pack,
+                        Both<Real> (&sums)[Tiles::kPerPack]) const {
 #pragma unroll
       for (int e = 0; e < kCount; ++e) {
         Both<Real>& sum = sums[Tiles::kPerPack == 1 ? 0 : e];
@@ -104,7 +105,7 @@ struct Normalise {
     const int64_t channel = tiles.channel();
     if (channel >= tiles.channels) return;
     const auto mine = PerChannel<Tiles, Normaliser>::load(affine, channel);
-    tiles.template visit<kAdds ? 2 : 4>(
+    tiles.template visit_backwards<kAdds ? 2 : 4>(
         [&](int64_t at) {
           Loaded loaded;
           loaded.x = load<T, kCount>(x + at);
@@ -168,28 +169,34 @@ struct Incoming {
   __device__ Reader reader() const { return {dy, x, y, {}}; }
 };
 
-// Sums of dy, and of dy times x minus the mean.
+// Sums of dy, and of dy times x minus the mean. Writes the part of dy that passes, if it is wanted:
+// what comes after reads that instead of dy and y.
 template <class T, class Tiles, int kCount, Mask kMask>
 struct GradientSums {
   using From = Incoming<T, Tiles, kCount, kMask>;
   using Real = typename Tiles::Real;
   From from;
+  T* dz;  // may be null
   struct Adder {
     typename From::Reader read;
+    T* dz;
     __device__ typename From::Loaded load(int64_t at) const { return read.load(at); }
-    __device__ void add(const typename From::Loaded& loaded,
+    __device__ void add(int64_t at, const typename From::Loaded& loaded,
                         Both<Real> (&sums)[Tiles::kPerPack]) const {
+      Pack<T, kCount> passed;
 #pragma unroll
       for (int e = 0; e < kCount; ++e) {
         Both<Real>& sum = sums[Tiles::kPerPack == 1 ? 0 : e];
         const float slope = read.slope(loaded, e);
         sum.x += slope;
         sum.y += Real(slope) * read.away(loaded, e);
+        passed.at[e] = stored<T>(slope);
       }
+      if (dz) store<T, kCount>(dz + at, passed);
     }
   };
   __device__ Adder of(const Tiles&, int64_t channel) const {
-    Adder adder{from.reader()};
+    Adder adder{from.reader(), dz};
 #pragma unroll
     for (int s = 0; s < Tiles::kPerPack; ++s) adder.read.affine.of[s] = from.affine_of(channel + s);
     return adder;
@@ -230,7 +237,7 @@ struct Backward {
   using From = Incoming<T, Tiles, kCount, kMask>;
   From from;
   const Coefficients* coefficients;
-  T *dx, *dz;  // dx may lie over dy or x; dz may be null
+  T* dx;  // may lie over dy or x
   __device__ void operator()(const Tiles& tiles) const {
     const int64_t channel = tiles.channel();
     if (channel >= tiles.channels) return;
@@ -238,23 +245,18 @@ struct Backward {
     auto read = from.reader();
 #pragma unroll
     for (int s = 0; s < Tiles::kPerPack; ++s) read.affine.of[s] = mine.of[s].affine;
-    tiles.template visit<2>([&](int64_t at) { return read.load(at); },
-                            [&](int64_t at, const typename From::Loaded& loaded) {
-                              Pack<T, kCount> pack;
-                              float slope[kCount];
+    tiles.template visit_backwards<2>(
+        [&](int64_t at) { return read.load(at); },
+        [&](int64_t at, const typename From::Loaded& loaded) {
+          Pack<T, kCount> pack;
 #pragma unroll
-                              for (int e = 0; e < kCount; ++e) {
-                                const Coefficients& c = mine.at(e);
-                                slope[e] = read.slope(loaded, e);
-                                const float along = fmaf(c.along, read.away(loaded, e), c.constant);
-                                pack.at[e] = stored<T>(fmaf(c.affine.factor, slope[e], along));
-                              }
-                              store<T, kCount>(dx + at, pack);
-                              if (!dz) return;
-#pragma unroll
-                              for (int e = 0; e < kCount; ++e) pack.at[e] = stored<T>(slope[e]);
-                              store<T, kCount>(dz + at, pack);
-                            });
+          for (int e = 0; e < kCount; ++e) {
+            const Coefficients& c = mine.at(e);
+            const float along = fmaf(c.along, read.away(loaded, e), c.constant);
+            pack.at[e] = stored<T>(fmaf(c.affine.factor, read.slope(loaded, e), along));
+          }
+          store<T, kCount>(dx + at, pack);
+        });
   }
 };
 

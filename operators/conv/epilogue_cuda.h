@@ -36,7 +36,8 @@ struct SumAndSquares {
   struct Adder {
     const T* y;
     __device__ Pack<T, kCount> load(int64_t at) const { return lockstep::load<T, kCount>(y + at); }
-    __device__ void add(const Pack<T, kCount>& pack, Both<Real> (&sums)[Tiles::kPerPack]) const {
+    __device__ void add(int64_t, const Pack<T, kCount>& pack,
+                        Both<Real> (&sums)[Tiles::kPerPack]) const {
 #pragma unroll
       for (int e = 0; e < kCount; ++e) {
         Both<Real>& sum = sums[Tiles::kPerPack == 1 ? 0 : e];

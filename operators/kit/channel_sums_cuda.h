@@ -12,8 +12,8 @@ struct Both {
 };
 
 // The sums of a piece, for each channel, to partial[piece][channel]. terms.of(channel), made once
-// for a thread's channels, loads a pack and adds both terms of its elements; kUnroll packs are
-// loaded at once.
+// for a thread's channels, loads the pack at a place and adds both terms of its elements; kUnroll
+// packs are loaded at once.
 template <class Tiles, int kUnroll, class Terms>
 struct PartialSums {
   using Real = typename Tiles::Real;
@@ -27,8 +27,9 @@ struct PartialSums {
     Both<Real> mine[kSums] = {};
     if (inside) {
       const auto add = terms.of(tiles, channel);
-      tiles.template visit<kUnroll>([&](int64_t at) { return add.load(at); },
-                                    [&](int64_t, const auto& loaded) { add.add(loaded, mine); });
+      tiles.template visit<kUnroll>(
+          [&](int64_t at) { return add.load(at); },
+          [&](int64_t at, const auto& loaded) { add.add(at, loaded, mine); });
     }
     for (int s = 0; s < kSums; ++s) shared[s][threadIdx.x] = mine[s];
     __syncthreads();

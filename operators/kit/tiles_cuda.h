@@ -13,9 +13,10 @@ namespace lockstep {
 constexpr int kTileShift = 8;
 constexpr int kTileThreads = 1 << kTileShift;
 constexpr int kBlocksHeld = 3;  // at least, by a multiprocessor
+constexpr int kRounds = 3;      // of blocks, each as many as a GPU holds
 // The most blocks of a sum, on every GPU: the pieces decide the order of a sum, so its bits. 132
 // multiprocessors take them in whole rounds.
-constexpr int64_t kMostPieces = 132 * kBlocksHeld * 3;
+constexpr int64_t kMostPieces = 132 * kBlocksHeld * kRounds;
 
 // A thread's packs: so many of them, and the elements from one to the next.
 struct Packs {
@@ -35,6 +36,8 @@ struct Packs {
 #pragma unroll 1
     for (; left > 0; --left, here += stride) use(here, load(here));
   }
+
+  __device__ Packs backwards() const { return {at + (count - 1) * stride, count, -stride}; }
 };
 
 __device__ inline int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -80,11 +83,21 @@ struct ChannelTiles {
 
   template <int kUnroll, class Load, class Use>
   __device__ void visit(const Load& load, const Use& use) const {
-    const int64_t begin = blockIdx.y * rows_of_piece + (threadIdx.x >> shift);
-    const int64_t end = lesser((blockIdx.y + 1) * rows_of_piece, rows);
+    packs_of(piece()).template visit<kUnroll>(load, use);
+  }
+  // What a visit before this one, or the kernel that wrote the rows, left in the cache comes first.
+  template <int kUnroll, class Load, class Use>
+  __device__ void visit_backwards(const Load& load, const Use& use) const {
+    packs_of(pieces - 1 - piece()).backwards().template visit<kUnroll>(load, use);
+  }
+
+ private:
+  __device__ Packs packs_of(int64_t piece) const {
+    const int64_t begin = piece * rows_of_piece + (threadIdx.x >> shift);
+    const int64_t end = lesser((piece + 1) * rows_of_piece, rows);
     const int lines_shift = kTileShift - shift, lines = 1 << lines_shift;
-    Packs{begin * channels + channel(), (end - begin + lines - 1) >> lines_shift, lines * channels}
-        .template visit<kUnroll>(load, use);
+    return {begin * channels + channel(), (end - begin + lines - 1) >> lines_shift,
+            lines * channels};
   }
 };
 
@@ -152,6 +165,10 @@ struct PlaneTiles {
     for (int64_t i = small ? last - 1 : first; i < last; ++i, mine.at += between)
       mine.template visit<kUnroll>(load, use);
   }
+  template <int kUnroll, class Load, class Use>
+  __device__ void visit_backwards(const Load& load, const Use& use) const {
+    visit<kUnroll>(load, use);  // blocks take a channel each, so no end is in the cache
+  }
 };
 
 template <class Tiles, class Body>
@@ -167,10 +184,11 @@ void for_tiles(const Where& where, const Tiles& tiles, const Body& body) {
   launch_blocks(run_tiles<Tiles, Body>, grid, kTileThreads, stream_of(where), tiles, body);
 }
 
-// The tiles for element-wise work: as many blocks as the GPU holds at once.
+// The tiles for element-wise work: the blocks that the GPU holds at once, in a few rounds. Rounds
+// and not one, so that the first of them covers what the last of the sums before it has read.
 template <class Body, class Tiles>
-Tiles tiles_held(const Tiles&, const TensorDesc& x, Device device) {
-  return Tiles(x, blocks_held(device, run_tiles<Tiles, Body>, kTileThreads));
+Tiles tiles_in_rounds(const Tiles&, const TensorDesc& x, Device device) {
+  return Tiles(x, kRounds * blocks_held(device, run_tiles<Tiles, Body>, kTileThreads));
 }
 
 // make.operator()<type on the device, its tiles, elements per thread>(). Rows of channels without
