@@ -36,15 +36,7 @@ std::string no_channel_sums(const KernelRequest& request) {
   const TensorDesc& x = request.in[0];
   if (x.channel_block <= 1) return "takes channel blocks";
   if (x.padded()) return "takes whole blocks";
-  if (x.dtype != DType::float32) return join("takes float32, not ", x.dtype);
-  if (request.in.size() > 1 && request.in[1].present() && !request.constants[1])
-    return "takes axes that are known";
-  const Extent extent = extent_of(request);
-  const bool by_channel = x.count() > 0 && extent.kept.size() == 1 &&
-                          extent.kept[0].size == x.dims[1] &&
-                          extent.kept[0].stride == x.count() / (x.dims[0] * x.dims[1]) &&
-                          !extent.reduced.empty() && extent.reduced.back().stride == 1;
-  return by_channel ? "" : "keeps the channels alone";
+  return not_by_channel(request);
 }
 
 Layouts channel_sums_layouts(const KernelRequest& request) {

@@ -64,4 +64,19 @@ inline Extent extent_of(const KernelRequest& request) {
   return Extent(x, is_reduced);
 }
 
+// Why a reduction is not one of floats over everything but the channels of images.
+inline std::string not_by_channel(const KernelRequest& request) {
+  const TensorDesc& x = request.in[0];
+  if (x.dims.size() < 2) return "takes images";
+  if (x.dtype != DType::float32) return join("takes float32, not ", x.dtype);
+  if (request.in.size() > 1 && request.in[1].present() && !request.constants[1])
+    return "takes axes that are known";
+  const Extent extent = extent_of(request);
+  const bool by_channel = x.count() > 0 && extent.kept.size() == 1 &&
+                          extent.kept[0].size == x.dims[1] &&
+                          extent.kept[0].stride == x.count() / (x.dims[0] * x.dims[1]) &&
+                          !extent.reduced.empty() && extent.reduced.back().stride == 1;
+  return by_channel ? "" : "keeps the channels alone";
+}
+
 }  // namespace lockstep

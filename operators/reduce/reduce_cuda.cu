@@ -1,9 +1,11 @@
-// One block reduces each output, in a fixed order. Sums of floats are in double.
+// One block reduces each output, in a fixed order; more where few outputs have many elements. Sums
+// of floats are in double.
 #include <limits>
 
 #include "operators/kit/dispatch.h"
 #include "operators/kit/whole_numbers.h"
 #include "operators/reduce/along_axis_cuda.h"
+#include "operators/reduce/by_channel_cuda.h"
 #include "operators/reduce/extent.h"
 #include "operators/reduce/reduce.h"
 
@@ -162,7 +164,10 @@ std::vector<KernelEntry> reduce_cuda() {
   std::vector<KernelEntry> entries = along_axis_cuda();
   entries.insert(
       entries.end(),
-      {{"ReduceSum", "", {{"GPU", takes<Numbers>(), prepare_reduce<Sum>}}},
+      {{"ReduceSum",
+        "",
+        {{"by channel", not_by_channel, prepare_by_channel},
+         {"GPU", takes<Numbers>(), prepare_reduce<Sum>}}},
        {"ReduceMean", "", {{"GPU", takes<Numbers>(), prepare_reduce<Mean>}}},
        {"ReduceProd", "", {{"GPU", takes<Numbers>(), prepare_reduce<Product>}}},
        {"ReduceL1", "", {{"GPU", takes<Numbers>(), prepare_reduce<L1>}}},
