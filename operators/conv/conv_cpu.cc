@@ -3,61 +3,19 @@
 #include <algorithm>
 #include <optional>
 
+#include "operators/conv/amx/amx.h"
 #include "operators/conv/columns/columns.h"
 #include "operators/conv/conv.h"
 #include "operators/conv/epilogue_cpu.h"
 #include "operators/conv/pointwise/pointwise.h"
+#include "operators/conv/problem_dnnl.h"
 #include "operators/conv/winograd/winograd.h"
 #include "operators/kit/dispatch.h"
-#include "operators/kit/dnnl.h"
 #include "operators/layout/layout.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
 namespace {
-
-// One convolution in oneDNN's form. All its tensors are of one type.
-struct Problem {
-  DType type;
-  Dims x, w;
-  Dims plain_w;  // with the group dimension split off
-  Dims y;
-  Dims strides, dilations, begin, end;
-
-  Problem(const ConvAttrs& attrs, DType type, const Dims& x, const Dims& w, const Dims& y)
-      : Problem(resolved(attrs.window, Dims(w.begin() + 2, w.end()),
-                         to_shape(Dims(x.begin() + 2, x.end()))),
-                attrs.group, type, x, w, y) {}
-
-  // `window` has all defaults resolved; its end padding follows from the sizes.
-  Problem(const Window& window, int64_t group, DType type, const Dims& x, const Dims& w,
-          const Dims& y)
-      : type(type), x(x), w(w), plain_w(w), y(y) {
-    if (group > 1) {
-      plain_w[0] /= group;
-      plain_w.insert(plain_w.begin(), group);
-    }
-    strides = window.strides;
-    for (std::size_t i = 0; i + 2 < x.size(); ++i) {
-      dilations.push_back(window.dilations[i] - 1);
-      begin.push_back(window.pads[i]);
-      // oneDNN requires windows to end exactly at the padding.
-      end.push_back(covering_end_pad(window, i, x[i + 2], y[i + 2]));
-    }
-  }
-
-  // In whatever layout a primitive likes best.
-  dnnl::memory::desc any(const Dims& dims) const { return any_desc(dims, type); }
-  dnnl::memory::desc plain(const Dims& dims) const { return plain_desc(dims, type); }
-  // Filters as they lie.
-  dnnl::memory::desc filters(const TensorDesc& w) const {
-    return w.channel_block == 1 ? plain(plain_w) : desc_of(w);
-  }
-  // A primitive's layout of filters in the plan's terms.
-  int wished_filters(const dnnl::memory::desc& desc) const {
-    return plain_w == w ? filter_layout_of(desc, w) : 1;
-  }
-};
 
 // A primitive's description, and whether it is one in fine shares.
 template <class Desc>
@@ -94,16 +52,20 @@ Primitive made(const Shared<Desc>& from) {
   return Primitive(from.desc);
 }
 
-dnnl::convolution_forward::primitive_desc forward_desc(const Problem& p, bool bias) {
+dnnl::convolution_forward::primitive_desc forward_desc_of(const DnnlProblem& p, bool bias) {
   const auto kind = dnnl::prop_kind::forward_training;
   const auto algorithm = dnnl::algorithm::convolution_direct;
   if (bias)
     return describe_primitive<dnnl::convolution_forward>(
-        kind, algorithm, p.any(p.x), p.any(p.plain_w), p.plain({p.w[0]}), p.any(p.y), p.strides,
-        p.dilations, p.begin, p.end);
-  return describe_primitive<dnnl::convolution_forward>(kind, algorithm, p.any(p.x),
-                                                       p.any(p.plain_w), p.any(p.y), p.strides,
+        kind, algorithm, p.images(p.x), p.any(p.plain_w), p.plain({p.w[0]}), p.images(p.y),
+        p.strides, p.dilations, p.begin, p.end);
+  return describe_primitive<dnnl::convolution_forward>(kind, algorithm, p.images(p.x),
+                                                       p.any(p.plain_w), p.images(p.y), p.strides,
                                                        p.dilations, p.begin, p.end);
+}
+
+dnnl::convolution_forward::primitive_desc forward_desc(const DnnlProblem& problem, bool bias) {
+  return described(problem, [&](const DnnlProblem& p) { return forward_desc_of(p, bias); });
 }
 
 // A primitive's layout in the plan's terms; row-major if it has none.
@@ -116,13 +78,13 @@ ConvAttrs attrs_of(const KernelRequest& request) {
   return read_conv(reader);
 }
 
-Problem forward_problem(const KernelRequest& request) {
+DnnlProblem forward_problem(const KernelRequest& request) {
   return {attrs_of(request), request.in[ConvIn::x].dtype, request.in[ConvIn::x].dims,
           request.in[ConvIn::w].dims, request.out[ConvOut::y].dims};
 }
 
 Layouts forward_wish(const KernelRequest& request) {
-  Problem p = forward_problem(request);
+  DnnlProblem p = forward_problem(request);
   auto desc = forward_desc(p, read_epilogue(request).bias);
   Layouts layouts = row_major(request);
   layouts.in[ConvIn::x] = wished(desc.src_desc(), p.x);
@@ -134,7 +96,7 @@ Layouts forward_wish(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> prepare_forward(const KernelRequest& request) {
   using In = ConvIn;
-  Problem p = forward_problem(request);
+  DnnlProblem p = forward_problem(request);
   const bool bias = read_epilogue(request).bias;
   const auto shared = in_fine_shares([&] { return forward_desc(p, bias); });
   const auto& desc = shared.desc;
@@ -156,14 +118,16 @@ std::unique_ptr<Kernel> prepare_fused(const KernelRequest& request) {
   return with_epilogue(prepare_forward(request), request);
 }
 
-dnnl::convolution_backward_data::primitive_desc grad_x_desc(const Problem& p) {
-  return describe_backward<dnnl::convolution_backward_data>(
-      forward_desc(p, false), dnnl::algorithm::convolution_direct, p.any(p.x), p.any(p.plain_w),
-      p.any(p.y), p.strides, p.dilations, p.begin, p.end);
+dnnl::convolution_backward_data::primitive_desc grad_x_desc(const DnnlProblem& problem) {
+  return described(problem, [](const DnnlProblem& p) {
+    return describe_backward<dnnl::convolution_backward_data>(
+        forward_desc_of(p, false), dnnl::algorithm::convolution_direct, p.images(p.x),
+        p.any(p.plain_w), p.images(p.y), p.strides, p.dilations, p.begin, p.end);
+  });
 }
 
 // From y [operand 0] and w [operand 1] back to x.
-std::unique_ptr<DnnlKernel> backward_data(const Problem& p, const KernelRequest& request) {
+std::unique_ptr<DnnlKernel> backward_data(const DnnlProblem& p, const KernelRequest& request) {
   const auto shared = in_fine_shares([&] { return grad_x_desc(p); });
   const auto& desc = shared.desc;
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
@@ -177,13 +141,13 @@ std::unique_ptr<DnnlKernel> backward_data(const Problem& p, const KernelRequest&
   return kernel;
 }
 
-Problem grad_x_problem(const KernelRequest& request) {
+DnnlProblem grad_x_problem(const KernelRequest& request) {
   return {attrs_of(request), request.out[0].dtype, request.out[0].dims,
           request.in[ConvGradXIn::w].dims, request.in[ConvGradXIn::dy].dims};
 }
 
 Layouts grad_x_wish(const KernelRequest& request) {
-  Problem p = grad_x_problem(request);
+  DnnlProblem p = grad_x_problem(request);
   auto desc = grad_x_desc(p);
   Layouts layouts = row_major(request);
   layouts.in[ConvGradXIn::dy] = wished(desc.diff_dst_desc(), p.y);
@@ -240,19 +204,21 @@ std::unique_ptr<Kernel> prepare_transpose(const KernelRequest& request) {
   return std::make_unique<BiasedKernel>(std::move(kernel), y, request.threads);
 }
 
-Problem grad_w_problem(const KernelRequest& request) {
+DnnlProblem grad_w_problem(const KernelRequest& request) {
   return {attrs_of(request), request.in[ConvGradWIn::x].dtype, request.in[ConvGradWIn::x].dims,
           request.out[0].dims, request.in[ConvGradWIn::dy].dims};
 }
 
-dnnl::convolution_backward_weights::primitive_desc grad_w_desc(const Problem& p) {
-  return describe_backward<dnnl::convolution_backward_weights>(
-      forward_desc(p, false), dnnl::algorithm::convolution_direct, p.any(p.x), p.any(p.plain_w),
-      p.any(p.y), p.strides, p.dilations, p.begin, p.end);
+dnnl::convolution_backward_weights::primitive_desc grad_w_desc(const DnnlProblem& problem) {
+  return described(problem, [](const DnnlProblem& p) {
+    return describe_backward<dnnl::convolution_backward_weights>(
+        forward_desc_of(p, false), dnnl::algorithm::convolution_direct, p.images(p.x),
+        p.any(p.plain_w), p.images(p.y), p.strides, p.dilations, p.begin, p.end);
+  });
 }
 
 Layouts grad_w_wish(const KernelRequest& request) {
-  Problem p = grad_w_problem(request);
+  DnnlProblem p = grad_w_problem(request);
   auto desc = grad_w_desc(p);
   Layouts layouts = row_major(request);
   layouts.in[ConvGradWIn::x] = wished(desc.src_desc(), p.x);
@@ -263,7 +229,7 @@ Layouts grad_w_wish(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
   using In = ConvGradWIn;
-  Problem p = grad_w_problem(request);
+  DnnlProblem p = grad_w_problem(request);
   auto desc = grad_w_desc(p);
   auto kernel = std::make_unique<DnnlKernel>(join("dnnl ", desc.impl_info_str()));
   kernel->execute(
@@ -277,8 +243,8 @@ std::unique_ptr<Kernel> prepare_grad_w(const KernelRequest& request) {
   return kernel;
 }
 
-std::string no_matrix_unit(const KernelRequest&) {
-  return multiplies_bfloat16_matrices() ? "leaves processors with AMX to oneDNN" : "";
+std::string without_matrix_unit(const KernelRequest&) {
+  return multiplies_bfloat16_matrices() ? "" : "wants a processor with AMX";
 }
 
 // A ConvGradX's candidate, for a FusedConvGradX.
@@ -303,27 +269,32 @@ std::vector<Candidate> grad_x_candidates() {
 }  // namespace
 
 std::vector<KernelEntry> conv_cpu() {
-  std::vector<Candidate> adding_candidates;
+  std::vector<Candidate> adding_candidates{amx_grad_x(without_matrix_unit)};
   for (Candidate& candidate : grad_x_candidates())
     adding_candidates.push_back(adding(std::move(candidate)));
+  std::vector<Candidate> candidates = grad_x_candidates();
+  candidates.insert(candidates.begin(), amx_grad_x(without_matrix_unit));
   return {{"Conv",
            "",
-           {winograd_forward(),
+           {amx_forward(without_matrix_unit),
+            winograd_forward(),
             columns_forward(),
             {"oneDNN", dnnl_floats, prepare_forward, forward_wish}}},
           {"FusedConv",
            kOwnDomain,
-           {winograd_forward(),
+           {amx_forward(without_matrix_unit),
+            winograd_forward(),
             columns_forward(),
             {"oneDNN", dnnl_floats, prepare_fused, forward_wish}}},
           {"ConvTranspose", "", {{"oneDNN", takes<Float32>(), prepare_transpose}}},
-          {"ConvGradX", kOwnDomain, grad_x_candidates()},
+          {"ConvGradX", kOwnDomain, std::move(candidates)},
           {"FusedConvGradX", kOwnDomain, std::move(adding_candidates)},
           {"ConvGradW",
            kOwnDomain,
-           {winograd_grad_w(),
+           {amx_grad_w(without_matrix_unit),
+            winograd_grad_w(),
             columns_grad_w(),
-            pointwise_grad_w(every({dnnl_floats, no_matrix_unit})),
+            pointwise_grad_w(dnnl_floats),
             {"oneDNN", dnnl_floats, prepare_grad_w, grad_w_wish}}}};
 }
 

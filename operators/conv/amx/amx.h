@@ -1,0 +1,14 @@
+// Convolutions of bfloat16 by matrix tiles (AMX): candidates before oneDNN's, whose own read and
+// write channels last, a layout that plans for CPUs do not know. Threads do not change a bit.
+#pragma once
+
+#include "runtime/kernel_table.h"
+
+namespace lockstep {
+
+// `processor` refuses those without matrix tiles.
+Candidate amx_forward(Refusal processor);
+Candidate amx_grad_x(Refusal processor);  // a FusedConvGradX's, too
+Candidate amx_grad_w(Refusal processor);
+
+}  // namespace lockstep

@@ -1,0 +1,92 @@
+// The passes of a convolution by matrix tiles, over threads. Threads do not change a bit.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "operators/conv/amx/planes.h"
+
+namespace lockstep::amx {
+
+// A convolution in both directions of images, and its channel blocks.
+struct Problem {
+  int64_t images, inputs, outputs;  // blocks
+  Span down, across;
+  int64_t height, width, out_height, out_width;
+
+  int64_t taps() const { return down.size * across.size; }
+};
+
+// Filters of the forward pass lie in tiles of 16 outputs by 32 inputs, in pairs of inputs
+// ("t16x32 pairs"); those of the backward pass in tiles of 32 outputs by 16 inputs, in pairs of
+// outputs ("t16x32 pairs each turned").
+class Convolves {
+ public:
+  static Convolves forward(const Problem& problem, int threads);
+  static Convolves backward(const Problem& problem, int threads);
+
+  // Both in channel blocks, as z, which is added if not null, and may be y.
+  struct Operands {
+    const BFloat16 *source, *filters, *bias, *z;
+    bool relu;
+    BFloat16* y;
+  };
+  // The workspace begins at a multiple of 64 bytes.
+  void run(const Operands& operands, std::byte* workspace) const;
+  std::size_t workspace_bytes() const;
+
+ private:
+  Convolves(const Strips& strips, int64_t source_blocks, int64_t result_blocks,
+            int64_t filter_plane, int64_t filter_block, int64_t taps, int threads);
+
+  void make(const GridStrip& strip, const Operands& operands, Fetching& fetching,
+            BFloat16* packed) const;
+
+  Strips strips_;
+  int64_t source_blocks_, result_blocks_, filter_plane_, filter_block_;
+  int64_t window_;  // its elements
+  int64_t plane_, slots_;
+  std::vector<std::vector<Tap>> taps_;  // by phase
+};
+
+// The gradient of filters: tiles of 16 outputs by 16 inputs ("t16 each turned"), or row-major.
+class FilterGradient {
+ public:
+  FilterGradient(const Problem& problem, bool in_tiles, int threads);
+
+  void run(const BFloat16* x, const BFloat16* dy, BFloat16* dw, std::byte* workspace) const;
+  std::size_t workspace_bytes() const;
+
+ private:
+  struct Memory {
+    float* sums;
+    int64_t* firsts;
+    BFloat16 *x, *dy, *planes;
+    std::byte* end;
+  };
+  Memory memory(std::byte* workspace) const;
+
+  struct Share {
+    int64_t begin, end;
+  };
+  Share share_of(int64_t slot, int64_t count) const {
+    return {count * slot / slots_, count * (slot + 1) / slots_};
+  }
+  Paired paired(int64_t blocks, const Memory& memory) const;
+  void lay_out(int64_t slot, const GridStrip& strip, const BFloat16* x, const BFloat16* dy,
+               const Memory& memory) const;
+  void add_strip(int64_t slot, int64_t strip, int64_t tiles, const BFloat16* x, BFloat16* dw,
+                 const Memory& memory) const;
+
+  Problem problem_;
+  bool in_tiles_;
+  Strips strips_;
+  std::vector<Tap> seen_;
+  int64_t pixels_;      // of packed planes, with what tiles may read beyond them
+  int64_t most_tiles_;  // of a strip
+  int64_t row_;         // of turned gradients
+  int64_t copies_;      // of x in pairs of pixels: from even ones and from odd ones
+  int64_t slots_;
+};
+
+}  // namespace lockstep::amx

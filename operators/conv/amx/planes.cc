@@ -1,0 +1,180 @@
+#include "operators/conv/amx/planes.h"
+
+#include <algorithm>
+
+namespace lockstep::amx {
+namespace {
+
+int64_t rounded_up(int64_t value, int64_t by) {  // their quotient, which may be negative
+  return value >= 0 ? (value + by - 1) / by : -(-value / by);
+}
+
+}  // namespace
+
+int64_t GridAxis::begin(int64_t phase) const {
+  return std::clamp<int64_t>(rounded_up(-(result_first + phase), result_step), 0, count);
+}
+int64_t GridAxis::end(int64_t phase) const {
+  return std::clamp<int64_t>(rounded_up(result - result_first - phase, result_step), 0, count);
+}
+
+GridAxis forward_axis(const Span& span, int64_t image, int64_t result) {
+  GridAxis axis{.source = image,
+                .result = result,
+                .source_step = span.step,
+                .source_first = -span.begin,
+                .planes = 1,
+                .more = (span.size - 1) * span.hole / span.step,
+                .count = result,
+                .result_step = 1,
+                .result_first = 0,
+                .phases = 1,
+                .seen = {}};
+  for (int64_t k = 0; k < span.size; ++k) {
+    const int64_t place = k * span.hole;
+    axis.seen.push_back({place % span.step, place / span.step, 0});
+    axis.planes = std::max(axis.planes, place % span.step + 1);
+  }
+  return axis;
+}
+
+// With place = k * hole: image row + begin = result row * step + place.
+GridAxis backward_axis(const Span& span, int64_t image, int64_t result) {
+  const int64_t most = (span.size - 1) * span.hole / span.step, skipped = span.begin / span.step;
+  GridAxis axis{.source = result,
+                .result = image,
+                .source_step = 1,
+                .source_first = skipped - most,
+                .planes = 1,
+                .more = most,
+                .count = (image - 1 + span.begin) / span.step - skipped + 1,
+                .result_step = span.step,
+                .result_first = span.step * skipped - span.begin,
+                .phases = span.step,
+                .seen = {}};
+  for (int64_t k = 0; k < span.size; ++k) {
+    const int64_t place = k * span.hole;
+    axis.seen.push_back({0, most - place / span.step, place % span.step});
+  }
+  return axis;
+}
+
+Strips::Strips(GridAxis down, GridAxis across, int64_t images, int64_t most_pixels,
+               int64_t most_images)
+    : down_(std::move(down)), across_(std::move(across)), images_(images) {
+  const int64_t planes = down_.planes * across_.planes;
+  const int64_t most_rows = most_pixels / (planes * plane_row());
+  bands_ = rounded_up(down_.count, std::max<int64_t>(1, most_rows - down_.more));
+  rows_ = rounded_up(down_.count, bands_);
+  bands_ = rounded_up(down_.count, rows_);
+  group_ = bands_ > 1 ? 1 : std::clamp<int64_t>(most_rows / image_rows(), 1, most_images);
+  group_ = rounded_up(images, rounded_up(images, group_));
+  groups_ = rounded_up(images, group_);
+}
+
+GridStrip Strips::at(int64_t index) const {
+  const int64_t image = index / bands_ * group_, row = index % bands_ * rows_;
+  return {image, std::min(group_, images_ - image), row, std::min(rows_, down_.count - row)};
+}
+
+std::vector<Tap> Strips::taps(int64_t phase, int64_t filter_tap) const {
+  std::vector<Tap> taps;
+  int64_t filter = 0;
+  for (const GridAxis::Seen& row : down_.seen)
+    for (const GridAxis::Seen& column : across_.seen) {
+      const int64_t plane = row.plane * across_.planes + column.plane;
+      if (row.phase * across_.phases + column.phase == phase)
+        taps.push_back({plane * plane_pixels() + row.shift * plane_row() + column.shift, filter});
+      filter += filter_tap;
+    }
+  return taps;
+}
+
+// Whether rows of the grid follow each other in the packed pixels and in the result.
+bool Strips::is_flat() const {
+  return across_.more == 0 && phases() == 1 && across_.result_step == 1 && down_.result_step == 1 &&
+         across_.count == across_.result && down_.begin(0) == 0 && across_.begin(0) == 0 &&
+         down_.result_first == 0 && across_.result_first == 0;
+}
+
+Grid Strips::grid(const GridStrip& strip, int64_t phase) const {
+  const int64_t row_phase = phase / across_.phases, column_phase = phase % across_.phases;
+  const auto within = [&](int64_t row) {
+    return std::clamp<int64_t>(row - strip.row, 0, strip.rows);
+  };
+  Grid grid{.images = strip.images,
+            .image = image_pixels(),
+            .row = plane_row(),
+            .row_begin = within(down_.begin(row_phase)),
+            .row_end = within(down_.end(row_phase)),
+            .column_begin = across_.begin(column_phase),
+            .column_end = across_.end(column_phase)};
+  if (is_flat()) {
+    grid.column_end *= grid.row_end;
+    grid.row = grid.image;
+    grid.row_end = 1;
+  }
+  return grid;
+}
+
+Distances Strips::distances(int64_t blocks) const {
+  const int64_t row = across_.result * kBlock, plane = down_.result * row;
+  return {.image = blocks * plane,
+          .block = plane,
+          .down = down_.result_step * row,
+          .across = across_.result_step * kBlock};
+}
+
+int64_t Strips::first_place(const GridStrip& strip, int64_t phase, int64_t blocks) const {
+  const Distances at = distances(blocks);
+  const int64_t row = down_.result_first + phase / across_.phases;
+  const int64_t column = across_.result_first + phase % across_.phases;
+  return strip.image * at.image + strip.row * at.down + (row * across_.result + column) * kBlock;
+}
+
+void Strips::pack_planes(const GridStrip& strip, const BFloat16* source, int64_t blocks,
+                         int64_t block, bool whole, BFloat16* to) const {
+  const int64_t area = down_.source * across_.source * kBlock;
+  for (int64_t plane = 0; plane < down_.planes * across_.planes; ++plane) {
+    const int64_t down = plane / across_.planes, across = plane % across_.planes;
+    PlaneRows rows{.data = nullptr,
+                   .block = area,
+                   .height = down_.source,
+                   .width = across_.source,
+                   .first_row = strip.row * down_.source_step + down_.source_first + down,
+                   .first_column = across_.source_first + across,
+                   .step_down = down_.source_step,
+                   .step_across = across_.source_step,
+                   .rows = whole ? image_rows() : strip.rows + down_.more,
+                   .columns = plane_row()};
+    for (int64_t i = 0; i < group_; ++i) {
+      BFloat16* const image = to + (plane * group_ + i) * image_pixels() * kDeep;
+      rows.data = source + ((strip.image + i) * blocks + block) * area;
+      if (i < strip.images)
+        pack(rows, image);
+      else if (whole)
+        std::fill_n(image, image_pixels() * kDeep, BFloat16());
+    }
+  }
+}
+
+LinesAhead Strips::source_of(const GridStrip& strip, const BFloat16* source, int64_t blocks) const {
+  constexpr int64_t kElement = sizeof(BFloat16), kLine = 64;
+  const int64_t width = across_.source * kBlock * kElement, area = down_.source * width;
+  const int64_t first = strip.row * down_.source_step + down_.source_first;
+  const int64_t end = first + (strip.rows + down_.more - 1) * down_.source_step + down_.planes;
+  const int64_t begin = std::clamp<int64_t>(first, 0, down_.source);
+  const int64_t rows = std::clamp<int64_t>(end, begin, down_.source) - begin;
+  const bool all_rows = down_.planes == down_.source_step;
+  return {
+      .from = reinterpret_cast<const char*>(source) + strip.image * blocks * area + begin * width,
+      .lines = rounded_up(all_rows ? rows * width : width, kLine),
+      .rows = all_rows ? 1 : rounded_up(rows, down_.source_step),
+      .row = down_.source_step * width,
+      .blocks = blocks,
+      .block = area,
+      .images = rows > 0 ? strip.images : 0,
+      .image = blocks * area};
+}
+
+}  // namespace lockstep::amx

@@ -1,0 +1,85 @@
+// How convolutions and their gradients by the data become sums over the planes that loops.h packs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "operators/conv/amx/loops.h"
+
+namespace lockstep::amx {
+
+// A window in one direction. The end padding follows from the sizes.
+struct Span {
+  int64_t size, step, hole, begin;  // hole: from one element to the next
+};
+
+// One direction of images. Result rows of one phase are positions of a grid, which see rows of
+// planes.
+struct GridAxis {
+  int64_t source, result;             // sizes
+  int64_t source_step, source_first;  // rows of the source in plane 0; plane p begins p rows later
+  int64_t planes;
+  int64_t more;                       // rows that a plane has beyond the grid's
+  int64_t count;                      // of the grid
+  int64_t result_step, result_first;  // likewise, in phase 0
+  int64_t phases;
+
+  struct Seen {
+    int64_t plane, shift, phase;
+  };
+  std::vector<Seen> seen;  // for each element of the window
+
+  // The grid's positions that the result has in this phase.
+  int64_t begin(int64_t phase) const;
+  int64_t end(int64_t phase) const;
+};
+// From images to results of a convolution, and from gradients of results to those of images.
+GridAxis forward_axis(const Span& span, int64_t image, int64_t result);
+GridAxis backward_axis(const Span& span, int64_t image, int64_t result);
+
+// Some rows of the grid, of some images.
+struct GridStrip {
+  int64_t image, images;
+  int64_t row, rows;
+};
+
+// A grid in strips. Packed, all have the same distances, though the last ones are smaller.
+class Strips {
+ public:
+  // Of about so many packed pixels, and not more images.
+  Strips(GridAxis down, GridAxis across, int64_t images, int64_t most_pixels, int64_t most_images);
+
+  int64_t count() const { return groups_ * bands_; }
+  GridStrip at(int64_t index) const;
+
+  const GridAxis& down() const { return down_; }
+  const GridAxis& across() const { return across_; }
+  int64_t plane_row() const { return across_.count + across_.more; }  // pixels
+  int64_t image_rows() const { return rows_ + down_.more; }           // of a plane
+  int64_t image_pixels() const { return image_rows() * plane_row(); }
+  int64_t plane_pixels() const { return group_ * image_pixels(); }
+  int64_t pixels() const { return down_.planes * across_.planes * plane_pixels(); }
+
+  int64_t phases() const { return down_.phases * across_.phases; }
+  // The elements of windows in this phase; `filter_tap` is the distance of their tiles.
+  std::vector<Tap> taps(int64_t phase, int64_t filter_tap) const;
+  Grid grid(const GridStrip& strip, int64_t phase) const;
+
+  // Of a tensor in channel blocks on the grid. The first place may lie before the tensor.
+  Distances distances(int64_t blocks) const;
+  int64_t first_place(const GridStrip& strip, int64_t phase, int64_t blocks) const;
+
+  // Packs two channel blocks of the source. `whole`: with 0 wherever tiles may read.
+  void pack_planes(const GridStrip& strip, const BFloat16* source, int64_t blocks, int64_t block,
+                   bool whole, BFloat16* to) const;
+  // What it reads.
+  LinesAhead source_of(const GridStrip& strip, const BFloat16* source, int64_t blocks) const;
+
+ private:
+  bool is_flat() const;
+
+  GridAxis down_, across_;
+  int64_t images_, rows_, group_, groups_, bands_;
+};
+
+}  // namespace lockstep::amx

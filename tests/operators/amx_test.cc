@@ -1,0 +1,241 @@
+// Convolutions of bfloat16 by matrix tiles against float64.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+
+#include "graph/half.h"
+#include "operators/cpu.h"
+#include "runtime/reorders.h"
+#include "tests/support/convolution_case.h"
+#include "tests/support/threads.h"
+
+namespace lockstep::testing {
+namespace {
+
+// One pixel; rows that fill no tile; images that are several strips, or several of which are one;
+// steps, which leave pixels out, or which windows of fewer elements overlook; uneven padding, more
+// of it than the window needs, none; holes.
+std::vector<ConvolutionCase> tile_cases() {
+  using Case = ConvolutionCase;
+  const auto plain = [](Case c) {
+    c.top = c.left = c.bottom = c.right = 0;
+    return c;
+  };
+  const auto window = [](Case c, int64_t height, int64_t width, int64_t step = 1) {
+    c.window_height = height;
+    c.window_width = width;
+    c.step_down = c.step_across = step;
+    return c;
+  };
+  Case uneven = window({2, 32, 32, 11, 14}, 2, 4);
+  uneven.top = 0;
+  uneven.step_across = 3;
+  Case holes{1, 32, 64, 12, 11};
+  holes.hole_down = holes.hole_across = holes.top = holes.left = 2;
+  Case stepped_holes = window({1, 32, 32, 13, 12}, 3, 3, 2);
+  stepped_holes.hole_down = 2;
+  stepped_holes.hole_across = 3;
+  Case far = window({1, 32, 32, 5, 6}, 1, 1);
+  far.top = far.right = 3;
+  return {plain(window({1, 32, 32, 1, 1}, 1, 1)),
+          plain(window({3, 64, 96, 7, 7}, 1, 1)),
+          plain(window({1, 256, 32, 40, 27}, 1, 1)),
+          plain(window({2, 32, 64, 14, 15}, 1, 1, 2)),
+          {1, 64, 32, 7, 7},
+          {5, 32, 32, 4, 4},
+          {1, 32, 32, 64, 65},
+          {1, 256, 32, 24, 22},
+          window({1, 256, 32, 24, 22}, 3, 3, 2),
+          window({2, 32, 32, 13, 16}, 3, 3, 2),
+          plain(window({1, 32, 32, 9, 20}, 3, 3, 2)),
+          window({1, 32, 32, 12, 14}, 3, 3, 3),
+          plain(window({1, 64, 32, 8, 9}, 1, 3)),
+          uneven,
+          holes,
+          stepped_holes,
+          far};
+}
+
+constexpr Pass kTilePasses[] = {Pass::forward, Pass::grad_x, Pass::grad_w};
+
+Candidate candidate_of(Pass pass) {
+  const std::string types[] = {"FusedConv", "ConvGradX", "ConvGradW"};
+  for (const KernelEntry& entry : conv_cpu())
+    if (entry.type == types[static_cast<int>(pass)]) return entry.candidates.at(0);
+  throw std::runtime_error("no such operator");
+}
+
+// Its operands are rounded.
+class TileCase {
+ public:
+  explicit TileCase(const ConvolutionCase& c) : case_(c), convolution_(c) {
+    for (std::vector<float>* values :
+         {&convolution_.x, &convolution_.w, &convolution_.dy, &convolution_.bias, &convolution_.z})
+      for (float& value : *values) value = BFloat16(value);
+  }
+
+  Convolution& convolution() { return convolution_; }
+
+  KernelRequest request(Pass pass, int threads, bool filters_in_tiles = true) const {
+    KernelRequest request = convolution_.request(pass, 16, threads);
+    if (pass == Pass::grad_x && case_.addition) request.in.push_back(request.out[0]);
+    for (std::vector<TensorDesc>* descs : {&request.in, &request.out})
+      for (TensorDesc& desc : *descs)
+        if (desc.present()) desc.dtype = DType::bfloat16;
+    TensorDesc& w = pass == Pass::grad_w ? request.out[0] : request.in[1];
+    const Turned turned = pass == Pass::forward ? Turned::no : Turned::each;
+    if (filters_in_tiles)
+      w.channel_block = layout_of({16, turned, pass == Pass::grad_w ? Pairs::none : Pairs::deep});
+    return request;
+  }
+
+  // Row-major. `in_place`: the result lies over z.
+  std::vector<float> run(Pass pass, const KernelRequest& request, bool in_place = false) const {
+    const Candidate candidate = candidate_of(pass);
+    EXPECT_EQ(candidate.refuses(request), "");
+    const auto kernel = candidate.prepare(request);
+    const Convolution& c = convolution_;
+    const std::vector<float>* const operands[3][4] = {
+        {&c.x, &c.w, &c.bias, &c.z}, {&c.dy, &c.w, &c.x, nullptr}, {&c.x, &c.dy, nullptr, nullptr}};
+    std::vector<std::vector<BFloat16>> buffers;
+    std::vector<Tensor> in;
+    for (std::size_t i = 0; i < request.in.size(); ++i) {
+      buffers.push_back(request.in[i].present()
+                            ? rounded(laid_out(*operands[static_cast<int>(pass)][i], request.in[i]))
+                            : std::vector<BFloat16>{});
+      in.push_back({request.in[i], buffers.back().data()});
+    }
+    std::vector<BFloat16> own(static_cast<std::size_t>(request.out[0].count()), BFloat16(NAN));
+    std::vector<BFloat16>& result = in_place ? buffers.back() : own;
+    const std::vector<Tensor> out{{request.out[0], result.data()}};
+    std::vector<std::byte> workspace(kernel->workspace_bytes() + 64, std::byte{0xFF});
+    void* begin = workspace.data();
+    std::size_t room = workspace.size();
+    std::align(64, kernel->workspace_bytes(), begin, room);
+    kernel->run({in, out, static_cast<std::byte*>(begin), RunContext{}});
+    return row_major({result.begin(), result.end()}, request.out[0]);
+  }
+
+  // Rounding the result once is 2^-9 of it; tiles add up in float32.
+  void expect_near(Pass pass, const std::vector<float>& found, const std::string& what) const {
+    std::vector<double> exact = convolution_.exact(pass);
+    if (pass == Pass::grad_x && case_.addition)
+      for (std::size_t i = 0; i < exact.size(); ++i) exact[i] += convolution_.x[i];
+    ASSERT_EQ(found.size(), exact.size());
+    double size = 0;
+    for (const double value : exact) size += value * value;
+    const double sums = 1e-5 * std::sqrt(size / static_cast<double>(exact.size()));
+    for (std::size_t i = 0; i < exact.size(); ++i)
+      ASSERT_NEAR(found[i], exact[i], std::abs(exact[i]) / 256 + sums)
+          << what << ", pass " << static_cast<int>(pass) << ", element " << i;
+  }
+
+ private:
+  static std::vector<BFloat16> rounded(const std::vector<float>& values) {
+    std::vector<BFloat16> result;
+    for (const float value : values) result.emplace_back(value);
+    return result;
+  }
+
+  ConvolutionCase case_;
+  Convolution convolution_;
+};
+
+class Amx : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const TileCase one({1, 32, 32, 4, 4});
+    if (candidate_of(Pass::forward).refuses(one.request(Pass::forward, 1)) ==
+        "wants a processor with AMX")
+      GTEST_SKIP() << "skipped: this processor has no AMX";
+  }
+};
+
+TEST_F(Amx, RoundsSumsOnce) {
+  for (const ConvolutionCase& c : tile_cases()) {
+    const TileCase one(c);
+    for (const Pass pass : kTilePasses)
+      one.expect_near(pass, one.run(pass, one.request(pass, 1)), join(c.inputs, ", ", c.height));
+  }
+}
+
+TEST_F(Amx, AddsAndClips) {
+  ConvolutionCase c{2, 64, 32, 9, 7};
+  for (const int does : {1, 2, 3, 4, 7}) {
+    c.bias = does & 1;
+    c.relu = does & 2;
+    c.addition = does & 4;
+    const TileCase one(c);
+    const KernelRequest request = one.request(Pass::forward, 1);
+    one.expect_near(Pass::forward, one.run(Pass::forward, request), join("epilogue ", does));
+  }
+  for (const bool in_place : {false, true}) {
+    const TileCase one(c);
+    const KernelRequest forward = one.request(Pass::forward, 1),
+                        back = one.request(Pass::grad_x, 1);
+    one.expect_near(Pass::forward, one.run(Pass::forward, forward, in_place), "z");
+    one.expect_near(Pass::grad_x, one.run(Pass::grad_x, back, in_place), "z");
+  }
+}
+
+TEST_F(Amx, HasTheSameBitsOnAnyNumberOfThreads) {
+  for (const ConvolutionCase& c : tile_cases()) {
+    const TileCase one(c);
+    for (const Pass pass : kTilePasses) {
+      const std::vector<float> expected = one.run(pass, one.request(pass, 1));
+      for (const int threads : {2, 3, 5})
+        EXPECT_TRUE(expected == one.run(pass, one.request(pass, usable_threads(threads))))
+            << c.inputs << ", " << c.height << ", pass " << static_cast<int>(pass) << ", "
+            << threads << " threads";
+    }
+  }
+}
+
+TEST_F(Amx, TakesRowMajorFilters) {
+  const TileCase one({2, 64, 32, 9, 7});
+  for (const Pass pass : kTilePasses) {
+    const KernelRequest request = one.request(pass, 1, false);
+    EXPECT_TRUE(one.run(pass, request) == one.run(pass, one.request(pass, 1)));
+    const auto kernel = cpu_kernels().choose(request).kernel;
+    EXPECT_EQ(reordered_bytes(*kernel), pass == Pass::grad_w ? 0U : 2 * request.in[1].bytes());
+  }
+}
+
+// It spreads to what sees it, and not to what is computed beside it.
+TEST_F(Amx, KeepsNaN) {
+  TileCase one({2, 32, 32, 5, 6});
+  one.convolution().x[7 * 30 + 5] = NAN;  // of the first image's eighth channel, at the right edge
+  const std::vector<float> y = one.run(Pass::forward, one.request(Pass::forward, 1));
+  for (std::size_t i = 0; i < y.size(); ++i)
+    ASSERT_EQ(std::isnan(y[i]), i / 30 < 32 && i % 30 / 6 < 2 && i % 6 > 3) << i;
+  const std::vector<float> dw = one.run(Pass::grad_w, one.request(Pass::grad_w, 1));
+  for (std::size_t i = 0; i < dw.size(); ++i)
+    ASSERT_TRUE(!std::isnan(dw[i]) || i / 9 % 32 == 7) << i;
+}
+
+TEST_F(Amx, IsChosenForPairsOfChannelBlocks) {
+  const KernelTable table = cpu_kernels();
+  const TileCase one({2, 32, 64, 14, 14});
+  for (const Pass pass : kTilePasses) {
+    const KernelRequest request = one.request(pass, 1);
+    const ChosenKernel chosen = table.choose(request);
+    EXPECT_EQ(chosen.candidate, "AMX") << text_of(chosen.refused);
+    EXPECT_EQ(chosen.kernel->describe(), "AMX, c16");
+    const Layouts wished = table.wished_layouts(request);
+    for (std::size_t i = 0; i < request.in.size(); ++i)
+      EXPECT_EQ(wished.in[i], request.in[i].channel_block);
+    EXPECT_EQ(wished.out[0], request.out[0].channel_block);
+  }
+  const TileCase odd({2, 48, 64, 14, 14});
+  for (const Pass pass : kTilePasses) {
+    const ChosenKernel chosen = table.choose(odd.request(pass, 1, false));
+    EXPECT_NE(chosen.candidate, "AMX");
+    EXPECT_NE(text_of(chosen.refused).find("AMX: takes multiples of 32 channels"),
+              std::string::npos)
+        << text_of(chosen.refused);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing
