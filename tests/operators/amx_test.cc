@@ -117,18 +117,11 @@ class TileCase {
     return row_major({result.begin(), result.end()}, request.out[0]);
   }
 
-  // Rounding the result once is 2^-9 of it; tiles add up in float32.
   void expect_near(Pass pass, const std::vector<float>& found, const std::string& what) const {
     std::vector<double> exact = convolution_.exact(pass);
     if (pass == Pass::grad_x && case_.addition)
       for (std::size_t i = 0; i < exact.size(); ++i) exact[i] += convolution_.x[i];
-    ASSERT_EQ(found.size(), exact.size());
-    double size = 0;
-    for (const double value : exact) size += value * value;
-    const double sums = 1e-5 * std::sqrt(size / static_cast<double>(exact.size()));
-    for (std::size_t i = 0; i < exact.size(); ++i)
-      ASSERT_NEAR(found[i], exact[i], std::abs(exact[i]) / 256 + sums)
-          << what << ", pass " << static_cast<int>(pass) << ", element " << i;
+    expect_rounded_once(found, exact, join(what, ", pass ", static_cast<int>(pass)));
   }
 
  private:

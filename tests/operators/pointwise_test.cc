@@ -86,15 +86,8 @@ class Pointwise : public ::testing::Test {
 TEST_F(Pointwise, RoundTheSumOnce) {
   for (const ConvolutionCase& c : kCases) {
     const Convolution convolution = narrow(c);
-    const std::vector<double> exact = convolution.exact(Pass::grad_w);
-    const std::vector<float> found = gradient(convolution, 1);
-    ASSERT_EQ(found.size(), exact.size());
-    double size = 0;
-    for (const double value : exact) size += value * value;
-    const double sums = 1e-5 * std::sqrt(size / static_cast<double>(exact.size()));
-    for (std::size_t i = 0; i < exact.size(); ++i)
-      ASSERT_NEAR(found[i], exact[i], std::abs(exact[i]) / 256 + sums)
-          << "case " << &c - kCases << ", element " << i;
+    expect_rounded_once(gradient(convolution, 1), convolution.exact(Pass::grad_w),
+                        join("case ", &c - kCases));
   }
 }
 

@@ -119,7 +119,8 @@ INSTANTIATE_TEST_SUITE_P(
                       ResidualWay{.layouts = false},
                       ResidualWay{.precision = DType::bfloat16, .threads = 2},
                       ResidualWay{.precision = DType::bfloat16, .layouts = false},
-                      ResidualWay{.replicas = 2, .on_queues = true}),
+                      ResidualWay{.replicas = 2, .on_queues = true},
+                      ResidualWay{.replicas = 2, .on_queues = true, .layouts = false}),
     [](const auto& info) {
       const ResidualWay& way = info.param;
       return join(way.precision == DType::float32 ? "float32" : "bfloat16", "_", way.replicas, "x",

@@ -1,9 +1,12 @@
 // Convolutions and their gradients for tests of kernels, with their results in float64.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "operators/all.h"
@@ -177,6 +180,17 @@ inline double error_of(const std::vector<float>& values, const std::vector<doubl
     size += exact[i] * exact[i];
   }
   return std::sqrt(error / size);
+}
+
+// A sum in float32, rounded once to bfloat16: 2^-8 of it at most, and a little of all sums.
+inline void expect_rounded_once(const std::vector<float>& found, const std::vector<double>& exact,
+                                const std::string& what) {
+  ASSERT_EQ(found.size(), exact.size()) << what;
+  double size = 0;
+  for (const double value : exact) size += value * value;
+  const double sums = 1e-5 * std::sqrt(size / static_cast<double>(exact.size()));
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    ASSERT_NEAR(found[i], exact[i], std::abs(exact[i]) / 256 + sums) << what << ", element " << i;
 }
 
 }  // namespace lockstep::testing
