@@ -15,15 +15,13 @@ constexpr int64_t kFewFilters = 3 << 17, kPackedBeside = 1 << 17, kPackedAlone =
 // Of images and gradients, which all threads read.
 constexpr int64_t kTurnedElements = 3 << 18, kFewestPixels = 512, kMostPixels = 4096;
 
-struct Most {
-  int64_t pixels, images;
-};
-// Of a strip with so many channel blocks.
-Most most_of(const Problem& problem, int64_t blocks, int threads) {
+// Strips of images with so many channel blocks.
+Strips strips_of(const Problem& problem, int64_t blocks, const GridAxis& down,
+                 const GridAxis& across, int threads) {
   const bool few =
       problem.inputs * problem.outputs * kBlock * kBlock * problem.taps() <= kFewFilters;
   const int64_t shares = (few ? 2 : 1) * std::max(1, threads);
-  return {(few ? kPackedBeside : kPackedAlone) / (blocks * kBlock),
+  return {down, across, problem.images, (few ? kPackedBeside : kPackedAlone) / (blocks * kBlock),
           rounded_up(problem.images, shares)};
 }
 
@@ -35,23 +33,29 @@ int64_t turned_pixels(const Problem& problem) {
 }  // namespace
 
 Convolves Convolves::forward(const Problem& problem, int threads) {
-  const Most most = most_of(problem, problem.inputs, threads);
-  const Strips strips(forward_axis(problem.down, problem.height, problem.out_height),
-                      forward_axis(problem.across, problem.width, problem.out_width),
-                      problem.images, most.pixels, most.images);
   const int64_t tiles = problem.taps() * kTile;
-  return {strips,         problem.inputs, problem.outputs, tiles, problem.inputs / 2 * tiles,
-          problem.taps(), threads};
+  return {strips_of(problem, problem.inputs,
+                    forward_axis(problem.down, problem.height, problem.out_height),
+                    forward_axis(problem.across, problem.width, problem.out_width), threads),
+          problem.inputs,
+          problem.outputs,
+          tiles,
+          problem.inputs / 2 * tiles,
+          problem.taps(),
+          threads};
 }
 
 Convolves Convolves::backward(const Problem& problem, int threads) {
-  const Most most = most_of(problem, problem.outputs, threads);
-  const Strips strips(backward_axis(problem.down, problem.height, problem.out_height),
-                      backward_axis(problem.across, problem.width, problem.out_width),
-                      problem.images, most.pixels, most.images);
   const int64_t tiles = problem.taps() * kTile;
-  return {strips, problem.outputs, problem.inputs, problem.inputs * tiles,
-          tiles,  problem.taps(),  threads};
+  return {strips_of(problem, problem.outputs,
+                    backward_axis(problem.down, problem.height, problem.out_height),
+                    backward_axis(problem.across, problem.width, problem.out_width), threads),
+          problem.outputs,
+          problem.inputs,
+          problem.inputs * tiles,
+          tiles,
+          problem.taps(),
+          threads};
 }
 
 Convolves::Convolves(const Strips& strips, int64_t source_blocks, int64_t result_blocks,
@@ -132,14 +136,16 @@ FilterGradient::FilterGradient(const Problem& problem, bool in_tiles, int thread
       // An odd number of lines of the cache: rows of a tile are in different sets of it.
       row_((most_tiles_ | 1) * kDeep),
       copies_(problem.taps() > 1 ? 2 : 1),
-      slots_(std::clamp<int64_t>(threads, 1, problem.inputs / 2 * (problem.outputs / 2))) {}
+      slots_(std::clamp<int64_t>(threads, 1,
+                                 problem.inputs / 2 * (problem.outputs / 2) * problem.taps())) {}
 
 FilterGradient::Memory FilterGradient::memory(std::byte* workspace) const {
   Memory memory{};
-  memory.end = workspace;
+  memory.end = reinterpret_cast<std::uintptr_t>(workspace);
   const auto take = [&]<class T>(T*& pointer, int64_t count) {
     pointer = reinterpret_cast<T*>(memory.end);
-    memory.end += rounded_up(count * static_cast<int64_t>(sizeof(T)), 64) * 64;
+    const int64_t bytes = count * static_cast<int64_t>(sizeof(T));
+    memory.end += static_cast<std::uintptr_t>(rounded_up(bytes, 64) * 64);
   };
   const int64_t inputs = problem_.inputs * kBlock, outputs = problem_.outputs * kBlock;
   take(memory.sums, strips_.count() > 1 ? inputs * outputs * problem_.taps() : 0);
@@ -150,9 +156,7 @@ FilterGradient::Memory FilterGradient::memory(std::byte* workspace) const {
   return memory;
 }
 
-std::size_t FilterGradient::workspace_bytes() const {
-  return reinterpret_cast<std::size_t>(memory(nullptr).end);
-}
+std::size_t FilterGradient::workspace_bytes() const { return memory(nullptr).end; }
 
 // Of so many channel blocks on.
 Paired FilterGradient::paired(int64_t blocks, const Memory& memory) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "operators/conv/amx/planes.h"
@@ -62,7 +63,7 @@ class FilterGradient {
     float* sums;
     int64_t* firsts;
     BFloat16 *x, *dy, *planes;
-    std::byte* end;
+    std::uintptr_t end;  // an address, or without a workspace its size
   };
   Memory memory(std::byte* workspace) const;
 
