@@ -62,8 +62,10 @@ constexpr Pass kTilePasses[] = {Pass::forward, Pass::grad_x, Pass::grad_w};
 Candidate candidate_of(Pass pass) {
   const std::string types[] = {"FusedConv", "ConvGradX", "ConvGradW"};
   for (const KernelEntry& entry : conv_cpu())
-    if (entry.type == types[static_cast<int>(pass)]) return entry.candidates.at(0);
-  throw std::runtime_error("no such operator");
+    if (entry.type == types[static_cast<int>(pass)])
+      for (const Candidate& candidate : entry.candidates)
+        if (candidate.name == "AMX") return candidate;
+  throw std::runtime_error("no such candidate");
 }
 
 // Its operands are rounded.

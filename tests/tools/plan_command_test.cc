@@ -51,6 +51,7 @@ TEST_F(PlanCommand, PlanSaysWhyAKernelWasNotTheFirst) {
   EXPECT_NE(narrow.find(" Conv cpu_0/conv1 runs as 'columns in float32'. "
                         "Winograd: takes float32, not float16; "
                         "columns: takes float32, not float16; "
+                        "AMX: takes bfloat16, not float16; "
                         "oneDNN: takes float32 or bfloat16, not float16; Winograd in float32: "),
             std::string::npos)
       << narrow;
