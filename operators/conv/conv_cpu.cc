@@ -272,12 +272,14 @@ std::vector<KernelEntry> conv_cpu() {
            {winograd_forward(),
             columns_forward(),
             amx_forward(without_matrix_unit),
+            amx_windows_forward(without_matrix_unit),
             {"oneDNN", dnnl_floats, prepare_forward, forward_wish}}},
           {"FusedConv",
            kOwnDomain,
            {winograd_forward(),
             columns_forward(),
             amx_forward(without_matrix_unit),
+            amx_windows_forward(without_matrix_unit),
             {"oneDNN", dnnl_floats, prepare_fused, forward_wish}}},
           {"ConvTranspose", "", {{"oneDNN", takes<Float32>(), prepare_transpose}}},
           {"ConvGradX",
@@ -293,6 +295,7 @@ std::vector<KernelEntry> conv_cpu() {
            {winograd_grad_w(),
             columns_grad_w(),
             amx_grad_w(without_matrix_unit),
+            amx_windows_grad_w(without_matrix_unit),
             pointwise_grad_w(dnnl_floats),
             {"oneDNN", dnnl_floats, prepare_grad_w, grad_w_wish}}}};
 }

@@ -52,6 +52,7 @@ TEST_F(PlanCommand, PlanSaysWhyAKernelWasNotTheFirst) {
                         "Winograd: takes float32, not float16; "
                         "columns: takes float32, not float16; "
                         "AMX: takes bfloat16, not float16; "
+                        "AMX, windows: takes bfloat16, not float16; "
                         "oneDNN: takes float32 or bfloat16, not float16; Winograd in float32: "),
             std::string::npos)
       << narrow;

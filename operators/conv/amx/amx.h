@@ -10,5 +10,8 @@ namespace lockstep {
 Candidate amx_forward(Refusal processor);
 Candidate amx_grad_x(Refusal processor);  // a FusedConvGradX's, too
 Candidate amx_grad_w(Refusal processor);
+// Of row-major images of few channels, as a network's first ones.
+Candidate amx_windows_forward(Refusal processor);
+Candidate amx_windows_grad_w(Refusal processor);
 
 }  // namespace lockstep

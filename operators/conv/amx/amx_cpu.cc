@@ -1,12 +1,10 @@
 #include "operators/conv/amx/amx.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 
 #include "operators/conv/amx/passes.h"
+#include "operators/conv/amx/takes_tiles.h"
 #include "operators/conv/epilogue.h"
 #include "operators/conv/shapes.h"
 #include "operators/kit/dispatch.h"
@@ -19,21 +17,6 @@ namespace lockstep {
 namespace {
 
 using namespace amx;
-
-constexpr FilterTiles kForwardTiles{16, Turned::no, Pairs::deep};
-constexpr FilterTiles kBackwardTiles{16, Turned::each, Pairs::deep};
-constexpr FilterTiles kGradientTiles{16, Turned::each, Pairs::none};
-
-// Linux lets a process have tiles when it asks.
-bool has_tiles() {
-  constexpr int kRequestPermission = 0x1023, kTileData = 18;
-  static const bool allowed = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-  return allowed;
-}
-
-std::string wants_tiles(const KernelRequest&) {
-  return has_tiles() ? "" : "may not use this processor's AMX";
-}
 
 std::string shapes_refusal(const KernelRequest& request, const ConvShapes& shapes) {
   const Dims &x = shapes.x.dims, &w = shapes.w.dims, &y = shapes.y.dims;
@@ -226,23 +209,19 @@ Layouts amx_grad_w_wish(const KernelRequest& request) {
   return layouts;
 }
 
-Candidate candidate(Refusal processor, Refusal shapes, KernelFactory prepare, LayoutWish wish) {
-  return {"AMX",
-          every({takes<Types<BFloat16>>(), std::move(processor), wants_tiles, not_empty,
-                 std::move(shapes)}),
-          std::move(prepare), std::move(wish)};
-}
-
 }  // namespace
 
 Candidate amx_forward(Refusal processor) {
-  return candidate(std::move(processor), forward_refusal, prepare_amx_forward, amx_forward_wish);
+  return {"AMX", takes_tiles(std::move(processor), forward_refusal), prepare_amx_forward,
+          amx_forward_wish};
 }
 Candidate amx_grad_x(Refusal processor) {
-  return candidate(std::move(processor), grad_x_refusal, prepare_amx_grad_x, amx_grad_x_wish);
+  return {"AMX", takes_tiles(std::move(processor), grad_x_refusal), prepare_amx_grad_x,
+          amx_grad_x_wish};
 }
 Candidate amx_grad_w(Refusal processor) {
-  return candidate(std::move(processor), grad_w_refusal, prepare_amx_grad_w, amx_grad_w_wish);
+  return {"AMX", takes_tiles(std::move(processor), grad_w_refusal), prepare_amx_grad_w,
+          amx_grad_w_wish};
 }
 
 }  // namespace lockstep

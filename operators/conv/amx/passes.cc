@@ -21,7 +21,11 @@ Strips strips_of(const Problem& problem, int64_t blocks, const GridAxis& down,
   const bool few =
       problem.inputs * problem.outputs * kBlock * kBlock * problem.taps() <= kFewFilters;
   const int64_t shares = (few ? 2 : 1) * std::max(1, threads);
-  return {down, across, problem.images, (few ? kPackedBeside : kPackedAlone) / (blocks * kBlock),
+  return {down,
+          across,
+          problem.windows,
+          problem.images,
+          (few ? kPackedBeside : kPackedAlone) / (blocks * kBlock),
           rounded_up(problem.images, shares)};
 }
 
@@ -31,6 +35,20 @@ int64_t turned_pixels(const Problem& problem) {
 }
 
 }  // namespace
+
+Problem Problem::of(const Windows& windows, int64_t images) {
+  constexpr Span kOne{.size = 1, .step = 1, .hole = 1, .begin = 0};
+  return {.images = images,
+          .inputs = windows.places() / kBlock,
+          .outputs = windows.outputs / kBlock,
+          .down = kOne,
+          .across = kOne,
+          .height = windows.out_height,
+          .width = windows.out_width,
+          .out_height = windows.out_height,
+          .out_width = windows.out_width,
+          .windows = windows};
+}
 
 Convolves Convolves::forward(const Problem& problem, int threads) {
   const int64_t tiles = problem.taps() * kTile;
@@ -128,8 +146,8 @@ FilterGradient::FilterGradient(const Problem& problem, bool in_tiles, int thread
     : problem_(problem),
       in_tiles_(in_tiles),
       strips_(forward_axis(problem.down, problem.height, problem.out_height),
-              forward_axis(problem.across, problem.width, problem.out_width), problem.images,
-              turned_pixels(problem), problem.images),
+              forward_axis(problem.across, problem.width, problem.out_width), problem.windows,
+              problem.images, turned_pixels(problem), problem.images),
       seen_(strips_.taps(0, 0)),
       pixels_(rounded_up(strips_.pixels() + kSlack, 2) * 2),
       most_tiles_(strips_.plane_pixels() / kDeep + 1),

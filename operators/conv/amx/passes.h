@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "operators/conv/amx/planes.h"
+#include "runtime/filter_tiles.h"
 
 namespace lockstep::amx {
 
@@ -14,13 +16,20 @@ struct Problem {
   int64_t images, inputs, outputs;  // blocks
   Span down, across;
   int64_t height, width, out_height, out_width;
+  std::optional<Windows> windows = {};
+
+  // The one of 1x1 windows that these become.
+  static Problem of(const Windows& windows, int64_t images);
 
   int64_t taps() const { return down.size * across.size; }
 };
 
-// Filters of the forward pass lie in tiles of 16 outputs by 32 inputs, in pairs of inputs
-// ("t16x32 pairs"); those of the backward pass in tiles of 32 outputs by 16 inputs, in pairs of
-// outputs ("t16x32 pairs each turned").
+// Of filters: those of the forward pass lie in tiles of 16 outputs by 32 inputs, in pairs of
+// inputs; those of the backward pass in tiles of 32 outputs by 16 inputs, in pairs of outputs.
+constexpr FilterTiles kForwardTiles{16, Turned::no, Pairs::deep};
+constexpr FilterTiles kBackwardTiles{16, Turned::each, Pairs::deep};
+constexpr FilterTiles kGradientTiles{16, Turned::each, Pairs::none};
+
 class Convolves {
  public:
   static Convolves forward(const Problem& problem, int threads);
@@ -50,7 +59,7 @@ class Convolves {
   std::vector<std::vector<Tap>> taps_;  // by phase
 };
 
-// The gradient of filters: tiles of 16 outputs by 16 inputs ("t16 each turned"), or row-major.
+// The gradient of filters: in its tiles, or row-major.
 class FilterGradient {
  public:
   FilterGradient(const Problem& problem, bool in_tiles, int threads);

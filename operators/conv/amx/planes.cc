@@ -59,9 +59,9 @@ GridAxis backward_axis(const Span& span, int64_t image, int64_t result) {
   return axis;
 }
 
-Strips::Strips(GridAxis down, GridAxis across, int64_t images, int64_t most_pixels,
-               int64_t most_images)
-    : down_(std::move(down)), across_(std::move(across)), images_(images) {
+Strips::Strips(GridAxis down, GridAxis across, std::optional<Windows> windows, int64_t images,
+               int64_t most_pixels, int64_t most_images)
+    : down_(std::move(down)), across_(std::move(across)), windows_(windows), images_(images) {
   const int64_t planes = down_.planes * across_.planes;
   const int64_t most_rows = most_pixels / (planes * plane_row());
   bands_ = rounded_up(down_.count, std::max<int64_t>(1, most_rows - down_.more));
@@ -134,6 +134,7 @@ int64_t Strips::first_place(const GridStrip& strip, int64_t phase, int64_t block
 
 void Strips::pack_planes(const GridStrip& strip, const BFloat16* source, int64_t blocks,
                          int64_t block, bool whole, BFloat16* to) const {
+  if (windows_) return pack_windows(strip, source, block / 2, whole, to);
   const int64_t area = down_.source * across_.source * kBlock;
   for (int64_t plane = 0; plane < down_.planes * across_.planes; ++plane) {
     const int64_t down = plane / across_.planes, across = plane % across_.planes;
@@ -158,7 +159,20 @@ void Strips::pack_planes(const GridStrip& strip, const BFloat16* source, int64_t
   }
 }
 
+void Strips::pack_windows(const GridStrip& strip, const BFloat16* source, int64_t plane, bool whole,
+                          BFloat16* to) const {
+  const int64_t image = windows_->channels * windows_->height * windows_->width;
+  const int64_t rows = whole ? image_rows() : strip.rows;
+  for (int64_t i = 0; i < group_; ++i, to += image_pixels() * kDeep) {
+    if (i < strip.images)
+      windows_->pack(source + (strip.image + i) * image, plane, strip.row, rows, to);
+    else if (whole)
+      std::fill_n(to, image_pixels() * kDeep, BFloat16());
+  }
+}
+
 LinesAhead Strips::source_of(const GridStrip& strip, const BFloat16* source, int64_t blocks) const {
+  if (windows_) return {};
   constexpr int64_t kElement = sizeof(BFloat16), kLine = 64;
   const int64_t width = across_.source * kBlock * kElement, area = down_.source * width;
   const int64_t first = strip.row * down_.source_step + down_.source_first;

@@ -2,16 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "operators/conv/amx/loops.h"
+#include "operators/conv/amx/windows.h"
 
 namespace lockstep::amx {
-
-// A window in one direction. The end padding follows from the sizes.
-struct Span {
-  int64_t size, step, hole, begin;  // hole: from one element to the next
-};
 
 // One direction of images. Result rows of one phase are positions of a grid, which see rows of
 // planes.
@@ -46,8 +43,10 @@ struct GridStrip {
 // A grid in strips. Packed, all have the same distances, though the last ones are smaller.
 class Strips {
  public:
-  // Of about so many packed pixels, and not more images.
-  Strips(GridAxis down, GridAxis across, int64_t images, int64_t most_pixels, int64_t most_images);
+  // Of about so many packed pixels, and not more images. With windows, the grid's pixels are
+  // theirs.
+  Strips(GridAxis down, GridAxis across, std::optional<Windows> windows, int64_t images,
+         int64_t most_pixels, int64_t most_images);
 
   int64_t count() const { return groups_ * bands_; }
   GridStrip at(int64_t index) const;
@@ -69,16 +68,20 @@ class Strips {
   Distances distances(int64_t blocks) const;
   int64_t first_place(const GridStrip& strip, int64_t phase, int64_t blocks) const;
 
-  // Packs two channel blocks of the source. `whole`: with 0 wherever tiles may read.
+  // Packs two channel blocks of the source, or a plane of windows. `whole`: with 0 wherever tiles
+  // may read.
   void pack_planes(const GridStrip& strip, const BFloat16* source, int64_t blocks, int64_t block,
                    bool whole, BFloat16* to) const;
-  // What it reads.
+  // What it reads. Images of few channels come without being asked for.
   LinesAhead source_of(const GridStrip& strip, const BFloat16* source, int64_t blocks) const;
 
  private:
   bool is_flat() const;
+  void pack_windows(const GridStrip& strip, const BFloat16* source, int64_t plane, bool whole,
+                    BFloat16* to) const;
 
   GridAxis down_, across_;
+  std::optional<Windows> windows_;
   int64_t images_, rows_, group_, groups_, bands_;
 };
 

@@ -1,0 +1,44 @@
+// Images of few channels would fill planes of 32 channels with zeros. What a window sees of one
+// fills a plane's pixel instead, and the convolution becomes one of 1x1 windows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "operators/conv/amx/loops.h"
+
+namespace lockstep::amx {
+
+// A window in one direction. The end padding follows from the sizes.
+struct Span {
+  int64_t size, step, hole, begin;  // hole: from one element to the next
+};
+
+// Windows without holes, of row-major images. A pixel has the rows of its window, those of the
+// first channel first, each with zeros up to 4 or 8 places, and zeros up to whole planes.
+struct Windows {
+  static constexpr int64_t kLongestRow = 8;
+
+  int64_t channels, height, width, outputs;
+  Span down, across;
+  int64_t out_height, out_width;
+
+  int64_t row_places() const { return across.size > 4 ? kLongestRow : 4; }
+  int64_t rows() const { return channels * down.size; }
+  int64_t planes() const { return (rows() * row_places() + kDeep - 1) / kDeep; }
+  int64_t places() const { return planes() * kDeep; }
+
+  // One plane of rows of the result's pixels. Rows that the result does not have are 0.
+  void pack(const BFloat16* image, int64_t plane, int64_t first_row, int64_t count,
+            BFloat16* to) const;
+  // Filters with zeros are [outputs, places].
+  std::size_t filter_bytes() const {
+    return static_cast<std::size_t>(outputs * places()) * sizeof(BFloat16);
+  }
+  // From row-major ones without, to tiles of the forward pass.
+  void fill_tiles(const BFloat16* filters, BFloat16* to) const;
+  // Both row-major.
+  void take_filters(const BFloat16* with_zeros, BFloat16* to) const;
+};
+
+}  // namespace lockstep::amx
