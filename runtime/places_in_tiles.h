@@ -29,6 +29,12 @@ class PlacesInTiles {
           i / tiles.inputs() * across + tiles.place_of_input(i % tiles.inputs());
   }
 
+  int64_t plane() const { return plane_; }
+  int64_t of(int64_t output, int64_t input, int64_t element) const {
+    return outputs_[static_cast<std::size_t>(output)] + inputs_[static_cast<std::size_t>(input)] +
+           element * tile_;
+  }
+
   // body(n, place of element first + n), for n in [0, count).
   template <class Body>
   void each(int64_t first, int64_t count, const Body& body) const {

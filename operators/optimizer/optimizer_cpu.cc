@@ -29,38 +29,61 @@ class GradientAndCopies {
       gradient_.emplace(gradient);
     }
     if (gradient_ || copies_.any_in_tiles_of_rows()) order_ = UpdateOrder::by_tiles(param.dims);
+    if (gradient_) squares_ = Squares::of(gradient, order_);
+    copies_.use_squares(copies, order_);
   }
 
   const UpdateOrder& order() const { return order_; }
   const WrittenCopies& copies() const { return copies_; }
 
-  // The gradient's elements in the order in which the parameter lies: where they are, or in `room`.
-  const float* read(const Tensor& gradient, float* room, int64_t first, int64_t count) const {
-    switch (gradient.desc.dtype) {
-      case DType::float16:
-        return read_as(gradient.as<const Half>(), room, first, count);
-      case DType::bfloat16:
-        return read_as(gradient.as<const BFloat16>(), room, first, count);
-      default:
-        if (!gradient_) return gradient.as<const float>() + first;
-        return read_as(gradient.as<const float>(), room, first, count);
-    }
+  // Reads a piece's gradient, if it lies in squares.
+  void begin(const UpdatePiece& piece, const Tensor& gradient, PieceRows& rows) const {
+    if (squares_) squares_->read(piece, gradient.data, rows.all());
+  }
+  // The gradient of a range, which is in this row of the piece.
+  void read(const Tensor& gradient, int64_t first, int64_t count, int64_t row, PieceRows& rows,
+            float* to) const {
+    as_its_type(gradient, [&]<class From>(const From* from) {
+      if (gradient_ && !squares_)
+        return gradient_->each(first, count, [&](int64_t n, int64_t place) {
+          to[n] = static_cast<float>(from[place]);
+        });
+      const From* const here = squares_ ? rows.at<From>(row) : from + first;
+      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(here[i]);
+    });
   }
 
  private:
-  template <class From>
-  const float* read_as(const From* from, float* to, int64_t first, int64_t count) const {
-    if (gradient_)
-      gradient_->each(first, count,
-                      [&](int64_t n, int64_t place) { to[n] = static_cast<float>(from[place]); });
-    else
-      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[first + i]);
-    return to;
+  template <class Body>
+  static void as_its_type(const Tensor& gradient, const Body& body) {
+    switch (gradient.desc.dtype) {
+      case DType::float16:
+        return body(gradient.as<const Half>());
+      case DType::bfloat16:
+        return body(gradient.as<const BFloat16>());
+      default:
+        return body(gradient.as<const float>());
+    }
   }
 
   std::optional<PlacesInTiles> gradient_;
+  std::optional<Squares> squares_;  // instead of its places
   WrittenCopies copies_;
   UpdateOrder order_;
+};
+
+// Into the cache.
+template <class Rule>
+void fetch(const UpdateElements<Rule>& parameter, int64_t first, int64_t count) {
+  constexpr int64_t kLine = 64 / sizeof(float);
+  for (int64_t i = first; i < first + count; i += kLine) {
+    __builtin_prefetch(parameter.param + i, 1);
+    for (int s = 0; s < Rule::kSlots; ++s) __builtin_prefetch(parameter.slots[s] + i, 1);
+  }
+}
+
+struct UpdateRoom {
+  PieceRows gradient, copies;
 };
 
 // Elements are updated in arrays that no other function gets: results lie over operands, and for
@@ -69,7 +92,7 @@ class GradientAndCopies {
 template <class Rule, bool kMany, class Given>
 void update_range(const UpdateElements<Rule>& parameter, const GradientAndCopies& beside,
                   const Tensor& gradients, const Tensor* copies, Rule rule, Given given,
-                  bool skipped, int64_t begin, int64_t count) {
+                  bool skipped, int64_t begin, int64_t count, int64_t row, UpdateRoom& room) {
   constexpr int64_t kMost = kElementsAtOnce;
   float gradient[kMost], param[kMost], step[kMost], slots[Rule::kSlots][kMost];
   UpdateElements<Rule> here;
@@ -78,8 +101,7 @@ void update_range(const UpdateElements<Rule>& parameter, const GradientAndCopies
   here.step = kMany ? nullptr : step;
   here.factor = parameter.factor;
   here.decay = parameter.decay;
-  float room[kMost];
-  std::copy_n(beside.read(gradients, room, begin, count), count, gradient);
+  beside.read(gradients, begin, count, row, room.gradient, gradient);
   std::copy_n(parameter.param + begin, count, param);
   for (int s = 0; s < Rule::kSlots; ++s) std::copy_n(parameter.slots[s] + begin, count, slots[s]);
   if (skipped)
@@ -87,7 +109,7 @@ void update_range(const UpdateElements<Rule>& parameter, const GradientAndCopies
   else
     for (int64_t i = 0; i < count; ++i) here.update(rule, given, false, i, gradient[i]);
   std::copy_n(param, count, parameter.new_param + begin);
-  beside.copies().write(parameter.new_param + begin, copies, begin, count);
+  beside.copies().write(parameter.new_param + begin, copies, begin, count, row, room.copies);
   for (int s = 0; s < Rule::kSlots; ++s)
     std::copy_n(slots[s], count, parameter.new_slots[s] + begin);
   if (!kMany) std::copy_n(step, count, parameter.step + begin);
@@ -135,10 +157,17 @@ std::unique_ptr<Kernel> prepare_update(const KernelRequest& request) {
         const int64_t from = order.pieces_for(begin - first);
         const int64_t to = order.pieces_for(std::min(end, ends[k]) - first);
         widest([&] {
-          order.each_range(from, to, [&](int64_t at, int64_t elements) {
-            update_range<Rule, kMany>(parameter, beside[k], gradient, copies, rule, given, skipped,
-                                      at, elements);
-          });
+          UpdateRoom room;
+          for (int64_t number = from; number < to; ++number) {
+            const UpdatePiece piece = order.piece(number);
+            beside[k].begin(piece, gradient, room.gradient);
+            order.each_range(piece, [&](int64_t row, int64_t at, int64_t elements) {
+              if (order.leaps()) fetch(parameter, order.below(at, elements), elements);
+              update_range<Rule, kMany>(parameter, beside[k], gradient, copies, rule, given,
+                                        skipped, at, elements, row, room);
+            });
+            beside[k].copies().finish(piece, copies, room.copies);
+          }
         });
       }
     });

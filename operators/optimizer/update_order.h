@@ -11,8 +11,15 @@ namespace lockstep {
 // Elements updated at a time: whole tiles of 16 or 8 fill it.
 constexpr int64_t kElementsAtOnce = 256;
 
+// Some elements of some rows of a parameter.
+struct UpdatePiece {
+  int64_t top, bottom, left, right;
+};
+
 class UpdateOrder {
  public:
+  static constexpr int64_t kSide = 16;  // rows of a piece by tiles; deep tiles span two pieces
+
   // As they lie.
   static UpdateOrder in_order(int64_t count) { return {count, count, 1, kElementsAtOnce}; }
   // For a row-major filter whose gradient or copy lies in tiles: 16 outputs by a few inputs at a
@@ -28,22 +35,30 @@ class UpdateOrder {
   int64_t pieces_for(int64_t elements) const { return divided_up(elements, elements_of_piece()); }
   // Pieces at the edges may have fewer.
   int64_t elements_of_piece() const { return rows_ * length_; }
+  // Whether ranges do not follow each other in memory, so that a processor cannot tell what comes.
+  bool leaps() const { return rows_ > 1; }
+  // A range of the next row, or the last one.
+  int64_t below(int64_t first, int64_t count) const {
+    return std::min(first + row_, count_ - count);
+  }
+  // Whether a row of a piece is one range.
+  bool has_short_rows() const { return length_ <= kElementsAtOnce; }
 
-  // body(first, count): the elements of the pieces [begin, end) in ranges of at most
-  // kElementsAtOnce.
+  UpdatePiece piece(int64_t number) const {
+    const int64_t left = number % across_ * length_, top = number / across_ * rows_;
+    return {top, std::min(top + rows_, count_ / row_), left, std::min(left + length_, row_)};
+  }
+  // body(row of the piece, first, count): its elements in ranges of at most kElementsAtOnce.
   template <class Body>
-  void each_range(int64_t begin, int64_t end, const Body& body) const {
-    if (rows_ == 1) return in_ranges(begin * length_, std::min(end * length_, count_), body);
-    for (int64_t piece = begin; piece < end; ++piece) {
-      const int64_t left = piece % across_ * length_, right = std::min(left + length_, row_);
-      const int64_t top = piece / across_ * rows_, bottom = std::min(top + rows_, count_ / row_);
-      for (int64_t r = top; r < bottom; ++r) in_ranges(r * row_ + left, r * row_ + right, body);
+  void each_range(const UpdatePiece& piece, const Body& body) const {
+    for (int64_t r = piece.top; r < piece.bottom; ++r) {
+      const int64_t end = r * row_ + piece.right;
+      for (int64_t first = r * row_ + piece.left; first < end; first += kElementsAtOnce)
+        body(r - piece.top, first, std::min(kElementsAtOnce, end - first));
     }
   }
 
  private:
-  static constexpr int64_t kSide = 16;  // deep tiles span two pieces
-
   UpdateOrder(int64_t count, int64_t row, int64_t rows, int64_t length)
       : count_(count),
         row_(std::max<int64_t>(1, row)),
@@ -53,11 +68,6 @@ class UpdateOrder {
         down_(divided_up(count, row_ * rows)) {}
 
   static int64_t divided_up(int64_t count, int64_t by) { return (count + by - 1) / by; }
-  template <class Body>
-  static void in_ranges(int64_t begin, int64_t end, const Body& body) {
-    for (; begin < end; begin += kElementsAtOnce)
-      body(begin, std::min(kElementsAtOnce, end - begin));
-  }
 
   int64_t count_, row_;    // of elements
   int64_t rows_, length_;  // of a piece

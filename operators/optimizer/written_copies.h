@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "graph/half.h"
-#include "operators/optimizer/update_order.h"
+#include "operators/optimizer/squares.h"
 #include "runtime/places_in_tiles.h"
 
 namespace lockstep {
@@ -36,6 +37,21 @@ void write_turned(const float* from, const TensorDesc& copy, float* to, int64_t 
   }
 }
 
+// The rows of a piece of an update. Those of an operand have one type.
+class PieceRows {
+ public:
+  void* all() { return bytes_; }
+  const void* all() const { return bytes_; }
+  template <class T>
+  T* at(int64_t row) {
+    static_assert(sizeof(T) <= sizeof(float));
+    return reinterpret_cast<T*>(bytes_) + row * kElementsAtOnce;
+  }
+
+ private:
+  alignas(64) std::byte bytes_[UpdateOrder::kSide * kElementsAtOnce * sizeof(float)];
+};
+
 // A copy of a parameter: laid out as the parameter is; of a row-major filter, in tiles; or, of a
 // filter in tiles, in turned ones of float32.
 class WrittenCopy {
@@ -53,10 +69,15 @@ class WrittenCopy {
   }
 
   bool in_tiles_of_rows() const { return places_.has_value(); }
+  void use_squares(const TensorDesc& copy, const UpdateOrder& order) {
+    if (places_) squares_ = Squares::of(copy, order);
+  }
 
+  // A range, unless squares are written when the piece is there.
   template <class To>
   void write(const To* from, const Tensor& copy, int64_t first, int64_t count) const {
     To* const to = copy.as<To>();
+    if (squares_) return;
     if (places_)
       return places_->each(first, count, [&](int64_t n, int64_t place) { to[place] = from[n]; });
     if constexpr (std::is_same_v<To, float>) {
@@ -65,9 +86,13 @@ class WrittenCopy {
     }
     std::copy_n(from, count, to + first);
   }
+  void write_squares(const UpdatePiece& piece, const PieceRows& rows, const Tensor& copy) const {
+    if (squares_) squares_->write(piece, rows.all(), copy.data);
+  }
 
  private:
   std::optional<PlacesInTiles> places_;
+  std::optional<Squares> squares_;
   int turned_of_side_ = 0;
 };
 
@@ -80,32 +105,38 @@ class WrittenCopies {
   bool any_in_tiles_of_rows() const {
     return std::ranges::any_of(copies_, &WrittenCopy::in_tiles_of_rows);
   }
+  void use_squares(std::span<const TensorDesc> copies, const UpdateOrder& order) {
+    for (std::size_t c = 0; c < copies_.size(); ++c) copies_[c].use_squares(copies[c], order);
+  }
 
-  // copies[c]: where the c-th one goes. Called for each range, so without dispatch(), which makes
-  // the text of a refusal.
-  void write(const float* from, const Tensor* copies, int64_t first, int64_t count) const {
+  // A range, which is in this row of a piece. copies[c]: where the c-th one goes.
+  void write(const float* from, const Tensor* copies, int64_t first, int64_t count, int64_t row,
+             PieceRows& rows) const {
     if (copies_.empty()) return;
+    // Called for each range, so without dispatch(), which makes the text of a refusal.
     switch (copies->desc.dtype) {
       case DType::float16:
-        return write_rounded<Half>(from, copies, first, count);
+        return write_as<Half>(from, copies, first, count, row, rows);
       case DType::bfloat16:
-        return write_rounded<BFloat16>(from, copies, first, count);
+        return write_as<BFloat16>(from, copies, first, count, row, rows);
       default:
-        return write_all(from, copies, first, count);
+        return write_as<float>(from, copies, first, count, row, rows);
     }
+  }
+  // When all its ranges have been written.
+  void finish(const UpdatePiece& piece, const Tensor* copies, const PieceRows& rows) const {
+    for (std::size_t c = 0; c < copies_.size(); ++c)
+      copies_[c].write_squares(piece, rows, copies[c]);
   }
 
  private:
   template <class To>
-  void write_rounded(const float* from, const Tensor* copies, int64_t first, int64_t count) const {
-    To made[kElementsAtOnce];
+  void write_as(const float* from, const Tensor* copies, int64_t first, int64_t count, int64_t row,
+                PieceRows& rows) const {
+    To* const made = rows.at<To>(row);
     for (int64_t i = 0; i < count; ++i) made[i] = To(from[i]);
-    write_all(made, copies, first, count);
-  }
-  template <class To>
-  void write_all(const To* from, const Tensor* copies, int64_t first, int64_t count) const {
     for (std::size_t c = 0; c < copies_.size(); ++c)
-      copies_[c].write(from, copies[c], first, count);
+      copies_[c].write(made, copies[c], first, count);
   }
 
   std::vector<WrittenCopy> copies_;

@@ -1,0 +1,34 @@
+// Between the rows of a piece of an update and tiles of 16 by 16 or more: a square of 16 outputs by
+// 16 inputs fills 256 places that follow each other, so that whole lines of the cache are read and
+// written at once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "operators/optimizer/update_order.h"
+#include "runtime/places_in_tiles.h"
+
+namespace lockstep {
+
+// Of floats and 16-bit floats; rows of kElementsAtOnce.
+class Squares {
+ public:
+  // None if the tiles are smaller, or rows of pieces longer than a range.
+  static std::optional<Squares> of(const TensorDesc& filter, const UpdateOrder& order);
+
+  void write(const UpdatePiece& piece, const void* rows, void* filter) const;
+  void read(const UpdatePiece& piece, const void* filter, void* rows) const;
+
+ private:
+  explicit Squares(const TensorDesc& filter);
+
+  template <class Body>
+  void each(const UpdatePiece& piece, const Body& body) const;
+
+  PlacesInTiles places_;
+  FilterTiles tiles_;
+  bool is_narrow_;  // 16 bits
+};
+
+}  // namespace lockstep
