@@ -1,5 +1,5 @@
-// Two sums over each channel of images, in two launches: over pieces, by many blocks; then over the
-// pieces, by channel, always in the same order.
+// Sums over each channel of images, mostly two, in two launches: over pieces, by many blocks; then
+// over the pieces, by channel, always in the same order.
 #pragma once
 
 #include "operators/kit/tiles_cuda.h"
@@ -9,7 +9,33 @@ namespace lockstep {
 template <class Real>
 struct Both {
   Real x, y;
+  __device__ Both& operator+=(const Both& other) {
+    x += other.x;
+    y += other.y;
+    return *this;
+  }
 };
+
+// Adds up the lines of a block's threads, always in the same order: the first line gets the sums.
+// Once in a kernel.
+template <class Tiles, class Sum, int kSums>
+__device__ void fold_lines(const Tiles& tiles, Sum (&mine)[kSums]) {
+  __shared__ Sum shared[kSums][kTileThreads];
+  for (int s = 0; s < kSums; ++s) shared[s][threadIdx.x] = mine[s];
+  __syncthreads();
+  for (int half = kTileThreads / 2; half >= tiles.columns(); half /= 2) {
+    if (static_cast<int>(threadIdx.x) < half)
+      for (int s = 0; s < kSums; ++s) shared[s][threadIdx.x] += shared[s][threadIdx.x + half];
+    __syncthreads();
+  }
+  for (int s = 0; s < kSums; ++s) mine[s] = shared[s][threadIdx.x];
+}
+
+// Whether this thread has sums after that.
+template <class Tiles>
+__device__ bool has_sums(const Tiles& tiles) {
+  return tiles.channel() < tiles.channels && static_cast<int>(threadIdx.x) < tiles.columns();
+}
 
 // The sums of a piece, for each channel, to partial[piece][channel]. terms.of(channel), made once
 // for a thread's channels, loads the pack at a place and adds both terms of its elements; kUnroll
@@ -21,7 +47,6 @@ struct PartialSums {
   Terms terms;
   Both<Real>* partial;
   __device__ void operator()(const Tiles& tiles) const {
-    __shared__ Both<Real> shared[kSums][kTileThreads];
     const int64_t channel = tiles.channel();
     const bool inside = channel < tiles.channels;
     Both<Real> mine[kSums] = {};
@@ -31,21 +56,9 @@ struct PartialSums {
           [&](int64_t at) { return add.load(at); },
           [&](int64_t at, const auto& loaded) { add.add(at, loaded, mine); });
     }
-    for (int s = 0; s < kSums; ++s) shared[s][threadIdx.x] = mine[s];
-    __syncthreads();
-    for (int half = kTileThreads / 2; half >= tiles.columns(); half /= 2) {
-      if (static_cast<int>(threadIdx.x) < half)
-        for (int s = 0; s < kSums; ++s) {
-          Both<Real>& sum = shared[s][threadIdx.x];
-          const Both<Real>& other = shared[s][threadIdx.x + half];
-          sum.x += other.x;
-          sum.y += other.y;
-        }
-      __syncthreads();
-    }
-    if (!inside || static_cast<int>(threadIdx.x) >= tiles.columns()) return;
-    for (int s = 0; s < kSums; ++s)
-      partial[tiles.piece() * tiles.channels + channel + s] = shared[s][threadIdx.x];
+    fold_lines(tiles, mine);
+    if (!has_sums(tiles)) return;
+    for (int s = 0; s < kSums; ++s) partial[tiles.piece() * tiles.channels + channel + s] = mine[s];
   }
 };
 

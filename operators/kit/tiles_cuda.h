@@ -50,10 +50,10 @@ inline int shift_to(int64_t count, int most) {
 
 // Channels last. `columns` threads lie along the channels, kCount channels each; the other lines of
 // threads take a piece's rows in turn.
-template <int kCount>
+template <int kCount, class Sum = float>
 struct ChannelTiles {
   static constexpr int kPerPack = kCount;  // channels of a pack
-  using Real = float;                      // of sums
+  using Real = Sum;                        // of sums
 
   int64_t rows, channels;
   int shift, column_blocks;  // of the columns

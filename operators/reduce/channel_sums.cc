@@ -1,7 +1,9 @@
 #include "operators/reduce/channel_sums.h"
 
+#include <algorithm>
 #include <array>
 
+#include "operators/kit/dispatch.h"
 #include "operators/reduce/extent.h"
 #include "runtime/parallel.h"
 
@@ -11,31 +13,49 @@ namespace {
 // As reduce_rows() of reduce_cpu.cc has them.
 constexpr int64_t kParts = 8;
 
-// The sums of a block's channels.
-template <int kBlock>
-void sums_of_block(const float* x, int64_t images, int64_t image_pitch, int64_t plane, float* y) {
+// The sums of a block's first `channels`; others are padding.
+template <class T, int kBlock>
+void sums_of_block(const T* x, int64_t images, int64_t image_pitch, int64_t plane,
+                   std::size_t channels, float* y) {
   std::array<std::array<double, kBlock>, kParts> part{};
   for (int64_t n = 0; n < images; ++n) {
-    const float* from = x + n * image_pitch;
+    const T* from = x + n * image_pitch;
     const int64_t whole = plane / kParts * kParts;
     for (int64_t i = 0; i < whole; i += kParts)
       for (std::size_t k = 0; k < kParts; ++k, from += kBlock)
-        for (std::size_t c = 0; c < kBlock; ++c) part[k][c] += from[c];
+        for (std::size_t c = 0; c < kBlock; ++c) part[k][c] += static_cast<float>(from[c]);
     for (int64_t i = whole; i < plane; ++i, from += kBlock)
-      for (std::size_t c = 0; c < kBlock; ++c) part[0][c] += from[c];
+      for (std::size_t c = 0; c < kBlock; ++c) part[0][c] += static_cast<float>(from[c]);
   }
-  for (std::size_t c = 0; c < kBlock; ++c) {
+  for (std::size_t c = 0; c < channels; ++c) {
     for (std::size_t k = 1; k < kParts; ++k) part[0][c] += part[k][c];
     y[c] = static_cast<float>(part[0][c]);
   }
 }
 
+template <class T>
+std::unique_ptr<Kernel> sums_in_blocks(const KernelRequest& request) {
+  const TensorDesc& x = request.in[0];
+  const int64_t images = x.dims[0], channels = x.dims[1], block = x.channel_block;
+  const int64_t blocks = (channels + block - 1) / block, plane = x.count() / (images * channels);
+  return make_kernel(
+      [=, threads = request.threads](const KernelArgs& args) {
+        const auto sum = block == 16 ? sums_of_block<T, 16> : sums_of_block<T, 8>;
+        const int64_t grain = std::max<int64_t>(1, 16384 / (images * plane * block));
+        parallel_for(blocks, grain, threads, [&](int64_t begin, int64_t end) {
+          for (int64_t b = begin; b < end; ++b)
+            sum(args.in[0].as<const T>() + b * plane * block, images, blocks * plane * block, plane,
+                static_cast<std::size_t>(std::min(block, channels - b * block)),
+                args.out[0].as<float>() + b * block);
+        });
+      },
+      join("by channel, in blocks of ", block));
+}
+
 }  // namespace
 
 std::string no_channel_sums(const KernelRequest& request) {
-  const TensorDesc& x = request.in[0];
-  if (x.channel_block <= 1) return "takes channel blocks";
-  if (x.padded()) return "takes whole blocks";
+  if (request.in[0].channel_block <= 1) return "takes channel blocks";
   return not_by_channel(request);
 }
 
@@ -46,20 +66,8 @@ Layouts channel_sums_layouts(const KernelRequest& request) {
 }
 
 std::unique_ptr<Kernel> prepare_channel_sums(const KernelRequest& request) {
-  const TensorDesc& x = request.in[0];
-  const int64_t images = x.dims[0], block = x.channel_block, blocks = x.dims[1] / block;
-  const int64_t plane = x.count() / (images * x.dims[1]);
-  return make_kernel(
-      [=, threads = request.threads](const KernelArgs& args) {
-        const auto sum = block == 16 ? sums_of_block<16> : sums_of_block<8>;
-        const int64_t grain = std::max<int64_t>(1, 16384 / (images * plane * block));
-        parallel_for(blocks, grain, threads, [&](int64_t begin, int64_t end) {
-          for (int64_t b = begin; b < end; ++b)
-            sum(args.in[0].as<const float>() + b * plane * block, images, blocks * plane * block,
-                plane, args.out[0].as<float>() + b * block);
-        });
-      },
-      join("by channel, in blocks of ", block));
+  return dispatch<TensorFloats>(request.in[0].dtype,
+                                [&]<class T>() { return sums_in_blocks<T>(request); });
 }
 
 }  // namespace lockstep

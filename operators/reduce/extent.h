@@ -1,4 +1,4 @@
-// The extent of a reduction.
+// The extent of a reduction, ChannelSums among them.
 #pragma once
 
 #include <vector>
@@ -52,25 +52,45 @@ inline int64_t offset_of(const std::vector<Axis>& axes, int64_t index) {
   return offset;
 }
 
-inline Extent extent_of(const KernelRequest& request) {
+inline bool is_channel_sums(const KernelRequest& request) {
+  return request.node.domain() == kOwnDomain;
+}
+
+inline std::vector<bool> reduced_dimensions(const KernelRequest& request) {
   auto attributes = request.attributes();
   const Dims& x = request.in[0].dims;
+  if (is_channel_sums(request)) {
+    std::vector<bool> all_but_one(x.size(), true);
+    all_but_one[static_cast<std::size_t>(attributes.integer("axis", 1))] = false;
+    return all_but_one;
+  }
   std::vector<int64_t> axes = attributes.integers("axes");
   if (request.in.size() > 1 && request.in[1].present()) axes = request.integers(1);
   std::vector<bool> is_reduced(x.size(), axes.empty());
   if (axes.empty() && attributes.integer("noop_with_empty_axes", 0) != 0)
     is_reduced.assign(x.size(), false);
   for (int64_t axis : normal_axes(axes, x.size())) is_reduced[axis] = true;
-  return Extent(x, is_reduced);
+  return is_reduced;
+}
+
+inline Extent extent_of(const KernelRequest& request) {
+  return Extent(request.in[0].dims, reduced_dimensions(request));
+}
+
+// Why a reduction is no sum of floats whose axes are known.
+inline std::string no_sum_of_floats(const KernelRequest& request) {
+  const DType type = request.in[0].dtype;
+  if (!is_channel_sums(request) && type != DType::float32) return join("takes float32, not ", type);
+  if (request.in.size() > 1 && request.in[1].present() && !request.constants[1])
+    return "takes axes that are known";
+  return "";
 }
 
 // Why a reduction is not one of floats over everything but the channels of images.
 inline std::string not_by_channel(const KernelRequest& request) {
   const TensorDesc& x = request.in[0];
   if (x.dims.size() < 2) return "takes images";
-  if (x.dtype != DType::float32) return join("takes float32, not ", x.dtype);
-  if (request.in.size() > 1 && request.in[1].present() && !request.constants[1])
-    return "takes axes that are known";
+  if (const std::string why = no_sum_of_floats(request); !why.empty()) return why;
   const Extent extent = extent_of(request);
   const bool by_channel = x.count() > 0 && extent.kept.size() == 1 &&
                           extent.kept[0].size == x.dims[1] &&

@@ -1,11 +1,12 @@
 // ReduceSum (axes are an operand since opset 13); ReduceMean ReduceMax ReduceMin ReduceProd
 // ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp (an attribute); ArgMax ArgMin;
-// CumSum; Hardmax. Gradients spread dy over the reduced elements; a maximum's goes to all places
-// that reach it, in equal shares.
+// CumSum; Hardmax; ChannelSums (channel_sums.h). Gradients spread dy over the reduced elements; a
+// maximum's goes to all places that reach it, in equal shares.
 #include "operators/reduce/reduce.h"
 
 #include "operators/elementwise/elementwise.h"
 #include "operators/kit/room.h"
+#include "operators/reduce/channel_sums.h"
 #include "operators/shape/shape.h"
 
 namespace lockstep {
@@ -161,6 +162,7 @@ std::vector<Op> reduce_ops() {
            .domain = "",
            .law = same_as_first,
            .differentiable = Differentiable::zero},
+          channel_sums_op(),
           reduction("ReduceSum", sum_gradient),
           reduction("ReduceMean", reduced_mean_gradient),
           reduction("ReduceMax", reduced_extreme_gradient),

@@ -18,7 +18,7 @@ namespace lockstep {
 namespace {
 
 template <class T>
-using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+using Accumulator = std::conditional_t<std::is_integral_v<T>, T, double>;
 
 // A reduction's start, its term of an element, its join and its final step.
 struct Sum {
@@ -113,8 +113,8 @@ struct Min : Sum {
 constexpr int64_t kLanes = 64;
 
 // Outputs [begin, end), `width` neighbours at a time if the fastest dimension is kept.
-template <class T, class How>
-void reduce_block(const Extent& layout, const T* x, T* y, int64_t begin, int64_t width) {
+template <class T, class How, class Y>
+void reduce_block(const Extent& layout, const T* x, Y* y, int64_t begin, int64_t width) {
   using A = Accumulator<T>;
   std::array<A, kLanes> total;
   total.fill(How::template start<A>());
@@ -125,7 +125,7 @@ void reduce_block(const Extent& layout, const T* x, T* y, int64_t begin, int64_t
       total[lane] = How::template join<A>(total[lane], How::load(static_cast<A>(row[lane])));
   }
   for (int64_t lane = 0; lane < width; ++lane)
-    y[begin + lane] = static_cast<T>(How::finish(total[lane], layout.count));
+    y[begin + lane] = static_cast<Y>(How::finish(total[lane], layout.count));
 }
 
 // One output whose fastest dimension is reduced: rows of neighbours.
@@ -150,18 +150,18 @@ Accumulator<T> reduce_rows(const Extent& layout, const T* x) {
   return part[0];
 }
 
-template <class T, class How>
+template <class T, class How, class Y = T>
 std::unique_ptr<Kernel> reduce_kernel(const Extent& layout, const KernelRequest& request) {
   const int64_t outputs = request.out[0].count();
   const bool rows = !layout.reduced.empty() && layout.reduced.back().stride == 1;
   return make_kernel([=, threads = request.threads](const KernelArgs& args) {
     const T* x = args.in[0].as<T>();
-    T* y = args.out[0].as<T>();
+    Y* y = args.out[0].as<Y>();
     const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, layout.count));
     if (rows) {
       parallel_for(outputs, grain, threads, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
-          y[i] = static_cast<T>(How::finish(
+          y[i] = static_cast<Y>(How::finish(
               reduce_rows<T, How>(layout, x + offset_of(layout.kept, i)), layout.count));
       });
       return;
@@ -185,6 +185,13 @@ std::unique_ptr<Kernel> prepare_reduce(const KernelRequest& request) {
   const Extent layout = extent_of(request);
   return dispatch<Numbers>(request.in[0].dtype,
                            [&]<class T>() { return reduce_kernel<T, How>(layout, request); });
+}
+
+std::unique_ptr<Kernel> prepare_row_major_sums(const KernelRequest& request) {
+  const Extent layout = extent_of(request);
+  return dispatch<TensorFloats>(request.in[0].dtype, [&]<class T>() {
+    return reduce_kernel<T, Sum, float>(layout, request);
+  });
 }
 
 template <class T, bool kMax>
@@ -263,6 +270,10 @@ std::vector<KernelEntry> reduce_cpu() {
            "",
            {{"channel blocks", no_channel_sums, prepare_channel_sums, channel_sums_layouts},
             {"CPU", takes<Numbers>(), prepare_reduce<Sum>}}},
+          {"ChannelSums",
+           kOwnDomain,
+           {{"channel blocks", no_channel_sums, prepare_channel_sums, channel_sums_layouts},
+            {"CPU", takes<TensorFloats>(), prepare_row_major_sums}}},
           {"ReduceMean", "", {{"CPU", takes<Numbers>(), prepare_reduce<Mean>}}},
           {"ReduceL1", "", {{"CPU", takes<Numbers>(), prepare_reduce<L1>}}},
           {"ReduceL2", "", {{"CPU", takes<Numbers>(), prepare_reduce<L2>}}},

@@ -33,7 +33,8 @@ KernelRequest request_of(const Node& node, const NodeRun& run) {
     for (std::size_t i = 0; i < request.out.size(); ++i)
       request.out[i].channel_block = run.layouts->out[i];
   }
-  request.constants.resize(request.in.size());
+  for (const Value operand : node.inputs())
+    request.constants.push_back(operand ? graph.literal(operand) : nullptr);
   request.device = {run.kind, 0};
   return request;
 }

@@ -1,4 +1,5 @@
 // Sums over everything but the channels, of channel blocks: which sums are taken, and their values.
+// Those of 16 bits have the bits of the cast to float32 and the row-major sum behind it.
 #include "operators/reduce/channel_sums.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +7,7 @@
 #include <cmath>
 
 #include "operators/all.h"
-#include "tests/support/channel_blocks.h"
+#include "tests/support/laid_tensor.h"
 #include "tests/support/threads.h"
 
 namespace lockstep::testing {
@@ -39,6 +40,62 @@ class SumOver {
   Graph graph_{all_ops(), "sums"};
   std::vector<Node> node_;
 };
+
+// Of one number for each place in row-major order, laid out as `desc` says.
+std::vector<float> sums(const Node& node, const KernelRequest& asked, float first, float step) {
+  LaidTensor x(asked.in[0], first, step);
+  std::vector<float> y(static_cast<std::size_t>(asked.out[0].count()), NAN);
+  std::vector<Tensor> in{x.tensor()};
+  in.resize(asked.in.size());
+  const std::vector<Tensor> out{{asked.out[0], y.data()}};
+  const auto chosen = table_for(all_kernels(), {DeviceKind::cpu, 0}).choose(asked);
+  EXPECT_EQ(chosen.candidate, asked.in[0].channel_block > 1 ? "channel blocks" : "CPU")
+      << node.description();
+  chosen.kernel->run({in, out, nullptr, RunContext{}});
+  return y;
+}
+
+// Padded blocks and whole ones, planes that are no multiple of what is summed side by side.
+TEST(ChannelSums, OfAnyTypeAndLayoutHaveTheBitsOfTheRowMajorSum) {
+  for (const Dims& dims : {Dims{3, 32, 5, 7}, Dims{2, 24, 4, 4}, Dims{4, 20, 3, 3}, Dims{2, 3, 9},
+                           Dims{1, 17, 1, 3}, Dims{2, 8, 3, 5, 2}})
+    for (const DType type : {DType::float32, DType::bfloat16, DType::float16}) {
+      SCOPED_TRACE(join(type, text_of(dims)));
+      std::vector<int64_t> axes{0};
+      for (std::size_t i = 2; i < dims.size(); ++i) axes.push_back(static_cast<int64_t>(i));
+      const SumOver wide(dims, axes);
+      Graph graph(all_ops(), "channels");
+      const Value x = graph.input("x", {type, to_shape(dims)});
+      graph.add_value({"ChannelSums", kOwnDomain, {x}, {{"axis", int64_t{1}}}}, "y");
+      const Node node = graph.node(0);
+      // Numbers that 16 bits hold, whose sums need more than float32 has.
+      const float first = 300, step = type == DType::bfloat16 ? -2 : -1.25F;
+      KernelRequest plain = wide.request(1);
+      if (type != DType::float32) {
+        LaidTensor narrow({type, dims}, first, step);
+        const std::vector<float> values = narrow.values();
+        std::vector<float> expected(static_cast<std::size_t>(dims[1]), NAN);
+        const std::vector<Tensor> in{{plain.in[0], const_cast<float*>(values.data())}, {}},
+            out{{plain.out[0], expected.data()}};
+        table_for(all_kernels(), {DeviceKind::cpu, 0})
+            .choose(plain)
+            .kernel->run({in, out, nullptr, RunContext{}});
+        for (const int block : {1, 8, 16})
+          for (const int threads : {1, 2}) {
+            const KernelRequest asked{.node = node,
+                                      .in = {{type, dims, block}},
+                                      .out = {plain.out[0]},
+                                      .constants = {nullptr},
+                                      .threads = usable_threads(threads)};
+            EXPECT_EQ(sums(node, asked, first, step), expected) << block;
+          }
+        continue;
+      }
+      const std::vector<float> expected = sums(node, plain, first, step);
+      for (const int block : {8, 16})
+        EXPECT_EQ(sums(node, wide.request(block), first, step), expected) << block;
+    }
+}
 
 std::string refusal(const Dims& dims, const std::vector<int64_t>& axes, int block) {
   const SumOver sum(dims, axes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/support/case_run.h"
 #include "tests/support/op_case.h"
 
 namespace lockstep::testing {
@@ -88,6 +89,31 @@ OpCase by_attribute(const std::string& name, const std::string& type, How how, c
   return c;
 }
 
+// Leaves one dimension of images, rows or neither, of numbers of a type.
+std::vector<OpCase> sums_by_channel() {
+  const std::vector<std::pair<Dims, int64_t>> sums{
+      {{5, 3, 3, 7}, 1}, {{3, 8, 4, 4}, 1}, {{9, 4, 12}, 1},   {{2, 1, 3, 3}, 1},
+      {{3, 5}, 1},       {{70, 16}, 1},     {{2, 3, 4}, 2},    {{2, 3, 4}, 0},
+      {{600, 8}, 1},     {{0, 3, 2, 2}, 1}, {{2, 3, 0, 4}, 1}, {{2, 0, 3}, 1}};
+  std::vector<OpCase> all;
+  for (const DType type : {DType::float32, DType::bfloat16, DType::float16})
+    for (const auto& [dims, axis] : sums) {
+      std::vector<int64_t> axes;
+      for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i)
+        if (i != axis) axes.push_back(i);
+      const std::vector<double> values = to_doubles(random(dims).value).values;
+      all.push_back({.name = join(type, "_", text_of(dims), "_leaving_", axis),
+                     .type = "ChannelSums",
+                     .domain = kOwnDomain,
+                     .attributes = {{"axis", axis}},
+                     .inputs = {given(of_doubles(values, dims, type))},
+                     .reference = naive(How::sum, axes, false),
+                     .gradient = false,
+                     .oracle = false});
+    }
+  return all;
+}
+
 std::vector<OpCase> reduce_cases() {
   std::vector<OpCase> all{
       by_operand("all", {2, 3, 4}, {}, false),
@@ -129,7 +155,9 @@ std::vector<OpCase> reduce_cases() {
                  .attributes = {{"axes", std::vector<int64_t>{1}}},
                  .inputs = {positive({3, 4})},
                  .reference = naive(How::log_sum, {1}, true)});
+  for (const OpCase& c : sums_by_channel()) all.push_back(c);
   for (OpCase& c : all) {
+    if (c.type == "ChannelSums") continue;
     c.gradient = c.type != "ReduceProd";
     for (int64_t size : c.inputs[0].value.dims()) c.gradient = c.gradient && size > 0;
   }

@@ -142,6 +142,31 @@ TEST(GpuPlan, OfResNet50CastsNoParameters) {
   }
 }
 
+// Gradients of biases are summed over 16 bits as they lie, those of rows too: no gradient becomes
+// float32 for that. In TF32 they lie channels last as well.
+TEST(GpuPlan, OfVgg16SumsGradientsOfBiasesAsTheyLie) {
+  for (const DType precision : {DType::bfloat16, DType::float16, DType::float32}) {
+    const Plan plan =
+        plan_of(replicated("vgg16", {.precision = precision}), "gpu", 8, nullptr, {.tf32 = true});
+    std::map<std::string, int> by_type;
+    std::map<int, const PlanStep*> maker;
+    for (const PlanStep& step : plan.steps) {
+      for (const int out : step.out) maker[out] = &step;
+      if (step.type != "ChannelSums" && step.type != "ReduceSum") continue;
+      ++by_type[step.type];
+      EXPECT_TRUE(step.kernel->describe().starts_with("by channel")) << step.name;
+      if (plan.slots[step.in[0]].desc.dims.size() == 4) {
+        EXPECT_EQ(step.kernel->describe(), "by channel, channels last, in packs") << step.name;
+      }
+      const std::string& type = maker.at(step.in[0])->type;
+      EXPECT_TRUE(type != "Cast" && type != "Reorder") << step.name << " reads a " << type;
+    }
+    const bool narrow = precision != DType::float32;
+    EXPECT_EQ(by_type["ChannelSums"], narrow ? 15 : 0);  // the loss makes the last one in float32
+    EXPECT_EQ(by_type["ReduceSum"], narrow ? 1 : 16);
+  }
+}
+
 // A byte a colour is read, and the convolution's operand written, channels last.
 TEST(GpuPlan, OfResNet50NormalisesBytesAtOnce) {
   constexpr int64_t kBatch = 64, kValues = kBatch * 3 * 224 * 224;

@@ -52,6 +52,7 @@ std::vector<OpCase> element_by_element() {
       own("WeightedSum", {x, number(1), x, number(2)}),
       own("FirstNonFinite", {x, random({4})}),
       own("Casts", {random({2, 3, 2, 2}), x}, {{"to", static_cast<int64_t>(DType::bfloat16)}}, 2),
+      own("ChannelSums", {random({2, 3, 2, 2})}, {{"axis", int64_t{1}}}),
       own("ByteTable", {bytes({3, 0, 255, 7}, {2, 2}), random({1, 256})}),
       own("StopGradient", {x}),
       own("Reorder", {random({1, 2, 2, 2})})};
