@@ -1,4 +1,5 @@
-// Where a filter's elements lie in tiles, for loops over them in row-major order.
+// Where a filter's elements lie in tiles, for loops over them in row-major order. Tiles that it
+// does not fill have places of none.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +17,9 @@ class PlacesInTiles {
         outputs_(static_cast<std::size_t>(filter.dims[0])),
         inputs_(static_cast<std::size_t>(filter.dims[1])) {
     const FilterTiles tiles = tiles_of(filter.channel_block);
-    const int64_t rows = filter.dims[0] / tiles.outputs(),
-                  columns = filter.dims[1] / tiles.inputs();
+    const int64_t rows = (filter.dims[0] + tiles.outputs() - 1) / tiles.outputs(),
+                  columns = (filter.dims[1] + tiles.inputs() - 1) / tiles.inputs();
+    count_ = rows * columns * plane_ * tile_;
     const bool exchanged = tiles.turned == Turned::all;
     const int64_t down = (exchanged ? 1 : columns) * plane_ * tile_;
     const int64_t across = (exchanged ? rows : 1) * plane_ * tile_;
@@ -34,6 +36,7 @@ class PlacesInTiles {
     return outputs_[static_cast<std::size_t>(output)] + inputs_[static_cast<std::size_t>(input)] +
            element * tile_;
   }
+  int64_t count() const { return count_; }  // of places
 
   // body(n, place of element first + n), for n in [0, count).
   template <class Body>
@@ -56,7 +59,7 @@ class PlacesInTiles {
   }
 
  private:
-  int64_t plane_, tile_;
+  int64_t plane_, tile_, count_;
   std::vector<int64_t> outputs_, inputs_;  // the first place of each, relative to the other
 };
 

@@ -5,6 +5,7 @@
 
 #include "operators/conv/conv.h"
 #include "operators/kit/dnnl.h"
+#include "operators/layout/padding.h"
 
 namespace lockstep {
 
@@ -44,8 +45,7 @@ struct DnnlProblem {
   dnnl::memory::desc any(const Dims& dims) const { return any_desc(dims, type); }
   // Likewise, or in channel blocks, unless most of them were padding.
   dnnl::memory::desc images(const Dims& dims) const {
-    const bool worth_padding = 2 * dims[1] >= 16;
-    return in_blocks && worth_padding ? desc_of({type, dims, 16}) : any(dims);
+    return in_blocks && worth_padding(dims[1], 16) ? desc_of({type, dims, 16}) : any(dims);
   }
   dnnl::memory::desc plain(const Dims& dims) const { return plain_desc(dims, type); }
   // Filters as they lie.

@@ -114,13 +114,10 @@ dnnl::memory::desc desc_of(const TensorDesc& tensor) {
 }
 
 int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims) {
-  // Padding pays although all kernels read and write it, unless most is padding: a reorder reads
-  // and writes the tensor once more for each convolution.
-  const auto worth_padding = [&](int block) { return 2 * dims[1] >= block; };
   const DType dtype = dtype_of(desc);
   if (desc == plain_desc(dims, dtype)) return 1;
   for (int block : {16, 8})
-    if (dims.size() >= 3 && dims.size() <= 5 && worth_padding(block) &&
+    if (dims.size() >= 3 && dims.size() <= 5 && worth_padding(dims[1], block) &&
         desc == desc_of({dtype, dims, block}))
       return block;
   return 0;

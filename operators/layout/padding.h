@@ -1,11 +1,17 @@
-// Padded channel blocks (TensorDesc) in kernels of the CPU that treat memory as a flat list.
+// Padded channel blocks (TensorDesc) in kernels of the CPU.
 #pragma once
 
 #include "runtime/kernel_table.h"
 
 namespace lockstep {
 
-// A candidate that makes 0 of zeros. It computes padding as if it were channels, and so keeps it 0.
+// Whether convolutions want so few channels in blocks. Padding pays although all kernels read and
+// write it, unless most is padding: a reorder reads and writes the tensor once more for each
+// convolution.
+constexpr bool worth_padding(int64_t channels, int64_t block) { return 2 * channels >= block; }
+
+// For kernels that treat memory as a flat list: a candidate that makes 0 of zeros. It computes
+// padding as if it were channels, and so keeps it 0.
 Candidate keeping_zeros(Candidate candidate);
 
 // After a kernel that made other numbers of zeros. Allocates nothing.

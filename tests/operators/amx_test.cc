@@ -10,7 +10,7 @@ namespace {
 
 // One pixel; rows that fill no tile; images that are several strips, or several of which are one;
 // steps, which leave pixels out, or which windows of fewer elements overlook; uneven padding, more
-// of it than the window needs, none; holes.
+// of it than the window needs, none; holes; channels that fill no block or no pair of them.
 std::vector<ConvolutionCase> tile_cases() {
   using Case = ConvolutionCase;
   const auto plain = [](Case c) {
@@ -49,7 +49,18 @@ std::vector<ConvolutionCase> tile_cases() {
           uneven,
           holes,
           stepped_holes,
-          far};
+          far,
+          plain(window({2, 16, 96, 7, 6}, 1, 1)),
+          plain(window({1, 24, 144, 7, 7}, 1, 1)),
+          plain(window({1, 144, 24, 5, 7}, 1, 1)),
+          plain(window({1, 32, 80, 6, 6}, 1, 1)),
+          plain(window({1, 24, 40, 64, 65}, 1, 1)),
+          plain(window({1, 17, 40, 6, 7}, 1, 1, 2)),
+          {1, 8, 16, 5, 6},
+          {2, 48, 40, 4, 5},
+          {1, 40, 8, 5, 4},
+          {1, 16, 17, 33, 64},
+          window({1, 80, 48, 6, 7}, 3, 3, 2)};
 }
 
 class Amx : public ::testing::Test {
@@ -71,21 +82,22 @@ TEST_F(Amx, RoundsSumsOnce) {
 }
 
 TEST_F(Amx, AddsAndClips) {
-  ConvolutionCase c{2, 64, 32, 9, 7};
-  for (const int does : {1, 2, 3, 4, 7}) {
-    c.bias = does & 1;
-    c.relu = does & 2;
-    c.addition = does & 4;
-    const TileCase one(c);
-    const KernelRequest request = one.request(Pass::forward, 1);
-    one.expect_near(Pass::forward, one.run(Pass::forward, request), join("epilogue ", does));
-  }
-  for (const bool in_place : {false, true}) {
-    const TileCase one(c);
-    const KernelRequest forward = one.request(Pass::forward, 1),
-                        back = one.request(Pass::grad_x, 1);
-    one.expect_near(Pass::forward, one.run(Pass::forward, forward, in_place), "z");
-    one.expect_near(Pass::grad_x, one.run(Pass::grad_x, back, in_place), "z");
+  for (ConvolutionCase c : {ConvolutionCase{2, 64, 32, 9, 7}, {2, 40, 24, 5, 7}}) {
+    for (const int does : {1, 2, 3, 4, 7}) {
+      c.bias = does & 1;
+      c.relu = does & 2;
+      c.addition = does & 4;
+      const TileCase one(c);
+      const KernelRequest request = one.request(Pass::forward, 1);
+      one.expect_near(Pass::forward, one.run(Pass::forward, request), join("epilogue ", does));
+    }
+    for (const bool in_place : {false, true}) {
+      const TileCase one(c);
+      const KernelRequest forward = one.request(Pass::forward, 1),
+                          back = one.request(Pass::grad_x, 1);
+      one.expect_near(Pass::forward, one.run(Pass::forward, forward, in_place), "z");
+      one.expect_near(Pass::grad_x, one.run(Pass::grad_x, back, in_place), "z");
+    }
   }
 }
 
@@ -102,49 +114,69 @@ TEST_F(Amx, HasTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+// Only such are padded, from 24 outputs to 32, and from 40 inputs to 64 or, turned, to 48.
 TEST_F(Amx, TakesRowMajorFilters) {
-  const TileCase one({2, 64, 32, 9, 7});
+  const TileCase one({2, 64, 32, 9, 7}), odd({2, 40, 24, 9, 7});
+  const std::size_t padded[] = {32 * 64, 32 * 48};
   for (const Pass pass : kTilePasses) {
     const KernelRequest request = one.request(pass, 1, false);
     EXPECT_TRUE(one.run(pass, request) == one.run(pass, one.request(pass, 1)));
-    const auto kernel = cpu_kernels().choose(request).kernel;
-    EXPECT_EQ(reordered_bytes(*kernel), pass == Pass::grad_w ? 0U : 2 * request.in[1].bytes());
+    const auto bytes = [&](const KernelRequest& r) {
+      return reordered_bytes(*tile_candidate(pass, "AMX").prepare(r));
+    };
+    const bool moves = pass != Pass::grad_w;
+    EXPECT_EQ(bytes(request), moves ? 2 * request.in[1].bytes() : 0U);
+    EXPECT_EQ(bytes(odd.request(pass, 1)),
+              moves ? 2U * 9 * (24 * 40 + padded[static_cast<int>(pass)]) : 0U);
   }
 }
 
 // It spreads to what sees it, and not to what is computed beside it.
 TEST_F(Amx, KeepsNaN) {
-  TileCase one({2, 32, 32, 5, 6});
-  one.convolution().x[7 * 30 + 5] = NAN;  // of the first image's eighth channel, at the right edge
-  const std::vector<float> y = one.run(Pass::forward, one.request(Pass::forward, 1));
-  for (std::size_t i = 0; i < y.size(); ++i)
-    ASSERT_EQ(std::isnan(y[i]), i / 30 < 32 && i % 30 / 6 < 2 && i % 6 > 3) << i;
-  const std::vector<float> dw = one.run(Pass::grad_w, one.request(Pass::grad_w, 1));
-  for (std::size_t i = 0; i < dw.size(); ++i)
-    ASSERT_TRUE(!std::isnan(dw[i]) || i / 9 % 32 == 7) << i;
+  for (const ConvolutionCase& c : {ConvolutionCase{2, 32, 32, 5, 6}, {2, 40, 24, 5, 6}}) {
+    TileCase one(c);
+    one.convolution().x[7 * 30 + 5] = NAN;  // the first image's eighth channel, at the right edge
+    const std::vector<float> y = one.run(Pass::forward, one.request(Pass::forward, 1));
+    const auto inputs = static_cast<std::size_t>(c.inputs);
+    const auto outputs = static_cast<std::size_t>(c.outputs);
+    for (std::size_t i = 0; i < y.size(); ++i)
+      ASSERT_EQ(std::isnan(y[i]), i / 30 < outputs && i % 30 / 6 < 2 && i % 6 > 3) << i;
+    const std::vector<float> dw = one.run(Pass::grad_w, one.request(Pass::grad_w, 1));
+    for (std::size_t i = 0; i < dw.size(); ++i)
+      ASSERT_TRUE(!std::isnan(dw[i]) || i / 9 % inputs == 7) << i;
+  }
 }
 
-TEST_F(Amx, IsChosenForPairsOfChannelBlocks) {
+// An infinite number times the 0 of a padded filter is NaN.
+TEST_F(Amx, WritesZeroToPaddingBesideWhatIsNotFinite) {
+  TileCase one({2, 40, 24, 5, 6});
+  for (std::vector<float>* const values : {&one.convolution().x, &one.convolution().dy})
+    std::fill(values->begin(), values->end(), INFINITY);
+  for (const Pass pass : {Pass::forward, Pass::grad_x})
+    EXPECT_FALSE(std::isfinite(one.run(pass, one.request(pass, 1))[7])) << "where it is seen";
+}
+
+// Filters whose channels pairs of blocks do not divide are wished for row-major.
+TEST_F(Amx, IsChosenForChannelBlocks) {
   const KernelTable table = cpu_kernels();
-  const TileCase one({2, 32, 64, 14, 14});
-  for (const Pass pass : kTilePasses) {
-    const KernelRequest request = one.request(pass, 1);
-    const ChosenKernel chosen = table.choose(request);
-    EXPECT_EQ(chosen.candidate, "AMX") << text_of(chosen.refused);
-    EXPECT_EQ(chosen.kernel->describe(), "AMX, c16");
-    const Layouts wished = table.wished_layouts(request);
-    for (std::size_t i = 0; i < request.in.size(); ++i)
-      EXPECT_EQ(wished.in[i], request.in[i].channel_block);
-    EXPECT_EQ(wished.out[0], request.out[0].channel_block);
+  for (const ConvolutionCase& c :
+       {ConvolutionCase{2, 32, 64, 14, 14}, {2, 8, 64, 14, 14}, {2, 32, 144, 14, 14}}) {
+    const TileCase one(c);
+    for (const Pass pass : kTilePasses) {
+      const KernelRequest request = one.request(pass, 1);
+      const ChosenKernel chosen = table.choose(request);
+      EXPECT_EQ(chosen.candidate, "AMX") << text_of(chosen.refused);
+      EXPECT_EQ(chosen.kernel->describe(), "AMX, c16");
+      const Layouts wished = table.wished_layouts(request);
+      for (std::size_t i = 0; i < request.in.size(); ++i)
+        EXPECT_EQ(wished.in[i], request.in[i].channel_block);
+      EXPECT_EQ(wished.out[0], request.out[0].channel_block);
+    }
   }
-  const TileCase odd({2, 48, 64, 14, 14});
-  for (const Pass pass : kTilePasses) {
-    const ChosenKernel chosen = table.choose(odd.request(pass, 1, false));
-    EXPECT_NE(chosen.candidate, "AMX");
-    EXPECT_NE(text_of(chosen.refused).find("AMX: takes multiples of 32 channels"),
-              std::string::npos)
-        << text_of(chosen.refused);
-  }
+  for (const ConvolutionCase& c : {ConvolutionCase{2, 7, 64, 14, 14}, {2, 64, 7, 14, 14}})
+    for (const Pass pass : kTilePasses)
+      EXPECT_EQ(tile_candidate(pass, "AMX").refuses(TileCase(c).request(pass, 1)),
+                "takes 8 channels or more");
 }
 
 }  // namespace

@@ -117,12 +117,20 @@ bool is_widened(const Candidate& candidate) {
   return candidate.name.find(" in float32") != std::string::npos;
 }
 
+bool takes_request(const Candidate& candidate, const KernelRequest& request) {
+  if (candidate.refuses && !candidate.refuses(request).empty()) return false;
+  try {
+    candidate.prepare(request);
+  } catch (const Unsupported&) {  // these layouts: plans take the next candidate
+    return false;
+  }
+  return true;
+}
+
 // Null if all refuse.
 const Candidate* taker(const Case& c, const KernelRequest& request, bool widened) {
   for (const Candidate& candidate : candidates_of(c))
-    if (is_widened(candidate) == widened &&
-        (!candidate.refuses || candidate.refuses(request).empty()))
-      return &candidate;
+    if (is_widened(candidate) == widened && takes_request(candidate, request)) return &candidate;
   return nullptr;
 }
 

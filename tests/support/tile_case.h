@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <algorithm>
+#include <deque>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "graph/half.h"
 #include "operators/cpu.h"
 #include "tests/support/convolution_case.h"
+#include "tests/support/guarded_memory.h"
 
 namespace lockstep::testing {
 
@@ -38,6 +40,7 @@ class TileCase {
 
   Convolution& convolution() { return convolution_; }
 
+  // Filters lie in tiles if pairs of blocks divide their channels.
   KernelRequest request(Pass pass, int threads, bool filters_in_tiles = true) const {
     KernelRequest request = convolution_.request(pass, 16, threads);
     if (pass == Pass::grad_x && case_.addition) request.in.push_back(request.out[0]);
@@ -46,12 +49,12 @@ class TileCase {
         if (desc.present()) desc.dtype = DType::bfloat16;
     TensorDesc& w = pass == Pass::grad_w ? request.out[0] : request.in[1];
     const Turned turned = pass == Pass::forward ? Turned::no : Turned::each;
-    if (filters_in_tiles)
+    if (filters_in_tiles && case_.inputs % 32 == 0 && case_.outputs % 32 == 0)
       w.channel_block = layout_of({16, turned, pass == Pass::grad_w ? Pairs::none : Pairs::deep});
     return request;
   }
 
-  // Row-major. `in_place`: the result lies over z.
+  // Row-major. `in_place`: the result lies over z. All memory is guarded, and padding must be 0.
   std::vector<float> run(Pass pass, const KernelRequest& request, bool in_place = false) const {
     const Candidate candidate = tile_candidate(pass, candidate_);
     EXPECT_EQ(candidate.refuses(request), "");
@@ -59,23 +62,29 @@ class TileCase {
     const Convolution& c = convolution_;
     const std::vector<float>* const operands[3][4] = {
         {&c.x, &c.w, &c.bias, &c.z}, {&c.dy, &c.w, &c.x, nullptr}, {&c.x, &c.dy, nullptr, nullptr}};
-    std::vector<std::vector<BFloat16>> buffers;
+    std::deque<GuardedMemory> memory;
     std::vector<Tensor> in;
     for (std::size_t i = 0; i < request.in.size(); ++i) {
-      buffers.push_back(request.in[i].present()
-                            ? rounded(laid_out(*operands[static_cast<int>(pass)][i], request.in[i]))
-                            : std::vector<BFloat16>{});
-      in.push_back({request.in[i], buffers.back().data()});
+      const TensorDesc& desc = request.in[i];
+      in.push_back({desc, nullptr});
+      if (!desc.present()) continue;
+      in.back().data = memory.emplace_back(desc.bytes()).begin();
+      const auto values = laid_out(*operands[static_cast<int>(pass)][i], desc);
+      std::transform(values.begin(), values.end(), in.back().as<BFloat16>(),
+                     [](float value) { return BFloat16(value); });
     }
-    std::vector<BFloat16> own(static_cast<std::size_t>(request.out[0].count()), BFloat16(NAN));
-    std::vector<BFloat16>& result = in_place ? buffers.back() : own;
-    const std::vector<Tensor> out{{request.out[0], result.data()}};
-    std::vector<std::byte> workspace(kernel->workspace_bytes() + 64, std::byte{0xFF});
-    void* begin = workspace.data();
-    std::size_t room = workspace.size();
-    std::align(64, kernel->workspace_bytes(), begin, room);
-    kernel->run({in, out, static_cast<std::byte*>(begin), RunContext{}});
-    return row_major({result.begin(), result.end()}, request.out[0]);
+    const TensorDesc& made = request.out[0];
+    const Tensor own{made, memory.emplace_back(made.bytes()).begin()};
+    std::fill_n(own.as<BFloat16>(), made.places(), BFloat16(NAN));
+    const std::vector<Tensor> out{in_place ? in.back() : own};
+    const std::size_t room = kernel->workspace_bytes();
+    std::byte* const workspace = memory.emplace_back(room, 64).begin();
+    std::fill_n(workspace, room, std::byte{0xFF});
+    kernel->run({in, out, workspace, RunContext{}});
+    const auto* const first = out[0].as<BFloat16>();
+    const std::vector<float> result(first, first + made.places());
+    for (const float value : padding_of(result, made)) EXPECT_EQ(value, 0) << text_of(made);
+    return row_major(result, made);
   }
 
   void expect_near(Pass pass, const std::vector<float>& found, const std::string& what) const {
@@ -86,12 +95,6 @@ class TileCase {
   }
 
  private:
-  static std::vector<BFloat16> rounded(const std::vector<float>& values) {
-    std::vector<BFloat16> result;
-    for (const float value : values) result.emplace_back(value);
-    return result;
-  }
-
   std::string candidate_;
   ConvolutionCase case_;
   Convolution convolution_;

@@ -9,6 +9,7 @@
 #include "operators/conv/shapes.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
+#include "operators/layout/padding.h"
 #include "runtime/parallel.h"
 #include "runtime/places_in_tiles.h"
 #include "runtime/reorders.h"
@@ -23,12 +24,13 @@ std::string shapes_refusal(const KernelRequest& request, const ConvShapes& shape
   if (x.size() != 4) return "takes images";
   const ConvAttrs attrs = shapes.attrs(request);
   if (attrs.group != 1) return "takes one group";
-  if (x[1] % kDeep != 0 || y[1] % kDeep != 0)
-    return join("takes multiples of ", kDeep, " channels");
+  if (!worth_padding(x[1], kBlock) || !worth_padding(y[1], kBlock))
+    return join("takes ", kBlock / 2, " channels or more");
   constexpr int64_t kMostOfRow = 1 << 22;  // elements: at least one row of windows is packed
+  const int64_t channels = (std::max(x[1], y[1]) + kDeep - 1) / kDeep * kDeep;
   const int64_t row = (x[3] + y[3] + w[3] * attrs.window.dilations[1]) *
                       (w[2] * attrs.window.dilations[0] + attrs.window.strides[0]);
-  if (row * std::max(x[1], y[1]) > kMostOfRow) return "leaves long rows to others";
+  if (row * channels > kMostOfRow) return "leaves long rows to others";
   return "";
 }
 
@@ -53,8 +55,8 @@ Problem problem_of(const KernelRequest& request, const ConvShapes& shapes) {
     return Span{w[2 + i], window.strides[i], window.dilations[i], window.pads[i]};
   };
   return {.images = x[0],
-          .inputs = x[1] / kBlock,
-          .outputs = y[1] / kBlock,
+          .inputs = x[1],
+          .outputs = y[1],
           .down = span(0),
           .across = span(1),
           .height = x[2],
@@ -63,7 +65,13 @@ Problem problem_of(const KernelRequest& request, const ConvShapes& shapes) {
           .out_width = y[3]};
 }
 
-// Filters that do not lie in the pass's tiles are moved there within.
+// In the plan, filters lie in whole tiles, of all passes, or row-major.
+int tiles_or_rows(const TensorDesc& filters, const FilterTiles& tiles) {
+  const bool whole = filters.dims[0] % kDeep == 0 && filters.dims[1] % kDeep == 0;
+  return whole ? layout_of(tiles) : 1;
+}
+
+// Filters that do not lie in the pass's tiles are moved there within; what they do not fill is 0.
 class Filters {
  public:
   Filters(const TensorDesc& filters, const FilterTiles& tiles, int threads)
@@ -76,13 +84,19 @@ class Filters {
     places_.emplace(moved);
   }
 
-  std::size_t bytes() const { return places_ ? (desc_.bytes() + 63) / 64 * 64 : 0; }
-  std::size_t reordered_bytes() const { return places_ ? 2 * desc_.bytes() : 0; }
+  std::size_t bytes() const {
+    return places_ ? static_cast<std::size_t>(places_->count()) * sizeof(BFloat16) : 0;
+  }
+  std::size_t reordered_bytes() const { return places_ ? desc_.bytes() + bytes() : 0; }
 
   const BFloat16* in_tiles(const Tensor& filters, std::byte* room) const {
     const auto* from = filters.as<const BFloat16>();
     if (!places_) return from;
     auto* to = reinterpret_cast<BFloat16*>(room);
+    if (places_->count() > desc_.count())
+      parallel_for(places_->count(), 16384, threads_, [&](int64_t begin, int64_t end) {
+        std::fill(to + begin, to + end, BFloat16());
+      });
     parallel_for(desc_.count(), 16384, threads_, [&](int64_t begin, int64_t end) {
       places_->each(begin, end - begin,
                     [&](int64_t n, int64_t place) { to[place] = from[begin + n]; });
@@ -180,16 +194,16 @@ class AmxGradW final : public Kernel {
 std::unique_ptr<Kernel> prepare_amx_grad_w(const KernelRequest& request) {
   const auto shapes = ConvShapes::of_grad_w(request);
   const Problem problem = problem_of(request, shapes);
-  const bool in_tiles = shapes.w.channel_block == layout_of(kGradientTiles);
-  supported(in_tiles || shapes.w.channel_block == 1, "makes filters in ", text_of(kGradientTiles),
-            ", not ", text_of(shapes.w));
+  const bool in_tiles = shapes.w.channel_block != 1;
+  supported(!in_tiles || shapes.w.channel_block == tiles_or_rows(shapes.w, kGradientTiles),
+            "makes filters in ", text_of(kGradientTiles), ", not ", text_of(shapes.w));
   return std::make_unique<AmxGradW>(FilterGradient(problem, in_tiles, request.threads));
 }
 
 Layouts amx_forward_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
   layouts.in[ConvIn::x] = layouts.out[ConvOut::y] = kBlock;
-  layouts.in[ConvIn::w] = layout_of(kForwardTiles);
+  layouts.in[ConvIn::w] = tiles_or_rows(request.in[ConvIn::w], kForwardTiles);
   lay_z_as_result(request, layouts);
   return layouts;
 }
@@ -197,7 +211,7 @@ Layouts amx_forward_wish(const KernelRequest& request) {
 Layouts amx_grad_x_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
   layouts.in[ConvGradXIn::dy] = layouts.out[0] = kBlock;
-  layouts.in[ConvGradXIn::w] = layout_of(kBackwardTiles);
+  layouts.in[ConvGradXIn::w] = tiles_or_rows(request.in[ConvGradXIn::w], kBackwardTiles);
   if (request.in.size() > ConvGradXIn::z) layouts.in[ConvGradXIn::z] = kBlock;
   return layouts;
 }
@@ -205,7 +219,7 @@ Layouts amx_grad_x_wish(const KernelRequest& request) {
 Layouts amx_grad_w_wish(const KernelRequest& request) {
   Layouts layouts = row_major(request);
   layouts.in[ConvGradWIn::x] = layouts.in[ConvGradWIn::dy] = kBlock;
-  layouts.out[0] = layout_of(kGradientTiles);
+  layouts.out[0] = tiles_or_rows(request.out[0], kGradientTiles);
   return layouts;
 }
 

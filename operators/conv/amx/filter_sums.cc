@@ -68,10 +68,11 @@ void write_filters(const FilterSums& sums, const float* tile, int output, int in
     return;
   }
   BFloat16* const dw = sums.dw + input * kBlock * sums.dw_input + output * kBlock * sums.dw_output;
-  for (int64_t o = 0; o < kBlock; ++o) {
+  for (int64_t o = 0; o < kBlock && output * kBlock + o < sums.outputs; ++o) {
     alignas(32) uint16_t row[kBlock];
     _mm256_store_si256(reinterpret_cast<Pixel*>(row), narrowed(_mm512_loadu_ps(tile + o * kBlock)));
-    for (int64_t i = 0; i < kBlock; ++i) dw[o * sums.dw_output + i * sums.dw_input].bits = row[i];
+    for (int64_t i = 0; i < kBlock && input * kBlock + i < sums.inputs; ++i)
+      dw[o * sums.dw_output + i * sums.dw_input].bits = row[i];
   }
 }
 

@@ -29,9 +29,10 @@ class TileScope {
 };
 
 // PlaneRows of two channel blocks of an image, of which a plane holds each step_down-th and
-// step_across-th pixel. Outside the image they are 0.
+// step_across-th pixel. Outside the image they are 0, and so is the second block if it has one.
 struct PlaneRows {
   const BFloat16* data;
+  bool two;
   int64_t block;          // from the first channel block to the second
   int64_t height, width;  // of the image
   int64_t first_row, first_column;
@@ -88,10 +89,11 @@ struct TileProducts {
   int64_t tap_count;
   Grid grid;
   Distances at;
-  int64_t blocks;  // of the result
+  int64_t blocks;         // of the result
+  int64_t last_channels;  // of the last one; 0 is written to its others
   BFloat16* y;
   const BFloat16* z;     // added if not null; lies as y
-  const BFloat16* bias;  // likewise
+  const BFloat16* bias;  // likewise, but has no padding
   bool relu;
   Fetching* fetching;
 };
@@ -126,8 +128,9 @@ struct FilterSums {
   bool first, last;                 // not added to what there is; rounded to dw
   BFloat16* dw;
   // dw is laid out as the sums or, if not 0, row-major with so much from one output, or one input,
-  // to the next.
+  // to the next. Then it has so many of the outputs and inputs, at least.
   int64_t dw_output, dw_input;
+  int64_t outputs, inputs;
   Fetching* fetching;
 };
 void add_products(const FilterSums& sums);

@@ -15,23 +15,22 @@ constexpr int64_t kFewFilters = 3 << 17, kPackedBeside = 1 << 17, kPackedAlone =
 // Of images and gradients, which all threads read.
 constexpr int64_t kTurnedElements = 3 << 18, kFewestPixels = 512, kMostPixels = 4096;
 
-// Strips of images with so many channel blocks.
-Strips strips_of(const Problem& problem, int64_t blocks, const GridAxis& down,
+// Strips of images in so many packed planes.
+Strips strips_of(const Problem& problem, int64_t planes, const GridAxis& down,
                  const GridAxis& across, int threads) {
-  const bool few =
-      problem.inputs * problem.outputs * kBlock * kBlock * problem.taps() <= kFewFilters;
+  const bool few = problem.inputs * problem.outputs * problem.taps() <= kFewFilters;
   const int64_t shares = (few ? 2 : 1) * std::max(1, threads);
   return {down,
           across,
           problem.windows,
           problem.images,
-          (few ? kPackedBeside : kPackedAlone) / (blocks * kBlock),
+          (few ? kPackedBeside : kPackedAlone) / (planes * kDeep),
           rounded_up(problem.images, shares)};
 }
 
 int64_t turned_pixels(const Problem& problem) {
-  return std::clamp(kTurnedElements / ((problem.inputs + problem.outputs) * kBlock), kFewestPixels,
-                    kMostPixels);
+  return std::clamp(kTurnedElements / ((problem.input_pairs() + problem.output_pairs()) * kDeep),
+                    kFewestPixels, kMostPixels);
 }
 
 }  // namespace
@@ -39,8 +38,8 @@ int64_t turned_pixels(const Problem& problem) {
 Problem Problem::of(const Windows& windows, int64_t images) {
   constexpr Span kOne{.size = 1, .step = 1, .hole = 1, .begin = 0};
   return {.images = images,
-          .inputs = windows.places() / kBlock,
-          .outputs = windows.outputs / kBlock,
+          .inputs = windows.places(),
+          .outputs = windows.outputs,
           .down = kOne,
           .across = kOne,
           .height = windows.out_height,
@@ -52,35 +51,37 @@ Problem Problem::of(const Windows& windows, int64_t images) {
 
 Convolves Convolves::forward(const Problem& problem, int threads) {
   const int64_t tiles = problem.taps() * kTile;
-  return {strips_of(problem, problem.inputs,
+  return {strips_of(problem, problem.input_pairs(),
                     forward_axis(problem.down, problem.height, problem.out_height),
                     forward_axis(problem.across, problem.width, problem.out_width), threads),
-          problem.inputs,
+          problem.input_blocks(),
           problem.outputs,
           tiles,
-          problem.inputs / 2 * tiles,
+          problem.input_pairs() * tiles,
           problem.taps(),
           threads};
 }
 
 Convolves Convolves::backward(const Problem& problem, int threads) {
   const int64_t tiles = problem.taps() * kTile;
-  return {strips_of(problem, problem.outputs,
+  return {strips_of(problem, problem.output_pairs(),
                     backward_axis(problem.down, problem.height, problem.out_height),
                     backward_axis(problem.across, problem.width, problem.out_width), threads),
-          problem.outputs,
+          problem.output_blocks(),
           problem.inputs,
-          problem.inputs * tiles,
+          problem.input_blocks() * tiles,
           tiles,
           problem.taps(),
           threads};
 }
 
-Convolves::Convolves(const Strips& strips, int64_t source_blocks, int64_t result_blocks,
+Convolves::Convolves(const Strips& strips, int64_t source_blocks, int64_t result_channels,
                      int64_t filter_plane, int64_t filter_block, int64_t taps, int threads)
     : strips_(strips),
       source_blocks_(source_blocks),
-      result_blocks_(result_blocks),
+      planes_(rounded_up(source_blocks, 2)),
+      result_blocks_(rounded_up(result_channels, kBlock)),
+      last_channels_(result_channels - (result_blocks_ - 1) * kBlock),
       filter_plane_(filter_plane),
       filter_block_(filter_block),
       window_(taps),
@@ -91,14 +92,14 @@ Convolves::Convolves(const Strips& strips, int64_t source_blocks, int64_t result
 }
 
 std::size_t Convolves::workspace_bytes() const {
-  return static_cast<std::size_t>(slots_ * source_blocks_ / 2 * plane_) * sizeof(BFloat16);
+  return static_cast<std::size_t>(slots_ * planes_ * plane_) * sizeof(BFloat16);
 }
 
 void Convolves::run(const Operands& operands, std::byte* workspace) const {
   parallel_for(slots_, 1, static_cast<int>(slots_), [&](int64_t begin, int64_t end) {
     const TileScope tiles;
     for (int64_t slot = begin; slot < end; ++slot) {
-      auto* packed = reinterpret_cast<BFloat16*>(workspace) + slot * (source_blocks_ / 2 * plane_);
+      auto* packed = reinterpret_cast<BFloat16*>(workspace) + slot * (planes_ * plane_);
       const int64_t first = strips_.count() * slot / slots_;
       const int64_t last = strips_.count() * (slot + 1) / slots_;
       for (int64_t i = first; i < last; ++i) {
@@ -118,13 +119,13 @@ void Convolves::make(const GridStrip& strip, const Operands& operands, Fetching&
                         packed + block / 2 * plane_);
   // Products of four tiles, at least.
   const int64_t products = rounded_up(strip.images * strip.rows * strips_.across().count, kDeep) *
-                           rounded_up(result_blocks_, 2) * source_blocks_ / 2 * window_;
+                           rounded_up(result_blocks_, 2) * planes_ * window_;
   fetching.at_once = rounded_up(fetching.ahead.all_lines(), products);
   for (int64_t phase = 0; phase < strips_.phases(); ++phase) {
     const std::vector<Tap>& taps = taps_[static_cast<std::size_t>(phase)];
     const int64_t at = strips_.first_place(strip, phase, result_blocks_);
     multiply({.packed = packed,
-              .planes = source_blocks_ / 2,
+              .planes = planes_,
               .plane = plane_,
               .filters = operands.filters,
               .filter_plane = filter_plane_,
@@ -134,6 +135,7 @@ void Convolves::make(const GridStrip& strip, const Operands& operands, Fetching&
               .grid = strips_.grid(strip, phase),
               .at = strips_.distances(result_blocks_),
               .blocks = result_blocks_,
+              .last_channels = last_channels_,
               .y = operands.y + at,
               .z = operands.z ? operands.z + at : nullptr,
               .bias = operands.bias,
@@ -154,8 +156,8 @@ FilterGradient::FilterGradient(const Problem& problem, bool in_tiles, int thread
       // An odd number of lines of the cache: rows of a tile are in different sets of it.
       row_((most_tiles_ | 1) * kDeep),
       copies_(problem.taps() > 1 ? 2 : 1),
-      slots_(std::clamp<int64_t>(threads, 1,
-                                 problem.inputs / 2 * (problem.outputs / 2) * problem.taps())) {}
+      slots_(std::clamp<int64_t>(
+          threads, 1, problem.input_pairs() * problem.output_pairs() * problem.taps())) {}
 
 FilterGradient::Memory FilterGradient::memory(std::byte* workspace) const {
   Memory memory{};
@@ -165,7 +167,7 @@ FilterGradient::Memory FilterGradient::memory(std::byte* workspace) const {
     const int64_t bytes = count * static_cast<int64_t>(sizeof(T));
     memory.end += static_cast<std::uintptr_t>(rounded_up(bytes, 64) * 64);
   };
-  const int64_t inputs = problem_.inputs * kBlock, outputs = problem_.outputs * kBlock;
+  const int64_t inputs = problem_.input_pairs() * kDeep, outputs = problem_.output_pairs() * kDeep;
   take(memory.sums, strips_.count() > 1 ? inputs * outputs * problem_.taps() : 0);
   take(memory.firsts, most_tiles_);
   take(memory.x, inputs * copies_ * pixels_);
@@ -186,32 +188,38 @@ Paired FilterGradient::paired(int64_t blocks, const Memory& memory) const {
 void FilterGradient::lay_out(int64_t slot, const GridStrip& strip, const BFloat16* x,
                              const BFloat16* dy, const Memory& memory) const {
   BFloat16* const planes = memory.planes + slot * pixels_ * kDeep;
-  const Share inputs = share_of(slot, problem_.inputs / 2);
+  const Share inputs = share_of(slot, problem_.input_pairs());
   for (int64_t i = inputs.begin; i < inputs.end; ++i) {
-    strips_.pack_planes(strip, x, problem_.inputs, 2 * i, true, planes);
+    strips_.pack_planes(strip, x, problem_.input_blocks(), 2 * i, true, planes);
     std::fill(planes + strips_.pixels() * kDeep, planes + pixels_ * kDeep, BFloat16());
     pair_up(planes, pixels_, paired(2 * i, memory));
   }
   const Grid grid = strips_.grid(strip, 0);
-  const Distances at = strips_.distances(problem_.outputs);
-  const BFloat16* const first = dy + strips_.first_place(strip, 0, problem_.outputs);
-  const Share outputs = share_of(slot, problem_.outputs / 2);
-  for (int64_t o = outputs.begin; o < outputs.end; ++o)
-    turn(first + 2 * o * at.block, grid, at, row_, memory.dy + o * kDeep * row_);
+  const int64_t output_blocks = problem_.output_blocks();
+  Distances at = strips_.distances(output_blocks);
+  const int64_t block = at.block;
+  const BFloat16* const first = dy + strips_.first_place(strip, 0, output_blocks);
+  const Share outputs = share_of(slot, problem_.output_pairs());
+  for (int64_t o = outputs.begin; o < outputs.end; ++o) {
+    // Beside an odd last block, it is turned once more; nothing is written of those sums.
+    at.block = 2 * o + 1 < output_blocks ? block : 0;
+    turn(first + 2 * o * block, grid, at, row_, memory.dy + o * kDeep * row_);
+  }
 }
 
 // A slot's share of the filters. Meanwhile, x of the next strip is fetched.
 void FilterGradient::add_strip(int64_t slot, int64_t strip, int64_t tiles, const BFloat16* x,
                                BFloat16* dw, const Memory& memory) const {
-  const int64_t inputs = problem_.inputs, output_pairs = problem_.outputs / 2;
+  const int64_t inputs = problem_.inputs, outputs = problem_.outputs;
+  const int64_t input_pairs = problem_.input_pairs(), output_pairs = problem_.output_pairs();
   const int64_t taps = problem_.taps(), tile = kBlock * kBlock;
-  const int64_t input = taps * tile, output = inputs * input;
+  const int64_t input = taps * tile, output = 2 * input_pairs * input;
   const bool last = strip + 1 == strips_.count();
-  const Share items = share_of(slot, inputs / 2 * output_pairs * taps);
+  const Share items = share_of(slot, input_pairs * output_pairs * taps);
   Fetching fetching;
   if (!last) {
-    const Share blocks = share_of(slot, inputs / 2);
-    fetching.ahead = strips_.source_of(strips_.at(strip + 1), x, inputs);
+    const Share blocks = share_of(slot, input_pairs);
+    fetching.ahead = strips_.source_of(strips_.at(strip + 1), x, problem_.input_blocks());
     fetching.ahead.from += 2 * blocks.begin * fetching.ahead.block;
     fetching.ahead.blocks = 2 * (blocks.end - blocks.begin);
     if (fetching.ahead.blocks == 0) fetching.ahead.images = 0;
@@ -234,9 +242,11 @@ void FilterGradient::add_strip(int64_t slot, int64_t strip, int64_t tiles, const
                   .sums_output = output,
                   .first = strip == 0,
                   .last = last,
-                  .dw = in_tiles_ ? dw + at : dw + (o * inputs * kBlock + i) * kBlock * taps + tap,
-                  .dw_output = in_tiles_ ? 0 : inputs * kBlock * taps,
+                  .dw = in_tiles_ ? dw + at : dw + (o * inputs + i) * kBlock * taps + tap,
+                  .dw_output = in_tiles_ ? 0 : inputs * taps,
                   .dw_input = taps,
+                  .outputs = outputs - o * kBlock,
+                  .inputs = inputs - i * kBlock,
                   .fetching = &fetching});
   }
 }

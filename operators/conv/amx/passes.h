@@ -11,9 +11,9 @@
 
 namespace lockstep::amx {
 
-// A convolution in both directions of images, and its channel blocks.
+// A convolution in both directions of images, and its channels.
 struct Problem {
-  int64_t images, inputs, outputs;  // blocks
+  int64_t images, inputs, outputs;
   Span down, across;
   int64_t height, width, out_height, out_width;
   std::optional<Windows> windows = {};
@@ -22,10 +22,16 @@ struct Problem {
   static Problem of(const Windows& windows, int64_t images);
 
   int64_t taps() const { return down.size * across.size; }
+  int64_t input_blocks() const { return (inputs + kBlock - 1) / kBlock; }
+  int64_t output_blocks() const { return (outputs + kBlock - 1) / kBlock; }
+  // Of blocks; the last may have one.
+  int64_t input_pairs() const { return (inputs + kDeep - 1) / kDeep; }
+  int64_t output_pairs() const { return (outputs + kDeep - 1) / kDeep; }
 };
 
 // Of filters: those of the forward pass lie in tiles of 16 outputs by 32 inputs, in pairs of
 // inputs; those of the backward pass in tiles of 32 outputs by 16 inputs, in pairs of outputs.
+// Where tiles have more inputs or outputs than the filters, passes read 0.
 constexpr FilterTiles kForwardTiles{16, Turned::no, Pairs::deep};
 constexpr FilterTiles kBackwardTiles{16, Turned::each, Pairs::deep};
 constexpr FilterTiles kGradientTiles{16, Turned::each, Pairs::none};
@@ -35,7 +41,7 @@ class Convolves {
   static Convolves forward(const Problem& problem, int threads);
   static Convolves backward(const Problem& problem, int threads);
 
-  // Both in channel blocks, as z, which is added if not null, and may be y.
+  // Both in channel blocks, padded with 0, as z, which is added if not null, and may be y.
   struct Operands {
     const BFloat16 *source, *filters, *bias, *z;
     bool relu;
@@ -46,20 +52,22 @@ class Convolves {
   std::size_t workspace_bytes() const;
 
  private:
-  Convolves(const Strips& strips, int64_t source_blocks, int64_t result_blocks,
+  Convolves(const Strips& strips, int64_t source_blocks, int64_t result_channels,
             int64_t filter_plane, int64_t filter_block, int64_t taps, int threads);
 
   void make(const GridStrip& strip, const Operands& operands, Fetching& fetching,
             BFloat16* packed) const;
 
   Strips strips_;
-  int64_t source_blocks_, result_blocks_, filter_plane_, filter_block_;
+  int64_t source_blocks_, planes_;
+  int64_t result_blocks_, last_channels_;
+  int64_t filter_plane_, filter_block_;
   int64_t window_;  // its elements
   int64_t plane_, slots_;
   std::vector<std::vector<Tap>> taps_;  // by phase
 };
 
-// The gradient of filters: in its tiles, or row-major.
+// The gradient of filters: in its tiles, if pairs of blocks divide both channels, or row-major.
 class FilterGradient {
  public:
   FilterGradient(const Problem& problem, bool in_tiles, int threads);

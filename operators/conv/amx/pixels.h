@@ -74,6 +74,10 @@ inline __m512 widened(Pixel pixel) {
       _mm512_maskz_slli_epi32(kAll, _mm512_maskz_cvtepu16_epi32(kAll, pixel), 16));
 }
 inline Pixel narrowed(__m512 floats) { return reinterpret_cast<Pixel>(_mm512_cvtneps_pbh(floats)); }
+// Others are 0.
+inline Pixel narrowed(__m512 floats, __mmask16 channels) {
+  return reinterpret_cast<Pixel>(_mm512_maskz_cvtneps_pbh(channels, floats));
+}
 
 // The next lines of what is left.
 inline void fetch(Fetching& fetching) {

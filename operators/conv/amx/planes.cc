@@ -139,6 +139,7 @@ void Strips::pack_planes(const GridStrip& strip, const BFloat16* source, int64_t
   for (int64_t plane = 0; plane < down_.planes * across_.planes; ++plane) {
     const int64_t down = plane / across_.planes, across = plane % across_.planes;
     PlaneRows rows{.data = nullptr,
+                   .two = block + 1 < blocks,
                    .block = area,
                    .height = down_.source,
                    .width = across_.source,

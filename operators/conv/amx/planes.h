@@ -68,8 +68,8 @@ class Strips {
   Distances distances(int64_t blocks) const;
   int64_t first_place(const GridStrip& strip, int64_t phase, int64_t blocks) const;
 
-  // Packs two channel blocks of the source, or a plane of windows. `whole`: with 0 wherever tiles
-  // may read.
+  // Packs two channel blocks of the source, or the last one, or a plane of windows. `whole`: with 0
+  // wherever tiles may read.
   void pack_planes(const GridStrip& strip, const BFloat16* source, int64_t blocks, int64_t block,
                    bool whole, BFloat16* to) const;
   // What it reads. Images of few channels come without being asked for.

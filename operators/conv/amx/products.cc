@@ -44,10 +44,18 @@ void sum_up(const TileProducts& products, const BFloat16* first, const BFloat16*
   }
 }
 
+// Those that the result has in this block. What is not finite would make NaN of the others.
+__mmask16 channels_of(const TileProducts& products, int64_t block) {
+  const bool last = block + 1 == products.blocks;
+  return static_cast<__mmask16>(kAll >> (last ? kBlock - products.last_channels : 0));
+}
+
 // Rounds those pixels of a tile that the result has.
 void write(const TileProducts& products, const float* sums, Place place, int64_t block) {
+  const __mmask16 channels = channels_of(products, block);
   const __m512 bias =
-      products.bias ? widened(load_pixel(products.bias + block * kBlock)) : _mm512_setzero_ps();
+      products.bias ? widened(_mm256_maskz_loadu_epi16(channels, products.bias + block * kBlock))
+                    : _mm512_setzero_ps();
   const int64_t first = place.pixel(), across = products.at.across;
   const bool plain = !products.bias && !products.z && !products.relu;
   for (int64_t done = 0; done < kPixels && place.more(); done = place.pixel() - first) {
@@ -60,14 +68,14 @@ void write(const TileProducts& products, const float* sums, Place place, int64_t
     const float* sum = sums + done * kBlock;
     if (plain) {
       for (int64_t i = 0; i < count; ++i)
-        store_pixel(y + i * across, narrowed(_mm512_loadu_ps(sum + i * kBlock)));
+        store_pixel(y + i * across, narrowed(_mm512_loadu_ps(sum + i * kBlock), channels));
     } else {
       for (int64_t i = 0; i < count; ++i) {
         __m512 value = _mm512_add_ps(_mm512_loadu_ps(sum + i * kBlock), bias);
         if (z) value = _mm512_add_ps(value, widened(load_pixel(z + i * across)));
         // The second operand if one is NaN.
         if (products.relu) value = _mm512_maskz_max_ps(kAll, _mm512_setzero_ps(), value);
-        store_pixel(y + i * across, narrowed(value));
+        store_pixel(y + i * across, narrowed(value, channels));
       }
     }
     place.skip(count);
@@ -127,7 +135,8 @@ void pack(const PlaneRows& from, BFloat16* to) {
         from.data + (row * from.width + from.first_column + begin * step) * kBlock;
     for (int64_t c = begin; c < end; ++c, seen += step * kBlock) {
       store_pixel(to + c * kDeep, load_pixel(seen));
-      store_pixel(to + c * kDeep + kBlock, load_pixel(seen + from.block));
+      store_pixel(to + c * kDeep + kBlock,
+                  from.two ? load_pixel(seen + from.block) : _mm256_setzero_si256());
     }
     set_zero(to + end * kDeep, from.columns - end);
   }
