@@ -21,7 +21,7 @@ KernelRequest window_request(const TileCase& one, Pass pass, int threads) {
 // ResNet's, MobileNet's and VGG's; a row of a window that fills its places, and one element; rows
 // shorter than a window's places, and than the window; uneven steps and padding; padding beyond
 // what windows need; one plane, exactly filled, and one more row of windows; images that are
-// several strips, and several of which are one.
+// several strips, and several of which are one; results that fill no block, or no pair of them.
 std::vector<ConvolutionCase> window_cases() {
   using Case = ConvolutionCase;
   const auto window = [](Case c, int64_t height, int64_t width, int64_t step) {
@@ -52,7 +52,10 @@ std::vector<ConvolutionCase> window_cases() {
           window({1, 3, 32, 130, 67}, 3, 3, 1),
           window({9, 1, 32, 4, 4}, 3, 3, 1),
           uneven,
-          far};
+          far,
+          window({2, 3, 8, 7, 6}, 3, 3, 1),
+          window({1, 3, 40, 9, 8}, 3, 3, 2),
+          window({1, 1, 48, 130, 67}, 3, 3, 1)};
 }
 
 class AmxWindows : public ::testing::Test {
@@ -75,15 +78,15 @@ TEST_F(AmxWindows, RoundsSumsOnce) {
 }
 
 TEST_F(AmxWindows, AddsAndClips) {
-  ConvolutionCase c{2, 3, 64, 9, 7};
-  for (const int does : {1, 2, 3, 4, 7}) {
-    c.bias = does & 1;
-    c.relu = does & 2;
-    c.addition = does & 4;
-    const TileCase one(c, kWindows);
-    one.expect_near(Pass::forward, one.run(Pass::forward, window_request(one, Pass::forward, 1)),
-                    join("epilogue ", does));
-  }
+  for (ConvolutionCase c : {ConvolutionCase{2, 3, 64, 9, 7}, {2, 3, 24, 9, 7}})
+    for (const int does : {1, 2, 3, 4, 7}) {
+      c.bias = does & 1;
+      c.relu = does & 2;
+      c.addition = does & 4;
+      const TileCase one(c, kWindows);
+      one.expect_near(Pass::forward, one.run(Pass::forward, window_request(one, Pass::forward, 1)),
+                      join("epilogue ", does));
+    }
 }
 
 TEST_F(AmxWindows, HasTheSameBitsOnAnyNumberOfThreads) {
@@ -138,7 +141,7 @@ TEST_F(AmxWindows, SayWhatTheyRefuse) {
   wide.window_width = 9;
   holes.hole_across = 2;
   EXPECT_EQ(reason({1, 8, 32, 5, 5}), "takes fewer than 8 channels");
-  EXPECT_EQ(reason({1, 3, 48, 5, 5}), "makes multiples of 32 channels");
+  EXPECT_EQ(reason({1, 3, 7, 5, 5}), "makes 8 channels or more");
   EXPECT_EQ(reason(wide), "takes windows at most 8 wide");
   EXPECT_EQ(reason(holes), "takes windows without holes");
 }

@@ -54,7 +54,7 @@ void Windows::pack(const BFloat16* image, int64_t plane, int64_t first_row, int6
 }
 
 void Windows::fill_tiles(const BFloat16* filters, BFloat16* to) const {
-  std::fill_n(to, outputs * places(), BFloat16());
+  std::fill_n(to, filter_places(), BFloat16());
   for (int64_t output = 0; output < outputs; ++output) {
     BFloat16* const tiles =
         to + output / kBlock * places() * kBlock + kForwardTiles.place_of_output(output % kBlock);

@@ -31,9 +31,10 @@ struct Windows {
   // One plane of rows of the result's pixels. Rows that the result does not have are 0.
   void pack(const BFloat16* image, int64_t plane, int64_t first_row, int64_t count,
             BFloat16* to) const;
-  // Filters with zeros are [outputs, places].
+  // Filters with zeros are [outputs, places], and tiles have whole blocks of outputs.
+  int64_t filter_places() const { return (outputs + kBlock - 1) / kBlock * kBlock * places(); }
   std::size_t filter_bytes() const {
-    return static_cast<std::size_t>(outputs * places()) * sizeof(BFloat16);
+    return static_cast<std::size_t>(filter_places()) * sizeof(BFloat16);
   }
   // From row-major ones without, to tiles of the forward pass.
   void fill_tiles(const BFloat16* filters, BFloat16* to) const;

@@ -6,6 +6,7 @@
 #include "operators/conv/shapes.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
+#include "operators/layout/padding.h"
 #include "runtime/reorders.h"
 
 namespace lockstep {
@@ -33,9 +34,9 @@ std::string windows_refusal(const KernelRequest& request, const ConvShapes& shap
   if (shapes.x.dims.size() != 4) return "takes images";
   const ConvAttrs attrs = shapes.attrs(request);
   if (attrs.group != 1) return "takes one group";
-  constexpr int64_t kFew = kBlock / 2;  // more fill channel blocks
-  if (shapes.x.dims[1] >= kFew) return join("takes fewer than ", kFew, " channels");
-  if (shapes.y.dims[1] % kDeep != 0) return join("makes multiples of ", kDeep, " channels");
+  constexpr int64_t kFew = kBlock / 2;
+  if (worth_padding(shapes.x.dims[1], kBlock)) return join("takes fewer than ", kFew, " channels");
+  if (!worth_padding(shapes.y.dims[1], kBlock)) return join("makes ", kFew, " channels or more");
   const Windows windows = windows_of(request, shapes);
   if (windows.down.hole != 1 || windows.across.hole != 1) return "takes windows without holes";
   if (windows.across.size > Windows::kLongestRow)
