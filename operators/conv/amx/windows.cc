@@ -8,10 +8,11 @@
 namespace lockstep::amx {
 namespace {
 
+constexpr int64_t kPlaces = Windows::kRowPlaces;
+
 // From a row of an image, one row of the windows of a row of pixels.
-template <int kPlaces>
 void pack_row(const Windows& windows, const BFloat16* row, BFloat16* to) {
-  constexpr int kWords = kPlaces / 4;
+  constexpr int64_t kWords = kPlaces / 4;
   const Span& across = windows.across;
   uint64_t kept[kWords] = {};  // elements that the window has
   for (int64_t i = 0; i < across.size; ++i) kept[i / 4] |= uint64_t{0xFFFF} << i % 4 * 16;
@@ -20,7 +21,7 @@ void pack_row(const Windows& windows, const BFloat16* row, BFloat16* to) {
     if (first >= 0 && first + kPlaces <= windows.width) {
       uint64_t seen[kWords];
       std::memcpy(seen, row + first, sizeof seen);
-      for (int w = 0; w < kWords; ++w) seen[w] &= kept[w];
+      for (int64_t w = 0; w < kWords; ++w) seen[w] &= kept[w];
       std::memcpy(to, seen, sizeof seen);
       continue;
     }
@@ -36,19 +37,17 @@ void pack_row(const Windows& windows, const BFloat16* row, BFloat16* to) {
 
 void Windows::pack(const BFloat16* image, int64_t plane, int64_t first_row, int64_t count,
                    BFloat16* to) const {
-  const int64_t places = row_places();
   for (int64_t y = first_row; y < first_row + count; ++y, to += out_width * kDeep) {
-    for (int64_t place = 0; place < kDeep; place += places) {
-      const int64_t number = (plane * kDeep + place) / places;
+    for (int64_t place = 0; place < kDeep; place += kPlaces) {
+      const int64_t number = (plane * kDeep + place) / kPlaces;
       const int64_t row = y * down.step - down.begin + number % down.size;
       if (y >= out_height || number >= rows() || row < 0 || row >= height) {
         for (int64_t x = 0; x < out_width; ++x)
-          std::fill_n(to + x * kDeep + place, places, BFloat16());
+          std::fill_n(to + x * kDeep + place, kPlaces, BFloat16());
         continue;
       }
       const BFloat16* const from = image + (number / down.size * height + row) * width;
-      places == kLongestRow ? pack_row<kLongestRow>(*this, from, to + place)
-                            : pack_row<4>(*this, from, to + place);
+      pack_row(*this, from, to + place);
     }
   }
 }
@@ -60,7 +59,7 @@ void Windows::fill_tiles(const BFloat16* filters, BFloat16* to) const {
         to + output / kBlock * places() * kBlock + kForwardTiles.place_of_output(output % kBlock);
     for (int64_t row = 0; row < rows(); ++row)
       for (int64_t i = 0; i < across.size; ++i) {
-        const int64_t place = row * row_places() + i;
+        const int64_t place = row * kPlaces + i;
         tiles[place / kDeep * kTile + kForwardTiles.place_of_input(place % kDeep)] = *filters++;
       }
   }
@@ -69,7 +68,7 @@ void Windows::fill_tiles(const BFloat16* filters, BFloat16* to) const {
 void Windows::take_filters(const BFloat16* with_zeros, BFloat16* to) const {
   for (int64_t output = 0; output < outputs; ++output, with_zeros += places())
     for (int64_t row = 0; row < rows(); ++row, to += across.size)
-      std::copy_n(with_zeros + row * row_places(), across.size, to);
+      std::copy_n(with_zeros + row * kPlaces, across.size, to);
 }
 
 }  // namespace lockstep::amx

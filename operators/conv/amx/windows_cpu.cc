@@ -39,8 +39,8 @@ std::string windows_refusal(const KernelRequest& request, const ConvShapes& shap
   if (!worth_padding(shapes.y.dims[1], kBlock)) return join("makes ", kFew, " channels or more");
   const Windows windows = windows_of(request, shapes);
   if (windows.down.hole != 1 || windows.across.hole != 1) return "takes windows without holes";
-  if (windows.across.size > Windows::kLongestRow)
-    return join("takes windows at most ", Windows::kLongestRow, " wide");
+  if (windows.across.size < Windows::kShortestRow || windows.across.size > Windows::kRowPlaces)
+    return join("takes windows ", Windows::kShortestRow, " to ", Windows::kRowPlaces, " wide");
   constexpr int64_t kMostOfRow = 1 << 22;  // elements: at least one row of windows is packed
   if (windows.places() * windows.out_width > kMostOfRow) return "leaves long rows to others";
   return "";
