@@ -42,6 +42,25 @@ def main():
     compared = subprocess.run([lockstep, "bench", "train-step", "--against", paths["record"]],
                               check=True, capture_output=True, text=True).stdout
     assert "mlp, batch 4" in compared and "lenet, batch 2" in compared, compared
+    stop_early(suite, lockstep, f"{folder}/stopped.json")
+
+
+def stop_early(suite, lockstep, path):
+    """What is complete when a run is stopped is kept."""
+    run = subprocess.Popen(
+        [sys.executable, suite, "--lockstep", lockstep, "--models", "mlp:4,lenet:2", "--rounds",
+         "1000000", "--threads", "1", "--json", path],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while "round 1 of" not in run.stderr.readline():
+        assert run.poll() is None, "it ended without a round"
+    run.terminate()
+    out, err = run.communicate()
+    assert run.returncode == 130, (run.returncode, err)
+    assert "| mlp 4 |" in out and "| lenet" not in out, out
+    assert "stopped after" in err, err
+    with open(path, encoding="utf-8") as file:
+        (result,) = json.load(file)
+    assert result["rounds"] >= 1, result
 
 
 main()

@@ -12,12 +12,14 @@ PyTorch's fastest variant: a ratio of 1.23 means that Lockstep is 1.23 times as 
 most that a process had, the first step is counted from the start of its process. With --ranks N,
 Lockstep has N replicas of one thread, PyTorch N processes with DistributedDataParallel. --exact is
 Lockstep's: it computes convolutions directly, never by Winograd's method.
---record writes a file for `lockstep bench train-step --against FILE`.
+--record writes a file for `lockstep bench train-step --against FILE`. A run that is stopped (Ctrl-C,
+SIGTERM) keeps the models and rounds that are complete, and ends with code 130.
 """
 import argparse
 import itertools
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -108,10 +110,17 @@ def start_peers(args, model, batch):
 def compare(args, model, batch):
     precision = "bfloat16" if args.bfloat16 else "float32"
     ours, peers = Ours(args, model, batch, precision), start_peers(args, model, batch)
-    for round in range(args.rounds):
-        ours.take(steps_of(ours.median("seconds") if round else 0.5))
-        for peer in peers.values():
-            peer.take(steps_of(statistics.median(peer.seconds) if round else 0.5))
+    rounds = 0
+    try:
+        while rounds < args.rounds:
+            ours.take(steps_of(ours.median("seconds") if rounds else 0.5))
+            for peer in peers.values():
+                peer.take(steps_of(statistics.median(peer.seconds) if rounds else 0.5))
+            rounds += 1
+            print(f"{model} {batch}: round {rounds} of {args.rounds}", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        if not rounds:
+            raise
     for peer in peers.values():
         peer.end()
     medians = {name: statistics.median(peer.seconds) for name, peer in peers.items()}
@@ -119,7 +128,7 @@ def compare(args, model, batch):
     return {"model": model, "batch": batch, "precision": precision, "ranks": args.ranks,
             "threads": threads_of(args), "torch": peers[best].torch,
             "seconds": ours.median("seconds"), "torch_seconds": medians, "torch_best": best,
-            "exact": args.exact, "ratio": medians[best] / ours.median("seconds"),
+            "exact": args.exact, "rounds": rounds, "ratio": medians[best] / ours.median("seconds"),
             "most_bytes": max(line["most_bytes"] for line in ours.lines),
             "torch_most_bytes": peers[best].most_bytes,
             "first_step_seconds": ours.median("first_step_seconds"),
@@ -167,6 +176,15 @@ def processor():
     return names[0] if names else "unknown processor"
 
 
+def write_files(args, results):
+    for path, text in ((args.json, json.dumps(results, indent=1) + "\n"),
+                       (args.record, "".join(json.dumps(r["recorded"]) + "\n" for r in results)),
+                       (args.picture, picture_of(results))):
+        if path:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -182,20 +200,25 @@ def main():
     parser.add_argument("--record", help="write Lockstep's, for `lockstep bench --against`")
     parser.add_argument("--picture", help="write an SVG")
     args = parser.parse_args()
-    results = []
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    results, models = [], args.models.split(",")
     print(f"{processor()}, {args.threads} threads, {'bfloat16' if args.bfloat16 else 'fp32'}"
           f"{' computed directly' if args.exact else ''}, "
           f"{args.ranks} replicas or ranks, medians of {args.rounds} rounds\n{HEADER}", flush=True)
-    for name in args.models.split(","):
-        model, batch = name.split(":")
-        results.append(compare(args, model, int(batch)))
-        print(row_of(results[-1]), flush=True)
-    for path, text in ((args.json, json.dumps(results, indent=1) + "\n"),
-                       (args.record, "".join(json.dumps(r["recorded"]) + "\n" for r in results)),
-                       (args.picture, picture_of(results))):
-        if path:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+    try:
+        for name in models:
+            model, batch = name.split(":")
+            results.append(compare(args, model, int(batch)))
+            print(row_of(results[-1]), flush=True)
+            write_files(args, results)
+            if results[-1]["rounds"] < args.rounds:
+                break
+    except KeyboardInterrupt:
+        pass
+    rounds = sum(r["rounds"] for r in results)
+    if rounds < args.rounds * len(models):
+        print(f"suite: stopped after {rounds} of {args.rounds * len(models)} rounds", file=sys.stderr)
+        sys.exit(130)
 
 
 main()
