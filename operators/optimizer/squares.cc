@@ -41,35 +41,36 @@ Squares::Squares(const TensorDesc& filter)
       tiles_(tiles_of(filter.channel_block)),
       is_narrow_(size_of(filter.dtype) == sizeof(uint16_t)) {}
 
-// body(an element's bits, first element of rows, first place, from one input to the next).
+// body(a number of an element's size, first element of rows, first place, from one input to the
+// next).
 template <class Body>
 void Squares::each(const UpdatePiece& piece, const Body& body) const {
   const int64_t plane = places_.plane();
-  const auto with = [&](auto bits) {
+  const auto with = [&](auto number) {
     for (int64_t left = piece.left; left < piece.right; left += kSide * plane)
       for (int64_t u = 0; u < plane; ++u) {
         const int64_t square = places_.of(piece.top, left / plane, u), at = left - piece.left + u;
         if (plane == 1)
-          body(bits, at, square, std::integral_constant<int64_t, 1>());
+          body(number, at, square, std::integral_constant<int64_t, 1>());
         else
-          body(bits, at, square, plane);
+          body(number, at, square, plane);
       }
   };
-  is_narrow_ ? with(uint16_t()) : with(uint32_t());
+  is_narrow_ ? with(uint16_t()) : with(float());
 }
 
 void Squares::write(const UpdatePiece& piece, const void* rows, void* filter) const {
-  each(piece, [&]<class Bits>(Bits, int64_t at, int64_t square, auto step) {
-    const Bits* const from = static_cast<const Bits*>(rows) + at;
-    Bits* const to = static_cast<Bits*>(filter) + square;
+  each(piece, [&]<class T>(T, int64_t at, int64_t square, auto step) {
+    const T* const from = static_cast<const T*>(rows) + at;
+    T* const to = static_cast<T*>(filter) + square;
     each_place(tiles_, step, [&](int64_t n, int64_t place) { to[place] = from[n]; });
   });
 }
 
 void Squares::read(const UpdatePiece& piece, const void* filter, void* rows) const {
-  each(piece, [&]<class Bits>(Bits, int64_t at, int64_t square, auto step) {
-    const Bits* const from = static_cast<const Bits*>(filter) + square;
-    Bits* const to = static_cast<Bits*>(rows) + at;
+  each(piece, [&]<class T>(T, int64_t at, int64_t square, auto step) {
+    const T* const from = static_cast<const T*>(filter) + square;
+    T* const to = static_cast<T*>(rows) + at;
     each_place(tiles_, step, [&](int64_t n, int64_t place) { to[n] = from[place]; });
   });
 }

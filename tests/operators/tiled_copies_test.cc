@@ -75,10 +75,11 @@ void expect_bits_of_rows(const FilterTiles& gradient, const FilterTiles& copied,
 }
 
 TEST(TiledCopies, AndGradientsInTilesHaveTheBitsOfRows) {
+  constexpr DType kTypes[] = {DType::bfloat16, DType::float16, DType::float32};
   for (std::size_t i = 0; i < kForms.size(); ++i)
     for (const int threads : {1, 3})
       expect_bits_of_rows(kForms[i], kForms[(i + threads) % kForms.size()],
-                          i % 2 == 0 ? DType::bfloat16 : DType::float16, usable_threads(threads));
+                          kTypes[(i + threads) % 3], usable_threads(threads));
 }
 
 TEST(TiledCopies, AreCastToAsUpdatesWriteThem) {
