@@ -18,7 +18,7 @@ namespace lockstep::testing {
 
 constexpr Pass kTilePasses[] = {Pass::forward, Pass::grad_x, Pass::grad_w};
 
-// A pass's candidate of that name.
+// A pass's candidate of that name, of those for matrix tiles and others.
 inline Candidate tile_candidate(Pass pass, const std::string& name) {
   const std::string types[] = {"FusedConv", "ConvGradX", "ConvGradW"};
   for (const KernelEntry& entry : conv_cpu())
