@@ -1,5 +1,5 @@
-// Where a filter's elements lie in tiles, for loops over them in row-major order. Tiles that it
-// does not fill have places of none.
+// Where a filter's elements lie in tiles, for loops over them in row-major order. A plan's
+// filters fill their tiles; in a kernel's own memory they may not, and no loop visits what is left.
 #pragma once
 
 #include <algorithm>

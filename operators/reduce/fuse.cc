@@ -38,7 +38,7 @@ class ChannelSumFusion {
       if (const auto sum = axis_of_.find(i); sum != axis_of_.end())
         copy.replace(node, {.type = "ChannelSums",
                             .domain = kOwnDomain,
-                            .inputs = {copy.of(cast_behind(node)->inputs()[0])},
+                            .inputs = {copy.of(cast_before(node)->inputs()[0])},
                             .attributes = {{"axis", sum->second}}});
       else if (!gone_.contains(i))
         copy.copy(node);
@@ -49,7 +49,7 @@ class ChannelSumFusion {
  private:
   void find(const Node& node) {
     const auto axis = axis_kept_by(node);
-    const auto cast = axis ? cast_behind(node) : std::nullopt;
+    const auto cast = axis ? cast_before(node) : std::nullopt;
     if (!cast) return;
     axis_of_[node.index()] = *axis;
     gone_.insert(cast->index());
@@ -72,7 +72,7 @@ class ChannelSumFusion {
   }
 
   // What widens the sum's operand, for the sum alone.
-  std::optional<Node> cast_behind(const Node& sum) const {
+  std::optional<Node> cast_before(const Node& sum) const {
     const Value x = sum.inputs()[0];
     const auto cast = from_.producer(x);
     if (!cast || cast->type() != "Cast" || !cast->domain().empty() ||

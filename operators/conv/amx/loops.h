@@ -127,10 +127,9 @@ struct FilterSums {
   int64_t sums_input, sums_output;  // from one block to the next
   bool first, last;                 // not added to what there is; rounded to dw
   BFloat16* dw;
-  // dw is laid out as the sums or, if not 0, row-major with so much from one output, or one input,
-  // to the next. Then it has so many of the outputs and inputs, at least.
+  // dw lies as the sums if these are 0, else row-major: from one output, or input, to the next.
   int64_t dw_output, dw_input;
-  int64_t outputs, inputs;
+  int64_t outputs, inputs;  // that a row-major dw has from here on; more are not written
   Fetching* fetching;
 };
 void add_products(const FilterSums& sums);

@@ -7,8 +7,6 @@
 namespace lockstep::amx {
 namespace {
 
-int64_t rounded_up(int64_t value, int64_t by) { return (value + by - 1) / by; }
-
 // Strips and filters share an L2 cache, if it can hold the filters; else these are read again for
 // each strip, of which there should be few.
 constexpr int64_t kFewFilters = 3 << 17, kPackedBeside = 1 << 17, kPackedAlone = 1 << 19;
@@ -25,7 +23,7 @@ Strips strips_of(const Problem& problem, int64_t planes, const GridAxis& down,
           problem.windows,
           problem.images,
           (few ? kPackedBeside : kPackedAlone) / (planes * kDeep),
-          rounded_up(problem.images, shares)};
+          divided_up(problem.images, shares)};
 }
 
 int64_t turned_pixels(const Problem& problem) {
@@ -79,8 +77,8 @@ Convolves::Convolves(const Strips& strips, int64_t source_blocks, int64_t result
                      int64_t filter_plane, int64_t filter_block, int64_t taps, int threads)
     : strips_(strips),
       source_blocks_(source_blocks),
-      planes_(rounded_up(source_blocks, 2)),
-      result_blocks_(rounded_up(result_channels, kBlock)),
+      planes_(divided_up(source_blocks, 2)),
+      result_blocks_(divided_up(result_channels, kBlock)),
       last_channels_(result_channels - (result_blocks_ - 1) * kBlock),
       filter_plane_(filter_plane),
       filter_block_(filter_block),
@@ -118,9 +116,9 @@ void Convolves::make(const GridStrip& strip, const Operands& operands, Fetching&
     strips_.pack_planes(strip, operands.source, source_blocks_, block, false,
                         packed + block / 2 * plane_);
   // Products of four tiles, at least.
-  const int64_t products = rounded_up(strip.images * strip.rows * strips_.across().count, kDeep) *
-                           rounded_up(result_blocks_, 2) * planes_ * window_;
-  fetching.at_once = rounded_up(fetching.ahead.all_lines(), products);
+  const int64_t products = divided_up(strip.images * strip.rows * strips_.across().count, kDeep) *
+                           divided_up(result_blocks_, 2) * planes_ * window_;
+  fetching.at_once = divided_up(fetching.ahead.all_lines(), products);
   for (int64_t phase = 0; phase < strips_.phases(); ++phase) {
     const std::vector<Tap>& taps = taps_[static_cast<std::size_t>(phase)];
     const int64_t at = strips_.first_place(strip, phase, result_blocks_);
@@ -151,7 +149,7 @@ FilterGradient::FilterGradient(const Problem& problem, bool in_tiles, int thread
               forward_axis(problem.across, problem.width, problem.out_width), problem.windows,
               problem.images, turned_pixels(problem), problem.images),
       seen_(strips_.taps(0, 0)),
-      pixels_(rounded_up(strips_.pixels() + kSlack, 2) * 2),
+      pixels_(divided_up(strips_.pixels() + kSlack, 2) * 2),
       most_tiles_(strips_.plane_pixels() / kDeep + 1),
       // An odd number of lines of the cache: rows of a tile are in different sets of it.
       row_((most_tiles_ | 1) * kDeep),
@@ -165,7 +163,7 @@ FilterGradient::Memory FilterGradient::memory(std::byte* workspace) const {
   const auto take = [&]<class T>(T*& pointer, int64_t count) {
     pointer = reinterpret_cast<T*>(memory.end);
     const int64_t bytes = count * static_cast<int64_t>(sizeof(T));
-    memory.end += static_cast<std::uintptr_t>(rounded_up(bytes, 64) * 64);
+    memory.end += static_cast<std::uintptr_t>(divided_up(bytes, 64) * 64);
   };
   const int64_t inputs = problem_.input_pairs() * kDeep, outputs = problem_.output_pairs() * kDeep;
   take(memory.sums, strips_.count() > 1 ? inputs * outputs * problem_.taps() : 0);
@@ -223,7 +221,7 @@ void FilterGradient::add_strip(int64_t slot, int64_t strip, int64_t tiles, const
     fetching.ahead.from += 2 * blocks.begin * fetching.ahead.block;
     fetching.ahead.blocks = 2 * (blocks.end - blocks.begin);
     if (fetching.ahead.blocks == 0) fetching.ahead.images = 0;
-    fetching.at_once = rounded_up(fetching.ahead.all_lines(),
+    fetching.at_once = divided_up(fetching.ahead.all_lines(),
                                   std::max<int64_t>(1, (items.end - items.begin) * tiles));
   }
   const TileScope configured;

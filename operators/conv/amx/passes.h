@@ -41,7 +41,8 @@ class Convolves {
   static Convolves forward(const Problem& problem, int threads);
   static Convolves backward(const Problem& problem, int threads);
 
-  // Both in channel blocks, padded with 0, as z, which is added if not null, and may be y.
+  // In channel blocks, padded with 0, unless the source has windows: then it is row-major. z lies
+  // as y, is added if not null, and may be y.
   struct Operands {
     const BFloat16 *source, *filters, *bias, *z;
     bool relu;

@@ -3,19 +3,15 @@
 #include <algorithm>
 
 namespace lockstep::amx {
-namespace {
-
-int64_t rounded_up(int64_t value, int64_t by) {  // their quotient, which may be negative
+int64_t divided_up(int64_t value, int64_t by) {
   return value >= 0 ? (value + by - 1) / by : -(-value / by);
 }
 
-}  // namespace
-
 int64_t GridAxis::begin(int64_t phase) const {
-  return std::clamp<int64_t>(rounded_up(-(result_first + phase), result_step), 0, count);
+  return std::clamp<int64_t>(divided_up(-(result_first + phase), result_step), 0, count);
 }
 int64_t GridAxis::end(int64_t phase) const {
-  return std::clamp<int64_t>(rounded_up(result - result_first - phase, result_step), 0, count);
+  return std::clamp<int64_t>(divided_up(result - result_first - phase, result_step), 0, count);
 }
 
 GridAxis forward_axis(const Span& span, int64_t image, int64_t result) {
@@ -64,12 +60,12 @@ Strips::Strips(GridAxis down, GridAxis across, std::optional<Windows> windows, i
     : down_(std::move(down)), across_(std::move(across)), windows_(windows), images_(images) {
   const int64_t planes = down_.planes * across_.planes;
   const int64_t most_rows = most_pixels / (planes * plane_row());
-  bands_ = rounded_up(down_.count, std::max<int64_t>(1, most_rows - down_.more));
-  rows_ = rounded_up(down_.count, bands_);
-  bands_ = rounded_up(down_.count, rows_);
+  bands_ = divided_up(down_.count, std::max<int64_t>(1, most_rows - down_.more));
+  rows_ = divided_up(down_.count, bands_);
+  bands_ = divided_up(down_.count, rows_);
   group_ = bands_ > 1 ? 1 : std::clamp<int64_t>(most_rows / image_rows(), 1, most_images);
-  group_ = rounded_up(images, rounded_up(images, group_));
-  groups_ = rounded_up(images, group_);
+  group_ = divided_up(images, divided_up(images, group_));
+  groups_ = divided_up(images, group_);
 }
 
 GridStrip Strips::at(int64_t index) const {
@@ -183,8 +179,8 @@ LinesAhead Strips::source_of(const GridStrip& strip, const BFloat16* source, int
   const bool all_rows = down_.planes == down_.source_step;
   return {
       .from = reinterpret_cast<const char*>(source) + strip.image * blocks * area + begin * width,
-      .lines = rounded_up(all_rows ? rows * width : width, kLine),
-      .rows = all_rows ? 1 : rounded_up(rows, down_.source_step),
+      .lines = divided_up(all_rows ? rows * width : width, kLine),
+      .rows = all_rows ? 1 : divided_up(rows, down_.source_step),
       .row = down_.source_step * width,
       .blocks = blocks,
       .block = area,

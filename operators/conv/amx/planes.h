@@ -34,6 +34,9 @@ struct GridAxis {
 GridAxis forward_axis(const Span& span, int64_t image, int64_t result);
 GridAxis backward_axis(const Span& span, int64_t image, int64_t result);
 
+// Rounded up; the first may be negative.
+int64_t divided_up(int64_t value, int64_t by);
+
 // Some rows of the grid, of some images.
 struct GridStrip {
   int64_t image, images;
