@@ -1,8 +1,10 @@
 #include "data/npy.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <string_view>
 
 #include "graph/file.h"
@@ -80,11 +82,17 @@ Literal read_npy(const std::string& path) {
         ": column-major arrays are not supported; save numpy.ascontiguousarray(x)");
   const DType dtype = dtype_of(header, path);
   const Dims dims = dims_of(header, path);
-  int64_t bytes = static_cast<int64_t>(size_of(dtype));  // allocates only as much as the file holds
+  const bool empty = std::ranges::find(dims, 0) != dims.end();
+  // Allocates only as much as the file holds. An empty array's other sizes can be larger.
+  const int64_t most =
+      empty ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(text.size());
+  int64_t bytes = static_cast<int64_t>(size_of(dtype));
   for (int64_t size : dims) {
-    check(size == 0 || bytes <= static_cast<int64_t>(text.size()) / size, path, ": truncated");
+    if (size == 0) continue;
+    check(bytes <= most / size, path, ": truncated");
     bytes *= size;
   }
+  if (empty) bytes = 0;
   check(text.size() - start - length >= static_cast<std::size_t>(bytes), path, ": truncated");
   Literal value(dtype, dims);
   if (bytes > 0) std::memcpy(value.bytes().data(), text.data() + start + length, bytes);
