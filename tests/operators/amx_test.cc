@@ -126,6 +126,7 @@ TEST_F(Amx, TakesRowMajorFilters) {
     };
     const bool moves = pass != Pass::grad_w;
     EXPECT_EQ(bytes(request), moves ? 2 * request.in[1].bytes() : 0U);
+    EXPECT_EQ(cpu_kernels().choose(request).candidate, "AMX");
     EXPECT_EQ(bytes(odd.request(pass, 1)),
               moves ? 2U * 9 * (24 * 40 + padded[static_cast<int>(pass)]) : 0U);
   }
@@ -174,9 +175,13 @@ TEST_F(Amx, IsChosenForChannelBlocks) {
     }
   }
   for (const ConvolutionCase& c : {ConvolutionCase{2, 7, 64, 14, 14}, {2, 64, 7, 14, 14}})
-    for (const Pass pass : kTilePasses)
-      EXPECT_EQ(tile_candidate(pass, "AMX").refuses(TileCase(c).request(pass, 1)),
-                "takes 8 channels or more");
+    for (const Pass pass : kTilePasses) {
+      const TileCase few(c);
+      const ChosenKernel chosen = table.choose(few.request(pass, 1));
+      EXPECT_NE(chosen.candidate, "AMX");
+      EXPECT_NE(text_of(chosen.refused).find("AMX: takes 8 channels or more"), std::string::npos)
+          << text_of(chosen.refused);
+    }
 }
 
 }  // namespace

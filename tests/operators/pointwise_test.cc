@@ -120,11 +120,20 @@ TEST_F(Pointwise, AreForMultiplesOfSixteenChannels) {
     const ChosenKernel kernel = table.choose(request);
     if (kernel.candidate != "AMX") {  // which goes before it
       EXPECT_EQ(kernel.candidate, "pointwise") << text_of(kernel.refused);
+      EXPECT_EQ(kernel.kernel->describe(), "pointwise, AVX512-BF16");
+      EXPECT_EQ(table.wished_layouts(request), (Layouts{{16, 16}, {1}}));
     }
   }
   const auto expect_refused = [&](const ConvolutionCase& c, const std::string& reason) {
     const Convolution convolution(c);
-    EXPECT_EQ(pointwise.refuses(request_of(convolution, 1, c.inputs % 16 == 0 ? 16 : 8)), reason);
+    const KernelRequest request = request_of(convolution, 1, c.inputs % 16 == 0 ? 16 : 8);
+    EXPECT_EQ(pointwise.refuses(request), reason);
+    const ChosenKernel kernel = table.choose(request);
+    if (kernel.candidate != "AMX") {
+      EXPECT_EQ(kernel.candidate, "oneDNN");
+      EXPECT_NE(text_of(kernel.refused).find("pointwise: " + reason), std::string::npos)
+          << text_of(kernel.refused);
+    }
   };
   expect_refused(with_steps(2, 24, 64, 14, 14), "takes multiples of 16 channels");
   expect_refused({2, 16, 48, 14, 14}, "takes 1x1 windows");
