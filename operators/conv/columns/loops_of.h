@@ -62,9 +62,11 @@ class ColumnLoopsOf final : public ColumnLoops {
                     int64_t pixels, int64_t outputs, bool first, float* dw) const override {
     const int64_t padded = whole(outputs);
     for (int64_t v = 0; v < values; v += kRows)
-      for (int64_t o = 0; o < padded; o += kVectors * kLanes)
-        add_rest<kRows, kVectors>(values - v, (padded - o) / kLanes, columns + v * stride, stride,
-                                  turned + o, padded, pixels, first, dw + v * padded + o);
+      for (int64_t o = 0, vectors = 0; o < padded; o += vectors * kLanes) {
+        vectors = at_once((padded - o) / kLanes);
+        add_rest<kRows, kVectors>(values - v, vectors, columns + v * stride, stride, turned + o,
+                                  padded, pixels, first, dw + v * padded + o);
+      }
   }
 
   void sum(const float* from, int64_t parts, int64_t values, int64_t outputs, float* dw,
@@ -103,6 +105,10 @@ class ColumnLoopsOf final : public ColumnLoops {
   }
   static void store_eight(float* y, Eight values) { __builtin_memcpy(y, &values, sizeof values); }
 
+  // Of the vectors that are left: not all but one, as few sums wait for each other.
+  static int64_t at_once(int64_t left) {
+    return left == kVectors + 1 ? kVectors - 1 : left < kVectors ? left : kVectors;
+  }
   static int64_t at_most(int64_t count) { return count < kLanes ? count : kLanes; }
 
   // The part of a strip that sees the input, not its padding, at one tap of the window.
@@ -210,7 +216,11 @@ class ColumnLoopsOf final : public ColumnLoops {
         if (product.bias) made = P::add(made, P::all(product.bias[r]));
         if (product.z) made = P::add(made, P::load(product.z + at, count));
         if (product.relu) made = P::relu(made);
-        P::store(y + at, made, count);
+        // AMD's processors store masked vectors of AVX2 slowly.
+        if (count == kLanes)
+          P::store(y + at, made);
+        else
+          P::store(y + at, made, count);
       }
   }
 
@@ -229,6 +239,7 @@ class ColumnLoopsOf final : public ColumnLoops {
     for (int r = 0; r < kCount; ++r)
       for (int i = 0; i < kWide; ++i)
         sums[r][i] = first ? P::all(0) : P::load(dw + r * padded + i * kLanes);
+#pragma GCC unroll 4
     for (int64_t p = 0; p < pixels; ++p, turned += padded) {
       Vector by[kWide];
       for (int i = 0; i < kWide; ++i) by[i] = P::load(turned + i * kLanes);
