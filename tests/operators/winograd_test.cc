@@ -178,6 +178,17 @@ TEST(Winograd, RefusesWhatItCannotDoOrDoesNotGainFrom) {
   }
 }
 
+TEST(Winograd, TakesManyFiltersOfFewerImagesWithAvx2) {
+  const auto gains = [](int64_t images, int64_t lanes) {
+    const WinogradCost cost{images, 512, 512, 7, 7, lanes};
+    return cost.winograd() < 0.9 * cost.direct();
+  };
+  EXPECT_TRUE(gains(8, 8));
+  EXPECT_FALSE(gains(4, 8));
+  EXPECT_TRUE(gains(16, 16));
+  EXPECT_FALSE(gains(8, 16));
+}
+
 TEST(Winograd, NamesLayoutsThatItCannotRead) {
   const Convolution convolution({4, 32, 32, 8, 8});
   const KernelRequest request = convolution.request(Pass::forward, 8, 1);
