@@ -105,7 +105,8 @@ class ColumnLoopsOf final : public ColumnLoops {
   }
   static void store_eight(float* y, Eight values) { __builtin_memcpy(y, &values, sizeof values); }
 
-  // Of the vectors that are left: not all but one, as few sums wait for each other.
+  // How many of the vectors that are left. Never all but one: the sums of one alone are so few that
+  // each addition waits for the one before it.
   static int64_t at_once(int64_t left) {
     return left == kVectors + 1 ? kVectors - 1 : left < kVectors ? left : kVectors;
   }
