@@ -20,13 +20,14 @@ struct Ranges {
 
 void run_piece(void* data, int piece, int pieces) {
   const Ranges& all = *static_cast<const Ranges*>(data);
-  all.body(all.context, all.count * piece / pieces, all.count * (piece + 1) / pieces);
+  all.body(all.context, place_in_team().member, all.count * piece / pieces,
+           all.count * (piece + 1) / pieces);
 }
 
 }  // namespace
 
 void run_ranges(int64_t count, int64_t grain, int threads, RangeBody body, void* context) {
-  if (place_in_team().inside()) return body(context, 0, count);
+  if (place_in_team().inside()) return body(context, 0, 0, count);
   Team& team = Team::of_this_thread();
   if (team.threads() < threads) {
     try {

@@ -34,25 +34,33 @@ class FineShares {
 };
 
 namespace detail {
-using RangeBody = void (*)(void* context, int64_t begin, int64_t end);
+using RangeBody = void (*)(void* context, int slot, int64_t begin, int64_t end);
 void run_ranges(int64_t count, int64_t grain, int threads, RangeBody body, void* context);
 }  // namespace detail
 
-// Calls body(begin, end) over pieces of [0, count), each at least `grain` long, on at most
-// `threads` threads. Every index is visited once; results never depend on which thread does it.
-// Allocates nothing.
+// Calls body(slot, begin, end) over pieces of [0, count), each at least `grain` long, on at most
+// `threads` threads, which take pieces as they come. Calls with the same slot, one of [0, threads),
+// follow each other: each slot may have memory of its own to work in. Every index is visited once;
+// results must not depend on which slot does it. Allocates nothing.
 template <class Body>
-void parallel_for(int64_t count, int64_t grain, int threads, const Body& body) {
+void parallel_for_slots(int64_t count, int64_t grain, int threads, const Body& body) {
   if (threads <= 1 || count <= grain) {
-    if (count > 0) body(int64_t{0}, count);
+    if (count > 0) body(0, int64_t{0}, count);
     return;
   }
   detail::run_ranges(
       count, grain, threads,
-      [](void* context, int64_t begin, int64_t end) {
-        (*static_cast<const Body*>(context))(begin, end);
+      [](void* context, int slot, int64_t begin, int64_t end) {
+        (*static_cast<const Body*>(context))(slot, begin, end);
       },
       const_cast<void*>(static_cast<const void*>(&body)));
+}
+
+// The same for a body(begin, end) that needs no such memory.
+template <class Body>
+void parallel_for(int64_t count, int64_t grain, int threads, const Body& body) {
+  parallel_for_slots(count, grain, threads,
+                     [&](int, int64_t begin, int64_t end) { body(begin, end); });
 }
 
 // One thread reads and writes at a fraction of what a machine's memory can.

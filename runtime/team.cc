@@ -193,12 +193,15 @@ void Team::serve(Member& member) {
 
 // What a member reads of a round's work is that round's: nothing of it changes before all shares
 // have ended, and it has taken one.
-bool Team::take(Member& from, bool own, int& share) {
+//
+// A member that an earlier round has called may find one that is for fewer threads. That round's
+// size is read between its shares and their exchange, which fails if it has ended since.
+bool Team::take(int me, Member& from, int& share) {
   uint64_t seen = from.unbegun.load(std::memory_order_acquire);
   while (true) {
     Unbegun rest = Unbegun::of(seen);
-    if (rest.begin >= rest.end) return false;
-    share = own ? rest.begin++ : --rest.end;
+    if (rest.begin >= rest.end || me >= size_.load(std::memory_order_acquire)) return false;
+    share = me == from.number ? rest.begin++ : --rest.end;
     if (from.unbegun.compare_exchange_weak(seen, rest.packed(), std::memory_order_acq_rel,
                                            std::memory_order_acquire))
       return true;
@@ -207,11 +210,11 @@ bool Team::take(Member& from, bool own, int& share) {
 
 void Team::take_part(int me) {
   PlaceInTeam& place = place_in_team();
-  const PlaceInTeam before = std::exchange(place, {this, 0, 1});
+  const PlaceInTeam before = std::exchange(place, {this, 0, 1, me});
   const int size = size_.load(std::memory_order_acquire);
   for (int k = 0; k < size; ++k) {
     Member& from = *all_[static_cast<std::size_t>((me + k) % size)];
-    while (take(from, k == 0, place.share)) {
+    while (take(me, from, place.share)) {
       const Round round = this_round_;
       place.shares = round.shares;
       round.work(round.data, place.share, round.shares);

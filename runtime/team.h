@@ -39,9 +39,9 @@ class Team {
   void grow(int threads);
   int threads() const { return 1 + static_cast<int>(others_.size()); }
 
-  // Calls work(data, share, shares) for every share, on about `threads` threads of the team, and
-  // returns when all have ended. Work must not throw. Shares may wait for each other if there are
-  // no more of them than threads.
+  // Calls work(data, share, shares) for every share, on the first `threads` threads of the team at
+  // most, and returns when all have ended. Work must not throw. Shares may wait for each other if
+  // there are no more of them than threads.
   void run(int shares, int threads, Work work, void* data);
 
   // Within a share: waits until all shares are here.
@@ -52,7 +52,7 @@ class Team {
 
   void serve(Member& member);
   void take_part(int me);
-  bool take(Member& from, bool own, int& share);
+  bool take(int me, Member& from, int& share);
   void wake(Member& member);
   void end_others();
   static void wait_while(const std::atomic<int>& value, int seen, int turns);
@@ -84,6 +84,7 @@ class Team {
 struct PlaceInTeam {
   Team* team = nullptr;
   int share = 0, shares = 1;
+  int member = 0;  // the thread's number
 
   bool inside() const { return team != nullptr; }
 };

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "runtime/parallel.h"
@@ -166,6 +169,62 @@ TEST(OpenMp, ARegionWithinARegionIsAlone) {
       EXPECT_EQ(omp_get_num_threads(), 2);
     });
     EXPECT_EQ(inner, 2);
+  });
+}
+
+TEST(ParallelFor, CallsOfASlotFollowEachOther) {
+  on_new_thread([] {
+    constexpr int kThreads = 3;
+    constexpr int64_t kCount = 600;
+    std::array<std::atomic<int>, kThreads> busy{};
+    std::array<std::atomic<int64_t>, kThreads> done{};
+    std::atomic<int> wrong{0};
+    const auto body = [&](int slot, int64_t begin, int64_t end) {
+      if (slot < 0 || slot >= kThreads) {
+        ++wrong;
+        return;
+      }
+      const auto mine = static_cast<std::size_t>(slot);
+      if (busy[mine].exchange(1) != 0) ++wrong;
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+      done[mine] += end - begin;
+      busy[mine] = 0;
+    };
+    for (int round = 0; round < 20; ++round) {
+      for (auto& of_slot : done) of_slot = 0;
+      parallel_for_slots(kCount, 1, kThreads, body);
+      EXPECT_EQ(done[0] + done[1] + done[2], kCount);
+    }
+    EXPECT_EQ(wrong, 0);
+  });
+}
+
+// A thread that the round before has called may come when the next one, which is for fewer, is
+// under way.
+TEST(ParallelFor, HasNoMoreSlotsThanThreads) {
+  on_new_thread([] {
+    std::atomic<int> wrong{0};
+    for (int round = 0; round < 200; ++round) {
+      parallel_for_slots(8, 1, 4, [](int, int64_t, int64_t) {});
+      parallel_for_slots(8, 1, 2, [&](int slot, int64_t, int64_t) {
+        if (slot >= 2) ++wrong;
+        std::this_thread::sleep_for(std::chrono::microseconds(5));
+      });
+    }
+    EXPECT_EQ(wrong, 0);
+  });
+}
+
+// What a slot's memory holds must not be another's, however deep calls lie.
+TEST(ParallelFor, OneWithinAnotherHasTheFirstSlot) {
+  on_new_thread([] {
+    parallel_for(100, 1, 2, [](int64_t, int64_t) {
+      parallel_for_slots(100, 1, 2, [](int slot, int64_t begin, int64_t end) {
+        EXPECT_EQ(slot, 0);
+        EXPECT_EQ(end - begin, 100);
+      });
+    });
+    parallel_for_slots(100, 1, 1, [](int slot, int64_t, int64_t) { EXPECT_EQ(slot, 0); });
   });
 }
 
