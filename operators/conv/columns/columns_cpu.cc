@@ -92,14 +92,13 @@ class Work {
   int64_t column_floats() const { return shapes.values() * most_pixels(); }
   int64_t slots() const { return slots_; }
 
-  // run(slot, part) for all parts. Those of a slot have the same thread.
+  // run(slot, part) for all parts. Those of a slot follow each other.
   template <class Run>
   void each_part(const Run& run) const {
-    parallel_for(slots_, 1, static_cast<int>(slots_), [&](int64_t begin, int64_t end) {
-      for (int64_t slot = begin; slot < end; ++slot)
-        for (int64_t part = parts * slot / slots_; part < parts * (slot + 1) / slots_; ++part)
-          run(slot, part);
-    });
+    parallel_for_slots(parts, 1, static_cast<int>(slots_),
+                       [&](int64_t slot, int64_t begin, int64_t end) {
+                         for (int64_t part = begin; part < end; ++part) run(slot, part);
+                       });
   }
   // run(strip, pixels, place of the first one in a plane).
   template <class Run>
