@@ -60,20 +60,27 @@ constexpr uint16_t kInterleaved[2][kDeep] = {
     {16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55,
      24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63}};
 
-void write_filters(const FilterSums& sums, const float* tile, int output, int input) {
-  if (sums.dw_output == 0) {
-    BFloat16* const dw = sums.dw + input * sums.sums_input + output * sums.sums_output;
+// A tile of a row for each output.
+void write_filters(const FilterPlace& to, const float* tile, int output, int input) {
+  BFloat16* const dw = to.data + output * to.output_block + input * to.input_block;
+  if (to.output == 0) {
     for (int64_t o = 0; o < kBlock; ++o)
       store_pixel(dw + o * kBlock, narrowed(_mm512_loadu_ps(tile + o * kBlock)));
     return;
   }
-  BFloat16* const dw = sums.dw + input * kBlock * sums.dw_input + output * kBlock * sums.dw_output;
-  for (int64_t o = 0; o < kBlock && output * kBlock + o < sums.outputs; ++o) {
+  for (int64_t o = 0; o < kBlock && output * kBlock + o < to.outputs; ++o) {
     alignas(32) uint16_t row[kBlock];
     _mm256_store_si256(reinterpret_cast<Pixel*>(row), narrowed(_mm512_loadu_ps(tile + o * kBlock)));
-    for (int64_t i = 0; i < kBlock && input * kBlock + i < sums.inputs; ++i)
-      dw[o * sums.dw_output + i * sums.dw_input].bits = row[i];
+    for (int64_t i = 0; i < kBlock && input * kBlock + i < to.inputs; ++i)
+      dw[o * to.output + i * to.input].bits = row[i];
   }
+}
+
+void turn_sums(float* tile) {
+  Bits rows[kBlock];
+  for (int64_t i = 0; i < kBlock; ++i) rows[i] = _mm512_load_si512(tile + i * kBlock);
+  turn_numbers(rows);
+  for (int64_t i = 0; i < kBlock; ++i) _mm512_store_si512(tile + i * kBlock, rows[i]);
 }
 
 }  // namespace
@@ -121,11 +128,11 @@ void turn(const BFloat16* from, const Grid& grid, const Distances& at, int64_t r
   }
 }
 
-// Tiles 0 to 3 are sums, 4 and 5 gradients of outputs, 6 and 7 inputs.
+// Tiles 0 to 3 are sums, 4 and 5 of the turned tensor, 6 and 7 of the paired one.
 void add_products(const FilterSums& sums) {
   finish_writing();
-  float* const to[4] = {sums.sums, sums.sums + sums.sums_input, sums.sums + sums.sums_output,
-                        sums.sums + sums.sums_output + sums.sums_input};
+  float* const to[4] = {sums.sums, sums.sums + sums.paired_block, sums.sums + sums.turned_block,
+                        sums.sums + sums.turned_block + sums.paired_block};
   if (sums.first) {
     _tile_zero(0);
     _tile_zero(1);
@@ -138,17 +145,17 @@ void add_products(const FilterSums& sums) {
     _tile_loadd(3, to[3], kRowBytes);
   }
   const int64_t row_bytes = sums.row * static_cast<int64_t>(sizeof(BFloat16));
-  const BFloat16* dy = sums.dy;
-  for (int64_t t = 0; t < sums.tiles; ++t, dy += kDeep) {
+  const BFloat16* turned = sums.turned;
+  for (int64_t t = 0; t < sums.tiles; ++t, turned += kDeep) {
     const int64_t seen = sums.firsts[t] + sums.seen;
-    const BFloat16* const x =
-        seen % 2 != 0 ? sums.x.odd + (seen - 1) * kBlock : sums.x.even + seen * kBlock;
-    _tile_loadd(4, dy, row_bytes);
-    _tile_loadd(6, x, kRowBytes);
+    const BFloat16* const pairs =
+        seen % 2 != 0 ? sums.paired.odd + (seen - 1) * kBlock : sums.paired.even + seen * kBlock;
+    _tile_loadd(4, turned, row_bytes);
+    _tile_loadd(6, pairs, kRowBytes);
     _tile_dpbf16ps(0, 4, 6);
-    _tile_loadd(7, x + sums.x.block, kRowBytes);
+    _tile_loadd(7, pairs + sums.paired.block, kRowBytes);
     _tile_dpbf16ps(1, 4, 7);
-    _tile_loadd(5, dy + kBlock * sums.row, row_bytes);
+    _tile_loadd(5, turned + kBlock * sums.row, row_bytes);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
     fetch(*sums.fetching);
@@ -165,7 +172,15 @@ void add_products(const FilterSums& sums) {
   _tile_stored(1, tiles[1], kRowBytes);
   _tile_stored(2, tiles[2], kRowBytes);
   _tile_stored(3, tiles[3], kRowBytes);
-  for (int i = 0; i < 4; ++i) write_filters(sums, tiles[i], i / 2, i % 2);
+  for (int i = 0; i < 4; ++i) {
+    const int turned = i / 2, paired = i % 2;
+    if (sums.of_outputs) {
+      write_filters(sums.dw, tiles[i], turned, paired);
+    } else {
+      turn_sums(tiles[i]);
+      write_filters(sums.dw, tiles[i], paired, turned);
+    }
+  }
 }
 
 }  // namespace lockstep::amx

@@ -115,21 +115,28 @@ void pair_up(const BFloat16* planes, int64_t pixels, const Paired& to);
 // pixels, which are 0 where the tensor has no pixel.
 void turn(const BFloat16* from, const Grid& grid, const Distances& at, int64_t row, BFloat16* to);
 
-// Some of the gradient of filters: two blocks of outputs by two of inputs, one element of windows.
+// Where the gradient of filters goes: to tiles of 16 outputs by 16 inputs, or row-major.
+struct FilterPlace {
+  BFloat16* data;
+  int64_t output_block, input_block;  // from one block to the next
+  int64_t output, input;              // row-major: from one to the next; tiles: 0
+  int64_t outputs, inputs;            // that there are from here on, if row-major
+};
+
+// Some of the gradient of filters: two channel blocks of a turned tensor by two of a paired one,
+// and one element of windows.
 struct FilterSums {
-  const BFloat16* dy;  // turned
+  const BFloat16* turned;
   int64_t row;
-  Paired x;
+  Paired paired;
   const int64_t* firsts;  // of tiles
   int64_t tiles;
-  int64_t seen;                     // pixels from the grid's to what it sees
-  float* sums;                      // tiles of 16 outputs by 16 inputs
-  int64_t sums_input, sums_output;  // from one block to the next
-  bool first, last;                 // not added to what there is; rounded to dw
-  BFloat16* dw;
-  // dw lies as the sums if these are 0, else row-major: from one output, or input, to the next.
-  int64_t dw_output, dw_input;
-  int64_t outputs, inputs;  // that a row-major dw has from here on; more are not written
+  int64_t seen;                        // pixels from the grid's to what it sees
+  float* sums;                         // tiles of 16 by 16 channels, a row for each turned one
+  int64_t turned_block, paired_block;  // of sums, from one to the next
+  bool first, last;                    // not added to what there is; rounded to dw
+  bool of_outputs;                     // are the turned ones
+  FilterPlace dw;
   Fetching* fetching;
 };
 void add_products(const FilterSums& sums);

@@ -17,13 +17,23 @@ constexpr int64_t kTurnedElements = 3 << 18, kFewestPixels = 512, kMostPixels = 
 Strips strips_of(const Problem& problem, int64_t planes, const GridAxis& down,
                  const GridAxis& across, int threads) {
   const bool few = problem.inputs * problem.outputs * problem.taps() <= kFewFilters;
-  const int64_t shares = (few ? 2 : 1) * std::max(1, threads);
+  // Several for each thread, since cores may differ in speed.
+  const int64_t shares = (few ? 4 : 2) * std::max(1, threads);
   return {down,
           across,
           problem.windows,
           problem.images,
           (few ? kPackedBeside : kPackedAlone) / (planes * kDeep),
           divided_up(problem.images, shares)};
+}
+
+// Each of the result's pixels sees one of the image's, the one in its place.
+bool same_pixels(const Problem& problem) {
+  const auto one = [](const Span& span, int64_t image, int64_t result) {
+    return span.size == 1 && span.step == 1 && span.begin == 0 && image == result;
+  };
+  return !problem.windows && one(problem.down, problem.height, problem.out_height) &&
+         one(problem.across, problem.width, problem.out_width);
 }
 
 int64_t turned_pixels(const Problem& problem) {
@@ -84,30 +94,27 @@ Convolves::Convolves(const Strips& strips, int64_t source_blocks, int64_t result
       filter_block_(filter_block),
       window_(taps),
       plane_((strips.pixels() + kSlack) * kDeep),
-      slots_(std::clamp<int64_t>(threads, 1, strips.count())) {
+      threads_(static_cast<int>(std::clamp<int64_t>(threads, 1, strips.count()))) {
   for (int64_t phase = 0; phase < strips.phases(); ++phase)
     taps_.push_back(strips.taps(phase, kTile));
 }
 
 std::size_t Convolves::workspace_bytes() const {
-  return static_cast<std::size_t>(slots_ * planes_ * plane_) * sizeof(BFloat16);
+  return static_cast<std::size_t>(threads_ * planes_ * plane_) * sizeof(BFloat16);
 }
 
 void Convolves::run(const Operands& operands, std::byte* workspace) const {
-  parallel_for(slots_, 1, static_cast<int>(slots_), [&](int64_t begin, int64_t end) {
+  const auto make_strips = [&](int64_t slot, int64_t begin, int64_t end) {
     const TileScope tiles;
-    for (int64_t slot = begin; slot < end; ++slot) {
-      auto* packed = reinterpret_cast<BFloat16*>(workspace) + slot * (planes_ * plane_);
-      const int64_t first = strips_.count() * slot / slots_;
-      const int64_t last = strips_.count() * (slot + 1) / slots_;
-      for (int64_t i = first; i < last; ++i) {
-        Fetching fetching;
-        if (i + 1 < last)
-          fetching.ahead = strips_.source_of(strips_.at(i + 1), operands.source, source_blocks_);
-        make(strips_.at(i), operands, fetching, packed);
-      }
+    auto* packed = reinterpret_cast<BFloat16*>(workspace) + slot * (planes_ * plane_);
+    for (int64_t i = begin; i < end; ++i) {
+      Fetching fetching;
+      if (i + 1 < strips_.count())  // most likely this thread's, too
+        fetching.ahead = strips_.source_of(strips_.at(i + 1), operands.source, source_blocks_);
+      make(strips_.at(i), operands, fetching, packed);
     }
-  });
+  };
+  parallel_for_slots(strips_.count(), 1, threads_, make_strips);
 }
 
 void Convolves::make(const GridStrip& strip, const Operands& operands, Fetching& fetching,
@@ -145,6 +152,9 @@ void Convolves::make(const GridStrip& strip, const Operands& operands, Fetching&
 FilterGradient::FilterGradient(const Problem& problem, bool in_tiles, int threads)
     : problem_(problem),
       in_tiles_(in_tiles),
+      turns_images_(same_pixels(problem) && problem.inputs < problem.outputs),
+      paired_{turns_images_ ? problem.outputs : problem.inputs},
+      turned_{turns_images_ ? problem.inputs : problem.outputs},
       strips_(forward_axis(problem.down, problem.height, problem.out_height),
               forward_axis(problem.across, problem.width, problem.out_width), problem.windows,
               problem.images, turned_pixels(problem), problem.images),
@@ -154,8 +164,7 @@ FilterGradient::FilterGradient(const Problem& problem, bool in_tiles, int thread
       // An odd number of lines of the cache: rows of a tile are in different sets of it.
       row_((most_tiles_ | 1) * kDeep),
       copies_(problem.taps() > 1 ? 2 : 1),
-      slots_(std::clamp<int64_t>(
-          threads, 1, problem.input_pairs() * problem.output_pairs() * problem.taps())) {}
+      threads_(static_cast<int>(std::clamp<int64_t>(threads, 1, items()))) {}
 
 FilterGradient::Memory FilterGradient::memory(std::byte* workspace) const {
   Memory memory{};
@@ -165,86 +174,93 @@ FilterGradient::Memory FilterGradient::memory(std::byte* workspace) const {
     const int64_t bytes = count * static_cast<int64_t>(sizeof(T));
     memory.end += static_cast<std::uintptr_t>(divided_up(bytes, 64) * 64);
   };
-  const int64_t inputs = problem_.input_pairs() * kDeep, outputs = problem_.output_pairs() * kDeep;
-  take(memory.sums, strips_.count() > 1 ? inputs * outputs * problem_.taps() : 0);
+  take(memory.sums, strips_.count() > 1 ? items() * kDeep * kDeep : 0);
   take(memory.firsts, most_tiles_);
-  take(memory.x, inputs * copies_ * pixels_);
-  take(memory.dy, outputs * row_);
-  take(memory.planes, slots_ * pixels_ * kDeep);
+  take(memory.pairs, paired_.pairs() * kDeep * copies_ * pixels_);
+  take(memory.rows, turned_.pairs() * kDeep * row_);
+  take(memory.planes, threads_ * pixels_ * kDeep);
   return memory;
 }
 
 std::size_t FilterGradient::workspace_bytes() const { return memory(nullptr).end; }
 
-// Of so many channel blocks on.
-Paired FilterGradient::paired(int64_t blocks, const Memory& memory) const {
-  BFloat16* const even = memory.x + blocks * copies_ * pixels_ * kBlock;
+Paired FilterGradient::pairs_from(int64_t block, const Memory& memory) const {
+  BFloat16* const even = memory.pairs + block * copies_ * pixels_ * kBlock;
   return {even, copies_ > 1 ? even + pixels_ * kBlock : nullptr, copies_ * pixels_ * kBlock};
 }
 
-// A slot's share of the channels: x in pairs of pixels, gradients turned.
-void FilterGradient::lay_out(int64_t slot, const GridStrip& strip, const BFloat16* x,
-                             const BFloat16* dy, const Memory& memory) const {
-  BFloat16* const planes = memory.planes + slot * pixels_ * kDeep;
-  const Share inputs = share_of(slot, problem_.input_pairs());
-  for (int64_t i = inputs.begin; i < inputs.end; ++i) {
-    strips_.pack_planes(strip, x, problem_.input_blocks(), 2 * i, true, planes);
-    std::fill(planes + strips_.pixels() * kDeep, planes + pixels_ * kDeep, BFloat16());
-    pair_up(planes, pixels_, paired(2 * i, memory));
-  }
-  const Grid grid = strips_.grid(strip, 0);
-  const int64_t output_blocks = problem_.output_blocks();
-  Distances at = strips_.distances(output_blocks);
-  const int64_t block = at.block;
-  const BFloat16* const first = dy + strips_.first_place(strip, 0, output_blocks);
-  const Share outputs = share_of(slot, problem_.output_pairs());
-  for (int64_t o = outputs.begin; o < outputs.end; ++o) {
-    // Beside an odd last block, it is turned once more; nothing is written of those sums.
-    at.block = 2 * o + 1 < output_blocks ? block : 0;
-    turn(first + 2 * o * block, grid, at, row_, memory.dy + o * kDeep * row_);
-  }
+void FilterGradient::pair(int64_t two, const GridStrip& strip, const BFloat16* paired,
+                          BFloat16* planes, const Memory& memory) const {
+  strips_.pack_planes(strip, paired, paired_.blocks(), 2 * two, true, planes);
+  std::fill(planes + strips_.pixels() * kDeep, planes + pixels_ * kDeep, BFloat16());
+  pair_up(planes, pixels_, pairs_from(2 * two, memory));
 }
 
-// A slot's share of the filters. Meanwhile, x of the next strip is fetched.
-void FilterGradient::add_strip(int64_t slot, int64_t strip, int64_t tiles, const BFloat16* x,
-                               BFloat16* dw, const Memory& memory) const {
-  const int64_t inputs = problem_.inputs, outputs = problem_.outputs;
-  const int64_t input_pairs = problem_.input_pairs(), output_pairs = problem_.output_pairs();
-  const int64_t taps = problem_.taps(), tile = kBlock * kBlock;
-  const int64_t input = taps * tile, output = 2 * input_pairs * input;
+void FilterGradient::turn(int64_t two, const GridStrip& strip, const BFloat16* turned,
+                          const Memory& memory) const {
+  const int64_t blocks = turned_.blocks();
+  Distances at = strips_.distances(blocks);
+  const BFloat16* const first = turned + strips_.first_place(strip, 0, blocks) + 2 * two * at.block;
+  // Beside an odd last block, it is turned once more; nothing is written of those sums.
+  if (2 * two + 1 == blocks) at.block = 0;
+  amx::turn(first, strips_.grid(strip, 0), at, row_, memory.rows + two * kDeep * row_);
+}
+
+FilterPlace FilterGradient::place(int64_t turned_block, int64_t paired_block, int64_t tap,
+                                  BFloat16* dw) const {
+  const int64_t output = turns_images_ ? paired_block : turned_block;
+  const int64_t input = turns_images_ ? turned_block : paired_block;
+  const int64_t taps = problem_.taps(), inputs = problem_.inputs;
+  FilterPlace to{};
+  if (in_tiles_) {
+    to.input_block = taps * kBlock * kBlock;
+    to.output_block = problem_.input_blocks() * to.input_block;
+    to.data = dw + tap * kBlock * kBlock;
+  } else {
+    to = {.data = dw + tap,
+          .output_block = kBlock * inputs * taps,
+          .input_block = kBlock * taps,
+          .output = inputs * taps,
+          .input = taps,
+          .outputs = problem_.outputs - output * kBlock,
+          .inputs = inputs - input * kBlock};
+  }
+  to.data += output * to.output_block + input * to.input_block;
+  return to;
+}
+
+// Meanwhile, of the next strip is fetched what will be paired: by all items together, once.
+void FilterGradient::add_strip(const Items& items, int64_t strip, int64_t tiles,
+                               const BFloat16* paired, BFloat16* dw, const Memory& memory) const {
   const bool last = strip + 1 == strips_.count();
-  const Share items = share_of(slot, input_pairs * output_pairs * taps);
   Fetching fetching;
   if (!last) {
-    const Share blocks = share_of(slot, input_pairs);
-    fetching.ahead = strips_.source_of(strips_.at(strip + 1), x, problem_.input_blocks());
-    fetching.ahead.from += 2 * blocks.begin * fetching.ahead.block;
-    fetching.ahead.blocks = 2 * (blocks.end - blocks.begin);
-    if (fetching.ahead.blocks == 0) fetching.ahead.images = 0;
+    const int64_t all = this->items(), blocks = paired_.blocks();
+    const int64_t begin = blocks * items.begin / all, end = blocks * items.end / all;
+    fetching.ahead = strips_.source_of(strips_.at(strip + 1), paired, blocks);
+    fetching.ahead.from += begin * fetching.ahead.block;
+    fetching.ahead.blocks = end - begin;
     fetching.at_once = divided_up(fetching.ahead.all_lines(),
                                   std::max<int64_t>(1, (items.end - items.begin) * tiles));
   }
+  const int64_t taps = problem_.taps(), tile = kBlock * kBlock;
   const TileScope configured;
   for (int64_t item = items.begin; item < items.end; ++item) {
     const int64_t tap = item % taps;
-    const int64_t i = item / taps / output_pairs * 2, o = item / taps % output_pairs * 2;
-    const int64_t at = i * input + o * output + tap * tile;
-    add_products({.dy = memory.dy + o * kBlock * row_,
+    const int64_t p = item / taps / turned_.pairs(), t = item / taps % turned_.pairs();
+    add_products({.turned = memory.rows + t * kDeep * row_,
                   .row = row_,
-                  .x = paired(i, memory),
+                  .paired = pairs_from(2 * p, memory),
                   .firsts = memory.firsts,
                   .tiles = tiles,
                   .seen = seen_[static_cast<std::size_t>(tap)].pixels,
-                  .sums = memory.sums + at,
-                  .sums_input = input,
-                  .sums_output = output,
+                  .sums = memory.sums + item * (4 * tile),
+                  .turned_block = 2 * tile,
+                  .paired_block = tile,
                   .first = strip == 0,
                   .last = last,
-                  .dw = in_tiles_ ? dw + at : dw + (o * inputs + i) * kBlock * taps + tap,
-                  .dw_output = in_tiles_ ? 0 : inputs * taps,
-                  .dw_input = taps,
-                  .outputs = outputs - o * kBlock,
-                  .inputs = inputs - i * kBlock,
+                  .of_outputs = !turns_images_,
+                  .dw = place(2 * t, 2 * p, tap, dw),
                   .fetching = &fetching});
   }
 }
@@ -252,16 +268,22 @@ void FilterGradient::add_strip(int64_t slot, int64_t strip, int64_t tiles, const
 void FilterGradient::run(const BFloat16* x, const BFloat16* dy, BFloat16* dw,
                          std::byte* workspace) const {
   const Memory memory = this->memory(workspace);
-  const auto each_slot = [&](const auto& work) {
-    parallel_for(slots_, 1, static_cast<int>(slots_), [&](int64_t begin, int64_t end) {
-      for (int64_t slot = begin; slot < end; ++slot) work(slot);
-    });
-  };
+  const BFloat16* const paired = turns_images_ ? dy : x;
+  const BFloat16* const turned = turns_images_ ? x : dy;
   for (int64_t s = 0; s < strips_.count(); ++s) {
     const GridStrip strip = strips_.at(s);
-    each_slot([&](int64_t slot) { lay_out(slot, strip, x, dy, memory); });
+    const auto lay_out = [&](int64_t slot, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        if (i < paired_.pairs())
+          pair(i, strip, paired, memory.planes + slot * pixels_ * kDeep, memory);
+        else
+          turn(i - paired_.pairs(), strip, turned, memory);
+    };
+    parallel_for_slots(paired_.pairs() + turned_.pairs(), 1, threads_, lay_out);
     const int64_t tiles = tiles_of(strips_.grid(strip, 0), memory.firsts);
-    each_slot([&](int64_t slot) { add_strip(slot, s, tiles, x, dw, memory); });
+    parallel_for(items(), 1, threads_, [&](int64_t begin, int64_t end) {
+      add_strip({begin, end}, s, tiles, paired, dw, memory);
+    });
   }
 }
 

@@ -64,7 +64,8 @@ class Convolves {
   int64_t result_blocks_, last_channels_;
   int64_t filter_plane_, filter_block_;
   int64_t window_;  // its elements
-  int64_t plane_, slots_;
+  int64_t plane_;
+  int threads_;
   std::vector<std::vector<Tap>> taps_;  // by phase
 };
 
@@ -80,32 +81,46 @@ class FilterGradient {
   struct Memory {
     float* sums;
     int64_t* firsts;
-    BFloat16 *x, *dy, *planes;
+    BFloat16 *pairs, *rows, *planes;
     std::uintptr_t end;  // an address, or without a workspace its size
   };
   Memory memory(std::byte* workspace) const;
 
-  struct Share {
+  // Two blocks of each tensor, and an element of windows.
+  struct Items {
     int64_t begin, end;
   };
-  Share share_of(int64_t slot, int64_t count) const {
-    return {count * slot / slots_, count * (slot + 1) / slots_};
-  }
-  Paired paired(int64_t blocks, const Memory& memory) const;
-  void lay_out(int64_t slot, const GridStrip& strip, const BFloat16* x, const BFloat16* dy,
-               const Memory& memory) const;
-  void add_strip(int64_t slot, int64_t strip, int64_t tiles, const BFloat16* x, BFloat16* dw,
-                 const Memory& memory) const;
+  int64_t items() const { return paired_.pairs() * turned_.pairs() * problem_.taps(); }
+  Paired pairs_from(int64_t block, const Memory& memory) const;
+  void pair(int64_t two, const GridStrip& strip, const BFloat16* paired, BFloat16* planes,
+            const Memory& memory) const;
+  void turn(int64_t two, const GridStrip& strip, const BFloat16* turned,
+            const Memory& memory) const;
+  void add_strip(const Items& items, int64_t strip, int64_t tiles, const BFloat16* paired,
+                 BFloat16* dw, const Memory& memory) const;
+  FilterPlace place(int64_t turned_block, int64_t paired_block, int64_t tap, BFloat16* dw) const;
+
+  // Of a tensor.
+  struct Channels {
+    int64_t count;
+
+    int64_t blocks() const { return (count + kBlock - 1) / kBlock; }
+    int64_t pairs() const { return (count + kDeep - 1) / kDeep; }  // of blocks
+  };
 
   Problem problem_;
   bool in_tiles_;
+  // Images are paired and gradients turned, which takes longer. Where both have the same pixels,
+  // the one with fewer channels is turned.
+  bool turns_images_;
+  Channels paired_, turned_;
   Strips strips_;
   std::vector<Tap> seen_;
   int64_t pixels_;      // of packed planes, with what tiles may read beyond them
   int64_t most_tiles_;  // of a strip
-  int64_t row_;         // of turned gradients
-  int64_t copies_;      // of x in pairs of pixels: from even ones and from odd ones
-  int64_t slots_;
+  int64_t row_;         // of turned channels
+  int64_t copies_;      // of pairs of pixels: from even ones and from odd ones
+  int threads_;
 };
 
 }  // namespace lockstep::amx
