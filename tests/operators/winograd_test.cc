@@ -75,8 +75,13 @@ std::vector<const winograd::Loops*> usable_loops() {
   return all;
 }
 
-// Of 3x3 windows. Odd sizes, padding of all kinds, tiles that end beyond the image, one tile, and
-// more tiles than are worked on at once.
+ConvolutionCase with_bias_and_addition(ConvolutionCase c) {
+  c.bias = c.addition = true;
+  return c;
+}
+
+// Of 3x3 windows. Odd sizes, padding of all kinds, tiles that end beyond the image, one tile, more
+// tiles than are worked on at once, and more filters.
 const ConvolutionCase kCases[] = {
     {2, 32, 32, 8, 8},
     {1, 32, 64, 7, 9, 1, 1, 1, 1, true},
@@ -95,6 +100,7 @@ const ConvolutionCase kCases[] = {
      .bias = true,
      .relu = true,
      .addition = true},
+    with_bias_and_addition({2, 192, 224, 9, 7, 1, 0, 1, 2}),
 };
 
 TEST(Winograd, RoundsLittleMoreThanADirectConvolution) {
@@ -125,20 +131,21 @@ TEST(Winograd, RoundsLittleMoreThanADirectConvolution) {
 }
 
 TEST(Winograd, HasTheSameBitsOnAnyNumberOfThreadsAndLanes) {
-  ConvolutionCase with_all{1, 32, 32, 61, 57, 1, 0, 1, 2, true, true};
-  with_all.addition = true;
-  const Convolution convolution(with_all);
-  for (Pass pass : {Pass::forward, Pass::grad_x, Pass::grad_w}) {
-    std::vector<float> first;
-    for (const winograd::Loops* loops : usable_loops())
-      for (int threads : {1, 2, 5}) {
-        const KernelRequest request =
-            convolution.request(pass, loops->lanes(), usable_threads(threads));
-        const auto kernel = prepare(pass, request, *loops);
-        const std::vector<float> result = convolution.run(*kernel, request, pass);
-        if (first.empty()) first = result;
-        EXPECT_TRUE(first == result) << kernel->describe() << ", " << threads << " threads";
-      }
+  for (const ConvolutionCase& c : {ConvolutionCase{1, 32, 32, 61, 57, 1, 0, 1, 2, false, true},
+                                   ConvolutionCase{1, 192, 224, 10, 7, 1, 0, 1, 2, false, true}}) {
+    const Convolution convolution(with_bias_and_addition(c));
+    for (Pass pass : {Pass::forward, Pass::grad_x, Pass::grad_w}) {
+      std::vector<float> first;
+      for (const winograd::Loops* loops : usable_loops())
+        for (int threads : {1, 2, 5}) {
+          const KernelRequest request =
+              convolution.request(pass, loops->lanes(), usable_threads(threads));
+          const auto kernel = prepare(pass, request, *loops);
+          const std::vector<float> result = convolution.run(*kernel, request, pass);
+          if (first.empty()) first = result;
+          EXPECT_TRUE(first == result) << kernel->describe() << ", " << threads << " threads";
+        }
+    }
   }
 }
 

@@ -43,7 +43,9 @@ class LoopsOf final : public Loops {
 
   void filters(const float* w, const FilterPlaces& places, int64_t stride, float* to, int64_t begin,
                int64_t end) const override {
-    for (int64_t item = begin; item < end; ++item)
+    for (int64_t item = begin; item < end; ++item) {
+      fetch_values(to + 2 * (item + kValuesAhead) * kLanes, stride);
+      fetch_filters(w, places, item + kFiltersAhead);
       for (int side = 0; side < 2; ++side) {
         const float* from = filters_of(w, places, item, side);
         float taps[9][kLanes];
@@ -57,6 +59,7 @@ class LoopsOf final : public Loops {
         for (int p = 0; p < kPoints; ++p)
           P::store(to + p * stride + (2 * item + side) * kLanes, values[p]);
       }
+    }
   }
 
   void multiply(const float* x, const float* w, const Products& products, float* y, int64_t begin,
@@ -117,7 +120,9 @@ class LoopsOf final : public Loops {
 
   void filter_gradients(const float* from, int64_t stride, const FilterPlaces& places, float* dw,
                         int64_t begin, int64_t end) const override {
-    for (int64_t item = begin; item < end; ++item)
+    for (int64_t item = begin; item < end; ++item) {
+      fetch_values(from + 2 * (item + kValuesAhead) * kLanes, stride);
+      fetch_filters(dw, places, item + kFiltersAhead);
       for (int side = 0; side < 2; ++side) {
         Vector values[36], half[18], tile[9];
         for (int p = 0; p < kPoints; ++p)
@@ -130,6 +135,7 @@ class LoopsOf final : public Loops {
         for (int lane = 0; lane < kLanes; ++lane)
           for (int i = 0; i < 9; ++i) to[lane * places.of_output + i] = taps[i][lane];
       }
+    }
   }
 
  private:
@@ -188,6 +194,25 @@ class LoopsOf final : public Loops {
   static Float* filters_of(Float* w, const FilterPlaces& places, int64_t item, int side) {
     const int64_t output = item / places.inputs * kPanel + side * kLanes;
     return w + output * places.of_output + item % places.inputs * places.of_input;
+  }
+
+  // How many items before its turn one of the loops over filters is fetched: its values at the
+  // points, which lie in 36 places, and its filters, in as many as it has outputs. May be beyond
+  // the last.
+  static constexpr int64_t kValuesAhead = 2, kFiltersAhead = 4;
+
+  static void fetch_values(const float* values, int64_t stride) {
+    constexpr int kLine = 16, kToWrite = 1;
+    for (int p = 0; p < kPoints; ++p)
+      for (int at = 0; at < kPanel; at += kLine)
+        __builtin_prefetch(values + p * stride + at, kToWrite);
+  }
+  static void fetch_filters(const float* w, const FilterPlaces& places, int64_t item) {
+    for (int side = 0; side < 2; ++side) {
+      const float* filters = filters_of(w, places, item, side);
+      for (int lane = 0; lane < kLanes; ++lane)
+        __builtin_prefetch(filters + lane * places.of_output);
+    }
   }
 
   // kRows neighbouring tiles by a panel of filters.

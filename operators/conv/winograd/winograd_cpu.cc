@@ -57,33 +57,41 @@ int64_t tiles_at_once(int64_t inputs, int64_t outputs, int64_t all, int threads)
   return std::min(all, std::max(kLeast, kBytes / one / 12 * 12) * threads);
 }
 
-// What all three kernels share: the tiles, in turns, and the memory for them.
+// Transformed filters that a cache cannot hold are made and used in parts, each for some outputs,
+// if they are much more than the tiles of the inputs, which all parts read. Does not change
+// results.
+int64_t outputs_at_once(int64_t inputs, int64_t outputs, int64_t tiles, int64_t panel) {
+  constexpr int64_t kBytes = int64_t{5} << 20;
+  const int64_t one = kPoints * inputs * static_cast<int64_t>(sizeof(float));
+  if (one * outputs <= kBytes || 2 * tiles > outputs) return outputs;
+  return std::max<int64_t>(1, kBytes / one / panel) * panel;
+}
+
+// What all three kernels share: tiles in turns or filters in parts, and the memory for them.
 class Work {
  public:
   Work(const Loops& loops, int64_t images, const Images& tiled, int64_t inputs, int64_t outputs,
-       int threads)
+       int64_t outputs_block, int threads)
       : loops(loops),
         inputs(inputs),
         outputs(outputs),
         down((tiled.height + kTile - 1) / kTile),
         across((tiled.width + kTile - 1) / kTile),
         all(images * down * across),
-        at_once(tiles_at_once(inputs, outputs, all, threads)),
+        part(outputs_at_once(inputs, outputs, all,
+                             std::max<int64_t>(outputs_block, 2 * loops.lanes()))),
+        at_once(part < outputs ? all : tiles_at_once(inputs, outputs, all, threads)),
         input_stride(stride_of(inputs * at_once)),
         output_stride(stride_of(outputs * at_once)),
-        filter_stride(stride_of(inputs * outputs)),
+        filter_stride(stride_of(inputs * part)),
         threads(threads) {}
 
   const Loops& loops;
   int64_t inputs, outputs;
-  int64_t down, across, all, at_once;
+  int64_t down, across, all;
+  int64_t part, at_once;  // outputs and tiles
   int64_t input_stride, output_stride, filter_stride;
   int threads;
-
-  Products products(const Tiles& tiles) const {
-    return {inputs, outputs, tiles.count, input_stride, output_stride, filter_stride};
-  }
-  int64_t panels() const { return outputs / (2 * loops.lanes()); }
 
   std::size_t bytes() const {
     return static_cast<std::size_t>(kPoints * (input_stride + output_stride + filter_stride)) *
@@ -97,11 +105,26 @@ class Work {
     return input_tiles(workspace) + kPoints * input_stride;
   }
 
-  // visit(tiles) for all tiles in turn.
+  struct Part {
+    int64_t first, outputs, panels;
+
+    bool makes_tiles;  // of the inputs; what comes after finds them
+  };
+  template <class Visit>
+  void each_part(const Visit& visit) const {
+    for (int64_t first = 0; first < outputs; first += part) {
+      const int64_t here = std::min(part, outputs - first);
+      visit(Part{first, here, here / (2 * loops.lanes()), first == 0});
+    }
+  }
+  // visit(tiles) for all tiles in turn: more than one turn only if there is one part.
   template <class Visit>
   void each_turn(const Visit& visit) const {
     for (int64_t first = 0; first < all; first += at_once)
       visit(Tiles{down, across, first, std::min(at_once, all - first)});
+  }
+  Products products(const Part& part, const Tiles& tiles) const {
+    return {inputs, part.outputs, tiles.count, input_stride, output_stride, filter_stride};
   }
   // run(begin, end) for the items of a loop.
   template <class Run>
@@ -125,7 +148,7 @@ class WinogradKernel final : public Kernel {
   WinogradKernel(const Loops& loops, const Direction& direction, int threads)
       : does_(direction),
         work_(loops, direction.images, direction.to, direction.from.channels, direction.to.channels,
-              threads) {}
+              direction.to.block, threads) {}
 
   void run(const KernelArgs& args) override {
     const Loops& loops = work_.loops;
@@ -136,22 +159,29 @@ class WinogradKernel final : public Kernel {
     float* const from = work_.input_tiles(args.workspace);
     float* const to = work_.output_tiles(args.workspace);
     const ConvEpilogue& after = does_.epilogue;
-    const Postlude postlude{after.bias ? args.in[ConvIn::bias].as<float>() : nullptr,
-                            after.addition ? args.in[ConvIn::z].as<float>() : nullptr, after.relu};
+    const auto* bias = after.bias ? args.in[ConvIn::bias].as<float>() : nullptr;
+    const auto* z = after.addition ? args.in[ConvIn::z].as<float>() : nullptr;
 
-    work_.share(work_.panels() * work_.inputs, [&](int64_t begin, int64_t end) {
-      loops.filters(w, does_.filters, work_.filter_stride, filters, begin, end);
-    });
-    work_.each_turn([&](const Tiles& tiles) {
-      work_.share(work_.inputs / loops.lanes() * tiles.count, [&](int64_t begin, int64_t end) {
-        loops.tile_inputs(x, does_.from, does_.top, does_.left, tiles, work_.input_stride, from,
-                          begin, end);
+    work_.each_part([&](const Work::Part& part) {
+      const int64_t plane = part.first * does_.to.height * does_.to.width;
+      const Postlude postlude{bias ? bias + part.first : nullptr, z ? z + plane : nullptr,
+                              after.relu};
+      work_.share(part.panels * work_.inputs, [&](int64_t begin, int64_t end) {
+        loops.filters(w + part.first * does_.filters.of_output, does_.filters, work_.filter_stride,
+                      filters, begin, end);
       });
-      work_.share(kPoints * work_.panels(), [&](int64_t begin, int64_t end) {
-        loops.multiply(from, filters, work_.products(tiles), to, begin, end);
-      });
-      work_.share(work_.outputs / loops.lanes() * tiles.count, [&](int64_t begin, int64_t end) {
-        loops.outputs(to, work_.output_stride, tiles, postlude, does_.to, y, begin, end);
+      work_.each_turn([&](const Tiles& tiles) {
+        if (part.makes_tiles)
+          work_.share(work_.inputs / loops.lanes() * tiles.count, [&](int64_t begin, int64_t end) {
+            loops.tile_inputs(x, does_.from, does_.top, does_.left, tiles, work_.input_stride, from,
+                              begin, end);
+          });
+        work_.share(kPoints * part.panels, [&](int64_t begin, int64_t end) {
+          loops.multiply(from, filters, work_.products(part, tiles), to, begin, end);
+        });
+        work_.share(part.outputs / loops.lanes() * tiles.count, [&](int64_t begin, int64_t end) {
+          loops.outputs(to, work_.output_stride, tiles, postlude, does_.to, y + plane, begin, end);
+        });
       });
     });
   }
@@ -172,7 +202,7 @@ class WinogradGradW final : public Kernel {
         top_(top),
         left_(left),
         places_{x.channels, y.channels, 9, 9 * x.channels, false},
-        work_(loops, images, y, x.channels, y.channels, threads) {}
+        work_(loops, images, y, x.channels, y.channels, y.block, threads) {}
 
   void run(const KernelArgs& args) override {
     const Loops& loops = work_.loops;
@@ -183,27 +213,36 @@ class WinogradGradW final : public Kernel {
     float* const inputs = work_.input_tiles(args.workspace);
     float* const outputs = work_.output_tiles(args.workspace);
 
-    work_.each_turn([&](const Tiles& tiles) {
-      work_.share(work_.inputs / loops.lanes() * tiles.count, [&](int64_t begin, int64_t end) {
-        loops.tile_inputs(x, x_, top_, left_, tiles, work_.input_stride, inputs, begin, end);
+    work_.each_part([&](const Work::Part& part) {
+      work_.each_turn([&](const Tiles& tiles) {
+        if (part.makes_tiles) make_tiles(x, dy, tiles, inputs, outputs);
+        work_.share(kPoints * part.panels * (work_.inputs / loops.lanes()), [&](int64_t begin,
+                                                                                int64_t end) {
+          loops.add_products(inputs, outputs + part.first * tiles.count,
+                             work_.products(part, tiles), tiles.first == 0, filters, begin, end);
+        });
       });
-      work_.share(work_.outputs / loops.lanes() * tiles.count, [&](int64_t begin, int64_t end) {
-        loops.tile_gradients(dy, y_, tiles, work_.output_stride, outputs, begin, end);
+      work_.share(part.panels * work_.inputs, [&](int64_t begin, int64_t end) {
+        loops.filter_gradients(filters, work_.filter_stride, places_,
+                               dw + part.first * places_.of_output, begin, end);
       });
-      work_.share(kPoints * work_.panels() * (work_.inputs / loops.lanes()),
-                  [&](int64_t begin, int64_t end) {
-                    loops.add_products(inputs, outputs, work_.products(tiles), tiles.first == 0,
-                                       filters, begin, end);
-                  });
-    });
-    work_.share(work_.panels() * work_.inputs, [&](int64_t begin, int64_t end) {
-      loops.filter_gradients(filters, work_.filter_stride, places_, dw, begin, end);
     });
   }
   std::size_t workspace_bytes() const override { return work_.bytes(); }
   std::string describe() const override { return work_.describe(); }
 
  private:
+  void make_tiles(const float* x, const float* dy, const Tiles& tiles, float* inputs,
+                  float* outputs) const {
+    const Loops& loops = work_.loops;
+    work_.share(work_.inputs / loops.lanes() * tiles.count, [&](int64_t begin, int64_t end) {
+      loops.tile_inputs(x, x_, top_, left_, tiles, work_.input_stride, inputs, begin, end);
+    });
+    work_.share(work_.outputs / loops.lanes() * tiles.count, [&](int64_t begin, int64_t end) {
+      loops.tile_gradients(dy, y_, tiles, work_.output_stride, outputs, begin, end);
+    });
+  }
+
   Images x_, y_;
   int64_t top_, left_;
   FilterPlaces places_;
