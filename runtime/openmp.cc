@@ -53,7 +53,7 @@ void run_region(void* data, int, int) {
 void run_alone(const Region& region) {
   PlaceInTeam& place = lockstep::place_in_team();
   const PlaceInTeam before = place;
-  place = {before.team ? before.team : &Team::of_this_thread(), 0, 1, before.member};
+  place = {before.team ? before.team : &Team::of_this_thread(), 0, 1};
   region.function(region.data);
   place = before;
 }

@@ -194,8 +194,9 @@ void Team::serve(Member& member) {
 // What a member reads of a round's work is that round's: nothing of it changes before all shares
 // have ended, and it has taken one.
 //
-// A member that an earlier round has called may find one that is for fewer threads. That round's
-// size is read between its shares and their exchange, which fails if it has ended since.
+// A member that an earlier round called may come during a round for fewer threads and must take
+// none of its shares. It reads the size between the shares and their exchange, which fails if
+// another round has begun meanwhile.
 bool Team::take(int me, Member& from, int& share) {
   uint64_t seen = from.unbegun.load(std::memory_order_acquire);
   while (true) {

@@ -84,7 +84,7 @@ class Team {
 struct PlaceInTeam {
   Team* team = nullptr;
   int share = 0, shares = 1;
-  int member = 0;  // the thread's number
+  int member = 0;  // the thread's number in the team
 
   bool inside() const { return team != nullptr; }
 };

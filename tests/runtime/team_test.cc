@@ -215,7 +215,8 @@ TEST(ParallelFor, HasNoMoreSlotsThanThreads) {
   });
 }
 
-// What a slot's memory holds must not be another's, however deep calls lie.
+// A loop within another is its thread's alone and has slot 0, as such loops of other threads have:
+// its memory must be that thread's, too.
 TEST(ParallelFor, OneWithinAnotherHasTheFirstSlot) {
   on_new_thread([] {
     parallel_for(100, 1, 2, [](int64_t, int64_t) {

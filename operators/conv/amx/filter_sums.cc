@@ -60,7 +60,7 @@ constexpr uint16_t kInterleaved[2][kDeep] = {
     {16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55,
      24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63}};
 
-// A tile of a row for each output.
+// `tile` has a row for each output.
 void write_filters(const FilterPlace& to, const float* tile, int output, int input) {
   BFloat16* const dw = to.data + output * to.output_block + input * to.input_block;
   if (to.output == 0) {

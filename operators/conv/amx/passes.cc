@@ -11,20 +11,20 @@ namespace {
 // each strip, of which there should be few.
 constexpr int64_t kFewFilters = 3 << 17, kPackedBeside = 1 << 17, kPackedAlone = 1 << 19;
 // Of images and gradients, which all threads read.
-constexpr int64_t kTurnedElements = 3 << 18, kFewestPixels = 512, kMostPixels = 4096;
+constexpr int64_t kLaidOutElements = 3 << 18, kFewestPixels = 512, kMostPixels = 4096;
 
 // Strips of images in so many packed planes.
 Strips strips_of(const Problem& problem, int64_t planes, const GridAxis& down,
                  const GridAxis& across, int threads) {
   const bool few = problem.inputs * problem.outputs * problem.taps() <= kFewFilters;
-  // Several for each thread, since cores may differ in speed.
-  const int64_t shares = (few ? 4 : 2) * std::max(1, threads);
+  // Each thread has several, since cores may differ in speed.
+  const int64_t strips = (few ? 4 : 2) * std::max(1, threads);
   return {down,
           across,
           problem.windows,
           problem.images,
           (few ? kPackedBeside : kPackedAlone) / (planes * kDeep),
-          divided_up(problem.images, shares)};
+          divided_up(problem.images, strips)};
 }
 
 // Each of the result's pixels sees one of the image's, the one in its place.
@@ -36,8 +36,8 @@ bool same_pixels(const Problem& problem) {
          one(problem.across, problem.width, problem.out_width);
 }
 
-int64_t turned_pixels(const Problem& problem) {
-  return std::clamp(kTurnedElements / ((problem.input_pairs() + problem.output_pairs()) * kDeep),
+int64_t laid_out_pixels(const Problem& problem) {
+  return std::clamp(kLaidOutElements / ((problem.input_pairs() + problem.output_pairs()) * kDeep),
                     kFewestPixels, kMostPixels);
 }
 
@@ -157,7 +157,7 @@ FilterGradient::FilterGradient(const Problem& problem, bool in_tiles, int thread
       turned_{turns_images_ ? problem.inputs : problem.outputs},
       strips_(forward_axis(problem.down, problem.height, problem.out_height),
               forward_axis(problem.across, problem.width, problem.out_width), problem.windows,
-              problem.images, turned_pixels(problem), problem.images),
+              problem.images, laid_out_pixels(problem), problem.images),
       seen_(strips_.taps(0, 0)),
       pixels_(divided_up(strips_.pixels() + kSlack, 2) * 2),
       most_tiles_(strips_.plane_pixels() / kDeep + 1),
@@ -176,8 +176,8 @@ FilterGradient::Memory FilterGradient::memory(std::byte* workspace) const {
   };
   take(memory.sums, strips_.count() > 1 ? items() * kDeep * kDeep : 0);
   take(memory.firsts, most_tiles_);
-  take(memory.pairs, paired_.pairs() * kDeep * copies_ * pixels_);
-  take(memory.rows, turned_.pairs() * kDeep * row_);
+  take(memory.pairs, paired_.planes() * kDeep * copies_ * pixels_);
+  take(memory.rows, turned_.planes() * kDeep * row_);
   take(memory.planes, threads_ * pixels_ * kDeep);
   return memory;
 }
@@ -189,21 +189,22 @@ Paired FilterGradient::pairs_from(int64_t block, const Memory& memory) const {
   return {even, copies_ > 1 ? even + pixels_ * kBlock : nullptr, copies_ * pixels_ * kBlock};
 }
 
-void FilterGradient::pair(int64_t two, const GridStrip& strip, const BFloat16* paired,
-                          BFloat16* planes, const Memory& memory) const {
-  strips_.pack_planes(strip, paired, paired_.blocks(), 2 * two, true, planes);
+void FilterGradient::lay_out_paired(int64_t plane, const GridStrip& strip, const BFloat16* paired,
+                                    BFloat16* planes, const Memory& memory) const {
+  strips_.pack_planes(strip, paired, paired_.blocks(), 2 * plane, true, planes);
   std::fill(planes + strips_.pixels() * kDeep, planes + pixels_ * kDeep, BFloat16());
-  pair_up(planes, pixels_, pairs_from(2 * two, memory));
+  pair_up(planes, pixels_, pairs_from(2 * plane, memory));
 }
 
-void FilterGradient::turn(int64_t two, const GridStrip& strip, const BFloat16* turned,
-                          const Memory& memory) const {
+void FilterGradient::lay_out_turned(int64_t plane, const GridStrip& strip, const BFloat16* turned,
+                                    const Memory& memory) const {
   const int64_t blocks = turned_.blocks();
   Distances at = strips_.distances(blocks);
-  const BFloat16* const first = turned + strips_.first_place(strip, 0, blocks) + 2 * two * at.block;
+  const BFloat16* const first =
+      turned + strips_.first_place(strip, 0, blocks) + 2 * plane * at.block;
   // Beside an odd last block, it is turned once more; nothing is written of those sums.
-  if (2 * two + 1 == blocks) at.block = 0;
-  amx::turn(first, strips_.grid(strip, 0), at, row_, memory.rows + two * kDeep * row_);
+  if (2 * plane + 1 == blocks) at.block = 0;
+  turn(first, strips_.grid(strip, 0), at, row_, memory.rows + plane * kDeep * row_);
 }
 
 FilterPlace FilterGradient::place(int64_t turned_block, int64_t paired_block, int64_t tap,
@@ -229,7 +230,7 @@ FilterPlace FilterGradient::place(int64_t turned_block, int64_t paired_block, in
   return to;
 }
 
-// Meanwhile, of the next strip is fetched what will be paired: by all items together, once.
+// All items together fetch what the next strip will pair, once.
 void FilterGradient::add_strip(const Items& items, int64_t strip, int64_t tiles,
                                const BFloat16* paired, BFloat16* dw, const Memory& memory) const {
   const bool last = strip + 1 == strips_.count();
@@ -247,7 +248,7 @@ void FilterGradient::add_strip(const Items& items, int64_t strip, int64_t tiles,
   const TileScope configured;
   for (int64_t item = items.begin; item < items.end; ++item) {
     const int64_t tap = item % taps;
-    const int64_t p = item / taps / turned_.pairs(), t = item / taps % turned_.pairs();
+    const int64_t p = item / taps / turned_.planes(), t = item / taps % turned_.planes();
     add_products({.turned = memory.rows + t * kDeep * row_,
                   .row = row_,
                   .paired = pairs_from(2 * p, memory),
@@ -274,12 +275,12 @@ void FilterGradient::run(const BFloat16* x, const BFloat16* dy, BFloat16* dw,
     const GridStrip strip = strips_.at(s);
     const auto lay_out = [&](int64_t slot, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        if (i < paired_.pairs())
-          pair(i, strip, paired, memory.planes + slot * pixels_ * kDeep, memory);
+        if (i < paired_.planes())
+          lay_out_paired(i, strip, paired, memory.planes + slot * pixels_ * kDeep, memory);
         else
-          turn(i - paired_.pairs(), strip, turned, memory);
+          lay_out_turned(i - paired_.planes(), strip, turned, memory);
     };
-    parallel_for_slots(paired_.pairs() + turned_.pairs(), 1, threads_, lay_out);
+    parallel_for_slots(paired_.planes() + turned_.planes(), 1, threads_, lay_out);
     const int64_t tiles = tiles_of(strips_.grid(strip, 0), memory.firsts);
     parallel_for(items(), 1, threads_, [&](int64_t begin, int64_t end) {
       add_strip({begin, end}, s, tiles, paired, dw, memory);

@@ -86,16 +86,16 @@ class FilterGradient {
   };
   Memory memory(std::byte* workspace) const;
 
-  // Two blocks of each tensor, and an element of windows.
+  // An item is a plane of each tensor and an element of windows.
   struct Items {
     int64_t begin, end;
   };
-  int64_t items() const { return paired_.pairs() * turned_.pairs() * problem_.taps(); }
+  int64_t items() const { return paired_.planes() * turned_.planes() * problem_.taps(); }
   Paired pairs_from(int64_t block, const Memory& memory) const;
-  void pair(int64_t two, const GridStrip& strip, const BFloat16* paired, BFloat16* planes,
-            const Memory& memory) const;
-  void turn(int64_t two, const GridStrip& strip, const BFloat16* turned,
-            const Memory& memory) const;
+  void lay_out_paired(int64_t plane, const GridStrip& strip, const BFloat16* paired,
+                      BFloat16* planes, const Memory& memory) const;
+  void lay_out_turned(int64_t plane, const GridStrip& strip, const BFloat16* turned,
+                      const Memory& memory) const;
   void add_strip(const Items& items, int64_t strip, int64_t tiles, const BFloat16* paired,
                  BFloat16* dw, const Memory& memory) const;
   FilterPlace place(int64_t turned_block, int64_t paired_block, int64_t tap, BFloat16* dw) const;
@@ -105,13 +105,13 @@ class FilterGradient {
     int64_t count;
 
     int64_t blocks() const { return (count + kBlock - 1) / kBlock; }
-    int64_t pairs() const { return (count + kDeep - 1) / kDeep; }  // of blocks
+    int64_t planes() const { return (count + kDeep - 1) / kDeep; }
   };
 
   Problem problem_;
   bool in_tiles_;
-  // Images are paired and gradients turned, which takes longer. Where both have the same pixels,
-  // the one with fewer channels is turned.
+  // Turning takes longer than pairing. Images are paired and gradients turned; but where both have
+  // the same pixels, the tensor of fewer channels is turned.
   bool turns_images_;
   Channels paired_, turned_;
   Strips strips_;

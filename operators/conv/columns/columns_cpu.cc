@@ -92,7 +92,7 @@ class Work {
   int64_t column_floats() const { return shapes.values() * most_pixels(); }
   int64_t slots() const { return slots_; }
 
-  // run(slot, part) for all parts. Those of a slot follow each other.
+  // run(slot, part) for all parts. Those of a slot follow each other, in its columns.
   template <class Run>
   void each_part(const Run& run) const {
     parallel_for_slots(parts, 1, static_cast<int>(slots_),

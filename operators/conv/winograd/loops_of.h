@@ -44,8 +44,8 @@ class LoopsOf final : public Loops {
   void filters(const float* w, const FilterPlaces& places, int64_t stride, float* to, int64_t begin,
                int64_t end) const override {
     for (int64_t item = begin; item < end; ++item) {
-      fetch_values(to + 2 * (item + kValuesAhead) * kLanes, stride);
-      fetch_filters(w, places, item + kFiltersAhead);
+      fetch_values<kToWrite>(to + 2 * (item + kValuesAhead) * kLanes, stride);
+      fetch_filters<kToRead>(w, places, item + kFiltersAhead);
       for (int side = 0; side < 2; ++side) {
         const float* from = filters_of(w, places, item, side);
         float taps[9][kLanes];
@@ -121,8 +121,8 @@ class LoopsOf final : public Loops {
   void filter_gradients(const float* from, int64_t stride, const FilterPlaces& places, float* dw,
                         int64_t begin, int64_t end) const override {
     for (int64_t item = begin; item < end; ++item) {
-      fetch_values(from + 2 * (item + kValuesAhead) * kLanes, stride);
-      fetch_filters(dw, places, item + kFiltersAhead);
+      fetch_values<kToRead>(from + 2 * (item + kValuesAhead) * kLanes, stride);
+      fetch_filters<kToWrite>(dw, places, item + kFiltersAhead);
       for (int side = 0; side < 2; ++side) {
         Vector values[36], half[18], tile[9];
         for (int p = 0; p < kPoints; ++p)
@@ -196,22 +196,23 @@ class LoopsOf final : public Loops {
     return w + output * places.of_output + item % places.inputs * places.of_input;
   }
 
-  // How many items before its turn one of the loops over filters is fetched: its values at the
-  // points, which lie in 36 places, and its filters, in as many as it has outputs. May be beyond
-  // the last.
+  // The loops over filters touch 36 places of values and a filter of each output. Both are fetched
+  // so many items ahead, even beyond the last.
   static constexpr int64_t kValuesAhead = 2, kFiltersAhead = 4;
+  enum Use { kToRead, kToWrite };
 
+  template <Use kUse>
   static void fetch_values(const float* values, int64_t stride) {
-    constexpr int kLine = 16, kToWrite = 1;
+    constexpr int kLine = 16;
     for (int p = 0; p < kPoints; ++p)
-      for (int at = 0; at < kPanel; at += kLine)
-        __builtin_prefetch(values + p * stride + at, kToWrite);
+      for (int at = 0; at < kPanel; at += kLine) __builtin_prefetch(values + p * stride + at, kUse);
   }
+  template <Use kUse>
   static void fetch_filters(const float* w, const FilterPlaces& places, int64_t item) {
     for (int side = 0; side < 2; ++side) {
       const float* filters = filters_of(w, places, item, side);
       for (int lane = 0; lane < kLanes; ++lane)
-        __builtin_prefetch(filters + lane * places.of_output);
+        __builtin_prefetch(filters + lane * places.of_output, kUse);
     }
   }
 

@@ -1,6 +1,7 @@
 #include "operators/conv/winograd/winograd.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "operators/conv/epilogue.h"
 #include "operators/conv/shapes.h"
@@ -57,14 +58,14 @@ int64_t tiles_at_once(int64_t inputs, int64_t outputs, int64_t all, int threads)
   return std::min(all, std::max(kLeast, kBytes / one / 12 * 12) * threads);
 }
 
-// Transformed filters that a cache cannot hold are made and used in parts, each for some outputs,
-// if they are much more than the tiles of the inputs, which all parts read. Does not change
-// results.
-int64_t outputs_at_once(int64_t inputs, int64_t outputs, int64_t tiles, int64_t panel) {
+// Transformed filters that no cache holds are made and used in parts, some outputs at a time. Each
+// part reads the tiles of all inputs, so there must be far fewer tiles than outputs. Does not
+// change results.
+int64_t outputs_at_once(int64_t inputs, int64_t outputs, int64_t tiles, int64_t multiple) {
   constexpr int64_t kBytes = int64_t{5} << 20;
   const int64_t one = kPoints * inputs * static_cast<int64_t>(sizeof(float));
   if (one * outputs <= kBytes || 2 * tiles > outputs) return outputs;
-  return std::max<int64_t>(1, kBytes / one / panel) * panel;
+  return std::max<int64_t>(1, kBytes / one / multiple) * multiple;
 }
 
 // What all three kernels share: tiles in turns or filters in parts, and the memory for them.
@@ -78,18 +79,19 @@ class Work {
         down((tiled.height + kTile - 1) / kTile),
         across((tiled.width + kTile - 1) / kTile),
         all(images * down * across),
-        part(outputs_at_once(inputs, outputs, all,
-                             std::max<int64_t>(outputs_block, 2 * loops.lanes()))),
-        at_once(part < outputs ? all : tiles_at_once(inputs, outputs, all, threads)),
-        input_stride(stride_of(inputs * at_once)),
-        output_stride(stride_of(outputs * at_once)),
-        filter_stride(stride_of(inputs * part)),
+        outputs_of_part(outputs_at_once(inputs, outputs, all,
+                                        std::lcm<int64_t>(outputs_block, 2 * loops.lanes()))),
+        tiles_of_turn(outputs_of_part < outputs ? all
+                                                : tiles_at_once(inputs, outputs, all, threads)),
+        input_stride(stride_of(inputs * tiles_of_turn)),
+        output_stride(stride_of(outputs * tiles_of_turn)),
+        filter_stride(stride_of(inputs * outputs_of_part)),
         threads(threads) {}
 
   const Loops& loops;
   int64_t inputs, outputs;
   int64_t down, across, all;
-  int64_t part, at_once;  // outputs and tiles
+  int64_t outputs_of_part, tiles_of_turn;
   int64_t input_stride, output_stride, filter_stride;
   int threads;
 
@@ -106,22 +108,21 @@ class Work {
   }
 
   struct Part {
-    int64_t first, outputs, panels;
-
-    bool makes_tiles;  // of the inputs; what comes after finds them
+    int64_t first, outputs;
   };
+  int64_t panels(const Part& part) const { return part.outputs / (2 * loops.lanes()); }
+
+  // visit(part) for all outputs.
   template <class Visit>
   void each_part(const Visit& visit) const {
-    for (int64_t first = 0; first < outputs; first += part) {
-      const int64_t here = std::min(part, outputs - first);
-      visit(Part{first, here, here / (2 * loops.lanes()), first == 0});
-    }
+    for (int64_t first = 0; first < outputs; first += outputs_of_part)
+      visit(Part{first, std::min(outputs_of_part, outputs - first)});
   }
-  // visit(tiles) for all tiles in turn: more than one turn only if there is one part.
+  // visit(tiles) for all tiles: in more than one turn only if there is one part.
   template <class Visit>
   void each_turn(const Visit& visit) const {
-    for (int64_t first = 0; first < all; first += at_once)
-      visit(Tiles{down, across, first, std::min(at_once, all - first)});
+    for (int64_t first = 0; first < all; first += tiles_of_turn)
+      visit(Tiles{down, across, first, std::min(tiles_of_turn, all - first)});
   }
   Products products(const Part& part, const Tiles& tiles) const {
     return {inputs, part.outputs, tiles.count, input_stride, output_stride, filter_stride};
@@ -163,24 +164,25 @@ class WinogradKernel final : public Kernel {
     const auto* z = after.addition ? args.in[ConvIn::z].as<float>() : nullptr;
 
     work_.each_part([&](const Work::Part& part) {
-      const int64_t plane = part.first * does_.to.height * does_.to.width;
-      const Postlude postlude{bias ? bias + part.first : nullptr, z ? z + plane : nullptr,
+      const int64_t first_plane = part.first * does_.to.height * does_.to.width;
+      const Postlude postlude{bias ? bias + part.first : nullptr, z ? z + first_plane : nullptr,
                               after.relu};
-      work_.share(part.panels * work_.inputs, [&](int64_t begin, int64_t end) {
+      work_.share(work_.panels(part) * work_.inputs, [&](int64_t begin, int64_t end) {
         loops.filters(w + part.first * does_.filters.of_output, does_.filters, work_.filter_stride,
                       filters, begin, end);
       });
       work_.each_turn([&](const Tiles& tiles) {
-        if (part.makes_tiles)
+        if (part.first == 0)  // the other parts find them
           work_.share(work_.inputs / loops.lanes() * tiles.count, [&](int64_t begin, int64_t end) {
             loops.tile_inputs(x, does_.from, does_.top, does_.left, tiles, work_.input_stride, from,
                               begin, end);
           });
-        work_.share(kPoints * part.panels, [&](int64_t begin, int64_t end) {
+        work_.share(kPoints * work_.panels(part), [&](int64_t begin, int64_t end) {
           loops.multiply(from, filters, work_.products(part, tiles), to, begin, end);
         });
         work_.share(part.outputs / loops.lanes() * tiles.count, [&](int64_t begin, int64_t end) {
-          loops.outputs(to, work_.output_stride, tiles, postlude, does_.to, y + plane, begin, end);
+          loops.outputs(to, work_.output_stride, tiles, postlude, does_.to, y + first_plane, begin,
+                        end);
         });
       });
     });
@@ -215,14 +217,16 @@ class WinogradGradW final : public Kernel {
 
     work_.each_part([&](const Work::Part& part) {
       work_.each_turn([&](const Tiles& tiles) {
-        if (part.makes_tiles) make_tiles(x, dy, tiles, inputs, outputs);
-        work_.share(kPoints * part.panels * (work_.inputs / loops.lanes()), [&](int64_t begin,
-                                                                                int64_t end) {
-          loops.add_products(inputs, outputs + part.first * tiles.count,
-                             work_.products(part, tiles), tiles.first == 0, filters, begin, end);
-        });
+        if (part.first == 0)
+          make_tiles(x, dy, tiles, inputs, outputs);  // the other parts find them
+        work_.share(kPoints * work_.panels(part) * (work_.inputs / loops.lanes()),
+                    [&](int64_t begin, int64_t end) {
+                      loops.add_products(inputs, outputs + part.first * tiles.count,
+                                         work_.products(part, tiles), tiles.first == 0, filters,
+                                         begin, end);
+                    });
       });
-      work_.share(part.panels * work_.inputs, [&](int64_t begin, int64_t end) {
+      work_.share(work_.panels(part) * work_.inputs, [&](int64_t begin, int64_t end) {
         loops.filter_gradients(filters, work_.filter_stride, places_,
                                dw + part.first * places_.of_output, begin, end);
       });
