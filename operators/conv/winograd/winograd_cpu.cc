@@ -59,12 +59,12 @@ int64_t tiles_at_once(int64_t inputs, int64_t outputs, int64_t all, int threads)
 }
 
 // Transformed filters that no cache holds are made and used in parts, some outputs at a time. Each
-// part reads the tiles of all inputs, so there must be far fewer tiles than outputs. Does not
-// change results.
+// part reads all tiles of inputs, so this is for filters that take more memory than all tiles. Does
+// not change results.
 int64_t outputs_at_once(int64_t inputs, int64_t outputs, int64_t tiles, int64_t multiple) {
   constexpr int64_t kBytes = int64_t{5} << 20;
   const int64_t one = kPoints * inputs * static_cast<int64_t>(sizeof(float));
-  if (one * outputs <= kBytes || 2 * tiles > outputs) return outputs;
+  if (one * outputs <= kBytes || tiles * (inputs + outputs) > inputs * outputs) return outputs;
   return std::max<int64_t>(1, kBytes / one / multiple) * multiple;
 }
 
