@@ -4,32 +4,72 @@
 #include <numeric>
 
 namespace lockstep {
+namespace {
 
-void postpone_what_follows(Graph& graph, const std::function<bool(const Node&)>& communicates) {
-  const auto count = static_cast<std::size_t>(graph.node_count());
-  std::vector<bool> communication(count), follows(count, false), leads(count, false);
-  for (std::size_t i = 0; i < count; ++i)
-    communication[i] = communicates(graph.node(static_cast<int>(i)));
-  for (std::size_t i = 0; i < count; ++i)
+using Marks = std::vector<bool>;  // by node
+
+template <class Test>
+Marks marks(const Graph& graph, const Test& test) {
+  Marks marked;
+  for (int i = 0; i < graph.node_count(); ++i) marked.push_back(test(graph.node(i)));
+  return marked;
+}
+
+// Nodes that need a marked one.
+Marks after(const Graph& graph, const Marks& marked) {
+  Marks follows(marked.size(), false);
+  for (std::size_t i = 0; i < marked.size(); ++i)
     for (Value input : graph.node(static_cast<int>(i)).inputs())
       if (auto maker = input ? graph.producer(input) : std::nullopt) {
         const auto before = static_cast<std::size_t>(maker->index());
-        if (communication[before] || follows[before]) follows[i] = true;
+        if (marked[before] || follows[before]) follows[i] = true;
       }
-  for (std::size_t i = count; i-- > 0;)
+  return follows;
+}
+
+// Nodes that a marked one needs.
+Marks before(const Graph& graph, const Marks& marked) {
+  Marks leads(marked.size(), false);
+  for (std::size_t i = marked.size(); i-- > 0;)
     for (Value output : graph.node(static_cast<int>(i)).outputs())
       if (output)
         for (int user : graph.consumers(output)) {
           const auto after = static_cast<std::size_t>(user);
-          if (communication[after] || leads[after]) leads[i] = true;
+          if (marked[after] || leads[after]) leads[i] = true;
         }
-  std::vector<int> order(count);
+  return leads;
+}
+
+void move_to_end(Graph& graph, const Marks& moves) {
+  std::vector<int> order(moves.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_partition(order.begin(), order.end(), [&](int index) {
-    const auto i = static_cast<std::size_t>(index);
-    return !follows[i] || leads[i] || communication[i];
-  });
+  std::stable_partition(order.begin(), order.end(),
+                        [&](int index) { return !moves[static_cast<std::size_t>(index)]; });
   graph.reorder(order);
+}
+
+}  // namespace
+
+void postpone_what_follows(Graph& graph, const NodeTest& communicates) {
+  const Marks communication = marks(graph, communicates);
+  const Marks follows = after(graph, communication), leads = before(graph, communication);
+  Marks moves;
+  for (std::size_t i = 0; i < communication.size(); ++i)
+    moves.push_back(follows[i] && !leads[i] && !communication[i]);
+  move_to_end(graph, moves);
+}
+
+void postpone_meetings(Graph& graph, const NodeTest& communicates, const NodeTest& may_wait) {
+  const Marks communication = marks(graph, communicates);
+  const Marks leads = before(graph, communication);
+  Marks moves = marks(graph, [&](const Node& node) {
+    const auto i = static_cast<std::size_t>(node.index());
+    return communication[i] && !leads[i] && may_wait(node);
+  });
+  const Marks follow = after(graph, moves);
+  for (std::size_t i = 0; i < moves.size(); ++i)
+    if (follow[i]) moves[i] = true;
+  move_to_end(graph, moves);
 }
 
 }  // namespace lockstep

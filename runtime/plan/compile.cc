@@ -38,7 +38,7 @@ class Compiler {
     known.states = {request_.states.begin(), request_.states.end()};
     known.exact = request_.options.exact;
     bound = rewrite(std::move(bound), known, &Rewrites::before_layouts);
-    overlap(bound);                  // 3. order: queues compute while others communicate
+    put_communication_late(bound);   // 3. order: queues overlap, workers seldom meet
     bound = lay_out_tensors(bound);  // 4. layouts, reorders where kernels disagree, kept copies
     find_fixed_part(bound);          // 5. what need not run again
     number_values(bound);            // 6. values become numbers, each on its replica's worker
@@ -89,10 +89,26 @@ class Compiler {
     return graph;
   }
 
-  void overlap(Graph& bound) const {
+  void put_communication_late(Graph& bound) const {
+    const auto communicates = [](const Node& node) {
+      return node.op()->collective || node.op()->exchange;
+    };
     if (communication_has_queues(request_.devices))
-      postpone_what_follows(
-          bound, [](const Node& node) { return node.op()->collective || node.op()->exchange; });
+      postpone_what_follows(bound, communicates);
+    else
+      postpone_meetings(bound, communicates, [](const Node& node) {
+        return node.op()->collective && std::ranges::all_of(node.inputs(), [&](Value operand) {
+                 return may_lie_until_the_end(node.graph(), operand);
+               });
+      });
+  }
+
+  // An operand of a collective. A state is replaced before, and what is large would lie there
+  // beside what the backward pass still needs.
+  static bool may_lie_until_the_end(const Graph& graph, Value operand) {
+    constexpr std::size_t kMost = std::size_t{4} << 20;
+    return graph.producer(operand) &&
+           TensorDesc{graph.dtype(operand), to_dims(graph.shape(operand))}.bytes() <= kMost;
   }
 
   Graph lay_out_tensors(Graph& bound) {

@@ -264,6 +264,33 @@ TEST(Postpone, MovesOnlyWhatFollowsCommunicationAndLeadsToNone) {
                                       "second", "computation_2", "update", "update_2"}));
 }
 
+// Of two reduces in a row, one that may not wait, and one beside them.
+TEST(Postpone, MovesTheLastCommunicationItself) {
+  Graph graph(all_ops());
+  auto step = [&](Value x, const char* name) {
+    ReplicaScope replica(graph, 0);
+    return relu(graph, x, name);
+  };
+  auto reduce = [&](Value x, const char* name) {
+    return all_reduce(graph, {x}, Reduction::sum, {name}, name)[0];
+  };
+  Value x = graph.input("x", {DType::float32, {2}});
+  Value statistics = reduce(step(x, "before"), "statistics");
+  Value gradient = step(statistics, "gradient");
+  step(reduce(gradient, "large"), "large_update");
+  step(reduce(gradient, "small"), "small_update");
+  reduce(step(gradient, "gradient_2"), "small_2");
+  step(x, "computation");
+  postpone_meetings(
+      graph, [](const Node& node) { return node.op()->collective; },
+      [](const Node& node) { return node.name() != "large"; });
+  std::vector<std::string> order;
+  for (int i = 0; i < graph.node_count(); ++i) order.push_back(graph.node(i).name());
+  EXPECT_EQ(order, (std::vector<std::string>{"before", "statistics", "gradient", "large",
+                                             "large_update", "gradient_2", "computation", "small",
+                                             "small_update", "small_2"}));
+}
+
 TEST(Attributes, AreReadOnce) {
   Graph graph(all_ops());
   Value x = graph.input("x", {DType::float32, {4}});
