@@ -123,24 +123,28 @@ void keep_to(pthread_t thread, int core) {
 }  // namespace
 
 void Team::begin(const Manner& manner) {
-  cores_ = manner.cores;
-  if (!cores_.empty()) {
+  if (!std::ranges::equal(cores_, manner.cores)) {
+    end();
     // Somebody may have moved the process since.
-    const bool known = pthread_getaffinity_np(pthread_self(), sizeof(anywhere_), &anywhere_) == 0 &&
-                       std::all_of(cores_.begin(), cores_.end(),
-                                   [this](int core) { return CPU_ISSET(core, &anywhere_); });
-    if (!known) cores_ = {};
+    const bool known =
+        pthread_getaffinity_np(pthread_self(), sizeof(anywhere_), &anywhere_) == 0 &&
+        std::ranges::all_of(manner.cores, [this](int core) { return CPU_ISSET(core, &anywhere_); });
+    if (known && !manner.cores.empty()) {
+      cores_ = manner.cores;
+      keep_to(pthread_self(), cores_[0]);
+    }
   }
-  if (!cores_.empty()) keep_to(pthread_self(), cores_[0]);
-  if (!std::equal(cores_.begin(), cores_.end(), cores_of_others_.begin(), cores_of_others_.end()))
-    place_others();
+  if (!std::ranges::equal(cores_, cores_of_others_)) place_others();
   turns_.store(manner.short_waits ? kShortTurns : long_turns(), std::memory_order_relaxed);
   owners_turns_ = manner.short_waits && cores_.empty() ? kShortTurns : long_turns();
 }
 
 // Threads that the owner starts would inherit its core.
 void Team::end() {
-  if (!cores_.empty()) pthread_setaffinity_np(pthread_self(), sizeof(anywhere_), &anywhere_);
+  cpu_set_t here;
+  if (!cores_.empty() && pthread_getaffinity_np(pthread_self(), sizeof(here), &here) == 0 &&
+      CPU_COUNT(&here) == 1 && CPU_ISSET(cores_[0], &here))
+    pthread_setaffinity_np(pthread_self(), sizeof(anywhere_), &anywhere_);
   cores_ = {};
 }
 

@@ -28,9 +28,10 @@ std::vector<int> cores_for(int threads) {
 Neighbours::Neighbours(int teams, int threads_of_each)
     : teams_(teams),
       threads_(threads_of_each),
-      wanted_(threads_of_each > 1 && !said_by_user()),
-      crowded_(wanted_ && teams * threads_of_each > cpu_cores()) {
+      wanted_(!said_by_user()),
+      crowded_(wanted_ && threads_of_each > 1 && teams * threads_of_each > cpu_cores()) {
   if (wanted_) cores_ = cores_for(teams * threads_of_each);
+  if (threads_of_each == 1 && cores_.empty()) wanted_ = false;
 }
 
 void Neighbours::look() {
@@ -44,13 +45,17 @@ void Neighbours::look() {
 }
 
 void Neighbours::look(SharedCores::Time now, const CoreTimes& so_far) {
-  if (wanted_) there_ = judge_.look(now, so_far);
+  if (!wanted_) return;
+  there_ = judge_.look(now, so_far);
+  ++looks_;
 }
 
 Team::Manner Neighbours::manner_of(int worker) const {
   Team::Manner manner;
   manner.short_waits = there_ || crowded_;
-  if (there_ && worker < teams_ && !cores_.empty())
+  const bool alone = !there_ && looks_ > 1;
+  const bool keeps = threads_ == 1 ? alone : there_;
+  if (keeps && worker < teams_ && !cores_.empty())
     manner.cores = std::span(cores_).subspan(worker * threads_, threads_);
   return manner;
 }

@@ -49,7 +49,8 @@ void Workers::do_job(int worker) {
   Team& team = Team::of_this_thread();
   team.begin(neighbours_.manner_of(worker));
   job_(context_, worker);
-  team.end();
+  if (count_ == 1)
+    team.end();  // a thread of the pool has nothing to do elsewhere until the next job
 }
 
 void Workers::serve(int worker) {

@@ -171,11 +171,34 @@ TEST_F(NeighboursTest, AnOwnSettingIsLeftAlone) {
 }
 
 TEST_F(NeighboursTest, TeamsOfOneThreadHaveNone) {
-  Neighbours neighbours(2, 1);
+  Neighbours neighbours(cpu_cores() + 1, 1);
   Looks<Neighbours> looks{neighbours};
   looks.add(0);
   looks.add(30);
   EXPECT_FALSE(neighbours.there());
+}
+
+TEST_F(NeighboursTest, TeamsOfOneThreadThatNeedAllCoresKeepToThemWhileAlone) {
+  const int cores = cpu_cores();
+  Neighbours neighbours(cores, 1);
+  Looks<Neighbours> looks{neighbours};
+  const auto kept = [&] {
+    std::set<int> all;
+    for (int team = 0; team < cores; ++team)
+      for (int core : neighbours.manner_of(team).cores) all.insert(core);
+    return static_cast<int>(all.size());
+  };
+  EXPECT_EQ(kept(), 0);
+  looks.add(0);
+  EXPECT_EQ(kept(), 0) << "the first look only begins";
+  looks.add(1);
+  EXPECT_EQ(kept(), cores);
+  EXPECT_TRUE(neighbours.manner_of(cores).cores.empty()) << "it does not compute";
+  looks.add(30);
+  EXPECT_TRUE(neighbours.there());
+  EXPECT_EQ(kept(), 0);
+  for (int look = 0; look < 5; ++look) looks.add(0);
+  EXPECT_EQ(kept(), cores);
 }
 
 }  // namespace

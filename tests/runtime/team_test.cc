@@ -120,6 +120,11 @@ TEST(Team, KeepsToCoresUntilTheEnd) {
       EXPECT_EQ(most_cores_of_a_share(), all);
       team.begin({.short_waits = true, .cores = cores});
       EXPECT_EQ(most_cores_of_a_share(), 1);
+      team.begin({});
+      EXPECT_EQ(most_cores_of_a_share(), all);
+      team.begin({.cores = cores});
+      team.begin({.short_waits = true, .cores = cores});
+      EXPECT_EQ(most_cores_of_a_share(), 1);
       team.grow(3);  // new threads do not stay on the owner's core
       run(team, 3, 3, [](int) {});
       team.end();
