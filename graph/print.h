@@ -17,7 +17,7 @@ std::string text_of(const Graph& graph, const PrintOptions& options = {});
 std::string text_of(const TrainingModel& model, const PrintOptions& options = {});
 // What a node computes, not to be read but compared: its operator and attributes, byte for byte.
 std::string bytes_of(const Node& node);
-// Nodes of the step in running order: number, replica, operator, results.
+// Nodes of the step in the graph's order: number, replica, operator, results.
 std::string order_of(const TrainingModel& model);
 // One page: counts, parameters with sizes, inputs, losses, operators by type.
 std::string summary_of(const TrainingModel& model);

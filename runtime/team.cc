@@ -120,6 +120,12 @@ void keep_to(pthread_t thread, int core) {
   pthread_setaffinity_np(thread, sizeof(one), &one);  // else it stays where it may run
 }
 
+bool keeps_to(int core) {  // the calling thread
+  cpu_set_t now;
+  return pthread_getaffinity_np(pthread_self(), sizeof(now), &now) == 0 && CPU_COUNT(&now) == 1 &&
+         CPU_ISSET(core, &now);
+}
+
 }  // namespace
 
 void Team::begin(const Manner& manner) {
@@ -134,16 +140,14 @@ void Team::begin(const Manner& manner) {
       keep_to(pthread_self(), cores_[0]);
     }
   }
-  if (!std::ranges::equal(cores_, cores_of_others_)) place_others();
+  if (!others_.empty() && !std::ranges::equal(cores_, cores_of_others_)) place_others();
   turns_.store(manner.short_waits ? kShortTurns : long_turns(), std::memory_order_relaxed);
   owners_turns_ = manner.short_waits && cores_.empty() ? kShortTurns : long_turns();
 }
 
-// Threads that the owner starts would inherit its core.
+// Threads that the owner starts would inherit its core. If somebody has moved it since, it stays.
 void Team::end() {
-  cpu_set_t here;
-  if (!cores_.empty() && pthread_getaffinity_np(pthread_self(), sizeof(here), &here) == 0 &&
-      CPU_COUNT(&here) == 1 && CPU_ISSET(cores_[0], &here))
+  if (!cores_.empty() && keeps_to(cores_[0]))
     pthread_setaffinity_np(pthread_self(), sizeof(anywhere_), &anywhere_);
   cores_ = {};
 }

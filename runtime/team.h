@@ -31,7 +31,7 @@ class Team {
     bool short_waits = false;    // before threads sleep, but those of an owner with a core
     std::span<const int> cores;  // that threads keep to, one each; empty: wherever they may run
   };
-  // How threads behave until end() or begin(). What `cores` sees must live as long.
+  // How threads behave until end() or another begin(). What `cores` sees must live as long.
   void begin(const Manner& manner);
   void end();
 

@@ -8,34 +8,31 @@ namespace {
 
 using Marks = std::vector<bool>;  // by node
 
-template <class Test>
-Marks marks(const Graph& graph, const Test& test) {
+Marks marks(const Graph& graph, const NodeTest& test) {
   Marks marked;
   for (int i = 0; i < graph.node_count(); ++i) marked.push_back(test(graph.node(i)));
   return marked;
 }
 
-// Nodes that need a marked one.
-Marks after(const Graph& graph, const Marks& marked) {
+Marks followers_of(const Graph& graph, const Marks& marked) {
   Marks follows(marked.size(), false);
   for (std::size_t i = 0; i < marked.size(); ++i)
     for (Value input : graph.node(static_cast<int>(i)).inputs())
       if (auto maker = input ? graph.producer(input) : std::nullopt) {
-        const auto before = static_cast<std::size_t>(maker->index());
-        if (marked[before] || follows[before]) follows[i] = true;
+        const auto at = static_cast<std::size_t>(maker->index());
+        if (marked[at] || follows[at]) follows[i] = true;
       }
   return follows;
 }
 
-// Nodes that a marked one needs.
-Marks before(const Graph& graph, const Marks& marked) {
+Marks leaders_to(const Graph& graph, const Marks& marked) {
   Marks leads(marked.size(), false);
   for (std::size_t i = marked.size(); i-- > 0;)
     for (Value output : graph.node(static_cast<int>(i)).outputs())
       if (output)
         for (int user : graph.consumers(output)) {
-          const auto after = static_cast<std::size_t>(user);
-          if (marked[after] || leads[after]) leads[i] = true;
+          const auto at = static_cast<std::size_t>(user);
+          if (marked[at] || leads[at]) leads[i] = true;
         }
   return leads;
 }
@@ -52,21 +49,22 @@ void move_to_end(Graph& graph, const Marks& moves) {
 
 void postpone_what_follows(Graph& graph, const NodeTest& communicates) {
   const Marks communication = marks(graph, communicates);
-  const Marks follows = after(graph, communication), leads = before(graph, communication);
+  const Marks follows = followers_of(graph, communication);
+  const Marks leads = leaders_to(graph, communication);
   Marks moves;
   for (std::size_t i = 0; i < communication.size(); ++i)
     moves.push_back(follows[i] && !leads[i] && !communication[i]);
   move_to_end(graph, moves);
 }
 
-void postpone_meetings(Graph& graph, const NodeTest& communicates, const NodeTest& may_wait) {
+void postpone_meetings(Graph& graph, const NodeTest& communicates, const NodeTest& may_come_late) {
   const Marks communication = marks(graph, communicates);
-  const Marks leads = before(graph, communication);
+  const Marks leads = leaders_to(graph, communication);
   Marks moves = marks(graph, [&](const Node& node) {
     const auto i = static_cast<std::size_t>(node.index());
-    return communication[i] && !leads[i] && may_wait(node);
+    return communication[i] && !leads[i] && may_come_late(node);
   });
-  const Marks follow = after(graph, moves);
+  const Marks follow = followers_of(graph, moves);
   for (std::size_t i = 0; i < moves.size(); ++i)
     if (follow[i]) moves[i] = true;
   move_to_end(graph, moves);

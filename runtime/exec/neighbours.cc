@@ -29,9 +29,9 @@ Neighbours::Neighbours(int teams, int threads_of_each)
     : teams_(teams),
       threads_(threads_of_each),
       wanted_(!said_by_user()),
-      crowded_(wanted_ && threads_of_each > 1 && teams * threads_of_each > cpu_cores()) {
+      crowded_(wanted_ && teams * threads_of_each > cpu_cores()) {
   if (wanted_) cores_ = cores_for(teams * threads_of_each);
-  if (threads_of_each == 1 && cores_.empty()) wanted_ = false;
+  if (threads_of_each == 1 && cores_.size() < 2) wanted_ = false;
 }
 
 void Neighbours::look() {
@@ -47,15 +47,15 @@ void Neighbours::look() {
 void Neighbours::look(SharedCores::Time now, const CoreTimes& so_far) {
   if (!wanted_) return;
   there_ = judge_.look(now, so_far);
-  ++looks_;
+  if (so_far.ran > 0) ++looks_;  // else this kernel does not count
 }
 
 Team::Manner Neighbours::manner_of(int worker) const {
   Team::Manner manner;
   manner.short_waits = there_ || crowded_;
-  const bool alone = !there_ && looks_ > 1;
-  const bool keeps = threads_ == 1 ? alone : there_;
-  if (keeps && worker < teams_ && !cores_.empty())
+  const bool alone = wanted_ && !there_ && looks_ > 1;
+  const bool keep_to_cores = threads_ == 1 ? alone : there_;
+  if (keep_to_cores && worker < teams_ && !cores_.empty())
     manner.cores = std::span(cores_).subspan(worker * threads_, threads_);
   return manner;
 }

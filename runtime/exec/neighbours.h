@@ -1,8 +1,9 @@
 // Other programs on the cores of this process. A session's teams behave differently beside them:
 // waits are short, since who spins takes time from the thread that is waited for, and each thread
 // keeps to a core of its own, because the scheduler would put two threads that wait for each other
-// on one. Teams of one thread seldom wait: they keep to cores while they are alone, and beside
-// other programs let the scheduler share all cores among all. No share of work changes, and no bit.
+// on one. With teams of one thread it is the other way round: alone, each keeps to a core, since
+// the scheduler would move it without a gain; beside other programs, all share all cores. No share
+// of work changes, and no bit.
 #pragma once
 
 #include <vector>
@@ -14,8 +15,8 @@ namespace lockstep {
 
 class Neighbours {
  public:
-  // `teams`: those that compute. Looks for none if teams of one thread leave cores free, or if the
-  // user has said how threads wait: GOMP_SPINCOUNT or OMP_WAIT_POLICY.
+  // `teams`: those that compute. Looks for none if teams are of one thread and not as many as
+  // cores, or if the user has said how threads wait: GOMP_SPINCOUNT or OMP_WAIT_POLICY.
   Neighbours(int teams, int threads_of_each);
 
   void look();  // between steps
@@ -32,7 +33,7 @@ class Neighbours {
   std::vector<int> cores_;  // for the threads of all teams; empty: left to the scheduler
   CoreClock clock_;
   SharedCores judge_;
-  int looks_ = 0;  // the first one only begins
+  int looks_ = 0;  // the first judges nothing
   bool there_ = false;
 };
 

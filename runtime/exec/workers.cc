@@ -49,8 +49,7 @@ void Workers::do_job(int worker) {
   Team& team = Team::of_this_thread();
   team.begin(neighbours_.manner_of(worker));
   job_(context_, worker);
-  if (count_ == 1)
-    team.end();  // a thread of the pool has nothing to do elsewhere until the next job
+  if (count_ == 1) team.end();  // the caller's thread has other work; those of the pool have none
 }
 
 void Workers::serve(int worker) {

@@ -94,21 +94,30 @@ class Compiler {
       return node.op()->collective || node.op()->exchange;
     };
     if (communication_has_queues(request_.devices))
-      postpone_what_follows(bound, communicates);
-    else
-      postpone_meetings(bound, communicates, [](const Node& node) {
-        return node.op()->collective && std::ranges::all_of(node.inputs(), [&](Value operand) {
-                 return may_lie_until_the_end(node.graph(), operand);
-               });
-      });
+      return postpone_what_follows(bound, communicates);
+    const std::size_t most = bytes_of_results(bound) / 512;
+    postpone_meetings(bound, communicates,
+                      [most](const Node& node) { return may_come_late(node, most); });
   }
 
-  // An operand of a collective. A state is replaced before, and what is large would lie there
-  // beside what the backward pass still needs.
-  static bool may_lie_until_the_end(const Graph& graph, Value operand) {
-    constexpr std::size_t kMost = std::size_t{4} << 20;
-    return graph.producer(operand) &&
-           TensorDesc{graph.dtype(operand), to_dims(graph.shape(operand))}.bytes() <= kMost;
+  // Its operands live until then: large ones would take memory that the backward pass needs, and a
+  // state is overwritten within the step.
+  static bool may_come_late(const Node& node, std::size_t most_bytes) {
+    const Graph& graph = node.graph();
+    return node.op()->collective && std::ranges::all_of(node.inputs(), [&](Value operand) {
+             return graph.producer(operand) && bytes_of(graph, operand) <= most_bytes;
+           });
+  }
+
+  static std::size_t bytes_of_results(const Graph& graph) {
+    std::size_t bytes = 0;
+    for (int id = 0; id < graph.value_count(); ++id)
+      if (graph.producer({id})) bytes += bytes_of(graph, {id});
+    return bytes;
+  }
+
+  static std::size_t bytes_of(const Graph& graph, Value value) {
+    return TensorDesc{graph.dtype(value), to_dims(graph.shape(value))}.bytes();
   }
 
   Graph lay_out_tensors(Graph& bound) {

@@ -116,6 +116,23 @@ TEST(Plan, DeferredOnCpuReplicasUpdatesInPlace) {
   for (const PlanStep& step : plan.steps) EXPECT_NE(step.type, "CopyToState") << step.name;
 }
 
+// At batch 4 the golden plan of these replicas keeps reduces of weights beside their gradients,
+// which are large among so little.
+TEST(Plan, ReducesOfLittleAmongTheRestComeLastOnCpus) {
+  const TrainingModel model = small_mlp(2);
+  const Plan plan = plan_of(model, cpu_devices(2), 1 << 14);
+  for (int worker = 0; worker < 2; ++worker) {
+    std::set<std::string> after_a_reduce;
+    bool reduced = false;
+    for (int number : plan.workers[worker].steps) {
+      const std::string& type = plan.steps[number].type;
+      reduced = reduced || type == "AllReduce";
+      if (reduced) after_a_reduce.insert(type);
+    }
+    EXPECT_EQ(after_a_reduce, (std::set<std::string>{"AllReduce", "MomentumSGDUpdates"}));
+  }
+}
+
 // A value that nobody reads is still the replica's whose it is.
 TEST(Plan, StatesLieWithTheirReplica) {
   const TrainingModel model = small_mlp(3, MomentumSgd{}, {.deferred = true});

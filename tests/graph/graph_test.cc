@@ -264,7 +264,7 @@ TEST(Postpone, MovesOnlyWhatFollowsCommunicationAndLeadsToNone) {
                                       "second", "computation_2", "update", "update_2"}));
 }
 
-// Of two reduces in a row, one that may not wait, and one beside them.
+// Two reduces in a row; beside the second, one that may not come late and one more.
 TEST(Postpone, MovesTheLastCommunicationItself) {
   Graph graph(all_ops());
   auto step = [&](Value x, const char* name) {

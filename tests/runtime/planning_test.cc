@@ -235,7 +235,6 @@ TEST(Compile, ArenasTakeAtMostSixtyPercent) {
   }
 }
 
-// All workers meet the collectives in the order of the graph.
 TEST(Compile, CollectivesComeInOneOrder) {
   TrainingModel model = small_mlp(3);
   Session session(model, cpu_devices(3), all_kernels(), {1, 1, {}});
