@@ -239,16 +239,26 @@ TEST(Placement, EveryValueHasAHome) {
   EXPECT_EQ(home_of(graph, mixed), kEveryReplica) << "two replicas use it";
 }
 
-// Two chains of communication, what follows each, and what neither needs.
-TEST(Postpone, MovesOnlyWhatFollowsCommunicationAndLeadsToNone) {
-  Graph graph(all_ops());
-  auto step = [&](Value x, const char* name) {
+class Postpone : public ::testing::Test {
+ protected:
+  Value step(Value x, const char* name) {
     ReplicaScope replica(graph, 0);
     return relu(graph, x, name);
-  };
-  auto reduce = [&](Value x, const char* name) {
+  }
+  Value reduce(Value x, const char* name) {
     return all_reduce(graph, {x}, Reduction::sum, {name}, name)[0];
-  };
+  }
+  std::vector<std::string> names_in_order() const {
+    std::vector<std::string> names;
+    for (int i = 0; i < graph.node_count(); ++i) names.push_back(graph.node(i).name());
+    return names;
+  }
+
+  Graph graph{all_ops()};
+};
+
+// Two chains of communication, what follows each, and what neither needs.
+TEST_F(Postpone, MovesOnlyWhatFollowsCommunicationAndLeadsToNone) {
   Value x = graph.input("x", {DType::float32, {2}});
   Value first = reduce(step(x, "before"), "first");
   step(step(first, "update"), "update_2");
@@ -257,23 +267,14 @@ TEST(Postpone, MovesOnlyWhatFollowsCommunicationAndLeadsToNone) {
   reduce(between, "second");
   step(x, "computation_2");
   postpone_what_follows(graph, [](const Node& node) { return node.op()->collective; });
-  std::vector<std::string> order;
-  for (int i = 0; i < graph.node_count(); ++i) order.push_back(graph.node(i).name());
+  const std::vector<std::string> order = names_in_order();
   EXPECT_EQ(order,
             (std::vector<std::string>{"before", "first", "between", "between_2", "computation",
                                       "second", "computation_2", "update", "update_2"}));
 }
 
 // Two reduces in a row; beside the second, one that may not come late and one more.
-TEST(Postpone, MovesTheLastCommunicationItself) {
-  Graph graph(all_ops());
-  auto step = [&](Value x, const char* name) {
-    ReplicaScope replica(graph, 0);
-    return relu(graph, x, name);
-  };
-  auto reduce = [&](Value x, const char* name) {
-    return all_reduce(graph, {x}, Reduction::sum, {name}, name)[0];
-  };
+TEST_F(Postpone, MovesTheLastCommunicationItself) {
   Value x = graph.input("x", {DType::float32, {2}});
   Value statistics = reduce(step(x, "before"), "statistics");
   Value gradient = step(statistics, "gradient");
@@ -284,8 +285,7 @@ TEST(Postpone, MovesTheLastCommunicationItself) {
   postpone_meetings(
       graph, [](const Node& node) { return node.op()->collective; },
       [](const Node& node) { return node.name() != "large"; });
-  std::vector<std::string> order;
-  for (int i = 0; i < graph.node_count(); ++i) order.push_back(graph.node(i).name());
+  const std::vector<std::string> order = names_in_order();
   EXPECT_EQ(order, (std::vector<std::string>{"before", "statistics", "gradient", "large",
                                              "large_update", "gradient_2", "computation", "small",
                                              "small_update", "small_2"}));
