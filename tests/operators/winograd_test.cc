@@ -135,7 +135,7 @@ void expect_the_same_bits(const ConvolutionCase& c) {
   for (Pass pass : {Pass::forward, Pass::grad_x, Pass::grad_w}) {
     std::vector<float> first;
     for (const winograd::Loops* loops : usable_loops())
-      for (int threads : {1, 2, 5}) {
+      for (int threads : {1, 2, 5, 9}) {
         const KernelRequest request =
             convolution.request(pass, loops->lanes(), usable_threads(threads));
         const auto kernel = prepare(pass, request, *loops);
@@ -148,7 +148,9 @@ void expect_the_same_bits(const ConvolutionCase& c) {
 
 TEST(Winograd, HasTheSameBitsOnAnyNumberOfThreadsAndLanes) {
   expect_the_same_bits(with_bias_and_addition({1, 32, 32, 61, 57, 1, 0, 1, 2, false, true}));
+  // In slices, unless there are more threads; forward, the second has two turns with one thread.
   expect_the_same_bits(with_bias_and_addition({1, 192, 224, 10, 7, 1, 0, 1, 2, false, true}));
+  expect_the_same_bits(with_bias_and_addition({1, 1152, 32, 19, 20, 1, 1, 1, 1, false, true}));
 }
 
 TEST(Winograd, KeepsNaN) {

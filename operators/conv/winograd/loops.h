@@ -63,9 +63,10 @@ class Loops {
   // Items: outputs / 2 lanes x inputs.
   virtual void filters(const float* w, const FilterPlaces& places, int64_t stride, float* to,
                        int64_t begin, int64_t end) const = 0;
-  // Tiles of products from tiles of inputs and filters. Items: 36 x outputs / 2 lanes.
-  virtual void multiply(const float* x, const float* w, const Products& products, float* y,
-                        int64_t begin, int64_t end) const = 0;
+  // Tiles of products from tiles of inputs and filters, added to what is there unless `first`.
+  // Items: 36 x outputs / 2 lanes.
+  virtual void multiply(const float* x, const float* w, const Products& products, bool first,
+                        float* y, int64_t begin, int64_t end) const = 0;
   // 4x4 outputs from tiles of products. Items: channels / lanes x tiles.
   virtual void outputs(const float* from, int64_t stride, const Tiles& tiles,
                        const Postlude& postlude, const Images& images, float* y, int64_t begin,

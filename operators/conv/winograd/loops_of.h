@@ -62,8 +62,8 @@ class LoopsOf final : public Loops {
     }
   }
 
-  void multiply(const float* x, const float* w, const Products& products, float* y, int64_t begin,
-                int64_t end) const override {
+  void multiply(const float* x, const float* w, const Products& products, bool first, float* y,
+                int64_t begin, int64_t end) const override {
     const int64_t panels = products.outputs / kPanel, group = products.tiles * kLanes;
     for (int64_t item = begin; item < end; ++item) {
       const int64_t point = item / panels, panel = item % panels;
@@ -72,10 +72,10 @@ class LoopsOf final : public Loops {
       float* to = y + point * products.output_stride + 2 * panel * group;
       int64_t tile = 0;
       for (; tile + P::kRows <= products.tiles; tile += P::kRows)
-        multiply_rows<P::kRows>(from + tile * kLanes, by, products.inputs, group,
+        multiply_rows<P::kRows>(from + tile * kLanes, by, products.inputs, group, first,
                                 to + tile * kLanes);
       multiply_rest<P::kRows - 1>(products.tiles - tile, from + tile * kLanes, by, products.inputs,
-                                  group, to + tile * kLanes);
+                                  group, first, to + tile * kLanes);
     }
   }
 
@@ -219,9 +219,11 @@ class LoopsOf final : public Loops {
   // kRows neighbouring tiles by a panel of filters.
   template <int kRows>
   static void multiply_rows(const float* x, const float* w, int64_t inputs, int64_t group,
-                            float* y) {
+                            bool first, float* y) {
     Vector sums[kRows][2];
-    for (int r = 0; r < kRows; ++r) sums[r][0] = sums[r][1] = P::all(0);
+    for (int r = 0; r < kRows; ++r)
+      for (int side = 0; side < 2; ++side)
+        sums[r][side] = first ? P::all(0) : P::load(y + side * group + r * kLanes);
     for (int64_t c = 0; c < inputs; c += kLanes, x += group)
       for (int lane = 0; lane < kLanes; ++lane, w += kPanel) {
         const Vector left = P::load(w), right = P::load(w + kLanes);
@@ -238,11 +240,11 @@ class LoopsOf final : public Loops {
   }
   template <int kRows>
   static void multiply_rest(int64_t rows, const float* x, const float* w, int64_t inputs,
-                            int64_t group, float* y) {
+                            int64_t group, bool first, float* y) {
     if (rows == kRows)
-      multiply_rows<kRows>(x, w, inputs, group, y);
+      multiply_rows<kRows>(x, w, inputs, group, first, y);
     else if constexpr (kRows > 1)
-      multiply_rest<kRows - 1>(rows, x, w, inputs, group, y);
+      multiply_rest<kRows - 1>(rows, x, w, inputs, group, first, y);
   }
 
   static void add_rows(const float* x, const float* dy, int64_t tiles, bool first, float* dw) {

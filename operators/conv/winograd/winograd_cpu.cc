@@ -1,13 +1,10 @@
 #include "operators/conv/winograd/winograd.h"
 
-#include <algorithm>
-#include <numeric>
-
 #include "operators/conv/epilogue.h"
 #include "operators/conv/shapes.h"
+#include "operators/conv/winograd/work.h"
 #include "operators/kit/dispatch.h"
 #include "operators/layout/layout.h"
-#include "runtime/parallel.h"
 
 namespace lockstep {
 namespace {
@@ -46,95 +43,6 @@ Images images_of(const TensorDesc& tensor, const Loops& loops) {
   return {tensor.dims[1], tensor.dims[2], tensor.dims[3], tensor.channel_block};
 }
 
-// An odd number of cache lines more than a multiple of a page, so that the 36 values of a tile do
-// not compete for the same places of a cache.
-int64_t stride_of(int64_t floats) { return (floats + 1023) / 1024 * 1024 + 112; }
-
-// How many tiles are worked on at once: few enough to stay in the cache between transforms and
-// products. Does not change results.
-int64_t tiles_at_once(int64_t inputs, int64_t outputs, int64_t all, int threads) {
-  constexpr int64_t kBytes = int64_t{2} << 20, kLeast = 24;
-  const int64_t one = kPoints * (inputs + outputs) * static_cast<int64_t>(sizeof(float));
-  return std::min(all, std::max(kLeast, kBytes / one / 12 * 12) * threads);
-}
-
-// Transformed filters that no cache holds are made and used in parts, some outputs at a time. Each
-// part reads all tiles of inputs, so this is for filters that take more memory than all tiles. Does
-// not change results.
-int64_t outputs_at_once(int64_t inputs, int64_t outputs, int64_t tiles, int64_t multiple) {
-  constexpr int64_t kBytes = int64_t{5} << 20;
-  const int64_t one = kPoints * inputs * static_cast<int64_t>(sizeof(float));
-  if (one * outputs <= kBytes || tiles * (inputs + outputs) > inputs * outputs) return outputs;
-  return std::max<int64_t>(1, kBytes / one / multiple) * multiple;
-}
-
-// What all three kernels share: tiles in turns or filters in parts, and the memory for them.
-class Work {
- public:
-  Work(const Loops& loops, int64_t images, const Images& tiled, int64_t inputs, int64_t outputs,
-       int64_t outputs_block, int threads)
-      : loops(loops),
-        inputs(inputs),
-        outputs(outputs),
-        down((tiled.height + kTile - 1) / kTile),
-        across((tiled.width + kTile - 1) / kTile),
-        all(images * down * across),
-        outputs_of_part(outputs_at_once(inputs, outputs, all,
-                                        std::lcm<int64_t>(outputs_block, 2 * loops.lanes()))),
-        tiles_of_turn(outputs_of_part < outputs ? all
-                                                : tiles_at_once(inputs, outputs, all, threads)),
-        input_stride(stride_of(inputs * tiles_of_turn)),
-        output_stride(stride_of(outputs * tiles_of_turn)),
-        filter_stride(stride_of(inputs * outputs_of_part)),
-        threads(threads) {}
-
-  const Loops& loops;
-  int64_t inputs, outputs;
-  int64_t down, across, all;
-  int64_t outputs_of_part, tiles_of_turn;
-  int64_t input_stride, output_stride, filter_stride;
-  int threads;
-
-  std::size_t bytes() const {
-    return static_cast<std::size_t>(kPoints * (input_stride + output_stride + filter_stride)) *
-           sizeof(float);
-  }
-  float* filters(std::byte* workspace) const { return reinterpret_cast<float*>(workspace); }
-  float* input_tiles(std::byte* workspace) const {
-    return filters(workspace) + kPoints * filter_stride;
-  }
-  float* output_tiles(std::byte* workspace) const {
-    return input_tiles(workspace) + kPoints * input_stride;
-  }
-
-  struct Part {
-    int64_t first, outputs;
-  };
-  int64_t panels(const Part& part) const { return part.outputs / (2 * loops.lanes()); }
-
-  // visit(part) for all outputs.
-  template <class Visit>
-  void each_part(const Visit& visit) const {
-    for (int64_t first = 0; first < outputs; first += outputs_of_part)
-      visit(Part{first, std::min(outputs_of_part, outputs - first)});
-  }
-  // visit(tiles) for all tiles: in more than one turn only if there is one part.
-  template <class Visit>
-  void each_turn(const Visit& visit) const {
-    for (int64_t first = 0; first < all; first += tiles_of_turn)
-      visit(Tiles{down, across, first, std::min(tiles_of_turn, all - first)});
-  }
-  Products products(const Part& part, const Tiles& tiles) const {
-    return {inputs, part.outputs, tiles.count, input_stride, output_stride, filter_stride};
-  }
-  // run(begin, end) for the items of a loop.
-  template <class Run>
-  void share(int64_t items, const Run& run) const {
-    parallel_for(items, 16, threads, run);
-  }
-  std::string describe() const { return join("Winograd, ", loops.name()); }
-};
-
 // From x to y, and, with filters turned and padding exchanged, from dy to dx.
 struct Direction {
   Images from, to;
@@ -148,49 +56,78 @@ class WinogradKernel final : public Kernel {
  public:
   WinogradKernel(const Loops& loops, const Direction& direction, int threads)
       : does_(direction),
-        work_(loops, direction.images, direction.to, direction.from.channels, direction.to.channels,
-              direction.to.block, threads) {}
+        work_(loops, Sums::over_inputs, direction.images, direction.to, direction.from.channels,
+              direction.to.channels, direction.to.block, threads) {}
 
   void run(const KernelArgs& args) override {
-    const Loops& loops = work_.loops;
-    const auto* x = args.in[0].as<float>();
-    const auto* w = args.in[1].as<float>();
-    auto* y = args.out[0].as<float>();
-    float* const filters = work_.filters(args.workspace);
-    float* const from = work_.input_tiles(args.workspace);
-    float* const to = work_.output_tiles(args.workspace);
-    const ConvEpilogue& after = does_.epilogue;
-    const auto* bias = after.bias ? args.in[ConvIn::bias].as<float>() : nullptr;
-    const auto* z = after.addition ? args.in[ConvIn::z].as<float>() : nullptr;
-
-    work_.each_part([&](const Work::Part& part) {
-      const int64_t first_plane = part.first * does_.to.height * does_.to.width;
-      const Postlude postlude{bias ? bias + part.first : nullptr, z ? z + first_plane : nullptr,
-                              after.relu};
-      work_.share(work_.panels(part) * work_.inputs, [&](int64_t begin, int64_t end) {
-        loops.filters(w + part.first * does_.filters.of_output, does_.filters, work_.filter_stride,
-                      filters, begin, end);
-      });
-      work_.each_turn([&](const Tiles& tiles) {
-        if (part.first == 0)  // the other parts find them
-          work_.share(work_.inputs / loops.lanes() * tiles.count, [&](int64_t begin, int64_t end) {
-            loops.tile_inputs(x, does_.from, does_.top, does_.left, tiles, work_.input_stride, from,
-                              begin, end);
-          });
-        work_.share(kPoints * work_.panels(part), [&](int64_t begin, int64_t end) {
-          loops.multiply(from, filters, work_.products(part, tiles), to, begin, end);
-        });
-        work_.share(part.outputs / loops.lanes() * tiles.count, [&](int64_t begin, int64_t end) {
-          loops.outputs(to, work_.output_stride, tiles, postlude, does_.to, y + first_plane, begin,
-                        end);
-        });
-      });
+    if (!work_.in_slices) make_filters(args);
+    work_.each_turn([&](const Tiles& tiles) {
+      make_input_tiles(args, tiles);
+      if (work_.in_slices)
+        work_.share_slices([&](int64_t first, int slot) { make_slice(args, tiles, first, slot); });
+      else
+        make_outputs(args, tiles);
     });
   }
   std::size_t workspace_bytes() const override { return work_.bytes(); }
   std::string describe() const override { return work_.describe() + text_of(does_.epilogue); }
 
  private:
+  void make_filters(const KernelArgs& args) const {
+    work_.share(work_.panels() * work_.inputs, [&](int64_t begin, int64_t end) {
+      work_.loops.filters(args.in[1].as<float>(), does_.filters, work_.filter_stride,
+                          work_.filters(args.workspace), begin, end);
+    });
+  }
+  void make_input_tiles(const KernelArgs& args, const Tiles& tiles) const {
+    const int64_t groups = work_.inputs / work_.loops.lanes();
+    work_.share(groups * tiles.count, [&](int64_t begin, int64_t end) {
+      work_.loops.tile_inputs(args.in[0].as<float>(), does_.from, does_.top, does_.left, tiles,
+                              work_.input_stride, work_.input_tiles(args.workspace), begin, end);
+    });
+  }
+
+  void make_outputs(const KernelArgs& args, const Tiles& tiles) const {
+    float* const to = work_.output_tiles(args.workspace);
+    work_.share(kPoints * work_.panels(), [&](int64_t begin, int64_t end) {
+      work_.loops.multiply(work_.input_tiles(args.workspace), work_.filters(args.workspace),
+                           work_.products(work_.inputs, tiles), true, to, begin, end);
+    });
+    work_.share(outputs_items(tiles),
+                [&](int64_t begin, int64_t end) { finish(args, to, tiles, 0, begin, end); });
+  }
+
+  void make_slice(const KernelArgs& args, const Tiles& tiles, int64_t first, int slot) const {
+    const Loops& loops = work_.loops;
+    float* const filters = work_.filters(args.workspace, slot);
+    float* const to = work_.output_tiles(args.workspace, slot);
+    const float* const w = args.in[1].as<float>() + first * does_.filters.of_output;
+    work_.each_inputs([&](int64_t input, int64_t inputs) {
+      FilterPlaces places = does_.filters;
+      places.inputs = inputs;
+      loops.filters(w + input * places.of_input, places, work_.filter_stride, filters, 0,
+                    work_.panels() * inputs);
+      loops.multiply(work_.input_tiles(args.workspace) + input * tiles.count, filters,
+                     work_.products(inputs, tiles), input == 0, to, 0, kPoints * work_.panels());
+    });
+    finish(args, to, tiles, first, 0, outputs_items(tiles));
+  }
+
+  // The outputs from `first` on, from their tiles.
+  void finish(const KernelArgs& args, const float* from, const Tiles& tiles, int64_t first,
+              int64_t begin, int64_t end) const {
+    const ConvEpilogue& after = does_.epilogue;
+    const int64_t plane = first * does_.to.height * does_.to.width;
+    const Postlude postlude{after.bias ? args.in[ConvIn::bias].as<float>() + first : nullptr,
+                            after.addition ? args.in[ConvIn::z].as<float>() + plane : nullptr,
+                            after.relu};
+    work_.loops.outputs(from, work_.output_stride, tiles, postlude, does_.to,
+                        args.out[0].as<float>() + plane, begin, end);
+  }
+  int64_t outputs_items(const Tiles& tiles) const {
+    return work_.outputs_of_slice / work_.loops.lanes() * tiles.count;
+  }
+
   Direction does_;
   Work work_;
 };
@@ -204,46 +141,63 @@ class WinogradGradW final : public Kernel {
         top_(top),
         left_(left),
         places_{x.channels, y.channels, 9, 9 * x.channels, false},
-        work_(loops, images, y, x.channels, y.channels, y.block, threads) {}
+        work_(loops, Sums::over_tiles, images, y, x.channels, y.channels, y.block, threads) {}
 
   void run(const KernelArgs& args) override {
-    const Loops& loops = work_.loops;
-    const auto* x = args.in[ConvGradWIn::x].as<float>();
-    const auto* dy = args.in[ConvGradWIn::dy].as<float>();
-    auto* dw = args.out[0].as<float>();
-    float* const filters = work_.filters(args.workspace);
-    float* const inputs = work_.input_tiles(args.workspace);
-    float* const outputs = work_.output_tiles(args.workspace);
-
-    work_.each_part([&](const Work::Part& part) {
-      work_.each_turn([&](const Tiles& tiles) {
-        if (part.first == 0)
-          make_tiles(x, dy, tiles, inputs, outputs);  // the other parts find them
-        work_.share(kPoints * work_.panels(part) * (work_.inputs / loops.lanes()),
-                    [&](int64_t begin, int64_t end) {
-                      loops.add_products(inputs, outputs + part.first * tiles.count,
-                                         work_.products(part, tiles), tiles.first == 0, filters,
-                                         begin, end);
-                    });
-      });
-      work_.share(work_.panels(part) * work_.inputs, [&](int64_t begin, int64_t end) {
-        loops.filter_gradients(filters, work_.filter_stride, places_,
-                               dw + part.first * places_.of_output, begin, end);
-      });
+    work_.each_turn([&](const Tiles& tiles) {
+      make_tiles(args, tiles);
+      if (work_.in_slices)
+        work_.share_slices([&](int64_t first, int slot) { make_slice(args, tiles, first, slot); });
+      else
+        add_products(args, tiles);
     });
+    if (!work_.in_slices) finish_all(args);
   }
   std::size_t workspace_bytes() const override { return work_.bytes(); }
   std::string describe() const override { return work_.describe(); }
 
  private:
-  void make_tiles(const float* x, const float* dy, const Tiles& tiles, float* inputs,
-                  float* outputs) const {
+  void make_tiles(const KernelArgs& args, const Tiles& tiles) const {
     const Loops& loops = work_.loops;
     work_.share(work_.inputs / loops.lanes() * tiles.count, [&](int64_t begin, int64_t end) {
-      loops.tile_inputs(x, x_, top_, left_, tiles, work_.input_stride, inputs, begin, end);
+      loops.tile_inputs(args.in[ConvGradWIn::x].as<float>(), x_, top_, left_, tiles,
+                        work_.input_stride, work_.input_tiles(args.workspace), begin, end);
     });
     work_.share(work_.outputs / loops.lanes() * tiles.count, [&](int64_t begin, int64_t end) {
-      loops.tile_gradients(dy, y_, tiles, work_.output_stride, outputs, begin, end);
+      loops.tile_gradients(args.in[ConvGradWIn::dy].as<float>(), y_, tiles, work_.output_stride,
+                           work_.output_tiles(args.workspace), begin, end);
+    });
+  }
+
+  void add_products(const KernelArgs& args, const Tiles& tiles) const {
+    work_.share(kPoints * work_.panels() * (work_.inputs / work_.loops.lanes()),
+                [&](int64_t begin, int64_t end) {
+                  work_.loops.add_products(work_.input_tiles(args.workspace),
+                                           work_.output_tiles(args.workspace),
+                                           work_.products(work_.inputs, tiles), tiles.first == 0,
+                                           work_.filters(args.workspace), begin, end);
+                });
+  }
+  void finish_all(const KernelArgs& args) const {
+    work_.share(work_.panels() * work_.inputs, [&](int64_t begin, int64_t end) {
+      work_.loops.filter_gradients(work_.filters(args.workspace), work_.filter_stride, places_,
+                                   args.out[0].as<float>(), begin, end);
+    });
+  }
+
+  void make_slice(const KernelArgs& args, const Tiles& tiles, int64_t first, int slot) const {
+    const Loops& loops = work_.loops;
+    float* const filters = work_.filters(args.workspace, slot);
+    float* const dw = args.out[0].as<float>() + first * places_.of_output;
+    work_.each_inputs([&](int64_t input, int64_t inputs) {
+      FilterPlaces places = places_;
+      places.inputs = inputs;
+      loops.add_products(work_.input_tiles(args.workspace) + input * tiles.count,
+                         work_.output_tiles(args.workspace) + first * tiles.count,
+                         work_.products(inputs, tiles), true, filters, 0,
+                         kPoints * work_.panels() * (inputs / loops.lanes()));
+      loops.filter_gradients(filters, work_.filter_stride, places, dw + input * places.of_input, 0,
+                             work_.panels() * inputs);
     });
   }
 
