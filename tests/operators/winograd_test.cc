@@ -150,7 +150,7 @@ TEST(Winograd, HasTheSameBitsOnAnyNumberOfThreadsAndLanes) {
   expect_the_same_bits(with_bias_and_addition({1, 32, 32, 61, 57, 1, 0, 1, 2, false, true}));
   // In slices, unless there are more threads; forward, the second has two turns with one thread.
   expect_the_same_bits(with_bias_and_addition({1, 192, 224, 10, 7, 1, 0, 1, 2, false, true}));
-  expect_the_same_bits(with_bias_and_addition({1, 1152, 32, 19, 20, 1, 1, 1, 1, false, true}));
+  expect_the_same_bits(with_bias_and_addition({1, 1152, 32, 23, 24, 1, 1, 1, 1, false, true}));
 }
 
 TEST(Winograd, KeepsNaN) {

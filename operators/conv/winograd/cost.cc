@@ -8,8 +8,8 @@ namespace {
 constexpr double kTileValue = 38;
 
 // Likewise of a filter, which is not in the cache. In the time that it waits for memory vectors of
-// 16 multiply more. Measured before filters were made in parts and fetched ahead, for vectors of 16
-// when transforms were slower still.
+// 16 multiply more. Measured before filters were made in slices and fetched ahead, for vectors of
+// 16 when transforms were slower still.
 double filter_value(int64_t lanes) { return lanes > 8 ? 90 : 50; }
 
 double tiles(int64_t size) {

@@ -35,7 +35,7 @@ struct Products {
 
 // Where the filter of a pair of channels lies among row-major 3x3 filters.
 struct FilterPlaces {
-  int64_t inputs, outputs;
+  int64_t inputs;
   int64_t of_input, of_output;  // floats from one channel's filter to the next one's
   bool turned;                  // by half a turn, for the gradient of a convolution's input
 };

@@ -64,7 +64,8 @@ class WinogradKernel final : public Kernel {
     work_.each_turn([&](const Tiles& tiles) {
       make_input_tiles(args, tiles);
       if (work_.in_slices)
-        work_.share_slices([&](int64_t first, int slot) { make_slice(args, tiles, first, slot); });
+        work_.share_slices(
+            [&](int64_t output, int slot) { make_slice(args, tiles, output, slot); });
       else
         make_outputs(args, tiles);
     });
@@ -97,28 +98,27 @@ class WinogradKernel final : public Kernel {
                 [&](int64_t begin, int64_t end) { finish(args, to, tiles, 0, begin, end); });
   }
 
-  void make_slice(const KernelArgs& args, const Tiles& tiles, int64_t first, int slot) const {
+  void make_slice(const KernelArgs& args, const Tiles& tiles, int64_t output, int slot) const {
     const Loops& loops = work_.loops;
     float* const filters = work_.filters(args.workspace, slot);
     float* const to = work_.output_tiles(args.workspace, slot);
-    const float* const w = args.in[1].as<float>() + first * does_.filters.of_output;
-    work_.each_inputs([&](int64_t input, int64_t inputs) {
-      FilterPlaces places = does_.filters;
-      places.inputs = inputs;
+    const float* const w = args.in[1].as<float>() + output * does_.filters.of_output;
+    work_.each_inputs(does_.filters, [&](int64_t input, const FilterPlaces& places) {
       loops.filters(w + input * places.of_input, places, work_.filter_stride, filters, 0,
-                    work_.panels() * inputs);
+                    work_.panels() * places.inputs);
       loops.multiply(work_.input_tiles(args.workspace) + input * tiles.count, filters,
-                     work_.products(inputs, tiles), input == 0, to, 0, kPoints * work_.panels());
+                     work_.products(places.inputs, tiles), input == 0, to, 0,
+                     kPoints * work_.panels());
     });
-    finish(args, to, tiles, first, 0, outputs_items(tiles));
+    finish(args, to, tiles, output, 0, outputs_items(tiles));
   }
 
-  // The outputs from `first` on, from their tiles.
-  void finish(const KernelArgs& args, const float* from, const Tiles& tiles, int64_t first,
+  // The channels from `output` on, from their tiles.
+  void finish(const KernelArgs& args, const float* from, const Tiles& tiles, int64_t output,
               int64_t begin, int64_t end) const {
     const ConvEpilogue& after = does_.epilogue;
-    const int64_t plane = first * does_.to.height * does_.to.width;
-    const Postlude postlude{after.bias ? args.in[ConvIn::bias].as<float>() + first : nullptr,
+    const int64_t plane = output * does_.to.height * does_.to.width;
+    const Postlude postlude{after.bias ? args.in[ConvIn::bias].as<float>() + output : nullptr,
                             after.addition ? args.in[ConvIn::z].as<float>() + plane : nullptr,
                             after.relu};
     work_.loops.outputs(from, work_.output_stride, tiles, postlude, does_.to,
@@ -140,14 +140,15 @@ class WinogradGradW final : public Kernel {
         y_(y),
         top_(top),
         left_(left),
-        places_{x.channels, y.channels, 9, 9 * x.channels, false},
+        places_{x.channels, 9, 9 * x.channels, false},
         work_(loops, Sums::over_tiles, images, y, x.channels, y.channels, y.block, threads) {}
 
   void run(const KernelArgs& args) override {
     work_.each_turn([&](const Tiles& tiles) {
       make_tiles(args, tiles);
       if (work_.in_slices)
-        work_.share_slices([&](int64_t first, int slot) { make_slice(args, tiles, first, slot); });
+        work_.share_slices(
+            [&](int64_t output, int slot) { make_slice(args, tiles, output, slot); });
       else
         add_products(args, tiles);
     });
@@ -185,19 +186,17 @@ class WinogradGradW final : public Kernel {
     });
   }
 
-  void make_slice(const KernelArgs& args, const Tiles& tiles, int64_t first, int slot) const {
+  void make_slice(const KernelArgs& args, const Tiles& tiles, int64_t output, int slot) const {
     const Loops& loops = work_.loops;
     float* const filters = work_.filters(args.workspace, slot);
-    float* const dw = args.out[0].as<float>() + first * places_.of_output;
-    work_.each_inputs([&](int64_t input, int64_t inputs) {
-      FilterPlaces places = places_;
-      places.inputs = inputs;
+    float* const dw = args.out[0].as<float>() + output * places_.of_output;
+    work_.each_inputs(places_, [&](int64_t input, const FilterPlaces& places) {
       loops.add_products(work_.input_tiles(args.workspace) + input * tiles.count,
-                         work_.output_tiles(args.workspace) + first * tiles.count,
-                         work_.products(inputs, tiles), true, filters, 0,
-                         kPoints * work_.panels() * (inputs / loops.lanes()));
+                         work_.output_tiles(args.workspace) + output * tiles.count,
+                         work_.products(places.inputs, tiles), true, filters, 0,
+                         kPoints * work_.panels() * (places.inputs / loops.lanes()));
       loops.filter_gradients(filters, work_.filter_stride, places, dw + input * places.of_input, 0,
-                             work_.panels() * inputs);
+                             work_.panels() * places.inputs);
     });
   }
 
@@ -237,36 +236,34 @@ Layouts grad_w_wish(const KernelRequest& request, const Loops& loops) {
 std::unique_ptr<Kernel> prepare_winograd_forward(const KernelRequest& request, const Loops& loops) {
   const auto shapes = ConvShapes::of_forward(request);
   const Window window = shapes.attrs(request).window;
-  const int64_t inputs = shapes.x.dims[1], outputs = shapes.y.dims[1];
+  const int64_t inputs = shapes.x.dims[1];
   const ConvEpilogue epilogue = read_epilogue(request);
   supported(!epilogue.statistics, "leaves sums of the result to others");
   check_z_lies_as_result(request);
-  return std::make_unique<WinogradKernel>(
-      loops,
-      Direction{.from = images_of(shapes.x, loops),
-                .to = images_of(shapes.y, loops),
-                .images = shapes.x.dims[0],
-                .top = window.pads[0],
-                .left = window.pads[1],
-                .filters = {inputs, outputs, 9, 9 * inputs, false},
-                .epilogue = epilogue},
-      request.threads);
+  return std::make_unique<WinogradKernel>(loops,
+                                          Direction{.from = images_of(shapes.x, loops),
+                                                    .to = images_of(shapes.y, loops),
+                                                    .images = shapes.x.dims[0],
+                                                    .top = window.pads[0],
+                                                    .left = window.pads[1],
+                                                    .filters = {inputs, 9, 9 * inputs, false},
+                                                    .epilogue = epilogue},
+                                          request.threads);
 }
 
 std::unique_ptr<Kernel> prepare_winograd_grad_x(const KernelRequest& request, const Loops& loops) {
   const auto shapes = ConvShapes::of_grad_x(request);
   const Window window = shapes.attrs(request).window;
   const int64_t inputs = shapes.x.dims[1], outputs = shapes.y.dims[1];
-  return std::make_unique<WinogradKernel>(
-      loops,
-      Direction{.from = images_of(shapes.y, loops),
-                .to = images_of(shapes.x, loops),
-                .images = shapes.x.dims[0],
-                .top = 2 - window.pads[0],
-                .left = 2 - window.pads[1],
-                .filters = {outputs, inputs, 9 * inputs, 9, true},
-                .epilogue = {}},
-      request.threads);
+  return std::make_unique<WinogradKernel>(loops,
+                                          Direction{.from = images_of(shapes.y, loops),
+                                                    .to = images_of(shapes.x, loops),
+                                                    .images = shapes.x.dims[0],
+                                                    .top = 2 - window.pads[0],
+                                                    .left = 2 - window.pads[1],
+                                                    .filters = {outputs, 9 * inputs, 9, true},
+                                                    .epilogue = {}},
+                                          request.threads);
 }
 
 std::unique_ptr<Kernel> prepare_winograd_grad_w(const KernelRequest& request, const Loops& loops) {

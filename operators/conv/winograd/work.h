@@ -1,10 +1,9 @@
-// How the work of a Winograd convolution is divided, and the memory for it. Nothing of this changes
-// results.
+// How the work of a Winograd convolution is divided, and its memory. None of this changes results.
 //
-// Mostly all filters are transformed once and then tiles come in turns, few enough to stay in the
-// cache between transforms and products. Filters that no cache holds are not: a thread makes one
-// slice of outputs, for all tiles of a turn, and transforms its filters for some inputs at a time,
-// into memory of its own that its cache holds.
+// Usually all filters are transformed once, and tiles come in turns that stay in the cache between
+// transforms and products. Filters too large for that are transformed anew in each turn: a thread
+// makes a slice of outputs, for some inputs at a time, so that their filters stay in its own cache.
+// Gradients of filters are divided likewise, and transformed last.
 #pragma once
 
 #include <algorithm>
@@ -28,36 +27,32 @@ class Work {
       : loops(loops),
         inputs(inputs),
         outputs(outputs),
-        down((tiled.height + kTile - 1) / kTile),
-        across((tiled.width + kTile - 1) / kTile),
-        all(images * down * across),
-        threads(threads),
-        outputs_of_slice(slice_for(sums, outputs_block)) {
-    in_slices = bytes_of(inputs * outputs) > kMostFilters && outputs % outputs_of_slice == 0 &&
-                outputs / outputs_of_slice >= threads &&
-                (sums == Sums::over_inputs || all * (inputs + outputs) <= inputs * outputs);
-    if (in_slices) {
-      inputs_at_once = inputs_that_fit();
-      tiles_of_turn = sums == Sums::over_tiles ? all : equal_turns();
-    } else {
-      outputs_of_slice = outputs;
-      inputs_at_once = inputs;
-      tiles_of_turn = std::min(all, tiles_that_fit() * threads);
-    }
+        down_((tiled.height + kTile - 1) / kTile),
+        across_((tiled.width + kTile - 1) / kTile),
+        all_(images * down_ * across_),
+        threads_(threads) {
+    const int64_t slice = slice_for(sums, outputs_block);
+    // Gradients of filters in slices need all tiles in one turn: if these take no more memory.
+    in_slices = bytes_of(inputs * outputs) > kMostFilters && outputs / slice >= threads_ &&
+                (sums == Sums::over_inputs || all_ * (inputs + outputs) <= inputs * outputs);
+    outputs_of_slice = in_slices ? slice : outputs;
+    inputs_at_once_ = in_slices ? inputs_that_fit() : inputs;
+    if (!in_slices)
+      tiles_of_turn_ = std::min(all_, tiles_that_fit() * threads_);
+    else
+      tiles_of_turn_ = sums == Sums::over_tiles ? all_ : tiles_of_equal_turns();
     const bool own_outputs = in_slices && sums == Sums::over_inputs;
-    input_stride = stride_of(inputs * tiles_of_turn);
-    output_stride = stride_of((own_outputs ? outputs_of_slice : outputs) * tiles_of_turn);
-    filter_stride = stride_of(outputs_of_slice * inputs_at_once);
-    output_rooms_ = own_outputs ? threads : 1;
-    filter_rooms_ = in_slices ? threads : 1;
+    input_stride = stride_of(inputs * tiles_of_turn_);
+    output_stride = stride_of((own_outputs ? outputs_of_slice : outputs) * tiles_of_turn_);
+    filter_stride = stride_of(outputs_of_slice * inputs_at_once_);
+    output_rooms_ = own_outputs ? threads_ : 1;
+    filter_rooms_ = in_slices ? threads_ : 1;
   }
 
   const Loops& loops;
   int64_t inputs, outputs;
-  int64_t down, across, all;
-  int threads;
   bool in_slices;
-  int64_t outputs_of_slice, inputs_at_once, tiles_of_turn;
+  int64_t outputs_of_slice;
   int64_t input_stride, output_stride, filter_stride;
 
   std::size_t bytes() const {
@@ -76,28 +71,30 @@ class Work {
   // visit(tiles) for all tiles.
   template <class Visit>
   void each_turn(const Visit& visit) const {
-    for (int64_t first = 0; first < all; first += tiles_of_turn)
-      visit(Tiles{down, across, first, std::min(tiles_of_turn, all - first)});
+    for (int64_t first = 0; first < all_; first += tiles_of_turn_)
+      visit(Tiles{down_, across_, first, std::min(tiles_of_turn_, all_ - first)});
   }
   // run(begin, end) for the items of a loop.
   template <class Run>
   void share(int64_t items, const Run& run) const {
-    parallel_for(items, 16, threads, run);
+    parallel_for(items, 16, threads_, run);
   }
   // run(first output, slot) for all slices.
   template <class Run>
   void share_slices(const Run& run) const {
-    parallel_for_slots(outputs / outputs_of_slice, 1, threads,
+    parallel_for_slots(outputs / outputs_of_slice, 1, threads_,
                        [&](int slot, int64_t begin, int64_t end) {
                          for (int64_t slice = begin; slice < end; ++slice)
                            run(slice * outputs_of_slice, slot);
                        });
   }
-  // run(first input, inputs) for all inputs of a slice.
+  // run(first input, places) for all inputs of a slice, as many at a time as places.inputs.
   template <class Run>
-  void each_inputs(const Run& run) const {
-    for (int64_t first = 0; first < inputs; first += inputs_at_once)
-      run(first, std::min(inputs_at_once, inputs - first));
+  void each_inputs(FilterPlaces places, const Run& run) const {
+    for (int64_t first = 0; first < inputs; first += inputs_at_once_) {
+      places.inputs = std::min(inputs_at_once_, inputs - first);
+      run(first, places);
+    }
   }
 
   int64_t panels() const { return outputs_of_slice / (2 * loops.lanes()); }
@@ -108,7 +105,7 @@ class Work {
 
  private:
   static constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
-  static constexpr int64_t kMostFilters = 5 * kMiB;  // that are transformed only once
+  static constexpr int64_t kMostFilters = 5 * kMiB;  // larger ones may be made in slices
   static constexpr int64_t kRows = 12;  // tiles that are multiplied together; with AVX2 it is half
 
   static int64_t bytes_of(int64_t floats_of_point) {
@@ -118,27 +115,35 @@ class Work {
   // not compete for the same places of a cache.
   static int64_t stride_of(int64_t floats) { return (floats + 1023) / 1024 * 1024 + 112; }
 
-  // All tiles of inputs are read for each slice. Sums over tiles leave room for more outputs.
+  // Each slice reads all tiles of inputs. Sums over inputs also keep the slice's tiles of products
+  // in the cache, so their slices are smaller. There should be one for each thread.
   int64_t slice_for(Sums sums, int64_t outputs_block) const {
     const int64_t least = std::lcm<int64_t>(outputs_block, 2 * loops.lanes());
-    return sums == Sums::over_tiles && outputs % (2 * least) == 0 ? 2 * least : least;
+    const bool double_fits = outputs % (2 * least) == 0 && outputs / (2 * least) >= threads_;
+    return sums == Sums::over_tiles && double_fits ? 2 * least : least;
   }
   // Their filters stay in a core's own cache, beside tiles.
   int64_t inputs_that_fit() const {
     const int64_t groups = 160 * kKiB / bytes_of(outputs_of_slice * loops.lanes());
     return std::min(inputs, std::max<int64_t>(1, groups) * loops.lanes());
   }
-  // A turn's tiles of inputs, which each slice reads, stay in the cache that cores share.
-  int64_t equal_turns() const {
-    const int64_t cache = 3 * kMiB * std::min(threads, 2);
-    const int64_t turns = (bytes_of(inputs * all) + cache - 1) / cache;
-    return std::min(all, (all + turns * kRows - 1) / (turns * kRows) * kRows);
+  // A turn's tiles of inputs, which each slice reads, stay in the cache that cores share (another
+  // replica's threads want their part of it), the slice's tiles of products in a core's own.
+  int64_t tiles_of_equal_turns() const {
+    const int64_t shared = 5 * kMiB * std::min(threads_, 2) / bytes_of(inputs);
+    const int64_t own = 320 * kKiB / bytes_of(outputs_of_slice);
+    const int64_t most = std::max(2 * kRows, std::min(shared, own));
+    const int64_t turns = std::max<int64_t>(1, (all_ + most - 1) / most);
+    return std::min(all_, (all_ + turns * kRows - 1) / (turns * kRows) * kRows);
   }
-  // In a thread's part of the cache, but enough for a filter that is read to be used often.
+  // A turn's tiles stay in a thread's part of the cache, but are enough to use each filter often.
   int64_t tiles_that_fit() const {
     return std::max(2 * kRows, 2 * kMiB / bytes_of(inputs + outputs) / kRows * kRows);
   }
 
+  int64_t down_, across_, all_;  // tiles
+  int threads_;
+  int64_t inputs_at_once_, tiles_of_turn_;
   int output_rooms_, filter_rooms_;
 };
 
