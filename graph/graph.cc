@@ -135,6 +135,9 @@ Node Graph::adopt(onnx::NodeProto proto) {
   for (const std::string& name : proto.input())
     node.inputs.push_back(name.empty() ? none : at(name));
   while (!node.inputs.empty() && !node.inputs.back()) node.inputs.pop_back();
+  for (const std::string& name : proto.output())
+    check(!name.empty() || !node.op->collective, proto.name(), " (", proto.op_type(),
+          "): each of its replicas needs an output");
   node.replica = read_replica(proto);
   // ONNX makes node names optional; ours appear in errors and plans.
   if (proto.name().empty() && proto.output_size() > 0) proto.set_name(proto.output(0));

@@ -65,7 +65,8 @@ void check_operands(const onnx::OpSchema& schema, const std::vector<const Tensor
       check(i < types.size() && types[i], "needs its input ", i, ", ", formals[i].GetName());
 }
 
-// Only optional results may be unnamed: kernels write the others.
+// Only optional results may be unnamed: kernels write the others. (A collective has none for a
+// replica that needs none: see passes/share.h.)
 void check_results(const onnx::OpSchema& schema, const onnx::NodeProto& proto) {
   const auto& formals = schema.outputs();
   for (int i = 0; i < proto.output_size() && !formals.empty(); ++i) {
@@ -143,7 +144,7 @@ Inferred infer_node(const Op& op, onnx::NodeProto& proto, const InferenceInputs&
     check_operands(*schema, inputs.types);
     check_operand_kinds(op, inputs.types);
     check_operand_types(op, *schema, inputs.types);
-    check_results(*schema, proto);
+    if (!op.collective) check_results(*schema, proto);
     if (op.domain.empty() && schema->has_type_and_shape_inference_function())
       inference.outputs = infer_by_onnx(*schema, proto, inputs);
   } catch (const Error&) {

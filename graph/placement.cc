@@ -40,6 +40,10 @@ void forget_replica(onnx::NodeProto& proto) {
     if (attributes[i].name() == kReplica) attributes.DeleteSubrange(i, 1);
 }
 
+bool is_placement(const onnx::AttributeProto& attribute) {
+  return attribute.name() == kReplica || attribute.name() == kReplicas;
+}
+
 std::pair<std::string, AttributeValue> replicas_attribute(const std::vector<int64_t>& replicas) {
   return {kReplicas, replicas};
 }

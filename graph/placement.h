@@ -9,14 +9,16 @@
 #include "graph/graph.h"
 
 namespace onnx {
+class AttributeProto;
 class NodeProto;
-}
+}  // namespace onnx
 
 namespace lockstep {
 
 void write_replica(onnx::NodeProto& proto, int replica);
 int read_replica(const onnx::NodeProto& proto);  // kEveryReplica if there is none
 void forget_replica(onnx::NodeProto& proto);
+bool is_placement(const onnx::AttributeProto& attribute);  // says where, not what
 
 // For a collective, which belongs to no single replica: its output i lives on replicas[i].
 std::pair<std::string, AttributeValue> replicas_attribute(const std::vector<int64_t>& replicas);

@@ -19,6 +19,7 @@ struct Known {
   std::map<std::string, int> filter_layouts = {};
   std::set<std::string> states = {};  // inputs that are not fed
   bool exact = false;                 // see KernelRequest
+  bool one_memory = false;            // any replica may write what others read
 };
 
 struct Rewritten {

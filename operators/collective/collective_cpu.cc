@@ -51,7 +51,7 @@ std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request) {
   const bool mean = read_all_reduce(request.attributes()).reduction == Reduction::mean;
   constexpr bool kRounds = !std::is_same_v<T, W>;
   constexpr int64_t kLine = 64 / sizeof(T);
-  const int64_t count = request.out[0].count();
+  const int64_t count = request.in[0].count();
   const int64_t lines = (count + kLine - 1) / kLine;
   const int64_t begin = lines * request.part / request.parts * kLine;
   const int64_t end = std::min(count, lines * (request.part + 1) / request.parts * kLine);
@@ -73,7 +73,7 @@ std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request) {
                      if constexpr (kRounds)
                        for (int64_t i = 0; i < size; ++i) total[i] = static_cast<T>(W(total[i]));
                      for (const Tensor& result : args.out)
-                       std::copy_n(total, size, result.as<T>() + at);
+                       if (result.desc.present()) std::copy_n(total, size, result.as<T>() + at);
                    }
                  });
   };
@@ -85,10 +85,17 @@ std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
                        [&]<class T, class W>() { return all_reduce_kernel<T, W>(request); });
 }
 
+// The result of this part's replica. Replicas that need none have no part.
+std::size_t own_result(const KernelRequest& request) {
+  std::size_t result = 0;
+  for (int left = request.part;; ++result)
+    if (request.out[result].present() && left-- == 0) return result;
+}
+
 std::unique_ptr<Kernel> prepare_broadcast(const KernelRequest& request) {
   return make_kernel(
-      [part = request.part, bytes = request.out[0].bytes()](const KernelArgs& args) {
-        if (bytes > 0) std::memcpy(args.out[part].data, args.in[0].data, bytes);
+      [own = own_result(request), bytes = request.in[0].bytes()](const KernelArgs& args) {
+        if (bytes > 0) std::memcpy(args.out[own].data, args.in[0].data, bytes);
       },
       "shared memory");
 }
@@ -97,9 +104,9 @@ std::unique_ptr<Kernel> prepare_broadcast(const KernelRequest& request) {
 std::unique_ptr<Kernel> prepare_all_gather(const KernelRequest& request) {
   const std::string why = read_all_gather(request.attributes()).why;
   return make_kernel(
-      [part = request.part, bytes = request.in[0].bytes()](const KernelArgs& args) {
+      [own = own_result(request), bytes = request.in[0].bytes()](const KernelArgs& args) {
         if (bytes == 0) return;
-        auto* to = args.out[part].as<std::byte>();
+        auto* to = args.out[own].as<std::byte>();
         for (const Tensor& operand : args.in) {
           std::memcpy(to, operand.data, bytes);
           to += bytes;

@@ -20,7 +20,9 @@ bool takes_blocks(const TensorDesc& tensor, int block, LastBlock last) {
 }
 
 Layouts flat_layouts(const KernelRequest& request, LastBlock last) {
-  const Dims& shape = request.out[0].dims;
+  // A collective may lack results.
+  const auto made = std::ranges::find_if(request.out, &TensorDesc::present);
+  const Dims& shape = made->dims;
   int block = 1;
   for (const TensorDesc& operand : request.in)
     if (const int other = operand.channel_block;

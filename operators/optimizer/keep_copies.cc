@@ -76,7 +76,7 @@ class CopyKeeper {
         continue;
       for (const int user : from_.consumers(param)) {
         const Node node = from_.node(user);
-        if (node.replica() != update.replica()) continue;
+        if (node.replica() != update.replica() && !known_.one_memory) continue;
         if (layout_of(param) != 1)
           add_reorder(copies, {{}, param, k, DType::float32, 1}, node);
         else

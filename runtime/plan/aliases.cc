@@ -79,10 +79,11 @@ class StorageAssigner {
     for (const StateUpdate& update : request_.updates) {
       int maker = made_by_[update.slot];
       int old = slot_of[update.state];
-      bool fits = request_.alias && maker >= 0 && target_[update.slot] < 0 &&
-                  plan_.slots[update.slot].lives == Lives::in_arena &&
-                  plan_.slots[update.slot].worker == plan_.state_workers[update.state] &&
-                  (old < 0 || may_overwrite(old, maker, update.slot));
+      bool fits =
+          request_.alias && maker >= 0 && target_[update.slot] < 0 &&
+          plan_.slots[update.slot].lives == Lives::in_arena &&
+          in_one_memory(plan_.slots[update.slot].worker, plan_.state_workers[update.state]) &&
+          (old < 0 || may_overwrite(old, maker, update.slot));
       if (fits) {
         target_[update.slot] = update.state;
       } else {
@@ -90,6 +91,11 @@ class StorageAssigner {
         last_use_[update.slot] = kToTheEnd;  // the copy comes after all nodes
       }
     }
+  }
+
+  bool in_one_memory(int worker, int other) const {
+    return worker == other || (plan_.workers[worker].device.kind == DeviceKind::cpu &&
+                               plan_.workers[other].device.kind == DeviceKind::cpu);
   }
 
   bool may_overwrite(int old, int maker, int slot) const {

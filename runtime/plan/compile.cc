@@ -32,11 +32,13 @@ class Compiler {
       state_numbers_.emplace(plan_.states[i], static_cast<int>(i));
 
     const ThreadLimit limit(plan_.threads);
-    Graph bound = bind();  // 1. shapes of this batch, constant folding, pruning
+    Graph bound =
+        share(bind());  // 1. shapes of this batch, constants, pruning; what replicas share
     // 2. fusions, and on GPUs kept copies, per device
     Known known{seen_by_others(), request_.updates};
     known.states = {request_.states.begin(), request_.states.end()};
     known.exact = request_.options.exact;
+    known.one_memory = in_host_memory();
     bound = rewrite(std::move(bound), known, &Rewrites::before_layouts);
     put_communication_late(bound);   // 3. order: queues overlap, workers seldom meet
     bound = lay_out_tensors(bound);  // 4. layouts, reorders where kernels disagree, kept copies
@@ -64,6 +66,21 @@ class Compiler {
     for (const Binding& update : request_.updates) wanted.push_back(update.value);
     return bind_shapes(request_.graph, feeds, wanted, folder_for(request_.kernels),
                        request_.owners);
+  }
+
+  // Replicas in host memory read one copy of what is equal on all of them.
+  Graph share(Graph bound) {
+    if (!request_.options.share || !in_host_memory() || request_.devices.size() < 2) return bound;
+    Shared shared =
+        share_states(std::move(bound), request_.common, request_.updates, request_.fetches);
+    request_.updates = std::move(shared.updates);
+    for (const std::size_t one : shared.states) {
+      plan_.shared.emplace_back();
+      for (const std::string& name : request_.common.states[one])
+        plan_.shared.back().push_back(state_number(name));
+    }
+    if (!shared.note.empty()) plan_.notes.push_back(shared.note);
+    return std::move(shared.graph);
   }
 
   std::set<std::string> seen_by_others() const {
@@ -139,6 +156,7 @@ class Compiler {
   // Names stay; a value that is kept for the next run lies as what it takes the place of.
   Graph rewrite_laid_out(Graph laid) {
     Known known{seen_by_others(), request_.updates};
+    known.one_memory = in_host_memory();
     std::unordered_map<std::string, int> block_of;
     for (int id = 0; id < laid.value_count(); ++id) {
       const std::string& name = laid.name({id});
@@ -285,8 +303,9 @@ class Compiler {
       std::vector<int> replicas;
       if (node.op()->collective) {
         for (Value output : node.outputs()) {
-          check(bool(output), node.description(), ": each of its replicas needs an output");
-          replicas.push_back(replica_with_device(node, replica_of(bound, output)));
+          check(output || in_host_memory(), node.description(),
+                ": each of its replicas needs an output");
+          if (output) replicas.push_back(replica_with_device(node, replica_of(bound, output)));
         }
       } else {
         replicas.push_back(replica_with_device(node, std::max(node.replica(), 0)));
@@ -326,7 +345,7 @@ class Compiler {
     plan_.steps.push_back(std::move(step));
   }
 
-  const CompileRequest& request_;
+  CompileRequest request_;  // without the updates of states that are shared
   Plan plan_;
   std::vector<Binding> kept_;  // by rewrites
   FixedPart fixed_;
@@ -355,6 +374,7 @@ CompileRequest step_request(const TrainingModel& model,
   for (const std::string& feed : request.feeds) request.feed_dims.push_back(dims(feed));
   request.owners = model.owners();
   request.chooses_state_layouts = true;
+  request.common = in_common(model);
   return request;
 }
 

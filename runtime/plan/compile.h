@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/passes/share.h"
 #include "graph/training.h"
 #include "runtime/plan/plan.h"
 
@@ -18,6 +19,7 @@ struct CompileOptions {
   bool layouts = true;          // false: every tensor row-major
   bool state_layouts = true;    // false: every state row-major
   bool rewrites = true;         // false: no fusion
+  bool share = true;            // false: every replica has states of its own
   bool tf32 = false;            // KernelRequest::tf32
   bool exact = false;           // KernelRequest::exact
   std::size_t guard_bytes = 0;  // free bytes around every block; for tests
@@ -39,6 +41,8 @@ struct CompileRequest {
   std::vector<int> state_layouts = {};
   // The plan may choose other ones; Plan::state_descs has them.
   bool chooses_state_layouts = false;
+  // What replicas in host memory may keep once (Plan::shared).
+  InCommon common = {};
 };
 
 Plan compile(const CompileRequest& request);

@@ -106,7 +106,8 @@ class LayoutPass {
   std::vector<int> replicas_of(const Node& node) const {
     if (!node.op()->collective) return {std::max(node.replica(), 0)};
     std::vector<int> replicas;
-    for (Value output : node.outputs()) replicas.push_back(replica_of(bound_, output));
+    for (Value output : node.outputs())
+      if (output) replicas.push_back(replica_of(bound_, output));
     return replicas;
   }
 

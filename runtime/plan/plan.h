@@ -86,6 +86,9 @@ struct Plan {
   std::vector<TensorDesc> state_descs;
   std::vector<int> state_workers;
   std::vector<std::size_t> kept;
+  // The session's states that must lie in one memory, by replica; the first one's number is that of
+  // all, and the plan has no slot for the others.
+  std::vector<std::vector<int>> shared;
 
   std::vector<PlanStep> steps;  // in an order that every worker respects
   // Steps whose result is a part of a state, elsewhere in every run. Their kernels (windows.h) tell

@@ -1,6 +1,7 @@
 #include "runtime/state/session.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "runtime/finite.h"
@@ -88,7 +89,7 @@ void Program::feed_ahead(std::span<const Tensor> feeds) {
 Executor* Program::known_executor(std::span<const Tensor> feeds) {
   check(feeds.size() == spec_.feeds.size(), spec_.graph.name(), " takes ", spec_.feeds.size(),
         " feeds, was given ", feeds.size());
-  if (laid_out_ != session_.state_.times_laid_out()) cache_.clear();  // states lie elsewhere now
+  if (moves_ != session_.state_.moves()) cache_.clear();  // states lie elsewhere now
   for (auto it = cache_.begin(); it != cache_.end(); ++it) {
     const Plan& plan = (*it)->plan();
     bool fits = true;
@@ -101,7 +102,25 @@ Executor* Program::known_executor(std::span<const Tensor> feeds) {
   return nullptr;
 }
 
+// Whether feeds that replicas have in common are equal.
+bool Program::fed_alike(std::span<const Tensor> feeds) const {
+  const auto tensor = [&](const std::string& name) -> const Tensor* {
+    const auto found = std::ranges::find(spec_.feeds, name);
+    const auto i = static_cast<std::size_t>(found - spec_.feeds.begin());
+    return i < feeds.size() && feeds[i].data ? &feeds[i] : nullptr;
+  };
+  for (const auto& names : spec_.common_feeds)
+    if (const Tensor* first = tensor(names.front()))
+      for (const std::string& name : names)
+        if (const Tensor* other = tensor(name);
+            other && (other->desc != first->desc ||
+                      std::memcmp(other->data, first->data, first->desc.bytes()) != 0))
+          return false;
+  return true;
+}
+
 Executor& Program::executor(std::span<const Tensor> feeds) {
+  if (session_.shares_ && !fed_alike(feeds)) session_.share_nothing();
   if (Executor* const known = known_executor(feeds)) return *known;
   std::vector<Dims> dims;
   for (std::size_t i = 0; i < feeds.size(); ++i) {
@@ -113,15 +132,17 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   CompileOptions options = session_.options_.compile;
   options.threads = session_.threads_;
   // The first program that trains chooses how states lie; others reorder what they want otherwise.
-  const bool chooses = session_.state_.times_laid_out() == 0 && !spec_.updates.empty() &&
-                       this != session_.init_.get();
+  const bool initial = this == session_.init_.get();
+  const bool chooses = session_.state_.times_laid_out() == 0 && !spec_.updates.empty() && !initial;
   Plan plan =
       compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches, session_.state_.names(),
                spec_.updates, session_.devices_, session_.kernels_, options, session_.comm(),
-               spec_.model.owners(), session_.state_.layouts(), chooses});
+               spec_.model.owners(), session_.state_.layouts(), chooses,
+               spec_.updates.empty() ? InCommon{} : session_.common_now(spec_.model, initial)});
+  session_.share_as(plan, spec_.updates, initial);
   if (chooses) session_.state_.lay_out(plan.state_descs);
-  if (laid_out_ != session_.state_.times_laid_out()) cache_.clear();
-  laid_out_ = session_.state_.times_laid_out();
+  if (moves_ != session_.state_.moves()) cache_.clear();
+  moves_ = session_.state_.moves();
   for (std::size_t i = 0; i < plan.session_states(); ++i) {  // kernels use the states' own memory
     const TensorDesc &here = plan.state_descs[i], &held = session_.state_.at(plan.states[i]).desc;
     check(!here.present() || here == held, spec_.graph.name(), ": '", plan.states[i], "' is ", here,
@@ -144,7 +165,8 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
       workers_(accelerator_ ? 1 : static_cast<int>(devices_.size()) + (options.comm ? 1 : 0),
                threads_, !accelerator_ && options.comm ? 1 : 0),
       state_(model.state_values(), state_descs(model), accelerator_,
-             accelerator_ ? devices_of_states(model, devices_) : std::vector<Device>{}) {
+             accelerator_ ? devices_of_states(model, devices_) : std::vector<Device>{}),
+      shares_(options.compile.share && !accelerator_ && model.replicas > 1) {
   check(static_cast<int>(devices_.size()) == model.replicas, "the model has ", model.replicas,
         model.replicas == 1 ? " replica" : " replicas", " but ", devices_.size(),
         " devices were given");
@@ -174,7 +196,7 @@ std::unique_ptr<Program> Session::make_step(const TrainingModel& model,
   // Steps that skip non-finite gradients accept any feeds.
   const std::size_t losses = model.checks.empty() ? model.losses.size() : 0;
   return make_program({model, model.step, model.feed_values(), model.fetch_values(), model.updates,
-                       losses * static_cast<std::size_t>(model.replicas)},
+                       losses * static_cast<std::size_t>(model.replicas), in_common(model).feeds},
                       std::move(arenas));
 }
 
@@ -200,14 +222,44 @@ std::unique_ptr<Program> Session::inference_of(const TrainingModel& model) {
 }
 
 void Session::initialise() {
+  apart_.clear();
   init_->run({}, run_options(0));
   state_.note_values();
   init_->cache_.clear();  // frees memory that would stay unused for the rest of the run
   init_->arenas_ = new_arenas();
 }
 
-void Session::load(const StateValues& values) {
-  for (const auto& [name, value] : values) state_.write(name, value);
+void Session::load(const StateValues& values) { state_.write_all(values); }
+
+// Of what all replicas have in common, the states that are equal now, or will be by initial values.
+InCommon Session::common_now(const TrainingModel& model, bool initial) const {
+  if (!shares_) return {};
+  InCommon common = in_common(model);
+  std::erase_if(common.states, [&](const std::vector<std::string>& names) {
+    std::vector<int> numbers;
+    for (const std::string& name : names) numbers.push_back(state_.number_of(name));
+    return apart_.contains(names.front()) ||
+           !(initial ? state_.lie_alike(numbers) : state_.are_equal(numbers));
+  });
+  return common;
+}
+
+// Puts into one memory what the plan shares, and separates what it would make different.
+void Session::share_as(const Plan& plan, const std::vector<Binding>& updates, bool initial) {
+  std::set<int> shared;
+  for (const std::vector<int>& group : plan.shared) shared.insert(group.begin(), group.end());
+  for (const Binding& update : updates) {
+    const int number = state_.number_of(update.state);
+    if (shared.contains(number) || !state_.is_shared(number)) continue;
+    if (!initial) apart_.insert(state_.home_of(number));
+    state_.separate(number);
+  }
+  if (!plan.shared.empty()) state_.share(plan.shared);
+}
+
+void Session::share_nothing() {
+  shares_ = false;
+  for (std::size_t i = 0; i < state_.names().size(); ++i) state_.separate(static_cast<int>(i));
 }
 
 StateValues Session::save() const {

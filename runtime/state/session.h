@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ class Program {
     std::vector<std::string> fetches;
     std::vector<Binding> updates;
     std::size_t losses = 0;  // the first so many fetches are losses, which should be finite
+    std::vector<std::vector<std::string>> common_feeds = {};  // InCommon::feeds
   };
 
   const std::vector<std::string>& feeds() const { return spec_.feeds; }
@@ -54,12 +56,13 @@ class Program {
   Executor& executor(std::span<const Tensor> feeds);
   Executor* known_executor(std::span<const Tensor> feeds);  // null: none was made for these shapes
   void check_losses(std::span<const Tensor> feeds, const Executor& executor) const;
+  bool fed_alike(std::span<const Tensor> feeds) const;
 
   class Session& session_;
   Spec spec_;
   std::shared_ptr<ArenaPool> arenas_;
   std::vector<std::unique_ptr<Executor>> cache_;  // most recently used first
-  int laid_out_ = 0;                              // States::times_laid_out when they were made
+  int moves_ = 0;                                 // States::moves when they were made
 };
 
 struct SessionOptions {
@@ -122,6 +125,9 @@ class Session {
   std::unique_ptr<Program> make_inference(const TrainingModel& model,
                                           std::shared_ptr<ArenaPool> arenas);
   std::shared_ptr<ArenaPool> new_arenas() const;
+  InCommon common_now(const TrainingModel& model, bool initial) const;
+  void share_as(const Plan& plan, const std::vector<Binding>& updates, bool initial);
+  void share_nothing();
 
   const TrainingModel& model_;
   std::vector<Device> devices_;
@@ -131,6 +137,10 @@ class Session {
   int threads_;
   Workers workers_;
   States state_;
+  // States that a program does not keep equal, or all if replicas were fed different rates: they
+  // stay apart, so that programs that take turns are not planned again each time.
+  std::set<std::string> apart_;
+  bool shares_;
   std::unique_ptr<Program> init_;
   std::unique_ptr<Program> step_;
   std::unique_ptr<Program> inference_;

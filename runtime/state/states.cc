@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "graph/graph.h"
 #include "graph/limits.h"
@@ -24,6 +25,8 @@ States::States(std::vector<std::string> names, std::vector<TensorDesc> descs,
     tensors_.push_back({std::move(descs[i]), memory_.back().get()});
   }
   changed_.assign(names_.size(), 0);
+  home_.resize(names_.size());
+  std::iota(home_.begin(), home_.end(), 0);
 }
 
 void States::copy(void* to, const void* from, std::size_t bytes) const {
@@ -39,8 +42,6 @@ int States::number_of(const std::string& name) const {
   }
   return static_cast<int>(found - names_.begin());
 }
-
-const Tensor& States::at(const std::string& name) const { return at(number_of(name)); }
 
 Literal States::read(const std::string& name) const {
   const Tensor& tensor = at(name);
@@ -67,14 +68,50 @@ void States::put(const Tensor& tensor, const Literal& value) {
     copy_from_row_major(tensor, value.bytes().data());
 }
 
-void States::write(const std::string& name, const Literal& value) {
-  const int number = number_of(name);
-  const Tensor& tensor = at(number);
-  check(tensor.desc.dtype == value.dtype() && tensor.desc.dims == value.dims(), "state '", name,
-        "' is ", tensor.desc, ", but its new value is ", value.type());
-  put(tensor, value);
+void States::check_value(int number, const Literal& value) const {
+  const TensorDesc& desc = at(number).desc;
+  check(desc.dtype == value.dtype() && desc.dims == value.dims(), "state '",
+        names_[static_cast<std::size_t>(number)], "' is ", desc, ", but its new value is ",
+        value.type());
+}
+
+void States::set(int number, const Literal& value) {
+  put(at(number), value);
   note_change(number);
   has_values_ = true;
+}
+
+void States::write(const std::string& name, const Literal& value) {
+  const int number = number_of(name);
+  check_value(number, value);
+  if (is_shared(number) && !(read(name) == value)) separate(number);
+  set(number, value);
+}
+
+void States::write_all(const StateValues& values) {
+  std::vector<bool> together(names_.size(), false);  // by home: all of its states take one value
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    if (home_[i] == static_cast<int>(i)) together[i] = take_one_value(static_cast<int>(i), values);
+  for (const auto& [name, value] : values) {
+    const int number = number_of(name), home = home_[static_cast<std::size_t>(number)];
+    if (!together[static_cast<std::size_t>(home)]) {
+      write(name, value);
+    } else if (number == home) {
+      check_value(number, value);
+      set(number, value);
+    }
+  }
+}
+
+bool States::take_one_value(int home, const StateValues& values) const {
+  const auto first = values.find(names_[static_cast<std::size_t>(home)]);
+  if (first == values.end()) return false;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (home_[i] != home) continue;
+    const auto other = values.find(names_[i]);
+    if (other == values.end() || !(other->second == first->second)) return false;
+  }
+  return true;
 }
 
 void States::write_first(const std::string& name, const Tensor& rows) {
@@ -91,21 +128,69 @@ void States::write_first(const std::string& name, const Tensor& rows) {
 
 std::vector<int> States::layouts() const {
   std::vector<int> layouts;
-  for (const Tensor& tensor : tensors_) layouts.push_back(tensor.desc.channel_block);
+  for (const int home : home_) layouts.push_back(at(home).desc.channel_block);
   return layouts;
+}
+
+bool States::is_shared(int number) const {
+  return std::ranges::count(home_, home_[static_cast<std::size_t>(number)]) > 1;
+}
+
+bool States::lie_alike(const std::vector<int>& group) const {
+  return std::ranges::all_of(group,
+                             [&](int number) { return at(number).desc == at(group.front()).desc; });
+}
+
+bool States::are_equal(const std::vector<int>& group) const {
+  const Tensor& first = at(group.front());
+  return lie_alike(group) && std::ranges::all_of(group, [&](int number) {
+           const void* data = at(number).data;
+           return !has_values() || data == first.data ||
+                  std::memcmp(data, first.data, first.desc.bytes()) == 0;
+         });
+}
+
+void States::share(const std::vector<std::vector<int>>& groups) {
+  for (const std::vector<int>& group : groups) {
+    check(!accelerator_ && lie_alike(group), "internal: '", names_[group.front()],
+          "' cannot be shared");
+    for (const int number : group) {
+      const auto i = static_cast<std::size_t>(number);
+      if (home_[i] == home_[static_cast<std::size_t>(group.front())]) continue;
+      home_[i] = group.front();
+      memory_[i].reset();
+      ++moves_;
+    }
+  }
+}
+
+void States::separate(int number) {
+  const int home = home_[static_cast<std::size_t>(number)];
+  for (std::size_t i = 0; i < home_.size(); ++i) {
+    if (home_[i] != home || static_cast<int>(i) == home) continue;
+    const Tensor& from = at(home);
+    memory_[i] = allocate(from.desc.bytes());
+    tensors_[i] = {from.desc, memory_[i].get()};
+    copy(tensors_[i].data, from.data, from.desc.bytes());
+    changed_[i] = changed(home);
+    home_[i] = static_cast<int>(i);
+    ++moves_;
+  }
 }
 
 void States::lay_out(const std::vector<TensorDesc>& descs) {
   bool changed = false;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    Tensor& tensor = tensors_[i];
+    Tensor& tensor = tensors_[static_cast<std::size_t>(home_[i])];
     if (!descs[i].present() || descs[i].channel_block == tensor.desc.channel_block) continue;
     const Literal value = read(names_[i]);
     tensor.desc.channel_block = descs[i].channel_block;
     put(tensor, value);
     changed = true;
   }
-  if (changed) ++times_laid_out_;
+  if (!changed) return;
+  ++times_laid_out_;
+  ++moves_;
 }
 
 }  // namespace lockstep

@@ -55,7 +55,9 @@ TEST(Checkpoint, KeepsReplicasThatDiffer) {
   TrainingModel model = small_mlp(2);
   Session session(model, cpu_devices(2), all_kernels(), {1, 1, {}});
   session.initialise();
-  session.state().at("cpu_1/fc1_b").as<float>()[0] = 42;
+  Literal other = session.state().read("cpu_1/fc1_b");
+  reinterpret_cast<float*>(other.bytes().data())[0] = 42;
+  session.state().write("cpu_1/fc1_b", other);
   save_checkpoint(session, folder / "c", {});
   StateValues saved = session.save();
   session.initialise();

@@ -221,9 +221,9 @@ TEST(Compile, ArenasTakeAtMostSixtyPercent) {
     const Plan& plan = session.step().plan(feeds.at(0, 0.1F));
     std::size_t arena = 0;
     for (const Worker& worker : plan.workers) arena += worker.arena_bytes;
-    // Of the graph's tensors: fusion takes some away, so that the rest share less.
+    // Of the graph's tensors: fusion and shared states take some away, so that the rest share less.
     SessionOptions unfused{.seed = 1, .threads = 1};
-    unfused.compile.rewrites = false;
+    unfused.compile.rewrites = unfused.compile.share = false;
     Session apart(c.model, cpu_devices(c.model.replicas), all_kernels(), unfused);
     const std::size_t tensors = apart.step().plan(feeds.at(0, 0.1F)).tensor_bytes;
     EXPECT_LE(static_cast<double>(arena), 0.6 * static_cast<double>(tensors))
@@ -237,7 +237,7 @@ TEST(Compile, ArenasTakeAtMostSixtyPercent) {
 
 TEST(Compile, CollectivesComeInOneOrder) {
   TrainingModel model = small_mlp(3);
-  Session session(model, cpu_devices(3), all_kernels(), {1, 1, {}});
+  Session session(model, cpu_devices(3), all_kernels(), {1, 1, {.share = false}});
   StepFeeds feeds(model, 6, 5, {1, 6, 6});
   const Plan& plan = session.step().plan(feeds.at(0, 0.1F));
   std::vector<std::vector<std::string>> order(3);

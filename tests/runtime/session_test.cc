@@ -290,7 +290,9 @@ TEST(FindDrift, NamesTheStateThatDiffers) {
   Session session(model, cpu_devices(3), all_kernels(), {1, 1, {}});
   session.initialise();
   EXPECT_EQ(find_drift(session), "");
-  session.state().at("cpu_2/fc2_b").as<float>()[1] = 1e-30F;
+  Literal value = session.state().read("cpu_2/fc2_b");
+  reinterpret_cast<float*>(value.bytes().data())[1] = 1e-30F;
+  session.state().write("cpu_2/fc2_b", value);
   EXPECT_EQ(find_drift(session), "'cpu_2/fc2_b' differs from 'cpu_0/fc2_b'");
 }
 

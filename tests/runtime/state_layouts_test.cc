@@ -75,9 +75,11 @@ struct Training {
   int64_t batch;
 
   Training(const TrainingModel& model, bool tiles, int64_t batch = 8, bool fused = true,
-           const Dims& image = kImage)
+           const Dims& image = kImage, bool shares = true)
       : session(model, cpu_devices(model.replicas), all_kernels(),
-                {.seed = 5, .threads = 1, .compile = {.state_layouts = tiles, .rewrites = fused}}),
+                {.seed = 5,
+                 .threads = 1,
+                 .compile = {.state_layouts = tiles, .rewrites = fused, .share = shares}}),
         feeds(model, batch, kClasses, image),
         batch(batch) {
     session.initialise();
@@ -119,7 +121,8 @@ class StateLayouts : public ::testing::Test {
 TEST_F(StateLayouts, HoldFiltersAndTheirMomentumInTiles) {
   for (const int replicas : {1, 2}) {
     const TrainingModel model = model_of({.replicas = replicas});
-    Training tiles(model, true), plain(model, false);
+    Training tiles(model, true, 8, true, kImage, false),
+        plain(model, false, 8, true, kImage, false);
     tiles.run(0, 1);
     plain.run(0, 1);
     const bool small_tiles = tiles.side_of_tiles() == 8;
@@ -138,6 +141,9 @@ TEST_F(StateLayouts, HoldFiltersAndTheirMomentumInTiles) {
               std::string::npos);
     EXPECT_EQ(tiled.kept.size(), static_cast<std::size_t>(copies * replicas));
     EXPECT_EQ(row_major.kept.size(), 0u);
+    Training shared(model, true);
+    EXPECT_EQ(shared.session.step().plan(shared.feeds.at(0, 0.05F)).kept.size(),
+              static_cast<std::size_t>(copies));
   }
 }
 

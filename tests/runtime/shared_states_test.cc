@@ -1,0 +1,268 @@
+// Parameters that replicas keep once: the same bits, and the same files, as when each has its own.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "builders/optimizers/adam.h"
+#include "graph/file.h"
+#include "operators/weighted/weighted.h"
+#include "runtime/state/checkpoint.h"
+#include "runtime/state/drift.h"
+#include "tests/support/step_feeds.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr int64_t kClasses = 5, kBatch = 12;
+
+struct Training {
+  Session session;
+  StepFeeds feeds;
+
+  Training(const TrainingModel& model, bool shares, bool fused = true, int threads = 1)
+      : session(model, cpu_devices(model.replicas), all_kernels(),
+                {.seed = 5, .threads = threads, .compile = {.rewrites = fused, .share = shares}}),
+        feeds(model, kBatch, kClasses, kSmall) {
+    session.initialise();
+  }
+  void run(int64_t first, int64_t last) {
+    for (int64_t step = first; step < last; ++step)
+      session.step().run(feeds.at(step, 0.05F), session.run_options(static_cast<uint64_t>(step)));
+  }
+  const Plan& plan() { return session.step().plan(feeds.at(0, 0.05F)); }
+  bool are_one(const std::string& state) const {
+    const std::vector<std::string>& names = session.model().find_state(state)->values;
+    return std::ranges::all_of(names, [&](const std::string& name) {
+      return session.state().at(name).data == session.state().at(names[0]).data;
+    });
+  }
+};
+
+TrainingModel network_of(bool convolves, const DataParallelOptions& options,
+                         const Optimizer& optimizer) {
+  return convolves ? small_residual(options, optimizer)
+                   : small_mlp(options.replicas, optimizer, options);
+}
+
+struct Way {
+  std::string name;
+  DataParallelOptions options = {};
+  bool fused = true;
+  int threads = 1;
+};
+
+std::vector<Way> ways() {
+  return {
+      {"two", {.replicas = 2}},
+      {"three of two threads", {.replicas = 3}, true, 2},
+      {"six", {.replicas = 6}},
+      {"not fused", {.replicas = 2}, false},
+      {"micro-batches", {.replicas = 2, .micro_batches = 2}},
+      {"deferred", {.replicas = 2, .deferred = true}},
+      {"skips", {.replicas = 2, .skip_non_finite = true}},
+      {"clipped", {.replicas = 3, .clip = {.norm = 0.5F}}},
+      {"frozen", {.replicas = 2, .frozen = {"pred_b", "*1_w"}}},
+      {"bfloat16", {.replicas = 2, .precision = DType::bfloat16}},
+      {"bfloat16, frozen",
+       {.replicas = 3, .frozen = {"pred_b", "*1_w"}, .precision = DType::bfloat16}},
+      {"bfloat16, not fused", {.replicas = 2, .precision = DType::bfloat16}, false},
+      {"bfloat16, deferred, micro-batches",
+       {.replicas = 2, .micro_batches = 2, .deferred = true, .precision = DType::bfloat16}},
+      {"float16, skips", {.replicas = 2, .skip_non_finite = true, .precision = DType::float16}},
+      {"ring", {.replicas = 3, .all_reduce = {.spec = {.ranges = {{"xring"}}}}}},
+      {"to the first and back", {.replicas = 3, .all_reduce = {.spec = {.ranges = {{"simple"}}}}}}};
+}
+
+TEST(SharedStates, GiveTheBitsOfStatesOfEachReplica) {
+  for (const Way& way : ways())
+    for (const bool convolves : {false, true})
+      for (const bool adam : {false, true}) {
+        SCOPED_TRACE(
+            join(way.name, convolves ? ", convolutions" : ", products", adam ? ", Adam" : ""));
+        const Optimizer optimizer = adam ? Optimizer(Adam{}) : Optimizer(MomentumSgd{});
+        const TrainingModel model = network_of(convolves, way.options, optimizer);
+        Training shared(model, true, way.fused, way.threads),
+            apart(model, false, way.fused, way.threads);
+        shared.run(0, 4);
+        apart.run(0, 4);
+        EXPECT_TRUE(shared.session.save() == apart.session.save());
+        EXPECT_EQ(find_drift(shared.session), "");
+      }
+}
+
+TEST(SharedStates, LieInOneMemoryUnlessEachReplicaComputesItsOwn) {
+  const TrainingModel model = small_residual({.replicas = 2});
+  Training shared(model, true), apart(model, false);
+  shared.run(0, 1);
+  apart.run(0, 1);
+  int computed = 0;
+  for (const State& state : model.states) {
+    computed += state.kind == StateKind::computed;
+    EXPECT_EQ(shared.are_one(state.name), state.kind != StateKind::computed) << state.name;
+    EXPECT_FALSE(apart.are_one(state.name)) << state.name;
+  }
+  EXPECT_GT(computed, 0);
+}
+
+// Bytes of new states that each worker makes.
+std::vector<std::size_t> updated_bytes(const Plan& plan) {
+  std::vector<std::size_t> bytes(plan.workers.size(), 0);
+  std::set<int> seen;
+  for (const PlanStep& step : plan.steps)
+    for (const int slot : step.out) {
+      if (slot < 0) continue;
+      const Slot& made = plan.slots[static_cast<std::size_t>(slot)];
+      if (made.lives != Lives::in_state || made.index >= static_cast<int>(plan.session_states()))
+        continue;
+      EXPECT_TRUE(seen.insert(made.index).second) << made.name << " is made twice";
+      bytes[static_cast<std::size_t>(step.worker)] += made.desc.bytes();
+    }
+  return bytes;
+}
+
+TEST(SharedStates, AreUpdatedOnceAndInEqualPartsByAllReplicas) {
+  for (const int replicas : {2, 3}) {
+    const TrainingModel model = small_residual({.replicas = replicas});
+    Training shared(model, true), apart(model, false);
+    const std::vector<std::size_t> parts = updated_bytes(shared.plan()),
+                                   whole = updated_bytes(apart.plan());
+    const auto [least, most] = std::ranges::minmax_element(parts);
+    EXPECT_GT(*least, whole[0] / static_cast<std::size_t>(2 * replicas));
+    EXPECT_LT(*most, 2 * whole[0] / static_cast<std::size_t>(replicas));
+    for (const PlanStep& step : shared.plan().steps)
+      EXPECT_NE(step.type, "CopyToState") << step.name;
+    EXPECT_LT(shared.plan().steps.size(), apart.plan().steps.size());
+  }
+}
+
+TEST(SharedStates, AreSeparatedByAValueForOneReplica) {
+  for (const std::string changed : {"cpu_0/fc1_w", "cpu_1/fc1_w"}) {
+    const TrainingModel model = small_mlp(2);
+    Training shared(model, true), apart(model, false);
+    for (Training* training : {&shared, &apart}) {
+      training->run(0, 2);
+      Literal value = training->session.state().read(changed);
+      training->session.state().write(changed, value);  // nothing new
+      EXPECT_EQ(find_drift(training->session), "");
+      reinterpret_cast<float*>(value.bytes().data())[1] += 1;
+      training->session.state().write(changed, value);
+      EXPECT_EQ(find_drift(training->session), "'cpu_1/fc1_w' differs from 'cpu_0/fc1_w'");
+      training->run(2, 4);
+      EXPECT_NE(find_drift(training->session), "");
+    }
+    EXPECT_FALSE(shared.are_one("fc1_w"));
+    EXPECT_TRUE(shared.are_one("fc1_b"));
+    EXPECT_TRUE(shared.session.save() == apart.session.save());
+  }
+}
+
+TEST(SharedStates, StayTogetherWhenAllReplicasAreLoaded) {
+  const TemporaryFolder folder;
+  const TrainingModel model = small_residual({.replicas = 2, .precision = DType::bfloat16});
+  Training whole(model, true), resumed(model, true), late(model, true), apart(model, false);
+  whole.run(0, 2);
+  save_checkpoint(whole.session, folder / "shared", {});
+  late.run(0, 5);
+  const int moves = late.session.state().moves();
+  for (Training* training : {&resumed, &late, &apart})
+    load_checkpoint(training->session, folder / "shared");
+  EXPECT_EQ(late.session.state().moves(), moves);
+  for (Training* training : {&whole, &resumed, &late, &apart}) training->run(2, 4);
+  for (Training* training : {&resumed, &late, &apart})
+    EXPECT_TRUE(training->session.save() == whole.session.save());
+  save_checkpoint(whole.session, folder / "shared", {});
+  save_checkpoint(apart.session, folder / "apart", {});
+  EXPECT_EQ(read_file(folder / "shared"), read_file(folder / "apart"));
+}
+
+TEST(SharedStates, AreOneAgainAfterInitialValues) {
+  const TrainingModel model = small_mlp(2);
+  Training shared(model, true), apart(model, false);
+  for (Training* training : {&shared, &apart}) {
+    training->run(0, 2);
+    Literal value = training->session.state().read("cpu_1/pred_b");
+    reinterpret_cast<float*>(value.bytes().data())[0] = 9;
+    training->session.state().write("cpu_1/pred_b", value);
+    training->run(2, 3);
+    training->session.initialise();
+    training->run(0, 2);
+  }
+  EXPECT_TRUE(shared.are_one("pred_b"));
+  EXPECT_TRUE(shared.session.save() == apart.session.save());
+}
+
+// Each replica then has another rate, as it would if it had its own parameters.
+TEST(SharedStates, AreSeparatedByDifferentRates) {
+  const TrainingModel model = small_mlp(2);
+  Training shared(model, true), apart(model, false);
+  const float rates[] = {0.05F, 0.5F};
+  for (Training* training : {&shared, &apart}) {
+    training->run(0, 2);
+    std::span<const Tensor> fed = training->feeds.at(2, 0.05F);
+    std::vector<Tensor> feeds(fed.begin(), fed.end());
+    for (std::size_t i = 0; i < feeds.size(); ++i)
+      for (std::size_t k = 0; k < 2; ++k)
+        if (model.feed_values()[i] == join("cpu_", k, "/lr"))
+          feeds[i].data = const_cast<float*>(&rates[k]);
+    training->session.step().run(feeds, training->session.run_options(2));
+    EXPECT_NE(find_drift(training->session), "");
+    training->run(3, 5);
+  }
+  EXPECT_TRUE(shared.session.save() == apart.session.save());
+}
+
+// A program that writes the momentum of one replica alone, and one that writes both alike.
+TEST(SharedStates, AreSeparatedByAProgramThatChangesOneReplica) {
+  for (const int changed : {1, 2}) {
+    const TrainingModel model = small_mlp(2);
+    Graph graph(all_ops(), "halve");
+    std::vector<Binding> updates;
+    for (int k = 2 - changed; k < 2; ++k) {
+      const std::string name = join("cpu_", k, "/pred_w_momentum");
+      ReplicaScope replica(graph, k);
+      const Value old = graph.input(name, model.step.type(model.step.at(name)));
+      graph.output(scale(graph, old, 0.5F, name + "_half"));
+      updates.push_back({name, name + "_half"});
+    }
+    Training shared(model, true), apart(model, false);
+    for (Training* training : {&shared, &apart}) {
+      const auto halve = training->session.program(graph, {}, {}, updates);
+      for (int64_t step = 0; step < 4; ++step) {
+        training->run(step, step + 1);
+        halve->run({}, {});
+      }
+    }
+    EXPECT_EQ(shared.are_one("pred_w_momentum"), changed == 2);
+    EXPECT_EQ(shared.are_one("pred_w"), changed == 2) << "its update reads the momentum";
+    EXPECT_TRUE(shared.are_one("fc1_w"));
+    EXPECT_TRUE(shared.session.save() == apart.session.save());
+  }
+}
+
+// A value that is read after a run must be made on its replica.
+TEST(SharedStates, AreNotThoseWhoseNewValuesAreFetched) {
+  const TrainingModel model = small_mlp(2);
+  Training shared(model, true), apart(model, false);
+  std::vector<std::vector<float>> fetched;
+  for (Training* training : {&shared, &apart}) {
+    const auto step = training->session.program(model.step, model.feed_values(),
+                                                {"cpu_1/pred_b_new", "cpu_0/fc1_w"}, model.updates);
+    for (int64_t number = 0; number < 3; ++number) {
+      const auto made =
+          step->run(training->feeds.at(number, 0.05F), training->session.run_options(0));
+      for (const Tensor& one : made)
+        fetched.emplace_back(one.as<float>(), one.as<float>() + one.count());
+      training->run(number, number + 1);
+    }
+  }
+  EXPECT_FALSE(shared.are_one("pred_b"));
+  EXPECT_FALSE(shared.are_one("fc1_w"));
+  EXPECT_TRUE(shared.are_one("fc2_w"));
+  EXPECT_TRUE(std::equal(fetched.begin(), fetched.begin() + 6, fetched.begin() + 6, fetched.end()));
+  EXPECT_TRUE(shared.session.save() == apart.session.save());
+}
+
+}  // namespace
+}  // namespace lockstep::testing
