@@ -24,13 +24,16 @@ class Sharing {
   Sharing(const Graph& graph, const InCommon& common, const std::vector<Binding>& updates,
           const std::vector<std::string>& fetched)
       : graph_(graph),
+        common_(common),
+        updates_(updates),
         fetched_(at(graph.value_count()), false),
         stands_for_(at(graph.value_count())) {
     for (int id = 0; id < graph.value_count(); ++id) stands_for_[at(id)] = {id};
     for (const std::string& name : fetched) fetched_[at(graph.at(name).id)] = true;
     std::map<std::string, std::string> made;
     for (const Binding& update : updates) made[update.state] = update.value;
-    for (const auto& names : common.feeds) feeds_.push_back(values_of(names));
+    for (const auto& names : common.feeds)
+      if (auto feeds = values_of(names); have_one_type(feeds)) feeds_.push_back(std::move(feeds));
     for (const auto& names : common.states) {
       Group group;
       for (const std::string& name : names) {
@@ -41,13 +44,13 @@ class Sharing {
     }
   }
 
-  Shared run(const InCommon& common, const std::vector<Binding>& updates) {
+  Shared run() {
     choose_groups();
     merge_states();
     merge_updates();
     merge_what_states_make();
-    Shared shared{write(updates, common), {}, {}, ""};
-    for (const Binding& update : updates)
+    Shared shared{write(), {}, {}, ""};
+    for (const Binding& update : updates_)
       if (const auto value = now_made_.find(update.state); value == now_made_.end())
         shared.updates.push_back(update);
       else if (!value->second.empty())
@@ -66,6 +69,11 @@ class Sharing {
     for (const std::string& name : names)
       if (const Value value = graph_.find(name)) values.push_back(value);
     return values;
+  }
+
+  bool have_one_type(const std::vector<Value>& values) const {
+    return std::ranges::all_of(
+        values, [&](Value value) { return graph_.type(value) == graph_.type(values[0]); });
   }
 
   // The most groups that a step keeps equal if all of them are.
@@ -101,7 +109,9 @@ class Sharing {
     for (const Member& member : group) {
       any = any || member.held || member.made;
       if ((member.held && !first.held) || bool(member.made) != bool(first.made)) return false;
-      if (member.held && (!is_input(member.held) || fetched_[at(member.held.id)])) return false;
+      if (member.held && (!is_input(member.held) || fetched_[at(member.held.id)] ||
+                          graph_.type(member.held) != graph_.type(first.held)))
+        return false;
       if (member.made && is_seen(member.made)) return false;
     }
     return any;
@@ -209,16 +219,16 @@ class Sharing {
     return value;
   }
 
-  Graph write(const std::vector<Binding>& updates, const InCommon& common) {
+  Graph write() {
     std::vector<bool> wanted = fetched_;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       if (!shared_[g]) continue;
       for (std::size_t k = 0; k < groups_[g].size(); ++k) {
         const Value made = behind(groups_[g][k].made);
-        now_made_[common.states[g][k]] = k == 0 && made ? graph_.name(made) : "";
+        now_made_[common_.states[g][k]] = k == 0 && made ? graph_.name(made) : "";
       }
     }
-    for (const Binding& update : updates) {
+    for (const Binding& update : updates_) {
       const auto now = now_made_.find(update.state);
       const std::string& name = now == now_made_.end() ? update.value : now->second;
       if (!name.empty()) wanted[at(graph_.at(name).id)] = true;
@@ -292,6 +302,8 @@ class Sharing {
   }
 
   const Graph& graph_;
+  const InCommon& common_;
+  const std::vector<Binding>& updates_;
   std::vector<std::vector<Value>> feeds_;
   std::vector<Group> groups_;
   std::vector<bool> shared_;       // by group
@@ -318,8 +330,7 @@ InCommon in_common(const TrainingModel& model) {
 
 Shared share_states(Graph bound, const InCommon& common, const std::vector<Binding>& updates,
                     const std::vector<std::string>& fetched) {
-  Sharing sharing(bound, common, updates, fetched);
-  Shared shared = sharing.run(common, updates);
+  Shared shared = Sharing(bound, common, updates, fetched).run();
   if (shared.states.empty()) return {std::move(bound), updates, {}, ""};
   return shared;
 }

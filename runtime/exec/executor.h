@@ -79,8 +79,8 @@ class Executor {
   void end_run();
   // Throws if the number or shapes of the feeds differ from the plan's.
   void check_feeds(std::span<const Tensor> feeds) const;
-  // The first value made by this step that is not finite but should be. Steps of collectives are
-  // not examined.
+  // The first value made by this step that is not finite but should be. Collectives in
+  // parts are not examined.
   NotFinite not_finite_in(int step, std::span<const Tensor> made);
 
   Plan plan_;

@@ -140,6 +140,7 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
                spec_.model.owners(), session_.state_.layouts(), chooses,
                spec_.updates.empty() ? InCommon{} : session_.common_now(spec_.model, initial)});
   session_.share_as(plan, spec_.updates, initial);
+  if (chooses) session_.separate_what_is_apart_in(plan);
   if (chooses) session_.state_.lay_out(plan.state_descs);
   if (moves_ != session_.state_.moves()) cache_.clear();
   moves_ = session_.state_.moves();
@@ -181,6 +182,7 @@ std::shared_ptr<ArenaPool> Session::new_arenas() const {
 
 std::unique_ptr<Program> Session::make_program(Program::Spec spec,
                                                std::shared_ptr<ArenaPool> arenas) {
+  if (!spec.updates.empty()) spec.common_feeds = in_common(spec.model).feeds;
   return std::unique_ptr<Program>(new Program(*this, std::move(spec), std::move(arenas)));
 }
 
@@ -196,7 +198,7 @@ std::unique_ptr<Program> Session::make_step(const TrainingModel& model,
   // Steps that skip non-finite gradients accept any feeds.
   const std::size_t losses = model.checks.empty() ? model.losses.size() : 0;
   return make_program({model, model.step, model.feed_values(), model.fetch_values(), model.updates,
-                       losses * static_cast<std::size_t>(model.replicas), in_common(model).feeds},
+                       losses * static_cast<std::size_t>(model.replicas)},
                       std::move(arenas));
 }
 
@@ -231,15 +233,17 @@ void Session::initialise() {
 
 void Session::load(const StateValues& values) { state_.write_all(values); }
 
-// Of what all replicas have in common, the states that are equal now, or will be by initial values.
+// Of what all replicas have in common, the states that are equal now. Initial values that are made
+// of no state need not care.
 InCommon Session::common_now(const TrainingModel& model, bool initial) const {
   if (!shares_) return {};
   InCommon common = in_common(model);
+  const bool any_value = initial && model.init.inputs().empty();
   std::erase_if(common.states, [&](const std::vector<std::string>& names) {
     std::vector<int> numbers;
     for (const std::string& name : names) numbers.push_back(state_.number_of(name));
     return apart_.contains(names.front()) ||
-           !(initial ? state_.lie_alike(numbers) : state_.are_equal(numbers));
+           !(any_value ? state_.lie_alike(numbers) : state_.are_equal(numbers));
   });
   return common;
 }
@@ -255,6 +259,17 @@ void Session::share_as(const Plan& plan, const std::vector<Binding>& updates, bo
     state_.separate(number);
   }
   if (!plan.shared.empty()) state_.share(plan.shared);
+}
+
+// A state of several replicas that the plan reads as several: each may lie as its readers wish.
+void Session::separate_what_is_apart_in(const Plan& plan) {
+  std::set<int> shared;
+  for (const std::vector<int>& group : plan.shared) shared.insert(group.begin(), group.end());
+  for (std::size_t i = 0; i < plan.session_states(); ++i) {
+    const int number = static_cast<int>(i);
+    if (plan.state_descs[i].present() && !shared.contains(number) && state_.is_shared(number))
+      state_.separate(number);
+  }
 }
 
 void Session::share_nothing() {

@@ -28,15 +28,15 @@ class Program {
     std::vector<std::string> fetches;
     std::vector<Binding> updates;
     std::size_t losses = 0;  // the first so many fetches are losses, which should be finite
-    std::vector<std::vector<std::string>> common_feeds = {};  // InCommon::feeds
+    std::vector<std::vector<std::string>> common_feeds = {};  // InCommon::feeds, if it updates
   };
 
   const std::vector<std::string>& feeds() const { return spec_.feeds; }
   const std::vector<std::string>& fetches() const { return spec_.fetches; }
 
   // Runs with feeds in the order of feeds(). The result, in the order of fetches(), is valid until
-  // the next run of this program or of one that shares its memory. Throws if no state has a value
-  // yet.
+  // the next run of this program or of one that shares its memory; a fetched state, until the next
+  // run of any program. Throws if no state has a value yet.
   std::span<const Tensor> run(std::span<const Tensor> feeds, const RunOptions& options);
 
   // On asynchronous devices, begins to copy the feeds of the next run, which should say so
@@ -127,6 +127,7 @@ class Session {
   std::shared_ptr<ArenaPool> new_arenas() const;
   InCommon common_now(const TrainingModel& model, bool initial) const;
   void share_as(const Plan& plan, const std::vector<Binding>& updates, bool initial);
+  void separate_what_is_apart_in(const Plan& plan);
   void share_nothing();
 
   const TrainingModel& model_;

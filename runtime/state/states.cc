@@ -122,7 +122,8 @@ void States::write_first(const std::string& name, const Tensor& rows) {
             std::equal(held.begin() + 1, held.end(), given.begin() + 1) && given[0] <= held[0],
         "state '", name, "' is ", tensor.desc, ", but its first rows are ", rows.desc);
   check(tensor.desc.channel_block == 1, "internal: rows of '", name, "', which lies in tiles");
-  copy(tensor.data, rows.data, rows.desc.bytes());
+  separate(number);
+  copy(at(number).data, rows.data, rows.desc.bytes());
   note_change(number);
 }
 
