@@ -61,7 +61,7 @@ class Numbers {
   void number_results(const Node& node) {
     const Op* op = node.op();
     const auto outputs = node.outputs();
-    if (!op || op->random || op->exchange) {
+    if (op->random || op->exchange) {
       for (Value output : outputs)
         if (output) of(output) = next_++;
     } else if (op->collective) {  // every replica gets the same

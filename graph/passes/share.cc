@@ -12,19 +12,24 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-// A state of all replicas.
+// A state on one replica.
 struct Member {
+  std::string name;
   Value held;  // none: nobody reads it
   Value made;  // its new value; none: it keeps the old one
 };
-using Group = std::vector<Member>;
+struct Group {
+  std::size_t index;  // in InCommon::states
+  std::vector<Member> members;
 
-class Sharing {
+  const Member& first() const { return members.front(); }
+};
+
+class SharePass {
  public:
-  Sharing(const Graph& graph, const InCommon& common, const std::vector<Binding>& updates,
-          const std::vector<std::string>& fetched)
+  SharePass(const Graph& graph, const InCommon& common, const std::vector<Binding>& updates,
+            const std::vector<std::string>& fetched)
       : graph_(graph),
-        common_(common),
         updates_(updates),
         fetched_(at(graph.value_count()), false),
         stands_for_(at(graph.value_count())) {
@@ -34,32 +39,29 @@ class Sharing {
     for (const Binding& update : updates) made[update.state] = update.value;
     for (const auto& names : common.feeds)
       if (auto feeds = values_of(names); have_one_type(feeds)) feeds_.push_back(std::move(feeds));
-    for (const auto& names : common.states) {
-      Group group;
-      for (const std::string& name : names) {
+    for (std::size_t i = 0; i < common.states.size(); ++i) {
+      Group group{i, {}};
+      for (const std::string& name : common.states[i]) {
         const auto value = made.find(name);
-        group.push_back({graph.find(name), value == made.end() ? none : graph.at(value->second)});
+        group.members.push_back(
+            {name, graph.find(name), value == made.end() ? none : graph.at(value->second)});
       }
       groups_.push_back(std::move(group));
     }
+    choose_groups();
   }
 
+  bool shares() const { return !groups_.empty(); }
+
   Shared run() {
-    choose_groups();
     merge_states();
     merge_updates();
     merge_what_states_make();
-    Shared shared{write(), {}, {}, ""};
-    for (const Binding& update : updates_)
-      if (const auto value = now_made_.find(update.state); value == now_made_.end())
-        shared.updates.push_back(update);
-      else if (!value->second.empty())
-        shared.updates.push_back({update.state, value->second});
-    for (std::size_t g = 0; g < groups_.size(); ++g)
-      if (shared_[g]) shared.states.push_back(g);
-    if (!shared.states.empty())
-      shared.note = join(shared.states.size(), " states of ", groups_.front().size(),
-                         " replicas: one for all, of which each updates a part");
+    const std::vector<Binding> updates = remaining_updates();
+    Shared shared{write(updates), updates, {}, ""};
+    for (const Group& group : groups_) shared.states.push_back(group.index);
+    shared.note = join(groups_.size(), " states of ", groups_.front().members.size(),
+                       " replicas: one for all, of which each updates a part");
     return shared;
   }
 
@@ -70,33 +72,24 @@ class Sharing {
       if (const Value value = graph_.find(name)) values.push_back(value);
     return values;
   }
-
   bool have_one_type(const std::vector<Value>& values) const {
     return std::ranges::all_of(
         values, [&](Value value) { return graph_.type(value) == graph_.type(values[0]); });
   }
 
-  // The most groups that a step keeps equal if all of them are.
+  // Starts with all groups and leaves out those that the step does not keep equal, until all that
+  // are left stay equal.
   void choose_groups() {
-    shared_.resize(groups_.size());
-    for (std::size_t g = 0; g < groups_.size(); ++g) shared_[g] = may_share(groups_[g]);
-    for (bool changed = true; changed;) {
-      number();
-      changed = false;
-      for (std::size_t g = 0; g < groups_.size(); ++g)
-        if (shared_[g] && !stays_equal(groups_[g])) {
-          shared_[g] = false;
-          changed = true;
-        }
-    }
+    std::erase_if(groups_, [&](const Group& group) { return !may_share(group); });
+    do number();
+    while (std::erase_if(groups_, [&](const Group& group) { return !stays_equal(group); }) > 0);
   }
 
   void number() {
     std::vector<std::vector<Value>> alike = feeds_;
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      if (!shared_[g]) continue;
+    for (const Group& group : groups_) {
       alike.emplace_back();
-      for (const Member& member : groups_[g])
+      for (const Member& member : group.members)
         if (member.held) alike.back().push_back(member.held);
     }
     numbers_ = equal_values(graph_, alike);
@@ -104,20 +97,19 @@ class Sharing {
   int number_of(Value value) const { return numbers_[at(value.id)]; }
 
   bool may_share(const Group& group) const {
-    const Member& first = group.front();
-    bool any = false;
-    for (const Member& member : group) {
-      any = any || member.held || member.made;
+    const Member& first = group.first();
+    if (!first.held && !first.made) return false;
+    for (const Member& member : group.members) {
       if ((member.held && !first.held) || bool(member.made) != bool(first.made)) return false;
       if (member.held && (!is_input(member.held) || fetched_[at(member.held.id)] ||
                           graph_.type(member.held) != graph_.type(first.held)))
         return false;
       if (member.made && is_seen(member.made)) return false;
     }
-    return any;
+    return true;
   }
   bool is_input(Value value) const { return !graph_.producer(value) && !graph_.literal(value); }
-  // By others than nodes, or together with a value that is: the node that makes it must stay.
+  // Whether others than nodes read it or another result of its node: then the node must stay.
   bool is_seen(Value value) const {
     const auto maker = graph_.producer(value);
     if (!maker) return fetched_[at(value.id)];
@@ -125,51 +117,43 @@ class Sharing {
                                [&](Value made) { return made && fetched_[at(made.id)]; });
   }
   bool stays_equal(const Group& group) const {
-    return std::ranges::all_of(group, [&](const Member& member) {
-      return !member.made || number_of(member.made) == number_of(group.front().made);
+    return std::ranges::all_of(group.members, [&](const Member& member) {
+      return !member.made || number_of(member.made) == number_of(group.first().made);
     });
   }
 
   void merge_states() {
-    for (std::size_t g = 0; g < groups_.size(); ++g)
-      if (shared_[g])
-        for (const Member& member : groups_[g])
-          if (member.held) stands_for_[at(member.held.id)] = groups_[g].front().held;
+    for (const Group& group : groups_)
+      for (const Member& member : group.members)
+        if (member.held) stands_for_[at(member.held.id)] = group.first().held;
   }
 
-  // Nodes that make the same new states, and the bytes of these.
-  struct Alike {
-    std::vector<int> nodes;  // ascending
-    std::size_t bytes = 0;
-  };
-
-  // Of nodes that make the same new states one stays. The largest are dealt out first.
+  // Of nodes that make the same new states one stays. The largest are dealt out first. If the step
+  // reads a new value, the first node stays, since all readers come after it.
   void merge_updates() {
-    std::map<std::vector<int>, Alike> by_nodes;
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      if (!shared_[g] || !groups_[g].front().made) continue;
+    std::map<std::vector<int>, std::size_t> bytes_by_nodes;
+    for (const Group& group : groups_) {
+      if (!group.first().made) continue;
       std::set<int> makers;
-      for (const Member& member : groups_[g])
+      for (const Member& member : group.members)
         if (const auto maker = graph_.producer(member.made)) makers.insert(maker->index());
-      if (makers.empty()) continue;
-      std::vector<int> nodes(makers.begin(), makers.end());
-      Alike& alike = by_nodes[nodes];
-      alike.nodes = nodes;
-      alike.bytes += bytes_of(groups_[g].front().made);
+      if (!makers.empty())
+        bytes_by_nodes[{makers.begin(), makers.end()}] += bytes_of(group.first().made);
     }
-    std::vector<Alike> all;
-    for (auto& [nodes, alike] : by_nodes) all.push_back(std::move(alike));
-    std::ranges::stable_sort(all, std::greater(), &Alike::bytes);
+    std::vector<std::pair<std::vector<int>, std::size_t>> all(bytes_by_nodes.begin(),
+                                                              bytes_by_nodes.end());
+    std::ranges::stable_sort(all, std::greater(), [](const auto& one) { return one.second; });
     std::map<int, std::size_t> load;  // by replica
-    for (const Alike& alike : all) {
-      int stays = alike.nodes.front();
-      if (!any_is_read(alike))
-        for (int node : alike.nodes)
+    for (const auto& [nodes, bytes] : all) {
+      const bool read = any_is_read(nodes);
+      int stays = nodes.front();
+      if (!read)
+        for (int node : nodes)
           if (load[replica_of(node)] < load[replica_of(stays)]) stays = node;
-      load[replica_of(stays)] += alike.bytes;
-      for (int node : alike.nodes) merge(node, stays);
-      dealt_out_.insert(alike.nodes.begin(), alike.nodes.end());
-      if (!any_is_read(alike)) comes_last_.insert(stays);
+      load[replica_of(stays)] += bytes;
+      for (int node : nodes) merge(node, stays);
+      dealt_out_.insert(nodes.begin(), nodes.end());
+      if (!read) comes_last_.insert(stays);
     }
   }
   int replica_of(int node) const { return graph_.node(node).replica(); }
@@ -177,8 +161,8 @@ class Sharing {
     return static_cast<std::size_t>(element_count(to_dims(graph_.shape(value)))) *
            size_of(graph_.dtype(value));
   }
-  bool any_is_read(const Alike& alike) const {
-    return std::ranges::any_of(alike.nodes, [&](int node) {
+  bool any_is_read(const std::vector<int>& nodes) const {
+    return std::ranges::any_of(nodes, [&](int node) {
       return std::ranges::any_of(graph_.node(node).outputs(), [&](Value made) {
         return made && !graph_.consumers(made).empty();
       });
@@ -190,23 +174,24 @@ class Sharing {
       if (gone[i] && stay[i]) stands_for_[at(gone[i].id)] = stay[i];
   }
 
-  // Such as casts of parameters.
+  // Nodes that read only shared states and constants, such as casts of parameters: the first
+  // stays.
   void merge_what_states_make() {
-    std::vector<bool> common(at(graph_.value_count()), false);
-    for (std::size_t g = 0; g < groups_.size(); ++g)
-      if (shared_[g])
-        for (const Member& member : groups_[g])
-          if (member.held) common[at(member.held.id)] = true;
+    std::vector<bool> of_states(at(graph_.value_count()), false);
+    for (const Group& group : groups_)
+      for (const Member& member : group.members)
+        if (member.held) of_states[at(member.held.id)] = true;
     std::map<int, int> first;  // node by the number of its first result
     for (int i = 0; i < graph_.node_count(); ++i) {
       const Node node = graph_.node(i);
-      const auto is_common = [&](Value x) { return !x || graph_.literal(x) || common[at(x.id)]; };
+      const auto is_given = [&](Value x) { return !x || graph_.literal(x) || of_states[at(x.id)]; };
       if (node.op()->random || node.op()->exchange || node.op()->collective || !node.outputs()[0] ||
-          !std::ranges::all_of(node.inputs(), is_common) ||
-          std::ranges::none_of(node.inputs(), [&](Value x) { return x && common[at(x.id)]; }))
+          !std::ranges::all_of(node.inputs(), is_given) ||
+          std::ranges::none_of(node.inputs(), [&](Value x) { return x && of_states[at(x.id)]; }))
         continue;
       for (Value made : node.outputs())
-        if (made) common[at(made.id)] = true;
+        if (made) of_states[at(made.id)] = true;
+      // Merged again, two updates could stand for each other, and behind() would not end.
       if (dealt_out_.contains(i)) continue;
       const int stays = first.emplace(number_of(node.outputs()[0]), i).first->second;
       if (stays != i && !is_seen(node.outputs()[0])) merge(i, stays);
@@ -219,27 +204,28 @@ class Sharing {
     return value;
   }
 
-  Graph write() {
+  // The first of each group takes the new value that stays, the others none.
+  std::vector<Binding> remaining_updates() const {
+    std::map<std::string, Value> taken;
+    for (const Group& group : groups_)
+      for (const Member& member : group.members)
+        taken[member.name] = &member == &group.first() ? behind(member.made) : none;
+    std::vector<Binding> updates;
+    for (const Binding& update : updates_)
+      if (const auto found = taken.find(update.state); found == taken.end())
+        updates.push_back(update);
+      else if (found->second)
+        updates.push_back({update.state, graph_.name(found->second)});
+    return updates;
+  }
+
+  Graph write(const std::vector<Binding>& updates) const {
     std::vector<bool> wanted = fetched_;
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      if (!shared_[g]) continue;
-      for (std::size_t k = 0; k < groups_[g].size(); ++k) {
-        const Value made = behind(groups_[g][k].made);
-        now_made_[common_.states[g][k]] = k == 0 && made ? graph_.name(made) : "";
-      }
-    }
-    for (const Binding& update : updates_) {
-      const auto now = now_made_.find(update.state);
-      const std::string& name = now == now_made_.end() ? update.value : now->second;
-      if (!name.empty()) wanted[at(graph_.at(name).id)] = true;
-    }
+    for (const Binding& update : updates) wanted[at(graph_.at(update.value).id)] = true;
     const std::vector<bool> stays = needed(wanted);
     GraphCopy copy(graph_, [&](Value input) { return behind(input) == input; });
-    for (int index : order()) {
-      const Node node = graph_.node(index);
-      if (!stays[at(index)]) continue;
-      take(copy, node, wanted);
-    }
+    for (int index : order())
+      if (stays[at(index)]) take(copy, graph_.node(index), wanted);
     for (Value output : graph_.outputs())
       if (const Value made = copy.of(behind(output)); made && wanted[at(behind(output).id)])
         copy.to().output(made);
@@ -261,29 +247,27 @@ class Sharing {
     return stays;
   }
 
-  // An update overwrites a state that replicas read, so it comes after the last reader.
+  // An update overwrites a state that replicas read. It moves behind the last reader; nothing reads
+  // its results, so the order stays valid. One that is left before a reader is still right: its
+  // results are copied into the state when all have read it (runtime/plan/aliases.h).
   std::vector<int> order() const {
-    std::vector<int> after(at(graph_.node_count()));
-    std::iota(after.begin(), after.end(), 0);
     std::map<int, int> last_reader;  // by the value of a shared state
-    for (std::size_t g = 0; g < groups_.size(); ++g)
-      if (shared_[g])
-        for (const Member& member : groups_[g])
-          if (member.held)
-            for (int reader : graph_.consumers(member.held)) {
-              int& last = last_reader.emplace(groups_[g].front().held.id, -1).first->second;
-              last = std::max(last, reader);
-            }
+    for (const Group& group : groups_)
+      for (const Member& member : group.members)
+        if (member.held)
+          for (int reader : graph_.consumers(member.held)) {
+            int& last = last_reader.emplace(group.first().held.id, -1).first->second;
+            last = std::max(last, reader);
+          }
+    std::vector<std::pair<int, bool>> place;  // of each node; those that move come behind others
+    for (int node = 0; node < graph_.node_count(); ++node) place.emplace_back(node, false);
     for (int node : comes_last_)
       for (Value operand : graph_.node(node).inputs())
         if (const auto last = last_reader.find(behind(operand).id); last != last_reader.end())
-          after[at(node)] = std::max(after[at(node)], last->second);
-    std::vector<int> order(after.size());
+          if (last->second > place[at(node)].first) place[at(node)] = {last->second, true};
+    std::vector<int> order(place.size());
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, [&](int a, int b) {
-      const bool a_moved = after[at(a)] != a, b_moved = after[at(b)] != b;
-      return std::pair(after[at(a)], a_moved) < std::pair(after[at(b)], b_moved);
-    });
+    std::ranges::stable_sort(order, {}, [&](int node) { return place[at(node)]; });
     return order;
   }
 
@@ -302,17 +286,14 @@ class Sharing {
   }
 
   const Graph& graph_;
-  const InCommon& common_;
   const std::vector<Binding>& updates_;
   std::vector<std::vector<Value>> feeds_;
-  std::vector<Group> groups_;
-  std::vector<bool> shared_;       // by group
+  std::vector<Group> groups_;      // at last those that are shared
   std::vector<bool> fetched_;      // by value
   std::vector<int> numbers_;       // by value: the same for equal ones
   std::vector<Value> stands_for_;  // by value: the one that takes its place
   std::set<int> dealt_out_;        // nodes that make new states: of those alike one stays
   std::set<int> comes_last_;       // updates that nobody in the graph reads
-  std::map<std::string, std::string> now_made_;  // by shared state: its new value; "": none
 };
 
 }  // namespace
@@ -330,9 +311,9 @@ InCommon in_common(const TrainingModel& model) {
 
 Shared share_states(Graph bound, const InCommon& common, const std::vector<Binding>& updates,
                     const std::vector<std::string>& fetched) {
-  Shared shared = Sharing(bound, common, updates, fetched).run();
-  if (shared.states.empty()) return {std::move(bound), updates, {}, ""};
-  return shared;
+  SharePass pass(bound, common, updates, fetched);
+  if (pass.shares()) return pass.run();
+  return {std::move(bound), updates, {}, ""};
 }
 
 }  // namespace lockstep

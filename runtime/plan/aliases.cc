@@ -93,9 +93,9 @@ class StorageAssigner {
     }
   }
 
+  // All workers have devices of one kind.
   bool in_one_memory(int worker, int other) const {
-    return worker == other || (plan_.workers[worker].device.kind == DeviceKind::cpu &&
-                               plan_.workers[other].device.kind == DeviceKind::cpu);
+    return worker == other || plan_.workers[worker].device.kind == DeviceKind::cpu;
   }
 
   bool may_overwrite(int old, int maker, int slot) const {

@@ -70,7 +70,8 @@ class Compiler {
 
   // Replicas in host memory read one copy of what is equal on all of them.
   Graph share(Graph bound) {
-    if (!request_.options.share || !in_host_memory() || request_.devices.size() < 2) return bound;
+    if (!request_.options.share || !in_host_memory() || request_.common.states.empty())
+      return bound;
     Shared shared =
         share_states(std::move(bound), request_.common, request_.updates, request_.fetches);
     request_.updates = std::move(shared.updates);
@@ -345,7 +346,7 @@ class Compiler {
     plan_.steps.push_back(std::move(step));
   }
 
-  CompileRequest request_;  // without the updates of states that are shared
+  CompileRequest request_;  // its updates: those that remain after share()
   Plan plan_;
   std::vector<Binding> kept_;  // by rewrites
   FixedPart fixed_;

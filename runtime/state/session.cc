@@ -139,8 +139,7 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
                spec_.updates, session_.devices_, session_.kernels_, options, session_.comm(),
                spec_.model.owners(), session_.state_.layouts(), chooses,
                spec_.updates.empty() ? InCommon{} : session_.common_now(spec_.model, initial)});
-  session_.share_as(plan, spec_.updates, initial);
-  if (chooses) session_.separate_what_is_apart_in(plan);
+  session_.share_as(plan, spec_.updates, initial, chooses);
   if (chooses) session_.state_.lay_out(plan.state_descs);
   if (moves_ != session_.state_.moves()) cache_.clear();
   moves_ = session_.state_.moves();
@@ -248,28 +247,22 @@ InCommon Session::common_now(const TrainingModel& model, bool initial) const {
   return common;
 }
 
-// Puts into one memory what the plan shares, and separates what it would make different.
-void Session::share_as(const Plan& plan, const std::vector<Binding>& updates, bool initial) {
-  std::set<int> shared;
-  for (const std::vector<int>& group : plan.shared) shared.insert(group.begin(), group.end());
-  for (const Binding& update : updates) {
-    const int number = state_.number_of(update.state);
-    if (shared.contains(number) || !state_.is_shared(number)) continue;
+// Puts into one memory what the plan shares. What it updates apart, or reads apart if it chooses
+// how states lie, gets memory of its own and stays apart.
+void Session::share_as(const Plan& plan, const std::vector<Binding>& updates, bool initial,
+                       bool chooses) {
+  std::set<int> together;
+  for (const std::vector<int>& group : plan.shared) together.insert(group.begin(), group.end());
+  std::set<std::string> updated;
+  for (const Binding& update : updates) updated.insert(update.state);
+  for (std::size_t i = 0; i < plan.session_states(); ++i) {
+    const int number = static_cast<int>(i);
+    if (together.contains(number) || !state_.is_shared(number)) continue;
+    if (!updated.contains(plan.states[i]) && !(chooses && plan.state_descs[i].present())) continue;
     if (!initial) apart_.insert(state_.home_of(number));
     state_.separate(number);
   }
-  if (!plan.shared.empty()) state_.share(plan.shared);
-}
-
-// A state of several replicas that the plan reads as several: each may lie as its readers wish.
-void Session::separate_what_is_apart_in(const Plan& plan) {
-  std::set<int> shared;
-  for (const std::vector<int>& group : plan.shared) shared.insert(group.begin(), group.end());
-  for (std::size_t i = 0; i < plan.session_states(); ++i) {
-    const int number = static_cast<int>(i);
-    if (plan.state_descs[i].present() && !shared.contains(number) && state_.is_shared(number))
-      state_.separate(number);
-  }
+  state_.share(plan.shared);
 }
 
 void Session::share_nothing() {

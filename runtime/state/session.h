@@ -126,8 +126,7 @@ class Session {
                                           std::shared_ptr<ArenaPool> arenas);
   std::shared_ptr<ArenaPool> new_arenas() const;
   InCommon common_now(const TrainingModel& model, bool initial) const;
-  void share_as(const Plan& plan, const std::vector<Binding>& updates, bool initial);
-  void separate_what_is_apart_in(const Plan& plan);
+  void share_as(const Plan& plan, const std::vector<Binding>& updates, bool initial, bool chooses);
   void share_nothing();
 
   const TrainingModel& model_;
@@ -138,10 +137,10 @@ class Session {
   int threads_;
   Workers workers_;
   States state_;
-  // States that a program does not keep equal, or all if replicas were fed different rates: they
-  // stay apart, so that programs that take turns are not planned again each time.
+  // First names of states that a program does not keep equal: they stay apart until initialise(),
+  // so that programs that take turns are not planned again each time.
   std::set<std::string> apart_;
-  bool shares_;
+  bool shares_;  // false for good once replicas were fed different rates
   std::unique_ptr<Program> init_;
   std::unique_ptr<Program> step_;
   std::unique_ptr<Program> inference_;

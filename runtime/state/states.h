@@ -52,8 +52,8 @@ class States {
   void lay_out(const std::vector<TensorDesc>& descs);
   int times_laid_out() const { return times_laid_out_; }  // those that changed anything
 
-  // Puts states of one type and value, listed by group, into the memory of the first. Each is read
-  // and written by its own name as before.
+  // Puts the states of each group, which lie alike, into the memory of the first. All take its
+  // value: they are equal, or are set next. Each is read and written by its own name as before.
   void share(const std::vector<std::vector<int>>& groups);
   // Gives each state of its group memory of its own again.
   void separate(int number);
@@ -83,7 +83,7 @@ class States {
   Accelerator* accelerator_;
   std::vector<Memory> memory_;  // null for those in the memory of another
   std::vector<Tensor> tensors_;
-  std::vector<int> home_;  // the number of the state whose memory it is in: mostly its own
+  std::vector<int> home_;  // the number of the state whose memory it is in; a home's is its own
   std::vector<uint64_t> changed_;
   uint64_t changes_ = 0;
   bool has_values_ = false;

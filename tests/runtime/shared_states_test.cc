@@ -51,6 +51,7 @@ struct Way {
   DataParallelOptions options = {};
   bool fused = true;
   int threads = 1;
+  bool shares = true;  // its parameters; only sums of collectives are followed
 };
 
 std::vector<Way> ways() {
@@ -71,8 +72,12 @@ std::vector<Way> ways() {
       {"bfloat16, deferred, micro-batches",
        {.replicas = 2, .micro_batches = 2, .deferred = true, .precision = DType::bfloat16}},
       {"float16, skips", {.replicas = 2, .skip_non_finite = true, .precision = DType::float16}},
-      {"ring", {.replicas = 3, .all_reduce = {.spec = {.ranges = {{"xring"}}}}}},
-      {"to the first and back", {.replicas = 3, .all_reduce = {.spec = {.ranges = {{"simple"}}}}}}};
+      {"ring", {.replicas = 3, .all_reduce = {.spec = {.ranges = {{"xring"}}}}}, true, 1, false},
+      {"to the first and back",
+       {.replicas = 3, .all_reduce = {.spec = {.ranges = {{"simple"}}}}},
+       true,
+       1,
+       false}};
 }
 
 TEST(SharedStates, GiveTheBitsOfStatesOfEachReplica) {
@@ -89,6 +94,7 @@ TEST(SharedStates, GiveTheBitsOfStatesOfEachReplica) {
         apart.run(0, 4);
         EXPECT_TRUE(shared.session.save() == apart.session.save());
         EXPECT_EQ(find_drift(shared.session), "");
+        EXPECT_EQ(shared.are_one(model.states.front().name), way.shares);
       }
 }
 
@@ -229,6 +235,10 @@ TEST(SharedStates, LieAsTheFirstProgramThatTrainsWishes) {
           training->session.program(model.step, model.feed_values(), {fetched}, model.updates);
       first->run(training->feeds.at(0, 0.05F), training->session.run_options(0));
       training->run(1, 3);
+      const int moves = training->session.state().moves();
+      first->run(training->feeds.at(3, 0.05F), training->session.run_options(3));
+      training->run(4, 5);
+      EXPECT_EQ(training->session.state().moves(), moves);
     }
     EXPECT_TRUE(shared.session.save() == apart.session.save());
   }
@@ -276,10 +286,13 @@ TEST(SharedStates, AreSeparatedByAProgramThatChangesOneReplica) {
     Training shared(model, true), apart(model, false);
     for (Training* training : {&shared, &apart}) {
       const auto halve = training->session.program(graph, {}, {}, updates);
+      int moves = 0;
       for (int64_t step = 0; step < 4; ++step) {
         training->run(step, step + 1);
         halve->run({}, {});
+        if (step == 1) moves = training->session.state().moves();
       }
+      EXPECT_EQ(training->session.state().moves(), moves) << "no plan is made anew in each turn";
     }
     EXPECT_EQ(shared.are_one("pred_w_momentum"), changed == 2);
     EXPECT_EQ(shared.are_one("pred_w"), changed == 2) << "its update reads the momentum";
