@@ -28,6 +28,13 @@ TEST_F(PlanCommand, BuildInspectAndPlanWorkTogether) {
   for (const char* said : {"8 replicas: one for all, of which each updates a part",
                            "AllReduce [shared memory] gpu_0/conv1_w_grad@cpu:0"})
     EXPECT_NE(planned.out.find(said), std::string::npos) << said;
+  // Every replica looks at the sums for values that are not finite.
+  const std::string checked = folder / "checked.onnx";
+  built = run_lockstep(
+      {"build", "lenet", "--devices", "gpu*8", "--precision", "float16", "-o", checked});
+  ASSERT_EQ(built.exit_code, 0) << built.err;
+  planned = run_lockstep({"plan", checked, "--devices", "cpu*8"});
+  EXPECT_NE(planned.out.find("AllReduce part 7/8"), std::string::npos);
   write_file(folder / "bad.onnx", read_file(step).substr(0, 5000));
   expect_refused(run_lockstep({"inspect", folder / "bad.onnx"}), {"bad.onnx"});
   for (const char* devices : {"2", "9"})
