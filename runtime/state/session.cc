@@ -64,6 +64,17 @@ std::vector<Device> devices_of_states(const TrainingModel& model,
 
 }  // namespace
 
+Program::Program(Session& session, Spec spec, std::shared_ptr<ArenaPool> arenas)
+    : session_(session), spec_(std::move(spec)), arenas_(std::move(arenas)) {
+  if (spec_.updates.empty()) return;
+  for (const std::vector<std::string>& names : in_common(spec_.model).feeds) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < spec_.feeds.size(); ++i)
+      if (std::ranges::find(names, spec_.feeds[i]) != names.end()) places.push_back(i);
+    if (places.size() > 1) common_feeds_.push_back(std::move(places));
+  }
+}
+
 std::span<const Tensor> Program::run(std::span<const Tensor> feeds, const RunOptions& options) {
   Executor& chosen = executor(feeds);
   if (session_.comm()) session_.comm()->at_step(options.context.step);
@@ -83,12 +94,16 @@ void Program::check_losses(std::span<const Tensor> feeds, const Executor& execut
 }
 
 void Program::feed_ahead(std::span<const Tensor> feeds) {
+  check_count(feeds);
   if (Executor* const known = known_executor(feeds)) known->feed_ahead(feeds);
 }
 
-Executor* Program::known_executor(std::span<const Tensor> feeds) {
+void Program::check_count(std::span<const Tensor> feeds) const {
   check(feeds.size() == spec_.feeds.size(), spec_.graph.name(), " takes ", spec_.feeds.size(),
         " feeds, was given ", feeds.size());
+}
+
+Executor* Program::known_executor(std::span<const Tensor> feeds) {
   if (moves_ != session_.state_.moves()) cache_.clear();  // states lie elsewhere now
   for (auto it = cache_.begin(); it != cache_.end(); ++it) {
     const Plan& plan = (*it)->plan();
@@ -104,23 +119,20 @@ Executor* Program::known_executor(std::span<const Tensor> feeds) {
 
 // Whether feeds that replicas have in common are equal.
 bool Program::fed_alike(std::span<const Tensor> feeds) const {
-  const auto tensor = [&](const std::string& name) -> const Tensor* {
-    const auto found = std::ranges::find(spec_.feeds, name);
-    const auto i = static_cast<std::size_t>(found - spec_.feeds.begin());
-    return i < feeds.size() && feeds[i].data ? &feeds[i] : nullptr;
-  };
-  for (const auto& names : spec_.common_feeds)
-    if (const Tensor* first = tensor(names.front()))
-      for (const std::string& name : names)
-        if (const Tensor* other = tensor(name);
-            other && (other->desc != first->desc ||
-                      std::memcmp(other->data, first->data, first->desc.bytes()) != 0))
-          return false;
-  return true;
+  return std::ranges::all_of(common_feeds_, [&](const std::vector<std::size_t>& places) {
+    const Tensor& first = feeds[places.front()];
+    return std::ranges::all_of(places, [&](std::size_t place) {
+      const Tensor& other = feeds[place];
+      return !first.data || !other.data ||
+             (other.desc == first.desc &&
+              std::memcmp(other.data, first.data, first.desc.bytes()) == 0);
+    });
+  });
 }
 
 Executor& Program::executor(std::span<const Tensor> feeds) {
-  if (session_.shares_ && !fed_alike(feeds)) session_.share_nothing();
+  check_count(feeds);
+  if (session_.sharing_.allowed() && !fed_alike(feeds)) session_.sharing_.end();
   if (Executor* const known = known_executor(feeds)) return *known;
   std::vector<Dims> dims;
   for (std::size_t i = 0; i < feeds.size(); ++i) {
@@ -134,12 +146,12 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   // The first program that trains chooses how states lie; others reorder what they want otherwise.
   const bool initial = this == session_.init_.get();
   const bool chooses = session_.state_.times_laid_out() == 0 && !spec_.updates.empty() && !initial;
-  Plan plan =
-      compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches, session_.state_.names(),
-               spec_.updates, session_.devices_, session_.kernels_, options, session_.comm(),
-               spec_.model.owners(), session_.state_.layouts(), chooses,
-               spec_.updates.empty() ? InCommon{} : session_.common_now(spec_.model, initial)});
-  session_.share_as(plan, spec_.updates, initial, chooses);
+  Plan plan = compile(
+      {spec_.graph, spec_.feeds, std::move(dims), spec_.fetches, session_.state_.names(),
+       spec_.updates, session_.devices_, session_.kernels_, options, session_.comm(),
+       spec_.model.owners(), session_.state_.layouts(), chooses,
+       spec_.updates.empty() ? InCommon{} : session_.sharing_.common(spec_.model, initial)});
+  session_.sharing_.arrange(plan, {spec_.updates, initial, chooses});
   if (chooses) session_.state_.lay_out(plan.state_descs);
   if (moves_ != session_.state_.moves()) cache_.clear();
   moves_ = session_.state_.moves();
@@ -166,7 +178,7 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
                threads_, !accelerator_ && options.comm ? 1 : 0),
       state_(model.state_values(), state_descs(model), accelerator_,
              accelerator_ ? devices_of_states(model, devices_) : std::vector<Device>{}),
-      shares_(options.compile.share && !accelerator_ && model.replicas > 1) {
+      sharing_(state_, options.compile.share && !accelerator_ && model.replicas > 1) {
   check(static_cast<int>(devices_.size()) == model.replicas, "the model has ", model.replicas,
         model.replicas == 1 ? " replica" : " replicas", " but ", devices_.size(),
         " devices were given");
@@ -181,7 +193,6 @@ std::shared_ptr<ArenaPool> Session::new_arenas() const {
 
 std::unique_ptr<Program> Session::make_program(Program::Spec spec,
                                                std::shared_ptr<ArenaPool> arenas) {
-  if (!spec.updates.empty()) spec.common_feeds = in_common(spec.model).feeds;
   return std::unique_ptr<Program>(new Program(*this, std::move(spec), std::move(arenas)));
 }
 
@@ -223,7 +234,7 @@ std::unique_ptr<Program> Session::inference_of(const TrainingModel& model) {
 }
 
 void Session::initialise() {
-  apart_.clear();
+  sharing_.start_anew();
   init_->run({}, run_options(0));
   state_.note_values();
   init_->cache_.clear();  // frees memory that would stay unused for the rest of the run
@@ -231,44 +242,6 @@ void Session::initialise() {
 }
 
 void Session::load(const StateValues& values) { state_.write_all(values); }
-
-// Of what all replicas have in common, the states that are equal now. Initial values that are made
-// of no state need not care.
-InCommon Session::common_now(const TrainingModel& model, bool initial) const {
-  if (!shares_) return {};
-  InCommon common = in_common(model);
-  const bool any_value = initial && model.init.inputs().empty();
-  std::erase_if(common.states, [&](const std::vector<std::string>& names) {
-    std::vector<int> numbers;
-    for (const std::string& name : names) numbers.push_back(state_.number_of(name));
-    return apart_.contains(names.front()) ||
-           !(any_value ? state_.lie_alike(numbers) : state_.are_equal(numbers));
-  });
-  return common;
-}
-
-// Puts into one memory what the plan shares. What it updates apart, or reads apart if it chooses
-// how states lie, gets memory of its own and stays apart.
-void Session::share_as(const Plan& plan, const std::vector<Binding>& updates, bool initial,
-                       bool chooses) {
-  std::set<int> together;
-  for (const std::vector<int>& group : plan.shared) together.insert(group.begin(), group.end());
-  std::set<std::string> updated;
-  for (const Binding& update : updates) updated.insert(update.state);
-  for (std::size_t i = 0; i < plan.session_states(); ++i) {
-    const int number = static_cast<int>(i);
-    if (together.contains(number) || !state_.is_shared(number)) continue;
-    if (!updated.contains(plan.states[i]) && !(chooses && plan.state_descs[i].present())) continue;
-    if (!initial) apart_.insert(state_.home_of(number));
-    state_.separate(number);
-  }
-  state_.share(plan.shared);
-}
-
-void Session::share_nothing() {
-  shares_ = false;
-  for (std::size_t i = 0; i < state_.names().size(); ++i) state_.separate(static_cast<int>(i));
-}
 
 StateValues Session::save() const {
   StateValues values;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "runtime/exec/executor.h"
 #include "runtime/feeds.h"
 #include "runtime/plan/compile.h"
+#include "runtime/state/sharing.h"
 
 namespace lockstep {
 
@@ -28,7 +28,6 @@ class Program {
     std::vector<std::string> fetches;
     std::vector<Binding> updates;
     std::size_t losses = 0;  // the first so many fetches are losses, which should be finite
-    std::vector<std::vector<std::string>> common_feeds = {};  // InCommon::feeds, if it updates
   };
 
   const std::vector<std::string>& feeds() const { return spec_.feeds; }
@@ -51,15 +50,17 @@ class Program {
 
  private:
   friend class Session;
-  Program(class Session& session, Spec spec, std::shared_ptr<ArenaPool> arenas)
-      : session_(session), spec_(std::move(spec)), arenas_(std::move(arenas)) {}
+  Program(class Session& session, Spec spec, std::shared_ptr<ArenaPool> arenas);
   Executor& executor(std::span<const Tensor> feeds);
   Executor* known_executor(std::span<const Tensor> feeds);  // null: none was made for these shapes
+  void check_count(std::span<const Tensor> feeds) const;
   void check_losses(std::span<const Tensor> feeds, const Executor& executor) const;
   bool fed_alike(std::span<const Tensor> feeds) const;
 
   class Session& session_;
   Spec spec_;
+  // Feeds that all replicas have in common, such as the rate, if it updates: places in feeds().
+  std::vector<std::vector<std::size_t>> common_feeds_;
   std::shared_ptr<ArenaPool> arenas_;
   std::vector<std::unique_ptr<Executor>> cache_;  // most recently used first
   int moves_ = 0;                                 // States::moves when they were made
@@ -125,9 +126,6 @@ class Session {
   std::unique_ptr<Program> make_inference(const TrainingModel& model,
                                           std::shared_ptr<ArenaPool> arenas);
   std::shared_ptr<ArenaPool> new_arenas() const;
-  InCommon common_now(const TrainingModel& model, bool initial) const;
-  void share_as(const Plan& plan, const std::vector<Binding>& updates, bool initial, bool chooses);
-  void share_nothing();
 
   const TrainingModel& model_;
   std::vector<Device> devices_;
@@ -137,10 +135,7 @@ class Session {
   int threads_;
   Workers workers_;
   States state_;
-  // First names of states that a program does not keep equal: they stay apart until initialise(),
-  // so that programs that take turns are not planned again each time.
-  std::set<std::string> apart_;
-  bool shares_;  // false for good once replicas were fed different rates
+  Sharing sharing_;
   std::unique_ptr<Program> init_;
   std::unique_ptr<Program> step_;
   std::unique_ptr<Program> inference_;
