@@ -140,6 +140,7 @@ struct Op {
   std::vector<MayAlias> may_alias{};
   bool alias_in_pairs = false;  // output i may live in the memory of input i, for every i
   bool view = false;            // output 0 has the bytes of input 0; only the shape differs
+  bool copies = false;          // output 0 is input 0, on another replica
   bool collective = false;      // runs on every replica that holds one of its values
   bool takes_first = false;     // a collective with one operand, replica 0's
   bool random = false;          // runs differ: never folded, never shared

@@ -68,6 +68,8 @@ class Numbers {
       const int number = number_of(text_of_node(node), 1);
       for (Value output : outputs)
         if (output) of(output) = number;
+    } else if (op->copies) {
+      of(outputs[0]) = of(node.inputs()[0]);
     } else {
       int number = number_of(text_of_node(node), static_cast<int>(outputs.size()));
       for (Value output : outputs) {

@@ -9,8 +9,8 @@
 namespace lockstep {
 
 // A number for each value; values with the same number have the same bits in every run, if the
-// inputs listed together in `alike` have. Equal constants, and results of equal nodes on equal
-// operands, are found. What is random or comes from another process is like nothing else.
+// inputs listed together in `alike` have. Equal constants, copies, and results of equal nodes on
+// equal operands are found. What is random or comes from another process is like nothing else.
 std::vector<int> equal_values(const Graph& graph, const std::vector<std::vector<Value>>& alike);
 
 }  // namespace lockstep

@@ -16,7 +16,7 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 struct Member {
   std::string name;
   Value held;  // none: nobody reads it
-  Value made;  // its new value; none: it keeps the old one
+  Value made;  // its new value, where it is made first; none: it keeps the old one
 };
 struct Group {
   std::size_t index;  // in InCommon::states
@@ -43,12 +43,13 @@ class SharePass {
       Group group{i, {}};
       for (const std::string& name : common.states[i]) {
         const auto value = made.find(name);
-        group.members.push_back(
-            {name, graph.find(name), value == made.end() ? none : graph.at(value->second)});
+        group.members.push_back({name, graph.find(name),
+                                 value == made.end() ? none : uncopied(graph.at(value->second))});
       }
       groups_.push_back(std::move(group));
     }
     choose_groups();
+    note_kept();
   }
 
   bool shares() const { return !groups_.empty(); }
@@ -66,6 +67,12 @@ class SharePass {
   }
 
  private:
+  Value uncopied(Value value) const {
+    for (auto maker = graph_.producer(value); maker && maker->op()->copies;
+         maker = graph_.producer(value))
+      value = maker->inputs()[0];
+    return value;
+  }
   std::vector<Value> values_of(const std::vector<std::string>& names) const {
     std::vector<Value> values;
     for (const std::string& name : names)
@@ -83,6 +90,15 @@ class SharePass {
     std::erase_if(groups_, [&](const Group& group) { return !may_share(group); });
     do number();
     while (std::erase_if(groups_, [&](const Group& group) { return !stays_equal(group); }) > 0);
+  }
+
+  void note_kept() {
+    std::set<std::string> shared;
+    for (const Group& group : groups_)
+      for (const Member& member : group.members) shared.insert(member.name);
+    kept_ = fetched_;
+    for (const Binding& update : updates_)
+      if (!shared.contains(update.state)) kept_[at(graph_.at(update.value).id)] = true;
   }
 
   void number() {
@@ -163,9 +179,17 @@ class SharePass {
   }
   bool any_is_read(const std::vector<int>& nodes) const {
     return std::ranges::any_of(nodes, [&](int node) {
-      return std::ranges::any_of(graph_.node(node).outputs(), [&](Value made) {
-        return made && !graph_.consumers(made).empty();
-      });
+      return std::ranges::any_of(graph_.node(node).outputs(),
+                                 [&](Value made) { return made && is_read(made); });
+    });
+  }
+  // A copy that nobody reads was for a state that is kept once now.
+  bool is_read(Value value) const {
+    return std::ranges::any_of(graph_.consumers(value), [&](int reader) {
+      const Node node = graph_.node(reader);
+      if (!node.op()->copies) return true;
+      const Value copy = node.outputs()[0];
+      return kept_[at(copy.id)] || is_read(copy);
     });
   }
   void merge(int node, int with) {
@@ -290,6 +314,7 @@ class SharePass {
   std::vector<std::vector<Value>> feeds_;
   std::vector<Group> groups_;      // at last those that are shared
   std::vector<bool> fetched_;      // by value
+  std::vector<bool> kept_;         // fetched, or the new value of a state that is not shared
   std::vector<int> numbers_;       // by value: the same for equal ones
   std::vector<Value> stands_for_;  // by value: the one that takes its place
   std::set<int> dealt_out_;        // nodes that make new states: of those alike one stays

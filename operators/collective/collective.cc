@@ -192,6 +192,7 @@ std::vector<Op> collective_ops() {
        .no_body = kOnlyTrains,
        .signature = Signature{"A copy on another replica.", {{"x"}}, {{"y"}}},
        .law = same_as_first,
+       .copies = true,
        .transit = true}};
 }
 

@@ -65,6 +65,14 @@ TEST_F(EqualValues, AreAllResultsOfACollective) {
   EXPECT_FALSE(equal(sums[0], others[0])) << "terms in another order";
 }
 
+TEST_F(EqualValues, AreCopies) {
+  const Value sum = add(graph, a, c);
+  const Value there = on(1, [&] { return copy(graph, copy(graph, sum)); });
+  EXPECT_TRUE(equal(there, sum));
+  EXPECT_TRUE(equal(on(1, [&] { return relu(graph, there); }), relu(graph, sum)));
+  EXPECT_FALSE(equal(there, a));
+}
+
 TEST_F(EqualValues, AreNotThoseOfTwoMasks) {
   EXPECT_FALSE(
       equal(dropout(graph, a, 0.5F, true, "mask"), dropout(graph, b, 0.5F, true, "other")));

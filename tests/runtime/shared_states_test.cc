@@ -4,11 +4,16 @@
 #include <algorithm>
 #include <set>
 
+#include "builders/all_reduce/packing.h"
+#include "builders/all_reduce/spec.h"
 #include "builders/optimizers/adam.h"
+#include "builders/step/partition.h"
 #include "graph/file.h"
+#include "operators/collective/collective.h"
 #include "operators/weighted/weighted.h"
 #include "runtime/state/checkpoint.h"
 #include "runtime/state/drift.h"
+#include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"
 
@@ -21,10 +26,14 @@ struct Training {
   Session session;
   StepFeeds feeds;
 
-  Training(const TrainingModel& model, bool shares, bool fused = true, int threads = 1)
+  Training(const TrainingModel& model, bool shares, bool fused = true, int threads = 1,
+           Comm* comm = nullptr, int all_replicas = 0)
       : session(model, cpu_devices(model.replicas), all_kernels(),
-                {.seed = 5, .threads = threads, .compile = {.rewrites = fused, .share = shares}}),
-        feeds(model, kBatch, kClasses, kSmall) {
+                {.seed = 5,
+                 .threads = threads,
+                 .compile = {.rewrites = fused, .share = shares},
+                 .comm = comm}),
+        feeds(model, kBatch, kClasses, kSmall, all_replicas) {
     session.initialise();
   }
   void run(int64_t first, int64_t last) {
@@ -51,33 +60,36 @@ struct Way {
   DataParallelOptions options = {};
   bool fused = true;
   int threads = 1;
-  bool shares = true;  // its parameters; only sums of collectives are followed
 };
 
 std::vector<Way> ways() {
-  return {
-      {"two", {.replicas = 2}},
-      {"three of two threads", {.replicas = 3}, true, 2},
-      {"six", {.replicas = 6}},
-      {"not fused", {.replicas = 2}, false},
-      {"micro-batches", {.replicas = 2, .micro_batches = 2}},
-      {"deferred", {.replicas = 2, .deferred = true}},
-      {"skips", {.replicas = 2, .skip_non_finite = true}},
-      {"clipped", {.replicas = 3, .clip = {.norm = 0.5F}}},
-      {"frozen", {.replicas = 2, .frozen = {"pred_b", "*1_w"}}},
-      {"bfloat16", {.replicas = 2, .precision = DType::bfloat16}},
-      {"bfloat16, frozen",
-       {.replicas = 3, .frozen = {"pred_b", "*1_w"}, .precision = DType::bfloat16}},
-      {"bfloat16, not fused", {.replicas = 2, .precision = DType::bfloat16}, false},
-      {"bfloat16, deferred, micro-batches",
-       {.replicas = 2, .micro_batches = 2, .deferred = true, .precision = DType::bfloat16}},
-      {"float16, skips", {.replicas = 2, .skip_non_finite = true, .precision = DType::float16}},
-      {"ring", {.replicas = 3, .all_reduce = {.spec = {.ranges = {{"xring"}}}}}, true, 1, false},
-      {"to the first and back",
-       {.replicas = 3, .all_reduce = {.spec = {.ranges = {{"simple"}}}}},
-       true,
-       1,
-       false}};
+  return {{"two", {.replicas = 2}},
+          {"three of two threads", {.replicas = 3}, true, 2},
+          {"six", {.replicas = 6}},
+          {"not fused", {.replicas = 2}, false},
+          {"micro-batches", {.replicas = 2, .micro_batches = 2}},
+          {"deferred", {.replicas = 2, .deferred = true}},
+          {"skips", {.replicas = 2, .skip_non_finite = true}},
+          {"clipped", {.replicas = 3, .clip = {.norm = 0.5F}}},
+          {"frozen", {.replicas = 2, .frozen = {"pred_b", "*1_w"}}},
+          {"bfloat16", {.replicas = 2, .precision = DType::bfloat16}},
+          {"bfloat16, frozen",
+           {.replicas = 3, .frozen = {"pred_b", "*1_w"}, .precision = DType::bfloat16}},
+          {"bfloat16, not fused", {.replicas = 2, .precision = DType::bfloat16}, false},
+          {"bfloat16, deferred, micro-batches",
+           {.replicas = 2, .micro_batches = 2, .deferred = true, .precision = DType::bfloat16}},
+          {"float16, skips", {.replicas = 2, .skip_non_finite = true, .precision = DType::float16}},
+          {"two rings", {.replicas = 3, .all_reduce = {.spec = parse_all_reduce("xring#2")}}},
+          {"to the first and back",
+           {.replicas = 3, .all_reduce = {.spec = parse_all_reduce("simple")}}},
+          {"halving and doubling, not fused",
+           {.replicas = 4, .all_reduce = {.spec = parse_all_reduce("rechd")}},
+           false},
+          {"by size, in buckets",
+           {.replicas = 3,
+            .all_reduce = {.spec = parse_all_reduce("pscpu:1k:hierarchical_copy"),
+                           .packing = parse_packing("ready:1k:8k"),
+                           .pieces = 2}}}};
 }
 
 TEST(SharedStates, GiveTheBitsOfStatesOfEachReplica) {
@@ -94,8 +106,28 @@ TEST(SharedStates, GiveTheBitsOfStatesOfEachReplica) {
         apart.run(0, 4);
         EXPECT_TRUE(shared.session.save() == apart.session.save());
         EXPECT_EQ(find_drift(shared.session), "");
-        EXPECT_EQ(shared.are_one(model.states.front().name), way.shares);
+        EXPECT_TRUE(shared.are_one(model.states.front().name));
       }
+}
+
+TEST(SharedStates, OfEachOfSeveralProcessesHaveTheSameBits) {
+  for (const std::string spec : {"collective", "pscpu/pscpu", "nccl/xring", "xring"})
+    for (const DType precision : {DType::float32, DType::bfloat16}) {
+      SCOPED_TRACE(join(spec, " in ", precision));
+      const TrainingModel whole =
+          small_residual({.replicas = 4,
+                          .precision = precision,
+                          .all_reduce = {.spec = parse_all_reduce(spec), .processes = 2}});
+      run_ranks(2, [&](Comm& comm) {
+        const TrainingModel model = partition(whole, {comm.rank(), 2});
+        Training shared(model, true, true, 1, &comm, 4), apart(model, false, true, 1, &comm, 4);
+        shared.run(0, 3);
+        apart.run(0, 3);
+        EXPECT_TRUE(shared.session.save() == apart.session.save());
+        // In a ring, replicas of one process receive other parts of the sum from the other process.
+        EXPECT_EQ(shared.are_one(model.states.front().name), spec != "xring");
+      });
+    }
 }
 
 TEST(SharedStates, LieInOneMemoryUnlessEachReplicaComputesItsOwn) {
@@ -297,6 +329,45 @@ TEST(SharedStates, AreSeparatedByAProgramThatChangesOneReplica) {
     EXPECT_EQ(shared.are_one("pred_w_momentum"), changed == 2);
     EXPECT_EQ(shared.are_one("pred_w"), changed == 2) << "its update reads the momentum";
     EXPECT_TRUE(shared.are_one("fc1_w"));
+    EXPECT_TRUE(shared.session.save() == apart.session.save());
+  }
+}
+
+// A program in which one replica makes the new momentum, and others take copies. One that is read
+// after a run stays a value of its own.
+TEST(SharedStates, AreThoseThatReplicasCopyFromOne) {
+  for (const std::string fetched : {"", "copy_1", "copy_2"}) {
+    const TrainingModel model = small_mlp(3);
+    Graph graph(all_ops(), "halve");
+    const std::string name = "pred_w_momentum";
+    std::vector<Value> made;
+    std::vector<Binding> updates;
+    for (int k = 0; k < 3; ++k) {
+      const std::string here = join("cpu_", k, "/", name);
+      ReplicaScope replica(graph, k);
+      const Value old = graph.input(here, model.step.type(model.step.at(here)));
+      const Value read = scale(graph, old, 0.25F, join("read_", k));  // before all others change it
+      made.push_back(k == 0 ? scale(graph, old, 0.5F, "half") : copy(graph, made.back()));
+      if (k > 0) graph.rename(made.back(), join("copy_", k));
+      graph.output(made.back());
+      graph.output(read);
+      updates.push_back({here, graph.name(made.back())});
+    }
+    std::vector<std::string> fetches{"read_0", "read_1", "read_2"};
+    if (!fetched.empty()) fetches.push_back(fetched);
+    Training shared(model, true), apart(model, false);
+    std::vector<std::vector<float>> seen;
+    for (Training* training : {&shared, &apart}) {
+      const auto halve = training->session.program(graph, {}, fetches, updates);
+      for (int64_t step = 0; step < 3; ++step) {
+        training->run(step, step + 1);
+        for (const Tensor& one : halve->run({}, {}))
+          seen.emplace_back(one.as<float>(), one.as<float>() + one.count());
+      }
+    }
+    EXPECT_TRUE(shared.are_one(name)) << fetched;
+    EXPECT_TRUE(std::equal(seen.begin(), seen.begin() + static_cast<int64_t>(seen.size() / 2),
+                           seen.begin() + static_cast<int64_t>(seen.size() / 2), seen.end()));
     EXPECT_TRUE(shared.session.save() == apart.session.save());
   }
 }
