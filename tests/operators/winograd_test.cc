@@ -54,6 +54,13 @@ struct Sixteen {
   static Vector relu(const Vector& x) {
     return each([&](int i) { return x.lane[i] < 0 ? 0.0F : x.lane[i]; });
   }
+  static void load_four(const float* from, int64_t row, Vector* to) {
+    for (int k = 0; k < 4; ++k) to[k] = each([&](int i) { return from[i * row + k]; });
+  }
+  static void store_four(float* to, int64_t row, const Vector* from) {
+    for (int k = 0; k < 4; ++k)
+      for (int i = 0; i < kLanes; ++i) to[i * row + k] = from[k].lane[i];
+  }
 };
 const winograd::LoopsOf<Sixteen> kSixteen;
 
@@ -189,15 +196,15 @@ TEST(Winograd, RefusesWhatItCannotDoOrDoesNotGainFrom) {
   }
 }
 
-TEST(Winograd, TakesManyFiltersOfFewerImagesWithAvx2) {
-  const auto gains = [](int64_t images, int64_t lanes) {
-    const WinogradCost cost{images, 512, 512, 7, 7, lanes};
+TEST(Winograd, TakesManyFiltersOfFewImages) {
+  const auto gains = [](int64_t images, int64_t channels, int64_t side) {
+    const WinogradCost cost{images, channels, channels, side, side};
     return cost.winograd() < 0.9 * cost.direct();
   };
-  EXPECT_TRUE(gains(8, 8));
-  EXPECT_FALSE(gains(4, 8));
-  EXPECT_TRUE(gains(16, 16));
-  EXPECT_FALSE(gains(8, 16));
+  EXPECT_TRUE(gains(8, 512, 7));
+  EXPECT_FALSE(gains(4, 512, 7));
+  EXPECT_TRUE(gains(3, 256, 14));
+  EXPECT_FALSE(gains(1, 256, 14));
 }
 
 TEST(Winograd, NamesLayoutsThatItCannotRead) {

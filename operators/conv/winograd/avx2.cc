@@ -19,6 +19,36 @@ struct Avx2 {
   static Vector fma(Vector x, Vector y, Vector z) { return _mm256_fmadd_ps(x, y, z); }
   // The second operand if one is NaN.
   static Vector relu(Vector x) { return _mm256_max_ps(_mm256_setzero_ps(), x); }
+
+  static void load_four(const float* from, int64_t row, Vector* to) {
+    transpose(rows(from, row), rows(from + row, row), rows(from + 2 * row, row),
+              rows(from + 3 * row, row), to);
+  }
+  static void store_four(float* to, int64_t row, const Vector* from) {
+    Vector by_row[4];
+    transpose(from[0], from[1], from[2], from[3], by_row);
+    for (int i = 0; i < 4; ++i) store_rows(to + i * row, row, by_row[i]);
+  }
+
+ private:
+  // Four floats of every fourth row.
+  static Vector rows(const float* from, int64_t row) {
+    const Vector first = _mm256_castps128_ps256(_mm_loadu_ps(from));
+    return _mm256_insertf128_ps(first, _mm_loadu_ps(from + 4 * row), 1);
+  }
+  static void store_rows(float* to, int64_t row, Vector x) {
+    _mm_storeu_ps(to, _mm256_castps256_ps128(x));
+    _mm_storeu_ps(to + 4 * row, _mm256_extractf128_ps(x, 1));
+  }
+  // Columns of four by four floats in each part of 16 bytes.
+  static void transpose(Vector a, Vector b, Vector c, Vector d, Vector* to) {
+    const Vector low_ab = _mm256_unpacklo_ps(a, b), low_cd = _mm256_unpacklo_ps(c, d);
+    const Vector high_ab = _mm256_unpackhi_ps(a, b), high_cd = _mm256_unpackhi_ps(c, d);
+    to[0] = _mm256_shuffle_ps(low_ab, low_cd, 0x44);
+    to[1] = _mm256_shuffle_ps(low_ab, low_cd, 0xEE);
+    to[2] = _mm256_shuffle_ps(high_ab, high_cd, 0x44);
+    to[3] = _mm256_shuffle_ps(high_ab, high_cd, 0xEE);
+  }
 };
 
 }  // namespace

@@ -17,8 +17,51 @@ struct Avx512 {
   static Vector subtract(Vector x, Vector y) { return _mm512_sub_ps(x, y); }
   static Vector multiply(Vector x, Vector y) { return _mm512_mul_ps(x, y); }
   static Vector fma(Vector x, Vector y, Vector z) { return _mm512_fmadd_ps(x, y, z); }
-  // The second operand if one is NaN. (g++ 12 sees something uninitialised in the plain maximum.)
-  static Vector relu(Vector x) { return _mm512_maskz_max_ps(0xFFFF, _mm512_setzero_ps(), x); }
+  // The second operand if one is NaN.
+  static Vector relu(Vector x) { return _mm512_maskz_max_ps(kAll, _mm512_setzero_ps(), x); }
+
+  static void load_four(const float* from, int64_t row, Vector* to) {
+    transpose(rows(from, row), rows(from + row, row), rows(from + 2 * row, row),
+              rows(from + 3 * row, row), to);
+  }
+  static void store_four(float* to, int64_t row, const Vector* from) {
+    Vector by_row[4];
+    transpose(from[0], from[1], from[2], from[3], by_row);
+    for (int i = 0; i < 4; ++i) store_rows(to + i * row, row, by_row[i]);
+  }
+
+ private:
+  // Without a mask, g++ 12 sees something uninitialised in some functions.
+  static constexpr __mmask16 kAll = 0xFFFF;
+
+  // Four floats of every fourth row.
+  static Vector rows(const float* from, int64_t row) {
+    Vector all = _mm512_castps128_ps512(_mm_loadu_ps(from));
+    all = _mm512_maskz_insertf32x4(kAll, all, _mm_loadu_ps(from + 4 * row), 1);
+    all = _mm512_maskz_insertf32x4(kAll, all, _mm_loadu_ps(from + 8 * row), 2);
+    return _mm512_maskz_insertf32x4(kAll, all, _mm_loadu_ps(from + 12 * row), 3);
+  }
+  static void store_rows(float* to, int64_t row, Vector x) {
+    _mm_storeu_ps(to, quarter<0>(x));
+    _mm_storeu_ps(to + 4 * row, quarter<1>(x));
+    _mm_storeu_ps(to + 8 * row, quarter<2>(x));
+    _mm_storeu_ps(to + 12 * row, quarter<3>(x));
+  }
+  template <int kNumber>
+  static __m128 quarter(Vector x) {
+    return _mm512_maskz_extractf32x4_ps(0xF, x, kNumber);
+  }
+  // Columns of four by four floats in each part of 16 bytes.
+  static void transpose(Vector a, Vector b, Vector c, Vector d, Vector* to) {
+    const Vector low_ab = _mm512_maskz_unpacklo_ps(kAll, a, b),
+                 low_cd = _mm512_maskz_unpacklo_ps(kAll, c, d);
+    const Vector high_ab = _mm512_maskz_unpackhi_ps(kAll, a, b),
+                 high_cd = _mm512_maskz_unpackhi_ps(kAll, c, d);
+    to[0] = _mm512_maskz_shuffle_ps(kAll, low_ab, low_cd, 0x44);
+    to[1] = _mm512_maskz_shuffle_ps(kAll, low_ab, low_cd, 0xEE);
+    to[2] = _mm512_maskz_shuffle_ps(kAll, high_ab, high_cd, 0x44);
+    to[3] = _mm512_maskz_shuffle_ps(kAll, high_ab, high_cd, 0xEE);
+  }
 };
 
 }  // namespace

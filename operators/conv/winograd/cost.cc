@@ -7,10 +7,8 @@ namespace {
 // Measured with AVX2 on an AMD EPYC.
 constexpr double kTileValue = 38;
 
-// Likewise of a filter, which is not in the cache. In the time that it waits for memory vectors of
-// 16 multiply more. Measured before filters were made in slices and fetched ahead, for vectors of
-// 16 when transforms were slower still.
-double filter_value(int64_t lanes) { return lanes > 8 ? 90 : 50; }
+// Likewise of a filter, which is not in the cache: two threads wait for the same memory.
+constexpr double kFilterValue = 50;
 
 double tiles(int64_t size) {
   return static_cast<double>((size + winograd::kTile - 1) / winograd::kTile);
@@ -26,8 +24,7 @@ double WinogradCost::winograd() const {
   const double filters = static_cast<double>(inputs * outputs);
   const double channels = static_cast<double>(inputs + outputs);
   const double all = static_cast<double>(images) * tiles(height) * tiles(width);
-  return winograd::kPoints *
-         (all * (filters + kTileValue * channels) + filter_value(lanes) * filters);
+  return winograd::kPoints * (all * (filters + kTileValue * channels) + kFilterValue * filters);
 }
 
 }  // namespace lockstep

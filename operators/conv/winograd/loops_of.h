@@ -1,5 +1,6 @@
 // See loops.h. P has a processor's vectors of floats: kLanes of them, arithmetic, and as many
-// registers as kRows rows of two sums need.
+// registers as kRows rows of two sums need. Between rows of memory and vectors, it moves four
+// neighbouring floats of each of kLanes rows at once.
 //
 // For files that are compiled for one kind of processor: nothing here may be shared with others,
 // hence no function of the standard library.
@@ -47,13 +48,9 @@ class LoopsOf final : public Loops {
       fetch_values<kToWrite>(to + 2 * (item + kValuesAhead) * kLanes, stride);
       fetch_filters<kToRead>(w, places, item + kFiltersAhead);
       for (int side = 0; side < 2; ++side) {
-        const float* from = filters_of(w, places, item, side);
-        float taps[9][kLanes];
-        for (int lane = 0; lane < kLanes; ++lane)
-          for (int i = 0; i < 9; ++i)
-            taps[places.turned ? 8 - i : i][lane] = from[lane * places.of_output + i];
-        Vector tile[9], half[18], values[36];
-        for (int i = 0; i < 9; ++i) tile[i] = P::load(taps[i]);
+        Vector taps[9], tile[9], half[18], values[36];
+        load_filters(filters_of(w, places, item, side), places.of_output, taps);
+        for (int i = 0; i < 9; ++i) tile[i] = taps[places.turned ? 8 - i : i];
         for (int i = 0; i < 3; ++i) Filter::filter(tile + i, 3, half + i, 3);
         for (int i = 0; i < 6; ++i) Filter::filter(half + 3 * i, 1, values + 6 * i, 1);
         for (int p = 0; p < kPoints; ++p)
@@ -129,11 +126,7 @@ class LoopsOf final : public Loops {
           values[p] = P::load(from + p * stride + (2 * item + side) * kLanes);
         for (int i = 0; i < 6; ++i) Filter::filter_gradient(values + i, 6, half + i, 6);
         for (int i = 0; i < 3; ++i) Filter::filter_gradient(half + 6 * i, 1, tile + 3 * i, 1);
-        float taps[9][kLanes];
-        for (int i = 0; i < 9; ++i) P::store(taps[i], tile[i]);
-        float* to = filters_of(dw, places, item, side);
-        for (int lane = 0; lane < kLanes; ++lane)
-          for (int i = 0; i < 9; ++i) to[lane * places.of_output + i] = taps[i][lane];
+        store_filters(filters_of(dw, places, item, side), places.of_output, tile);
       }
     }
   }
@@ -196,14 +189,30 @@ class LoopsOf final : public Loops {
     return w + output * places.of_output + item % places.inputs * places.of_input;
   }
 
+  // The nine taps of each of kLanes filters; the last four overlap.
+  static void load_filters(const float* from, int64_t of_output, Vector* taps) {
+    Vector last[4];
+    P::load_four(from, of_output, taps);
+    P::load_four(from + 4, of_output, taps + 4);
+    P::load_four(from + 5, of_output, last);
+    taps[8] = last[3];
+  }
+  static void store_filters(float* to, int64_t of_output, const Vector* taps) {
+    P::store_four(to, of_output, taps);
+    P::store_four(to + 4, of_output, taps + 4);
+    P::store_four(to + 5, of_output, taps + 5);
+  }
+
   // The loops over filters touch 36 places of values and a filter of each output. Both are fetched
   // so many items ahead, even beyond the last.
   static constexpr int64_t kValuesAhead = 2, kFiltersAhead = 4;
   enum Use { kToRead, kToWrite };
 
+  // Those of a slice are in the core's own cache.
   template <Use kUse>
   static void fetch_values(const float* values, int64_t stride) {
-    constexpr int kLine = 16;
+    constexpr int kLine = 16, kOwnCache = 256 * 1024;
+    if (kPoints * stride * static_cast<int64_t>(sizeof(float)) <= kOwnCache) return;
     for (int p = 0; p < kPoints; ++p)
       for (int at = 0; at < kPanel; at += kLine) __builtin_prefetch(values + p * stride + at, kUse);
   }

@@ -11,7 +11,6 @@ namespace lockstep {
 struct WinogradCost {
   int64_t images, inputs, outputs;  // channels
   int64_t height, width;            // of the result
-  int64_t lanes;                    // of the loops
 
   double direct() const;
   double winograd() const;

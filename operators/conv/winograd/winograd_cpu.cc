@@ -26,7 +26,7 @@ std::string refusal(const KernelRequest& request, const ConvShapes& shapes) {
   const int64_t channels = 2 * loops->lanes();
   if (x[1] % channels != 0 || y[1] % channels != 0)
     return join("takes multiples of ", channels, " channels");
-  const WinogradCost cost{x[0], x[1], y[1], y[2], y[3], loops->lanes()};
+  const WinogradCost cost{x[0], x[1], y[1], y[2], y[3]};
   // Not for a small gain: it needs memory for tiles, too.
   if (cost.winograd() > 0.9 * cost.direct()) return "gains nothing from so few channels or pixels";
   return "";
