@@ -52,13 +52,16 @@ Stepped stepped(DType precision, int replicas, int threads, bool fused, bool lay
   return result;
 }
 
+// Gradients of filters, which are oneDNN's, depend on the number of threads where there are vectors
+// of 16.
 TEST(ChannelSumFusion, GivesTheBitsOfSingleNodes) {
   for (const DType precision : {DType::bfloat16, DType::float16})
-    for (const int replicas : {1, 2})
+    for (const auto& [replicas, threads] : {std::pair{1, 1}, {1, 2}, {2, 1}, {2, 2}})
       for (const bool layouts : {true, false}) {
-        SCOPED_TRACE(join(precision, ", ", replicas, layouts ? " in blocks" : " row-major"));
-        Stepped fused = stepped(precision, replicas, 2, true, layouts),
-                single = stepped(precision, replicas, 1, false, layouts);
+        SCOPED_TRACE(join(precision, ", ", replicas, " of ", threads,
+                          layouts ? " threads, in blocks" : " threads, row-major"));
+        Stepped fused = stepped(precision, replicas, threads, true, layouts),
+                single = stepped(precision, replicas, threads, false, layouts);
         EXPECT_TRUE(fused.state == single.state);
         EXPECT_EQ(fused.steps["ChannelSums"], 5 * replicas) << fused.plan;
         EXPECT_EQ(fused.steps["ReduceSum"], replicas) << "of the loss's gradient, in float32";
