@@ -72,24 +72,24 @@ class Cutter {
           users.push_back(process_of(static_cast<int>(k)));
       else
         users.push_back(process_of(node.replica()));
+      const bool is_copy = node.type() == "Copy" && node.domain() == kOwnDomain;
       for (Value input : node.inputs())
         for (int user : users) {
           const int home = input ? home_of(input) : user;
           if (home == user || home == kEveryProcess) continue;
           check(user != kEveryProcess, node.description(), " is on every process, but '",
                 whole_.name(input), "' only on process ", home);
-          if (!node.op()->copies && !seen.insert({input.id, user}).second) continue;
+          if (!is_copy && !seen.insert({input.id, user}).second) continue;
           const std::string& name = whole_.name(input);
           crossings_at_[index].push_back(crossings_.size());
           crossings_of_[input.id].push_back(crossings_.size());
-          crossings_.push_back(
-              {input,
-               home,
-               user,
-               {shares_.rank() == home ? user : home, next_message_++, name},
-               node.op()->copies ? whole_.name(node.outputs()[0]) : join(name, "@", user),
-               node.op()->copies,
-               none});
+          crossings_.push_back({input,
+                                home,
+                                user,
+                                {shares_.rank() == home ? user : home, next_message_++, name},
+                                is_copy ? whole_.name(node.outputs()[0]) : join(name, "@", user),
+                                is_copy,
+                                none});
         }
     }
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "graph/file.h"
 #include "tests/support/training_command.h"
@@ -49,6 +50,9 @@ TEST_F(BenchCommand, BenchTrainsAnLstm) {
   for (const char* found : {"at best: ", "GFLOP/s", "  LSTMGrad", "  all kernels",
                             "outside kernels", "lstm, batch 2 on cpu", "examples/s"})
     EXPECT_NE(made.out.find(found), std::string::npos) << made.out;
+  EXPECT_EQ(made.out.find("between two cores: ") != std::string::npos,
+            std::thread::hardware_concurrency() > 1)
+      << made.out;
 }
 
 TEST_F(BenchCommand, BenchFeedsBatchesOfFloatsOrBytes) {

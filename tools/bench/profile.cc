@@ -80,6 +80,10 @@ void print_profile(const Plan& plan, const Profile& profile) {
               << "at best: " << profile.rates->operations / 1e9
               << " GFLOP/s (a product of matrices), " << std::setprecision(1)
               << profile.rates->bytes / 1e9 << " GB/s (a ReLU over 128 MiB)\n";
+  if (profile.between_cores)
+    std::cout << std::fixed << std::setprecision(0)
+              << "between two cores: " << *profile.between_cores * 1e9
+              << " ns for a cache line there and back\n";
   std::cout << "   ms/step      %  kernels" << (profile.rates ? "    GB/s  GFLOP/s  best %" : "")
             << "  operator\n";
   for (const KindOfKernel& kind : kinds) line(kind);

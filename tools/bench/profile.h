@@ -14,6 +14,7 @@ struct Profile {
   double wall = 0;  // seconds of all runs together
   // Of a plan with one worker: several share memory and cores.
   std::optional<MachineRates> rates = {};
+  std::optional<double> between_cores = {};  // seconds_between_cores(), of a plan for CPUs
 };
 // A line for each kind of kernel, most time first. With rates also what it reads, writes and
 // computes, and how close that is to the rates.

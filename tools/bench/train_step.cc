@@ -16,6 +16,7 @@
 #include "operators/all.h"
 #include "runtime/state/session.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/cores_apart.h"
 #include "tools/bench/fed_batch.h"
 #include "tools/bench/networks.h"
 #include "tools/bench/profile.h"
@@ -124,6 +125,7 @@ TrainStepTimes time_train_step(const TrainStepBench& options) {
       profile.rates =
           measure_rates(devices[0], parse_precision(options.precision), rate_sizes(devices[0].kind),
                         all_kernels(), {.threads = result.threads, .tf32 = options.tf32});
+    if (devices[0].kind == DeviceKind::cpu) profile.between_cores = seconds_between_cores();
     print_profile(plan, profile);
   }
   return result;

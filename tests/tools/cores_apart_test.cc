@@ -1,0 +1,37 @@
+// The time of a cache line between two cores.
+#include "tools/bench/cores_apart.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <thread>
+
+namespace lockstep::testing {
+namespace {
+
+TEST(CoresApart, AreSomeNanosecondsFromEachOther) {
+  cpu_set_t usable;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(usable), &usable), 0);
+  if (CPU_COUNT(&usable) < 2) GTEST_SKIP() << "skipped: this process may use one core";
+  const std::optional<double> seconds = seconds_between_cores();
+  ASSERT_TRUE(seconds);
+  EXPECT_GT(*seconds, 1e-9);
+  EXPECT_LT(*seconds, 1e-3);
+  cpu_set_t after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(after), &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&usable, &after)) << "the caller stays where it may run";
+}
+
+TEST(CoresApart, AreNotMeasuredWithOneCore) {
+  std::thread narrow([] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+    EXPECT_FALSE(seconds_between_cores());
+  });
+  narrow.join();
+}
+
+}  // namespace
+}  // namespace lockstep::testing
