@@ -72,7 +72,7 @@ class Cutter {
           users.push_back(process_of(static_cast<int>(k)));
       else
         users.push_back(process_of(node.replica()));
-      const bool is_copy = node.type() == "Copy" && node.domain() == kOwnDomain;
+      const bool is_copy = node.op()->copies;
       for (Value input : node.inputs())
         for (int user : users) {
           const int home = input ? home_of(input) : user;

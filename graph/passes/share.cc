@@ -16,7 +16,7 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 struct Member {
   std::string name;
   Value held;  // none: nobody reads it
-  Value made;  // its new value, where it is made first; none: it keeps the old one
+  Value made;  // its new value, or what that is a copy of; none: it keeps the old one
 };
 struct Group {
   std::size_t index;  // in InCommon::states
@@ -183,7 +183,7 @@ class SharePass {
                                  [&](Value made) { return made && is_read(made); });
     });
   }
-  // A copy that nobody reads was for a state that is kept once now.
+  // A copy does not count if it was only for a state that is kept once now.
   bool is_read(Value value) const {
     return std::ranges::any_of(graph_.consumers(value), [&](int reader) {
       const Node node = graph_.node(reader);
@@ -271,9 +271,9 @@ class SharePass {
     return stays;
   }
 
-  // An update overwrites a state that replicas read. It moves behind the last reader; nothing reads
-  // its results, so the order stays valid. One that is left before a reader is still right: its
-  // results are copied into the state when all have read it (runtime/plan/aliases.h).
+  // An update overwrites a state that replicas read. It moves behind the last reader; nothing that
+  // stays reads its results, so the order stays valid. One that is left before a reader is still
+  // right: its results are copied into the state when all have read it (runtime/plan/aliases.h).
   std::vector<int> order() const {
     std::map<int, int> last_reader;  // by the value of a shared state
     for (const Group& group : groups_)
@@ -318,7 +318,7 @@ class SharePass {
   std::vector<int> numbers_;       // by value: the same for equal ones
   std::vector<Value> stands_for_;  // by value: the one that takes its place
   std::set<int> dealt_out_;        // nodes that make new states: of those alike one stays
-  std::set<int> comes_last_;       // updates that nobody in the graph reads
+  std::set<int> comes_last_;       // updates that at most copies read which go away
 };
 
 }  // namespace

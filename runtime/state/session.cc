@@ -132,7 +132,7 @@ bool Program::fed_alike(std::span<const Tensor> feeds) const {
 
 Executor& Program::executor(std::span<const Tensor> feeds) {
   check_count(feeds);
-  if (session_.sharing_.allowed() && !fed_alike(feeds)) session_.sharing_.end();
+  if (session_.sharing_.allowed() && !fed_alike(feeds)) session_.sharing_.separate_for_good();
   if (Executor* const known = known_executor(feeds)) return *known;
   std::vector<Dims> dims;
   for (std::size_t i = 0; i < feeds.size(); ++i) {
@@ -146,12 +146,12 @@ Executor& Program::executor(std::span<const Tensor> feeds) {
   // The first program that trains chooses how states lie; others reorder what they want otherwise.
   const bool initial = this == session_.init_.get();
   const bool chooses = session_.state_.times_laid_out() == 0 && !spec_.updates.empty() && !initial;
-  Plan plan = compile(
-      {spec_.graph, spec_.feeds, std::move(dims), spec_.fetches, session_.state_.names(),
-       spec_.updates, session_.devices_, session_.kernels_, options, session_.comm(),
-       spec_.model.owners(), session_.state_.layouts(), chooses,
-       spec_.updates.empty() ? InCommon{} : session_.sharing_.common(spec_.model, initial)});
-  session_.sharing_.arrange(plan, {spec_.updates, initial, chooses});
+  const Sharing::Use use{spec_.updates, initial, chooses};
+  Plan plan = compile({spec_.graph, spec_.feeds, std::move(dims), spec_.fetches,
+                       session_.state_.names(), spec_.updates, session_.devices_, session_.kernels_,
+                       options, session_.comm(), spec_.model.owners(), session_.state_.layouts(),
+                       chooses, session_.sharing_.may_share(spec_.model, use)});
+  session_.sharing_.arrange(plan, use);
   if (chooses) session_.state_.lay_out(plan.state_descs);
   if (moves_ != session_.state_.moves()) cache_.clear();
   moves_ = session_.state_.moves();

@@ -59,7 +59,8 @@ class Program {
 
   class Session& session_;
   Spec spec_;
-  // Feeds that all replicas have in common, such as the rate, if it updates: places in feeds().
+  // Of a program that updates states: the places in feeds() that all replicas are fed alike, such
+  // as the rate's.
   std::vector<std::vector<std::size_t>> common_feeds_;
   std::shared_ptr<ArenaPool> arenas_;
   std::vector<std::unique_ptr<Executor>> cache_;  // most recently used first

@@ -2,16 +2,16 @@
 
 namespace lockstep {
 
-// Initial values that are made of no state need not be equal before.
-InCommon Sharing::common(const TrainingModel& model, bool initial) const {
-  if (!allowed_) return {};
+InCommon Sharing::may_share(const TrainingModel& model, const Use& use) const {
+  if (!allowed_ || use.updates.empty()) return {};
   InCommon common = in_common(model);
-  const bool any_value = initial && model.init.inputs().empty();
+  // By values that are made of no state, whether or not the old ones are equal.
+  const bool replaced = use.initial && model.init.inputs().empty();
   std::erase_if(common.states, [&](const std::vector<std::string>& names) {
     std::vector<int> numbers;
     for (const std::string& name : names) numbers.push_back(states_.number_of(name));
     return apart_.contains(names.front()) ||
-           !(any_value ? states_.lie_alike(numbers) : states_.are_equal(numbers));
+           !(replaced ? states_.lie_alike(numbers) : states_.are_equal(numbers));
   });
   return common;
 }
@@ -32,7 +32,7 @@ void Sharing::arrange(const Plan& plan, const Use& use) {
   states_.share(plan.shared);
 }
 
-void Sharing::end() {
+void Sharing::separate_for_good() {
   allowed_ = false;
   for (std::size_t i = 0; i < states_.names().size(); ++i) states_.separate(static_cast<int>(i));
 }

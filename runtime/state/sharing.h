@@ -1,5 +1,6 @@
-// Which states the replicas of a session keep once: what all have in common and is equal when a
-// program is planned, until a program or different feeds make the replicas differ.
+// Which states the replicas of a session may keep once: those that all have in common and that are
+// equal when a program is planned. (Which of them a plan does: graph/passes/share.h.) Programs,
+// values and feeds that make replicas differ separate them.
 #pragma once
 
 #include <set>
@@ -14,26 +15,26 @@ namespace lockstep {
 
 class Sharing {
  public:
-  // `states` must outlive it. Unless `allowed`, each replica has its own.
+  // `states` must outlive it. Unless `allowed`, each replica has states of its own.
   Sharing(States& states, bool allowed) : states_(states), allowed_(allowed) {}
 
-  // What a planned program is for.
+  // The program that is planned.
   struct Use {
     const std::vector<Binding>& updates;
-    bool initial = false;  // sets the first values
-    bool chooses = false;  // decides how states lie
+    bool initial = false;  // it sets the first values
+    bool chooses = false;  // it decides how states lie
   };
 
   bool allowed() const { return allowed_; }
-  // Of what all replicas have in common, the states that are equal now.
-  InCommon common(const TrainingModel& model, bool initial) const;
+  // What the program may share: of the states that all replicas have in common, those equal now.
+  InCommon may_share(const TrainingModel& model, const Use& use) const;
   // Puts into one memory what the plan shares. What it updates apart, or reads apart if it chooses
   // how states lie, gets memory of its own and stays apart.
   void arrange(const Plan& plan, const Use& use);
-  // All start equal again.
+  // Before new initial values: states that were kept apart may be shared again.
   void start_anew() { apart_.clear(); }
-  // Replicas were fed different rates: each has its own from now on.
-  void end();
+  // Gives each replica states of its own from now on: they were fed different rates.
+  void separate_for_good();
 
  private:
   States& states_;
