@@ -21,22 +21,21 @@ struct Avx2 {
   static Vector relu(Vector x) { return _mm256_max_ps(_mm256_setzero_ps(), x); }
 
   static void load_four(const float* from, int64_t row, Vector* to) {
-    transpose(rows(from, row), rows(from + row, row), rows(from + 2 * row, row),
-              rows(from + 3 * row, row), to);
+    transpose(every_fourth_row(from, row), every_fourth_row(from + row, row),
+              every_fourth_row(from + 2 * row, row), every_fourth_row(from + 3 * row, row), to);
   }
   static void store_four(float* to, int64_t row, const Vector* from) {
     Vector by_row[4];
     transpose(from[0], from[1], from[2], from[3], by_row);
-    for (int i = 0; i < 4; ++i) store_rows(to + i * row, row, by_row[i]);
+    for (int i = 0; i < 4; ++i) store_every_fourth_row(to + i * row, row, by_row[i]);
   }
 
  private:
-  // Four floats of every fourth row.
-  static Vector rows(const float* from, int64_t row) {
+  static Vector every_fourth_row(const float* from, int64_t row) {
     const Vector first = _mm256_castps128_ps256(_mm_loadu_ps(from));
     return _mm256_insertf128_ps(first, _mm_loadu_ps(from + 4 * row), 1);
   }
-  static void store_rows(float* to, int64_t row, Vector x) {
+  static void store_every_fourth_row(float* to, int64_t row, Vector x) {
     _mm_storeu_ps(to, _mm256_castps256_ps128(x));
     _mm_storeu_ps(to + 4 * row, _mm256_extractf128_ps(x, 1));
   }

@@ -21,27 +21,26 @@ struct Avx512 {
   static Vector relu(Vector x) { return _mm512_maskz_max_ps(kAll, _mm512_setzero_ps(), x); }
 
   static void load_four(const float* from, int64_t row, Vector* to) {
-    transpose(rows(from, row), rows(from + row, row), rows(from + 2 * row, row),
-              rows(from + 3 * row, row), to);
+    transpose(every_fourth_row(from, row), every_fourth_row(from + row, row),
+              every_fourth_row(from + 2 * row, row), every_fourth_row(from + 3 * row, row), to);
   }
   static void store_four(float* to, int64_t row, const Vector* from) {
     Vector by_row[4];
     transpose(from[0], from[1], from[2], from[3], by_row);
-    for (int i = 0; i < 4; ++i) store_rows(to + i * row, row, by_row[i]);
+    for (int i = 0; i < 4; ++i) store_every_fourth_row(to + i * row, row, by_row[i]);
   }
 
  private:
   // Without a mask, g++ 12 sees something uninitialised in some functions.
   static constexpr __mmask16 kAll = 0xFFFF;
 
-  // Four floats of every fourth row.
-  static Vector rows(const float* from, int64_t row) {
+  static Vector every_fourth_row(const float* from, int64_t row) {
     Vector all = _mm512_castps128_ps512(_mm_loadu_ps(from));
     all = _mm512_maskz_insertf32x4(kAll, all, _mm_loadu_ps(from + 4 * row), 1);
     all = _mm512_maskz_insertf32x4(kAll, all, _mm_loadu_ps(from + 8 * row), 2);
     return _mm512_maskz_insertf32x4(kAll, all, _mm_loadu_ps(from + 12 * row), 3);
   }
-  static void store_rows(float* to, int64_t row, Vector x) {
+  static void store_every_fourth_row(float* to, int64_t row, Vector x) {
     _mm_storeu_ps(to, quarter<0>(x));
     _mm_storeu_ps(to + 4 * row, quarter<1>(x));
     _mm_storeu_ps(to + 8 * row, quarter<2>(x));

@@ -7,7 +7,8 @@ namespace {
 // Measured with AVX2 on an AMD EPYC.
 constexpr double kTileValue = 38;
 
-// Likewise of a filter, which is not in the cache: two threads wait for the same memory.
+// Likewise of a filter, which comes from memory. One number does for vectors of 8 and of 16: with
+// both, 512 channels of 7x7 gain from 8 images on.
 constexpr double kFilterValue = 50;
 
 double tiles(int64_t size) {

@@ -1,6 +1,6 @@
 // See loops.h. P has a processor's vectors of floats: kLanes of them, arithmetic, and as many
-// registers as kRows rows of two sums need. Between rows of memory and vectors, it moves four
-// neighbouring floats of each of kLanes rows at once.
+// registers as kRows rows of two sums need. load_four and store_four move four neighbouring floats
+// of each of kLanes rows: vector i has float i of every row.
 //
 // For files that are compiled for one kind of processor: nothing here may be shared with others,
 // hence no function of the standard library.
@@ -189,13 +189,11 @@ class LoopsOf final : public Loops {
     return w + output * places.of_output + item % places.inputs * places.of_input;
   }
 
-  // The nine taps of each of kLanes filters; the last four overlap.
+  // The nine taps of each of kLanes filters; the last two fours overlap.
   static void load_filters(const float* from, int64_t of_output, Vector* taps) {
-    Vector last[4];
     P::load_four(from, of_output, taps);
     P::load_four(from + 4, of_output, taps + 4);
-    P::load_four(from + 5, of_output, last);
-    taps[8] = last[3];
+    P::load_four(from + 5, of_output, taps + 5);
   }
   static void store_filters(float* to, int64_t of_output, const Vector* taps) {
     P::store_four(to, of_output, taps);
@@ -204,11 +202,11 @@ class LoopsOf final : public Loops {
   }
 
   // The loops over filters touch 36 places of values and a filter of each output. Both are fetched
-  // so many items ahead, even beyond the last.
+  // so many items ahead, even beyond the last; values only if they do not fit a core's own cache,
+  // as those of a slice do (work.h).
   static constexpr int64_t kValuesAhead = 2, kFiltersAhead = 4;
   enum Use { kToRead, kToWrite };
 
-  // Those of a slice are in the core's own cache.
   template <Use kUse>
   static void fetch_values(const float* values, int64_t stride) {
     constexpr int kLine = 16, kOwnCache = 256 * 1024;

@@ -1,5 +1,5 @@
 // Convolutions of 3x3 windows with a quarter of the multiplications, at twice the rounding error: a
-// candidate before oneDNN's. Unlike the processor's number of lanes, threads do not change a bit.
+// candidate before oneDNN's. Neither threads nor the width of vectors change a bit.
 #pragma once
 
 #include "operators/conv/winograd/loops.h"
