@@ -48,8 +48,12 @@ class DetectorFamilies : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+// At the file's own rate, which is for many scenes, one seed in five loses its way in 130 steps,
+// and rounding decides which.
 TEST_F(DetectorFamilies, FasterRcnnOnAPyramid) {
-  EXPECT_GE(value_of(learnt("scenes_faster_rcnn_fpn.yaml", 130), "test_ap50"), 0.9);
+  EXPECT_GE(
+      value_of(learnt("scenes_faster_rcnn_fpn.yaml", 130, {"SOLVER.BASE_LR", "0.01"}), "test_ap50"),
+      0.9);
 }
 
 TEST_F(DetectorFamilies, FasterRcnnOnOneMap) {
