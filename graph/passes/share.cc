@@ -67,10 +67,13 @@ class SharePass {
   }
 
  private:
+  // Where a node made it first. A copy of what no node makes stays: it keeps the old value.
   Value uncopied(Value value) const {
-    for (auto maker = graph_.producer(value); maker && maker->op()->copies;
-         maker = graph_.producer(value))
-      value = maker->inputs()[0];
+    for (auto maker = graph_.producer(value); maker && maker->op()->copies;) {
+      const Value copied = maker->inputs()[0];
+      maker = graph_.producer(copied);
+      if (maker) value = copied;
+    }
     return value;
   }
   std::vector<Value> values_of(const std::vector<std::string>& names) const {
@@ -215,8 +218,9 @@ class SharePass {
         continue;
       for (Value made : node.outputs())
         if (made) of_states[at(made.id)] = true;
-      // Merged again, two updates could stand for each other, and behind() would not end.
-      if (dealt_out_.contains(i)) continue;
+      // Merged again, two updates could stand for each other, and behind() would not end. A copy
+      // of an update's result may not stand for others: it may go away, and the update come last.
+      if (dealt_out_.contains(i) || node.op()->copies) continue;
       const int stays = first.emplace(number_of(node.outputs()[0]), i).first->second;
       if (stays != i && !is_seen(node.outputs()[0])) merge(i, stays);
     }

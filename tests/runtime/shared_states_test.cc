@@ -379,6 +379,79 @@ TEST(SharedStates, AreThoseThatReplicasCopyFromOne) {
   }
 }
 
+// On each replica a parameter takes a copy of its old momentum, which changes in the same step: by
+// half, or to a copy of the old parameter.
+TEST(SharedStates, TakeCopiesOfOldValues) {
+  for (const bool swapped : {false, true}) {
+    const TrainingModel model = small_mlp(2);
+    Graph graph(all_ops(), "exchange");
+    std::vector<Binding> updates;
+    for (int k = 0; k < 2; ++k) {
+      const std::string w = join("cpu_", k, "/pred_w"), momentum = w + "_momentum";
+      ReplicaScope replica(graph, k);
+      const Value old_w = graph.input(w, model.step.type(model.step.at(w)));
+      const Value old_momentum = graph.input(momentum, graph.type(old_w));
+      const Value new_w = copy(graph, old_momentum);
+      const Value new_momentum = swapped ? copy(graph, old_w) : scale(graph, old_momentum, 0.5F);
+      for (const Value made : {new_w, new_momentum}) graph.output(made);
+      updates.push_back({momentum, graph.name(new_momentum)});
+      updates.push_back({w, graph.name(new_w)});
+    }
+    Training shared(model, true), apart(model, false);
+    for (Training* training : {&shared, &apart}) {
+      const auto exchange = training->session.program(graph, {}, {}, updates);
+      for (int64_t step = 0; step < 3; ++step) {
+        training->run(step, step + 1);
+        const Literal before = training->session.state().read("cpu_1/pred_w_momentum");
+        exchange->run({}, {});
+        EXPECT_TRUE(training->session.state().read("cpu_1/pred_w") == before);
+      }
+    }
+    EXPECT_TRUE(shared.session.save() == apart.session.save()) << swapped;
+  }
+}
+
+// The copy that one replica took is not needed any more. A node that computes the same as the
+// update stays as it is.
+TEST(SharedStates, AreNotReadFromACopyThatGoesAway) {
+  for (const int reader : {0, 1}) {
+    const TrainingModel model = small_mlp(2);
+    Graph graph(all_ops(), "halve");
+    std::vector<Value> old;
+    for (int k = 0; k < 2; ++k) {
+      const std::string name = join("cpu_", k, "/pred_w_momentum");
+      ReplicaScope replica(graph, k);
+      old.push_back(graph.input(name, model.step.type(model.step.at(name))));
+    }
+    const auto on = [&](int k, const auto& make) {
+      ReplicaScope replica(graph, k);
+      return make();
+    };
+    const Value half = on(0, [&] { return scale(graph, old[0], 0.5F, "half"); });
+    const Value taken = on(1, [&] { return copy(graph, half); });
+    const Value seen = on(reader, [&] {
+      const Value same = scale(graph, old[static_cast<std::size_t>(reader)], 0.5F, "same");
+      return scale(graph, same, 3.0F, "seen");
+    });
+    for (const Value made : {half, taken, seen}) graph.output(made);
+    const std::vector<Binding> updates{{"cpu_0/pred_w_momentum", "half"},
+                                       {"cpu_1/pred_w_momentum", graph.name(taken)}};
+    Training shared(model, true), apart(model, false);
+    std::vector<std::vector<float>> of_shared, of_apart;
+    for (Training* training : {&shared, &apart}) {
+      const auto halve = training->session.program(graph, {}, {"seen"}, updates);
+      for (int64_t step = 0; step < 2; ++step) {
+        training->run(step, step + 1);
+        const Tensor& made = halve->run({}, {})[0];
+        (training == &shared ? of_shared : of_apart)
+            .emplace_back(made.as<float>(), made.as<float>() + made.count());
+      }
+    }
+    EXPECT_EQ(of_shared, of_apart);
+    EXPECT_TRUE(shared.session.save() == apart.session.save());
+  }
+}
+
 // A value that is read after a run must be made on its replica.
 TEST(SharedStates, AreNotThoseWhoseNewValuesAreFetched) {
   const TrainingModel model = small_mlp(2);
