@@ -54,12 +54,17 @@ struct Sixteen {
   static Vector relu(const Vector& x) {
     return each([&](int i) { return x.lane[i] < 0 ? 0.0F : x.lane[i]; });
   }
-  static void load_four(const float* from, int64_t row, Vector* to) {
-    for (int k = 0; k < 4; ++k) to[k] = each([&](int i) { return from[i * row + k]; });
+  static Vector every_fourth_row(const float* from, int64_t row) {
+    return each([&](int i) { return from[i / 4 * 4 * row + i % 4]; });
   }
-  static void store_four(float* to, int64_t row, const Vector* from) {
+  static void store_every_fourth_row(float* to, int64_t row, const Vector& x) {
+    for (int i = 0; i < kLanes; ++i) to[i / 4 * 4 * row + i % 4] = x.lane[i];
+  }
+  static void transpose(const Vector& a, const Vector& b, const Vector& c, const Vector& d,
+                        Vector* to) {
+    const Vector rows[] = {a, b, c, d};
     for (int k = 0; k < 4; ++k)
-      for (int i = 0; i < kLanes; ++i) to[i * row + k] = from[k].lane[i];
+      to[k] = each([&](int i) { return rows[i % 4].lane[i / 4 * 4 + k]; });
   }
 };
 const winograd::LoopsOf<Sixteen> kSixteen;
@@ -203,6 +208,8 @@ TEST(Winograd, WantsMoreImagesForMoreFilters) {
   };
   EXPECT_TRUE(gains(8, 512, 7));
   EXPECT_FALSE(gains(7, 512, 7));
+  EXPECT_FALSE(gains(4, 512, 7));
+  EXPECT_TRUE(gains(16, 512, 7));
   EXPECT_TRUE(gains(3, 256, 14));
   EXPECT_FALSE(gains(2, 256, 14));
 }

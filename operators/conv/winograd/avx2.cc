@@ -20,17 +20,6 @@ struct Avx2 {
   // The second operand if one is NaN.
   static Vector relu(Vector x) { return _mm256_max_ps(_mm256_setzero_ps(), x); }
 
-  static void load_four(const float* from, int64_t row, Vector* to) {
-    transpose(every_fourth_row(from, row), every_fourth_row(from + row, row),
-              every_fourth_row(from + 2 * row, row), every_fourth_row(from + 3 * row, row), to);
-  }
-  static void store_four(float* to, int64_t row, const Vector* from) {
-    Vector by_row[4];
-    transpose(from[0], from[1], from[2], from[3], by_row);
-    for (int i = 0; i < 4; ++i) store_every_fourth_row(to + i * row, row, by_row[i]);
-  }
-
- private:
   static Vector every_fourth_row(const float* from, int64_t row) {
     const Vector first = _mm256_castps128_ps256(_mm_loadu_ps(from));
     return _mm256_insertf128_ps(first, _mm_loadu_ps(from + 4 * row), 1);

@@ -17,22 +17,11 @@ struct Avx512 {
   static Vector subtract(Vector x, Vector y) { return _mm512_sub_ps(x, y); }
   static Vector multiply(Vector x, Vector y) { return _mm512_mul_ps(x, y); }
   static Vector fma(Vector x, Vector y, Vector z) { return _mm512_fmadd_ps(x, y, z); }
-  // The second operand if one is NaN.
-  static Vector relu(Vector x) { return _mm512_maskz_max_ps(kAll, _mm512_setzero_ps(), x); }
-
-  static void load_four(const float* from, int64_t row, Vector* to) {
-    transpose(every_fourth_row(from, row), every_fourth_row(from + row, row),
-              every_fourth_row(from + 2 * row, row), every_fourth_row(from + 3 * row, row), to);
-  }
-  static void store_four(float* to, int64_t row, const Vector* from) {
-    Vector by_row[4];
-    transpose(from[0], from[1], from[2], from[3], by_row);
-    for (int i = 0; i < 4; ++i) store_every_fourth_row(to + i * row, row, by_row[i]);
-  }
-
- private:
   // Without a mask, g++ 12 sees something uninitialised in some functions.
   static constexpr __mmask16 kAll = 0xFFFF;
+
+  // The second operand if one is NaN.
+  static Vector relu(Vector x) { return _mm512_maskz_max_ps(kAll, _mm512_setzero_ps(), x); }
 
   static Vector every_fourth_row(const float* from, int64_t row) {
     Vector all = _mm512_castps128_ps512(_mm_loadu_ps(from));

@@ -1,6 +1,6 @@
 // See loops.h. P has a processor's vectors of floats: kLanes of them, arithmetic, and as many
-// registers as kRows rows of two sums need. load_four and store_four move four neighbouring floats
-// of each of kLanes rows: vector i has float i of every row.
+// registers as kRows rows of two sums need. every_fourth_row has four floats of each of its rows,
+// and transpose exchanges rows and columns of four by four floats in each four lanes.
 //
 // For files that are compiled for one kind of processor: nothing here may be shared with others,
 // hence no function of the standard library.
@@ -189,16 +189,28 @@ class LoopsOf final : public Loops {
     return w + output * places.of_output + item % places.inputs * places.of_input;
   }
 
+  // Four neighbouring floats of each of kLanes rows: vector i has float i of every row.
+  static void load_four(const float* from, int64_t row, Vector* to) {
+    P::transpose(P::every_fourth_row(from, row), P::every_fourth_row(from + row, row),
+                 P::every_fourth_row(from + 2 * row, row), P::every_fourth_row(from + 3 * row, row),
+                 to);
+  }
+  static void store_four(float* to, int64_t row, const Vector* from) {
+    Vector by_row[4];
+    P::transpose(from[0], from[1], from[2], from[3], by_row);
+    for (int i = 0; i < 4; ++i) P::store_every_fourth_row(to + i * row, row, by_row[i]);
+  }
+
   // The nine taps of each of kLanes filters; the last two fours overlap.
   static void load_filters(const float* from, int64_t of_output, Vector* taps) {
-    P::load_four(from, of_output, taps);
-    P::load_four(from + 4, of_output, taps + 4);
-    P::load_four(from + 5, of_output, taps + 5);
+    load_four(from, of_output, taps);
+    load_four(from + 4, of_output, taps + 4);
+    load_four(from + 5, of_output, taps + 5);
   }
   static void store_filters(float* to, int64_t of_output, const Vector* taps) {
-    P::store_four(to, of_output, taps);
-    P::store_four(to + 4, of_output, taps + 4);
-    P::store_four(to + 5, of_output, taps + 5);
+    store_four(to, of_output, taps);
+    store_four(to + 4, of_output, taps + 4);
+    store_four(to + 5, of_output, taps + 5);
   }
 
   // The loops over filters touch 36 places of values and a filter of each output. Both are fetched
