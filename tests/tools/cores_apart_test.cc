@@ -12,11 +12,10 @@ namespace {
 TEST(CoresApart, AreSomeNanosecondsFromEachOther) {
   cpu_set_t usable;
   ASSERT_EQ(sched_getaffinity(0, sizeof(usable), &usable), 0);
-  if (CPU_COUNT(&usable) < 2) GTEST_SKIP() << "skipped: this process may use one core";
   const std::optional<double> seconds = seconds_between_cores();
-  ASSERT_TRUE(seconds);
-  EXPECT_GT(*seconds, 1e-9);
-  EXPECT_LT(*seconds, 1e-3);
+  ASSERT_EQ(seconds.has_value(), CPU_COUNT(&usable) > 1);
+  EXPECT_GT(seconds.value_or(1e-6), 1e-9);
+  EXPECT_LT(seconds.value_or(1e-6), 1e-3);
   cpu_set_t after;
   ASSERT_EQ(sched_getaffinity(0, sizeof(after), &after), 0);
   EXPECT_TRUE(CPU_EQUAL(&usable, &after)) << "the caller stays where it may run";
