@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "operators/all.h"
 #include "operators/conv/conv.h"
 #include "operators/conv/winograd/loops_of.h"
 #include "operators/cpu.h"
+#include "runtime/philox.h"
 #include "tests/support/convolution_case.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/threads.h"
@@ -36,6 +39,11 @@ struct Sixteen {
   static void store(float* y, const Vector& x) {
     for (int i = 0; i < kLanes; ++i) y[i] = x.lane[i];
   }
+  static void stream(float* y, const Vector& x) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(y) % sizeof(x), 0U);
+    store(y, x);
+  }
+  static void end_streams() {}
   static Vector all(float x) {
     return each([&](int) { return x; });
   }
@@ -163,6 +171,30 @@ TEST(Winograd, HasTheSameBitsOnAnyNumberOfThreadsAndLanes) {
   // In slices, unless there are more threads; forward, the second has two turns with one thread.
   expect_the_same_bits(with_bias_and_addition({1, 192, 224, 10, 7, 1, 0, 1, 2, false, true}));
   expect_the_same_bits(with_bias_and_addition({1, 1152, 32, 23, 24, 1, 1, 1, 1, false, true}));
+}
+
+// Gradients that are written past the caches, which need whole vectors of memory, or not.
+TEST(Winograd, GradientsOfFiltersMayPassCaches) {
+  constexpr int64_t kInputs = 48, kOutputs = 64, kFloats = 9 * kInputs * kOutputs;
+  constexpr int64_t kStride = kInputs * kOutputs + 16;
+  PhiloxSequence random(3, 5);
+  std::vector<float> values(winograd::kPoints * kStride);
+  for (float& value : values) value = static_cast<float>(random.uniform());
+  for (const winograd::Loops* loops : usable_loops()) {
+    std::vector<float> first;
+    for (const bool past_caches : {false, true})
+      for (const int64_t offset : {0, 1}) {
+        alignas(64) static float gradients[kFloats + 16];
+        std::ranges::fill(gradients, -1.F);
+        const winograd::FilterPlaces places{kInputs, 9, 9 * kInputs, false, past_caches};
+        loops->filter_gradients(values.data(), kStride, places, gradients + offset, 0,
+                                kOutputs / (2 * loops->lanes()) * kInputs / winograd::kFilters);
+        const std::vector<float> made(gradients + offset, gradients + offset + kFloats);
+        if (first.empty()) first = made;
+        EXPECT_TRUE(made == first) << loops->name() << ", " << past_caches << ", " << offset;
+        EXPECT_EQ(gradients[offset + kFloats], -1.F);
+      }
+  }
 }
 
 TEST(Winograd, KeepsNaN) {

@@ -12,6 +12,8 @@ struct Avx2 {
 
   static Vector load(const float* x) { return _mm256_loadu_ps(x); }
   static void store(float* y, Vector x) { _mm256_storeu_ps(y, x); }
+  static void stream(float* y, Vector x) { _mm256_stream_ps(y, x); }
+  static void end_streams() { _mm_sfence(); }
   static Vector all(float x) { return _mm256_set1_ps(x); }
   static Vector add(Vector x, Vector y) { return _mm256_add_ps(x, y); }
   static Vector subtract(Vector x, Vector y) { return _mm256_sub_ps(x, y); }

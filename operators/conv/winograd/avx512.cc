@@ -12,6 +12,8 @@ struct Avx512 {
 
   static Vector load(const float* x) { return _mm512_loadu_ps(x); }
   static void store(float* y, Vector x) { _mm512_storeu_ps(y, x); }
+  static void stream(float* y, Vector x) { _mm512_stream_ps(y, x); }
+  static void end_streams() { _mm_sfence(); }
   static Vector all(float x) { return _mm512_set1_ps(x); }
   static Vector add(Vector x, Vector y) { return _mm512_add_ps(x, y); }
   static Vector subtract(Vector x, Vector y) { return _mm512_sub_ps(x, y); }

@@ -13,7 +13,8 @@
 namespace lockstep::winograd {
 
 constexpr int kPoints = 36;
-constexpr int kTile = 4;  // outputs of a tile, along each side
+constexpr int kTile = 4;      // outputs of a tile, along each side
+constexpr int kFilters = 16;  // the filters of so many inputs are transformed together
 
 // Images as they lie in memory: [images][channels / block][height][width][block].
 struct Images {
@@ -35,9 +36,10 @@ struct Products {
 
 // Where the filter of a pair of channels lies among row-major 3x3 filters.
 struct FilterPlaces {
-  int64_t inputs;
+  int64_t inputs;               // a multiple of kFilters
   int64_t of_input, of_output;  // floats from one channel's filter to the next one's
   bool turned;                  // by half a turn, for the gradient of a convolution's input
+  bool past_caches = false;     // gradients so large that none should stay in a cache
 };
 
 // The work on outputs, in this order.
@@ -60,7 +62,7 @@ class Loops {
   // Tiles of 4x4 gradients of outputs. Items as above.
   virtual void tile_gradients(const float* dy, const Images& images, const Tiles& tiles,
                               int64_t stride, float* to, int64_t begin, int64_t end) const = 0;
-  // Items: outputs / 2 lanes x inputs.
+  // Items: outputs / 2 lanes x inputs / kFilters.
   virtual void filters(const float* w, const FilterPlaces& places, int64_t stride, float* to,
                        int64_t begin, int64_t end) const = 0;
   // Tiles of products from tiles of inputs and filters, added to what is there unless `first`.
@@ -76,7 +78,7 @@ class Loops {
   // what is there unless `first`. Items: 36 x outputs / 2 lanes x inputs / lanes.
   virtual void add_products(const float* x, const float* dy, const Products& products, bool first,
                             float* dw, int64_t begin, int64_t end) const = 0;
-  // From there to row-major gradients of filters. Items: outputs / 2 lanes x inputs.
+  // From there to row-major gradients of filters. Items: outputs / 2 lanes x inputs / kFilters.
   virtual void filter_gradients(const float* from, int64_t stride, const FilterPlaces& places,
                                 float* dw, int64_t begin, int64_t end) const = 0;
 

@@ -1,12 +1,12 @@
 // See loops.h. P has a processor's vectors of floats: kLanes of them, arithmetic, and as many
-// registers as kRows rows of two sums need. every_fourth_row has four floats of each of its rows,
-// and transpose exchanges rows and columns of four by four floats in each four lanes.
+// registers as kRows rows of two sums need (and what filters_of.h wants).
 //
 // For files that are compiled for one kind of processor: nothing here may be shared with others,
 // hence no function of the standard library.
 #pragma once
 
 #include "operators/conv/winograd/filtering.h"
+#include "operators/conv/winograd/filters_of.h"
 #include "operators/conv/winograd/loops.h"
 
 namespace lockstep::winograd {
@@ -44,19 +44,8 @@ class LoopsOf final : public Loops {
 
   void filters(const float* w, const FilterPlaces& places, int64_t stride, float* to, int64_t begin,
                int64_t end) const override {
-    for (int64_t item = begin; item < end; ++item) {
-      fetch_values<kToWrite>(to + 2 * (item + kValuesAhead) * kLanes, stride);
-      fetch_filters<kToRead>(w, places, item + kFiltersAhead);
-      for (int side = 0; side < 2; ++side) {
-        Vector taps[9], tile[9], half[18], values[36];
-        load_filters(filters_of(w, places, item, side), places.of_output, taps);
-        for (int i = 0; i < 9; ++i) tile[i] = taps[places.turned ? 8 - i : i];
-        for (int i = 0; i < 3; ++i) Filter::filter(tile + i, 3, half + i, 3);
-        for (int i = 0; i < 6; ++i) Filter::filter(half + 3 * i, 1, values + 6 * i, 1);
-        for (int p = 0; p < kPoints; ++p)
-          P::store(to + p * stride + (2 * item + side) * kLanes, values[p]);
-      }
-    }
+    for (int64_t item = begin; item < end; ++item)
+      FiltersOf<P>::transform(w, places, stride, to, item);
   }
 
   void multiply(const float* x, const float* w, const Products& products, bool first, float* y,
@@ -117,18 +106,9 @@ class LoopsOf final : public Loops {
 
   void filter_gradients(const float* from, int64_t stride, const FilterPlaces& places, float* dw,
                         int64_t begin, int64_t end) const override {
-    for (int64_t item = begin; item < end; ++item) {
-      fetch_values<kToRead>(from + 2 * (item + kValuesAhead) * kLanes, stride);
-      fetch_filters<kToWrite>(dw, places, item + kFiltersAhead);
-      for (int side = 0; side < 2; ++side) {
-        Vector values[36], half[18], tile[9];
-        for (int p = 0; p < kPoints; ++p)
-          values[p] = P::load(from + p * stride + (2 * item + side) * kLanes);
-        for (int i = 0; i < 6; ++i) Filter::filter_gradient(values + i, 6, half + i, 6);
-        for (int i = 0; i < 3; ++i) Filter::filter_gradient(half + 6 * i, 1, tile + 3 * i, 1);
-        store_filters(filters_of(dw, places, item, side), places.of_output, tile);
-      }
-    }
+    for (int64_t item = begin; item < end; ++item)
+      FiltersOf<P>::gradients(from, stride, places, dw, item);
+    P::end_streams();
   }
 
  private:
@@ -181,58 +161,6 @@ class LoopsOf final : public Loops {
       for (int c = 0; c < kTile && c < columns; ++c)
         P::store(plane + ((row + r) * images.width + column + c) * images.block,
                  tile[r * kTile + c]);
-  }
-
-  template <class Float>
-  static Float* filters_of(Float* w, const FilterPlaces& places, int64_t item, int side) {
-    const int64_t output = item / places.inputs * kPanel + side * kLanes;
-    return w + output * places.of_output + item % places.inputs * places.of_input;
-  }
-
-  // Four neighbouring floats of each of kLanes rows: vector i has float i of every row.
-  static void load_four(const float* from, int64_t row, Vector* to) {
-    P::transpose(P::every_fourth_row(from, row), P::every_fourth_row(from + row, row),
-                 P::every_fourth_row(from + 2 * row, row), P::every_fourth_row(from + 3 * row, row),
-                 to);
-  }
-  static void store_four(float* to, int64_t row, const Vector* from) {
-    Vector by_row[4];
-    P::transpose(from[0], from[1], from[2], from[3], by_row);
-    for (int i = 0; i < 4; ++i) P::store_every_fourth_row(to + i * row, row, by_row[i]);
-  }
-
-  // The nine taps of each of kLanes filters; the last two fours overlap.
-  static void load_filters(const float* from, int64_t of_output, Vector* taps) {
-    load_four(from, of_output, taps);
-    load_four(from + 4, of_output, taps + 4);
-    load_four(from + 5, of_output, taps + 5);
-  }
-  static void store_filters(float* to, int64_t of_output, const Vector* taps) {
-    store_four(to, of_output, taps);
-    store_four(to + 4, of_output, taps + 4);
-    store_four(to + 5, of_output, taps + 5);
-  }
-
-  // The loops over filters touch 36 places of values and a filter of each output. Both are fetched
-  // so many items ahead, even beyond the last; values only if they do not fit a core's own cache,
-  // as those of a slice do (work.h).
-  static constexpr int64_t kValuesAhead = 2, kFiltersAhead = 4;
-  enum Use { kToRead, kToWrite };
-
-  template <Use kUse>
-  static void fetch_values(const float* values, int64_t stride) {
-    constexpr int kLine = 16, kOwnCache = 256 * 1024;
-    if (kPoints * stride * static_cast<int64_t>(sizeof(float)) <= kOwnCache) return;
-    for (int p = 0; p < kPoints; ++p)
-      for (int at = 0; at < kPanel; at += kLine) __builtin_prefetch(values + p * stride + at, kUse);
-  }
-  template <Use kUse>
-  static void fetch_filters(const float* w, const FilterPlaces& places, int64_t item) {
-    for (int side = 0; side < 2; ++side) {
-      const float* filters = filters_of(w, places, item, side);
-      for (int lane = 0; lane < kLanes; ++lane)
-        __builtin_prefetch(filters + lane * places.of_output, kUse);
-    }
   }
 
   // kRows neighbouring tiles by a panel of filters.

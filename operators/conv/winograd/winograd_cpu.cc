@@ -75,7 +75,7 @@ class WinogradKernel final : public Kernel {
 
  private:
   void make_filters(const KernelArgs& args) const {
-    work_.share(work_.panels() * work_.inputs, [&](int64_t begin, int64_t end) {
+    work_.share_filters([&](int64_t begin, int64_t end) {
       work_.loops.filters(args.in[1].as<float>(), does_.filters, work_.filter_stride,
                           work_.filters(args.workspace), begin, end);
     });
@@ -105,7 +105,7 @@ class WinogradKernel final : public Kernel {
     const float* const w = args.in[1].as<float>() + output * does_.filters.of_output;
     work_.each_inputs(does_.filters, [&](int64_t input, const FilterPlaces& places) {
       loops.filters(w + input * places.of_input, places, work_.filter_stride, filters, 0,
-                    work_.panels() * places.inputs);
+                    work_.filter_items(places.inputs));
       loops.multiply(work_.input_tiles(args.workspace) + input * tiles.count, filters,
                      work_.products(places.inputs, tiles), input == 0, to, 0,
                      kPoints * work_.panels());
@@ -140,7 +140,7 @@ class WinogradGradW final : public Kernel {
         y_(y),
         top_(top),
         left_(left),
-        places_{x.channels, 9, 9 * x.channels, false},
+        places_{x.channels, 9, 9 * x.channels, false, past_caches(x.channels, y.channels)},
         work_(loops, Sums::over_tiles, images, y, x.channels, y.channels, y.block, threads) {}
 
   void run(const KernelArgs& args) override {
@@ -180,7 +180,7 @@ class WinogradGradW final : public Kernel {
                 });
   }
   void finish_all(const KernelArgs& args) const {
-    work_.share(work_.panels() * work_.inputs, [&](int64_t begin, int64_t end) {
+    work_.share_filters([&](int64_t begin, int64_t end) {
       work_.loops.filter_gradients(work_.filters(args.workspace), work_.filter_stride, places_,
                                    args.out[0].as<float>(), begin, end);
     });
@@ -196,8 +196,14 @@ class WinogradGradW final : public Kernel {
                          work_.products(places.inputs, tiles), true, filters, 0,
                          kPoints * work_.panels() * (places.inputs / loops.lanes()));
       loops.filter_gradients(filters, work_.filter_stride, places, dw + input * places.of_input, 0,
-                             work_.panels() * places.inputs);
+                             work_.filter_items(places.inputs));
     });
+  }
+
+  // Others use the gradients after other layers', which fill a core's own cache.
+  static bool past_caches(int64_t inputs, int64_t outputs) {
+    constexpr int64_t kOwnCache = 1 << 20;
+    return 9 * inputs * outputs * static_cast<int64_t>(sizeof(float)) > kOwnCache;
   }
 
   Images x_, y_;

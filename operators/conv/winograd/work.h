@@ -79,6 +79,11 @@ class Work {
   void share(int64_t items, const Run& run) const {
     parallel_for(items, 16, threads_, run);
   }
+  // run(begin, end) for the items of a loop over all filters.
+  template <class Run>
+  void share_filters(const Run& run) const {
+    parallel_for(filter_items(inputs), 1, threads_, run);
+  }
   // run(first output, slot) for all slices.
   template <class Run>
   void share_slices(const Run& run) const {
@@ -97,6 +102,8 @@ class Work {
     }
   }
 
+  // The items of loops over filters: all of them, or so many inputs of a slice.
+  int64_t filter_items(int64_t of_inputs) const { return panels() * of_inputs / kFilters; }
   int64_t panels() const { return outputs_of_slice / (2 * loops.lanes()); }
   Products products(int64_t of_inputs, const Tiles& tiles) const {
     return {of_inputs, outputs_of_slice, tiles.count, input_stride, output_stride, filter_stride};
@@ -124,8 +131,8 @@ class Work {
   }
   // Their filters stay in a core's own cache, beside tiles.
   int64_t inputs_that_fit() const {
-    const int64_t groups = 160 * kKiB / bytes_of(outputs_of_slice * loops.lanes());
-    return std::min(inputs, std::max<int64_t>(1, groups) * loops.lanes());
+    const int64_t groups = 160 * kKiB / bytes_of(outputs_of_slice * kFilters);
+    return std::min(inputs, std::max<int64_t>(1, groups) * kFilters);
   }
   // A turn's tiles of inputs, which each slice reads, stay in the cache that cores share (another
   // replica's threads want their part of it), the slice's tiles of products in a core's own.
