@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <latch>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "runtime/device.h"
@@ -92,6 +95,29 @@ TEST(CoreClock, ThreadsThatRanHaveTime) {
   if (!before) GTEST_SKIP() << "this kernel does not count how long threads wait for a core";
   EXPECT_GT(before->ran, 0);
   EXPECT_GE(clock.read()->ran, before->ran);
+
+  // So do threads that begin later, until they end, although files stay open between reads.
+  constexpr std::clock_t kWork = CLOCKS_PER_SEC / 20;
+  constexpr int64_t kNanoseconds = 50'000'000;
+  for (const int threads : {1, 20, 2}) {
+    const int64_t alone = clock.read()->ran;
+    std::latch worked(threads), seen(1);
+    {
+      std::vector<std::jthread> others;
+      for (int i = 0; i < threads; ++i)
+        others.emplace_back([&, works = i == threads - 1] {
+          const std::clock_t start = std::clock();
+          while (works && std::clock() - start < kWork) {
+          }
+          worked.count_down();
+          seen.wait();
+        });
+      worked.wait();
+      for (int time = 0; time < 2; ++time) EXPECT_GE(clock.read()->ran, alone + kNanoseconds / 2);
+      seen.count_down();
+    }
+    EXPECT_LT(clock.read()->ran, alone + kNanoseconds / 2) << threads;
+  }
 }
 
 class NeighboursTest : public ::testing::Test {
