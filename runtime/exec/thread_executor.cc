@@ -48,26 +48,30 @@ void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& option
 }
 
 // The loop. A worker continues until it is past the earliest failure, so that the one thrown is the
-// first in plan order whatever the timing.
+// first in plan order whatever the timing. What it reads between two steps is local: members are
+// no longer in a cache then.
 void ThreadExecutor::work(int worker) {
   if (worker >= static_cast<int>(plan_.workers.size())) return;  // nothing to exchange
-  const std::vector<int>& mine = plan_.workers[worker].steps;
-  for (int i = 0; i < static_cast<int>(mine.size()); ++i) {
+  const std::span<const int> mine = plan_.workers[worker].steps;
+  const std::span<const BoundStep> steps = bound_.steps;
+  const RunContext context = options_.context;
+  double* const times = options_.times ? options_.times->data() : nullptr;
+  const bool alone = progress_.size() == 1, looks = options_.not_finite != nullptr;
+  for (std::size_t i = 0; i < mine.size(); ++i) {
     const int number = mine[i];
-    const BoundStep& step = bound_.steps[number];
+    const BoundStep& step = steps[number];
     for (const Wait& wait : step.waits) wait_for(wait);
-    if (number > first_failure_.load(std::memory_order_acquire)) break;
+    if (!alone && number > first_failure_.load(std::memory_order_acquire)) break;
     try {
-      const auto start = options_.times ? Clock::now() : Clock::time_point();
-      step.kernel->run({step.in, step.out, step.workspace, options_.context});
-      if (options_.times)
-        (*options_.times)[number] += std::chrono::duration<double>(Clock::now() - start).count();
-      if (options_.not_finite) look_at(number);
+      const auto start = times ? Clock::now() : Clock::time_point();
+      step.kernel->run({step.in, step.out, step.workspace, context});
+      if (times) times[number] += std::chrono::duration<double>(Clock::now() - start).count();
+      if (looks) look_at(number);
     } catch (...) {
       note_failure(number, std::current_exception());
       break;
     }
-    advance(worker, i + 1);
+    if (!alone) advance(worker, static_cast<int>(i) + 1);
   }
   advance(worker, INT_MAX);  // releases all that wait for this worker
 }
@@ -98,7 +102,6 @@ void ThreadExecutor::wait_for(const Wait& wait) {
 }
 
 void ThreadExecutor::advance(int worker, int done) {
-  if (progress_.size() == 1) return;
   progress_[worker].done.store(done, std::memory_order_release);
   progress_[worker].done.notify_all();
 }
