@@ -11,6 +11,7 @@
 namespace lockstep {
 namespace {
 
+constexpr uint64_t kLinksOfFolder = 2;  // besides one for each thread
 constexpr int64_t kSharedPart = 20;
 constexpr int64_t kQuietPart = 40;
 constexpr int kQuietLooks = 5;
@@ -72,7 +73,7 @@ std::optional<CoreTimes> CoreClock::read_all(uint64_t links) {
   auto* threads = static_cast<DIR*>(threads_);
   rewinddir(threads);
   CoreTimes sum;
-  bool any = false, all_open = true;
+  bool any = false;
   while (const dirent* thread = readdir(threads)) {
     if (thread->d_name[0] == '.') continue;
     const int file = open_times(dirfd(threads), thread->d_name);
@@ -80,12 +81,11 @@ std::optional<CoreTimes> CoreClock::read_all(uint64_t links) {
     any |= add_times(file, sum);
     if (open_ < kMostOpen)
       files_[open_++] = file;
-    else {
-      all_open = false;
+    else
       ::close(file);
-    }
   }
-  if (all_open)
+  // Else some are closed, or a thread ended and another may come without changing the links.
+  if (static_cast<uint64_t>(open_) + kLinksOfFolder == links)
     seen_ = links;
   else
     close_all();

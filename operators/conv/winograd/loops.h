@@ -34,7 +34,8 @@ struct Products {
   int64_t input_stride, output_stride, filter_stride;
 };
 
-// Where the filter of a pair of channels lies among row-major 3x3 filters.
+// Where the filter of a pair of channels lies among row-major 3x3 filters: those of an output's
+// inputs, or those of an input's outputs, are neighbours.
 struct FilterPlaces {
   int64_t inputs;               // a multiple of kFilters
   int64_t of_input, of_output;  // floats from one channel's filter to the next one's
