@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <latch>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -102,25 +103,28 @@ TEST(CoreClock, ThreadsThatRanHaveTime) {
   constexpr std::clock_t kWork = CLOCKS_PER_SEC / 20;
   constexpr int64_t kNanoseconds = 50'000'000;
   for (const int threads : {1, 20, 2}) {
-    const int threads_before = threads_of_this_process();
+    std::vector<pid_t> begun(static_cast<std::size_t>(threads));
     const int64_t alone = clock.read()->ran;
     std::latch worked(threads), seen(1);
     {
       std::vector<std::jthread> others;
       for (int i = 0; i < threads; ++i)
-        others.emplace_back([&, works = i == threads - 1] {
-          const std::clock_t start = std::clock();
-          while (works && std::clock() - start < kWork) {
-          }
-          worked.count_down();
-          seen.wait();
-        });
+        others.emplace_back(
+            [&, works = i == threads - 1, &mine = begun[static_cast<std::size_t>(i)]] {
+              mine = gettid();
+              const std::clock_t start = std::clock();
+              while (works && std::clock() - start < kWork) {
+              }
+              worked.count_down();
+              seen.wait();
+            });
       worked.wait();
       for (int time = 0; time < 2; ++time) EXPECT_GE(clock.read()->ran, alone + kNanoseconds / 2);
       seen.count_down();
     }
-    while (threads_of_this_process() > threads_before) {  // some are still listed after the join
-    }
+    for (const pid_t thread : begun)  // some are still listed after the join
+      while (std::filesystem::exists("/proc/self/task/" + std::to_string(thread))) {
+      }
     EXPECT_LT(clock.read()->ran, alone + kNanoseconds / 2) << threads;
   }
 }
