@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kLinksOfFolder = 2;  // besides one for each thread
+constexpr int kLinksOfFolder = 2;  // besides one for each thread
 constexpr int64_t kSharedPart = 20;
 constexpr int64_t kQuietPart = 40;
 constexpr int kQuietLooks = 5;
@@ -54,11 +54,10 @@ void CoreClock::close_all() {
 std::optional<CoreTimes> CoreClock::read() {
   if (!threads_) return std::nullopt;
   struct stat folder;
-  const nlink_t threads =
-      fstat(dirfd(static_cast<DIR*>(threads_)), &folder) == 0 ? folder.st_nlink : 0;
+  if (fstat(dirfd(static_cast<DIR*>(threads_)), &folder) != 0) return std::nullopt;
+  const int threads = static_cast<int>(folder.st_nlink) - kLinksOfFolder;
   CoreTimes sum;
-  if (threads == seen_ && open_ > 0 && read_open(sum)) return sum;
-  seen_ = 0;
+  if (open_ > 0 && open_ == threads && read_open(sum)) return sum;
   return read_all(threads);
 }
 
@@ -68,7 +67,7 @@ bool CoreClock::read_open(CoreTimes& sum) const {
   return true;
 }
 
-std::optional<CoreTimes> CoreClock::read_all(uint64_t links) {
+std::optional<CoreTimes> CoreClock::read_all(int listed) {
   close_all();
   auto* threads = static_cast<DIR*>(threads_);
   rewinddir(threads);
@@ -84,11 +83,8 @@ std::optional<CoreTimes> CoreClock::read_all(uint64_t links) {
     else
       ::close(file);
   }
-  // Else some are closed, or a thread ended and another may come without changing the links.
-  if (static_cast<uint64_t>(open_) + kLinksOfFolder == links)
-    seen_ = links;
-  else
-    close_all();
+  // A thread without an open file would be left out as long as their number stays the same.
+  if (open_ != listed) close_all();
   if (!any) return std::nullopt;
   return sum;
 }

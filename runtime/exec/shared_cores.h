@@ -29,13 +29,12 @@ class CoreClock {
   static constexpr int kMostOpen = 16;
 
   bool read_open(CoreTimes& sum) const;  // false if one of these threads has ended
-  std::optional<CoreTimes> read_all(uint64_t links);
+  std::optional<CoreTimes> read_all(int listed);
   void close_all();
 
   void* threads_;  // a DIR, or null
   std::array<int, kMostOpen> files_{};
-  int open_ = 0;
-  uint64_t seen_ = 0;  // links of the folder, one for each thread, when its files were opened
+  int open_ = 0;  // so many of files_: one for each thread, or none
 };
 
 // Judges by what is added between two looks. Cores are shared as soon as waiting is a 20th of the
