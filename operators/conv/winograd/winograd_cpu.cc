@@ -202,8 +202,8 @@ class WinogradGradW final : public Kernel {
 
   // Others use the gradients after other layers', which fill a core's own cache.
   static bool past_caches(int64_t inputs, int64_t outputs) {
-    constexpr int64_t kOwnCache = 1 << 20;
-    return 9 * inputs * outputs * static_cast<int64_t>(sizeof(float)) > kOwnCache;
+    constexpr int64_t kMostToKeep = 1 << 20;  // bytes
+    return 9 * inputs * outputs * static_cast<int64_t>(sizeof(float)) > kMostToKeep;
   }
 
   Images x_, y_;
