@@ -57,13 +57,18 @@ void postpone_what_follows(Graph& graph, const NodeTest& communicates) {
   move_to_end(graph, moves);
 }
 
-void postpone_meetings(Graph& graph, const NodeTest& communicates, const NodeTest& may_come_late) {
+std::vector<int> last_communication(const Graph& graph, const NodeTest& communicates) {
   const Marks communication = marks(graph, communicates);
   const Marks leads = leaders_to(graph, communication);
-  Marks moves = marks(graph, [&](const Node& node) {
-    const auto i = static_cast<std::size_t>(node.index());
-    return communication[i] && !leads[i] && may_come_late(node);
-  });
+  std::vector<int> last;
+  for (std::size_t i = 0; i < communication.size(); ++i)
+    if (communication[i] && !leads[i]) last.push_back(static_cast<int>(i));
+  return last;
+}
+
+void postpone(Graph& graph, const std::vector<int>& nodes) {
+  Marks moves(static_cast<std::size_t>(graph.node_count()), false);
+  for (int node : nodes) moves[static_cast<std::size_t>(node)] = true;
   const Marks follow = followers_of(graph, moves);
   for (std::size_t i = 0; i < moves.size(); ++i)
     if (follow[i]) moves[i] = true;

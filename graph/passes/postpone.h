@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "graph/graph.h"
 
@@ -15,9 +16,10 @@ using NodeTest = std::function<bool(const Node&)>;
 // communication needs.
 void postpone_what_follows(Graph& graph, const NodeTest& communicates);
 
-// Where workers communicate themselves: what leads to no other communication, and may come late,
-// moves to the end with what follows it. Workers that met after every gradient would each time wait
-// for the one that is slower just then.
-void postpone_meetings(Graph& graph, const NodeTest& communicates, const NodeTest& may_come_late);
+// Where workers communicate themselves, what leads to no other communication may come last.
+std::vector<int> last_communication(const Graph& graph, const NodeTest& communicates);
+
+// Moves nodes to the end, with what follows them.
+void postpone(Graph& graph, const std::vector<int>& nodes);
 
 }  // namespace lockstep

@@ -11,6 +11,7 @@
 #include "runtime/plan/arenas.h"
 #include "runtime/plan/fixed.h"
 #include "runtime/plan/fold.h"
+#include "runtime/plan/late_meetings.h"
 #include "runtime/plan/layouts.h"
 #include "runtime/plan/requests.h"
 #include "runtime/plan/waits.h"
@@ -113,29 +114,7 @@ class Compiler {
     };
     if (communication_has_queues(request_.devices))
       return postpone_what_follows(bound, communicates);
-    const std::size_t most = bytes_of_results(bound) / 512;
-    postpone_meetings(bound, communicates,
-                      [most](const Node& node) { return may_come_late(node, most); });
-  }
-
-  // Its operands live until then: large ones would take memory that the backward pass needs, and a
-  // state is overwritten within the step.
-  static bool may_come_late(const Node& node, std::size_t most_bytes) {
-    const Graph& graph = node.graph();
-    return node.op()->collective && std::ranges::all_of(node.inputs(), [&](Value operand) {
-             return graph.producer(operand) && bytes_of(graph, operand) <= most_bytes;
-           });
-  }
-
-  static std::size_t bytes_of_results(const Graph& graph) {
-    std::size_t bytes = 0;
-    for (int id = 0; id < graph.value_count(); ++id)
-      if (graph.producer({id})) bytes += bytes_of(graph, {id});
-    return bytes;
-  }
-
-  static std::size_t bytes_of(const Graph& graph, Value value) {
-    return TensorDesc{graph.dtype(value), to_dims(graph.shape(value))}.bytes();
+    postpone(bound, late_meetings(bound, last_communication(bound, communicates)));
   }
 
   Graph lay_out_tensors(Graph& bound) {

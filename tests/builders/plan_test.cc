@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <set>
 
+#include "builders/net/layers.h"
+#include "builders/net/losses.h"
 #include "builders/step/data_parallel.h"
 #include "builders/step/partition.h"
 #include "models/models.h"
+#include "operators/activation/activation.h"
 #include "runtime/plan/compile.h"
 #include "tests/support/queued_cpu.h"
 #include "tests/support/ranks.h"
@@ -116,8 +119,8 @@ TEST(Plan, DeferredOnCpuReplicasUpdatesInPlace) {
   for (const PlanStep& step : plan.steps) EXPECT_NE(step.type, "CopyToState") << step.name;
 }
 
-// At batch 4 the golden plan of these replicas keeps reduces of weights beside their gradients,
-// which are large among so little.
+// At batch 4 the golden plan of these replicas keeps some reduces of weights beside their
+// gradients, which are large among so little.
 TEST(Plan, ReducesOfLittleAmongTheRestComeLastOnCpus) {
   const TrainingModel model = small_mlp(2);
   const Plan plan = plan_of(model, cpu_devices(2), 1 << 14);
@@ -131,6 +134,41 @@ TEST(Plan, ReducesOfLittleAmongTheRestComeLastOnCpus) {
     }
     EXPECT_EQ(after_a_reduce, (std::set<std::string>{"AllReduce", "MomentumSGDUpdates"}));
   }
+}
+
+// The gradients of a ResNet are little beside what its backward pass needs. Replicas that met
+// earlier would take turns to wait while the other one updates a parameter.
+TEST(Plan, ReplicasOfAResNetMeetAfterTheirLastGradient) {
+  const TrainingModel model =
+      build_data_parallel_model(all_ops(), model_named("resnet18", published_options("resnet18")),
+                                MomentumSgd{}, {.replicas = 2, .scope = "cpu"});
+  const Plan plan = plan_of(model, cpu_devices(2), 8);
+  for (const Worker& worker : plan.workers) {
+    bool reduced = false;
+    for (int number : worker.steps) {
+      const std::string& type = plan.steps[number].type;
+      reduced = reduced || type == "AllReduce";
+      EXPECT_FALSE(reduced && type.starts_with("Conv")) << plan.steps[number].name;
+    }
+    EXPECT_TRUE(reduced);
+  }
+}
+
+// Those of ten layers of 1,000 units are most of what lives at once.
+TEST(Plan, GradientsDoNotPileUpUntilReplicasMeet) {
+  const auto bytes = [](int replicas) {
+    const TrainingModel model = build_data_parallel_model(
+        all_ops(),
+        [](Net& net) {
+          Value x = net.input("data", {DType::float32, {"N", 1000}});
+          for (int i = 0; i < 10; ++i)
+            x = relu(net.graph, fc_layer(net, x, 1000, {}, join("fc", i)), join("relu", i));
+          classify(net, fc_layer(net, x, 10, {}, "pred"));
+        },
+        MomentumSgd{}, {.replicas = replicas, .scope = "cpu"});
+    return plan_of(model, cpu_devices(replicas), 8).workers[0].arena_bytes;
+  };
+  EXPECT_LE(bytes(2), 2 * bytes(1));
 }
 
 // A value that nobody reads is still the replica's whose it is.

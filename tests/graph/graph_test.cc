@@ -282,9 +282,10 @@ TEST_F(Postpone, MovesTheLastCommunicationItself) {
   step(reduce(gradient, "small"), "small_update");
   reduce(step(gradient, "gradient_2"), "small_2");
   step(x, "computation");
-  postpone_meetings(
-      graph, [](const Node& node) { return node.op()->collective; },
-      [](const Node& node) { return node.name() != "large"; });
+  std::vector<int> late =
+      last_communication(graph, [](const Node& node) { return node.op()->collective; });
+  std::erase_if(late, [&](int node) { return graph.node(node).name() == "large"; });
+  postpone(graph, late);
   const std::vector<std::string> order = names_in_order();
   EXPECT_EQ(order, (std::vector<std::string>{"before", "statistics", "gradient", "large",
                                              "large_update", "gradient_2", "computation", "small",
