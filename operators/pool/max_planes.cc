@@ -1,5 +1,7 @@
 #include "operators/pool/max_planes.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 
 #include "operators/kit/pack.h"
@@ -8,7 +10,10 @@
 namespace lockstep {
 namespace {
 
-bool is_above(float value, float most) { return value > most || (value != value && most == most); }
+// NaN is above all, and the first of equals stays. Of floats or of Fours.
+auto is_above(auto value, auto most) {
+  return (value > most) | ((value != value) & (most == most));
+}
 
 // The offset of the maximum in a window of so many rows and columns, which starts at x.
 inline int64_t place_of_most(const float* x, int64_t width, int64_t rows, int64_t columns) {
@@ -24,19 +29,26 @@ inline int64_t place_of_most(const float* x, int64_t width, int64_t rows, int64_
   return place;
 }
 
-// One row of maxima over whole windows; `x` is where the first of them starts. The compiler makes
-// one loop over several windows of it where sizes are known.
-template <int kKernel, int kStride>
-void maxima(const float* x, int64_t width, float* y, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    float most = x[i * kStride];
-    for (int r = 0; r < kKernel; ++r)
-      for (int c = 0; c < kKernel; ++c) {
-        const float value = x[r * width + i * kStride + c];
-        most = ((value > most) | (value != value)) ? value : most;
-      }
-    y[i] = most;
+Four four_from(const float* at) { return Pack<4>::load(at).part[0]; }
+
+// Four 2x2 windows side by side: the first value of each, the second of each, ..
+using FourWindows = std::array<Four, 4>;
+
+FourWindows windows_from(const float* x, int64_t width) {
+  FourWindows values;
+  for (std::size_t r = 0; r < 2; ++r, x += width) {
+    const Four left = four_from(x), right = four_from(x + 4);
+    values[2 * r] = __builtin_shufflevector(left, right, 0, 2, 4, 6);
+    values[2 * r + 1] = __builtin_shufflevector(left, right, 1, 3, 5, 7);
   }
+  return values;
+}
+
+void maxima_of_pairs(const float* x, int64_t width, float* y) {
+  const FourWindows values = windows_from(x, width);
+  Four most = values[0];
+  for (std::size_t k = 1; k < 4; ++k) most = chosen(is_above(values[k], most), values[k], most);
+  Pack<4>{most}.store(y);
 }
 
 class MaxOfPlanes {
@@ -49,13 +61,16 @@ class MaxOfPlanes {
     const int64_t first = columns.first_whole(), last = columns.end_of_whole();
     for (int64_t row = 0; row < rows.out; ++row, y += columns.out) {
       const bool whole = row >= rows.first_whole() && row < rows.end_of_whole();
-      if (!whole || !pairs) {
+      if (!whole || !pairs || last - first < 4) {
         single(x, row, 0, columns.out, y);
         continue;
       }
+      const float* from = x + rows.begin(row) * columns.in + columns.begin(first);
       single(x, row, 0, first, y);
-      maxima<2, 2>(x + rows.begin(row) * columns.in + columns.begin(first), columns.in, y + first,
-                   last - first);
+      for (int64_t i = 0; i < last - first; i += 4) {
+        const int64_t at = std::min(i, last - first - 4);  // the last four overlap others
+        maxima_of_pairs(from + 2 * at, columns.in, y + first + at);
+      }
       single(x, row, last, columns.out, y);
     }
   }
@@ -77,18 +92,12 @@ class MaxOfPlanes {
 
 // The gradients of four whole 2x2 windows that do not overlap, so that each element gets one.
 void gradients_of_pairs(const float* dy, const float* x, int64_t width, float* dx) {
-  const auto four_from = [](const float* at) { return Pack<4>::load(at).part[0]; };
-  Four value[4], gradient[4] = {four_from(dy)};
-  for (int r = 0; r < 2; ++r) {
-    const Four left = four_from(x + r * width), right = four_from(x + r * width + 4);
-    value[2 * r] = __builtin_shufflevector(left, right, 0, 2, 4, 6);
-    value[2 * r + 1] = __builtin_shufflevector(left, right, 1, 3, 5, 7);
-  }
-  Four most = value[0];
-  for (int k = 1; k < 4; ++k) {  // NaN is above all, and the first of equals stays
-    const FourMasks above = (value[k] > most) | ((value[k] != value[k]) & (most == most));
+  const FourWindows value = windows_from(x, width);
+  Four gradient[4] = {four_from(dy)}, most = value[0];
+  for (std::size_t k = 1; k < 4; ++k) {
+    const FourMasks above = is_above(value[k], most);
     most = chosen(above, value[k], most);
-    for (int before = 0; before < k; ++before)
+    for (std::size_t before = 0; before < k; ++before)
       gradient[before] = kept_where(~above, gradient[before]);
     gradient[k] = kept_where(above, four_from(dy));
   }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -136,6 +137,33 @@ TEST(MaxPool, TakesTheFirstOfEqualsAndNaNAboveAll) {
   const auto dx = gradient[0].values<float>();
   EXPECT_EQ((std::vector<float>(dx.begin(), dx.end())),
             (std::vector<float>{3, 0, 0, 4, 0, 0, 0, 0, 5, 0, 6, 0, 0, 0, 0, 0}));
+}
+
+// Four windows are done at once where there are four, and the last four overlap others.
+TEST(MaxPool, RowsOfPairsHaveAnyLength) {
+  const float kinds[] = {1, -2, 3, std::nanf(""), 3, -0.0F, 0, -7, 3, 1};
+  for (int64_t out = 1; out < 14; ++out)
+    for (const int64_t width : {2 * out, 2 * out + 1}) {
+      std::vector<float> x;
+      for (int64_t i = 0; i < 4 * width; ++i) x.push_back(kinds[i * i % 97 % 10]);
+      OpCase c{.name = "pairs",
+               .type = "MaxPool",
+               .attributes = {{"kernel_shape", std::vector<int64_t>{2, 2}},
+                              {"strides", std::vector<int64_t>{2, 2}}},
+               .inputs = {given(Literal::of<float>(x, {1, 1, 4, width}))},
+               .gradient = false};
+      const std::vector<Literal> results = results_on_threads(c, 1);
+      const auto maxima = results[0].values<float>();
+      for (int64_t i = 0; i < 2 * out; ++i) {
+        const float* window = x.data() + i / out * 2 * width + i % out * 2;
+        float most = window[0];
+        for (const float value : {window[1], window[width], window[width + 1]})
+          if (value > most || (std::isnan(value) && !std::isnan(most))) most = value;
+        EXPECT_EQ(std::bit_cast<uint32_t>(maxima[static_cast<std::size_t>(i)]),
+                  std::bit_cast<uint32_t>(most))
+            << i << " of rows of " << width;
+      }
+    }
 }
 
 TEST(MaxPool, GivesTheSameBitsOnAnyNumberOfThreads) {
