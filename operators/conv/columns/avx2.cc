@@ -11,6 +11,7 @@ struct Avx2 {
   using Vector = __m256;
   static constexpr const char* kName = "AVX2";
   static constexpr int kLanes = 8, kRows = 4, kVectors = 3;  // 12 of 16 registers are sums
+  static constexpr int kFewAtOnce = 1;
 
   static Vector load(const float* x) { return _mm256_loadu_ps(x); }
   static Vector load(const float* x, int64_t count) { return _mm256_maskload_ps(x, first(count)); }
@@ -19,6 +20,7 @@ struct Avx2 {
   static Vector all(float x) { return _mm256_set1_ps(x); }
   static Vector add(Vector x, Vector y) { return _mm256_add_ps(x, y); }
   static Vector fma(Vector x, Vector y, Vector z) { return _mm256_fmadd_ps(x, y, z); }
+  static Vector halved(const Vector (&x)[2]) { return _mm256_add_ps(x[0], x[1]); }
   // The second operand if one is NaN.
   static Vector relu(Vector x) { return _mm256_max_ps(_mm256_setzero_ps(), x); }
 

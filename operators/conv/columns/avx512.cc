@@ -9,6 +9,7 @@ struct Avx512 {
   using Vector = __m512;
   static constexpr const char* kName = "AVX-512";
   static constexpr int kLanes = 16, kRows = 6, kVectors = 4;  // 24 of 32 registers are sums
+  static constexpr int kFewAtOnce = 4;
 
   static Vector load(const float* x) { return _mm512_loadu_ps(x); }
   static Vector load(const float* x, int64_t count) {
@@ -21,6 +22,10 @@ struct Avx512 {
   static Vector all(float x) { return _mm512_set1_ps(x); }
   static Vector add(Vector x, Vector y) { return _mm512_add_ps(x, y); }
   static Vector fma(Vector x, Vector y, Vector z) { return _mm512_fmadd_ps(x, y, z); }
+  static auto halved(const Vector (&x)[1]) {
+    return __builtin_shufflevector(x[0], x[0], 0, 1, 2, 3, 4, 5, 6, 7) +
+           __builtin_shufflevector(x[0], x[0], 8, 9, 10, 11, 12, 13, 14, 15);
+  }
   // The second operand if one is NaN. (g++ 12 sees something uninitialised in the plain maximum.)
   static Vector relu(Vector x) { return _mm512_maskz_max_ps(0xFFFF, _mm512_setzero_ps(), x); }
 

@@ -237,9 +237,9 @@ class ColumnsGradW final : public Kernel {
         const float* dy = args.in[ConvGradWIn::dy].as<float>() + image * work_.output();
         work_.on_strip(i % strips, [&](const Strip& strip, int64_t pixels, int64_t at) {
           loops.columns(x, shapes, strip, columns);
-          loops.turn(dy + at, work_.plane(), shapes.outputs, pixels, turned);
-          loops.add_products(columns, strip.stride, turned, shapes.values(), pixels, shapes.outputs,
-                             i == begin, sums + part * part_floats());
+          const StripGradients gradients{dy + at, work_.plane(), shapes.outputs, pixels, turned};
+          loops.add_products(columns, strip.stride, gradients, shapes.values(), i == begin,
+                             sums + part * part_floats());
         });
       }
     });

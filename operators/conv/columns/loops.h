@@ -37,6 +37,14 @@ struct Product {
   bool relu;          // NaN stays NaN
 };
 
+// Of a strip: outputs lie `stride` floats apart, an output's pixels side by side.
+struct StripGradients {
+  const float* dy;
+  int64_t stride;
+  int64_t outputs, pixels;
+  float* turned;  // room for [pixels][outputs, padded to vectors]
+};
+
 class ColumnLoops {
  public:
   virtual int lanes() const = 0;
@@ -50,14 +58,10 @@ class ColumnLoops {
   // `pixels` of each row; y's rows are `y_stride` floats apart.
   virtual void multiply(const Product& product, const float* columns, int64_t stride,
                         int64_t pixels, float* y, int64_t y_stride) const = 0;
-  // Gradients to [pixels][outputs, padded with 0 to vectors]; dy's rows are `dy_stride` apart.
-  virtual void turn(const float* dy, int64_t dy_stride, int64_t outputs, int64_t pixels,
-                    float* to) const = 0;
-  // dw[v][output] = the sum over pixels of columns[v][pixel] * turned[pixel][output], added to what
-  // is there unless `first`.
-  virtual void add_products(const float* columns, int64_t stride, const float* turned,
-                            int64_t values, int64_t pixels, int64_t outputs, bool first,
-                            float* dw) const = 0;
+  // sums[v][output] = the sum over pixels of columns[v][pixel] * gradient[output][pixel], added to
+  // what is there unless `first`. Rows of sums are padded to vectors, with anything.
+  virtual void add_products(const float* columns, int64_t stride, const StripGradients& gradients,
+                            int64_t values, bool first, float* sums) const = 0;
   // dw[output][v] for values [begin, end): the sum of `parts` of [values][outputs, padded].
   virtual void sum(const float* from, int64_t parts, int64_t values, int64_t outputs, float* dw,
                    int64_t begin, int64_t end) const = 0;

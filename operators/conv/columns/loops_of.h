@@ -1,11 +1,13 @@
 // See loops.h. P has a processor's vectors of floats: kLanes of them, arithmetic, loads and stores
-// of the first few lanes, and as many registers as kRows x kVectors sums need.
+// of the first few lanes, 16 of them halved to 8, and as many registers as kRows x kVectors sums
+// need, or kRows x kFewAtOnce rows of 16.
 //
 // For files that are compiled for one kind of processor: nothing here may be shared with others,
 // hence no function of the standard library.
 #pragma once
 
 #include "operators/conv/columns/loops.h"
+#include "operators/conv/columns/taps_of.h"
 
 namespace lockstep::columns {
 
@@ -17,23 +19,23 @@ class ColumnLoopsOf final : public ColumnLoops {
 
   void columns(const float* x, const Shapes& shapes, const Strip& strip, float* to) const override {
     const int64_t pixels = strip.rows * shapes.out_width;
-    each_tap(shapes, strip, [&](const Seen& seen, int64_t first, int64_t shift) {
+    Taps::each_tap(shapes, strip, [&](const Seen& seen, int64_t first, int64_t shift) {
       const bool whole = seen.rows == strip.rows && seen.pixels == shapes.out_width;
       for (int64_t c = 0; c < shapes.channels; ++c) {
         float* row = to + seen.value(shapes, c) * strip.stride;
         clear(row + (whole ? pixels : 0), strip.stride - (whole ? pixels : 0));
         const float* plane = x + c * shapes.height * shapes.width + shift;
-        read(plane, shapes, seen, row + first);
+        Taps::read(plane, shapes, seen, row + first);
       }
     });
   }
 
   void add_columns(const float* from, const Shapes& shapes, const Strip& strip,
                    float* dx) const override {
-    each_tap(shapes, strip, [&](const Seen& seen, int64_t first, int64_t shift) {
+    Taps::each_tap(shapes, strip, [&](const Seen& seen, int64_t first, int64_t shift) {
       for (int64_t c = 0; c < shapes.channels; ++c)
-        add(from + seen.value(shapes, c) * strip.stride + first, shapes, seen,
-            dx + c * shapes.height * shapes.width + shift);
+        Taps::add(from + seen.value(shapes, c) * strip.stride + first, shapes, seen,
+                  dx + c * shapes.height * shapes.width + shift);
     });
   }
 
@@ -49,24 +51,23 @@ class ColumnLoopsOf final : public ColumnLoops {
     }
   }
 
-  void turn(const float* dy, int64_t dy_stride, int64_t outputs, int64_t pixels,
-            float* to) const override {
-    const int64_t padded = whole(outputs);
-    for (int64_t p = 0; p < pixels; ++p) {
-      for (int64_t o = 0; o < outputs; ++o) to[p * padded + o] = dy[o * dy_stride + p];
-      clear(to + p * padded + outputs, padded - outputs);
-    }
-  }
-
-  void add_products(const float* columns, int64_t stride, const float* turned, int64_t values,
-                    int64_t pixels, int64_t outputs, bool first, float* dw) const override {
-    const int64_t padded = whole(outputs);
-    for (int64_t v = 0; v < values; v += kRows)
-      for (int64_t o = 0, vectors = 0; o < padded; o += vectors * kLanes) {
-        vectors = at_once((padded - o) / kLanes);
-        add_rest<kRows, kVectors>(values - v, vectors, columns + v * stride, stride, turned + o,
-                                  padded, pixels, first, dw + v * padded + o);
+  void add_products(const float* columns, int64_t stride, const StripGradients& gradients,
+                    int64_t values, bool first, float* sums) const override {
+    const int64_t padded = whole(gradients.outputs);
+    const int64_t many = gradients.outputs - few_of(gradients.outputs);
+    turn(gradients, many);
+    for (int64_t v = 0; v < values; v += kRows) {
+      const float* rows = columns + v * stride;
+      float* to = sums + v * padded;
+      for (int64_t o = 0, vectors = 0; o < many; o += vectors * kLanes) {
+        vectors = at_once(whole(many - o) / kLanes);
+        add_rest<kRows, kVectors>(values - v, vectors, rows, stride, gradients.turned + o,
+                                  whole(many), gradients.pixels, first, to + o, padded);
       }
+      for (int64_t o = many; o < gradients.outputs; o += P::kFewAtOnce)
+        add_few<kRows, P::kFewAtOnce>(values - v, gradients.outputs - o, rows, stride, gradients, o,
+                                      first, to + o, padded);
+    }
   }
 
   void sum(const float* from, int64_t parts, int64_t values, int64_t outputs, float* dw,
@@ -92,90 +93,34 @@ class ColumnLoopsOf final : public ColumnLoops {
 
  private:
   using Vector = typename P::Vector;
+  using Taps = TapsOf<P>;
+  using Seen = typename Taps::Seen;
   static constexpr int kLanes = P::kLanes, kRows = P::kRows, kVectors = P::kVectors;
+  // On all processors, so that lanes change no bit.
+  static constexpr int kSixteen = 16, kParts = kSixteen / kLanes;
 
   static int64_t whole(int64_t floats) { return (floats + kLanes - 1) / kLanes * kLanes; }
-  // Rows are short, and a masked store beyond a row's end delays the loads of the next row.
-  static constexpr int64_t kEight = 8;
-  using Eight [[gnu::vector_size(32)]] = float;
-  static Eight eight(const float* x) {
-    Eight values;
-    __builtin_memcpy(&values, x, sizeof values);
-    return values;
-  }
-  static void store_eight(float* y, Eight values) { __builtin_memcpy(y, &values, sizeof values); }
-
   // How many of the vectors that are left. Never all but one: the sums of one alone are so few that
   // each addition waits for the one before it.
   static int64_t at_once(int64_t left) {
     return left == kVectors + 1 ? kVectors - 1 : left < kVectors ? left : kVectors;
   }
+  // Outputs beyond the last whole 16, if so few that a vector of them would be mostly padding.
+  static int64_t few_of(int64_t outputs) {
+    const int64_t rest = outputs % kSixteen;
+    return rest <= kSixteen / 4 ? rest : 0;
+  }
+  // In halves, so that all processors add in the same order.
+  static float sum_of(const Vector (&lanes)[kParts]) {
+    const auto eight = P::halved(lanes);
+    const auto four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
+                      __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+    return (four[0] + four[2]) + (four[1] + four[3]);
+  }
   static int64_t at_most(int64_t count) { return count < kLanes ? count : kLanes; }
-
-  // The part of a strip that sees the input, not its padding, at one tap of the window.
-  struct Seen {
-    int64_t tap;
-    int64_t rows, pixels;  // of the result, pixels in each row
-
-    int64_t value(const Shapes& shapes, int64_t channel) const {
-      return channel * shapes.window_height * shapes.window_width + tap;
-    }
-  };
-  struct Span {
-    int64_t begin, end;
-  };
-  // Those of [begin, end) whose place `step` * i + `offset` is in [0, size).
-  static Span inside(int64_t begin, int64_t end, int64_t step, int64_t offset, int64_t size) {
-    while (begin < end && begin * step + offset < 0) ++begin;
-    while (begin < end && (end - 1) * step + offset >= size) --end;
-    return {begin, end};
-  }
-  // visit(seen, its first pixel in the strip, that pixel's place in a plane) for all taps. Taps are
-  // the outer loop, so that additions to the same place are far apart.
-  template <class Visit>
-  static void each_tap(const Shapes& shapes, const Strip& strip, const Visit& visit) {
-    for (int64_t i = 0; i < shapes.window_height; ++i)
-      for (int64_t j = 0; j < shapes.window_width; ++j) {
-        const int64_t down = i * shapes.hole_down - shapes.top;
-        const int64_t across = j * shapes.hole_across - shapes.left;
-        const Span rows =
-            inside(strip.first, strip.first + strip.rows, shapes.step_down, down, shapes.height);
-        const Span pixels = inside(0, shapes.out_width, shapes.step_across, across, shapes.width);
-        visit(Seen{i * shapes.window_width + j, rows.end - rows.begin, pixels.end - pixels.begin},
-              (rows.begin - strip.first) * shapes.out_width + pixels.begin,
-              (rows.begin * shapes.step_down + down) * shapes.width +
-                  pixels.begin * shapes.step_across + across);
-      }
-  }
 
   static void clear(float* to, int64_t count) {
     for (int64_t i = 0; i < count; ++i) to[i] = 0;
-  }
-
-  static void read(const float* x, const Shapes& shapes, const Seen& seen, float* to) {
-    const int64_t down = shapes.step_down * shapes.width, step = shapes.step_across;
-    for (int64_t r = 0; r < seen.rows; ++r, x += down, to += shapes.out_width) {
-      if (step != 1) {
-        for (int64_t i = 0; i < seen.pixels; ++i) to[i] = x[i * step];
-      } else {
-        int64_t i = 0;
-        for (; i + kEight <= seen.pixels; i += kEight) store_eight(to + i, eight(x + i));
-        for (; i < seen.pixels; ++i) to[i] = x[i];
-      }
-    }
-  }
-  static void add(const float* from, const Shapes& shapes, const Seen& seen, float* dx) {
-    const int64_t down = shapes.step_down * shapes.width, step = shapes.step_across;
-    for (int64_t r = 0; r < seen.rows; ++r, from += shapes.out_width, dx += down) {
-      if (step != 1) {
-        for (int64_t i = 0; i < seen.pixels; ++i) dx[i * step] += from[i];
-      } else {
-        int64_t i = 0;
-        for (; i + kEight <= seen.pixels; i += kEight)
-          store_eight(dx + i, eight(dx + i) + eight(from + i));
-        for (; i < seen.pixels; ++i) dx[i] += from[i];
-      }
-    }
   }
 
   template <int kCount>
@@ -225,23 +170,33 @@ class ColumnLoopsOf final : public ColumnLoops {
       }
   }
 
+  static void turn(const StripGradients& gradients, int64_t outputs) {
+    const int64_t padded = whole(outputs);
+    float* to = gradients.turned;
+    for (int64_t p = 0; p < gradients.pixels; ++p, to += padded) {
+      for (int64_t o = 0; o < outputs; ++o) to[o] = gradients.dy[o * gradients.stride + p];
+      clear(to + outputs, padded - outputs);
+    }
+  }
+
   template <int kCount, int kWide>
   static void add_rest(int64_t rows, int64_t vectors, const float* columns, int64_t stride,
-                       const float* turned, int64_t padded, int64_t pixels, bool first, float* dw) {
+                       const float* turned, int64_t turned_stride, int64_t pixels, bool first,
+                       float* dw, int64_t padded) {
     if constexpr (kCount > 1)
       if (rows < kCount)
-        return add_rest<kCount - 1, kWide>(rows, vectors, columns, stride, turned, padded, pixels,
-                                           first, dw);
+        return add_rest<kCount - 1, kWide>(rows, vectors, columns, stride, turned, turned_stride,
+                                           pixels, first, dw, padded);
     if constexpr (kWide > 1)
       if (vectors < kWide)
-        return add_rest<kCount, kWide - 1>(rows, vectors, columns, stride, turned, padded, pixels,
-                                           first, dw);
+        return add_rest<kCount, kWide - 1>(rows, vectors, columns, stride, turned, turned_stride,
+                                           pixels, first, dw, padded);
     Vector sums[kCount][kWide];
     for (int r = 0; r < kCount; ++r)
       for (int i = 0; i < kWide; ++i)
         sums[r][i] = first ? P::all(0) : P::load(dw + r * padded + i * kLanes);
 #pragma GCC unroll 4
-    for (int64_t p = 0; p < pixels; ++p, turned += padded) {
+    for (int64_t p = 0; p < pixels; ++p, turned += turned_stride) {
       Vector by[kWide];
       for (int i = 0; i < kWide; ++i) by[i] = P::load(turned + i * kLanes);
       for (int r = 0; r < kCount; ++r) {
@@ -251,6 +206,43 @@ class ColumnLoopsOf final : public ColumnLoops {
     }
     for (int r = 0; r < kCount; ++r)
       for (int i = 0; i < kWide; ++i) P::store(dw + r * padded + i * kLanes, sums[r][i]);
+  }
+
+  // Sums of vectors of pixels, each added up at the end.
+  template <int kCount, int kOutputs>
+  static void add_few(int64_t rows, int64_t outputs, const float* columns, int64_t stride,
+                      const StripGradients& gradients, int64_t output, bool first, float* dw,
+                      int64_t padded) {
+    if constexpr (kCount > 1)
+      if (rows < kCount)
+        return add_few<kCount - 1, kOutputs>(rows, outputs, columns, stride, gradients, output,
+                                             first, dw, padded);
+    if constexpr (kOutputs > 1)
+      if (outputs < kOutputs)
+        return add_few<kCount, kOutputs - 1>(rows, outputs, columns, stride, gradients, output,
+                                             first, dw, padded);
+    Vector sums[kCount][kOutputs][kParts];
+    for (int r = 0; r < kCount; ++r)
+      for (int o = 0; o < kOutputs; ++o)
+        for (int i = 0; i < kParts; ++i) sums[r][o][i] = P::all(0);
+    const float* dy = gradients.dy + output * gradients.stride;
+    for (int64_t p = 0; p < gradients.pixels; p += kSixteen)
+      for (int i = 0; i < kParts; ++i) {
+        const int64_t at = p + i * kLanes, left = gradients.pixels - at;
+        if (left <= 0) break;
+        Vector by[kOutputs];
+        for (int o = 0; o < kOutputs; ++o)
+          by[o] = P::load(dy + o * gradients.stride + at, at_most(left));
+        for (int r = 0; r < kCount; ++r) {
+          const Vector value = P::load(columns + r * stride + at);
+          for (int o = 0; o < kOutputs; ++o) sums[r][o][i] = P::fma(value, by[o], sums[r][o][i]);
+        }
+      }
+    for (int r = 0; r < kCount; ++r)
+      for (int o = 0; o < kOutputs; ++o) {
+        float& to = dw[r * padded + o];
+        to = (first ? 0 : to) + sum_of(sums[r][o]);
+      }
   }
 };
 

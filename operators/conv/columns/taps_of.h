@@ -1,0 +1,104 @@
+// What a window sees of a plane at one tap after the other: read to columns, or added from them.
+// P: as in loops_of.h; it only keeps one processor's functions apart from another's.
+#pragma once
+
+#include "operators/conv/columns/loops.h"
+
+namespace lockstep::columns {
+
+template <class P>
+class TapsOf {
+ public:
+  // The part of a strip that sees the input, not its padding, at one tap of the window.
+  struct Seen {
+    int64_t tap;
+    int64_t rows, pixels;  // of the result, pixels in each row
+
+    int64_t value(const Shapes& shapes, int64_t channel) const {
+      return channel * shapes.window_height * shapes.window_width + tap;
+    }
+  };
+  // visit(seen, its first pixel in the strip, that pixel's place in a plane) for all taps. Taps are
+  // the outer loop, so that additions to the same place are far apart.
+  template <class Visit>
+  static void each_tap(const Shapes& shapes, const Strip& strip, const Visit& visit) {
+    for (int64_t i = 0; i < shapes.window_height; ++i)
+      for (int64_t j = 0; j < shapes.window_width; ++j) {
+        const int64_t down = i * shapes.hole_down - shapes.top;
+        const int64_t across = j * shapes.hole_across - shapes.left;
+        const Span rows =
+            inside(strip.first, strip.first + strip.rows, shapes.step_down, down, shapes.height);
+        const Span pixels = inside(0, shapes.out_width, shapes.step_across, across, shapes.width);
+        visit(Seen{i * shapes.window_width + j, rows.end - rows.begin, pixels.end - pixels.begin},
+              (rows.begin - strip.first) * shapes.out_width + pixels.begin,
+              (rows.begin * shapes.step_down + down) * shapes.width +
+                  pixels.begin * shapes.step_across + across);
+      }
+  }
+
+  static void read(const float* x, const Shapes& shapes, const Seen& seen, float* to) {
+    const int64_t down = shapes.step_down * shapes.width, step = shapes.step_across;
+    if (step != 1) {
+      for (int64_t r = 0; r < seen.rows; ++r, x += down, to += shapes.out_width)
+        for (int64_t i = 0; i < seen.pixels; ++i) to[i] = x[i * step];
+      return;
+    }
+    switch (seen.pixels / kEight) {
+      case 1:
+        return read_eights<1>(x, shapes, seen, to);
+      case 2:
+        return read_eights<2>(x, shapes, seen, to);
+      case 3:
+        return read_eights<3>(x, shapes, seen, to);
+      default:
+        return read_eights<0>(x, shapes, seen, to);
+    }
+  }
+  static void add(const float* from, const Shapes& shapes, const Seen& seen, float* dx) {
+    const int64_t down = shapes.step_down * shapes.width, step = shapes.step_across;
+    for (int64_t r = 0; r < seen.rows; ++r, from += shapes.out_width, dx += down) {
+      if (step != 1) {
+        for (int64_t i = 0; i < seen.pixels; ++i) dx[i * step] += from[i];
+      } else {
+        int64_t i = 0;
+        for (; i + kEight <= seen.pixels; i += kEight)
+          store_eight(dx + i, eight(dx + i) + eight(from + i));
+        for (; i < seen.pixels; ++i) dx[i] += from[i];
+      }
+    }
+  }
+
+ private:
+  // Rows are short, and a masked store beyond a row's end delays the loads of the next row.
+  static constexpr int64_t kEight = 8;
+  using Eight [[gnu::vector_size(32)]] = float;
+  static Eight eight(const float* x) {
+    Eight values;
+    __builtin_memcpy(&values, x, sizeof values);
+    return values;
+  }
+  static void store_eight(float* y, Eight values) { __builtin_memcpy(y, &values, sizeof values); }
+
+  struct Span {
+    int64_t begin, end;
+  };
+  // Those of [begin, end) whose place `step` * i + `offset` is in [0, size).
+  static Span inside(int64_t begin, int64_t end, int64_t step, int64_t offset, int64_t size) {
+    while (begin < end && begin * step + offset < 0) ++begin;
+    while (begin < end && (end - 1) * step + offset >= size) --end;
+    return {begin, end};
+  }
+
+  // kEights of each row; 0: as many as it has. A loop over one to three costs more than its copies.
+  template <int kEights>
+  static void read_eights(const float* x, const Shapes& shapes, const Seen& seen, float* to) {
+    const int64_t down = shapes.step_down * shapes.width;
+    const int64_t eights = kEights > 0 ? kEights : seen.pixels / kEight;
+    for (int64_t r = 0; r < seen.rows; ++r, x += down, to += shapes.out_width) {
+      for (int64_t i = 0; i < eights; ++i) store_eight(to + i * kEight, eight(x + i * kEight));
+      for (int64_t i = eights * kEight; i < seen.pixels; ++i) to[i] = x[i];
+    }
+  }
+};
+
+}  // namespace lockstep::columns
