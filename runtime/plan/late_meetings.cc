@@ -7,15 +7,15 @@
 namespace lockstep {
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 // What lives while each node runs: what nodes have made and others still read. Other values of what
 // follows a meeting stay counted where it was.
 class LiveBytes {
  public:
-  explicit LiveBytes(const Graph& graph) : graph_(graph), changes_(at(graph.node_count()) + 1, 0) {
+  explicit LiveBytes(const Graph& graph)
+      : graph_(graph), changes_(static_cast<std::size_t>(graph.node_count()) + 1, 0) {
     for (int id = 0; id < graph.value_count(); ++id)
-      if (graph.producer({id}) && !graph.consumers({id}).empty()) add_result({id}, 1);
+      if (graph.producer({id}) && !graph.consumers({id}).empty() && !is_copy_of_state({id}))
+        add_result({id}, 1);
   }
 
   int64_t most() const {
@@ -40,6 +40,11 @@ class LiveBytes {
     for (Value result : graph_.node(meeting).outputs())
       if (result && !graph_.consumers(result).empty()) add_result(result, -times);
   }
+  // A parameter in 16 bits: an update writes it, and it lies in no arena.
+  bool is_copy_of_state(Value value) const {
+    const auto operands = graph_.producer(value)->inputs();
+    return operands.size() == 1 && operands[0] && !graph_.producer(operands[0]);
+  }
   int last_reader(Value value) const { return std::ranges::max(graph_.consumers(value)); }
   void add_result(Value value, int64_t times) {
     const Node maker = *graph_.producer(value);
@@ -58,8 +63,8 @@ class LiveBytes {
     return false;
   }
   void add(int64_t bytes, int begin, int end) {
-    changes_[at(begin)] += bytes;
-    changes_[at(end)] -= bytes;
+    changes_[static_cast<std::size_t>(begin)] += bytes;
+    changes_[static_cast<std::size_t>(end)] -= bytes;
   }
 
   const Graph& graph_;

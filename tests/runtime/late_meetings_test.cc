@@ -6,6 +6,7 @@
 #include "operators/activation/activation.h"
 #include "operators/all.h"
 #include "operators/collective/collective.h"
+#include "operators/elementwise/elementwise.h"
 
 namespace lockstep::testing {
 namespace {
@@ -18,7 +19,7 @@ class LateMeetings : public ::testing::Test {
  protected:
   Value made(const std::string& name, int64_t bytes) {
     Value x = graph_.input(name + "_in", {DType::float32, {bytes / int64_t{sizeof(float)}}});
-    return relu(graph_, x, name);
+    return add(graph_, x, x, name);
   }
   void reduce(Value gradient, const std::string& name) {
     meetings_.push_back(graph_.node_count());
@@ -82,6 +83,19 @@ TEST_F(LateMeetings, ASumThatLivesToTheEndMakesRoomForItsOperand) {
   relu(graph_, activation_, "last");
   relu(graph_, sum, "update");
   EXPECT_EQ(late(), Names{"sum"});
+}
+
+// Copies of parameters would seem to make room for gradients.
+TEST_F(LateMeetings, CopiesOfStatesDoNotCount) {
+  Value parameter = graph_.input("parameter", {DType::float32, {20000}});
+  Value copy = cast(graph_, parameter, DType::bfloat16, "copy");
+  reduce("large", 4000);
+  Value other = made("other", 4000);
+  relu(graph_, other, "reads_other");
+  relu(graph_, activation_, "last");
+  EXPECT_EQ(late(), Names{});
+  relu(graph_, copy, "reads_copy");
+  EXPECT_EQ(late(), Names{});
 }
 
 TEST_F(LateMeetings, StatesAreReducedWhereTheyStand) {
