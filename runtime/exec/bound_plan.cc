@@ -22,26 +22,42 @@ void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory) {
     return in_arena(of.index);
   };
   // Shapes are copied the first time, as copying one allocates.
-  auto bind = [&](std::vector<Tensor>& tensors, const std::vector<int>& slots, auto worker_of) {
-    if (tensors.empty())
-      for (int slot : slots) tensors.push_back({slot < 0 ? TensorDesc{} : plan.slots[slot].desc});
+  auto add = [&](std::vector<Tensor>& tensors, const std::vector<int>& slots) {
+    for (int slot : slots) tensors.push_back({slot < 0 ? TensorDesc{} : plan.slots[slot].desc});
+  };
+  auto point = [&](std::span<Tensor> tensors, const std::vector<int>& slots, auto worker_of) {
     for (std::size_t i = 0; i < slots.size(); ++i)
       tensors[i].data = address(slots[i], worker_of(slots[i]));
   };
-  auto bind_steps = [&](std::vector<BoundStep>& made, const std::vector<PlanStep>& steps) {
-    made.resize(steps.size());
+  auto bind = [&](std::vector<Tensor>& tensors, const std::vector<int>& slots, auto worker_of) {
+    if (tensors.empty()) add(tensors, slots);
+    point(tensors, slots, worker_of);
+  };
+  auto bind_steps = [&](BoundSteps& made, const std::vector<PlanStep>& steps) {
+    if (made.steps.empty())
+      for (const PlanStep& step : steps) {
+        add(made.operands, step.in);
+        add(made.operands, step.out);
+      }
+    made.steps.resize(steps.size());
+    Tensor* operand = made.operands.data();
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const PlanStep& step = steps[i];
-      BoundStep& to = made[i];
+      auto next = [&](const std::vector<int>& slots) {
+        const std::span<Tensor> tensors(operand, slots.size());
+        operand += slots.size();
+        point(tensors, slots, [&](int) { return step.worker; });
+        return tensors;
+      };
+      BoundStep& to = made.steps[i];
       to.kernel = step.kernel.get();
       to.waits = step.waits;
-      auto of_step = [&](int) { return step.worker; };
-      bind(to.in, step.in, of_step);
-      bind(to.out, step.out, of_step);
+      to.in = next(step.in);
+      to.out = next(step.out);
       if (step.workspace >= 0) to.workspace = in_arena(step.workspace);
     }
   };
-  bind_steps(bound.steps, plan.steps);
+  bind_steps(bound.run, plan.steps);
   bind_steps(bound.refresh, plan.refresh);
   bound.windows.resize(plan.windows.size());
   for (std::size_t i = 0; i < plan.windows.size(); ++i) {
@@ -52,7 +68,7 @@ void bind_plan(BoundPlan& bound, const Plan& plan, const PlanMemory& memory) {
       for (std::size_t k = 0; k < plan.steps[s].in.size(); ++k)
         if (const int slot = plan.steps[s].in[k];
             slot >= 0 && plan.slots[slot].window == static_cast<int>(i))
-          window.shown.push_back(&bound.steps[s].in[k]);
+          window.shown.push_back(&bound.run.steps[s].in[k]);
   }
   bind(bound.feeds, plan.feeds, [](int) { return 0; });
   bind(bound.fetches, plan.fetches, [&](int slot) { return plan.slots[slot].worker; });

@@ -11,14 +11,20 @@
 
 namespace lockstep {
 
-// All that a run reads of a step, side by side: between two steps the kernels have filled the
+// All that a run reads of a step, in one cache line: between two steps the kernels have filled the
 // caches with other things, and each line fetched from memory takes a tenth of a microsecond.
-struct BoundStep {
+struct alignas(64) BoundStep {
   Kernel* kernel = nullptr;
   std::span<const Wait> waits;
-  std::vector<Tensor> in;
-  std::vector<Tensor> out;
+  std::span<Tensor> in;
+  std::span<Tensor> out;
   std::byte* workspace = nullptr;
+};
+static_assert(sizeof(BoundStep) == 64);
+
+struct BoundSteps {
+  std::vector<BoundStep> steps;
+  std::vector<Tensor> operands;  // of one step after the other, first what it reads
 };
 
 struct BoundWindow {
@@ -27,11 +33,11 @@ struct BoundWindow {
 };
 
 struct BoundPlan {
-  std::vector<BoundStep> steps;  // as in Plan::steps
-  std::vector<Tensor> feeds;     // data is null for an unused feed
+  BoundSteps run;             // of Plan::steps
+  std::vector<Tensor> feeds;  // data is null for an unused feed
   std::vector<Tensor> fetches;
   std::vector<BoundWindow> windows;  // as in Plan::windows
-  std::vector<BoundStep> refresh;    // as in Plan::refresh
+  BoundSteps refresh;                // of Plan::refresh
 };
 
 struct PlanMemory {

@@ -151,7 +151,7 @@ void QueueExecutor::feed_ahead(std::span<const Tensor> feeds) {
 // Not part of what is recorded, and done before it: a recording is replayed from one queue.
 void QueueExecutor::refresh() {
   for (std::size_t i = 0; i < plan_.refresh.size(); ++i) {
-    const BoundStep& step = bound_.refresh[i];
+    const BoundStep& step = bound_.refresh.steps[i];
     Line& line = lines_[at(plan_.refresh[i].worker)];
     step.kernel->run({step.in, step.out, step.workspace, *context_, line.queue.get(),
                       reinterpret_cast<const RunContext*>(line.context.get()),
@@ -245,7 +245,7 @@ int QueueExecutor::enqueue_node(int first, const RunOptions* step_by_step) {
           .wait(*events_[at(plan_.workers[at(wait.worker)].steps[at(wait.step)])]);
   const auto began = Clock::now();
   auto args = [&](int number) {
-    const BoundStep& bound = bound_.steps[at(number)];
+    const BoundStep& bound = bound_.run.steps[at(number)];
     Line& line = lines_[at(plan_.steps[at(number)].worker)];
     return KernelArgs{bound.in,
                       bound.out,
@@ -275,7 +275,7 @@ void QueueExecutor::inspect(int step, const RunOptions& options) {
   if (!options.not_finite || options.not_finite->step >= 0) return;
   std::deque<Literal> held;
   std::vector<Tensor> made;
-  for (const Tensor& tensor : bound_.steps[at(step)].out) {
+  for (const Tensor& tensor : bound_.run.steps[at(step)].out) {
     made.push_back({});
     if (!tensor.data) continue;
     Literal& copy = held.emplace_back(tensor.desc.dtype, tensor.desc.dims);

@@ -1,5 +1,6 @@
 #include "runtime/exec/thread_executor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <cstring>
@@ -48,23 +49,25 @@ void ThreadExecutor::run(std::span<const Tensor> feeds, const RunOptions& option
 }
 
 // The loop. A worker continues until it is past the earliest failure, so that the one thrown is the
-// first in plan order whatever the timing. What it reads between two steps is local: members are
-// no longer in a cache then.
+// first in plan order whatever the timing. What it reads between two steps is local or on its way:
+// members are no longer in a cache then.
 void ThreadExecutor::work(int worker) {
   if (worker >= static_cast<int>(plan_.workers.size())) return;  // nothing to exchange
   const std::span<const int> mine = plan_.workers[worker].steps;
-  const std::span<const BoundStep> steps = bound_.steps;
+  const std::span<const BoundStep> steps = bound_.run.steps;
   const RunContext context = options_.context;
   double* const times = options_.times ? options_.times->data() : nullptr;
   const bool alone = progress_.size() == 1, looks = options_.not_finite != nullptr;
   for (std::size_t i = 0; i < mine.size(); ++i) {
-    const int number = mine[i];
+    const int number = mine[i], next = mine[std::min(i + 1, mine.size() - 1)];
     const BoundStep& step = steps[number];
     for (const Wait& wait : step.waits) wait_for(wait);
     if (!alone && number > first_failure_.load(std::memory_order_acquire)) break;
     try {
       const auto start = times ? Clock::now() : Clock::time_point();
       step.kernel->run({step.in, step.out, step.workspace, context});
+      __builtin_prefetch(&steps[next]);
+      if (times) __builtin_prefetch(&times[number], 1);
       if (times) times[number] += std::chrono::duration<double>(Clock::now() - start).count();
       if (looks) look_at(number);
     } catch (...) {
@@ -82,7 +85,7 @@ void ThreadExecutor::refresh(int worker) {
   try {
     for (std::size_t i = 0; i < plan_.refresh.size(); ++i)
       if (plan_.refresh[i].worker == worker) {
-        const BoundStep& step = bound_.refresh[i];
+        const BoundStep& step = bound_.refresh.steps[i];
         step.kernel->run({step.in, step.out, step.workspace, options_.context});
       }
   } catch (...) {
@@ -109,7 +112,7 @@ void ThreadExecutor::advance(int worker, int done) {
 // Skips steps after the first bad one: their values may follow from it.
 void ThreadExecutor::look_at(int step) {
   if (step > first_not_finite_.load(std::memory_order_acquire)) return;
-  NotFinite found = not_finite_in(step, bound_.steps[step].out);
+  NotFinite found = not_finite_in(step, bound_.run.steps[step].out);
   if (found.step < 0) return;
   const std::lock_guard lock(first_mutex_);
   if (step < first_not_finite_.load(std::memory_order_relaxed)) {
