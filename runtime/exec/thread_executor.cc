@@ -67,8 +67,10 @@ void ThreadExecutor::work(int worker) {
       const auto start = times ? Clock::now() : Clock::time_point();
       step.kernel->run({step.in, step.out, step.workspace, context});
       __builtin_prefetch(&steps[next]);
-      if (times) __builtin_prefetch(&times[number], 1);
-      if (times) times[number] += std::chrono::duration<double>(Clock::now() - start).count();
+      if (times) {
+        __builtin_prefetch(&times[number], 1);
+        times[number] += std::chrono::duration<double>(Clock::now() - start).count();
+      }
       if (looks) look_at(number);
     } catch (...) {
       note_failure(number, std::current_exception());
