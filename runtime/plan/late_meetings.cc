@@ -40,7 +40,8 @@ class LiveBytes {
     for (Value result : graph_.node(meeting).outputs())
       if (result && !graph_.consumers(result).empty()) add_result(result, -times);
   }
-  // A parameter in 16 bits: an update writes it, and it lies in no arena.
+  // A parameter in 16 bits: an update writes it, and it lies in no arena. (What is made of a feed
+  // alone is not told apart from it.)
   bool is_copy_of_state(Value value) const {
     const auto operands = graph_.producer(value)->inputs();
     return operands.size() == 1 && operands[0] && !graph_.producer(operands[0]);

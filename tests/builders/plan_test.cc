@@ -119,8 +119,7 @@ TEST(Plan, DeferredOnCpuReplicasUpdatesInPlace) {
   for (const PlanStep& step : plan.steps) EXPECT_NE(step.type, "CopyToState") << step.name;
 }
 
-// At batch 4 the golden plan of these replicas keeps some reduces of weights beside their
-// gradients, which are large among so little.
+// At batch 4, in the golden plan of these replicas, a large gradient is reduced at once.
 TEST(Plan, ReducesOfLittleAmongTheRestComeLastOnCpus) {
   const TrainingModel model = small_mlp(2);
   const Plan plan = plan_of(model, cpu_devices(2), 1 << 14);
@@ -137,7 +136,7 @@ TEST(Plan, ReducesOfLittleAmongTheRestComeLastOnCpus) {
 }
 
 // The gradients of a ResNet are little beside what its backward pass needs. Replicas that met
-// earlier would take turns to wait while the other one updates a parameter.
+// earlier would take turns: one waits while the other updates a parameter.
 TEST(Plan, ReplicasOfAResNetMeetAfterTheirLastGradient) {
   const TrainingModel model =
       build_data_parallel_model(all_ops(), model_named("resnet18", published_options("resnet18")),
