@@ -13,12 +13,13 @@ rehearse() {
 
 rm -rf "$work"
 mkdir -p "$work/tools"
-# Runs the program, and writes the table that ncu would: two kernels, the second one launched twice.
+# Runs the program, the first argument that is an executable file, and writes the table that ncu would: two kernels,
+# the second one launched twice.
 cat >"$work/tools/ncu" <<'FAKE'
 #!/bin/sh
 echo "$@" >>"$(dirname "$0")/ncu_was_asked"
 table= only=
-while [ "${1#*/lockstep}" = "$1" ]; do
+until [ -f "$1" ] && [ -x "$1" ]; do
   case $1 in --log-file) table=$2 ;; --launch-skip) only=$2 ;; esac
   shift
 done
