@@ -72,4 +72,13 @@ std::string printable(std::string_view text) { return escaped(text, "", ""); }
 std::string printable_lines(std::string_view text) { return escaped(text, "\n", ""); }
 std::string in_quotes(std::string_view text) { return '"' + escaped(text, "", "\"\\") + '"'; }
 
+std::string shell_word(std::string_view word) {
+  constexpr const char* kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return std::string(word);
+  std::string text = "'";
+  for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
 }  // namespace lockstep

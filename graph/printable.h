@@ -17,4 +17,7 @@ std::string printable_lines(std::string_view text);
 // The same in double quotes, with \" and \\ inside: a string of DOT or of C.
 std::string in_quotes(std::string_view text);
 
+// A word of a printed command: in single quotes where a shell would split or expand it.
+std::string shell_word(std::string_view word);
+
 }  // namespace lockstep

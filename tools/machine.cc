@@ -7,20 +7,9 @@
 
 #include "graph/error.h"
 #include "graph/file.h"
+#include "graph/printable.h"
 
 namespace lockstep {
-namespace {
-
-std::string quoted(const std::string& word) {
-  constexpr const char* kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,+@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
-  std::string text = "'";
-  for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
-}  // namespace
 
 std::string processor() {
   std::ifstream info("/proc/cpuinfo");
@@ -41,7 +30,7 @@ std::string command_line() {
   std::ifstream words("/proc/self/cmdline", std::ios::binary);
   std::string text;
   for (std::string word; std::getline(words, word, '\0');)
-    text += (text.empty() ? "" : " ") + quoted(word);
+    text += (text.empty() ? "" : " ") + shell_word(word);
   return text;
 }
 

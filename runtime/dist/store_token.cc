@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "graph/error.h"
+#include "graph/printable.h"
 #include "runtime/dist/sha256.h"
 #include "runtime/dist/store_wire.h"
 
@@ -47,7 +48,7 @@ std::string token_in(const std::string& path) {
   check(what.st_uid == geteuid(), path, " belongs to user ", what.st_uid, ", not to you (",
         geteuid(), ")");
   check((what.st_mode & (S_IRWXG | S_IRWXO)) == 0, path,
-        " can be read or written by other users: run chmod 600 ", path,
+        " can be read or written by other users: run chmod 600 ", shell_word(path),
         ", and create a new token if they must not know this one");
   char bytes[kTokenDigits + 64];
   const ssize_t count = read(file.get(), bytes, sizeof bytes);

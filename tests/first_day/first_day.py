@@ -3,6 +3,7 @@
 and loaded by ONNX Runtime. Usage: first_day.py LOCKSTEP FOLDER; exit code 77: ONNX Runtime or numpy is not here."""
 import json
 import os
+import shlex
 import shutil
 import signal
 import struct
@@ -89,7 +90,7 @@ class Day:
                 process.send_signal(signal.SIGINT)
         assert process.wait() == 130, (process.returncode, lines)
         assert "interrupted after iteration" in lines[-1], lines
-        return lines[-1].split("continue with:  lockstep ")[1].split()
+        return shlex.split(lines[-1].split("continue with:  lockstep ")[1])
 
 
 def read(path):

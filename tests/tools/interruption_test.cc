@@ -7,6 +7,7 @@
 #include <csignal>
 #include <thread>
 
+#include "graph/printable.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/training_command.h"
 #include "tests/tools/launch_fixture.h"
@@ -23,7 +24,7 @@ class Interrupted : public TrainingCommand {
     const auto at = out.find("after iteration ");
     ASSERT_NE(at, std::string::npos) << out;
     const std::string done = std::to_string(std::atoi(out.c_str() + at + 16));
-    EXPECT_NE(out.find("--resume " + (folder / run)), std::string::npos) << out;
+    EXPECT_NE(out.find("--resume " + shell_word(folder / run)), std::string::npos) << out;
     // As far as an uninterrupted run of that length, bit for bit.
     ASSERT_EQ(train("whole_" + run, {"SOLVER.MAX_ITER", done}).exit_code, 0);
     const Safetensors cut = saved(run), whole = saved("whole_" + run);
@@ -41,7 +42,7 @@ class Interrupted : public TrainingCommand {
 };
 
 TEST_F(Interrupted, BySignalsTheRunIsSaved) {
-  for (auto [signal, name] : {std::pair{SIGINT, "int"}, {SIGTERM, "term"}}) {
+  for (auto [signal, name] : {std::pair{SIGINT, "a run's folder"}, {SIGTERM, "term"}}) {
     Program run(long_run(name));
     ASSERT_TRUE(run.wait_for("iter     20"));
     run.send_signal(signal);

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "graph/printable.h"
 #include "runtime/state/checkpoint.h"
 #include "tools/train/saved_numbers.h"
 
@@ -12,8 +13,8 @@ namespace fs = std::filesystem;
 
 // The command that resumes from the checkpoint before the newest.
 std::string command_for_previous(const std::string& folder) {
-  return join("lockstep train ", folder, "/config.yaml --resume ",
-              previous_of(checkpoint_in(folder)));
+  return join("lockstep train ", shell_word(folder + "/config.yaml"), " --resume ",
+              shell_word(previous_of(checkpoint_in(folder))));
 }
 
 }  // namespace

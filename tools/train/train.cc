@@ -9,6 +9,7 @@
 
 #include "graph/file.h"
 #include "graph/io.h"
+#include "graph/printable.h"
 #include "runtime/dist/agree.h"
 #include "runtime/dist/interruption.h"
 #include "runtime/state/drift.h"
@@ -171,9 +172,10 @@ class TrainCommand {
   int interrupted(int64_t steps_done, int signal) {
     save(steps_done);
     // The run's own configuration contains its original settings, KEY VALUE pairs too.
-    const std::string why = join(
-        signal == SIGINT ? "interrupted" : "stopped by SIGTERM", " after iteration ", steps_done,
-        "; continue with:  lockstep train ", folder(), "/config.yaml --resume ", folder());
+    const std::string why =
+        join(signal == SIGINT ? "interrupted" : "stopped by SIGTERM", " after iteration ",
+             steps_done, "; continue with:  lockstep train ", shell_word(folder() + "/config.yaml"),
+             " --resume ", shell_word(folder()));
     if (page_) page_->interrupted(why);
     log_->note(why);
     return 128 + signal;
