@@ -11,6 +11,7 @@
 #include "data/coco/read_annotations.h"
 #include "data/scenes/scenes.h"
 #include "graph/file.h"
+#include "graph/printable.h"
 #include "operators/cuda.h"
 #include "runtime/state/checksum.h"
 #include "runtime/state/safetensors.h"
@@ -184,9 +185,10 @@ TEST_F(CommandTest, AFullDiskKeepsTheOldCheckpoint) {
 
 // A file that may not grow ends no process by a signal.
 TEST_F(CommandTest, ALimitOfFilesIsNamed) {
-  const std::string command = "ulimit -f 8; exec " + run_path() + " train " + config() +
-                              " OUTPUT_DIR " + (folder / "run") + " 2> " + (folder / "err");
-  EXPECT_EQ(WEXITSTATUS(std::system(("bash -c '" + command + "' > /dev/null").c_str())), 2);
+  const std::string command = "ulimit -f 8; exec " + shell_word(run_path()) + " train " + config() +
+                              " OUTPUT_DIR " + (folder / "run") + " 2> " + (folder / "err") +
+                              " > /dev/null";
+  EXPECT_EQ(WEXITSTATUS(std::system(("bash -c " + shell_word(command)).c_str())), 2);
   EXPECT_NE(read_file(folder / "err").find("File too large"), std::string::npos);
 }
 

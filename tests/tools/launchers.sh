@@ -22,8 +22,12 @@ fail() {
   tail -n 20 "$folder"/*.log
   exit 1
 }
-# training RUN: the command that trains into that folder
-training() { echo "$lockstep train $folder/config.yaml OUTPUT_DIR $folder/$1"; }
+# train_into RUN: a program, for launchers start no shell function
+cat >"$folder/train_into" <<SH
+#!/bin/sh
+exec "$lockstep" train "$folder/config.yaml" OUTPUT_DIR "$folder/\$1"
+SH
+chmod +x "$folder/train_into"
 # same RUN: its weights are those of the run it is compared with
 same() { cmp "$folder/$1/checkpoint.safetensors" "$folder/$2/checkpoint.safetensors" || fail "$1 trained to other bits than $2"; }
 # hold.py PORT FILE: listens there while its parent lives, and makes the file when it does.
@@ -38,8 +42,8 @@ while os.getppid() == parent:
     time.sleep(0.1)
 PY
 
-"$lockstep" launch -n 2 -- $(training two) >"$folder/two.log" 2>&1 || fail "launch ended with $?"
-"$lockstep" launch -n 4 -- $(training four) >"$folder/four.log" 2>&1 || fail "launch ended with $?"
+"$lockstep" launch -n 2 -- "$folder/train_into" two >"$folder/two.log" 2>&1 || fail "launch ended with $?"
+"$lockstep" launch -n 4 -- "$folder/train_into" four >"$folder/four.log" 2>&1 || fail "launch ended with $?"
 
 # The port that rank 0 is told is taken under its feet.
 cat >"$folder/on_busy_port.sh" <<SH
@@ -47,7 +51,7 @@ if [ "\$RANK" = 0 ]; then
   python3 "$folder/hold.py" "\$MASTER_PORT" "$folder/held" &
   until [ -e "$folder/held" ]; do sleep 0.05; done
 fi
-exec $(training busy)
+exec "$folder/train_into" busy
 SH
 "$lockstep" launch -n 2 -- bash "$folder/on_busy_port.sh" >"$folder/busy.log" 2>&1 || fail "launch on a busy port ended with $?"
 same busy two
@@ -56,13 +60,13 @@ echo "launch: a busy port disturbs nobody"
 found=0
 if command -v mpirun >/dev/null && mpirun --version | grep -q 'Open MPI'; then
   found=1
-  mpi="mpirun --allow-run-as-root --oversubscribe"
-  $mpi -n 2 $(training mpi) >"$folder/mpi.log" 2>&1 || fail "mpirun ended with $?"
+  mpi=(mpirun --allow-run-as-root --oversubscribe)
+  "${mpi[@]}" -n 2 "$folder/train_into" mpi >"$folder/mpi.log" 2>&1 || fail "mpirun ended with $?"
   same mpi two
   # Apart, since two that start at once may both make Open MPI's folder in /tmp, and the second fails.
   apart=$(mktemp -d)
-  $mpi --mca orte_tmpdir_base "$apart" -n 2 $(training mpi_a) >"$folder/mpi_a.log" 2>&1 &
-  $mpi -n 2 $(training mpi_b) >"$folder/mpi_b.log" 2>&1 || fail "mpirun beside another ended with $?"
+  "${mpi[@]}" --mca orte_tmpdir_base "$apart" -n 2 "$folder/train_into" mpi_a >"$folder/mpi_a.log" 2>&1 &
+  "${mpi[@]}" -n 2 "$folder/train_into" mpi_b >"$folder/mpi_b.log" 2>&1 || fail "mpirun beside another ended with $?"
   wait $! || fail "mpirun beside another ended with $?"
   rm -rf "$apart"
   same mpi_a two
@@ -74,29 +78,29 @@ fi
 
 # Debian's PyTorch 1.13 on Python 3.11 cannot read that nothing is redirected, its default.
 torchrun=/usr/bin/torchrun
-[ -x $torchrun ] || torchrun=$(command -v torchrun || true)
-run="$torchrun --redirects 1 --tee 1 --log_dir $folder/logs --no_python --nproc_per_node 2"
-if [ -n "$torchrun" ] && $run true >"$folder/probe.log" 2>&1; then
+[ -x "$torchrun" ] || torchrun=$(command -v torchrun || true)
+run=("$torchrun" --redirects 1 --tee 1 --log_dir "$folder/logs" --no_python --nproc_per_node 2)
+if [ -n "$torchrun" ] && "${run[@]}" true >"$folder/probe.log" 2>&1; then
   found=1
-  $run --master_port 29617 $(training torch) >"$folder/torch.log" 2>&1 || fail "torchrun ended with $?"
+  "${run[@]}" --master_port 29617 "$folder/train_into" torch >"$folder/torch.log" 2>&1 || fail "torchrun ended with $?"
   same torch two
-  $run --standalone $(training alone_a) >"$folder/alone_a.log" 2>&1 &
-  $run --standalone $(training alone_b) >"$folder/alone_b.log" 2>&1 || fail "torchrun --standalone ended with $?"
+  "${run[@]}" --standalone "$folder/train_into" alone_a >"$folder/alone_a.log" 2>&1 &
+  "${run[@]}" --standalone "$folder/train_into" alone_b >"$folder/alone_b.log" 2>&1 || fail "torchrun --standalone ended with $?"
   wait $! || fail "torchrun --standalone beside another ended with $?"
   same alone_a two
   same alone_b two
-  nodes="$run --nnodes 2 --master_addr 127.0.0.1 --master_port 29647"
-  LOCKSTEP_TIMEOUT=3 HOME=$folder $nodes --node_rank 1 $(training none) >"$folder/none_1.log" 2>&1 &
-  ! LOCKSTEP_TIMEOUT=3 HOME=$folder $nodes --node_rank 0 $(training none) >"$folder/none_0.log" 2>&1 || fail "trained without a token"
+  nodes=("${run[@]}" --nnodes 2 --master_addr 127.0.0.1 --master_port 29647)
+  LOCKSTEP_TIMEOUT=3 HOME=$folder "${nodes[@]}" --node_rank 1 "$folder/train_into" none >"$folder/none_1.log" 2>&1 &
+  ! LOCKSTEP_TIMEOUT=3 HOME=$folder "${nodes[@]}" --node_rank 0 "$folder/train_into" none >"$folder/none_0.log" 2>&1 || fail "trained without a token"
   wait $! || true
   grep -q "requires the run's token, which this process does not have: set LOCKSTEP_TOKEN" "$folder"/none_0.log "$folder"/logs/*/*/0/* ||
     fail "no token, and no word of it"
   mkdir -p "$folder/.config/lockstep"
   (umask 077; od -An -tx1 -N16 /dev/urandom | tr -d ' ' >"$folder/.config/lockstep/token")
   export HOME=$folder
-  nodes="$run --nnodes 2 --master_addr 127.0.0.1 --master_port 29627"
-  $nodes --node_rank 1 $(training nodes) >"$folder/node_1.log" 2>&1 &
-  $nodes --node_rank 0 $(training nodes) >"$folder/node_0.log" 2>&1 || fail "torchrun of node 0 ended with $?"
+  nodes=("${run[@]}" --nnodes 2 --master_addr 127.0.0.1 --master_port 29627)
+  "${nodes[@]}" --node_rank 1 "$folder/train_into" nodes >"$folder/node_1.log" 2>&1 &
+  "${nodes[@]}" --node_rank 0 "$folder/train_into" nodes >"$folder/node_0.log" 2>&1 || fail "torchrun of node 0 ended with $?"
   wait $! || fail "torchrun of node 1 ended with $?"
   same nodes four
   echo "torchrun: plain, --standalone twice at once and, with a token, on two nodes"
@@ -105,10 +109,10 @@ if [ -n "$torchrun" ] && $run true >"$folder/probe.log" 2>&1; then
   python3 "$folder/hold.py" 29638 "$folder/held_too" &
   holder=$!
   until [ -e "$folder/held_too" ]; do sleep 0.05; done
-  nodes="$run --nnodes 2 --master_addr 127.0.0.1 --master_port 29637"
-  LOCKSTEP_TIMEOUT=3 $nodes --node_rank 1 $(training taken) >"$folder/taken_1.log" 2>&1 &
+  nodes=("${run[@]}" --nnodes 2 --master_addr 127.0.0.1 --master_port 29637)
+  LOCKSTEP_TIMEOUT=3 "${nodes[@]}" --node_rank 1 "$folder/train_into" taken >"$folder/taken_1.log" 2>&1 &
   other=$!
-  ! LOCKSTEP_TIMEOUT=3 $nodes --node_rank 0 $(training taken) >"$folder/taken_0.log" 2>&1 || fail "trained on a busy port"
+  ! LOCKSTEP_TIMEOUT=3 "${nodes[@]}" --node_rank 0 "$folder/train_into" taken >"$folder/taken_0.log" 2>&1 || fail "trained on a busy port"
   wait $other || true
   grep -q "rank 0 cannot listen on port 29638: Address already in use; .*LOCKSTEP_PORT" "$folder"/taken_0.log "$folder"/logs/*/*/0/* ||
     fail "a busy port is not named"
