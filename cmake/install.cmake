@@ -5,8 +5,8 @@ get_property(libraries GLOBAL PROPERTY lockstep_libraries)
 install(TARGETS ${libraries} EXPORT LockstepTargets)
 install(TARGETS lockstep_cli)
 install(CODE "
-  set(source ${PROJECT_SOURCE_DIR})
-  set(headers \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/lockstep)")
+  set(source [==[${PROJECT_SOURCE_DIR}]==])
+  set(headers \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/lockstep\")")
 install(SCRIPT cmake/install_headers.cmake)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Lockstep)
