@@ -1,4 +1,4 @@
-// Image files: JPEG (libjpeg-turbo) and PNG (libpng), told apart by their first bytes.
+// Pictures, read from files of any format of formats/formats.h.
 #pragma once
 
 #include <cstdint>

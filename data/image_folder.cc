@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "data/formats/formats.h"
 #include "graph/error.h"
 
 namespace lockstep {
@@ -11,13 +12,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kAugment = uint64_t{1} << 62;
-
-bool is_picture(const fs::path& file) {
-  std::string end = file.extension().string();
-  std::transform(end.begin(), end.end(), end.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return end == ".jpg" || end == ".jpeg" || end == ".png";
-}
 
 std::vector<fs::path> sorted_entries(const fs::path& folder) {
   std::vector<fs::path> entries;
@@ -71,8 +65,10 @@ ImageFolder::ImageFolder(const DatasetOptions& options)
           "' does not match a class of '", train.string(), "'");
     const std::size_t before = files_.size();
     for (const fs::path& file : sorted_entries(of_class))
-      if (is_picture(file)) files_.push_back({file.string(), known - class_names_.begin()});
-    check(files_.size() > before, "'", of_class.string(), "' contains no .jpg, .jpeg or .png file");
+      if (is_picture_name(file.string()))
+        files_.push_back({file.string(), known - class_names_.begin()});
+    check(files_.size() > before, "'", of_class.string(), "' contains no ", picture_endings("or"),
+          " file");
   }
   check(!files_.empty(), "'", folder.string(), "' contains no folder of pictures");
 }

@@ -56,8 +56,6 @@ TEST(Image, DamagedFilesAreNamed) {
   write_jpeg(folder / "a.jpg", gradient_image(60, 60));
   cut("a.jpg", 700);
   cut("a.jpg", 30);
-  write_file(folder / "b.jpg", "GIF89a");
-  expect_error([&] { read_image(folder / "b.jpg"); }, "b.jpg", "neither a JPEG nor a PNG");
   write_file(folder / "c.jpg", "");
   expect_error([&] { read_image(folder / "c.jpg"); }, "c.jpg", "0 bytes");
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "data/formats/formats.h"
 #include "graph/file.h"
 #include "graph/printable.h"
 #include "operators/all.h"
@@ -93,13 +94,6 @@ std::optional<TrainingModel> language_model_of(const InferOptions& options,
   return network_with_values(run.weights, step_in(run.folder));
 }
 
-bool looks_like_picture(const fs::path& path) {
-  std::string end = path.extension().string();
-  std::transform(end.begin(), end.end(), end.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return end == ".jpg" || end == ".jpeg" || end == ".png";
-}
-
 // A folder means all images below it, in order of their names.
 std::vector<std::string> files_of(const std::vector<std::string>& named) {
   std::vector<std::string> files;
@@ -113,11 +107,11 @@ std::vector<std::string> files_of(const std::vector<std::string>& named) {
     for (fs::recursive_directory_iterator at(name, trouble), end; !trouble && at != end;
          at.increment(trouble)) {
       std::error_code none;  // a dangling link is not an image
-      if (at->is_regular_file(none) && looks_like_picture(at->path()))
+      if (at->is_regular_file(none) && is_picture_name(at->path().string()))
         found.push_back(at->path().string());
     }
     check(!trouble, "cannot read the folder '", name, "': ", trouble.message());
-    check(!found.empty(), "'", name, "' contains no .jpg, .jpeg or .png file");
+    check(!found.empty(), "'", name, "' contains no ", picture_endings("or"), " file");
     std::sort(found.begin(), found.end());
     files.insert(files.end(), found.begin(), found.end());
   }
@@ -204,9 +198,9 @@ void add_infer(CLI::App& app, Command& chosen) {
           "newest run")
       ->required();
   command
-      ->add_option(
-          "pictures", options->pictures,
-          "JPEG or PNG files, or folders of them; of a language model, files of text to continue")
+      ->add_option("pictures", options->pictures,
+                   picture_format_names("or") +
+                       " files, or folders of them; of a language model, files of text to continue")
       ->required();
   command->add_option("--weights", options->weights,
                       "weights to use instead of the run's checkpoint.safetensors");

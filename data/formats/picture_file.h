@@ -1,0 +1,20 @@
+// A picture as its file holds it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace lockstep {
+
+struct PictureFile {
+  std::string path;  // for errors
+  std::string bytes;
+};
+
+// Read without decoding a pixel. A small header can claim any size.
+struct PictureHeader {
+  int64_t height = 0, width = 0;
+  int64_t bytes_per_pixel = 3;  // of the memory that decoding takes
+};
+
+}  // namespace lockstep
