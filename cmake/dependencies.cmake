@@ -14,6 +14,13 @@ find_package(Threads REQUIRED)
 find_package(Gloo REQUIRED CONFIG)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
+if(NOT TARGET WebP::webp)  # Debian's package brings no file for CMake
+  find_library(LOCKSTEP_WEBP webp REQUIRED)
+  find_path(LOCKSTEP_WEBP_INCLUDE webp/decode.h REQUIRED)
+  add_library(WebP::webp UNKNOWN IMPORTED)
+  set_target_properties(WebP::webp PROPERTIES IMPORTED_LOCATION ${LOCKSTEP_WEBP}
+                        INTERFACE_INCLUDE_DIRECTORIES ${LOCKSTEP_WEBP_INCLUDE})
+endif()
 if(NOT TARGET Cairo::Cairo)  # it brings no file for CMake
   find_library(LOCKSTEP_CAIRO cairo REQUIRED)
   find_path(LOCKSTEP_CAIRO_INCLUDE cairo.h PATH_SUFFIXES cairo REQUIRED)

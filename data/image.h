@@ -13,9 +13,18 @@ struct Image {
   std::vector<uint8_t> rgb;  // row by row, three bytes per pixel
 };
 
-// Grey, palette, CMYK and 16-bit images become 8-bit RGB; transparency is composited over black.
+// Grey, palette and CMYK images become RGB. Of 16 bits the higher byte is taken; transparency and
+// gAMA are ignored. PIL's convert("RGB") and torchvision give the same values.
+// The picture is turned as its EXIF block says, if there is one that is whole.
 // Throws naming the file if it is damaged, truncated or of another kind.
 Image read_image(const std::string& path);
+
+// As the file stores the picture, and how it should be turned (formats/exif.h).
+struct StoredImage {
+  Image image;
+  int orientation = 1;
+};
+StoredImage read_stored_image(const std::string& path);
 
 // The bytes of a JPEG file.
 std::string jpeg_of(const Image& image, int quality = 95);

@@ -66,6 +66,7 @@ only 'gloo/' 'runtime/dist/gloo\.cc'
 only 'yaml-cpp' 'tools/config/read\.cc'
 only 'cairo' 'tools/draw/'
 only 'png\.h' 'data/formats/png\.cc'
+only 'webp/' 'data/formats/webp\.cc|tests/support/picture_files\.cc'
 only 'jpeglib\.h' 'data/formats/jpeg\.cc|tests/support/pictures\.cc'
 
 # Two types of one name are one to the linker, which keeps one destructor for both.

@@ -9,7 +9,7 @@ packages=(
   libonnx-dev libprotobuf-dev protobuf-compiler          # the graph
   libdnnl-dev                                            # CPU kernels
   libgloo-dev                                            # messages between processes
-  libjpeg-dev libpng-dev                                 # pictures
+  libjpeg-dev libpng-dev libwebp-dev                     # pictures
   libcairo2-dev fonts-dejavu-core                        # boxes and names drawn on pictures
   libyaml-cpp-dev libcli11-dev nlohmann-json3-dev        # configuration, commands, JSON
 )

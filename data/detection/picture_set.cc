@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "data/formats/exif.h"
 #include "graph/error.h"
 
 namespace lockstep {
@@ -14,16 +15,25 @@ std::string PictureSet::name_of(std::size_t number) const {
 Image FilePictures::picture(std::size_t number) const {
   const CocoImage& annotated = annotations_.images[number];
   const std::string path = (std::filesystem::path(folder_) / annotated.file).string();
-  Image image;
+  StoredImage stored;
   try {
-    image = read_image(path);
+    stored = read_stored_image(path);
   } catch (const Error& error) {
     fail("image ", annotated.id, " of ", annotations_.path, ": ", error.what());
   }
-  check(image.height == annotated.height && image.width == annotated.width, path, ": ",
-        image.height, " pixels high and ", image.width, " wide, but image ", annotated.id, " of ",
-        annotations_.path, " is ", annotated.height, " high and ", annotated.width, " wide");
-  return image;
+  const auto fits = [&](int64_t height, int64_t width) {
+    return height == annotated.height && width == annotated.width;
+  };
+  Image& image = stored.image;
+  const bool swaps = swaps_sides(stored.orientation);
+  const bool fits_stored = fits(image.height, image.width);
+  const bool fits_turned = swaps ? fits(image.width, image.height) : fits_stored;
+  check(fits_stored || fits_turned, path, ": ", image.height, " pixels high and ", image.width,
+        " wide", swaps ? " (before its EXIF block turns it)" : "", ", but image ", annotated.id,
+        " of ", annotations_.path, " is ", annotated.height, " high and ", annotated.width,
+        " wide");
+  const bool turns = fits_turned && (turned_ || !fits_stored);
+  return turned(std::move(image), turns ? stored.orientation : 1);
 }
 
 Annotations FilePictures::take_annotations() {

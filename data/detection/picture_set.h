@@ -29,8 +29,10 @@ using PictureProposals = std::function<std::vector<Corners>(std::size_t picture)
 
 class FilePictures final : public PictureSet {
  public:
-  FilePictures(std::string folder, Annotations annotations)
-      : folder_(std::move(folder)), annotations_(std::move(annotations)) {}
+  // `turned`: of a picture whose annotated size fits both as it is stored and as its EXIF block
+  // turns it, the turned one is meant.
+  FilePictures(std::string folder, Annotations annotations, bool turned = true)
+      : folder_(std::move(folder)), annotations_(std::move(annotations)), turned_(turned) {}
   const Annotations& annotations() const override { return annotations_; }
   Image picture(std::size_t number) const override;
   Annotations take_annotations() override;
@@ -38,6 +40,7 @@ class FilePictures final : public PictureSet {
  private:
   std::string folder_;
   Annotations annotations_;
+  bool turned_;
 };
 
 class ScenePictures final : public PictureSet {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cctype>
 
+#include "data/formats/bmp.h"
 #include "data/formats/jpeg.h"
 #include "data/formats/other_formats.h"
 #include "data/formats/png.h"
+#include "data/formats/webp.h"
 #include "graph/error.h"
 
 namespace lockstep {
@@ -26,6 +28,8 @@ std::span<const PictureFormat> picture_formats() {
   static const std::vector<PictureFormat> all{
       {"JPEG", {".jpg", ".jpeg"}, is_jpeg, jpeg_header, decode_jpeg},
       {"PNG", {".png"}, is_png, png_header, decode_png},
+      {"WebP", {".webp"}, is_webp, webp_header, decode_webp},
+      {"BMP", {".bmp"}, is_bmp, bmp_header, decode_bmp},
   };
   return all;
 }

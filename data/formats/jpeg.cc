@@ -8,6 +8,7 @@
 
 #include <jpeglib.h>
 
+#include "data/formats/exif.h"
 #include "graph/error.h"
 
 namespace lockstep {
@@ -41,6 +42,27 @@ void from_cmyk(const std::vector<uint8_t>& line, bool inverted, uint8_t* rgb, in
   }
 }
 
+// Segments before the pixels: 0xFF, a letter, the size of size and data, data. Letters without data
+// do not come before the one that begins the pixels, which ends the search. libjpeg could keep
+// segments, too, but would copy all of a letter.
+std::string_view exif_in(std::string_view bytes) {
+  constexpr uint8_t kExif = 0xE1, kPixels = 0xDA;
+  const auto byte = [&](std::size_t at) { return static_cast<uint8_t>(bytes[at]); };
+  for (std::size_t at = 2; at + 4 <= bytes.size() && byte(at) == 0xFF;) {
+    const uint8_t letter = byte(at + 1);
+    if (letter == 0xFF) {  // filling
+      ++at;
+      continue;
+    }
+    if (letter == kPixels) break;
+    const std::size_t size = std::size_t{byte(at + 2)} << 8 | byte(at + 3);
+    const std::string_view data = bytes.substr(at + 4, size < 2 ? 0 : size - 2);
+    if (letter == kExif && data.starts_with("Exif")) return data;
+    at += 2 + size;
+  }
+  return {};
+}
+
 // A file being read. Where libjpeg fails, a function returns false. Everything that changes between
 // setjmp and longjmp is in the object: locals of the function would be indeterminate after the
 // jump.
@@ -61,7 +83,10 @@ class JpegReader {
   PictureHeader header() {
     // Images in several scans are kept as 16-bit coefficients until the last one.
     const bool progressive = jpeg_has_multiple_scans(&info_) == TRUE;
-    return {info_.image_height, info_.image_width, progressive ? 9 : 3};
+    return {.height = info_.image_height,
+            .width = info_.image_width,
+            .bytes_per_pixel = progressive ? 9 : 3,
+            .orientation = exif_orientation(exif_in(file_.bytes))};
   }
 
   Image decoded() {

@@ -13,8 +13,9 @@ struct PictureFile {
 
 // Read without decoding a pixel. A small header can claim any size.
 struct PictureHeader {
-  int64_t height = 0, width = 0;
-  int64_t bytes_per_pixel = 3;  // of the memory that decoding takes
+  int64_t height = 0, width = 0;  // as stored
+  int64_t bytes_per_pixel = 3;    // of the memory that decoding takes
+  int orientation = 1;            // by EXIF (exif.h)
 };
 
 }  // namespace lockstep

@@ -2,8 +2,10 @@
 
 #include <png.h>
 
+#include <csetjmp>
 #include <cstring>
 
+#include "data/formats/exif.h"
 #include "graph/error.h"
 
 namespace lockstep {
@@ -18,6 +20,92 @@ int64_t number_at(std::string_view bytes, std::size_t at) {
   return number;
 }
 
+// Before the pixels or behind them.
+std::string_view exif_in(std::string_view bytes) {
+  constexpr std::size_t kAround = 12;
+  for (std::size_t at = kStart; at + kAround <= bytes.size();) {
+    const auto size = static_cast<std::size_t>(number_at(bytes, at));
+    if (bytes.substr(at + 4, 4) == "eXIf") return bytes.substr(at + 8, size);
+    at += kAround + size;
+  }
+  return {};
+}
+
+// A file being read. Where libpng fails, a function returns false. Everything that changes between
+// setjmp and longjmp is in the object: locals of the function would be indeterminate after the
+// jump.
+class PngReader {
+ public:
+  explicit PngReader(const PictureFile& file) : file_(file), rest_(file.bytes) {
+    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, leave, ignore);
+    check(png_ != nullptr, file.path, ": libpng cannot be used: ", message_);
+    info_ = png_create_info_struct(png_);
+  }
+  ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  PngReader(const PngReader&) = delete;
+
+  Image decoded() {
+    check(info_ != nullptr && decode(), file_.path, ": ", message_);
+    return std::move(image_);
+  }
+
+ private:
+  static void leave(png_structp png, png_const_charp message) {
+    auto* reader = static_cast<PngReader*>(png_get_error_ptr(png));
+    std::strncpy(reader->message_, message, sizeof reader->message_ - 1);
+    std::longjmp(reader->exit_, 1);
+  }
+  static void ignore(png_structp, png_const_charp) {}
+
+  static void read(png_structp png, png_bytep to, std::size_t size) {
+    auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
+    if (size > reader->rest_.size()) png_error(png, "read beyond end of data");
+    std::memcpy(to, reader->rest_.data(), size);
+    reader->rest_.remove_prefix(size);
+  }
+
+  bool decode() {
+    if (setjmp(exit_)) return false;
+    png_set_read_fn(png_, this, read);
+    png_set_benign_errors(png_, 1);
+    // All but header, palette, transparency and pixels is skipped: no text is unpacked, and neither
+    // gAMA nor a colour profile changes a pixel.
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+    png_read_info(png_, info_);
+    ask_for_rgb();
+    image_.height = png_get_image_height(png_, info_);
+    image_.width = png_get_image_width(png_, info_);
+    const auto row = static_cast<std::size_t>(3 * image_.width);
+    if (png_get_rowbytes(png_, info_) != row) png_error(png_, "not three bytes a pixel");
+    image_.rgb.resize(row * static_cast<std::size_t>(image_.height));
+    for (int pass = 0; pass < passes_; ++pass)
+      for (int64_t y = 0; y < image_.height; ++y)
+        png_read_row(png_, &image_.rgb[row * static_cast<std::size_t>(y)], nullptr);
+    return true;
+  }
+
+  // The higher byte of 16 bits. Transparency is dropped: what is behind a picture is not known.
+  void ask_for_rgb() {
+    const int colour = png_get_color_type(png_, info_);
+    if (colour == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png_);
+    if (colour == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png_);
+    if ((colour & PNG_COLOR_MASK_COLOR) == 0) png_set_gray_to_rgb(png_);
+    png_set_strip_16(png_);
+    png_set_strip_alpha(png_);
+    passes_ = png_set_interlace_handling(png_);
+    png_read_update_info(png_, info_);
+  }
+
+  const PictureFile& file_;
+  std::string_view rest_;
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+  std::jmp_buf exit_;
+  char message_[128] = {};
+  int passes_ = 1;
+  Image image_;
+};
+
 }  // namespace
 
 bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n"); }
@@ -26,26 +114,12 @@ PictureHeader png_header(const PictureFile& file) {
   const std::string_view bytes = file.bytes;
   check(bytes.size() >= kHeaderEnd && bytes.substr(kStart + 4, 4) == "IHDR", file.path,
         ": a PNG file without a whole header");
-  return {.height = number_at(bytes, kSizes + 4), .width = number_at(bytes, kSizes)};
+  return {.height = number_at(bytes, kSizes + 4),
+          .width = number_at(bytes, kSizes),
+          .orientation = exif_orientation(exif_in(bytes))};
 }
 
-Image decode_png(const PictureFile& file) {
-  png_image info;
-  std::memset(&info, 0, sizeof info);
-  info.version = PNG_IMAGE_VERSION;
-  check(png_image_begin_read_from_memory(&info, file.bytes.data(), file.bytes.size()), file.path,
-        ": ", info.message);
-  info.format = PNG_FORMAT_RGB;
-  Image image{static_cast<int64_t>(info.height), static_cast<int64_t>(info.width), {}};
-  image.rgb.resize(PNG_IMAGE_SIZE(info));
-  const png_color black{0, 0, 0};
-  if (!png_image_finish_read(&info, &black, image.rgb.data(), 0, nullptr)) {
-    const std::string message = info.message;
-    png_image_free(&info);
-    fail(file.path, ": ", message);
-  }
-  return image;
-}
+Image decode_png(const PictureFile& file) { return PngReader(file).decoded(); }
 
 std::string png_of(const Image& image) {
   png_image info;

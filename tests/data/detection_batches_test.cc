@@ -7,9 +7,12 @@
 #include <filesystem>
 
 #include "data/coco/write_annotations.h"
+#include "data/formats/exif.h"
 #include "graph/file.h"
 #include "graph/literal.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/picture_files.h"
+#include "tests/support/pictures.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {
@@ -171,6 +174,43 @@ TEST_F(WrittenPictures, ABadOneOfAStepWithoutAGoodOneIsSkipped) {
     }
     EXPECT_EQ(batches.skipped(), 6 * batch);
   }
+}
+
+// Annotations made on the picture as stored have its size, as have those made on the picture as
+// viewers show it. Where one size is both, Detectron's reader of pictures turns them.
+TEST_F(WrittenPictures, AreTurnedByExifWhereTheAnnotationsFit) {
+  const Annotations table = pictures().annotations();  // 0: 40 high and 60 wide, 3: 60 and 40
+  const auto put = [&](int number, const Image& image, uint32_t orientation) {
+    put_file(folder_ / table.images[static_cast<std::size_t>(number)].file,
+             png_with(png_of(image), png_chunk("eXIf", exif_block(orientation))));
+  };
+  const auto same = [](const Image& a, const Image& b) {
+    return a.height == b.height && a.rgb == b.rgb;
+  };
+  const Image wide = gradient_image(40, 60), square = gradient_image(40, 40);
+  for (const bool turns : {true, false}) {
+    const FilePictures set(folder_.path(), table, turns);
+    for (uint32_t orientation = 1; orientation <= 8; ++orientation) {
+      SCOPED_TRACE(orientation);
+      const int way = static_cast<int>(orientation);
+      put(0, wide, orientation);
+      put(3, wide, orientation);
+      if (swaps_sides(way)) {
+        EXPECT_TRUE(same(set.picture(0), wide));
+        EXPECT_TRUE(same(set.picture(3), turned(wide, way)));
+      } else {
+        EXPECT_TRUE(same(set.picture(0), turns ? turned(wide, way) : wide));
+        expect_error([&] { set.picture(3); }, "40 pixels high and 60 wide, but image 103");
+      }
+    }
+  }
+  put(0, square, 6);
+  expect_error([&] { FilePictures(folder_.path(), table).picture(0); },
+               "40 pixels high and 40 wide (before its EXIF block turns it), but image 100");
+  Annotations squares = table;
+  squares.images[0].width = 40;
+  EXPECT_TRUE(same(FilePictures(folder_.path(), squares).picture(0), turned(square, 6)));
+  EXPECT_TRUE(same(FilePictures(folder_.path(), squares, false).picture(0), square));
 }
 
 // As where annotations were made on the same machine.

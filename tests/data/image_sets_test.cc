@@ -5,11 +5,13 @@
 #include <cmath>
 #include <filesystem>
 
+#include "data/formats/exif.h"
 #include "data/labelled_images.h"
 #include "data/loader.h"
 #include "data/transform.h"
 #include "graph/file.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/picture_files.h"
 #include "tests/support/pictures.h"
 #include "tests/support/temporary_folder.h"
 
@@ -82,6 +84,36 @@ TEST_F(FolderTest, BytesAreTheNearestOnes) {
     }
     EXPECT_TRUE(any_rounded);
   }
+}
+
+// In training and test, as floats and as bytes; of every format.
+TEST_F(FolderTest, PicturesAreReadUprightWhateverTheFormat) {
+  const Image stored = gradient_image(30, 40);
+  const std::string block = exif_block(6);
+  const std::pair<const char*, std::string> kinds[]{
+      {".png", png_with(png_of(stored), png_chunk("eXIf", block))},
+      {".webp", webp_with_exif(webp_of(stored, true), block)},
+      {".bmp", bmp_of(turned(stored, 6))},
+  };
+  for (const auto& [ending, bytes] : kinds)
+    for (const bool held_out : {false, true}) {
+      SCOPED_TRACE(ending);
+      const std::string place = folder / (held_out ? "val/class_a" : "train/class_a");
+      put_file(place + "/a" + ending, bytes);
+      put_file(place + "/b.png", png_of(turned(stored, 6)));
+      const auto data = dataset_named(options(held_out));
+      ASSERT_EQ(data->size(), 26);
+      std::vector<float> seen(static_cast<std::size_t>(data->image_values())), upright = seen;
+      std::vector<uint8_t> as_bytes(seen.size()), upright_bytes = as_bytes;
+      int64_t label = 0;
+      data->read(0, 7, seen.data(), &label);
+      data->read(1, 7, upright.data(), &label);
+      data->read_bytes(0, 7, as_bytes.data(), &label);
+      data->read_bytes(1, 7, upright_bytes.data(), &label);
+      EXPECT_EQ(seen, upright);
+      EXPECT_EQ(as_bytes, upright_bytes);
+      fs::remove(place + "/a" + ending);
+    }
 }
 
 TEST_F(FolderTest, BytesOfAPictureAtItsOwnScaleAreTheFiles) {

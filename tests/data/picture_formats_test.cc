@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "data/formats/formats.h"
-#include "graph/file.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/picture_files.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lockstep::testing {
@@ -65,12 +65,12 @@ TEST(PictureFormats, OthersAreCalledByTheirNames) {
       {"version https://git-lfs.github.com/spec/v1\n"s, "git lfs pull"},
   };
   for (const auto& [bytes, name] : others) {
-    write_file(path, bytes);
+    put_file(path, bytes);
     expect_error([&] { read_image(path); }, "b.jpg: is ", name,
                  "; Lockstep reads " + picture_format_names("and"));
   }
   for (const std::string& bytes : {"no picture"s, "GIF8"s, "\0\0\0"s, ""s}) {
-    write_file(path, bytes);
+    put_file(path, bytes);
     expect_error([&] { read_image(path); }, "b.jpg: not a " + picture_format_names("or") + " file",
                  join("(", bytes.size(), " bytes)"));
   }

@@ -4,7 +4,10 @@
 #include <algorithm>
 
 #include "data/coco/write_annotations.h"
+#include "data/formats/exif.h"
 #include "tests/detection/detector_config_fixture.h"
+#include "tests/support/picture_files.h"
+#include "tests/support/pictures.h"
 #include "tools/config/read.h"
 
 namespace lockstep::testing {
@@ -146,6 +149,20 @@ TEST_F(DataSetsTest, OfOnesOwnAreOpenedWithoutTheirPictures) {
   // Which may be one that Detectron knows, too.
   const auto other = open("[coco_2014_train]", declared("coco_2014_train", animals_), classes);
   EXPECT_EQ(other->annotations().images.at(0).file, "coco_2014_train.jpg");
+}
+
+// Upside down, so that the annotated size does not say which way is meant.
+TEST_F(DataSetsTest, ExifTurnsPicturesUnlessAKeyDeniesIt) {
+  const Words turns{"MODEL.NUM_CLASSES", "3"};
+  const Image image = gradient_image(10, 20);
+  put_file(folder / "mine.jpg", png_with(png_of(image), png_chunk("eXIf", exif_block(3))));
+  const auto pixels = [&](Words words) {
+    return open("[mine]", declared("mine", animals_), words)->picture(0).rgb;
+  };
+  Words stored = turns;
+  stored.insert(stored.end(), {"DATA.EXIF", "false"});
+  EXPECT_EQ(pixels(turns), turned(image, 3).rgb);
+  EXPECT_EQ(pixels(stored), image.rgb);
 }
 
 TEST_F(DataSetsTest, ScenesAreAlwaysTheSame) {

@@ -30,9 +30,15 @@ Seeds npy_seeds();
 void read_coco(const std::string& bytes);
 Seeds coco_seeds();
 
-// A PNG or JPEG file.
+// A file of any format of pictures.
 void read_picture(const std::string& bytes);
 Seeds picture_seeds();
+Seeds webp_seeds();
+Seeds bmp_seeds();
+
+// The block of a picture that says how the camera was held.
+void read_exif(const std::string& bytes);
+Seeds exif_seeds();
 
 // All-reduce, packing, topology, order of a ring, buckets.
 void read_specification(const std::string& text);

@@ -1,4 +1,4 @@
-// DATASETS, DATA_DIR and SCENES: what the names of data sets mean.
+// DATASETS, DATA_DIR, DATA and SCENES: what the names of data sets mean.
 #include "graph/error.h"
 #include "graph/listed.h"
 #include "tools/detection/data_sets.h"
@@ -27,24 +27,28 @@ std::string declared_names(const NamedSections& declared) {
 // Processes may have the same data in different places.
 ConfigKeys detector_data_keys(DetectorConfig& c) {
   DetectionSets& sets = c.sets;
-  return {{"DATASETS",
-           &sets.declared,
-           "data sets of your own: IMAGES is a folder, ANNOTATIONS a file in COCO's form; "
-           "DATASETS.NAME.IMAGES is a key of its own",
-           {.alike = [&sets] { return declared_names(sets.declared); }}},
-          {"DATA_DIR",
-           &sets.data_dir,
-           "folder of the data sets that Detectron knows by name, such as coco/annotations and "
-           "coco/coco_train2014",
-           {.own = true}},
-          {"SCENES.TRAIN",
-           &sets.train_scenes,
-           "number of pictures of scenes_train, which are generated",
-           {.least = 1, .most = kMostScenes, .remembered = true}},
-          {"SCENES.VAL",
-           &sets.val_scenes,
-           "number of pictures of scenes_val; none of them is in scenes_train",
-           {.least = 1, .most = kMostScenes}}};
+  return {
+      {"DATASETS",
+       &sets.declared,
+       "data sets of your own: IMAGES is a folder, ANNOTATIONS a file in COCO's form; "
+       "DATASETS.NAME.IMAGES is a key of its own",
+       {.alike = [&sets] { return declared_names(sets.declared); }}},
+      {"DATA_DIR",
+       &sets.data_dir,
+       "folder of the data sets that Detectron knows by name, such as coco/annotations and "
+       "coco/coco_train2014",
+       {.own = true}},
+      {"DATA.EXIF", &sets.exif,
+       "annotations are made on pictures turned as their EXIF block says; false: on pictures as "
+       "stored. Asked only where the annotated size fits both"},
+      {"SCENES.TRAIN",
+       &sets.train_scenes,
+       "number of pictures of scenes_train, which are generated",
+       {.least = 1, .most = kMostScenes, .remembered = true}},
+      {"SCENES.VAL",
+       &sets.val_scenes,
+       "number of pictures of scenes_val; none of them is in scenes_train",
+       {.least = 1, .most = kMostScenes}}};
 }
 
 void check_declared_sets(const DetectorConfig& config) {

@@ -58,7 +58,8 @@ class SetOpener {
     need(std::filesystem::is_directory(files.images, ignored), "folder", files.images, images_by);
     std::unique_ptr<PictureSet> pictures;
     naming(join(at_, ": ", name), [&] {
-      pictures = std::make_unique<FilePictures>(files.images, read_annotations(files.annotations));
+      pictures = std::make_unique<FilePictures>(files.images, read_annotations(files.annotations),
+                                                sets_.exif);
     });
     return pictures;
   }

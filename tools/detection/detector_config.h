@@ -23,6 +23,7 @@ struct DetectionData {  // of TRAIN or TEST
 struct DetectionSets {  // what names of data sets mean
   NamedSections declared{{"IMAGES", "ANNOTATIONS"}, {}};
   std::string data_dir = "data";
+  bool exif = true;
   int64_t train_scenes = 4000, val_scenes = 500;
 };
 
