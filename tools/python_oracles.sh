@@ -40,6 +40,14 @@ else
   echo "oracles: pycocotools cannot be installed here; its test skips"
 fi
 
+# Another reader of pictures, for tests/python/check_pictures.py.
+if $venv/bin/python -c 'import PIL' 2>/dev/null ||
+    $venv/bin/pip install -q --disable-pip-version-check pillow; then
+  echo "oracles: Pillow"
+else
+  echo "oracles: Pillow cannot be installed here; its test skips"
+fi
+
 # CUDA's disassembler, 3 MB, for tests/python/check_gpu_code.py.
 if command -v nvcc >/dev/null; then
   if ls $venv/lib/python*/site-packages/nvidia/*/bin/nvdisasm >/dev/null 2>&1 ||
