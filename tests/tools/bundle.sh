@@ -30,4 +30,8 @@ there lockstep train /elsewhere/lockstep-bundle/configs/lenet_digits.yaml --devi
   tee "$work/log"
 grep -q "held-out accuracy" "$work/log"
 test -s "$work/tmp/run/report.html"
+# A still WebP of two by two pixels: the libraries that read pictures came along.
+printf 'UklGRh4AAABXRUJQVlA4TBEAAAAvAUAAAAdQ5CIXuf+BiOh/AAA=' | base64 -d >"$work/tmp/small.webp"
+there lockstep infer /tmp/run/model.onnx /tmp/small.webp | tee "$work/log"
+grep -q "small.webp  [0-9]" "$work/log"
 there operators_test --gtest_brief=1 --gtest_filter='*Conv*:*Gemm*' | tail -1
