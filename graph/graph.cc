@@ -100,9 +100,7 @@ std::string Graph::origin_of(const NodeSpec& spec, const Site& site) const {
 Node Graph::add(const NodeSpec& spec, const Site& site) {
   const std::string origin = origin_of(spec, site);
   NodeInfo node;
-  node.op = ops_->find(spec.domain, spec.type);
-  check(node.op, "no operator ", spec.domain.empty() ? "" : join(spec.domain, "."), spec.type,
-        " is known (used by ", origin, ")");
+  node.op = ops_->named(spec.domain, spec.type, origin);
   node.inputs = spec.inputs;
   while (!node.inputs.empty() && !node.inputs.back()) node.inputs.pop_back();
   node.replica = replica_;
@@ -130,8 +128,7 @@ Node Graph::add(const NodeSpec& spec, const Site& site) {
 
 Node Graph::adopt(onnx::NodeProto proto) {
   NodeInfo node;
-  node.op = ops_->find(proto.domain(), proto.op_type());
-  check(node.op, proto.name(), ": no operator ", proto.op_type(), " is known");
+  node.op = ops_->named(proto.domain(), proto.op_type(), proto.name());
   for (const std::string& name : proto.input())
     node.inputs.push_back(name.empty() ? none : at(name));
   while (!node.inputs.empty() && !node.inputs.back()) node.inputs.pop_back();
@@ -148,8 +145,7 @@ Node Graph::adopt(onnx::NodeProto proto) {
 Node Graph::copy(const Node& node, const std::vector<Value>& inputs) {
   onnx::NodeProto proto = node.proto();
   NodeInfo copied;
-  copied.op = ops_->find(proto.domain(), proto.op_type());
-  check(copied.op, proto.name(), ": no operator ", proto.op_type(), " is known");
+  copied.op = ops_->named(proto.domain(), proto.op_type(), proto.name());
   copied.inputs = inputs;
   copied.replica = replica_;
   proto.clear_input();

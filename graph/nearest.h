@@ -7,7 +7,8 @@
 
 namespace lockstep {
 
-// The candidate that begins with `word` or is closest to it by edit distance; "" if none is close.
+// The candidate that is `word` in another case, that begins with it, or that is closest to it by
+// edit distance, whatever the case; "" if none is close.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/graph.h"
+#include "graph/nearest.h"
 #include "graph/schema.h"
 
 namespace lockstep {
@@ -13,6 +14,10 @@ std::string key_of(std::string_view domain, std::string_view type) {
   key += ':';
   key += type;
   return key;
+}
+
+std::string full_name(std::string_view domain, std::string_view type) {
+  return domain.empty() ? std::string(type) : join(domain, ".", type);
 }
 
 }  // namespace
@@ -62,6 +67,20 @@ OpSet::OpSet(std::vector<Op> ops) : ops_(std::move(ops)) {
 const Op* OpSet::find(std::string_view domain, std::string_view type) const {
   auto found = index_.find(key_of(domain, type));
   return found == index_.end() ? nullptr : &ops_[found->second];
+}
+
+const Op* OpSet::named(std::string_view domain, std::string_view type,
+                       std::string_view used_by) const {
+  const Op* const found = find(domain, type);
+  if (found) return found;
+  std::vector<std::string> names;
+  for (const Op& op : ops_) names.push_back(full_name(op.domain, op.type));
+  const std::string wanted = full_name(domain, type);
+  std::string near = nearest(wanted, names);
+  // Ours are often called without their domain.
+  if (near.empty()) near = nearest(full_name(kOwnDomain, type), names);
+  fail("no operator ", wanted, " is known (used by ", used_by, ")",
+       near.empty() ? "" : "; did you mean " + near + "?");
 }
 
 }  // namespace lockstep

@@ -165,6 +165,8 @@ class OpSet {
   explicit OpSet(std::vector<Op> ops);
 
   const Op* find(std::string_view domain, std::string_view type) const;
+  // The same; throws for an unknown one, with the nearest name. `used_by`: for the error.
+  const Op* named(std::string_view domain, std::string_view type, std::string_view used_by) const;
   const std::vector<Op>& ops() const { return ops_; }
 
  private:

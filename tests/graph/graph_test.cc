@@ -103,7 +103,13 @@ TEST(Graph, RefusesAttributesThatNobodyReads) {
 TEST(Graph, RefusesUnknownOperatorsAndForeignValues) {
   Graph graph(all_ops());
   Value x = graph.input("x", kRow);
-  expect_error([&] { graph.add({.type = "Conw", .inputs = {x}}, ""); }, "no operator Conw");
+  expect_error([&] { graph.add({.type = "Conw", .inputs = {x}}, ""); }, "no operator Conw",
+               "graph_test.cc:", "did you mean Conv?");
+  expect_error([&] { graph.add({.type = "ReLU", .inputs = {x}}, ""); }, "did you mean Relu?");
+  expect_error([&] { graph.add({.type = "LeakyReLU", .inputs = {x}}, ""); },
+               "did you mean LeakyRelu?");
+  expect_error([&] { graph.add({.type = "batchNormTrain", .inputs = {x}}, ""); },
+               "did you mean ai.lockstep.BatchNormTrain?");
   expect_error([&] { relu(graph, Value{17}); }, "value number 17");
   expect_error([&] { graph.input("x", kRow); }, "already has a value named 'x'");
   expect_error([&] { graph.at("xx"); }, "no value 'xx'", "nearest is 'x'");

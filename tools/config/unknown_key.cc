@@ -1,6 +1,7 @@
 #include "tools/config/unknown_key.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "graph/nearest.h"
 #include "tools/config/named_fields.h"
@@ -8,11 +9,18 @@
 namespace lockstep {
 namespace {
 
+std::string in_capitals(std::string text) {
+  for (char& letter : text)
+    letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  return text;
+}
+
 // For an unknown word: the key that ends with it, or the nearest one.
 std::string suggestion(const ConfigKeys& keys, const std::string& word) {
   std::vector<std::string> names;
+  const std::string capitals = in_capitals(word);
   for (const ConfigKey& key : keys) {
-    if (key.key == section_of(key.key) + "." + word) return key.key;
+    if (key.key == section_of(key.key) + "." + capitals) return key.key;
     names.push_back(key.key);
   }
   return nearest(word, names);
