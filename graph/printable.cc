@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "graph/error.h"
+
 namespace lockstep {
 namespace {
 
@@ -31,11 +33,12 @@ Code first_code(std::string_view text) {
   return {value, size};
 }
 
+bool is_control(uint32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
+
 bool is_seen(uint32_t code) {
-  const bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
   const bool turns = (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
                      (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || code == 0x061c;
-  return !control && !turns;
+  return !is_control(code) && !turns;
 }
 
 std::string escaped(std::string_view text, std::string_view keep, std::string_view also) {
@@ -79,6 +82,26 @@ std::string shell_word(std::string_view word) {
   std::string text = "'";
   for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
+}
+
+std::string first_control(std::string_view text, std::string_view but) {
+  while (!text.empty()) {
+    const Code code = first_code(text);
+    const std::size_t bytes = code.bytes > 0 ? code.bytes : 1;
+    const std::string_view letter = text.substr(0, bytes);
+    if (code.bytes > 0 && is_control(code.value) && but.find(letter) == but.npos)
+      return printable(letter);
+    text.remove_prefix(bytes);
+  }
+  return "";
+}
+
+void refuse_control(std::string_view text, std::string_view place, std::string_view but) {
+  const std::string found = first_control(text, but);
+  if (found.empty()) return;
+  constexpr std::size_t kShown = 80;
+  fail(place, ": ", in_quotes(text.substr(0, kShown)), text.size() > kShown ? ".." : "",
+       " contains the control character ", found, ", which no such text may have");
 }
 
 }  // namespace lockstep

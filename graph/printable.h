@@ -20,4 +20,13 @@ std::string in_quotes(std::string_view text);
 // A word of a printed command: in single quotes where a shell would split or expand it.
 std::string shell_word(std::string_view word);
 
+// The first control character, C0 or C1, escaped as printable() does; "" if there is none.
+// `but`: control characters that are allowed.
+std::string first_control(std::string_view text, std::string_view but = "");
+
+// The one rule for every text of a configuration and of a file's metadata: throws, beginning with
+// `place`, for a control character. No path, name or number needs any, and each is a trap: NUL ends
+// a path early, a line feed forges a line of output.
+void refuse_control(std::string_view text, std::string_view place, std::string_view but = "");
+
 }  // namespace lockstep

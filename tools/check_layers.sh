@@ -63,7 +63,7 @@ only 'onnx/|google/protobuf|graph/(onnx|schema|infer|import|export)\.h' 'graph/|
 only 'oneapi/|operators/[a-z_]+/([a-z_]+_)?dnnl\.h' 'operators/kit/dnnl\.(h|cc)|operators/[a-z_]+/[a-z_]+_(cpu|dnnl)\.(h|cc)|tools/(doctor|version)\.cc'
 only 'cuda|cudnn|cublas|nccl|cub/' '.*_cuda\.(cu|cc|h)|runtime/cuda|operators/conv/cudnn_|operators/gemm/cublas_|tests/emulated_gpu'
 only 'gloo/' 'runtime/dist/gloo\.cc'
-only 'yaml-cpp' 'tools/config/read\.cc'
+only 'yaml-cpp|tools/config/yaml\.h' 'tools/config/(yaml|read|peek)\.(h|cc)'
 only 'cairo' 'tools/draw/'
 only 'png\.h' 'data/formats/png\.cc'
 only 'webp/' 'data/formats/webp\.cc|tests/support/picture_files\.cc'

@@ -21,7 +21,14 @@ constexpr const char* kClassification =
     "prints this list, `lockstep keys CLIP`\n"
     "prints the keys with CLIP in their name, and `lockstep keys --markdown` writes this "
     "page. Every run saves its configuration\n"
-    "as `config.yaml`.\n";
+    "as `config.yaml`.\n\n"
+    "`_BASE_: FILE` or `_BASE_: [FILE, FILE]` reads other files first, later ones over earlier "
+    "ones "
+    "and this file over all; paths are relative to\n"
+    "the file that names them. A file is one YAML document that sets at least one key. No text of "
+    "a "
+    "configuration may hold a control\n"
+    "character, such as a line feed or a tab: no key needs one.\n";
 
 constexpr const char* kDetection =
     "# Keys of a detector's configuration\n\n"

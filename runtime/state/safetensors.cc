@@ -83,6 +83,7 @@ std::string header_of(const std::vector<std::pair<std::string, Tensor>>& tensors
   metadata["crc32c"] = kNoDigits;
   for (std::size_t i = 0; i < tensors.size(); ++i)
     metadata[key_of_tensor(tensors[i].first)] = text_of_crc(sums[i]);
+  for (const auto& [key, value] : metadata) check_metadata(key, value);
   header[kMetadata] = metadata;
   for (const auto& [name, tensor] : tensors) {
     const std::size_t bytes = tensor.desc.bytes();

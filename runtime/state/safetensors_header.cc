@@ -6,6 +6,7 @@
 #include <set>
 
 #include "graph/error.h"
+#include "graph/printable.h"
 
 namespace lockstep {
 namespace {
@@ -72,6 +73,7 @@ class Reader final : public json::json_sax_t {
 
   bool string(std::string& word) override {
     if (place_ == Place::metadata) {
+      check_metadata(field_, word);
       header_.metadata.emplace(field_, std::move(word));
     } else if (place_ == Place::entry && field_ == "dtype") {
       for (const auto& [type, name] : kNames)
@@ -182,6 +184,11 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::size_t da
   }
   check(end == data_bytes, data_bytes - end, " bytes at the end belong to no tensor");
   return header;
+}
+
+void check_metadata(const std::string& key, const std::string& value) {
+  refuse_control(key, "metadata");
+  refuse_control(value, join("metadata '", key, "'"), "\n\r\t");
 }
 
 const char* safetensors_name(DType type) {

@@ -243,6 +243,10 @@ TEST(HostileStep, MetadataHold) {
     write_file(folder / "bad.onnx", proto.SerializeAsString());
     expect_error([&] { load_model(all_ops(), folder / "bad.onnx"); }, "bad.onnx: metadata: ", why);
   };
+  for (const char* key : {"input.", "loss.", "state.", "replicas", "initialised"}) {
+    refused(key, std::string("a\0b", 3), "'lockstep." + std::string(key));
+    refused(key, "\x1b[2J", "contains the control character \\x1b");
+  }
   refused("input.", "", "has 0 values for 2 replicas");
   refused("input.", "a\nb", "is 'a', which the step does not have");
   refused("loss.", "nothing\nnothing", "which the step does not have");

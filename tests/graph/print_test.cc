@@ -55,6 +55,10 @@ TEST(Printable, ShowsWhatIsThere) {
   EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");  // no UTF-8
   EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");  // longer than it need be
   EXPECT_EQ(printable_lines("a\nb\x1b"), "a\nb\\x1b");
+  EXPECT_EQ(first_control("größe 重み/a b.png \xff\x9b"), "");
+  EXPECT_EQ(first_control(std::string("a\0b", 3)), "\\x00");
+  EXPECT_EQ(first_control("a\tb\nc", "\t"), "\\n");
+  EXPECT_EQ(first_control("a\xc2\x9bJ"), "\\xc2\\x9b");
   EXPECT_EQ(in_quotes("say \"\\n\"\n"), "\"say \\\"\\\\n\\\"\\n\"");
 }
 

@@ -120,6 +120,10 @@ TEST(Safetensors, IsReadAsStrictlyAsItsReferenceDoes) {
   refused("{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"},\"a\":" + four + "}", 4, "'k'", "twice");
   refused("{\"__metadata__\":{\"k\":1},\"a\":" + four + "}", 4, "'k'");
   refused("{\"__metadata__\":{\"k\":\"1\"},\"__metadata__\":{}}", 0, "twice");
+  refused(R"({"__metadata__":{"k":"a\u0000b"}})", 0, "metadata 'k': \"a\\x00b\"",
+          "control character \\x00");
+  refused(R"({"__metadata__":{"k":"a\u001b[2Jb"}})", 0, "control character \\x1b");
+  refused(R"({"__metadata__":{"k\nl":"1"}})", 0, "metadata: \"k\\nl\"", "character \\n");
   refused("{\"__metadata__\":{\"format\":\"lockstep weights 2\"},\"a\":" + four + "}", 4,
           "its checksum is missing");
   refused("{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"shape\":[4],\"data_offsets\":[0,4]}}", 4,

@@ -198,7 +198,7 @@ TEST_F(CommandTest, NamesArePrintedAsTheyCanBeSeen) {
   expect_refused(run_lockstep({"train", folder / (name + ".yaml")}),
                  {"a\\x1b[31mb\nlockstep: all"});
   expect_refused(run_lockstep({"train", config("\"\\e[31mKEY\": 1\n")}),
-                 {"unknown key \\x1b[31mKEY"});
+                 {"config.yaml:1: \"\\x1b[31mKEY\"", "control character \\x1b"});
 }
 
 TEST_F(CommandTest, AConfigurationMayComeFromAPipeAndNothingElseMay) {

@@ -5,12 +5,15 @@
 
 #include "graph/error.h"
 #include "graph/file.h"
+#include "graph/printable.h"
 #include "tools/config/read.h"
 
 namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kMostFiles = 256;
 
 // Equal for two names of a file; without errors for names that the system refuses.
 std::string same_file_name(const std::string& path) {
@@ -24,24 +27,39 @@ std::string relative_to(const std::string& file, const std::string& base) {
   return fs::path(base).is_absolute() ? base : (folder / base).string();
 }
 
+// A file whose bases are being read.
+struct Included {
+  std::string path;
+  std::string name;  // same_file_name()
+};
+
+void append_with_bases(const std::string& path, std::string text, std::vector<Included>& open,
+                       ConfigFiles& files) {
+  for (const PlacedText& base : bases_in_yaml(text, path)) {
+    const std::string next = relative_to(path, base.text), name = same_file_name(next);
+    std::string circle;
+    for (const Included& file : open) circle += file.path + " -> ";
+    const bool closes = std::any_of(open.begin(), open.end(),
+                                    [&](const Included& file) { return file.name == name; });
+    check(!closes, base.at, ": _BASE_ closes a circle: ", circle, next);
+    std::string more;
+    naming(join(base.at, ": _BASE_"), [&] { more = read_file(next); });
+    open.push_back({next, name});
+    append_with_bases(next, std::move(more), open, files);
+    open.pop_back();
+  }
+  // Bases that several files share are read for each: without a bound, twenty small files could be
+  // a million.
+  check(files.size() < kMostFiles, path, ": _BASE_ leads to more than ", kMostFiles, " files");
+  files.push_back({path, std::move(text)});
+}
+
 }  // namespace
 
 ConfigFiles config_files(const std::string& path) {
-  ConfigFiles files{{path, read_file_or_pipe(path)}};
-  std::vector<std::string> names{same_file_name(path)};
-  while (const auto base = value_in_yaml("_BASE_", files.back().text, files.back().path)) {
-    const std::string next = relative_to(files.back().path, base->text);
-    const std::string name = same_file_name(next);
-    std::string circle;
-    for (const ConfigFile& file : files) circle += file.path + " -> ";
-    check(std::find(names.begin(), names.end(), name) == names.end(), base->at,
-          ": _BASE_ closes a circle: ", circle, next);
-    std::string text;
-    naming(join(base->at, ": _BASE_"), [&] { text = read_file(next); });
-    files.push_back({next, std::move(text)});
-    names.push_back(name);
-  }
-  std::reverse(files.begin(), files.end());
+  ConfigFiles files;
+  std::vector<Included> open{{path, same_file_name(path)}};
+  append_with_bases(path, read_file_or_pipe(path), open, files);
   return files;
 }
 
@@ -63,6 +81,7 @@ std::optional<PlacedText> said_of(const std::string& key, const ConfigFiles& fil
     if (auto value = value_in_yaml(key, file.text, file.path)) said = std::move(value);
   for (std::size_t i = 0; i + 1 < words.size(); i += 2)
     if (words[i] == key) said = PlacedText{words[i + 1], "command line"};
+  if (said) refuse_control(said->text, join(said->at, ": ", key));
   return said;
 }
 

@@ -1,4 +1,4 @@
-// A CONFIG.yaml and the files it includes by `_BASE_: other.yaml`.
+// A CONFIG.yaml and the files it includes by `_BASE_: other.yaml` or `_BASE_: [a.yaml, b.yaml]`.
 #pragma once
 
 #include <optional>
@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "tools/config/origin.h"
+#include "tools/config/peek.h"
 
 namespace lockstep {
 
 struct ConfigFile {
   std::string path, text;
 };
-// Each after its base; the last one is the file itself.
+// Each after its bases, which are in the order of their list; the last one is the file itself.
 using ConfigFiles = std::vector<ConfigFile>;
 
 // A base's path is relative to the file that includes it. Throws for a circle, naming its files.
@@ -22,9 +23,6 @@ ConfigFiles config_files(const std::string& path);
 void read_files(ConfigKeys& keys, const ConfigFiles& files, Origins& origins);
 
 // What the files and then the words (KEY VALUE ..) say of a key, before any table is known.
-struct PlacedText {
-  std::string text, at;
-};
 std::optional<PlacedText> said_of(const std::string& key, const ConfigFiles& files,
                                   const std::vector<std::string>& words);
 

@@ -1,14 +1,14 @@
 #include "tools/config/read.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "graph/printable.h"
 #include "tools/config/literal.h"
 #include "tools/config/named_fields.h"
 #include "tools/config/unknown_key.h"
+#include "tools/config/yaml.h"
 
 namespace lockstep {
 namespace {
@@ -21,69 +21,6 @@ void each_number(const T& value, const Ask& ask) {
   else
     for (const auto& item : value)
       if constexpr (requires { item + 1.0; }) ask(static_cast<double>(item));
-}
-
-// The text in the file; for nested values and aliases, only the kind.
-std::string shown(const YAML::Node& node) {
-  constexpr std::size_t kMost = 20;
-  if (node.IsScalar()) return node.Scalar();
-  if (node.IsNull()) return "~";
-  if (node.IsMap()) return "{..}";
-  std::string text = "[";
-  for (std::size_t i = 0; i < node.size() && i < kMost; ++i) {
-    const YAML::Node item = node[i];
-    text += (i > 0 ? ", " : "") + (item.IsScalar() ? item.Scalar() : "..");
-  }
-  return text + (node.size() > kMost ? ", ..]" : "]");
-}
-
-bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
-
-// The kind of a value in the file, in the words of kind_of().
-std::string kind_of_value(const YAML::Node& node) {
-  if (node.IsNull()) return "nothing";
-  if (node.IsMap()) return "a section";
-  if (node.IsSequence()) {
-    std::vector<std::string> kinds;
-    for (std::size_t i = 0; i < node.size() && i < 20; ++i) {
-      const std::string kind = node[i].IsSequence() ? "a list" : kind_of_value(node[i]);
-      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
-    }
-    std::string text = "a list";
-    for (const std::string& kind : kinds) text += (text == "a list" ? " of " : " and ") + kind;
-    return text;
-  }
-  int64_t whole = 0;
-  double number = 0;
-  bool truth = false;
-  if (is_quoted(node)) return "a string";
-  if (node.Scalar() == "None") return "nothing";
-  if (YAML::convert<int64_t>::decode(node, whole)) return "an integer";
-  if (YAML::convert<double>::decode(node, number)) return "a number";
-  return YAML::convert<bool>::decode(node, truth) ? "true or false" : "a string";
-}
-
-// Tags of YAML itself, and those that Detectron's own files have.
-bool is_known_tag(const std::string& tag) {
-  constexpr const char* kUsual = "tag:yaml.org,2002:";
-  if (tag.empty() || tag == "?" || tag == "!") return true;
-  if (!tag.starts_with(kUsual)) return false;
-  const std::string name = tag.substr(std::char_traits<char>::length(kUsual));
-  for (const char* known :
-       {"str", "int", "float", "bool", "null", "seq", "map", "python/tuple", "python/list",
-        "python/str", "python/unicode", "python/bool", "python/int", "python/float", "python/none"})
-    if (name == known) return true;
-  return false;
-}
-
-// `deepest`: an alias may refer to its own parent.
-void check_tags(const YAML::Node& node, const std::string& at, int deepest) {
-  const std::string& tag = node.Tag();
-  check(is_known_tag(tag), at, ": the tag ", tag,
-        tag.find("python/") == tag.npos ? " is not known" : " would run code",
-        "; write the plain value");
-  if (!node.IsSequence() || deepest == 0) return;
-  for (std::size_t i = 0; i < node.size(); ++i) check_tags(node[i], at, deepest - 1);
 }
 
 // A value being read, with the key's name for errors.
@@ -163,19 +100,9 @@ void assign(Reading reading) {
   std::visit([&](const auto& target) { reading.into(target); }, reading.key.target);
 }
 
-// Where the values of a tree stand: a file has lines, a command line has none.
-struct TreePlace {
-  std::string name;
-  bool has_lines = true;
-
-  std::string of(const YAML::Node& node) const {
-    return has_lines ? join(name, ":", node.Mark().line + 1) : name;
-  }
-};
-
 class TreeReader {
  public:
-  TreeReader(ConfigKeys& keys, TreePlace place, Origins* origins)
+  TreeReader(ConfigKeys& keys, YamlPlace place, Origins* origins)
       : keys_(keys), place_(std::move(place)), origins_(origins) {}
 
   void read(const YAML::Node& tree, const std::string& prefix) {
@@ -218,23 +145,24 @@ class TreeReader {
   }
 
   ConfigKeys& keys_;
-  TreePlace place_;
+  YamlPlace place_;
   Origins* origins_;
   std::map<std::string, int> lines_;  // of each key and section
 };
-
-YAML::Node parse(const std::string& text, const std::string& path) {
-  try {
-    return YAML::Load(text);
-  } catch (const YAML::Exception& error) {
-    fail(path, ":", error.mark.line + 1, ": ", error.msg);
-  }
-}
 
 bool takes_text(const ConfigKey& key) {
   return std::holds_alternative<std::string*>(key.target) ||
          std::holds_alternative<ParsedText>(key.target);
 }
+
+// A text is the literal word: a path may contain YAML's special characters.
+YAML::Node node_of_word(const ConfigKey& key, const std::string& word, const std::string& text) {
+  if (!takes_text(key))
+    return parse_yaml(text, {join("command line: ", word, " is '", printable(text), "'"), false});
+  refuse_control(text, "command line: " + word);
+  return YAML::Node(text);
+}
+
 }  // namespace
 
 ConfigKey* find_key(ConfigKeys& keys, const std::string& word) {
@@ -245,8 +173,11 @@ ConfigKey* find_key(ConfigKeys& keys, const std::string& word) {
 
 void read_yaml(ConfigKeys& keys, const std::string& text, const std::string& path,
                Origins* origins) {
-  const YAML::Node tree = parse(text, path);
+  const YAML::Node tree = parse_yaml(text, {path});
   check(tree.IsMap() || tree.IsNull(), path, ":1: should be a mapping from keys to values");
+  check(tree.size() > 0, path,
+        ":1: sets no key, so nothing says what to train; `lockstep keys` lists the keys, and "
+        "configs/lenet_digits.yaml is an example");
   check_tags(tree, join(path, ":1"), 0);
   TreeReader(keys, {path}, origins).read(tree, "");
 }
@@ -256,8 +187,10 @@ void read_words(ConfigKeys& keys, const std::vector<std::string>& words, Origins
         words.empty() ? "" : words.back(), "' has no value");
   for (std::size_t i = 0; i < words.size(); i += 2) {
     const std::string &word = words[i], &value = words[i + 1];
+    refuse_control(word, "command line");
     if (ignore_former(origins, word, "command line")) continue;
     if (const auto field = find_field(keys, word)) {
+      refuse_control(value, "command line: " + word);
       assign({field->key, YAML::Node(value), "command line", value});
       if (origins) origins->places[word] = origins->places[field->section] = "command line";
       continue;
@@ -267,34 +200,13 @@ void read_words(ConfigKeys& keys, const std::vector<std::string>& words, Origins
     const bool is_flag = word == key.facts.flag;
     const std::string text =
         is_flag && is_list(key) && !value.starts_with('[') ? "[" + value + "]" : value;
-    // A text is the literal word: a path may contain YAML's special characters.
-    const YAML::Node node = takes_text(key) ? YAML::Node(text) : parse(text, word);
+    const YAML::Node node = node_of_word(key, word, text);
     if (std::holds_alternative<NamedSections*>(key.target) && node.IsMap())
       TreeReader(keys, {"command line", false}, origins).read(node, key.key + ".");
     else
-      assign({key, node, is_flag ? word : "command line", value});
+      assign({key, node, is_flag ? word : "command line", printable(value)});
     if (origins) origins->places[key.key] = is_flag ? join("command line, ", word) : "command line";
   }
-}
-
-std::optional<PlacedText> value_in_yaml(const std::string& key, const std::string& text,
-                                        const std::string& path) {
-  const YAML::Node tree = parse(text, path);
-  const std::string section = section_of(key);
-  const auto value_in = [&](const YAML::Node& node,
-                            const std::string& name) -> std::optional<PlacedText> {
-    if (!node.IsMap()) return std::nullopt;
-    for (const auto& entry : node)
-      if (entry.first.IsScalar() && entry.first.Scalar() == name && entry.second.IsScalar())
-        return PlacedText{entry.second.Scalar(), join(path, ":", entry.first.Mark().line + 1)};
-    return std::nullopt;
-  };
-  auto found = value_in(tree, key);
-  if (found || section.empty() || !tree.IsMap()) return found;
-  for (const auto& entry : tree)
-    if (!found && entry.first.IsScalar() && entry.first.Scalar() == section)
-      found = value_in(entry.second, key.substr(section.size() + 1));
-  return found;
 }
 
 }  // namespace lockstep

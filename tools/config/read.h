@@ -2,7 +2,6 @@
 // the nearest one, and for a value of the wrong kind or out of range, naming the key.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,10 +21,6 @@ void read_yaml(ConfigKeys& keys, const std::string& text, const std::string& pat
 // brackets.
 void read_words(ConfigKeys& keys, const std::vector<std::string>& words,
                 Origins* origins = nullptr);
-
-// The text of a file's value, without a table; none where the key is missing or no text.
-std::optional<PlacedText> value_in_yaml(const std::string& key, const std::string& text,
-                                        const std::string& path);
 
 // The key that a word of a command line names, itself or by its flag; or null.
 ConfigKey* find_key(ConfigKeys& keys, const std::string& word);

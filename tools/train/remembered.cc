@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "graph/error.h"
+#include "graph/printable.h"
 
 namespace lockstep {
 namespace {
@@ -61,13 +62,13 @@ void check_remembered(const Metadata& of_now, const Metadata& saved, const std::
     if (key == kWaitingFor && !same_replicas) continue;  // they restart at zero
     if (key == kSolver) {
       const std::string then = solver_in(saved, now);
-      check(then == now, path, ": was saved with ", key, " ", then, ", but now it is ", now,
-            "; train without --resume, or restore that value");
+      check(then == now, path, ": was saved with ", key, " ", printable(then), ", but now it is ",
+            now, "; train without --resume, or restore that value");
       continue;
     }
     const auto found = saved.find(key);
     check(found == saved.end() || same(found->second, now), path, ": was saved with ", key, " ",
-          found == saved.end() ? "" : found->second, ", but now it is ", now,
+          found == saved.end() ? "" : printable(found->second), ", but now it is ", now,
           "; train without --resume, or restore that value");
   }
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "graph/error.h"
+#include "graph/printable.h"
 
 namespace lockstep {
 
@@ -15,8 +16,8 @@ int64_t whole_number(const Metadata& metadata, const std::string& key, int64_t l
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   check(error == std::errc() && end == text.data() + text.size() && value >= least && value <= most,
-        path, ": its metadata has ", key, " '", text, "', should be an integer from ", least,
-        " to ", most);
+        path, ": its metadata has ", key, " '", printable(text), "', should be an integer from ",
+        least, " to ", most);
   return value;
 }
 
@@ -26,7 +27,7 @@ double share_number(const Metadata& metadata, const std::string& key, const std:
   char* end = nullptr;
   const double share = std::strtod(text.c_str(), &end);
   check(!text.empty() && *end == 0 && share >= 0 && share <= 1, path, ": its metadata has ", key,
-        " '", text, "'");
+        " '", printable(text), "'");
   return share;
 }
 

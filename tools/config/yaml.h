@@ -1,0 +1,33 @@
+// YAML as configurations use it: one document, plain tags, no control characters. Errors name the
+// place and are in words for people who never read YAML's specification.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <string>
+
+namespace lockstep {
+
+// Where the values of a tree stand: a file has lines, a command line has none.
+struct YamlPlace {
+  std::string name;
+  bool has_lines = true;
+
+  std::string of_line(int line) const;  // counted from 1
+  std::string of(const YAML::Node& node) const { return of_line(node.Mark().line + 1); }
+};
+
+// The only document of `text`.
+YAML::Node parse_yaml(const std::string& text, const YamlPlace& place);
+
+// The text in the file; of nested values and aliases, only the kind.
+std::string shown(const YAML::Node& node);
+bool is_quoted(const YAML::Node& node);
+// The kind of a value in the file, in the words of kind_of().
+std::string kind_of_value(const YAML::Node& node);
+
+// Refuses tags that would run code or mean nothing here. `deepest`: an alias may refer to its own
+// parent.
+void check_tags(const YAML::Node& node, const std::string& at, int deepest);
+
+}  // namespace lockstep
