@@ -88,7 +88,15 @@ TEST_F(DetectorConfigTest, RefusesLevelsThatDoNotFit) {
       [&] {
         read("", {"FPN.FPN_ON", "False"});
       },
-      "command line: FPN.FPN_ON", "should be true for MODEL.CONV_BODY");
+      "command line: FPN.FPN_ON does not fit: FPN.FPN_ON is false, but ", "set FPN.FPN_ON to True");
+  // Only the body was set, and the other key is to be changed.
+  expect_error(
+      [&] {
+        read_detector_config(config_files(file("MODEL: {TYPE: generalized_rcnn, CONV_BODY: "
+                                               "FPN.add_fpn_ResNet50_conv5_body}\n")),
+                             {});
+      },
+      "x.yaml:1: MODEL.CONV_BODY does not fit: FPN.FPN_ON is false", "set FPN.FPN_ON to True");
   expect_error(
       [&] {
         read("", {"MODEL.CONV_BODY", "ResNet.add_ResNet50_conv4_body"});

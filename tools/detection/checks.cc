@@ -80,7 +80,8 @@ class DetectorChecks {
     const bool is_one_level = body.find("P2only") != body.npos;
     const bool is_pyramid = body.starts_with("FPN.") && !is_one_level;
     const std::vector<std::string> keys{"FPN.FPN_ON", "MODEL.CONV_BODY"};
-    need(!is_pyramid || network_.fpn.fpn_on, keys, "should be true for MODEL.CONV_BODY ", body);
+    need(!is_pyramid || network_.fpn.fpn_on, keys, "does not fit: FPN.FPN_ON is false, but ", body,
+         " is a feature pyramid; set FPN.FPN_ON to True, or take a body without FPN. in its name");
     need(!network_.fpn.fpn_on || is_pyramid, keys, "is true, but MODEL.CONV_BODY ", body,
          " is no feature pyramid");
     need(network_.train.freeze_at != 1, {"TRAIN.FREEZE_AT"}, "1 should be 0, 2, 3, 4 or 5");
