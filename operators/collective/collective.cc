@@ -1,5 +1,6 @@
 #include "operators/collective/collective.h"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -151,6 +152,17 @@ std::vector<Value> all_gather(Graph& graph, const std::vector<Value>& values,
 
 Value copy(Graph& graph, Value value, const Site& site) {
   return graph.add_value({.type = "Copy", .domain = kOwnDomain, .inputs = {value}}, site);
+}
+
+std::string reach_text(const KernelRequest& request) {
+  if (request.device.kind == DeviceKind::cpu) return "shared memory";
+  std::vector<int> gpus;
+  for (const auto* devices : {&request.part_devices, &request.operand_devices})
+    for (const Device& device : *devices)
+      if (std::find(gpus.begin(), gpus.end(), device.index) == gpus.end())
+        gpus.push_back(device.index);
+  if (gpus.size() < 2) return "memory of one GPU";
+  return join("peer access, ", gpus.size(), " GPUs");
 }
 
 std::vector<Op> collective_ops() {

@@ -59,6 +59,9 @@ Dim times(int64_t count, const Dim& dim);
 // A copy of another replica's value, on the current replica.
 Value copy(Graph& graph, Value value, const Site& site = {});
 
+// For a plan: where the replicas of one process reach each other's values.
+std::string reach_text(const KernelRequest& request);
+
 std::vector<Op> collective_ops();
 std::vector<KernelEntry> collective_cpu();
 std::vector<KernelEntry> collective_cuda();

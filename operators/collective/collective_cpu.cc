@@ -77,7 +77,7 @@ std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request) {
                    }
                  });
   };
-  return make_kernel(run, kRounds ? join("shared memory, as ", dtype_of<W>()) : "shared memory");
+  return make_kernel(run, reach_text(request) + (kRounds ? join(", as ", dtype_of<W>()) : ""));
 }
 
 std::unique_ptr<Kernel> prepare_all_reduce(const KernelRequest& request) {
@@ -97,7 +97,7 @@ std::unique_ptr<Kernel> prepare_broadcast(const KernelRequest& request) {
       [own = own_result(request), bytes = request.in[0].bytes()](const KernelArgs& args) {
         if (bytes > 0) std::memcpy(args.out[own].data, args.in[0].data, bytes);
       },
-      "shared memory");
+      reach_text(request));
 }
 
 // Each part fills the result of its own replica.
@@ -112,7 +112,7 @@ std::unique_ptr<Kernel> prepare_all_gather(const KernelRequest& request) {
           to += bytes;
         }
       },
-      why.empty() ? "shared memory" : "shared memory; " + why);
+      reach_text(request) + (why.empty() ? "" : "; " + why));
 }
 
 std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
@@ -120,7 +120,7 @@ std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
       [bytes = request.out[0].bytes()](const KernelArgs& args) {
         if (bytes > 0) std::memcpy(args.out[0].data, args.in[0].data, bytes);
       },
-      "shared memory");
+      reach_text(request));
 }
 
 }  // namespace

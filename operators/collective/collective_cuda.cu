@@ -1,5 +1,5 @@
-// Collectives between the GPUs of one process, over shared memory: replicas on one GPU, or on GPUs
-// with peer access. The plan makes each part wait for the operands it reads.
+// Collectives between the GPUs of one process: replicas on one GPU, or on GPUs with peer access.
+// The plan makes each part wait for the operands it reads.
 #include <algorithm>
 
 #include "operators/collective/collective.h"
@@ -52,7 +52,7 @@ std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request, bool mea
         }
         for_elements(args, std::max<int64_t>(end - begin, 0), body);
       },
-      std::is_same_v<T, W> ? "shared memory" : join("shared memory, as ", dtype_of<W>()));
+      reach_text(request) + (std::is_same_v<T, W> ? "" : join(", as ", dtype_of<W>())));
 }
 
 // NCCL has its own summation order, and replicas on one GPU need no messages.
@@ -81,7 +81,7 @@ std::unique_ptr<Kernel> prepare_broadcast(const KernelRequest& request) {
       [part = request.part, bytes = request.out[0].bytes()](const KernelArgs& args) {
         args.queue->copy(args.out[part].data, args.in[0].data, bytes);
       },
-      "shared memory");
+      reach_text(request));
 }
 
 // Each part fills the result of its own replica.
@@ -93,7 +93,7 @@ std::unique_ptr<Kernel> prepare_all_gather(const KernelRequest& request) {
         for (std::size_t k = 0; k < args.in.size(); ++k)
           args.queue->copy(to + k * bytes, args.in[k].data, bytes);
       },
-      why.empty() ? "shared memory" : "shared memory; " + why);
+      reach_text(request) + (why.empty() ? "" : "; " + why));
 }
 
 std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
@@ -101,7 +101,7 @@ std::unique_ptr<Kernel> prepare_copy(const KernelRequest& request) {
       [bytes = request.out[0].bytes()](const KernelArgs& args) {
         args.queue->copy(args.out[0].data, args.in[0].data, bytes);
       },
-      "shared memory");
+      reach_text(request));
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ std::vector<KernelEntry> collective_cuda() {
            kOwnDomain,
            {{"NCCL", every({takes<Numbers>(), up_to_operands(kMostTerms), sums_over_gpus}),
              prepare_nccl},
-            {"shared memory", every({takes<Numbers>(), up_to_operands(kMostTerms)}),
+            {"peer access", every({takes<Numbers>(), up_to_operands(kMostTerms)}),
              prepare_all_reduce}}},
           {"Broadcast", kOwnDomain, {{"GPU", anything, prepare_broadcast}}},
           {"AllGather", kOwnDomain, {{"GPU", anything, prepare_all_gather}}},

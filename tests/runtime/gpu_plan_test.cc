@@ -282,8 +282,8 @@ TEST(GpuPlan, SumsAsTheSpecSays) {
   const TrainingModel narrow = replicated(
       "mlp",
       {.replicas = 3, .all_reduce = {.spec = parse_all_reduce("nccl"), .wire = DType::float16}});
-  EXPECT_EQ(descriptions(plan_of(ordered, "gpu*3", 4), "AllReduce"), Texts{"shared memory"});
-  EXPECT_EQ(descriptions(plan_of(any, "gpu:1*3", 4), "AllReduce"), Texts{"shared memory"});
+  EXPECT_EQ(descriptions(plan_of(ordered, "gpu*3", 4), "AllReduce"), Texts{"peer access, 3 GPUs"});
+  EXPECT_EQ(descriptions(plan_of(any, "gpu:1*3", 4), "AllReduce"), Texts{"memory of one GPU"});
   EXPECT_EQ(descriptions(plan_of(any, "gpu*3", 4), "AllReduce"), Texts{"NCCL over 3 GPUs"});
   EXPECT_EQ(
       descriptions(plan_of(any, "gpu:0*2,gpu:1", 4), "AllReduce"),
@@ -325,8 +325,9 @@ TEST(GpuPlan, JoinsTheRowsOfEmbeddings) {
                                 {.replicas = 4, .embeddings = EmbeddingSum::sparse});
   const Texts alone = descriptions(plan_of(whole, "gpu*4", 4), "AllGather");
   ASSERT_EQ(alone.size(), 2U);
-  EXPECT_TRUE(alone[1].starts_with("shared memory; by rows: as asked for; bytes to a replica: "));
-  EXPECT_EQ(alone[0], "shared memory");
+  EXPECT_TRUE(
+      alone[1].starts_with("peer access, 4 GPUs; by rows: as asked for; bytes to a replica: "));
+  EXPECT_EQ(alone[0], "peer access, 4 GPUs");
   run_ranks(2, [&](Comm& comm) {
     const Plan plan = plan_of(partition(whole, {comm.rank(), 2}), "gpu*2", 4, &comm);
     const Texts across = descriptions(plan, "ProcessAllGather");
