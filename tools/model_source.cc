@@ -104,7 +104,7 @@ SourcedModel step_of_network(const ModelRequest& request, int64_t batch) {
   auto file = specialised(load_network(request.source), {});
   ImportedOptions imported;
   imported.train_batch_norm = request.train_batch_norm;
-  imported.trainable = trainable_initializers(*file, request.loss, step.options.frozen);
+  imported.trainable = some_trainable(*file, request.loss, step.options.frozen);
   DataParallelOptions options = options_of(step, run.devices.list);
   options.frozen.clear();  // frozen ones are not parameters at all
   return sourced({build_data_parallel_model(all_ops(), imported_model(file, request.loss, imported),

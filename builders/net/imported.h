@@ -46,6 +46,11 @@ Classifier find_classifier(const LoadedModel& file, const std::string& scores);
 std::set<std::string> trainable_initializers(const LoadedModel& file, const std::string& loss,
                                              const std::vector<std::string>& frozen);
 
+// The trainable initializers, of which there must be one. Throws naming the types of the others,
+// and the remedy for parameters that are not float32.
+std::set<std::string> some_trainable(const LoadedModel& file, const std::string& loss,
+                                     const std::vector<std::string>& frozen);
+
 // Copies the file's network into a Net and returns its values by the file's names.
 // BatchNormalization with training_mode 1 becomes BatchNormTrain, with running statistics as state
 // that each step updates; for prediction it and Dropout run in inference mode.

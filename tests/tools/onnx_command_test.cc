@@ -180,6 +180,28 @@ TEST_F(OnnxCommand, RefusesByName) {
   expect_refused(step({"--loss", "loss", "--seed", "-1"}), {"--seed", "-1", "not in range 0"});
 }
 
+TEST_F(OnnxCommand, ParametersOfOtherTypesAreNamedWithTheRemedy) {
+  for (DType type : {DType::float64, DType::float16, DType::bfloat16}) {
+    Graph graph(all_ops(), "net");
+    Value x = graph.input("x", {type, {"N", 2}});
+    Value w = graph.constant("w", Literal(type, {2, 1}));
+    Value b = graph.constant("b", Literal(type, {1}));
+    graph.output(
+        reduce_mean(graph, add(graph, matmul(graph, x, w, "product"), b, "y"), {}, false, "loss"));
+    TrainingModel model(all_ops());
+    model.inference = std::move(graph);
+    save_model(model, folder / "net.onnx");
+    write_npy(folder / "in/x.npy", Literal(type, {4, 2}));
+    const std::string said = join("there is nothing to train; there are 2 of ", type,
+                                  ", but parameters are trained in float32: export the network in "
+                                  "float32 (PyTorch: model.float())");
+    expect_refused(step({"--loss", "loss"}), {said});
+    expect_refused(
+        run_lockstep({"build", folder / "net.onnx", "--loss", "loss", "-o", folder / "out"}),
+        {said});
+  }
+}
+
 // The parameters that would be written are no numbers, so nothing is.
 TEST_F(OnnxCommand, StepRefusesWhatIsNoNumber) {
   for (const char* option : {"--lr", "--momentum", "--weight-decay"})

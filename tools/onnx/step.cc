@@ -153,9 +153,7 @@ int run_step(const StepOptions& options) {
 
   ImportedOptions imported;
   imported.train_batch_norm = options.train_batch_norm;
-  imported.trainable = trainable_initializers(*file, options.loss, options.freeze);
-  check(!imported.trainable.empty(), "'", options.loss,
-        "' depends on no float initializer that is not frozen: there is nothing to train");
+  imported.trainable = some_trainable(*file, options.loss, options.freeze);
   TrainingModel model =
       build_data_parallel_model(all_ops(), imported_model(file, options.loss, imported),
                                 MomentumSgd{.momentum = options.momentum},
