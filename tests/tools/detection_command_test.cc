@@ -257,6 +257,11 @@ TEST_F(DetectorCommand, InferDrawsEveryPicture) {
                     folder_ / "photo1.png", "--out", folder_ / "seen", "--threshold", "0.0"});
   EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
   EXPECT_NE(outcome.err.find("1 of 3 pictures could not be read"), std::string::npos);
+  const std::string nothing =
+      run_lockstep({"infer", run_folder("run"), folder_ / "photo0.png", "--threshold", "1"}).out;
+  EXPECT_NE(nothing.find("nothing with a score of at least 1 (--threshold); the best is "),
+            std::string::npos)
+      << nothing;
   expect_refused(run_lockstep({"infer", run_folder("run"), folder_ / "photo0.png", "--top", "2"}),
                  {"--top does not apply to ", "which is a detector"});
   for (int i : {0, 1}) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "data/image.h"
@@ -134,12 +135,14 @@ Image drawn_picture(const Image& image, const FoundBoxes& boxes, const PictureDe
 
 struct SeenPicture {
   FoundBoxes boxes;
+  std::optional<FoundBox> best;  // of all, also of those below the threshold
   std::string png, json;
 };
 SeenPicture look_at(PictureDetector& detector, const std::string& file,
                     const InferOptions& options) {
   const Image image = read_image(file);
-  SeenPicture seen{detector.find(image), "", ""};
+  SeenPicture seen{detector.find(image), {}, "", ""};
+  if (!seen.boxes.empty()) seen.best = seen.boxes.front();
   std::erase_if(seen.boxes, [&](const FoundBox& box) { return box.score < options.threshold; });
   if (options.out.empty()) return seen;
   seen.png = png_of(drawn_picture(image, seen.boxes, detector));
@@ -149,11 +152,20 @@ SeenPicture look_at(PictureDetector& detector, const std::string& file,
   return seen;
 }
 
-void print(const FoundBoxes& boxes, const PictureDetector& detector) {
+std::string said_of(const FoundBox& box, const PictureDetector& detector) {
+  return join(printable(detector.name_of(box)), " ", fixed(box.score, 2));
+}
+
+void print(const SeenPicture& seen, const PictureDetector& detector, double threshold) {
+  const FoundBoxes& boxes = seen.boxes;
   for (std::size_t i = 0; i < boxes.size(); ++i)
-    std::cout << (i == 0 ? "  " : ", ") << printable(detector.name_of(boxes[i])) << " "
-              << fixed(boxes[i].score, 2);
-  std::cout << (boxes.empty() ? "  nothing\n" : "\n");
+    std::cout << (i == 0 ? "  " : ", ") << said_of(boxes[i], detector);
+  if (boxes.empty())
+    std::cout << "  nothing"
+              << (seen.best ? join(" with a score of at least ", threshold,
+                                   " (--threshold); the best is ", said_of(*seen.best, detector))
+                            : " at all");
+  std::cout << "\n";
 }
 
 }  // namespace
@@ -181,7 +193,7 @@ int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferO
       write_file(outputs[i] + ".png", seen.png);
       write_file(outputs[i] + ".json", seen.json);
     }
-    print(seen.boxes, detector);
+    print(seen, detector, options.threshold);
   }
   check(unreadable == 0, unreadable, " of ", files.size(), " pictures could not be read");
   return 0;
