@@ -16,6 +16,7 @@
 #include <iostream>
 
 #include "graph/error.h"
+#include "runtime/dist/rendezvous.h"
 #include "runtime/dist/store_token.h"
 #include "tools/command.h"
 
@@ -26,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 struct LaunchOptions {
   int processes = 2;
-  int timeout = 60;
+  int timeout = 0;  // seconds; 0: as LOCKSTEP_TIMEOUT says, or the usual
   std::vector<std::string> command;
 };
 
@@ -160,9 +161,12 @@ class Child {
   std::string line_;
 };
 
-int launch(const LaunchOptions& options) {
+int launch(LaunchOptions options) {
   check(!options.command.empty(), "there is no command to launch; put it after --");
   check(options.processes >= 1, "-n ", options.processes, ": should be at least 1");
+  if (options.timeout == 0)
+    options.timeout = static_cast<int>(
+        std::chrono::duration_cast<std::chrono::seconds>(patience_of_environment()).count());
   const Meeting meeting{free_port(), name_of_job(), new_token()};
   hold_signals(SIG_BLOCK);  // until there are processes to forward them to
   std::vector<std::unique_ptr<Child>> children;
@@ -209,9 +213,9 @@ void add_launch(CLI::App& app, Command& chosen) {
   command
       ->add_option(
           "--timeout", options->timeout,
-          "seconds that a process waits for another one before it ends with an error that names it")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
+          "seconds that a process waits for another one before it ends with an error that names "
+          "it; default: LOCKSTEP_TIMEOUT, or 60")
+      ->check(CLI::Range(1, 1000000));
   // After the program, every word is taken literally: an option with many values would split "[0,
   // 2]".
   auto program = std::make_shared<std::string>();

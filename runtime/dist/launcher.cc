@@ -5,12 +5,15 @@
 
 #include "graph/error.h"
 #include "graph/limits.h"
+#include "graph/printable.h"
 #include "runtime/dist/agree.h"
 #include "runtime/dist/rendezvous.h"
 #include "runtime/dist/store_place.h"
 
 namespace lockstep {
 namespace {
+
+constexpr const char* kTimeoutVariable = "LOCKSTEP_TIMEOUT";
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -28,8 +31,8 @@ int64_t number_in(const char* name) {
   const std::string text = variable(name);
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  check(error == std::errc() && end == text.data() + text.size() && value >= 0, name, " is '", text,
-        "', should be an integer");
+  check(error == std::errc() && end == text.data() + text.size() && value >= 0, name, " is '",
+        printable(text), "', should be an integer");
   return value;
 }
 
@@ -111,6 +114,21 @@ int port_for(const std::string& job) {
   return port + 1;
 }
 
+// The launcher's variables that would have told the address of rank 0, with what each says.
+std::string missing_variables(const Launcher& launcher) {
+  std::string text;
+  const auto add = [&](const std::vector<const char*>& names, const char* what) {
+    if (names.empty() || !first_of(names).empty()) return;
+    text += text.empty() ? "" : " and ";
+    for (std::size_t i = 0; i < names.size(); ++i) text += join(i == 0 ? "" : " or ", names[i]);
+    text += join(" (", what, ")");
+  };
+  add(launcher.nodes, "the names of the hosts");
+  add(launcher.hosts, "the number of hosts");
+  add(launcher.size_here, "the number of processes on this host");
+  return text;
+}
+
 std::string store_for(const Launcher& launcher) {
   if (std::string store = variable("LOCKSTEP_STORE"); !store.empty()) return store;
   std::string job = variable("LOCKSTEP_JOB");
@@ -122,21 +140,28 @@ std::string store_for(const Launcher& launcher) {
   }
   if (host.empty()) host = first_node(first_of(launcher.nodes));
   const int port = port_for(job);
-  check(!host.empty() && port > 0, launcher.rank, " and ", launcher.size,
-        " say that this is one of several processes, but not the address of rank 0: set "
-        "MASTER_ADDR and "
-        "MASTER_PORT, or LOCKSTEP_STORE to ",
-        kStorePlaces);
+  if (host.empty() || port == 0) {
+    const std::string missing = missing_variables(launcher);
+    fail(launcher.rank, " and ", launcher.size,
+         " say that this is one of several processes, but not the address of rank 0",
+         missing.empty() ? "" : "; not set: " + missing, "; set ",
+         host.empty() ? "MASTER_ADDR" : "", host.empty() && port == 0 ? " and " : "",
+         port == 0 ? "MASTER_PORT" : "", ", or LOCKSTEP_STORE to ", kStorePlaces);
+  }
   return text_of(StorePlace{host, port});
 }
 
 }  // namespace
 
+Milliseconds patience_of_environment() {
+  if (variable(kTimeoutVariable).empty()) return World{}.patience;
+  return std::chrono::seconds(number_in(kTimeoutVariable));
+}
+
 World world_of_environment() {
   World world;
   world.address = variable("LOCKSTEP_ADDRESS");
-  if (!variable("LOCKSTEP_TIMEOUT").empty())
-    world.patience = std::chrono::seconds(number_in("LOCKSTEP_TIMEOUT"));
+  world.patience = patience_of_environment();
   for (const Launcher& launcher : kLaunchers) {
     if (variable(launcher.rank).empty() || variable(launcher.size).empty()) continue;
     const int64_t rank = number_in(launcher.rank), size = number_in(launcher.size);

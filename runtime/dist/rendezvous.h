@@ -26,6 +26,9 @@ struct World {
 // invalid variable.
 World world_of_environment();
 
+// World::patience by LOCKSTEP_TIMEOUT, or the usual one.
+Milliseconds patience_of_environment();
+
 // Joins, waits for all others and connects to them; null for a single process. Throws naming the
 // ranks that are missing, or the rank that is already taken.
 std::unique_ptr<Comm> join_world(const World& world);

@@ -113,7 +113,7 @@ TEST(Launcher, OfOpenMpiNeedsNothingOnOneHostAndAnAddressOnSeveral) {
   EXPECT_EQ(store_with(run, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}}), "unix://mpi-1687420929");
   const Variables several = with(run, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}});
   expect_error([&] { store_with(several); }, "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE say",
-               "set MASTER_ADDR and MASTER_PORT, or LOCKSTEP_STORE");
+               "; set MASTER_ADDR, or LOCKSTEP_STORE");
   const std::string found = store_with(several, {{"MASTER_ADDR", "a"}});
   EXPECT_EQ(found.rfind("tcp://a:2", 0), 0u) << found;
   EXPECT_NE(found, store_with(several, {{"MASTER_ADDR", "a"}, {"PMIX_NAMESPACE", "1687420930"}}));
@@ -136,6 +136,21 @@ TEST(Launcher, OfSlurmKnowsItsHosts) {
             0u);
   EXPECT_EQ(store_with(run, {{"SLURM_STEP_NUM_NODES", "2"}, {"LOCKSTEP_PORT", "40000"}}),
             "tcp://n012:40000");
+  // Where Slurm's own variables are incomplete, the missing ones have names.
+  expect_error(
+      [&] {
+        store_with({{"SLURM_PROCID", "1"},
+                    {"SLURM_NTASKS", "4"},
+                    {"SLURM_JOB_ID", "812"},
+                    {"SLURM_STEP_ID", "3"}});
+      },
+      "not set: SLURM_STEP_NODELIST or SLURM_JOB_NODELIST (the names of the hosts) and "
+      "SLURM_STEP_NUM_NODES or SLURM_NNODES (the number of hosts); set MASTER_ADDR, or");
+  expect_error(
+      [&] {
+        store_with({{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}, {"SLURM_NNODES", "1"}});
+      },
+      "not set: SLURM_STEP_NODELIST", "set MASTER_PORT, or");
 }
 
 }  // namespace

@@ -138,6 +138,22 @@ TEST_F(LaunchTest, ACheckpointFitsAnotherNumberOfRanks) {
   EXPECT_NE(two.out.find("resumed after iteration 100"), std::string::npos) << two.out;
 }
 
+TEST_F(LaunchTest, TheTimeoutIsTheOptionsOrTheEnvironmentsOrTheUsual) {
+  const auto timeout = [&](const std::string& variable, std::vector<std::string> options) {
+    ProgramOptions surroundings;
+    if (!variable.empty()) surroundings.environment["LOCKSTEP_TIMEOUT"] = variable;
+    std::vector<std::string> words{"launch", "-n", "1"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--", "printenv", "LOCKSTEP_TIMEOUT"});
+    return run_lockstep(words, surroundings);
+  };
+  EXPECT_EQ(timeout("", {}).out, "[0] 60\n");
+  EXPECT_EQ(timeout("7", {}).out, "[0] 7\n");
+  EXPECT_EQ(timeout("7", {"--timeout", "9"}).out, "[0] 9\n");
+  EXPECT_EQ(timeout("", {"--timeout", "9"}).out, "[0] 9\n");
+  expect_refused(timeout("soon", {}), {"LOCKSTEP_TIMEOUT is 'soon', should be an integer"});
+}
+
 TEST_F(LaunchTest, EveryRankSaysWhatACheckpointWasSavedWith) {
   ASSERT_EQ(launch(2, train("run", {"SOLVER.MAX_ITER", "3"})).exit_code, 0);
   std::vector<std::unique_ptr<Program>> ranks;
