@@ -8,7 +8,16 @@
 #include <memory>
 #include <string>
 
+#include "graph/error.h"
+
 namespace lockstep {
+
+// Another process of the run was killed, stopped or cut off. One that ends by an error of its own
+// is no such loss: its error is what is wrong.
+class LostRank : public Error {
+ public:
+  using Error::Error;
+};
 
 // A one-way channel to one peer: one message at a time.
 class Transfer {

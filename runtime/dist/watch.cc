@@ -5,6 +5,7 @@
 
 #include "graph/error.h"
 #include "graph/printable.h"
+#include "runtime/comm.h"
 
 namespace lockstep {
 namespace {
@@ -18,6 +19,7 @@ constexpr Milliseconds kRumour(1500);   // time until the cause of a broken conn
 constexpr std::size_t kLongestReason = 65536;  // enough for any reason, and within the store's
                                                // limit
 constexpr const char* kFailed = "failed";
+constexpr const char* kGaveUp = " gave up: ";  // by an error of its own
 
 std::string life_key(int rank) { return join("life/", rank); }
 
@@ -75,11 +77,14 @@ void Watch::stop(const std::string& what, int peer, const std::string& seen) {
         : peer == kEverybody ? text(rank_) + " lost its connections to the others"
                              : text(peer) + " closed its connection");
   lock.lock();
-  fail("step ", step_.load(), ": cannot exchange '", what, "' with ",
-       peer == kEverybody ? "all others" : text(peer), ", because ", failure_);
+  const std::string error =
+      join("step ", step_.load(), ": cannot exchange '", what, "' with ",
+           peer == kEverybody ? "all others" : text(peer), ", because ", failure_);
+  if (failure_.find(kGaveUp) == failure_.npos) throw LostRank(error);
+  throw Error(error);
 }
 
-void Watch::give_up(const std::string& why) { blame(text(rank_) + " gave up: " + why); }
+void Watch::give_up(const std::string& why) { blame(text(rank_) + kGaveUp + why); }
 
 void Watch::look() {
   auto last_beat = Clock::time_point();

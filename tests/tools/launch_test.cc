@@ -106,7 +106,10 @@ TEST_F(LaunchTest, ARankThatIsKilledIsNamedAndTheRunGoesOn) {
   ranks[2]->send_signal(SIGKILL);
   for (int r : {0, 1, 3}) {
     const Outcome outcome = ranks[r]->finish();
-    expect_refused(outcome, {"step ", "cannot exchange '", "rank 2 (host ", "process "});
+    expect_refused(outcome, {"step ", "cannot exchange '", "rank 2 (host ", "process ",
+                             "; start all ranks again to continue from the last checkpoint",
+                             ":  lockstep train " + folder / "run/config.yaml" + " --resume " +
+                                 folder / "run\n"});
   }
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(20));
   // However far it came, it is set back to the checkpoint at 100 by training to 100 anew.
@@ -135,7 +138,31 @@ TEST_F(LaunchTest, ACheckpointFitsAnotherNumberOfRanks) {
   ASSERT_EQ(launch(4, train("run", {"SOLVER.MAX_ITER", "100"})).exit_code, 0);
   Outcome two = launch(2, train("run", {"--resume"}));
   ASSERT_EQ(two.exit_code, 0) << two.out << two.err;
-  EXPECT_NE(two.out.find("resumed after iteration 100"), std::string::npos) << two.out;
+  EXPECT_NE(two.out.find("resumed after iteration 100; the number of processes was 4 and is 2 now, "
+                         "the number of replicas was 4 and is 2 now"),
+            std::string::npos)
+      << two.out;
+  EXPECT_NE(two.out.find("now: bits may differ from those of an uninterrupted run\n"),
+            std::string::npos)
+      << two.out;
+  // The same replicas in one process: only the processes are others.
+  ASSERT_EQ(launch(2, train("same", {"SOLVER.MAX_ITER", "10"})).exit_code, 0);
+  const Outcome one =
+      run_lockstep(train("same", {"--resume", "--devices", "cpu*2", "SOLVER.MAX_ITER", "20"}));
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_NE(one.out.find("iteration 10; the number of processes was 2 and is 1 now: bits may"),
+            std::string::npos)
+      << one.out;
+  const Outcome again =
+      run_lockstep(train("same", {"--resume", "--devices", "cpu*2", "SOLVER.MAX_ITER", "30"}));
+  EXPECT_NE(again.out.find("resumed after iteration 20\n"), std::string::npos) << again.out;
+}
+
+// A rank that ends by an error of its own is no loss: the error would come again.
+TEST_F(LaunchTest, ARunThatFailedByItselfIsNotOfferedToBeResumed) {
+  const Outcome outcome = launch(2, train("run", {"SOLVER.BASE_LR", "1e6"}));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out.find("start all ranks again"), std::string::npos) << outcome.out;
 }
 
 TEST_F(LaunchTest, TheTimeoutIsTheOptionsOrTheEnvironmentsOrTheUsual) {

@@ -19,6 +19,11 @@ std::string command_for_previous(const std::string& folder) {
 
 }  // namespace
 
+std::string resuming_command(const std::string& folder) {
+  return join("lockstep train ", shell_word(folder + "/config.yaml"), " --resume ",
+              shell_word(folder));
+}
+
 std::string offer_of_previous(const std::string& folder) {
   const std::string previous = previous_of(checkpoint_in(folder));
   std::error_code trouble;

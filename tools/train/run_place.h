@@ -22,6 +22,10 @@ struct RunPlace {
 // resume, with the command that resumes from the previous checkpoint if that is whole.
 RunPlace place_of(const std::string& series, const Resume& resume);
 
+// The command that continues the run. The run's own configuration contains its original settings,
+// KEY VALUE pairs too.
+std::string resuming_command(const std::string& folder);
+
 // For errors about the folder's newest checkpoint, damaged or gone: offers the one before it, if
 // that is whole; "" if there is none.
 std::string offer_of_previous(const std::string& folder);

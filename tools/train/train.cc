@@ -70,9 +70,12 @@ class TrainCommand {
   int run() {
     try {
       return train();
+    } catch (const LostRank& lost) {
+      const std::string why = lost.what() + how_to_go_on();
+      end_with(why);
+      throw LostRank(why);
     } catch (const Error& error) {
-      log_->ended(RunEnd::failure);
-      if (page_) page_->failed(error.what());
+      end_with(error.what());
       throw;
     }
   }
@@ -87,7 +90,7 @@ class TrainCommand {
              task_.work_unit().of_step, " ", task_.work_unit().name, " a step -> ", folder()));
     for (const std::string& line : task_.notes()) log_->note(line);
     for (const std::string& line : run_.weights_report()) log_->note(line);
-    if (first_ > 0) log_->note(join("resumed after iteration ", first_));
+    if (first_ > 0) log_->note(join("resumed after iteration ", first_, run_.change_of_bits()));
     start_ = std::chrono::steady_clock::now();
     log_->start_window(run_.data_seconds());
     if (const auto window = run_.resumed().find(kOpenWindow); window != run_.resumed().end())
@@ -169,13 +172,24 @@ class TrainCommand {
     saved_ = steps_done;
   }
 
+  void end_with(const std::string& why) {
+    log_->ended(RunEnd::failure);
+    if (page_) page_->failed(why);
+  }
+
+  // Every rank says so: rank 0 may be the lost one. Only rank 0 knows what is on disk.
+  std::string how_to_go_on() const {
+    const int64_t saved = saved_ >= 0 || from_.empty() ? saved_ : first_;
+    if (saved < 0) return "; no checkpoint was saved yet, so start the run anew";
+    return join("; start all ranks again to continue from the last checkpoint",
+                leads_ ? join(", of iteration ", saved) : "", ":  ", resuming_command(folder()));
+  }
+
   int interrupted(int64_t steps_done, int signal) {
     save(steps_done);
-    // The run's own configuration contains its original settings, KEY VALUE pairs too.
     const std::string why =
         join(signal == SIGINT ? "interrupted" : "stopped by SIGTERM", " after iteration ",
-             steps_done, "; continue with:  lockstep train ", shell_word(folder() + "/config.yaml"),
-             " --resume ", shell_word(folder()));
+             steps_done, "; continue with:  ", resuming_command(folder()));
     if (page_) page_->interrupted(why);
     log_->note(why);
     return 128 + signal;

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "graph/printable.h"
 #include "operators/all.h"
 #include "runtime/dist/agree.h"
 #include "runtime/state/safetensors.h"
@@ -17,7 +18,9 @@
 namespace lockstep {
 namespace {
 
-constexpr const char* kRounds = "rounds";  // of a checkpoint
+// Keys of a checkpoint.
+constexpr const char* kRounds = "rounds";
+constexpr const char *kProcesses = "processes", *kReplicas = "replicas", *kThreads = "threads";
 
 std::string rounds_in(const Metadata& saved) {
   const auto found = saved.find(kRounds);
@@ -87,6 +90,20 @@ int64_t TrainingRun::resume(const std::string& checkpoint) {
   return last_start_;
 }
 
+// Sums are taken in another order then. Older checkpoints do not say how many processes there were.
+std::string TrainingRun::change_of_bits() const {
+  std::string changes;
+  for (const auto& [name, now] : {std::pair<const char*, int64_t>{kProcesses, processes()},
+                                  {kReplicas, replicas_},
+                                  {kThreads, session_->threads()}}) {
+    const auto then = resumed_.find(name);
+    if (then == resumed_.end() || then->second == std::to_string(now)) continue;
+    changes += join(changes.empty() ? "; " : ", ", "the number of ", name, " was ",
+                    printable(then->second), " and is ", now, " now");
+  }
+  return changes.empty() ? "" : changes + ": bits may differ from those of an uninterrupted run";
+}
+
 Metadata TrainingRun::to_be_remembered() const {
   Metadata metadata = remembered(task_.keys(), settings_);
   for (const auto& entry : task_.also_remembered()) metadata.insert(entry);
@@ -103,8 +120,9 @@ void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const 
   Metadata metadata = to_be_remembered();
   metadata.insert(more.begin(), more.end());
   metadata.insert({{"steps", std::to_string(steps_done)},
-                   {"replicas", std::to_string(replicas_)},
-                   {"threads", std::to_string(session_->threads())}});
+                   {kProcesses, std::to_string(processes())},
+                   {kReplicas, std::to_string(replicas_)},
+                   {kThreads, std::to_string(session_->threads())}});
   if (rounds_) metadata.emplace(kRounds, rounds_->text());
   // A file that this run neither wrote nor resumed is not kept as the previous checkpoint.
   save_checkpoint(*session_, checkpoint, metadata,

@@ -39,6 +39,8 @@ class TrainingRun {
   void save(const std::string& checkpoint, int64_t steps_done, const Metadata& more);
   // The metadata of the resumed checkpoint.
   const Metadata& resumed() const { return resumed_; }
+  // Why a resumed run may have other bits than an uninterrupted one; "" where nothing changed.
+  std::string change_of_bits() const;
 
   Session& session() { return *session_; }
   // What a step tells besides its loss: the model's numbers, then those of rounds.
@@ -62,6 +64,7 @@ class TrainingRun {
   void set_first_values();
   void open_data(const std::string& rounds);
   Metadata to_be_remembered() const;
+  int64_t processes() const { return comm_ ? comm_->size() : 1; }
   Form& feed(int64_t step);
   void feed_ahead(int64_t step);
   void set_rates(Form& form, int64_t step) const;
