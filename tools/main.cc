@@ -10,6 +10,7 @@
 #include "graph/nearest.h"
 #include "graph/printable.h"
 #include "tools/command.h"
+#include "tools/completion.h"
 #include "tools/manual.h"
 #include "tools/version.h"
 

@@ -1,9 +1,12 @@
 #include "tools/tasks.h"
 
+#include <algorithm>
+
 #include "graph/error.h"
 #include "tools/classification/task.h"
 #include "tools/config/read.h"
 #include "tools/control/control_task.h"
+#include "tools/detection/functions.h"
 #include "tools/detection/task.h"
 #include "tools/detection/types.h"
 #include "tools/text/task.h"
@@ -35,6 +38,18 @@ std::unique_ptr<Task> read_task(const ConfigFiles& files, const std::vector<std:
   return std::make_unique<ClassificationTask>(read_config(files, words, processes, origins));
 }
 
+// Calls `act` with the table of each task.
+template <class Act>
+void with_all_tables(const Act& act) {
+  ClassificationConfig of_classes;
+  DetectorConfig of_boxes;
+  TextConfig of_text;
+  ControlConfig of_actions;
+  for (ConfigKeys keys :
+       {keys_of(of_classes), keys_of(of_boxes), keys_of(of_text), keys_of(of_actions)})
+    act(keys);
+}
+
 }  // namespace
 
 std::unique_ptr<Task> task_of(const ConfigFiles& files, const std::vector<std::string>& words,
@@ -43,14 +58,29 @@ std::unique_ptr<Task> task_of(const ConfigFiles& files, const std::vector<std::s
 }
 
 bool is_key_of_a_task(const std::string& word) {
-  ClassificationConfig of_classes;
-  DetectorConfig of_boxes;
-  TextConfig of_text;
-  ControlConfig of_actions;
-  for (ConfigKeys keys :
-       {keys_of(of_classes), keys_of(of_boxes), keys_of(of_text), keys_of(of_actions)})
-    if (find_key(keys, word)) return true;
-  return false;
+  bool found = false;
+  with_all_tables([&](ConfigKeys& keys) { found = found || find_key(keys, word); });
+  return found;
+}
+
+std::vector<CompletedKey> keys_to_complete() {
+  std::vector<CompletedKey> all;
+  with_all_tables([&](ConfigKeys& keys) {
+    for (const ConfigKey& key : keys) {
+      const auto same = [&](const CompletedKey& other) { return other.key == key.key; };
+      auto known = std::find_if(all.begin(), all.end(), same);
+      if (known == all.end()) known = all.insert(all.end(), {key.key, key.facts.flag, {}});
+      for (const std::string& word : words_of(key)) known->words.push_back(word);
+    }
+  });
+  for (const FunctionKey& key : function_keys())
+    for (CompletedKey& known : all)
+      if (known.key == key.key) known.words = key.names;
+  for (CompletedKey& key : all) {
+    std::sort(key.words.begin(), key.words.end());
+    key.words.erase(std::unique(key.words.begin(), key.words.end()), key.words.end());
+  }
+  return all;
 }
 
 void explain_unknown(const UnknownKey& unknown, const ConfigFiles& files,

@@ -17,6 +17,13 @@ std::unique_ptr<Task> task_of(const ConfigFiles& files, const std::vector<std::s
 // Whether any task has the key; a flag is its key, too.
 bool is_key_of_a_task(const std::string& word);
 
+// What shells complete: the keys of all tasks, each once, with the words that may follow.
+struct CompletedKey {
+  std::string key, flag;
+  std::vector<std::string> words;
+};
+std::vector<CompletedKey> keys_to_complete();
+
 // Throws the error again; a key of another task's gets the reason why it is unknown.
 [[noreturn]] void explain_unknown(const UnknownKey& unknown, const ConfigFiles& files,
                                   const std::vector<std::string>& words);

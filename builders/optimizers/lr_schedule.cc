@@ -39,6 +39,8 @@ double warm_up(const LrSchedule& schedule, int64_t iteration) {
 
 }  // namespace
 
+std::vector<std::string> lr_policies() { return kPolicies; }
+
 void validate(const LrSchedule& schedule) {
   if (std::find(kPolicies.begin(), kPolicies.end(), schedule.policy) == kPolicies.end()) {
     const std::string near = nearest(schedule.policy, kPolicies);

@@ -24,6 +24,8 @@ struct LrSchedule {
   double scale_momentum_threshold = 1.1;
 };
 
+std::vector<std::string> lr_policies();
+
 // Throws naming the invalid field.
 void validate(const LrSchedule& schedule);
 

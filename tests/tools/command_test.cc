@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -76,15 +77,51 @@ TEST_F(CommandTest, SaysItsVersionAndWhatItWasBuiltWith) {
 }
 
 TEST_F(CommandTest, ShellsCompleteItsWords) {
-  write_file(folder / "complete.sh", run_lockstep({"completion", "bash"}).out + R"(
-COMP_WORDS=(lockstep tr) COMP_CWORD=1; _lockstep; echo "${COMPREPLY[@]}"
-COMP_WORDS=(lockstep train --res) COMP_CWORD=2; _lockstep; echo "${COMPREPLY[@]}"
-)");
-  const std::string run = "bash " + folder / "complete.sh" + " > " + folder / "said";
-  ASSERT_EQ(std::system(run.c_str()), 0);
-  EXPECT_EQ(read_file(folder / "said"), "train\n--resume\n");
+  const auto completed = [&](const std::vector<std::string>& words) {
+    std::string line;
+    for (const std::string& word : words) line += "'" + word + "' ";
+    write_file(folder / "complete.sh",
+               run_lockstep({"completion", "bash"}).out + "cd " + folder.path() +
+                   "\nCOMP_WORDS=(lockstep " + line +
+                   join(") COMP_CWORD=", words.size(),
+                        "; _lockstep\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n"));
+    const std::string run = "bash -u " + folder / "complete.sh" + " > " + folder / "said";
+    EXPECT_EQ(std::system(run.c_str()), 0);
+    std::string said = read_file(folder / "said");
+    std::replace(said.begin(), said.end(), '\n', ' ');
+    return said.substr(0, said.find_last_not_of(' ') + 1);
+  };
+  write_file(folder / "my config.yaml", "");
+  EXPECT_EQ(completed({"tr"}), "train");
+  EXPECT_EQ(completed({"train", "--res"}), "--resume");
+  EXPECT_EQ(completed({"train", "my"}), "my config.yaml");
+  EXPECT_EQ(completed({"train", "x.yaml", "SOLVER.B"}),
+            "SOLVER.BASE_LR SOLVER.BETA1 SOLVER.BETA2 SOLVER.BIAS_LR_FACTOR SOLVER.BIAS_DOUBLE_LR");
+  EXPECT_EQ(completed({"train", "x.yaml", "SOLVER.TYPE", "A"}), "Adagrad Adam AdamW");
+  EXPECT_EQ(completed({"plan", "x.yaml", "--threads", "2", "SOLVER.LR_POLICY", "c"}),
+            "cosine_decay");
+  EXPECT_EQ(completed({"train", "x.yaml", "SOLVER.NESTEROV", ""}).substr(0, 10), "false true");
+  EXPECT_EQ(completed({"train", "x.yaml", "--precision", "b"}), "bfloat16");
+  EXPECT_EQ(completed({"train", "x.yaml", "PRECISION", "f"}), "float16 float32");
+  EXPECT_EQ(completed({"train", "x.yaml", "MODEL.TYPE", "resnet1"}),
+            "resnet101 resnet152 resnet18");
+  EXPECT_EQ(completed({"test", "x.yaml", "MODEL.TYPE", "char_l"}), "char_lstm");
+  EXPECT_EQ(completed({"train", "x.yaml", "DATA.NAME", "c"}), "cifar10");
+  EXPECT_EQ(completed({"train", "x.yaml", "TRAIN.DATASETS", "[scenes"}), "[scenes_train]");
+  EXPECT_EQ(completed({"train", "x.yaml", "MODEL.CONV_BODY", "FPN.add_fpn_ResNet50_conv5_b"}),
+            "FPN.add_fpn_ResNet50_conv5_body");
+  EXPECT_EQ(completed({"build", "resnet5"}), "resnet50 resnet50_keras");
+  EXPECT_EQ(completed({"plan", "char_g"}), "char_gru");
+  EXPECT_EQ(completed({"bench", "train-step", "--model", "vgg"}), "vgg16");
+  EXPECT_EQ(completed({"infer", "resnet5"}), "");
+  // Any text, so a file; no key comes where a value belongs.
+  EXPECT_EQ(completed({"train", "x.yaml", "DATA.ROOT", "S"}), "");
+  EXPECT_EQ(completed({"train", "x.yaml", "DATA.ROOT", "my"}), "my config.yaml");
   EXPECT_NE(run_lockstep({"completion", "zsh"}).out.find("bashcompinit"), std::string::npos);
-  EXPECT_NE(run_lockstep({"completion", "fish"}).out.find("-a train"), std::string::npos);
+  const std::string fish = run_lockstep({"completion", "fish"}).out;
+  for (const char* part : {"-a train", "-a SOLVER.BASE_LR", "__lockstep_after SOLVER.TYPE",
+                           "__lockstep_after PRECISION --precision' -a '"})
+    EXPECT_NE(fish.find(part), std::string::npos) << part;
   expect_refused(run_lockstep({"completion", "csh"}), {"bash, zsh and fish", "'csh'"});
 }
 

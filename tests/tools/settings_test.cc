@@ -11,7 +11,10 @@
 #include "tools/classification/network.h"
 #include "tools/config/read.h"
 #include "tools/config_command.h"
+#include "tools/control/control_config.h"
+#include "tools/detection/detector_config.h"
 #include "tools/model_source.h"
+#include "tools/text/config.h"
 
 namespace lockstep::testing {
 namespace {
@@ -29,6 +32,31 @@ std::string bad_value(const ConfigKey& key) {
   if (std::holds_alternative<std::string*>(key.target)) return "";
   if (std::holds_alternative<std::vector<std::string>*>(key.target)) return "{a: b}";
   return "no-such-value";
+}
+
+// A shell completes them.
+TEST_F(SettingsTest, WordsOfAKeyAreTakenAndAreInItsMeaning) {
+  ClassificationConfig of_classes;
+  DetectorConfig of_boxes;
+  TextConfig of_text;
+  ControlConfig of_actions;
+  int words = 0;
+  for (ConfigKeys keys :
+       {keys_of(of_classes), keys_of(of_boxes), keys_of(of_text), keys_of(of_actions)})
+    for (const ConfigKey& key : keys)
+      for (const std::string& word : words_of(key)) {
+        SCOPED_TRACE(key.key + " " + word);
+        EXPECT_NO_THROW(read_words(keys, {key.key, word}));
+        EXPECT_EQ(text_of(key), kind_of(key).starts_with("a list") ? text_of(key) : word);
+        ++words;
+      }
+  EXPECT_GT(words, 300);
+  // A check of the whole configuration knows these, so the reader takes anything.
+  for (const ConfigKey& key : keys_of(of_classes))
+    for (const std::string& word : words_of(key)) {
+      if (kind_of(key) != "a string") continue;
+      EXPECT_NE(key.meaning.find(word), std::string::npos) << key.key << " " << word;
+    }
 }
 
 TEST_F(SettingsTest, EveryCommandRefusesABadValueByItsKey) {

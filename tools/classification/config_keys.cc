@@ -1,4 +1,5 @@
 // The keys for training classifiers, besides those of the step: a table for each subject.
+#include "data/dataset.h"
 #include "graph/listed.h"
 #include "models/models.h"
 #include "tools/classification/config.h"
@@ -10,36 +11,38 @@ namespace {
 constexpr double kMostOfMany = 1 << 24, kMostPixels = 1 << 16, kMostImages = 0x7FFFFFFF;
 
 ConfigKeys keys_of_network(ClassificationConfig& c) {
-  return {
-      {"MODEL.TYPE", &c.model, "built-in model: " + listed(model_names()), {.remembered = true}},
-      {"MODEL.NUM_CLASSES",
-       &c.classes,
-       "number of classes",
-       {.least = 2, .most = kMostOfMany, .remembered = true}},
-      {"MODEL.HIDDEN",
-       &c.hidden,
-       "mlp: width of each hidden layer",
-       {.least = 1, .most = kMostOfMany, .remembered = true}},
-      {"MODEL.ONNX",
-       &c.onnx,
-       "an ONNX network to train instead of MODEL.TYPE: docs/bring_your_own.md",
-       {.remembered = true}},
-      {"MODEL.NEW_CLASSIFIER", &c.new_classifier,
-       "replace the last layer by a new one with MODEL.NUM_CLASSES outputs"},
-      {"MODEL.TRAIN_BATCH_NORM",
-       &c.train_batch_norm,
-       "MODEL.ONNX: train batch norms even where the file says training_mode 0",
-       {.remembered = true}},
-      {"MODEL.WEIGHTS",
-       &c.weights,
-       "safetensors file to start from; tensors are matched by name",
-       {.detectron = "TRAIN.WEIGHTS"}},
-      {"RESNETS.STRIDE_1X1",
-       &c.stride_in_1x1,
-       "bottleneck blocks have their stride in the first 1x1 convolution instead of the 3x3",
-       {.remembered = true}},
-      {"RESNETS.ZERO_INIT_GAMMA", &c.zero_init_gamma,
-       "initialise residual blocks as the identity: the scale of their last batch norm is 0"}};
+  return {{"MODEL.TYPE",
+           &c.model,
+           "built-in model: " + listed(model_names()),
+           {.remembered = true, .words = model_names()}},
+          {"MODEL.NUM_CLASSES",
+           &c.classes,
+           "number of classes",
+           {.least = 2, .most = kMostOfMany, .remembered = true}},
+          {"MODEL.HIDDEN",
+           &c.hidden,
+           "mlp: width of each hidden layer",
+           {.least = 1, .most = kMostOfMany, .remembered = true}},
+          {"MODEL.ONNX",
+           &c.onnx,
+           "an ONNX network to train instead of MODEL.TYPE: docs/bring_your_own.md",
+           {.remembered = true}},
+          {"MODEL.NEW_CLASSIFIER", &c.new_classifier,
+           "replace the last layer by a new one with MODEL.NUM_CLASSES outputs"},
+          {"MODEL.TRAIN_BATCH_NORM",
+           &c.train_batch_norm,
+           "MODEL.ONNX: train batch norms even where the file says training_mode 0",
+           {.remembered = true}},
+          {"MODEL.WEIGHTS",
+           &c.weights,
+           "safetensors file to start from; tensors are matched by name",
+           {.detectron = "TRAIN.WEIGHTS"}},
+          {"RESNETS.STRIDE_1X1",
+           &c.stride_in_1x1,
+           "bottleneck blocks have their stride in the first 1x1 convolution instead of the 3x3",
+           {.remembered = true}},
+          {"RESNETS.ZERO_INIT_GAMMA", &c.zero_init_gamma,
+           "initialise residual blocks as the identity: the scale of their last batch norm is 0"}};
 }
 
 ConfigKeys keys_of_data(ClassificationConfig& c) {
@@ -47,7 +50,7 @@ ConfigKeys keys_of_data(ClassificationConfig& c) {
       {"DATA.NAME",
        &c.dataset,
        "data set: digits, synthetic, image_folder, cifar10 or mnist",
-       {.detectron = "TRAIN.DATASETS", .remembered = true}},
+       {.detectron = "TRAIN.DATASETS", .remembered = true, .words = dataset_names()}},
       {"DATA.ROOT", &c.data_root, "folder of the data set's files", {.own = true}},
       {"DATA.TRAIN_SIZE",
        &c.train_size,

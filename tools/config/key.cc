@@ -116,6 +116,16 @@ std::string text_of_number(double number) {
   return is_whole ? join(static_cast<int64_t>(number)) : join(number);
 }
 
+std::vector<std::string> words_of(const ConfigKey& key) {
+  if (std::holds_alternative<bool*>(key.target)) return {"true", "false"};
+  const auto* parsed = std::get_if<ParsedText>(&key.target);
+  std::vector<std::string> words =
+      parsed && !parsed->words.empty() ? parsed->words : key.facts.words;
+  if (kind_of(key).starts_with("a list"))
+    for (std::string& word : words) word = "[" + word + "]";
+  return words;
+}
+
 std::string range_of(const ConfigKey& key) {
   const KeyFacts& facts = key.facts;
   if (facts.least == -std::numeric_limits<double>::infinity()) return "";

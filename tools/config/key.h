@@ -18,6 +18,7 @@ namespace lockstep {
 struct ParsedText {
   std::function<void(const std::string& text)> read;  // throws for invalid text
   std::function<std::string()> text;                  // read() parses it to the same value
+  std::vector<std::string> words = {};                // all that it may be, if these are few
 };
 template <class T, class Parse, class Print>
 ParsedText parsed(T& value, Parse parse, Print print) {
@@ -41,6 +42,8 @@ struct KeyFacts {
   bool own = false;
   // Accepted for files written for Detectron, but without effect; a text takes any value.
   bool unused = false;
+  // Words that a text may be, or that the items of a list may be: what a shell completes.
+  std::vector<std::string> words = {};
   // The part that must be equal in all processes, if not the whole value.
   std::function<std::string()> alike = nullptr;
 };
@@ -65,6 +68,8 @@ std::string range_of(const ConfigKey& key);
 // The largest number allowed by its range or type; infinity if there is no limit.
 double most_of(const ConfigKey& key);
 std::string text_of_number(double number);
+// What a shell completes after the key, as words of a command line; empty: anything.
+std::vector<std::string> words_of(const ConfigKey& key);
 
 // The value as on a command line: texts unquoted.
 std::string text_of(const ConfigKey& key);

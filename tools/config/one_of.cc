@@ -9,7 +9,7 @@
 namespace lockstep {
 
 ParsedText one_of(std::string& value, const std::vector<std::string>& words) {
-  return parsed(
+  ParsedText row = parsed(
       value,
       [words](const std::string& text) {
         if (std::find(words.begin(), words.end(), text) != words.end()) return text;
@@ -18,6 +18,8 @@ ParsedText one_of(std::string& value, const std::vector<std::string>& words) {
              near.empty() ? "" : "; did you mean " + near + "?");
       },
       [](const std::string& text) { return text; });
+  row.words = words;
+  return row;
 }
 
 }  // namespace lockstep

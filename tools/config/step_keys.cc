@@ -36,6 +36,13 @@ Topology parse_topology_or_usual(const std::string& text) {
   return text.empty() ? Topology{} : parse_topology(text);
 }
 
+std::vector<std::string> algorithms_and_auto() {
+  std::vector<std::string> names{"auto"};
+  for (const AllReduceAlgorithm& algorithm : all_reduce_algorithms())
+    names.push_back(algorithm.name);
+  return names;
+}
+
 // A lambda, since overloads cannot be passed by name.
 constexpr auto kText = [](const auto& value) { return text_of(value); };
 
@@ -74,7 +81,7 @@ ConfigKeys keys_of(StepSettings& step) {
        parsed(reduce.spec, parse_all_reduce, kText),
        "all-reduce algorithm: auto, " + algorithm_names() +
            "; by size: pscpu:32k:xring; averaging: mean:xring; see docs/data_parallel.md",
-       {.detectron = "USE_NCCL", .flag = "--all-reduce"}},
+       {.detectron = "USE_NCCL", .flag = "--all-reduce", .words = algorithms_and_auto()}},
       {"RING_ORDER",
        &reduce.ring_order,
        "order of a process's replicas in the rings of xring; empty: 0, 1, ..",
@@ -85,7 +92,7 @@ ConfigKeys keys_of(StepSettings& step) {
        "which gradients form a bucket, which is summed as one tensor: none, ready:1M:25M, ray:10M, "
        "tf_cnn:4k:10; auto: none in "
        "one process, ready:1M:25M over several",
-       {.flag = "--packing"}},
+       {.flag = "--packing", .words = {"auto", "none"}}},
       {"PIECES",
        &reduce.pieces,
        "number of pieces that a bucket is split into; each is summed separately",
@@ -93,17 +100,17 @@ ConfigKeys keys_of(StepSettings& step) {
       {"WIRE",
        parsed(reduce.wire, parse_wire, text_of_wire),
        "element type in which gradients are sent: float16 or bfloat16; empty: their own type",
-       {.flag = "--wire"}},
+       {.flag = "--wire", .words = {"float16", "bfloat16"}}},
       {"EMBEDDINGS",
        parsed(options.embeddings, parse_embedding_sum, kText),
        "how the gradients of embeddings are summed: dense (as a whole), sparse (by the rows that a "
        "step reads) or auto (what moves fewer bytes); inspect prints why",
-       {.flag = "--embeddings"}},
+       {.flag = "--embeddings", .words = {"auto", "dense", "sparse"}}},
       {"PRECISION",
        parsed(options.precision, parse_precision, [](DType type) { return name_of(type); }),
        "precision of the forward and backward pass: float32, bfloat16 or float16 (with a scaled "
        "loss)",
-       {.flag = "--precision", .remembered = true}},
+       {.flag = "--precision", .remembered = true, .words = {"float32", "bfloat16", "float16"}}},
       {"TOPOLOGY",
        parsed(reduce.topology, parse_topology_or_usual, kText),
        "for ALL_REDUCE auto: latency:bandwidth within a process and, after a /, between processes, "
@@ -124,10 +131,12 @@ ConfigKeys keys_of(StepSettings& step) {
        "number of parts of each replica's share of the batch; they are computed one after the "
        "other",
        {.least = 1, .most = kMostParts}},
-      {"TRAIN.STATISTICS", parsed(options.statistics, parse_statistics, kText),
+      {"TRAIN.STATISTICS",
+       parsed(options.statistics, parse_statistics, kText),
        "running statistics of batch norm after a step: each (each replica keeps its own), mean (of "
        "all replicas), first (replica 0's) or in_turn (one set, moved by one replica after the "
-       "other)"},
+       "other)",
+       {.words = {"each", "mean", "first", "in_turn"}}},
       {"TRAIN.SYNC_BATCH_NORM",
        &options.synchronised_batch_norm,
        "batch norm uses the statistics of the whole batch over all replicas",

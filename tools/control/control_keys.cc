@@ -8,7 +8,10 @@ namespace {
 constexpr double kMostOfControl = 1 << 24;
 
 ConfigKeys keys_of_network(ControlConfig& c) {
-  return {{"MODEL.TYPE", &c.model, "actor_critic: a policy and a value", {.remembered = true}},
+  return {{"MODEL.TYPE",
+           &c.model,
+           "actor_critic: a policy and a value",
+           {.remembered = true, .words = {"actor_critic"}}},
           {"MODEL.HIDDEN",
            &c.hidden,
            "width of each hidden layer, of policy and of value",
@@ -23,7 +26,7 @@ ConfigKeys keys_of_playing(ControlConfig& c) {
   return {{"CONTROL.ENVIRONMENT",
            &c.environment,
            "the environment: " + listed(environment_names()),
-           {.remembered = true}},
+           {.remembered = true, .words = environment_names()}},
           {"CONTROL.ENVIRONMENTS",
            &c.environments,
            "number of environments that are stepped together, over all replicas and processes",

@@ -98,6 +98,13 @@ void check_number_of_classes(const DetectorConfig& config, const Annotations& ta
 
 }  // namespace
 
+std::vector<std::string> names_of_sets(const char* generated) {
+  std::vector<std::string> names{generated};
+  const std::vector<std::string> known = detectron_set_names();
+  names.insert(names.end(), known.begin(), known.end());
+  return names;
+}
+
 std::unique_ptr<PictureSet> open_pictures(const DetectorConfig& config,
                                           const std::vector<std::string>& names,
                                           const std::string& key) {

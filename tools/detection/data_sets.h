@@ -14,6 +14,9 @@ namespace lockstep {
 inline constexpr const char* kScenesTrain = "scenes_train";
 inline constexpr const char* kScenesVal = "scenes_val";
 
+// The names that need no declaration: the generated pictures, then Detectron's.
+std::vector<std::string> names_of_sets(const char* generated);
+
 // Throws for a data set that is declared by half, or under a name that cannot be one.
 void check_declared_sets(const DetectorConfig& config);
 

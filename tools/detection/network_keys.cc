@@ -7,7 +7,10 @@ namespace {
 ConfigKeys model_keys(DetectorOptions& network) {
   DetectionModelOptions& c = network.model;
   return {
-      {"MODEL.TYPE", &c.type, "generalized_rcnn, retinanet or rfcn"},
+      {"MODEL.TYPE",
+       &c.type,
+       "generalized_rcnn, retinanet or rfcn",
+       {.words = {"generalized_rcnn", "retinanet", "rfcn"}}},
       {"MODEL.CONV_BODY", &c.conv_body,
        "function of the body, such as FPN.add_fpn_ResNet50_conv5_body"},
       {"MODEL.NUM_CLASSES", &c.num_classes, "number of classes, background included", at_least(-1)},

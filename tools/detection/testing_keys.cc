@@ -1,5 +1,6 @@
 // TEST: detection, scores, and tests on transformed images.
 #include "tools/config/one_of.h"
+#include "tools/detection/data_sets.h"
 #include "tools/detection/key_tables.h"
 
 namespace lockstep {
@@ -10,7 +11,10 @@ ConfigKeys result_keys(DetectorConfig& config) {
   DetectionScoring& test = config.test;
   return {
       {"TEST.WEIGHTS", &test.data.weights, "file with the weights to test"},
-      {"TEST.DATASETS", &test.data.datasets, "names of data sets"},
+      {"TEST.DATASETS",
+       &test.data.datasets,
+       "names of data sets",
+       {.words = names_of_sets(kScenesVal)}},
       {"TEST.SCALE",
        &c.scale,
        "length of the shorter side of an image",

@@ -1,4 +1,5 @@
 // TRAIN and DATA_LOADER.
+#include "tools/detection/data_sets.h"
 #include "tools/detection/key_tables.h"
 
 namespace lockstep {
@@ -53,7 +54,10 @@ ConfigKeys rest_of_training_keys(DetectorConfig& config) {
   DetectionTrainOptions& c = config.network.train;
   DetectionTraining& train = config.train;
   return {{"TRAIN.WEIGHTS", &train.data.weights, "file with the initial weights"},
-          {"TRAIN.DATASETS", &train.data.datasets, "names of data sets"},
+          {"TRAIN.DATASETS",
+           &train.data.datasets,
+           "names of data sets",
+           {.words = names_of_sets(kScenesTrain)}},
           {"TRAIN.SCALES",
            &c.scales,
            "lengths of the shorter side of an image, one of them drawn for each step",

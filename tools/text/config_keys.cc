@@ -13,7 +13,7 @@ ConfigKeys keys_of_network(TextConfig& c) {
       {"MODEL.TYPE",
        &c.model,
        "language model: " + listed(language_model_names()),
-       {.remembered = true}},
+       {.remembered = true, .words = language_model_names()}},
       {"MODEL.EMBEDDING",
        &net.embedding,
        "width of a character's embedding",

@@ -75,6 +75,12 @@ std::string solver_types() {
   return text;
 }
 
+std::vector<std::string> solver_type_names() {
+  std::vector<std::string> names;
+  for (const SolverType& type : kTypes) names.emplace_back(type.name);
+  return names;
+}
+
 std::string type_of(const Solver& solver) {
   if (!solver.nesterov) return solver.type;
   check(solver.type == "SGD" || solver.type == "Nesterov", "is ", solver.type,

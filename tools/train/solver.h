@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "builders/optimizers/adagrad.h"
 #include "builders/optimizers/adam.h"
@@ -24,6 +25,7 @@ struct Solver {
 
 // "SGD, Nesterov, .. or LARS"
 std::string solver_types();
+std::vector<std::string> solver_type_names();
 // The solver's type, in either spelling.
 std::string type_of(const Solver& solver);
 // Throws naming the invalid key.

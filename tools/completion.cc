@@ -1,0 +1,162 @@
+#include "tools/completion.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
+#include <vector>
+
+#include "graph/error.h"
+#include "models/models.h"
+#include "tools/tasks.h"
+
+namespace lockstep {
+namespace {
+
+std::vector<const CLI::App*> subcommands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::string words(const std::vector<std::string>& list) {
+  std::string text;
+  for (const std::string& word : list) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+std::vector<std::string> long_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : commands) names.push_back(command->get_name());
+  return names;
+}
+
+// Commands that take KEY VALUE pairs.
+std::vector<const CLI::App*> commands_with_keys(const CLI::App& app) {
+  std::vector<const CLI::App*> taking = subcommands(app);
+  std::erase_if(taking, [](const CLI::App* command) { return !command->get_allow_extras(); });
+  return taking;
+}
+
+// Those whose first word may be a built-in network.
+std::vector<const CLI::App*> commands_with_networks(const CLI::App& app) {
+  std::vector<const CLI::App*> taking = commands_with_keys(app);
+  std::erase_if(taking, [](const CLI::App* command) {
+    return command->get_option_no_throw("model") == nullptr;
+  });
+  return taking;
+}
+
+std::vector<std::string> all_model_names() {
+  std::vector<std::string> names = model_names();
+  const std::vector<std::string> texts = language_model_names();
+  names.insert(names.end(), texts.begin(), texts.end());
+  return names;
+}
+
+std::vector<std::string> names_of(const std::vector<CompletedKey>& keys) {
+  std::vector<std::string> names;
+  for (const CompletedKey& key : keys) names.push_back(key.key);
+  return names;
+}
+
+std::string alternatives(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : "|") + name;
+  return text;
+}
+
+// zsh understands bash's completions, too, after bashcompinit.
+std::string bash(const CLI::App& app) {
+  const std::vector<CompletedKey> keys = keys_to_complete();
+  std::ostringstream out;
+  out << "_lockstep() {\n"
+         "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+         "  COMPREPLY=()\n"
+         "  if [ \"$COMP_CWORD\" -eq 1 ] || [ \"$before\" = help ]; then\n"
+         "    _lockstep_words \""
+      << words(names_of(subcommands(app)))
+      << "\"\n    return\n  fi\n"
+         "  case \"$word\" in -*)\n"
+         "    case \"${COMP_WORDS[1]}\" in\n";
+  for (const CLI::App* command : subcommands(app))
+    out << "      " << command->get_name() << ") _lockstep_words \"" << words(long_names(*command))
+        << "\" ;;\n";
+  out << "    esac\n    return ;;\n  esac\n"
+         "  case \"${COMP_WORDS[1]}\" in "
+      << alternatives(names_of(commands_with_keys(app)))
+      << ")\n"
+         "    case \"$before\" in\n";
+  for (const CompletedKey& key : keys)
+    if (!key.words.empty())
+      out << "      " << key.key << (key.flag.empty() ? "" : "|" + key.flag)
+          << ") _lockstep_words \"" << words(key.words) << "\"; return ;;\n";
+  out << "      " << alternatives(names_of(keys))
+      << ") ;;\n"
+         "      *) [ \"$COMP_CWORD\" -gt 2 ] && _lockstep_words \""
+      << words(names_of(keys))
+      << "\" ;;\n"
+         "    esac ;;\n"
+         "  esac\n"
+         "  case \"${COMP_WORDS[1]} $COMP_CWORD $before\" in\n"
+         "    ";
+  for (const CLI::App* command : commands_with_networks(app))
+    out << command->get_name() << "\\ 2\\ *|";
+  out << "*\\ --model) _lockstep_words \"" << words(all_model_names())
+      << "\" ;;\n"
+         "  esac\n"
+         "  _lockstep_files\n"
+         "}\n"
+         "_lockstep_words() { COMPREPLY+=($(compgen -W \"$1\" -- \"$word\")); }\n"
+         "_lockstep_files() { local IFS=$'\\n'; COMPREPLY+=($(compgen -f -- \"$word\")); }\n"
+         "complete -o filenames -F _lockstep lockstep\n";
+  return out.str();
+}
+
+std::string quoted(const std::string& text) {
+  std::string safe = "'";
+  for (char letter : text.substr(0, text.find('\n')))
+    safe += letter == '\'' || letter == '\\' ? std::string("\\") + letter : std::string(1, letter);
+  return safe + "'";
+}
+
+std::string fish(const CLI::App& app) {
+  std::ostringstream out;
+  for (const CLI::App* command : subcommands(app)) {
+    out << "complete -c lockstep -n __fish_use_subcommand -a " << command->get_name() << " -d "
+        << quoted(command->get_description()) << "\n";
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& name : option->get_lnames())
+        out << "complete -c lockstep -n '__fish_seen_subcommand_from " << command->get_name()
+            << "' -l " << name << " -d " << quoted(option->get_description()) << "\n";
+  }
+  const std::string with_keys =
+      "__fish_seen_subcommand_from " + words(names_of(commands_with_keys(app)));
+  out << "function __lockstep_after; contains -- (commandline -opc)[-1] $argv; end\n";
+  for (const CompletedKey& key : keys_to_complete()) {
+    out << "complete -c lockstep -n '" << with_keys << "' -a " << key.key << "\n";
+    if (!key.words.empty())
+      out << "complete -c lockstep -n '__lockstep_after " << key.key
+          << (key.flag.empty() ? "" : " " + key.flag) << "' -a " << quoted(words(key.words))
+          << "\n";
+  }
+  out << "complete -c lockstep -n '__lockstep_after --model "
+      << words(names_of(commands_with_networks(app))) << "' -a " << quoted(words(all_model_names()))
+      << "\n";
+  return out.str();
+}
+
+}  // namespace
+
+std::string completion_script(const CLI::App& app, const std::string& shell) {
+  if (shell == "bash") return bash(app);
+  if (shell == "zsh") return "autoload -U +X bashcompinit && bashcompinit\n" + bash(app);
+  check(shell == "fish", "completion scripts exist for bash, zsh and fish, not for '", shell, "'");
+  return fish(app);
+}
+
+}  // namespace lockstep
