@@ -14,6 +14,7 @@
 
 #include "graph/error.h"
 #include "graph/limits.h"
+#include "graph/refusal.h"
 
 namespace lockstep {
 namespace {
@@ -145,8 +146,9 @@ void write_file(const std::string& path, const std::string& text) {
 void make_folder(const std::string& path) {
   std::error_code trouble;
   std::filesystem::create_directories(path, trouble);
-  check(!trouble && std::filesystem::is_directory(path, trouble), "cannot create the folder '",
-        path, "'", trouble ? ": " + trouble.message() : "");
+  if (!trouble && !std::filesystem::is_directory(path))
+    trouble = std::make_error_code(std::errc::not_a_directory);
+  check(!trouble, "cannot create the folder ", refusal_text(path, trouble));
 }
 
 std::string read_file(const std::string& path) {

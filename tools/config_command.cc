@@ -1,12 +1,27 @@
 #include "tools/config_command.h"
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <iostream>
 
+#include "graph/printable.h"
 #include "runtime/dist/rendezvous.h"
 #include "tools/detection/detector_config.h"
+#include "tools/tasks.h"
 
 namespace lockstep {
+
+namespace {
+
+// The key of any task that is `word`, in whatever case; "" if there is none.
+std::string key_like(const std::string& word) {
+  std::string capitals = word;
+  for (char& letter : capitals)
+    letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  return is_key_of_a_task(capitals) ? capitals : "";
+}
+
+}  // namespace
 
 KeyWords::KeyWords(CLI::App& command) : command_(command) {
   command.allow_extras();
@@ -23,8 +38,14 @@ KeyWords::KeyWords(CLI::App& command) : command_(command) {
 
 std::vector<std::string> KeyWords::words() const {
   std::vector<std::string> words = command_.remaining();
-  for (const std::string& word : words)
+  for (const std::string& word : words) {
     if (word.rfind("--", 0) == 0) throw CLI::ExtrasError({word});
+    const std::size_t sign = word.find('=');
+    if (sign == word.npos) continue;
+    const std::string key = key_like(word.substr(0, sign));
+    check(key.empty(), "'", word, "': write ", key, " ", shell_word(word.substr(sign + 1)),
+          ", with a space instead of the =");
+  }
   return words;
 }
 

@@ -1,27 +1,40 @@
 // lockstep: one binary, a file per subcommand. Exit codes: 0 done, 1 internal failure, 2 an error
 // that the user can fix, named on stderr; 128 + signal if a signal ended the run.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "graph/graph.h"
 #include "graph/nearest.h"
 #include "graph/printable.h"
+#include "graph/refusal.h"
 #include "tools/command.h"
 #include "tools/completion.h"
 #include "tools/manual.h"
+#include "tools/standard_output.h"
 #include "tools/version.h"
 
 namespace {
 
 using namespace lockstep;
 
+// `help` stands for --help, `help train` for `train --help`.
+void spell_out_help(std::vector<std::string>& words) {
+  if (words.empty() || words[0] != "help") return;
+  const bool of_command = words.size() > 1 && !words[1].starts_with("-");
+  words = of_command ? std::vector<std::string>{words[1], "--help"}
+                     : std::vector<std::string>{"--help"};
+}
+
 // The parser itself would only say that a subcommand is required.
-void check_first_word(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2) return;
-  const std::string word = argv[1];
+void check_first_word(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty()) return;
+  const std::string& word = words[0];
   if (word.rfind('-', 0) == 0) {
     check(app.get_option_no_throw(word) != nullptr, "unknown option '", word,
           "'; lockstep --help lists the subcommands");
@@ -36,13 +49,41 @@ void check_first_word(const CLI::App& app, int argc, char** argv) {
        near.empty() ? "; lockstep --help lists them" : "");
 }
 
+// The parser's words about what was not expected, with the option that may have been meant.
+std::string words_of(const CLI::ParseError& error, const CLI::App& command,
+                     const std::vector<std::string>& words) {
+  if (error.get_name() != "ExtrasError") return error.what();
+  const std::string said = error.what();
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with("-") || command.get_option_no_throw(name) || said.find(word) == said.npos)
+      continue;
+    std::vector<std::string> names;
+    for (const CLI::Option* option : command.get_options())
+      for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
+    const std::string near = nearest(name, names);
+    return join("unknown option '", name, "'",
+                near.empty() ? "" : join(", did you mean '", near, "'?"));
+  }
+  return said;
+}
+
 // One line, as for every other error.
-int refuse(const CLI::App& app, const CLI::ParseError& error) {
-  std::string command = "lockstep";
-  for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
-  std::cerr << "lockstep: " << printable(error.what()) << "; " << command
+int refuse(const CLI::App& app, const CLI::ParseError& error,
+           const std::vector<std::string>& words) {
+  std::string name = "lockstep";
+  const CLI::App* command = &app;
+  for (const CLI::App* chosen : app.get_subcommands()) {
+    name += " " + chosen->get_name();
+    command = chosen;
+  }
+  std::cerr << "lockstep: " << printable(words_of(error, *command, words)) << "; " << name
             << " --help says what is allowed\n";
   return 2;
+}
+
+void add_help(CLI::App& app, Command&) {
+  app.add_subcommand("help", "print the help of a command: lockstep help train");
 }
 
 void add_completion(CLI::App& app, Command& chosen) {
@@ -72,10 +113,7 @@ void add_manual(CLI::App& app, Command& chosen) {
   });
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit becomes a write error with a name
+int run(const std::vector<std::string>& given) {
   CLI::App app{"Data-parallel training steps as ONNX graphs, planned before they run.", "lockstep"};
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text);
@@ -83,26 +121,41 @@ int main(int argc, char** argv) {
   Command chosen;
   for (auto add : {add_train, add_test, add_infer, add_export, add_build, add_inspect, add_plan,
                    add_run, add_step, add_onnx_test, add_bench, add_launch, add_keys, add_scenes,
-                   add_doctor, add_completion, add_manual})
+                   add_doctor, add_completion, add_manual, add_help})
     add(app, chosen);
+  std::vector<std::string> words = given;
   try {
-    check_first_word(app, argc, argv);
-    app.parse(argc, argv);
+    spell_out_help(words);
+    check_first_word(app, words);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     return chosen();
   } catch (const CLI::ParseError& error) {
     // Help and the version come as errors with code 0.
-    return error.get_exit_code() == 0 ? app.exit(error) : refuse(app, error);
+    return error.get_exit_code() == 0 ? app.exit(error) : refuse(app, error, words);
   } catch (const Error& error) {
     std::cerr << "lockstep: " << printable_lines(error.what()) << "\n";
     return 2;
   } catch (const std::bad_alloc&) {
-    std::cerr << "lockstep: out of memory: the command needs more memory than is free\n";
+    std::cerr << "lockstep: out of memory: the command needs more memory than is free; a smaller "
+                 "batch, smaller pictures or fewer replicas (DEVICES) need less\n";
     return 2;
   } catch (const std::filesystem::filesystem_error& error) {
-    std::cerr << "lockstep: " << printable_lines(error.what()) << "\n";
+    std::cerr << "lockstep: " << printable_lines(refusal_text(error)) << "\n";
     return 2;
   } catch (const std::exception& error) {
     std::cerr << "lockstep: internal error: " << printable_lines(error.what()) << "\n";
     return 1;
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  keep_closed_streams_closed();
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit becomes a write error with a name
+  const int code = run({argv + std::min(argc, 1), argv + argc});
+  const std::string trouble = trouble_with_output();
+  if (trouble.empty()) return code;
+  std::cerr << "lockstep: " << trouble << "\n";
+  return code == 0 ? 2 : code;
 }

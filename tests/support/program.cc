@@ -30,8 +30,12 @@ Program::Program(const std::vector<std::string>& arguments, const ProgramOptions
   write_file(out, "");
   process_ = fork();
   if (process_ != 0) return;
-  dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
   dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+  if (options.output == "closed")
+    close(STDOUT_FILENO);
+  else
+    dup2(open((options.output.empty() ? out : options.output).c_str(), O_WRONLY | O_CREAT, 0600),
+         STDOUT_FILENO);
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
   if (options.file_size_limit >= 0) {
     signal(SIGXFSZ, SIG_IGN);

@@ -45,6 +45,70 @@ TEST_F(CommandTest, MisspeltCommandsGetTheNearestOne) {
   expect_refused(run_lockstep({"--bogus", "train"}), {"unknown option '--bogus'"});
 }
 
+TEST_F(CommandTest, HelpIsAWordToo) {
+  EXPECT_EQ(run_lockstep({"help"}).out, run_lockstep({"--help"}).out);
+  EXPECT_EQ(run_lockstep({"help", "--all"}).out, run_lockstep({"--help"}).out);
+  for (const char* command : {"train", "launch", "keys", "completion"}) {
+    const Outcome outcome = run_lockstep({"help", command});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, run_lockstep({command, "--help"}).out);
+  }
+  expect_refused(run_lockstep({"help", "trian"}), {"'trian', did you mean 'train'?"});
+}
+
+TEST_F(CommandTest, MisspeltOptionsGetTheNearestOne) {
+  const std::string path = config();
+  expect_refused(run_lockstep({"train", path, "--thread", "1"}),
+                 {"unknown option '--thread', did you mean '--threads'?; lockstep train --help"});
+  expect_refused(run_lockstep({"train", path, "--thread=1"}), {"did you mean '--threads'?"});
+  expect_refused(run_lockstep({"plan", "mlp", "--formt", "html"}), {"did you mean '--format'?"});
+  expect_refused(run_lockstep({"step", "x.onnx", "--inptus", "in"}), {"did you mean '--inputs'?"});
+  expect_refused(run_lockstep({"doctor", "--propertys"}), {"unknown option '--propertys'"});
+  expect_refused(run_lockstep({"train", path, "--xyzzy", "1"}), {"unknown option '--xyzzy'; "});
+}
+
+TEST_F(CommandTest, KeysThatAreSpeltAnotherWayGetTheirName) {
+  const std::string path = config();
+  expect_refused(run_lockstep({"train", path, "solver.base_lr", "0.1"}),
+                 {"unknown key solver.base_lr; did you mean SOLVER.BASE_LR?"});
+  expect_refused(run_lockstep({"train", path, "Solver.Base_lrr", "0.1"}),
+                 {"did you mean SOLVER.BASE_LR?"});
+  expect_refused(run_lockstep({"train", path, "base_lr", "0.1"}), {"did you mean SOLVER.BASE_LR?"});
+  expect_refused(run_lockstep({"train", config("solver:\n  base_lr: 0.1\n")}),
+                 {path + ":2: unknown key solver.base_lr; did you mean SOLVER.BASE_LR?"});
+  const std::string said = "'SOLVER.BASE_LR=0.1': write SOLVER.BASE_LR 0.1, with a space instead";
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"SOLVER.BASE_LR=0.1"},
+                                                {"SOLVER.BASE_LR=0.1", "SOLVER.GAMMA=1"},
+                                                {"--resume", "SOLVER.BASE_LR=0.1"},
+                                                {"SOLVER.GAMMA", "1", "SOLVER.BASE_LR=0.1"}}) {
+    std::vector<std::string> all{"train", config()};
+    all.insert(all.end(), words.begin(), words.end());
+    expect_refused(run_lockstep(all), {said});
+  }
+  expect_refused(run_lockstep({"plan", config(), "solver.base_lr=0.1"}),
+                 {"write SOLVER.BASE_LR 0.1, with"});
+  expect_refused(run_lockstep({"train", config(), "DATA.ROOT=a b"}),
+                 {"write DATA.ROOT 'a b', with"});
+  // A value may have the sign.
+  EXPECT_EQ(
+      run_lockstep({"train", config(), "OUTPUT_DIR", folder / "lr=0.1", "SOLVER.MAX_ITER", "1"})
+          .exit_code,
+      0);
+}
+
+TEST_F(CommandTest, AFolderThatCannotBeMadeIsToldInPlainWords) {
+  write_file(folder / "file", "");
+  const Outcome below = run_lockstep({"train", config(), "OUTPUT_DIR", folder / "file/run"});
+  expect_refused(below, {"OUTPUT_DIR: ", folder / "file", "a part of the path is a file"});
+  const Outcome proc = run_lockstep({"train", config(), "OUTPUT_DIR", "/proc/no/run"});
+  expect_refused(proc, {"OUTPUT_DIR: cannot create the folder '/proc/no/run': "});
+  const Outcome name =
+      run_lockstep({"train", config(), "OUTPUT_DIR", folder / std::string(300, 'x')});
+  expect_refused(name, {"OUTPUT_DIR: ", "File name too long; shorten the name"});
+  for (const Outcome& outcome : {below, proc, name})
+    EXPECT_EQ(outcome.err.find("filesystem error"), std::string::npos) << outcome.err;
+}
+
 TEST_F(CommandTest, ScenesAreWrittenWithTheirAnnotations) {
   const std::string out = folder / "scenes";
   const Outcome outcome = run_lockstep({"scenes", "--images", "3", "--out", out});
@@ -93,6 +157,7 @@ TEST_F(CommandTest, ShellsCompleteItsWords) {
   };
   write_file(folder / "my config.yaml", "");
   EXPECT_EQ(completed({"tr"}), "train");
+  EXPECT_EQ(completed({"help", "tr"}), "train");
   EXPECT_EQ(completed({"train", "--res"}), "--resume");
   EXPECT_EQ(completed({"train", "my"}), "my config.yaml");
   EXPECT_EQ(completed({"train", "x.yaml", "SOLVER.B"}),

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "data/npy.h"
+#include "graph/file.h"
 #include "graph/io.h"
 
 namespace lockstep {
@@ -68,7 +69,7 @@ std::map<std::string, Literal> read_inputs(const Graph& graph, const std::string
 }
 
 void write_tensor(const std::string& folder, const std::string& name, const Literal& value) {
-  fs::create_directories(folder);
+  make_folder(folder);
   write_npy((fs::path(folder) / (file_name(name) + ".npy")).string(), value);
 }
 

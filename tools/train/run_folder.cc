@@ -11,6 +11,8 @@
 #include <fstream>
 
 #include "graph/error.h"
+#include "graph/file.h"
+#include "graph/refusal.h"
 
 namespace lockstep {
 namespace {
@@ -112,13 +114,16 @@ std::unique_ptr<RunLock> start_next_run(const std::string& series) {
     for (int number = std::max(last_number(first), 1);; ++number) {
       const fs::path folder = numbered(first, number);
       if (number > 1 && fs::exists(folder) && !fs::is_directory(folder)) continue;
-      fs::create_directories(folder);
+      make_folder(folder.string());
       if (!holds_nothing(folder)) continue;
       // Of two simultaneous attempts one succeeds.
       if (const int file = take_lock(folder); file >= 0)
         return std::unique_ptr<RunLock>(new RunLock(folder.string(), file, above));
     }
   } catch (const fs::filesystem_error& error) {
+    remove_empty(first.parent_path(), above);
+    fail("OUTPUT_DIR: ", refusal_text(error));
+  } catch (const Error& error) {
     remove_empty(first.parent_path(), above);
     fail("OUTPUT_DIR: ", error.what());
   }

@@ -1,0 +1,16 @@
+// What the file system refuses: the path, the reason and the remedy, without the C++ library's
+// words.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+namespace lockstep {
+
+// "'runs/x': Read-only file system; choose a folder that you can write to"
+std::string refusal_text(const std::string& path, const std::error_code& reason);
+// The same, beginning with "cannot use".
+std::string refusal_text(const std::filesystem::filesystem_error& error);
+
+}  // namespace lockstep
