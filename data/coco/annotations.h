@@ -58,6 +58,7 @@ struct Annotations {
   std::vector<float> coordinates;         // x, y, x, y, ..
   std::vector<RunLengths> masks;
   std::vector<float> keypoints;
+  int64_t dropped_polygons = 0;  // of the file; they have fewer than three points
 
   std::span<const CocoObject> objects_of(std::size_t image) const {
     return {objects.data() + first_object[image], objects.data() + first_object[image + 1]};

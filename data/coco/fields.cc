@@ -15,6 +15,21 @@ std::string brief(const json& value) {
   return printable(text.size() <= kMost ? text : text.substr(0, kMost) + "..");
 }
 
+// Programs that keep tables of floats write 90.0.
+std::optional<int64_t> whole_number(const json& value) {
+  constexpr double kExact = 9007199254740992;  // 2^53: a float beyond may stand for several numbers
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (std::abs(number) > kExact || number != std::floor(number)) return std::nullopt;
+    return static_cast<int64_t>(number);
+  }
+  if (!value.is_number_integer() ||
+      (value.is_number_unsigned() &&
+       value.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()}))
+    return std::nullopt;
+  return value.get<int64_t>();
+}
+
 Fields::Fields(const json& element, const std::string& kind) : element_(element), name_(kind) {
   if (!element.is_object()) refuse("should be an object, is ", brief(element));
   if (const auto id = element.find("id"); id != element.end()) name_ += " " + brief(*id);
@@ -33,12 +48,10 @@ const json& Fields::at(const char* key) const {
 
 int64_t Fields::integer(const char* key, int64_t least) const {
   const json& value = at(key);
-  const bool fits = value.is_number_integer() &&
-                    !(value.is_number_unsigned() &&
-                      value.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()});
-  if (!fits || value.get<int64_t>() < least)
+  const std::optional<int64_t> whole = whole_number(value);
+  if (!whole || *whole < least)
     refuse("'", key, "' is ", brief(value), ", should be a whole number of at least ", least);
-  return value.get<int64_t>();
+  return *whole;
 }
 
 double Fields::number(const char* key) const {
@@ -51,9 +64,10 @@ bool Fields::flag(const char* key) const {
   if (!has(key)) return false;
   const json& value = at(key);
   if (value.is_boolean()) return value.get<bool>();
-  if (!value.is_number_integer() || (value != 0 && value != 1))
+  const std::optional<int64_t> whole = whole_number(value);
+  if (!whole || (*whole != 0 && *whole != 1))
     refuse("'", key, "' is ", brief(value), ", should be 0 or 1");
-  return value == 1;
+  return *whole == 1;
 }
 
 const std::string& Fields::text(const char* key) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "data/coco/boxes.h"
@@ -17,7 +18,7 @@ class Fields {
   bool has(const char* key) const;
   const nlohmann::json& at(const char* key) const;
 
-  // Of at least `least`.
+  // A whole number of at least `least`, with or without ".0".
   int64_t integer(const char* key, int64_t least) const;
   double number(const char* key) const;
   bool flag(const char* key) const;  // false if it is not there; 0, 1, true or false
@@ -36,6 +37,9 @@ class Fields {
   const nlohmann::json& element_;
   std::string name_;
 };
+
+// Of an integer, or of a float without a fraction; none for any other value.
+std::optional<int64_t> whole_number(const nlohmann::json& value);
 
 // For errors: as JSON, cut off.
 std::string brief(const nlohmann::json& value);

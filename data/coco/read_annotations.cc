@@ -115,14 +115,19 @@ class AnnotationReader {
     }
     if (!of.is_array())
       fields.refuse("'segmentation' is ", brief(of), ", should be polygons or run lengths");
-    object.polygons = {static_cast<uint32_t>(table_.polygons.size()),
-                       static_cast<uint32_t>(of.size())};
+    constexpr std::size_t kLeast = 6;
+    object.polygons.first = static_cast<uint32_t>(table_.polygons.size());
     for (const json& polygon : of) {
       const std::vector<double> points = fields.numbers(polygon, "segmentation");
-      if (points.size() < 6 || points.size() % 2 != 0)
+      if (points.size() < kLeast) {
+        ++table_.dropped_polygons;
+        continue;
+      }
+      if (points.size() % 2 != 0)
         fields.refuse("'segmentation' has a polygon of ", points.size(),
-                      " numbers, should have at least three points of two");
+                      " numbers, should have two for each point");
       table_.polygons.push_back(append(table_.coordinates, points));
+      ++object.polygons.count;
     }
   }
 
@@ -173,10 +178,20 @@ class AnnotationReader {
       objects[i].image = place(images_, image_ids_[i], objects[i], "image");
       objects[i].category = place(categories_, category_ids_[i], objects[i], "category");
       ++first[static_cast<std::size_t>(objects[i].image) + 1];
+      check_mask_size(objects[i]);
     }
     std::partial_sum(first.begin(), first.end(), first.begin());
     std::stable_sort(objects.begin(), objects.end(),
                      [](const CocoObject& a, const CocoObject& b) { return a.image < b.image; });
+  }
+
+  void check_mask_size(const CocoObject& object) const {
+    if (object.mask < 0) return;
+    const RunLengths& mask = table_.masks[static_cast<std::size_t>(object.mask)];
+    const CocoImage& image = table_.images[static_cast<std::size_t>(object.image)];
+    check(mask.height == image.height && mask.width == image.width, "annotation ", object.id,
+          ": 'segmentation' is a mask of ", mask.height, " x ", mask.width, ", but image ",
+          image.id, " is ", image.height, " high and ", image.width, " wide");
   }
 
   static int32_t place(const std::unordered_map<int64_t, std::size_t>& known, int64_t id,

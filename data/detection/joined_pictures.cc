@@ -57,6 +57,7 @@ void append_table(Annotations& table, Annotations more) {
   const uint32_t polygons = append(table.polygons, std::move(more.polygons));
   const auto masks = static_cast<int32_t>(append(table.masks, std::move(more.masks)));
   const uint32_t keypoints = append(table.keypoints, std::move(more.keypoints));
+  table.dropped_polygons += more.dropped_polygons;
   for (CocoObject& object : more.objects) {
     object.image += images;
     object.polygons.first += polygons;

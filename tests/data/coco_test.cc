@@ -52,7 +52,7 @@ const std::string kGood =
 TEST_F(CocoFile, IsReadInAnyOrderOfItsLists) {
   const std::string crowd =
       R"({"id": 6, "image_id": 7, "category_id": 18, "bbox": [0, 0, 2, 2], "area": 3, "iscrowd": 1,
-          "segmentation": {"size": [2, 2], "counts": [1, 3]}})";
+          "segmentation": {"size": [40, 60], "counts": [1, 2399]}})";
   const std::string again = R"({"id": 9, "image_id": 3, "category_id": 18, "bbox": [0, 0, 1, 1],
                                 "ignore": 1})";
   const std::string objects = "\"annotations\": [" + kGood + "," + crowd + "," + again + "]";
@@ -67,7 +67,7 @@ TEST_F(CocoFile, IsReadInAnyOrderOfItsLists) {
     EXPECT_EQ(table.images[1].file, "a.jpg");
     ASSERT_EQ(table.objects_of(0).size(), 1U);
     EXPECT_TRUE(table.objects_of(0)[0].crowd);
-    EXPECT_EQ(table.masks[0].counts, (std::vector<uint32_t>{1, 3}));
+    EXPECT_EQ(table.masks[0].counts, (std::vector<uint32_t>{1, 2399}));
     ASSERT_EQ(table.objects_of(1).size(), 2U);
     const CocoObject& object = table.objects_of(1)[0];
     EXPECT_EQ(object.bbox, (std::array<double, 4>{1, 2, 10.5, 20}));
@@ -83,7 +83,7 @@ TEST_F(CocoFile, WrittenIsReadBack) {
   const Annotations table =
       read("{" + kImages + "," + kCategories + ", \"annotations\": [" + kGood +
            R"(,{"id": 6, "image_id": 7, "category_id": 18, "bbox": [0.1, 0, 2, 2], "iscrowd": 1,
-               "segmentation": {"size": [3, 2], "counts": "024"}}]})");
+               "segmentation": {"size": [40, 60], "counts": "02nZ2"}}]})");
   const std::string path = folder_ / "b.json";
   write_annotations(path, table);
   const Annotations again = read_annotations(path);
@@ -151,6 +151,12 @@ TEST_F(CocoFile, RefusesAnnotationsByTheirId) {
   refused(R"({"id": 5, "image_id": 3, "category_id": 2, "bbox": [1, 2, 3, 4]})",
           "annotation 5: 'category_id' is 2, but there is no such category");
   refused(R"({"id": 5, "image_id": 3, "category_id": 1})", "annotation 5: has no 'bbox'");
+  refused(R"({"id": 90.5, "image_id": 3, "category_id": 1})",
+          "annotation 90.5: 'id' is 90.5, should be a whole number");
+  refused(R"({"id": 5, "image_id": 3.5, "category_id": 1})", "annotation 5: 'image_id' is 3.5");
+  refused(R"({"id": 5, "image_id": 3, "category_id": 1e300})", "'category_id' is 1e+300");
+  refused(kGood + R"(, {"id": 5.0, "image_id": 3, "category_id": 1})",
+          "annotation 5.0: is there twice");
   refused(R"({"id": 5, "image_id": 3, "category_id": 1, "bbox": [1, 2, 3]})",
           "annotation 5: 'bbox' has 3 numbers, should have 4");
   refused(R"({"id": 5, "image_id": 3, "category_id": 1, "bbox": [1, 2, -3, 4]})",
@@ -160,9 +166,9 @@ TEST_F(CocoFile, RefusesAnnotationsByTheirId) {
   refused(with("iscrowd", "2"), "annotation 5: 'iscrowd' is 2, should be 0 or 1");
   refused(with("area", "-1"), "annotation 5: 'area' is -1");
   refused(with("segmentation", "7"), "annotation 5: 'segmentation' is 7");
-  refused(with("segmentation", "[[1, 2, 3, 4]]"),
-          "annotation 5: 'segmentation' has a polygon of 4 numbers");
   refused(with("segmentation", "[[1, 2, 3, 4, 5, 6, 7]]"), "has a polygon of 7 numbers");
+  refused(with("segmentation", R"({"size": [30, 50], "counts": [1500]})"),
+          "annotation 5: 'segmentation' is a mask of 30 x 50, but image 3 is 50 high and 30 wide");
   refused(with("segmentation", R"({"size": [2, 2], "counts": [1, 2]})"),
           "annotation 5: 'segmentation': runs add up to 3 pixels, the mask of 2 x 2 has 4");
   refused(with("segmentation", R"({"size": [2, 2], "counts": [-1, 5]})"), "a run of -1 pixels");
@@ -171,6 +177,47 @@ TEST_F(CocoFile, RefusesAnnotationsByTheirId) {
   refused(with("segmentation", R"({"size": [2, 2], "counts": "\u0001"})"),
           "has the character '\\x01'");
   refused(with("keypoints", "[1, 2, 2, 3]"), "annotation 5: 'keypoints' has 4 numbers");
+}
+
+// As programs write it that keep their tables in floats.
+TEST_F(CocoFile, WholeNumbersMayBeFloats) {
+  const Annotations table = read(R"({
+      "images": [{"id": 7.0, "file_name": "b.jpg", "height": 40.0, "width": 6e1}],
+      "categories": [{"id": 90.0, "name": "dog"}, {"id": 1e2, "name": "cat"}],
+      "annotations": [{"id": 5.0, "image_id": 7, "category_id": 90, "bbox": [1, 2, 3, 4],
+                       "iscrowd": 1.0}, {"id": 6, "image_id": 7.0, "category_id": 100.0,
+                       "bbox": [1, 2, 3, 4], "iscrowd": 0.0}]})");
+  EXPECT_EQ(table.images[0].id, 7);
+  EXPECT_EQ(table.images[0].width, 60);
+  EXPECT_EQ(table.categories[0].id, 90);
+  EXPECT_EQ(table.objects[0].id, 5);
+  EXPECT_TRUE(table.objects[0].crowd);
+  EXPECT_EQ(table.objects[1].category, 1);
+  EXPECT_FALSE(table.objects[1].crowd);
+  const std::string path = folder_ / "results.json";
+  write_file(path, R"([{"image_id": 7.0, "category_id": 9e1, "bbox": [0, 0, 1, 1], "score": 1}])");
+  EXPECT_EQ(read_results(path, table)[0].category, 0);
+  write_file(path, R"([{"image_id": 7.5, "category_id": 90, "bbox": [0, 0, 1, 1], "score": 1}])");
+  expect_error([&] { read_results(path, table); }, "results.json: result 0: 'image_id' is 7.5");
+}
+
+// Detectron drops them, too, whatever is left of the object.
+TEST_F(CocoFile, ShortPolygonsAreDroppedAndCounted) {
+  const auto object = [](int id, const std::string& polygons) {
+    return join(R"({"id": )", id, R"(, "image_id": 3, "category_id": 1, "bbox": [1, 2, 3, 4],
+                "segmentation": )",
+                polygons, "}");
+  };
+  const Annotations table =
+      read("{" + kImages + "," + kCategories + ", \"annotations\": [" +
+           object(1, "[[1, 2, 3, 4], [1, 2, 3, 4, 5, 6], []]") + "," + object(2, "[[1, 2, 3]]") +
+           "," + object(3, "[[7, 8, 9, 10, 11, 12]]") + "]}");
+  EXPECT_EQ(table.dropped_polygons, 3);
+  ASSERT_EQ(table.objects.size(), 3U);
+  EXPECT_EQ(table.objects[0].polygons.count, 1U);
+  EXPECT_EQ(table.objects[1].polygons.count, 0U);
+  ASSERT_EQ(table.objects[2].polygons.count, 1U);
+  EXPECT_EQ(table.coordinates[table.polygons[table.objects[2].polygons.first].first], 7);
 }
 
 TEST(RunLengths, GoThroughTheirString) {

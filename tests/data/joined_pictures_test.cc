@@ -22,6 +22,7 @@ Annotations small_table(const std::string& path, float mark) {
   table.polygons.push_back({0, 6});
   table.masks.push_back({8, 8, {static_cast<uint32_t>(mark), 4, 60 - static_cast<uint32_t>(mark)}});
   table.keypoints = {mark, 3, 2};
+  table.dropped_polygons = 1 + static_cast<int64_t>(mark);
   CocoObject with_polygon, with_mask;
   with_polygon.bbox = {1, 1, 4, 4};
   with_polygon.polygons = {0, 1};
@@ -61,6 +62,7 @@ TEST_F(JoinedPicturesTest, KeepTheirObjectsAndTheirPictures) {
   const JoinedPictures joined(std::move(sets));
   const Annotations& table = joined.annotations();
   EXPECT_EQ(table.path, "a + b + c");
+  EXPECT_EQ(table.dropped_polygons, 1 + 2 + 3);
   ASSERT_EQ(table.images.size(), 3U);
   ASSERT_EQ(table.first_object, (std::vector<std::size_t>{0, 2, 4, 6}));
   for (std::size_t i = 0; i < paths.size(); ++i) {

@@ -34,8 +34,8 @@ Seeds coco_seeds() {
 "annotations":[{"id":1,"image_id":1,"category_id":1,"bbox":[1,2,30,20.5],"area":100,"iscrowd":0,
 "segmentation":[[1,2,3,4,5,6.5]],"keypoints":[1,2,2,0,0,0],"num_keypoints":1},
 {"id":2,"image_id":1,"category_id":2,"bbox":[0,0,2,2],"iscrowd":1,
-"segmentation":{"size":[3,2],"counts":"024"}},{"id":3,"image_id":1,"category_id":2,
-"bbox":[5,5,9,9],"ignore":1,"segmentation":{"size":[2,2],"counts":[1,3]}}]})"};
+"segmentation":{"size":[40,60],"counts":"02nZ2"}},{"id":3,"image_id":1,"category_id":2,
+"bbox":[5,5,9,9],"ignore":1,"segmentation":{"size":[40,60],"counts":[1,2399]}}]})"};
 }
 
 }  // namespace lockstep::fuzz

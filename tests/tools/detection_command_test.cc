@@ -247,6 +247,22 @@ TEST_F(DetectorCommand, ARunOfOtherAnnotationsIsNotResumed) {
   expect_trained("run", longer);
 }
 
+TEST_F(DetectorCommand, PolygonsThatAreLeftOutAreCounted) {
+  ASSERT_EQ(run_lockstep({"scenes", "--images", "12", "--out", folder_ / "mine"}).exit_code, 0);
+  const std::string path = folder_ / "mine/annotations.json";
+  auto all = nlohmann::json::parse(read_file(path));
+  all["annotations"][0]["segmentation"] = {{1, 2, 3, 4}};
+  write_file(path, all.dump());
+  const Outcome outcome = run(
+      "train", "run",
+      {"DATASETS", "{mine: {IMAGES: " + (folder_ / "mine/images") + ", ANNOTATIONS: " + path + "}}",
+       "TRAIN.DATASETS", "[mine]", "SOLVER.MAX_ITER", "1"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find(path + ": 1 polygon of fewer than three points left out"),
+            std::string::npos)
+      << outcome.out;
+}
+
 TEST_F(DetectorCommand, InferDrawsEveryPicture) {
   expect_trained("run");
   const Scenes scenes({.count = 2, .held_out = true});

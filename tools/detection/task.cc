@@ -53,6 +53,13 @@ std::string digest_of(const Annotations& table) {
               digest(bytes.data(), bytes.size()));
 }
 
+std::string dropped_text(const Annotations& table) {
+  const int64_t dropped = table.dropped_polygons;
+  return dropped == 0 ? ""
+                      : join(table.path, ": ", dropped, dropped == 1 ? " polygon" : " polygons",
+                             " of fewer than three points left out");
+}
+
 }  // namespace
 
 void check_sets_named(const DetectorConfig& config, const std::string& key,
@@ -178,6 +185,9 @@ std::vector<std::string> DetectionTask::notes() const {
   for (const std::string& part : left_out_of(config_.network))
     notes.push_back(join(part, " is not in this version yet; the step leaves it out"));
   notes.push_back(minibatches_->text());
+  for (const auto* pictures : {training_.get(), testing_.get()})
+    if (std::string dropped = dropped_text(pictures->annotations()); !dropped.empty())
+      notes.push_back(std::move(dropped));
   return notes;
 }
 
