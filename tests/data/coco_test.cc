@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "data/coco/digest.h"
 #include "data/coco/evaluation.h"
 #include "data/coco/read_annotations.h"
 #include "data/coco/rle.h"
@@ -218,6 +219,56 @@ TEST_F(CocoFile, ShortPolygonsAreDroppedAndCounted) {
   EXPECT_EQ(table.objects[1].polygons.count, 0U);
   ASSERT_EQ(table.objects[2].polygons.count, 1U);
   EXPECT_EQ(table.coordinates[table.polygons[table.objects[2].polygons.first].first], 7);
+}
+
+// A run that goes on must find unchanged whatever a detector may learn from.
+TEST_F(CocoFile, DigestsSeeEveryFieldThatCanBeLearntFrom) {
+  const Annotations table =
+      read("{" + kImages + "," + kCategories + ", \"annotations\": [" + kGood +
+           R"(,{"id": 6, "image_id": 7, "category_id": 18, "bbox": [0.1, 0, 2, 2], "iscrowd": 1,
+               "segmentation": {"size": [40, 60], "counts": [1, 2399]}}]})");
+  const std::string digest = digest_of(table), of_boxes = digest_of_boxes(table);
+  EXPECT_EQ(digest.substr(0, 21), "2 images, 2 objects, ");
+  EXPECT_EQ(of_boxes, "2 images, 2 objects, 492fce7ae0936ea8") << "as in old checkpoints";
+  const auto changed = [&](const char* what, const auto& change, bool boxes) {
+    Annotations other = table;
+    change(other);
+    EXPECT_NE(digest_of(other), digest) << what;
+    EXPECT_EQ(digest_of_boxes(other) != of_boxes, boxes) << what;
+  };
+  changed(
+      "category", [](Annotations& t) { t.categories[0].name = "x"; }, true);
+  changed(
+      "names", [](Annotations& t) { t.categories[0].keypoints[1] = "x"; }, false);
+  changed(
+      "image", [](Annotations& t) { t.images[1].height = 51; }, true);
+  changed(
+      "box", [](Annotations& t) { t.objects[0].bbox[3] += 1; }, true);
+  changed(
+      "area", [](Annotations& t) { t.objects[1].area += 1; }, false);
+  changed(
+      "crowd", [](Annotations& t) { t.objects[1].crowd = true; }, true);
+  changed(
+      "point", [](Annotations& t) { t.coordinates[5] += 1; }, false);
+  changed(
+      "polygon", [](Annotations& t) { t.objects[1].polygons.count = 0; }, false);
+  changed(
+      "run",
+      [](Annotations& t) {
+        t.masks[0].counts = {2, 2398};
+      },
+      false);
+  changed(
+      "mask", [](Annotations& t) { t.objects[0].mask = -1; }, false);
+  changed(
+      "keypoint", [](Annotations& t) { t.keypoints[2] = 1; }, false);
+  changed(
+      "keypoints", [](Annotations& t) { t.objects[1].keypoints.count = 3; }, false);
+
+  Annotations moved = table;  // neither matters
+  moved.objects[0].id = 70;
+  moved.images[0].file = "elsewhere/b.jpg";
+  EXPECT_EQ(digest_of(moved), digest);
 }
 
 TEST(RunLengths, GoThroughTheirString) {

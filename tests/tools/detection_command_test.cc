@@ -6,6 +6,8 @@
 #include <iomanip>
 #include <nlohmann/json.hpp>
 
+#include "data/coco/digest.h"
+#include "data/coco/read_annotations.h"
 #include "data/image.h"
 #include "data/scenes/scenes.h"
 #include "graph/file.h"
@@ -245,6 +247,62 @@ TEST_F(DetectorCommand, ARunOfOtherAnnotationsIsNotResumed) {
                  {"was saved with the annotations of TRAIN.DATASETS 12 images", "now it is 13"});
   draw("12");
   expect_trained("run", longer);
+}
+
+// The digest of earlier versions left out areas, polygons, masks and keypoints.
+TEST_F(DetectorCommand, ACheckpointWithTheFormerDigestGoesOnWithANote) {
+  ASSERT_EQ(run_lockstep({"scenes", "--images", "12", "--out", folder_ / "mine"}).exit_code, 0);
+  const std::string annotations = folder_ / "mine/annotations.json";
+  const std::string drawn = read_file(annotations);
+  const std::vector<std::string> mine{
+      "DATASETS",
+      "{mine: {IMAGES: " + (folder_ / "mine/images") + ", ANNOTATIONS: " + annotations + "}}",
+      "TRAIN.DATASETS",
+      "[mine]",
+      "SOLVER.MAX_ITER",
+      "3"};
+  expect_trained("run", mine);
+  std::vector<std::string> longer = mine;
+  longer.back() = "4";
+  expect_trained("whole", longer);
+  longer.push_back("--resume");
+  const auto change = [&](const std::string& key, int by) {
+    auto all = nlohmann::json::parse(drawn);
+    nlohmann::json& value = all["annotations"][0][key];
+    if (value.is_array())
+      value[0] = value[0].get<double>() + by;
+    else
+      value = value.get<double>() + by;
+    write_file(annotations, all.dump());
+  };
+  const fs::path of_mine = folder_ / "run/train/mine/generalized_rcnn";
+  const std::string path = of_mine / "checkpoint.safetensors";
+  const std::string key = "the annotations of TRAIN.DATASETS", before = read_file(path);
+  change("area", 1);
+  expect_refused(run("train", "run", longer), {"was saved with " + key, "now it is 12 images"});
+  write_file(annotations, drawn);
+
+  // The checkpoint as an earlier version would have written it.
+  Safetensors file = read_safetensors(path);
+  file.metadata.at(key) = digest_of_boxes(read_annotations(annotations));
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const auto& [name, value] : file.tensors) tensors.emplace_back(name, view_of(value));
+  write_safetensors(path, tensors, file.metadata);
+  change("bbox", 1);
+  expect_refused(run("train", "run", longer), {"was saved with " + key, "now it is 12 images"});
+  write_file(annotations, drawn);
+  const Outcome resumed = run("train", "run", longer);
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_NE(resumed.out.find("whether areas, polygons, masks and keypoints are still the same is "
+                             "not known"),
+            std::string::npos)
+      << resumed.out;
+  EXPECT_TRUE(read_file(path) == read_file(folder_ / "whole/train/mine/generalized_rcnn/"
+                                                     "checkpoint.safetensors"));
+  longer[longer.size() - 2] = "5";
+  const Outcome again = run("train", "run", longer);
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.out.find("not known"), std::string::npos) << "said once";
 }
 
 TEST_F(DetectorCommand, PolygonsThatAreLeftOutAreCounted) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "data/coco/digest.h"
 #include "data/coco/training_boxes.h"
 #include "graph/listed.h"
 #include "models/detection/detector.h"
 #include "models/detection/inputs.h"
-#include "runtime/dist/agree.h"
 #include "tools/detection/data_sets.h"
 #include "tools/detection/fed_proposals.h"
 #include "tools/detection/network.h"
@@ -17,6 +17,7 @@
 namespace lockstep {
 namespace {
 
+constexpr const char* kTrainingAnnotations = "the annotations of TRAIN.DATASETS";
 constexpr std::size_t kShapes = 6, kShapesOfSeveralScales = 12;
 
 // A network's classes are numbers, which mean the same only if the categories' names agree.
@@ -28,29 +29,6 @@ void check_same_categories(const Annotations& train, const Annotations& test) {
           test.path);
   check(train.categories.size() == test.categories.size(), train.path, " has ",
         train.categories.size(), " categories, ", test.path, " has ", test.categories.size());
-}
-
-// Of what decides the order of pictures and their boxes.
-std::string digest_of(const Annotations& table) {
-  std::string bytes;
-  const auto add = [&](const auto& value) {
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-  };
-  for (const CocoCategory& category : table.categories) bytes += category.name + '\0';
-  for (const CocoImage& image : table.images) {
-    add(image.id);
-    add(image.height);
-    add(image.width);
-  }
-  for (const CocoObject& object : table.objects) {
-    add(object.image);
-    add(object.category);
-    add(object.bbox);
-    add(object.crowd);
-    add(object.ignore);
-  }
-  return join(table.images.size(), " images, ", table.objects.size(), " objects, ",
-              digest(bytes.data(), bytes.size()));
 }
 
 std::string dropped_text(const Annotations& table) {
@@ -134,6 +112,7 @@ void DetectionTask::fit_true_boxes() {
 void DetectionTask::prepare() {
   training_ = open_pictures(config_, config_.train.data.datasets, "TRAIN.DATASETS");
   training_digest_ = digest_of(training_->annotations());
+  former_digest_ = digest_of_boxes(training_->annotations());
   testing_ = open_pictures(config_, config_.test.data.datasets, "TEST.DATASETS");
   check_same_categories(training_->annotations(), testing_->annotations());
   fit_true_boxes();
@@ -147,7 +126,11 @@ std::vector<std::pair<std::string, std::string>> DetectionTask::also_alike() con
 }
 
 std::vector<std::pair<std::string, std::string>> DetectionTask::also_remembered() const {
-  return {{"the annotations of TRAIN.DATASETS", training_digest_}};
+  return {{kTrainingAnnotations, training_digest_}};
+}
+
+std::vector<FormerEntry> DetectionTask::remembered_before() const {
+  return {{kTrainingAnnotations, former_digest_, "areas, polygons, masks and keypoints"}};
 }
 
 // Files of the trained network predict on the widest pictures of a test.

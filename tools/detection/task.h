@@ -34,6 +34,7 @@ class DetectionTask final : public Task {
   void prepare() override;
   std::vector<std::pair<std::string, std::string>> also_alike() const override;
   std::vector<std::pair<std::string, std::string>> also_remembered() const override;
+  std::vector<FormerEntry> remembered_before() const override;
   std::vector<TrainingModel> steps(int processes) const override;
   std::optional<WeightsOptions> first_weights() const override;
 
@@ -59,7 +60,7 @@ class DetectionTask final : public Task {
 
   DetectorConfig config_;
   std::unique_ptr<PictureSet> training_, testing_;
-  std::string training_digest_;
+  std::string training_digest_, former_digest_;
   std::unique_ptr<DetectionBatches> minibatches_;
   std::unique_ptr<BoxTest> test_;
 };

@@ -53,6 +53,20 @@ bool same(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+std::vector<std::string> renew(Metadata& saved, const Metadata& now,
+                               const std::vector<FormerEntry>& former, const std::string& path) {
+  std::vector<std::string> lines;
+  for (const FormerEntry& entry : former) {
+    const auto found = saved.find(entry.key);
+    const std::string& value = now.at(entry.key);
+    if (found == saved.end() || found->second == value || found->second != entry.value) continue;
+    lines.push_back(join(path, " is of an earlier version, which noted less of ", entry.key,
+                         ": whether ", entry.lacks, " are still the same is not known"));
+    found->second = value;
+  }
+  return lines;
+}
+
 void check_remembered(const Metadata& of_now, const Metadata& saved, const std::string& path,
                       int64_t replicas) {
   const auto of_saved = saved.find("replicas");

@@ -3,13 +3,20 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "runtime/state/checkpoint.h"
 #include "tools/train/settings.h"
+#include "tools/train/task.h"
 
 namespace lockstep {
 
 Metadata remembered(const ConfigKeys& keys, const TrainSettings& settings);
+
+// Puts this version's value in place of one that an earlier version wrote of the same data. Returns
+// a line for people about each such entry.
+std::vector<std::string> renew(Metadata& saved, const Metadata& now,
+                               const std::vector<FormerEntry>& former, const std::string& path);
 
 // Throws naming the key and both values. Keys missing from `saved` may have any value: the
 // checkpoint is older than them. `now`: remembered() of this run.

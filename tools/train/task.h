@@ -47,6 +47,12 @@ struct HeldOutTest {
   std::string pictures_are;  // a description
 };
 
+// An entry of a checkpoint that an earlier version wrote from fewer facts.
+struct FormerEntry {
+  std::string key, value;  // what that version would write now
+  std::string lacks;       // what the value does not tell: a plural
+};
+
 // All processes of a run make the same calls, in this order.
 class Task {
  public:
@@ -67,6 +73,8 @@ class Task {
   virtual std::vector<std::pair<std::string, std::string>> also_alike() const { return {}; }
   // Those of them that a run must find unchanged when it goes on.
   virtual std::vector<std::pair<std::string, std::string>> also_remembered() const { return {}; }
+  // Entries of also_remembered() as earlier versions of the program wrote them.
+  virtual std::vector<FormerEntry> remembered_before() const { return {}; }
   // The step of all replicas of so many processes: one for each form of the minibatches.
   virtual std::vector<TrainingModel> steps(int processes) const = 0;
   virtual std::optional<WeightsOptions> first_weights() const = 0;

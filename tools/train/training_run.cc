@@ -74,13 +74,17 @@ void TrainingRun::set_first_values() {
 }
 
 int64_t TrainingRun::resume(const std::string& checkpoint) {
-  resumed_ = load_checkpoint(*session_, checkpoint, [&](const Metadata& saved) {
-    check_remembered(to_be_remembered(), saved, checkpoint, replicas_);
+  std::vector<std::string> report;
+  resumed_ = load_checkpoint(*session_, checkpoint, [&](Metadata saved) {
+    const Metadata now = to_be_remembered();
+    report = renew(saved, now, task_.remembered_before(), checkpoint);
+    check_remembered(now, saved, checkpoint, replicas_);
     whole_number(saved, "steps", 0, kMostSteps, checkpoint);
   });
   last_checkpoint_ = checkpoint;
   last_start_ = whole_number(resumed_, "steps", 0, kMostSteps, checkpoint);
-  if (lacks_checksums(resumed_)) weights_report_ = {unchecked_line(checkpoint)};
+  if (lacks_checksums(resumed_)) report.push_back(unchecked_line(checkpoint));
+  weights_report_ = std::move(report);
   check(last_start_ <= settings_.schedule.max_iter, "SOLVER.MAX_ITER is ",
         settings_.schedule.max_iter, ", but ", checkpoint, " is from iteration ", last_start_,
         "; increase SOLVER.MAX_ITER to continue");
