@@ -353,6 +353,30 @@ TEST_F(CocoFile, PerfectResultsScoreOneOnAnyNumberOfThreads) {
   EXPECT_EQ(evaluate_proposals(table, {}, 10).average, (std::array<double, 4>{0, 0, -1, -1}));
 }
 
+// Any number of detections may lie in a crowd: none of them is wrong.
+TEST(CocoScoring, ACrowdTakesEveryDetectionInIt) {
+  Annotations table;
+  table.categories.push_back({1, "thing", {}, {}});
+  table.images.push_back({1, "", 200, 200});
+  table.first_object = {0, 2};
+  table.objects.resize(2);
+  table.objects[0].id = 1;
+  table.objects[0].bbox = {0, 0, 100, 100};
+  table.objects[0].area = 10000;
+  table.objects[0].crowd = true;
+  table.objects[1].id = 2;
+  table.objects[1].bbox = {150, 150, 20, 20};
+  table.objects[1].area = 400;
+  // Three in the crowd, surer than the one that finds the object.
+  std::vector<Detection> found{{0, 0, {10, 10, 20, 20}, 0.9},
+                               {0, 0, {40, 40, 20, 20}, 0.8},
+                               {0, 0, {70, 70, 20, 20}, 0.7},
+                               {0, 0, {150, 150, 20, 20}, 0.6}};
+  EXPECT_NEAR(evaluate_boxes(table, found).numbers().ap, 1, 1e-12);
+  found.push_back({0, 0, {120, 0, 20, 20}, 0.95});  // one in no crowd
+  EXPECT_NEAR(evaluate_boxes(table, found).numbers().ap, 0.5, 1e-12);
+}
+
 // Two sets that are joined may have an id twice.
 TEST(CocoScoring, DoesNotNeedDifferentIds) {
   Annotations table;
