@@ -41,39 +41,56 @@ bool may_descend(const fs::path& path) {
   return is_folder(path) && !fs::is_symlink(path, none);
 }
 
-void add_all_below(const fs::path& folder, Paths& found) {
-  for (const fs::path& entry : entries_of(folder)) {
-    if (may_descend(entry))
-      add_all_below(entry, found);
-    else if (!is_folder(entry))
-      found.insert(entry.string());
-  }
-}
+constexpr const char* kAnyFolders = "**";
 
-// What the parts from `next` on match below `folder`.
-void add_matching(const fs::path& folder, const std::vector<std::string>& parts, std::size_t next,
-                  Paths& found) {
-  const std::string& part = parts[next];
-  const bool is_last = next + 1 == parts.size();
-  if (part == "**") {
-    if (is_last) return add_all_below(folder, found);
-    add_matching(folder, parts, next + 1, found);  // no folder at all
+// Finds files by the parts of a pattern. With several ** many ways lead to the same folder and
+// part: one of them is followed.
+class Matcher {
+ public:
+  Matcher(std::vector<std::string> parts, Paths& found) : parts_(std::move(parts)), found_(found) {}
+
+  // Adds the files below `folder` that the parts from `next` on match.
+  void match(const fs::path& folder, std::size_t next = 0) {
+    if (!seen_.emplace(folder.string(), next).second) return;
+    const std::string& part = parts_[next];
+    const bool is_last = next + 1 == parts_.size();
+    if (part == kAnyFolders)
+      match_any_folders(folder, next, is_last);
+    else if (is_pattern(part))
+      match_entries(folder, next, is_last);
+    else if (std::error_code none; fs::exists(folder / part, none))
+      match_entry(folder / part, next, is_last);
+  }
+
+ private:
+  void match_any_folders(const fs::path& folder, std::size_t next, bool is_last) {
+    if (!is_last) match(folder, next + 1);  // no folder at all
+    for (const fs::path& entry : entries_of(folder)) {
+      if (may_descend(entry))
+        match(entry, next);
+      else if (is_last && !is_folder(entry))
+        found_.insert(entry.string());
+    }
+  }
+
+  void match_entries(const fs::path& folder, std::size_t next, bool is_last) {
     for (const fs::path& entry : entries_of(folder))
-      if (may_descend(entry)) add_matching(entry, parts, next, found);
-    return;
+      if (fnmatch(parts_[next].c_str(), entry.filename().c_str(), FNM_PERIOD) == 0)
+        match_entry(entry, next, is_last);
   }
-  if (!is_pattern(part)) {
-    const fs::path entry = folder / part;
-    std::error_code none;
-    if (!is_last && is_folder(entry)) add_matching(entry, parts, next + 1, found);
-    if (is_last && fs::exists(entry, none) && !is_folder(entry)) found.insert(entry.string());
-    return;
+
+  void match_entry(const fs::path& entry, std::size_t next, bool is_last) {
+    if (is_folder(entry) && !is_last) match(entry, next + 1);
+    if (!is_folder(entry) && is_last) found_.insert(entry.string());
   }
-  for (const fs::path& entry : entries_of(folder)) {
-    if (fnmatch(part.c_str(), entry.filename().c_str(), FNM_PERIOD) != 0) continue;
-    if (is_folder(entry) && !is_last) add_matching(entry, parts, next + 1, found);
-    if (!is_folder(entry) && is_last) found.insert(entry.string());
-  }
+
+  const std::vector<std::string> parts_;
+  Paths& found_;
+  std::set<std::pair<std::string, std::size_t>> seen_;  // folders, each with a part
+};
+
+void add_all_below(const fs::path& folder, Paths& found) {
+  Matcher({kAnyFolders}, found).match(folder);
 }
 
 void add_pattern(const fs::path& pattern, Paths& found) {
@@ -82,7 +99,7 @@ void add_pattern(const fs::path& pattern, Paths& found) {
     if (!part.empty()) parts.push_back(part.string());
   const fs::path start = pattern.root_path().empty() ? fs::path(".") : pattern.root_path();
   Paths matching;
-  add_matching(start, parts, 0, matching);
+  Matcher(std::move(parts), matching).match(start);
   for (const std::string& path : matching) found.insert(fs::path(path).lexically_normal().string());
 }
 

@@ -48,6 +48,21 @@ TEST_F(TextFiles, AreNamedByFilesFoldersAndPatterns) {
   EXPECT_EQ(named({folder / "docs/*.txt"}), Names({"docs/z.txt"}));
 }
 
+// The ways to choose a folder for each ** are more than 10^12.
+TEST_F(TextFiles, SeveralPatternsOfFoldersTakeNoLongerThanOne) {
+  constexpr int kDeep = 60;
+  std::string deep, pattern;
+  for (int i = 0; i < kDeep; ++i) deep += "d/";
+  for (int i = 0; i < 12; ++i) pattern += "**/d/";
+  put(deep + "a.txt", "text");
+  put("d/d/few.txt", "text");
+  EXPECT_EQ(named({pattern + "*.txt"}), Names({deep + "a.txt"}));
+  EXPECT_EQ(named({pattern + "**"}), Names({deep + "a.txt"}));
+  EXPECT_EQ(named({"**/d/**/d/*.txt"}), Names({deep + "a.txt", "d/d/few.txt"}));
+  EXPECT_EQ(named({"**/**/**/few.txt"}), Names({"d/d/few.txt"}));
+  expect_error([&] { named({pattern + "none"}); }, "none' matches no file");
+}
+
 TEST_F(TextFiles, ThatAreNotThereAreNamed) {
   put("empty.txt", "");
   std::filesystem::create_directories(folder / "nothing");
