@@ -38,6 +38,7 @@ void multiply(const Product& p, T alpha, const T* a, const T* b, T beta, T* y) {
 
 template <class T>
 std::unique_ptr<Kernel> gemm_kernel(const KernelRequest& request) {
+  if constexpr (std::is_same_v<T, float>) prepare_sgemm();
   GemmAttrs attrs = read_gemm(request.attributes());
   const Dims& a = request.in[0].dims;
   const Dims& y = request.out[0].dims;
@@ -65,6 +66,7 @@ std::unique_ptr<Kernel> gemm_kernel(const KernelRequest& request) {
 
 template <class T>
 std::unique_ptr<Kernel> matmul_kernel(const KernelRequest& request) {
+  if constexpr (std::is_same_v<T, float>) prepare_sgemm();
   Dims a = request.in[0].dims, b = request.in[1].dims, y = request.out[0].dims;
   if (a.size() == 1) a.insert(a.begin(), 1), y.insert(y.end() - (b.size() > 1 ? 1 : 0), 1);
   if (b.size() == 1) b.push_back(1), y.push_back(1);

@@ -4,6 +4,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,10 @@ int channel_block_of(const dnnl::memory::desc& desc, const Dims& dims);
 // The layout of filters of one group, if it is one of tiles without padding; else 1.
 int filter_layout_of(const dnnl::memory::desc& desc, const Dims& dims);
 
+// Makes what sgemm() needs besides its operands, once in a process: kernels that multiply call this
+// when they are prepared. Throws if there is no memory.
+void prepare_sgemm();
+
 // A kernel of oneDNN primitives. Prepare by naming operands and the primitives to execute in order;
 // reorders between the plan's layout and a primitive's go through the workspace.
 class DnnlKernel final : public Kernel, public Reorders {
@@ -75,6 +80,7 @@ class DnnlKernel final : public Kernel, public Reorders {
   template <class PrimitiveDesc, class Primitive>
   void execute(const PrimitiveDesc& desc, const Primitive& primitive,
                std::vector<std::pair<int, dnnl::memory>> args, bool fine = false) {
+    if (std::string_view(desc.impl_info_str()).starts_with("gemm")) prepare_sgemm();
     if (desc.scratchpad_desc().get_size() > 0)
       args.emplace_back(DNNL_ARG_SCRATCHPAD, scratch(desc.scratchpad_desc()));
     append(primitive, args, fine);

@@ -23,6 +23,7 @@ struct RecurrentNode {
         attrs(read_recurrent(cell_of(request.node.type()), request.attributes())),
         sizes(cell_of(request.node.type()), attrs, request),
         threads(request.threads) {
+    prepare_sgemm();
     const auto all = recurrent_activations(sizes.cell, attrs);
     const auto each = static_cast<std::ptrdiff_t>(activations_of(sizes.cell));
     for (auto first = all.begin(); first != all.end(); first += each)
