@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -48,6 +49,41 @@ TEST(Checkpoint, FitsAnotherNumberOfReplicas) {
   Session to(four, cpu_devices(4), all_kernels(), {2, 1, {}});
   load_checkpoint(to, folder / "c");
   EXPECT_TRUE(to.state().read("cpu_3/fc1_w") == from.state().read("cpu_0/fc1_w"));
+}
+
+// They are a sum over the replicas that made them: of others they would be too much or too little.
+TEST(Checkpoint, GivesWaitingGradientsToAsManyReplicasAlone) {
+  TemporaryFolder folder;
+  const auto model_of = [](int replicas) {
+    return small_mlp(replicas, MomentumSgd{}, {.deferred = true});
+  };
+  for (const int from : {1, 2, 4}) {
+    const TrainingModel model = model_of(from);
+    StepFeeds feeds(model, 8, 5, kSmall);
+    Session session(model, cpu_devices(from), all_kernels(), {1, 1, {}});
+    session.initialise();
+    session.step().run(feeds.at(0, 0.1F), session.run_options(0));
+    save_checkpoint(session, folder / "c", {});
+    for (const int to : {1, 2, 4}) {
+      SCOPED_TRACE(join("from ", from, " to ", to));
+      const TrainingModel other = model_of(to);
+      Session resumed(other, cpu_devices(to), all_kernels(), {2, 1, {}});
+      load_checkpoint(resumed, folder / "c");
+      int waiting = 0;
+      for (const State& state : other.states) {
+        if (state.kind != StateKind::deferred) continue;
+        for (std::size_t k = 0; k < state.values.size(); ++k) {
+          const Literal found = resumed.state().read(state.values[k]);
+          const Literal expected =
+              from == to ? session.state().read(model.find_state(state.name)->values[k])
+                         : Literal(found.dtype(), found.dims());
+          EXPECT_TRUE(found == expected) << state.values[k];
+          waiting += std::ranges::any_of(found.values<float>(), [](float x) { return x != 0; });
+        }
+      }
+      EXPECT_EQ(waiting > 0, from == to);
+    }
+  }
 }
 
 TEST(Checkpoint, KeepsReplicasThatDiffer) {
