@@ -1,6 +1,7 @@
 // Programs of a session that read, copy and change what its replicas keep once.
 #include <gtest/gtest.h>
 
+#include "graph/passes/share.h"
 #include "operators/collective/collective.h"
 #include "operators/weighted/weighted.h"
 #include "tests/support/sharing_training.h"
@@ -54,6 +55,26 @@ TEST(SharedStates, AreNotThoseOfInitialValuesThatReadThem) {
     EXPECT_EQ(training->session.state().read("cpu_0/fc1_b").values<float>()[0], 0);
   }
   EXPECT_TRUE(shared.session.save() == apart.session.save());
+}
+
+// Whichever replica it is whose new value is another one.
+TEST(SharedStates, AreNotThoseOfWhichOneReplicaMakesAnother) {
+  for (const int odd : {-1, 0, 1, 2}) {
+    Graph graph(all_ops(), "step");
+    std::vector<std::string> names;
+    std::vector<Binding> updates;
+    for (int k = 0; k < 3; ++k) {
+      ReplicaScope replica(graph, k);
+      names.push_back(join("cpu_", k, "/w"));
+      const Value old = graph.input(names.back(), {DType::float32, {4}});
+      const Value made = scale(graph, old, k == odd ? 0.25F : 0.5F, names.back() + "_new");
+      graph.output(made);
+      updates.push_back({names.back(), graph.name(made)});
+    }
+    const Shared shared = share_states(std::move(graph), {.states = {names}}, updates, {});
+    EXPECT_EQ(shared.states.size(), odd < 0 ? 1U : 0U) << odd;
+    EXPECT_EQ(shared.updates.size(), odd < 0 ? 1U : 3U) << odd;
+  }
 }
 
 // A program that writes the momentum of one replica alone, and one that writes both alike.
