@@ -193,6 +193,25 @@ TEST(Embeddings, ByRowsEqualWholeGradients) {
     }
 }
 
+// As every other gradient is: a replica's own rows are rounded, too, so that all add the same.
+TEST(Embeddings, ByRowsGoOverTheWireInItsType) {
+  for (const DType wire : {DType::bfloat16, DType::float16})
+    for (const bool means : {false, true}) {
+      DataParallelOptions options{.replicas = 2, .all_reduce = {.wire = wire}};
+      if (means) options.all_reduce.spec = parse_all_reduce("mean:collective");
+      const TrainingModel model = built(plain, options, EmbeddingSum::sparse);
+      std::vector<DType> sent;  // beside the places of rows
+      for (int i = 0; i < model.step.node_count(); ++i) {
+        const Node node = model.step.node(i);
+        if (node.type() != "AllGather") continue;
+        for (const Value operand : node.inputs())
+          if (const DType type = model.step.dtype(operand); type != DType::int64)
+            sent.push_back(type);
+      }
+      EXPECT_EQ(sent, (std::vector<DType>{wire, wire}));
+    }
+}
+
 // Nothing is summed, so nothing is chosen.
 TEST(Embeddings, OfOneReplicaAreNotSummed) {
   const TrainingModel rows = built(plain, {}, EmbeddingSum::sparse);
