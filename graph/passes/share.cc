@@ -6,6 +6,7 @@
 
 #include "graph/passes/copy.h"
 #include "graph/passes/equal_values.h"
+#include "graph/tensor_bytes.h"
 
 namespace lockstep {
 namespace {
@@ -157,7 +158,7 @@ class SharePass {
       for (const Member& member : group.members)
         if (const auto maker = graph_.producer(member.made)) makers.insert(maker->index());
       if (!makers.empty())
-        bytes_by_nodes[{makers.begin(), makers.end()}] += bytes_of(group.first().made);
+        bytes_by_nodes[{makers.begin(), makers.end()}] += bytes_of(graph_.type(group.first().made));
     }
     std::vector<std::pair<std::vector<int>, std::size_t>> all(bytes_by_nodes.begin(),
                                                               bytes_by_nodes.end());
@@ -176,10 +177,6 @@ class SharePass {
     }
   }
   int replica_of(int node) const { return graph_.node(node).replica(); }
-  std::size_t bytes_of(Value value) const {
-    return static_cast<std::size_t>(element_count(to_dims(graph_.shape(value)))) *
-           size_of(graph_.dtype(value));
-  }
   bool any_is_read(const std::vector<int>& nodes) const {
     return std::ranges::any_of(nodes, [&](int node) {
       return std::ranges::any_of(graph_.node(node).outputs(),

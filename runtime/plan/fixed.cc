@@ -7,6 +7,7 @@
 #include <string>
 
 #include "graph/print.h"
+#include "graph/tensor_bytes.h"
 #include "runtime/plan/requests.h"
 
 namespace lockstep {
@@ -74,21 +75,18 @@ class FixedNodes {
     int worker = -1;
     for (Value output : node.outputs()) {
       if (!output) continue;
-      made += bytes_of(output);
+      made += bytes_of(bound_.type(output));
       worker = worker_of(output);
     }
     for (Value input : node.inputs()) {
       if (!input) continue;
-      read += bytes_of(input);
+      read += bytes_of(bound_.type(input));
       if (!bound_.literal(input) && worker_of(input) != worker) return false;
     }
     return made <= kMostGrowth * read;
   }
 
   int worker_of(Value value) const { return worker_of_value(bound_, value, compile_); }
-  std::size_t bytes_of(Value value) const {
-    return TensorDesc{bound_.dtype(value), to_dims(bound_.shape(value))}.bytes();
-  }
 
   bool others_read(Value value) const {
     return is_result_[at(value.id)] || std::ranges::any_of(bound_.consumers(value), [&](int user) {

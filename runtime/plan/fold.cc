@@ -1,5 +1,7 @@
 #include "runtime/plan/fold.h"
 
+#include "graph/tensor_bytes.h"
+
 namespace lockstep {
 namespace {
 
@@ -42,7 +44,7 @@ Folder folder_for(const std::vector<KernelTable>& tables) {
       if (!output) return std::nullopt;
       const TensorType& type = node.graph().type(output);
       if (!type.ranked || !is_static(type.shape)) return std::nullopt;
-      bytes += TensorDesc{type.dtype, to_dims(type.shape)}.bytes();
+      bytes += bytes_of(type);
     }
     if (bytes > kMostBytes) return std::nullopt;
     return run_node(*cpu, node, operands);

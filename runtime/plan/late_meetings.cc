@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/tensor.h"
+#include "graph/tensor_bytes.h"
 
 namespace lockstep {
 namespace {
@@ -28,8 +28,7 @@ class LiveBytes {
   void leave(int meeting) { postpone(meeting, -1); }
 
   int64_t bytes_of(Value value) const {
-    return static_cast<int64_t>(
-        TensorDesc{graph_.dtype(value), to_dims(graph_.shape(value))}.bytes());
+    return static_cast<int64_t>(lockstep::bytes_of(graph_.type(value)));
   }
 
  private:

@@ -1,0 +1,15 @@
+// The size of a value as the graph has it: row-major, without a plan's padding.
+#pragma once
+
+#include <cstddef>
+
+#include "graph/shape.h"
+
+namespace lockstep {
+
+// Throws for a symbolic dimension.
+inline std::size_t bytes_of(const TensorType& type) {
+  return static_cast<std::size_t>(element_count(to_dims(type.shape))) * size_of(type.dtype);
+}
+
+}  // namespace lockstep
