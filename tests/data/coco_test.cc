@@ -321,13 +321,15 @@ TEST_F(CocoFile, TrainingTakesCutBoxesAndCountsTheOthers) {
                                  object(3, "[1, 1, 1, 9]", "") + "," +    // one pixel wide
                                  object(4, "[1, 1, 9, 9]", R"(, "ignore": 1)") + "," +
                                  object(5, "[1, 1, 9, 9]", R"(, "area": 3)") + "," +
-                                 object(6, "[1, 1, 9, 9]", R"(, "area": 4)") + "]}");
+                                 object(6, "[1, 1, 9, 9]", R"(, "area": 4)") + "," +
+                                 object(7, "[1, 40, 9, 50]", "") + "]}");  // below the image
   LeftOut left_out;
   EXPECT_TRUE(training_boxes(table, 0, 4, left_out).empty());
   EXPECT_EQ(left_out.text(), "");
   const std::vector<TrainingBox> boxes = training_boxes(table, 1, 4, left_out);
   EXPECT_EQ(left_out.text(), "1 ignored, 1 too small, 2 empty");
-  ASSERT_EQ(boxes.size(), 2U);
+  ASSERT_EQ(boxes.size(), 3U);
+  EXPECT_EQ(boxes[2].corners, (std::array<float, 4>{1, 40, 10, 50}));
   EXPECT_EQ(boxes[0].corners, (std::array<float, 4>{0, 0, 30, 15}));
   EXPECT_TRUE(boxes[0].crowd);
   EXPECT_EQ(boxes[0].kind, 2);
@@ -353,20 +355,26 @@ TEST_F(CocoFile, PerfectResultsScoreOneOnAnyNumberOfThreads) {
   EXPECT_EQ(evaluate_proposals(table, {}, 10).average, (std::array<double, 4>{0, 0, -1, -1}));
 }
 
-// Any number of detections may lie in a crowd: none of them is wrong.
-TEST(CocoScoring, ACrowdTakesEveryDetectionInIt) {
+// One image of one category, with these objects.
+Annotations scored_table(const std::vector<CocoBox>& boxes) {
   Annotations table;
   table.categories.push_back({1, "thing", {}, {}});
   table.images.push_back({1, "", 200, 200});
-  table.first_object = {0, 2};
-  table.objects.resize(2);
-  table.objects[0].id = 1;
-  table.objects[0].bbox = {0, 0, 100, 100};
-  table.objects[0].area = 10000;
+  for (const CocoBox& box : boxes) {
+    CocoObject object;
+    object.id = static_cast<int64_t>(table.objects.size()) + 1;
+    object.bbox = box;
+    object.area = box[2] * box[3];
+    table.objects.push_back(object);
+  }
+  table.first_object = {0, boxes.size()};
+  return table;
+}
+
+// Any number of detections may lie in a crowd: none of them is wrong.
+TEST(CocoScoring, ACrowdTakesEveryDetectionInIt) {
+  Annotations table = scored_table({{0, 0, 100, 100}, {150, 150, 20, 20}});
   table.objects[0].crowd = true;
-  table.objects[1].id = 2;
-  table.objects[1].bbox = {150, 150, 20, 20};
-  table.objects[1].area = 400;
   // Three in the crowd, surer than the one that finds the object.
   std::vector<Detection> found{{0, 0, {10, 10, 20, 20}, 0.9},
                                {0, 0, {40, 40, 20, 20}, 0.8},
@@ -375,6 +383,30 @@ TEST(CocoScoring, ACrowdTakesEveryDetectionInIt) {
   EXPECT_NEAR(evaluate_boxes(table, found).numbers().ap, 1, 1e-12);
   found.push_back({0, 0, {120, 0, 20, 20}, 0.95});  // one in no crowd
   EXPECT_NEAR(evaluate_boxes(table, found).numbers().ap, 0.5, 1e-12);
+}
+
+// However much of the detection lies in the crowd.
+TEST(CocoScoring, AnObjectIsFoundBeforeACrowd) {
+  Annotations table = scored_table({{0, 0, 100, 100}, {10, 10, 20, 20}});
+  table.objects[0].crowd = true;
+  const std::vector<Detection> found{{0, 0, {10, 10, 20, 16}, 0.9}};  // 0.8 of the object
+  EXPECT_NEAR(evaluate_boxes(table, found).numbers().ap50, 1, 1e-12);
+}
+
+TEST(CocoScoring, AnOverlapAsLargeAsWantedIsEnough) {
+  const Annotations table = scored_table({{0, 0, 10, 10}});
+  const CocoScores scores = evaluate_boxes(table, {{0, 0, {0, 0, 10, 5}, 0.9}});
+  EXPECT_NEAR(scores.average_precision_at(0, 0), 1, 1e-12);  // 0.5
+  EXPECT_EQ(scores.average_precision_at(1, 0), 0);           // 0.55
+}
+
+// Two objects in one place need two proposals there.
+TEST(CocoScoring, AProposalCoversOneObject) {
+  const Annotations table = scored_table({{10, 10, 20, 20}, {10, 10, 20, 20}});
+  std::vector<Detection> proposals{{0, 0, {10, 10, 20, 20}, 0.9}, {0, 0, {90, 90, 20, 20}, 0.8}};
+  EXPECT_EQ(evaluate_proposals(table, proposals, 10).average[0], 0.5);
+  proposals[1].bbox = proposals[0].bbox;
+  EXPECT_EQ(evaluate_proposals(table, proposals, 10).average[0], 1);
 }
 
 // Two sets that are joined may have an id twice.
