@@ -204,6 +204,26 @@ TEST(Compile, WhatNoMemoryHoldsIsRefusedByName) {
   unsetenv("LOCKSTEP_MEMORY");
 }
 
+// A plan's own states lie beside the arena.
+TEST(Compile, WhatAPlanKeepsCountsAsMemory) {
+  Graph graph(all_ops());
+  const Value x = graph.input("x", {DType::float32, {1024, 1024}});
+  const Value w = graph.input("w", {DType::float32, {1024, 1024}});
+  graph.output(add(graph, x, relu(graph, w, "kept"), "y"));
+  const auto plan = [&] {
+    return compile({graph, {"x"}, {{1024, 1024}}, {"y"}, {"w"}, {}, cpu_devices(1), all_kernels()});
+  };
+  const Plan whole = plan();
+  ASSERT_EQ(whole.kept.size(), 1U);
+  const std::size_t arena = whole.workers[0].arena_bytes, kept = whole.workers[0].kept_bytes;
+  EXPECT_EQ(kept, std::size_t{4} << 20);
+  setenv("LOCKSTEP_MEMORY", std::to_string(arena + kept - 1).c_str(), 1);
+  expect_error(plan, "the plan of graph", "largest value is", "needs ");
+  setenv("LOCKSTEP_MEMORY", std::to_string(arena + kept).c_str(), 1);
+  EXPECT_NO_THROW(plan());
+  unsetenv("LOCKSTEP_MEMORY");
+}
+
 TEST(Compile, ArenasTakeAtMostSixtyPercent) {
   struct Case {
     TrainingModel model;

@@ -14,6 +14,7 @@
 #include "runtime/plan/traffic.h"
 #include "runtime/state/checkpoint.h"
 #include "runtime/state/drift.h"
+#include "runtime/state/sharing.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"
 
@@ -302,6 +303,37 @@ TEST(States, KeepTheirValuesInTiles) {
   EXPECT_EQ(raw[0], values[0]);
   states.lay_out({desc, {}});
   EXPECT_EQ(std::vector<float>(raw, raw + values.size()), values);
+}
+
+// Else what a plan keeps of one of them would be taken for up to date.
+TEST(States, KeepTheirLastChangeWhenTheyAreSeparated) {
+  States states({"a", "b"}, {{DType::float32, {3}}, {DType::float32, {3}}});
+  states.share({{0, 1}});
+  states.note_change(0);
+  states.separate(1);
+  EXPECT_EQ(states.changed(1), states.changed(0));
+  EXPECT_GT(states.changed(1), 0U);
+}
+
+// A program that chooses how states lie may read those of two replicas in two ways.
+TEST(States, ThatAProgramWantsApartAreSeparated) {
+  const TensorDesc desc{DType::float32, {16, 16, 3, 3}};
+  TensorDesc tiled = desc;
+  tiled.channel_block = -8;
+  for (const bool chooses : {false, true}) {
+    States states({"cpu_0/w", "cpu_1/w"}, {desc, desc});
+    states.share({{0, 1}});
+    Sharing sharing(states, true);
+    Plan plan;
+    plan.states = states.names();
+    plan.state_descs = {desc, tiled};
+    const std::vector<Binding> updates;
+    sharing.arrange(plan, {.updates = updates, .chooses = chooses});
+    EXPECT_EQ(states.is_shared(1), !chooses);
+    if (!chooses) continue;
+    states.lay_out(plan.state_descs);
+    EXPECT_EQ(states.layouts(), (std::vector<int>{1, -8}));
+  }
 }
 
 }  // namespace
