@@ -28,7 +28,7 @@ struct RunContext {
 // it after the run.
 struct Fault {
   int64_t raised = 0;
-  int64_t value = 0;  // see Kernel::explain
+  int64_t value = 0, place = 0;  // see Kernel::explain
 };
 
 struct KernelArgs {
@@ -50,8 +50,8 @@ class Kernel {
   // Collectives on devices with queues: called after the run of all parts.
   virtual void conclude(const KernelArgs&) {}
   virtual std::size_t workspace_bytes() const { return 0; }
-  // The error text of a fault with that value.
-  virtual std::string explain(int64_t) const { return ""; }
+  // The error text of a fault that a run has raised.
+  virtual std::string explain(const Fault&) const { return ""; }
   // Why its run cannot be recorded (runtime/accelerator.h); "": it can.
   virtual std::string not_recordable() const { return ""; }
   // The algorithm chosen, for the plan dump.
@@ -82,7 +82,7 @@ struct KernelRequest {
   std::vector<int64_t> integers(std::size_t operand) const;
 };
 
-using ExplainFault = std::function<std::string(int64_t value)>;
+using ExplainFault = std::function<std::string(const Fault&)>;
 
 // A kernel made of one function of its arguments.
 template <class Run>
@@ -96,7 +96,7 @@ class FunctionKernel final : public Kernel {
   void run(const KernelArgs& args) override { run_(args); }
   std::size_t workspace_bytes() const override { return workspace_; }
   std::string describe() const override { return description_; }
-  std::string explain(int64_t value) const override { return explain_ ? explain_(value) : ""; }
+  std::string explain(const Fault& fault) const override { return explain_ ? explain_(fault) : ""; }
 
  private:
   Run run_;

@@ -168,7 +168,7 @@ std::unique_ptr<Kernel> prepare_divide(const KernelRequest& request) {
                        DivideIntegers<T>{walk, args.in[0].as<const T>(), args.in[1].as<const T>(),
                                          args.out[0].as<T>(), args.fault});
         },
-        "", 0, [](int64_t) { return "an integer was divided by zero"; });
+        "", 0, [](const Fault&) { return "an integer was divided by zero"; });
   });
 }
 

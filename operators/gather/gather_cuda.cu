@@ -37,10 +37,14 @@ struct Indices {
 };
 
 ExplainFault outside_of(int64_t size) {
-  return [size](int64_t index) { return join("index ", index, " is outside 0..", size - 1); };
+  return [size](const Fault& fault) {
+    return join("index ", fault.value, " is outside 0..", size - 1);
+  };
 }
 // For one of several dimensions.
-std::string outside(int64_t index) { return join("index ", index, " is outside its dimension"); }
+std::string outside(const Fault& fault) {
+  return join("index ", fault.value, " is outside its dimension");
+}
 
 template <class T>
 struct TakeSlices {

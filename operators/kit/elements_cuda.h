@@ -18,8 +18,9 @@ inline cudaStream_t stream_of(const KernelArgs& args) {
 }
 inline cudaStream_t stream_of(cudaStream_t stream) { return stream; }
 
-__device__ inline void raise(Fault* fault, int64_t value) {
+__device__ inline void raise(Fault* fault, int64_t value, int64_t place = 0) {
   fault->value = value;
+  fault->place = place;
   fault->raised = 1;
 }
 
@@ -76,6 +77,13 @@ struct Add {
   template <class T>
   __device__ T operator()(T a, T b) const {
     return a + b;
+  }
+};
+
+struct Least {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return b < a ? b : a;
   }
 };
 

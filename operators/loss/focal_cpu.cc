@@ -7,6 +7,7 @@
 #include "operators/kit/dispatch.h"
 #include "operators/kit/exponential.h"
 #include "operators/loss/focal.h"
+#include "operators/loss/labels.h"
 #include "runtime/parallel.h"
 
 namespace lockstep {
@@ -47,9 +48,10 @@ struct FocalChunk {
 
 // Before a parallel loop, which no exception may leave.
 template <class Label>
-void check_focal_labels(const Label* labels, int64_t count, int64_t classes) {
+void check_focal_labels(const Label* labels, int64_t count, int64_t classes,
+                        const LabelErrors& errors) {
   for (int64_t i = 0; i < count; ++i)
-    if (labels[i] < -1 || labels[i] > classes) fail(label_outside(labels[i], classes + 1));
+    if (labels[i] < -1 || labels[i] > classes) errors.raise(labels[i], i);
 }
 
 // -- a sigmoid for each class: f(s) = sigmoid(s)^gamma softplus(s), of -x for the label's class and
@@ -193,10 +195,11 @@ template <class Label, class Sum>
 std::unique_ptr<Kernel> focal_kernel(const KernelRequest& request, bool softmax, Sum sum) {
   const FocalAttrs attrs = read_focal(request.attributes());
   const FocalPlanes planes(request.in[1].dims, attrs, softmax);
+  const LabelErrors errors(request, 1, attrs.classes + 1);
   auto run = [=, threads = request.threads](const KernelArgs& args) {
     const float* logits = args.in[0].as<float>();
     const Label* labels = args.in[1].as<Label>();
-    check_focal_labels(labels, planes.anchors * planes.cells, attrs.classes);
+    check_focal_labels(labels, planes.anchors * planes.cells, attrs.classes, errors);
     auto* sums = reinterpret_cast<double*>(args.workspace);
     parallel_for(planes.chunks(), 1, threads, [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c)
@@ -214,9 +217,10 @@ std::unique_ptr<Kernel> focal_grad_kernel(const KernelRequest& request, bool sof
                                           Slopes slopes) {
   const FocalAttrs attrs = read_focal(request.attributes());
   const FocalPlanes planes(request.in[2].dims, attrs, softmax);
+  const LabelErrors errors(request, 2, attrs.classes + 1);
   return make_kernel([=, threads = request.threads](const KernelArgs& args) {
     const Label* labels = args.in[2].as<Label>();
-    check_focal_labels(labels, planes.anchors * planes.cells, attrs.classes);
+    check_focal_labels(labels, planes.anchors * planes.cells, attrs.classes, errors);
     const float factor = *args.in[0].as<float>() / divisor_of(args.in[3].as<float>());
     parallel_for(planes.chunks(), 1, threads, [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c)

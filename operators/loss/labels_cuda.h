@@ -6,6 +6,7 @@
 #include "operators/kit/axis.h"
 #include "operators/kit/dispatch.h"
 #include "operators/kit/elements_cuda.h"
+#include "operators/loss/labels.h"
 #include "operators/loss/loss.h"
 
 namespace lockstep {
@@ -18,7 +19,7 @@ struct Columns {
   }
 };
 
-// A label's weight: 0 if ignored or out of range (which raises a fault).
+// A label's weight: 0 if ignored or out of range (of which settle() raises a fault).
 template <class Label>
 struct Weights {
   const Label* labels;
@@ -34,8 +35,14 @@ struct Weights {
     if (is_ignored(column) || !is_class(column)) return 0;
     return weights ? weights[labels[column]] : 1;
   }
-  __device__ void raise_if_no_class(int64_t column, Fault* fault) const {
-    if (!is_class(column) && !is_ignored(column)) raise(fault, labels[column]);
+  // Called by all threads of one block, so that one thread alone writes the fault: of the first
+  // column whose label is wrong.
+  __device__ void raise_if_no_class(int64_t count, Fault* fault) const {
+    int64_t wrong = count;
+    for (int64_t c = threadIdx.x; c < count && wrong == count; c += kFoldThreads)
+      if (!is_class(c) && !is_ignored(c)) wrong = c;
+    wrong = fold_block(wrong, Least());
+    if (threadIdx.x == 0 && wrong < count) raise(fault, labels[wrong], wrong);
   }
   __device__ bool counts(int64_t column) const { return of(column) != 0; }
 };
@@ -52,6 +59,7 @@ struct TotalLoss {
   bool mean;
   const double* terms;
   float* loss;
+  Fault* fault;
   __device__ void operator()(int64_t) const {
     double total = 0, weight = 0;
     for (int64_t c = threadIdx.x; c < count; c += kFoldThreads) {
@@ -60,8 +68,16 @@ struct TotalLoss {
     }
     total = fold_block(total, Add());
     weight = fold_block(weight, Add());
+    weights.raise_if_no_class(count, fault);
     if (threadIdx.x == 0) *loss = static_cast<float>(total / divisor_of(mean, weight));
   }
+};
+template <class Label>
+struct CheckLabels {
+  Weights<Label> weights;
+  int64_t count;
+  Fault* fault;
+  __device__ void operator()(int64_t) const { weights.raise_if_no_class(count, fault); }
 };
 struct EachLoss {
   const double* terms;
@@ -94,6 +110,7 @@ class LabelLoss {
       : around(scores, 1),
         attrs_(read_cross_entropy(request.attributes())),
         labels_(labels),
+        errors_(request, labels, around.size),
         weighted_(request.in.size() > labels + 1 && request.in[labels + 1].present()) {}
 
   const AroundAxis around;
@@ -107,12 +124,14 @@ class LabelLoss {
             attrs_.ignores, attrs_.ignore_index};
   }
 
-  // Reduces the terms of all labels to the loss.
+  // Reduces the terms of all labels to the loss. A label that is no class raises a fault.
   void settle(const KernelArgs& args, const double* terms, float* loss) const {
-    if (each())
-      for_elements(args, around.columns(), EachLoss{terms, loss});
-    else
-      for_blocks(args, 1, TotalLoss<Label>{weights(args), around.columns(), mean(), terms, loss});
+    const int64_t count = around.columns();
+    if (!each())
+      return for_blocks(args, 1,
+                        TotalLoss<Label>{weights(args), count, mean(), terms, loss, args.fault});
+    for_blocks(args, 1, CheckLabels<Label>{weights(args), count, args.fault});
+    for_elements(args, count, EachLoss{terms, loss});
   }
   // The divisor of the loss.
   void settle_divisor(const KernelArgs& args, double* divisor) const {
@@ -123,7 +142,7 @@ class LabelLoss {
     return static_cast<std::size_t>(std::max<int64_t>(around.columns(), 1)) * sizeof(double);
   }
   ExplainFault explain() const {
-    return [classes = around.size](int64_t label) { return label_outside(label, classes); };
+    return [errors = errors_](const Fault& fault) { return errors.text(fault.value, fault.place); };
   }
 
  private:
@@ -131,6 +150,7 @@ class LabelLoss {
 
   CrossEntropyAttrs attrs_;
   std::size_t labels_;
+  LabelErrors errors_;
   bool weighted_;
 };
 

@@ -14,9 +14,7 @@ struct LikelihoodTerm {
   Weights<Label> weights;
   const float* x;
   double* terms;
-  Fault* fault;
   __device__ void operator()(int64_t column) const {
-    weights.raise_if_no_class(column, fault);
     const double weight = weights.of(column);
     terms[column] =
         weight == 0 ? 0
@@ -48,7 +46,7 @@ std::unique_ptr<Kernel> prepare_likelihood(const KernelRequest& request) {
       auto* terms = reinterpret_cast<double*>(args.workspace);
       for_elements(args, loss.around.columns(),
                    LikelihoodTerm<Label>{Columns(loss.around), loss.weights(args),
-                                         args.in[0].as<const float>(), terms, args.fault});
+                                         args.in[0].as<const float>(), terms});
       loss.settle(args, terms, args.out[0].as<float>());
     };
     return make_kernel(run, "", loss.bytes_of_terms(), loss.explain());

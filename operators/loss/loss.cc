@@ -127,10 +127,6 @@ void softmax_grad_law(Inference& inference) {
 
 }  // namespace
 
-std::string label_outside(int64_t label, int64_t classes) {
-  return join("label ", label, " is outside 0..", classes - 1, " (and is not ignored)");
-}
-
 CrossEntropyAttrs read_cross_entropy(AttributeReader attributes) {
   CrossEntropyAttrs attrs;
   attrs.ignores = attributes.has("ignore_index");

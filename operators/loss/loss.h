@@ -16,8 +16,6 @@ struct CrossEntropyAttrs {
   int64_t ignore_index = 0;
 };
 CrossEntropyAttrs read_cross_entropy(AttributeReader attributes);
-std::string label_outside(int64_t label, int64_t classes);  // the error text for a label out of
-                                                            // range
 
 Value softmax(Graph& graph, Value x, int64_t axis = -1, const Site& site = {});
 Value log_softmax(Graph& graph, Value x, int64_t axis = -1, const Site& site = {});

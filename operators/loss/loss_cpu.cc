@@ -4,6 +4,7 @@
 #include "operators/kit/axis.h"
 #include "operators/kit/dispatch.h"
 #include "operators/loss/focal.h"
+#include "operators/loss/labels.h"
 #include "operators/loss/loss.h"
 #include "runtime/parallel.h"
 
@@ -73,29 +74,45 @@ std::unique_ptr<Kernel> softmax_grad_kernel(const KernelRequest& request, int64_
   });
 }
 
-// A label's weight: 0 if ignored; throws if it is out of range.
-template <class Label>
-double weight_of(Label label, const CrossEntropyAttrs& attrs, int64_t classes,
-                 const float* weights) {
-  if (attrs.ignores && label == attrs.ignore_index) return 0;
-  if (label < 0 || label >= classes) fail(label_outside(label, classes));
-  return weights ? weights[label] : 1;
-}
+// How much the labels of a node count.
+class LabelWeights {
+ public:
+  // `labels`: the operand.
+  LabelWeights(const KernelRequest& request, std::size_t labels, int64_t classes)
+      : attrs_(read_cross_entropy(request.attributes())),
+        errors_(request, labels, classes),
+        classes_(classes) {}
 
-// The divisor of the weighted losses; if no label counts their sum is 0, and so is their mean.
-// Visits every label, so that an invalid one is found here and not in a parallel loop.
-template <class Label>
-double divisor(const Label* labels, int64_t count, const CrossEntropyAttrs& attrs, int64_t classes,
-               const float* weights) {
-  double total = 0;
-  for (int64_t i = 0; i < count; ++i) total += weight_of(labels[i], attrs, classes, weights);
-  return attrs.reduction == "mean" && total != 0 ? total : 1;
-}
+  // A label's weight: 0 if ignored; throws if it is out of range.
+  template <class Label>
+  double of(const Label* labels, int64_t place, const float* weights) const {
+    const Label label = labels[place];
+    if (attrs_.ignores && label == attrs_.ignore_index) return 0;
+    if (label < 0 || label >= classes_) errors_.raise(label, place);
+    return weights ? weights[label] : 1;
+  }
+
+  // The divisor of the weighted losses; if no label counts their sum is 0, and so is their mean.
+  // Visits every label, so that an invalid one is found here and not in a parallel loop.
+  template <class Label>
+  double divisor(const Label* labels, int64_t count, const float* weights) const {
+    double total = 0;
+    for (int64_t i = 0; i < count; ++i) total += of(labels, i, weights);
+    return attrs_.reduction == "mean" && total != 0 ? total : 1;
+  }
+
+  bool each() const { return attrs_.reduction == "none"; }
+
+ private:
+  CrossEntropyAttrs attrs_;
+  LabelErrors errors_;
+  int64_t classes_;
+};
 
 template <class Label>
 std::unique_ptr<Kernel> cross_entropy_kernel(const KernelRequest& request) {
-  CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
   AroundAxis columns(request.in[0].dims, 1);
+  const LabelWeights counts(request, 1, columns.size);
   const bool weighted = request.in.size() > 2 && request.in[2].present();
   auto run = [=](const KernelArgs& args) {
     const float* x = args.in[0].as<float>();
@@ -107,28 +124,28 @@ std::unique_ptr<Kernel> cross_entropy_kernel(const KernelRequest& request) {
     double total = 0;
     for (int64_t c = 0; c < count; ++c) {
       const int64_t at = columns.start(c);
-      const double weight = weight_of(labels[c], attrs, columns.size, weights);
+      const double weight = counts.of(labels, c, weights);
       auto [log_sum, top] = log_sum_exp(x + at, columns.size, columns.inner);
       // Read before log_prob is written: it may lie over x.
       const float own = weight == 0 ? 0 : x[at + labels[c] * columns.inner] - top - log_sum;
       if (log_prob)
         for (int64_t i = 0; i < columns.size; ++i)
           log_prob[at + i * columns.inner] = x[at + i * columns.inner] - top - log_sum;
-      if (attrs.reduction == "none")
+      if (counts.each())
         loss[c] = static_cast<float>(-weight * own);
       else
         total -= weight * own;
     }
-    if (attrs.reduction != "none")
-      loss[0] = static_cast<float>(total / divisor(labels, count, attrs, columns.size, weights));
+    if (!counts.each())
+      loss[0] = static_cast<float>(total / counts.divisor(labels, count, weights));
   };
   return make_kernel(run);
 }
 
 template <class Label>
 std::unique_ptr<Kernel> cross_entropy_grad_kernel(const KernelRequest& request) {
-  CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
   AroundAxis columns(request.in[1].dims, 1);
+  const LabelWeights counts(request, 2, columns.size);
   const bool weighted = request.in.size() > 3 && request.in[3].present();
   auto run = [=, threads = request.threads](const KernelArgs& args) {
     const float* dloss = args.in[0].as<float>();
@@ -137,12 +154,12 @@ std::unique_ptr<Kernel> cross_entropy_grad_kernel(const KernelRequest& request) 
     const float* weights = weighted ? args.in[3].as<float>() : nullptr;
     float* dx = args.out[0].as<float>();
     const int64_t count = columns.columns();
-    const double total = divisor(labels, count, attrs, columns.size, weights);
+    const double total = counts.divisor(labels, count, weights);
     parallel_for(count, grain_of(columns), threads, [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
         const int64_t at = columns.start(c);
-        const double weight = weight_of(labels[c], attrs, columns.size, weights);
-        const float slope = dloss[attrs.reduction == "none" ? c : 0];
+        const double weight = counts.of(labels, c, weights);
+        const float slope = dloss[counts.each() ? c : 0];
         const float factor = weight == 0 ? 0 : static_cast<float>(slope * weight / total);
         for (int64_t i = 0; i < columns.size; ++i) {
           const int64_t k = at + i * columns.inner;
@@ -157,8 +174,8 @@ std::unique_ptr<Kernel> cross_entropy_grad_kernel(const KernelRequest& request) 
 // The weighted log-probability of each label, negated.
 template <class Label>
 std::unique_ptr<Kernel> likelihood_kernel(const KernelRequest& request) {
-  CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
   AroundAxis columns(request.in[0].dims, 1);
+  const LabelWeights counts(request, 1, columns.size);
   const bool weighted = request.in.size() > 2 && request.in[2].present();
   return make_kernel([=](const KernelArgs& args) {
     const float* x = args.in[0].as<float>();
@@ -168,21 +185,21 @@ std::unique_ptr<Kernel> likelihood_kernel(const KernelRequest& request) {
     const int64_t count = columns.columns();
     double total = 0;
     for (int64_t c = 0; c < count; ++c) {
-      const double weight = weight_of(labels[c], attrs, columns.size, weights);
+      const double weight = counts.of(labels, c, weights);
       const double term =
           weight == 0 ? 0 : -weight * x[columns.start(c) + labels[c] * columns.inner];
-      if (attrs.reduction == "none") loss[c] = static_cast<float>(term);
+      if (counts.each()) loss[c] = static_cast<float>(term);
       total += term;
     }
-    if (attrs.reduction != "none")
-      loss[0] = static_cast<float>(total / divisor(labels, count, attrs, columns.size, weights));
+    if (!counts.each())
+      loss[0] = static_cast<float>(total / counts.divisor(labels, count, weights));
   });
 }
 
 template <class Label>
 std::unique_ptr<Kernel> likelihood_grad_kernel(const KernelRequest& request) {
-  CrossEntropyAttrs attrs = read_cross_entropy(request.attributes());
   AroundAxis columns(request.out[0].dims, 1);
+  const LabelWeights counts(request, 2, columns.size);
   const bool weighted = request.in.size() > 3 && request.in[3].present();
   return make_kernel([=, size = request.out[0].count()](const KernelArgs& args) {
     const float* dloss = args.in[0].as<float>();
@@ -190,12 +207,12 @@ std::unique_ptr<Kernel> likelihood_grad_kernel(const KernelRequest& request) {
     const float* weights = weighted ? args.in[3].as<float>() : nullptr;
     float* dx = args.out[0].as<float>();
     const int64_t count = columns.columns();
-    const double total = divisor(labels, count, attrs, columns.size, weights);
+    const double total = counts.divisor(labels, count, weights);
     std::fill_n(dx, size, 0.0F);
     for (int64_t c = 0; c < count; ++c) {
-      const double weight = weight_of(labels[c], attrs, columns.size, weights);
+      const double weight = counts.of(labels, c, weights);
       if (weight == 0) continue;
-      const float slope = dloss[attrs.reduction == "none" ? c : 0];
+      const float slope = dloss[counts.each() ? c : 0];
       dx[columns.start(c) + labels[c] * columns.inner] =
           static_cast<float>(-slope * weight / total);
     }

@@ -79,10 +79,8 @@ struct CrossEntropyColumn {
   const float* x;
   float* log_prob;  // may lie over x, or be null
   double* terms;
-  Fault* fault;
   __device__ void operator()(int64_t column) const {
     const int64_t at = columns.start(column);
-    if (threadIdx.x == 0) weights.raise_if_no_class(column, fault);
     const double weight = weights.of(column);
     const bool counts = weights.counts(column);
     const float own = counts ? x[at + weights.labels[column] * columns.inner] : 0;
@@ -124,10 +122,9 @@ std::unique_ptr<Kernel> prepare_cross_entropy(const KernelRequest& request) {
     auto run = [=](const KernelArgs& args) {
       auto* terms = reinterpret_cast<double*>(args.workspace);
       float* log_prob = args.out.size() > 1 ? args.out[1].as<float>() : nullptr;
-      for_blocks(
-          args, loss.around.columns(),
-          CrossEntropyColumn<Label>{Columns(loss.around), loss.weights(args),
-                                    args.in[0].as<const float>(), log_prob, terms, args.fault});
+      for_blocks(args, loss.around.columns(),
+                 CrossEntropyColumn<Label>{Columns(loss.around), loss.weights(args),
+                                           args.in[0].as<const float>(), log_prob, terms});
       loss.settle(args, terms, args.out[0].as<float>());
     };
     return make_kernel(run, "", loss.bytes_of_terms(), loss.explain());

@@ -34,7 +34,7 @@ std::unique_ptr<Kernel> prepare_resident_slice(const KernelRequest& request) {
               TakeResidentRows<T>{row, held - rows, args.in[1].as<const int64_t>(), args.fault,
                                   args.in[0].as<const T>(), args.out[0].as<T>()});
         },
-        "", 0, [=](int64_t index) { return outside_resident(index, rows, held); });
+        "", 0, [=](const Fault& fault) { return outside_resident(fault.value, rows, held); });
   });
 }
 

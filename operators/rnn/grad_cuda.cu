@@ -40,8 +40,8 @@ class RecurrentGradCudaKernel final : public Kernel {
                (3 * node_.states() + sizes_.rows() * (2 * sizes_.hidden + sizes_.sums()));
   }
   std::string describe() const override { return description_; }
-  std::string explain(int64_t value) const override {
-    return Sequences::explain(sizes_.steps)(value);
+  std::string explain(const Fault& fault) const override {
+    return Sequences::explain(sizes_.steps)(fault);
   }
 
   void run(const KernelArgs& args) override {

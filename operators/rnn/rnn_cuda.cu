@@ -41,8 +41,8 @@ class RecurrentCudaKernel final : public Kernel {
     return CublasProduct::kWorkspace + sizeof(float) * (3 * node_.states() + kept);
   }
   std::string describe() const override { return description_; }
-  std::string explain(int64_t value) const override {
-    return Sequences::explain(sizes_.steps)(value);
+  std::string explain(const Fault& fault) const override {
+    return Sequences::explain(sizes_.steps)(fault);
   }
 
   void run(const KernelArgs& args) override {

@@ -72,8 +72,9 @@ struct Sequences {
       raise(fault, n * (int64_t{1} << 32) + static_cast<uint32_t>(lengths[n]));
   }
   static ExplainFault explain(int64_t steps) {
-    return [steps](int64_t value) {
-      return length_outside(value >> 32, static_cast<int32_t>(value & 0xFFFFFFFF), steps);
+    return [steps](const Fault& fault) {
+      return length_outside(fault.value >> 32, static_cast<int32_t>(fault.value & 0xFFFFFFFF),
+                            steps);
     };
   }
 };

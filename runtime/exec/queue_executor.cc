@@ -175,7 +175,7 @@ void QueueExecutor::check_faults() {
   for (std::size_t i = 0; i < faults_.size(); ++i) {
     if (faults_[i].raised == 0) continue;
     const PlanStep& of = i < steps ? plan_.steps[i] : plan_.refresh[i - steps];
-    const std::string why = of.kernel->explain(faults_[i].value);
+    const std::string why = of.kernel->explain(faults_[i]);
     std::fill(faults_.begin(), faults_.end(), Fault{});
     fail(of.name, " (", of.type, " on ", text_of(plan_.workers[at(of.worker)]), "): ", why);
   }

@@ -157,8 +157,10 @@ TEST(Session, AnErrorInOneWorkerReachesTheCaller) {
   session.initialise();
   StepFeeds feeds(model, 8, 5, kSmall);
   auto all = feeds.at(0, 0.1F);
-  all[4 + 2].as<int64_t>()[0] = 77;  // a label of replica 2
-  expect_error([&] { session.step().run(all, {}); }, "label 77 is outside 0..4");
+  all[4 + 2].as<int64_t>()[1] = 77;  // a label of replica 2
+  expect_error([&] { session.step().run(all, {}); },
+               "cpu_2/loss (SoftmaxCrossEntropyLoss, replica 2",
+               "label 77 of row 1 of 'cpu_2/label' is outside 0..4 (and is not ignored)");
   session.initialise();
   session.step().run(feeds.at(0, 0.1F), {});  // and the session goes on
 }

@@ -1,0 +1,28 @@
+// Labels that are no class, for this folder's kernels.
+#pragma once
+
+#include <string>
+
+#include "runtime/kernel.h"
+
+namespace lockstep {
+
+// Errors about the labels of a node.
+class LabelErrors {
+ public:
+  // `labels`: the operand. A label should be from 0 to `classes` - 1.
+  LabelErrors(const KernelRequest& request, std::size_t labels, int64_t classes);
+
+  // "label 7 of row 3 of 'cpu_0/label' is outside 0..1 (and is not ignored)". `place`: among all
+  // labels.
+  std::string text(int64_t label, int64_t place) const;
+  // Throws this text, naming the node.
+  [[noreturn]] void raise(int64_t label, int64_t place) const;
+
+ private:
+  std::string node_, operand_;
+  Dims dims_;
+  int64_t classes_;
+};
+
+}  // namespace lockstep
