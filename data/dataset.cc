@@ -24,10 +24,11 @@ struct Entry {
   std::unique_ptr<Dataset> (*make)(const DatasetOptions&);
   Preparation (*preparation)(const DatasetOptions&);
   bool bytes;
+  const char* generated = "";
 };
 
 constexpr std::array<Entry, 5> kDatasets{
-    {{"digits", make<DigitImages>, digits_preparation, true},
+    {{"digits", make<DigitImages>, digits_preparation, true, "digits"},
      {"synthetic", make<SyntheticImages>, synthetic_preparation, false},
      {"image_folder", make<ImageFolder>, image_folder_preparation, true},
      {"cifar10", cifar10, cifar10_preparation, true},
@@ -58,6 +59,8 @@ Preparation preparation_of(const DatasetOptions& options) {
 }
 
 bool has_bytes(const DatasetOptions& options) { return entry_of(options).bytes; }
+
+std::string generated_by(const DatasetOptions& options) { return entry_of(options).generated; }
 
 void Dataset::read(int64_t index, uint64_t draw, float* image, int64_t* label) const {
   std::vector<uint8_t> bytes(static_cast<std::size_t>(image_values()));

@@ -26,6 +26,9 @@ class Dataset {
   virtual void read_bytes(int64_t index, uint64_t draw, uint8_t* image, int64_t* label) const;
 
   virtual std::string class_name(int64_t label) const { return std::to_string(label); }
+  virtual int64_t classes_with_images() const { return classes(); }
+  // A line about files that are not read; "": there are none.
+  virtual std::string left_out() const { return ""; }
 
   // The preparation of its images, to apply to other images as well.
   const Preparation& preparation() const { return preparation_; }
@@ -60,5 +63,7 @@ std::vector<std::string> dataset_names();
 Preparation preparation_of(const DatasetOptions& options);
 // Whether its images can be read as bytes.
 bool has_bytes(const DatasetOptions& options);
+// What opening it makes first, which takes a while for many: "digits"; "": nothing.
+std::string generated_by(const DatasetOptions& options);
 
 }  // namespace lockstep

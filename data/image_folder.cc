@@ -13,24 +13,13 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kAugment = uint64_t{1} << 62;
 
-std::vector<fs::path> sorted_entries(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code trouble;
-  for (fs::directory_iterator at(folder, trouble), end; !trouble && at != end;
-       at.increment(trouble))
-    entries.push_back(at->path());
-  check(!trouble, "cannot read the folder '", folder.string(), "': ", trouble.message());
-  std::sort(entries.begin(), entries.end());
-  return entries;
-}
-
 // The classes are the folders of train/, even for numbering images of val/.
 std::vector<std::string> classes_in(const fs::path& train) {
   check(fs::is_directory(train), "DATA.ROOT: there is no folder '", train.string(),
         "'; it should hold a folder of pictures for each class");
   std::vector<std::string> names;
-  for (const fs::path& of_class : sorted_entries(train))
-    if (fs::is_directory(of_class)) names.push_back(of_class.filename().string());
+  for (const fs::path& of_class : content_of(train).folders)
+    names.push_back(of_class.filename().string());
   check(!names.empty(), "'", train.string(), "' contains no folder of pictures");
   return names;
 }
@@ -57,20 +46,34 @@ ImageFolder::ImageFolder(const DatasetOptions& options)
         "'; it should hold pictures of the classes of '", train.string(), "'");
   check(options.image_size > 0 && options.resize >= options.image_size, "DATA.IMAGE_SIZE is ",
         options.image_size, ", but DATA.RESIZE is ", options.resize, ", which should not be less");
-  for (const fs::path& of_class : sorted_entries(folder)) {
-    if (!fs::is_directory(of_class)) continue;
+  const FolderContent classes = content_of(folder);
+  left_out_.beside = static_cast<int64_t>(classes.pictures.size()) + classes.left_out.total();
+  for (const fs::path& of_class : classes.folders) {
     const std::string name = of_class.filename().string();
     const auto known = std::lower_bound(class_names_.begin(), class_names_.end(), name);
     check(known != class_names_.end() && *known == name, "'", of_class.string(),
           "' does not match a class of '", train.string(), "'");
-    const std::size_t before = files_.size();
-    for (const fs::path& file : sorted_entries(of_class))
-      if (is_picture_name(file.string()))
-        files_.push_back({file.string(), known - class_names_.begin()});
-    check(files_.size() > before, "'", of_class.string(), "' contains no ", picture_endings("or"),
-          " file");
+    FolderContent content = content_of(of_class);
+    for (const fs::path& below : content.folders) {
+      const PicturesBelow nested = pictures_below(below);
+      content.left_out.below +=
+          static_cast<int64_t>(nested.pictures.size()) + nested.left_out.total();
+    }
+    const std::string left_out = content.left_out.text();
+    check(!content.pictures.empty(), "'", of_class.string(), "' contains no ",
+          picture_endings("or"), " file", left_out.empty() ? "" : "; left out " + left_out);
+    for (const fs::path& file : content.pictures)
+      files_.push_back({file.string(), known - class_names_.begin()});
+    left_out_.add(content.left_out);
+    ++classes_with_images_;
   }
   check(!files_.empty(), "'", folder.string(), "' contains no folder of pictures");
+  folder_ = folder.string();
+}
+
+std::string ImageFolder::left_out() const {
+  const std::string text = left_out_.text();
+  return text.empty() ? "" : join("left out of '", folder_, "': ", text);
 }
 
 void ImageFolder::read(int64_t index, uint64_t draw, float* image, int64_t* label) const {

@@ -1,8 +1,9 @@
 // Images in folders: ROOT/train/CLASS/NAME.jpg, held out ROOT/val/CLASS/NAME.png. Classes are the
-// folders' names in byte order.
+// folders' names in byte order. Folders below a class are not read.
 #pragma once
 
 #include "data/dataset.h"
+#include "data/picture_folder.h"
 
 namespace lockstep {
 
@@ -15,6 +16,8 @@ class ImageFolder final : public Dataset {
   int64_t size() const override { return static_cast<int64_t>(files_.size()); }
   int64_t classes() const override { return static_cast<int64_t>(class_names_.size()); }
   std::string class_name(int64_t label) const override { return class_names_[label]; }
+  int64_t classes_with_images() const override { return classes_with_images_; }
+  std::string left_out() const override;
   void read(int64_t index, uint64_t draw, float* image, int64_t* label) const override;
   // Pixels are rounded after resampling; those of a region at its own scale are the file's.
   void read_bytes(int64_t index, uint64_t draw, uint8_t* image, int64_t* label) const override;
@@ -31,6 +34,9 @@ class ImageFolder final : public Dataset {
   DatasetOptions options_;
   std::vector<std::string> class_names_;
   std::vector<File> files_;
+  std::string folder_;  // of the classes
+  LeftOutFiles left_out_;
+  int64_t classes_with_images_ = 0;
 };
 
 }  // namespace lockstep

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <iomanip>
 #include <sstream>
 
@@ -34,6 +33,10 @@ std::string short_number(double value) {
     if (at > (value < 0 ? 1U : 0U)) digits.insert(at, ",");
   }
   return digits;
+}
+
+std::string count_of(int64_t count, const std::string& one, const std::string& several) {
+  return short_number(static_cast<double>(count)) + " " + (count == 1 ? one : several);
 }
 
 std::string clock_text(double seconds) {

@@ -8,6 +8,7 @@
 #include "data/formats/exif.h"
 #include "data/labelled_images.h"
 #include "data/loader.h"
+#include "data/picture_folder.h"
 #include "data/transform.h"
 #include "graph/file.h"
 #include "tests/support/expect_error.h"
@@ -172,6 +173,43 @@ TEST_F(FolderTest, HeldOutPicturesAreOfTheClassesOfTraining) {
                "/train");
   fs::remove_all(folder / "train");
   expect_error([&] { dataset_named(options(true)); }, "/train");
+}
+
+TEST_F(FolderTest, WhatIsLeftOutIsCounted) {
+  const auto put = [&](const std::string& name) {
+    fs::create_directories(fs::path(folder / name).parent_path());
+    write_file(folder / name, "no picture");
+  };
+  EXPECT_EQ(dataset_named(options())->left_out(), "");
+  for (const char* name :
+       {"train/class_a/a.tif", "train/class_b/b.TIF", "train/class_b/c.tif", "train/class_a/x.txt",
+        "train/class_a/notes", "train/class_c/deeper/a.png", "train/class_c/deeper/more/b.tif",
+        "train/lost.png", "train/README"})
+    put(name);
+  // What is hidden does not count, nor is it a class.
+  for (const char* name :
+       {"train/class_a/.DS_Store", "train/class_a/._p0.JPG", "train/.cache/a.png",
+        "train/class_b/.thumbnails/a.png", "train/class_c/deeper/._a.png"})
+    put(name);
+  write_png(folder / "train/class_a/picture", gradient_image(30, 40));
+  const auto data = dataset_named(options());
+  EXPECT_EQ(data->classes(), 3);
+  EXPECT_EQ(data->size(), 25) << "the picture without an ending is one";
+  EXPECT_EQ(data->left_out(), "left out of '" + (folder / "train") +
+                                  "': 9 files: 3 .tif, 1 without an ending, 1 .txt, 2 beside the "
+                                  "folders of classes, 2 in folders below a class");
+  for (int i = 0; i < 4; ++i) {
+    fs::remove(folder / ("train/class_c/p" + std::to_string(i) + ".JPG"));
+    fs::remove(folder / ("train/class_c/q" + std::to_string(i) + ".png"));
+  }
+  expect_error([&] { dataset_named(options()); }, "train/class_c' contains no .jpg",
+               "left out 2 files: 2 in folders below a class");
+}
+
+TEST(LeftOutFiles, TellTheCommonEndingsAlone) {
+  LeftOutFiles files;
+  for (int i = 0; i < 9; ++i) files.by_ending["." + std::to_string(i)] = 1 + i;
+  EXPECT_EQ(files.text(), "45 files: 9 .8, 8 .7, 7 .6, 6 .5, 5 .4, 4 .3, 6 with other endings");
 }
 
 TEST_F(FolderTest, APictureIsARegularFile) {

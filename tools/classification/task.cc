@@ -29,6 +29,11 @@ std::string images_of(const TrainingModel& model) {
   fail("the step has no input for images");
 }
 
+std::string pictures_of(const Dataset& data) {
+  return join(count_of(data.size(), "picture", "pictures"), " of ",
+              count_of(data.classes_with_images(), "class", "classes"));
+}
+
 }  // namespace
 
 std::string ClassificationTask::network() const {
@@ -55,6 +60,10 @@ std::optional<WeightsOptions> ClassificationTask::first_weights() const {
 }
 
 void ClassificationTask::open(Session& session, const Rows& rows) {
+  if (const std::string what = generated_by(dataset_of(config_, false)); !what.empty())
+    say()(join("generating ", short_number(static_cast<double>(config_.train_size)), " ", what,
+               " to train on and ", short_number(static_cast<double>(config_.test_size)),
+               " to test on"));
   train_ = dataset_named(dataset_of(config_, false));
   check(train_->classes() <= config_.classes, "MODEL.NUM_CLASSES is ", config_.classes,
         " but the data has ", train_->classes(), " classes");
@@ -75,6 +84,23 @@ void ClassificationTask::open(Session& session, const Rows& rows) {
 
 std::map<std::string, std::string> ClassificationTask::metadata() const {
   return picture_metadata(*train_);
+}
+
+std::vector<std::string> ClassificationTask::notes() const {
+  std::vector<std::string> notes{
+      join(pictures_of(*train_), " to train on, ", pictures_of(held_out_->data()), " to test on")};
+  if (train_->classes() < config_.classes)
+    notes.push_back(join("MODEL.NUM_CLASSES is ", config_.classes, ", but there are ",
+                         train_->classes(),
+                         " classes: the network's other outputs learn that "
+                         "they are never right"));
+  for (const Dataset* data : {static_cast<const Dataset*>(train_.get()), &held_out_->data()})
+    if (const std::string left_out = data->left_out(); !left_out.empty()) notes.push_back(left_out);
+  return notes;
+}
+
+NamedTexts ClassificationTask::examples() const {
+  return {{"to train on", pictures_of(*train_)}, {"held out", pictures_of(held_out_->data())}};
 }
 
 int ClassificationTask::reading_threads() const { return lockstep::reading_threads(config_); }

@@ -33,8 +33,8 @@ class ClassificationTask : public Task {
   const MinibatchSource& minibatches() const override { return *minibatches_; }
   int reading_threads() const override;
   std::string threads_key() const override { return "DATA.THREADS"; }
-  std::vector<std::string> notes() const override { return {}; }
-  int64_t held_out_pictures() const override { return held_out_->data().size(); }
+  std::vector<std::string> notes() const override;
+  NamedTexts examples() const override;
   Dims picture() const override;
 
   std::string text_of(double loss, const NamedNumbers& numbers) const override;

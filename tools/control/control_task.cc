@@ -112,6 +112,10 @@ const MinibatchSource& ControlTask::minibatches() const {
   fail("training for control goes in rounds; it has no source of minibatches");
 }
 
+NamedTexts ControlTask::examples() const {
+  return {{"test", count_of(config_.test_episodes, "episode", "episodes")}};
+}
+
 std::vector<std::string> ControlTask::notes() const {
   return {join(config_.environments, " environments, ", config_.steps,
                " steps of each an iteration, swept ", config_.epochs,

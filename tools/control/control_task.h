@@ -56,8 +56,7 @@ class ControlTask final : public Task {
   int reading_threads() const override { return 0; }
   std::string threads_key() const override { return ""; }
   std::vector<std::string> notes() const override;
-  int64_t held_out_pictures() const override { return config_.test_episodes; }
-  std::string held_out_are() const override { return "test episodes"; }
+  NamedTexts examples() const override;
   Dims picture() const override { return {config_.kind().observations}; }
 
   std::string text_of(double loss, const NamedNumbers& numbers) const override;

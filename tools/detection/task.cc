@@ -31,6 +31,12 @@ void check_same_categories(const Annotations& train, const Annotations& test) {
         train.categories.size(), " categories, ", test.path, " has ", test.categories.size());
 }
 
+// "500 pictures of 3 categories"
+std::string text_of_size(const Annotations& table) {
+  return join(count_of(static_cast<int64_t>(table.images.size()), "picture", "pictures"), " of ",
+              count_of(static_cast<int64_t>(table.categories.size()), "category", "categories"));
+}
+
 std::string dropped_text(const Annotations& table) {
   const int64_t dropped = table.dropped_polygons;
   return dropped == 0 ? ""
@@ -167,6 +173,8 @@ std::vector<std::string> DetectionTask::notes() const {
   for (const DetectorNote& note : config_.notes) notes.push_back(note.text);
   for (const std::string& part : left_out_of(config_.network))
     notes.push_back(join(part, " is not in this version yet; the step leaves it out"));
+  notes.push_back(join(text_of_size(training_->annotations()), " to train on, ",
+                       text_of_size(testing_->annotations()), " to test on"));
   notes.push_back(minibatches_->text());
   for (const auto* pictures : {training_.get(), testing_.get()})
     if (std::string dropped = dropped_text(pictures->annotations()); !dropped.empty())
@@ -180,8 +188,9 @@ std::string DetectionTask::last_note() const {
                       : join(skipped, " times a bad picture was skipped (TRAIN.SKIP_BAD_IMAGES)");
 }
 
-int64_t DetectionTask::held_out_pictures() const {
-  return static_cast<int64_t>(testing_->annotations().images.size());
+NamedTexts DetectionTask::examples() const {
+  return {{"to train on", text_of_size(training_->annotations())},
+          {"held out", text_of_size(testing_->annotations())}};
 }
 
 Dims DetectionTask::picture() const {

@@ -45,7 +45,7 @@ class DetectionTask final : public Task {
   std::string threads_key() const override { return "DATA_LOADER.NUM_THREADS"; }
   std::vector<std::string> notes() const override;
   std::string last_note() const override;
-  int64_t held_out_pictures() const override;
+  NamedTexts examples() const override;
   Dims picture() const override;
 
   std::string text_of(double loss, const NamedNumbers& numbers) const override;

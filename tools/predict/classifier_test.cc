@@ -63,6 +63,8 @@ int test_classifier(const TestOptions& options, const ConfigFiles& files,
             << ", weights " << weights << "\n";
   for (const std::string& line : said)
     if (line.find(unchecked_line(weights)) != line.npos) std::cout << line << "\n";
+  if (const std::string files = held_out.data().left_out(); !files.empty())
+    std::cout << printable_lines(files) << "\n";
   print_classes(result, held_out.data());
   if (options.out.empty()) return 0;
   write_file(options.out + "/scores.json", json_of(result, held_out.data(), weights));

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "data/formats/formats.h"
+#include "data/picture_folder.h"
 #include "graph/file.h"
 #include "graph/printable.h"
 #include "operators/all.h"
@@ -94,6 +95,15 @@ std::optional<TrainingModel> language_model_of(const InferOptions& options,
   return network_with_values(run.weights, step_in(run.folder));
 }
 
+void tell_of_folder(const std::string& folder, const PicturesBelow& below) {
+  const std::string left_out = below.left_out.text();
+  if (below.nested == 0 && left_out.empty()) return;
+  std::cerr << "lockstep: " << printable(folder) << ": " << below.pictures.size() << " pictures";
+  if (below.nested > 0) std::cerr << ", " << below.nested << " of them in folders below";
+  if (!left_out.empty()) std::cerr << "; left out " << printable(left_out);
+  std::cerr << "\n";
+}
+
 // A folder means all images below it, in order of their names.
 std::vector<std::string> files_of(const std::vector<std::string>& named) {
   std::vector<std::string> files;
@@ -102,18 +112,12 @@ std::vector<std::string> files_of(const std::vector<std::string>& named) {
       files.push_back(name);
       continue;
     }
-    std::vector<std::string> found;
-    std::error_code trouble;
-    for (fs::recursive_directory_iterator at(name, trouble), end; !trouble && at != end;
-         at.increment(trouble)) {
-      std::error_code none;  // a dangling link is not an image
-      if (at->is_regular_file(none) && is_picture_name(at->path().string()))
-        found.push_back(at->path().string());
-    }
-    check(!trouble, "cannot read the folder '", name, "': ", trouble.message());
-    check(!found.empty(), "'", name, "' contains no ", picture_endings("or"), " file");
-    std::sort(found.begin(), found.end());
-    files.insert(files.end(), found.begin(), found.end());
+    const PicturesBelow below = pictures_below(name);
+    const std::string left_out = below.left_out.text();
+    check(!below.pictures.empty(), "'", name, "' contains no ", picture_endings("or"), " file",
+          left_out.empty() ? "" : "; left out " + left_out);
+    tell_of_folder(name, below);
+    files.insert(files.end(), below.pictures.begin(), below.pictures.end());
   }
   return files;
 }

@@ -83,6 +83,10 @@ void TextTask::open(Session& session, const Rows& rows) {
   held_out_ = std::make_unique<HeldOutText>(*corpus_, config_.network.length, session);
 }
 
+NamedTexts TextTask::examples() const {
+  return {{"held out", count_of(held_out_->characters(), "character", "characters")}};
+}
+
 std::map<std::string, std::string> TextTask::metadata() const {
   return text_metadata(corpus_->vocabulary().bytes());
 }

@@ -42,8 +42,7 @@ class TextTask final : public Task {
   int reading_threads() const override { return static_cast<int>(config_.data_threads); }
   std::string threads_key() const override { return "DATA.THREADS"; }
   std::vector<std::string> notes() const override { return {corpus_->text()}; }
-  int64_t held_out_pictures() const override { return held_out_->characters(); }
-  std::string held_out_are() const override { return "held-out characters"; }
+  NamedTexts examples() const override;
   Dims picture() const override { return {1}; }
 
   NamedNumbers numbers_of(double loss) const override;

@@ -39,8 +39,9 @@ NamedTexts about_of(const Task& task, TrainingRun& run, const ReportPageOptions&
        join(task.settings().run.devices.text,
             options.processes > 1 ? join(" in each of ", options.processes, " processes") : "",
             ", ", session.threads(), session.threads() == 1 ? " thread each" : " threads each")},
-      {task.held_out_are(), short_number(static_cast<double>(task.held_out_pictures()))},
       {"seed", std::to_string(task.settings().seed)}};
+  const NamedTexts examples = task.examples();
+  about.insert(about.end() - 1, examples.begin(), examples.end());
   // Lines of a name and its value.
   std::istringstream version(version_text());
   for (std::string line; std::getline(version, line);) {

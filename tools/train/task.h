@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -58,6 +59,10 @@ class Task {
  public:
   virtual ~Task() = default;
 
+  // Lines about what takes long, before there is a log.
+  using Say = std::function<void(const std::string& line)>;
+  void speak_by(Say say) { say_ = std::move(say); }
+
   virtual const TrainSettings& settings() const = 0;
   virtual ConfigKeys keys() = 0;  // they refer to its configuration
   virtual std::vector<std::pair<std::string, std::string>> changed() = 0;  // from the defaults
@@ -86,11 +91,10 @@ class Task {
   virtual Rounds* rounds() { return nullptr; }
   virtual const MinibatchSource& minibatches() const = 0;
   virtual int reading_threads() const = 0;
-  virtual std::string threads_key() const = 0;          // of the configuration; "": there is none
-  virtual std::vector<std::string> notes() const = 0;   // about the data, for people
+  virtual std::string threads_key() const = 0;         // of the configuration; "": there is none
+  virtual std::vector<std::string> notes() const = 0;  // about the data, for people
   virtual std::string last_note() const { return ""; }  // the same at the end
-  virtual int64_t held_out_pictures() const = 0;
-  virtual std::string held_out_are() const { return "held-out pictures"; }  // what these are
+  virtual NamedTexts examples() const = 0;  // "to train on", "24 pictures of 3 classes"; ..
   virtual Dims picture() const = 0;  // channels, height, width of one; of another unit its own
 
   // What follows from a window's mean loss, to be recorded beside it.
@@ -104,6 +108,12 @@ class Task {
   virtual HeldOutTest test(int64_t iterations) = 0;
   // Whether the run may end after that test. Alike in all processes.
   virtual bool is_enough(const HeldOutTest&) const { return false; }
+
+ protected:
+  const Say& say() const { return say_; }
+
+ private:
+  Say say_ = [](const std::string&) {};
 };
 
 }  // namespace lockstep

@@ -244,6 +244,8 @@ class TrainCommand {
 };
 
 int train(Task& task, const TrainOptions& options, Comm* comm) {
+  if (!comm || comm->rank() == 0)
+    task.speak_by([&](const std::string& line) { Progress(options.quiet).note(line); });
   try {
     return TrainCommand(task, options, comm).run();
   } catch (const Damaged& damage) {

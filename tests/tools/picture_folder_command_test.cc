@@ -1,0 +1,133 @@
+// A folder of one's own pictures by command: what is counted, what is left out, and what becomes of
+// pictures that cannot be read.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "data/labelled_images.h"
+#include "graph/file.h"
+#include "tests/support/pictures.h"
+#include "tests/support/program.h"
+
+namespace lockstep::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFolderConfig = R"(DEVICES: cpu*2
+THREADS: 1
+MODEL: {TYPE: mlp, HIDDEN: [8], NUM_CLASSES: 3}
+DATA: {NAME: image_folder, IMAGE_SIZE: 8, RESIZE: 8, CROP_SCALE: [0.5, 1]}
+TRAIN: {BATCH_SIZE: 6, SNAPSHOT_ITERS: 4, LOG_ITERS: 3}
+TEST: {ITERS: 5}
+SOLVER: {BASE_LR: 0.01, MAX_ITER: 9, STEP_SIZE: 100}
+)";
+
+int occurrences(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+class PictureFolderCommand : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write_file(folder_ / "config.yaml", kFolderConfig);
+    for (const std::string& name : names())
+      write_png(picture(name), gradient_image(10, 12, name.back() + 5 * name[name.size() - 3]));
+  }
+  // Four to train on and three held out of each class.
+  static std::vector<std::string> names() {
+    std::vector<std::string> all;
+    for (const std::string kind : {"a", "b", "c"})
+      for (int i = 0; i < 4; ++i) {
+        all.push_back("train/" + kind + "/" + std::to_string(i));
+        if (i < 3) all.push_back("val/" + kind + "/" + std::to_string(i));
+      }
+    return all;
+  }
+  std::string picture(const std::string& name) const {
+    const std::string path = folder_ / ("pictures/" + name + ".png");
+    fs::create_directories(fs::path(path).parent_path());
+    return path;
+  }
+  void put(const std::string& name, const std::string& bytes = "no picture") const {
+    const fs::path path = folder_ / ("pictures/" + name);
+    fs::create_directories(path.parent_path());
+    write_file(path.string(), bytes);
+  }
+  std::vector<std::string> words(const std::string& command, const std::string& run,
+                                 const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all{command,      folder_ / "config.yaml",
+                                 "DATA.ROOT",  folder_ / "pictures",
+                                 "OUTPUT_DIR", folder_ / run};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  Outcome train(const std::string& run, const std::vector<std::string>& more = {}) const {
+    return run_lockstep(words("train", run, more));
+  }
+  static void expect_says(const std::string& text, const std::vector<std::string>& parts) {
+    for (const std::string& part : parts)
+      EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in: " << text;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(PictureFolderCommand, SaysHowManyPicturesThereAreAndWhatIsLeftOut) {
+  for (const char* name : {"train/a/1.tif", "train/b/2.tif", "train/b/notes.txt", "val/c/1.avif",
+                           "train/c/more/1.png", "train/c/more/2.png", "train/c/._3.png"})
+    put(name);
+  const Outcome trained = train("run", {"MODEL.NUM_CLASSES", "5"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const std::string of_training = "left out of '" + (folder_ / "pictures/train") +
+                                  "': 5 files: 2 .tif, 1 .txt, 2 in folders below a class";
+  const std::string of_test = "left out of '" + (folder_ / "pictures/val") + "': 1 file: 1 .avif";
+  expect_says(trained.out,
+              {"12 pictures of 3 classes to train on, 9 pictures of 3 classes to test on",
+               "MODEL.NUM_CLASSES is 5, but there are 3 classes", of_training, of_test});
+  expect_says(read_file(folder_ / "run/report.html"),
+              {"<th>to train on</th><td>12 pictures of 3 classes</td>",
+               "<th>held out</th><td>9 pictures of 3 classes</td>"});
+  const Outcome tested = run_lockstep(words("test", "run", {"MODEL.NUM_CLASSES", "5"}));
+  ASSERT_EQ(tested.exit_code, 0) << tested.err;
+  expect_says(tested.out, {of_test});
+  fs::create_directories(folder_ / "pictures/train/only");
+  put("train/only/1.tif");
+  expect_refused(train("run"), {"train/only' contains no .jpg", "left out 1 file: 1 .tif"});
+}
+
+TEST_F(PictureFolderCommand, InferSaysWhatItTakesOfAFolder) {
+  ASSERT_EQ(train("run").exit_code, 0);
+  for (const char* name : {"val/a/1.tif", "val/a/._2.png", "val/.DS_Store"}) put(name);
+  const Outcome inferred = run_lockstep({"infer", folder_ / "run", folder_ / "pictures/val"});
+  ASSERT_EQ(inferred.exit_code, 0) << inferred.err;
+  EXPECT_EQ(occurrences(inferred.out, ".png"), 9) << inferred.out;
+  expect_says(inferred.err,
+              {"pictures/val: 9 pictures, 9 of them in folders below; left out 1 file: "
+               "1 .tif\n"});
+}
+
+TEST_F(PictureFolderCommand, TooFewClassesAreRefused) {
+  expect_refused(train("run", {"MODEL.NUM_CLASSES", "2"}),
+                 {"MODEL.NUM_CLASSES is 2 but the data has 3 classes"});
+  EXPECT_FALSE(fs::exists(folder_ / "run"));
+}
+
+// Before the seconds that it takes, and before the line that begins a run.
+TEST(GeneratedData, IsAnnounced) {
+  const TemporaryFolder folder;
+  write_file(folder / "config.yaml",
+             "MODEL: {TYPE: mlp, HIDDEN: [8]}\nDATA: {TRAIN_SIZE: 1200, TEST_SIZE: 100}\n"
+             "SOLVER.MAX_ITER: 1\nTHREADS: 1\n");
+  const std::vector<std::string> words{"train", folder / "config.yaml", "OUTPUT_DIR",
+                                       folder / "run"};
+  const Outcome trained = run_lockstep(words);
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_TRUE(trained.out.starts_with("generating 1,200 digits to train on and 100 to test on\n"))
+      << trained.out;
+}
+
+}  // namespace
+}  // namespace lockstep::testing
