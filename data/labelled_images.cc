@@ -1,9 +1,11 @@
 #include "data/labelled_images.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "graph/error.h"
+#include "graph/limits.h"
 #include "runtime/shuffle.h"
 
 namespace lockstep {
@@ -40,16 +42,63 @@ LabelledImages::LabelledImages(const Dataset& dataset, const LabelledImagesOptio
              {options_.labels, {DType::int64, {options_.count}}}}};
 }
 
+int64_t LabelledImages::index_at(int64_t position) const {
+  return options_.shuffle ? order_.at(position) : position % dataset_.size();
+}
+
 void LabelledImages::read(int64_t step, int64_t item, std::span<const Tensor> tensors) const {
   const int64_t position = step * options_.batch + options_.first + item;
-  const int64_t index = options_.shuffle ? order_.at(position) : position % dataset_.size();
-  const auto draw = static_cast<uint64_t>(position);
+  try {
+    write(index_at(position), static_cast<uint64_t>(position), item, tensors);
+  } catch (const NoMemory&) {
+    throw;
+  } catch (const Error& error) {
+    replace(step, item, tensors, error.what());
+  }
+}
+
+// Another image has the draw of the one that it stands in for.
+void LabelledImages::replace(int64_t step, int64_t item, std::span<const Tensor> tensors,
+                             const std::string& why) const {
+  const int64_t place = options_.first + item, first = step * options_.batch;
+  switch (options_.in_place_of_bad) {
+    case InPlaceOfBad::nothing_and_stop:
+      fail(why, "; TRAIN.SKIP_BAD_IMAGES true goes on without pictures that cannot be read");
+    case InPlaceOfBad::nothing:
+      skipped_.add({step, item}, 0, why);
+      return write_nothing(item, tensors);
+    case InPlaceOfBad::another:
+      const auto images_of = [&](int64_t from) {
+        std::vector<int64_t> images;
+        for (int64_t at = 0; at < options_.batch; ++at)
+          images.push_back(index_at(from * options_.batch + at));
+        return images;
+      };
+      stand_in({{step, item}, place, index_at(first + place), dataset_.size(), why}, skipped_,
+               images_of, [&](int64_t from, int64_t at) {
+                 write(index_at(from * options_.batch + at), static_cast<uint64_t>(first + place),
+                       item, tensors);
+               });
+  }
+}
+
+void LabelledImages::write(int64_t index, uint64_t draw, int64_t item,
+                           std::span<const Tensor> tensors) const {
   const int64_t at = item * dataset_.image_values();
   int64_t* const label = tensors[1].as<int64_t>() + item;
   if (options_.bytes)
     dataset_.read_bytes(index, draw, tensors[0].as<uint8_t>() + at, label);
   else
     dataset_.read(index, draw, tensors[0].as<float>() + at, label);
+}
+
+void LabelledImages::write_nothing(int64_t item, std::span<const Tensor> tensors) const {
+  const int64_t count = dataset_.image_values();
+  if (options_.bytes)
+    std::fill_n(tensors[0].as<uint8_t>() + item * count, count, uint8_t{0});
+  else
+    std::fill_n(tensors[0].as<float>() + item * count, count, 0.0F);
+  tensors[1].as<int64_t>()[item] = -1;
 }
 
 }  // namespace lockstep

@@ -9,6 +9,7 @@
 
 #include "data/dataset.h"
 #include "data/minibatch.h"
+#include "data/skipped_pictures.h"
 
 namespace lockstep {
 
@@ -37,8 +38,10 @@ struct LabelledImagesOptions {
   int64_t first = 0;
   int64_t count = -1;  // -1: to the end
   uint64_t seed = 1;
-  bool shuffle = true;                            // false: in the data set's order, repeated
-  bool bytes = false;                             // images as bytes, before normalisation
+  bool shuffle = true;  // false: in the data set's order, repeated
+  bool bytes = false;   // images as bytes, before normalisation
+  // With `nothing`, the row of an image that cannot be read has zeros and the label -1.
+  InPlaceOfBad in_place_of_bad = InPlaceOfBad::nothing_and_stop;
   std::string images = "data", labels = "label";  // names of the tensors
 };
 
@@ -50,13 +53,23 @@ class LabelledImages final : public MinibatchSource {
   const std::vector<MinibatchForm>& forms() const override { return forms_; }
   std::size_t form(int64_t) const override { return 0; }
   int64_t items() const override { return options_.count; }
+  int64_t images_of_step() const { return options_.batch; }  // of all processes
   void read(int64_t step, int64_t item, std::span<const Tensor> tensors) const override;
 
+  SkippedPictures& skipped() const { return skipped_; }
+
  private:
+  int64_t index_at(int64_t position) const;
+  void replace(int64_t step, int64_t item, std::span<const Tensor> tensors,
+               const std::string& why) const;
+  void write(int64_t index, uint64_t draw, int64_t item, std::span<const Tensor> tensors) const;
+  void write_nothing(int64_t item, std::span<const Tensor> tensors) const;
+
   const Dataset& dataset_;
   LabelledImagesOptions options_;
   EpochOrder order_;
   std::vector<MinibatchForm> forms_;
+  mutable SkippedPictures skipped_;
 };
 
 }  // namespace lockstep

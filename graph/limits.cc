@@ -93,10 +93,11 @@ void check_memory(std::size_t bytes, const std::string& what) {
   constexpr std::size_t kAlwaysThere = std::size_t{1} << 20;  // not worth a system call
   if (bytes <= kAlwaysThere && !std::getenv("LOCKSTEP_MEMORY")) return;
   const std::size_t usable = usable_memory();
-  check(bytes <= usable, what, " needs ", text_of_bytes(bytes), " of memory; ",
-        text_of_bytes(usable),
-        std::getenv("LOCKSTEP_MEMORY") ? " are allowed by LOCKSTEP_MEMORY"
-                                       : " are free (LOCKSTEP_MEMORY=64G allows that much)");
+  if (bytes > usable)
+    throw NoMemory(
+        join(what, " needs ", text_of_bytes(bytes), " of memory; ", text_of_bytes(usable),
+             std::getenv("LOCKSTEP_MEMORY") ? " are allowed by LOCKSTEP_MEMORY"
+                                            : " are free (LOCKSTEP_MEMORY=64G allows that much)"));
 }
 
 std::size_t saturating_add(std::size_t a, std::size_t b) {

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string>
 
+#include "graph/error.h"
+
 namespace lockstep {
 
 inline constexpr int kMostReplicas = 4096;
@@ -13,7 +15,13 @@ inline constexpr int kMostReplicas = 4096;
 // the least of what the machine, its control groups and `ulimit -v` leave to this process.
 std::size_t usable_memory();
 
-// Throws `<what> needs 32 GiB; 3.1 GiB of memory are free ..` if `bytes` exceeds that.
+// No fault of the file whose size was checked: another time there may be room.
+class NoMemory : public Error {
+ public:
+  using Error::Error;
+};
+
+// Throws NoMemory, `<what> needs 32 GiB; 3.1 GiB of memory are free ..`, if `bytes` exceeds that.
 void check_memory(std::size_t bytes, const std::string& what);
 
 // The sum, or the largest number on overflow.

@@ -1,9 +1,9 @@
 #include "data/detection/batches.h"
 
 #include <algorithm>
-#include <set>
 
 #include "graph/error.h"
+#include "graph/limits.h"
 #include "runtime/philox.h"
 
 namespace lockstep {
@@ -137,35 +137,43 @@ void DetectionBatches::list_forms() {
     form.push_back({"proposals", {DType::float32, {rows, options_.proposal_places, 4}}});
 }
 
-// The next good picture of the step stands in for a bad one or, where the step has none, that of
-// the steps after it with the same shape.
 void DetectionBatches::read(int64_t step, int64_t item, std::span<const Tensor> tensors) const {
-  const int32_t group = order_->step(step).group;
+  const PictureOrder::Step own = order_->step(step);
   const std::size_t scale = scale_of(step);
-  const PictureSize size = shapes_[scale][static_cast<std::size_t>(group)];
-  std::set<int32_t> bad;
-  for (int64_t from = step;; ++from) {
-    const PictureOrder::Step pictures = order_->step(from);
-    if (pictures.group != group) continue;
-    const auto count = static_cast<int64_t>(pictures.pictures.size());
-    for (int64_t tries = 0; tries < count; ++tries) {
-      const OrderedPicture& next =
-          pictures.pictures[static_cast<std::size_t>((options_.first + item + tries) % count)];
-      if (bad.count(next.picture) > 0) continue;
-      try {
-        write(kept_[static_cast<std::size_t>(next.picture)], next.mirrored, scale, size, item,
-              tensors);
-        return;
-      } catch (const Error& error) {
-        if (!options_.skip_bad_pictures)
-          fail(error.what(), "; TRAIN.SKIP_BAD_IMAGES true takes another picture instead");
-        if (bad.empty()) ++skipped_;
-        bad.insert(next.picture);
-        if (static_cast<int64_t>(bad.size()) == std::count(groups_.begin(), groups_.end(), group))
-          throw;
-      }
-    }
+  const PictureSize size = shapes_[scale][static_cast<std::size_t>(own.group)];
+  const auto read_picture = [&](const OrderedPicture& picture) {
+    write(kept_[static_cast<std::size_t>(picture.picture)], picture.mirrored, scale, size, item,
+          tensors);
+  };
+  const int64_t place = options_.first + item;
+  const OrderedPicture& wanted = own.pictures[static_cast<std::size_t>(place)];
+  try {
+    read_picture(wanted);
+  } catch (const NoMemory&) {
+    throw;
+  } catch (const Error& error) {
+    if (!options_.skip_bad_pictures)
+      fail(error.what(), "; TRAIN.SKIP_BAD_IMAGES true takes another picture instead");
+    stand_in(
+        {{step, item},
+         place,
+         wanted.picture,
+         std::count(groups_.begin(), groups_.end(), own.group),
+         error.what()},
+        skipped_, [&](int64_t from) { return pictures_of_group(from, own.group); },
+        [&](int64_t from, int64_t at) {
+          read_picture(order_->step(from).pictures[static_cast<std::size_t>(at)]);
+        });
   }
+}
+
+// Empty if the step is of another group.
+std::vector<int64_t> DetectionBatches::pictures_of_group(int64_t step, int32_t group) const {
+  const PictureOrder::Step pictures = order_->step(step);
+  std::vector<int64_t> numbers;
+  if (pictures.group != group) return numbers;
+  for (const OrderedPicture& picture : pictures.pictures) numbers.push_back(picture.picture);
+  return numbers;
 }
 
 void DetectionBatches::write(const Kept& kept, bool mirror, std::size_t scale,

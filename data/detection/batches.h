@@ -1,7 +1,6 @@
 // The minibatches that a detector trains on (docs/detection.md lists the tensors).
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "data/detection/picture.h"
 #include "data/detection/picture_set.h"
 #include "data/minibatch.h"
+#include "data/skipped_pictures.h"
 
 namespace lockstep {
 
@@ -50,8 +50,8 @@ class DetectionBatches final : public MinibatchSource {
   // The padded shape of each form, by ascending area.
   const std::vector<PictureSize>& shapes() const { return all_shapes_; }
   PictureSize shape(int64_t step) const { return all_shapes_[form(step)]; }
-  std::string text() const;                            // what was chosen and left out
-  int64_t skipped() const { return skipped_.load(); }  // bad pictures so far
+  std::string text() const;  // what was chosen and left out
+  SkippedPictures& skipped() const { return skipped_; }
   const PictureOrder& order() const { return *order_; }
 
  private:
@@ -64,6 +64,7 @@ class DetectionBatches final : public MinibatchSource {
   void pad_all(const std::vector<PictureSize>& sizes, std::size_t scale);
   void list_forms();
   std::size_t scale_of(int64_t step) const;
+  std::vector<int64_t> pictures_of_group(int64_t step, int32_t group) const;
   PictureScale scaled(const Kept& kept, std::size_t scale) const;
   void write_proposals(const Kept& kept, bool mirror, float width, float* to) const;
   void write(const Kept& kept, bool mirrored, std::size_t scale, const PictureSize& shape,
@@ -79,7 +80,7 @@ class DetectionBatches final : public MinibatchSource {
   std::vector<MinibatchForm> forms_;
   std::string chosen_;
   std::unique_ptr<PictureOrder> order_;
-  mutable std::atomic<int64_t> skipped_{0};
+  mutable SkippedPictures skipped_;
 };
 
 }  // namespace lockstep

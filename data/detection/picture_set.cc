@@ -5,6 +5,7 @@
 
 #include "data/formats/exif.h"
 #include "graph/error.h"
+#include "graph/limits.h"
 
 namespace lockstep {
 
@@ -18,6 +19,8 @@ Image FilePictures::picture(std::size_t number) const {
   StoredImage stored;
   try {
     stored = read_stored_image(path);
+  } catch (const NoMemory&) {
+    throw;
   } catch (const Error& error) {
     fail("image ", annotated.id, " of ", annotations_.path, ": ", error.what());
   }

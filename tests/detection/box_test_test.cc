@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/detection/found_alike.h"
 #include "tests/detection/small_detector.h"
 #include "tests/support/expect_error.h"
@@ -40,6 +42,72 @@ TEST(BoxTest, GivesTheSameBitsForAnyReplicasReadersAndProcesses) {
       const BoxTestResult result = BoxTest(part.config, part.session, pictures).test();
       if (comm.rank() == 0) return expect_same(result);
       EXPECT_TRUE(result.found.empty() && !result.scores && !result.proposals);
+    });
+  }
+}
+
+// A set of which some pictures cannot be read, or are not there at all.
+class SomeBadScenes final : public PictureSet {
+ public:
+  SomeBadScenes(const PictureSet& all, std::set<std::size_t> bad, bool left_out)
+      : all_(all), bad_(std::move(bad)), annotations_(all.annotations()) {
+    if (!left_out) return;
+    annotations_ = {};
+    annotations_.categories = all.annotations().categories;
+    annotations_.first_object.push_back(0);
+    for (std::size_t i = 0; i < all.annotations().images.size(); ++i) {
+      if (bad_.count(i) > 0) continue;
+      annotations_.images.push_back(all.annotations().images[i]);
+      for (CocoObject object : all.annotations().objects_of(i)) {
+        object.image = static_cast<int32_t>(numbers_.size());
+        annotations_.objects.push_back(object);
+      }
+      annotations_.first_object.push_back(annotations_.objects.size());
+      numbers_.push_back(i);
+    }
+    bad_.clear();
+  }
+  const Annotations& annotations() const override { return annotations_; }
+  Image picture(std::size_t number) const override {
+    check(bad_.count(number) == 0, "scene ", number, " is bad");
+    return all_.picture(numbers_.empty() ? number : numbers_[number]);
+  }
+
+ private:
+  const PictureSet& all_;
+  std::set<std::size_t> bad_;
+  Annotations annotations_;
+  std::vector<std::size_t> numbers_;
+};
+
+TEST(BoxTest, IsTheSameWithoutPicturesThatCannotBeRead) {
+  const CutScenes pictures(8);
+  const SomeBadScenes bad(pictures, {1, 6}, false), rest(pictures, {1, 6}, true);
+  for (const std::string& model : {kSmallFaster, kSmallRpn}) {
+    SmallDetector strict(small_detector_config(model));
+    expect_error([&] { BoxTest(strict.config, strict.session, bad).test(); }, "is bad",
+                 "TRAIN.SKIP_BAD_IMAGES true leaves it out of the test");
+    const BoxTestResult expected = BoxTest(strict.config, strict.session, rest).test();
+    const auto expect_same = [&](const BoxTestResult& result) {
+      EXPECT_EQ(result.left_out,
+                (std::map<std::size_t, std::string>{{1, "scene 1 is bad"}, {6, "scene 6 is bad"}}));
+      if (expected.scores) {
+        EXPECT_TRUE(result.scores->precision == expected.scores->precision);
+        EXPECT_TRUE(result.scores->recall == expected.scores->recall);
+      } else {
+        EXPECT_EQ(result.proposals->at_100.average, expected.proposals->at_100.average);
+      }
+      EXPECT_TRUE(result.found[1].empty() && result.found[6].empty());
+    };
+    const std::vector<std::string> skip{"TRAIN.SKIP_BAD_IMAGES", "True", "DEVICES", "cpu*2"};
+    SmallDetector two(small_detector_config(model, skip));
+    BoxTest test(two.config, two.session, bad);
+    expect_same(test.test());
+    expect_same(test.test());
+    run_ranks(2, [&](Comm& comm) {
+      SmallDetector part(small_detector_config(model, skip, 2), &comm);
+      const BoxTestResult result = BoxTest(part.config, part.session, bad).test();
+      if (comm.rank() == 0) expect_same(result);
     });
   }
 }

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "data/labelled_images.h"
 #include "graph/file.h"
+#include "runtime/state/safetensors.h"
 #include "tests/support/pictures.h"
 #include "tests/support/program.h"
 
@@ -56,6 +58,12 @@ class PictureFolderCommand : public ::testing::Test {
     fs::create_directories(path.parent_path());
     write_file(path.string(), bytes);
   }
+  // Its header is whole.
+  void cut_body(const std::string& name) const {
+    const std::string bytes = read_file(picture(name));
+    write_file(picture(name), bytes.substr(0, bytes.size() - 20));
+  }
+
   std::vector<std::string> words(const std::string& command, const std::string& run,
                                  const std::vector<std::string>& more = {}) const {
     std::vector<std::string> all{command,      folder_ / "config.yaml",
@@ -67,6 +75,9 @@ class PictureFolderCommand : public ::testing::Test {
   Outcome train(const std::string& run, const std::vector<std::string>& more = {}) const {
     return run_lockstep(words("train", run, more));
   }
+  std::string checkpoint(const std::string& run) const {
+    return read_file(folder_ / (run + "/checkpoint.safetensors"));
+  }
   static void expect_says(const std::string& text, const std::vector<std::string>& parts) {
     for (const std::string& part : parts)
       EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in: " << text;
@@ -74,6 +85,8 @@ class PictureFolderCommand : public ::testing::Test {
 
   TemporaryFolder folder_;
 };
+
+const std::vector<std::string> kSkip{"TRAIN.SKIP_BAD_IMAGES", "true"};
 
 TEST_F(PictureFolderCommand, SaysHowManyPicturesThereAreAndWhatIsLeftOut) {
   for (const char* name : {"train/a/1.tif", "train/b/2.tif", "train/b/notes.txt", "val/c/1.avif",
@@ -113,6 +126,92 @@ TEST_F(PictureFolderCommand, TooFewClassesAreRefused) {
   expect_refused(train("run", {"MODEL.NUM_CLASSES", "2"}),
                  {"MODEL.NUM_CLASSES is 2 but the data has 3 classes"});
   EXPECT_FALSE(fs::exists(folder_ / "run"));
+}
+
+// Whether it is found in a step or in a test.
+TEST_F(PictureFolderCommand, ABrokenBodyEndsTheRunByName) {
+  cut_body("val/b/1");
+  const Outcome tested = train("run");
+  expect_refused(tested, {"val/b/1.png", "TRAIN.SKIP_BAD_IMAGES true goes on without"});
+  expect_says(tested.out, {"iter      3"});
+  EXPECT_TRUE(fs::exists(folder_ / "run/checkpoint.safetensors"));
+  cut_body("train/b/1");
+  expect_refused(train("next"), {"train/b/1.png", "TRAIN.SKIP_BAD_IMAGES true goes on without"});
+}
+
+TEST_F(PictureFolderCommand, BadPicturesAreSkippedCountedAndNamedOnce) {
+  put("train/a/2.png", "");
+  cut_body("train/c/1");
+  cut_body("val/b/1");
+  // Those are images 2 and 9, drawn in nine steps of six.
+  const EpochOrder order(12, 3);
+  int replaced = 0;
+  for (int64_t at = 0; at < 9 * 6; ++at) replaced += order.at(at) == 2 || order.at(at) == 9;
+  const std::string count = join("2 to train on, replaced ", replaced, " times: ");
+  std::vector<std::string> more = kSkip;
+  const Outcome skipped = train("run", more);
+  ASSERT_EQ(skipped.exit_code, 0) << skipped.err;
+  expect_says(skipped.out, {"skipped: " + (folder_ / "pictures/train/a/2.png: "),
+                            "skipped: " + (folder_ / "pictures/train/c/1.png: "),
+                            "left out of the test: " + (folder_ / "pictures/val/b/1.png: "),
+                            "without 1 of 9 pictures", count, "; 1 left out of the tests: "});
+  EXPECT_EQ(occurrences(skipped.out, "skipped: "), 2) << skipped.out;
+  EXPECT_EQ(occurrences(skipped.out, "left out of the test: "), 1) << "of two tests";
+  expect_says(read_file(folder_ / "run/report.html"),
+              {"<th>pictures that cannot be read</th><td>" + count});
+  // The same bits for any number of readers, a run that was resumed, and processes.
+  for (const char* readers : {"1", "7"}) {
+    more = kSkip;
+    more.insert(more.end(), {"DATA.THREADS", readers});
+    ASSERT_EQ(train(readers, more).exit_code, 0);
+    EXPECT_TRUE(checkpoint(readers) == checkpoint("run")) << readers;
+  }
+  more = kSkip;
+  more.insert(more.end(), {"SOLVER.MAX_ITER", "4"});
+  ASSERT_EQ(train("parts", more).exit_code, 0);
+  more = kSkip;
+  more.push_back("--resume");
+  ASSERT_EQ(train("parts", more).exit_code, 0);
+  EXPECT_TRUE(read_safetensors(folder_ / "parts/checkpoint.safetensors").tensors ==
+              read_safetensors(folder_ / "run/checkpoint.safetensors").tensors);
+  std::vector<std::string> launched{"launch", "-n", "2", "--", "lockstep"};
+  for (const std::string& word : words("train", "ranks", kSkip)) launched.push_back(word);
+  launched.insert(launched.end(), {"DEVICES", "cpu"});
+  const Outcome ranks = run_lockstep(launched);
+  ASSERT_EQ(ranks.exit_code, 0) << ranks.err;
+  EXPECT_TRUE(read_safetensors(folder_ / "ranks/checkpoint.safetensors").tensors ==
+              read_safetensors(folder_ / "run/checkpoint.safetensors").tensors);
+  EXPECT_EQ(occurrences(ranks.out, "skipped: "), 2) << ranks.out;
+  expect_says(ranks.out, {count, "; 1 left out of the tests: "});
+}
+
+// As if they were not there.
+TEST_F(PictureFolderCommand, HeldOutPicturesThatAreBadDoNotCount) {
+  ASSERT_EQ(train("run").exit_code, 0);
+  const auto score = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = more;
+    all.insert(all.end(), {"--out", folder_ / "scores"});
+    const Outcome tested = run_lockstep(words("test", "run", all));
+    EXPECT_EQ(tested.exit_code, 0) << tested.err;
+    return nlohmann::json::parse(read_file(folder_ / "scores/scores.json"));
+  };
+  const std::string whole = read_file(picture("val/b/1"));
+  fs::remove(picture("val/b/1"));
+  const auto without = score({});
+  write_file(picture("val/b/1"), whole);
+  cut_body("val/b/1");
+  expect_refused(run_lockstep(words("test", "run")), {"val/b/1.png"});
+  auto with_bad = score(kSkip);
+  EXPECT_EQ(with_bad["left_out"].size(), 1U);
+  EXPECT_NE(with_bad["left_out"][0].get<std::string>().find("val/b/1.png"), std::string::npos);
+  EXPECT_EQ(with_bad["pictures"], 8);
+  EXPECT_NEAR(with_bad["loss"].get<double>(), without["loss"].get<double>(), 1e-12);
+  EXPECT_EQ(with_bad["confusion"], without["confusion"]);
+  EXPECT_EQ(with_bad["accuracy"], without["accuracy"]);
+  for (const std::string& name : names())
+    if (name.starts_with("val")) put(name + ".png", "");
+  expect_refused(run_lockstep(words("test", "run", kSkip)),
+                 {"none of the 9 held-out pictures can be read"});
 }
 
 // Before the seconds that it takes, and before the line that begins a run.

@@ -39,6 +39,7 @@ struct ClassificationConfig : TrainSettings {
   int64_t data_threads = 0;
 
   int64_t batch_size = 64;
+  bool skip_bad_images = false;
 
   // Every key with its value as text, in a fixed order.
   std::vector<std::pair<std::string, std::string>> entries() const;

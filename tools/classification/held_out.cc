@@ -6,11 +6,13 @@
 #include <map>
 #include <sstream>
 
+#include "graph/listed.h"
 #include "runtime/dist/agree.h"
 #include "runtime/feeds.h"
 #include "runtime/parallel.h"
 #include "runtime/state/shared_statistics.h"
 #include "tools/classification/network.h"
+#include "tools/train/gathered.h"
 
 namespace lockstep {
 namespace {
@@ -65,7 +67,7 @@ class HeldOut::Samples {
 };
 
 struct HeldOut::Tally {
-  int64_t hits = 0;
+  int64_t hits = 0, pictures = 0;
   std::vector<double> losses;  // by replica, so that sums do not depend on processes
   std::vector<std::vector<int64_t>> confusion;
   Samples wrong{true}, right{false};
@@ -74,6 +76,7 @@ struct HeldOut::Tally {
 HeldOut::HeldOut(const ClassificationConfig& config, Session& session)
     : session_(session),
       classes_(config.classes),
+      leaves_out_(config.skip_bad_images),
       data_(dataset_named(dataset_of(config, true))),
       predictors_(predict_on_every_replica(session.model())) {
   check(data_->classes() <= classes_, "MODEL.NUM_CLASSES is ", classes_,
@@ -83,11 +86,14 @@ HeldOut::HeldOut(const ClassificationConfig& config, Session& session)
   const int64_t rounds = (data_->size() - 1) / (replicas * kMostOfAReplica) + 1;
   batch_ = (data_->size() - 1) / (replicas * rounds) + 1;
   batches_ = std::make_unique<LabelledImages>(
-      *data_, LabelledImagesOptions{.batch = replicas * batch_,
-                                    .first = session.model().first_replica * batch_,
-                                    .count = here * batch_,
-                                    .shuffle = false,
-                                    .bytes = config.bytes});
+      *data_,
+      LabelledImagesOptions{
+          .batch = replicas * batch_,
+          .first = session.model().first_replica * batch_,
+          .count = here * batch_,
+          .shuffle = false,
+          .bytes = config.bytes,
+          .in_place_of_bad = leaves_out_ ? InPlaceOfBad::nothing : InPlaceOfBad::nothing_and_stop});
   loader_ = std::make_unique<Loader>(*batches_, reading_threads(config));
   check(predictors_.inputs.size() == 1 && predictors_.outputs.size() == 1, "the network has ",
         predictors_.inputs.size(), " inputs and ", predictors_.outputs.size(),
@@ -101,11 +107,17 @@ TestResult HeldOut::test() {
   tally.losses.assign(static_cast<std::size_t>(session_.model().replicas), 0);
   const auto classes = static_cast<std::size_t>(classes_);
   tally.confusion.assign(classes, std::vector<int64_t>(classes, 0));
+  batches_->skipped().begin_again();
   with_statistics_of_replica_0(session_, [&] { test_own_share(tally); });
   add_up(tally);
 
   TestResult result;
-  const double size = static_cast<double>(data_->size());
+  result.left_out = left_out();
+  const bool leads = !session_.comm() || session_.comm()->rank() == 0;
+  check(tally.pictures > 0 || !leads, "none of the ", data_->size(),
+        " held-out pictures can be read: ", listed(result.left_out, "; "));
+  const double size = static_cast<double>(tally.pictures);
+  result.pictures = tally.pictures;
   result.hits = tally.hits;
   result.accuracy = static_cast<double>(tally.hits) / size;
   for (double loss : tally.losses) result.loss += loss / size;
@@ -129,6 +141,8 @@ void HeldOut::test_own_share(Tally& tally) {
       if (round * of_all + first * batch_ + i >= data_->size()) break;
       const float* scores = fetched[i / batch_].as<float>() + i % batch_ * classes_;
       const int64_t label = batch[1].as<int64_t>()[i];
+      if (label < 0) continue;  // it cannot be read
+      ++tally.pictures;
       tally.losses[i / batch_] -= std::log(std::max(static_cast<double>(scores[label]), 1e-30));
       look_at(round * of_all + first * batch_ + i, scores, label, batch[0], i, tally);
     }
@@ -149,11 +163,19 @@ void HeldOut::look_at(int64_t index, const float* scores, int64_t label, const T
                .index = index});
 }
 
+std::vector<std::string> HeldOut::left_out() const {
+  if (!leaves_out_) return {};
+  const int64_t of_all = batches_->images_of_step();
+  const int64_t rounds = (data_->size() - 1) / of_all + 1;
+  return gather_once(session_.comm(), batches_->skipped().take(rounds - 1).pictures,
+                     "held-out pictures that cannot be read");
+}
+
 // Adds the other processes' counts, on rank 0.
 void HeldOut::add_up(Tally& tally) const {
   if (!session_.comm()) return;
   std::ostringstream mine;
-  mine << std::setprecision(17) << tally.hits;
+  mine << std::setprecision(17) << tally.hits << " " << tally.pictures;
   for (double loss : tally.losses) mine << " " << loss;
   for (const auto& row : tally.confusion)
     for (int64_t count : row) mine << " " << count;
@@ -163,6 +185,8 @@ void HeldOut::add_up(Tally& tally) const {
     int64_t number = 0;
     other >> number;
     tally.hits += number;
+    other >> number;
+    tally.pictures += number;
     for (int k = 0; k < session_.model().replicas; ++k) {
       double loss = 0;
       other >> loss;

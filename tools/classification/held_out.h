@@ -32,9 +32,11 @@ class HeldOut {
   void look_at(int64_t index, const float* scores, int64_t label, const Tensor& images, int64_t row,
                Tally& tally) const;
   void add_up(Tally& tally) const;
+  std::vector<std::string> left_out() const;
 
   Session& session_;
   int64_t classes_;
+  bool leaves_out_;
   std::unique_ptr<Dataset> data_;
   int64_t batch_;  // per replica
   std::unique_ptr<LabelledImages> batches_;

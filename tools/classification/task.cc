@@ -79,6 +79,9 @@ void ClassificationTask::open(Session& session, const Rows& rows) {
                                      .count = rows.count,
                                      .seed = static_cast<uint64_t>(config_.seed),
                                      .bytes = config_.bytes,
+                                     .in_place_of_bad = config_.skip_bad_images
+                                                            ? InPlaceOfBad::another
+                                                            : InPlaceOfBad::nothing_and_stop,
                                      .images = images_of(session.model())});
 }
 
@@ -142,6 +145,10 @@ HeldOutTest ClassificationTask::test(int64_t iterations) {
   test.headline = join("held-out accuracy ", fixed(100 * result.accuracy, 2), " %");
   test.detail = join("loss ", fixed(result.loss, 4));
   test.section = html_of(Tested{result, classes_, iterations, shares_tests_});
+  test.left_out = result.left_out;
+  if (!result.left_out.empty())
+    test.detail +=
+        join("  without ", result.left_out.size(), " of ", held_out_->data().size(), " pictures");
   test.pictures = result.samples;
   test.pictures_are =
       "Wrong predictions with the highest confidence, then predictions with the lowest";

@@ -34,6 +34,9 @@ class ClassificationTask : public Task {
   int reading_threads() const override;
   std::string threads_key() const override { return "DATA.THREADS"; }
   std::vector<std::string> notes() const override;
+  SkippedPictures* skipped() const override {
+    return config_.skip_bad_images ? &minibatches_->skipped() : nullptr;
+  }
   NamedTexts examples() const override;
   Dims picture() const override;
 

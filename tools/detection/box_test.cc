@@ -1,7 +1,12 @@
 #include "tools/detection/box_test.h"
 
+#include <span>
+#include <utility>
+
 #include "graph/error.h"
+#include "graph/limits.h"
 #include "tools/detection/proposal_file.h"
+#include "tools/train/gathered.h"
 
 namespace lockstep {
 namespace {
@@ -31,30 +36,92 @@ BoxTest::BoxTest(const DetectorConfig& config, Session& session, const PictureSe
         " categories; with the background, should be ", categories + 1);
 }
 
-PictureList BoxTest::own_pictures() const {
+PictureList BoxTest::own_pictures() {
   const std::vector<CocoImage>& images = pictures_.annotations().images;
   const PictureShare share = share_of_pictures(session_.comm());
   const auto number = [share](std::size_t own) { return share.first + own * share.step; };
   PictureList list;
   for (std::size_t i = share.first; i < images.size(); i += share.step)
     list.sizes.push_back({images[i].height, images[i].width});
-  list.read = [this, number](std::size_t own) { return pictures_.picture(number(own)); };
+  list.read = [this, number](std::size_t own) { return picture_or_blank(number(own)); };
   if (proposals_)
     list.proposals = [this, number](std::size_t own) { return proposals_(number(own)); };
   return list;
 }
 
+// Something of its size takes a bad picture's place in its round; what is found in that is dropped.
+Image BoxTest::picture_or_blank(std::size_t number) {
+  try {
+    return pictures_.picture(number);
+  } catch (const NoMemory&) {
+    throw;
+  } catch (const Error& error) {
+    if (!config_.train.skip_bad_images)
+      fail(error.what(), "; TRAIN.SKIP_BAD_IMAGES true leaves it out of the test");
+    const std::lock_guard lock(mutex_);
+    left_out_[number] = error.what();
+  }
+  const CocoImage& image = pictures_.annotations().images[number];
+  return {image.height, image.width,
+          std::vector<uint8_t>(static_cast<std::size_t>(3 * image.height * image.width))};
+}
+
+// On rank 0 of several processes, those that others could not read, too.
+void BoxTest::drop_left_out(std::vector<FoundBoxes>& found) {
+  std::vector<std::string> texts;
+  for (const auto& [number, why] : left_out_) texts.push_back(join(number, " ", why));
+  left_out_.clear();
+  for (const std::string& text :
+       gather_once(session_.comm(), texts, "held-out pictures that cannot be read")) {
+    const std::size_t space = text.find(' ');
+    left_out_[std::stoull(text)] = text.substr(space + 1);
+  }
+  for (const auto& [number, why] : left_out_) found.at(number).clear();
+}
+
 int BoxTest::threads() const { return session_.threads() * session_.model().replicas; }
 
 BoxTestResult BoxTest::test() {
+  left_out_.clear();
   const PictureList list = own_pictures();
   std::vector<FoundBoxes> found = finder_.find(list);
   const Annotations& truth = pictures_.annotations();
   if (Comm* comm = session_.comm()) {
     found = gather_boxes(*comm, found, truth.images.size());
-    if (comm->rank() > 0) return {};
+    if (comm->rank() > 0) found.resize(truth.images.size());
   }
-  return scored(std::move(found), truth, config_.network.model.rpn_only, threads());
+  if (config_.train.skip_bad_images) drop_left_out(found);
+  if (session_.comm() && session_.comm()->rank() > 0) return {};
+  if (!left_out_.empty() && left_out_.size() == truth.images.size())
+    fail(truth.path, ": none of the ", truth.images.size(),
+         " pictures can be read; the last: ", left_out_.rbegin()->second);
+  const bool rpn_only = config_.network.model.rpn_only;
+  BoxTestResult result =
+      left_out_.empty()
+          ? scored(std::move(found), truth, rpn_only, threads())
+          : scored(std::move(found), without_objects_of(truth, left_out_), rpn_only, threads());
+  result.left_out = left_out_;
+  return result;
+}
+
+std::vector<std::string> BoxTestResult::left_out_texts() const {
+  std::vector<std::string> texts;
+  for (const auto& [number, why] : left_out) texts.push_back(why);
+  return texts;
+}
+
+Annotations without_objects_of(const Annotations& table,
+                               const std::map<std::size_t, std::string>& left_out) {
+  Annotations rest = table;
+  rest.objects.clear();
+  for (std::size_t i = 0; i < table.images.size(); ++i) {
+    rest.first_object[i] = rest.objects.size();
+    if (left_out.count(i) > 0) continue;
+    const std::span<const CocoObject> objects = table.objects_of(i);
+    rest.objects.insert(rest.objects.end(), objects.begin(), objects.end());
+  }
+  rest.first_object.back() = rest.objects.size();
+  return rest;
 }
 
 BoxTestResult scored(std::vector<FoundBoxes> found, const Annotations& truth, bool proposals_only,

@@ -1,8 +1,11 @@
 // The test of a detector on annotated pictures.
 #pragma once
 
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "data/coco/evaluation.h"
 #include "data/detection/picture_set.h"
@@ -18,6 +21,10 @@ struct BoxTestResult {
   std::vector<FoundBoxes> found;            // by picture
   std::optional<CocoScores> scores;         // of a detector,
   std::optional<ProposalScores> proposals;  // or of an RPN alone
+  // Pictures that cannot be read, and why; the scores are those of the others.
+  std::map<std::size_t, std::string> left_out = {};
+
+  std::vector<std::string> left_out_texts() const;
 };
 
 class BoxTest {
@@ -34,7 +41,9 @@ class BoxTest {
   BoxTestResult test();
 
  private:
-  PictureList own_pictures() const;
+  PictureList own_pictures();
+  Image picture_or_blank(std::size_t number);
+  void drop_left_out(std::vector<FoundBoxes>& found);
   int threads() const;
 
   const DetectorConfig& config_;
@@ -42,7 +51,13 @@ class BoxTest {
   const PictureSet& pictures_;
   PictureProposals proposals_;
   BoxFinder finder_;
+  std::mutex mutex_;
+  std::map<std::size_t, std::string> left_out_;  // by a picture's number
 };
+
+// What is true of all pictures but these, of which nothing is.
+Annotations without_objects_of(const Annotations& table,
+                               const std::map<std::size_t, std::string>& left_out);
 
 // The scores of boxes, of which a detector's have classes and those of an RPN alone have none.
 BoxTestResult scored(std::vector<FoundBoxes> found, const Annotations& truth, bool proposals_only,

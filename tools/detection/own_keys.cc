@@ -62,8 +62,8 @@ ConfigKeys own_detector_keys(DetectorConfig& c) {
          "or 12 with several TRAIN.SCALES",
          {.least = 0, .most = 64, .remembered = true}},
         {"TRAIN.SKIP_BAD_IMAGES", &c.train.skip_bad_images,
-         "a picture that cannot be read is replaced by another one, and counted; false: it stops "
-         "the run"},
+         "a picture that cannot be read is replaced by another one, or left out of a test, and "
+         "named; false: it stops the run"},
         {"TRAIN.SHARED_NORMALISERS", &c.network.train.shared_normalisers,
          "losses are divided by the numbers of objects and samples on all replicas, instead of "
          "each replica's own"},

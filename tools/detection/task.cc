@@ -182,12 +182,6 @@ std::vector<std::string> DetectionTask::notes() const {
   return notes;
 }
 
-std::string DetectionTask::last_note() const {
-  const int64_t skipped = minibatches_->skipped();
-  return skipped == 0 ? ""
-                      : join(skipped, " times a bad picture was skipped (TRAIN.SKIP_BAD_IMAGES)");
-}
-
 NamedTexts DetectionTask::examples() const {
   return {{"to train on", text_of_size(training_->annotations())},
           {"held out", text_of_size(testing_->annotations())}};

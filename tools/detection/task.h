@@ -44,7 +44,9 @@ class DetectionTask final : public Task {
   int reading_threads() const override;
   std::string threads_key() const override { return "DATA_LOADER.NUM_THREADS"; }
   std::vector<std::string> notes() const override;
-  std::string last_note() const override;
+  SkippedPictures* skipped() const override {
+    return config_.train.skip_bad_images ? &minibatches_->skipped() : nullptr;
+  }
   NamedTexts examples() const override;
   Dims picture() const override;
 

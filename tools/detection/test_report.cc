@@ -16,54 +16,75 @@ void add_counted(NamedNumbers& numbers, const std::string& name, double number) 
 }
 
 // Pictures with objects, from the first on; others only where there are too few.
-std::vector<std::size_t> shown_pictures(const Annotations& table) {
+std::vector<std::size_t> shown_pictures(const Annotations& table, const BoxTestResult& result) {
   std::vector<std::size_t> some, empty;
   for (std::size_t i = 0; i < table.images.size() && some.size() < kScenes; ++i)
-    (table.objects_of(i).empty() ? empty : some).push_back(i);
+    if (result.left_out.count(i) == 0) (table.objects_of(i).empty() ? empty : some).push_back(i);
   for (std::size_t i : empty)
     if (some.size() < kScenes) some.push_back(i);
   return some;
 }
 
-std::vector<ShownScene> scenes_of(const PictureSet& pictures, const std::vector<Detection>& found,
-                                  const ShownOptions& options) {
-  const Annotations& table = pictures.annotations();
-  std::vector<ShownScene> scenes;
-  for (std::size_t i : shown_pictures(table))
-    scenes.push_back(shown_scene(table, i, found, pictures.picture(i), options));
-  return scenes;
-}
+// A test whose pictures are shown.
+struct Shown {
+  const PictureSet& pictures;
+  const Annotations& truth;  // of the pictures that were tested
+  const BoxTestResult& result;
+  std::vector<Detection> found;
 
-std::string section_of_boxes(const CocoScores& scores, const std::vector<Detection>& found,
-                             const PictureSet& pictures, int64_t iterations) {
-  const Annotations& table = pictures.annotations();
+  int64_t tested() const {
+    return static_cast<int64_t>(truth.images.size() - result.left_out.size());
+  }
+  std::vector<ShownScene> scenes(const ShownOptions& options) const {
+    std::vector<ShownScene> scenes;
+    for (std::size_t i : shown_pictures(truth, result))
+      scenes.push_back(shown_scene(truth, i, found, pictures.picture(i), options));
+    return scenes;
+  }
+};
+
+std::string section_of_boxes(const Shown& shown, int64_t iterations) {
+  const Annotations& table = shown.truth;
   DetectionTested tested;
-  tested.scores = scores;
+  tested.scores = *shown.result.scores;
   tested.objects.resize(table.categories.size());
   for (const CocoCategory& category : table.categories) tested.classes.push_back(category.name);
   for (const CocoObject& object : table.objects)
     if (!object.crowd) ++tested.objects[static_cast<std::size_t>(object.category)];
-  tested.scenes = scenes_of(pictures, found, {.least_score = tested.least_score});
-  const CocoMistakes mistakes = find_mistakes(table, found, {.least_score = tested.least_score});
+  tested.scenes = shown.scenes({.least_score = tested.least_score});
+  const CocoMistakes mistakes =
+      find_mistakes(table, shown.found, {.least_score = tested.least_score});
   for (const auto* kind : {&mistakes.wrong, &mistakes.missed})
     for (const CocoMistake& mistake : *kind)
-      tested.mistakes.push_back(shown_mistake(
-          mistake, table, found, pictures.picture(static_cast<std::size_t>(mistake.image))));
+      tested.mistakes.push_back(
+          shown_mistake(mistake, table, shown.found,
+                        shown.pictures.picture(static_cast<std::size_t>(mistake.image))));
   tested.mistake_counts = mistakes.counts;
   tested.iteration = iterations;
-  tested.pictures = static_cast<int64_t>(table.images.size());
+  tested.pictures = shown.tested();
   return html_of(tested);
 }
 
-std::string section_of_proposals(const ProposalScores& scores, const std::vector<Detection>& found,
-                                 const PictureSet& pictures, int64_t iterations) {
+std::string section_of_proposals(const Shown& shown, int64_t iterations) {
   ProposalsTested tested;
-  tested.few = scores.at_100;
-  tested.many = scores.at_1000;
-  tested.scenes = scenes_of(pictures, found, {.least_score = 0, .most = 10, .classes = false});
+  tested.few = shown.result.proposals->at_100;
+  tested.many = shown.result.proposals->at_1000;
+  tested.scenes = shown.scenes({.least_score = 0, .most = 10, .classes = false});
   tested.iteration = iterations;
-  tested.pictures = static_cast<int64_t>(pictures.annotations().images.size());
+  tested.pictures = shown.tested();
   return html_of(tested);
+}
+
+std::string section_of(const BoxTestResult& result, const PictureSet& pictures,
+                       int64_t iterations) {
+  if (!result.scores && !result.proposals) return "";
+  const Annotations& all = pictures.annotations();
+  const Annotations rest =
+      result.left_out.empty() ? Annotations{} : without_objects_of(all, result.left_out);
+  const Shown shown{pictures, result.left_out.empty() ? all : rest, result,
+                    detections_of(result.found)};
+  return result.proposals ? section_of_proposals(shown, iterations)
+                          : section_of_boxes(shown, iterations);
 }
 
 std::string text_of_number(const NamedNumbers& numbers, const std::string& name) {
@@ -129,11 +150,11 @@ HeldOutTest reported(const BoxTestResult& result, const PictureSet& pictures, in
   const HeldOutLine line = line_of(result);
   test.headline = line.headline;
   test.detail = line.detail;
-  const std::vector<Detection> found = detections_of(result.found);
-  if (result.proposals)
-    test.section = section_of_proposals(*result.proposals, found, pictures, iterations);
-  else if (result.scores)
-    test.section = section_of_boxes(*result.scores, found, pictures, iterations);
+  test.left_out = result.left_out_texts();
+  if (!test.left_out.empty())
+    test.detail += join("  without ", test.left_out.size(), " of ",
+                        pictures.annotations().images.size(), " pictures");
+  test.section = section_of(result, pictures, iterations);
   return test;
 }
 

@@ -32,7 +32,8 @@ std::string json_of(const TestResult& result, const Dataset& data, const std::st
   nlohmann::ordered_json said{{"weights", weights},
                               {"accuracy", result.accuracy},
                               {"loss", result.loss},
-                              {"pictures", data.size()}};
+                              {"pictures", result.pictures}};
+  if (!result.left_out.empty()) said["left_out"] = result.left_out;
   for (int64_t label = 0; label < data.classes(); ++label) {
     const auto& row = result.confusion[label];
     said["classes"].push_back(
@@ -59,10 +60,12 @@ int test_classifier(const TestOptions& options, const ConfigFiles& files,
   const TestResult result = held_out.test();
   if (comm && comm->rank() > 0) return 0;
   std::cout << "held-out accuracy " << fixed(100 * result.accuracy, 2) << " % (" << result.hits
-            << " of " << held_out.data().size() << "), loss " << fixed(result.loss, 4)
-            << ", weights " << weights << "\n";
+            << " of " << result.pictures << "), loss " << fixed(result.loss, 4) << ", weights "
+            << weights << "\n";
   for (const std::string& line : said)
     if (line.find(unchecked_line(weights)) != line.npos) std::cout << line << "\n";
+  for (const std::string& why : result.left_out)
+    std::cout << "left out: " << printable_lines(why) << "\n";
   if (const std::string files = held_out.data().left_out(); !files.empty())
     std::cout << printable_lines(files) << "\n";
   print_classes(result, held_out.data());

@@ -40,7 +40,8 @@ void print_classes(const CocoScores& scores, const Annotations& table) {
 }
 
 ordered_json json_of(const BoxTestResult& result, const Annotations& table) {
-  ordered_json said{{"pictures", table.images.size()}};
+  ordered_json said{{"pictures", table.images.size() - result.left_out.size()}};
+  if (!result.left_out.empty()) said["left_out"] = result.left_out_texts();
   for (const auto& [name, number] : numbers_of(result)) said[name] = number;
   if (!result.scores) return said;
   for (std::size_t i = 0; i < table.categories.size(); ++i)
@@ -96,8 +97,10 @@ int test_detector(const TestOptions& options, const ConfigFiles& files,
     const Annotations& table = pictures->annotations();
     const std::string written = write_found(folder, set, table, result);
     const HeldOutLine line = line_of(result);
-    std::cout << set << "  " << line.headline << "  " << line.detail << "  " << table.images.size()
-              << " pictures -> " << written << "\n";
+    std::cout << set << "  " << line.headline << "  " << line.detail << "  "
+              << table.images.size() - result.left_out.size() << " pictures -> " << written << "\n";
+    for (const std::string& why : result.left_out_texts())
+      std::cout << "left out: " << printable_lines(why) << "\n";
     if (result.scores) print_classes(*result.scores, table);
     all["sets"][set] = json_of(result, table);
   }

@@ -53,12 +53,13 @@ NamedTexts about_of(const Task& task, TrainingRun& run, const ReportPageOptions&
 
 }  // namespace
 
-ReportPage::ReportPage(Task& task, TrainingRun& run, const ReportPageOptions& options)
-    : task_(task), options_(options) {
+ReportPage::ReportPage(Task& task, TrainingRun& run, const TrainingLog& log,
+                       const ReportPageOptions& options)
+    : task_(task), log_(log), options_(options) {
   const TrainingModel& model = run.session().model();
   report_.title = task.network() + " on " + task.data();
   report_.settings = task.changed();
-  report_.about = about_of(task, run, options);
+  about_ = about_of(task, run, options);
   report_.charts = task.charts();
   report_.unit = task.work_unit().name;
   parameters_ = in_units(static_cast<double>(parameter_values(model)));
@@ -101,6 +102,9 @@ void ReportPage::end(const std::string& state) {
 void ReportPage::write() {
   const auto start = std::chrono::steady_clock::now();
   gather(read_metrics(options_.folder + "/metrics.jsonl"));
+  report_.about = about_;
+  if (const std::string bad = log_.bad_pictures(); !bad.empty())
+    report_.about.emplace_back("pictures that cannot be read", bad);
   write_file(options_.folder + "/report.html", html_of(report_));
   written_ = std::chrono::steady_clock::now();
   cost_ = seconds_since(start);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tools/report/report.h"
+#include "tools/train/training_log.h"
 #include "tools/train/training_run.h"
 
 namespace lockstep {
@@ -17,8 +18,9 @@ struct ReportPageOptions {
 
 class ReportPage {
  public:
-  // `task` must outlive the page.
-  ReportPage(Task& task, TrainingRun& run, const ReportPageOptions& options);
+  // `task` and `log` must outlive the page.
+  ReportPage(Task& task, TrainingRun& run, const TrainingLog& log,
+             const ReportPageOptions& options);
 
   // Does nothing if writing would take more than a small share of the time. A full disk does not
   // end the run.
@@ -35,8 +37,10 @@ class ReportPage {
   void gather(const std::vector<MetricRow>& rows);
 
   Task& task_;
+  const TrainingLog& log_;
   ReportPageOptions options_;
   Report report_;
+  NamedTexts about_;
   std::string parameters_, arithmetic_;
   std::string state_;  // "": still running
   std::chrono::steady_clock::time_point written_;

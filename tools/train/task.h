@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/minibatch.h"
+#include "data/skipped_pictures.h"
 #include "graph/training.h"
 #include "runtime/feeds.h"
 #include "runtime/state/session.h"
@@ -40,10 +41,11 @@ struct ScoreKind {
 struct HeldOutTest {
   NamedNumbers numbers;  // test_accuracy, test/accuracy: without what is before it
   double score = 0;
-  std::string trouble;   // "the held-out loss is nan": such weights are worth nothing
-  std::string headline;  // "held-out accuracy 98.12 %"
-  std::string detail;    // "loss 0.0512"
-  std::string section;   // of report.html
+  std::string trouble;                // "the held-out loss is nan": such weights are worth nothing
+  std::string headline;               // "held-out accuracy 98.12 %"
+  std::string detail;                 // "loss 0.0512"
+  std::string section;                // of report.html
+  std::vector<std::string> left_out;  // why some pictures cannot be read
   std::vector<SamplePicture> pictures;
   std::string pictures_are;  // a description
 };
@@ -93,7 +95,8 @@ class Task {
   virtual int reading_threads() const = 0;
   virtual std::string threads_key() const = 0;         // of the configuration; "": there is none
   virtual std::vector<std::string> notes() const = 0;  // about the data, for people
-  virtual std::string last_note() const { return ""; }  // the same at the end
+  // The bad pictures of its minibatches; null: a bad picture ends the run.
+  virtual SkippedPictures* skipped() const { return nullptr; }
   virtual NamedTexts examples() const = 0;  // "to train on", "24 pictures of 3 classes"; ..
   virtual Dims picture() const = 0;  // channels, height, width of one; of another unit its own
 

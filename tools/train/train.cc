@@ -64,7 +64,7 @@ class TrainCommand {
     files_ = std::make_unique<TrainedFiles>(folder(), task.score_kind(), run_.session(), first_);
     if (!files_->remark().empty()) log_->note(files_->remark());
     page_ = std::make_unique<ReportPage>(
-        task, run_, ReportPageOptions{folder(), first_, comm_ ? comm_->size() : 1});
+        task, run_, *log_, ReportPageOptions{folder(), first_, comm_ ? comm_->size() : 1});
   }
 
   int run() {
@@ -115,7 +115,7 @@ class TrainCommand {
           ": the output of the network is not finite. The learning rate was ",
           learning_rate(settings_.schedule, last - 1),
           "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. No model.onnx was written");
-    say_last_notes();
+    say_skipped();
     if (!leads_) return 0;
     files_->finished(result, last);
     log_->ended(RunEnd::success);
@@ -136,12 +136,9 @@ class TrainCommand {
     }
   }
 
-  void say_last_notes() {
-    const std::string mine = task_.last_note();
-    if (!comm_) return mine.empty() ? void() : log_->note(mine);
-    const auto notes = gather_texts(*comm_, mine, "last notes");
-    for (std::size_t rank = 0; rank < notes.size(); ++rank)
-      if (!notes[rank].empty()) log_->note(join("rank ", rank, ": ", notes[rank]));
+  void say_skipped() {
+    if (const std::string bad = log_->bad_pictures(); !bad.empty())
+      log_->note(join("pictures that cannot be read (TRAIN.SKIP_BAD_IMAGES): ", bad));
   }
 
   // The replica divergence check. Replicas compute the same update from the same sums, so different
@@ -187,6 +184,8 @@ class TrainCommand {
 
   int interrupted(int64_t steps_done, int signal) {
     save(steps_done);
+    log_->tell_skipped(steps_done - 1);
+    say_skipped();
     const std::string why =
         join(signal == SIGINT ? "interrupted" : "stopped by SIGTERM", " after iteration ",
              steps_done, "; continue with:  ", resuming_command(folder()));

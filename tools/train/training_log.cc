@@ -6,9 +6,11 @@
 #include <sstream>
 #include <utility>
 
+#include "graph/listed.h"
 #include "runtime/dist/agree.h"
 #include "tools/machine.h"
 #include "tools/texts.h"
+#include "tools/train/gathered.h"
 
 namespace lockstep {
 
@@ -82,6 +84,32 @@ void TrainingLog::note(const std::string& line) {
   if (leads_) progress_.note(line);
 }
 
+void TrainingLog::tell_skipped(int64_t last) {
+  SkippedPictures* const skipped = task_.skipped();
+  if (!skipped) return;
+  const SkippedPictures::Told mine = skipped->take(last);
+  skipped_rows_ += gather_sum(comm_, mine.rows, "the number of bad pictures");
+  for (const std::string& why : gather_once(comm_, mine.pictures, "bad pictures"))
+    if (told_.insert(why).second) {
+      skipped_.push_back(why);
+      note("skipped: " + why);
+    }
+}
+
+std::string TrainingLog::bad_pictures() const {
+  constexpr std::size_t kMostNames = 20;
+  std::string text;
+  if (!skipped_.empty())
+    text = join(skipped_.size(), " to train on, replaced ", skipped_rows_,
+                skipped_rows_ == 1 ? " time" : " times",
+                first_ > 0 ? join(" since iteration ", first_) : "", ": ",
+                first_listed(skipped_, kMostNames));
+  if (!left_out_.empty())
+    text += join(text.empty() ? "" : "; ", left_out_.size(),
+                 " left out of the tests: ", first_listed(left_out_, kMostNames));
+  return text;
+}
+
 void TrainingLog::start_window(double data_seconds) {
   std::fill(sums_.begin(), sums_.end(), 0.0);
   window_ = counted_ = timed_ = 0;
@@ -108,6 +136,7 @@ bool TrainingLog::step(int64_t step, const StepResult& result, double data_secon
   ++window_, ++timed_;
   if ((step + 1) % settings_.log_iters != 0 && step + 1 != settings_.schedule.max_iter)
     return false;
+  tell_skipped(step);
   // Over this process's counted steps; with deferred gradients, processes may count different
   // numbers.
   for (double& sum : sums_) sum /= static_cast<double>(std::max<int64_t>(counted_, 1));
@@ -187,6 +216,11 @@ void TrainingLog::test(int64_t step, const HeldOutTest& result, double seconds) 
   window_start_ += std::chrono::duration_cast<std::chrono::steady_clock::duration>(
       std::chrono::duration<double>(seconds));
   if (!leads_) return;
+  for (const std::string& why : result.left_out)
+    if (told_.insert(why).second) {
+      left_out_.push_back(why);
+      note("left out of the test: " + why);
+    }
   const int64_t done = step + 1;
   MetricRow row{{"iter", static_cast<double>(done)}};
   for (const auto& [name, number] : result.numbers) {

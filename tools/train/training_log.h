@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "tools/record/metrics.h"
 #include "tools/record/tensorboard.h"
@@ -39,6 +41,12 @@ class TrainingLog {
   void test(int64_t step, const HeldOutTest& result, double seconds);
   void ended(RunEnd how);
 
+  // Names the pictures that minibatches of the steps up to `last` lack, each once; the windows that
+  // close do so themselves. All processes make the same call.
+  void tell_skipped(int64_t last);
+  // The pictures that this run could not read, on rank 0; "": there are none.
+  std::string bad_pictures() const;
+
   // The open window of every process, on rank 0: a resumed run closes it with the same numbers as
   // an uninterrupted one. All processes make the same call.
   std::string open_window() const;
@@ -66,6 +74,9 @@ class TrainingLog {
   std::vector<double> sums_;  // of the loss, then of the numbers
   // Steps in the window; those whose loss counts; those timed by this session.
   int64_t window_ = 0, counted_ = 0, timed_ = 0;
+  std::vector<std::string> skipped_, left_out_;  // pictures to train on and held-out ones
+  std::set<std::string> told_;                   // of both
+  int64_t skipped_rows_ = 0;
   bool trouble_said_ = false, loader_said_ = false, window_written_ = false;
 };
 
