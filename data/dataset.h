@@ -26,6 +26,10 @@ class Dataset {
   virtual void read_bytes(int64_t index, uint64_t draw, uint8_t* image, int64_t* label) const;
 
   virtual std::string class_name(int64_t label) const { return std::to_string(label); }
+  // Throws naming the file of image `index` if it has none of a picture's headers. Thread-safe.
+  virtual void look_at_header(int64_t) const {}
+  virtual bool has_headers() const { return false; }
+
   virtual int64_t classes_with_images() const { return classes(); }
   // A line about files that are not read; "": there are none.
   virtual std::string left_out() const { return ""; }

@@ -9,23 +9,46 @@
 namespace lockstep {
 namespace {
 
+int64_t bytes_of_pixel(const PictureHeader& header) {
+  return header.bytes_per_pixel + (header.orientation == 1 ? 0 : 3);
+}
+
 void check_size(const PictureHeader& header, const std::string& path) {
   constexpr int64_t kMost = int64_t{1} << 30;
   const int64_t height = header.height, width = header.width;
-  const int64_t each = header.bytes_per_pixel + (header.orientation == 1 ? 0 : 3);
-  check(height > 0 && width > 0 && height <= kMost / each / width, path, ": a picture of ", width,
-        " x ", height, " pixels is too large");
-  check_memory(static_cast<std::size_t>(height * width * each), path);
+  check(height > 0 && width > 0 && height <= kMost / bytes_of_pixel(header) / width, path,
+        ": a picture of ", width, " x ", height, " pixels is too large");
+}
+
+PictureHeader checked_header(const PictureFile& file) {
+  const PictureHeader header = format_of(file).header(file);
+  check_size(header, file.path);
+  return header;
 }
 
 }  // namespace
 
+// A header that is longer than what was read looks like a damaged one.
+PictureHeader read_picture_header(const std::string& path) {
+  constexpr std::size_t kMostOfHeaders = std::size_t{64} << 10,
+                        kMostOfLongOnes = 16 * kMostOfHeaders;
+  for (const std::size_t most : {kMostOfHeaders, kMostOfLongOnes}) {
+    const PictureFile file{path, read_file_start(path, most)};
+    try {
+      return checked_header(file);
+    } catch (const Error&) {
+      if (file.bytes.size() < most) throw;
+    }
+  }
+  return checked_header({path, read_file(path)});
+}
+
 StoredImage read_stored_image(const std::string& path) {
   const PictureFile file{path, read_file(path)};
-  const PictureFormat& format = format_of(file);
-  const PictureHeader header = format.header(file);
-  check_size(header, path);
-  return {format.decode(file), header.orientation};
+  const PictureHeader header = checked_header(file);
+  check_memory(static_cast<std::size_t>(header.height * header.width * bytes_of_pixel(header)),
+               path);
+  return {format_of(file).decode(file), header.orientation};
 }
 
 Image read_image(const std::string& path) {

@@ -16,6 +16,8 @@ class ImageFolder final : public Dataset {
   int64_t size() const override { return static_cast<int64_t>(files_.size()); }
   int64_t classes() const override { return static_cast<int64_t>(class_names_.size()); }
   std::string class_name(int64_t label) const override { return class_names_[label]; }
+  void look_at_header(int64_t index) const override { read_picture_header(files_[index].path); }
+  bool has_headers() const override { return true; }
   int64_t classes_with_images() const override { return classes_with_images_; }
   std::string left_out() const override;
   void read(int64_t index, uint64_t draw, float* image, int64_t* label) const override;

@@ -158,6 +158,14 @@ std::string read_file(const std::string& path) {
   return file.read_all([&](std::size_t) {});
 }
 
+std::string read_file_start(const std::string& path, std::size_t most) {
+  const InputFile file(path);
+  check(file.is_regular(), "cannot read ", path, ": it is ", file.kind(), ", not a regular file");
+  std::string start(std::min(most, file.size()), '\0');
+  file.read_part(0, std::as_writable_bytes(std::span(start)));
+  return start;
+}
+
 void read_file_part(const std::string& path, int64_t offset, std::span<std::byte> bytes) {
   const InputFile file(path);
   check(file.is_regular(), "cannot read ", path, ": it is ", file.kind(), ", not a regular file");

@@ -27,6 +27,9 @@ void make_folder(const std::string& path);
 // fill memory or hang, whoever chose its name.
 std::string read_file(const std::string& path);
 
+// The first `most` bytes of a regular file, or all if there are fewer.
+std::string read_file_start(const std::string& path, std::size_t most);
+
 // Fills `bytes` from `offset` on; throws if the file ends before.
 void read_file_part(const std::string& path, int64_t offset, std::span<std::byte> bytes);
 

@@ -122,6 +122,12 @@ std::string DetectionBatches::text() const {
   return text;
 }
 
+std::vector<std::size_t> DetectionBatches::pictures() const {
+  std::vector<std::size_t> numbers;
+  for (const Kept& kept : kept_) numbers.push_back(kept.picture);
+  return numbers;
+}
+
 void DetectionBatches::list_forms() {
   const int64_t rows = options_.count, places = options_.places;
   forms_.clear();

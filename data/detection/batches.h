@@ -53,6 +53,7 @@ class DetectionBatches final : public MinibatchSource {
   std::string text() const;  // what was chosen and left out
   SkippedPictures& skipped() const { return skipped_; }
   const PictureOrder& order() const { return *order_; }
+  std::vector<std::size_t> pictures() const;  // numbers of those that have a box to train on
 
  private:
   struct Kept {

@@ -99,6 +99,16 @@ Image JoinedPictures::picture(std::size_t number) const {
   return part.pictures->picture(number - part.first);
 }
 
+void JoinedPictures::look_at_header(std::size_t number) const {
+  const Part& part = part_of(number);
+  part.pictures->look_at_header(number - part.first);
+}
+
+bool JoinedPictures::has_headers() const {
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [](const Part& part) { return part.pictures->has_headers(); });
+}
+
 std::string JoinedPictures::name_of(std::size_t number) const {
   const Part& part = part_of(number);
   return part.pictures->name_of(number - part.first);

@@ -24,6 +24,8 @@ class JoinedPictures final : public PictureSet {
 
   const Annotations& annotations() const override { return table_; }
   Image picture(std::size_t number) const override;
+  void look_at_header(std::size_t number) const override;
+  bool has_headers() const override;
   std::string name_of(std::size_t number) const override;
   Annotations take_annotations() override { return std::exchange(table_, {}); }
 

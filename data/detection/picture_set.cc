@@ -13,16 +13,24 @@ std::string PictureSet::name_of(std::size_t number) const {
   return join(annotations().path, ": image ", annotations().images[number].id);
 }
 
+std::string FilePictures::path_of(std::size_t number) const {
+  return (std::filesystem::path(folder_) / annotations_.images[number].file).string();
+}
+
+void FilePictures::refuse(std::size_t number, const std::string& why) const {
+  fail("image ", annotations_.images[number].id, " of ", annotations_.path, ": ", why);
+}
+
 Image FilePictures::picture(std::size_t number) const {
   const CocoImage& annotated = annotations_.images[number];
-  const std::string path = (std::filesystem::path(folder_) / annotated.file).string();
+  const std::string path = path_of(number);
   StoredImage stored;
   try {
     stored = read_stored_image(path);
   } catch (const NoMemory&) {
     throw;
   } catch (const Error& error) {
-    fail("image ", annotated.id, " of ", annotations_.path, ": ", error.what());
+    refuse(number, error.what());
   }
   const auto fits = [&](int64_t height, int64_t width) {
     return height == annotated.height && width == annotated.width;
@@ -37,6 +45,24 @@ Image FilePictures::picture(std::size_t number) const {
         " wide");
   const bool turns = fits_turned && (turned_ || !fits_stored);
   return turned(std::move(image), turns ? stored.orientation : 1);
+}
+
+// A WebP file may say behind its pixels that it lies on its side.
+void FilePictures::look_at_header(std::size_t number) const {
+  const CocoImage& annotated = annotations_.images[number];
+  const std::string path = path_of(number);
+  PictureHeader header;
+  try {
+    header = read_picture_header(path);
+  } catch (const Error& error) {
+    refuse(number, error.what());
+  }
+  const auto fits = [&](int64_t height, int64_t width) {
+    return height == annotated.height && width == annotated.width;
+  };
+  check(fits(header.height, header.width) || fits(header.width, header.height), path, ": ",
+        header.height, " pixels high and ", header.width, " wide, but image ", annotated.id, " of ",
+        annotations_.path, " is ", annotated.height, " high and ", annotated.width, " wide");
 }
 
 Annotations FilePictures::take_annotations() {

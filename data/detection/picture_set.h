@@ -17,6 +17,9 @@ class PictureSet {
   virtual const Annotations& annotations() const = 0;
   // Thread-safe. Throws naming the picture if it cannot be read or is not as large as annotated.
   virtual Image picture(std::size_t number) const = 0;
+  // Throws if the header of the picture's file shows that picture() will. Thread-safe.
+  virtual void look_at_header(std::size_t) const {}
+  virtual bool has_headers() const { return false; }
   // For errors: "a.json: image 7".
   virtual std::string name_of(std::size_t number) const;
   // For a set that joins others, so that no table is in memory twice. Only picture() and name_of()
@@ -35,9 +38,14 @@ class FilePictures final : public PictureSet {
       : folder_(std::move(folder)), annotations_(std::move(annotations)), turned_(turned) {}
   const Annotations& annotations() const override { return annotations_; }
   Image picture(std::size_t number) const override;
+  void look_at_header(std::size_t number) const override;
+  bool has_headers() const override { return true; }
   Annotations take_annotations() override;
 
  private:
+  std::string path_of(std::size_t number) const;
+  [[noreturn]] void refuse(std::size_t number, const std::string& why) const;
+
   std::string folder_;
   Annotations annotations_;
   bool turned_;

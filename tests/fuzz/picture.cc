@@ -30,6 +30,11 @@ void read_picture(const std::string& bytes) {
   if (image.height <= 0 || image.width <= 0 ||
       image.rgb.size() != static_cast<std::size_t>(3 * image.height * image.width))
     std::abort();
+  // No picture that can be read is refused by its header.
+  const PictureHeader header = read_picture_header(file.path());
+  const bool lies = swaps_sides(header.orientation);
+  expect((lies ? header.width : header.height) == image.height);
+  expect((lies ? header.height : header.width) == image.width);
 }
 
 Seeds picture_seeds() {

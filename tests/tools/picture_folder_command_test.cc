@@ -128,6 +128,24 @@ TEST_F(PictureFolderCommand, TooFewClassesAreRefused) {
   EXPECT_FALSE(fs::exists(folder_ / "run"));
 }
 
+// All at once, before the first step.
+TEST_F(PictureFolderCommand, BrokenHeadersAreNamedBeforeTheFirstStep) {
+  put("train/a/2.png", "");
+  put("train/c/1.png", read_file(picture("train/c/1")).substr(0, 20));
+  put("val/b/2.png", "no picture");
+  const std::vector<std::string> names{"train/a/2.png: not a JPEG, PNG",
+                                       "train/c/1.png: a PNG file without a whole header",
+                                       "val/b/2.png: not a JPEG, PNG"};
+  std::vector<std::string> all = names;
+  all.push_back("3 of 21 pictures cannot be read; TRAIN.SKIP_BAD_IMAGES true goes on without");
+  const Outcome refused = train("run");
+  expect_refused(refused, all);
+  EXPECT_EQ(refused.out.find("iter"), std::string::npos) << refused.out;
+  EXPECT_FALSE(fs::exists(folder_ / "run"));
+  for (int i = 0; i < 30; ++i) put("train/b/x" + std::to_string(i) + ".jpg");
+  expect_refused(train("run"), {"33 of 51 pictures", "\n  and 13 more"});
+}
+
 // Whether it is found in a step or in a test.
 TEST_F(PictureFolderCommand, ABrokenBodyEndsTheRunByName) {
   cut_body("val/b/1");

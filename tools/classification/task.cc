@@ -8,6 +8,7 @@
 #include "tools/predict/trained_network.h"
 #include "tools/report/classes.h"
 #include "tools/texts.h"
+#include "tools/train/picture_check.h"
 
 namespace lockstep {
 namespace {
@@ -83,6 +84,15 @@ void ClassificationTask::open(Session& session, const Rows& rows) {
                                                             ? InPlaceOfBad::another
                                                             : InPlaceOfBad::nothing_and_stop,
                                      .images = images_of(session.model())});
+}
+
+void ClassificationTask::check_pictures() const {
+  if (config_.skip_bad_images) return;
+  std::vector<PicturesToCheck> sets;
+  for (const Dataset* data : {static_cast<const Dataset*>(train_.get()), &held_out_->data()})
+    if (data->has_headers())
+      sets.push_back({data->size(), [data](int64_t image) { data->look_at_header(image); }});
+  lockstep::check_pictures(sets, reading_threads(), say());
 }
 
 std::map<std::string, std::string> ClassificationTask::metadata() const {

@@ -29,6 +29,7 @@ class ClassificationTask : public Task {
   std::optional<WeightsOptions> first_weights() const override;
 
   void open(Session& session, const Rows& rows) override;
+  void check_pictures() const override;
   std::map<std::string, std::string> metadata() const override;
   const MinibatchSource& minibatches() const override { return *minibatches_; }
   int reading_threads() const override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "data/coco/digest.h"
 #include "data/coco/training_boxes.h"
@@ -13,6 +14,7 @@
 #include "tools/detection/network.h"
 #include "tools/detection/test_report.h"
 #include "tools/texts.h"
+#include "tools/train/picture_check.h"
 
 namespace lockstep {
 namespace {
@@ -157,6 +159,24 @@ void DetectionTask::open(Session& session, const Rows& rows) {
   minibatches_->take(rows.first, rows.count);
   test_ = std::make_unique<BoxTest>(config_, session, *testing_,
                                     proposals_for_testing(config_, config_.test.data.datasets));
+}
+
+// Those that are trained on, and all that are tested.
+void DetectionTask::check_pictures() const {
+  if (config_.train.skip_bad_images) return;
+  const auto looker = [](const PictureSet& set, std::vector<std::size_t> numbers) {
+    const auto count = static_cast<int64_t>(numbers.size());
+    return PicturesToCheck{count, [&set, numbers = std::move(numbers)](int64_t i) {
+                             set.look_at_header(numbers[static_cast<std::size_t>(i)]);
+                           }};
+  };
+  std::vector<std::size_t> tested(testing_->annotations().images.size());
+  std::iota(tested.begin(), tested.end(), std::size_t{0});
+  std::vector<PicturesToCheck> sets;
+  if (training_->has_headers()) sets.push_back(looker(*training_, minibatches_->pictures()));
+  if (testing_->has_headers() && config_.test.data.datasets != config_.train.data.datasets)
+    sets.push_back(looker(*testing_, std::move(tested)));
+  lockstep::check_pictures(sets, reading_threads(), say());
 }
 
 std::map<std::string, std::string> DetectionTask::metadata() const {

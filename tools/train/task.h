@@ -88,6 +88,8 @@ class Task {
 
   // Opens the data, which outlives the calls below. This process has `rows` of each minibatch.
   virtual void open(Session& session, const Rows& rows) = 0;
+  // Throws naming pictures that cannot be read, as far as a look at each tells.
+  virtual void check_pictures() const {}
   virtual std::map<std::string, std::string> metadata() const = 0;  // of the trained network
   // Where its steps are rounds: those, and there are no minibatches.
   virtual Rounds* rounds() { return nullptr; }

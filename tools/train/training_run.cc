@@ -64,6 +64,7 @@ void TrainingRun::open_data(const std::string& rounds) {
 int64_t TrainingRun::start() {
   set_first_values();
   open_data("");
+  task_.check_pictures();
   return 0;
 }
 
