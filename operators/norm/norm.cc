@@ -179,6 +179,15 @@ Value layer_norm(Graph& graph, Value x, Value scale, Value bias, int64_t axis, f
                          site);
 }
 
+bool sums_over_places(const Node& node) {
+  if (node.type() == "InstanceNormalization") return true;
+  if (node.type() != "LayerNormalization") return false;
+  const auto rank = static_cast<int64_t>(node.graph().shape(node.inputs()[0]).size());
+  AttributeReader attributes = node.attributes();
+  const int64_t axis = attributes.integer("axis", -1);
+  return rank - (axis < 0 ? axis + rank : axis) > 1;  // one axis: the channels of a place
+}
+
 std::vector<Op> norm_ops() {
   return {
       forward("InstanceNormalization", instance_norm_law, instance_norm_gradient),

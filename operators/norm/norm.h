@@ -21,6 +21,9 @@ Value group_norm(Graph& graph, Value x, Value scale, Value bias, const GroupNorm
 Value layer_norm(Graph& graph, Value x, Value scale, Value bias, int64_t axis = -1,
                  float epsilon = 1e-5F, const Site& site = {});
 
+// Whether the node's statistics are sums over an example's places: padding counts in them.
+bool sums_over_places(const Node& node);
+
 std::vector<Op> norm_ops();
 std::vector<KernelEntry> norm_cpu();
 std::vector<KernelEntry> norm_cuda();

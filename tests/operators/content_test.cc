@@ -121,6 +121,13 @@ TEST_F(Content, ATokenIsExpandedToTheOpenBatch) {
   EXPECT_EQ(shape(node("Expand", {token, to})), "[N,1,16]");
 }
 
+// repeat(N, 2, 1) of the same token.
+TEST_F(Content, ATokenIsRepeatedToTheOpenBatch) {
+  Value token = graph.input("token", {DType::float32, {1, 1, 16}});
+  EXPECT_EQ(shape(node("Tile", {token, vector({size(x, 0), scalar(2), scalar(1)})})), "[N,2,16]");
+  EXPECT_EQ(shape(node("Tile", {x, numbers({2, 1, 3})})), "[2*N,7,48]");
+}
+
 // Pads as the TorchScript exporter computes them: a table turned upside down.
 TEST_F(Content, PadsArePutIntoOrder) {
   Value more = node("ConstantOfShape", {numbers({4})},

@@ -1,6 +1,13 @@
+#include "operators/shape/shape.h"
+
 #include <gtest/gtest.h>
 
-#include "tests/support/op_case.h"
+#include <algorithm>
+
+#include "graph/gradient.h"
+#include "operators/elementwise/elementwise.h"
+#include "operators/reduce/reduce.h"
+#include "tests/support/case_run.h"
 
 namespace lockstep::testing {
 namespace {
@@ -176,6 +183,19 @@ std::vector<OpCase> shape_cases() {
        .inputs = {random({3, 4}), fixed({1, 2, 1, 1})},
        .gradient = false},
       {.name = "both", .type = "Tile", .inputs = {random({2, 3}), fixed({2, 3})}},
+      {.name = "open_batch_of_one_axis",
+       .type = "Tile",
+       .inputs = {random({4, 3}), fixed({1, 2})},
+       .symbolic_batch = true},
+      {.name = "open_batch_repeated",
+       .type = "Tile",
+       .inputs = {random({2, 3, 2}), fixed({3, 1, 2})},
+       .symbolic_batch = true},
+      {.name = "open_batch_once",
+       .type = "Tile",
+       .inputs = {random({4, 3}), fixed({1, 1})},
+       .reference = as({4, 3}),
+       .symbolic_batch = true},
       {.name = "once",
        .type = "Tile",
        .inputs = {random({2, 3}), fixed({1, 1})},
@@ -194,6 +214,32 @@ std::vector<OpCase> shape_cases() {
 class Shapes : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Shapes, Case) { check_case(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Table, Shapes, ::testing::ValuesIn(shape_cases()));
+
+// A parameter repeated as often as the batch is long, whatever its length: y = tile(token) * x, so
+// the token's gradient is the sum of x over the batch.
+TEST(Tile, AnOpenNumberOfRepeatsIsSummedOver) {
+  Graph graph(all_ops(), "open");
+  const Value x = graph.input("x", {DType::float32, {"N", 3}});
+  const Value token = graph.input("token", {DType::float32, {1, 3}});
+  const Value batch = slice(graph, shape_of(graph, x, {}), 0, 0, 1, "batch");
+  const Value once = graph.constant("once", Literal::vector(std::vector<int64_t>{1}));
+  const Value repeats = concat(graph, {batch, once}, 0, "repeats");
+  const Value tiled = graph.add_value({.type = "Tile", .inputs = {token, repeats}}, "tiled");
+  EXPECT_EQ(graph.shape(tiled), (Shape{"N", 3}));
+  const Value loss = reduce_sum(graph, mul(graph, tiled, x, "y"), {}, false, "loss");
+  const Value gradient = add_gradients(graph, {Loss{loss}}, {token}).values[0];
+  EXPECT_EQ(graph.shape(gradient), (Shape{1, 3}));
+  for (int64_t n : {1, 2, 5}) {
+    OpCase c{.name = "open", .type = "Tile", .inputs = {random({n, 3}), random({1, 3}, 2)}};
+    const std::vector<Literal> values = fed_values(c);
+    const auto found =
+        CaseRunner(graph, c, {"x", "token"}, {graph.name(gradient)}, guarded()).run(values);
+    Doubles sums{{1, 3}, {0, 0, 0}};
+    const Doubles fed = to_doubles(values[0]);
+    for (int64_t i = 0; i < 3 * n; ++i) sums[i % 3] += fed[i];
+    expect_near(sums, found[0], std::max(1e-5, device_tolerance()), join("batch of ", n));
+  }
+}
 
 }  // namespace
 }  // namespace lockstep::testing

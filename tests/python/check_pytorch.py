@@ -224,6 +224,23 @@ class Odd(nn.Module):
         return self.fc(torch.cat([a, b, c, F.dropout(d, 0.0, self.training)], 1))
 
 
+class Tiled(nn.Module):
+    """Repeats along every kind of axis: of a picture's with an open batch, of a parameter as often as the
+    batch is long, and of the batch itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.place = nn.Conv2d(3, 4, 3, padding=1), nn.Parameter(torch.rand(1, 1, 4, 4) - 0.5)
+        self.token, self.pair = nn.Parameter(torch.rand(1, 8, 1, 1) - 0.5), nn.Parameter(torch.rand(2, 1, 16))
+        self.fc = nn.Linear(16, 5)
+
+    def forward(self, x):
+        x = torch.tanh(self.conv(x)).repeat(1, 2, 1, 1) + self.place.repeat(1, 8, 2, 2)
+        x = torch.cat([x, self.token.repeat(x.shape[0], 1, 8, 8)], 1)
+        twice = x.mean((2, 3)).repeat(2, 1).reshape(2, -1, 16)
+        return self.fc(torch.sigmoid(twice * self.pair).sum(0))
+
+
 class Hundred(nn.Module):
     """A hundred convolutions in residual blocks; CELU, for among so many ReLUs one is always at 0."""
 
@@ -328,6 +345,7 @@ NETWORKS = {
     "frozen_norm": (FrozenNorm, lambda: classify(3, 8, 8), 15),
     "unet": (Unet, lambda: (torch.rand(BATCH, 3, 16, 16), torch.randint(0, 4, (BATCH, 16, 16))), 13),
     "odd": (Odd, lambda: classify(3, 16, 16), 14),
+    "tiled": (Tiled, lambda: classify(3, 8, 8), 14),
     "hundred_layers": (Hundred, lambda: classify(3, 8, 8), 14),
     "mlp_deep": (
         lambda: nn.Sequential(nn.Flatten(), *[m for _ in range(12) for m in (nn.Linear(48, 48, bias=False), nn.BatchNorm1d(48), nn.CELU())], nn.Linear(48, 5)),
@@ -436,6 +454,10 @@ def check(lockstep, folder, name):
     np.save(f"{folder}/in/data.npy", data.numpy())
     np.save(f"{folder}/in/target.npy", target.numpy())
     worst = 0.0
+    built = subprocess.run([lockstep, "build", f"{folder}/model.onnx", "--loss", "loss", "--devices", "cpu*2",
+                            "-o", f"{folder}/step.onnx"], capture_output=True, text=True)
+    if built.returncode != 0:
+        return f"with an open batch: {built.stderr.strip()}"
     for replicas in (1, 2):
         out = f"{folder}/out{replicas}"
         run = subprocess.run(
