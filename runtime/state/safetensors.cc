@@ -1,7 +1,10 @@
 #include "runtime/state/safetensors.h"
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "graph/file.h"
 #include "runtime/state/checksum.h"
@@ -101,6 +104,19 @@ std::string header_of(const std::vector<std::pair<std::string, Tensor>>& tensors
   return text.replace(text.find(kWhole) + kWhole.size(), kNoDigits.size(), whole.text());
 }
 
+// The number in a file's first bytes, of a file of that size.
+uint64_t header_length(const std::string& start, std::size_t size, const std::string& path) {
+  uint64_t length = 0;
+  check(size >= sizeof(length), path, ": not a safetensors file (", size, " bytes)");
+  std::memcpy(&length, start.data(), sizeof(length));
+  check(length <= size - sizeof(length), path,
+        ": not a safetensors file, or a truncated one (header of ", length, " bytes, file of ",
+        size, ")");
+  check(length <= kMostHeader, path, ": a header of ", length, " bytes; the format allows at most ",
+        kMostHeader);
+  return length;
+}
+
 }  // namespace
 
 void check_tensor_name(const std::string& name) {
@@ -129,15 +145,23 @@ Safetensors read_safetensors(const std::string& path) {
   return parse_safetensors(read_file(path), path);
 }
 
+SafetensorsHeader read_safetensors_header(const std::string& path) {
+  std::error_code trouble;
+  const std::size_t size = std::filesystem::file_size(path, trouble);
+  check(!trouble, "cannot read ", path, ": ", trouble.message());
+  std::string start(std::min(size, sizeof(uint64_t)), '\0');
+  read_file_part(path, 0, std::as_writable_bytes(std::span(start)));
+  std::string json(header_length(start, size, path), '\0');
+  read_file_part(path, sizeof(uint64_t), std::as_writable_bytes(std::span(json)));
+  try {
+    return parse_safetensors_header(json, size - sizeof(uint64_t) - json.size());
+  } catch (const Error& error) {
+    fail(path, ": ", error.what());
+  }
+}
+
 Safetensors parse_safetensors(const std::string& file, const std::string& path) {
-  uint64_t length = 0;
-  check(file.size() >= sizeof(length), path, ": not a safetensors file (", file.size(), " bytes)");
-  std::memcpy(&length, file.data(), sizeof(length));
-  check(length <= file.size() - sizeof(length), path,
-        ": not a safetensors file, or a truncated one (header of ", length, " bytes, file of ",
-        file.size(), ")");
-  check(length <= kMostHeader, path, ": a header of ", length, " bytes; the format allows at most ",
-        kMostHeader);
+  const uint64_t length = header_length(file, file.size(), path);
   const std::string_view json = std::string_view(file).substr(sizeof(length), length);
   const std::string_view data = std::string_view(file).substr(sizeof(length) + length);
   Safetensors result;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/literal.h"
+#include "runtime/state/safetensors_header.h"
 #include "runtime/tensor.h"
 
 namespace lockstep {
@@ -31,6 +32,8 @@ void write_safetensors(const std::string& path,
                        const std::map<std::string, std::string>& metadata);
 // Throws naming the file if it is incomplete or not of this format.
 Safetensors read_safetensors(const std::string& path);
+// The names, shapes and metadata alone, with nothing checked against the data.
+SafetensorsHeader read_safetensors_header(const std::string& path);
 // The contents of a file in memory; `path` is for errors.
 Safetensors parse_safetensors(const std::string& file, const std::string& path);
 

@@ -61,6 +61,26 @@ TEST(Safetensors, ReadsWhatItWrites) {
 }
 
 // As anybody can compute it, byte after byte.
+// A header is read without its data, and believed no more than a whole file.
+TEST(Safetensors, AHeaderAloneHasNamesAndShapes) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.safetensors";
+  const Literal value = Literal::of<float>(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
+  write_safetensors(path, {{"w", view_of(value)}}, {{"steps", "7"}});
+  const SafetensorsHeader header = read_safetensors_header(path);
+  ASSERT_EQ(header.tensors.size(), 1u);
+  EXPECT_EQ(header.tensors[0].name, "w");
+  EXPECT_EQ(header.tensors[0].dims, (Dims{2, 3}));
+  EXPECT_EQ(header.metadata.at("steps"), "7");
+  const std::string whole = read_file(path);
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{5}, std::size_t{40}, whole.size() - 1}) {
+    write_file(path, whole.substr(0, size));
+    expect_error([&] { read_safetensors_header(path); }, path);
+  }
+  expect_error([&] { read_safetensors_header(folder / "none"); }, "cannot read", "none");
+}
+
 TEST(Safetensors, TheLastChecksumIsThatOfTheFileWithItsOwnDigitsAsZeros) {
   TemporaryFolder folder;
   std::string text = written(folder / "f");

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "data/image.h"
 #include "tests/support/training_command.h"
 
 namespace lockstep::testing {
@@ -16,6 +17,12 @@ class RunFolder : public TrainingCommand {
   Outcome quick(const std::string& run, std::vector<std::string> more = {}) {
     more.insert(more.end(), {"SOLVER.MAX_ITER", "7"});
     return train(run, more);
+  }
+  // A picture to look at.
+  std::string drawn_digit() {
+    const std::string path = folder / "digit.png";
+    write_file(path, png_of({28, 28, std::vector<uint8_t>(3 * 28 * 28, 40)}));
+    return path;
   }
 };
 
@@ -62,7 +69,7 @@ TEST_F(RunFolder, ResumingTakesTheNewestOrTheOneNamed) {
   expect_refused(train("run", {"--resume", folder / "else"}), {"/else' contains no checkpoint"});
   fs::create_directories(folder / "run.3");
   write_file(folder / "run.3/notes.txt", "");
-  expect_refused(train("run", {"--resume"}), {"/run.3' contains no checkpoint"});
+  expect_refused(train("run", {"--resume", folder / "run.3"}), {"/run.3' contains no checkpoint"});
 }
 
 TEST_F(RunFolder, OfAStartThatWasKilledIsTakenByTheNext) {
@@ -73,6 +80,210 @@ TEST_F(RunFolder, OfAStartThatWasKilledIsTakenByTheNext) {
   EXPECT_NE(longer.out.find("resumed after iteration 7"), std::string::npos) << longer.err;
   ASSERT_EQ(quick("run").exit_code, 0);
   EXPECT_TRUE(fs::exists(folder / "run.2/model.onnx"));
+}
+
+// A start that was killed before its first step, with all that it had written.
+TEST_F(RunFolder, OfAKilledStartWithFilesIsTakenByTheNextToo) {
+  ASSERT_EQ(quick("run").exit_code, 0);
+  ASSERT_EQ(quick("run").exit_code, 0);
+  const fs::path killed = folder / "run.2";
+  for (const char* result :
+       {"checkpoint.safetensors", "best.onnx", "best.safetensors", "model.onnx"})
+    fs::remove(killed / result);
+  fs::remove(killed / "checkpoint.previous.safetensors");
+  write_file(killed / "metrics.jsonl", "");
+  write_file(killed / "step.onnx.tmp", "half");
+  const std::string events = "events.out.tfevents.1.1.lockstep";
+  write_file(killed / events, "");
+  const std::string lock = read_file(killed / ".lock");
+  // A step was done: there is something to look at.
+  ASSERT_NE(lock.find("begun"), std::string::npos);
+  ASSERT_EQ(quick("run").exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder / "run.3/model.onnx"));
+  fs::remove_all(folder / "run.3");
+  write_file(killed / ".lock", "1\n");
+  ASSERT_EQ(quick("run").exit_code, 0);
+  EXPECT_TRUE(fs::exists(killed / "model.onnx"));
+  EXPECT_FALSE(fs::exists(killed / events)) << "of the start before";
+  EXPECT_FALSE(fs::exists(folder / "run.3"));
+  // The same files without a lock are somebody else's.
+  fs::create_directories(folder / "run.3");
+  write_file(folder / "run.3/config.yaml", "mine");
+  ASSERT_EQ(quick("run").exit_code, 0);
+  EXPECT_EQ(read_file(folder / "run.3/config.yaml"), "mine");
+  EXPECT_TRUE(fs::exists(folder / "run.4/model.onnx"));
+}
+
+// One that failed has no checkpoint, but a report that says why.
+TEST_F(RunFolder, OfARunWithoutACheckpointIsPassedOver) {
+  ASSERT_EQ(quick("runs/a").exit_code, 0);
+  const std::string first = folder / "runs/a", failed = folder / "runs/a.2";
+  expect_refused(quick("runs/a", {"SOLVER.BASE_LR", "1e6"}), {"the loss is"});
+  EXPECT_TRUE(fs::exists(failed + "/report.html"));
+  EXPECT_EQ(fs::read_symlink(folder / "runs/latest"), "a");
+  const std::string why = failed + " (contains no checkpoint.safetensors)";
+  const std::string said = "takes " + first + "; passed over: " + why + "\n";
+  const std::string picture = drawn_digit();
+  const std::vector<std::string> test{"test", config(), "OUTPUT_DIR", first};
+  const Outcome tested = run_lockstep(test);
+  EXPECT_EQ(tested.err, "lockstep: " + said);
+  EXPECT_NE(tested.out.find("weights " + first + "/checkpoint.safetensors"), std::string::npos);
+  const std::string own = config("OUTPUT_DIR: " + first + "\n" + kTrainingConfig);
+  EXPECT_EQ(run_lockstep({"infer", own, picture}).err, "lockstep: " + said);
+  std::vector<std::string> words{"launch", "-n", "2", "--", "lockstep"};
+  words.insert(words.end(), test.begin(), test.end());
+  words.insert(words.end(), {"DEVICES", "cpu"});
+  const Outcome both = run_lockstep(words);
+  EXPECT_EQ(both.exit_code, 0) << both.out << both.err;
+  EXPECT_EQ(both.out.find(said), both.out.rfind(said)) << "one process says it: " << both.out;
+  EXPECT_NE(both.out.find(said), std::string::npos) << both.out;
+  for (const char* resume : {"--resume", "auto"}) {
+    std::vector<std::string> more{"--resume"};
+    if (resume == std::string("auto")) more.emplace_back(resume);
+    more.insert(more.end(), {"SOLVER.MAX_ITER", resume == std::string("auto") ? "9" : "8"});
+    const Outcome longer = train("runs/a", more);
+    EXPECT_EQ(longer.exit_code, 0) << longer.err;
+    EXPECT_EQ(longer.err, "lockstep: --resume " + said);
+    EXPECT_NE(longer.out.find("resumed after iteration"), std::string::npos) << longer.out;
+  }
+  EXPECT_TRUE(fs::exists(failed + "/report.html"));
+}
+
+// What the link led to may have no checkpoint, of a run of before, or be gone.
+TEST_F(RunFolder, ALinkToARunWithoutACheckpointMeansTheNewestWithOne) {
+  ASSERT_EQ(quick("runs/a").exit_code, 0);
+  ASSERT_EQ(quick("runs/a").exit_code, 0);
+  fs::create_directories(folder / "runs/a.3");
+  write_file(folder / "runs/a.3/step.onnx", "");
+  const std::string link = folder / "runs/latest", picture = drawn_digit();
+  const auto point_to = [&](const char* name) {
+    fs::remove(link);
+    fs::create_directory_symlink(name, link);
+  };
+  for (const char* name : {"a.3", "a.9"}) {
+    point_to(name);
+    const std::string said = "takes " + (folder / "runs/a.2") + " instead of " + link;
+    const Outcome seen = run_lockstep({"infer", link, picture});
+    EXPECT_EQ(seen.exit_code, 0) << seen.err;
+    EXPECT_NE(seen.err.find(said), std::string::npos) << seen.err;
+    const Outcome written = run_lockstep({"export", link, "-o", folder / "out.onnx"});
+    EXPECT_EQ(written.exit_code, 0) << written.err;
+    EXPECT_NE(written.err.find(said), std::string::npos) << written.err;
+    const Outcome longer = train("runs/a", {"--resume", link, "SOLVER.MAX_ITER", "8"});
+    EXPECT_EQ(longer.exit_code, 0) << longer.err;
+    EXPECT_NE(longer.err.find(said), std::string::npos) << longer.err;
+    EXPECT_EQ(fs::read_symlink(link), "a.2");
+  }
+  point_to("b");
+  expect_refused(run_lockstep({"export", link}), {"runs/latest' leads to ", "there is none"});
+}
+
+// Two networks with one OUTPUT_DIR.
+TEST_F(RunFolder, OfAnotherNetworkIsPassedOver) {
+  const std::vector<std::string> wide{"MODEL.HIDDEN", "[32, 17]"};
+  ASSERT_EQ(quick("run").exit_code, 0);
+  ASSERT_EQ(quick("run", wide).exit_code, 0);
+  const std::string first = folder / "run", second = folder / "run.2";
+  const std::string said = "takes " + first + "; passed over: " + second +
+                           " (another network, whose shapes differ: fc2_w is float32[16,32], in "
+                           "the file float32[17,32], ";
+  const Outcome tested = run_lockstep({"test", config(), "OUTPUT_DIR", first});
+  EXPECT_EQ(tested.exit_code, 0) << tested.err;
+  EXPECT_NE(tested.err.find(said), std::string::npos) << tested.err;
+  const Outcome seen = run_lockstep(
+      {"infer", config("OUTPUT_DIR: " + first + "\n" + kTrainingConfig), drawn_digit()});
+  EXPECT_EQ(seen.exit_code, 0) << seen.err;
+  EXPECT_NE(seen.err.find(said), std::string::npos) << seen.err;
+  const Outcome longer = train("run", {"--resume", "SOLVER.MAX_ITER", "8"});
+  EXPECT_EQ(longer.exit_code, 0) << longer.err;
+  EXPECT_NE(longer.err.find("--resume " + said), std::string::npos) << longer.err;
+  EXPECT_NE(longer.out.find("resumed after iteration 7"), std::string::npos) << longer.out;
+
+  const std::vector<std::string> wider{"MODEL.HIDDEN", "[32, 18]"};
+  std::vector<std::string> test{"test", config(), "OUTPUT_DIR", first};
+  test.insert(test.end(), wider.begin(), wider.end());
+  expect_refused(run_lockstep(test),
+                 {"no run of '" + first + "' fits", "--weights FILE selects other weights",
+                  "\n  " + second + ": another network", "\n  " + first + ": another network"});
+  std::vector<std::string> resume = wider;
+  resume.emplace_back("--resume");
+  expect_refused(train("run", resume),
+                 {"no run of '" + first + "' can be resumed", "\n  " + second + ": another",
+                  "\n  " + first + ": another"});
+  resume.emplace_back("auto");
+  resume.insert(resume.end(), {"SOLVER.MAX_ITER", "7"});
+  const Outcome started = train("run", resume);
+  EXPECT_EQ(started.exit_code, 0) << started.err;
+  EXPECT_NE(started.err.find("--resume auto starts a run, since none can be resumed:"),
+            std::string::npos);
+  EXPECT_TRUE(fs::exists(folder / "run.3/model.onnx"));
+}
+
+// The same network, but other data or another solver: the run of these settings goes on. Nothing
+// is begun instead of a run that only a forgotten key keeps from going on.
+TEST_F(RunFolder, OfOtherSettingsIsNotResumed) {
+  const std::vector<std::string> larger{"TRAIN.BATCH_SIZE", "20"};
+  ASSERT_EQ(quick("run").exit_code, 0);
+  ASSERT_EQ(quick("run", larger).exit_code, 0);
+  const Outcome longer = train("run", {"--resume", "SOLVER.MAX_ITER", "8"});
+  EXPECT_EQ(longer.exit_code, 0) << longer.err;
+  EXPECT_NE(longer.err.find("passed over: " + (folder / "run.2") + " ("), std::string::npos);
+  EXPECT_NE(longer.err.find("was saved with TRAIN.BATCH_SIZE 20, but now it is 16"),
+            std::string::npos)
+      << longer.err;
+  for (const std::vector<std::string>& resume :
+       {std::vector<std::string>{"--resume"}, {"--resume", "auto"}}) {
+    std::vector<std::string> more = resume;
+    more.insert(more.end(), {"TRAIN.BATCH_SIZE", "10"});
+    expect_refused(train("run", more), {"was saved with TRAIN.BATCH_SIZE 20, but now it is 10"});
+  }
+  EXPECT_FALSE(fs::exists(folder / "run.3"));
+}
+
+// Killed after a row of metrics and before a checkpoint: kept, passed over, and begun again by a
+// scheduler.
+TEST_F(RunFolder, OfARunThatWasKilledEarlyIsPassedOver) {
+  ASSERT_EQ(quick("run").exit_code, 0);
+  const std::vector<std::string> late{"OUTPUT_DIR", folder / "run",    "TRAIN.SNAPSHOT_ITERS",
+                                      "1000000",    "SOLVER.MAX_ITER", "1000000"};
+  std::vector<std::string> words{"train", config()};
+  words.insert(words.end(), late.begin(), late.end());
+  Program run(words);
+  ASSERT_TRUE(run.wait_for("iter      5"));
+  const std::vector<std::string> test{"test", config(), "OUTPUT_DIR", folder / "run"};
+  EXPECT_NE(run_lockstep(test).err.find("passed over: " + (folder / "run.2")), std::string::npos)
+      << "it has no checkpoint yet";
+  for (const char* resume : {"auto", ""}) {
+    std::vector<std::string> more{"--resume"};
+    if (*resume != 0) more.emplace_back(resume);
+    expect_refused(train("run", more), {"/run.2' is in use by another run, process "});
+  }
+  run.send_signal(SIGKILL);
+  EXPECT_EQ(run.finish().exit_code, 128 + 9);
+  EXPECT_FALSE(read_file(folder / "run.2/metrics.jsonl").empty());
+  const Outcome longer = train("run", {"--resume", "SOLVER.MAX_ITER", "8"});
+  EXPECT_EQ(longer.exit_code, 0) << longer.err;
+  EXPECT_NE(longer.out.find("resumed after iteration 7"), std::string::npos) << longer.out;
+  ASSERT_EQ(quick("run").exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder / "run.3/model.onnx"));
+  fs::remove_all(folder / "run.3");
+  fs::remove_all(folder / "run");
+  Outcome again = train("run", {"--resume", "auto", "SOLVER.MAX_ITER", "7"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.err.find("begins again in " + (folder / "run.2")), std::string::npos);
+  EXPECT_TRUE(fs::exists(folder / "run.2/model.onnx"));
+}
+
+// Ctrl-C saves, also before the first checkpoint would be due.
+TEST_F(RunFolder, OfARunThatWasInterruptedEarlyGoesOn) {
+  Program run({"train", config(), "OUTPUT_DIR", folder / "runs/a", "TRAIN.SNAPSHOT_ITERS",
+               "1000000", "SOLVER.MAX_ITER", "1000000"});
+  ASSERT_TRUE(run.wait_for("iter      5"));
+  EXPECT_FALSE(fs::is_symlink(folder / "runs/latest")) << "there is nothing to use yet";
+  run.send_signal(SIGINT);
+  EXPECT_EQ(run.finish().exit_code, 130);
+  EXPECT_EQ(fs::read_symlink(folder / "runs/latest"), "a");
+  EXPECT_EQ(run_lockstep({"export", folder / "runs/latest", "-o", folder / "a.onnx"}).exit_code, 0);
 }
 
 TEST_F(RunFolder, MayBeNamedByALink) {
@@ -131,6 +342,34 @@ TEST_F(RunFolder, OfARunThatCouldNotBeginIsNotLeft) {
   expect_refused(quick("new/other/run", refused), {"none.safetensors"});
   EXPECT_FALSE(fs::exists(folder / "new/other"));
   EXPECT_TRUE(fs::exists(folder / "new/deep/run/model.onnx"));
+}
+
+// The first batch cannot be read: whoever tries again finds no empty folders.
+TEST_F(RunFolder, OfARunWhoseFirstBatchIsBadIsNotLeft) {
+  for (const char* part : {"train", "val"})
+    for (const char* name : {"a", "b"}) {
+      const std::string into = folder / (std::string("pictures/") + part + "/" + name);
+      fs::create_directories(into);
+      for (int i = 0; i < 8; ++i) fs::copy(drawn_digit(), into + "/" + std::to_string(i) + ".png");
+    }
+  const std::string config = folder / "pictures.yaml";
+  write_file(config,
+             "MODEL: {TYPE: mlp, HIDDEN: [4], NUM_CLASSES: 2}\nTRAIN: {BATCH_SIZE: 16}\n"
+             "DATA: {NAME: image_folder, ROOT: " +
+                 (folder / "pictures") + ", IMAGE_SIZE: 16}\nSOLVER: {MAX_ITER: 3}\n");
+  const std::string broken = folder / "pictures/train/a/3.png", whole = read_file(broken);
+  write_file(broken, whole.substr(0, whole.size() / 2));
+  const std::vector<std::string> words{"train", config, "OUTPUT_DIR", folder / "new/run"};
+  for (int tries = 0; tries < 2; ++tries) {
+    expect_refused(run_lockstep(words), {"train/a/3.png"});
+    EXPECT_FALSE(fs::exists(folder / "new"));
+  }
+  std::vector<std::string> both{"launch", "-n", "2", "--", "lockstep"};
+  both.insert(both.end(), words.begin(), words.end());
+  EXPECT_EQ(run_lockstep(both).exit_code, 2);
+  EXPECT_FALSE(fs::exists(folder / "new"));
+  write_file(broken, whole);
+  EXPECT_EQ(run_lockstep(words).exit_code, 0);
 }
 
 TEST_F(RunFolder, ThatCannotBeMadeIsNamed) {

@@ -50,9 +50,14 @@ int test_classifier(const TestOptions& options, const ConfigFiles& files,
   Origins origins;
   const ClassificationConfig config = read_config(files, words, comm ? comm->size() : 1, origins);
   if (!options.out.empty()) make_folder(options.out);
-  const std::string weights = weights_for(options.config, config.output_dir, options.weights);
   ClassificationTask task(config);
   const std::vector<TrainingModel> steps = own_steps(task, comm);
+  const std::string weights = weights_for(
+      {.config = options.config,
+       .series = config.output_dir,
+       .given = options.weights,
+       .other_network = [&](const std::string& file) { return other_network(steps[0], file); },
+       .says = !comm || comm->rank() == 0});
   Session session(steps[0], config.run.devices.list, all_kernels(),
                   session_options(config, config.run.threads, comm));
   const auto said = load_weights(session, {.path = weights, .whole = true});

@@ -71,14 +71,17 @@ int test_detector(const TestOptions& options, const ConfigFiles& files,
   DetectorConfig config = read_detector_config(files, words, comm ? comm->size() : 1);
   const bool leads = !comm || comm->rank() == 0;
   const std::string folder = options.out.empty() ? default_folder(config) : options.out;
-  const std::string weights =
-      weights_for(options.config, series_of(config),
-                  options.weights.empty() ? config.test.data.weights : options.weights);
   check_sets_named(config, "TEST.DATASETS", config.test.data.datasets);
   check(!config.network.model.rpn_only || config.test.data.datasets.size() == 1,
         "TEST.DATASETS names ", config.test.data.datasets.size(),
         " sets, but proposals of one are written at a time");
   const TrainingModel model = own_model(config, comm);
+  const std::string weights = weights_for(
+      {.config = options.config,
+       .series = series_of(config),
+       .given = options.weights.empty() ? config.test.data.weights : options.weights,
+       .other_network = [&](const std::string& file) { return other_network(model, file); },
+       .says = leads});
   Session session(model, config.run.devices.list, all_kernels(),
                   session_options(config, config.run.threads, comm));
   const auto said = load_weights(session, {.path = weights, .whole = true});

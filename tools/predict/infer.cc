@@ -6,94 +6,22 @@
 #include <iostream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "data/formats/formats.h"
 #include "data/picture_folder.h"
 #include "graph/file.h"
 #include "graph/printable.h"
-#include "operators/all.h"
-#include "tools/classification/config.h"
 #include "tools/command.h"
-#include "tools/detection/task.h"
 #include "tools/detection/types.h"
-#include "tools/model_source.h"
 #include "tools/predict/infer_command.h"
+#include "tools/predict/infer_source.h"
 #include "tools/predict/picture_classifier.h"
-#include "tools/text/config.h"
-#include "tools/text/types.h"
-#include "tools/train/run_folder.h"
-#include "tools/train/weights.h"
 
 namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
-
-std::string series_in(const ConfigFiles& files) {
-  if (is_detector(files, {})) return series_of(read_detector_config(files, {}));
-  Origins origins;
-  if (is_language_model(files, {})) return read_text_config(files, {}, 1, origins).output_dir;
-  return read_config(files, {}, 1, origins).output_dir;
-}
-
-std::string run_of(const std::string& source) {
-  if (fs::is_directory(source)) return source;
-  check(is_yaml(source), "'", source,
-        "' is neither a model.onnx nor a CONFIG.yaml nor a run's folder");
-  const std::string series = series_in(config_files(source));
-  const std::string folder = newest_run(series);
-  check(!folder.empty(), source, ": there is no run in '", series, "' yet; `lockstep train ",
-        source, "` starts one");
-  return folder;
-}
-
-struct TrainedRun {
-  std::string folder, weights;
-};
-TrainedRun trained_run(const InferOptions& options) {
-  const std::string folder = run_of(options.source);
-  const std::string weights = options.weights.empty() ? checkpoint_in(folder) : options.weights;
-  check(fs::exists(weights), "'", weights, "' does not exist");
-  check_weights(weights);
-  return {folder, weights};
-}
-
-TrainedNetwork network_of(const InferOptions& options) {
-  if (is_onnx(options.source)) {
-    check(options.weights.empty(), "--weights does not apply to ", options.source,
-          ", which contains its weights");
-    return load_trained(options.source);
-  }
-  const TrainedRun run = trained_run(options);
-  return trained_from(run.weights, step_in(run.folder));
-}
-
-// A run is configured as its folder says, whatever has become of the file that began it.
-std::optional<ConfigFiles> configuration_of(const InferOptions& options) {
-  if (is_onnx(options.source)) return std::nullopt;
-  const std::string config = run_of(options.source) + "/config.yaml";
-  if (!fs::exists(config)) return std::nullopt;
-  return config_files(config);
-}
-
-// A language model with its values; none if the source is another network.
-std::optional<TrainingModel> language_model_of(const InferOptions& options,
-                                               const std::optional<ConfigFiles>& config) {
-  if (is_onnx(options.source)) {
-    TrainingModel model = load_model(all_ops(), options.source).model;
-    if (!model.metadata.count("vocabulary")) return std::nullopt;
-    check(options.weights.empty(), "--weights does not apply to ", options.source,
-          ", which contains its weights");
-    check(model.step.node_count() == 0, options.source,
-          ": is a training step; model.onnx in the folder of its run is the trained network");
-    return model;
-  }
-  if (!config || !is_language_model(*config, {})) return std::nullopt;
-  const TrainedRun run = trained_run(options);
-  return network_with_values(run.weights, step_in(run.folder));
-}
 
 void tell_of_folder(const std::string& folder, const PicturesBelow& below) {
   const std::string left_out = below.left_out.text();
@@ -152,24 +80,23 @@ void check_given(const InferOptions& options, const std::vector<std::string>& ot
 
 // An unreadable image does not stop the others.
 int infer(const InferOptions& options) {
-  const auto config = configuration_of(options);
-  if (auto language = language_model_of(options, config)) {
+  InferSource source = source_of(options);
+  if (auto language = language_model_of(source)) {
     check_given(options, {"--top", "--threshold"}, "a language model");
     if (!options.out.empty()) make_folder(options.out);
     return continue_texts(std::move(*language), options.source, options);
   }
-  const bool detects = config && is_detector(*config, {});
+  const bool detects = source.config && is_detector(*source.config, {});
   const char* const kind = detects ? "a detector" : "a classifier";
   check_given(options, {detects ? "--top" : "--threshold"}, kind);
   check_given(options, {"--length", "--temperature", "--seed"}, kind);
   const std::vector<std::string> files = files_of(options.pictures);
   if (!options.out.empty()) make_folder(options.out);
   if (detects) {
-    const TrainedRun run = trained_run(options);
-    return find_in_pictures(read_detector_config(*config, {}), {run.folder, run.weights}, options,
-                            files);
+    DetectorConfig detector = read_detector_config(*source.config, {});
+    return find_in_pictures(std::move(detector), {source.folder, source.weights}, options, files);
   }
-  PictureClassifier classifier(network_of(options));
+  PictureClassifier classifier(classifier_of(source));
   ordered_json all = ordered_json::array();
   int unreadable = 0;
   for (const std::string& file : files) {
@@ -198,7 +125,7 @@ void add_infer(CLI::App& app, Command& chosen) {
   command
       ->add_option(
           "model", options->source,
-          "a classifier's or language model's model.onnx, a run's folder, or CONFIG.yaml for its "
+          "a model.onnx (a detector's in its run's folder), a run's folder, or CONFIG.yaml for its "
           "newest run")
       ->required();
   command

@@ -11,23 +11,32 @@
 #include "tools/tasks.h"
 #include "tools/text/types.h"
 #include "tools/train/run_folder.h"
+#include "tools/train/run_place.h"
 #include "tools/train/weights.h"
 
 namespace lockstep {
 
-std::string weights_for(const std::string& config, const std::string& series,
-                        const std::string& given) {
-  if (!given.empty()) {
-    check_weights(given);
-    return given;
+std::string weights_for(const WeightsWanted& wanted) {
+  if (!wanted.given.empty()) {
+    check_weights(wanted.given);
+    return wanted.given;
   }
-  const std::string folder = newest_run(series);
-  check(!folder.empty(), config, ": there is no run in '", series, "' yet; `lockstep train ",
-        config, "` starts one, and --weights FILE selects other weights");
-  check(std::filesystem::exists(checkpoint_in(folder)), "'", folder,
-        "' contains no checkpoint.safetensors; --weights FILE selects other weights");
-  check_weights(checkpoint_in(folder));
-  return checkpoint_in(folder);
+  const ChosenRun chosen = choose_run(wanted.series, [&](const std::string& folder) {
+    const std::string why = lacks_checkpoint(folder);
+    return why.empty() ? wanted.other_network(checkpoint_in(folder)) : why;
+  });
+  check(!chosen.folder.empty() || !chosen.passed_over.empty(), wanted.config,
+        ": there is no run in '", wanted.series, "' yet; `lockstep train ", wanted.config,
+        "` starts one, and --weights FILE selects other weights");
+  check(!chosen.folder.empty(), wanted.config, ": no run of '", wanted.series,
+        "' fits; --weights FILE selects other weights:", reasons_of(chosen));
+  if (const std::string said = text_of(chosen); wanted.says && !said.empty()) say_on_terminal(said);
+  const std::string checkpoint = checkpoint_in(chosen.folder);
+  check(std::filesystem::exists(checkpoint), "'", chosen.folder,
+        "' contains no checkpoint.safetensors", offer_of_previous(chosen.folder),
+        "; --weights FILE selects other weights");
+  check_weights(checkpoint);
+  return checkpoint;
 }
 
 void add_test(CLI::App& app, Command& chosen) {

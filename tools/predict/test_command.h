@@ -6,6 +6,7 @@
 
 #include "runtime/comm.h"
 #include "tools/config/files.h"
+#include "tools/train/chosen_run.h"
 
 namespace lockstep {
 
@@ -23,8 +24,14 @@ int test_detector(const TestOptions& options, const ConfigFiles& files,
 int test_language_model(const TestOptions& options, const ConfigFiles& files,
                         const std::vector<std::string>& words, Comm* comm);
 
-// `given`, or the checkpoint of the newest run of the series. Throws for a damaged file.
-std::string weights_for(const std::string& config, const std::string& series,
-                        const std::string& given);
+// Where the weights to be tested come from.
+struct WeightsWanted {
+  std::string config, series;
+  std::string given = "";  // --weights; "": of the newest run of the series that fits
+  WhyNot other_network;    // why a checkpoint (not a folder) is none of this configuration's
+  bool says = true;        // which runs were passed over; one process of several does
+};
+// Throws for a damaged file, and if no run fits, with the reason of each.
+std::string weights_for(const WeightsWanted& wanted);
 
 }  // namespace lockstep

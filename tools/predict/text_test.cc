@@ -24,6 +24,12 @@ std::string vocabulary_of(const std::string& weights) {
   return vocabulary_in(load_model(all_ops(), step).model, step);
 }
 
+// Each run has a vocabulary of its own, which decides the sizes of its parameters.
+std::string other_model(const TextConfig& config, const std::string& weights) {
+  const auto characters = static_cast<int64_t>(vocabulary_of(weights).size());
+  return characters == 0 ? "" : other_network(build_language_step(config, characters), weights);
+}
+
 }  // namespace
 
 int test_language_model(const TestOptions& options, const ConfigFiles& files,
@@ -31,7 +37,12 @@ int test_language_model(const TestOptions& options, const ConfigFiles& files,
   Origins origins;
   const TextConfig config = read_text_config(files, words, comm ? comm->size() : 1, origins);
   if (!options.out.empty()) make_folder(options.out);
-  const std::string weights = weights_for(options.config, config.output_dir, options.weights);
+  const std::string weights = weights_for(
+      {.config = options.config,
+       .series = config.output_dir,
+       .given = options.weights,
+       .other_network = [&](const std::string& file) { return other_model(config, file); },
+       .says = !comm || comm->rank() == 0});
   TextTask task(config, vocabulary_of(weights));
   const std::vector<TrainingModel> steps = own_steps(task, comm);
   Session session(steps[0], config.run.devices.list, all_kernels(),

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLock = ".lock";
+constexpr const char* kBegun = "begun";  // the lock's second line, once a step is done
 
 // Removes a trailing /.
 fs::path plain(const std::string& series) {
@@ -54,7 +56,6 @@ int last_number(const fs::path& series) {
   return last;
 }
 
-// A start that was killed leaves only its lock.
 bool holds_nothing(const fs::path& folder) {
   const auto files = fs::directory_iterator(folder);
   return std::all_of(begin(files), end(files), [](const fs::directory_entry& entry) {
@@ -62,28 +63,74 @@ bool holds_nothing(const fs::path& folder) {
   });
 }
 
+// Whether a start writes the file before there is a result to keep; unfinished files count, too.
+bool is_of_a_start(const fs::directory_entry& entry) {
+  fs::path name = entry.path().filename();
+  const bool unfinished = name.extension() == ".tmp";
+  if (unfinished) name = name.stem();
+  if (name == "metrics.jsonl") return unfinished || entry.file_size() == 0;
+  if (name == "checkpoint.safetensors") return unfinished;
+  return name == kLock || name == "step.onnx" || name == "config.yaml" || name == "report.html" ||
+         name.string().starts_with("events.out.tfevents.");
+}
+
+// The process that has or had the lock, and whether its run took a step.
+struct LockText {
+  std::string owner, begun;
+};
+LockText lock_text_in(const fs::path& folder) {
+  std::ifstream file(folder / kLock);
+  LockText text;
+  std::getline(file, text.owner);
+  std::getline(file, text.begun);
+  return text;
+}
+
+// A start that failed or was killed leaves no more. Without a lock the files are somebody else's.
+bool holds_no_result(const fs::path& folder) {
+  if (holds_nothing(folder)) return true;
+  const auto files = fs::directory_iterator(folder);
+  return fs::exists(folder / kLock) && lock_text_in(folder).begun != kBegun &&
+         std::all_of(begin(files), end(files), is_of_a_start);
+}
+
+void remove_files_of_start(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().filename() != kLock) fs::remove(entry.path());
+}
+
+// Whether the file still has its name: a run that ends removes its folder.
+bool is_still(int file, const fs::path& path) {
+  struct stat opened = {}, named = {};
+  return fstat(file, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+// For the error text of others, and the next start; the lock works without it.
+void write_lock(int file, const std::string& text) {
+  if (ftruncate(file, 0) != 0 || pwrite(file, text.data(), text.size(), 0) < 0) {
+  }
+}
+
 // Opens and locks the folder's lock file, with this process's number in it; negative if another
-// process holds it.
+// process holds it or has just removed it.
 int take_lock(const fs::path& folder) {
   const int file = open((folder / kLock).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+  if (file < 0 && errno == ENOENT) return -1;
   check(file >= 0, (folder / kLock).string(), ": ", std::strerror(errno));
-  if (flock(file, LOCK_EX | LOCK_NB) != 0) {
-    const int reason = errno;
+  const int reason = flock(file, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+  if (reason != 0 || !is_still(file, folder / kLock)) {
     close(file);
-    check(reason == EWOULDBLOCK, (folder / kLock).string(), ": ", std::strerror(reason));
+    check(reason == 0 || reason == EWOULDBLOCK, (folder / kLock).string(), ": ",
+          std::strerror(reason));
     return -1;
   }
-  const std::string me = join(getpid(), "\n");
-  // For the error text of others; the lock works without it.
-  if (ftruncate(file, 0) != 0 || write(file, me.data(), me.size()) < 0) {
-  }
+  write_lock(file, join(getpid(), "\n"));
   return file;
 }
 
 std::string owner_of(const fs::path& folder) {
-  std::ifstream file(folder / kLock);
-  std::string owner;
-  std::getline(file, owner);
+  const std::string owner = lock_text_in(folder).owner;
   return owner.empty() ? "" : ", process " + owner;
 }
 
@@ -115,10 +162,14 @@ std::unique_ptr<RunLock> start_next_run(const std::string& series) {
       const fs::path folder = numbered(first, number);
       if (number > 1 && fs::exists(folder) && !fs::is_directory(folder)) continue;
       make_folder(folder.string());
-      if (!holds_nothing(folder)) continue;
+      if (!holds_no_result(folder)) continue;
       // Of two simultaneous attempts one succeeds.
-      if (const int file = take_lock(folder); file >= 0)
-        return std::unique_ptr<RunLock>(new RunLock(folder.string(), file, above));
+      const int file = take_lock(folder);
+      if (file < 0) continue;
+      std::unique_ptr<RunLock> lock(new RunLock(folder.string(), file, above));
+      if (!holds_no_result(folder)) continue;  // another run has come and gone meanwhile
+      remove_files_of_start(folder);
+      return lock;
     }
   } catch (const fs::filesystem_error& error) {
     remove_empty(first.parent_path(), above);
@@ -129,14 +180,31 @@ std::unique_ptr<RunLock> start_next_run(const std::string& series) {
   }
 }
 
-std::string newest_run(const std::string& series) {
+std::vector<std::string> runs_of(const std::string& series) {
   const fs::path first = plain(series);
+  std::vector<std::string> runs;
   for (int number = last_number(first); number > 0; --number)
     if (const fs::path folder = numbered(first, number);
         fs::is_directory(folder) && !holds_nothing(folder))
-      return folder.string();
-  return "";
+      runs.push_back(folder.string());
+  return runs;
 }
+
+std::string series_with(const std::string& folder) {
+  const fs::path path = plain(folder);
+  const fs::path series = path.parent_path() / path.stem();
+  return number_of(path, series) > 1 ? series.string() : path.string();
+}
+
+std::string held_by(const std::string& folder) {
+  const int file = open((fs::path(folder) / kLock).c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return "";
+  const bool held = flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(file);
+  return held ? owner_of(folder) : "";
+}
+
+bool had_run(const std::string& folder) { return fs::exists(fs::path(folder) / kLock); }
 
 std::string checkpoint_in(const std::string& folder) { return folder + "/checkpoint.safetensors"; }
 std::string step_in(const std::string& folder) { return folder + "/step.onnx"; }
@@ -157,9 +225,11 @@ RunLock::RunLock(const std::string& folder) : folder_(folder), file_(take_lock(f
   check(file_ >= 0, "'", folder, "' is in use by another run", owner_of(folder));
 }
 
+void RunLock::begun() const { write_lock(file_, join(getpid(), "\n", kBegun, "\n")); }
+
 RunLock::~RunLock() {
   try {
-    if (holds_nothing(folder_)) {
+    if (holds_no_result(folder_)) {
       fs::remove_all(folder_);
       remove_empty(fs::path(folder_).parent_path(), above_);
     }

@@ -5,11 +5,12 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace lockstep {
 
-// While it lives, no other run can use the folder. A run that ends before writing anything leaves
-// no folder either, nor those above it that it made.
+// While it lives, no other run can use the folder. A run that ends before its first step leaves no
+// folder, nor those above it that it made.
 class RunLock {
  public:
   // Throws naming folder and process if another run holds it.
@@ -18,6 +19,8 @@ class RunLock {
   RunLock(const RunLock&) = delete;
 
   const std::string& folder() const { return folder_; }
+  // The first step is done: from now on there is something to keep.
+  void begun() const;
 
  private:
   friend std::unique_ptr<RunLock> start_next_run(const std::string& series);
@@ -31,13 +34,20 @@ class RunLock {
 
 // Makes the series' next folder. Simultaneous starts get different ones.
 std::unique_ptr<RunLock> start_next_run(const std::string& series);
-// The series' last folder with any content from a run; "" if there is none.
-std::string newest_run(const std::string& series);
+// The series' folders that are not empty, the newest first.
+std::vector<std::string> runs_of(const std::string& series);
+// The series that a folder belongs to by its name: runs/c of runs/c.3.
+std::string series_with(const std::string& folder);
+// ", process 123" if a run holds the folder; "" if none does.
+std::string held_by(const std::string& folder);
+// Whether a run has ever begun there.
+bool had_run(const std::string& folder);
 
 std::string checkpoint_in(const std::string& folder);
 std::string step_in(const std::string& folder);
 
-// Makes RUNS/latest point to the folder, if it lies in a folder called runs.
+// Makes RUNS/latest point to the folder, if it lies in a folder called runs. For a run that others
+// can use: one with a checkpoint.
 void point_latest_to(const std::string& folder);
 
 }  // namespace lockstep

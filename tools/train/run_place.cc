@@ -4,7 +4,10 @@
 
 #include "graph/printable.h"
 #include "runtime/state/checkpoint.h"
+#include "runtime/state/safetensors.h"
+#include "tools/train/remembered.h"
 #include "tools/train/saved_numbers.h"
+#include "tools/train/training_run.h"
 
 namespace lockstep {
 namespace {
@@ -15,6 +18,57 @@ namespace fs = std::filesystem;
 std::string command_for_previous(const std::string& folder) {
   return join("lockstep train ", shell_word(folder + "/config.yaml"), " --resume ",
               shell_word(previous_of(checkpoint_in(folder))));
+}
+
+// The place of a run that has been chosen, or named.
+RunPlace place_in(std::string folder) {
+  std::error_code trouble;
+  // runs/latest is a link; missing folders keep their names
+  if (const fs::path real = fs::canonical(folder, trouble); !trouble && fs::is_symlink(folder))
+    folder = fs::proximate(real).string();
+  check(fs::exists(checkpoint_in(folder), trouble), "--resume: '", folder,
+        "' contains no checkpoint.safetensors", offer_of_previous(folder));
+  return {std::make_unique<RunLock>(folder), checkpoint_in(folder)};
+}
+
+// `--resume auto` begins a run where no other could be meant.
+RunPlace begun_place(const std::string& series, const ChosenRun& chosen, const ResumeRules& rules) {
+  for (const auto& [folder, why] : chosen.passed_over)
+    check(!lacks_checkpoint(folder).empty() || !rules.other_network(folder).empty(),
+          "--resume auto: ", folder, ": ", why);
+  if (!chosen.passed_over.empty()) {
+    const std::string& newest = chosen.passed_over[0].folder;
+    // A run that was cut off before its first checkpoint begins again in its folder.
+    if (!lacks_checkpoint(newest).empty() && had_run(newest)) {
+      rules.say(join("--resume auto begins again in ", newest, ", which contains no checkpoint"));
+      return {std::make_unique<RunLock>(newest), ""};
+    }
+    rules.say(join("--resume auto starts a run, since none can be resumed:", reasons_of(chosen)));
+  }
+  return {start_next_run(series), ""};
+}
+
+RunPlace newest_place(const std::string& series, const Resume& resume, const ResumeRules& rules) {
+  const ChosenRun chosen = choose_run(series, [&](const std::string& folder) {
+    std::string why = lacks_checkpoint(folder);
+    if (why.empty()) why = rules.other_network(folder);
+    return why.empty() ? rules.other_settings(folder) : why;
+  });
+  // The run in progress may be the one that is meant, even before its first checkpoint.
+  for (const auto& [folder, why] : chosen.passed_over)
+    if (const std::string holder = held_by(folder);
+        !holder.empty() && !lacks_checkpoint(folder).empty())
+      fail("'", folder, "' is in use by another run", holder,
+           "; --resume FOLDER names another one");
+  if (!chosen.folder.empty()) {
+    if (const std::string said = text_of(chosen); !said.empty()) rules.say("--resume " + said);
+    return place_in(chosen.folder);
+  }
+  if (resume.in == "auto") return begun_place(series, chosen, rules);
+  check(!chosen.passed_over.empty(), "--resume: there is no run in '", series,
+        "' yet; --resume auto starts one");
+  fail("--resume: no run of '", series,
+       "' can be resumed; without --resume a new one is started:", reasons_of(chosen));
 }
 
 }  // namespace
@@ -38,27 +92,33 @@ std::string offer_of_previous(const std::string& folder) {
   }
 }
 
-RunPlace place_of(const std::string& series, const Resume& resume) {
+ResumeRules rules_of(Task& task, const TrainingModel& model, int64_t replicas) {
+  const auto other_settings = [&task, replicas](const std::string& folder) -> std::string {
+    const std::string path = checkpoint_in(folder);
+    const Metadata now = to_be_remembered(task);
+    Metadata saved = read_safetensors_header(path).metadata;
+    renew(saved, now, task.remembered_before(), path);
+    try {
+      check_remembered(now, saved, path, replicas);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  return {
+      [&model](const std::string& folder) { return other_network(model, checkpoint_in(folder)); },
+      other_settings, say_on_terminal};
+}
+
+RunPlace place_of(const std::string& series, const Resume& resume, const ResumeRules& rules) {
   if (!resume.wanted) return {start_next_run(series), ""};
-  const bool any = resume.in == "auto";
   std::error_code trouble;
   if (fs::is_regular_file(resume.in, trouble)) {
     const std::string folder = fs::path(resume.in).parent_path().string();
     return {std::make_unique<RunLock>(folder.empty() ? "." : folder), resume.in};
   }
-  std::string folder = any || resume.in.empty() ? newest_run(series) : resume.in;
-  if (any && folder.empty()) return {start_next_run(series), ""};
-  check(!folder.empty(), "--resume: there is no run in '", series,
-        "' yet; --resume auto starts one");
-  // runs/latest is a link; missing folders keep their names
-  if (const fs::path real = fs::canonical(folder, trouble); !trouble && fs::is_symlink(folder))
-    folder = fs::proximate(real).string();
-  const bool goes_on = fs::exists(checkpoint_in(folder), trouble);
-  const std::string offer = goes_on ? "" : offer_of_previous(folder);
-  check(goes_on || (any && offer.empty()), "--resume: '", folder,
-        "' contains no checkpoint.safetensors", offer,
-        resume.in.empty() && offer.empty() ? "; --resume auto starts a run" : "");
-  return {std::make_unique<RunLock>(folder), goes_on ? checkpoint_in(folder) : ""};
+  if (resume.in.empty() || resume.in == "auto") return newest_place(series, resume, rules);
+  return place_in(run_meant_by(resume.in, rules.say));
 }
 
 }  // namespace lockstep

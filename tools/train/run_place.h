@@ -4,7 +4,9 @@
 #include <memory>
 #include <string>
 
+#include "tools/train/chosen_run.h"
 #include "tools/train/run_folder.h"
+#include "tools/train/task.h"
 
 namespace lockstep {
 
@@ -18,9 +20,18 @@ struct RunPlace {
   std::unique_ptr<RunLock> lock;
   std::string from;  // the checkpoint, or ""
 };
+// What decides whether a run of the series can be resumed, given its checkpoint.
+struct ResumeRules {
+  WhyNot other_network, other_settings;
+  Say say;  // tells which run was taken, and which were not
+};
+// Those of a prepared task, whose step is `model`; `replicas`: of all processes. Both must outlive
+// them.
+ResumeRules rules_of(Task& task, const TrainingModel& model, int64_t replicas);
+
 // Makes the series' next folder, or finds the one to resume in. Throws if there is nothing to
 // resume, with the command that resumes from the previous checkpoint if that is whole.
-RunPlace place_of(const std::string& series, const Resume& resume);
+RunPlace place_of(const std::string& series, const Resume& resume, const ResumeRules& rules);
 
 // The command that continues the run. The run's own configuration contains its original settings,
 // KEY VALUE pairs too.

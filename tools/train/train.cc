@@ -17,6 +17,7 @@
 #include "tools/config_command.h"
 #include "tools/tasks.h"
 #include "tools/texts.h"
+#include "tools/train/own_steps.h"
 #include "tools/train/report_page.h"
 #include "tools/train/run_place.h"
 #include "tools/train/saved_numbers.h"
@@ -46,8 +47,9 @@ class TrainCommand {
         settings_(task.settings()),
         comm_(comm),
         leads_(!comm || comm->rank() == 0),
+        steps_(own_steps(task, comm)),
         from_(take_place(options)),
-        run_(task, threads(), comm),
+        run_(task, std::move(steps_), threads(), comm),
         unsummed_(unsummed_range(settings_.step.options.all_reduce.spec)) {
     first_ = from_.empty() ? run_.start() : run_.resume(from_);
     log_ = std::make_unique<TrainingLog>(task, run_.number_names(), comm_,
@@ -60,7 +62,7 @@ class TrainCommand {
     if (!leads_) return;
     if (first_ == 0) save_model(run_.session().model(), step_in(folder()));
     write_file(folder() + "/config.yaml", yaml_of(task.keys()));
-    point_latest_to(folder());
+    if (first_ > 0) point_latest_to(folder());
     files_ = std::make_unique<TrainedFiles>(folder(), task.score_kind(), run_.session(), first_);
     if (!files_->remark().empty()) log_->note(files_->remark());
     page_ = std::make_unique<ReportPage>(
@@ -101,6 +103,7 @@ class TrainCommand {
       if (!interruption.may_begin(step)) return interrupted(step, interruption.signal());
       log_->rate(step);
       const StepResult result = run_.step(step);
+      if (lock_ && step == first_) lock_->begun();
       const bool closed = log_->step(step, result, run_.data_seconds());
       if (closed && page_) page_->refresh();
       if ((step + 1) % settings_.drift_iters == 0 || step + 1 == last) check_drift(step);
@@ -154,7 +157,8 @@ class TrainCommand {
   std::string take_place(const TrainOptions& options) {
     std::string chosen;
     if (leads_) {
-      RunPlace place = place_of(task_.series(), options.resume);
+      RunPlace place =
+          place_of(task_.series(), options.resume, rules_of(task_, steps_[0], replicas_of_all()));
       chosen = place.lock->folder() + '\0' + place.from;
       lock_ = std::move(place.lock);
     }
@@ -163,9 +167,11 @@ class TrainCommand {
     return chosen.substr(folder_.size() + 1);
   }
 
+  // From its first checkpoint on, a run is one that other commands can use.
   void save(int64_t steps_done) {
     if (saved_ == steps_done) return;
     run_.save(checkpoint(), steps_done, {{kOpenWindow, log_->open_window()}});
+    if (leads_ && saved_ < 0 && first_ == 0) point_latest_to(folder());
     saved_ = steps_done;
   }
 
@@ -203,15 +209,15 @@ class TrainCommand {
     std::string threads = "0";
     if (leads_) {
       const Metadata metadata = checkpoint_metadata(from_);
-      const int64_t replicas = settings_.replicas() * (comm_ ? comm_->size() : 1);
       const int64_t saved = whole_number(metadata, "threads", 1, kMostThreads, from_);
-      if (whole_number(metadata, "replicas", 1, kMostReplicasOfAll, from_) == replicas)
+      if (whole_number(metadata, "replicas", 1, kMostReplicasOfAll, from_) == replicas_of_all())
         threads = std::to_string(saved);
     }
     if (comm_) threads = share_text(*comm_, threads, "the number of threads");
     return configured == 0 ? std::atoi(threads.c_str()) : configured;
   }
 
+  int64_t replicas_of_all() const { return settings_.replicas() * (comm_ ? comm_->size() : 1); }
   const std::string& folder() const { return folder_; }
   std::string checkpoint() const { return checkpoint_in(folder()); }
 
@@ -231,7 +237,8 @@ class TrainCommand {
   bool leads_;
   std::unique_ptr<RunLock> lock_;
   std::string folder_;
-  std::string from_;  // the checkpoint it resumes, or ""
+  std::vector<TrainingModel> steps_;  // until run_ has them
+  std::string from_;                  // the checkpoint it resumes, or ""
   TrainingRun run_;
   const AllReduceRange* unsummed_;  // of ALL_REDUCE; null: replicas stay alike
   int64_t first_ = 0;

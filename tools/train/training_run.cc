@@ -29,12 +29,18 @@ std::string rounds_in(const Metadata& saved) {
 
 }  // namespace
 
-TrainingRun::TrainingRun(Task& task, int threads, Comm* comm)
+Metadata to_be_remembered(Task& task) {
+  Metadata metadata = remembered(task.keys(), task.settings());
+  for (const auto& entry : task.also_remembered()) metadata.insert(entry);
+  return metadata;
+}
+
+TrainingRun::TrainingRun(Task& task, std::vector<TrainingModel> steps, int threads, Comm* comm)
     : task_(task),
       settings_(task.settings()),
       comm_(comm),
       replicas_(settings_.replicas() * (comm ? comm->size() : 1)),
-      models_(own_steps(task, comm)),
+      models_(std::move(steps)),
       number_names_(numbers_of(models_[0])),
       losses_(comm) {
   check_names_to_store(models_[0]);
@@ -77,7 +83,7 @@ void TrainingRun::set_first_values() {
 int64_t TrainingRun::resume(const std::string& checkpoint) {
   std::vector<std::string> report;
   resumed_ = load_checkpoint(*session_, checkpoint, [&](Metadata saved) {
-    const Metadata now = to_be_remembered();
+    const Metadata now = to_be_remembered(task_);
     report = renew(saved, now, task_.remembered_before(), checkpoint);
     check_remembered(now, saved, checkpoint, replicas_);
     whole_number(saved, "steps", 0, kMostSteps, checkpoint);
@@ -109,12 +115,6 @@ std::string TrainingRun::change_of_bits() const {
   return changes.empty() ? "" : changes + ": bits may differ from those of an uninterrupted run";
 }
 
-Metadata TrainingRun::to_be_remembered() const {
-  Metadata metadata = remembered(task_.keys(), settings_);
-  for (const auto& entry : task_.also_remembered()) metadata.insert(entry);
-  return metadata;
-}
-
 void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const Metadata& more) {
   check_losses(steps_done - 1);
   // The loss of the last step was finite; effects of its update would show in the next step only.
@@ -122,7 +122,7 @@ void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const 
   check(lost.empty(), "after iteration ", steps_done, " ", lost, ". The learning rate was ",
         learning_rate(settings_.schedule, steps_done - 1),
         "; lower SOLVER.BASE_LR or lengthen SOLVER.WARM_UP_ITERS. ", intact());
-  Metadata metadata = to_be_remembered();
+  Metadata metadata = to_be_remembered(task_);
   metadata.insert(more.begin(), more.end());
   metadata.insert({{"steps", std::to_string(steps_done)},
                    {kProcesses, std::to_string(processes())},

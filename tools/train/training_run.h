@@ -10,17 +10,24 @@
 #include "graph/training.h"
 #include "runtime/state/checkpoint.h"
 #include "runtime/state/session.h"
+#include "tools/train/own_steps.h"
 #include "tools/train/search.h"
 #include "tools/train/task.h"
 
 namespace lockstep {
 
+// What a checkpoint of the task stores of its settings and its data, once that is prepared.
+Metadata to_be_remembered(Task& task);
+
 class TrainingRun {
  public:
   // `comm`: to the other processes of the run, or null. All of them make the same calls. Data is
   // read, or drawn, only after configuration, devices and weights have been checked. `task` must
-  // outlive the run; `threads`: of each replica, 0: an equal share of the cores.
-  TrainingRun(Task& task, int threads, Comm* comm);
+  // outlive the run; `steps`: own_steps() of it; `threads`: of each replica, 0: an equal share of
+  // the cores.
+  TrainingRun(Task& task, std::vector<TrainingModel> steps, int threads, Comm* comm);
+  TrainingRun(Task& task, int threads, Comm* comm)
+      : TrainingRun(task, own_steps(task, comm), threads, comm) {}
 
   // Starts from the seed, or from a checkpoint of the same model and data; returns the number of
   // completed steps.
@@ -63,7 +70,6 @@ class TrainingRun {
 
   void set_first_values();
   void open_data(const std::string& rounds);
-  Metadata to_be_remembered() const;
   int64_t processes() const { return comm_ ? comm_->size() : 1; }
   Form& feed(int64_t step);
   void feed_ahead(int64_t step);

@@ -1,0 +1,44 @@
+// Which run of a series a command takes: the newest that has what the command needs.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "graph/training.h"
+
+namespace lockstep {
+
+struct PassedOver {
+  std::string folder, why;
+};
+struct ChosenRun {
+  std::string folder;                   // "": none
+  std::vector<PassedOver> passed_over;  // the newer ones, or all; the newest first
+};
+
+// Why a command cannot use the run in a folder; "" if it can.
+using WhyNot = std::function<std::string(const std::string& folder)>;
+
+// An Error of `why_not` is no reason to pass a run over: the command will meet it again and say it.
+ChosenRun choose_run(const std::string& series, const WhyNot& why_not);
+
+// "takes runs/c; passed over: runs/c.2 (..)"; "" where nothing was passed over.
+std::string text_of(const ChosenRun& chosen);
+// One line for each run that was passed over, each after a line break.
+std::string reasons_of(const ChosenRun& chosen);
+
+// A run whose newest checkpoint is gone but not the one before has something to offer.
+std::string lacks_checkpoint(const std::string& folder);
+// Where the checkpoint's parameters are others than the model's. "": none are.
+std::string other_network(const TrainingModel& model, const std::string& checkpoint);
+
+// `folder`, unless it is the link runs/latest to a run without a checkpoint: then the newest run of
+// its series that has one. Says so by `say`, if that is given.
+using Say = std::function<void(const std::string& line)>;
+std::string run_meant_by(const std::string& folder, const Say& say);
+
+// Tells people, on stderr.
+void say_on_terminal(const std::string& line);
+
+}  // namespace lockstep
