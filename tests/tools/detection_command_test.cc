@@ -367,5 +367,55 @@ TEST_F(DetectorCommand, InferLosesNoPicture) {
   EXPECT_EQ((full.out + full.err).find("unreadable"), std::string::npos) << full.out << full.err;
 }
 
+// A run of which only its files count.
+const std::vector<std::string> kQuick{"SOLVER.MAX_ITER", "1", "SCENES.TRAIN", "8",
+                                      "SCENES.VAL",      "1", "TRAIN.SCALES", "[64]"};
+
+// A detector's file is used as its run is, with its own values.
+TEST_F(DetectorCommand, InferAndExportTakeARunAndItsFiles) {
+  std::vector<std::string> words = kQuick;
+  words.insert(words.end(), {"SOLVER.MAX_ITER", "4", "TEST.ITERS", "2"});
+  expect_trained("run", words);
+  const Scenes scenes({.count = 2, .held_out = true});
+  make_folder(folder_ / "photos");
+  for (int i : {0, 1}) write_file(folder_ / join("photos/", i, ".png"), png_of(scenes.picture(i)));
+  const auto seen = [&](const std::string& source, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> command{
+        "infer", source, folder_ / "photos", "--out", folder_ / "seen", "--threshold", "0.0"};
+    command.insert(command.end(), more.begin(), more.end());
+    const Outcome outcome = run_lockstep(command);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out + read_file(folder_ / "seen/0.json") + read_file(folder_ / "seen/1.json");
+  };
+  const std::string folder = run_folder("run");
+  EXPECT_EQ(seen(folder + "/model.onnx"), seen(folder));
+  EXPECT_EQ(seen(folder + "/best.onnx"), seen(folder, {"--weights", folder + "/best.safetensors"}));
+  const auto refused = [&](const std::string& source, const std::vector<std::string>& parts) {
+    expect_refused(run_lockstep({"infer", source, folder_ / "photos"}), parts);
+  };
+  refused(folder + "/step.onnx", {"is a training step; model.onnx in the folder of its run"});
+  fs::copy(folder + "/model.onnx", folder_ / "model.onnx");
+  refused(folder_ / "model.onnx",
+          {"is a detector, but there is no ", "config.yaml, which says how"});
+  write_file(folder_ / "config.yaml", "MODEL: {TYPE: mlp}\n");
+  refused(folder_ / "model.onnx", {"config.yaml beside it describes another network"});
+  expect_refused(run_lockstep({"infer", folder + "/model.onnx", folder_ / "photos", "--weights",
+                               folder + "/best.safetensors"}),
+                 {"--weights does not apply to "});
+
+  const auto nodes_after = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "export");
+    words.insert(words.end(), {"-o", folder_ / "out.onnx"});
+    const Outcome outcome = run_lockstep(words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return run_lockstep({"inspect", folder_ / "out.onnx", "--format", "text"}).out;
+  };
+  const std::string own = run_lockstep({"inspect", folder + "/model.onnx", "--format", "text"}).out;
+  EXPECT_EQ(nodes_after({folder}), own);
+  const std::string portable = nodes_after({folder, "--portable"});
+  EXPECT_EQ(portable, nodes_after({folder + "/model.onnx", "--portable"}));
+  EXPECT_NE(portable, own);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -15,7 +15,10 @@ TrainingModel portable_network(const std::string& path) {
   for (const State& state : file.model.states)
     if (const auto found = file.values.find(state.values[0]); found != file.values.end())
       values.emplace(state.name, found->second);
-  TrainingModel network = with_trained_values(file.model, values);
+  return portable_network(with_trained_values(file.model, values), path);
+}
+
+TrainingModel portable_network(TrainingModel network, const std::string& path) {
   try {
     network.inference = in_standard_operators(network.inference);
   } catch (const Error& error) {

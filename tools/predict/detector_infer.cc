@@ -15,6 +15,7 @@
 #include "tools/detection/box_finder.h"
 #include "tools/detection/network.h"
 #include "tools/draw/boxes.h"
+#include "tools/model_source.h"
 #include "tools/predict/infer_command.h"
 #include "tools/texts.h"
 #include "tools/train/run_folder.h"
@@ -42,13 +43,17 @@ DetectorConfig on_one_replica(DetectorConfig config) {
   return config;
 }
 
-std::vector<std::string> categories_of(const DetectorRun& run) {
+// The file with the network's metadata: the trained one itself, or the step of its run. Empty
+// without a file.
+TrainingModel file_of(const DetectorRun& run) {
+  const std::string path = is_onnx(run.weights) ? run.weights : step_in(run.folder);
+  return fs::exists(path) ? load_model(all_ops(), path).model : TrainingModel(all_ops());
+}
+
+std::vector<std::string> categories_of(const TrainingModel& file) {
   std::vector<std::string> names;
-  const std::string step = step_in(run.folder);
-  if (!fs::exists(step)) return names;
-  const auto metadata = load_model(all_ops(), step).model.metadata;
-  const auto said = metadata.find("categories");
-  if (said == metadata.end()) return names;
+  const auto said = file.metadata.find("categories");
+  if (said == file.metadata.end()) return names;
   const auto list = nlohmann::json::parse(said->second, nullptr, false);
   if (!list.is_array()) return names;
   for (const auto& name : list)
@@ -56,16 +61,30 @@ std::vector<std::string> categories_of(const DetectorRun& run) {
   return names;
 }
 
+// The parameters in a trained network's file, by their names.
+StateValues values_in(const TrainingModel& file, const TrainingModel& of) {
+  StateValues values;
+  for (const State& state : of.states)
+    if (const Value value = file.inference.find(state.name); value)
+      if (const Literal* literal = file.inference.literal(value))
+        values.emplace(state.name, *literal);
+  return values;
+}
+
 class PictureDetector {
  public:
-  PictureDetector(DetectorConfig config, const DetectorRun& run)
+  PictureDetector(DetectorConfig config, const DetectorRun& run, const TrainingModel& file)
       : config_(on_one_replica(std::move(config))),
-        categories_(categories_of(run)),
+        categories_(categories_of(file)),
         model_(detector_step(config_, {config_.network.shape.height, config_.network.shape.width})),
         session_(model_, config_.run.devices.list, all_kernels(),
                  session_options(config_, config_.run.threads, nullptr)),
         finder_(config_, session_) {
-    load_weights(session_, {.path = run.weights, .whole = true});
+    const WeightsOptions whole{.path = run.weights, .whole = true};
+    if (is_onnx(run.weights))
+      load_weights(session_, values_in(file, model_), whole);
+    else
+      load_weights(session_, whole);
   }
 
   FoundBoxes find(const Image& image) { return finder_.find(list_of_pictures({&image, 1})).at(0); }
@@ -176,7 +195,7 @@ int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferO
         ": a network without an RPN needs proposals; `lockstep test` takes them from files");
   const std::vector<std::string> outputs = output_names(options.out, files);
   if (!options.out.empty()) check_overwrites_none(outputs, files);
-  PictureDetector detector(std::move(config), run);
+  PictureDetector detector(std::move(config), run, file_of(run));
   int unreadable = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
     std::cout << printable(files[i]) << std::flush;

@@ -8,10 +8,35 @@
 #include "tools/onnx/portable_file.h"
 #include "tools/predict/trained_network.h"
 #include "tools/text/network.h"
+#include "tools/train/chosen_run.h"
 #include "tools/train/run_folder.h"
 #include "tools/train/weights.h"
 
 namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool finds_objects(const TrainingModel& model) { return model.metadata.count("categories") > 0; }
+
+TensorType picture_of(const Graph& graph) {
+  for (Value input : graph.inputs())
+    if (!graph.literal(input)) return graph.type(input);
+  return {};
+}
+
+// For people. Throws for a network that `infer` could not use.
+std::string contents_of(TrainingModel& model, const std::string& weights, const std::string& step) {
+  if (model.metadata.count("vocabulary"))
+    return join(vocabulary_in(model, step).size(), " characters");
+  const TensorType taken = picture_of(model.inference);
+  if (finds_objects(model)) return join("a detector, takes ", taken);
+  TrainedNetwork classifier = classifier_of(std::move(model), weights, step);
+  model = std::move(classifier.model);
+  return join(classifier.classes.size(), " classes, takes ", taken);
+}
+
+}  // namespace
 
 void add_export(CLI::App& app, Command& chosen) {
   struct Options {
@@ -26,20 +51,20 @@ void add_export(CLI::App& app, Command& chosen) {
                    "a run's folder, or a .safetensors file in it; with --portable also FILE.onnx")
       ->required();
   command->add_flag("--portable", options->portable,
-                    "write a model's network in ONNX's operators only, for other engines");
+                    "write the network in ONNX's operators only, for other engines");
   command->add_option("-o,--output", options->output, "file to write")->capture_default_str();
   command->footer(
       "Example:  lockstep export runs/latest -o model.onnx\n"
       "          lockstep export runs/latest/best.safetensors -o best.onnx\n"
-      "          lockstep export detector.onnx --portable -o model.onnx\n"
+      "          lockstep export runs/latest --portable -o portable.onnx\n"
       "A classifier's file contains only standard operators. Its metadata describes how to prepare "
       "pictures\n"
       "and names the classes.");
   command->callback([options, &chosen] {
     chosen = [options] {
-      const std::filesystem::path source(options->source);
-      const bool is_folder = std::filesystem::is_directory(source);
-      check(is_folder || std::filesystem::exists(source), "'", options->source, "' does not exist");
+      const fs::path source = run_meant_by(options->source, say_on_terminal);
+      const bool is_folder = fs::is_directory(source);
+      check(is_folder || fs::exists(source), "'", options->source, "' does not exist");
       if (options->portable && source.extension() == ".onnx") {
         const TrainingModel network = portable_network(options->source);
         save_model(network, options->output);
@@ -53,25 +78,17 @@ void add_export(CLI::App& app, Command& chosen) {
             "' is already a model; export takes a run's folder or weights (.safetensors), and a "
             "model "
             "only with --portable");
-      check(std::filesystem::exists(weights), "'", folder,
+      check(fs::exists(weights), "'", folder,
             "' contains no checkpoint.safetensors; a run writes one every TRAIN.SNAPSHOT_ITERS "
             "iterations and at the end");
       check_weights(weights);
       const std::string step = step_in(folder.empty() ? "." : folder);
       TrainingModel model = network_with_values(weights, step);
-      if (model.metadata.count("vocabulary")) {
-        save_model(model, options->output);
-        std::cout << options->output << ": " << vocabulary_in(model, step).size()
-                  << " characters, weights from " << weights << " " << model.metadata.at("trained")
-                  << "\n";
-        return 0;
-      }
-      const TrainedNetwork network = classifier_of(std::move(model), weights, step);
-      save_trained(network, options->output);
-      std::cout << options->output << ": " << network.classes.size() << " classes, takes "
-                << network.model.inference.type(network.model.inference.inputs()[0])
-                << ", weights from " << weights << " " << network.model.metadata.at("trained")
-                << "\n";
+      if (options->portable) model = portable_network(std::move(model), step);
+      const std::string contents = contents_of(model, weights, step);
+      save_model(model, options->output);
+      std::cout << options->output << ": " << contents << ", weights from " << weights << " "
+                << model.metadata.at("trained") << "\n";
       return 0;
     };
   });

@@ -22,7 +22,8 @@ struct InferOptions {
 };
 
 struct DetectorRun {
-  std::string folder, weights;
+  std::string folder;
+  std::string weights;  // .safetensors, or a model.onnx, whose values are used
 };
 
 // Prints the objects in each picture; draws them and writes them as JSON into options.out, unless

@@ -20,8 +20,6 @@ constexpr const char* kPicture = "picture";
 constexpr const char* kClasses = "classes";
 
 json parsed(const TrainingModel& model, const char* key, const std::string& path) {
-  check(!model.metadata.count("categories"), path,
-        ": is a detector; `lockstep infer` takes the folder of its run, or its CONFIG.yaml");
   const auto found = model.metadata.find(key);
   check(found != model.metadata.end(), path, ": the metadata lacks 'lockstep.", key,
         "', which describes how to prepare pictures for this network; `lockstep export` and "
@@ -178,10 +176,6 @@ void save_trained(const TrainingModel& model, const StateValues& values, const s
   TrainingModel network = with_trained_values(model, values);
   network.metadata["trained"] = trained;
   save_model(network, path);
-}
-
-void save_trained(const TrainedNetwork& network, const std::string& path) {
-  save_model(network.model, path);
 }
 
 }  // namespace lockstep

@@ -35,6 +35,5 @@ TrainedNetwork trained_from(const std::string& weights, const std::string& step)
 // A single file of standard operators. `trained`: iterations and score, as JSON.
 void save_trained(const TrainingModel& model, const StateValues& values, const std::string& trained,
                   const std::string& path);
-void save_trained(const TrainedNetwork& network, const std::string& path);
 
 }  // namespace lockstep

@@ -47,10 +47,17 @@ void check_weights(const std::string& path) {
 
 std::vector<std::string> load_weights(Session& session, const WeightsOptions& options) {
   const Safetensors file = read_safetensors(options.path);
+  std::vector<std::string> lines = load_weights(session, file.tensors, options);
+  if (!file.checked) lines.insert(lines.begin() + 1, "  " + unchecked_line(options.path));
+  return lines;
+}
+
+std::vector<std::string> load_weights(Session& session, const StateValues& tensors,
+                                      const WeightsOptions& options) {
   // PyTorch's data-parallel wrapper prefixes all names with its own.
   auto find = [&](const std::string& name) {
-    auto found = file.tensors.find(name);
-    return found != file.tensors.end() ? found : file.tensors.find("module." + name);
+    auto found = tensors.find(name);
+    return found != tensors.end() ? found : tensors.find("module." + name);
   };
   StateValues values;
   std::vector<std::string> missing, renewed, wrong, unused;
@@ -58,7 +65,7 @@ std::vector<std::string> load_weights(Session& session, const WeightsOptions& op
   for (const State& state : session.model().states) {
     if (!is_weight(state.kind)) continue;
     auto found = find(state.name);
-    if (found == file.tensors.end()) {
+    if (found == tensors.end()) {
       missing.push_back(state.name);
       continue;
     }
@@ -85,7 +92,7 @@ std::vector<std::string> load_weights(Session& session, const WeightsOptions& op
         some_of(missing));
   check(!options.whole || missing.empty(), options.path, ": lacks ", some_of(missing),
         " of the network");
-  for (const auto& [name, unused_value] : file.tensors)
+  for (const auto& [name, unused_value] : tensors)
     if (!used.count(name)) unused.push_back(name);
   session.load(values);
 
@@ -93,7 +100,6 @@ std::vector<std::string> load_weights(Session& session, const WeightsOptions& op
   std::vector<std::string> lines{join("weights: ", matched, " of ",
                                       matched + missing.size() + renewed.size(), " tensors from ",
                                       options.path)};
-  if (!file.checked) lines.push_back("  " + unchecked_line(options.path));
   if (!renewed.empty())
     lines.push_back(
         join("  ", renewed.size(), " new, for ", options.classes, " classes: ", some_of(renewed)));

@@ -29,5 +29,8 @@ struct WeightsOptions {
 // tensors in the file without a use. Throws, listing all of them, for different shapes, and if
 // nothing matches; the session is then unchanged.
 std::vector<std::string> load_weights(Session& session, const WeightsOptions& options);
+// The same with the tensors of a file that has been read.
+std::vector<std::string> load_weights(Session& session, const StateValues& tensors,
+                                      const WeightsOptions& options);
 
 }  // namespace lockstep
