@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "tools/classification/task.h"
+#include "tools/config/not_done.h"
 #include "tools/config/read.h"
 #include "tools/control/control_task.h"
 #include "tools/detection/functions.h"
@@ -27,6 +28,7 @@ std::unique_ptr<Task> read_task(const ConfigFiles& files, const std::vector<std:
                                 int processes) {
   if (is_detector(files, words)) {
     DetectorConfig config = read_detector_config(files, words, processes);
+    refuse_not_done(keys_of(config), "train", config.origins, config.path);
     check(config.misfit.empty(), config.misfit);
     return std::make_unique<DetectionTask>(std::move(config));
   }

@@ -1,5 +1,6 @@
 // Keys of a detector's configuration that do not fit each other are refused, with their place.
 #include "tests/detection/detector_config_fixture.h"
+#include "tools/config/not_done.h"
 
 namespace lockstep::testing {
 namespace {
@@ -64,6 +65,44 @@ TEST_F(DetectorConfigTest, SaysWhatDoesNotChangeResultsYet) {
                           DetectorNoteKind::missing);
   ASSERT_EQ(1U, said.size());
   EXPECT_NE(std::string::npos, said[0].find("x.yaml:5: TEST.SOFT_NMS.ENABLED has no effect"));
+}
+
+// Whatever Detectron's key is without a meaning here, no command refuses it, unless its row has a
+// wish.
+TEST_F(DetectorConfigTest, NotesAndDoesNotRefuseOtherKeysWithoutEffect) {
+  DetectorConfig defaults;
+  int unused = 0;
+  for (const ConfigKey& key : keys_of(defaults)) {
+    if (!key.facts.unused || key.facts.not_done.asked) continue;
+    SCOPED_TRACE(key.key);
+    const bool* const* is_on = std::get_if<bool*>(&key.target);
+    const std::string other = is_on ? **is_on ? "False" : "True" : "7";
+    DetectorConfig config = read("", {key.key, other});
+    const auto said = notes(config, DetectorNoteKind::unused);
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_NE(said[0].find("command line: " + key.key + " has no effect here"), std::string::npos);
+    EXPECT_TRUE(notes(config, DetectorNoteKind::missing).empty());
+    for (const char* command : {"train", "test", "infer", "export"})
+      EXPECT_NO_THROW(refuse_not_done(keys_of(config), command, config.origins, config.path));
+    ++unused;
+  }
+  EXPECT_GE(unused, 15);
+}
+
+// Detectron decides by it which boxes are learnt; as long as both say the same, nothing is missing.
+TEST_F(DetectorConfigTest, TrainingRefusesAnotherThresholdOfBoxes) {
+  const auto train = [&](const Words& words) {
+    DetectorConfig config = read("", words);
+    refuse_not_done(keys_of(config), "train", config.origins, config.path);
+  };
+  expect_error(
+      [&] {
+        train({"TRAIN.BBOX_THRESH", "0.6"});
+      },
+      "command line: TRAIN.BBOX_THRESH 0.6 has no effect in this version", "`lockstep train`",
+      "TRAIN.FG_THRESH also decides");
+  train({"TRAIN.FG_THRESH", "0.6"});
+  train({"TRAIN.BBOX_THRESH", "0.6", "TRAIN.FG_THRESH", "0.6"});
 }
 
 TEST_F(DetectorConfigTest, RefusesLevelsThatDoNotFit) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iomanip>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "data/coco/digest.h"
@@ -13,6 +14,7 @@
 #include "graph/file.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/program.h"
+#include "tools/detection/detector_config.h"
 #include "tools/record/metrics.h"
 
 namespace lockstep::testing {
@@ -370,6 +372,73 @@ TEST_F(DetectorCommand, InferLosesNoPicture) {
 // A run of which only its files count.
 const std::vector<std::string> kQuick{"SOLVER.MAX_ITER", "1", "SCENES.TRAIN", "8",
                                       "SCENES.VAL",      "1", "TRAIN.SCALES", "[64]"};
+
+// The words that turn a key's wish on: its other value, and what it needs beside it.
+std::vector<std::string> wishing(const ConfigKey& key) {
+  static const std::map<std::string, std::vector<std::string>> beside{
+      {"MODEL.MASK_ON",
+       {"MRCNN.ROI_MASK_HEAD", "mask_rcnn_heads.mask_rcnn_fcn_head_v1up", "MRCNN.RESOLUTION", "14",
+        "MRCNN.ROI_XFORM_RESOLUTION", "7"}},
+      {"MODEL.KEYPOINTS_ON",
+       {"KRCNN.ROI_KEYPOINTS_HEAD", "keypoint_rcnn_heads.add_roi_pose_head_v1convX",
+        "KRCNN.NUM_KEYPOINTS", "17", "KRCNN.UP_SCALE", "2", "KRCNN.USE_DECONV_OUTPUT", "true",
+        "KRCNN.HEATMAP_SIZE", "28"}},
+      {"TEST.BBOX_REG",
+       {"MODEL.TYPE", "retinanet", "MODEL.FASTER_RCNN", "false", "RETINANET.RETINANET_ON", "true"}},
+      {"TEST.CLASS_SPECIFIC_AR", {"MODEL.FASTER_RCNN", "false", "MODEL.RPN_ONLY", "true"}}};
+  const bool* const* is_on = std::get_if<bool*>(&key.target);
+  std::vector<std::string> words{key.key, is_on ? **is_on ? "false" : "true" : "0.6"};
+  if (const auto more = beside.find(key.key); more != beside.end())
+    words.insert(words.end(), more->second.begin(), more->second.end());
+  return words;
+}
+
+// The rule of every key whose effect a command's scores or files would lack, in each command.
+TEST_F(DetectorCommand, WhatItWouldLeaveOutACommandRefusesByName) {
+  expect_trained("run", kQuick);
+  const std::string own = run_folder("run") + "/config.yaml", picture = folder_ / "photo.png";
+  write_file(picture, png_of(Scenes({.count = 1}).picture(0)));
+  const std::string text = read_file(own);
+  DetectorConfig defaults;
+  int commands = 0;
+  for (const ConfigKey& key : keys_of(defaults)) {
+    if (!key.facts.not_done.asked) continue;
+    SCOPED_TRACE(key.key);
+    const std::vector<std::string> words = wishing(key);
+    DetectorConfig run_of_it = read_detector_config(config_files(own), words);
+    write_file(own, yaml_of(keys_of(run_of_it)));
+    for (const std::string& name : key.facts.not_done.refused_by) {
+      const std::string said =
+          join(": ", key.key, " ", words[1], " has no effect in this version: ", "`lockstep ", name,
+               "` would give the results without it");
+      const bool by_config = name == "infer" || name == "export";
+      const Outcome outcome =
+          name == "infer"    ? run_lockstep({"infer", run_folder("run"), picture})
+          : name == "export" ? run_lockstep({"export", run_folder("run"), "-o", folder_ / "a.onnx"})
+                             : run(name, "run", words);
+      expect_refused(outcome, {said, by_config ? own : "command line"});
+      ++commands;
+    }
+    write_file(own, text);
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "a.onnx"));
+  EXPECT_GE(commands, 20);
+}
+
+// What changes no weights is noted by training, which goes on.
+TEST_F(DetectorCommand, TrainingNotesWhatItsTestsLeaveOut) {
+  std::vector<std::string> words{"TEST.SOFT_NMS.ENABLED", "true"};
+  words.insert(words.end(), kQuick.begin(), kQuick.end());
+  const Outcome outcome = run("train", "run", words);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("command line: TEST.SOFT_NMS.ENABLED has no effect in this version; "
+                             "`test`, `infer`, `export` refuse this, and a run's own tests are "
+                             "without it"),
+            std::string::npos)
+      << outcome.out;
+  words[1] = "false";
+  EXPECT_EQ(run("test", "run", words).exit_code, 0);
+}
 
 // A detector's file is used as its run is, with its own values.
 TEST_F(DetectorCommand, InferAndExportTakeARunAndItsFiles) {

@@ -30,6 +30,15 @@ using KeyTarget = std::variant<std::string*, ParsedText, int*, int64_t*, float*,
                                std::vector<int>*, std::vector<int64_t>*, std::vector<double>*,
                                std::vector<std::string>*, NamedSections*>;
 
+// A wish of a key that this version does not fulfil. Commands whose scores or files would lack
+// something refuse the key; others note it.
+struct NotDone {
+  std::vector<std::string> refused_by;    // commands: test, infer, ..
+  std::function<bool()> asked = nullptr;  // whether the key's present value has the wish
+  std::string way_out = "";               // the end of the error; "": a switch is turned round
+  bool noted = true;                      // false: the network's own notes say it
+};
+
 // Further facts about a key; most keys have none.
 struct KeyFacts {
   double least = -std::numeric_limits<double>::infinity();
@@ -46,6 +55,7 @@ struct KeyFacts {
   std::vector<std::string> words = {};
   // The part that must be equal in all processes, if not the whole value.
   std::function<std::string()> alike = nullptr;
+  NotDone not_done = {};
 };
 
 struct ConfigKey {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "graph/error.h"
+#include "tools/config/not_done.h"
 #include "tools/config/read.h"
 #include "tools/detection/batch_fit.h"
 #include "tools/detection/checks.h"
@@ -49,26 +50,13 @@ ConfigKeys remembering(const std::set<std::string>& names, ConfigKeys keys) {
   return keys;
 }
 
-// Those that a file or a command line has set.
+// Those that a file or a command line has set. A wish has a note of its own.
 void note_unused(DetectorConfig& config, const ConfigKeys& keys) {
   for (const ConfigKey& key : keys)
-    if (key.facts.unused && config.origins.is_set(key.key))
+    if (key.facts.unused && config.origins.is_set(key.key) && !has_wish(key))
       config.notes.push_back(
           {DetectorNoteKind::unused,
            join(config.origins.of(key.key), ": ", key.key, " has no effect here: ", key.meaning)});
-}
-
-// What changes the results of Detectron's test, but not ours.
-void note_missing(DetectorConfig& config) {
-  const auto& test = config.test;
-  for (const auto& [key, enabled] : {std::pair{"TEST.SOFT_NMS.ENABLED", test.soft_nms.enabled},
-                                     {"TEST.BBOX_VOTE.ENABLED", test.bbox_vote.enabled},
-                                     {"TEST.BBOX_AUG.ENABLED", test.bbox_aug.enabled},
-                                     {"TEST.MASK_AUG.ENABLED", test.mask_aug.enabled},
-                                     {"TEST.KPS_AUG.ENABLED", test.kps_aug.enabled}})
-    if (enabled)
-      config.notes.push_back({DetectorNoteKind::missing, join(config.origins.of(key), ": ", key,
-                                                              " has no effect in this version")});
 }
 
 }  // namespace
@@ -143,9 +131,10 @@ DetectorConfig read_detector_config(const ConfigFiles& files,
   for (const std::string& note : config.origins.notes)
     config.notes.push_back({DetectorNoteKind::old_key, note});
   note_unused(config, keys);
-  note_missing(config);
   check_declared_sets(config);
   infer_values(config, processes);
+  for (const std::string& note : notes_of_not_done(keys, config.origins, config.path))
+    config.notes.push_back({DetectorNoteKind::missing, note});
   check_detector(config, processes);
   fit_to_batch(config, of_file, processes);
   return config;

@@ -31,5 +31,9 @@ inline KeyFacts unused_key() {
   facts.unused = true;
   return facts;
 }
+// A switch for what this version does not do, and the commands whose results would lack it.
+inline KeyFacts not_done(const bool& enabled, std::vector<std::string> refused_by) {
+  return {.not_done = {std::move(refused_by), [&enabled] { return enabled; }}};
+}
 
 }  // namespace lockstep

@@ -4,6 +4,13 @@
 namespace lockstep {
 namespace {
 
+// A head that steps leave out: left_out_of() says so when a step is built.
+KeyFacts part_of_network(const bool& on) {
+  KeyFacts facts = not_done(on, {"test", "infer", "export"});
+  facts.not_done.noted = false;
+  return facts;
+}
+
 ConfigKeys model_keys(DetectorOptions& network) {
   DetectionModelOptions& c = network.model;
   return {
@@ -21,8 +28,8 @@ ConfigKeys model_keys(DetectorOptions& network) {
        "factors of the box deltas: x, y, width, height",
        {.least = 0}},
       {"MODEL.FASTER_RCNN", &c.faster_rcnn, "train the RPN and the box head together"},
-      {"MODEL.MASK_ON", &c.mask_on, "predict masks"},
-      {"MODEL.KEYPOINTS_ON", &c.keypoints_on, "predict keypoints"},
+      {"MODEL.MASK_ON", &c.mask_on, "predict masks", part_of_network(c.mask_on)},
+      {"MODEL.KEYPOINTS_ON", &c.keypoints_on, "predict keypoints", part_of_network(c.keypoints_on)},
       {"MODEL.RPN_ONLY", &c.rpn_only, "predict region proposals only"}};
 }
 

@@ -6,6 +6,9 @@ namespace {
 
 ConfigKeys unused_keys(UnusedDetectronKeys& c) {
   const KeyFacts facts = unused_key();
+  KeyFacts drawing = facts;
+  drawing.not_done = {
+      {"test"}, [&c] { return c.vis; }, "set it to false; `lockstep infer --out` draws detections"};
   return {
       {"MODEL.EXECUTION_TYPE", &c.execution_type, "the plan decides the order of execution", facts},
       {"USE_NCCL", &c.use_nccl, "ALL_REDUCE chooses the algorithm", facts},
@@ -15,7 +18,7 @@ ConfigKeys unused_keys(UnusedDetectronKeys& c) {
       {"EPS", &c.eps, "Detectron never reads it", facts},
       {"ROOT_DIR", &c.root_dir, "folder of Detectron's code", facts},
       {"MATLAB", &c.matlab, "MATLAB command for the scores of Pascal VOC", facts},
-      {"VIS", &c.vis, "draw detections during a test", facts},
+      {"VIS", &c.vis, "draw detections during a test", drawing},
       {"VIS_TH", &c.vis_th, "smallest score of a drawn detection", facts},
       {"EXPECTED_RESULTS", &c.expected_results, "expected results of Detectron's own tests", facts},
       {"EXPECTED_RESULTS_RTOL", &c.expected_results_rtol, "tolerance of EXPECTED_RESULTS", facts},

@@ -6,6 +6,15 @@
 namespace lockstep {
 namespace {
 
+// Only a test of proposals asks for their recall.
+KeyFacts class_specific_recall(const DetectorConfig& config) {
+  KeyFacts facts = unused_key();
+  facts.not_done = {{"test"}, [&config] {
+                      return config.test.class_specific_ar && config.network.model.rpn_only;
+                    }};
+  return facts;
+}
+
 ConfigKeys result_keys(DetectorConfig& config) {
   DetectionTestOptions& c = config.network.test;
   DetectionScoring& test = config.test;
@@ -24,7 +33,14 @@ ConfigKeys result_keys(DetectorConfig& config) {
        "largest length of the longer side",
        {.least = 1, .most = 1 << 16}},
       {"TEST.NMS", &c.nms, "IoU above which the worse of two boxes of a class is dropped", share()},
-      {"TEST.BBOX_REG", &c.bbox_reg, "results are the predicted boxes, not the proposals"},
+      {"TEST.BBOX_REG",
+       &c.bbox_reg,
+       "results are the predicted boxes, not the proposals; false with RetinaNet: the anchors",
+       {.not_done = {{"test", "infer", "export"},
+                     [&config] {
+                       return config.network.retinanet.retinanet_on &&
+                              !config.network.test.bbox_reg;
+                     }}}},
       {"TEST.PROPOSAL_FILES", &test.data.proposal_files,
        "a file of proposals for each data set, in models without an RPN"},
       {"TEST.GENERATE_PROPOSALS_ON_GPU", &config.unused.test_proposals_on_gpu,
@@ -48,14 +64,16 @@ ConfigKeys result_keys(DetectorConfig& config) {
       {"TEST.PRECOMPUTED_PROPOSALS", &test.precomputed_proposals,
        "proposals come from files; inferred from RPN and RETINANET"},
       {"TEST.CLASS_SPECIFIC_AR", &test.class_specific_ar,
-       "recall of proposals is always over all classes together", unused_key()},
+       "recall of proposals is always over all classes together", class_specific_recall(config)},
       {"TEST.SOFT_NMS.ENABLED", &test.soft_nms.enabled,
-       "lower the scores of overlapping boxes instead of dropping them"},
+       "lower the scores of overlapping boxes instead of dropping them",
+       not_done(test.soft_nms.enabled, {"test", "infer", "export"})},
       {"TEST.SOFT_NMS.METHOD", one_of(test.soft_nms.method, {"hard", "linear", "gaussian"}),
        "hard, linear or gaussian"},
       {"TEST.SOFT_NMS.SIGMA", &test.soft_nms.sigma, "width of the Gaussian", {.least = 0}},
       {"TEST.BBOX_VOTE.ENABLED", &test.bbox_vote.enabled,
-       "replace a box by the mean of the boxes around it"},
+       "replace a box by the mean of the boxes around it",
+       not_done(test.bbox_vote.enabled, {"test", "infer", "export"})},
       {"TEST.BBOX_VOTE.VOTE_TH", &test.bbox_vote.vote_th, "smallest IoU of the boxes in that mean",
        share()},
       {"TEST.BBOX_VOTE.SCORING_METHOD",
@@ -70,7 +88,8 @@ ConfigKeys result_keys(DetectorConfig& config) {
 
 ConfigKeys augmentation_keys(const std::string& section, TestAugmentation& c) {
   return {
-      {section + ".ENABLED", &c.enabled, "also test on transformed images"},
+      {section + ".ENABLED", &c.enabled, "also test on transformed images",
+       not_done(c.enabled, {"test", "infer"})},
       {section + ".H_FLIP", &c.h_flip, "mirror images"},
       {section + ".SCALES",
        &c.scales,

@@ -50,6 +50,19 @@ ConfigKeys sampling_keys(DetectionTrainOptions& c) {
            {.least = 0}}};
 }
 
+// Detectron's box targets have a threshold of their own.
+KeyFacts other_box_threshold(const DetectorConfig& config) {
+  KeyFacts facts = unused_key();
+  facts.not_done = {{"train"},
+                    [&config] {
+                      const double threshold = config.train.bbox_thresh;
+                      return threshold != DetectionTraining{}.bbox_thresh &&
+                             threshold != config.network.train.fg_thresh;
+                    },
+                    "TRAIN.FG_THRESH also decides which boxes are learnt; set both to the same"};
+  return facts;
+}
+
 ConfigKeys rest_of_training_keys(DetectorConfig& config) {
   DetectionTrainOptions& c = config.network.train;
   DetectionTraining& train = config.train;
@@ -67,7 +80,8 @@ ConfigKeys rest_of_training_keys(DetectorConfig& config) {
            "largest length of the longer side",
            {.least = 1, .most = 1 << 16}},
           {"TRAIN.USE_FLIPPED", &train.use_flipped, "also train on mirrored images"},
-          {"TRAIN.BBOX_THRESH", &train.bbox_thresh, "TRAIN.FG_THRESH decides", unused_key()},
+          {"TRAIN.BBOX_THRESH", &train.bbox_thresh, "TRAIN.FG_THRESH decides",
+           other_box_threshold(config)},
           {"TRAIN.SNAPSHOT_ITERS",
            &train.snapshot_iters,
            "iterations between two checkpoints; divided by the number of replicas",

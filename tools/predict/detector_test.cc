@@ -11,6 +11,7 @@
 #include "operators/all.h"
 #include "runtime/dist/agree.h"
 #include "runtime/state/safetensors.h"
+#include "tools/config/not_done.h"
 #include "tools/detection/data_sets.h"
 #include "tools/detection/fed_proposals.h"
 #include "tools/detection/network.h"
@@ -69,6 +70,7 @@ std::string default_folder(const DetectorConfig& config) {
 int test_detector(const TestOptions& options, const ConfigFiles& files,
                   const std::vector<std::string>& words, Comm* comm) {
   DetectorConfig config = read_detector_config(files, words, comm ? comm->size() : 1);
+  refuse_not_done(keys_of(config), "test", config.origins, config.path);
   const bool leads = !comm || comm->rank() == 0;
   const std::string folder = options.out.empty() ? default_folder(config) : options.out;
   check_sets_named(config, "TEST.DATASETS", config.test.data.datasets);

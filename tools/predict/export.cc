@@ -5,6 +5,8 @@
 
 #include "graph/io.h"
 #include "tools/command.h"
+#include "tools/config/not_done.h"
+#include "tools/detection/detector_config.h"
 #include "tools/onnx/portable_file.h"
 #include "tools/predict/trained_network.h"
 #include "tools/text/network.h"
@@ -18,6 +20,13 @@ namespace {
 namespace fs = std::filesystem;
 
 bool finds_objects(const TrainingModel& model) { return model.metadata.count("categories") > 0; }
+
+// A file of a network does all that its run's configuration asks for, or is not written.
+void refuse_for_export(const std::string& config) {
+  if (!fs::exists(config)) return;
+  DetectorConfig detector = read_detector_config(config_files(config), {});
+  refuse_not_done(keys_of(detector), "export", detector.origins, detector.path);
+}
 
 TensorType picture_of(const Graph& graph) {
   for (Value input : graph.inputs())
@@ -84,6 +93,7 @@ void add_export(CLI::App& app, Command& chosen) {
       check_weights(weights);
       const std::string step = step_in(folder.empty() ? "." : folder);
       TrainingModel model = network_with_values(weights, step);
+      if (finds_objects(model)) refuse_for_export(fs::path(step).parent_path() / "config.yaml");
       if (options->portable) model = portable_network(std::move(model), step);
       const std::string contents = contents_of(model, weights, step);
       save_model(model, options->output);

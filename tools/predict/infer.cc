@@ -12,6 +12,7 @@
 #include "graph/file.h"
 #include "graph/printable.h"
 #include "tools/command.h"
+#include "tools/config/not_done.h"
 #include "tools/detection/types.h"
 #include "tools/predict/infer_command.h"
 #include "tools/predict/infer_source.h"
@@ -94,6 +95,7 @@ int infer(const InferOptions& options) {
   if (!options.out.empty()) make_folder(options.out);
   if (detects) {
     DetectorConfig detector = read_detector_config(*source.config, {});
+    refuse_not_done(keys_of(detector), "infer", detector.origins, detector.path);
     return find_in_pictures(std::move(detector), {source.folder, source.weights}, options, files);
   }
   PictureClassifier classifier(classifier_of(source));
