@@ -12,6 +12,7 @@
 #include "tools/detection/data_sets.h"
 #include "tools/detection/fed_proposals.h"
 #include "tools/detection/network.h"
+#include "tools/detection/padding_note.h"
 #include "tools/detection/test_report.h"
 #include "tools/texts.h"
 #include "tools/train/picture_check.h"
@@ -157,6 +158,7 @@ std::optional<WeightsOptions> DetectionTask::first_weights() const {
 
 void DetectionTask::open(Session& session, const Rows& rows) {
   minibatches_->take(rows.first, rows.count);
+  padding_note_ = padding_note(session.model().inference);
   test_ = std::make_unique<BoxTest>(config_, session, *testing_,
                                     proposals_for_testing(config_, config_.test.data.datasets));
 }
@@ -199,6 +201,7 @@ std::vector<std::string> DetectionTask::notes() const {
   for (const auto* pictures : {training_.get(), testing_.get()})
     if (std::string dropped = dropped_text(pictures->annotations()); !dropped.empty())
       notes.push_back(std::move(dropped));
+  if (!padding_note_.empty()) notes.push_back(padding_note_);
   return notes;
 }
 

@@ -63,7 +63,7 @@ class DetectionTask final : public Task {
 
   DetectorConfig config_;
   std::unique_ptr<PictureSet> training_, testing_;
-  std::string training_digest_, former_digest_;
+  std::string training_digest_, former_digest_, padding_note_;
   std::unique_ptr<DetectionBatches> minibatches_;
   std::unique_ptr<BoxTest> test_;
 };

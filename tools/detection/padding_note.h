@@ -1,0 +1,14 @@
+// A warning about networks whose results depend on the padding of pictures.
+#pragma once
+
+#include <string>
+
+#include "graph/graph.h"
+
+namespace lockstep {
+
+// One line if a normalisation of the detector's prediction graph sums over a whole padded picture;
+// "" if none does. Normalisations of RoIs see no padding.
+std::string padding_note(const Graph& prediction);
+
+}  // namespace lockstep
