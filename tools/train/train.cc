@@ -180,12 +180,12 @@ class TrainCommand {
     if (page_) page_->failed(why);
   }
 
-  // Every rank says so: rank 0 may be the lost one. Only rank 0 knows what is on disk.
+  // Every rank says so, in the same words: rank 0 may be the lost one.
   std::string how_to_go_on() const {
     const int64_t saved = saved_ >= 0 || from_.empty() ? saved_ : first_;
     if (saved < 0) return "; no checkpoint was saved yet, so start the run anew";
-    return join("; start all ranks again to continue from the last checkpoint",
-                leads_ ? join(", of iteration ", saved) : "", ":  ", resuming_command(folder()));
+    return "; start all ranks again to continue from the last checkpoint:  " +
+           resuming_command(folder());
   }
 
   int interrupted(int64_t steps_done, int signal) {
