@@ -191,11 +191,13 @@ TEST_F(OnnxCommand, ParametersOfOtherTypesAreNamedWithTheRemedy) {
     TrainingModel model(all_ops());
     model.inference = std::move(graph);
     save_model(model, folder / "net.onnx");
-    write_npy(folder / "in/x.npy", Literal(type, {4, 2}));
     const std::string said = join("there is nothing to train; there are 2 of ", type,
                                   ", but parameters are trained in float32: export the network in "
                                   "float32 (PyTorch: model.float())");
-    expect_refused(step({"--loss", "loss"}), {said});
+    if (type != DType::bfloat16) {  // NumPy has no such type
+      write_npy(folder / "in/x.npy", Literal(type, {4, 2}));
+      expect_refused(step({"--loss", "loss"}), {said});
+    }
     expect_refused(
         run_lockstep({"build", folder / "net.onnx", "--loss", "loss", "-o", folder / "out"}),
         {said});

@@ -8,12 +8,14 @@
 
 #include "builders/optimizers/momentum_sgd.h"
 #include "builders/step/data_parallel.h"
+#include "graph/printable.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "tests/support/pictures.h"
 #include "tests/support/training_command.h"
 #include "tools/report/chart.h"
 #include "tools/report/classes.h"
+#include "tools/report/html.h"
 #include "tools/texts.h"
 #include "tools/train/arithmetic.h"
 
@@ -46,8 +48,8 @@ TEST_F(ReportTest, SaysWhatTheRunDid) {
   expect_parts(page, {"mlp on digits", "Finished 20", "<b>60</b><span>of 60 iterations",
                       "held-out loss", "training time", "best, at iteration ", "FLOPs per picture",
                       "</i>held out", "data:image/png;base64,", "Most frequent confusions",
-                      "classified as", "lockstep train", "oneDNN", " cores, ",
-                      "prefers-color-scheme: dark", "name=\"viewport\""});
+                      "classified as", escaped(shell_word(run_path())) + " train", "oneDNN",
+                      " cores, ", "prefers-color-scheme: dark", "name=\"viewport\""});
   // 784 x 32 + 32 x 16 + 16 x 10 products; parameters have biases beside.
   expect_parts(page, {"<b>51,520</b>", "<b>25,818</b>"});
   // The loss is read at 12 places, of which three have a held-out result too.
