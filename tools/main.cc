@@ -49,15 +49,19 @@ void check_first_word(const CLI::App& app, const std::vector<std::string>& words
        near.empty() ? "; lockstep --help lists them" : "");
 }
 
-// The parser's words about what was not expected, with the option that may have been meant.
+// The parser's words about what was not expected or is missing; a misspelt option is both, and gets
+// the one that may have been meant.
 std::string words_of(const CLI::ParseError& error, const CLI::App& command,
                      const std::vector<std::string>& words) {
-  if (error.get_name() != "ExtrasError") return error.what();
   const std::string said = error.what();
+  const int code = error.get_exit_code();
+  const bool is_extra = code == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (!is_extra && code != static_cast<int>(CLI::ExitCodes::RequiredError)) return said;
   for (const std::string& word : words) {
+    if (word == "--") break;
     const std::string name = word.substr(0, word.find('='));
-    if (!name.starts_with("-") || command.get_option_no_throw(name) || said.find(word) == said.npos)
-      continue;
+    if (!name.starts_with(is_extra ? "-" : "--") || command.get_option_no_throw(name)) continue;
+    if (is_extra && said.find(word) == said.npos) continue;
     std::vector<std::string> names;
     for (const CLI::Option* option : command.get_options())
       for (const std::string& known : option->get_lnames()) names.push_back("--" + known);

@@ -61,9 +61,12 @@ TEST_F(CommandTest, MisspeltOptionsGetTheNearestOne) {
   expect_refused(run_lockstep({"train", path, "--thread", "1"}),
                  {"unknown option '--thread', did you mean '--threads'?; lockstep train --help"});
   expect_refused(run_lockstep({"train", path, "--thread=1"}), {"did you mean '--threads'?"});
-  expect_refused(run_lockstep({"plan", "mlp", "--formt", "html"}), {"did you mean '--format'?"});
+  expect_refused(run_lockstep({"inspect", "mlp", "--formt", "text"}), {"did you mean '--format'?"});
   expect_refused(run_lockstep({"step", "x.onnx", "--inptus", "in"}), {"did you mean '--inputs'?"});
-  expect_refused(run_lockstep({"doctor", "--propertys"}), {"unknown option '--propertys'"});
+  expect_refused(run_lockstep({"doctor", "--device-propertys"}),
+                 {"unknown option '--device-propertys', did you mean '--device-properties'?"});
+  expect_refused(run_lockstep({"step", "x.onnx"}), {"--inputs is required"});
+  expect_refused(run_lockstep({"doctor", "now"}), {"not expected: now"});
   expect_refused(run_lockstep({"train", path, "--xyzzy", "1"}), {"unknown option '--xyzzy'; "});
 }
 
@@ -161,7 +164,7 @@ TEST_F(CommandTest, ShellsCompleteItsWords) {
   EXPECT_EQ(completed({"train", "--res"}), "--resume");
   EXPECT_EQ(completed({"train", "my"}), "my config.yaml");
   EXPECT_EQ(completed({"train", "x.yaml", "SOLVER.B"}),
-            "SOLVER.BASE_LR SOLVER.BETA1 SOLVER.BETA2 SOLVER.BIAS_LR_FACTOR SOLVER.BIAS_DOUBLE_LR");
+            "SOLVER.BASE_LR SOLVER.BETA1 SOLVER.BETA2 SOLVER.BIAS_LR_FACTOR");
   EXPECT_EQ(completed({"train", "x.yaml", "SOLVER.TYPE", "A"}), "Adagrad Adam AdamW");
   EXPECT_EQ(completed({"plan", "x.yaml", "--threads", "2", "SOLVER.LR_POLICY", "c"}),
             "cosine_decay");
