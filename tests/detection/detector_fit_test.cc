@@ -131,9 +131,10 @@ TEST_F(DetectorConfigTest, RefusesLevelsThatDoNotFit) {
   // Only the body was set, and the other key is to be changed.
   expect_error(
       [&] {
-        read_detector_config(config_files(file("MODEL: {TYPE: generalized_rcnn, CONV_BODY: "
-                                               "FPN.add_fpn_ResNet50_conv5_body}\n")),
-                             {});
+        read_detector_config(
+            config_files(file("MODEL: {TYPE: generalized_rcnn, NUM_CLASSES: 3, CONV_BODY: "
+                              "FPN.add_fpn_ResNet50_conv5_body}\n")),
+            {});
       },
       "x.yaml:1: MODEL.CONV_BODY does not fit: FPN.FPN_ON is false", "set FPN.FPN_ON to True");
   expect_error(
