@@ -175,10 +175,12 @@ TEST(FocalLoss, ALabelThatIsNoClassIsNamed) {
     for (int64_t label : {int64_t{-2}, int64_t{4}, std::numeric_limits<int64_t>::max()}) {
       OpCase c = focal_case("bad", {3, 0.25, 2, softmax}, {1, 1, 1, 2}, 1);
       c.inputs[1] = labels({0, label}, {1, 1, 1, 2});
-      const std::string why =
-          join("label ", label, " at [0, 0, 0, 1] of 'x1' is outside 0..3 (and is not ignored)");
-      expect_error([&] { results_on_threads(c, 1); }, why);
-      expect_error([&] { focal_slopes(c); }, why);
+      const auto why = [&](const char* labels) {
+        return join("label ", label, " at [0, 0, 0, 1] of '", labels,
+                    "' is outside 0..3 (and is not ignored)");
+      };
+      expect_error([&] { results_on_threads(c, 1); }, why("x1"));
+      expect_error([&] { focal_slopes(c); }, why("x2"));  // behind the loss's gradient
     }
 }
 
