@@ -19,6 +19,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 CONFIG = """DEVICES: cpu
@@ -53,7 +54,11 @@ def rows_of(run):
 
 class Driver:
     def __init__(self, lockstep, faults, folder):
-        self.lockstep, self.faults = lockstep, faults
+        self.lockstep = lockstep
+        # LD_PRELOAD is a list that spaces separate, so the library has a name without one.
+        self.short_names = tempfile.TemporaryDirectory()
+        self.faults = os.path.join(self.short_names.name, "faults.so")
+        os.symlink(os.path.abspath(faults), self.faults)
         self.folder = pathlib.Path(folder)
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
