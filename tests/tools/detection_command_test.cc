@@ -12,6 +12,7 @@
 #include "data/image.h"
 #include "data/scenes/scenes.h"
 #include "graph/file.h"
+#include "graph/printable.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/program.h"
 #include "tools/detection/detector_config.h"
@@ -117,7 +118,7 @@ TEST_F(DetectorCommand, ProcessesWithOtherAnnotationsAreTold) {
     ASSERT_EQ(drawn.exit_code, 0) << drawn.err;
   }
   write_file(folder_ / "rank.sh",
-             std::string("exec ") + run_path() + " train " + (folder_ / "small.yaml") +
+             "exec " + shell_word(run_path()) + " train " + (folder_ / "small.yaml") +
                  " OUTPUT_DIR " + (folder_ / "run") +
                  " --devices cpu TRAIN.DATASETS '[mine]' DATASETS '{mine: " + "{IMAGES: " +
                  (folder_ / "mine") + "'$RANK'/images, ANNOTATIONS: " + (folder_ / "mine") +
