@@ -67,7 +67,9 @@ std::vector<std::string> dataset_names();
 Preparation preparation_of(const DatasetOptions& options);
 // Whether its images can be read as bytes.
 bool has_bytes(const DatasetOptions& options);
-// What opening it makes first, which takes a while for many: "digits"; "": nothing.
+// The name of the pictures that opening the data set generates, a work of seconds for many:
+// "digits";
+// "" if none are generated.
 std::string generated_by(const DatasetOptions& options);
 
 }  // namespace lockstep

@@ -21,8 +21,8 @@ struct Image {
 // Throws naming the file if it is damaged, truncated or of another kind.
 Image read_image(const std::string& path);
 
-// What read_image() throws of a header, without decoding what follows. Costs opening the file and
-// reading 64 KiB for nearly every one.
+// Throws as read_image() does for a damaged header, and decodes no pixel. Costs opening the file
+// and, for nearly every file, reading 64 KiB.
 PictureHeader read_picture_header(const std::string& path);
 
 // As the file stores the picture, and how it should be turned (formats/exif.h).

@@ -26,7 +26,7 @@ struct LeftOutFiles {
 // opened: its first bytes decide.
 bool is_picture_file(const std::filesystem::path& file);
 
-// What a folder holds itself, by name.
+// The content of a folder, by name, without the content of folders below.
 struct FolderContent {
   std::vector<std::filesystem::path> pictures, folders;
   LeftOutFiles left_out;  // of the folder's own files

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-// What a minibatch has in place of a picture that cannot be read.
+// The substitute that a minibatch has for a picture that cannot be read.
 enum class InPlaceOfBad { nothing_and_stop, another, nothing };
 
 // The bad pictures of minibatches. They are told by steps, so that the numbers do not depend on how

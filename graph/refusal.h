@@ -1,5 +1,4 @@
-// What the file system refuses: the path, the reason and the remedy, without the C++ library's
-// words.
+// Errors of the file system in plain words: the path, the reason and the remedy.
 #pragma once
 
 #include <filesystem>

@@ -17,7 +17,7 @@ std::unique_ptr<Task> task_of(const ConfigFiles& files, const std::vector<std::s
 // Whether any task has the key; a flag is its key, too.
 bool is_key_of_a_task(const std::string& word);
 
-// What shells complete: the keys of all tasks, each once, with the words that may follow.
+// A key as shells complete keys, with the words that may follow. All tasks' keys are listed once.
 struct CompletedKey {
   std::string key, flag;
   std::vector<std::string> words;

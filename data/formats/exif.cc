@@ -19,7 +19,7 @@ class Directory {
     if (!big_endian_ && !block_.starts_with("II*\0"sv)) block_ = {};
   }
 
-  // 0 for a number that does not lie in the block.
+  // Returns 0 where the block ends before the number does.
   uint32_t number(uint64_t at, unsigned bytes) const {
     if (at + bytes > block_.size()) return 0;
     uint32_t value = 0;
@@ -57,7 +57,8 @@ Image turned(Image image, int orientation) {
   if (orientation == 1) return image;
   const auto mirrors_columns = [&] { return std::strchr("2378", '0' + orientation) != nullptr; };
   const auto mirrors_rows = [&] { return std::strchr("3467", '0' + orientation) != nullptr; };
-  // Steps in the stored picture along its columns and rows, then along those of the result.
+  // Distances between pixels of the stored picture: along its own columns and rows, then along the
+  // columns and rows of the result.
   const int64_t column = mirrors_columns() ? -3 : 3;
   const int64_t row = (mirrors_rows() ? -3 : 3) * image.width;
   const int64_t start = (mirrors_columns() ? 3 * (image.width - 1) : 0) +

@@ -186,7 +186,7 @@ TEST_F(FolderTest, WhatIsLeftOutIsCounted) {
         "train/class_a/notes", "train/class_c/deeper/a.png", "train/class_c/deeper/more/b.tif",
         "train/lost.png", "train/README"})
     put(name);
-  // What is hidden does not count, nor is it a class.
+  // Hidden files do not count, and hidden folders are no classes.
   for (const char* name :
        {"train/class_a/.DS_Store", "train/class_a/._p0.JPG", "train/.cache/a.png",
         "train/class_b/.thumbnails/a.png", "train/class_c/deeper/._a.png"})

@@ -212,7 +212,7 @@ TEST_F(PictureFiles, ABmpOfRunsIsRead) {
   // Moves leave colour 0, and so does an early end.
   EXPECT_EQ(read(runs(3, 8, "\1\7\0\2\1\1\1\x9\0\1"s)).rgb, colours({0, 0, 9, 7, 0, 0}));
   EXPECT_EQ(read(runs(3, 8, "\0\1"s)).rgb, colours({0, 0, 0, 0, 0, 0}));
-  // What runs over an edge is cut, as other readers do; a picture that is full needs no end.
+  // Runs over an edge are cut, as other readers do; a picture that is full needs no end.
   EXPECT_EQ(read(runs(2, 8, "\x9\1\0\0\x9\2"s)).rgb, colours({2, 2, 1, 1}));
   expect_refused(runs(2, 8, "\2\1\0\0\1\2"s), "a BMP file that is cut off");
   expect_refused(runs(2, 8, "\2\1\0\0\0\x9\1"s), "a BMP file that is cut off");

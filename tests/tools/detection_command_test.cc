@@ -426,7 +426,7 @@ TEST_F(DetectorCommand, WhatItWouldLeaveOutACommandRefusesByName) {
   EXPECT_GE(commands, 20);
 }
 
-// What changes no weights is noted by training, which goes on; and what padding does.
+// Training notes keys that change no weights, and the effect of padding, and goes on.
 TEST_F(DetectorCommand, TrainingNotesWhatItsTestsLeaveOut) {
   std::vector<std::string> words{"TEST.SOFT_NMS.ENABLED", "true"};
   words.insert(words.end(), kQuick.begin(), kQuick.end());

@@ -149,7 +149,7 @@ TEST_F(RunFolder, OfARunWithoutACheckpointIsPassedOver) {
   EXPECT_TRUE(fs::exists(failed + "/report.html"));
 }
 
-// What the link led to may have no checkpoint, of a run of before, or be gone.
+// The target of the link may have no checkpoint, be a run of an earlier version, or be gone.
 TEST_F(RunFolder, ALinkToARunWithoutACheckpointMeansTheNewestWithOne) {
   ASSERT_EQ(quick("runs/a").exit_code, 0);
   ASSERT_EQ(quick("runs/a").exit_code, 0);

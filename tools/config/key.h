@@ -78,7 +78,7 @@ std::string range_of(const ConfigKey& key);
 // The largest number allowed by its range or type; infinity if there is no limit.
 double most_of(const ConfigKey& key);
 std::string text_of_number(double number);
-// What a shell completes after the key, as words of a command line; empty: anything.
+// The values that a shell completes after the key, as words of a command line; empty: any value.
 std::vector<std::string> words_of(const ConfigKey& key);
 
 // The value as on a command line: texts unquoted.

@@ -55,7 +55,7 @@ class BoxTest {
   std::map<std::size_t, std::string> left_out_;  // by a picture's number
 };
 
-// What is true of all pictures but these, of which nothing is.
+// The annotations of a test in which pictures are left out: such pictures have no objects.
 Annotations without_objects_of(const Annotations& table,
                                const std::map<std::size_t, std::string>& left_out);
 

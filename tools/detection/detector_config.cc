@@ -50,7 +50,7 @@ ConfigKeys remembering(const std::set<std::string>& names, ConfigKeys keys) {
   return keys;
 }
 
-// Those that a file or a command line has set. A wish has a note of its own.
+// Keys without effect that a file or a command line has set. A wish has a note of its own.
 void note_unused(DetectorConfig& config, const ConfigKeys& keys) {
   for (const ConfigKey& key : keys)
     if (key.facts.unused && config.origins.is_set(key.key) && !has_wish(key))

@@ -163,7 +163,7 @@ void DetectionTask::open(Session& session, const Rows& rows) {
                                     proposals_for_testing(config_, config_.test.data.datasets));
 }
 
-// Those that are trained on, and all that are tested.
+// Looks at the pictures that are trained on, and at all pictures that are tested.
 void DetectionTask::check_pictures() const {
   if (config_.train.skip_bad_images) return;
   const auto looker = [](const PictureSet& set, std::vector<std::size_t> numbers) {

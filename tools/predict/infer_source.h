@@ -1,4 +1,4 @@
-// What the first word of `lockstep infer` leads to.
+// The network that the first word of `lockstep infer` names.
 #pragma once
 
 #include <optional>

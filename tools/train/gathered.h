@@ -1,4 +1,4 @@
-// What several processes tell, told once.
+// Lines that several processes would print, gathered and printed once.
 #pragma once
 
 #include <string>

@@ -20,13 +20,13 @@ struct RunPlace {
   std::unique_ptr<RunLock> lock;
   std::string from;  // the checkpoint, or ""
 };
-// What decides whether a run of the series can be resumed, given its checkpoint.
+// The rules by which a run of the series can be resumed or not, given its checkpoint.
 struct ResumeRules {
   WhyNot other_network, other_settings;
   Say say;  // tells which run was taken, and which were not
 };
-// Those of a prepared task, whose step is `model`; `replicas`: of all processes. Both must outlive
-// them.
+// The rules of a prepared task whose step is `model`; `replicas`: of all processes. The task and
+// the model must outlive the rules.
 ResumeRules rules_of(Task& task, const TrainingModel& model, int64_t replicas);
 
 // Makes the series' next folder, or finds the one to resume in. Throws if there is nothing to

@@ -16,7 +16,7 @@
 
 namespace lockstep {
 
-// What a checkpoint of the task stores of its settings and its data, once that is prepared.
+// The settings and digests of data that a checkpoint of the prepared task stores.
 Metadata to_be_remembered(Task& task);
 
 class TrainingRun {
