@@ -229,6 +229,8 @@ TEST_F(ConfigTest, OfADetectorIsShownAndItsErrorsAreNamed) {
   EXPECT_NE(shown.out.find("# inferred from MODEL.RPN_ONLY"), std::string::npos) << shown.out;
   expect_refused(run_lockstep({"train", path}), {"TRAIN.DATASETS is empty"});
   expect_refused(run_lockstep({"test", path}), {"TEST.DATASETS is empty"});
+  expect_refused(run_lockstep({"test", path, "TEST.DATASETS", "[scenes_val]"}),
+                 {"there is no run in"});
   expect_refused(run_lockstep({"train", path, "--devices", "cpu*2"}), {"SOLVER.SCALE_TO_BATCH"});
   for (const char* command : {"train", "build", "plan", "inspect"})
     expect_refused(run_lockstep({command, path, "FPN.DIMS", "5"}),

@@ -222,7 +222,7 @@ TEST_F(FineTune, BadPicturesAndConfigurationsAreNamed) {
   digits.insert(digits.end(), {"DATA.NAME", "digits"});
   expect_refused(train("run", digits), {"float32[batch,3,H,W]", "float32[N,1,28,28]"});
   write_file(folder / "pictures/train/kind1/3.png", "no picture");
-  expect_refused(train("run", network()), {"kind1/3.png", "not a JPEG"});
+  expect_refused(train("run", network()), {"kind1/3.png", "not a JPEG, PNG, WebP or BMP file"});
 }
 
 }  // namespace

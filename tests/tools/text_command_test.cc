@@ -107,7 +107,7 @@ TEST_F(TextCommand, TrainsTestsAndContinuesAText) {
     EXPECT_NE(events.find(tag), std::string::npos) << tag;
   const std::string report = read("run/report.html");
   for (const char* part : {"Sampled text", "<pre class=\"written\">", "Bits per character",
-                           "Characters per second", "held out", " characters"})
+                           "Characters per second", "<th>held out</th><td>2,000 characters</td>"})
     EXPECT_NE(report.find(part), std::string::npos) << part;
 
   const TrainingModel exported = load_model(all_ops(), folder / "run/model.onnx").model;

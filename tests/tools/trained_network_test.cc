@@ -116,7 +116,7 @@ TEST_F(TrainedNetworkTest, PicturesThatCannotBeReadAreNamedAndTheOthersSeen) {
   write_file(folder / "pictures/110.png", "no picture");
   const Outcome outcome =
       run_lockstep({"infer", folder / "run", folder / "pictures", "--out", folder / "seen"});
-  expect_refused(outcome, {"110.png", "not a JPEG", "1 of 30 pictures"});
+  expect_refused(outcome, {"110.png", "not a JPEG, PNG, WebP or BMP file", "1 of 30 pictures"});
   const json seen = predictions("seen");
   ASSERT_EQ(seen.size(), 30u);
   EXPECT_TRUE(seen[10].contains("error"));
