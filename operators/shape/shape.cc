@@ -10,6 +10,7 @@
 #include "operators/kit/open_size.h"
 #include "operators/kit/room.h"
 #include "operators/reduce/reduce.h"
+#include "operators/shape/tile.h"
 
 namespace lockstep {
 namespace {
@@ -138,18 +139,6 @@ void expand_law(Inference& inference) {
   inference.outputs[0] = {x.dtype, broadcast_shape(x.shape, *to), true};
 }
 
-void tile_law(Inference& inference) {
-  const TensorType& x = inference.input(0);
-  const auto repeats = content_of(inference, 1);
-  if (!repeats || !x.ranked || repeats->size() != x.shape.size()) return;
-  Shape shape;
-  for (std::size_t i = 0; i < x.shape.size(); ++i) {
-    const auto size = OpenSize::of(x.shape[i]), times = OpenSize::of((*repeats)[i]);
-    shape.push_back(size && times ? (*size * *times).dim() : Dim("?"));
-  }
-  inference.outputs[0] = {x.dtype, shape, true};
-}
-
 std::vector<Value> pass_through(const GradientRequest& r) { return {r.dy[0]}; }
 
 std::vector<Value> reshape_gradient(const GradientRequest& r) {
@@ -220,39 +209,6 @@ std::vector<Value> pad_gradient(const GradientRequest& r) {
     dx = slice(r.graph, dx, static_cast<int64_t>(i), pads[i], end, gradient_site(r, 0));
   }
   return {dx};
-}
-
-// Entry `i` of an integer vector, itself a vector.
-Value entry_of(Graph& graph, Value vector, std::size_t i, const Site& site) {
-  const auto at = static_cast<int64_t>(i);
-  return slice(graph, vector, 0, at, at + 1, site);
-}
-
-// x was repeated: [n, d] -> [repeats, n, ..] summed over the repeats. Sizes and repeats that are
-// open, such as the batch's, are computed by the graph.
-std::vector<Value> tile_gradient(const GradientRequest& r) {
-  const bool open = !r.graph.literal(r.x(1));
-  const auto repeats = open ? std::vector<int64_t>{} : r.graph.literal(r.x(1))->integers();
-  const Shape x = r.graph.shape(r.x(0));
-  const Site site = gradient_site(r, 0);
-  Value sizes = none;
-  std::vector<Value> apart;
-  std::vector<int64_t> axes;
-  const auto number = [&](int64_t value) {
-    return r.graph.constant(site.name + "_size", Literal::vector({value}));
-  };
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (open || repeats[i] != 1) {
-      axes.push_back(static_cast<int64_t>(apart.size()));
-      apart.push_back(open ? entry_of(r.graph, r.x(1), i, site) : number(repeats[i]));
-    }
-    if (!x[i].known() && !sizes) sizes = shape_of(r.graph, r.x(0), site);
-    apart.push_back(x[i].known() ? number(x[i].size()) : entry_of(r.graph, sizes, i, site));
-  }
-  if (axes.empty()) return {r.dy[0], none};
-  const Value shape = concat(r.graph, apart, 0, site);
-  const Value parts = r.graph.add_value({.type = "Reshape", .inputs = {r.dy[0], shape}}, site);
-  return {reduce_sum(r.graph, parts, axes, false, site), none};
 }
 
 // Each is the other's inverse, except that SpaceToDepth always puts the block before the channels
