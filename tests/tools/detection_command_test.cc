@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <iomanip>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -14,62 +13,13 @@
 #include "graph/file.h"
 #include "graph/printable.h"
 #include "runtime/state/safetensors.h"
-#include "tests/support/program.h"
-#include "tools/detection/detector_config.h"
+#include "tests/tools/detector_command.h"
 #include "tools/record/metrics.h"
 
 namespace lockstep::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Two padded shapes, since one scale of two is drawn for each step.
-constexpr const char* kSmall = R"(NUM_GPUS: 2
-THREADS: 1
-MODEL: {TYPE: generalized_rcnn, CONV_BODY: FPN.add_fpn_ResNet18_conv5_body, NUM_CLASSES: 5, FASTER_RCNN: true}
-RESNETS: {STEM_FUNC: basic_gn_stem, SHORTCUT_FUNC: basic_gn_shortcut, TRANS_FUNC: basic_gn_transformation,
-  STEM_OUT_CHANNELS: 8, RES2_OUT_CHANNELS: 8}
-GROUP_NORM: {NUM_GROUPS: 4}
-FPN: {FPN_ON: true, DIM: 16, USE_GN: true, MULTILEVEL_RPN: true, RPN_MAX_LEVEL: 5, RPN_ANCHOR_START_SIZE: 16,
-  MULTILEVEL_ROIS: true}
-FAST_RCNN: {ROI_BOX_HEAD: fast_rcnn_heads.add_roi_2mlp_head, MLP_HEAD_DIM: 32, ROI_XFORM_METHOD: RoIAlign,
-  ROI_XFORM_RESOLUTION: 7, ROI_XFORM_SAMPLING_RATIO: 2}
-SOLVER: {BASE_LR: 0.01, MAX_ITER: 14, STEPS: [0], LR_POLICY: steps_with_decay, WARM_UP_ITERS: 4}
-SCENES: {TRAIN: 20, VAL: 9}
-TRAIN: {DATASETS: [scenes_train], SCALES: [64, 96], MAX_SIZE: 128, IMS_PER_BATCH: 2, FREEZE_AT: 0, TRUE_BOXES: 16,
-  BATCH_SIZE_PER_IM: 16, RPN_BATCH_SIZE_PER_IM: 32, RPN_PRE_NMS_TOP_N: 100, RPN_POST_NMS_TOP_N: 50,
-  SNAPSHOT_ITERS: 10, LOG_ITERS: 4}
-TEST: {DATASETS: [scenes_val], SCALE: 96, MAX_SIZE: 128, NMS: 0.5, RPN_PRE_NMS_TOP_N: 100, RPN_POST_NMS_TOP_N: 50,
-  ITERS: 1000, SCORE_THRESH: 0.0}
-)";
-
-class DetectorCommand : public ::testing::Test {
- protected:
-  void SetUp() override { write_file(folder_ / "small.yaml", kSmall); }
-
-  std::vector<std::string> words(const std::string& command, const std::string& into,
-                                 const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> all{command, folder_ / "small.yaml", "OUTPUT_DIR", folder_ / into};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
-  Outcome run(const std::string& command, const std::string& into,
-              const std::vector<std::string>& more = {}) const {
-    return run_lockstep(words(command, into, more));
-  }
-  std::string run_folder(const std::string& into) const {
-    return folder_ / (into + "/train/scenes_train/generalized_rcnn");
-  }
-  std::string checkpoint(const std::string& into) const {
-    return read_file(run_folder(into) + "/checkpoint.safetensors");
-  }
-  void expect_trained(const std::string& into, const std::vector<std::string>& more = {}) const {
-    const Outcome outcome = run("train", into, more);
-    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  }
-
-  TemporaryFolder folder_;
-};
 
 TEST_F(DetectorCommand, TwoRunsAndAnyNumberOfReadersGiveTheSameBits) {
   expect_trained("one");
@@ -207,7 +157,7 @@ TEST_F(DetectorCommand, ABadPictureStopsTrainingByNameOrIsSkipped) {
 
 // As many places for objects as the data needs, unless somebody says it; same bits in any case.
 TEST_F(DetectorCommand, HasPlacesForTheObjectsOfItsData) {
-  std::string unsaid = kSmall;
+  std::string unsaid = kSmallDetector;
   const std::string places = " TRUE_BOXES: 16,";
   unsaid.replace(unsaid.find(places), places.size(), "");
   expect_trained("sixteen");
@@ -368,123 +318,6 @@ TEST_F(DetectorCommand, InferLosesNoPicture) {
   const Outcome full = infer("seen", {.file_size_limit = 500});
   expect_refused(full, {"cannot write", "seen/0.png"});
   EXPECT_EQ((full.out + full.err).find("unreadable"), std::string::npos) << full.out << full.err;
-}
-
-// A run of which only its files count.
-const std::vector<std::string> kQuick{"SOLVER.MAX_ITER", "1", "SCENES.TRAIN", "8",
-                                      "SCENES.VAL",      "1", "TRAIN.SCALES", "[64]"};
-
-// The words that turn a key's wish on: its other value, and what it needs beside it.
-std::vector<std::string> wishing(const ConfigKey& key) {
-  static const std::map<std::string, std::vector<std::string>> beside{
-      {"MODEL.MASK_ON",
-       {"MRCNN.ROI_MASK_HEAD", "mask_rcnn_heads.mask_rcnn_fcn_head_v1up", "MRCNN.RESOLUTION", "14",
-        "MRCNN.ROI_XFORM_RESOLUTION", "7"}},
-      {"MODEL.KEYPOINTS_ON",
-       {"KRCNN.ROI_KEYPOINTS_HEAD", "keypoint_rcnn_heads.add_roi_pose_head_v1convX",
-        "KRCNN.NUM_KEYPOINTS", "17", "KRCNN.UP_SCALE", "2", "KRCNN.USE_DECONV_OUTPUT", "true",
-        "KRCNN.HEATMAP_SIZE", "28"}},
-      {"TEST.BBOX_REG",
-       {"MODEL.TYPE", "retinanet", "MODEL.FASTER_RCNN", "false", "RETINANET.RETINANET_ON", "true"}},
-      {"TEST.CLASS_SPECIFIC_AR", {"MODEL.FASTER_RCNN", "false", "MODEL.RPN_ONLY", "true"}}};
-  const bool* const* is_on = std::get_if<bool*>(&key.target);
-  std::vector<std::string> words{key.key, is_on ? **is_on ? "false" : "true" : "0.6"};
-  if (const auto more = beside.find(key.key); more != beside.end())
-    words.insert(words.end(), more->second.begin(), more->second.end());
-  return words;
-}
-
-// The rule of every key whose effect a command's scores or files would lack, in each command.
-TEST_F(DetectorCommand, WhatItWouldLeaveOutACommandRefusesByName) {
-  expect_trained("run", kQuick);
-  const std::string own = run_folder("run") + "/config.yaml", picture = folder_ / "photo.png";
-  write_file(picture, png_of(Scenes({.count = 1}).picture(0)));
-  const std::string text = read_file(own);
-  DetectorConfig defaults;
-  int commands = 0;
-  for (const ConfigKey& key : keys_of(defaults)) {
-    if (!key.facts.not_done.asked) continue;
-    SCOPED_TRACE(key.key);
-    const std::vector<std::string> words = wishing(key);
-    DetectorConfig run_of_it = read_detector_config(config_files(own), words);
-    write_file(own, yaml_of(keys_of(run_of_it)));
-    for (const std::string& name : key.facts.not_done.refused_by) {
-      const std::string said =
-          join(": ", key.key, " ", words[1], " has no effect in this version: ", "`lockstep ", name,
-               "` would give the results without it");
-      const bool by_config = name == "infer" || name == "export";
-      const Outcome outcome =
-          name == "infer"    ? run_lockstep({"infer", run_folder("run"), picture})
-          : name == "export" ? run_lockstep({"export", run_folder("run"), "-o", folder_ / "a.onnx"})
-                             : run(name, "run", words);
-      expect_refused(outcome, {said, by_config ? own : "command line"});
-      ++commands;
-    }
-    write_file(own, text);
-  }
-  EXPECT_FALSE(fs::exists(folder_ / "a.onnx"));
-  EXPECT_GE(commands, 20);
-}
-
-// Training notes keys that change no weights, and the effect of padding, and goes on.
-TEST_F(DetectorCommand, TrainingNotesWhatItsTestsLeaveOut) {
-  std::vector<std::string> words{"TEST.SOFT_NMS.ENABLED", "true"};
-  words.insert(words.end(), kQuick.begin(), kQuick.end());
-  const Outcome outcome = run("train", "run", words);
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  for (const char* part :
-       {"command line: TEST.SOFT_NMS.ENABLED has no effect in this version; `test`, `infer`, "
-        "`export` refuse this, and a run's own tests are without it",
-        " normalisations count the padding of a picture"})
-    EXPECT_NE(outcome.out.find(part), std::string::npos) << outcome.out;
-  words[1] = "false";
-  EXPECT_EQ(run("test", "run", words).exit_code, 0);
-}
-
-// A detector's file is used as its run is, with its own values.
-TEST_F(DetectorCommand, InferAndExportTakeARunAndItsFiles) {
-  std::vector<std::string> words = kQuick;
-  words.insert(words.end(), {"SOLVER.MAX_ITER", "4", "TEST.ITERS", "2"});
-  expect_trained("run", words);
-  const Scenes scenes({.count = 2, .held_out = true});
-  make_folder(folder_ / "photos");
-  for (int i : {0, 1}) write_file(folder_ / join("photos/", i, ".png"), png_of(scenes.picture(i)));
-  const auto seen = [&](const std::string& source, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> command{
-        "infer", source, folder_ / "photos", "--out", folder_ / "seen", "--threshold", "0.0"};
-    command.insert(command.end(), more.begin(), more.end());
-    const Outcome outcome = run_lockstep(command);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return outcome.out + read_file(folder_ / "seen/0.json") + read_file(folder_ / "seen/1.json");
-  };
-  const std::string folder = run_folder("run");
-  EXPECT_EQ(seen(folder + "/model.onnx"), seen(folder));
-  EXPECT_EQ(seen(folder + "/best.onnx"), seen(folder, {"--weights", folder + "/best.safetensors"}));
-  const auto refused = [&](const std::string& source, const std::vector<std::string>& parts) {
-    expect_refused(run_lockstep({"infer", source, folder_ / "photos"}), parts);
-  };
-  refused(folder + "/step.onnx", {"is a training step; model.onnx in the folder of its run"});
-  fs::copy(folder + "/model.onnx", folder_ / "model.onnx");
-  refused(folder_ / "model.onnx",
-          {"is a detector, but there is no ", "config.yaml, which says how"});
-  write_file(folder_ / "config.yaml", "MODEL: {TYPE: mlp}\n");
-  refused(folder_ / "model.onnx", {"config.yaml beside it describes another network"});
-  expect_refused(run_lockstep({"infer", folder + "/model.onnx", folder_ / "photos", "--weights",
-                               folder + "/best.safetensors"}),
-                 {"--weights does not apply to "});
-
-  const auto nodes_after = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), "export");
-    words.insert(words.end(), {"-o", folder_ / "out.onnx"});
-    const Outcome outcome = run_lockstep(words);
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return run_lockstep({"inspect", folder_ / "out.onnx", "--format", "text"}).out;
-  };
-  const std::string own = run_lockstep({"inspect", folder + "/model.onnx", "--format", "text"}).out;
-  EXPECT_EQ(nodes_after({folder}), own);
-  const std::string portable = nodes_after({folder, "--portable"});
-  EXPECT_EQ(portable, nodes_after({folder + "/model.onnx", "--portable"}));
-  EXPECT_NE(portable, own);
 }
 
 }  // namespace
