@@ -7,6 +7,7 @@
 
 #include "runtime/state/safetensors.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/times.h"
 #include "tests/support/training_command.h"
 #include "tools/record/appended_file.h"
 #include "tools/record/metrics.h"
@@ -23,12 +24,6 @@ class LogTest : public TrainingCommand {
     return "";
   }
 };
-
-int times(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
 
 // A run that has ended is resumed: whatever its task measures, its last test is repeated, not its
 // row.

@@ -12,6 +12,7 @@
 #include "models/models.h"
 #include "operators/all.h"
 #include "tests/support/pictures.h"
+#include "tests/support/times.h"
 #include "tests/support/training_command.h"
 #include "tools/report/chart.h"
 #include "tools/report/classes.h"
@@ -23,12 +24,6 @@ namespace lockstep::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-int times(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
 
 void expect_parts(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts)
