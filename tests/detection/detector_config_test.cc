@@ -98,6 +98,38 @@ TEST_F(DetectorConfigTest, NamesUnknownRenamedAndDeprecatedKeys) {
             std::string::npos);
 }
 
+TEST_F(DetectorConfigTest, UseNcclChoosesTheAllReduceThatNobodyNamed) {
+  const auto all_reduce = [](const DetectorConfig& config) {
+    return text_of(config.step.options.all_reduce.spec);
+  };
+  EXPECT_EQ(all_reduce(read()), "collective");
+  for (const char* devices : {"cpu*2", "gpu*2"}) {
+    const Words on{"DEVICES", devices};
+    DetectorConfig muji = read("USE_NCCL: False\n", on);
+    EXPECT_EQ(all_reduce(muji), "muji");
+    EXPECT_TRUE(notes(muji, DetectorNoteKind::unused).empty());
+    EXPECT_NE(yaml_with_origins(keys_of(muji), muji.origins)
+                  .find("ALL_REDUCE: muji  # inferred from USE_NCCL"),
+              std::string::npos);
+  }
+  EXPECT_EQ(all_reduce(read("USE_NCCL: True\n", {"DEVICES", "gpu*2"})), "nccl");
+  EXPECT_EQ(all_reduce(read("", {"DEVICES", "gpu*2", "USE_NCCL", "True"})), "nccl");
+  EXPECT_EQ(all_reduce(read("USE_NCCL: True\nDEVICES: gpu*2\n", {}, 2)), "nccl");
+
+  const DetectorConfig on_cpus = read("USE_NCCL: True\n");
+  EXPECT_EQ(all_reduce(on_cpus), "collective");
+  EXPECT_EQ(notes(on_cpus, DetectorNoteKind::unused),
+            Words{join(folder / "x.yaml",
+                       ":5: USE_NCCL True has no effect on cpu*8, as NCCL needs "
+                       "GPUs: ALL_REDUCE stays collective")});
+  for (const char* value : {"True", "False"}) {
+    const DetectorConfig named = read(join("ALL_REDUCE: xring\nUSE_NCCL: ", value, "\n"));
+    EXPECT_EQ(all_reduce(named), "xring");
+    EXPECT_EQ(notes(named, DetectorNoteKind::unused),
+              Words{folder / "x.yaml" + ":6: USE_NCCL has no effect beside ALL_REDUCE xring"});
+  }
+}
+
 TEST_F(DetectorConfigTest, NamesKeysWithoutAMeaningOnce) {
   const DetectorConfig config = read(
       "MEMONGER: False\nMATLAB: octave\nMODEL.EXECUTION_TYPE: simple\nTRAIN.AUTO_RESUME: False\n"

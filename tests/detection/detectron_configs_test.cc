@@ -91,6 +91,7 @@ TEST(detectron_configs, All87LoadWithNotesOnOldNames) {
   const std::vector<DetectronFile> files = detectron_files();
   ASSERT_EQ(files.size(), 87U);
   std::map<DetectorNoteKind, int> notes;
+  int of_muji = 0;
   OneByOne one;
   for (const DetectronFile& file : files) {
     SCOPED_TRACE(file.name);
@@ -106,11 +107,15 @@ TEST(detectron_configs, All87LoadWithNotesOnOldNames) {
       EXPECT_TRUE(renamed || read == written) << row.key << ": " << read << ", not " << written;
     }
     EXPECT_EQ(config.replicas(), config.num_gpus);
+    const bool says_nccl = config.origins.is_set("USE_NCCL");  // False, in two files
+    EXPECT_EQ(text_of(config.step.options.all_reduce.spec), says_nccl ? "muji" : "collective");
+    if (says_nccl) ++of_muji;
     EXPECT_TRUE(config.misfit.empty()) << config.misfit;
   }
   EXPECT_EQ(notes[DetectorNoteKind::old_function], 16);
   EXPECT_EQ(notes[DetectorNoteKind::old_type], 3);
-  EXPECT_EQ(notes[DetectorNoteKind::unused], 2);   // two files set USE_NCCL
+  EXPECT_EQ(of_muji, 2);
+  EXPECT_EQ(notes[DetectorNoteKind::unused], 0);
   EXPECT_EQ(notes[DetectorNoteKind::missing], 8);  // voting and changed images of three
   EXPECT_EQ(notes[DetectorNoteKind::old_key], 0);
   EXPECT_EQ(notes[DetectorNoteKind::batch], 0);

@@ -104,7 +104,7 @@ struct UnusedDetectronKeys {
   std::string execution_type = "dag";
   bool auto_resume = true, copy_weights = false;
   bool train_proposals_on_gpu = false, test_proposals_on_gpu = false;
-  bool use_nccl = false, memonger = true, memonger_share_activations = false;
+  bool memonger = true, memonger_share_activations = false;
   double eps = 1e-14;
   std::string root_dir = ".", matlab = "matlab";
   bool vis = false;
@@ -120,7 +120,7 @@ enum class DetectorNoteKind {
   old_function,  // a function's former name
   old_type,      // a deprecated MODEL.TYPE
   old_key,       // a key of no use any more
-  unused,        // a key that has no meaning here
+  unused,        // a key that has no effect here
   missing,       // a key that has no effect in this version
   batch          // the images of a step are not those that the file's rates are for
 };
@@ -133,6 +133,7 @@ struct DetectorConfig : TrainSettings {
   DetectorOptions network;
 
   int64_t num_gpus = 1;  // the number of replicas, also where DEVICES says it
+  bool use_nccl = false;   // ALL_REDUCE decides where it is set
   double dedup_boxes = 1.0 / 16;
   std::vector<double> pixel_means = {102.9801, 115.9465, 122.7717};  // blue, green, red
 

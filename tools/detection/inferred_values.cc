@@ -84,6 +84,29 @@ void infer_devices(DetectorConfig& config, int processes) {
   config.origins.places["DEVICES"] = "inferred from NUM_GPUS";
 }
 
+// Detectron's switch between NCCL and Caffe2's own sums, for files that name no algorithm.
+void infer_all_reduce(DetectorConfig& config) {
+  if (!config.origins.is_set("USE_NCCL")) return;
+  AllReduceSpec& spec = config.step.options.all_reduce.spec;
+  const std::string at = join(config.origins.of("USE_NCCL"), ": USE_NCCL ");
+  const auto note = [&](const std::string& text) {
+    config.notes.push_back({DetectorNoteKind::unused, at + text});
+  };
+  if (config.origins.is_set("ALL_REDUCE")) {
+    note(join("has no effect beside ALL_REDUCE ", text_of(spec)));
+    return;
+  }
+  const bool on_gpus = std::ranges::any_of(
+      config.run.devices.list, [](const Device& device) { return device.kind == DeviceKind::gpu; });
+  if (config.use_nccl && !on_gpus) {
+    note(join("True has no effect on ", config.run.devices.text,
+              ", as NCCL needs GPUs: ALL_REDUCE stays ", text_of(spec)));
+    return;
+  }
+  spec = parse_all_reduce(config.use_nccl ? "nccl" : "muji");
+  config.origins.places["ALL_REDUCE"] = "inferred from USE_NCCL";
+}
+
 }  // namespace
 
 void infer_values(DetectorConfig& config, int processes) {
@@ -92,6 +115,7 @@ void infer_values(DetectorConfig& config, int processes) {
   infer_proposals(config);
   infer_widths(config);
   infer_devices(config, processes);
+  infer_all_reduce(config);
   config.snapshot_iters = std::max<int64_t>(1, config.train.snapshot_iters / config.num_gpus);
 }
 

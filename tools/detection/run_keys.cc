@@ -11,7 +11,6 @@ ConfigKeys unused_keys(UnusedDetectronKeys& c) {
       {"test"}, [&c] { return c.vis; }, "set it to false; `lockstep infer --out` draws detections"};
   return {
       {"MODEL.EXECUTION_TYPE", &c.execution_type, "the plan decides the order of execution", facts},
-      {"USE_NCCL", &c.use_nccl, "ALL_REDUCE chooses the algorithm", facts},
       {"MEMONGER", &c.memonger, "plans always share memory", facts},
       {"MEMONGER_SHARE_ACTIVATIONS", &c.memonger_share_activations, "plans always share memory",
        facts},
@@ -40,6 +39,9 @@ ConfigKeys detector_run_keys(DetectorConfig& c) {
          &c.num_gpus,
          "number of replicas unless DEVICES is set",
          {.least = 1, .most = 4096}},
+        {"USE_NCCL", &c.use_nccl,
+         "where set, and ALL_REDUCE is not: true is ALL_REDUCE nccl (on CPUs collective), false is "
+         "ALL_REDUCE muji"},
         {"RNG_SEED",
          &c.seed,
          "seed of the initial weights, the order of data and random draws",
