@@ -98,8 +98,9 @@ std::vector<std::string> gather_texts(Comm& comm, const std::string& mine, const
   return texts;
 }
 
-std::string share_text(Comm& comm, const std::string& mine, const std::string& what, int from) {
-  if (comm.rank() != from) return receive_text(comm, from, what);
+std::string share_text(Comm& comm, const std::string& mine, const std::string& what, int from,
+                       uint64_t longest) {
+  if (comm.rank() != from) return receive_text(comm, from, what, longest);
   for (int rank = 0; rank < comm.size(); ++rank)
     if (rank != from) send_text(comm, rank, mine, what);
   return mine;

@@ -18,7 +18,8 @@ constexpr uint64_t kLongestText = uint64_t{64} << 20U;
 std::vector<std::string> gather_texts(Comm& comm, const std::string& mine, const std::string& what,
                                       uint64_t longest = kLongestText);
 // Rank `from`'s text, on every rank.
-std::string share_text(Comm& comm, const std::string& mine, const std::string& what, int from = 0);
+std::string share_text(Comm& comm, const std::string& mine, const std::string& what, int from = 0,
+                       uint64_t longest = kLongestText);
 // The minimum over all ranks, on every rank. Each rank waits for only a few others.
 uint64_t least_of_all(Comm& comm, uint64_t mine, const std::string& what);
 

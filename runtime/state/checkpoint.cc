@@ -174,6 +174,22 @@ std::string content_of(const std::string& path) {
   }
 }
 
+// As much as a checkpoint of all replicas' states holds, and its header.
+uint64_t longest_checkpoint(const Session& session) {
+  uint64_t bytes = 0;
+  for (const State& state : saved_states(session.model()))
+    bytes += session.state().at(state.values[0]).desc.bytes();
+  return kLongestText + bytes * replicas_of_all(session);
+}
+
+// Rank 0's file, in every process.
+std::string content_of(const std::string& path, const Session& session) {
+  Comm* comm = session.comm();
+  if (!comm) return content_of(path);
+  const uint64_t longest = longest_checkpoint(session);
+  return share_text(*comm, comm->rank() == 0 ? content_of(path) : "", "the checkpoint", 0, longest);
+}
+
 }  // namespace
 
 std::string previous_of(const std::string& path) {
@@ -241,11 +257,7 @@ void save_checkpoint(Session& session, const std::string& path, const Metadata& 
 }
 
 Metadata load_checkpoint(Session& session, const std::string& path, const LookAtMetadata& look) {
-  Comm* comm = session.comm();
-  std::string content;
-  if (!comm || comm->rank() == 0) content = content_of(path);
-  if (comm) content = share_text(*comm, content, "the checkpoint");
-  const Safetensors file = parsed(content, path);
+  const Safetensors file = parsed(content_of(path, session), path);
   if (look) look(file.metadata);
   StateValues values;
   const auto first = static_cast<std::size_t>(session.model().first_replica);

@@ -19,6 +19,8 @@ TEST(Agree, TextsMayBeLongIfTheirReaderExpectsThem) {
     } else {
       EXPECT_TRUE(texts.empty());
     }
+    const std::string first(kLongestText + 1, 'a');
+    EXPECT_TRUE(share_text(comm, mine, "letters", 0, mine.size()) == first);
   });
 }
 

@@ -10,11 +10,15 @@
 #include <fstream>
 #include <limits>
 
+#include "builders/step/partition.h"
 #include "graph/file.h"
+#include "models/models.h"
 #include "operators/all.h"
+#include "runtime/dist/agree.h"
 #include "runtime/philox.h"
 #include "runtime/state/safetensors.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"
 #include "tests/support/temporary_folder.h"
 
@@ -49,6 +53,25 @@ TEST(Checkpoint, FitsAnotherNumberOfReplicas) {
   Session to(four, cpu_devices(4), all_kernels(), {2, 1, {}});
   load_checkpoint(to, folder / "c");
   EXPECT_TRUE(to.state().read("cpu_3/fc1_w") == from.state().read("cpu_0/fc1_w"));
+}
+
+TEST(Checkpoint, OfAnySizeIsPassedToOtherProcesses) {
+  TemporaryFolder folder;
+  constexpr int64_t kWide = 4200;  // 70 MB of weights and as much momentum
+  const TrainingModel whole = build_data_parallel_model(
+      all_ops(), mlp({.image = {1, 1, kWide}, .classes = 2, .hidden = {kWide}}), MomentumSgd{},
+      {.replicas = 2, .scope = "cpu", .all_reduce = {.processes = 2}});
+  run_ranks(2, [&](Comm& comm) {
+    const TrainingModel model = partition(whole, {comm.rank(), 2});
+    const SessionOptions options{1, 1, {}, &comm};
+    Session from(model, cpu_devices(1), all_kernels(), options);
+    from.initialise();
+    save_checkpoint(from, folder / "c", {});
+    Session to(model, cpu_devices(1), all_kernels(), options);
+    load_checkpoint(to, folder / "c");
+    EXPECT_TRUE(from.save() == to.save());
+  });
+  EXPECT_GT(std::filesystem::file_size(folder / "c"), kLongestText * 2);
 }
 
 // They are a sum over the replicas that made them: of others they would be too much or too little.
