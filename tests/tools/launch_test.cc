@@ -95,6 +95,38 @@ TEST_F(LaunchTest, AConfigurationIsCheckedForAllProcesses) {
   EXPECT_FALSE(fs::exists(folder / "run"));
 }
 
+// Rank 1 looks for the file in a folder where another one lies.
+TEST_F(LaunchTest, FirstWeightsAreRank0s) {
+  ASSERT_EQ(run_lockstep(train("first", {"SOLVER.MAX_ITER", "1"})).exit_code, 0);
+  ASSERT_EQ(run_lockstep(train("other", {"SOLVER.MAX_ITER", "1", "RNG_SEED", "8"})).exit_code, 0);
+  const std::vector<std::string> keys{"SOLVER.MAX_ITER", "3", "MODEL.WEIGHTS"};
+  const auto with = [&](std::string run, const std::string& weights) {
+    std::vector<std::string> more = keys;
+    more.push_back(weights);
+    return train(run, more);
+  };
+  for (const auto& [rank, run] : {std::pair("0", "first"), {"1", "other"}}) {
+    fs::create_directory(folder / rank);
+    fs::copy_file(folder / (std::string(run) + "/checkpoint.safetensors"),
+                  folder / (std::string(rank) + "/w.safetensors"));
+  }
+  std::vector<std::string> words{
+      "launch",     "-n", "2", "--", "sh", "-c", "cd \"$0/$RANK\" && exec lockstep \"$@\"",
+      folder.path()};
+  for (const std::string& word : with("two", "w.safetensors")) words.push_back(word);
+  const Outcome two = run_lockstep(words);
+  ASSERT_EQ(two.exit_code, 0) << two.out << two.err;
+  EXPECT_NE(two.out.find("[0] weights: 6 of 6 tensors from w.safetensors"), std::string::npos)
+      << two.out;
+  std::vector<std::string> one = with("one", folder / "0/w.safetensors");
+  one.insert(one.end(), {"--devices", "cpu*2"});
+  ASSERT_EQ(run_lockstep(one).exit_code, 0);
+  EXPECT_EQ(weights("two"), weights("one"));
+
+  fs::remove(folder / "1/w.safetensors");  // rank 1 needs none
+  EXPECT_EQ(run_lockstep(words).exit_code, 0);
+}
+
 // rank 2 is killed: all others end in time and name it; the run goes on from its last checkpoint
 // with the bits of one that was never disturbed.
 TEST_F(LaunchTest, ARankThatIsKilledIsNamedAndTheRunGoesOn) {

@@ -25,9 +25,10 @@ struct WeightsOptions {
 };
 
 // Loads into every replica the file's tensors with the names of the model's parameters and running
-// statistics. Returns lines for the user: the number of matches, tensors missing from the file,
-// tensors in the file without a use. Throws, listing all of them, for different shapes, and if
-// nothing matches; the session is then unchanged.
+// statistics. With several processes rank 0 reads the file and passes each tensor on by its name;
+// all make the same call, and only rank 0 has lines. Returns lines for the user: the number of
+// matches, tensors missing from the file, tensors in the file without a use. Throws, listing all of
+// them, for different shapes, and if nothing matches; the session is then unchanged.
 std::vector<std::string> load_weights(Session& session, const WeightsOptions& options);
 // The same with the tensors of a file that has been read.
 std::vector<std::string> load_weights(Session& session, const StateValues& tensors,
