@@ -69,6 +69,14 @@ bool Loader::is_ready(int64_t step) {
   return !paused_ && in_use_ >= 0 && step == in_use_ + 1 && slot(step).left == 0;
 }
 
+int64_t Loader::queue() {
+  const std::lock_guard lock(mutex_);
+  int64_t whole = 0;
+  if (!paused_ && in_use_ >= 0)
+    while (whole + 1 < kAhead && slot(in_use_ + 1 + whole).left == 0) ++whole;
+  return whole;
+}
+
 // Waits until no thread reads, then continues from `step`.
 void Loader::seek(int64_t step, std::unique_lock<std::mutex>& lock) {
   paused_ = true;

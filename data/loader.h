@@ -28,6 +28,8 @@ class Loader {
   std::span<const Tensor> get(int64_t step);
   // True if `step` follows the one that was got last and get() would not wait for it.
   bool is_ready(int64_t step);
+  // The number of whole minibatches behind the one that was got last.
+  int64_t queue();
 
  private:
   struct Slot {

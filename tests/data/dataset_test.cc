@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <set>
 #include <thread>
 
@@ -181,6 +183,41 @@ TEST(Loader, AnUnreadableImageIsAnErrorOfItsBatchAlone) {
   data.mended = true;
   EXPECT_EQ(label(2, 3), 13);
   EXPECT_EQ(label(4, 0), 0) << "round and round";
+}
+
+// Reads nothing of a step until the test lets it.
+class Slow final : public Dataset {
+ public:
+  Slow() : Dataset({1, 2, 2, 2}) {}
+  int64_t size() const override { return 20; }
+  int64_t classes() const override { return 20; }
+  void read(int64_t index, uint64_t, float* image, int64_t* label) const override {
+    while (index >= readable) std::this_thread::yield();
+    std::fill_n(image, 4, 1.0F);
+    *label = index;
+  }
+  std::atomic<int64_t> readable = 5;
+};
+
+TEST(Loader, CountsTheMinibatchesThatStandReady) {
+  Slow data;
+  const LabelledImages source(data, {.batch = 5, .shuffle = false});
+  Loader loader(source, 2);
+  EXPECT_EQ(loader.queue(), 0) << "nothing is read before the first is asked for";
+  const auto waits_for = [&](int64_t queue) {
+    while (loader.queue() < queue) std::this_thread::yield();
+    EXPECT_EQ(loader.queue(), queue);
+  };
+  loader.get(0);
+  EXPECT_EQ(loader.queue(), 0);
+  data.readable = 10;
+  waits_for(1);
+  data.readable = 20;
+  waits_for(2);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(loader.queue(), 2) << "two are read ahead at the most";
+  loader.get(1);
+  waits_for(2);
 }
 
 }  // namespace

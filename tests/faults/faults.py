@@ -39,7 +39,7 @@ HOWS = {
     "connect": ["ECONNREFUSED", "EINTR", "kill"],
 }
 FILES = ["checkpoint.safetensors", "best.safetensors", "best.onnx", "model.onnx"]
-TIMES = ("time", "data_time", "images_per_second", "eta", "memory_mib")  # differ from run to run
+TIMES = ("time", "data_time", "images_per_second", "eta", "memory_mib", "queue")  # differ from run to run
 PATIENCE = 60  # seconds; nothing may hang
 
 

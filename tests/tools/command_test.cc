@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "data/coco/read_annotations.h"
@@ -111,6 +112,27 @@ TEST_F(CommandTest, TrainLeavesEverything) {
   EXPECT_EQ(file.metadata.at("steps"), "60");
   EXPECT_EQ(file.tensors.count("fc1_w"), 1u);
   EXPECT_TRUE(fs::exists(folder / "run/step.onnx"));
+}
+
+TEST_F(CommandTest, DebugNamesEachParameterThatWillBeUpdated) {
+  const auto lines = [&](const std::string& run, std::vector<std::string> more) {
+    more.insert(more.end(), {"SOLVER.MAX_ITER", "1", "MODEL.FREEZE", "[fc2_w]"});
+    const Outcome outcome = train(run, more);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::vector<std::string> found;
+    std::istringstream in(outcome.out);
+    for (std::string line; std::getline(in, line);)
+      if (line.starts_with("param ")) found.push_back(line);
+    return found;
+  };
+  const std::vector<std::string> all{
+      "param fc1_w float32[784,32] will be updated", "param fc1_b float32[32] will be updated",
+      "param fc2_w float32[32,16] is not trained",   "param fc2_b float32[16] will be updated",
+      "param pred_w float32[16,10] will be updated", "param pred_b float32[10] will be updated"};
+  EXPECT_EQ(lines("of_two", {"--debug"}), all);
+  EXPECT_EQ(lines("of_one", {"--debug", "DEVICES", "cpu"}), all);
+  EXPECT_TRUE(lines("plain", {}).empty());
+  expect_refused(train("none", {"--debug", "--quiet"}), {"--debug", "--quiet"});
 }
 
 // Frames of TensorBoard's files: length, its checksum, data, its checksum.

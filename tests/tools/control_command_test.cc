@@ -77,6 +77,7 @@ TEST_F(ControlCommand, TrainsTestsAndReports) {
        {"loss", "policy_loss", "value_loss", "entropy_loss", "entropy", "divergence", "clipped",
         "mean_return", "episode_length", "episodes", "transitions_per_second", "data_time"})
     EXPECT_TRUE(std::isfinite(value_of(rows[0], name))) << name;
+  EXPECT_TRUE(std::isnan(value_of(rows[0], "queue"))) << "transitions are gathered, not read ahead";
   EXPECT_GT(value_of(rows[0], "mean_return"), 5);
   EXPECT_EQ(value_of(rows[0], "mean_return"), value_of(rows[0], "episode_length"));
   EXPECT_LT(value_of(rows[0], "entropy"), std::log(2.0) + 1e-6);

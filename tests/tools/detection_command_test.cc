@@ -98,7 +98,7 @@ TEST_F(DetectorCommand, MetricsNameEveryLoss) {
   ASSERT_EQ(rows.size(), 5u);
   for (const char* name :
        {"loss", "loss_cls", "loss_bbox", "loss_rpn_cls_fpn2", "loss_rpn_bbox_fpn5", "accuracy_cls",
-        "lr", "time", "data_time", "images_per_second", "memory_mib", "eta"})
+        "lr", "time", "data_time", "images_per_second", "memory_mib", "eta", "queue"})
     EXPECT_TRUE(std::isfinite(value_of(rows[0], name))) << name;
   double sum = 0;
   for (const auto& [name, value] : rows[0])

@@ -17,6 +17,7 @@
 #include "tools/config_command.h"
 #include "tools/tasks.h"
 #include "tools/texts.h"
+#include "tools/train/debug_lines.h"
 #include "tools/train/own_steps.h"
 #include "tools/train/report_page.h"
 #include "tools/train/run_place.h"
@@ -33,7 +34,7 @@ namespace fs = std::filesystem;
 struct TrainOptions {
   std::string config;
   Resume resume;
-  bool quiet = false;
+  bool quiet = false, debug = false;
 };
 
 constexpr const char* kOpenWindow = "open window";
@@ -47,6 +48,7 @@ class TrainCommand {
         settings_(task.settings()),
         comm_(comm),
         leads_(!comm || comm->rank() == 0),
+        debug_(options.debug),
         steps_(own_steps(task, comm)),
         from_(take_place(options)),
         run_(task, std::move(steps_), threads(), comm),
@@ -92,9 +94,11 @@ class TrainCommand {
              task_.work_unit().of_step, " ", task_.work_unit().name, " a step -> ", folder()));
     for (const std::string& line : task_.notes()) log_->note(line);
     for (const std::string& line : run_.weights_report()) log_->note(line);
+    if (debug_)
+      for (const std::string& line : debug_lines(run_.session().model())) log_->note(line);
     if (first_ > 0) log_->note(join("resumed after iteration ", first_, run_.change_of_bits()));
     start_ = std::chrono::steady_clock::now();
-    log_->start_window(run_.data_seconds());
+    log_->start_window(run_.supply());
     if (const auto window = run_.resumed().find(kOpenWindow); window != run_.resumed().end())
       log_->go_on_with(window->second);
     int64_t last = settings_.schedule.max_iter;
@@ -104,7 +108,7 @@ class TrainCommand {
       log_->rate(step);
       const StepResult result = run_.step(step);
       if (lock_ && step == first_) lock_->begun();
-      const bool closed = log_->step(step, result, run_.data_seconds());
+      const bool closed = log_->step(step, result, run_.supply());
       if (closed && page_) page_->refresh();
       if ((step + 1) % settings_.drift_iters == 0 || step + 1 == last) check_drift(step);
       // All records of a step are written before the checkpoint that follows it.
@@ -234,7 +238,7 @@ class TrainCommand {
   Task& task_;
   const TrainSettings& settings_;
   Comm* comm_;
-  bool leads_;
+  bool leads_, debug_;
   std::unique_ptr<RunLock> lock_;
   std::string folder_;
   std::vector<TrainingModel> steps_;  // until run_ has them
@@ -287,7 +291,11 @@ void add_train(CLI::App& app, Command& chosen) {
                     "continue from the last checkpoint of the newest run, of the run in FOLDER "
                     "(--resume FOLDER), or from a checkpoint (--resume FILE); `--resume auto` "
                     "starts a run if there is none");
-  command->add_flag("--quiet", options->quiet, "print only errors");
+  CLI::Option* quiet = command->add_flag("--quiet", options->quiet, "print only errors");
+  command
+      ->add_flag("--debug", options->debug,
+                 "also print each parameter before the first step, and whether it will be updated")
+      ->excludes(quiet);
   command->footer(
       "Example:  lockstep train configs/lenet_digits.yaml --devices 'cpu*4' SOLVER.MAX_ITER 300\n"
       "          lockstep train configs/lenet_digits.yaml --resume runs/lenet_digits.2\n"

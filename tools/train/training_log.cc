@@ -110,12 +110,12 @@ std::string TrainingLog::bad_pictures() const {
   return text;
 }
 
-void TrainingLog::start_window(double data_seconds) {
+void TrainingLog::start_window(const DataSupply& supply) {
   std::fill(sums_.begin(), sums_.end(), 0.0);
   window_ = counted_ = timed_ = 0;
   window_start_ = std::chrono::steady_clock::now();
   if (start_ == std::chrono::steady_clock::time_point()) start_ = window_start_;
-  data_seconds_ = data_seconds;
+  waited_ = supply.waited;
 }
 
 void TrainingLog::rate(int64_t step) {
@@ -125,7 +125,7 @@ void TrainingLog::rate(int64_t step) {
             learning_rate(settings_.schedule, step)));
 }
 
-bool TrainingLog::step(int64_t step, const StepResult& result, double data_seconds) {
+bool TrainingLog::step(int64_t step, const StepResult& result, const DataSupply& supply) {
   const bool was_skipped = !result.skipped.empty();
   // The rank where it began reports it, too.
   if (was_skipped && (leads_ || result.skipped_here))
@@ -141,13 +141,13 @@ bool TrainingLog::step(int64_t step, const StepResult& result, double data_secon
   // numbers.
   for (double& sum : sums_) sum /= static_cast<double>(std::max<int64_t>(counted_, 1));
   if (comm_) add_up_over_processes();
-  if (leads_) write_window(step, data_seconds);
-  start_window(data_seconds);
+  if (leads_) write_window(step, supply);
+  start_window(supply);
   return true;
 }
 
 // Loss and numbers are means over the counted steps; omitted if there are none.
-void TrainingLog::write_window(int64_t step, double data_seconds) {
+void TrainingLog::write_window(int64_t step, const DataSupply& supply) {
   const double elapsed = seconds_since(window_start_), steps = static_cast<double>(timed_);
   const WorkUnit unit = task_.work_unit();
   const double units = steps * static_cast<double>(unit.of_step) / elapsed;
@@ -169,13 +169,14 @@ void TrainingLog::write_window(int64_t step, double data_seconds) {
       events_->scalar("train/" + row[i].first, done, static_cast<float>(row[i].second));
     said = task_.text_of(sums_[0], numbers);
   }
-  const double waited = data_seconds - data_seconds_;
+  const double waited = supply.waited - waited_;
   row.insert(row.end(), {{"lr", rate},
                          {"time", elapsed / steps},
                          {"data_time", waited / steps},
                          {speed, units},
                          {"memory_mib", static_cast<double>(peak_memory()) / (1 << 20)},
                          {"eta", left}});
+  if (supply.queue) row.emplace_back("queue", static_cast<double>(*supply.queue));
   metrics_->append(row);
   events_->scalar("train/lr", done, static_cast<float>(rate));
   events_->scalar("train/" + speed, done, static_cast<float>(units));

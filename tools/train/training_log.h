@@ -30,13 +30,13 @@ class TrainingLog {
 
   void note(const std::string& line);
 
-  // Starts the first window of steps; earlier time for reading data does not count.
-  void start_window(double data_seconds);
+  // Starts the first window of steps; earlier waiting for data does not count.
+  void start_window(const DataSupply& supply);
   // Called before step number `step`: logs a rate far from the last one.
   void rate(int64_t step);
   // Called after it. Every TRAIN.LOG_ITERS steps are a window, written when it closes; returns
   // whether it did.
-  bool step(int64_t step, const StepResult& result, double data_seconds);
+  bool step(int64_t step, const StepResult& result, const DataSupply& supply);
   // `seconds`: the duration of the test, which does not count as training time.
   void test(int64_t step, const HeldOutTest& result, double seconds);
   void ended(RunEnd how);
@@ -56,7 +56,7 @@ class TrainingLog {
  private:
   std::string text_of_sums() const;
   void say_trouble();
-  void write_window(int64_t step, double data_seconds);
+  void write_window(int64_t step, const DataSupply& supply);
   void say_slow_loader(double share);
   void add_up_over_processes();
 
@@ -70,7 +70,7 @@ class TrainingLog {
   std::unique_ptr<MetricsFile> metrics_;
   std::unique_ptr<EventWriter> events_;
   std::chrono::steady_clock::time_point start_, window_start_;
-  double data_seconds_ = 0;
+  double waited_ = 0;         // for data, until the window began
   std::vector<double> sums_;  // of the loss, then of the numbers
   // Steps in the window; those whose loss counts; those timed by this session.
   int64_t window_ = 0, counted_ = 0, timed_ = 0;

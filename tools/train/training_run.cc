@@ -136,6 +136,12 @@ void TrainingRun::save(const std::string& checkpoint, int64_t steps_done, const 
   last_start_ = steps_done;
 }
 
+DataSupply TrainingRun::supply() const {
+  DataSupply supply{data_seconds_ + (rounds_ ? rounds_->gathering_seconds() : 0), {}};
+  if (loader_) supply.queue = loader_->queue() + (ahead_ >= 0 ? 1 : 0);
+  return supply;
+}
+
 // Each replica reads its rows of the minibatch in place.
 TrainingRun::Form& TrainingRun::set_rows(int64_t step) {
   const auto start = std::chrono::steady_clock::now();

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,12 @@ namespace lockstep {
 
 // The settings and digests of data that a checkpoint of the prepared task stores.
 Metadata to_be_remembered(Task& task);
+
+// How far data are ahead of the steps that take them.
+struct DataSupply {
+  double waited = 0;             // seconds that steps have waited so far
+  std::optional<int64_t> queue;  // minibatches that stand ready; none: data are gathered, not read
+};
 
 class TrainingRun {
  public:
@@ -52,9 +59,7 @@ class TrainingRun {
   Session& session() { return *session_; }
   // What a step tells besides its loss: the model's numbers, then those of rounds.
   const std::vector<std::string>& number_names() const { return number_names_; }
-  double data_seconds() const {
-    return data_seconds_ + (rounds_ ? rounds_->gathering_seconds() : 0);
-  }
+  DataSupply supply() const;
   // The report of start() on the first weights, or of resume() on its checkpoint.
   const std::vector<std::string>& weights_report() const { return weights_report_; }
 

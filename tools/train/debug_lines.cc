@@ -1,0 +1,22 @@
+#include "tools/train/debug_lines.h"
+
+#include <set>
+
+#include "graph/error.h"
+
+namespace lockstep {
+
+std::vector<std::string> debug_lines(const TrainingModel& step) {
+  std::set<std::string> trained;
+  for (const Replicated& gradient : step.gradients) trained.insert(gradient.name);
+  std::vector<std::string> lines;
+  for (const State& state : step.states) {
+    if (!is_parameter(state.kind)) continue;
+    const Value value = step.step.find(state.values[0]);
+    lines.push_back(join("param ", state.name, value ? " " + text_of(step.step.type(value)) : "",
+                         trained.contains(state.name) ? " will be updated" : " is not trained"));
+  }
+  return lines;
+}
+
+}  // namespace lockstep

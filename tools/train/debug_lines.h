@@ -1,0 +1,14 @@
+// What `train --debug` says of a step before its first run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/training.h"
+
+namespace lockstep {
+
+// A line for each trained parameter, in the order of the network, and one for each frozen one.
+std::vector<std::string> debug_lines(const TrainingModel& step);
+
+}  // namespace lockstep
