@@ -1,5 +1,7 @@
 #include "data/image.h"
 
+#include <optional>
+
 #include "data/formats/exif.h"
 #include "data/formats/formats.h"
 #include "graph/error.h"
@@ -26,18 +28,29 @@ PictureHeader checked_header(const PictureFile& file) {
   return header;
 }
 
+// None if the header may be longer than these first bytes of the file: such a one looks damaged.
+std::optional<PictureHeader> header_in(const PictureFile& start, bool is_whole) {
+  const PictureFormat& format = format_of(start);
+  try {
+    return format.header(start);
+  } catch (const NoMemory&) {
+    throw;
+  } catch (const Error&) {
+    if (is_whole) throw;
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
-// A header that is longer than what was read looks like a damaged one.
 PictureHeader read_picture_header(const std::string& path) {
   constexpr std::size_t kMostOfHeaders = std::size_t{64} << 10,
                         kMostOfLongOnes = 16 * kMostOfHeaders;
   for (const std::size_t most : {kMostOfHeaders, kMostOfLongOnes}) {
-    const PictureFile file{path, read_file_start(path, most)};
-    try {
-      return checked_header(file);
-    } catch (const Error&) {
-      if (file.bytes.size() < most) throw;
+    const PictureFile start{path, read_file_start(path, most)};
+    if (const auto header = header_in(start, start.bytes.size() < most)) {
+      check_size(*header, path);
+      return *header;
     }
   }
   return checked_header({path, read_file(path)});

@@ -8,6 +8,13 @@
 #include "graph/limits.h"
 
 namespace lockstep {
+namespace {
+
+bool fits(const CocoImage& annotated, int64_t height, int64_t width) {
+  return height == annotated.height && width == annotated.width;
+}
+
+}  // namespace
 
 std::string PictureSet::name_of(std::size_t number) const {
   return join(annotations().path, ": image ", annotations().images[number].id);
@@ -21,48 +28,50 @@ void FilePictures::refuse(std::size_t number, const std::string& why) const {
   fail("image ", annotations_.images[number].id, " of ", annotations_.path, ": ", why);
 }
 
+void FilePictures::refuse_size(std::size_t number, int64_t height, int64_t width,
+                               const char* note) const {
+  const CocoImage& annotated = annotations_.images[number];
+  fail(path_of(number), ": ", height, " pixels high and ", width, " wide", note, ", but image ",
+       annotated.id, " of ", annotations_.path, " is ", annotated.height, " high and ",
+       annotated.width, " wide");
+}
+
 Image FilePictures::picture(std::size_t number) const {
   const CocoImage& annotated = annotations_.images[number];
-  const std::string path = path_of(number);
   StoredImage stored;
   try {
-    stored = read_stored_image(path);
+    stored = read_stored_image(path_of(number));
   } catch (const NoMemory&) {
     throw;
   } catch (const Error& error) {
     refuse(number, error.what());
   }
-  const auto fits = [&](int64_t height, int64_t width) {
-    return height == annotated.height && width == annotated.width;
-  };
   Image& image = stored.image;
   const bool swaps = swaps_sides(stored.orientation);
-  const bool fits_stored = fits(image.height, image.width);
-  const bool fits_turned = swaps ? fits(image.width, image.height) : fits_stored;
-  check(fits_stored || fits_turned, path, ": ", image.height, " pixels high and ", image.width,
-        " wide", swaps ? " (before its EXIF block turns it)" : "", ", but image ", annotated.id,
-        " of ", annotations_.path, " is ", annotated.height, " high and ", annotated.width,
-        " wide");
+  const bool fits_stored = fits(annotated, image.height, image.width);
+  const bool fits_turned = swaps ? fits(annotated, image.width, image.height) : fits_stored;
+  if (!fits_stored && !fits_turned)
+    refuse_size(number, image.height, image.width,
+                swaps ? " (before its EXIF block turns it)" : "");
   const bool turns = fits_turned && (turned_ || !fits_stored);
   return turned(std::move(image), turns ? stored.orientation : 1);
 }
 
-// A WebP file may say behind its pixels that it lies on its side.
+// Sides may be swapped: PNG and WebP files may say behind their pixels that a picture lies on its
+// side.
 void FilePictures::look_at_header(std::size_t number) const {
   const CocoImage& annotated = annotations_.images[number];
-  const std::string path = path_of(number);
   PictureHeader header;
   try {
-    header = read_picture_header(path);
+    header = read_picture_header(path_of(number));
+  } catch (const NoMemory&) {
+    throw;
   } catch (const Error& error) {
     refuse(number, error.what());
   }
-  const auto fits = [&](int64_t height, int64_t width) {
-    return height == annotated.height && width == annotated.width;
-  };
-  check(fits(header.height, header.width) || fits(header.width, header.height), path, ": ",
-        header.height, " pixels high and ", header.width, " wide, but image ", annotated.id, " of ",
-        annotations_.path, " is ", annotated.height, " high and ", annotated.width, " wide");
+  if (!fits(annotated, header.height, header.width) &&
+      !fits(annotated, header.width, header.height))
+    refuse_size(number, header.height, header.width);
 }
 
 Annotations FilePictures::take_annotations() {

@@ -17,7 +17,8 @@ class PictureSet {
   virtual const Annotations& annotations() const = 0;
   // Thread-safe. Throws naming the picture if it cannot be read or is not as large as annotated.
   virtual Image picture(std::size_t number) const = 0;
-  // Throws if the header of the picture's file shows that picture() will. Thread-safe.
+  // Throws if the header of the picture's file shows that picture() will; a header may not show
+  // which way a picture lies. Thread-safe.
   virtual void look_at_header(std::size_t) const {}
   virtual bool has_headers() const { return false; }
   // For errors: "a.json: image 7".
@@ -45,6 +46,8 @@ class FilePictures final : public PictureSet {
  private:
   std::string path_of(std::size_t number) const;
   [[noreturn]] void refuse(std::size_t number, const std::string& why) const;
+  [[noreturn]] void refuse_size(std::size_t number, int64_t height, int64_t width,
+                                const char* note = "") const;
 
   std::string folder_;
   Annotations annotations_;

@@ -65,7 +65,8 @@ const PictureFormat& format_of(const PictureFile& file) {
     if (format.begins(file.bytes)) return format;
   const std::string_view other = name_of_other_format(file.bytes);
   check(other.empty(), file.path, ": is ", other, "; Lockstep reads ", picture_format_names("and"));
-  fail(file.path, ": not a ", picture_format_names("or"), " file (", file.bytes.size(), " bytes)");
+  check(!file.bytes.empty(), file.path, ": is empty");
+  fail(file.path, ": not a ", picture_format_names("or"), " file");
 }
 
 }  // namespace lockstep

@@ -62,7 +62,8 @@ Image decode_webp(const PictureFile& file) {
   Image image{header.height, header.width, {}};
   image.rgb.resize(static_cast<std::size_t>(3 * header.height * header.width));
   WebPDecoderConfig config;
-  check(WebPInitDecoderConfig(&config) != 0, "libwebp is of another version than its headers were");
+  check(WebPInitDecoderConfig(&config) != 0, file.path,
+        ": libwebp is of another version than Lockstep was built with; build Lockstep again");
   config.output.colorspace = MODE_RGB;  // drops transparency
   config.output.is_external_memory = 1;
   config.output.u.RGBA = {image.rgb.data(), static_cast<int>(3 * image.width), image.rgb.size()};

@@ -57,7 +57,7 @@ TEST(Image, DamagedFilesAreNamed) {
   cut("a.jpg", 700);
   cut("a.jpg", 30);
   write_file(folder / "c.jpg", "");
-  expect_error([&] { read_image(folder / "c.jpg"); }, "c.jpg", "0 bytes");
+  expect_error([&] { read_image(folder / "c.jpg"); }, "c.jpg: is empty");
 }
 
 std::vector<float> prepared(const Image& image, const Region& region, bool mirror,

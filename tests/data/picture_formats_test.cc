@@ -69,11 +69,12 @@ TEST(PictureFormats, OthersAreCalledByTheirNames) {
     expect_error([&] { read_image(path); }, "b.jpg: is ", name,
                  "; Lockstep reads " + picture_format_names("and"));
   }
-  for (const std::string& bytes : {"no picture"s, "GIF8"s, "\0\0\0"s, ""s}) {
+  for (const std::string& bytes : {"no picture"s, "GIF8"s, "\0\0\0"s}) {
     put_file(path, bytes);
-    expect_error([&] { read_image(path); }, "b.jpg: not a " + picture_format_names("or") + " file",
-                 join("(", bytes.size(), " bytes)"));
+    expect_error([&] { read_image(path); }, "b.jpg: not a " + picture_format_names("or") + " file");
   }
+  put_file(path, "");
+  expect_error([&] { read_image(path); }, "b.jpg: is empty");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Headers of pictures, looked at before training: what is refused, and what it takes.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "data/image.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/picture_files.h"
@@ -56,8 +58,8 @@ TEST(PictureHeader, WhatHasNoneIsNamed) {
   const std::string png = png_of(gradient_image(20, 30)), jpeg = jpeg_of(gradient_image(20, 30));
   std::string flat = png;
   flat.replace(16, 4, 4, '\0');
-  for (const auto& [name, bytes, why] : {std::tuple{"empty.png", std::string(), "(0 bytes)"},
-                                         {"long.jpg", std::string(70000, 'x'), "(70000 bytes)"},
+  for (const auto& [name, bytes, why] : {std::tuple{"empty.png", std::string(), ": is empty"},
+                                         {"long.jpg", std::string(70000, 'x'), "not a JPEG, PNG"},
                                          {"short.png", png.substr(0, 20), "without a whole header"},
                                          {"short.jpg", jpeg.substr(0, 30), "Premature end"},
                                          {"flat.png", flat, "a picture of 0 x 20 pixels"}}) {
@@ -66,6 +68,18 @@ TEST(PictureHeader, WhatHasNoneIsNamed) {
   }
   expect_error([&] { read_picture_header(folder / "none.png"); }, "none.png", "No such file");
   expect_error([&] { read_picture_header(folder.path()); }, "a folder");
+}
+
+// Such as a film that is called .jpg: only a format whose header may be long is read further.
+TEST(PictureHeader, OfAFileThatIsNoPictureIsReadNoFurther) {
+  const TemporaryFolder folder;
+  const std::string film = folder / "film.jpg";
+  put_file(film, "no picture");
+  std::filesystem::resize_file(film, uint64_t{1} << 40);  // with a hole that takes no room
+  expect_error([&] { read_picture_header(film); }, "film.jpg: not a JPEG");
+  put_file(film, png_of(gradient_image(20, 30)).replace(16, 4, "\x7F\xFF\xFF\xFF"));
+  std::filesystem::resize_file(film, uint64_t{1} << 40);
+  expect_error([&] { read_picture_header(film); }, "film.jpg: a picture of ", "is too large");
 }
 
 }  // namespace

@@ -4,18 +4,13 @@
 #include <algorithm>
 
 #include "data/scenes/scenes.h"
+#include "tests/support/occurrences.h"
 #include "tools/report/detections.h"
 #include "tools/report/pictures.h"
 #include "tools/report/precision_chart.h"
 
 namespace lockstep::testing {
 namespace {
-
-int count_of(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
 
 void expect_all(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts)
@@ -69,7 +64,7 @@ TEST_F(DetectionReportTest, SaysThatAllIsFound) {
                     "AP at overlap 0.5<", "AP, small objects", "AR of 100 detections",
                     ">Precision<", "\noverlap 0.5 1\n0.75 1\n0.9 1<", "<th>disc</th>",
                     "objects</span>", "detections</span>", "000002.jpg"});
-  EXPECT_EQ(count_of(text, "<img "), 6) << "truth beside detections, no mistakes";
+  EXPECT_EQ(occurrences(text, "<img "), 6) << "truth beside detections, no mistakes";
   EXPECT_EQ(text.find("Largest mistakes"), std::string::npos);
   for (const char* from_elsewhere : {" src=\"http", "<link", "url("})
     EXPECT_EQ(text.find(from_elsewhere), std::string::npos) << from_elsewhere;

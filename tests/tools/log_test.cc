@@ -7,7 +7,7 @@
 
 #include "runtime/state/safetensors.h"
 #include "tests/support/expect_error.h"
-#include "tests/support/times.h"
+#include "tests/support/occurrences.h"
 #include "tests/support/training_command.h"
 #include "tools/record/appended_file.h"
 #include "tools/record/metrics.h"
@@ -48,12 +48,12 @@ TEST_F(LogTest, AWindowOfSkippedStepsHasNoLoss) {
   Outcome outcome = train("run", {"SOLVER.SKIP_NON_FINITE", "true", "SOLVER.BASE_LR", "1e30",
                                   "SOLVER.MAX_ITER", "9", "TRAIN.LOG_ITERS", "3"});
   expect_refused(outcome, {"the held-out loss is nan after iteration 9"});
-  EXPECT_EQ(times(outcome.out, "  skipped: the gradient '"), 8) << outcome.out;
+  EXPECT_EQ(occurrences(outcome.out, "  skipped: the gradient '"), 8) << outcome.out;
   EXPECT_NE(outcome.out.find("iter      3/9   33 %  loss 2."), std::string::npos) << outcome.out;
   for (const char* line : {"iter      6/9   66 %  all 3 steps were skipped  lr ",
                            "iter      9/9  100 %  all 3 steps were skipped  lr "})
     EXPECT_NE(outcome.out.find(line), std::string::npos) << outcome.out;
-  EXPECT_EQ(times(outcome.out, "loss 0.0000"), 0) << outcome.out;
+  EXPECT_EQ(occurrences(outcome.out, "loss 0.0000"), 0) << outcome.out;
 
   const auto rows = read_metrics(folder / "run/metrics.jsonl");
   ASSERT_EQ(rows.size(), 4u);  // and the final test
@@ -62,9 +62,9 @@ TEST_F(LogTest, AWindowOfSkippedStepsHasNoLoss) {
     for (const auto& [name, present] :
          {std::pair{"loss", false}, {"accuracy", false}, {"lr", true}})
       EXPECT_EQ(std::isfinite(value_of(rows[i], name)), present) << i << " " << name;
-  EXPECT_EQ(times(events("run"), "train/loss"), 1);
-  EXPECT_EQ(times(events("run"), "train/accuracy"), 1);
-  EXPECT_EQ(times(events("run"), "train/lr"), 3);
+  EXPECT_EQ(occurrences(events("run"), "train/loss"), 1);
+  EXPECT_EQ(occurrences(events("run"), "train/accuracy"), 1);
+  EXPECT_EQ(occurrences(events("run"), "train/lr"), 3);
 }
 
 // Deferred, a loss that is none belongs to a step that is skipped by the next one, which says so.
@@ -74,7 +74,7 @@ TEST_F(LogTest, ADeferredStepThatOverflowsIsSkippedByTheNext) {
               "SOLVER.MAX_ITER", "9", "TRAIN.LOG_ITERS", "3", "TRAIN.SNAPSHOT_ITERS", "100"});
   expect_refused(outcome, {"after iteration 9 'cpu_0/", "is -inf at", "lower SOLVER.BASE_LR"});
   // Step 1 takes gradients of zero, but decays at that rate; 2 overflows, 3 is the first to skip.
-  EXPECT_EQ(times(outcome.out, "  skipped: the gradient '"), 7) << outcome.out;
+  EXPECT_EQ(occurrences(outcome.out, "  skipped: the gradient '"), 7) << outcome.out;
   EXPECT_NE(outcome.out.find("iter      6/9   66 %  all 3 steps were skipped"), std::string::npos)
       << outcome.out;
   EXPECT_NE(outcome.out.find("iter      3/9   33 %  loss 2."), std::string::npos) << outcome.out;
@@ -85,15 +85,16 @@ TEST_F(LogTest, AJumpOfTheRateIsALine) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const char* line : {"iter      4  learning rate 0.02 -> 0.002\n",
                            "iter      7  learning rate 0.002 -> 0.0002\n"})
-    EXPECT_EQ(times(outcome.out, line), 1) << outcome.out;
-  EXPECT_EQ(times(outcome.out, "learning rate"), 2) << outcome.out;
+    EXPECT_EQ(occurrences(outcome.out, line), 1) << outcome.out;
+  EXPECT_EQ(occurrences(outcome.out, "learning rate"), 2) << outcome.out;
   const auto rows = read_metrics(folder / "run/metrics.jsonl");
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(value_of(rows[1], "iter"), 7) << "the last window is shorter";
   // Once more only where the run goes on, and not for a jump of before.
   outcome = train("run", {"--resume", "SOLVER.STEP_SIZE", "3", "SOLVER.MAX_ITER", "10"});
-  EXPECT_EQ(times(outcome.out, "learning rate"), 1) << outcome.out;
-  EXPECT_EQ(times(outcome.out, "iter     10  learning rate 0.0002 -> 2e-05\n"), 1) << outcome.out;
+  EXPECT_EQ(occurrences(outcome.out, "learning rate"), 1) << outcome.out;
+  EXPECT_EQ(occurrences(outcome.out, "iter     10  learning rate 0.0002 -> 2e-05\n"), 1)
+      << outcome.out;
 }
 
 // From 0.2 to 1 in ten steps: by a factor of 1.4, 1.29, 1.22, 1.18, 1.15, 1.13, 1.12, 1.11, 1.10
@@ -104,7 +105,7 @@ TEST_F(LogTest, WhatAJumpIsMayBeSaid) {
         train("run", {"SOLVER.WARM_UP_ITERS", "10", "SOLVER.WARM_UP_FACTOR", "0.2",
                       "SOLVER.MAX_ITER", "12", "SOLVER.LOG_LR_CHANGE_THRESHOLD", threshold});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return times(outcome.out, "learning rate");
+    return occurrences(outcome.out, "learning rate");
   };
   EXPECT_EQ(jumps("1.1"), 8);
   EXPECT_EQ(jumps("1.3"), 1);

@@ -8,6 +8,7 @@
 #include "data/labelled_images.h"
 #include "graph/file.h"
 #include "runtime/state/safetensors.h"
+#include "tests/support/occurrences.h"
 #include "tests/support/pictures.h"
 #include "tests/support/program.h"
 
@@ -24,12 +25,6 @@ TRAIN: {BATCH_SIZE: 6, SNAPSHOT_ITERS: 4, LOG_ITERS: 3}
 TEST: {ITERS: 5}
 SOLVER: {BASE_LR: 0.01, MAX_ITER: 9, STEP_SIZE: 100}
 )";
-
-int occurrences(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
 
 class PictureFolderCommand : public ::testing::Test {
  protected:
@@ -133,7 +128,7 @@ TEST_F(PictureFolderCommand, BrokenHeadersAreNamedBeforeTheFirstStep) {
   put("train/a/2.png", "");
   put("train/c/1.png", read_file(picture("train/c/1")).substr(0, 20));
   put("val/b/2.png", "no picture");
-  const std::vector<std::string> names{"train/a/2.png: not a JPEG, PNG",
+  const std::vector<std::string> names{"train/a/2.png: is empty",
                                        "train/c/1.png: a PNG file without a whole header",
                                        "val/b/2.png: not a JPEG, PNG"};
   std::vector<std::string> all = names;

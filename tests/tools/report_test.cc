@@ -11,8 +11,8 @@
 #include "graph/printable.h"
 #include "models/models.h"
 #include "operators/all.h"
+#include "tests/support/occurrences.h"
 #include "tests/support/pictures.h"
-#include "tests/support/times.h"
 #include "tests/support/training_command.h"
 #include "tools/report/chart.h"
 #include "tools/report/classes.h"
@@ -48,7 +48,7 @@ TEST_F(ReportTest, SaysWhatTheRunDid) {
   // 784 x 32 + 32 x 16 + 16 x 10 products; parameters have biases beside.
   expect_parts(page, {"<b>51,520</b>", "<b>25,818</b>"});
   // The loss is read at 12 places, of which three have a held-out result too.
-  EXPECT_EQ(times(page, "\nheld out "), 2 * 3) << "of loss and accuracy";
+  EXPECT_EQ(occurrences(page, "\nheld out "), 2 * 3) << "of loss and accuracy";
   EXPECT_EQ(page.find(kRefresh), std::string::npos);
   for (const char* from_elsewhere : {" src=\"http", "<link", "@import", "url("})
     EXPECT_EQ(page.find(from_elsewhere), std::string::npos) << from_elsewhere;
@@ -112,9 +112,9 @@ TEST_F(ReportTest, OfAResumedRunKeepsItsEarlierCurve) {
   ASSERT_EQ(train("run", {"--resume"}).exit_code, 0);
   const std::string page = report("run");
   expect_parts(page, {"resumed after iteration 20", "<b>60</b><span>of 60 iterations"});
-  EXPECT_EQ(times(page, "<title>iteration 5\nrate "), 0) << "one curve has no name";
-  EXPECT_EQ(times(page, "<title>iteration 5\n"), 4) << "of before, in every chart";
-  EXPECT_EQ(times(page, "<title>iteration 60\n"), 4);
+  EXPECT_EQ(occurrences(page, "<title>iteration 5\nrate "), 0) << "one curve has no name";
+  EXPECT_EQ(occurrences(page, "<title>iteration 5\n"), 4) << "of before, in every chart";
+  EXPECT_EQ(occurrences(page, "<title>iteration 60\n"), 4);
 }
 
 TEST_F(ReportTest, SaysWhyTheRunFailed) {

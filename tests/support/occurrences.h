@@ -5,7 +5,7 @@
 
 namespace lockstep::testing {
 
-inline int times(const std::string& text, const std::string& part) {
+inline int occurrences(const std::string& text, const std::string& part) {
   int count = 0;
   for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
   return count;
