@@ -38,9 +38,11 @@ ConfigKeys detector_data_keys(DetectorConfig& c) {
        "folder of the data sets that Detectron knows by name, such as coco/annotations and "
        "coco/coco_train2014",
        {.own = true}},
-      {"DATA.EXIF", &sets.exif,
+      {"DATA.EXIF",
+       &sets.exif,
        "annotations are made on pictures turned as their EXIF block says; false: on pictures as "
-       "stored. Asked only where the annotated size fits both"},
+       "stored. Asked only where the annotated size fits both",
+       {.remembered = true}},
       {"SCENES.TRAIN",
        &sets.train_scenes,
        "number of pictures of scenes_train, which are generated",

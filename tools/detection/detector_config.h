@@ -132,8 +132,8 @@ struct DetectorNote {
 struct DetectorConfig : TrainSettings {
   DetectorOptions network;
 
-  int64_t num_gpus = 1;  // the number of replicas, also where DEVICES says it
-  bool use_nccl = false;   // ALL_REDUCE decides where it is set
+  int64_t num_gpus = 1;   // the number of replicas, also where DEVICES says it
+  bool use_nccl = false;  // ALL_REDUCE decides where it is set
   double dedup_boxes = 1.0 / 16;
   std::vector<double> pixel_means = {102.9801, 115.9465, 122.7717};  // blue, green, red
 

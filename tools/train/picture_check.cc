@@ -4,12 +4,14 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
 #include "graph/error.h"
+#include "graph/limits.h"
 #include "tools/texts.h"
 
 namespace lockstep {
@@ -59,6 +61,7 @@ class Check {
   }
 
   void fail_if_broken() const {
+    if (trouble_) std::rethrow_exception(trouble_);
     if (broken_ == 0) return;
     std::string text =
         join(short_number(static_cast<double>(broken_)), " of ", text_of_count(),
@@ -83,12 +86,23 @@ class Check {
     while (in_set >= sets_[set].count) in_set -= sets_[set++].count;
     try {
       sets_[set].look(in_set);
+    } catch (const NoMemory&) {
+      stop_for(std::current_exception());
     } catch (const Error& error) {
       const std::lock_guard lock(mutex_);
       ++broken_;
       first_.emplace(number, error.what());
       if (first_.size() > kMostNamed) first_.erase(std::prev(first_.end()));
+    } catch (...) {
+      stop_for(std::current_exception());
     }
+  }
+
+  // No trouble with a picture: the check itself cannot go on.
+  void stop_for(std::exception_ptr trouble) {
+    next_ = count_;
+    const std::lock_guard lock(mutex_);
+    if (!trouble_) trouble_ = std::move(trouble);
   }
 
   const std::vector<PicturesToCheck>& sets_;
@@ -97,6 +111,7 @@ class Check {
   std::mutex mutex_;
   std::condition_variable end_;
   std::size_t ended_ = 0;
+  std::exception_ptr trouble_;
   int64_t broken_ = 0;
   std::map<int64_t, std::string> first_;  // of the broken ones
 };
