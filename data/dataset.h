@@ -67,9 +67,8 @@ std::vector<std::string> dataset_names();
 Preparation preparation_of(const DatasetOptions& options);
 // Whether its images can be read as bytes.
 bool has_bytes(const DatasetOptions& options);
-// The name of the pictures that opening the data set generates, a work of seconds for many:
-// "digits";
-// "" if none are generated.
+// Names the pictures that are generated when the data set is opened, which may take seconds; "" if
+// none are.
 std::string generated_by(const DatasetOptions& options);
 
 }  // namespace lockstep

@@ -43,7 +43,11 @@ void stand_in(const BadRow& bad, SkippedPictures& skipped,
     skipped.add(bad.row, static_cast<int64_t>(tried.size()), why);
     tried.insert(picture);
     if (static_cast<int64_t>(tried.size()) == bad.distinct)
-      fail("none of ", bad.distinct, " pictures can be read; the last is ", why);
+      fail(
+          "none of the ", bad.distinct,
+          " pictures that may stand here can be read; look at the folder of the data set. The last "
+          "one: ",
+          why);
   };
   note(bad.picture, bad.why);
   for (int64_t from = bad.row.step;; ++from) {

@@ -7,12 +7,12 @@
 
 namespace lockstep {
 
-// Of all that a detector may learn from: categories, sizes and order of images, and every field of
-// their objects but the ids. "20 images, 45 objects, 0123456789abcdef". The pictures' files may
-// move.
+// Digests all that a detector may learn from: categories, sizes and order of images, and every
+// field of their objects but the ids. "20 images, 45 objects, 0123456789abcdef". The pictures'
+// files may move.
 std::string digest_of(const Annotations& table);
 
-// As versions before wrote it: without areas, polygons, masks and keypoints.
+// Repeats the digest of earlier versions, which lacks areas, polygons, masks and keypoints.
 std::string digest_of_boxes(const Annotations& table);
 
 }  // namespace lockstep

@@ -173,7 +173,7 @@ void DetectionBatches::read(int64_t step, int64_t item, std::span<const Tensor> 
   }
 }
 
-// Empty if the step is of another group.
+// Returns none if the step is of another group.
 std::vector<int64_t> DetectionBatches::pictures_of_group(int64_t step, int32_t group) const {
   const PictureOrder::Step pictures = order_->step(step);
   std::vector<int64_t> numbers;

@@ -29,8 +29,8 @@ bool is_picture_name(std::string_view path);
 std::string picture_format_names(std::string_view last_word);
 std::string picture_endings(std::string_view last_word);
 
-// By the first bytes, whatever the file is called. Throws naming the format that the file has
-// instead, as far as it is a well-known one.
+// Finds the format by the first bytes, whatever the file is called. Throws naming the format that
+// the file has instead, as far as it is a well-known one.
 const PictureFormat& format_of(const PictureFile& file);
 
 }  // namespace lockstep

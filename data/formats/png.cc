@@ -20,7 +20,7 @@ int64_t number_at(std::string_view bytes, std::size_t at) {
   return number;
 }
 
-// Before the pixels or behind them.
+// Finds the block before the pixels or behind them.
 std::string_view exif_in(std::string_view bytes) {
   constexpr std::size_t kAround = 12;
   for (std::size_t at = kStart; at + kAround <= bytes.size();) {

@@ -91,17 +91,25 @@ TEST_F(FolderTest, BytesAreTheNearestOnes) {
 TEST_F(FolderTest, PicturesAreReadUprightWhateverTheFormat) {
   const Image stored = gradient_image(30, 40);
   const std::string block = exif_block(6);
-  const std::pair<const char*, std::string> kinds[]{
-      {".png", png_with(png_of(stored), png_chunk("eXIf", block))},
-      {".webp", webp_with_exif(webp_of(stored, true), block)},
-      {".bmp", bmp_of(turned(stored, 6))},
+  put_file(folder / "plain.jpg", jpeg_of(stored));
+  const Image rounded = read_image(folder / "plain.jpg");
+  struct Kind {
+    const char* ending;
+    std::string bytes;
+    const Image& picture;
   };
-  for (const auto& [ending, bytes] : kinds)
+  const Kind kinds[]{
+      {".png", png_with(png_of(stored), png_chunk("eXIf", block)), stored},
+      {".jpg", jpeg_with_exif(jpeg_of(stored), block), rounded},
+      {".webp", webp_with_exif(webp_of(stored, true), block), stored},
+      {".bmp", bmp_of(turned(stored, 6)), stored},
+  };
+  for (const auto& [ending, bytes, picture] : kinds)
     for (const bool held_out : {false, true}) {
       SCOPED_TRACE(ending);
       const std::string place = folder / (held_out ? "val/class_a" : "train/class_a");
       put_file(place + "/a" + ending, bytes);
-      put_file(place + "/b.png", png_of(turned(stored, 6)));
+      put_file(place + "/b.png", png_of(turned(picture, 6)));
       const auto data = dataset_named(options(held_out));
       ASSERT_EQ(data->size(), 26);
       std::vector<float> seen(static_cast<std::size_t>(data->image_values())), upright = seen;

@@ -126,9 +126,9 @@ TEST_F(CommandTest, DebugNamesEachParameterThatWillBeUpdated) {
     return found;
   };
   const std::vector<std::string> all{
-      "param fc1_w float32[784,32] will be updated", "param fc1_b float32[32] will be updated",
-      "param fc2_w float32[32,16] is not trained",   "param fc2_b float32[16] will be updated",
-      "param pred_w float32[16,10] will be updated", "param pred_b float32[10] will be updated"};
+      "param fc1_w float32[32,784] will be updated", "param fc1_b float32[32] will be updated",
+      "param fc2_w float32[16,32] is not trained",   "param fc2_b float32[16] will be updated",
+      "param pred_w float32[10,16] will be updated", "param pred_b float32[10] will be updated"};
   EXPECT_EQ(lines("of_two", {"--debug"}), all);
   EXPECT_EQ(lines("of_one", {"--debug", "DEVICES", "cpu"}), all);
   EXPECT_TRUE(lines("plain", {}).empty());

@@ -111,8 +111,8 @@ TEST_F(LaunchTest, FirstWeightsAreRank0s) {
                   folder / (std::string(rank) + "/w.safetensors"));
   }
   std::vector<std::string> words{
-      "launch",     "-n", "2", "--", "sh", "-c", "cd \"$0/$RANK\" && exec lockstep \"$@\"",
-      folder.path()};
+      "launch",      "-n",      "2", "--", "sh", "-c", "cd \"$0/$RANK\" && exec \"$@\"",
+      folder.path(), run_path()};
   for (const std::string& word : with("two", "w.safetensors")) words.push_back(word);
   const Outcome two = run_lockstep(words);
   ASSERT_EQ(two.exit_code, 0) << two.out << two.err;

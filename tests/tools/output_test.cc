@@ -6,6 +6,7 @@
 
 #include "graph/io.h"
 #include "operators/all.h"
+#include "tests/support/pictures.h"
 #include "tests/support/training_command.h"
 
 namespace lockstep::testing {
@@ -64,8 +65,12 @@ TEST_F(OutputTest, ThatIsLostCostsARunNothing) {
   // Nothing is printed, so nothing can be lost.
   EXPECT_EQ(train("quiet", {"--quiet"}, {.output = "/dev/full"}).exit_code, 0);
   // Another error keeps its code, and both are told.
-  const Outcome both = run_lockstep({"keys", "NONE"}, {.output = "/dev/full"});
-  expect_refused(both, {"no key has 'NONE'"});
+  write_file(folder / "none.png", "no picture");
+  write_png(folder / "digit.png", gradient_image(28, 28));
+  const Outcome both = run_lockstep(
+      {"infer", folder / "whole/model.onnx", folder / "digit.png", folder / "none.png"},
+      {.output = "/dev/full"});
+  expect_refused(both, {"none.png", "cannot write to standard output"});
 }
 
 // The next file would take the number of a closed stream, and get the lines that it was meant for.

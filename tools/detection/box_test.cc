@@ -49,7 +49,7 @@ PictureList BoxTest::own_pictures() {
   return list;
 }
 
-// Something of its size takes a bad picture's place in its round; what is found in that is dropped.
+// Puts a blank picture of the same size in a bad one's place; boxes found in a blank are dropped.
 Image BoxTest::picture_or_blank(std::size_t number) {
   try {
     return pictures_.picture(number);
@@ -66,7 +66,7 @@ Image BoxTest::picture_or_blank(std::size_t number) {
           std::vector<uint8_t>(static_cast<std::size_t>(3 * image.height * image.width))};
 }
 
-// On rank 0 of several processes, those that others could not read, too.
+// Drops, on rank 0, also the boxes of pictures that other processes could not read.
 void BoxTest::drop_left_out(std::vector<FoundBoxes>& found) {
   std::vector<std::string> texts;
   for (const auto& [number, why] : left_out_) texts.push_back(join(number, " ", why));

@@ -34,7 +34,7 @@ TensorType picture_of(const Graph& graph) {
   return {};
 }
 
-// For people. Throws for a network that `infer` could not use.
+// Describes the network for people. Throws for a network that `infer` could not use.
 std::string contents_of(TrainingModel& model, const std::string& weights, const std::string& step) {
   if (model.metadata.count("vocabulary"))
     return join(vocabulary_in(model, step).size(), " characters");

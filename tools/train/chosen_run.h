@@ -1,4 +1,4 @@
-// Which run of a series a command takes: the newest that has what the command needs.
+// The choice of a series' run: the newest that has what a command needs.
 #pragma once
 
 #include <functional>
@@ -28,9 +28,9 @@ std::string text_of(const ChosenRun& chosen);
 // One line for each run that was passed over, each after a line break.
 std::string reasons_of(const ChosenRun& chosen);
 
-// A run whose newest checkpoint is gone but not the one before has something to offer.
+// Says why a run cannot go on: neither of its checkpoints is there. "" if one is.
 std::string lacks_checkpoint(const std::string& folder);
-// Where the checkpoint's parameters are others than the model's. "": none are.
+// Names the parameters that differ between checkpoint and model; "" if none do.
 std::string other_network(const TrainingModel& model, const std::string& checkpoint);
 
 // `folder`, unless it is the link runs/latest to a run without a checkpoint: then the newest run of

@@ -1,6 +1,7 @@
-// Lines that several processes would print, gathered and printed once.
+// Texts and numbers of all processes, gathered on rank 0.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
