@@ -145,6 +145,27 @@ TEST(LossScale, AStepThatOverflowsChangesNothingAndHalvesIt) {
   }
 }
 
+// At its limit it grows, overflows and halves in turn; each time it stays for as many sound steps.
+TEST(LossScale, CountsSoundStepsFromTheLastOverflow) {
+  constexpr int kGrowth = 3;
+  Scaled run({.first = 0x1p40F, .most = 0x1p60F, .growth_steps = kGrowth});
+  int sound = 0, overflows = 0, growths_after_overflow = 0;
+  for (int i = 0; i < 60; ++i) {
+    const float before = run.scale(), after = run.step();
+    if (after < before) {
+      sound = 0;
+      ++overflows;
+      continue;
+    }
+    ++sound;
+    if (after == before) continue;
+    EXPECT_EQ(sound, kGrowth) << "step " << i;
+    sound = 0;
+    growths_after_overflow += overflows > 0;
+  }
+  EXPECT_GT(growths_after_overflow, 3);
+}
+
 // A power of two in, the same out: where nothing is too small or too large, the scale is not felt.
 TEST(LossScale, LeavesGradientsAsTheyAre) {
   auto trained = [](float scale) {

@@ -278,7 +278,18 @@ OpCase transposed(const std::string& name, const Dims& x, const Dims& w, const C
   return c;
 }
 
+// Padding that follows from an attribute: strides and kernels of 2 and 3 leave one row and column
+// too many.
+OpCase padded_by(const std::string& name, Attributes::value_type attribute, const Conv2d& p) {
+  OpCase c = transposed(name, {1, 2, 3, 4}, {2, 2, 3, 3}, p);
+  std::erase_if(c.attributes, [](const auto& given) { return given.first == "pads"; });
+  c.attributes.push_back(std::move(attribute));
+  return c;
+}
+
 std::vector<OpCase> transposed_cases() {
+  const Conv2d at_the_end{.stride_h = 2, .stride_w = 2, .bottom = 1, .right = 1},
+      at_the_start{.stride_h = 2, .stride_w = 2, .top = 1, .left = 1};
   return {
       transposed("plain", {1, 2, 3, 3}, {2, 3, 3, 3}),
       transposed("bias", {2, 2, 3, 4}, {2, 3, 2, 2}, {}, true),
@@ -291,6 +302,9 @@ std::vector<OpCase> transposed_cases() {
                  false, 1),
       transposed("dilated", {1, 2, 3, 3}, {2, 2, 2, 2}, {.dilation_h = 2, .dilation_w = 2}),
       transposed("groups", {1, 4, 3, 3}, {4, 2, 3, 3}, {.group = 2}, true),
+      padded_by("same_upper", {"auto_pad", "SAME_UPPER"}, at_the_end),
+      padded_by("same_lower", {"auto_pad", "SAME_LOWER"}, at_the_start),
+      padded_by("output_shape", {"output_shape", std::vector<int64_t>{6, 8}}, at_the_start),
   };
 }
 
