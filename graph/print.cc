@@ -174,6 +174,8 @@ std::string summary_of(const TrainingModel& model) {
       << " init, " << model.step.node_count() << " step\n"
       << "parameters " << parameters.size() << " (" << scientific(values)
       << " values per replica)\n";
+  if (model.step.node_count() > 0 && model.updates.empty())
+    out << "updates    none: the forward pass alone\n";
   for (const State& state : model.states) width = std::max(width, state.name.size());
   auto print = [&](std::string_view kind, const Parameter& of) {
     out << "  " << std::left << std::setw(9) << kind << std::setw(static_cast<int>(width) + 2)

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "builders/all_reduce/expand.h"
+#include "builders/step/forward.h"
 #include "builders/step/hold.h"
 #include "builders/step/in_turn.h"
 #include "builders/step/initial_states.h"
@@ -28,7 +29,9 @@ constexpr const char* kLossWeight = "loss_weight";
 bool means(const DataParallelOptions& options) {
   return options.all_reduce.spec.reduction == Reduction::mean;
 }
-bool scales_loss(const DataParallelOptions& options) { return options.precision == DType::float16; }
+bool scales_loss(const DataParallelOptions& options) {
+  return options.precision == DType::float16 && !options.forward_only;
+}
 
 // The all-reduce sums; with each loss scaled by 1/N that sum is the gradient of the mean. With
 // `mean:` no scaling is needed.
@@ -119,6 +122,15 @@ void list_values(TrainingModel& model, const OneReplica& one, const StepReport& 
       model.gradients.push_back(named(one.params[p].name, graph, one.gradients[p]));
 }
 
+// The network's own, of each part of the share.
+void declare_network_outputs(OneReplica& one) {
+  for (std::size_t part = 0; part < one.parts.size(); ++part)
+    for (std::size_t i = 0; i < one.output_names.size(); ++i)
+      one.graph.output(named_output(
+          one.graph,
+          {name_in_part(static_cast<int>(part), one.output_names[i]), one.parts[part].outputs[i]}));
+}
+
 void declare_outputs(TrainingModel& model) {
   for (const auto* items : {&model.losses, &model.metrics, &model.checks})
     for (const Replicated& item : *items) model.step.output(model.step.at(item.values[0]));
@@ -152,27 +164,30 @@ void initialise_states(TrainingModel& model, const OneReplica& one, const Optimi
 }  // namespace
 
 TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
-                                        const Optimizer& optimizer,
+                                        const Optimizer& trained_by,
                                         const DataParallelOptions& given, const Where& where) {
   DataParallelOptions options = given;
   check_options(options);
+  const Optimizer optimizer = options.forward_only ? no_updates() : trained_by;
   const int n = options.replicas;
   const bool skips = options.skip_non_finite = options.skip_non_finite || scales_loss(options);
 
   // Forward and backward pass.
-  OneReplica one = trace(ops, model);
+  OneReplica one = trace(ops, model, options.forward_only);
+  if (options.forward_only) compute_as_predicting(one);
   if (options.resident.any()) hold_inputs(one, options.resident);
   if (options.synchronised_batch_norm && n > 1) synchronise_batch_norm(one);
   one.graph.inherit_origins(where.text());  // the model function's lines, from here on
   scale_losses(one, options);
   std::optional<LossScale> scale;
-  Differentiation how{{}, options.frozen, options.allow_untrained};
+  Differentiation how{{}, options.frozen, options.allow_untrained, options.forward_only};
   if (scales_loss(options)) {
     scale = add_loss_scale(one.graph);
     for (Value loss : one.parts[0].losses) how.seeds.push_back(seed_of(one.graph, *scale, loss));
   }
   differentiate(one, how);
   repeat(one, options.micro_batches);
+  declare_network_outputs(one);
   const EmbeddingSums embeddings(one, options);
   const StepReport report = report_of(one, means(options) ? 1.0F / static_cast<float>(n) : 1);
 
@@ -193,7 +208,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   }
   if (skips) flags.origin = first_bad_gradient(one, "origin");
   if (options.clip.before_reduce && !options.deferred) clip(one, options);
-  step.bucket_plan = reduce(one, options);
+  if (!options.forward_only) step.bucket_plan = reduce(one, options);
   embeddings.add_to(one, options);
   step.metadata = embeddings.choices();
 

@@ -53,6 +53,12 @@ struct DataParallelOptions {
   // A step with a non-finite gradient changes no parameter and no slot (except that momentum
   // follows a jump of the rate) and reports it: TrainingModel::checks.
   bool skip_non_finite = false;
+  // The forward pass alone, on every replica: losses and metrics as in training, no gradients, no
+  // updates. Batch norms use the running statistics, which stay, and nothing is dropped. The model
+  // needs no loss: outputs that it declares in training are outputs of the step, cpu_0/NAME, ...
+  // Options of gradients and updates have no effect (rules, frozen, embeddings, loss_scaling, the
+  // optimiser), or are refused (builders/step/forward.h).
+  bool forward_only = false;
   // Batch normalisation over the batch of all replicas. Shares must be equal.
   bool synchronised_batch_norm = false;
   StatisticsPolicy statistics = StatisticsPolicy::each;

@@ -37,7 +37,7 @@ void OneReplica::for_each_value(const std::function<void(Value&)>& change) {
   for (Part& part : parts) {
     for (Net::Named& input : part.inputs) change_if(input.value);
     change_if(part.weight);
-    for (auto* list : {&part.losses, &part.metrics})
+    for (auto* list : {&part.losses, &part.metrics, &part.outputs})
       for (Value& value : *list) change_if(value);
   }
   for (Value& count : counts) change_if(count);
@@ -55,11 +55,13 @@ Value step_input(Graph& graph, const std::string& name, const TensorType& type,
   return graph.input(name, type, origin);
 }
 
-OneReplica trace(const OpSet& ops, const ModelFn& model) {
+OneReplica trace(const OpSet& ops, const ModelFn& model, bool forward_only) {
   OneReplica one(ops);
   Net net(one.graph, Mode::train);
   model(net);
-  check(!net.losses().empty(), "the model declares no loss, so there is nothing to train");
+  check(forward_only || !net.losses().empty(),
+        "the model declares no loss, so there is nothing to train; forward_only (lockstep build "
+        "--forward-only) builds its forward pass alone");
   name_random_streams(one.graph);
   one.params = net.params();
   one.parts.emplace_back().inputs = net.inputs();
@@ -72,11 +74,20 @@ OneReplica trace(const OpSet& ops, const ModelFn& model) {
     one.metric_names.push_back(metric.name);
     one.parts[0].metrics.push_back(metric.value);
   }
+  if (!forward_only) return one;
+  for (const Net::Named& output : net.outputs()) {
+    one.output_names.push_back(output.name);
+    one.parts[0].outputs.push_back(output.value);
+  }
   return one;
 }
 
 void differentiate(OneReplica& one, const Differentiation& how) {
   check_frozen(one, how.frozen);
+  if (how.forward_only) {
+    one.gradients.assign(one.params.size(), none);
+    return;
+  }
   std::vector<Loss> losses;
   for (std::size_t i = 0; i < one.parts[0].losses.size(); ++i)
     losses.push_back({one.parts[0].losses[i], how.seeds.empty() ? none : how.seeds[i]});

@@ -21,11 +21,12 @@ struct OneReplica {
     Value weight = none;        // fed weight of its loss, or none
     std::vector<Value> losses;  // as differentiated
     std::vector<Value> metrics;
+    std::vector<Value> outputs;  // of the forward pass alone
   };
 
   Graph graph;
   std::vector<Net::Param> params;  // `next`: the last part's value
-  std::vector<std::string> loss_names, metric_names;
+  std::vector<std::string> loss_names, metric_names, output_names;
   std::vector<Part> parts;
   std::vector<Value> counts;  // of parts[0].losses; none: the loss is a mean over the rows
   // By part after the first: its values that exist before repeat(), by the first part's value.
@@ -51,15 +52,18 @@ void check_free(const Graph& graph, const std::string& name, const std::string& 
 Value step_input(Graph& graph, const std::string& name, const TensorType& type,
                  const std::string& what, const std::string& origin = "");
 
-// The network in training, with its losses as declared.
-OneReplica trace(const OpSet& ops, const ModelFn& model);
+// The network in training, with its losses as declared. For the forward pass alone it may have no
+// loss, and what it declares as outputs in training counts.
+OneReplica trace(const OpSet& ops, const ModelFn& model, bool forward_only = false);
 
 // Backward pass. `seed` is the gradient of each loss, or empty for 1. Parameters that match
-// `frozen` get no gradient, nor do those that no loss reaches, which `allow_untrained` must allow.
+// `frozen` get no gradient, nor do those that no loss reaches, which `allow_untrained` must allow;
+// with `forward_only` none gets one.
 struct Differentiation {
   std::vector<Value> seeds = {};
   std::vector<std::string> frozen = {};
   bool allow_untrained = false;
+  bool forward_only = false;
 };
 void differentiate(OneReplica& one, const Differentiation& how);
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "builders/step/data_parallel.h"
+#include "builders/step/forward.h"
 
 namespace lockstep {
 
@@ -51,6 +52,7 @@ void check_options(const DataParallelOptions& options) {
                                      {"rules.weight_decay_norm", options.rules.weight_decay_norm},
                                      {"rules.bias_rate_factor", options.rules.bias_rate_factor}})
     check(std::isfinite(number) && number >= 0, name, " is ", number, ", should be 0 or more");
+  if (options.forward_only) check_forward_only(options);
   check_fits(options.all_reduce, options.replicas);
 }
 

@@ -5,9 +5,6 @@
 #include "operators/shape/shape.h"
 
 namespace lockstep {
-namespace {
-
-// An output's value, under the name of the output where that is free.
 Value named_output(Graph& graph, const Net::Named& output) {
   if (graph.name(output.value) == output.name) return output.value;
   const std::vector<Value>& declared = graph.outputs();
@@ -17,8 +14,6 @@ Value named_output(Graph& graph, const Net::Named& output) {
   graph.rename(output.value, output.name);
   return output.value;
 }
-
-}  // namespace
 
 void trace_inference(TrainingModel& model, const ModelFn& network) {
   Net net(model.inference, Mode::infer);

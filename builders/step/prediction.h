@@ -6,6 +6,9 @@
 
 namespace lockstep {
 
+// An output's value, under the name of the output where that is free.
+Value named_output(Graph& graph, const Net::Named& output);
+
 // Fills model.inference; its parameters must be those of training, of the same types.
 void trace_inference(TrainingModel& model, const ModelFn& network);
 

@@ -71,6 +71,7 @@ class Repetition {
       if (!one_.early_nodes.contains(index)) copy_for_part(graph_, index, part, here_);
     for (Value loss : first.losses) made.losses.push_back(here(loss));
     for (Value metric : first.metrics) made.metrics.push_back(here(metric));
+    for (Value output : first.outputs) made.outputs.push_back(here(output));
     for (std::size_t p = 0; p < one_.params.size(); ++p)
       if (next_[p]) one_.params[p].next = here(next_[p]);
     one_.parts.push_back(std::move(made));

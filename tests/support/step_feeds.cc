@@ -74,7 +74,7 @@ std::span<const Tensor> StepFeeds::at(int64_t step, float rate, float correction
   for (std::size_t i = 0; i < images_.size(); ++i)
     images_[i] = static_cast<float>(random.uniform(-1, 1)) +
                  0.3F * static_cast<float>(labels_[i / pixels] * static_cast<int64_t>(i % 5) % 7);
-  feeds_.set(Role::rate, rate);
+  if (feeds_.has(Role::rate)) feeds_.set(Role::rate, rate);
   if (feeds_.has(Role::correction)) feeds_.set(Role::correction, correction);
   return feeds_.tensors();
 }

@@ -22,6 +22,7 @@ class StepFeeds {
   std::span<const Tensor> at(int64_t step, float rate, float correction = 1);
   // The whole batch of the last at().
   std::vector<float>& images() { return images_; }
+  const std::vector<int64_t>& labels() const { return labels_; }
 
  private:
   std::vector<float> images_;

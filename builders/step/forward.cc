@@ -1,0 +1,93 @@
+#include "builders/step/forward.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "graph/passes/copy.h"
+#include "operators/batch_norm/batch_norm.h"
+
+namespace lockstep {
+namespace {
+
+// Values that `one` lists by their numbers.
+std::set<int> listed_in(OneReplica& one) {
+  std::set<int> listed;
+  one.for_each_value([&](Value& value) { listed.insert(value.id); });
+  return listed;
+}
+
+// With the given statistics, which are also the new ones.
+void normalise_as_predicting(GraphCopy& copy, const Node& node) {
+  Graph& graph = copy.to();
+  const std::vector<Value> x = copy.of(node.inputs());
+  const auto outputs = node.outputs();
+  const OriginScope origin(graph, node.where());
+  BatchNormAttrs attrs = read_batch_norm(node);
+  attrs.training = false;
+  copy.set(outputs[0], batch_norm(graph, {x[0], x[1], x[2], x[3], x[4]}, attrs,
+                                  Site(node.graph().name(outputs[0]))));
+  for (std::size_t i = 1; i < std::min<std::size_t>(outputs.size(), 3); ++i)
+    if (outputs[i]) copy.set(outputs[i], x[i + 2]);
+}
+
+// Without its `training_mode` a Dropout passes all; the mask of one says so.
+void pass_all(GraphCopy& copy, const Node& node, const std::set<int>& listed) {
+  std::vector<Value> operands = copy.of(node.inputs());
+  operands.resize(std::min<std::size_t>(operands.size(), 2));
+  const auto outputs = node.outputs();
+  const Value mask = outputs.size() > 1 ? outputs[1] : none;
+  if (mask && (listed.contains(mask.id) || !node.graph().consumers(mask).empty()))
+    copy.copy(node, operands);
+  copy.set(outputs[0], operands[0]);
+}
+
+}  // namespace
+
+void check_forward_only(const DataParallelOptions& options) {
+  const bool norms_vary = options.statistics != StatisticsPolicy::each;
+  for (const auto& [given, option, why] :
+       {std::tuple{options.clip.active(), "clip (SOLVER.CLIP_NORM, CLIP_EACH_NORM, CLIP_VALUE)",
+                   "it has no gradients"},
+        {options.deferred, "deferred (SOLVER.DEFERRED)", "it has no gradients"},
+        {options.skip_non_finite, "skip_non_finite (SOLVER.SKIP_NON_FINITE)",
+         "it has no update to skip"},
+        {options.synchronised_batch_norm, "synchronised_batch_norm (TRAIN.SYNC_BATCH_NORM)",
+         "its batch norms use the running statistics, not those of the batch"},
+        {norms_vary, "statistics (TRAIN.STATISTICS)", "it changes no running statistics"}})
+    check(!given, "the forward pass alone (forward_only, --forward-only) does not go with ", option,
+          ": ", why, "; leave the option out");
+}
+
+DataParallelOptions for_forward_only(DataParallelOptions options) {
+  options.forward_only = true;
+  options.clip = {};
+  options.deferred = options.skip_non_finite = options.synchronised_batch_norm = false;
+  options.statistics = StatisticsPolicy::each;
+  return options;
+}
+
+void compute_as_predicting(OneReplica& one) {
+  const std::set<int> listed = listed_in(one);
+  GraphCopy copy(one.graph);
+  for (int index = 0; index < one.graph.node_count(); ++index) {
+    const Node node = one.graph.node(index);
+    if (node.type() == "BatchNormTrain")
+      normalise_as_predicting(copy, node);
+    else if (node.type() == "Dropout" && node.domain().empty())
+      pass_all(copy, node, listed);
+    else
+      copy.take(node);
+  }
+  for (Net::Param& param : one.params) param.next = none;
+  one.for_each_value([&](Value& value) { value = copy.of(value); });
+  one.graph = copy.finish();
+}
+
+Optimizer no_updates() {
+  return Optimizer([](Graph&, const ParamUpdate& update) -> UpdatedParam {
+    return {update.param, update.slots};
+  });
+}
+
+}  // namespace lockstep
