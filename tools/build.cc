@@ -24,10 +24,14 @@ void add_build(CLI::App& app, Command& chosen) {
   command->add_option("--loss", options->model.loss, "FILE.onnx: name of the value to minimise");
   command->add_flag("--train-batch-norm", options->model.train_batch_norm,
                     "FILE.onnx: train batch norms even where the file says training_mode 0");
+  command->add_flag("--forward-only", options->model.forward_only,
+                    "the forward pass alone: losses and metrics, no gradients, no updates; a "
+                    "FILE.onnx needs no --loss");
   command->add_option("-o,--output", options->output, "file to write")->capture_default_str();
   command->footer(
       "Example:  lockstep build lenet --devices 'gpu*8' -o step.onnx\n"
       "          lockstep build net.onnx --loss loss --devices 'cpu*2' -o step.onnx\n"
+      "          lockstep build resnet50 --forward-only --devices 'cpu*2' -o forward.onnx\n"
       "The machine need not have the devices. KEY VALUE pairs are keys of a CONFIG.yaml\n"
       "(lockstep keys). With a model's name or FILE.onnx, only keys of the run and of the step\n"
       "are allowed, such as TRAIN.MICRO_BATCHES 2.");

@@ -4,6 +4,7 @@
 
 #include "builders/net/imported.h"
 #include "builders/optimizers/momentum_sgd.h"
+#include "builders/step/forward.h"
 #include "models/models.h"
 #include "operators/all.h"
 #include "tools/classification/config.h"
@@ -47,6 +48,7 @@ Settings settings_for(const ModelRequest& request) {
   Settings settings;
   read_words_for(request, joined({keys_of(settings.run), keys_of(settings.step)}),
                  "keys of the run and of the step");
+  settings.step.options.forward_only = request.forward_only;
   return settings;
 }
 
@@ -60,11 +62,17 @@ SourcedModel sourced(LoadedModel file, const RunSettings& run, int64_t batch_of_
   return model;
 }
 
+// A configuration says how its run trains; its forward pass takes what it can of that.
+void choose_passes(const ModelRequest& request, StepSettings& step) {
+  if (request.forward_only) step.options = for_forward_only(step.options);
+}
+
 // The text decides how many characters there are.
 SourcedModel language_source(const ModelRequest& request, const ConfigFiles& files,
                              const std::vector<std::string>& words) {
   Origins origins;
   TextConfig config = read_text_config(files, words, 1, origins);
+  choose_passes(request, config.step);
   if (request.batch > 0) config.batch_size = request.batch * config.replicas();
   const TextCorpus corpus(config);
   TrainingModel model = build_language_step(config, corpus.vocabulary().size());
@@ -77,17 +85,21 @@ SourcedModel read_source(const ModelRequest& request, const ConfigFiles& files,
   if (is_detector(files, words)) {
     if (request.batch > 0)
       words.insert(words.end(), {"TRAIN.IMS_PER_BATCH", std::to_string(request.batch)});
-    return detector_from(read_detector_config(files, words));
+    DetectorConfig config = read_detector_config(files, words);
+    choose_passes(request, config.step);
+    return detector_from(config);
   }
   Origins origins;
   if (is_language_model(files, words)) return language_source(request, files, words);
   if (is_control(files, words)) {
     if (request.batch > 0)
       words.insert(words.end(), {"TRAIN.BATCH_SIZE", std::to_string(request.batch)});
-    const ControlConfig config = read_control_config(files, words, 1, origins);
+    ControlConfig config = read_control_config(files, words, 1, origins);
+    choose_passes(request, config.step);
     return {{build_control_model(config)}, config.run, {config.batch_size, config.replicas(), 1}};
   }
   ClassificationConfig config = read_config(files, words, 1, origins);
+  choose_passes(request, config.step);
   if (request.batch > 0) config.batch_size = request.batch * config.replicas();
   return {{build_configured_model(config)}, config.run, shares_of(config, config.replicas())};
 }
@@ -104,7 +116,9 @@ SourcedModel step_of_network(const ModelRequest& request, int64_t batch) {
   auto file = specialised(load_network(request.source), {});
   ImportedOptions imported;
   imported.train_batch_norm = request.train_batch_norm;
-  imported.trainable = some_trainable(*file, request.loss, step.options.frozen);
+  imported.trainable = request.loss.empty()
+                           ? float_initializers(*file)
+                           : some_trainable(*file, request.loss, step.options.frozen);
   DataParallelOptions options = options_of(step, run.devices.list);
   options.frozen.clear();  // frozen ones are not parameters at all
   return sourced({build_data_parallel_model(all_ops(), imported_model(file, request.loss, imported),
@@ -125,6 +139,7 @@ SourcedModel named_model(const ModelRequest& request, int64_t batch) {
   read_words_for(request,
                  joined({keys_of(run), keys_of(step), {{"DATA.BYTES", &bytes, "images as bytes"}}}),
                  "keys of the run and of the step, and DATA.BYTES,");
+  step.options.forward_only = request.forward_only;
   const ModelFn model = model_named(request.source, bytes ? published_for_bytes(request.source)
                                                           : published_options(request.source));
   return sourced({build_data_parallel_model(all_ops(), model, MomentumSgd{},
@@ -171,7 +186,8 @@ SourcedModel model_from(const ModelRequest& request) {
         request.source, "' is neither");
   if (is_yaml(request.source)) return configured(request);
   const int64_t batch = request.batch > 0 ? request.batch : kUsualBatch;
-  if (!request.loss.empty()) return step_of_network(request, batch);
+  const bool builds = !request.loss.empty() || request.forward_only;
+  if (builds && is_onnx(request.source)) return step_of_network(request, batch);
   return is_onnx(request.source) ? step_in_file(request, batch) : named_model(request, batch);
 }
 

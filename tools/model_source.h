@@ -19,6 +19,7 @@ struct ModelRequest {
   std::string loss = "";          // for a network in FILE.onnx: the value to minimise
   bool train_batch_norm = false;  // for a network in FILE.onnx: also trains nodes with
                                   // training_mode 0
+  bool forward_only = false;      // of a step that is built here: its forward pass alone
   int64_t batch = 0;              // images per replica; 0: from the configuration, or 32
 };
 

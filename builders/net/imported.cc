@@ -149,20 +149,27 @@ class Copy {
 
 }  // namespace
 
-std::set<std::string> trainable_initializers(const LoadedModel& file, const std::string& loss,
-                                             const std::vector<std::string>& frozen) {
+std::set<std::string> float_initializers(const LoadedModel& file) {
   const Graph& graph = file.model.inference;
   std::set<std::string> kept = running_statistics(graph);
   kept.merge(normalisers_of_inputs(graph));
+  std::set<std::string> names;
+  for (const std::string& name : file.initializers)
+    if (const Value value = graph.find(name);
+        value && graph.dtype(value) == DType::float32 && !kept.contains(name))
+      names.insert(name);
+  return names;
+}
+
+std::set<std::string> trainable_initializers(const LoadedModel& file, const std::string& loss,
+                                             const std::vector<std::string>& frozen) {
+  const Graph& graph = file.model.inference;
   check_patterns_used(frozen, {file.initializers.begin(), file.initializers.end()},
                       "frozen parameters (MODEL.FREEZE, --freeze)");
   // Differentiates a copy, in which training batch normalisation has a gradient.
   ImportedOptions all;
-  for (const std::string& name : file.initializers) {
-    Value value = graph.find(name);
-    if (!value || graph.dtype(value) != DType::float32 || kept.count(name)) continue;
+  for (const std::string& name : float_initializers(file))
     if (!matches_any(name, frozen)) all.trainable.insert(name);
-  }
   Graph scratch(graph.ops(), "trainable");
   Net net(scratch, Mode::train);
   ImportedValues value_named = add_imported(net, file, all);
@@ -244,9 +251,9 @@ ModelFn imported_model(std::shared_ptr<const LoadedModel> file, const std::strin
                        const ImportedOptions& options) {
   return [file, loss, options](Net& net) {
     ImportedValues value_named = add_imported(net, *file, options);
-    if (net.training()) net.loss(loss, value_named(loss));
+    if (net.training() && !loss.empty()) net.loss(loss, value_named(loss));
     const Graph& graph = file->model.inference;
-    if (!net.training())
+    if (!net.training() || loss.empty())
       for (Value output : graph.outputs())
         net.output(graph.name(output), value_named(graph.name(output)));
   };

@@ -46,6 +46,10 @@ Classifier find_classifier(const LoadedModel& file, const std::string& scores);
 std::set<std::string> trainable_initializers(const LoadedModel& file, const std::string& loss,
                                              const std::vector<std::string>& frozen);
 
+// All of float32, except running statistics and constants that normalise an input of bytes: the
+// parameters of a network without a loss.
+std::set<std::string> float_initializers(const LoadedModel& file);
+
 // The trainable initializers, of which there must be one. Throws naming the types of the others,
 // and the remedy for parameters that are not float32.
 std::set<std::string> some_trainable(const LoadedModel& file, const std::string& loss,
@@ -57,7 +61,8 @@ std::set<std::string> some_trainable(const LoadedModel& file, const std::string&
 using ImportedValues = std::function<Value(const std::string& name)>;
 ImportedValues add_imported(Net& net, const LoadedModel& file, const ImportedOptions& options);
 
-// The whole file as a model: its inputs, loss and outputs.
+// The whole file as a model: its inputs, loss and outputs. Without a loss ("") it is one for the
+// forward pass alone, which has the outputs in training, too.
 ModelFn imported_model(std::shared_ptr<const LoadedModel> file, const std::string& loss,
                        const ImportedOptions& options);
 

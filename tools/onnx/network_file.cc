@@ -11,7 +11,11 @@ namespace lockstep {
 
 LoadedModel load_network(const std::string& path) {
   LoadedModel file = load_model(all_ops(), path);
-  check(file.model.step.node_count() == 0, path, ": contains a training step, not a network");
+  const bool has_step = file.model.step.node_count() > 0;
+  check(!has_step || !file.model.updates.empty(), path,
+        ": contains the forward pass of a training step, without gradients and updates, not a "
+        "network; give the network's own file, or run this one in a Session (docs/from_cpp.md)");
+  check(!has_step, path, ": contains a training step, not a network");
   static std::set<std::string> told;
   if (!file.warning.empty() && told.insert(path).second)
     std::cerr << "warning: " << path << " " << file.warning << "\n";
