@@ -135,8 +135,10 @@ class Cutter {
       return false;
     }
     part_.set_replica(node.replica() - shares_.first());
+    const std::string like = node.attributes().text(kShapedLike, "");
     copy_.set(node.outputs()[0],
-              recv(part_, whole_.type(crossing.value), crossing.message, crossing.received));
+              recv(part_, whole_.type(crossing.value), crossing.message, crossing.received,
+                   like.empty() ? none : at(whole_.at(like))));
     return true;
   }
 

@@ -15,6 +15,7 @@
 #include "builders/step/shared_counts.h"
 #include "builders/step/sync_batch_norm.h"
 #include "builders/step/updates.h"
+#include "builders/step/whole_loss.h"
 #include "graph/passes/replicate.h"
 #include "graph/passes/schedule.h"
 #include "operators/elementwise/elementwise.h"
@@ -176,6 +177,8 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   OneReplica one = trace(ops, model, options.forward_only);
   if (options.forward_only) compute_as_predicting(one);
   if (options.resident.any()) hold_inputs(one, options.resident);
+  std::optional<WholeLoss> whole;
+  if (options.whole_loss) whole.emplace(one);
   if (options.synchronised_batch_norm && n > 1) synchronise_batch_norm(one);
   one.graph.inherit_origins(where.text());  // the model function's lines, from here on
   scale_losses(one, options);
@@ -189,7 +192,11 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   repeat(one, options.micro_batches);
   declare_network_outputs(one);
   const EmbeddingSums embeddings(one, options);
-  const StepReport report = report_of(one, means(options) ? 1.0F / static_cast<float>(n) : 1);
+  StepReport report = report_of(one, means(options) ? 1.0F / static_cast<float>(n) : 1);
+  if (whole) {
+    report.metrics.push_back(whole->add_to(one, n));
+    one.metric_names.emplace_back(kWholeLoss);
+  }
 
   // Gradients before the sum.
   const int first_appended = one.graph.node_count();
@@ -231,7 +238,8 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   if (options.precision != DType::float32) lower_precision(step, options.precision);
 
   TrainingModel all = replicate(step, n, options.scope);
-  all.step = expand(expand_in_turn(std::move(all.step)), options.all_reduce);
+  all.step = expand_joined_rows(expand_in_turn(std::move(all.step)));
+  all.step = expand(std::move(all.step), options.all_reduce);
   return all;
 }
 

@@ -59,6 +59,10 @@ struct DataParallelOptions {
   // Options of gradients and updates have no effect (rules, frozen, embeddings, loss_scaling, the
   // optimiser), or are refused (builders/step/forward.h).
   bool forward_only = false;
+  // Adds the metric `whole_loss`: the sum of the losses that one replica would have with the whole
+  // batch and replica 0's parameters (builders/step/whole_loss.h). Training is the same to the last
+  // bit; replica 0 also computes the forward pass of the whole batch.
+  bool whole_loss = false;
   // Batch normalisation over the batch of all replicas. Shares must be equal.
   bool synchronised_batch_norm = false;
   StatisticsPolicy statistics = StatisticsPolicy::each;

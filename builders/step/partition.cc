@@ -1,5 +1,7 @@
 #include "builders/step/partition.h"
 
+#include <algorithm>
+
 #include "builders/step/cut_graph.h"
 
 namespace lockstep {
@@ -14,6 +16,7 @@ class ModelCutter {
       : whole_(whole), shares_(share, whole.replicas), owners_(whole.owners()) {}
 
   TrainingModel run() {
+    check_equal_shares();
     TrainingModel part(whole_.step.ops());
     part.replicas = shares_.count();
     part.first_replica = shares_.first();
@@ -39,6 +42,19 @@ class ModelCutter {
   }
 
  private:
+  // A process receives the rows of another one in the number of its own.
+  void check_equal_shares() const {
+    if (shares_.processes() == 1) return;
+    const bool weighted =
+        std::any_of(whole_.inputs.begin(), whole_.inputs.end(),
+                    [](const StepInput& input) { return input.role == Role::weight; });
+    for (int index = 0; weighted && index < whole_.step.node_count(); ++index)
+      check(
+          !whole_.step.node(index).attributes().has(kShapedLike),
+          "whole_loss (TRAIN.WHOLE_LOSS) of a batch whose shares may differ cannot be computed by "
+          "several processes; take a batch (TRAIN.BATCH_SIZE) that all replicas and their "
+          "micro-batches share equally, or one process");
+  }
   std::vector<std::string> share_of(const std::vector<std::string>& values) const {
     const auto first = values.begin() + shares_.first();
     return {first, first + shares_.count()};

@@ -10,6 +10,10 @@ struct ProcessShare {
   int processes = 1;
 };
 
+// Of a Copy whose shape the batch decides: the name of a value on the receiving replica that has
+// the same shape, wherever it is made. Only if shares of the batch are equal.
+inline constexpr const char* kShapedLike = "__shaped_like";
+
 // Process `rank`'s part of `whole`, whose replicas are shared out in order, as evenly as possible:
 // its own replicas, renumbered from 0, with messages of operators/process for each value that
 // crosses. Names stay unchanged. Every process must cut the same model, so that messages get the

@@ -31,6 +31,11 @@ void recv_law(Inference& inference) {
   const auto dtype = static_cast<DType>(inference.attributes.integer("dtype", 0));
   size_of(dtype);  // throws for types without a size
   const Dims shape = inference.attributes.integers("shape", {});
+  if (!inference.inputs.empty()) {
+    inference.outputs[0] = inference.input(0);
+    inference.outputs[0].dtype = dtype;
+    return;
+  }
   for (int64_t size : shape) check(size >= 0, "shape ", shape, " has ", size);
   inference.outputs[0] = {dtype, to_shape(shape)};
 }
@@ -79,14 +84,19 @@ Value sent(Graph& graph, Value token, Value x, const Message& message) {
                          join(message.what, "/at_", message.peer));
 }
 
-Value recv(Graph& graph, const TensorType& type, const Message& message, const std::string& name) {
-  check(type.ranked && is_static(type.shape), "'", message.what, "' ", type,
+Value recv(Graph& graph, const TensorType& type, const Message& message, const std::string& name,
+           Value like) {
+  const bool known = type.ranked && is_static(type.shape);
+  check(known || like, "'", message.what, "' ", type,
         " is sent to another process, so its shape must be known");
   Attributes attributes = attributes_of(message);
   attributes.push_back({"dtype", static_cast<int64_t>(type.dtype)});
   // ONNX's checker rejects an empty list, so a scalar's is omitted.
-  if (!type.shape.empty()) attributes.push_back({"shape", to_dims(type.shape)});
-  return graph.add_value({.type = "Recv", .domain = kOwnDomain, .attributes = attributes}, name);
+  if (known && !type.shape.empty()) attributes.push_back({"shape", to_dims(type.shape)});
+  std::vector<Value> operands;
+  if (!known) operands.push_back(like);
+  return graph.add_value(
+      {.type = "Recv", .domain = kOwnDomain, .inputs = operands, .attributes = attributes}, name);
 }
 
 Value process_all_reduce(Graph& graph, Value x, const ProcessAllReduceAttrs& attrs,
@@ -166,7 +176,10 @@ std::vector<Op> process_ops() {
       {.type = "Recv",
        .domain = kOwnDomain,
        .no_body = kOnlyTrains,
-       .signature = Signature{"Receives a tensor from another process.", {}, {{"y"}}, received},
+       .signature = Signature{"Receives a tensor from another process, of the shape of `like`.",
+                              {{"like", "T", Arity::optional}},
+                              {{"y"}},
+                              received},
        .law = recv_law,
        .exchange = true},
       {.type = "ProcessAllReduce",

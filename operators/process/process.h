@@ -2,7 +2,7 @@
 // (builders/step/partition.h). A value that crosses gets these nodes, with a common number:
 //   Send (x) -> sent            starts sending; x must stay unchanged until Sent
 //   Sent (sent, x) -> done      waits until it is sent
-//   Recv () -> y                waits until it has arrived
+//   Recv (like) -> y            waits until it has arrived; `like`, if given, has its shape
 //   ProcessAllReduce (x) -> y   the sum of x over all processes
 //   ProcessAllGather (x) -> y   all processes' x one after the other, in order of ranks
 #pragma once
@@ -26,7 +26,9 @@ struct Message {
 
 Value send(Graph& graph, Value x, const Message& message);
 Value sent(Graph& graph, Value token, Value x, const Message& message);
-Value recv(Graph& graph, const TensorType& type, const Message& message, const std::string& name);
+// `like`: a value of this process that has the message's shape, unless that is known.
+Value recv(Graph& graph, const TensorType& type, const Message& message, const std::string& name,
+           Value like = none);
 
 struct ProcessAllReduceAttrs {
   int64_t number = 0;
