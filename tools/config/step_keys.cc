@@ -141,6 +141,9 @@ ConfigKeys keys_of(StepSettings& step) {
        &options.synchronised_batch_norm,
        "batch norm uses the statistics of the whole batch over all replicas",
        {.remembered = true}},
+      {"TRAIN.WHOLE_LOSS", &options.whole_loss,
+       "add the metric whole_loss: the loss of one replica with the whole batch, which costs "
+       "replica 0 the forward pass of all rows; not for detectors"},
 
       {"SOLVER.WEIGHT_DECAY",
        &options.rules.weight_decay,
