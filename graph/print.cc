@@ -2,6 +2,7 @@
 
 #include <iomanip>
 #include <map>
+#include <set>
 
 #include "graph/onnx.h"
 #include "graph/printable.h"
@@ -156,6 +157,23 @@ std::string order_of(const TrainingModel& model) {
       first = false;
     }
     out << "\n";
+  }
+  return out.str();
+}
+
+std::string names_of(const TrainingModel& model) {
+  const Graph& graph = model.step.node_count() > 0 ? model.step : model.inference;
+  std::ostringstream out;
+  std::set<std::string> seen;
+  const auto print = [&](const std::string& name) {
+    if (!name.empty() && seen.insert(name).second) out << printable(name) << "\n";
+  };
+  for (Value value : graph.inputs()) print(graph.name(value));
+  for (int index = 0; index < graph.node_count(); ++index) {
+    const Node node = graph.node(index);
+    print(node.name());
+    for (Value output : node.outputs())
+      if (output) print(graph.name(output));
   }
   return out.str();
 }

@@ -19,6 +19,9 @@ std::string text_of(const TrainingModel& model, const PrintOptions& options = {}
 std::string bytes_of(const Node& node);
 // Nodes of the step in the graph's order: number, replica, operator, results.
 std::string order_of(const TrainingModel& model);
+// Every name of the step once, a line each: of its inputs and state, then, in the graph's order, of
+// each node and its results. For comparing with another framework's list.
+std::string names_of(const TrainingModel& model);
 // One page: counts, parameters with sizes, inputs, losses, operators by type.
 std::string summary_of(const TrainingModel& model);
 // The step graph for Graphviz, one cluster per replica.

@@ -1,8 +1,10 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <optional>
 
 #include "graph/io.h"
 #include "graph/verify.h"
+#include "models/step_names.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
 #include "tools/model_source.h"
@@ -13,6 +15,7 @@ void add_build(CLI::App& app, Command& chosen) {
   struct Options {
     ModelRequest model;
     std::string output = "step.onnx";
+    std::optional<std::string> names;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("build", "write a data-parallel training step as ONNX");
@@ -27,6 +30,9 @@ void add_build(CLI::App& app, Command& chosen) {
   command->add_flag("--forward-only", options->model.forward_only,
                     "the forward pass alone: losses and metrics, no gradients, no updates; a "
                     "FILE.onnx needs no --loss");
+  command->add_option("--names", options->names,
+                      "another framework's names for the step's nodes and values: keras, of "
+                      "resnet50_keras (docs/keras_names.md)");
   command->add_option("-o,--output", options->output, "file to write")->capture_default_str();
   command->footer(
       "Example:  lockstep build lenet --devices 'gpu*8' -o step.onnx\n"
@@ -39,9 +45,13 @@ void add_build(CLI::App& app, Command& chosen) {
     options->model.settings = settings->all();
     chosen = [options] {
       check(!options->output.empty(), "-o is empty; it should name the file to write");
-      const TrainingModel model = model_from(options->model).model;
+      SourcedModel source = model_from(options->model);
+      TrainingModel& model = source.model;
       check(model.step.node_count() > 0, options->model.source,
             ": holds a network, but no step; --loss names the value to minimise");
+      if (options->names)
+        model = with_step_names(*options->names, source.network, options->model.source,
+                                std::move(model));
       verify(model);
       save_model(model, options->output);
       std::cout << options->output << ": " << model.replicas

@@ -32,11 +32,10 @@ void add_inspect(CLI::App& app, Command& chosen) {
   command->add_option("model", options->model.source, "FILE.onnx, CONFIG.yaml or a model's name")
       ->required();
   command
-      ->add_option(
-          "--format", options->format,
-          "summary, text, order, buckets or dot; config: a CONFIG.yaml's keys, and where each "
-          "value came from")
-      ->check(CLI::IsMember({"summary", "text", "order", "buckets", "dot", "config"}))
+      ->add_option("--format", options->format,
+                   "summary, text, order, names, buckets or dot; config: a CONFIG.yaml's keys, and "
+                   "where each value came from")
+      ->check(CLI::IsMember({"summary", "text", "order", "names", "buckets", "dot", "config"}))
       ->capture_default_str();
   auto settings = std::make_shared<KeyWords>(*command);
   command->add_flag("--where", options->where,
@@ -65,6 +64,8 @@ void add_inspect(CLI::App& app, Command& chosen) {
         std::cout << text_of(model, {options->where});
       else if (options->format == "order")
         std::cout << order_of(model);
+      else if (options->format == "names")
+        std::cout << names_of(model);
       else if (options->format == "buckets")
         std::cout << model.bucket_plan;
       else if (options->format == "dot")

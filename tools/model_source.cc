@@ -101,7 +101,10 @@ SourcedModel read_source(const ModelRequest& request, const ConfigFiles& files,
   ClassificationConfig config = read_config(files, words, 1, origins);
   choose_passes(request, config.step);
   if (request.batch > 0) config.batch_size = request.batch * config.replicas();
-  return {{build_configured_model(config)}, config.run, shares_of(config, config.replicas())};
+  return {{build_configured_model(config)},
+          config.run,
+          shares_of(config, config.replicas()),
+          config.onnx.empty() ? config.model : ""};
 }
 
 SourcedModel configured(const ModelRequest& request) {
@@ -142,9 +145,11 @@ SourcedModel named_model(const ModelRequest& request, int64_t batch) {
   step.options.forward_only = request.forward_only;
   const ModelFn model = model_named(request.source, bytes ? published_for_bytes(request.source)
                                                           : published_options(request.source));
-  return sourced({build_data_parallel_model(all_ops(), model, MomentumSgd{},
-                                            options_of(step, run.devices.list))},
-                 run, batch);
+  SourcedModel built = sourced({build_data_parallel_model(all_ops(), model, MomentumSgd{},
+                                                          options_of(step, run.devices.list))},
+                               run, batch);
+  built.network = request.source;
+  return built;
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ struct SourcedModel : LoadedModel {
   // Without `devices` for a file if the user named none. `threads` defaults to 1 without a
   // configuration.
   RunSettings run;
-  BatchShares shares;  // the shares of a step's batch
+  BatchShares shares;        // the shares of a step's batch
+  std::string network = "";  // the name of a model of models.h; empty for other sources
 };
 
 // A model built here is not initialised.

@@ -1,0 +1,40 @@
+#include "models/step_names.h"
+
+#include "graph/nearest.h"
+
+namespace lockstep {
+namespace {
+
+struct Entry {
+  const char* set;
+  const char* network;
+  TrainingModel (*rename)(TrainingModel);
+};
+
+constexpr Entry kSets[] = {{"keras", "resnet50_keras", with_keras_names}};
+
+}  // namespace
+
+std::vector<std::string> step_name_sets() {
+  std::vector<std::string> sets;
+  for (const Entry& entry : kSets)
+    if (sets.empty() || sets.back() != entry.set) sets.emplace_back(entry.set);
+  return sets;
+}
+
+TrainingModel with_step_names(const std::string& set, const std::string& network,
+                              const std::string& source, TrainingModel model) {
+  std::string have, known;
+  for (const Entry& entry : kSets) {
+    if (set != entry.set) continue;
+    if (network == entry.network) return entry.rename(std::move(model));
+    have += join(" ", entry.network);
+  }
+  for (const std::string& one : step_name_sets()) known += " " + one;
+  const std::string near = nearest(set, step_name_sets());
+  check(!have.empty(), "--names '", set, "': there are none of that kind",
+        near.empty() ? "; known:" : "; did you mean '" + near + "'? Known:", known);
+  fail("--names ", set, ": '", source, "' has no such names; these models have them:", have);
+}
+
+}  // namespace lockstep
