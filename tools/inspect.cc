@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "builders/all_reduce/packing_statistics.h"
 #include "graph/print.h"
 #include "tools/command.h"
 #include "tools/config_command.h"
@@ -16,6 +17,13 @@ std::string state_of(const LoadedModel& source) {
   return source.initialised ? "state    as stored in the file\n"
                             : "state    not initialised: zeros; a session computes the initial "
                               "values from the seed\n";
+}
+
+// Lines with a # are comments where a plan is read back.
+std::string buckets_of(const TrainingModel& model) {
+  std::string text;
+  for (const std::string& line : packing_summary(model)) text += "# " + line + "\n";
+  return text + model.bucket_plan;
 }
 
 }  // namespace
@@ -67,7 +75,7 @@ void add_inspect(CLI::App& app, Command& chosen) {
       else if (options->format == "names")
         std::cout << names_of(model);
       else if (options->format == "buckets")
-        std::cout << model.bucket_plan;
+        std::cout << buckets_of(model);
       else if (options->format == "dot")
         std::cout << dot_of(model.step.node_count() > 0 ? model.step : model.inference);
       else

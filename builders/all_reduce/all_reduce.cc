@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "builders/all_reduce/algorithm.h"
 #include "builders/all_reduce/expand.h"
@@ -27,6 +28,9 @@ void check_fits(const AllReduceOptions& options, int replicas) {
   check_wire(options.wire, DType::float32);
   check(options.pieces >= 1, "all-reduce: the number of pieces should be at least 1, is ",
         options.pieces);
+  check(options.merge_scope >= 1,
+        "all-reduce: the number of buckets under one scope should be at least 1, is ",
+        options.merge_scope);
   const int per_process = replicas / options.processes;
   std::vector<int> sorted = ring_order_of(options, replicas);
   std::sort(sorted.begin(), sorted.end());
@@ -101,6 +105,9 @@ std::vector<Value> AllReducer::sum_all(Graph& one, const std::vector<Value>& gra
   std::vector<Value> sums(gradients.size());
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     choices_.clear();
+    std::optional<NameScope> scope;
+    if (const auto merged = static_cast<std::size_t>(options_.merge_scope); merged > 1)
+      scope.emplace(one, join("allreduce_", b / merged));
     const Bucket& bucket = buckets[b];
     if (bucket.size() == 1 && options_.pieces == 1)
       sums[bucket[0]] = sum(one, gradients[bucket[0]], params[bucket[0]]);

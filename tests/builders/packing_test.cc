@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "builders/all_reduce/packing_statistics.h"
 #include "graph/print.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/step_feeds.h"
@@ -130,6 +131,45 @@ TEST(Packing, TrainingDoesNotDependOnTheBuckets) {
         EXPECT_TRUE(found == expected) << packing << ": packed = unpacked, bit for bit";
       }
     }
+}
+
+TEST(Packing, SizesAreSummedUp) {
+  const SizeStatistics of = statistics_of({10, 1, 3, 2});
+  EXPECT_EQ(of.count, 4);
+  EXPECT_EQ(of.mean, 4);
+  EXPECT_EQ(of.median, 2.5);
+  EXPECT_EQ(of.total, 16);
+  EXPECT_EQ(statistics_of({7, 9, 1}).median, 7);
+  EXPECT_EQ(statistics_of({}).count, 0);
+  EXPECT_EQ(statistics_of({}).mean, 0) << "not 0 / 0";
+
+  const auto sizes = floats_of({100, 7, 3000});
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(packing_summary({{2, 0}, {1}}, sizes),
+            (Lines{"before packing: 3 gradients, mean 4.05 KiB, median 400 bytes, total 12.1 KiB",
+                   "after packing: 2 buckets, mean 6.07 KiB, median 6.07 KiB, total 12.1 KiB"}));
+  EXPECT_EQ(packing_summary({{0}}, floats_of({2})),
+            (Lines{"before packing: 1 gradient, mean 8 bytes, median 8 bytes, total 8 bytes",
+                   "after packing: 1 bucket, mean 8 bytes, median 8 bytes, total 8 bytes"}));
+}
+
+TEST(Packing, AModelSaysWhatItsPackingDid) {
+  for (DType precision : {DType::float32, DType::bfloat16})
+    for (DType wire : {DType::undefined, DType::bfloat16}) {
+      const auto lines = packing_summary(
+          small_mlp(2, MomentumSgd{},
+                    {.precision = precision,
+                     .all_reduce = {.packing = parse_packing("ready:100:1000"), .wire = wire}}));
+      ASSERT_EQ(lines.size(), 2u);
+      EXPECT_EQ(lines[0],
+                "before packing: 6 gradients, mean 574 bytes, median 152 bytes, total 3.36 KiB");
+      EXPECT_EQ(lines[1],
+                "after packing: 2 buckets, mean 1.68 KiB, median 1.68 KiB, total 3.36 KiB");
+    }
+  EXPECT_TRUE(packing_summary(small_mlp(1)).empty()) << "nothing is summed";
+  TrainingModel old = small_mlp(2);
+  old.gradients.clear();
+  EXPECT_TRUE(packing_summary(old).empty()) << "a file from before gradients were listed";
 }
 
 TEST(Packing, APlanInAFileIsReplayed) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "builders/all_reduce/packing_statistics.h"
 #include "builders/step/data_parallel.h"
 #include "operators/all.h"
 #include "runtime/state/drift.h"
@@ -204,6 +205,10 @@ TEST(KerasStep, PackingsLeaveTheKnownNumberOfReductions) {
   using Sizes = std::vector<std::pair<int64_t, std::size_t>>;
   EXPECT_EQ(sizes_of(packed("ready:1M:25M")),
             (Sizes{{8196000, 2}, {31524864, 20}, {26275840, 16}, {27648000, 72}, {8689664, 104}}));
+  EXPECT_EQ(packing_summary(packed("ray:10000000"), sizes),
+            (std::vector<std::string>{
+                "before packing: 214 gradients, mean 467 KiB, median 2 KiB, total 97.6 MiB",
+                "after packing: 9 buckets, mean 10.8 MiB, median 11 MiB, total 97.6 MiB"}));
   EXPECT_EQ(sizes_of(packed("ray:10000000")), (Sizes{{12414880, 6},
                                                      {13643776, 8},
                                                      {13662208, 8},

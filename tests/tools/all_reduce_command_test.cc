@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/state/safetensors.h"
+#include "tests/support/occurrences.h"
 #include "tests/support/training_command.h"
 
 namespace lockstep::testing {
@@ -16,9 +17,16 @@ TEST_F(AllReduceCommand, BucketsArePrintedEditedAndReplayed) {
             0);
   Outcome plan = run_lockstep({"inspect", folder / "step.onnx", "--format", "buckets"});
   EXPECT_EQ(plan.out,
+            "# before packing: 8 gradients, mean 210 KiB, median 1.95 KiB, total 1.64 MiB\n"
+            "# after packing: 3 buckets, mean 561 KiB, median 99.9 KiB, total 1.64 MiB\n"
             "bucket 20040 bytes: pred_b pred_w\n"
             "bucket 1602000 bytes: fc3_b fc3_w\n"
             "bucket 102280 bytes: conv2_b conv2_w conv1_b conv1_w\n");
+  write_file(folder / "as_printed.txt", plan.out);
+  EXPECT_EQ(run_lockstep({"inspect", "lenet", "--devices", "gpu*2", "--buckets",
+                          folder / "as_printed.txt", "--format", "buckets"})
+                .out,
+            plan.out);
   write_file(folder / "plan.txt",
              "# everything but the first layer\n"
              "bucket 0 bytes: pred_b pred_w fc3_b fc3_w conv2_b conv2_w\n"
@@ -57,6 +65,53 @@ TEST_F(AllReduceCommand, AllReduceIsASpecInTheFileOrOnTheCommandLine) {
   expect_refused(train("run", {"ALL_REDUCE", "mean:rechd", "TRAIN.BATCH_SIZE", "18",
                                "TRAIN.MICRO_BATCHES", "2"}),
                  {"TRAIN.BATCH_SIZE 18", "and their TRAIN.MICRO_BATCHES"});
+}
+
+TEST_F(AllReduceCommand, APackingIsSummedUpForDebugging) {
+  const std::string before = "before packing: 6 gradients, ";
+  const std::vector<std::string> words{"SOLVER.MAX_ITER", "1", "PACKING", "ready:1k:1M"};
+  const auto said = [&](const std::string& run, std::vector<std::string> more) {
+    more.insert(more.end(), words.begin(), words.end());
+    const Outcome trained = train(run, more);
+    EXPECT_EQ(trained.exit_code, 0) << trained.err;
+    return trained.out + trained.err;
+  };
+  const std::string debugged = said("debugged", {"--debug"});
+  EXPECT_EQ(occurrences(debugged, before), 1) << debugged;
+  EXPECT_EQ(occurrences(debugged, "after packing: 2 buckets, "), 1) << debugged;
+  EXPECT_EQ(occurrences(said("plain", {}), before), 0);
+  EXPECT_EQ(occurrences(said("alone", {"--debug", "DEVICES", "cpu"}), before), 0)
+      << "nothing is packed";
+}
+
+TEST_F(AllReduceCommand, SumsOfConsecutiveGradientsHaveOneScope) {
+  const auto names = [&](const std::string& source, std::vector<std::string> more) {
+    more.insert(more.begin(), {"build", source, "--devices", "cpu*2", "-o", folder / "step.onnx"});
+    const Outcome built = run_lockstep(more);
+    EXPECT_EQ(built.exit_code, 0) << built.err;
+    return "\n" + run_lockstep({"inspect", folder / "step.onnx", "--format", "names"}).out;
+  };
+  const std::string last = "\nallreduce_1/fc1_b_grad_all_reduce\n";
+  EXPECT_EQ(names("mlp", {}).find("allreduce_"), std::string::npos);
+  EXPECT_EQ(names("mlp", {}), names("mlp", {"--merge-scope", "1"}));
+  EXPECT_NE(names("mlp", {"--merge-scope", "4"}).find(last), std::string::npos);
+  const std::string path = config("MODEL: {TYPE: mlp}\nMERGE_SCOPE: 4\n");
+  EXPECT_NE(names(path, {}).find(last), std::string::npos);
+  EXPECT_EQ(names(path, {"MERGE_SCOPE", "1"}).find("allreduce_"), std::string::npos);
+
+  EXPECT_EQ(train("merged", {"MERGE_SCOPE", "3", "SOLVER.MAX_ITER", "7"}).exit_code, 0);
+  EXPECT_EQ(train("single", {"SOLVER.MAX_ITER", "7"}).exit_code, 0);
+  EXPECT_EQ(read_safetensors(folder / "merged/checkpoint.safetensors").tensors,
+            read_safetensors(folder / "single/checkpoint.safetensors").tensors);
+  // A run goes on with another one.
+  EXPECT_EQ(train("merged", {"--resume", "MERGE_SCOPE", "2", "SOLVER.MAX_ITER", "14"}).exit_code,
+            0);
+  EXPECT_EQ(train("single", {"--resume", "SOLVER.MAX_ITER", "14"}).exit_code, 0);
+  EXPECT_EQ(read_safetensors(folder / "merged/checkpoint.safetensors").tensors,
+            read_safetensors(folder / "single/checkpoint.safetensors").tensors);
+  expect_refused(train("run", {"MERGE_SCOPE", "0"}),
+                 {"MERGE_SCOPE is '0'", "should be at least 1"});
+  expect_refused(train("run", {"--merge-scope", "few"}), {"--merge-scope", "'few'"});
 }
 
 // Replicas that differ are no fault where nothing is summed.

@@ -152,11 +152,19 @@ TEST_F(SettingsTest, AFlagIsItsKeyByAnotherSpelling) {
   write_file(folder / "buckets.txt", run_lockstep({"inspect", "mlp", "--devices", "cpu*4",
                                                    "PACKING", "ready:1k:1M", "--format", "buckets"})
                                          .out);
-  const std::map<std::string, std::string> values{
-      {"DEVICES", "cpu*2"},       {"ALL_REDUCE", "auto"}, {"RING_ORDER", "[0, 2, 1, 3]"},
-      {"PACKING", "ready:1k:1M"}, {"WIRE", "bfloat16"},   {"EMBEDDINGS", "sparse"},
-      {"PRECISION", "bfloat16"},  {"TOPOLOGY", "9ms:1G"}, {"BUCKETS", folder / "buckets.txt"},
-      {"THREADS", "2"},           {"TF32", "true"},       {"EXACT", "true"}};
+  const std::map<std::string, std::string> values{{"DEVICES", "cpu*2"},
+                                                  {"ALL_REDUCE", "auto"},
+                                                  {"RING_ORDER", "[0, 2, 1, 3]"},
+                                                  {"PACKING", "ready:1k:1M"},
+                                                  {"MERGE_SCOPE", "2"},
+                                                  {"WIRE", "bfloat16"},
+                                                  {"EMBEDDINGS", "sparse"},
+                                                  {"PRECISION", "bfloat16"},
+                                                  {"TOPOLOGY", "9ms:1G"},
+                                                  {"BUCKETS", folder / "buckets.txt"},
+                                                  {"THREADS", "2"},
+                                                  {"TF32", "true"},
+                                                  {"EXACT", "true"}};
   const auto built = [&](const std::string& source, const Words& words) {
     const Words all{"--devices", "cpu*4", "ALL_REDUCE", "xring"};
     Words command{"build", source, "-o", folder / "step.onnx"};

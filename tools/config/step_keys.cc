@@ -97,6 +97,11 @@ ConfigKeys keys_of(StepSettings& step) {
        &reduce.pieces,
        "number of pieces that a bucket is split into; each is summed separately",
        {.least = 1, .most = kMostParts}},
+      {"MERGE_SCOPE",
+       &reduce.merge_scope,
+       "number of consecutive buckets whose nodes have names under one scope, allreduce_0, "
+       "allreduce_1, .., which viewers fold; 1: none",
+       {.least = 1, .most = kMostParts, .flag = "--merge-scope"}},
       {"WIRE",
        parsed(reduce.wire, parse_wire, text_of_wire),
        "element type in which gradients are sent: float16 or bfloat16; empty: their own type",

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "builders/all_reduce/packing_statistics.h"
 #include "graph/error.h"
 
 namespace lockstep {
@@ -16,6 +17,8 @@ std::vector<std::string> debug_lines(const TrainingModel& step) {
     lines.push_back(join("param ", state.name, value ? " " + text_of(step.step.type(value)) : "",
                          trained.contains(state.name) ? " will be updated" : " is not trained"));
   }
+  const std::vector<std::string> packing = packing_summary(step);
+  lines.insert(lines.end(), packing.begin(), packing.end());
   return lines;
 }
 

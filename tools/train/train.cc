@@ -293,8 +293,10 @@ void add_train(CLI::App& app, Command& chosen) {
                     "starts a run if there is none");
   CLI::Option* quiet = command->add_flag("--quiet", options->quiet, "print only errors");
   command
-      ->add_flag("--debug", options->debug,
-                 "also print each parameter before the first step, and whether it will be updated")
+      ->add_flag(
+          "--debug", options->debug,
+          "also print, before the first step, each parameter and whether it will be updated, and "
+          "the sizes of gradients before and after packing")
       ->excludes(quiet);
   command->footer(
       "Example:  lockstep train configs/lenet_digits.yaml --devices 'cpu*4' SOLVER.MAX_ITER 300\n"

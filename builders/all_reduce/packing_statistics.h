@@ -1,0 +1,28 @@
+// Sizes of gradients before and after packing, for a user who chooses a packing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "builders/all_reduce/packing.h"
+#include "graph/training.h"
+
+namespace lockstep {
+
+struct SizeStatistics {
+  int64_t count = 0;
+  double mean = 0;    // bytes
+  double median = 0;  // bytes; of an even number, the mean of the two in the middle
+  int64_t total = 0;  // bytes
+};
+SizeStatistics statistics_of(std::vector<int64_t> sizes);
+
+// Two lines:
+//   before packing: 214 gradients, mean 467 KiB, median 2 KiB, total 97.6 MiB
+//   after packing: 9 buckets, mean 10.8 MiB, median 11 MiB, total 97.6 MiB
+std::vector<std::string> packing_summary(const Buckets& buckets,
+                                         const std::vector<GradientSize>& gradients);
+// The same of a model's bucket plan; none if it has no plan.
+std::vector<std::string> packing_summary(const TrainingModel& model);
+
+}  // namespace lockstep
