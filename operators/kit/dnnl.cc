@@ -34,11 +34,6 @@ DType dtype_of(const dnnl::memory::desc& desc) {
   return DType::undefined;
 }
 
-bool has(dnnl::cpu_isa isa) {
-  const auto needed = static_cast<unsigned>(isa);
-  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & needed) == needed;
-}
-
 // The tiles in which oneDNN's convolutions read and write filters.
 const std::vector<std::pair<FilterTiles, dnnl::memory::format_tag>> kTiles{
     {{16, Turned::no, Pairs::none}, dnnl::memory::format_tag::ABcd16b16a},
@@ -79,6 +74,11 @@ dnnl::memory::desc plain_desc(const Dims& dims, DType dtype) {
 
 dnnl::memory::desc any_desc(const Dims& dims, DType dtype) {
   return {dims, data_type_of(dtype), dnnl::memory::format_tag::any};
+}
+
+bool has(dnnl::cpu_isa isa) {
+  const auto needed = static_cast<unsigned>(isa);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & needed) == needed;
 }
 
 std::string dnnl_floats(const KernelRequest& request) {

@@ -45,6 +45,8 @@ typename Primitive::primitive_desc describe_backward(const Hint& hint, Args&&...
 dnnl::memory::desc plain_desc(const Dims& dims, DType dtype = DType::float32);
 dnnl::memory::desc any_desc(const Dims& dims, DType dtype = DType::float32);
 
+// Whether the processor, and oneDNN's limit on what is used of it, have all of `isa`.
+bool has(dnnl::cpu_isa isa);
 // A refusal: takes float32, and bfloat16 where the processor multiplies it. Elsewhere oneDNN
 // emulates it, which is slower than widening.
 std::string dnnl_floats(const KernelRequest& request);

@@ -1,4 +1,4 @@
-// oneDNN compiles the kernels of a matrix product when a thread first multiplies, and once more for
+// oneDNN compiles the kernels of a matrix product at a process's first product, and once more for
 // the first small matrices and the first transposed small ones. Within a step nobody could be told
 // that there was no memory for them.
 #include <execinfo.h>
@@ -12,18 +12,19 @@
 namespace lockstep {
 namespace {
 
-// As /proc/self/maps grows by, rounded up: oneDNN 2.6 and 3.2.
+constexpr const char* kRemedy = "; free some memory, or raise ulimit -v";
+
+// The growth of /proc/self/maps, rounded up: oneDNN 2.6 and 3.2.
 std::size_t bytes_of_code() {
-  const auto wide = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-  const bool is_wide = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wide) == wide;
-  return std::size_t{is_wide ? 18U : 6U} << 20U;
+  return std::size_t{has(dnnl::cpu_isa::avx512_core) ? 18U : 6U} << 20U;
 }
 
 // oneDNN compiles below pthread_once(). An exception can pass only if the C library has loaded its
 // unwinder; where it cannot load that just then, it ends the process.
 void load_unwinder() {
   void* frame = nullptr;
-  check(backtrace(&frame, 1) > 0, "out of memory: the C library cannot load libgcc_s.so.1");
+  check(backtrace(&frame, 1) > 0, "out of memory: the C library cannot load libgcc_s.so.1",
+        kRemedy);
 }
 
 void multiply(int64_t side, bool transposed) {
@@ -41,7 +42,8 @@ bool compile() {
     multiply(2, false);
     multiply(2, true);
   } catch (const std::exception& error) {
-    fail(what, " needs ", text_of_bytes(bytes_of_code()), " of memory and failed: ", error.what());
+    fail(what, " needs ", text_of_bytes(bytes_of_code()), " of memory and failed: ", error.what(),
+         kRemedy);
   }
   return true;
 }
