@@ -2,6 +2,7 @@
 
 #include <oneapi/dnnl/dnnl_debug.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "operators/layout/padding.h"
@@ -163,8 +164,18 @@ dnnl::memory DnnlKernel::scratch(const dnnl::memory::desc& desc) {
   return bind(desc, Source::workspace, offset);
 }
 
-void DnnlKernel::append(const dnnl::primitive& primitive,
+void DnnlKernel::append(const std::string& implementation, const dnnl::primitive& primitive,
                         const std::vector<std::pair<int, dnnl::memory>>& args, bool fine) {
+  // "gemm:jit" multiplies matrices, "x64:gemm:jit" convolves by products of matrices.
+  if (implementation.find("gemm") != implementation.npos) {
+    const bool narrow = std::any_of(args.begin(), args.end(), [](const auto& arg) {
+      return dtype_of(arg.second.get_desc()) == DType::bfloat16;
+    });
+    if (narrow)
+      prepare_bfloat16_products();
+    else
+      prepare_sgemm();
+  }
   Execution execution{primitive, {}, fine};
   for (const auto& [arg, memory] : args) execution.args.push_back({arg, memory.get()});
   executions_.push_back(std::move(execution));

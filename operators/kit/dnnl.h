@@ -4,7 +4,6 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -64,6 +63,8 @@ int filter_layout_of(const dnnl::memory::desc& desc, const Dims& dims);
 // Makes what sgemm() needs besides its operands, once in a process: kernels that multiply call this
 // when they are prepared. Throws if there is no memory.
 void prepare_sgemm();
+// The same for convolutions that oneDNN computes as products of bfloat16.
+void prepare_bfloat16_products();
 
 // A kernel of oneDNN primitives. Prepare by naming operands and the primitives to execute in order;
 // reorders between the plan's layout and a primitive's go through the workspace.
@@ -82,10 +83,9 @@ class DnnlKernel final : public Kernel, public Reorders {
   template <class PrimitiveDesc, class Primitive>
   void execute(const PrimitiveDesc& desc, const Primitive& primitive,
                std::vector<std::pair<int, dnnl::memory>> args, bool fine = false) {
-    if (std::string_view(desc.impl_info_str()).starts_with("gemm")) prepare_sgemm();
     if (desc.scratchpad_desc().get_size() > 0)
       args.emplace_back(DNNL_ARG_SCRATCHPAD, scratch(desc.scratchpad_desc()));
-    append(primitive, args, fine);
+    append(desc.impl_info_str(), primitive, args, fine);
   }
   void finish();
 
@@ -108,7 +108,7 @@ class DnnlKernel final : public Kernel, public Reorders {
   };
 
   dnnl::memory bind(const dnnl::memory::desc& desc, Source source, std::size_t index);
-  void append(const dnnl::primitive& primitive,
+  void append(const std::string& implementation, const dnnl::primitive& primitive,
               const std::vector<std::pair<int, dnnl::memory>>& args, bool fine);
   void reorder(dnnl::memory from, dnnl::memory to);
 

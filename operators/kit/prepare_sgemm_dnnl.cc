@@ -1,10 +1,12 @@
 // oneDNN compiles the kernels of a matrix product at a process's first product, and once more for
-// the first small matrices and the first transposed small ones. Within a step nobody could be told
-// that there was no memory for them.
+// the first small matrices and the first transposed small ones; those of bfloat16 apart. Within a
+// step nobody could be told that there was no memory for them.
 #include <execinfo.h>
 
 #include <array>
-#include <new>
+#include <cstring>
+#include <functional>
+#include <unordered_map>
 
 #include "graph/limits.h"
 #include "operators/kit/dnnl.h"
@@ -15,9 +17,10 @@ namespace {
 constexpr const char* kRemedy = "; free some memory, or raise ulimit -v";
 
 // The growth of /proc/self/maps, rounded up: oneDNN 2.6 and 3.2.
-std::size_t bytes_of_code() {
+std::size_t bytes_of_sgemm() {
   return std::size_t{has(dnnl::cpu_isa::avx512_core) ? 18U : 6U} << 20U;
 }
+constexpr std::size_t kBytesOfBfloat16 = std::size_t{2} << 20U;  // 1.6 MiB: oneDNN 2.6
 
 // oneDNN compiles below pthread_once(). An exception can pass only if the C library has loaded its
 // unwinder; where it cannot load that just then, it ends the process.
@@ -27,29 +30,77 @@ void load_unwinder() {
         kRemedy);
 }
 
+bool compile(const std::string& what, std::size_t bytes, const std::function<void()>& first) {
+  check_memory(bytes, what);
+  load_unwinder();
+  try {
+    first();
+  } catch (const std::exception& error) {
+    fail(what, " needs ", text_of_bytes(bytes), " of memory and failed: ", error.what(), kRemedy);
+  }
+  return true;
+}
+
 void multiply(int64_t side, bool transposed) {
   const std::array<float, 4> a{}, b{};
   std::array<float, 4> c{};
   sgemm(false, transposed, side, side, side, 1, a.data(), side, b.data(), side, 0, c.data(), side);
 }
 
-bool compile() {
-  const std::string what = "compiling oneDNN's matrix products";
-  check_memory(bytes_of_code(), what);
-  load_unwinder();
-  try {
-    multiply(1, false);
-    multiply(2, false);
-    multiply(2, true);
-  } catch (const std::exception& error) {
-    fail(what, " needs ", text_of_bytes(bytes_of_code()), " of memory and failed: ", error.what(),
-         kRemedy);
-  }
-  return true;
+void multiply_floats() {
+  multiply(1, false);
+  multiply(2, false);
+  multiply(2, true);
+}
+
+dnnl::memory zeros(const dnnl::memory::desc& desc) {
+  dnnl::memory memory(desc, cpu_engine());
+  if (desc.get_size() > 0) std::memset(memory.get_data_handle(), 0, desc.get_size());
+  return memory;
+}
+
+// Executes the implementation of `desc` that multiplies matrices, if there is one.
+template <class Primitive, class Desc>
+void execute_by_products(Desc desc, std::unordered_map<int, dnnl::memory> args) {
+  while (std::string(desc.impl_info_str()).find("gemm") == std::string::npos)
+    if (!desc.next_impl()) return;  // then no other convolution is computed so either
+  args.emplace(DNNL_ARG_SCRATCHPAD, zeros(desc.scratchpad_desc()));
+  dnnl::stream stream(cpu_engine());
+  Primitive(desc).execute(stream, args);
+  stream.wait();
+}
+
+// One pixel forwards and back: oneDNN has no function for the product alone, and its conversions of
+// the bias and of sums are compiled, too.
+void convolve_bfloat16() {
+  const Dims pixel{1, 4, 1, 1}, groups{2, 2, 2, 1, 1}, ones{1, 1}, none{0, 0};
+  const auto plain = [](const Dims& dims) { return plain_desc(dims, DType::bfloat16); };
+  const auto image = plain(pixel), filters = plain(groups), bias = plain({4});
+  const auto direct = dnnl::algorithm::convolution_direct;
+  const auto forward = describe_primitive<dnnl::convolution_forward>(
+      dnnl::prop_kind::forward_training, direct, image, filters, bias, image, ones, none, none,
+      none);
+  execute_by_products<dnnl::convolution_forward>(forward, {{DNNL_ARG_SRC, zeros(image)},
+                                                           {DNNL_ARG_WEIGHTS, zeros(filters)},
+                                                           {DNNL_ARG_BIAS, zeros(bias)},
+                                                           {DNNL_ARG_DST, zeros(image)}});
+  const auto back = describe_backward<dnnl::convolution_backward_data>(
+      forward, direct, image, filters, image, ones, none, none, none);
+  execute_by_products<dnnl::convolution_backward_data>(back, {{DNNL_ARG_DIFF_DST, zeros(image)},
+                                                              {DNNL_ARG_WEIGHTS, zeros(filters)},
+                                                              {DNNL_ARG_DIFF_SRC, zeros(image)}});
 }
 
 }  // namespace
 
-void prepare_sgemm() { [[maybe_unused]] static const bool compiled = compile(); }
+void prepare_sgemm() {
+  [[maybe_unused]] static const bool compiled =
+      compile("compiling oneDNN's matrix products", bytes_of_sgemm(), multiply_floats);
+}
+
+void prepare_bfloat16_products() {
+  [[maybe_unused]] static const bool compiled = compile(
+      "compiling oneDNN's matrix products of bfloat16", kBytesOfBfloat16, convolve_bfloat16);
+}
 
 }  // namespace lockstep

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <new>
-#include <sstream>
 
 #include "builders/resident/batch.h"
 #include "models/models.h"
@@ -20,9 +19,6 @@ void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 void __libc_free(void*);
-int dnnl_sgemm(char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
-               const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
-               int64_t ldc);
 }
 
 namespace {
@@ -189,70 +185,6 @@ TEST(Allocation, StepsOfSeveralImageSizesMakeNone) {
                          session.run_options(static_cast<uint64_t>(step)));
   counting = false;
   EXPECT_EQ(ours, 0) << "allocations of Lockstep in 12 steps";
-}
-
-// Bytes of code that libraries have compiled.
-int64_t compiled_bytes() {
-  std::ifstream maps("/proc/self/maps");
-  int64_t bytes = 0;
-  for (std::string line; std::getline(maps, line);) {
-    std::istringstream fields(line);
-    std::string range, rights, offset, device, file;
-    int64_t inode = 0;
-    fields >> range >> rights >> offset >> device >> inode >> file;
-    if (rights.find('x') == rights.npos || inode != 0 || !file.empty()) continue;
-    const std::size_t dash = range.find('-');
-    bytes += std::stoll(range.substr(dash + 1), nullptr, 16) -
-             std::stoll(range.substr(0, dash), nullptr, 16);
-  }
-  return bytes;
-}
-
-// Whatever a product's sizes are: where memory ends, that is said before the first step.
-TEST(Compiling, AProductIsWholeWhenItsKernelIsPrepared) {
-  const TrainingModel model = small_mlp(1);
-  Session session(model, cpu_devices(1), all_kernels(), {1, 1, {}});
-  StepFeeds feeds(model, 8, 5, {1, 6, 6});
-  session.initialise();
-  session.step().plan(feeds.at(0, 0.1F));
-  const int64_t before = compiled_bytes();
-  EXPECT_GT(before, 0);
-  const std::vector<float> a(1 << 18), b(1 << 18);
-  std::vector<float> c(1 << 18);
-  for (const Dims& sizes : {Dims{1, 1, 1},
-                            {2, 2, 2},
-                            {16, 10, 500},
-                            {64, 500, 400},
-                            {300, 300, 300},
-                            {1, 512, 512},
-                            {512, 1, 512},
-                            {512, 512, 1},
-                            {32, 512, 500}})
-    for (const bool left : {false, true})
-      for (const bool right : {false, true})
-        for (const float beta : {0.F, 1.F, 0.5F}) {
-          const int64_t m = sizes[0], n = sizes[1], k = sizes[2];
-          dnnl_sgemm(left ? 'T' : 'N', right ? 'T' : 'N', m, n, k, 1, a.data(), left ? m : k,
-                     b.data(), right ? k : n, beta, c.data(), n);
-          ASSERT_EQ(compiled_bytes(), before) << m << " x " << n << " x " << k;
-        }
-}
-
-TEST(Compiling, AStepCompilesNothing) {
-  const auto expect_none = [](const std::string& name, const TrainingModel& model, int64_t batch,
-                              int64_t classes, const Dims& image, int threads = 1) {
-    Session session(model, cpu_devices(model.replicas), all_kernels(), {1, threads, {}});
-    session.initialise();
-    StepFeeds feeds(model, batch, classes, image);
-    session.step().plan(feeds.at(0, 0.1F));
-    const int64_t before = compiled_bytes();
-    session.step().run(feeds.at(0, 0.1F), session.run_options(0));
-    EXPECT_EQ(compiled_bytes(), before) << name;
-  };
-  expect_none("LeNet", small_lenet(2), 8, 10, {1, 28, 28});
-  expect_none("LeNet of two threads", small_lenet(1), 8, 10, {1, 28, 28}, 2);
-  expect_none("MLP", small_mlp(2), 8, 5, {1, 6, 6});
-  expect_none("residual", small_of_side(6, {.replicas = 2}), 8, 5, {1, 6, 6});
 }
 
 }  // namespace
