@@ -68,13 +68,17 @@ std::string job_of_torchrun() {
   return port.empty() ? "" : "port-" + port;
 }
 
+const std::vector<const char*> kJobsOfMpi{"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"};
+
 std::string job_of_mpi() {
-  const std::string job = first_of({"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"});
+  const std::string job = first_of(kJobsOfMpi);
   return job.empty() ? "" : "mpi-" + job;
 }
 
+const std::vector<const char*> kJobsOfSlurm{"SLURM_JOB_ID", "SLURM_JOBID"};
+
 std::string job_of_slurm() {
-  const std::string job = first_of({"SLURM_JOB_ID", "SLURM_JOBID"});
+  const std::string job = first_of(kJobsOfSlurm);
   return job.empty() ? "" : join("slurm-", job, ".", variable("SLURM_STEP_ID"));
 }
 
@@ -82,17 +86,23 @@ struct Launcher {
   const char* rank;
   const char* size;
   std::string (*job)();                 // a name unique among jobs on this host; "": unknown
+  std::vector<const char*> jobs;        // variables with that name, besides the port's own
   std::vector<const char*> size_here;   // variables with the number of ranks on this host
   std::vector<const char*> hosts = {};  // or with that of all hosts
   std::vector<const char*> nodes = {};  // and with the hosts' names
 };
 const Launcher kLaunchers[] = {
-    {"RANK", "WORLD_SIZE", job_of_torchrun, {"LOCAL_WORLD_SIZE"}},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", job_of_mpi, {"OMPI_COMM_WORLD_LOCAL_SIZE"}},
-    {"PMI_RANK", "PMI_SIZE", job_of_mpi, {"MPI_LOCALNRANKS"}},
+    {"RANK", "WORLD_SIZE", job_of_torchrun, {}, {"LOCAL_WORLD_SIZE"}},
+    {"OMPI_COMM_WORLD_RANK",
+     "OMPI_COMM_WORLD_SIZE",
+     job_of_mpi,
+     kJobsOfMpi,
+     {"OMPI_COMM_WORLD_LOCAL_SIZE"}},
+    {"PMI_RANK", "PMI_SIZE", job_of_mpi, kJobsOfMpi, {"MPI_LOCALNRANKS"}},
     {"SLURM_PROCID",
      "SLURM_NTASKS",
      job_of_slurm,
+     kJobsOfSlurm,
      {},
      {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"},
      {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"}}};
@@ -114,8 +124,9 @@ int port_for(const std::string& job) {
   return port + 1;
 }
 
-// The launcher's variables that would have told the address of rank 0, with what each says.
-std::string missing_variables(const Launcher& launcher) {
+// The launcher's variables that would have told the host or the port of rank 0, with what each
+// says.
+std::string missing_variables(const Launcher& launcher, bool host, bool port) {
   std::string text;
   const auto add = [&](const std::vector<const char*>& names, const char* what) {
     if (names.empty() || !first_of(names).empty()) return;
@@ -123,10 +134,23 @@ std::string missing_variables(const Launcher& launcher) {
     for (std::size_t i = 0; i < names.size(); ++i) text += join(i == 0 ? "" : " or ", names[i]);
     text += join(" (", what, ")");
   };
-  add(launcher.nodes, "the names of the hosts");
-  add(launcher.hosts, "the number of hosts");
-  add(launcher.size_here, "the number of processes on this host");
+  if (host) {
+    add(launcher.nodes, "the names of the hosts");
+    add(launcher.hosts, "the number of hosts");
+    add(launcher.size_here, "the number of processes on this host");
+  }
+  if (port) add(launcher.jobs, "the job's name");
   return text;
+}
+
+[[noreturn]] void fail_without(const Launcher& launcher, bool host, bool port) {
+  const std::string missing = missing_variables(launcher, host, port);
+  const char* both = host && port ? " and " : "";
+  fail(launcher.rank, " and ", launcher.size,
+       " say that this is one of several processes, but not the ", host ? "host" : "", both,
+       port ? "port" : "", " of rank 0", missing.empty() ? "" : "; not set: " + missing, "; set ",
+       host ? "MASTER_ADDR" : "", both, port ? "MASTER_PORT" : "", ", or LOCKSTEP_STORE to ",
+       kStorePlaces);
 }
 
 std::string store_for(const Launcher& launcher) {
@@ -140,14 +164,7 @@ std::string store_for(const Launcher& launcher) {
   }
   if (host.empty()) host = first_node(first_of(launcher.nodes));
   const int port = port_for(job);
-  if (host.empty() || port == 0) {
-    const std::string missing = missing_variables(launcher);
-    fail(launcher.rank, " and ", launcher.size,
-         " say that this is one of several processes, but not the address of rank 0",
-         missing.empty() ? "" : "; not set: " + missing, "; set ",
-         host.empty() ? "MASTER_ADDR" : "", host.empty() && port == 0 ? " and " : "",
-         port == 0 ? "MASTER_PORT" : "", ", or LOCKSTEP_STORE to ", kStorePlaces);
-  }
+  if (host.empty() || port == 0) fail_without(launcher, host.empty(), port == 0);
   return text_of(StorePlace{host, port});
 }
 

@@ -33,6 +33,7 @@ World world_with(const Variables& variables) {
                            "SLURM_PROCID",
                            "SLURM_NTASKS",
                            "SLURM_JOB_ID",
+                           "SLURM_JOBID",
                            "SLURM_STEP_ID",
                            "SLURM_NNODES",
                            "SLURM_STEP_NUM_NODES",
@@ -136,7 +137,7 @@ TEST(Launcher, OfSlurmKnowsItsHosts) {
             0u);
   EXPECT_EQ(store_with(run, {{"SLURM_STEP_NUM_NODES", "2"}, {"LOCKSTEP_PORT", "40000"}}),
             "tcp://n012:40000");
-  // Where Slurm's own variables are incomplete, the missing ones have names.
+  // Missing variables of Slurm are named.
   expect_error(
       [&] {
         store_with({{"SLURM_PROCID", "1"},
@@ -144,13 +145,31 @@ TEST(Launcher, OfSlurmKnowsItsHosts) {
                     {"SLURM_JOB_ID", "812"},
                     {"SLURM_STEP_ID", "3"}});
       },
-      "not set: SLURM_STEP_NODELIST or SLURM_JOB_NODELIST (the names of the hosts) and "
+      "SLURM_PROCID and SLURM_NTASKS say that this is one of several processes, but not the host "
+      "of "
+      "rank 0; not set: SLURM_STEP_NODELIST or SLURM_JOB_NODELIST (the names of the hosts) and "
       "SLURM_STEP_NUM_NODES or SLURM_NNODES (the number of hosts); set MASTER_ADDR, or");
   expect_error(
       [&] {
         store_with({{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}, {"SLURM_NNODES", "1"}});
       },
-      "not set: SLURM_STEP_NODELIST", "set MASTER_PORT, or");
+      "but not the port of rank 0; not set: SLURM_JOB_ID or SLURM_JOBID (the job's name); set "
+      "MASTER_PORT, or");
+}
+
+TEST(Launcher, ThatSaysNeitherHostNorPortMissesBoth) {
+  expect_error(
+      [] {
+        store_with({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}});
+      },
+      "but not the host and port of rank 0; not set: OMPI_COMM_WORLD_LOCAL_SIZE (the number "
+      "of processes on this host) and PMIX_NAMESPACE or OMPI_MCA_ess_base_jobid (the job's "
+      "name); set MASTER_ADDR and MASTER_PORT, or");
+  expect_error(
+      [] {
+        store_with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}});
+      },
+      "but not the port of rank 0; set MASTER_PORT, or");
 }
 
 }  // namespace
