@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstring>
 #include <iostream>
+#include <optional>
 
 #include "graph/error.h"
 #include "runtime/dist/rendezvous.h"
@@ -27,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 struct LaunchOptions {
   int processes = 2;
-  int timeout = 0;  // seconds; 0: as LOCKSTEP_TIMEOUT says, or the usual
+  std::optional<int> timeout;  // seconds; none: as LOCKSTEP_TIMEOUT says, or the usual
   std::vector<std::string> command;
 };
 
@@ -138,7 +139,7 @@ class Child {
     set("LOCAL_WORLD_SIZE", std::to_string(options.processes));
     set("MASTER_ADDR", "127.0.0.1");
     set("MASTER_PORT", std::to_string(meeting.port));
-    set("LOCKSTEP_TIMEOUT", std::to_string(options.timeout));
+    set("LOCKSTEP_TIMEOUT", std::to_string(*options.timeout));
     set("LOCKSTEP_JOB", meeting.job);
     set("LOCKSTEP_TOKEN", meeting.token);
     for (const char* other : {"LOCKSTEP_STORE", "LOCKSTEP_PORT"}) unsetenv(other);
@@ -164,7 +165,7 @@ class Child {
 int launch(LaunchOptions options) {
   check(!options.command.empty(), "there is no command to launch; put it after --");
   check(options.processes >= 1, "-n ", options.processes, ": should be at least 1");
-  if (options.timeout == 0)
+  if (!options.timeout)
     options.timeout = static_cast<int>(
         std::chrono::duration_cast<std::chrono::seconds>(patience_of_environment()).count());
   const Meeting meeting{free_port(), name_of_job(), new_token()};
@@ -193,7 +194,7 @@ int launch(LaunchOptions options) {
       any = any || child->running() || child->output() >= 0;
       if (child->running() || child->exit_code() == 0 || code != 0) continue;
       code = child->exit_code();
-      deadline = Clock::now() + std::chrono::seconds(options.timeout + 20);
+      deadline = Clock::now() + std::chrono::seconds(*options.timeout + 20);
     }
     if (Clock::now() < deadline) continue;
     for (const auto& child : children) child->stop(SIGKILL);
@@ -215,7 +216,7 @@ void add_launch(CLI::App& app, Command& chosen) {
           "--timeout", options->timeout,
           "seconds that a process waits for another one before it ends with an error that names "
           "it; default: LOCKSTEP_TIMEOUT, or 60")
-      ->check(CLI::Range(1, 1000000));
+      ->check(CLI::Range(1, kMostPatience));
   // After the program, every word is taken literally: an option with many values would split "[0,
   // 2]".
   auto program = std::make_shared<std::string>();

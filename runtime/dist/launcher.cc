@@ -171,8 +171,15 @@ std::string store_for(const Launcher& launcher) {
 }  // namespace
 
 Milliseconds patience_of_environment() {
-  if (variable(kTimeoutVariable).empty()) return World{}.patience;
-  return std::chrono::seconds(number_in(kTimeoutVariable));
+  const std::string text = variable(kTimeoutVariable);
+  if (text.empty()) return World{}.patience;
+  int seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  check(error == std::errc() && end == text.data() + text.size() && seconds >= 1 &&
+            seconds <= kMostPatience,
+        kTimeoutVariable, " is '", printable(text), "', should be a number of seconds from 1 to ",
+        kMostPatience);
+  return std::chrono::seconds(seconds);
 }
 
 World world_of_environment() {

@@ -26,7 +26,8 @@ struct World {
 // invalid variable.
 World world_of_environment();
 
-// World::patience by LOCKSTEP_TIMEOUT, or the usual one.
+// World::patience by LOCKSTEP_TIMEOUT, from 1 to kMostPatience seconds, or the usual one.
+inline constexpr int kMostPatience = 1'000'000;
 Milliseconds patience_of_environment();
 
 // Joins, waits for all others and connects to them; null for a single process. Throws naming the

@@ -172,5 +172,16 @@ TEST(Launcher, ThatSaysNeitherHostNorPortMissesBoth) {
       "but not the port of rank 0; set MASTER_PORT, or");
 }
 
+TEST(Launcher, TheTimeoutIsANumberOfSecondsThatCanBeWaited) {
+  for (const char* bad : {"0", "-1", "soon", "1000001", "3000000000", "99999999999999999999"})
+    expect_error(
+        [&] {
+          world_with({{"LOCKSTEP_TIMEOUT", bad}});
+        },
+        "LOCKSTEP_TIMEOUT is '", bad, "', should be a number of seconds from 1 to 1000000");
+  EXPECT_EQ(world_with({{"LOCKSTEP_TIMEOUT", "1"}}).patience, std::chrono::seconds(1));
+  EXPECT_EQ(world_with({{"LOCKSTEP_TIMEOUT", "1000000"}}).patience, std::chrono::seconds(1000000));
+}
+
 }  // namespace
 }  // namespace lockstep::testing

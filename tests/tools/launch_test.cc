@@ -210,7 +210,11 @@ TEST_F(LaunchTest, TheTimeoutIsTheOptionsOrTheEnvironmentsOrTheUsual) {
   EXPECT_EQ(timeout("7", {}).out, "[0] 7\n");
   EXPECT_EQ(timeout("7", {"--timeout", "9"}).out, "[0] 9\n");
   EXPECT_EQ(timeout("", {"--timeout", "9"}).out, "[0] 9\n");
-  expect_refused(timeout("soon", {}), {"LOCKSTEP_TIMEOUT is 'soon', should be an integer"});
+  for (const std::string bad : {"soon", "0", "3000000000"})
+    expect_refused(timeout(bad, {}), {"LOCKSTEP_TIMEOUT is '" + bad +
+                                      "', should be a number of seconds from 1 to 1000000"});
+  EXPECT_EQ(timeout("soon", {"--timeout", "9"}).out, "[0] 9\n");
+  expect_refused(timeout("", {"--timeout", "0"}), {"--timeout"});
 }
 
 TEST_F(LaunchTest, EveryRankSaysWhatACheckpointWasSavedWith) {
