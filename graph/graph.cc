@@ -127,6 +127,8 @@ Node Graph::add(const NodeSpec& spec, const Site& site) {
 }
 
 Node Graph::adopt(onnx::NodeProto proto) {
+  // ONNX makes node names optional; ours appear in errors and plans.
+  if (proto.name().empty() && proto.output_size() > 0) proto.set_name(proto.output(0));
   NodeInfo node;
   node.op = ops_->named(proto.domain(), proto.op_type(), proto.name());
   for (const std::string& name : proto.input())
@@ -136,8 +138,6 @@ Node Graph::adopt(onnx::NodeProto proto) {
     check(!name.empty() || !node.op->collective, proto.name(), " (", proto.op_type(),
           "): each of its replicas needs an output");
   node.replica = read_replica(proto);
-  // ONNX makes node names optional; ours appear in errors and plans.
-  if (proto.name().empty() && proto.output_size() > 0) proto.set_name(proto.output(0));
   std::string where = proto.doc_string();
   return append(std::move(proto), std::move(node), where);
 }

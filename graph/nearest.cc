@@ -18,6 +18,11 @@ bool same_but_for_case(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  return nearest(word, candidates, word.size() / 3 + 1);
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates,
+                    std::size_t most) {
   constexpr std::size_t kBeginning = 4;  // a shorter prefix says little
   for (const std::string& candidate : candidates)
     if (same_but_for_case(word, candidate)) return candidate;
@@ -25,7 +30,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     for (const std::string& candidate : candidates)
       if (candidate.starts_with(word)) return candidate;
   std::string best;
-  std::size_t best_distance = word.size() / 3 + 2;
+  std::size_t best_distance = most + 1;
   for (const std::string& candidate : candidates) {
     std::vector<std::size_t> row(candidate.size() + 1);
     for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;

@@ -10,5 +10,8 @@ namespace lockstep {
 // The candidate that is `word` in another case, that begins with it, or that is closest to it by
 // edit distance, whatever the case; "" if none is close.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+// The same, at a distance of `most` edits or fewer.
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates,
+                    std::size_t most);
 
 }  // namespace lockstep

@@ -73,14 +73,15 @@ const Op* OpSet::named(std::string_view domain, std::string_view type,
                        std::string_view used_by) const {
   const Op* const found = find(domain, type);
   if (found) return found;
-  std::vector<std::string> names;
-  for (const Op& op : ops_) names.push_back(full_name(op.domain, op.type));
-  const std::string wanted = full_name(domain, type);
-  std::string near = nearest(wanted, names);
-  // Ours are often called without their domain.
-  if (near.empty()) near = nearest(full_name(kOwnDomain, type), names);
-  fail("no operator ", wanted, " is known (used by ", used_by, ")",
-       near.empty() ? "" : "; did you mean " + near + "?");
+  // By type alone: callers often leave out the domain ai.lockstep. Most operators that are not
+  // known are no misspellings, and many types are as short as Loop, so few letters may differ.
+  std::vector<std::string> types;
+  for (const Op& op : ops_) types.push_back(op.type);
+  const std::string near = nearest(type, types, (type.size() + 1) / 4);
+  const auto meant =
+      std::find_if(ops_.begin(), ops_.end(), [&](const Op& op) { return op.type == near; });
+  fail("no operator ", full_name(domain, type), " is known (used by ", used_by, ")",
+       near.empty() ? "" : "; did you mean " + full_name(meant->domain, near) + "?");
 }
 
 }  // namespace lockstep

@@ -110,6 +110,15 @@ TEST(Graph, RefusesUnknownOperatorsAndForeignValues) {
                "did you mean LeakyRelu?");
   expect_error([&] { graph.add({.type = "batchNormTrain", .inputs = {x}}, ""); },
                "did you mean ai.lockstep.BatchNormTrain?");
+  // An operator that is merely unknown is no misspelling.
+  for (const char* other : {"If", "Loop", "DFT", "GridSample"}) {
+    try {
+      all_ops().named("", other, "n");
+      ADD_FAILURE() << other << " is known";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.what(), join("no operator ", other, " is known (used by n)"));
+    }
+  }
   expect_error([&] { relu(graph, Value{17}); }, "value number 17");
   expect_error([&] { graph.input("x", kRow); }, "already has a value named 'x'");
   expect_error([&] { graph.at("xx"); }, "no value 'xx'", "nearest is 'x'");

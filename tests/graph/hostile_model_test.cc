@@ -16,6 +16,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+TEST(HostileNode, IsNamedByItsResultIfItHasNoName) {
+  Graph graph(all_ops());
+  onnx::NodeProto node;
+  node.set_op_type("Det");  // of matrices, in opset 17
+  node.add_output("y");
+  expect_error([&] { graph.adopt(node); }, "no operator Det is known (used by y)");
+  node.set_name("determinant");
+  expect_error([&] { graph.adopt(node); }, "no operator Det is known (used by determinant)");
+}
+
 TEST_F(HostileModel, TensorsHoldWhatTheirShapesSay) {
   for (int64_t version : {7, 13, 17}) {
     opset(version);
