@@ -121,7 +121,7 @@ SourcedModel step_of_network(const ModelRequest& request, int64_t batch) {
   imported.train_batch_norm = request.train_batch_norm;
   imported.trainable = request.loss.empty()
                            ? float_initializers(*file)
-                           : some_trainable(*file, request.loss, step.options.frozen);
+                           : check_some_trainable(*file, request.loss, step.options.frozen);
   DataParallelOptions options = options_of(step, run.devices.list);
   options.frozen.clear();  // frozen ones are not parameters at all
   return sourced({build_data_parallel_model(all_ops(), imported_model(file, request.loss, imported),

@@ -186,27 +186,27 @@ std::set<std::string> trainable_initializers(const LoadedModel& file, const std:
   return names;
 }
 
-std::set<std::string> some_trainable(const LoadedModel& file, const std::string& loss,
-                                     const std::vector<std::string>& frozen) {
+std::set<std::string> check_some_trainable(const LoadedModel& file, const std::string& loss,
+                                           const std::vector<std::string>& frozen) {
   std::set<std::string> names = trainable_initializers(file, loss, frozen);
   if (!names.empty()) return names;
-  std::map<std::string, int> others;  // by type
-  for (const std::string& name : file.initializers) {
-    const Graph& graph = file.model.inference;
-    const Value value = graph.find(name);
-    if (value && is_floating(graph.dtype(value)) && graph.dtype(value) != DType::float32)
-      ++others[std::string(name_of(graph.dtype(value)))];
-  }
-  std::string text;
+  const std::string nothing = join("there is nothing to train: '", loss, "' depends on ");
+  const std::size_t all = trainable_initializers(file, loss, {}).size();
+  check(all == 0, nothing, "float32 initializers, but all ", all,
+        " are frozen by MODEL.FREEZE or --freeze: free some");
+  const Graph& graph = file.model.inference;
+  std::map<DType, int> others;
+  for (const std::string& name : file.initializers)
+    if (const Value value = graph.find(name); value && is_floating(graph.dtype(value)))
+      ++others[graph.dtype(value)];
+  others.erase(DType::float32);
+  check(!others.empty(), nothing, "no float32 initializer");
+  std::string counts;
   for (const auto& [type, count] : others)
-    text += join(text.empty() ? "; there " : ", ",
-                 text.empty() ? (count == 1 ? "is " : "are ") : "", count, " of ", type);
-  fail("'", loss,
-       "' depends on no float32 initializer that is not frozen: there is nothing to train", text,
-       others.empty() ? ""
-                      : ", but parameters are trained in float32: export the network in float32 "
-                        "(PyTorch: model.float()); PRECISION computes in 16 bits where you want "
-                        "that");
+    counts += join(counts.empty() ? "" : ", ", count, " of ", type);
+  fail(nothing, "no float32 initializer, but there are others: ", counts,
+       "; parameters are trained in float32: export the network in float32 (PyTorch: "
+       "model.float()); PRECISION computes in 16 bits where you want that");
 }
 
 Classifier find_classifier(const LoadedModel& file, const std::string& scores) {

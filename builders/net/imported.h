@@ -50,10 +50,9 @@ std::set<std::string> trainable_initializers(const LoadedModel& file, const std:
 // parameters of a network without a loss.
 std::set<std::string> float_initializers(const LoadedModel& file);
 
-// The trainable initializers, of which there must be one. Throws naming the types of the others,
-// and the remedy for parameters that are not float32.
-std::set<std::string> some_trainable(const LoadedModel& file, const std::string& loss,
-                                     const std::vector<std::string>& frozen);
+// The trainable initializers. Throws if there is none: all are frozen, or of another type.
+std::set<std::string> check_some_trainable(const LoadedModel& file, const std::string& loss,
+                                           const std::vector<std::string>& frozen);
 
 // Copies the file's network into a Net and returns its values by the file's names.
 // BatchNormalization with training_mode 1 becomes BatchNormTrain, with running statistics as state

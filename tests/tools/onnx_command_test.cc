@@ -172,7 +172,10 @@ TEST_F(OnnxCommand, InputsMayBeNamedByPosition) {
 TEST_F(OnnxCommand, RefusesByName) {
   expect_refused(step({"--loss", "los"}), {"los", "loss"});
   expect_refused(step({"--loss", "y/out"}), {"y/out", "scalar"});
-  expect_refused(step({"--loss", "loss", "--freeze", "*"}), {"nothing to train"});
+  expect_refused(
+      step({"--loss", "loss", "--freeze", "*"}),
+      {"there is nothing to train: 'loss' depends on float32 initializers, but all 2 are "
+       "frozen by MODEL.FREEZE or --freeze: free some"});
   expect_refused(step({"--loss", "loss", "--freeze", "nope"}), {"frozen", "'nope'"});
   expect_refused(step({"--loss", "loss", "--momentum", "2"}), {"momentum is 2", "below 1"});
   expect_refused(step({"--loss", "loss", "--devices", "cpu*3"}), {"batch of 4", "3 devices"});
@@ -191,9 +194,10 @@ TEST_F(OnnxCommand, ParametersOfOtherTypesAreNamedWithTheRemedy) {
     TrainingModel model(all_ops());
     model.inference = std::move(graph);
     save_model(model, folder / "net.onnx");
-    const std::string said = join("there is nothing to train; there are 2 of ", type,
-                                  ", but parameters are trained in float32: export the network in "
-                                  "float32 (PyTorch: model.float())");
+    const std::string said =
+        join("'loss' depends on no float32 initializer, but there are others: 2 of ", type,
+             "; parameters are trained in float32: export the network in "
+             "float32 (PyTorch: model.float())");
     if (type != DType::bfloat16) {  // NumPy has no such type
       write_npy(folder / "in/x.npy", Literal(type, {4, 2}));
       expect_refused(step({"--loss", "loss"}), {said});
@@ -202,6 +206,22 @@ TEST_F(OnnxCommand, ParametersOfOtherTypesAreNamedWithTheRemedy) {
         run_lockstep({"build", folder / "net.onnx", "--loss", "loss", "-o", folder / "out"}),
         {said});
   }
+}
+
+TEST_F(OnnxCommand, FrozenParametersAreNotTakenForOtherTypes) {
+  Graph graph(all_ops(), "net");
+  const Value x = graph.input("x", {DType::float32, {"N", 2}});
+  const Value w = graph.constant("w", floats({0.5F, -1}, {2, 1}));
+  const Value exact = graph.constant("exact", Literal::scalar(0.5));
+  const Value b = cast(graph, exact, DType::float32, "b");
+  const Value y = add(graph, matmul(graph, x, w, "product"), b, "y");
+  graph.output(reduce_mean(graph, y, {}, false, "loss"));
+  TrainingModel model(all_ops());
+  model.inference = std::move(graph);
+  save_model(model, folder / "net.onnx");
+  const Outcome outcome = step({"--loss", "loss", "--freeze", "w"});
+  expect_refused(outcome, {"all 1 are frozen by MODEL.FREEZE or --freeze: free some"});
+  EXPECT_EQ(outcome.err.find("float64"), std::string::npos) << outcome.err;
 }
 
 // The parameters that would be written are no numbers, so nothing is.

@@ -83,7 +83,7 @@ ModelFn brought_model(const ClassificationConfig& config) {
   options.train_batch_norm = config.train_batch_norm;
   if (config.bytes && images.dtype == DType::float32)
     options.bytes[data] = byte_scale_of(preparation);
-  const auto trainable = config.new_classifier ? trainable_initializers : some_trainable;
+  const auto trainable = config.new_classifier ? trainable_initializers : check_some_trainable;
   options.trainable = trainable(*file, scores, config.step.options.frozen);
   if (config.new_classifier) {
     renew_classifier(find_classifier(*file, scores), *file, config.classes, options);

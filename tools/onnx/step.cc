@@ -153,7 +153,7 @@ int run_step(const StepOptions& options) {
 
   ImportedOptions imported;
   imported.train_batch_norm = options.train_batch_norm;
-  imported.trainable = some_trainable(*file, options.loss, options.freeze);
+  imported.trainable = check_some_trainable(*file, options.loss, options.freeze);
   TrainingModel model =
       build_data_parallel_model(all_ops(), imported_model(file, options.loss, imported),
                                 MomentumSgd{.momentum = options.momentum},
