@@ -9,8 +9,8 @@
 namespace lockstep {
 namespace {
 
-// Entry `i` of an integer vector, itself a vector.
-Value entry_of(Graph& graph, Value vector, std::size_t i, const Site& site) {
+// Entry `i` of an integer vector, as a vector.
+Value entry_as_vector(Graph& graph, Value vector, std::size_t i, const Site& site) {
   const auto at = static_cast<int64_t>(i);
   return slice(graph, vector, 0, at, at + 1, site);
 }
@@ -45,14 +45,17 @@ std::vector<Value> tile_gradient(const GradientRequest& r) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (open || repeats[i] != 1) {
       axes.push_back(static_cast<int64_t>(apart.size()));
-      apart.push_back(open ? entry_of(r.graph, r.x(1), i, site) : number(repeats[i]));
+      apart.push_back(open ? entry_as_vector(r.graph, r.x(1), i, site) : number(repeats[i]));
     }
     if (!x[i].known() && !sizes) sizes = shape_of(r.graph, r.x(0), site);
-    apart.push_back(x[i].known() ? number(x[i].size()) : entry_of(r.graph, sizes, i, site));
+    apart.push_back(x[i].known() ? number(x[i].size()) : entry_as_vector(r.graph, sizes, i, site));
   }
   if (axes.empty()) return {r.dy[0], none};
   const Value shape = concat(r.graph, apart, 0, site);
-  const Value parts = r.graph.add_value({.type = "Reshape", .inputs = {r.dy[0], shape}}, site);
+  // A size of 0 is one: no repeat, or no element.
+  const Value parts = r.graph.add_value(
+      {.type = "Reshape", .inputs = {r.dy[0], shape}, .attributes = {{"allowzero", int64_t{1}}}},
+      site);
   return {reduce_sum(r.graph, parts, axes, false, site), none};
 }
 

@@ -196,6 +196,7 @@ std::vector<OpCase> shape_cases() {
        .inputs = {random({4, 3}), fixed({1, 1})},
        .reference = as({4, 3}),
        .symbolic_batch = true},
+      {.name = "none", .type = "Tile", .inputs = {random({3, 4}), fixed({2, 0})}},
       {.name = "once",
        .type = "Tile",
        .inputs = {random({2, 3}), fixed({1, 1})},
