@@ -176,7 +176,7 @@ TEST(FocalLoss, ALabelThatIsNoClassIsNamed) {
       OpCase c = focal_case("bad", {3, 0.25, 2, softmax}, {1, 1, 1, 2}, 1);
       c.inputs[1] = labels({0, label}, {1, 1, 1, 2});
       const auto why = [&](const char* labels) {
-        return join("label ", label, " at [0, 0, 0, 1] of '", labels,
+        return join("label ", label, " at [0,0,0,1] of '", labels,
                     "' is outside 0..3 (and is not ignored)");
       };
       expect_error([&] { results_on_threads(c, 1); }, why("x1"));

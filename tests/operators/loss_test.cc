@@ -175,7 +175,7 @@ class Losses : public ::testing::TestWithParam<OpCase> {};
 TEST_P(Losses, Case) { check_case(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Table, Losses, ::testing::ValuesIn(loss_cases()));
 
-// The first one, on any device.
+// Names the first wrong label, on any device.
 TEST(LossErrors, LabelOutsideTheClassesIsNamed) {
   for (const char* type : {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"})
     for (const char* reduction : {"mean", "sum", "none"}) {
@@ -190,7 +190,7 @@ TEST(LossErrors, LabelOutsideTheClassesIsNamed) {
       expect_error([&] { check_case(row); }, type,
                    "label 3 of row 2 of 'x1' is outside 0..2 (and is not ignored)");
       expect_error([&] { check_case(place); }, type,
-                   "label 7 at [1, 0, 1] of 'x1' is outside 0..2 (and is not ignored)");
+                   "label 7 at [1,0,1] of 'x1' is outside 0..2 (and is not ignored)");
     }
 }
 
