@@ -111,8 +111,7 @@ std::vector<KernelEntry> collective_cuda() {
            kOwnDomain,
            {{"NCCL", every({takes<Numbers>(), up_to_operands(kMostTerms), sums_over_gpus}),
              prepare_nccl},
-            {"peer access", every({takes<Numbers>(), up_to_operands(kMostTerms)}),
-             prepare_all_reduce}}},
+            {"GPU", every({takes<Numbers>(), up_to_operands(kMostTerms)}), prepare_all_reduce}}},
           {"Broadcast", kOwnDomain, {{"GPU", anything, prepare_broadcast}}},
           {"AllGather", kOwnDomain, {{"GPU", anything, prepare_all_gather}}},
           {"Copy", kOwnDomain, {{"GPU", anything, prepare_copy}}}};

@@ -37,7 +37,7 @@ struct Weights {
   }
   // Called by all threads of one block, so that one thread alone writes the fault: of the first
   // column whose label is wrong.
-  __device__ void raise_if_no_class(int64_t count, Fault* fault) const {
+  __device__ void raise_first_wrong(int64_t count, Fault* fault) const {
     int64_t wrong = count;
     for (int64_t c = threadIdx.x; c < count && wrong == count; c += kFoldThreads)
       if (!is_class(c) && !is_ignored(c)) wrong = c;
@@ -68,7 +68,7 @@ struct TotalLoss {
     }
     total = fold_block(total, Add());
     weight = fold_block(weight, Add());
-    weights.raise_if_no_class(count, fault);
+    weights.raise_first_wrong(count, fault);
     if (threadIdx.x == 0) *loss = static_cast<float>(total / divisor_of(mean, weight));
   }
 };
@@ -77,7 +77,7 @@ struct CheckLabels {
   Weights<Label> weights;
   int64_t count;
   Fault* fault;
-  __device__ void operator()(int64_t) const { weights.raise_if_no_class(count, fault); }
+  __device__ void operator()(int64_t) const { weights.raise_first_wrong(count, fault); }
 };
 struct EachLoss {
   const double* terms;
