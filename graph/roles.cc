@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "graph/metadata.h"
 #include "graph/onnx.h"
 #include "graph/printable.h"
 
@@ -13,14 +14,6 @@ namespace lockstep {
 namespace {
 
 constexpr std::string_view kPrefix = "lockstep.";
-
-// Lists of names are lines; other programs' texts have all three.
-constexpr std::string_view kLineBreaks = "\n\r\t";
-
-void check_entry(const std::string& key, const std::string& value) {
-  refuse_control(key, "metadata");
-  refuse_control(value, join("metadata: '", key, "'"), kLineBreaks);
-}
 
 std::string lines(const std::vector<std::string>& items) {
   std::string text;
@@ -106,7 +99,7 @@ StepInput input_named(const std::string& text, bool with_roles) {
 }  // namespace
 
 void add_metadata(onnx::ModelProto& proto, const std::string& key, const std::string& value) {
-  check_entry(key, value);
+  check_metadata(key, value);
   auto* entry = proto.add_metadata_props();
   entry->set_key(std::string(kPrefix) + key);
   entry->set_value(value);
@@ -131,7 +124,7 @@ void write_roles(const TrainingModel& model, onnx::ModelProto& proto) {
 void read_roles(const onnx::ModelProto& proto, LoadedModel& loaded) {
   const bool with_roles = has_roles(proto);
   for (const auto& entry : proto.metadata_props()) {
-    check_entry(entry.key(), entry.value());
+    check_metadata(entry.key(), entry.value());
     std::string_view key = entry.key();
     if (!key.starts_with(kPrefix)) continue;
     key.remove_prefix(kPrefix.size());

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "graph/file.h"
+#include "graph/metadata.h"
 #include "runtime/state/checksum.h"
 #include "runtime/state/safetensors_header.h"
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "graph/error.h"
-#include "graph/printable.h"
+#include "graph/metadata.h"
 
 namespace lockstep {
 namespace {
@@ -184,11 +184,6 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::size_t da
   }
   check(end == data_bytes, data_bytes - end, " bytes at the end belong to no tensor");
   return header;
-}
-
-void check_metadata(const std::string& key, const std::string& value) {
-  refuse_control(key, "metadata");
-  refuse_control(value, join("metadata '", key, "'"), "\n\r\t");
 }
 
 const char* safetensors_name(DType type) {

@@ -28,10 +28,6 @@ struct SafetensorsHeader {
 // its type and shape, and all together fill `data_bytes` without overlap or gap.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::size_t data_bytes);
 
-// Throws for a control character in an entry of the metadata; texts of other programs may have
-// lines and tabs.
-void check_metadata(const std::string& key, const std::string& value);
-
 const char* safetensors_name(DType type);
 
 }  // namespace lockstep

@@ -1,0 +1,13 @@
+#include "graph/metadata.h"
+
+#include "graph/error.h"
+#include "graph/printable.h"
+
+namespace lockstep {
+
+void check_metadata(const std::string& key, const std::string& value) {
+  refuse_control(key, "metadata");
+  refuse_control(value, join("metadata '", key, "'"), "\n\r\t");
+}
+
+}  // namespace lockstep
