@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "graph/error.h"
@@ -20,7 +20,7 @@ namespace lockstep {
 namespace {
 
 [[noreturn]] void fail_errno(const std::string& path, const char* what) {
-  fail("cannot ", what, " ", path, ": ", std::strerror(errno));
+  fail("cannot ", what, " ", refusal_text(path, std::error_code(errno, std::generic_category())));
 }
 
 class TemporaryFile {
@@ -146,8 +146,6 @@ void write_file(const std::string& path, const std::string& text) {
 void make_folder(const std::string& path) {
   std::error_code trouble;
   std::filesystem::create_directories(path, trouble);
-  if (!trouble && !std::filesystem::is_directory(path))
-    trouble = std::make_error_code(std::errc::not_a_directory);
   check(!trouble, "cannot create the folder ", refusal_text(path, trouble));
 }
 

@@ -29,7 +29,9 @@ std::string refusal_text(const std::string& path, const std::error_code& reason)
 }
 
 std::string refusal_text(const std::filesystem::filesystem_error& error) {
-  return "cannot use " + refusal_text(error.path1().string(), error.code());
+  const std::string other = error.path2().string();
+  return "cannot use " + (other.empty() ? "" : join("'", error.path1().string(), "' and ")) +
+         refusal_text(other.empty() ? error.path1().string() : other, error.code());
 }
 
 }  // namespace lockstep

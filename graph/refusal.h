@@ -9,7 +9,7 @@ namespace lockstep {
 
 // "'runs/x': Read-only file system; choose a folder that you can write to"
 std::string refusal_text(const std::string& path, const std::error_code& reason);
-// The same, beginning with "cannot use".
+// The same, beginning with "cannot use"; of a move both paths.
 std::string refusal_text(const std::filesystem::filesystem_error& error);
 
 }  // namespace lockstep

@@ -8,6 +8,7 @@
 
 #include "graph/file.h"
 #include "graph/metadata.h"
+#include "graph/refusal.h"
 #include "runtime/state/checksum.h"
 #include "runtime/state/safetensors_header.h"
 
@@ -105,10 +106,10 @@ std::string header_of(const std::vector<std::pair<std::string, Tensor>>& tensors
   return text.replace(text.find(kWhole) + kWhole.size(), kNoDigits.size(), whole.text());
 }
 
-// The number in a file's first bytes, of a file of that size.
+// The length of the header, from the file's first bytes; `size`: the whole file's.
 uint64_t header_length(const std::string& start, std::size_t size, const std::string& path) {
   uint64_t length = 0;
-  check(size >= sizeof(length), path, ": not a safetensors file (", size, " bytes)");
+  check(start.size() >= sizeof(length), path, ": not a safetensors file (", size, " bytes)");
   std::memcpy(&length, start.data(), sizeof(length));
   check(length <= size - sizeof(length), path,
         ": not a safetensors file, or a truncated one (header of ", length, " bytes, file of ",
@@ -149,10 +150,8 @@ Safetensors read_safetensors(const std::string& path) {
 SafetensorsHeader read_safetensors_header(const std::string& path) {
   std::error_code trouble;
   const std::size_t size = std::filesystem::file_size(path, trouble);
-  check(!trouble, "cannot read ", path, ": ", trouble.message());
-  std::string start(std::min(size, sizeof(uint64_t)), '\0');
-  read_file_part(path, 0, std::as_writable_bytes(std::span(start)));
-  std::string json(header_length(start, size, path), '\0');
+  check(!trouble, "cannot read ", refusal_text(path, trouble));
+  std::string json(header_length(read_file_start(path, sizeof(uint64_t)), size, path), '\0');
   read_file_part(path, sizeof(uint64_t), std::as_writable_bytes(std::span(json)));
   try {
     return parse_safetensors_header(json, size - sizeof(uint64_t) - json.size());

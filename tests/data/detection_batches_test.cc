@@ -146,7 +146,7 @@ TEST_F(WrittenPictures, ABadOneStopsTheRunByNameOrIsSkipped) {
                "TRAIN.SKIP_BAD_IMAGES true takes another picture instead");
   std::filesystem::remove(folder_ / "1.png");
   expect_error([&] { read_all(DetectionBatches(set, options())); },
-               "image 101 of made.json: cannot read ", "1.png: No such file");
+               "image 101 of made.json: cannot read '", "1.png': No such file");
   DetectionBatchOptions skipping = options();
   skipping.skip_bad_pictures = true;
   const DetectionBatches batches(set, skipping);

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "graph/refusal.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
 
@@ -45,6 +46,11 @@ TEST(ReadFile, TakesRegularFilesOnly) {
   expect_error([&] { read_file("/dev/zero"); }, "cannot read /dev/zero: it is a device");
   expect_error([&] { read_file(folder.path()); }, folder.path(), "a folder");
   expect_error([&] { read_file(folder / "none"); }, folder / "none", "No such file");
+  write_file(folder / "one", "");
+  expect_error([&] { read_file(folder / "one/two"); }, "cannot read '", folder / "one/two",
+               "': Not a directory; a part of the path is a file; choose another path");
+  expect_error([&] { write_file(folder / std::string(300, 'x'), ""); }, "cannot create '",
+               "xx.tmp': File name too long; shorten the name");
   for (const std::size_t size : {0, 1, 4095, 4096, 100000}) {
     const std::string text(size, 'x');
     write_file(folder / "f", text);
@@ -102,6 +108,23 @@ TEST(WriteFile, LeavesNothingHalfWritten) {
   EXPECT_EQ(read_file(folder / "a"), "old");
   EXPECT_FALSE(std::filesystem::exists(folder / "a.tmp"));
   expect_error([&] { write_file("/proc/nowhere/a", "x"); }, "/proc/nowhere/a");
+}
+
+TEST(Refusal, NamesBothPathsOfAMove) {
+  const std::error_code across = std::make_error_code(std::errc::cross_device_link);
+  EXPECT_EQ(refusal_text(std::filesystem::filesystem_error("rename", "a", "b", across)),
+            "cannot use 'a' and 'b': " + across.message());
+  EXPECT_EQ(refusal_text(std::filesystem::filesystem_error("remove", "a", across)),
+            "cannot use 'a': " + across.message());
+}
+
+TEST(MakeFolder, SaysWhatIsInTheWay) {
+  TemporaryFolder folder;
+  write_file(folder / "f", "");
+  for (const char* path : {"f", "f/g"})
+    expect_error([&] { make_folder(folder / path); }, "cannot create the folder '",
+                 "': Not a directory; a part of the path is a file; choose another path");
+  make_folder(folder.path());
 }
 
 }  // namespace
