@@ -7,6 +7,7 @@
 
 #include "operators/all.h"
 #include "operators/elementwise/elementwise.h"
+#include "tests/support/expect_error.h"
 
 namespace lockstep::testing {
 namespace {
@@ -55,11 +56,18 @@ TEST(Printable, ShowsWhatIsThere) {
   EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");  // no UTF-8
   EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");  // longer than it need be
   EXPECT_EQ(printable_lines("a\nb\x1b"), "a\nb\\x1b");
-  EXPECT_EQ(first_control("größe 重み/a b.png \xff\x9b"), "");
-  EXPECT_EQ(first_control(std::string("a\0b", 3)), "\\x00");
-  EXPECT_EQ(first_control("a\tb\nc", "\t"), "\\n");
-  EXPECT_EQ(first_control("a\xc2\x9bJ"), "\\xc2\\x9b");
   EXPECT_EQ(in_quotes("say \"\\n\"\n"), "\"say \\\"\\\\n\\\"\\n\"");
+}
+
+TEST(ControlCharacters, AreRefusedByNameWithTheRemedy) {
+  refuse_control("größe 重み/a b.png \xff\x9b", "here");
+  refuse_control("a\tb\nc", "here", "\t\n");
+  expect_error(
+      [] { refuse_control(std::string("a\0b", 3), "here"); },
+      "here: \"a\\x00b\" contains the control character \\x00, which no such text may have; "
+      "remove it");
+  expect_error([] { refuse_control("a\tb\nc", "here", "\t"); }, "the control character \\n,");
+  expect_error([] { refuse_control("a\xc2\x9bJ", "here"); }, "the control character \\xc2\\x9b,");
 }
 
 }  // namespace
