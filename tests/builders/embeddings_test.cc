@@ -193,7 +193,7 @@ TEST(Embeddings, ByRowsEqualWholeGradients) {
     }
 }
 
-// As every other gradient is: a replica's own rows are rounded, too, so that all add the same.
+// Rounds a replica's own rows, too, so that all replicas add the same.
 TEST(Embeddings, ByRowsGoOverTheWireInItsType) {
   for (const DType wire : {DType::bfloat16, DType::float16})
     for (const bool means : {false, true}) {

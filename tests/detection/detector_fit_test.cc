@@ -67,8 +67,8 @@ TEST_F(DetectorConfigTest, SaysWhatDoesNotChangeResultsYet) {
   EXPECT_NE(std::string::npos, said[0].find("x.yaml:5: TEST.SOFT_NMS.ENABLED has no effect"));
 }
 
-// Whatever Detectron's key is without a meaning here, no command refuses it, unless its row has a
-// wish.
+// Keys of Detectron without a meaning here are noted; no command refuses them unless their row says
+// so (`not_done.asked`).
 TEST_F(DetectorConfigTest, NotesAndDoesNotRefuseOtherKeysWithoutEffect) {
   DetectorConfig defaults;
   int unused = 0;

@@ -74,7 +74,8 @@ TEST(Checkpoint, OfAnySizeIsPassedToOtherProcesses) {
   EXPECT_GT(std::filesystem::file_size(folder / "c"), kLongestText * 2);
 }
 
-// They are a sum over the replicas that made them: of others they would be too much or too little.
+// Waiting gradients are a sum over the replicas that made them: for another number they would be
+// wrong.
 TEST(Checkpoint, GivesWaitingGradientsToAsManyReplicasAlone) {
   TemporaryFolder folder;
   const auto model_of = [](int replicas) {

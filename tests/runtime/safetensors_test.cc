@@ -60,7 +60,6 @@ TEST(Safetensors, ReadsWhatItWrites) {
   EXPECT_TRUE(file.checked);
 }
 
-// As anybody can compute it, byte after byte.
 // A header is read without its data, and believed no more than a whole file.
 TEST(Safetensors, AHeaderAloneHasNamesAndShapes) {
   const TemporaryFolder folder;
@@ -84,6 +83,7 @@ TEST(Safetensors, AHeaderAloneHasNamesAndShapes) {
                "File name too long; shorten the name");
 }
 
+// The checksum can be computed by anybody, byte after byte.
 TEST(Safetensors, TheLastChecksumIsThatOfTheFileWithItsOwnDigitsAsZeros) {
   TemporaryFolder folder;
   std::string text = written(folder / "f");

@@ -57,7 +57,7 @@ TEST(SharedStates, AreNotThoseOfInitialValuesThatReadThem) {
   EXPECT_TRUE(shared.session.save() == apart.session.save());
 }
 
-// Whichever replica it is whose new value is another one.
+// One replica's other value is noticed, whichever replica it is.
 TEST(SharedStates, AreNotThoseOfWhichOneReplicaMakesAnother) {
   for (const int odd : {-1, 0, 1, 2}) {
     Graph graph(all_ops(), "step");

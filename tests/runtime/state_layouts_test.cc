@@ -305,7 +305,7 @@ TEST(States, KeepTheirValuesInTiles) {
   EXPECT_EQ(std::vector<float>(raw, raw + values.size()), values);
 }
 
-// Else what a plan keeps of one of them would be taken for up to date.
+// A lost change would make a plan take its kept copy for up to date.
 TEST(States, KeepTheirLastChangeWhenTheyAreSeparated) {
   States states({"a", "b"}, {{DType::float32, {3}}, {DType::float32, {3}}});
   states.share({{0, 1}});

@@ -35,7 +35,9 @@ std::string webp_chunk(const std::string& letters, const std::string& data) {
 }  // namespace
 
 void put_file(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
+  std::ofstream file(path, std::ios::binary);
+  file << bytes << std::flush;
+  check(file.good(), "cannot write '", path, "'");
 }
 
 std::string exif_block(uint32_t orientation, const ExifOptions& options) {
@@ -49,7 +51,7 @@ std::string exif_block(uint32_t orientation, const ExifOptions& options) {
   const std::string value =
       is_short ? put(orientation, 2) + std::string(2, '\0') : put(orientation, 4);
   return std::string(options.big_endian ? "MM" : "II") + put(42, 2) + put(8, 4) + put(3, 2) +
-         entry(0x10F, 2, 3, "Me\0" + std::string(2, '\0')).substr(0, 12) +
+         entry(0x10F, 2, 3, "Me" + std::string(2, '\0')) +
          entry(0x112, options.type, options.count, value) +
          entry(0x128, 3, 1, put(2, 2) + std::string(2, '\0')) + put(0, 4);
 }

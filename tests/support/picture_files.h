@@ -9,7 +9,7 @@
 
 namespace lockstep::testing {
 
-// Without waiting for the disk, as write_file() does.
+// Writes a file without the sync of write_file().
 void put_file(const std::string& path, const std::string& bytes);
 
 // ---- EXIF

@@ -31,7 +31,7 @@ Program::Program(const std::vector<std::string>& arguments, const ProgramOptions
   process_ = fork();
   if (process_ != 0) return;
   dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
-  if (options.output == "closed")
+  if (options.output_closed)
     close(STDOUT_FILENO);
   else
     dup2(open((options.output.empty() ? out : options.output).c_str(), O_WRONLY | O_CREAT, 0600),

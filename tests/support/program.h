@@ -21,8 +21,8 @@ struct ProgramOptions {
   long file_size_limit = -1;  // bytes; writing beyond fails as on a full disk
   long address_limit = -1;    // bytes; starting threads beyond fails, since their stacks count
   std::map<std::string, std::string> environment = {};  // in addition to this process's
-  // A file in place of standard output, which then counts as empty; "closed": there is none.
-  std::string output = "";
+  std::string output = "";     // a file in place of standard output, which then counts as empty
+  bool output_closed = false;  // there is no standard output
 };
 Outcome run_lockstep(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
 

@@ -75,7 +75,7 @@ TEST_F(OutputTest, ThatIsLostCostsARunNothing) {
 
 // The next file would take the number of a closed stream, and get the lines that it was meant for.
 TEST_F(OutputTest, ThatIsClosedLandsInNoFile) {
-  const Outcome closed = train("closed", {}, {.output = "closed"});
+  const Outcome closed = train("closed", {}, {.output_closed = true});
   expect_refused(closed, {"cannot write to standard output: Bad file descriptor"});
   ASSERT_EQ(train("whole").exit_code, 0);
   EXPECT_TRUE(checkpoint("closed") == checkpoint("whole"));
