@@ -74,7 +74,7 @@ std::unique_ptr<Kernel> softmax_grad_kernel(const KernelRequest& request, int64_
   });
 }
 
-// How much the labels of a node count.
+// The weights of a node's labels.
 class LabelWeights {
  public:
   // `labels`: the operand.
