@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The README's walk from a model to the executor's loop: each file exists and defines the function named."""
+"""The README's walk from a model to the executor's loop: each file exists and defines the function named. Links and
+tests that pages name exist, too."""
 import pathlib
 import re
 import sys
@@ -19,6 +20,18 @@ for page in [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs
     for target in re.findall(r"\]\(([^)#: ]+)(?:#[^)]*)?\)", page.read_text()):
         if not (page.parent / target).exists():
             wrong.append(f"{page.relative_to(root)} links to {target}, which is not there")
+# Tests that these pages name exist: `Suite.Name`, or `Suite.*`. (A key, as `SOLVER.STEPS`, has no small letter.)
+suites = {}
+for source in (root / "tests").rglob("*.cc"):
+    for suite, test in re.findall(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", source.read_text(), re.M):
+        suites.setdefault(suite, set()).add(test)
+for page in ["docs/ancestors.md", "docs/reliability.md"]:
+    named = re.findall(r"`([A-Z]\w*[a-z]\w*)\.([A-Z]\w*|\*)`", (root / page).read_text())
+    if not named:
+        wrong.append(f"{page} names no test")
+    for suite, test in named:
+        if test not in suites.get(suite, set()) | ({"*"} if suite in suites else set()):
+            wrong.append(f"{page}: there is no test {suite}.{test}")
 for line in wrong:
     print(line)
 sys.exit(bool(wrong))
