@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/on_host.h"
 #include "graph/onnx.h"
 
 namespace lockstep {
@@ -9,6 +10,7 @@ namespace {
 
 constexpr const char* kReplica = "__replica";
 constexpr const char* kReplicas = "__replicas";
+constexpr const char* kOnHost = "__on_host";
 
 // The replica of an operand or result of a collective; for other nodes, the node's own.
 int replica_at(const Node& node, std::span<const Value> values, Value value) {
@@ -41,12 +43,17 @@ void forget_replica(onnx::NodeProto& proto) {
 }
 
 bool is_placement(const onnx::AttributeProto& attribute) {
-  return attribute.name() == kReplica || attribute.name() == kReplicas;
+  const std::string& name = attribute.name();
+  return name == kReplica || name == kReplicas || name == kOnHost;
 }
 
 std::pair<std::string, AttributeValue> replicas_attribute(const std::vector<int64_t>& replicas) {
   return {kReplicas, replicas};
 }
+
+std::pair<std::string, AttributeValue> on_host_attribute() { return {kOnHost, int64_t{1}}; }
+
+bool asks_for_host(const Node& node) { return node.attributes().integer(kOnHost, 0) != 0; }
 
 int home_of(const Graph& graph, Value value, const Owners& owners) {
   if (auto producer = graph.producer(value))

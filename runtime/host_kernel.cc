@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/on_host.h"
+
 namespace lockstep {
 namespace {
 
@@ -60,6 +62,15 @@ Candidate missing() {
   return {"GPU", [](const KernelRequest&) { return "has no kernel for it"; }, nullptr};
 }
 
+// Leaves nodes that ask for the host to its candidates.
+Candidate unless_on_host(Candidate candidate) {
+  candidate.refuses = [refuses = std::move(candidate.refuses)](const KernelRequest& request) {
+    if (asks_for_host(request.node)) return std::string("the graph asks for the host's CPU");
+    return refuses ? refuses(request) : std::string();
+  };
+  return candidate;
+}
+
 bool same_operator(const KernelEntry& a, const KernelEntry& b) {
   return a.type == b.type && a.domain == b.domain;
 }
@@ -82,6 +93,7 @@ std::vector<KernelEntry> with_host(std::vector<KernelEntry> own, std::vector<Ker
     auto to = std::find_if(all.begin(), end,
                            [&](const KernelEntry& mine) { return same_operator(mine, entry); });
     if (to == end) to = all.insert(all.end(), {entry.type, entry.domain, {missing()}});
+    for (Candidate& candidate : to->candidates) candidate = unless_on_host(std::move(candidate));
     for (Candidate& candidate : entry.candidates)
       to->candidates.push_back(on_host(std::move(candidate), accelerator));
   }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "graph/on_host.h"
 #include "operators/activation/activation.h"
 #include "operators/all.h"
 #include "operators/cpu.h"
@@ -142,6 +143,23 @@ TEST(KernelTable, Float32ComesBehindOnesOwnAndTheHostLast) {
   const ChosenKernel missing = table.choose({.node = graph.node(0), .in = {one}, .out = {one}});
   EXPECT_EQ(missing.candidate, "CPU on the host");
   EXPECT_EQ(text_of(missing.refused), "GPU: has no kernel for it");
+}
+
+// The GPU's own kernels leave a node to the host that asks for it; on a CPU it is as any other.
+TEST(KernelTable, ANodeMayAskForTheHost) {
+  const auto accelerator = threads_as_devices(Reach::far);
+  const KernelEntry host{"Relu", "", {{"CPU", anything, kNothing}}};
+  const KernelEntry own{"Relu", "", {{"GPU", anything, kNothing}}};
+  const KernelTable gpu(DeviceKind::gpu, all_ops(), with_host({own}, {host}, *accelerator));
+  const KernelTable cpu(DeviceKind::cpu, all_ops(), {host});
+  OneRelu one;
+  EXPECT_EQ(gpu.choose(one.request()).candidate, "GPU");
+  const auto [name, value] = on_host_attribute();
+  one.graph.set_attribute(0, name, value);
+  const ChosenKernel chosen = gpu.choose(one.request());
+  EXPECT_EQ(chosen.candidate, "CPU on the host");
+  EXPECT_EQ(text_of(chosen.refused), "GPU: the graph asks for the host's CPU");
+  EXPECT_EQ(cpu.choose(one.request()).candidate, "CPU");
 }
 
 TEST(Refusals, SayWhatIsTakenAndWhatCame) {

@@ -1,0 +1,16 @@
+// A hint on a node: of a replica on a GPU, it would rather run on the host's CPU. It says where,
+// not what (placement.h): a plan for CPUs has no use for it.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "graph/attributes.h"
+#include "graph/graph.h"
+
+namespace lockstep {
+
+std::pair<std::string, AttributeValue> on_host_attribute();
+bool asks_for_host(const Node& node);
+
+}  // namespace lockstep
