@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/group.h"
 #include "graph/on_host.h"
 #include "graph/onnx.h"
 
@@ -49,6 +50,13 @@ bool is_placement(const onnx::AttributeProto& attribute) {
 
 std::pair<std::string, AttributeValue> replicas_attribute(const std::vector<int64_t>& replicas) {
   return {kReplicas, replicas};
+}
+
+std::vector<int> group_of(const Node& node) {
+  const std::vector<int64_t> replicas = node.attributes().integers(kReplicas);
+  check(replicas.size() == node.outputs().size(), node.description(), ": has ",
+        node.outputs().size(), " results, but names ", replicas.size(), " replicas");
+  return {replicas.begin(), replicas.end()};
 }
 
 std::pair<std::string, AttributeValue> on_host_attribute() { return {kOnHost, int64_t{1}}; }

@@ -43,12 +43,23 @@ void all_gather_law(Inference& inference) {
   for (TensorType& output : inference.outputs) output = joined;
 }
 
+void broadcast_law(Inference& inference) {
+  read_broadcast(inference.attributes);
+  same_as_first(inference);
+}
+
 // A collective belongs to no replica, not even the current one.
-std::vector<Value> add_collective(Graph& graph, NodeSpec spec, const Site& site) {
+std::vector<Value> add_collective(Graph& graph, NodeSpec spec, const Site& site,
+                                  const std::vector<int>& replicas = {}) {
   ReplicaScope no_replica(graph, kEveryReplica);
-  std::vector<int64_t> replicas(spec.output_names.size());
-  std::iota(replicas.begin(), replicas.end(), 0);
-  spec.attributes.push_back(replicas_attribute(replicas));
+  std::vector<int64_t> group(replicas.begin(), replicas.end());
+  if (group.empty()) {
+    group.resize(spec.output_names.size());
+    std::iota(group.begin(), group.end(), 0);
+  }
+  check(group.size() == spec.output_names.size(), spec.type, ": ", group.size(), " replicas, ",
+        spec.output_names.size(), " names");
+  spec.attributes.push_back(replicas_attribute(group));
   spec.outputs = static_cast<int>(spec.output_names.size());
   auto outputs = graph.add(spec, site).outputs();
   return {outputs.begin(), outputs.end()};
@@ -77,6 +88,12 @@ AllReduceAttrs read_all_reduce(AttributeReader attributes) {
   return {reduction == "mean" ? Reduction::mean : Reduction::sum,
           parse_wire(attributes.text("wire", "")),
           order == "any" ? SumOrder::any : SumOrder::replicas};
+}
+
+BroadcastPath read_broadcast(AttributeReader attributes) {
+  const std::string path = attributes.text("path", "straight");
+  check(path == "straight" || path == "any", "path is '", path, "', should be straight or any");
+  return path == "any" ? BroadcastPath::any : BroadcastPath::straight;
 }
 
 AllGatherAttrs read_all_gather(AttributeReader attributes) {
@@ -112,7 +129,7 @@ void check_wire(DType wire, DType dtype) {
 
 std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values,
                               const AllReduceAttrs& attrs, const std::vector<std::string>& names,
-                              const Site& site) {
+                              const Site& site, const std::vector<int>& replicas) {
   check(values.size() == names.size(), "all_reduce: ", values.size(), " values, ", names.size(),
         " names");
   Attributes attributes{{"reduction", attrs.reduction == Reduction::sum ? "sum" : "mean"}};
@@ -124,14 +141,21 @@ std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values,
                          .inputs = values,
                          .attributes = attributes,
                          .output_names = names},
-                        site);
+                        site, replicas);
 }
 
 std::vector<Value> broadcast(Graph& graph, Value value, const std::vector<std::string>& names,
-                             const Site& site) {
-  return add_collective(
-      graph, {.type = "Broadcast", .domain = kOwnDomain, .inputs = {value}, .output_names = names},
-      site);
+                             const Site& site, BroadcastPath path,
+                             const std::vector<int>& replicas) {
+  Attributes attributes;
+  if (path == BroadcastPath::any) attributes.push_back({"path", "any"});
+  return add_collective(graph,
+                        {.type = "Broadcast",
+                         .domain = kOwnDomain,
+                         .inputs = {value},
+                         .attributes = attributes,
+                         .output_names = names},
+                        site, replicas);
 }
 
 std::vector<Value> all_gather(Graph& graph, const std::vector<Value>& values,
@@ -184,10 +208,11 @@ std::vector<Op> collective_ops() {
       {.type = "Broadcast",
        .domain = kOwnDomain,
        .no_body = kOnlyTrains,
-       .signature =
-           Signature{
-               "Every result is a copy of the operand.", {{"x"}}, {{"y", "T", Arity::variadic}}},
-       .law = same_as_first,
+       .signature = Signature{"Every result is a copy of the operand.",
+                              {{"x"}},
+                              {{"y", "T", Arity::variadic}},
+                              {{"path", AttributeKind::text}}},
+       .law = broadcast_law,
        .collective = true,
        .takes_first = true},
       {.type = "AllGather",

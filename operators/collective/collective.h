@@ -38,13 +38,21 @@ std::string text_of_wire(DType wire);
 void check_wire(DType wire, DType dtype);
 
 // Takes one value per replica and gives the same sum on every replica. Elements are added in the
-// order of the operands, so the result does not depend on timing.
+// order of the operands, so the result does not depend on timing. `replicas`: of each operand;
+// default 0, 1, ..
 std::vector<Value> all_reduce(Graph& graph, const std::vector<Value>& values,
                               const AllReduceAttrs& attrs, const std::vector<std::string>& names,
-                              const Site& site = {});
-// A copy of `value` on replicas 0 .. names.size() - 1.
+                              const Site& site = {}, const std::vector<int>& replicas = {});
+
+// The way of a broadcast. `straight`: every replica copies from the first. `any`: the fastest; on
+// several GPUs it passes from one to the next, by NCCL. The same bits.
+enum class BroadcastPath { straight, any };
+BroadcastPath read_broadcast(AttributeReader attributes);
+// A copy of `value` on replicas 0 .. names.size() - 1, or on `replicas`. It is on the first of
+// them.
 std::vector<Value> broadcast(Graph& graph, Value value, const std::vector<std::string>& names,
-                             const Site& site = {});
+                             const Site& site = {}, BroadcastPath path = BroadcastPath::straight,
+                             const std::vector<int>& replicas = {});
 // All values one after the other along their first dimension, on every replica.
 struct AllGatherAttrs {
   int64_t of = 1;        // the number of values; a graph of one replica has only the first

@@ -55,14 +55,23 @@ std::unique_ptr<Kernel> all_reduce_kernel(const KernelRequest& request, bool mea
       reach_text(request) + (std::is_same_v<T, W> ? "" : join(", as ", dtype_of<W>())));
 }
 
+bool over_gpus(const KernelRequest& request) {
+  const auto& devices = request.part_devices;
+  return std::any_of(devices.begin(), devices.end(),
+                     [&](Device device) { return device != devices[0]; });
+}
+
 // NCCL has its own summation order, and replicas on one GPU need no messages.
 std::string sums_over_gpus(const KernelRequest& request) {
-  const auto& devices = request.part_devices;
-  const bool several = std::any_of(devices.begin(), devices.end(),
-                                   [&](Device device) { return device != devices[0]; });
-  if (!several) return "sums over several GPUs, not on one";
+  if (!over_gpus(request)) return "sums over several GPUs, not on one";
   const bool ordered = read_all_reduce(request.attributes()).order != SumOrder::any;
   return ordered ? "sums in any order, not in that of replicas" : "";
+}
+
+std::string broadcasts_over_gpus(const KernelRequest& request) {
+  if (!over_gpus(request)) return "copies between several GPUs, not on one";
+  const bool straight = read_broadcast(request.attributes()) == BroadcastPath::straight;
+  return straight ? "copies by any path, not straight from the first replica" : "";
 }
 
 std::unique_ptr<Kernel> prepare_nccl(const KernelRequest& request) {
@@ -112,7 +121,9 @@ std::vector<KernelEntry> collective_cuda() {
            {{"NCCL", every({takes<Numbers>(), up_to_operands(kMostTerms), sums_over_gpus}),
              prepare_nccl},
             {"GPU", every({takes<Numbers>(), up_to_operands(kMostTerms)}), prepare_all_reduce}}},
-          {"Broadcast", kOwnDomain, {{"GPU", anything, prepare_broadcast}}},
+          {"Broadcast",
+           kOwnDomain,
+           {{"NCCL", broadcasts_over_gpus, nccl_broadcast}, {"GPU", anything, prepare_broadcast}}},
           {"AllGather", kOwnDomain, {{"GPU", anything, prepare_all_gather}}},
           {"Copy", kOwnDomain, {{"GPU", anything, prepare_copy}}}};
 }

@@ -1,5 +1,5 @@
-// Replicas that share a GPU are first summed there, by the first one's part, which represents its
-// GPU in the group and copies the sum to the others.
+// The first of the replicas that share a GPU represents it in the group: its part sums theirs
+// first, and copies what it receives to the others.
 #include "operators/collective/nccl_cuda.h"
 
 #include <algorithm>
@@ -20,43 +20,64 @@ struct WaitingSum {
   cudaStream_t stream;
 };
 thread_local std::vector<WaitingSum> waiting_sums;
+struct WaitingBroadcast {
+  NcclMember* member;
+  const void* from;  // of the member that has it
+  void* to;
+  cudaStream_t stream;
+};
+thread_local std::vector<WaitingBroadcast> waiting_broadcasts;
+
+// The part of a collective among all its parts, by GPU.
+struct PlaceInGroup {
+  explicit PlaceInGroup(const KernelRequest& request)
+      : part(request.part), parts(request.parts), device(request.device) {
+    for (int k = 0; k < parts; ++k) {
+      const Device each = request.part_devices[k];
+      if (each == device) here.push_back(k);
+      if (std::find(gpus.begin(), gpus.end(), each) == gpus.end()) gpus.push_back(each);
+    }
+  }
+
+  bool speaks() const { return here[0] == part; }
+  bool is_last() const { return part == parts - 1; }
+  std::string describe(const std::string& here_first, const std::string& more) const {
+    if (!speaks()) return join("NCCL, by part ", here[0]);
+    return join("NCCL over ", gpus.size(), " GPUs", here.size() > 1 ? here_first : "", more);
+  }
+
+  int part, parts;
+  Device device;
+  std::vector<int> here;     // parts on this GPU
+  std::vector<Device> gpus;  // all participants, in the order of replicas
+};
 
 template <class T, class W>
 class NcclAllReduce final : public Kernel {
  public:
   NcclAllReduce(const KernelRequest& request, const AllReduceAttrs& attrs)
-      : part_(request.part),
-        parts_(request.parts),
-        device_(request.device),
+      : at_(request),
         count_(request.out[0].count()),
-        divisor_(attrs.reduction == Reduction::mean ? request.parts : 1) {
-    for (int part = 0; part < parts_; ++part) {
-      const Device device = request.part_devices[part];
-      if (device == device_) here_.push_back(part);
-      if (std::find(gpus_.begin(), gpus_.end(), device) == gpus_.end()) gpus_.push_back(device);
-    }
-  }
+        divisor_(attrs.reduction == Reduction::mean ? request.parts : 1) {}
 
   std::string describe() const override {
-    if (!speaks()) return join("NCCL, by part ", here_[0]);
-    return join("NCCL over ", gpus_.size(), " GPUs", here_.size() > 1 ? ", " : "",
-                here_.size() > 1 ? join(here_.size(), " replicas here first") : "",
-                kConverts ? join(", as ", dtype_of<W>()) : "");
+    return at_.describe(join(", ", at_.here.size(), " replicas here first"),
+                        kConverts ? join(", as ", dtype_of<W>()) : "");
   }
 
   std::size_t workspace_bytes() const override {
-    return kConverts && speaks() ? static_cast<std::size_t>(count_) * sizeof(W) : 0;
+    return kConverts && at_.speaks() ? static_cast<std::size_t>(count_) * sizeof(W) : 0;
   }
 
   void run(const KernelArgs& args) override {
     if (count_ == 0) return;
-    if (part_ == 0) waiting_sums.clear();  // of an exchange that failed
-    if (speaks()) {
+    if (at_.part == 0) waiting_sums.clear();  // of an exchange that failed
+    if (at_.speaks()) {
       DeviceType<W>* const total = total_of(args);
       sum_terms(args, total);
-      waiting_sums.push_back({&nccl_member(gpus_, device_), total, stream_of(args)});
+      waiting_sums.push_back({&nccl_member(at_.gpus, at_.device), total, stream_of(args)});
     }
-    if (part_ < parts_ - 1) return;
+    if (!at_.is_last()) return;
     in_nccl_group([this] {
       for (const WaitingSum& sum : waiting_sums)
         sum.member->sum(sum.total, sum.total, count_, dtype_of<W>(), sum.stream);
@@ -65,42 +86,76 @@ class NcclAllReduce final : public Kernel {
 
   // NCCL enqueues its work only at the end of its group of calls.
   void conclude(const KernelArgs& args) override {
-    if (speaks()) hand_round(args, total_of(args));
+    if (at_.speaks()) hand_round(args, total_of(args));
   }
 
  private:
   static constexpr bool kConverts = !std::is_same_v<T, W>;
 
-  bool speaks() const { return here_[0] == part_; }
-
   DeviceType<W>* total_of(const KernelArgs& args) const {
     if constexpr (kConverts)
       return reinterpret_cast<DeviceType<W>*>(args.workspace);
     else
-      return args.out[part_].template as<T>();
+      return args.out[at_.part].template as<T>();
   }
 
   void sum_terms(const KernelArgs& args, DeviceType<W>* total) const {
-    SumTerms<T, DeviceType<W>> body{static_cast<int>(here_.size()), T(1), {}, total};
-    for (std::size_t k = 0; k < here_.size(); ++k)
-      body.in[k] = args.in[here_[k]].template as<const T>();
+    SumTerms<T, DeviceType<W>> body{static_cast<int>(at_.here.size()), T(1), {}, total};
+    for (std::size_t k = 0; k < at_.here.size(); ++k)
+      body.in[k] = args.in[at_.here[k]].template as<const T>();
     for_elements(args, count_, body);
   }
 
   void hand_round(const KernelArgs& args, const DeviceType<W>* total) const {
     HandRound<T, DeviceType<W>> body{
-        static_cast<int>(here_.size()), static_cast<T>(divisor_), total, {}};
-    for (std::size_t k = 0; k < here_.size(); ++k)
-      body.out[k] = args.out[here_[k]].template as<T>();
+        static_cast<int>(at_.here.size()), static_cast<T>(divisor_), total, {}};
+    for (std::size_t k = 0; k < at_.here.size(); ++k)
+      body.out[k] = args.out[at_.here[k]].template as<T>();
     for_elements(args, count_, body);
   }
 
-  int part_, parts_;
-  Device device_;
+  const PlaceInGroup at_;
   int64_t count_;
   int divisor_;
-  std::vector<int> here_;     // parts on this GPU
-  std::vector<Device> gpus_;  // all participants, in the order of replicas
+};
+
+class NcclBroadcast final : public Kernel {
+ public:
+  explicit NcclBroadcast(const KernelRequest& request)
+      : at_(request), bytes_(request.in[0].bytes()) {
+    const auto root = std::find(at_.gpus.begin(), at_.gpus.end(), request.operand_devices[0]);
+    supported(root != at_.gpus.end(), "copies from a GPU of its replicas, not from ",
+              text_of(request.operand_devices[0]));
+    root_ = static_cast<int>(root - at_.gpus.begin());
+  }
+
+  std::string describe() const override {
+    return at_.describe(join(", to ", at_.here.size(), " replicas here"), "");
+  }
+
+  void run(const KernelArgs& args) override {
+    if (bytes_ == 0) return;
+    if (at_.part == 0) waiting_broadcasts.clear();  // of an exchange that failed
+    if (at_.speaks())
+      waiting_broadcasts.push_back({&nccl_member(at_.gpus, at_.device), args.in[0].data,
+                                    args.out[at_.part].data, stream_of(args)});
+    if (!at_.is_last()) return;
+    in_nccl_group([this] {
+      for (const WaitingBroadcast& copy : waiting_broadcasts)
+        copy.member->broadcast(copy.from, copy.to, bytes_, root_, copy.stream);
+    });
+  }
+
+  void conclude(const KernelArgs& args) override {
+    if (!at_.speaks()) return;
+    for (std::size_t k = 1; k < at_.here.size(); ++k)
+      args.queue->copy(args.out[at_.here[k]].data, args.out[at_.part].data, bytes_);
+  }
+
+ private:
+  const PlaceInGroup at_;
+  std::size_t bytes_;
+  int root_ = 0;  // the operand's GPU
 };
 
 }  // namespace
@@ -109,6 +164,10 @@ std::unique_ptr<Kernel> nccl_all_reduce(const KernelRequest& request, const AllR
   return dispatch_wire(request.in[0].dtype, attrs.wire, [&]<class T, class W>() {
     return std::make_unique<NcclAllReduce<T, W>>(request, attrs);
   });
+}
+
+std::unique_ptr<Kernel> nccl_broadcast(const KernelRequest& request) {
+  return std::make_unique<NcclBroadcast>(request);
 }
 
 }  // namespace lockstep

@@ -1,4 +1,5 @@
-// Sums over replicas on several GPUs by NCCL's all-reduce, if no order is required.
+// By NCCL, between replicas on several GPUs: sums if no order is required, and broadcasts that may
+// go any path.
 #pragma once
 
 #include <memory>
@@ -8,5 +9,6 @@
 namespace lockstep {
 
 std::unique_ptr<Kernel> nccl_all_reduce(const KernelRequest& request, const AllReduceAttrs& attrs);
+std::unique_ptr<Kernel> nccl_broadcast(const KernelRequest& request);
 
 }  // namespace lockstep

@@ -30,6 +30,7 @@ struct Api {
   decltype(ncclSend)* send;
   decltype(ncclRecv)* receive;
   decltype(ncclAllReduce)* all_reduce;
+  decltype(ncclBroadcast)* broadcast;
 
   Api() {
     library.load(text_of, "ncclGetErrorString");
@@ -45,6 +46,7 @@ struct Api {
     library.load(send, "ncclSend");
     library.load(receive, "ncclRecv");
     library.load(all_reduce, "ncclAllReduce");
+    library.load(broadcast, "ncclBroadcast");
   }
 };
 
@@ -137,6 +139,11 @@ void NcclMember::sum(const void* in, void* out, int64_t count, DType type, cudaS
   check_result(api().all_reduce(in, out, static_cast<std::size_t>(count), nccl_type(type), ncclSum,
                                 handle_, stream),
                "a sum");
+}
+
+void NcclMember::broadcast(const void* from, void* to, std::size_t bytes, int root,
+                           cudaStream_t stream) {
+  check_result(api().broadcast(from, to, bytes, ncclInt8, root, handle_, stream), "a broadcast");
 }
 
 bool NcclMember::settled() const {

@@ -31,6 +31,8 @@ class NcclMember {
   void receive(void* data, std::size_t bytes, int peer, cudaStream_t stream);
   // The sum over all members, in NCCL's order, on each.
   void sum(const void* in, void* out, int64_t count, DType type, cudaStream_t stream);
+  // A copy of the data of member `root` on each. `from` is read there only.
+  void broadcast(const void* from, void* to, std::size_t bytes, int root, cudaStream_t stream);
 
   // True if all enqueued work is done; throws its error.
   bool settled() const;

@@ -21,6 +21,7 @@
 #include "graph/literal.h"
 #include "runtime/accelerator.h"
 #include "runtime/dist/agree.h"
+#include "tests/emulated_gpu/nccl_calls.h"
 #include "tests/support/queued_cpu.h"
 
 // The one thing that the real one leaves open.
@@ -69,6 +70,14 @@ thread_local int depth = 0;
 void put_off(Call call) {
   check(depth > 0, "NCCL: a call outside of a group of calls");
   calls.push_back(std::move(call));
+}
+
+std::mutex seen_mutex;
+std::vector<testing::NcclCall>* seen = nullptr;
+
+void note(const testing::NcclCall& call) {
+  std::lock_guard lock(seen_mutex);
+  if (seen) seen->push_back(call);
 }
 
 std::vector<std::byte> bytes_at(const void* data, std::size_t bytes) {
@@ -147,6 +156,7 @@ void NcclMember::receive(void* data, std::size_t bytes, int peer, cudaStream_t s
 
 void NcclMember::sum(const void* in, void* out, int64_t count, DType type, cudaStream_t stream) {
   const std::size_t bytes = static_cast<std::size_t>(count) * size_of(type);
+  note({"sum", rank_, size_, join(count, " ", type)});
   put_off({stream, handle_->held,
            [=, this, table = handle_->table] {
              for (int peer = 0; peer < size_; ++peer) table->put(rank_, peer, bytes_at(in, bytes));
@@ -155,6 +165,23 @@ void NcclMember::sum(const void* in, void* out, int64_t count, DType type, cudaS
              std::vector<std::byte> total = table->take(0, rank_);
              for (int peer = 1; peer < size_; ++peer) add(type, table->take(peer, rank_), total);
              std::memcpy(out, total.data(), bytes);
+           }});
+}
+
+void NcclMember::broadcast(const void* from, void* to, std::size_t bytes, int root,
+                           cudaStream_t stream) {
+  note({"broadcast", rank_, size_, join(bytes, " bytes of ", root)});
+  put_off({stream, handle_->held,
+           [=, this, table = handle_->table] {
+             if (rank_ != root) return;
+             for (int peer = 0; peer < size_; ++peer)
+               table->put(rank_, peer, bytes_at(from, bytes));
+           },
+           [=, this, table = handle_->table] {
+             const std::vector<std::byte> message = table->take(root, rank_);
+             check(message.size() == bytes, "NCCL: ", bytes, " bytes are awaited from rank ", root,
+                   ", ", message.size(), " come");
+             std::memcpy(to, message.data(), bytes);
            }});
 }
 
@@ -218,4 +245,23 @@ void with_nccl(Comm&, NcclMember&, const std::function<void()>& work) { in_nccl_
 
 bool nccl_is_there() { return false; }
 
+namespace testing {
+
+NcclCalls::NcclCalls() {
+  std::lock_guard lock(seen_mutex);
+  check(!seen, "NCCL's calls are listed already");
+  seen = &calls_;
+}
+
+NcclCalls::~NcclCalls() {
+  std::lock_guard lock(seen_mutex);
+  seen = nullptr;
+}
+
+std::vector<NcclCall> NcclCalls::so_far() const {
+  std::lock_guard lock(seen_mutex);
+  return calls_;
+}
+
+}  // namespace testing
 }  // namespace lockstep

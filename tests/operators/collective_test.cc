@@ -121,6 +121,37 @@ TEST_P(Collective, BroadcastCopiesReplicaZero) {
     for (int64_t i = 0; i < length; ++i) ASSERT_EQ(result[i], -replicas.data()[0][i]);
 }
 
+// The odd replicas among themselves, and the even ones, whatever way a broadcast may take.
+TEST_P(Collective, GroupsSumAndBroadcastAmongThemselves) {
+  auto [count, length] = GetParam();
+  Replicas replicas(count, length);
+  for (int first : {0, 1}) {
+    std::vector<Value> own;
+    std::vector<std::string> sums, copies;
+    std::vector<int> group;
+    for (int k = first; k < count; k += 2) {
+      own.push_back(replicas.values()[k]);
+      group.push_back(k);
+      sums.push_back(join("sum", k));
+      copies.push_back(join("copy", k));
+    }
+    if (group.empty()) continue;
+    all_reduce(replicas.graph, own, Reduction::sum, sums, join("sums of ", first), group);
+    broadcast(replicas.graph, own.back(), copies, join("copies of ", group.back()),
+              BroadcastPath::any, {group.rbegin(), group.rend()});
+  }
+  const auto sums = replicas.run(named("sum", count)), copies = replicas.run(named("copy", count));
+  for (int k = 0; k < count; ++k) {
+    const int last = k + (count - 1 - k) / 2 * 2;
+    for (int64_t i = 0; i < length; ++i) {
+      float expected = -replicas.data()[k % 2][i];
+      for (int of = k % 2 + 2; of < count; of += 2) expected += -replicas.data()[of][i];
+      ASSERT_EQ(sums[k][i], expected) << "replica " << k << ", element " << i;
+      ASSERT_EQ(copies[k][i], -replicas.data()[last][i]) << "replica " << k << ", element " << i;
+    }
+  }
+}
+
 TEST_P(Collective, AllGatherJoinsInReplicaOrder) {
   auto [count, length] = GetParam();
   Replicas replicas(count, length);
@@ -160,6 +191,20 @@ TEST(AllGather, OfSymbolsHasAnUnknownNumberOfRows) {
   const Shape of_two = shape_of(2);
   EXPECT_FALSE(of_two[0].known());
   EXPECT_EQ(of_two[1], Dim(3));
+}
+
+TEST(Broadcast, RefusesAnUnknownPathAndAGroupOfAnotherSize) {
+  Graph graph(all_ops());
+  const Value a = graph.input("a", {DType::float32, {2}});
+  expect_error(
+      [&] {
+        broadcast(graph, a, named("c", 2), "copies", {}, {4, 5, 6});
+      },
+      "3 replicas, 2 names");
+  graph.set_attribute(graph.producer(broadcast(graph, a, named("c", 2), "copies")[0])->index(),
+                      "path", std::string("scenic"));
+  expect_error([&] { read_broadcast(graph.node(0).attributes()); },
+               "path is 'scenic', should be straight or any");
 }
 
 TEST(Copy, CrossesReplicas) {
