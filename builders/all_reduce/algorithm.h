@@ -7,14 +7,15 @@
 
 #include "builders/all_reduce/cost.h"
 #include "builders/all_reduce/pieces.h"
+#include "builders/all_reduce/spec.h"
 #include "operators/collective/collective.h"
 
 namespace lockstep {
 
 // An algorithm's options, and how often it was used before.
 struct AlgorithmUse {
-  int processes = 1;  // replicas are assigned to them in order, equally
-  int64_t shards = 1;
+  int processes = 1;            // replicas are assigned to them in order, equally
+  int64_t shards = 1;           // shards_of()
   int64_t turn = 0;             // the number of tensors it summed before
   std::vector<int> ring_order;  // a process's replicas
 };
@@ -30,10 +31,11 @@ struct AllReduceAlgorithm {
   std::function<double(const Costs&)> seconds = {};
   // NAME#S: the largest S. None: the algorithm takes no shards.
   std::function<int64_t(int replicas, int processes)> most_shards = {};
+  // The S of a NAME without one. None: 1.
+  std::function<int64_t(int processes)> usual_shards = {};
   // The number of shards that `auto` considers; 0: `auto` does not consider this algorithm.
   std::function<int64_t(int replicas, int processes)> auto_shards = {};
   bool sums = true;  // false: results are the operands, unsummed
-  std::string also_called = "";
 
   bool is_one_node() const { return !build; }
 };
@@ -42,7 +44,9 @@ struct AllReduceAlgorithm {
 const std::vector<AllReduceAlgorithm>& all_reduce_algorithms();
 // Throws for an unknown name, with the nearest one and all names.
 const AllReduceAlgorithm& algorithm_named(const std::string& name);
-// "collective, nccl, xring#S, ..": for help texts.
+// The range's S, or its algorithm's usual one.
+int64_t shards_of(const AllReduceRange& range, int processes);
+// "collective#S, nccl, xring#S, ..": for help texts.
 std::string algorithm_names();
 
 }  // namespace lockstep

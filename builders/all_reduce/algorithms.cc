@@ -37,14 +37,19 @@ const std::vector<AllReduceAlgorithm>& all_reduce_algorithms() {
 const AllReduceAlgorithm& algorithm_named(const std::string& name) {
   std::vector<std::string> names{"auto"};
   for (const AllReduceAlgorithm& algorithm : all_reduce_algorithms()) {
-    if (algorithm.name == name || (!name.empty() && algorithm.also_called == name))
-      return algorithm;
+    if (algorithm.name == name) return algorithm;
     names.push_back(algorithm.name);
   }
   const std::string near = nearest(name, names);
   fail("there is no algorithm '", name, "'",
        near.empty() ? "; known: auto, " : "; did you mean '" + near + "'? Known: auto, ",
        algorithm_names());
+}
+
+int64_t shards_of(const AllReduceRange& range, int processes) {
+  if (range.shards > 0) return range.shards;
+  const auto& usual = algorithm_named(range.algorithm).usual_shards;
+  return usual ? usual(processes) : 1;
 }
 
 std::string algorithm_names() {

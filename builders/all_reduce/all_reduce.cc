@@ -10,6 +10,35 @@
 #include "operators/weighted/weighted.h"
 
 namespace lockstep {
+namespace {
+
+struct Subdivisions {
+  int64_t count = 1;
+  std::string name, result;
+};
+
+// A collective for each.
+Value sum_subdivided(Graph& one, Value gradient, const AllReduceAttrs& attrs,
+                     const Subdivisions& asked) {
+  if (asked.count <= 1) return all_reduce(one, {gradient}, attrs, {asked.result}, asked.name)[0];
+  const Dims dims = to_dims(one.shape(gradient));
+  const bool is_flat = dims.size() == 1;
+  const Value flat = is_flat ? gradient : reshape(one, gradient, {-1}, asked.result + "_flat");
+  Pieces pieces(one, asked.name);
+  std::vector<Value> sums;
+  for (Value piece :
+       pieces.split(flat, equal_lengths(element_count(dims), asked.count), kEveryReplica)) {
+    const std::string number = join("_", sums.size());
+    sums.push_back(
+        all_reduce(one, {piece}, attrs, {asked.result + number}, asked.name + number)[0]);
+  }
+  const Value whole = pieces.join_pieces(sums, kEveryReplica);
+  if (!is_flat) return reshape(one, whole, dims, asked.result);
+  one.rename(whole, asked.result);
+  return whole;
+}
+
+}  // namespace
 
 std::vector<int> ring_order_of(const AllReduceOptions& options, int replicas) {
   if (!options.ring_order.empty()) return options.ring_order;
@@ -76,9 +105,10 @@ Value AllReducer::sum(Graph& one, Value gradient, const std::string& param) {
   const std::size_t number = range_for(options_.spec, length, element);
   const AllReduceRange range = algorithm_for(number, static_cast<double>(length * element));
   const AllReduceAlgorithm& algorithm = algorithm_named(range.algorithm);
-  if (algorithm.is_one_node())
-    return all_reduce(one, {gradient}, {options_.spec.reduction, options_.wire, algorithm.order},
-                      {result}, name)[0];
+  if (algorithm.is_one_node()) {
+    const AllReduceAttrs attrs{options_.spec.reduction, options_.wire, algorithm.order};
+    return sum_subdivided(one, gradient, attrs, {std::min(range.shards, length), name, result});
+  }
   const bool is_flat = shape.size() == 1 || length == 0;  // an empty tensor is not cut
   Value sum = is_flat ? gradient : reshape(one, gradient, {-1}, result + "_flat");
   const int64_t turn = tensors_[number]++;
@@ -147,16 +177,13 @@ void AllReducer::sum_bucket(Graph& one, const std::vector<Value>& gradients, con
   }
 }
 
-// Each piece but the last has floor(length / pieces) elements; the last takes the rest.
 Value AllReducer::sum_in_pieces(Graph& one, Value flat, const std::string& name) {
   const int64_t length = element_count(to_dims(one.shape(flat)));
   const int64_t count = std::min<int64_t>(options_.pieces, length);
   if (count <= 1) return sum(one, flat, name);
-  std::vector<int64_t> lengths(count, length / count);
-  lengths.back() += length % count;
   Pieces pieces(one, name + "_cut");
   std::vector<Value> sums;
-  for (Value piece : pieces.split(flat, lengths, kEveryReplica))
+  for (Value piece : pieces.split(flat, equal_lengths(length, count), kEveryReplica))
     sums.push_back(sum(one, piece, join(name, "_piece_", sums.size())));
   return pieces.join_pieces(sums, kEveryReplica);
 }

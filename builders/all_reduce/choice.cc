@@ -13,8 +13,8 @@ double predicted_seconds(const AllReduceRange& range, const Topology& topology, 
                          int processes, double bytes) {
   const AllReduceAlgorithm& algorithm = algorithm_named(range.algorithm);
   if (replicas == 1) return 0;
-  return algorithm.seconds(
-      Costs(topology, {replicas, processes, bytes, static_cast<double>(range.shards)}));
+  return algorithm.seconds(Costs(
+      topology, {replicas, processes, bytes, static_cast<double>(shards_of(range, processes))}));
 }
 
 Choice choose_algorithm(const Topology& topology, int replicas, int processes, double bytes) {

@@ -29,8 +29,11 @@ double Costs::gather(const Link& link, double members, double gatherers) const {
 }
 
 double Costs::to_first_and_back() const {
-  const double others = (per_process() - 1) * request_.bytes;
-  return 2 * messages(within(), per_process() - 1, others) + adds(others);
+  return 2 * from_first() + adds((per_process() - 1) * request_.bytes);
+}
+
+double Costs::from_first() const {
+  return messages(within(), per_process() - 1, (per_process() - 1) * request_.bytes);
 }
 
 }  // namespace lockstep

@@ -43,6 +43,8 @@ class Costs {
   double gather_across(double gatherers) const { return gather(across(), processes(), gatherers); }
   // A process's replicas send whole tensors to their first one, which sends the sum back.
   double to_first_and_back() const;
+  // Its first replica sends a whole tensor to the others.
+  double from_first() const;
 
  private:
   double gather(const Link& link, double members, double gatherers) const;

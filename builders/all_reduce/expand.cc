@@ -26,9 +26,9 @@ void expand_node(GraphCopy& copy, const Node& node, const AllReduceOptions& opti
   whole.length = element_count(to_dims(copy.to().shape(whole.values[0])));
   whole.replicas.resize(whole.values.size());
   std::iota(whole.replicas.begin(), whole.replicas.end(), 0);
-  std::vector<Value> sums =
-      algorithm.build(whole, {options.processes, range.shards, attributes.integer(kTurn, 0),
-                              ring_order_of(options, static_cast<int>(whole.values.size()))});
+  std::vector<Value> sums = algorithm.build(
+      whole, {options.processes, shards_of(range, options.processes), attributes.integer(kTurn, 0),
+              ring_order_of(options, static_cast<int>(whole.values.size()))});
   for (std::size_t k = 0; k < sums.size(); ++k) {
     if (algorithm.sums) sums[k] = pieces.rounded(sums[k], static_cast<int>(k));
     copy.set(node.outputs()[k], sums[k]);

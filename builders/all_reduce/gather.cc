@@ -17,9 +17,8 @@ std::vector<std::vector<int>> gather_groups(int devices, int64_t size) {
 // Gatherer j sums piece j of every replica. All pieces but the last have floor(length / gatherers)
 // elements.
 std::vector<Value> sum_by_shuffle(const Terms& whole, const std::vector<int>& gatherers) {
-  const auto count = static_cast<int64_t>(gatherers.size());
-  std::vector<int64_t> lengths(gatherers.size(), whole.length / count);
-  lengths.back() = whole.length - (count - 1) * (whole.length / count);
+  const std::vector<int64_t> lengths =
+      equal_lengths(whole.length, static_cast<int64_t>(gatherers.size()));
   Pieces& pieces = whole.pieces;
   std::vector<std::vector<Value>> parts;
   for (std::size_t k = 0; k < whole.values.size(); ++k)
@@ -29,7 +28,7 @@ std::vector<Value> sum_by_shuffle(const Terms& whole, const std::vector<int>& ga
     std::vector<Value> terms;
     for (std::size_t k = 0; k < parts.size(); ++k)
       terms.push_back(pieces.bring(parts[k][j], whole.replicas[k], gatherers[j]));
-    sums.push_back(pieces.sum(terms, gatherers[j]));
+    sums.push_back(pieces.sum(terms, gatherers[j], whole.on_host));
   }
   std::vector<Value> results;
   for (int replica : whole.replicas) {
@@ -39,6 +38,14 @@ std::vector<Value> sum_by_shuffle(const Terms& whole, const std::vector<int>& ga
     results.push_back(pieces.join_pieces(here, replica));
   }
   return results;
+}
+
+std::vector<Value> sum_by_turns(const Terms& whole, const Gathering& gathering) {
+  const std::vector<int>& may_gather = gathering.may_gather;
+  const auto groups = gather_groups(static_cast<int>(may_gather.size()), gathering.shards);
+  std::vector<int> chosen;
+  for (int i : groups[gathering.turn % groups.size()]) chosen.push_back(may_gather[i]);
+  return sum_by_shuffle(whole, chosen);
 }
 
 namespace {
@@ -55,15 +62,6 @@ std::vector<int> all_by_turns(int replicas, int processes) {
   for (int i = 0; i < replicas / processes; ++i)
     for (int first : first_of_processes(replicas, processes)) gatherers.push_back(first + i);
   return gatherers;
-}
-
-// Groups of `use.shards` of the possible gatherers take turns.
-std::vector<Value> sum_on_some(const Terms& whole, const std::vector<int>& may_gather,
-                               const AlgorithmUse& use) {
-  const auto groups = gather_groups(static_cast<int>(may_gather.size()), use.shards);
-  std::vector<int> chosen;
-  for (int i : groups[use.turn % groups.size()]) chosen.push_back(may_gather[i]);
-  return sum_by_shuffle(whole, chosen);
 }
 
 // One main replica sums the first half of the replicas, another one the second half; the first
@@ -112,11 +110,14 @@ AllReduceAlgorithm simple() {
 
 AllReduceAlgorithm pscpu() {
   return {.name = "pscpu",
-          .what = "S of the processes' first replicas sum one piece each",
+          .what = "S of the processes' first replicas sum one piece each, on the host's CPU",
           .build =
               [](const Terms& whole, const AlgorithmUse& use) {
+                Terms terms = whole;
+                terms.on_host = true;
                 const auto n = static_cast<int>(whole.values.size());
-                return sum_on_some(whole, first_of_processes(n, use.processes), use);
+                return sum_by_turns(terms,
+                                    {first_of_processes(n, use.processes), use.shards, use.turn});
               },
           .seconds = seconds_of_shards,
           .most_shards = [](int, int processes) -> int64_t { return processes; }};
@@ -128,7 +129,7 @@ AllReduceAlgorithm psgpu() {
           .build =
               [](const Terms& whole, const AlgorithmUse& use) {
                 const auto n = static_cast<int>(whole.values.size());
-                return sum_on_some(whole, all_by_turns(n, use.processes), use);
+                return sum_by_turns(whole, {all_by_turns(n, use.processes), use.shards, use.turn});
               },
           .seconds = seconds_of_shards,
           .most_shards = [](int replicas, int) -> int64_t { return replicas; },

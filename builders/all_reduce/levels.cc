@@ -1,68 +1,135 @@
-// LOCAL/CROSS: a process's replicas sum on their first one, the first ones of all processes sum by
+// LOCAL/CROSS: each process's replicas are summed, then the first replicas of all processes sum by
 // another algorithm, and the result goes back to all.
+#include <functional>
+
 #include "builders/all_reduce/algorithm.h"
 
 namespace lockstep {
 namespace {
 
-using SumOfFirsts = std::vector<Value> (*)(const Terms& firsts);
+// The first level.
+struct Local {
+  std::string name, what;
+  // The sum of a process's terms, on its first replica.
+  Value (*sum)(const Terms& own);
+  // That replica's value, on all of them.
+  std::vector<Value> (*back)(const Terms& own, Value sum);
+  // Both at once, where there is no second level.
+  std::vector<Value> (*both)(const Terms& own);
+  double (*seconds)(const Costs& costs);
+};
 
-std::vector<Value> sum_in_levels(const Terms& whole, int processes, SumOfFirsts sum_firsts) {
-  const std::size_t per_process = whole.values.size() / processes;
+// Sums over the first replicas of at least 2 processes.
+struct Cross {
+  std::string name;
+  std::function<std::vector<Value>(const Terms& firsts, const AlgorithmUse& use)> sum;
+  double (*seconds)(const Costs& costs);
+  bool in_auto = false;
+  bool takes_shards = false;
+};
+
+// In full width, as `collective` sums within one of several processes: only what crosses is
+// narrowed.
+Value sum_together(const Terms& own) {
+  return own.pieces.sum_together(own.values, own.replicas)[0];
+}
+std::vector<Value> back_together(const Terms& own, Value sum) {
+  return own.pieces.broadcast(sum, own.replicas);
+}
+
+std::vector<Value> both_together(const Terms& own) {
+  return own.pieces.sum_together(own.values, own.replicas, own.pieces.wire());
+}
+
+Value sum_on_first(const Terms& own) {
+  std::vector<Value> terms;
+  for (std::size_t k = 0; k < own.values.size(); ++k)
+    terms.push_back(own.pieces.bring(own.values[k], own.replicas[k], own.replicas[0]));
+  return own.pieces.sum(terms, own.replicas[0], true);
+}
+std::vector<Value> back_by_copies(const Terms& own, Value sum) {
+  std::vector<Value> copies;
+  for (int replica : own.replicas)
+    copies.push_back(own.pieces.bring(sum, own.replicas[0], replica));
+  return copies;
+}
+std::vector<Value> both_by_copies(const Terms& own) {
+  return back_by_copies(own, sum_on_first(own));
+}
+
+std::vector<Value> sum_in_levels(const Terms& whole, const AlgorithmUse& use, const Local& local,
+                                 const Cross& cross) {
+  if (use.processes == 1) return local.both(whole);
+  const auto per_process = static_cast<std::ptrdiff_t>(whole.values.size()) / use.processes;
+  std::vector<Terms> own;
   Terms firsts{whole.pieces, {}, {}, whole.length};
-  for (int process = 0; process < processes; ++process) {
-    std::vector<Value> terms;
-    const std::size_t begin = process * per_process;
-    const int first = whole.replicas[begin];
-    for (std::size_t k = begin; k < begin + per_process; ++k)
-      terms.push_back(whole.pieces.bring(whole.values[k], whole.replicas[k], first));
-    firsts.values.push_back(whole.pieces.sum(terms, first));
-    firsts.replicas.push_back(first);
+  for (int process = 0; process < use.processes; ++process) {
+    const auto begin = process * per_process, end = begin + per_process;
+    own.push_back({whole.pieces,
+                   {whole.values.begin() + begin, whole.values.begin() + end},
+                   {whole.replicas.begin() + begin, whole.replicas.begin() + end},
+                   whole.length});
+    firsts.values.push_back(per_process > 1 ? local.sum(own.back()) : own.back().values[0]);
+    firsts.replicas.push_back(own.back().replicas[0]);
   }
-  const std::vector<Value> sums = processes > 1 ? sum_firsts(firsts) : firsts.values;
+  const std::vector<Value> sums = cross.sum(firsts, use);
+  if (per_process == 1) return sums;
   std::vector<Value> results;
-  for (std::size_t k = 0; k < whole.values.size(); ++k)
-    results.push_back(whole.pieces.bring(sums[k / per_process], firsts.replicas[k / per_process],
-                                         whole.replicas[k]));
+  for (std::size_t process = 0; process < own.size(); ++process)
+    for (Value result : local.back(own[process], sums[process])) results.push_back(result);
   return results;
 }
 
-AllReduceAlgorithm in_levels(const std::string& cross, SumOfFirsts sum_firsts,
-                             double (*seconds_across)(const Costs&), bool in_auto) {
-  return {.name = "nccl/" + cross,
-          .what = "within each process on its first replica, across processes by " + cross,
-          .build =
-              [sum_firsts](const Terms& terms, const AlgorithmUse& use) {
-                return sum_in_levels(terms, use.processes, sum_firsts);
-              },
-          .seconds =
-              [seconds_across](const Costs& costs) {
-                const double local = costs.to_first_and_back();
-                return costs.processes() == 1 ? local : local + seconds_across(costs);
-              },
-          .auto_shards = [in_auto](int replicas, int processes) -> int64_t {
-            return in_auto && processes > 1 && replicas > processes ? 1 : 0;
+AllReduceAlgorithm in_levels(const Local& local, const Cross& cross) {
+  AllReduceAlgorithm algorithm{
+      .name = local.name + "/" + cross.name,
+      .what = "within each process " + local.what + ", across processes by " + cross.name,
+      .build = [local, cross](
+                   const Terms& whole,
+                   const AlgorithmUse& use) { return sum_in_levels(whole, use, local, cross); },
+      .seconds =
+          [local, cross](const Costs& costs) {
+            const double here = costs.per_process() > 1 ? local.seconds(costs) : 0;
+            return costs.processes() == 1 ? here : here + cross.seconds(costs);
           },
-          .also_called = "pscpu/" + cross};
+      .auto_shards = [in_auto = cross.in_auto && local.name == "nccl"](int replicas, int processes)
+          -> int64_t { return in_auto && processes > 1 && replicas > processes ? 1 : 0; }};
+  if (!cross.takes_shards) return algorithm;
+  algorithm.most_shards = [](int, int processes) -> int64_t { return processes; };
+  algorithm.usual_shards = [](int processes) -> int64_t { return processes; };
+  return algorithm;
+}
+
+std::vector<Value> gather_on_hosts(const Terms& firsts, const AlgorithmUse& use) {
+  Terms terms = firsts;
+  terms.on_host = true;
+  return sum_by_turns(terms, {firsts.replicas, use.shards, use.turn});
 }
 
 }  // namespace
 
 std::vector<AllReduceAlgorithm> algorithms_in_levels() {
-  return {
-      in_levels(
-          "rechd", sum_by_halving,
-          [](const Costs& costs) { return costs.halving(costs.across(), costs.processes()); },
-          true),
-      in_levels(
-          "xring",
-          [](const Terms& firsts) {
-            return sum_by_ring(firsts, static_cast<int>(firsts.values.size()), 1, {0});
-          },
-          [](const Costs& costs) { return costs.ring(costs.across(), costs.processes()); }, true),
-      in_levels(
-          "pscpu", [](const Terms& firsts) { return sum_by_shuffle(firsts, firsts.replicas); },
-          [](const Costs& costs) { return costs.gather_across(costs.processes()); }, false)};
+  const Local locals[] = {
+      {"nccl", "by one AllReduce node", sum_together, back_together, both_together,
+       [](const Costs& costs) {
+         return costs.shared_memory() + (costs.processes() > 1 ? costs.from_first() : 0);
+       }},
+      {"pscpu", "on its first replica, on the host's CPU", sum_on_first, back_by_copies,
+       both_by_copies, [](const Costs& costs) { return costs.to_first_and_back(); }}};
+  const Cross crosses[] = {
+      {"rechd", [](const Terms& firsts, const AlgorithmUse&) { return sum_by_halving(firsts); },
+       [](const Costs& costs) { return costs.halving(costs.across(), costs.processes()); }, true},
+      {"xring",
+       [](const Terms& firsts, const AlgorithmUse& use) {
+         return sum_by_ring(firsts, use.processes, 1, {0});
+       },
+       [](const Costs& costs) { return costs.ring(costs.across(), costs.processes()); }, true},
+      {"pscpu", gather_on_hosts,
+       [](const Costs& costs) { return costs.gather_across(costs.shards()); }, false, true}};
+  std::vector<AllReduceAlgorithm> all;
+  for (const Local& local : locals)
+    for (const Cross& cross : crosses) all.push_back(in_levels(local, cross));
+  return all;
 }
 
 }  // namespace lockstep

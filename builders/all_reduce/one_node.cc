@@ -1,21 +1,29 @@
-// Algorithms that are one AllReduce node: its kernel sums over the replicas of a process, then over
-// processes.
+// Algorithms that are one AllReduce node, or one for each of S subdivisions of the tensor: its
+// kernel sums over the replicas of a process, then over processes.
 #include "builders/all_reduce/algorithm.h"
 
 namespace lockstep {
 namespace {
 
 double seconds_of_one_node(const Costs& costs) {
-  const double local = costs.per_process() > 1 ? costs.shared_memory() : 0;
-  return costs.processes() == 1 ? local : 2 * local + costs.gather_across(costs.processes());
+  const bool here = costs.per_process() > 1, across = costs.processes() > 1;
+  const double local = here ? costs.shared_memory() : 0;
+  const double one = across ? 2 * local + costs.gather_across(costs.processes()) : local;
+  // Subdivisions move no more bytes, but each has messages of its own.
+  const double latency = (here ? (across ? 4 : 2) * costs.within().latency : 0) +
+                         (across ? 2 * (costs.processes() - 1) * costs.across().latency : 0);
+  return one + (costs.shards() - 1) * latency;
 }
+
+constexpr int64_t kMostSubdivisions = 1024;
 
 }  // namespace
 
 AllReduceAlgorithm collective() {
   return {.name = "collective",
-          .what = "one AllReduce node; terms are added in replica order",
+          .what = "an AllReduce node for each of S subdivisions; terms are added in replica order",
           .seconds = seconds_of_one_node,
+          .most_shards = [](int, int) { return kMostSubdivisions; },
           .auto_shards = [](int, int) -> int64_t { return 1; }};
 }
 

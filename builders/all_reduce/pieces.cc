@@ -1,5 +1,6 @@
 #include "builders/all_reduce/pieces.h"
 
+#include "graph/on_host.h"
 #include "operators/collective/collective.h"
 #include "operators/elementwise/elementwise.h"
 #include "operators/shape/shape.h"
@@ -9,6 +10,12 @@ namespace lockstep {
 std::string Pieces::site(const char* what, int replica) const {
   if (replica == kEveryReplica) return join(name_, "/", what);
   return join(name_, "/", replica, "/", what);
+}
+
+std::vector<std::string> Pieces::sites(const char* what, const std::vector<int>& replicas) const {
+  std::vector<std::string> names;
+  for (int replica : replicas) names.push_back(site(what, replica));
+  return names;
 }
 
 Value Pieces::bring(Value value, int from, int to) {
@@ -30,20 +37,54 @@ Value Pieces::packed(Value value, int replica) {
 }
 
 Value Pieces::rounded(Value value, int replica) {
-  if (wire_ == DType::undefined || !value) return value;
+  if (wire_ == DType::undefined || !value || rounded_.contains(value.id)) return value;
   const Value narrow = packed(value, replica);
   ReplicaScope scope(graph_, replica);
   return cast(graph_, narrow, DType::float32, site("rounded", replica));
 }
 
-Value Pieces::sum(const std::vector<Value>& terms, int replica) {
+Value Pieces::sum(const std::vector<Value>& terms, int replica, bool on_host) {
   std::vector<Value> present;
   for (Value term : terms)
     if (term) present.push_back(term);
   if (present.size() <= 1) return present.empty() ? none : present[0];
   ReplicaScope scope(graph_, replica);
-  return graph_.add_value({.type = present.size() == 2 ? "Add" : "Sum", .inputs = present},
-                          site("sum", replica));
+  Attributes attributes;
+  if (on_host) attributes.push_back(on_host_attribute());
+  return graph_.add_value(
+      {.type = present.size() == 2 ? "Add" : "Sum", .inputs = present, .attributes = attributes},
+      site("sum", replica));
+}
+
+std::vector<Value> Pieces::sum_together(const std::vector<Value>& terms,
+                                        const std::vector<int>& replicas, DType wire) {
+  const std::vector<std::string> names = sites("together", replicas);
+  const std::vector<Value> sums =
+      all_reduce(graph_, terms, {Reduction::sum, wire, SumOrder::any}, names, names[0], replicas);
+  if (wire != DType::undefined)
+    for (Value sum : sums) rounded_.insert(sum.id);
+  return sums;
+}
+
+std::vector<Value> Pieces::broadcast(Value value, const std::vector<int>& replicas) {
+  const bool narrow = wire_ != DType::undefined;
+  const std::vector<std::string> names = sites(narrow ? "back_packed" : "back", replicas);
+  std::vector<Value> copies =
+      lockstep::broadcast(graph_, narrow ? packed(value, replicas[0]) : value, names, names[0],
+                          BroadcastPath::any, replicas);
+  if (!narrow) return copies;
+  for (std::size_t k = 0; k < copies.size(); ++k) {
+    ReplicaScope scope(graph_, replicas[k]);
+    copies[k] = cast(graph_, copies[k], DType::float32, site("back", replicas[k]));
+    rounded_.insert(copies[k].id);
+  }
+  return copies;
+}
+
+std::vector<int64_t> equal_lengths(int64_t length, int64_t count) {
+  std::vector<int64_t> lengths(static_cast<std::size_t>(count), length / count);
+  lengths.back() += length % count;
+  return lengths;
 }
 
 std::vector<Value> Pieces::split(Value flat, const std::vector<int64_t>& lengths, int replica) {

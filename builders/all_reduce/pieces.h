@@ -1,10 +1,12 @@
 // Building blocks of the all-reduce algorithms: pieces of one tensor that move between replicas.
-// Every node lies on one replica; values of another replica arrive by a Copy node. With one replica
-// for all (kEveryReplica) tensors are only split and joined.
+// Nodes lie on one replica, where values of another one arrive by a Copy node, or are a collective
+// of a group of replicas. With one replica for all (kEveryReplica) tensors are only split and
+// joined.
 #pragma once
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/graph.h"
@@ -20,7 +22,14 @@ class Pieces {
   // The value on that replica: itself, or a copy.
   Value bring(Value value, int from, int to);
   // Sums on a replica, in the given order; operands that are `none` (empty pieces) are skipped.
-  Value sum(const std::vector<Value>& terms, int replica);
+  // `on_host`: a replica on a GPU leaves the sum to the host's CPU.
+  Value sum(const std::vector<Value>& terms, int replica, bool on_host = false);
+  // One AllReduce node: the sum of terms on those replicas, on each of them, in the order of terms
+  // or, between GPUs, in NCCL's. Terms are rounded to `wire`, and so is the sum.
+  std::vector<Value> sum_together(const std::vector<Value>& terms, const std::vector<int>& replicas,
+                                  DType wire = DType::undefined);
+  // One Broadcast node: the first replica's value on each of them, rounded as if it had been sent.
+  std::vector<Value> broadcast(Value value, const std::vector<int>& replicas);
   // The pieces of a flat value, by length; none for an empty one.
   std::vector<Value> split(Value flat, const std::vector<int64_t>& lengths, int replica);
   Value join_pieces(const std::vector<Value>& pieces, int replica);
@@ -29,10 +38,12 @@ class Pieces {
   Value rounded(Value value, int replica);
 
   Graph& graph() { return graph_; }
+  DType wire() const { return wire_; }
   const std::string& name() const { return name_; }
 
  private:
   std::string site(const char* what, int replica) const;
+  std::vector<std::string> sites(const char* what, const std::vector<int>& replicas) const;
 
   Value packed(Value value, int replica);
 
@@ -40,6 +51,7 @@ class Pieces {
   std::string name_;
   DType wire_;
   std::unordered_map<int, Value> packed_;  // by value
+  std::unordered_set<int> rounded_;        // values that are rounded already
 };
 
 // The operands of a sum: a flat value of each replica. `length` is the number of elements, at least
@@ -49,6 +61,7 @@ struct Terms {
   std::vector<Value> values;  // on replica replicas[i]
   std::vector<int> replicas;
   int64_t length = 0;
+  bool on_host = false;  // gatherers on a GPU leave their sums to the host's CPU
 };
 
 // -- shared by several algorithms
@@ -57,7 +70,16 @@ std::vector<Value> sum_by_ring(const Terms& whole, int processes, int64_t rings,
 std::vector<Value> sum_by_halving(const Terms& whole);
 // Each gatherer sums one piece.
 std::vector<Value> sum_by_shuffle(const Terms& whole, const std::vector<int>& gatherers);
+// The same by `shards` of the replicas that may gather; successive turns use different ones.
+struct Gathering {
+  std::vector<int> may_gather;
+  int64_t shards = 1;
+  int64_t turn = 0;
+};
+std::vector<Value> sum_by_turns(const Terms& whole, const Gathering& gathering);
 
+// The sizes of so many pieces: floor(length / count), the last one's with the rest.
+std::vector<int64_t> equal_lengths(int64_t length, int64_t count);
 // The size of each of so many pieces of `length` elements, except the last ones, which are shorter
 // or empty.
 int64_t ring_piece(int64_t length, int64_t pieces);

@@ -9,13 +9,20 @@ namespace lockstep {
 namespace {
 
 AllReduceRange range_of(const std::string& text) {
+  const auto hash = text.find('#');
+  check(hash == text.npos || text.find('/', hash) == text.npos, "'", text,
+        "': a number of shards is that of the second level, as in pscpu/pscpu#2");
   const std::vector<std::string> parts = split(text, '#');
   check(parts.size() <= 2, "'", text, "' has two numbers of shards");
   AllReduceRange range;
   range.algorithm = parts[0];
-  const bool has_shards =
-      range.algorithm != "auto" && bool(algorithm_named(range.algorithm).most_shards);
-  if (parts.size() == 1) return range;
+  const AllReduceAlgorithm* const algorithm =
+      range.algorithm == "auto" ? nullptr : &algorithm_named(range.algorithm);
+  const bool has_shards = algorithm && algorithm->most_shards;
+  if (parts.size() == 1) {
+    range.shards = algorithm && algorithm->usual_shards ? 0 : 1;
+    return range;
+  }
   range.shards = parse_number(parts[1], "shards").value;
   check(range.shards >= 1, "'", text, "': the number of shards should be at least 1");
   check(range.shards == 1 || has_shards, "'", text, "': ", range.algorithm,
@@ -63,7 +70,10 @@ std::string text_of(const AllReduceSpec& spec) {
 }
 
 std::string text_of(const AllReduceRange& range) {
-  return range.algorithm + (range.shards > 1 ? join("#", range.shards) : "");
+  const bool one_is_said =
+      range.algorithm != "auto" && algorithm_named(range.algorithm).usual_shards;
+  const bool is_said = range.shards > 1 || (range.shards == 1 && one_is_said);
+  return range.algorithm + (is_said ? join("#", range.shards) : "");
 }
 
 std::vector<int> parse_ring_order(const std::string& text) {

@@ -1,6 +1,6 @@
 // The specification of gradient sums over replicas, as text:
 //   spec  := [ "sum:" | "mean:" ] range ( ":" limit ":" range )*
-//   range := name [ "#" shards ]
+//   range := name [ "#" shards ]       a name of two levels, as pscpu/pscpu: shards of the second
 //   limit := digits [ K | k | M | G | T ] [ "B" ]      elements; bytes with a B
 // `pscpu:32k:xring#2` sums tensors of up to 32768 elements by pscpu, larger ones by rings. Limits
 // increase; the last range takes the rest. The size is that of the reduced tensor: a bucket, after
@@ -18,7 +18,7 @@ namespace lockstep {
 
 struct AllReduceRange {
   std::string algorithm;
-  int64_t shards = 1;
+  int64_t shards = 1;  // 0: as many as the algorithm uses if none are given
   int64_t limit = -1;  // applies up to this many elements or bytes; -1: no limit
   bool limit_in_bytes = false;
   friend bool operator==(const AllReduceRange&, const AllReduceRange&) = default;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "graph/group.h"
 #include "graph/passes/copy.h"
 #include "graph/passes/postpone.h"
 #include "operators/collective/collective.h"
@@ -49,8 +50,8 @@ class Cutter {
     if (auto maker = whole_.producer(value)) {
       if (!maker->op()->collective) return process_of(maker->replica());
       const auto outputs = maker->outputs();
-      return process_of(
-          static_cast<int>(std::find(outputs.begin(), outputs.end(), value) - outputs.begin()));
+      const auto at = std::find(outputs.begin(), outputs.end(), value) - outputs.begin();
+      return process_of(group_of(*maker)[static_cast<std::size_t>(at)]);
     }
     auto owner = owners_.find(whole_.name(value));
     return owner == owners_.end() ? kEveryProcess : process_of(owner->second);
@@ -63,13 +64,13 @@ class Cutter {
     for (int index = 0; index < whole_.node_count(); ++index) {
       const Node node = whole_.node(index);
       if (node.op()->collective && !node.op()->takes_first) {
+        check_group(node);
         collective_message_[index] = next_message_++;
         continue;
       }
       std::vector<int> users;
       if (node.op()->collective)
-        for (std::size_t k = 0; k < node.outputs().size(); ++k)
-          users.push_back(process_of(static_cast<int>(k)));
+        for (int replica : group_of(node)) users.push_back(process_of(replica));
       else
         users.push_back(process_of(node.replica()));
       const bool is_copy = node.op()->copies;
@@ -153,31 +154,64 @@ class Cutter {
       if (node.outputs()[i]) copy_.set(node.outputs()[i], copied.outputs()[i]);
   }
 
-  // This process's part of a collective's per-replica values.
-  template <class List>
-  std::vector<Value> own_of(const List& values) const {
-    const auto first = values.begin() + shares_.first();
-    return {first, first + shares_.count()};
+  bool is_of_all(const Node& node) const {
+    return static_cast<int>(node.outputs().size()) == shares_.replicas();
   }
-  std::vector<std::string> names_of(const std::vector<Value>& values) const {
-    std::vector<std::string> names;
-    for (Value value : values) names.push_back(whole_.name(value));
-    return names;
+  // A smaller group is within one process.
+  void check_group(const Node& node) const {
+    const std::vector<int> group = group_of(node);
+    const bool apart = std::any_of(group.begin(), group.end(), [&](int replica) {
+      return process_of(replica) != process_of(group[0]);
+    });
+    check(is_of_all(node) || !apart, node.description(), ": its group of ", group.size(), " of ",
+          shares_.replicas(), " replicas is on several of ", shares_.processes(),
+          " processes; build the step for that number of processes");
+  }
+
+  // This process's part of a collective.
+  struct OwnPart {
+    std::vector<int> replicas;  // as this process numbers them
+    std::vector<Value> inputs, outputs;
+    std::vector<std::string> names;  // of outputs
+  };
+  OwnPart own_part(const Node& node) const {
+    OwnPart own;
+    const std::vector<int> group = group_of(node);
+    for (std::size_t k = 0; k < group.size(); ++k) {
+      if (!mine(process_of(group[k]))) continue;
+      own.replicas.push_back(group[k] - shares_.first());
+      if (!node.op()->takes_first) own.inputs.push_back(at(node.inputs()[k]));
+      own.outputs.push_back(node.outputs()[k]);
+      own.names.push_back(whole_.name(node.outputs()[k]));
+    }
+    return own;
   }
 
   void take_collective(const Node& node) {
-    if (node.type() == "AllReduce") return take_all_reduce(node);
-    if (node.type() == "AllGather") return take_all_gather(node);
-    take_broadcast(node);
+    const OwnPart own = own_part(node);
+    if (own.outputs.empty()) return;
+    if (node.type() == "Broadcast") return take_broadcast(node, own);
+    if (!is_of_all(node)) return take_group(node, own);
+    if (node.type() == "AllReduce") return take_all_reduce(node, own);
+    take_all_gather(node, own);
+  }
+
+  void set_all(const OwnPart& own, const std::vector<Value>& results) {
+    for (std::size_t k = 0; k < results.size(); ++k) copy_.set(own.outputs[k], results[k]);
+  }
+
+  // A group of replicas of this process alone.
+  void take_group(const Node& node, const OwnPart& own) {
+    check(node.type() == "AllReduce", node.description(), ": cannot join a group of replicas");
+    set_all(own, all_reduce(part_, own.inputs, read_all_reduce(node.attributes()), own.names,
+                            node.name(), own.replicas));
   }
 
   // Within the process, across processes, back to all replicas of this one.
   template <class Within, class Across>
-  void take_in_levels(const Node& node, const Within& within, const Across& across) {
-    const std::vector<Value> outputs = own_of(node.outputs());
-    const std::vector<std::string> names = names_of(outputs);
-    std::vector<Value> own;
-    for (Value input : own_of(node.inputs())) own.push_back(at(input));
+  void take_in_levels(const OwnPart& part, const Within& within, const Across& across) {
+    const std::vector<Value>&outputs = part.outputs, &own = part.inputs;
+    const std::vector<std::string>& names = part.names;
     if (own.size() == 1) {
       ReplicaScope replica(part_, 0);
       copy_.set(outputs[0], across(own[0], names[0]));
@@ -191,18 +225,17 @@ class Cutter {
       ReplicaScope replica(part_, 0);
       all = across(here, names[0] + "_across");
     }
-    const std::vector<Value> results = broadcast(part_, all, names, names[0] + "_back");
-    for (std::size_t k = 0; k < results.size(); ++k) copy_.set(outputs[k], results[k]);
+    set_all(part, broadcast(part_, all, names, names[0] + "_back"));
   }
 
-  void take_all_reduce(const Node& node) {
+  void take_all_reduce(const Node& node, const OwnPart& part) {
     const AllReduceAttrs attrs = read_all_reduce(node.attributes());
     const auto replicas = static_cast<int64_t>(node.outputs().size());
     const ProcessAllReduceAttrs across{collective_message_.at(node.index()),
                                        attrs.reduction == Reduction::mean ? replicas : 0,
                                        attrs.wire, attrs.order};
     take_in_levels(
-        node,
+        part,
         [&](const auto& own, const auto& names, const std::string& name) {
           return all_reduce(part_, own, {Reduction::sum, DType::undefined, attrs.order}, names,
                             name);
@@ -212,7 +245,7 @@ class Cutter {
         });
   }
 
-  void take_all_gather(const Node& node) {
+  void take_all_gather(const Node& node, const OwnPart& part) {
     ProcessAllGatherAttrs across{collective_message_.at(node.index()),
                                  shares_.rank(),
                                  {},
@@ -220,7 +253,7 @@ class Cutter {
     for (int rank = 0; rank < shares_.processes(); ++rank)
       across.shares.push_back(shares_.count_of(rank));
     take_in_levels(
-        node,
+        part,
         [&](const auto& own, const auto& names, const std::string& name) {
           return all_gather(part_, own, {shares_.count()}, names, name);
         },
@@ -229,11 +262,9 @@ class Cutter {
         });
   }
 
-  void take_broadcast(const Node& node) {
-    const std::vector<Value> outputs = own_of(node.outputs());
-    const std::vector<Value> results =
-        broadcast(part_, at(node.inputs()[0]), names_of(outputs), node.name());
-    for (std::size_t k = 0; k < results.size(); ++k) copy_.set(outputs[k], results[k]);
+  void take_broadcast(const Node& node, const OwnPart& own) {
+    set_all(own, broadcast(part_, at(node.inputs()[0]), own.names, node.name(),
+                           read_broadcast(node.attributes()), own.replicas));
   }
 
   const Graph& whole_;

@@ -19,6 +19,7 @@ class Shares {
   }
   int rank() const { return share_.rank; }
   int processes() const { return share_.processes; }
+  int replicas() const { return replicas_; }
   int count_of(int rank) const { return first_of(rank + 1) - first_of(rank); }
   int first() const { return first_of(share_.rank); }
   int count() const { return count_of(share_.rank); }

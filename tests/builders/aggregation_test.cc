@@ -104,7 +104,8 @@ TEST_P(AggregationOver, ReplicasGivesEachTheSum) {
 INSTANTIATE_TEST_SUITE_P(Specs, AggregationOver,
                          ::testing::Combine(::testing::Values(10, 8),
                                             ::testing::Values("simple", "hierarchical_copy",
-                                                              "pscpu", "xring")));
+                                                              "pscpu", "xring", "nccl/xring",
+                                                              "pscpu/pscpu", "collective#2")));
 
 // Gradients that wait are part of a checkpoint; on another number of replicas, where they would be
 // another sum, training goes on as it began.

@@ -15,8 +15,14 @@ TEST(AllReduceSpec, ReadsRangesLimitsAndShards) {
   EXPECT_EQ(parse_all_reduce("nccl/rechd").ranges[0].algorithm, "nccl/rechd");
   EXPECT_EQ(parse_all_reduce("rechd:4MB:collective").ranges[0],
             (AllReduceRange{"rechd", 1, 4 << 20, true}));
-  for (const char* text : {"collective", "pscpu:32768:xring#2", "rechd:4096B:psgpu#3:8192B:muji"})
+  for (const char* text :
+       {"collective", "collective#2", "pscpu:32768:xring#2", "rechd:4096B:psgpu#3:8192B:muji",
+        "nccl/pscpu", "nccl/pscpu#2", "pscpu/pscpu#1", "pscpu/rechd:16:pscpu/pscpu#3"})
     EXPECT_EQ(text_of(parse_all_reduce(text)), text);
+  EXPECT_EQ(text_of(parse_all_reduce("pscpu#1:2:collective#1")), "pscpu:2:collective");
+  // One gatherer, where a name alone means one in each process.
+  EXPECT_EQ(parse_all_reduce("pscpu/pscpu").ranges[0].shards, 0);
+  EXPECT_EQ(parse_all_reduce("pscpu/pscpu#1").ranges[0].shards, 1);
 }
 
 // The numbers of tf_cnn_benchmarks' parser; signs, blanks and underscores are refused here.
@@ -53,12 +59,20 @@ TEST(AllReduceSpec, ErrorsAreOfOneKindAndNameThePart) {
   refuses("xring/nccl", "'xring/nccl'");
   refuses("xring#", "shards ''");
   refuses("xring#x", "shards 'x'");
-  refuses("pscpu#2/pscpu", "shards '2/pscpu'");
+  refuses("pscpu/collective", "there is no algorithm 'pscpu/collective'");
+  refuses("pscpu/pscpu/pscpu", "there is no algorithm 'pscpu/pscpu/pscpu'");
+  refuses("nccl/", "'nccl/'");
+  refuses("pscpu#2/pscpu", "'pscpu#2/pscpu': a number of shards is that of the second level");
+  refuses("pscpu#2/pscpu#2", "that of the second level, as in pscpu/pscpu#2");
+  refuses("pscpu/pscpu#0", "number of shards should be at least 1");
+  refuses("pscpu/pscpu#two", "shards 'two'");
+  refuses("nccl#2", "nccl takes no number of shards");
   refuses("xring#-1", "shards '-1'");
   refuses("xring#0", "number of shards should be at least 1");
   refuses("xring#2#3", "two numbers of shards");
   refuses("rechd#2", "rechd takes no number of shards");
-  refuses("nccl/xring#2", "takes no number of shards");
+  refuses("nccl/xring#2", "nccl/xring takes no number of shards");
+  refuses("pscpu/rechd#2", "pscpu/rechd takes no number of shards");
   refuses("pscpu:64k:xring:2k:nccl", "must increase");
   refuses("pscpu:2k:xring:2k:nccl", "must increase");
   refuses("pscpu:2k:xring:4kB:nccl", "all in elements or all in bytes");

@@ -89,6 +89,11 @@ TEST(AllReduce, SpecsThatDoNotFitTheReplicasAreRefused) {
   fits("xring#4", 8, 2);
   expect_error([&] { fits("xring#5", 8, 2); }, "xring#5 on 2 x 4 replicas; at most #4");
   expect_error([&] { fits("pscpu#3", 8, 2); }, "at most #2");
+  fits("pscpu/pscpu#2", 8, 2);
+  expect_error([&] { fits("pscpu/pscpu#3", 8, 2); }, "pscpu/pscpu#3 on 2 x 4 replicas; at most #2");
+  expect_error([&] { fits("nccl/pscpu#2", 8, 1); }, "nccl/pscpu#2 on 1 x 8 replicas; at most #1");
+  fits("collective#1024", 8, 2);
+  expect_error([&] { fits("collective#1025", 8, 2); }, "collective#1025", "at most #1024");
   expect_error([&] { fits("rechd", 6, 4); }, "6 replicas cannot be split equally over 4 processes");
   auto in_order = [](const std::vector<int>& order) {
     check_fits({.spec = parse_all_reduce("xring"), .processes = 2, .ring_order = order}, 6);
@@ -204,16 +209,18 @@ TEST_P(Algorithms, MeanOfAnyNumberOfReplicas) {
   check_sums({spec, 3, 1, "bfloat16"}, {100}, std::ldexp(1, -8));
 }
 INSTANTIATE_TEST_SUITE_P(All, Algorithms,
-                         ::testing::Values("collective", "nccl", "xring", "rechd", "bcube", "pscpu",
-                                           "psgpu", "simple", "muji", "hierarchical_copy",
-                                           "nccl/xring", "nccl/rechd", "nccl/pscpu", "pscpu/xring",
-                                           "pscpu/rechd", "pscpu/pscpu"));
+                         ::testing::Values("collective", "collective#2", "nccl", "xring", "rechd",
+                                           "bcube", "pscpu", "psgpu", "simple", "muji",
+                                           "hierarchical_copy", "nccl/xring", "nccl/rechd",
+                                           "nccl/pscpu", "pscpu/xring", "pscpu/rechd",
+                                           "pscpu/pscpu"));
 
 TEST(AllReduce, WithWorkersAndShards) {
-  const std::vector<Case> cases{{"xring#2", 8, 2},     {"xring#4", 8, 2},     {"xring", 6, 6},
-                                {"psgpu#3", 16, 2},    {"psgpu#16", 16, 2},   {"pscpu#2", 16, 2},
-                                {"psgpu#4", 32, 4},    {"nccl/xring", 12, 3}, {"nccl/rechd", 15, 5},
-                                {"pscpu/pscpu", 9, 3}, {"nccl/pscpu", 8, 4},  {"xring#3", 7, 1}};
+  const std::vector<Case> cases{
+      {"xring#2", 8, 2},       {"xring#4", 8, 2},      {"xring", 6, 6},       {"psgpu#3", 16, 2},
+      {"psgpu#16", 16, 2},     {"pscpu#2", 16, 2},     {"psgpu#4", 32, 4},    {"nccl/xring", 12, 3},
+      {"nccl/rechd", 15, 5},   {"pscpu/pscpu", 9, 3},  {"nccl/pscpu", 8, 4},  {"xring#3", 7, 1},
+      {"pscpu/pscpu#2", 9, 3}, {"nccl/pscpu#1", 8, 4}, {"collective#5", 6, 2}};
   for (const Case& c : cases)
     for (const Dims& dims : {Dims{8}, Dims{7, 13}, Dims{8, 8}}) check_sums(c, dims);
 }
@@ -266,8 +273,9 @@ TEST(AllReduce, TrainingDoesNotDependOnTheAlgorithm) {
     return train(model, 16, 5, {1, 6, 6});
   };
   const StateValues expected = train_with("collective");
-  for (const char* spec : {"xring", "rechd", "bcube", "psgpu#2:100:xring#2", "muji", "nccl/rechd",
-                           "hierarchical_copy", "simple:40B:pscpu/pscpu"}) {
+  for (const char* spec :
+       {"xring", "rechd", "bcube", "psgpu#2:100:xring#2", "muji", "nccl/rechd", "hierarchical_copy",
+        "simple:40B:pscpu/pscpu", "collective#3", "nccl/pscpu#1:100:pscpu/pscpu#2"}) {
     const StateValues found = train_with(spec);
     for (const auto& [name, value] : expected) {
       const auto ours = found.at(name).values<float>(), theirs = value.values<float>();

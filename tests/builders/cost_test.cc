@@ -68,6 +68,21 @@ TEST(Cost, TheFastestIsChosenAndTheOthersAreNamed) {
     }
 }
 
+// Subdivisions cost latency, shards of a second level save volume; within a process one node beats
+// copies to the first replica.
+TEST(Cost, OfShardsAndLevels) {
+  const Topology usual;
+  const auto seconds = [&](const std::string& spec, double bytes) {
+    return predicted_seconds(only(spec), usual, 8, 4, bytes);
+  };
+  EXPECT_NEAR(seconds("collective#4", 64) / seconds("collective", 64), 4, 0.1);
+  EXPECT_NEAR(seconds("collective#4", 1e9) / seconds("collective", 1e9), 1, 0.01);
+  EXPECT_EQ(seconds("pscpu/pscpu", 1e8), seconds("pscpu/pscpu#4", 1e8));
+  EXPECT_GT(seconds("pscpu/pscpu#1", 1e8), 2 * seconds("pscpu/pscpu#4", 1e8));
+  for (const std::string across : {"rechd", "xring", "pscpu"})
+    EXPECT_LT(seconds("nccl/" + across, 1e8), seconds("pscpu/" + across, 1e8)) << across;
+}
+
 // `auto` in a step is what it chooses, and the plan of buckets says why; it can be replayed.
 TEST(Cost, ThePlanSaysWhy) {
   auto reduced = [](const AllReduceOptions& options, std::string& plan) {

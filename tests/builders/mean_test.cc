@@ -78,7 +78,8 @@ TEST(Mean, TrainsAsASumDoes) {
   narrow.all_reduce.wire = DType::bfloat16;
   both.all_reduce = {.packing = packed.all_reduce.packing, .pieces = 3, .wire = DType::float16};
   for (const char* spec : {"collective", "nccl", "xring#2", "rechd", "bcube", "psgpu#3", "simple",
-                           "muji", "hierarchical_copy", "pscpu/xring", "auto", "simple:100:xring"})
+                           "muji", "hierarchical_copy", "pscpu/xring", "nccl/rechd", "collective#2",
+                           "auto", "simple:100:xring"})
     for (const DataParallelOptions& options : {DataParallelOptions{}, packed, narrow, both})
       expect_same_training(spec, options);
   expect_close(train(small_mlp(1), 24, 5, kSmall),

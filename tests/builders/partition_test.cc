@@ -9,6 +9,7 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"
+#include "tests/support/sums.h"
 
 namespace lockstep::testing {
 namespace {
@@ -58,6 +59,14 @@ TEST(Partition, RefusesWhatCannotBeShared) {
   const TrainingModel whole = small_mlp(2);
   expect_error([&] { partition(whole, {0, 3}); }, "2 replicas", "over 3 processes");
   expect_error([&] { partition(whole, {2, 2}); }, "rank 2 of 2");
+  const TrainingModel of_three =
+      sum_model({.spec = parse_all_reduce("nccl/xring"), .processes = 3}, 6, 8);
+  for (int rank : {0, 1})
+    expect_error(
+        [&] {
+          partition(of_three, {rank, 2});
+        },
+        "its group of 2 of 6 replicas is on several of 2 processes");
 }
 
 // Messages start as soon as their value is there, and nothing that only follows one stands before

@@ -19,7 +19,7 @@ TEST(Semantics, EightReplicasAreOneWithEightTimesTheBatch) {
   for (const char* spec :
        {"collective", "xring", "xring#2", "rechd", "bcube", "pscpu#2", "psgpu#3", "simple", "muji",
         "hierarchical_copy", "nccl/xring", "nccl/rechd", "nccl/pscpu", "pscpu/xring", "pscpu/rechd",
-        "pscpu/pscpu", "psgpu#2:100:xring"}) {
+        "pscpu/pscpu", "pscpu/pscpu#1", "collective#2", "psgpu#2:100:xring"}) {
     SCOPED_TRACE(spec);
     const AllReduceOptions reduce{.spec = parse_all_reduce(spec), .processes = 2};
     expect_close(expected,

@@ -21,7 +21,8 @@ PICTURES = {**NETWORK, "DATA.NAME": "image_folder", "DATA.ROOT": "pictures", "DA
 SENSIBLE = {
     "DEVICES": ["cpu", "cpu*2", "cpu*3", "cpu:0,cpu:1", "cpu*8", "gpu", "gpu:local", "cpu*4096"],
     "ALL_REDUCE": ["collective", "xring", "xring#3", "rechd", "pscpu", "pscpu:1k:xring", "auto",
-        "mean:xring", "mean:collective", "nccl", "nccl/xring"],
+        "mean:xring", "mean:collective", "nccl", "nccl/xring",
+        "collective#3", "pscpu/pscpu#2", "nccl/pscpu"],
     "RING_ORDER": ["[]", "[0, 1]", "[1, 0]", "[0]", "[0, 0]"],
     "PACKING": ["none", "auto", "ready:1k:1M", "ray:1k", "tf_cnn:4k:10", "ready:0:0"],
     "PIECES": ["1", "2", "7", "1000"],

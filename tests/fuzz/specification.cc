@@ -56,6 +56,7 @@ Seeds specification_seeds() {
           "mean:xring#2",
           "pscpu:32k:xring#2",
           "sum:nccl/xring:1MB:rechd",
+          "collective#2:64k:pscpu/pscpu#3",
           "psgpu#4:4k:bcube:2M:muji",
           "auto",
           "trivial:10:simple:20:hierarchical_copy",

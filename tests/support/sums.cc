@@ -2,30 +2,37 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "builders/all_reduce/expand.h"
 #include "graph/passes/replicate.h"
 #include "operators/elementwise/elementwise.h"
 #include "runtime/philox.h"
+#include "tests/support/ranks.h"
 #include "tests/support/step_feeds.h"
 
 namespace lockstep::testing {
-namespace {
 
-std::vector<float> share(int replica, int64_t length) {
+std::vector<float> term_of(int replica, int64_t length, bool whole_numbers) {
   PhiloxSequence random(7, static_cast<uint64_t>(replica));
   std::vector<float> values;
-  for (int64_t i = 0; i < length; ++i) values.push_back(static_cast<float>(random.uniform(-1, 1)));
+  for (int64_t i = 0; i < length; ++i) {
+    const auto value = static_cast<float>(random.uniform(-1, 1));
+    values.push_back(whole_numbers ? std::round(8 * value) : value);
+  }
   return values;
 }
 
-}  // namespace
+bool sums_within_first(const std::string& spec) {
+  return spec.rfind("collective", 0) == 0 || spec.rfind("nccl", 0) == 0;
+}
 
 const std::vector<std::string> kAlgorithms{
     "collective",  "nccl",        "xring",       "rechd",
     "bcube",       "pscpu",       "psgpu",       "muji",
     "simple",      "nccl/xring",  "nccl/rechd",  "nccl/pscpu",
     "pscpu/xring", "pscpu/rechd", "pscpu/pscpu", "hierarchical_copy",
-    "xring#2"};
+    "xring#2",     "collective#3"};
 
 SumGraph sum_graph(const AllReduceOptions& options, int replicas, const std::vector<Dims>& shapes) {
   Graph one(all_ops());
@@ -53,8 +60,11 @@ SumGraph sum_graph(const AllReduceOptions& options, int replicas, const std::vec
 
 TrainingModel sum_model(const std::string& spec, int replicas, int64_t length,
                         const std::string& wire) {
-  SumGraph sum = sum_graph({.spec = parse_all_reduce(spec), .wire = parse_wire(wire)}, replicas,
-                           {Dims{length}});
+  return sum_model({.spec = parse_all_reduce(spec), .wire = parse_wire(wire)}, replicas, length);
+}
+
+TrainingModel sum_model(const AllReduceOptions& options, int replicas, int64_t length) {
+  SumGraph sum = sum_graph(options, replicas, {Dims{length}});
   TrainingModel model(all_ops());
   model.replicas = replicas;
   model.step = std::move(sum.graph);
@@ -63,12 +73,18 @@ TrainingModel sum_model(const std::string& spec, int replicas, int64_t length,
   return model;
 }
 
+void over_processes(int processes, const std::function<void(int rank, Comm* comm)>& body) {
+  if (processes == 1) return body(0, nullptr);
+  run_ranks(processes, [&](Comm& comm) { body(comm.rank(), &comm); });
+}
+
 std::vector<std::vector<float>> sums_of(const TrainingModel& part, const SumRun& run) {
   const auto devices = run.devices.empty() ? cpu_devices(part.replicas) : run.devices;
   Session session(part, devices, run.kernels ? *run.kernels : all_kernels(), {1, 1, {}, run.comm});
   std::vector<std::vector<float>> fed;
   std::vector<Tensor> feeds;
-  for (int k = 0; k < part.replicas; ++k) fed.push_back(share(run.first + k, run.length));
+  for (int k = 0; k < part.replicas; ++k)
+    fed.push_back(term_of(run.first + k, run.length, run.whole_numbers));
   for (auto& values : fed) feeds.push_back({{DType::float32, {run.length}}, values.data()});
   std::vector<std::vector<float>> results;
   for (int time = 0; time < 2; ++time) {
