@@ -10,6 +10,7 @@
 
 #include "builders/all_reduce/packing_statistics.h"
 #include "builders/step/data_parallel.h"
+#include "builders/step/partition.h"
 #include "operators/all.h"
 #include "runtime/state/drift.h"
 #include "runtime/state/session.h"
@@ -96,10 +97,10 @@ std::vector<std::string> trained_in_order() {
   return names;
 }
 
-TrainingModel keras_step(int replicas) {
+TrainingModel keras_step(int replicas, int processes = 1) {
   return build_data_parallel_model(
       all_ops(), model_named("resnet50_keras", published_options("resnet50_keras")), MomentumSgd{},
-      {.replicas = replicas});
+      {.replicas = replicas, .all_reduce = {.processes = processes}});
 }
 
 TEST(KerasStep, UpdatesComeInTheReferenceOrder) {
@@ -125,6 +126,31 @@ TEST(KerasStep, UpdatesComeInTheReferenceOrder) {
     EXPECT_LE(std::abs(found->second - static_cast<int>(i)), 3) << name;
   }
   EXPECT_EQ(model.updates.size(), 2 * 214u + 106u) << "parameters, momentum, running statistics";
+}
+
+// As Horovod broadcasts them, but before the first step, and over processes, too.
+TEST(KerasStep, AllVariablesAreBroadcastByNameAtTheStart) {
+  std::vector<std::string> variables;
+  for (const Net::Param& param : params_of("resnet50_keras")) variables.push_back(param.name);
+  ASSERT_EQ(variables.size(), 320u);
+  const auto broadcasts = [](const Graph& init) {
+    std::vector<std::string> names;
+    for (int i = 0; i < init.node_count(); ++i)
+      if (init.node(i).type() == "Broadcast") names.push_back(init.node(i).name());
+    return names;
+  };
+  std::vector<std::string> wanted;
+  for (const std::string& name : variables) wanted.push_back(name + "_broadcast");
+  const TrainingModel whole = keras_step(4, 2);
+  EXPECT_EQ(broadcasts(whole.init), wanted);
+  for (const int rank : {0, 1}) {
+    const TrainingModel part = partition(whole, {rank, 2});
+    EXPECT_EQ(broadcasts(part.init), wanted) << "rank " << rank;
+    std::map<std::string, int> messages;
+    for (int i = 0; i < part.init.node_count(); ++i) ++messages[part.init.node(i).type()];
+    EXPECT_EQ(messages[rank == 0 ? "Send" : "Recv"], 320);
+    EXPECT_EQ(messages[rank == 0 ? "Recv" : "Send"], 0);
+  }
 }
 
 // Each reduce stands right behind the gradient that completes it, each update behind its reduce.
