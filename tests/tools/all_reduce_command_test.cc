@@ -57,6 +57,12 @@ TEST_F(AllReduceCommand, AllReduceIsASpecInTheFileOrOnTheCommandLine) {
   expect_refused(run_lockstep({"build", "lenet", "--all-reduce", "xrung"}),
                  {"xrung", "did you mean 'xring'"});
   expect_refused(train("run", {"ALL_REDUCE", "xring#7"}), {"ALL_REDUCE", "at most #2"});
+  expect_refused(train("run", {"ALL_REDUCE", "pscpu#2/pscpu"}), {"ALL_REDUCE", "second level"});
+  expect_refused(train("run", {"ALL_REDUCE", "nccl/rechd#2"}), {"takes no number of shards"});
+  expect_refused(train("run", {"ALL_REDUCE", "pscpu/pscpu#2"}), {"ALL_REDUCE", "at most #1"});
+  expect_refused(train("run", {"ALL_REDUCE", "collective#1025"}), {"at most #1024"});
+  for (const char* spec : {"collective#3", "nccl/pscpu", "pscpu/rechd"})
+    EXPECT_EQ(train("run", {"ALL_REDUCE", spec, "SOLVER.MAX_ITER", "3"}).exit_code, 0) << spec;
   EXPECT_EQ(train("run", {"ALL_REDUCE", "rechd", "SOLVER.MAX_ITER", "3"}).exit_code, 0);
   EXPECT_EQ(train("run", {"ALL_REDUCE", "mean:rechd", "SOLVER.MAX_ITER", "3"}).exit_code, 0);
   expect_refused(train("run", {"ALL_REDUCE", "mean:rechd", "TRAIN.BATCH_SIZE", "17"}),
