@@ -230,7 +230,7 @@ class KerasNames {
     }
   }
 
-  // As there: first what the shortcuts' projections read, the deepest one's first.
+  // In TensorFlow's order: the shortcuts' projections first, the deepest of them before the others.
   void order_reads() {
     const auto depth = [](const State& state) {
       const bool projects = state.name.find("_0_") != state.name.npos;
