@@ -122,7 +122,7 @@ SourcedModel step_of_network(const ModelRequest& request, int64_t batch) {
   imported.trainable = request.loss.empty()
                            ? float_initializers(*file)
                            : check_some_trainable(*file, request.loss, step.options.frozen);
-  DataParallelOptions options = options_of(step, run.devices.list);
+  DataParallelOptions options = options_of(step, run);
   options.frozen.clear();  // frozen ones are not parameters at all
   return sourced({build_data_parallel_model(all_ops(), imported_model(file, request.loss, imported),
                                             MomentumSgd{}, options)},
@@ -131,7 +131,8 @@ SourcedModel step_of_network(const ModelRequest& request, int64_t batch) {
 
 SourcedModel step_in_file(const ModelRequest& request, int64_t batch) {
   RunSettings run{.devices = {}, .threads = 1};
-  read_words_for(request, keys_of(run), "keys of the run (DEVICES, THREADS, TF32, EXACT)");
+  read_words_for(request, keys_of(run),
+                 "keys of the run (DEVICES, AUX_DEVICES, THREADS, TF32, EXACT)");
   return sourced(load_model(all_ops(), request.source), run, batch);
 }
 
@@ -145,9 +146,9 @@ SourcedModel named_model(const ModelRequest& request, int64_t batch) {
   step.options.forward_only = request.forward_only;
   const ModelFn model = model_named(request.source, bytes ? published_for_bytes(request.source)
                                                           : published_options(request.source));
-  SourcedModel built = sourced({build_data_parallel_model(all_ops(), model, MomentumSgd{},
-                                                          options_of(step, run.devices.list))},
-                               run, batch);
+  SourcedModel built =
+      sourced({build_data_parallel_model(all_ops(), model, MomentumSgd{}, options_of(step, run))},
+              run, batch);
   built.network = request.source;
   return built;
 }

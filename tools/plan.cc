@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "graph/auxiliaries.h"
 #include "operators/all.h"
 #include "operators/cuda.h"
 #include "runtime/plan/compile.h"
@@ -89,13 +90,18 @@ int print_plan(const PlanOptions& options) {
   const SourcedModel source = model_from(options.model);
   const TrainingModel& model = source.model;
   const bool inference = options.inference || model.step.node_count() == 0;
-  std::vector<Device> devices = source.run.devices.list;
-  if (devices.empty()) devices = cpu_devices(model.replicas);
+  std::vector<Device> devices = all_devices(source.run);
+  const int places = places_of(model);
+  if (devices.empty()) devices = cpu_devices(places);
   const int threads = source.run.threads > 0
                           ? source.run.threads
                           : threads_per_replica(static_cast<int>(devices.size()));
-  check(inference || static_cast<int>(devices.size()) == model.replicas, options.model.source,
-        " has ", model.replicas, model.replicas == 1 ? " replica" : " replicas", ", but there ",
+  check(inference || static_cast<int>(devices.size()) == places, options.model.source, " has ",
+        model.replicas, model.replicas == 1 ? " replica" : " replicas",
+        places > model.replicas
+            ? join(" and ", places - model.replicas, " auxiliary devices (--aux-devices)")
+            : "",
+        ", but there ",
         devices.size() == 1 ? "is 1 device" : join("are ", devices.size(), " devices"));
   if (inference) devices.resize(1);  // replica 0's device
   const std::vector<KernelTable> kernels = kernels_of(options.gpu, devices);

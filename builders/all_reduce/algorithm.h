@@ -18,6 +18,8 @@ struct AlgorithmUse {
   int64_t shards = 1;           // shards_of()
   int64_t turn = 0;             // the number of tensors it summed before
   std::vector<int> ring_order;  // a process's replicas
+  // Auxiliary devices, by turns over the processes: they gather instead of replicas.
+  std::vector<int> auxiliaries = {};
 };
 
 struct AllReduceAlgorithm {
@@ -35,7 +37,8 @@ struct AllReduceAlgorithm {
   std::function<int64_t(int processes)> usual_shards = {};
   // The number of shards that `auto` considers; 0: `auto` does not consider this algorithm.
   std::function<int64_t(int replicas, int processes)> auto_shards = {};
-  bool sums = true;  // false: results are the operands, unsummed
+  bool sums = true;      // false: results are the operands, unsummed
+  bool gathers = false;  // some replicas sum for all, or auxiliary devices
 
   bool is_one_node() const { return !build; }
 };

@@ -38,6 +38,20 @@ Value sum_subdivided(Graph& one, Value gradient, const AllReduceAttrs& attrs,
   return whole;
 }
 
+// Devices that nothing could use are a mistake.
+void check_auxiliaries(const AllReduceOptions& options) {
+  check(options.auxiliaries >= 0, "all-reduce: ", options.auxiliaries, " auxiliary devices");
+  if (options.auxiliaries == 0) return;
+  std::string who;
+  for (const AllReduceAlgorithm& algorithm : all_reduce_algorithms())
+    if (algorithm.gathers) who += (who.empty() ? "" : ", ") + algorithm.name;
+  for (const AllReduceRange& range : options.spec.ranges)
+    if (range.algorithm != "auto" && algorithm_named(range.algorithm).gathers) return;
+  fail("all-reduce spec '", text_of(options.spec), "' gathers nowhere, so auxiliary devices (",
+       "AUX_DEVICES, --aux-devices) would be idle; name an algorithm that gathers (", who,
+       ") or leave them out");
+}
+
 }  // namespace
 
 std::vector<int> ring_order_of(const AllReduceOptions& options, int replicas) {
@@ -60,6 +74,7 @@ void check_fits(const AllReduceOptions& options, int replicas) {
   check(options.merge_scope >= 1,
         "all-reduce: the number of buckets under one scope should be at least 1, is ",
         options.merge_scope);
+  check_auxiliaries(options);
   const int per_process = replicas / options.processes;
   std::vector<int> sorted = ring_order_of(options, replicas);
   std::sort(sorted.begin(), sorted.end());
@@ -72,9 +87,12 @@ void check_fits(const AllReduceOptions& options, int replicas) {
     if (range.algorithm == "auto") continue;
     const AllReduceAlgorithm& algorithm = algorithm_named(range.algorithm);
     if (replicas == 1 || !algorithm.most_shards) continue;
-    const int64_t most = algorithm.most_shards(replicas, options.processes);
+    const bool elsewhere = algorithm.gathers && options.auxiliaries > 0;
+    const int64_t most = elsewhere ? int64_t{options.processes} * options.auxiliaries
+                                   : algorithm.most_shards(replicas, options.processes);
     check(range.shards <= most, "all-reduce spec '", text, "': ", text_of(range), " on ",
-          options.processes, " x ", per_process, " replicas; at most #", most);
+          options.processes, " x ", elsewhere ? options.auxiliaries : per_process,
+          elsewhere ? " auxiliary devices" : " replicas", "; at most #", most);
   }
 }
 

@@ -27,6 +27,8 @@ struct AllReduceOptions {
   DType wire = DType::undefined;
   Topology topology = {};  // for `auto`
   int processes = 1;       // with equal numbers of replicas, in order
+  // Devices of each process that hold no replica: they sum where an algorithm has gatherers.
+  int auxiliaries = 0;
   std::vector<int> ring_order =
       {};  // xring: a process's replicas in order of the ring; default 0, 1, ..
 };

@@ -16,6 +16,15 @@ bool is_marked(const Node& node) {
   return node.type() == "AllReduce" && node.attributes().has(kAlgorithm);
 }
 
+// The first one of every process, then the second one of every process, ..
+std::vector<int> auxiliaries_of(const AllReduceOptions& options, int replicas) {
+  std::vector<int> places;
+  for (int k = 0; k < options.auxiliaries; ++k)
+    for (int process = 0; process < options.processes; ++process)
+      places.push_back(replicas + process * options.auxiliaries + k);
+  return places;
+}
+
 void expand_node(GraphCopy& copy, const Node& node, const AllReduceOptions& options) {
   const OriginScope origin(copy.to(), node.where());
   AttributeReader attributes = node.attributes();
@@ -28,7 +37,8 @@ void expand_node(GraphCopy& copy, const Node& node, const AllReduceOptions& opti
   std::iota(whole.replicas.begin(), whole.replicas.end(), 0);
   std::vector<Value> sums = algorithm.build(
       whole, {options.processes, shards_of(range, options.processes), attributes.integer(kTurn, 0),
-              ring_order_of(options, static_cast<int>(whole.values.size()))});
+              ring_order_of(options, static_cast<int>(whole.values.size())),
+              auxiliaries_of(options, static_cast<int>(whole.values.size()))});
   for (std::size_t k = 0; k < sums.size(); ++k) {
     if (algorithm.sums) sums[k] = pieces.rounded(sums[k], static_cast<int>(k));
     copy.set(node.outputs()[k], sums[k]);

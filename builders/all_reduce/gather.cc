@@ -95,6 +95,10 @@ std::vector<Value> sum_by_halves(const Terms& whole, int64_t tensor) {
   return results;
 }
 
+std::vector<int> or_auxiliaries(const AlgorithmUse& use, std::vector<int> replicas) {
+  return use.auxiliaries.empty() ? std::move(replicas) : use.auxiliaries;
+}
+
 double seconds_of_shards(const Costs& costs) { return costs.gather(costs.shards()); }
 
 }  // namespace
@@ -116,11 +120,13 @@ AllReduceAlgorithm pscpu() {
                 Terms terms = whole;
                 terms.on_host = true;
                 const auto n = static_cast<int>(whole.values.size());
-                return sum_by_turns(terms,
-                                    {first_of_processes(n, use.processes), use.shards, use.turn});
+                return sum_by_turns(
+                    terms, {or_auxiliaries(use, first_of_processes(n, use.processes)), use.shards,
+                            use.turn});
               },
           .seconds = seconds_of_shards,
-          .most_shards = [](int, int processes) -> int64_t { return processes; }};
+          .most_shards = [](int, int processes) -> int64_t { return processes; },
+          .gathers = true};
 }
 
 AllReduceAlgorithm psgpu() {
@@ -129,11 +135,13 @@ AllReduceAlgorithm psgpu() {
           .build =
               [](const Terms& whole, const AlgorithmUse& use) {
                 const auto n = static_cast<int>(whole.values.size());
-                return sum_by_turns(whole, {all_by_turns(n, use.processes), use.shards, use.turn});
+                return sum_by_turns(whole, {or_auxiliaries(use, all_by_turns(n, use.processes)),
+                                            use.shards, use.turn});
               },
           .seconds = seconds_of_shards,
           .most_shards = [](int replicas, int) -> int64_t { return replicas; },
-          .auto_shards = [](int replicas, int) -> int64_t { return replicas; }};
+          .auto_shards = [](int replicas, int) -> int64_t { return replicas; },
+          .gathers = true};
 }
 
 AllReduceAlgorithm hierarchical_copy() {

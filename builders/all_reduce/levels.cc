@@ -95,6 +95,7 @@ AllReduceAlgorithm in_levels(const Local& local, const Cross& cross) {
       .auto_shards = [in_auto = cross.in_auto && local.name == "nccl"](int replicas, int processes)
           -> int64_t { return in_auto && processes > 1 && replicas > processes ? 1 : 0; }};
   if (!cross.takes_shards) return algorithm;
+  algorithm.gathers = true;
   algorithm.most_shards = [](int, int processes) -> int64_t { return processes; };
   algorithm.usual_shards = [](int processes) -> int64_t { return processes; };
   return algorithm;
@@ -103,7 +104,8 @@ AllReduceAlgorithm in_levels(const Local& local, const Cross& cross) {
 std::vector<Value> gather_on_hosts(const Terms& firsts, const AlgorithmUse& use) {
   Terms terms = firsts;
   terms.on_host = true;
-  return sum_by_turns(terms, {firsts.replicas, use.shards, use.turn});
+  return sum_by_turns(
+      terms, {use.auxiliaries.empty() ? firsts.replicas : use.auxiliaries, use.shards, use.turn});
 }
 
 }  // namespace

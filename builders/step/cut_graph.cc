@@ -135,7 +135,7 @@ class Cutter {
                 recv(part_, whole_.type(crossing.value), crossing.message, crossing.received));
       return false;
     }
-    part_.set_replica(node.replica() - shares_.first());
+    part_.set_replica(shares_.own_number(node.replica()));
     const std::string like = node.attributes().text(kShapedLike, "");
     copy_.set(node.outputs()[0],
               recv(part_, whole_.type(crossing.value), crossing.message, crossing.received,
@@ -144,9 +144,7 @@ class Cutter {
   }
 
   void take_ordinary(const Node& node) {
-    const int replica =
-        node.replica() == kEveryReplica ? kEveryReplica : node.replica() - shares_.first();
-    ReplicaScope scope(part_, replica);
+    ReplicaScope scope(part_, shares_.own_number(node.replica()));
     std::vector<Value> inputs;
     for (Value input : node.inputs()) inputs.push_back(input ? at(input) : none);
     const Node copied = part_.copy(node, inputs);

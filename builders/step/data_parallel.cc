@@ -16,6 +16,7 @@
 #include "builders/step/sync_batch_norm.h"
 #include "builders/step/updates.h"
 #include "builders/step/whole_loss.h"
+#include "graph/auxiliaries.h"
 #include "graph/passes/replicate.h"
 #include "graph/passes/schedule.h"
 #include "operators/elementwise/elementwise.h"
@@ -240,6 +241,7 @@ TrainingModel build_data_parallel_model(const OpSet& ops, const ModelFn& model,
   TrainingModel all = replicate(step, n, options.scope);
   all.step = expand_joined_rows(expand_in_turn(std::move(all.step)));
   all.step = expand(std::move(all.step), options.all_reduce);
+  set_auxiliaries(all, options.all_reduce.auxiliaries * options.all_reduce.processes);
   return all;
 }
 

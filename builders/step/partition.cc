@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "builders/step/cut_graph.h"
+#include "graph/auxiliaries.h"
 
 namespace lockstep {
 namespace {
@@ -13,7 +14,9 @@ constexpr int64_t kInitMessages = int64_t{1} << 32;
 class ModelCutter {
  public:
   ModelCutter(const TrainingModel& whole, const ProcessShare& share)
-      : whole_(whole), shares_(share, whole.replicas), owners_(whole.owners()) {}
+      : whole_(whole),
+        shares_(share, whole.replicas, auxiliaries_of(whole)),
+        owners_(whole.owners()) {}
 
   TrainingModel run() {
     check_equal_shares();
@@ -23,6 +26,7 @@ class ModelCutter {
     part.whole_replicas = whole_.replicas;
     part.bucket_plan = whole_.bucket_plan;
     part.metadata = whole_.metadata;
+    set_auxiliaries(part, shares_.auxiliaries());
     take(whole_.states, part.states);
     take(whole_.inputs, part.inputs);
     take(whole_.losses, part.losses);

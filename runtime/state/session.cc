@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "graph/auxiliaries.h"
 #include "runtime/finite.h"
 
 namespace lockstep {
@@ -179,9 +180,11 @@ Session::Session(const TrainingModel& model, std::vector<Device> devices,
       state_(model.state_values(), state_descs(model), accelerator_,
              accelerator_ ? devices_of_states(model, devices_) : std::vector<Device>{}),
       sharing_(state_, options.compile.share && !accelerator_ && model.replicas > 1) {
-  check(static_cast<int>(devices_.size()) == model.replicas, "the model has ", model.replicas,
-        model.replicas == 1 ? " replica" : " replicas", " but ", devices_.size(),
-        " devices were given");
+  const int auxiliaries = auxiliaries_of(model);
+  check(static_cast<int>(devices_.size()) == model.replicas + auxiliaries, "the model has ",
+        model.replicas, model.replicas == 1 ? " replica" : " replicas",
+        auxiliaries > 0 ? join(" and ", auxiliaries, " auxiliary devices") : "", " but ",
+        devices_.size(), " devices were given");
   init_ = program(model.init, {}, {}, model.initial);
   step_ = make_step(model, new_arenas());
   inference_ = make_inference(model, new_arenas());

@@ -44,6 +44,13 @@ std::vector<NcclCall> calls_of(const Form& form, int processes, int each, int64_
   return calls.so_far();
 }
 
+// One list names no device twice; two may.
+std::vector<Device> joined(const std::string& first, const std::string& second) {
+  std::vector<Device> devices = parse_devices(first);
+  for (const Device& device : parse_devices(second)) devices.push_back(device);
+  return devices;
+}
+
 int count(const std::vector<NcclCall>& calls, const NcclCall& call) {
   return static_cast<int>(std::ranges::count(calls, call));
 }
@@ -117,7 +124,7 @@ TEST(ExchangeInLevels, IsTheNaiveSumOnAnyGpus) {
             if (replicas < 2) continue;
             const TrainingModel part = part_of(form, replicas, processes, rank, 13);
             std::vector<std::string> lists{join("gpu*", each), join("gpu:0*", each)};
-            if (each == 3) lists.push_back("gpu:1*2,gpu:0");
+            if (each == 3) lists.push_back("gpu:0,gpu:1*2");
             for (const std::string& devices : lists) {
               SCOPED_TRACE(join(spec, " on ", processes, " x ", devices, " ", form.wire, ", ",
                                 form.pieces, " pieces", form.mean ? ", mean" : ""));
@@ -130,10 +137,33 @@ TEST(ExchangeInLevels, IsTheNaiveSumOnAnyGpus) {
 // A whole step of several processes on the GPUs of one: groups that know nothing of each other.
 TEST(ExchangeInLevels, GroupsOfOneProcessDoNotMeet) {
   for (const char* spec : {"nccl/rechd", "nccl/pscpu#2"})
-    for (const char* devices : {"gpu*6", "gpu:0*2,gpu:1,gpu:0,gpu:2*2"}) {
-      SCOPED_TRACE(join(spec, " on ", devices));
-      check_naive(model_of({spec}, 6, 3, 13), {spec}, {0, 13, nullptr, parse_devices(devices)}, 6);
+    for (const auto& [first, second] : {std::pair{"gpu:0,gpu:1,gpu:2", "gpu:3,gpu:4,gpu:5"},
+                                        {"gpu:0*2,gpu:1", "gpu:0,gpu:2*2"}}) {
+      SCOPED_TRACE(join(spec, " on ", first, " and ", second));
+      check_naive(model_of({spec}, 6, 3, 13), {spec}, {0, 13, nullptr, joined(first, second)}, 6);
     }
+}
+
+// GPUs that hold no replica.
+TEST(ExchangeInLevels, AuxiliaryGpusGather) {
+  for (int processes : {1, 2})
+    over_processes(processes, [&](int rank, Comm* comm) {
+      for (const char* spec : {"psgpu", "psgpu#2", "pscpu", "nccl/pscpu", "pscpu/pscpu#1"})
+        for (const char* wire : {"", "float16"})
+          for (const char* auxiliaries : {"gpu:3,gpu:4", "gpu:0*2"}) {
+            const std::string name = spec;
+            if (name.find('/') != name.npos && processes == 1) continue;
+            SCOPED_TRACE(join(spec, " on ", auxiliaries, " ", wire, " over ", processes));
+            const AllReduceOptions options{.spec = parse_all_reduce(spec),
+                                           .wire = parse_wire(wire),
+                                           .processes = processes,
+                                           .auxiliaries = 2};
+            TrainingModel model = sum_model(options, 2 * processes, 13);
+            if (processes > 1) model = partition(model, {rank, processes});
+            check_naive(model, {spec, wire}, {2 * rank, 13, comm, joined("gpu*2", auxiliaries)},
+                        2 * processes);
+          }
+    });
 }
 
 TEST(ExchangeInLevels, GatherersLeaveTheirSumsToTheHost) {

@@ -7,6 +7,7 @@
 
 #include "builders/net/layers.h"
 #include "builders/net/losses.h"
+#include "graph/auxiliaries.h"
 #include "models/models.h"
 #include "operators/activation/activation.h"
 #include "operators/elementwise/elementwise.h"
@@ -110,7 +111,7 @@ TrainingModel small_of_side(int64_t side, DataParallelOptions options, int64_t c
 
 StateValues train(const TrainingModel& model, int64_t batch, int64_t steps, const Dims& image,
                   int threads) {
-  Session session(model, cpu_devices(model.replicas), all_kernels(), {5, threads, {}});
+  Session session(model, cpu_devices(places_of(model)), all_kernels(), {5, threads, {}});
   session.initialise();
   StepFeeds feeds(model, batch, image == Dims{1, 28, 28} ? 10 : 5, image);
   for (int64_t step = 0; step < steps; ++step) {

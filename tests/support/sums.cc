@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "builders/all_reduce/expand.h"
+#include "graph/auxiliaries.h"
 #include "graph/passes/replicate.h"
 #include "operators/elementwise/elementwise.h"
 #include "runtime/philox.h"
@@ -70,6 +71,7 @@ TrainingModel sum_model(const AllReduceOptions& options, int replicas, int64_t l
   model.step = std::move(sum.graph);
   model.inputs.push_back({{"x_w0", sum.feeds}});
   model.metrics.push_back({"sum", sum.sums});
+  set_auxiliaries(model, options.auxiliaries * options.processes);
   return model;
 }
 
@@ -79,7 +81,7 @@ void over_processes(int processes, const std::function<void(int rank, Comm* comm
 }
 
 std::vector<std::vector<float>> sums_of(const TrainingModel& part, const SumRun& run) {
-  const auto devices = run.devices.empty() ? cpu_devices(part.replicas) : run.devices;
+  const auto devices = run.devices.empty() ? cpu_devices(places_of(part)) : run.devices;
   Session session(part, devices, run.kernels ? *run.kernels : all_kernels(), {1, 1, {}, run.comm});
   std::vector<std::vector<float>> fed;
   std::vector<Tensor> feeds;

@@ -121,6 +121,71 @@ TEST_F(AllReduceCommand, SumsOfConsecutiveGradientsHaveOneScope) {
 }
 
 // Replicas that differ are no fault where nothing is summed.
+TEST_F(AllReduceCommand, AuxiliaryDevicesSumForReplicas) {
+  const std::vector<std::string> psgpu{"ALL_REDUCE", "psgpu", "SOLVER.MAX_ITER", "12"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), psgpu.begin(), psgpu.end());
+    return more;
+  };
+  ASSERT_EQ(train("without", psgpu).exit_code, 0);
+  const Outcome beside = train("beside", with({"--aux-devices", "cpu*2", "PRECISION", "float32"}));
+  ASSERT_EQ(beside.exit_code, 0) << beside.err;
+  EXPECT_NE(beside.out.find("mlp on 2 x cpu"), std::string::npos) << beside.out;
+  const auto tensors = [&](const std::string& run) {
+    return read_safetensors(folder / (run + "/checkpoint.safetensors")).tensors;
+  };
+  EXPECT_EQ(tensors("beside"), tensors("without"));
+  // Resumed without the devices, and tested with them.
+  ASSERT_EQ(
+      train("cut", {"ALL_REDUCE", "psgpu", "AUX_DEVICES", "cpu", "SOLVER.MAX_ITER", "7"}).exit_code,
+      0);
+  EXPECT_EQ(train("cut", with({"--resume"})).exit_code, 0);
+  EXPECT_EQ(tensors("cut"), tensors("without"));
+  const Outcome tested = run_lockstep({"test", folder / "beside/config.yaml"});
+  EXPECT_EQ(tested.exit_code, 0) << tested.err;
+  // Over processes.
+  const std::vector<std::string> words{"launch", "-n",      "2",       "--",  "lockstep",
+                                       "train",  config(),  "DEVICES", "cpu", "AUX_DEVICES",
+                                       "cpu",    "PACKING", "none"};
+  auto over = words;
+  const auto more = with({"OUTPUT_DIR", folder / "over"});
+  over.insert(over.end(), more.begin(), more.end());
+  const Outcome launched = run_lockstep(over);
+  ASSERT_EQ(launched.exit_code, 0) << launched.err;
+  EXPECT_EQ(tensors("over"), tensors("without"));
+}
+
+TEST_F(AllReduceCommand, AuxiliaryDevicesAreInTheFileAndThePlan) {
+  const std::string step = folder / "step.onnx";
+  const std::vector<std::string> build{"build",        "mlp",     "--devices", "cpu*3",
+                                       "--all-reduce", "psgpu#2", "-o",        step};
+  auto beside = build;
+  beside.insert(beside.end(), {"--aux-devices", "cpu*2"});
+  ASSERT_EQ(run_lockstep(beside).exit_code, 0);
+  const Outcome order = run_lockstep({"inspect", step, "--format", "order"});
+  EXPECT_NE(order.out.find(" 4 "), std::string::npos) << order.out;
+  const Outcome plan = run_lockstep({"plan", step, "--devices", "cpu*3", "--aux-devices", "cpu*2"});
+  EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_EQ(run_lockstep({"plan", step}).out, plan.out);
+  expect_refused(
+      run_lockstep({"plan", step, "--devices", "cpu*3"}),
+      {"has 3 replicas and 2 auxiliary devices (--aux-devices), but there are 3 devices"});
+
+  const auto refused = [&](const std::string& devices, const std::string& auxiliaries,
+                           const std::string& spec, const std::vector<std::string>& parts) {
+    expect_refused(run_lockstep({"build", "mlp", "--devices", devices, "--aux-devices", auxiliaries,
+                                 "--all-reduce", spec, "-o", step}),
+                   parts);
+  };
+  refused("gpu*2", "cpu*2", "psgpu", {"AUX_DEVICES: cpu", "for replicas on gpu", "host's CPU"});
+  refused("cpu*2", "gpu", "psgpu", {"AUX_DEVICES: gpu", "for replicas on cpu"});
+  refused("cpu*2", "cpu", "xring", {"'xring' gathers nowhere", "pscpu, psgpu"});
+  refused("cpu*2", "cpu", "psgpu#2", {"psgpu#2 on 1 x 1 auxiliary devices; at most #1"});
+  refused("cpu*2", "tpu", "psgpu", {"--aux-devices", "tpu"});
+  expect_refused(train("run", {"AUX_DEVICES", "cpu"}),
+                 {"ALL_REDUCE", "'collective' gathers nowhere", "AUX_DEVICES"});
+}
+
 TEST_F(AllReduceCommand, AStepWithoutSumsTrains) {
   const std::vector<std::string> words{"--all-reduce",      "trivial", "SOLVER.MAX_ITER", "5",
                                        "TRAIN.DRIFT_ITERS", "2"};

@@ -34,7 +34,7 @@ void check_shares(const ClassificationConfig& config, int processes) {
 
 void check_together(const ClassificationConfig& config, int processes) {
   check_shares(config, processes);
-  check_fits(config.step, config.run.devices.list, processes);
+  check_fits(config.step, config.run, processes);
   check(config.crop_scale.size() == 2 && config.crop_scale[0] > 0 &&
             config.crop_scale[0] <= config.crop_scale[1] && config.crop_scale[1] <= 1,
         "DATA.CROP_SCALE should be two numbers, 0 < least <= most <= 1");

@@ -138,7 +138,7 @@ BatchShares shares_of(const ClassificationConfig& config, int64_t replicas) {
 }
 
 TrainingModel build_configured_model(const ClassificationConfig& config, int processes) {
-  DataParallelOptions options = options_of(config.step, config.run.devices.list, processes);
+  DataParallelOptions options = options_of(config.step, config.run, processes);
   options.weighted = !shares_of(config, options.replicas).equal();
   options.share = config.batch_size / options.replicas;
   const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);

@@ -23,6 +23,10 @@ std::string number_and_kind(const std::vector<Device>& devices) {
               gpus > 0 ? join(gpus, " x gpu") : "");
 }
 
+NamedDevices auxiliaries_named(const std::string& text) {
+  return text.empty() ? NamedDevices{} : devices_named(text);
+}
+
 std::optional<Packing> parse_packing_or_auto(const std::string& text) {
   if (text == "auto") return std::nullopt;
   try {
@@ -57,6 +61,13 @@ ConfigKeys keys_of(RunSettings& run) {
        {.detectron = "NUM_GPUS",
         .flag = "--devices",
         .alike = [&run] { return number_and_kind(run.devices.list); }}},
+      {"AUX_DEVICES",
+       parsed(run.auxiliaries, auxiliaries_named,
+              [](const NamedDevices& devices) { return devices.text; }),
+       "devices of the same kind that hold no replica: they sum gradients where ALL_REDUCE gathers "
+       "(pscpu, psgpu, nccl/pscpu, pscpu/pscpu), such as cpu*2 beside DEVICES cpu*8; empty: none",
+       {.flag = "--aux-devices",
+        .alike = [&run] { return number_and_kind(run.auxiliaries.list); }}},
       {"THREADS",
        &run.threads,
        "threads of each CPU replica; 0: an equal share of the cores",

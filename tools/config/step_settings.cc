@@ -8,14 +8,27 @@
 namespace lockstep {
 namespace {
 
-DataParallelOptions options_without_buckets(const StepSettings& step,
-                                            const std::vector<Device>& devices, int processes) {
+// A plan has kernels of one kind of device.
+void check_auxiliaries(const RunSettings& run) {
+  const Device first = run.devices.list.at(0);
+  for (const Device& device : run.auxiliaries.list)
+    check(device.kind == first.kind, "AUX_DEVICES: ", device, " cannot sum for replicas on ", first,
+          ": auxiliary devices are of the replicas' kind",
+          first.kind == DeviceKind::gpu
+              ? "; without AUX_DEVICES, pscpu sums on the host's CPU for replicas on GPUs"
+              : "");
+}
+
+DataParallelOptions options_without_buckets(const StepSettings& step, const RunSettings& run,
+                                            int processes) {
+  check_auxiliaries(run);
   constexpr int64_t kMebi = 1 << 20;
   DataParallelOptions options = step.options;
-  const DataParallelOptions replicas = replicas_on(devices);
+  const DataParallelOptions replicas = replicas_on(run.devices.list);
   options.scope = replicas.scope;
   options.replicas = replicas.replicas * processes;
   options.all_reduce.processes = processes;
+  options.all_reduce.auxiliaries = static_cast<int>(run.auxiliaries.list.size());
   const Packing ready{PackingRule::ready, 25 * kMebi, 0, kMebi};
   options.all_reduce.packing = step.packing.value_or(processes > 1 ? ready : Packing{});
   return options;
@@ -25,17 +38,22 @@ DataParallelOptions options_without_buckets(const StepSettings& step,
 
 NamedDevices devices_named(const std::string& text) { return {text, parse_devices(text)}; }
 
-DataParallelOptions options_of(const StepSettings& step, const std::vector<Device>& devices,
-                               int processes) {
-  DataParallelOptions options = options_without_buckets(step, devices, processes);
+std::vector<Device> all_devices(const RunSettings& run) {
+  std::vector<Device> all = run.devices.list;
+  all.insert(all.end(), run.auxiliaries.list.begin(), run.auxiliaries.list.end());
+  return all;
+}
+
+DataParallelOptions options_of(const StepSettings& step, const RunSettings& run, int processes) {
+  DataParallelOptions options = options_without_buckets(step, run, processes);
   if (step.buckets.empty()) return options;
   options.all_reduce.buckets = read_file(step.buckets);
   options.all_reduce.buckets_from = "BUCKETS " + step.buckets;
   return options;
 }
 
-void check_fits(const StepSettings& step, const std::vector<Device>& devices, int processes) {
-  DataParallelOptions options = options_without_buckets(step, devices, processes);
+void check_fits(const StepSettings& step, const RunSettings& run, int processes) {
+  DataParallelOptions options = options_without_buckets(step, run, processes);
   const std::vector<int> order = std::exchange(options.all_reduce.ring_order, {});
   naming("ALL_REDUCE", [&] { check_options(options); });
   options.all_reduce.ring_order = order;

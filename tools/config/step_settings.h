@@ -26,11 +26,14 @@ NamedDevices devices_named(const std::string& text);
 // Settings of a run, which also apply to a step from a file.
 struct RunSettings {
   NamedDevices devices = devices_named("cpu");
-  int threads = 0;  // per CPU replica; 0: an equal share of the cores
+  NamedDevices auxiliaries;  // hold no replica; they sum for the replicas
+  int threads = 0;           // per CPU replica; 0: an equal share of the cores
   bool tf32 = false;
   bool exact = false;
 };
 ConfigKeys keys_of(RunSettings& run);
+// The devices of a session: those of replicas, then the auxiliary ones.
+std::vector<Device> all_devices(const RunSettings& run);
 
 // The builder's options, and the settings from which others are derived by devices, processes and
 // batch.
@@ -43,11 +46,10 @@ struct StepSettings {
 };
 ConfigKeys keys_of(StepSettings& step);
 
-// The options for so many processes with these devices each. Shares of the batch are equal by
+// The options for so many processes with the run's devices each. Shares of the batch are equal by
 // default.
-DataParallelOptions options_of(const StepSettings& step, const std::vector<Device>& devices,
-                               int processes = 1);
+DataParallelOptions options_of(const StepSettings& step, const RunSettings& run, int processes = 1);
 // Throws naming the conflicting key.
-void check_fits(const StepSettings& step, const std::vector<Device>& devices, int processes = 1);
+void check_fits(const StepSettings& step, const RunSettings& run, int processes = 1);
 
 }  // namespace lockstep

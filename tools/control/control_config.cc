@@ -38,7 +38,7 @@ void check_together(const ControlConfig& config, int processes) {
   check(config.model == kActorCritic, "MODEL.TYPE is ", config.model, ", should be ", kActorCritic);
   naming("CONTROL.ENVIRONMENT", [&] { config.kind(); });
   check_shares(config, processes);
-  check_fits(config.step, config.run.devices.list, processes);
+  check_fits(config.step, config.run, processes);
   check(config.loss.clip > 0 && config.loss.clip < 1, "CONTROL.CLIP is ", config.loss.clip,
         ", should be between 0 and 1");
   check_solver(config.optimizer);

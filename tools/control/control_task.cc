@@ -41,7 +41,7 @@ std::string section_of(const EnvironmentKind& kind, const GreedyResult& result,
 }  // namespace
 
 TrainingModel build_control_model(const ControlConfig& config, int processes) {
-  DataParallelOptions options = options_of(config.step, config.run.devices.list, processes);
+  DataParallelOptions options = options_of(config.step, config.run, processes);
   options.resident.rows = {kObservation, kPolicyInputs.action, kPolicyInputs.log_probability,
                            kPolicyInputs.advantage, kPolicyInputs.target};
   options.resident.limits = {.minibatch = config.batch_size / options.replicas,

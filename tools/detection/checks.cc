@@ -281,7 +281,7 @@ void check_detector(const DetectorConfig& config, int processes) {
           "TRAIN.WHOLE_LOSS: a detector's network takes TRAIN.IMS_PER_BATCH images, those of one "
           "replica, so it cannot compute the loss of the whole batch; leave it out");
     check_solver(config.optimizer);
-    check_fits(config.step, config.run.devices.list, processes);
+    check_fits(config.step, config.run, processes);
   });
 }
 

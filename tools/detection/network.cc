@@ -38,7 +38,7 @@ ModelFn network_of_size(const DetectorConfig& config, const PictureSize& size) {
 
 TrainingModel detector_step(const DetectorConfig& config, const PictureSize& trained,
                             const PictureSize& predicted, int processes) {
-  const DataParallelOptions options = options_of(config.step, config.run.devices.list, processes);
+  const DataParallelOptions options = options_of(config.step, config.run, processes);
   const Optimizer optimizer = optimizer_of(config.optimizer, config.schedule.scale_momentum);
   const ModelFn train = network_of_size(config, trained);
   const ModelFn predict = network_of_size(config, predicted);

@@ -58,7 +58,7 @@ int test_classifier(const TestOptions& options, const ConfigFiles& files,
        .given = options.weights,
        .other_network = [&](const std::string& file) { return other_network(steps[0], file); },
        .says = !comm || comm->rank() == 0});
-  Session session(steps[0], config.run.devices.list, all_kernels(),
+  Session session(steps[0], all_devices(config.run), all_kernels(),
                   session_options(config, config.run.threads, comm));
   const auto said = load_weights(session, {.path = weights, .whole = true});
   HeldOut held_out(config, session);

@@ -33,6 +33,7 @@ constexpr int64_t kDrawnSide = 640;  // smaller pictures are enlarged, so that n
 // run's devices can look at them, too.
 DetectorConfig on_one_replica(DetectorConfig config) {
   config.run.devices = devices_named("cpu");
+  config.run.auxiliaries = {};
   config.run.threads = 0;
   const DataParallelOptions usual;
   config.step.packing = std::nullopt;
@@ -77,7 +78,7 @@ class PictureDetector {
       : config_(on_one_replica(std::move(config))),
         categories_(categories_of(file)),
         model_(detector_step(config_, {config_.network.shape.height, config_.network.shape.width})),
-        session_(model_, config_.run.devices.list, all_kernels(),
+        session_(model_, all_devices(config_.run), all_kernels(),
                  session_options(config_, config_.run.threads, nullptr)),
         finder_(config_, session_) {
     const WeightsOptions whole{.path = run.weights, .whole = true};

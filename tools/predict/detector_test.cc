@@ -84,7 +84,7 @@ int test_detector(const TestOptions& options, const ConfigFiles& files,
        .given = options.weights.empty() ? config.test.data.weights : options.weights,
        .other_network = [&](const std::string& file) { return other_network(model, file); },
        .says = leads});
-  Session session(model, config.run.devices.list, all_kernels(),
+  Session session(model, all_devices(config.run), all_kernels(),
                   session_options(config, config.run.threads, comm));
   const auto said = load_weights(session, {.path = weights, .whole = true});
   if (leads) {

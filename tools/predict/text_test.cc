@@ -45,7 +45,7 @@ int test_language_model(const TestOptions& options, const ConfigFiles& files,
        .says = !comm || comm->rank() == 0});
   TextTask task(config, vocabulary_of(weights));
   const std::vector<TrainingModel> steps = own_steps(task, comm);
-  Session session(steps[0], config.run.devices.list, all_kernels(),
+  Session session(steps[0], all_devices(config.run), all_kernels(),
                   session_options(config, config.run.threads, comm));
   const auto said = load_weights(session, {.path = weights, .whole = true});
   HeldOutText held_out(task.corpus(), config.network.length, session);

@@ -18,7 +18,7 @@ void check_together(const TextConfig& config, int processes) {
   check(options.all_reduce.spec.reduction != Reduction::mean || shares.equal(), "ALL_REDUCE ",
         text_of(options.all_reduce.spec), " needs equal shares, but TRAIN.BATCH_SIZE ",
         shares.batch, " cannot be split equally over the ", shares.replicas, " replicas");
-  check_fits(config.step, config.run.devices.list, processes);
+  check_fits(config.step, config.run, processes);
   const int64_t threads = config.run.threads * config.replicas();
   check(threads <= kMostThreadsOfAll, "THREADS ", config.run.threads, " for each of DEVICES ",
         config.run.devices.text, " makes ", threads, " threads; a process may have at most ",

@@ -16,7 +16,7 @@ constexpr const char* kVocabulary = "vocabulary";
 TrainingModel build_language_step(const TextConfig& config, int64_t characters, int processes) {
   LanguageOptions network = config.network;
   network.characters = characters;
-  DataParallelOptions options = options_of(config.step, config.run.devices.list, processes);
+  DataParallelOptions options = options_of(config.step, config.run, processes);
   options.weighted = !shares_of(config, options.replicas).equal();
   options.share = config.batch_size / options.replicas;
   return build_data_parallel_model(all_ops(), language_model(config.model, network),

@@ -88,7 +88,7 @@ class TrainCommand {
   int train() {
     log_->note(
         join(task_.network(), " on ", comm_ ? join(comm_->size(), " processes of ") : "",
-             run_.session().devices().size(), " x ",
+             run_.session().model().replicas, " x ",
              text_of(run_.session().devices()[0]).substr(0, 3), ", ", run_.session().threads(),
              run_.session().threads() == 1 ? " thread each, " : " threads each, ",
              task_.work_unit().of_step, " ", task_.work_unit().name, " a step -> ", folder()));

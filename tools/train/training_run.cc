@@ -44,7 +44,7 @@ TrainingRun::TrainingRun(Task& task, std::vector<TrainingModel> steps, int threa
       number_names_(numbers_of(models_[0])),
       losses_(comm) {
   check_names_to_store(models_[0]);
-  session_ = std::make_unique<Session>(models_[0], settings_.run.devices.list, all_kernels(),
+  session_ = std::make_unique<Session>(models_[0], all_devices(settings_.run), all_kernels(),
                                        session_options(settings_, threads, comm));
 }
 

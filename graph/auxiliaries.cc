@@ -1,0 +1,33 @@
+#include "graph/auxiliaries.h"
+
+#include <charconv>
+
+#include "graph/error.h"
+#include "graph/limits.h"
+#include "graph/printable.h"
+
+namespace lockstep {
+namespace {
+
+constexpr const char* kAuxiliaries = "auxiliary devices";
+
+}  // namespace
+
+int auxiliaries_of(const TrainingModel& model) {
+  const auto found = model.metadata.find(kAuxiliaries);
+  if (found == model.metadata.end()) return 0;
+  const std::string& text = found->second;
+  int count = -1;
+  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), count);
+  check(trouble == std::errc() && end == text.data() + text.size() && count >= 0 &&
+            count <= kMostReplicas,
+        "metadata: '", kAuxiliaries, "' is '", printable(text), "', should be a number from 0 to ",
+        kMostReplicas);
+  return count;
+}
+
+void set_auxiliaries(TrainingModel& model, int count) {
+  if (count > 0) model.metadata[kAuxiliaries] = std::to_string(count);
+}
+
+}  // namespace lockstep
