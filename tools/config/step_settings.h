@@ -26,7 +26,7 @@ NamedDevices devices_named(const std::string& text);
 // Settings of a run, which also apply to a step from a file.
 struct RunSettings {
   NamedDevices devices = devices_named("cpu");
-  NamedDevices auxiliaries;  // hold no replica; they sum for the replicas
+  NamedDevices auxiliaries = {};  // hold no replica; they sum for the replicas
   int threads = 0;           // per CPU replica; 0: an equal share of the cores
   bool tf32 = false;
   bool exact = false;
