@@ -15,6 +15,7 @@
 #include "graph/error.h"
 #include "graph/limits.h"
 #include "graph/refusal.h"
+#include "graph/write_place.h"
 
 namespace lockstep {
 namespace {
@@ -25,7 +26,10 @@ namespace {
 
 class TemporaryFile {
  public:
-  explicit TemporaryFile(std::string path) : path_(std::move(path)) {
+  // A pipe of that name would wait for its reader.
+  explicit TemporaryFile(const std::string& path) {
+    refuse_special(path, /*link=*/false);
+    path_ = path;
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (descriptor_ < 0) fail_errno(path_, "create");
   }
@@ -70,12 +74,7 @@ class InputFile {
   bool is_regular() const { return S_ISREG(facts_.st_mode); }
   bool is_pipe() const { return S_ISFIFO(facts_.st_mode); }
   std::size_t size() const { return static_cast<std::size_t>(facts_.st_size); }
-  std::string kind() const {
-    return S_ISDIR(facts_.st_mode)    ? "a folder"
-           : S_ISFIFO(facts_.st_mode) ? "a pipe"
-           : S_ISSOCK(facts_.st_mode) ? "a socket"
-                                      : "a device";
-  }
+  std::string kind() const { return file_kind(facts_.st_mode); }
 
   // Some files under /proc claim to be empty, so reads until the end. `before_each` gets the number
   // of bytes read so far.
@@ -124,6 +123,7 @@ class InputFile {
 }  // namespace
 
 void rename_file(const std::string& from, const std::string& to) {
+  refuse_special(to, /*link=*/true);
   if (std::rename(from.c_str(), to.c_str()) != 0) fail_errno(to, "replace");
   // The rename is on disk only once its folder is.
   const std::string folder = std::filesystem::path(to).parent_path().string();
@@ -134,9 +134,10 @@ void rename_file(const std::string& from, const std::string& to) {
 }
 
 void write_file(const std::string& path, const std::function<void(const FileSink&)>& write) {
-  TemporaryFile file(path + ".tmp");
+  const std::string place = write_place(path);
+  TemporaryFile file(place + ".tmp");
   write([&](std::span<const std::byte> bytes) { file.append(bytes); });
-  file.rename_to(path);
+  file.rename_to(place);
 }
 
 void write_file(const std::string& path, const std::string& text) {

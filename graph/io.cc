@@ -9,6 +9,7 @@
 #include "graph/limits.h"
 #include "graph/onnx.h"
 #include "graph/roles.h"
+#include "graph/write_place.h"
 
 namespace lockstep {
 namespace {
@@ -135,6 +136,7 @@ void save_model(const TrainingModel& model, const std::string& path, const SaveO
                                       Dims(tensor->dims().begin(), tensor->dims().end()))) *
                                       size_of(static_cast<DType>(tensor->data_type())));
   if (bytes > options.inline_limit) {
+    write_place(path);  // throws before anything is written
     write_external(tensors, options.values, path + ".data");
   } else {
     for (onnx::TensorProto* tensor : tensors) {

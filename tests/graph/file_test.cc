@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -37,6 +40,8 @@ extern "C" int fsync(int descriptor) {
 
 namespace lockstep::testing {
 namespace {
+
+namespace fs = std::filesystem;
 
 TEST(ReadFile, TakesRegularFilesOnly) {
   TemporaryFolder folder;
@@ -108,6 +113,91 @@ TEST(WriteFile, LeavesNothingHalfWritten) {
   EXPECT_EQ(read_file(folder / "a"), "old");
   EXPECT_FALSE(std::filesystem::exists(folder / "a.tmp"));
   expect_error([&] { write_file("/proc/nowhere/a", "x"); }, "/proc/nowhere/a");
+}
+
+// Whoever listens at a pipe or a device would hear nothing, and others need the name.
+TEST(WriteFile, ReplacesRegularFilesOnly) {
+  TemporaryFolder folder;
+  const std::string pipe = folder / "pipe", socket_name = folder / "socket";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(socket_name.copy(address.sun_path, sizeof address.sun_path - 1), 100u);
+  ASSERT_EQ(bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  close(listener);
+  make_folder(folder / "sub");
+  fs::create_symlink("pipe", folder / "to_pipe");
+  fs::create_symlink("sub", folder / "to_sub");
+  for (const auto& [name, kind] : {std::pair{"pipe", "a pipe"},
+                                   {"to_pipe", "a pipe"},
+                                   {"socket", "a socket"},
+                                   {"sub", "a folder"},
+                                   {"sub/", "a folder"},
+                                   {"to_sub", "a folder"}})
+    expect_error([&, path = folder / name] { write_file(path, "x"); }, "cannot write '",
+                 folder / name, join("': it is ", kind, ", not a regular file"));
+  write_file(folder / "whole", "x");
+  for (const char* name : {"pipe", "socket", "sub"})
+    expect_error([&] { rename_file(folder / "whole", folder / name); }, folder / name,
+                 "not a regular file");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_TRUE(fs::is_socket(socket_name));
+  EXPECT_TRUE(fs::is_empty(folder / "sub"));
+  EXPECT_EQ(read_file(folder / "whole"), "x");
+  // Nobody reads from it: opening it the ordinary way waits for ever.
+  ASSERT_EQ(mkfifo((folder / "a.tmp").c_str(), 0600), 0);
+  expect_error([&] { write_file(folder / "a", "x"); }, folder / "a.tmp", "a pipe");
+  EXPECT_TRUE(fs::is_fifo(folder / "a.tmp"));
+}
+
+TEST(WriteFile, RefusesADevice) {
+  TemporaryFolder folder;
+  const std::string device = folder / "full";
+  if (mknod(device.c_str(), S_IFCHR | 0600, makedev(1, 7)) != 0)
+    GTEST_SKIP() << "only root makes devices";
+  fs::create_symlink("full", folder / "link");
+  for (const char* name : {"full", "link"})
+    expect_error([&] { write_file(folder / name, "x"); }, folder / name, "it is a device");
+  EXPECT_TRUE(fs::is_character_file(device));
+}
+
+TEST(WriteFile, GoesThroughLinks) {
+  TemporaryFolder folder;
+  make_folder(folder / "far");
+  write_file(folder / "far/target", "old");
+  fs::create_symlink("far/target", folder / "one");
+  fs::create_symlink(folder / "one", folder / "two");
+  fs::create_symlink("far/new", folder / "dangling");
+  synced().clear();
+  write_file(folder / "two", "newer");
+  EXPECT_EQ(synced(),
+            (std::vector<std::string>{folder / "far/target.tmp holds 5 bytes", folder / "far"}));
+  write_file(folder / "dangling", "first");
+  for (const char* link : {"one", "two", "dangling"})
+    EXPECT_TRUE(fs::is_symlink(folder / link)) << link;
+  EXPECT_EQ(read_file(folder / "far/target"), "newer");
+  EXPECT_EQ(read_file(folder / "far/new"), "first");
+  EXPECT_FALSE(fs::is_symlink(folder / "far/new"));
+  fs::create_symlink("circle", folder / "circle");
+  expect_error([&] { write_file(folder / "circle", "x"); }, folder / "circle",
+               "a link on the path leads back to itself");
+  fs::create_symlink("none/new", folder / "lost");
+  expect_error([&] { write_file(folder / "lost", "x"); }, folder / "none/new.tmp", "No such file");
+}
+
+// Replacing the file that it was sent to would cut off what is printed.
+TEST(WriteFile, RefusesStandardOutput) {
+  TemporaryFolder folder;
+  write_file(folder / "printed", "x");
+  const int open_file = open((folder / "printed").c_str(), O_WRONLY | O_CLOEXEC);
+  const std::string number = std::to_string(open_file);
+  fs::create_symlink("/proc/self/fd/" + number, folder / "out");
+  for (const std::string& name : {"/proc/self/fd/" + number, "/dev/fd/" + number, folder / "out"})
+    expect_error([&] { write_file(name, "y"); }, "cannot write '" + name,
+                 "it leads to an open file of a process, such as its standard output");
+  close(open_file);
+  EXPECT_EQ(read_file(folder / "printed"), "x");
 }
 
 TEST(Refusal, NamesBothPathsOfAMove) {

@@ -1,0 +1,67 @@
+#include "graph/write_place.h"
+
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "graph/error.h"
+#include "graph/refusal.h"
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostLinks = 40;  // as many as the kernel follows
+
+// Links under /proc stand for open files: replacing the file of that name would not reach whoever
+// has it open, and a pipe has no name.
+bool is_of_processes(const fs::path& folder) {
+  struct statfs facts = {};
+  return ::statfs(folder.empty() ? "." : folder.c_str(), &facts) == 0 &&
+         facts.f_type == PROC_SUPER_MAGIC;
+}
+
+void check_regular(const std::string& path, mode_t mode) {
+  check(S_ISREG(mode), "cannot write '", path, "': it is ", file_kind(mode),
+        ", not a regular file, and is not replaced; choose another name");
+}
+
+}  // namespace
+
+std::string file_kind(mode_t mode) {
+  return S_ISDIR(mode)    ? "a folder"
+         : S_ISFIFO(mode) ? "a pipe"
+         : S_ISSOCK(mode) ? "a socket"
+         : S_ISLNK(mode)  ? "a link"
+                          : "a device";
+}
+
+std::string write_place(const std::string& path) {
+  struct stat facts = {};
+  if (::stat(path.c_str(), &facts) == 0) check_regular(path, facts.st_mode);
+  fs::path place = path;
+  for (int links = 0; ::lstat(place.c_str(), &facts) == 0 && S_ISLNK(facts.st_mode); ++links) {
+    check(links < kMostLinks, "cannot write ",
+          refusal_text(path, std::make_error_code(std::errc::too_many_symbolic_link_levels)));
+    check(!is_of_processes(place.parent_path()), "cannot write '", path,
+          "': it leads to an open file of a process, such as its standard output; choose a file's "
+          "own name");
+    std::error_code trouble;
+    const fs::path next = fs::read_symlink(place, trouble);
+    check(!trouble, "cannot read the link ", refusal_text(place.string(), trouble));
+    place = place.parent_path() / next;
+  }
+  return place.string();
+}
+
+void refuse_special(const std::string& path, bool link) {
+  struct stat facts = {};
+  if (::lstat(path.c_str(), &facts) == 0 && !(link && S_ISLNK(facts.st_mode)))
+    check_regular(path, facts.st_mode);
+}
+
+}  // namespace lockstep
