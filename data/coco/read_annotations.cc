@@ -8,6 +8,7 @@
 #include "data/coco/elements.h"
 #include "data/coco/fields.h"
 #include "data/coco/rle.h"
+#include "graph/printable.h"
 
 namespace lockstep {
 namespace {
@@ -51,12 +52,21 @@ class AnnotationReader {
   void take_image(const Fields& fields) {
     CocoImage image;
     image.id = fields.integer("id", kLeastId);
-    image.file = fields.text("file_name");
+    image.file = name_in(fields, "file_name");
     image.height = side(fields, "height");
     image.width = side(fields, "width");
     if (image.file.empty()) fields.refuse("'file_name' is empty");
     if (!images_.emplace(image.id, table_.images.size()).second) fields.refuse("is there twice");
     table_.images.push_back(std::move(image));
+  }
+
+  // A NUL would end a path early, which would then lead to another picture.
+  static std::string name_in(const Fields& fields, const char* key) {
+    const std::string& text = fields.text(key);
+    if (const std::string found = first_control(text); !found.empty())
+      fields.refuse("'", key, "' is ", in_quotes(text), ", which contains the control character ",
+                    found, "; remove it");
+    return text;
   }
 
   static int64_t side(const Fields& fields, const char* key) {
@@ -68,7 +78,7 @@ class AnnotationReader {
   void take_category(const Fields& fields) {
     CocoCategory category;
     category.id = fields.integer("id", kLeastId);
-    category.name = fields.text("name");
+    category.name = name_in(fields, "name");
     if (fields.has("keypoints")) {
       const json& names = fields.at("keypoints");
       if (!names.is_array()) fields.refuse("'keypoints' is ", brief(names), ", should be a list");

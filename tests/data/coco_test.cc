@@ -133,6 +133,13 @@ TEST_F(CocoFile, RefusesImagesAndCategoriesByTheirId) {
   bad(R"({"id": 1, "file_name": "x", "height": 1, "width": 1},
          {"id": 1, "file_name": "y", "height": 1, "width": 1})",
       "image 1: is there twice");
+  // The C library would open "x".
+  bad(R"({"id": 1, "file_name": "x\u0000y", "height": 1, "width": 1})",
+      R"(image 1: 'file_name' is "x\x00y", which contains the control character \x00; remove it)");
+  bad(R"({"id": 1, "file_name": "x\ny", "height": 1, "width": 1})", "the control character \\n");
+  expect_error(
+      [&] { read("{" + kImages + R"(, "categories": [{"id": 1, "name": "a\u001b[31m"}]})"); },
+      R"(category 1: 'name' is "a\x1b[31m", which contains the control character \x1b)");
   expect_error(
       [&] {
         read("{" + kImages +
