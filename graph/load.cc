@@ -6,6 +6,7 @@
 #include "graph/check_model.h"
 #include "graph/check_roles.h"
 #include "graph/exporter.h"
+#include "graph/external_files.h"
 #include "graph/file.h"
 #include "graph/import.h"
 #include "graph/io.h"
@@ -39,6 +40,17 @@ onnx::ModelProto parsed_model(const std::string& path) {
   return proto;
 }
 
+void add_locations(const onnx::TensorProto& tensor, std::set<std::string>& locations) {
+  for (const auto& entry : tensor.external_data())
+    if (entry.key() == "location") locations.insert(entry.value());
+}
+
+void add_locations(const onnx::GraphProto& graph, std::set<std::string>& locations) {
+  for (const auto& tensor : graph.initializer()) add_locations(tensor, locations);
+  for (const auto& node : graph.node())
+    for (const auto& attribute : node.attribute()) add_locations(attribute.t(), locations);
+}
+
 std::vector<Binding> read_bindings(
     const google::protobuf::RepeatedPtrField<onnx::StringStringEntryProto>& from) {
   std::vector<Binding> bindings;
@@ -47,6 +59,20 @@ std::vector<Binding> read_bindings(
 }
 
 }  // namespace
+
+std::vector<std::string> external_files(const std::string& path) {
+  const onnx::ModelProto proto = parsed_model(path);
+  std::set<std::string> locations;
+  add_locations(proto.graph(), locations);
+  for (const auto& info : proto.training_info()) {
+    add_locations(info.initialization(), locations);
+    add_locations(info.algorithm(), locations);
+  }
+  std::vector<std::string> files;
+  for (const std::string& location : locations)
+    files.push_back((std::filesystem::path(path).parent_path() / location).string());
+  return files;
+}
 
 LoadedModel load_model(const OpSet& ops, const std::string& path) {
   onnx::ModelProto proto = parsed_model(path);

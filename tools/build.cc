@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 
@@ -6,10 +7,30 @@
 #include "graph/verify.h"
 #include "models/step_names.h"
 #include "tools/command.h"
+#include "tools/config/files.h"
 #include "tools/config_command.h"
 #include "tools/model_source.h"
+#include "tools/written_files.h"
 
 namespace lockstep {
+namespace {
+
+// The files that the command line names, and those that these name.
+std::vector<std::string> files_read(const ModelRequest& request) {
+  if (is_onnx(request.source)) return files_of_model(request.source);
+  std::vector<std::string> files;
+  if (!is_yaml(request.source) || !std::filesystem::is_regular_file(request.source))
+    return files;  // a pipe is read once
+  const ConfigFiles read = config_files(request.source);
+  for (const ConfigFile& file : read) files.push_back(file.path);
+  if (const auto network = said_of("MODEL.ONNX", read, request.settings)) {
+    const std::vector<std::string> more = files_of_model(network->text);
+    files.insert(files.end(), more.begin(), more.end());
+  }
+  return files;
+}
+
+}  // namespace
 
 void add_build(CLI::App& app, Command& chosen) {
   struct Options {
@@ -44,7 +65,7 @@ void add_build(CLI::App& app, Command& chosen) {
   command->callback([options, settings, &chosen] {
     options->model.settings = settings->all();
     chosen = [options] {
-      check(!options->output.empty(), "-o is empty; it should name the file to write");
+      check_output(options->output, [&] { return files_read(options->model); });
       SourcedModel source = model_from(options->model);
       TrainingModel& model = source.model;
       check(model.step.node_count() > 0, options->model.source,

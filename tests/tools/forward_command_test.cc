@@ -52,7 +52,9 @@ TEST_F(ForwardCommand, StepSaysWhatToUse) {
                  {"forward.onnx: contains the forward pass of a training step", "not a network",
                   "the network's own file", "Session"});
   EXPECT_FALSE(std::filesystem::exists(folder / "out"));
-  expect_refused(build(file, {"--loss", "loss"}), {"contains the forward pass"});
+  expect_refused(run_lockstep({"build", file, "--forward-only", "--loss", "loss", "-o",
+                               folder / "other.onnx"}),
+                 {"contains the forward pass"});
 }
 
 TEST_F(ForwardCommand, OptionsOfGradientsAreRefusedUnlessAConfigurationHasThem) {

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "graph/io.h"
+#include "runtime/state/checkpoint.h"
 #include "tools/command.h"
 #include "tools/config/not_done.h"
 #include "tools/detection/detector_config.h"
@@ -13,6 +14,7 @@
 #include "tools/train/chosen_run.h"
 #include "tools/train/run_folder.h"
 #include "tools/train/weights.h"
+#include "tools/written_files.h"
 
 namespace lockstep {
 namespace {
@@ -26,6 +28,17 @@ void refuse_for_export(const std::string& config) {
   if (!fs::exists(config)) return;
   DetectorConfig detector = read_detector_config(config_files(config), {});
   refuse_not_done(keys_of(detector), "export", detector.origins, detector.path);
+}
+
+// What is read from the run's folder, and what the run would miss.
+std::vector<std::string> files_kept(const std::string& weights, const std::string& step) {
+  const std::string folder = fs::path(step).parent_path().string();
+  const std::string checkpoint = checkpoint_in(folder);
+  std::vector<std::string> files{weights, checkpoint, previous_of(checkpoint),
+                                 folder + "/best.safetensors", folder + "/config.yaml"};
+  const std::vector<std::string> of_step = files_of_model(step);
+  files.insert(files.end(), of_step.begin(), of_step.end());
+  return files;
 }
 
 TensorType picture_of(const Graph& graph) {
@@ -75,6 +88,7 @@ void add_export(CLI::App& app, Command& chosen) {
       const bool is_folder = fs::is_directory(source);
       check(is_folder || fs::exists(source), "'", options->source, "' does not exist");
       if (options->portable && source.extension() == ".onnx") {
+        check_output(options->output, [&] { return files_of_model(source.string()); });
         const TrainingModel network = portable_network(options->source);
         save_model(network, options->output);
         std::cout << options->output << ": " << network.inference.node_count()
@@ -92,6 +106,7 @@ void add_export(CLI::App& app, Command& chosen) {
             "iterations and at the end");
       check_weights(weights);
       const std::string step = step_in(folder.empty() ? "." : folder);
+      check_output(options->output, [&] { return files_kept(weights, step); });
       TrainingModel model = network_with_values(weights, step);
       if (finds_objects(model)) refuse_for_export(fs::path(step).parent_path() / "config.yaml");
       if (options->portable) model = portable_network(std::move(model), step);

@@ -1,0 +1,138 @@
+// Files that commands are told to write by -o: none replaces a device, a link or an input.
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <filesystem>
+#include <map>
+
+#include "graph/io.h"
+#include "operators/all.h"
+#include "tests/support/training_command.h"
+
+namespace lockstep::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+// By name, with what they hold.
+std::map<std::string, std::string> files_in(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file()) files[entry.path().filename()] = read_file(entry.path());
+  return files;
+}
+
+class WrittenFiles : public TrainingCommand {
+ protected:
+  void train_two_steps() {
+    ASSERT_EQ(train("run", {"SOLVER.MAX_ITER", "2"}).exit_code, 0);
+    run = folder / "run";
+  }
+  void expect_kept(const std::vector<std::string>& words, const std::string& output,
+                   const std::string& said) {
+    SCOPED_TRACE(output);
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {"-o", output});
+    const auto before = files_in(folder.path());
+    expect_refused(run_lockstep(all), {"-o: writing '", "' would overwrite '", said,
+                                       "which this command reads or its run needs"});
+    EXPECT_EQ(files_in(folder.path()), before);
+  }
+
+  std::string run;
+};
+
+TEST_F(WrittenFiles, OfExportAreNoneOfItsRun) {
+  train_two_steps();
+  const auto before = files_in(run);
+  ASSERT_TRUE(before.contains("best.safetensors"));
+  fs::create_symlink("run/step.onnx", folder / "link.onnx");
+  fs::create_hard_link(run + "/config.yaml", folder / "other.yaml");
+  for (const auto& [output, said] : std::map<std::string, std::string>{
+           {run + "/checkpoint.safetensors", "checkpoint.safetensors"},
+           {run + "/../run/./checkpoint.safetensors", "checkpoint.safetensors"},
+           {run + "/best.safetensors", "best.safetensors"},
+           {run + "/config.yaml", "config.yaml"},
+           {run + "/step.onnx", "step.onnx"},
+           {folder / "link.onnx", "step.onnx"},
+           {folder / "other.yaml", "config.yaml"}})
+    for (const std::string& source : {run, run + "/best.safetensors"})
+      expect_kept({"export", source}, output, said);
+  fs::create_symlink("run", folder / "latest");
+  expect_refused(run_lockstep({"export", folder / "latest", "-o", folder / "latest"}),
+                 {"latest': it is a folder"});
+  EXPECT_TRUE(fs::is_symlink(folder / "latest"));
+  expect_refused(run_lockstep({"export", run, "-o", ""}), {"-o is empty"});
+  EXPECT_EQ(files_in(run), before);
+  // Its own product is not in the way, in the run's folder or elsewhere.
+  for (const std::string& output : {run + "/model.onnx", folder / "out.onnx", folder / "out.onnx"})
+    EXPECT_EQ(run_lockstep({"export", run, "-o", output}).exit_code, 0) << output;
+  expect_kept({"export", folder / "out.onnx", "--portable"}, folder / "out.onnx", "out.onnx");
+}
+
+TEST_F(WrittenFiles, ReplaceNoDeviceAndGoThroughLinks) {
+  train_two_steps();
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  write_file(folder / "target", "old");
+  fs::create_symlink("target", folder / "link");
+  fs::create_symlink("new", folder / "dangling");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"export", run}, {"build", "mlp"}}) {
+    SCOPED_TRACE(words[0]);
+    const auto into = [&](const std::string& output) {
+      std::vector<std::string> all = words;
+      all.insert(all.end(), {"-o", output});
+      return run_lockstep(all);
+    };
+    expect_refused(into(folder / "pipe"), {"pipe': it is a pipe, not a regular file"});
+    // The program's standard output is a file here.
+    expect_refused(into("/dev/stdout"), {"cannot write '/dev/stdout'"});
+    for (const char* name : {"link", "dangling"}) {
+      const Outcome outcome = into(folder / name);
+      EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+      EXPECT_TRUE(fs::is_symlink(folder / name));
+    }
+    for (const char* name : {"target", "new"}) {
+      EXPECT_EQ(load_model(all_ops(), folder / name).model.replicas, 1) << name;
+      fs::remove(folder / name);
+    }
+  }
+  EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
+  if (mknod((folder / "full").c_str(), S_IFCHR | 0600, makedev(1, 7)) != 0) return;  // not root
+  expect_refused(run_lockstep({"export", run, "-o", folder / "full"}), {"it is a device"});
+  EXPECT_TRUE(fs::is_character_file(folder / "full"));
+}
+
+TEST_F(WrittenFiles, OfBuildAreNoneOfItsInputs) {
+  train_two_steps();
+  const std::string network = folder / "net.onnx", data = folder / "weights.onnx.data";
+  write_file(folder / "base.yaml", kTrainingConfig);
+  write_file(folder / "top.yaml", "_BASE_: base.yaml\nMODEL: {ONNX: " + network + "}\n");
+  auto model = load_model(all_ops(), run + "/model.onnx").model;
+  const std::string step = folder / "weights.onnx";
+  ASSERT_EQ(run_lockstep({"build", "mlp", "-o", step}).exit_code, 0);
+  ASSERT_TRUE(fs::exists(data));
+  save_model(model, network);
+  for (const char* file : {"base.yaml", "top.yaml", "net.onnx"})
+    expect_kept({"build", folder / "top.yaml"}, folder / file, file);
+  expect_kept({"build", network, "--loss", "x"}, network, "net.onnx");
+  expect_kept({"build", step}, step, "weights.onnx");
+  expect_kept({"build", step}, data, "weights.onnx.data");
+  fs::rename(step, folder / "renamed.onnx");
+  expect_kept({"build", folder / "renamed.onnx"}, step, "weights.onnx.data");
+  EXPECT_EQ(run_lockstep({"build", folder / "renamed.onnx", "-o", folder / "b.onnx"}).exit_code, 0);
+  // Refused before its data is written.
+  fs::remove_all(folder / "b.onnx");
+  fs::remove(folder / "b.onnx.data");
+  make_folder(folder / "b.onnx");
+  expect_refused(run_lockstep({"build", folder / "renamed.onnx", "-o", folder / "b.onnx"}),
+                 {"b.onnx': it is a folder"});
+  model = load_model(all_ops(), folder / "renamed.onnx").model;
+  EXPECT_THROW(save_model(model, folder / "b.onnx"), Error);
+  EXPECT_FALSE(fs::exists(folder / "b.onnx.data"));
+}
+
+}  // namespace
+}  // namespace lockstep::testing
