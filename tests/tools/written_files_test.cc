@@ -134,5 +134,38 @@ TEST_F(WrittenFiles, OfBuildAreNoneOfItsInputs) {
   EXPECT_FALSE(fs::exists(folder / "b.onnx.data"));
 }
 
+// Pictures' classes are written over those of an earlier call only.
+TEST_F(WrittenFiles, OfInferReplaceItsOwnOnly) {
+  train_two_steps();
+  const Outcome drawn = run_lockstep({"scenes", "--images", "2", "--out", folder / "drawn"});
+  ASSERT_EQ(drawn.exit_code, 0) << drawn.err;
+  const auto infer = [&](const std::string& out) {
+    return run_lockstep({"infer", run, folder / "drawn/images", "--out", folder / out});
+  };
+  make_folder(folder / "mine");
+  const std::string own = folder / "mine/predictions.json";
+  write_file(own, "my own");
+  expect_refused(infer("mine"), {"--out: '", "mine/predictions.json' would be overwritten",
+                                 "choose an empty folder"});
+  EXPECT_EQ(read_file(own), "my own");
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(infer("seen").exit_code, 0);
+  // An edited result is the user's.
+  const std::string path = folder / "seen/predictions.json", said = read_file(path);
+  write_file(path, said + " ");
+  expect_refused(infer("seen"), {"seen/predictions.json' would be overwritten"});
+  EXPECT_EQ(read_file(path), said + " ");
+  write_file(path, said);
+  EXPECT_EQ(infer("seen").exit_code, 0);
+  // A line that was cut off spoils no other.
+  const std::string list = folder / "seen/.lockstep_written";
+  write_file(list, read_file(list) + "\n12ab");
+  EXPECT_EQ(infer("seen").exit_code, 0);
+  fs::remove(list);
+  expect_refused(infer("seen"), {"seen/predictions.json' would be overwritten"});
+  fs::remove(path);
+  EXPECT_EQ(infer("seen").exit_code, 0);
+  EXPECT_EQ(read_file(path), said);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

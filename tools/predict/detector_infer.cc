@@ -7,7 +7,6 @@
 #include <set>
 
 #include "data/image.h"
-#include "graph/file.h"
 #include "graph/io.h"
 #include "graph/printable.h"
 #include "models/detection/inputs.h"
@@ -17,6 +16,7 @@
 #include "tools/draw/boxes.h"
 #include "tools/model_source.h"
 #include "tools/predict/infer_command.h"
+#include "tools/predict/output_folder.h"
 #include "tools/texts.h"
 #include "tools/train/run_folder.h"
 #include "tools/train/weights.h"
@@ -105,28 +105,35 @@ class PictureDetector {
 
 // What is written for each picture, without its ending. The files of pictures with the same name in
 // different folders get a number.
-std::vector<std::string> output_names(const std::string& folder,
-                                      const std::vector<std::string>& files) {
+std::vector<std::string> output_names(const std::vector<std::string>& files) {
   std::set<std::string> used;
   std::vector<std::string> names;
   for (const std::string& file : files) {
     const std::string stem = fs::path(file).stem().string();
     std::string name = stem;
     for (int times = 2; !used.insert(name).second; ++times) name = join(stem, ".", times);
-    names.push_back(folder + "/" + name);
+    names.push_back(name);
   }
   return names;
 }
 
 // No picture is drawn over one that was to be looked at.
-void check_overwrites_none(const std::vector<std::string>& names,
+void check_overwrites_none(const std::string& folder, const std::vector<std::string>& names,
                            const std::vector<std::string>& files) {
   std::error_code trouble;
   std::set<fs::path> pictures;
   for (const std::string& file : files) pictures.insert(fs::weakly_canonical(file, trouble));
   for (const std::string& name : names)
-    check(pictures.count(fs::weakly_canonical(name + ".png", trouble)) == 0, "--out: ", name,
-          ".png is one of the pictures and would be overwritten; choose another folder");
+    check(pictures.count(fs::weakly_canonical(folder + "/" + name, trouble)) == 0,
+          "--out: ", folder, "/", name,
+          " is one of the pictures and would be overwritten; choose another folder");
+}
+
+std::vector<std::string> output_files(const std::vector<std::string>& outputs) {
+  std::vector<std::string> files;
+  for (const std::string& output : outputs)
+    for (const char* ending : {".png", ".json"}) files.push_back(output + ending);
+  return files;
 }
 
 ordered_json json_of(const std::string& file, const Image& image, const FoundBoxes& boxes,
@@ -194,8 +201,10 @@ int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferO
                      const std::vector<std::string>& files) {
   check(!takes_proposals(config.network), config.path,
         ": a network without an RPN needs proposals; `lockstep test` takes them from files");
-  const std::vector<std::string> outputs = output_names(options.out, files);
-  if (!options.out.empty()) check_overwrites_none(outputs, files);
+  const std::vector<std::string> outputs = output_names(files);
+  OutputFolder folder(options.out);
+  if (folder.exists()) check_overwrites_none(options.out, output_files(outputs), files);
+  folder.check_replaceable(output_files(outputs));
   PictureDetector detector(std::move(config), run, file_of(run));
   int unreadable = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -209,9 +218,9 @@ int find_in_pictures(DetectorConfig config, const DetectorRun& run, const InferO
       ++unreadable;
       continue;
     }
-    if (!options.out.empty()) {
-      write_file(outputs[i] + ".png", seen.png);
-      write_file(outputs[i] + ".json", seen.json);
+    if (folder.exists()) {
+      folder.write(outputs[i] + ".png", seen.png);
+      folder.write(outputs[i] + ".json", seen.json);
     }
     print(seen, detector, options.threshold);
   }

@@ -9,13 +9,13 @@
 
 #include "data/formats/formats.h"
 #include "data/picture_folder.h"
-#include "graph/file.h"
 #include "graph/printable.h"
 #include "tools/command.h"
 #include "tools/config/not_done.h"
 #include "tools/detection/types.h"
 #include "tools/predict/infer_command.h"
 #include "tools/predict/infer_source.h"
+#include "tools/predict/output_folder.h"
 #include "tools/predict/picture_classifier.h"
 
 namespace lockstep {
@@ -84,7 +84,6 @@ int infer(const InferOptions& options) {
   InferSource source = source_of(options);
   if (auto language = language_model_of(source)) {
     check_given(options, {"--top", "--threshold"}, "a language model");
-    if (!options.out.empty()) make_folder(options.out);
     return continue_texts(std::move(*language), options.source, options);
   }
   const bool detects = source.config && is_detector(*source.config, {});
@@ -92,12 +91,13 @@ int infer(const InferOptions& options) {
   check_given(options, {detects ? "--top" : "--threshold"}, kind);
   check_given(options, {"--length", "--temperature", "--seed"}, kind);
   const std::vector<std::string> files = files_of(options.pictures);
-  if (!options.out.empty()) make_folder(options.out);
   if (detects) {
     DetectorConfig detector = read_detector_config(*source.config, {});
     refuse_not_done(keys_of(detector), "infer", detector.origins, detector.path);
     return find_in_pictures(std::move(detector), {source.folder, source.weights}, options, files);
   }
+  OutputFolder folder(options.out);
+  folder.check_replaceable({kPredictions});
   PictureClassifier classifier(classifier_of(source));
   ordered_json all = ordered_json::array();
   int unreadable = 0;
@@ -111,9 +111,9 @@ int infer(const InferOptions& options) {
       ++unreadable;
     }
   }
-  const std::string path = options.out + "/predictions.json";
-  if (!options.out.empty())
-    write_file(path, all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  if (folder.exists())
+    folder.write(kPredictions,
+                 all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
   check(unreadable == 0, unreadable, " of ", files.size(), " pictures could not be read");
   return 0;
 }

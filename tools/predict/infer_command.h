@@ -21,6 +21,9 @@ struct InferOptions {
   std::vector<std::string> given = {};  // of the options that some kinds of networks do not read
 };
 
+// The file of classes, or of texts, in the folder of --out.
+inline constexpr const char* kPredictions = "predictions.json";
+
 struct DetectorRun {
   std::string folder;
   std::string weights;  // .safetensors, or a model.onnx, whose values are used

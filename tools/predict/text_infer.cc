@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "data/text/files.h"
-#include "graph/file.h"
 #include "graph/printable.h"
 #include "operators/all.h"
 #include "runtime/exec/executor.h"
 #include "runtime/plan/compile.h"
 #include "tools/predict/infer_command.h"
+#include "tools/predict/output_folder.h"
 #include "tools/text/network.h"
 #include "tools/text/sampler.h"
 
@@ -80,6 +80,8 @@ class TextWriter {
 }  // namespace
 
 int continue_texts(TrainingModel network, const std::string& path, const InferOptions& options) {
+  OutputFolder folder(options.out);
+  folder.check_replaceable({kPredictions});
   TextWriter writer(std::move(network), path);
   const std::vector<std::string> files = text_files_named(options.pictures, "");
   ordered_json all = ordered_json::array();
@@ -98,9 +100,9 @@ int continue_texts(TrainingModel network, const std::string& path, const InferOp
       ++unreadable;
     }
   }
-  if (!options.out.empty())
-    write_file(options.out + "/predictions.json",
-               all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  if (folder.exists())
+    folder.write(kPredictions,
+                 all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
   check(unreadable == 0, unreadable, " of ", files.size(), " texts could not be continued");
   return 0;
 }

@@ -1,0 +1,59 @@
+// What a detector's commands write beside the user's files.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "data/image.h"
+#include "data/scenes/scenes.h"
+#include "graph/error.h"
+#include "tests/tools/detector_command.h"
+
+namespace lockstep::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> kOneStep{"SOLVER.MAX_ITER", "1", "SCENES.TRAIN", "8",
+                                        "SCENES.VAL",      "1", "TRAIN.SCALES", "[64]"};
+
+// A picture's labels and its other forms may lie beside it.
+TEST_F(DetectorCommand, InferReplacesItsOwnFilesOnly) {
+  expect_trained("run", kOneStep);
+  const Scenes scenes({.count = 3});
+  make_folder(folder_ / "photos");
+  for (const char* name : {"a", "b"})
+    write_file(folder_ / join("photos/", name, ".jpg"), jpeg_of(scenes.picture(*name - 'a')));
+  const auto infer = [&](const std::string& out, const std::string& threshold = "0.0") {
+    return run_lockstep({"infer", run_folder("run"), folder_ / "photos/a.jpg",
+                         folder_ / "photos/b.jpg", "--out", folder_ / out, "--threshold",
+                         threshold});
+  };
+  for (const char* name : {"a.png", "b.json"}) {
+    const std::string path = folder_ / join("photos/", name);
+    write_file(path, "my own");
+    expect_refused(infer("photos"), {"--out: '" + path, "' would be overwritten, but is not a file",
+                                     "choose an empty folder"});
+    EXPECT_EQ(read_file(path), "my own");
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "photos"), {}), 3) << "wrote some";
+    fs::remove(path);
+  }
+  // A link in the folder leads to the user's file.
+  make_folder(folder_ / "linked");
+  fs::create_symlink("../photos/b.jpg", folder_ / "linked/a.png");
+  expect_refused(infer("linked"), {"linked/a.png", "is one of the pictures"});
+  // Its own files are replaced, also by others, and in the folder of the pictures.
+  for (const char* out : {"seen", "photos"}) {
+    ASSERT_EQ(infer(out).exit_code, 0);
+    const std::string first = read_file(folder_ / join(out, "/a.json"));
+    ASSERT_EQ(infer(out, "1.0").exit_code, 0);
+    EXPECT_NE(read_file(folder_ / join(out, "/a.json")), first);
+    ASSERT_EQ(infer(out).exit_code, 0);
+    EXPECT_EQ(read_file(folder_ / join(out, "/a.json")), first);
+  }
+  write_file(folder_ / "seen/b.json", "corrected by hand");
+  expect_refused(infer("seen"), {"seen/b.json' would be overwritten", "or was changed since"});
+  EXPECT_EQ(read_file(folder_ / "seen/b.json"), "corrected by hand");
+}
+
+}  // namespace
+}  // namespace lockstep::testing
