@@ -55,5 +55,34 @@ TEST_F(DetectorCommand, InferReplacesItsOwnFilesOnly) {
   EXPECT_EQ(read_file(folder_ / "seen/b.json"), "corrected by hand");
 }
 
+// Whatever its name: the truth is not replaced by what was found.
+TEST_F(DetectorCommand, ATestKeepsTheAnnotationsThatItReads) {
+  expect_trained("run", kOneStep);
+  ASSERT_EQ(run_lockstep({"scenes", "--images", "4", "--out", folder_ / "mine"}).exit_code, 0);
+  const std::string truth = read_file(folder_ / "mine/annotations.json");
+  const auto test = [&](const std::string& set, const std::string& name, const std::string& out) {
+    return run("test", "run",
+               {"DATASETS",
+                "{" + set + ": {IMAGES: " + (folder_ / "mine/images") +
+                    ", ANNOTATIONS: " + (folder_ / name) + "}}",
+                "TEST.DATASETS", "[" + set + "]", "--weights",
+                run_folder("run") + "/checkpoint.safetensors", "--out", folder_ / out});
+  };
+  make_folder(folder_ / "D");
+  for (const char* name : {"bbox_mine_results.json", "scores.json"}) {
+    const std::string path = join("D/", name);
+    write_file(folder_ / path, truth);
+    expect_refused(test("mine", path, "D"),
+                   {"--out: writing '", path, "' would overwrite '", path, "choose another name"});
+    EXPECT_TRUE(read_file(folder_ / path) == truth);
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "D"), {}), 1) << "wrote another";
+    // Another folder's results do not meet it.
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(test("mine", path, "E").exit_code, 0);
+    EXPECT_TRUE(read_file(folder_ / path) == truth);
+    fs::remove_all(folder_ / "D");
+    make_folder(folder_ / "D");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -139,17 +139,20 @@ BoxTestResult scored(std::vector<FoundBoxes> found, const Annotations& truth, bo
   return result;
 }
 
-std::string write_found(const std::string& folder, const std::string& set, const Annotations& of,
-                        const BoxTestResult& result) {
-  if (result.proposals) {
-    const std::string path = folder + "/proposals.safetensors";
-    write_proposals(path, set, of, result.found);
-    return path;
-  }
+std::string found_path(const std::string& folder, const std::string& set, bool proposals_only) {
+  if (proposals_only) return folder + "/proposals.safetensors";
   check(set.find('/') == set.npos, "the data set '", set,
         "' cannot be part of a file's name: it contains a /");
-  const std::string path = folder + "/bbox_" + set + "_results.json";
-  write_results(path, of, detections_of(result.found));
+  return folder + "/bbox_" + set + "_results.json";
+}
+
+std::string write_found(const std::string& folder, const std::string& set, const Annotations& of,
+                        const BoxTestResult& result) {
+  const std::string path = found_path(folder, set, result.proposals.has_value());
+  if (result.proposals)
+    write_proposals(path, set, of, result.found);
+  else
+    write_results(path, of, detections_of(result.found));
   return path;
 }
 

@@ -63,6 +63,8 @@ Annotations without_objects_of(const Annotations& table,
 BoxTestResult scored(std::vector<FoundBoxes> found, const Annotations& truth, bool proposals_only,
                      int threads);
 
+// Where write_found() writes. Throws for a name that cannot be part of a file's.
+std::string found_path(const std::string& folder, const std::string& set, bool proposals_only);
 // Writes what was found in the set of that name into the folder: bbox_SET_results.json in COCO's
 // form, or proposals.safetensors. Returns the path.
 std::string write_found(const std::string& folder, const std::string& set, const Annotations& of,

@@ -105,6 +105,18 @@ std::vector<std::string> names_of_sets(const char* generated) {
   return names;
 }
 
+std::vector<std::string> annotation_files(const DetectorConfig& config,
+                                          const std::vector<std::string>& names) {
+  std::vector<std::string> files;
+  const auto& declared = config.sets.declared.sections;
+  for (const std::string& name : names)
+    if (const auto own = declared.find(name); own != declared.end())
+      files.push_back(own->second.at("ANNOTATIONS"));
+    else if (const auto known = detectron_set(name, config.sets.data_dir))
+      files.push_back(known->annotations);
+  return files;
+}
+
 std::unique_ptr<PictureSet> open_pictures(const DetectorConfig& config,
                                           const std::vector<std::string>& names,
                                           const std::string& key) {

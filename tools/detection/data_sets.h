@@ -20,6 +20,10 @@ std::vector<std::string> names_of_sets(const char* generated);
 // Throws for a data set that is declared by half, or under a name that cannot be one.
 void check_declared_sets(const DetectorConfig& config);
 
+// The annotations that sets of those names are read from; none of generated pictures.
+std::vector<std::string> annotation_files(const DetectorConfig& config,
+                                          const std::vector<std::string>& names);
+
 // Several names are joined (joined_pictures.h). A name is one of DATASETS, one of the two above, or
 // one of Detectron's. Reads annotations only, and checks that MODEL.NUM_CLASSES fits them. `key`
 // has the names, TRAIN.DATASETS or TEST.DATASETS: errors begin with its place.

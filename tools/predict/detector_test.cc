@@ -21,6 +21,7 @@
 #include "tools/texts.h"
 #include "tools/train/agreement.h"
 #include "tools/train/weights.h"
+#include "tools/written_files.h"
 
 namespace lockstep {
 namespace {
@@ -65,6 +66,20 @@ std::string default_folder(const DetectorConfig& config) {
               config.network.model.type);
 }
 
+// No result takes the place of what it is made from.
+void check_keeps_inputs(const DetectorConfig& config, const ConfigFiles& files,
+                        const std::string& weights, const std::string& folder) {
+  const DetectionData& data = config.test.data;
+  std::vector<std::string> written{folder + "/scores.json"};
+  for (const std::string& set : data.datasets)
+    written.push_back(found_path(folder, set, config.network.model.rpn_only));
+  std::vector<std::string> kept = annotation_files(config, data.datasets);
+  kept.insert(kept.end(), data.proposal_files.begin(), data.proposal_files.end());
+  for (const ConfigFile& file : files) kept.push_back(file.path);
+  kept.push_back(weights);
+  check_kept(written, kept, "--out");
+}
+
 }  // namespace
 
 int test_detector(const TestOptions& options, const ConfigFiles& files,
@@ -84,6 +99,7 @@ int test_detector(const TestOptions& options, const ConfigFiles& files,
        .given = options.weights.empty() ? config.test.data.weights : options.weights,
        .other_network = [&](const std::string& file) { return other_network(model, file); },
        .says = leads});
+  check_keeps_inputs(config, files, weights, folder);
   Session session(model, all_devices(config.run), all_kernels(),
                   session_options(config, config.run.threads, comm));
   const auto said = load_weights(session, {.path = weights, .whole = true});
