@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "graph/error.h"
+#include "graph/printable.h"
 #include "runtime/dist/rendezvous.h"
 #include "runtime/dist/store_token.h"
 #include "tools/command.h"
@@ -150,7 +151,7 @@ class Child {
     // "lockstep" means this binary, wherever it was called from.
     if (options.command[0] == "lockstep") execv("/proc/self/exe", words.data());
     execvp(words[0], words.data());
-    std::cerr << "cannot run " << words[0] << ": " << std::strerror(errno) << std::endl;
+    std::cerr << "cannot run " << printable(words[0]) << ": " << std::strerror(errno) << std::endl;
     _exit(2);
   }
 

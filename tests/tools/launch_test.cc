@@ -337,6 +337,12 @@ TEST_F(LaunchTest, BadSurroundingsAreNamed) {
   Outcome unknown = run_lockstep({"launch", "-n", "2", "--", "no_such_command"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_NE(unknown.out.find("[1] cannot run no_such_command"), std::string::npos) << unknown.out;
+  // A name that would colour the terminal is shown, not obeyed.
+  const Outcome coloured = run_lockstep({"launch", "-n", "1", "--", "\x1b[31mX"});
+  expect_refused(coloured, {});
+  EXPECT_NE(coloured.out.find(R"(cannot run \x1b[31mX: No such file)"), std::string::npos)
+      << coloured.out;
+  EXPECT_EQ(coloured.out.find('\x1b'), std::string::npos);
 }
 
 }  // namespace
