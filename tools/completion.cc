@@ -64,6 +64,31 @@ std::vector<std::string> names_of(const std::vector<CompletedKey>& keys) {
   return names;
 }
 
+// The values of an option that takes one of a few, as its help text lists them: TEXT:{a,b}.
+std::vector<std::string> choices_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t begin = type.find('{'), end = type.find('}');
+  std::vector<std::string> choices;
+  if (begin == type.npos || end == type.npos) return choices;
+  std::istringstream list(type.substr(begin + 1, end - begin - 1));
+  for (std::string choice; std::getline(list, choice, ',');) choices.push_back(choice);
+  return choices;
+}
+
+struct CompletedOption {
+  std::string command, name;
+  std::vector<std::string> choices;
+};
+std::vector<CompletedOption> options_with_choices(const CLI::App& app) {
+  std::vector<CompletedOption> all;
+  for (const CLI::App* command : subcommands(app))
+    for (const CLI::Option* option : command->get_options())
+      if (const auto choices = choices_of(*option); !choices.empty())
+        for (const std::string& name : option->get_lnames())
+          all.push_back({command->get_name(), "--" + name, choices});
+  return all;
+}
+
 std::string alternatives(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : "|") + name;
@@ -75,19 +100,38 @@ std::string bash(const CLI::App& app) {
   const std::vector<CompletedKey> keys = keys_to_complete();
   std::ostringstream out;
   out << "_lockstep() {\n"
-         "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+         "  local line=(\"${COMP_WORDS[@]}\") at=$COMP_CWORD i=2\n"
          "  COMPREPLY=()\n"
-         "  if [ \"$COMP_CWORD\" -eq 1 ] || [ \"$before\" = help ]; then\n"
+         "  if [ \"${line[1]}\" = launch ]; then\n"  // its command is a line of its own
+         "    while [ \"$i\" -lt \"$at\" ] && [ \"${line[i]}\" != -- ]; do i=$((i+1)); done\n"
+         "    if [ \"$i\" -lt \"$at\" ]; then\n"
+         "      line=(\"${line[@]:i+1}\") at=$((at-i-1))\n"
+         "      if [ \"$at\" -eq 0 ]; then _lockstep_commands \"${line[0]}\"; return; fi\n"
+         "    fi\n"
+         "  fi\n"
+         "  local word=${line[at]} before=${line[at-1]}\n"
+         "  if [ \"$at\" -lt \"$COMP_CWORD\" ] && [ \"${line[0]##*/}\" != lockstep ]; then\n"
+         "    _lockstep_files; return\n"
+         "  fi\n"
+         "  if [ \"$at\" -eq 1 ] || [ \"$before\" = help ]; then\n"
          "    _lockstep_words \""
       << words(names_of(subcommands(app)))
       << "\"\n    return\n  fi\n"
          "  case \"$word\" in -*)\n"
-         "    case \"${COMP_WORDS[1]}\" in\n";
+         "    case \"${line[1]}\" in\n";
   for (const CLI::App* command : subcommands(app))
     out << "      " << command->get_name() << ") _lockstep_words \"" << words(long_names(*command))
         << "\" ;;\n";
   out << "    esac\n    return ;;\n  esac\n"
-         "  case \"${COMP_WORDS[1]}\" in "
+         "  case \"${line[1]} $before\" in\n";
+  for (const CompletedOption& option : options_with_choices(app))
+    out << "    " << option.command << "\\ " << option.name << ") _lockstep_words \""
+        << words(option.choices) << "\"; return ;;\n";
+  // A key may follow, too: where there is no such folder.
+  out << "    train\\ --resume) _lockstep_words auto; _lockstep_folders\n"
+         "      [ \"${#COMPREPLY[@]}\" -gt 0 ] && return ;;\n"
+         "  esac\n"
+         "  case \"${line[1]}\" in "
       << alternatives(names_of(commands_with_keys(app)))
       << ")\n"
          "    case \"$before\" in\n";
@@ -97,12 +141,12 @@ std::string bash(const CLI::App& app) {
           << ") _lockstep_words \"" << words(key.words) << "\"; return ;;\n";
   out << "      " << alternatives(names_of(keys))
       << ") ;;\n"
-         "      *) [ \"$COMP_CWORD\" -gt 2 ] && _lockstep_words \""
+         "      *) [ \"$at\" -gt 2 ] && _lockstep_words \""
       << words(names_of(keys))
       << "\" ;;\n"
          "    esac ;;\n"
          "  esac\n"
-         "  case \"${COMP_WORDS[1]} $COMP_CWORD $before\" in\n"
+         "  case \"${line[1]} $at $before\" in\n"
          "    ";
   for (const CLI::App* command : commands_with_networks(app))
     out << command->get_name() << "\\ 2\\ *|";
@@ -113,6 +157,9 @@ std::string bash(const CLI::App& app) {
          "}\n"
          "_lockstep_words() { COMPREPLY+=($(compgen -W \"$1\" -- \"$word\")); }\n"
          "_lockstep_files() { local IFS=$'\\n'; COMPREPLY+=($(compgen -f -- \"$word\")); }\n"
+         "_lockstep_folders() { local IFS=$'\\n'; COMPREPLY+=($(compgen -d -- \"$word\")); }\n"
+         "_lockstep_commands() { COMPREPLY+=($(compgen -W lockstep -- \"$1\"; compgen -c -- "
+         "\"$1\")); }\n"
          "complete -o filenames -F _lockstep lockstep\n";
   return out.str();
 }
@@ -144,6 +191,12 @@ std::string fish(const CLI::App& app) {
           << (key.flag.empty() ? "" : " " + key.flag) << "' -a " << quoted(words(key.words))
           << "\n";
   }
+  for (const CompletedOption& option : options_with_choices(app))
+    out << "complete -c lockstep -n '__fish_seen_subcommand_from " << option.command
+        << "; and __lockstep_after " << option.name << "' -a " << quoted(words(option.choices))
+        << "\n";
+  out << "complete -c lockstep -n '__lockstep_after --resume' -a 'auto "
+         "(__fish_complete_directories)'\n";
   out << "complete -c lockstep -n '__lockstep_after --model "
       << words(names_of(commands_with_networks(app))) << "' -a " << quoted(words(all_model_names()))
       << "\n";

@@ -129,10 +129,31 @@ TEST_F(CommandTest, ShellsCompleteItsWords) {
   // Any text, so a file; no key comes where a value belongs.
   EXPECT_EQ(completed({"train", "x.yaml", "DATA.ROOT", "S"}), "");
   EXPECT_EQ(completed({"train", "x.yaml", "DATA.ROOT", "my"}), "my config.yaml");
+  // An option's few values, and folders where one may follow.
+  EXPECT_EQ(completed({"keys", "--task", ""}), "classification detection text control");
+  EXPECT_EQ(completed({"inspect", "x.onnx", "--format", "t"}), "text");
+  fs::create_directories(folder / "runs of mine/c");
+  EXPECT_EQ(completed({"train", "x.yaml", "--resume", ""}), "auto runs of mine");
+  EXPECT_EQ(completed({"train", "x.yaml", "--resume", "runs of mine/"}), "runs of mine/c");
+  EXPECT_EQ(completed({"train", "x.yaml", "--resume", "SOLVER.BASE"}), "SOLVER.BASE_LR");
+  // What launch starts is completed as a line of its own.
+  EXPECT_EQ(completed({"launch", "--pro"}), "--processes");
+  EXPECT_EQ(completed({"launch", "-n", "2", "--", "lockst"}).substr(0, 8), "lockstep");
+  EXPECT_NE((" " + completed({"launch", "-n", "2", "--", "cp"}) + " ").find(" cp "),
+            std::string::npos);
+  EXPECT_EQ(completed({"launch", "-n", "2", "--", "lockstep", "tr"}), "train");
+  EXPECT_EQ(completed({"launch", "--", "bin/lockstep", "train", "x.yaml", "SOLVER.TYPE", "A"}),
+            "Adagrad Adam AdamW");
+  EXPECT_EQ(completed({"launch", "--", "lockstep", "keys", "--task", "c"}),
+            "classification control");
+  EXPECT_EQ(completed({"launch", "--", "lockstep", "train", "my"}), "my config.yaml");
+  EXPECT_EQ(completed({"launch", "--", "cp", "my"}), "my config.yaml");
   EXPECT_NE(run_lockstep({"completion", "zsh"}).out.find("bashcompinit"), std::string::npos);
   const std::string fish = run_lockstep({"completion", "fish"}).out;
   for (const char* part : {"-a train", "-a SOLVER.BASE_LR", "__lockstep_after SOLVER.TYPE",
-                           "__lockstep_after PRECISION --precision' -a '"})
+                           "__lockstep_after PRECISION --precision' -a '",
+                           "from keys; and __lockstep_after --task' -a 'classification detection",
+                           "__lockstep_after --resume' -a 'auto (__fish_complete_directories)'"})
     EXPECT_NE(fish.find(part), std::string::npos) << part;
   expect_refused(run_lockstep({"completion", "csh"}), {"bash, zsh and fish", "'csh'"});
 }
