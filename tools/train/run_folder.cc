@@ -196,12 +196,12 @@ std::string series_with(const std::string& folder) {
   return number_of(path, series) > 1 ? series.string() : path.string();
 }
 
-std::string held_by(const std::string& folder) {
+std::optional<std::string> held_by(const std::string& folder) {
   const int file = open((fs::path(folder) / kLock).c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) return "";
+  if (file < 0) return std::nullopt;
   const bool held = flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   close(file);
-  return held ? owner_of(folder) : "";
+  return held ? std::optional(owner_of(folder)) : std::nullopt;
 }
 
 bool had_run(const std::string& folder) { return fs::exists(fs::path(folder) / kLock); }

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,8 @@ std::unique_ptr<RunLock> start_next_run(const std::string& series);
 std::vector<std::string> runs_of(const std::string& series);
 // The series that a folder belongs to by its name: runs/c of runs/c.3.
 std::string series_with(const std::string& folder);
-// ", process 123" if a run holds the folder; "" if none does.
-std::string held_by(const std::string& folder);
+// If a run holds the folder: ", process 123", or "" where its lock names no process.
+std::optional<std::string> held_by(const std::string& folder);
 // Whether a run has ever begun there.
 bool had_run(const std::string& folder);
 

@@ -56,9 +56,9 @@ RunPlace newest_place(const std::string& series, const Resume& resume, const Res
   });
   // The run in progress may be the one that is meant, even before its first checkpoint.
   for (const auto& [folder, why] : chosen.passed_over)
-    if (const std::string holder = held_by(folder);
-        !holder.empty() && !lacks_checkpoint(folder).empty())
-      fail("'", folder, "' is in use by another run", holder,
+    if (const std::optional<std::string> holder = held_by(folder);
+        holder && !lacks_checkpoint(folder).empty())
+      fail("'", folder, "' is in use by another run", *holder,
            "; --resume FOLDER names another one");
   if (!chosen.folder.empty()) {
     if (const std::string said = text_of(chosen); !said.empty()) rules.say("--resume " + said);
