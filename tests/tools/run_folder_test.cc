@@ -344,7 +344,8 @@ TEST_F(RunFolder, OfARunThatCouldNotBeginIsNotLeft) {
   EXPECT_TRUE(fs::exists(folder / "new/deep/run/model.onnx"));
 }
 
-// The first batch cannot be read: whoever tries again finds no empty folders.
+// The first batch cannot be read: whoever tries again finds no empty folders. The network is large
+// enough that its weights lie in step.onnx.data.
 TEST_F(RunFolder, OfARunWhoseFirstBatchIsBadIsNotLeft) {
   for (const char* part : {"train", "val"})
     for (const char* name : {"a", "b"}) {
@@ -354,7 +355,7 @@ TEST_F(RunFolder, OfARunWhoseFirstBatchIsBadIsNotLeft) {
     }
   const std::string config = folder / "pictures.yaml";
   write_file(config,
-             "MODEL: {TYPE: mlp, HIDDEN: [4], NUM_CLASSES: 2}\nTRAIN: {BATCH_SIZE: 16}\n"
+             "MODEL: {TYPE: mlp, HIDDEN: [400], NUM_CLASSES: 2}\nTRAIN: {BATCH_SIZE: 16}\n"
              "DATA: {NAME: image_folder, ROOT: " +
                  (folder / "pictures") + ", IMAGE_SIZE: 16}\nSOLVER: {MAX_ITER: 3}\n");
   const std::string broken = folder / "pictures/train/a/3.png", whole = read_file(broken);
@@ -369,7 +370,20 @@ TEST_F(RunFolder, OfARunWhoseFirstBatchIsBadIsNotLeft) {
   EXPECT_EQ(run_lockstep(both).exit_code, 2);
   EXPECT_FALSE(fs::exists(folder / "new"));
   write_file(broken, whole);
+  // Rank 1 alone fails.
+  std::vector<std::string> one{
+      "launch", "-n", "2", "--", "sh", "-c", R"(exec "$@" DATA.ROOT "$0$RANK")"};
+  one.insert(one.end(), {folder / "pictures", run_path()});
+  one.insert(one.end(), words.begin(), words.end());
+  fs::copy(folder / "pictures", folder / "pictures0", fs::copy_options::recursive);
+  const Outcome without_pictures = run_lockstep(one);
+  EXPECT_EQ(without_pictures.exit_code, 2);
+  EXPECT_NE(without_pictures.out.find("there is no folder '" + (folder / "pictures1")),
+            std::string::npos)
+      << without_pictures.out;
+  EXPECT_FALSE(fs::exists(folder / "new"));
   EXPECT_EQ(run_lockstep(words).exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder / "new/run/step.onnx.data"));
 }
 
 TEST_F(RunFolder, ThatCannotBeMadeIsNamed) {

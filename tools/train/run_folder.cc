@@ -70,7 +70,8 @@ bool is_of_a_start(const fs::directory_entry& entry) {
   if (unfinished) name = name.stem();
   if (name == "metrics.jsonl") return unfinished || entry.file_size() == 0;
   if (name == "checkpoint.safetensors") return unfinished;
-  return name == kLock || name == "step.onnx" || name == "config.yaml" || name == "report.html" ||
+  return name == kLock || name == "step.onnx" || name == "step.onnx.data" ||
+         name == "config.yaml" || name == "report.html" ||
          name.string().starts_with("events.out.tfevents.");
 }
 
